@@ -1,0 +1,89 @@
+import { ValidationError } from "./errors.ts";
+import { isUuid } from "./ids.ts";
+
+/** `YYYYMMDDTHHMMSS` + six digits + `Z` (`spec/wire.md`, "Dotted order"). */
+export const stampLength = 22;
+export const uuidLength = 36;
+const segmentLength = stampLength + uuidLength;
+const stampPattern = /^\d{8}T\d{12}Z$/;
+
+/** One step of a run's ancestry. */
+export interface DottedOrderSegment {
+  /** The start, as written: `20261121T101112345678Z`. */
+  readonly stamp: string;
+  readonly runId: string;
+}
+
+/** A run's ancestry, root first. */
+export interface DottedOrder {
+  readonly segments: readonly DottedOrderSegment[];
+  readonly traceId: string;
+  readonly runId: string;
+  /** Absent for a root. */
+  readonly parentRunId?: string;
+}
+
+/**
+ * Reads a dotted order.
+ *
+ * @throws {@link ValidationError} a segment is not a stamp and a UUID, or names no day and time.
+ */
+export function parseDottedOrder(text: string): DottedOrder {
+  const segments = text.split(".").map(parseSegment);
+  const [root] = segments;
+  const own = segments.at(-1);
+  if (root === undefined || own === undefined) {
+    throw new ValidationError("dotted_order is empty");
+  }
+  const parent = segments.at(-2);
+  return {
+    segments,
+    traceId: root.runId,
+    runId: own.runId,
+    ...(parent === undefined ? {} : { parentRunId: parent.runId }),
+  };
+}
+
+/** The text of a dotted order; the inverse of {@link parseDottedOrder}. */
+export const formatDottedOrder = (segments: readonly DottedOrderSegment[]): string =>
+  segments.map(({ stamp, runId }) => stamp + runId).join(".");
+
+function parseSegment(text: string, index: number): DottedOrderSegment {
+  const stamp = text.slice(0, stampLength);
+  const runId = text.slice(stampLength);
+  if (text.length !== segmentLength || !stampPattern.test(stamp) || !isUuid(runId)) {
+    throw new ValidationError(
+      `dotted_order: segment ${index + 1} is not <YYYYMMDDTHHMMSSffffffZ><uuid>: ${JSON.stringify(text.slice(0, 80))}`,
+    );
+  }
+  if (Number.isNaN(stampToMicros(stamp))) {
+    throw new ValidationError(`dotted_order: segment ${index + 1} names no day and time: ${stamp}`);
+  }
+  return { stamp, runId };
+}
+
+/** Microseconds since the Unix epoch of a stamp; NaN where it names no day and time. */
+export function stampToMicros(stamp: string): number {
+  const millis = Date.parse(stampToIso(stamp).slice(0, 23) + "Z");
+  return millis * 1_000 + Number(stamp.slice(18, 21));
+}
+
+/** `20261121T101112345678Z` as `2026-11-21T10:11:12.345678Z`. */
+export const stampToIso = (stamp: string): string =>
+  `${stamp.slice(0, 4)}-${stamp.slice(4, 6)}-${stamp.slice(6, 8)}T${stamp.slice(9, 11)}:${stamp.slice(11, 13)}:${stamp.slice(13, 15)}.${stamp.slice(15, 21)}Z`;
+
+const threeDigits = Array.from({ length: 1_000 }, (_, n) => String(n).padStart(3, "0"));
+let cachedSecond = Number.NaN;
+let cachedPrefix = "";
+
+/** The stamp of a time in whole microseconds since the Unix epoch, years 1970 to 9999. */
+export function microsToStamp(micros: number): string {
+  const second = Math.floor(micros / 1_000_000);
+  if (second !== cachedSecond) {
+    cachedPrefix = new Date(second * 1_000).toISOString().slice(0, 19).replaceAll(/[-:]/g, "");
+    cachedSecond = second;
+  }
+  const rest = micros - second * 1_000_000;
+  const millis = Math.floor(rest / 1_000);
+  return `${cachedPrefix}${threeDigits[millis]}${threeDigits[rest - millis * 1_000]}Z`;
+}

@@ -1,0 +1,31 @@
+export { formatDottedOrder, microsToStamp, parseDottedOrder, stampToIso, stampToMicros } from "./dotted-order.ts";
+export type { DottedOrder, DottedOrderSegment } from "./dotted-order.ts";
+export { endpoints } from "./endpoints.ts";
+export type { Endpoint, EndpointName } from "./endpoints.ts";
+export {
+  CertificateError,
+  ClosedError,
+  HttpError,
+  InsufficientQuotaError,
+  NetworkError,
+  OptionError,
+  SdkError,
+  TimeoutError,
+  ValidationError,
+} from "./errors.ts";
+export type { ErrorCode, HttpErrorInit } from "./errors.ts";
+export { assertUuid, isUuid } from "./ids.ts";
+export { defaultRunType, payloadFields, runTypes } from "./run.ts";
+export type {
+  KeyValues,
+  Operation,
+  PayloadField,
+  RunEvent,
+  RunExtra,
+  RunType,
+  WirePatch,
+  WireRun,
+} from "./run.ts";
+export { defaultServerInfo, parseServerInfo } from "./server-info.ts";
+export type { ServerInfo } from "./server-info.ts";
+export { version } from "./version.ts";

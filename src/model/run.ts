@@ -1,0 +1,78 @@
+/** What kind of work a run is (specification, section 3; `spec/wire.md`, "Runs"). */
+export const runTypes = [
+  "chain",
+  "llm",
+  "tool",
+  "retriever",
+  "embedding",
+  "prompt",
+  "parser",
+] as const;
+
+export type RunType = (typeof runTypes)[number];
+
+/** The run type where none is given (specification, section 3). */
+export const defaultRunType: RunType = "chain";
+
+/** Fields that travel in a part of their own in a multipart request. */
+export const payloadFields = [
+  "inputs",
+  "outputs",
+  "events",
+  "error",
+  "extra",
+  "serialized",
+] as const;
+
+export type PayloadField = (typeof payloadFields)[number];
+
+/** A first record of a run, or a later record that completes it. */
+export type Operation = "post" | "patch";
+
+/** Free-form JSON objects: inputs, outputs, metadata. */
+export type KeyValues = Readonly<Record<string, unknown>>;
+
+/** One thing that happened inside a run, such as a streamed token. */
+export interface RunEvent {
+  readonly name: string;
+  /** ISO 8601; the moment of the call where it is left out. */
+  readonly time?: string;
+  readonly [detail: string]: unknown;
+}
+
+/** `extra` of a run on the wire. */
+export interface RunExtra {
+  readonly runtime?: KeyValues;
+  readonly metadata?: KeyValues;
+  readonly [key: string]: unknown;
+}
+
+/**
+ * A run as the wire has it: what `createRun` takes and `GET /runs/{id}` answers.
+ * Times are ISO 8601 with up to microseconds, or epoch milliseconds.
+ */
+export interface WireRun {
+  readonly id: string;
+  readonly name: string;
+  readonly run_type: string;
+  readonly start_time?: string | number;
+  readonly end_time?: string | number | null;
+  readonly inputs?: KeyValues;
+  readonly outputs?: KeyValues | null;
+  readonly error?: string | null;
+  readonly extra?: RunExtra;
+  readonly serialized?: unknown;
+  readonly events?: readonly unknown[];
+  readonly tags?: readonly string[];
+  readonly parent_run_id?: string | null;
+  readonly trace_id?: string;
+  readonly dotted_order?: string;
+  readonly session_name?: string;
+  readonly session_id?: string;
+  readonly reference_example_id?: string | null;
+  readonly child_runs?: readonly unknown[];
+  readonly [key: string]: unknown;
+}
+
+/** Part of a run: what `updateRun` takes. A key that is `undefined` changes nothing, `null` clears. */
+export type WirePatch = Partial<WireRun>;

@@ -1,0 +1,52 @@
+import { gte, valid } from "semver";
+
+/** What a server says of itself at `GET /info`; what it leaves out has the default. */
+export interface ServerInfo {
+  /** A semantic version; absent where the server names none, or one that is not. */
+  readonly version?: string;
+  /** Operations in one request. */
+  readonly batchLimit: number;
+  /** Bytes of one request's body before compression. */
+  readonly batchBytes: number;
+  readonly multipart: boolean;
+  readonly gzip: boolean;
+  readonly zstd: boolean;
+  /** Whether the server itself resolves the commit `latest` of a prompt. */
+  readonly resolvesLatestCommit: boolean;
+}
+
+/** From this version on the server resolves the commit `latest` (specification, section 9). */
+const resolvesLatestFrom = "0.5.23";
+
+/** Used until `/info` answers, and where a server has no `/info` (`spec/wire.md`). */
+export const defaultServerInfo: ServerInfo = {
+  batchLimit: 100,
+  batchBytes: 20_971_520,
+  multipart: true,
+  gzip: false,
+  zstd: false,
+  resolvesLatestCommit: false,
+};
+
+/** Reads the answer of `/info`. Never throws: a field of the wrong kind has its default. */
+export function parseServerInfo(body: unknown): ServerInfo {
+  const info = record(body);
+  const ingest = record(info["batch_ingest_config"]);
+  const flags = record(info["instance_flags"]);
+  const version = typeof info["version"] === "string" ? valid(info["version"]) : null;
+  return {
+    ...(version === null ? {} : { version }),
+    batchLimit: positive(ingest["size_limit"]) ?? defaultServerInfo.batchLimit,
+    batchBytes: positive(ingest["size_limit_bytes"]) ?? defaultServerInfo.batchBytes,
+    multipart: ingest["use_multipart_endpoint"] !== false,
+    gzip: flags["gzip_body_enabled"] === true,
+    zstd: flags["zstd_compression_enabled"] === true,
+    resolvesLatestCommit: version !== null && gte(version, resolvesLatestFrom),
+  };
+}
+
+const record = (value: unknown): Readonly<Record<string, unknown>> =>
+  typeof value === "object" && value !== null ? { ...value } : {};
+
+const positive = (value: unknown): number | undefined =>
+  typeof value === "number" && Number.isSafeInteger(value) && value > 0 ? value : undefined;

@@ -1,0 +1,71 @@
+/** Why a record did not arrive. Every loss is counted under exactly one of these. */
+export const lossReasons = [
+  /** The queue's bound was reached. */
+  "queueFull",
+  /** The server refused it for good. */
+  "rejected",
+  /** Every attempt failed, or time ran out. */
+  "expired",
+  /** Recorded after `close()`, or undelivered when the client closed or the process ended. */
+  "closed",
+  /** It was in a worker that died, twice. */
+  "workerLost",
+  /** Not a run: an id that is no UUID, or a dotted order that contradicts it. */
+  "invalid",
+  /** Could not be encoded. */
+  "unencodable",
+] as const;
+
+export type LossReason = (typeof lossReasons)[number];
+
+/** Quantiles of a duration, milliseconds. */
+export interface Quantiles {
+  readonly count: number;
+  readonly p50: number;
+  readonly p90: number;
+  readonly p99: number;
+  readonly max: number;
+}
+
+/**
+ * What became of all that was recorded, counted in records: a start is one, an end is one.
+ * At every quiet moment `accepted = delivered + rejected + dropped + spooled + pending`.
+ */
+export interface ClientStats {
+  readonly accepted: number;
+  readonly delivered: number;
+  /** Refused by the server for good. */
+  readonly rejected: number;
+  /** Lost for any other reason. */
+  readonly dropped: number;
+  /** On disk in `spoolDir`, for a later client to send. */
+  readonly spooled: number;
+  /** In memory or under way. */
+  readonly pending: number;
+  /** `rejected + dropped`, by reason; a reason that never occurred is 0. */
+  readonly lost: Readonly<Record<LossReason, number>>;
+  /** Runs of traces that sampling left out: never accepted. */
+  readonly sampledOut: number;
+  /** Bytes on tapes, and bytes of request bodies as sent. */
+  readonly bytes: { readonly recorded: number; readonly sent: number };
+  readonly requests: number;
+  readonly retries: number;
+  /** From the cut of a tape to the answer for the last of its records. */
+  readonly deliveryMs: Quantiles;
+  /** Warnings by kind, such as `malformedHeaders`. */
+  readonly warnings: Readonly<Record<string, number>>;
+}
+
+/** What `flush` did with all that was recorded before the call, in records. */
+export interface FlushResult {
+  readonly delivered: number;
+  /** Still in memory when the time was up. */
+  readonly pending: number;
+  /** Rejected, dropped or spooled. */
+  readonly lost: number;
+}
+
+/** Where warnings go. Keys, inputs and outputs never do. */
+export interface Logger {
+  warn(message: string): void;
+}

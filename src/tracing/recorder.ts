@@ -1,0 +1,52 @@
+import type { KeyValues, RunEvent, WirePatch, WireRun } from "../model/run.ts";
+
+/** What the recorder reads of a run; {@link RunTree} is one. Read at the call, never later. */
+export interface RecordedRun {
+  readonly id: string;
+  readonly traceId: string;
+  readonly dottedOrder: string;
+  readonly parentRunId: string | undefined;
+  readonly name: string;
+  readonly runType: string;
+  readonly project: string;
+  readonly inputs: unknown;
+  readonly outputs: unknown;
+  /** The message and stack of what the work threw. */
+  readonly error: string | undefined;
+  readonly events: readonly RunEvent[] | undefined;
+  readonly tags: readonly string[] | undefined;
+  readonly metadata: KeyValues | undefined;
+  readonly serialized: unknown;
+  readonly referenceExampleId: string | undefined;
+  /** Microseconds since the Unix epoch; `undefined` while the run is open. */
+  readonly endMicros: number | undefined;
+  /** Whether tags or metadata differ from those in the start record. */
+  readonly detailsChanged: boolean;
+}
+
+/** What a warning is counted under in `stats().warnings`. */
+export type WarningKind = "malformedHeaders" | "hiddenFailure" | "childOfEndedRun";
+
+/** Takes the start and the end of runs. No method throws, and none waits. */
+export interface Recorder {
+  /** Where runs are filed that name no project. */
+  readonly project: string;
+  /** Recursion limit of the runnable configs that a run is turned into for LangChain. */
+  readonly recursionLimit: number;
+  /** One answer for all runs of a trace. */
+  isSampled(traceId: string): boolean;
+  recordStart(run: RecordedRun): void;
+  recordEnd(run: RecordedRun): void;
+  /** Counts a warning; logs it once a minute. */
+  warn(kind: WarningKind, message: string): void;
+}
+
+/** The key under which a client holds its {@link Recorder}: wiring, not for callers. */
+export const recorder = Symbol.for("millrace.recorder");
+
+/** What a run needs of its client. */
+export interface TracingClient {
+  readonly [recorder]: Recorder;
+  createRun(run: WireRun): Promise<void>;
+  updateRun(id: string, patch: WirePatch): Promise<void>;
+}
