@@ -1,4 +1,10 @@
-export { formatDottedOrder, microsToStamp, parseDottedOrder, stampToIso, stampToMicros } from "./dotted-order.ts";
+export {
+  formatDottedOrder,
+  microsToStamp,
+  parseDottedOrder,
+  stampToIso,
+  stampToMicros,
+} from "./dotted-order.ts";
 export type { DottedOrder, DottedOrderSegment } from "./dotted-order.ts";
 export { endpoints } from "./endpoints.ts";
 export type { Endpoint, EndpointName } from "./endpoints.ts";

@@ -30,7 +30,9 @@ export function parsePartName(text: string): PartName | undefined {
     if (rest.length === 0) {
       return { kind: "run", operation: head, runId };
     }
-    return isPayloadField(tail) ? { kind: "field", operation: head, runId, field: tail } : undefined;
+    return isPayloadField(tail)
+      ? { kind: "field", operation: head, runId, field: tail }
+      : undefined;
   }
   if (head === "attachment" && rest.length === 1 && tail !== "") {
     return { kind: "attachment", runId, name: tail };
