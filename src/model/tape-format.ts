@@ -1,0 +1,79 @@
+/**
+ * The bytes of a tape. Written by `tracing/tape-writer`, read by `workers/tape-reader`; both read this file.
+ *
+ * A tape is records one after another. A record is a head of {@link recordHead} bytes
+ * (u32 length of the whole record, u8 operation, u8 outcome, u16 zero), then fields.
+ * A field is u8 code, u32 length of what follows, then its content: text without a tag for the
+ * codes up to {@link lastRawField}, a tagged value for the others. Numbers are little-endian.
+ */
+export const recordHead = 8;
+export const fieldHead = 5;
+
+/** Where in a record's head its parts are. */
+export const headOffset = { length: 0, operation: 4, outcome: 5 } as const;
+
+export const operationCode = { post: 1, patch: 2 } as const;
+
+/** What became of a record: written by the worker into the record's head, read by both sides. */
+export const outcomeCode = { pending: 0, delivered: 1, rejected: 2 } as const;
+
+/** A field's code. A record holds each at most once, `other` excepted. */
+export const field = {
+  // raw text
+  dottedOrder: 1,
+  id: 2,
+  // a float64, microseconds since the Unix epoch
+  endMicros: 3,
+  // tagged values
+  name: 4,
+  runType: 5,
+  project: 6,
+  projectId: 7,
+  parentRunId: 8,
+  startTime: 9,
+  endTime: 10,
+  tags: 11,
+  referenceExampleId: 12,
+  inputs: 13,
+  outputs: 14,
+  events: 15,
+  error: 16,
+  serialized: 17,
+  /** The run's metadata; the worker makes `extra` of it, with the runtime facts. */
+  metadata: 18,
+  /** A whole `extra`, to which the worker adds the runtime facts. */
+  extra: 19,
+  /** A whole `extra` that has runtime facts of its own. */
+  extraWithRuntime: 20,
+  /** A key that the wire does not name: its text as a value, then its value. */
+  other: 21,
+} as const;
+
+export const lastRawField = field.endMicros;
+export const fieldCodes = field.other + 1;
+
+/** The first byte of a tagged value. From {@link tag.shortText} on, the low 7 bits are a text's length. */
+export const tag = {
+  null: 0,
+  false: 1,
+  true: 2,
+  /** i32 */
+  int: 3,
+  /** f64 */
+  double: 4,
+  /** u32 bytes, UTF-8 */
+  text: 5,
+  /** u32 bytes, UTF-16LE: text that is not well-formed Unicode */
+  wideText: 6,
+  /** values until `end` */
+  array: 7,
+  /** key text and value in turn, until `end` */
+  object: 8,
+  end: 9,
+  /** a text that names the type, then u32 bytes: binary data */
+  bytes: 10,
+  /** 0x80 | bytes, UTF-8 */
+  shortText: 0x80,
+} as const;
+
+export const longestShortText = 0x7f;

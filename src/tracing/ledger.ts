@@ -1,0 +1,45 @@
+import { lossReasons } from "../model/stats.ts";
+import type { LossReason } from "../model/stats.ts";
+
+/**
+ * Counts what became of every record. A record is accepted once, and then delivered, spooled or lost
+ * once; what is neither yet is pending.
+ */
+export class Ledger {
+  accepted = 0;
+  delivered = 0;
+  spooled = 0;
+  sampledOut = 0;
+  bytesRecorded = 0;
+  readonly lost: Record<LossReason, number> = noLosses();
+  readonly warnings = new Map<string, number>();
+  readonly #onLoss: (reason: LossReason, records: number) => void;
+
+  /** `onLoss` hears of every loss as it is counted. */
+  constructor(onLoss: (reason: LossReason, records: number) => void) {
+    this.#onLoss = onLoss;
+  }
+
+  lose(reason: LossReason, records: number): void {
+    if (records > 0) {
+      this.lost[reason] += records;
+      this.#onLoss(reason, records);
+    }
+  }
+
+  warn(kind: string): void {
+    this.warnings.set(kind, (this.warnings.get(kind) ?? 0) + 1);
+  }
+
+  get totalLost(): number {
+    return Object.values(this.lost).reduce((sum, count) => sum + count, 0);
+  }
+}
+
+const noLosses = (): Record<LossReason, number> => {
+  const losses: Partial<Record<LossReason, number>> = {};
+  for (const reason of lossReasons) {
+    losses[reason] = 0;
+  }
+  return losses as Record<LossReason, number>;
+};

@@ -1,0 +1,179 @@
+import { isUuid } from "../model/ids.ts";
+import { parseDottedOrder } from "../model/dotted-order.ts";
+import { ValidationError } from "../model/errors.ts";
+import { field, tag } from "../model/tape-format.ts";
+import type { Operation, WirePatch } from "../model/run.ts";
+import type { Hiding } from "./hiding.ts";
+import type { RecordedRun } from "./recorder.ts";
+import type { TapeWriter } from "./tape-writer.ts";
+import { ValueWriter } from "./value-writer.ts";
+
+/** Turns runs into records on a tape. One walk over each payload, at the call. */
+export class RecordEncoder {
+  readonly #out: TapeWriter;
+  readonly #values: ValueWriter;
+  readonly #hiding: Hiding;
+
+  constructor(out: TapeWriter, hiding: Hiding) {
+    this.#out = out;
+    this.#values = new ValueWriter(out);
+    this.#hiding = hiding;
+  }
+
+  /** The record of a run's start. */
+  start(run: RecordedRun): void {
+    this.#out.beginRecord("post");
+    this.#identity(run);
+    this.#value(field.name, run.name);
+    this.#value(field.runType, run.runType);
+    this.#value(field.inputs, this.#hiding.inputs(run.inputs));
+    this.#details(run);
+    this.#optional(field.serialized, run.serialized);
+    this.#optional(field.referenceExampleId, run.referenceExampleId);
+  }
+
+  /** The record of a run's end. */
+  end(run: RecordedRun): void {
+    this.#out.beginRecord("patch");
+    this.#identity(run);
+    if (run.endMicros !== undefined) {
+      const mark = this.#out.beginField(field.endMicros);
+      this.#out.doubleRaw(run.endMicros);
+      this.#out.endField(mark);
+    }
+    if (run.outputs !== undefined) {
+      this.#value(field.outputs, this.#hiding.outputs(run.outputs));
+    }
+    this.#optional(field.error, run.error);
+    this.#optional(field.events, run.events);
+    if (run.detailsChanged) {
+      this.#details(run);
+    }
+  }
+
+  /**
+   * The record of a run, or part of one, that is wire-shaped already.
+   *
+   * @throws {@link ValidationError} the id is no UUID, or the dotted order is not one or contradicts it.
+   */
+  wire(operation: Operation, id: string, run: WirePatch, project: string): void {
+    checkIdentity(id, run);
+    this.#out.beginRecord(operation);
+    if (run.dotted_order === undefined) {
+      this.#raw(field.id, id);
+    } else {
+      this.#raw(field.dottedOrder, run.dotted_order);
+    }
+    if (run.session_id === undefined && run.session_name === undefined) {
+      this.#value(field.project, run["project_name"] ?? project);
+    }
+    for (const [key, value] of Object.entries(run)) {
+      if (value !== undefined && typeof value !== "function" && !handledKeys.has(key)) {
+        this.#wireField(key, value);
+      }
+    }
+  }
+
+  #wireField(key: string, value: unknown): void {
+    const hiding = this.#hiding;
+    switch (key) {
+      case "inputs":
+        this.#value(field.inputs, hiding.inputs(value));
+        break;
+      case "outputs":
+        this.#value(field.outputs, hiding.outputs(value));
+        break;
+      case "extra":
+        this.#value(hasRuntime(value) ? field.extraWithRuntime : field.extra, hiding.extra(value));
+        break;
+      default: {
+        const code = wireCodes.get(key);
+        if (code === undefined) {
+          this.#other(key, value);
+        } else {
+          this.#value(code, value);
+        }
+      }
+    }
+  }
+
+  #identity(run: RecordedRun): void {
+    this.#raw(field.dottedOrder, run.dottedOrder);
+    this.#value(field.project, run.project);
+  }
+
+  #details(run: RecordedRun): void {
+    this.#optional(field.tags, run.tags);
+    const metadata = this.#hiding.metadata(run.metadata);
+    // An empty object too: the worker makes `extra` of it, with the runtime facts.
+    this.#value(field.metadata, metadata ?? {});
+  }
+
+  #other(key: string, value: unknown): void {
+    const mark = this.#out.beginField(field.other);
+    this.#out.text(key);
+    this.#values.write(value);
+    this.#out.endField(mark);
+  }
+
+  #optional(code: number, value: unknown): void {
+    if (value !== undefined) {
+      this.#value(code, value);
+    }
+  }
+
+  #value(code: number, value: unknown): void {
+    const mark = this.#out.beginField(code);
+    if (value === undefined) {
+      // A payload that is absent where the wire wants one.
+      this.#out.tag(tag.object);
+      this.#out.tag(tag.end);
+    } else {
+      this.#values.write(value);
+    }
+    this.#out.endField(mark);
+  }
+
+  #raw(code: number, text: string): void {
+    const mark = this.#out.beginField(code);
+    this.#out.asciiRaw(text);
+    this.#out.endField(mark);
+  }
+}
+
+/** Keys of a wire run that are written elsewhere, or that the wire has under other runs. */
+const handledKeys = new Set(["id", "trace_id", "dotted_order", "project_name", "child_runs"]);
+
+const wireCodes = new Map<string, number>([
+  ["name", field.name],
+  ["run_type", field.runType],
+  ["session_name", field.project],
+  ["session_id", field.projectId],
+  ["parent_run_id", field.parentRunId],
+  ["start_time", field.startTime],
+  ["end_time", field.endTime],
+  ["tags", field.tags],
+  ["reference_example_id", field.referenceExampleId],
+  ["events", field.events],
+  ["error", field.error],
+  ["serialized", field.serialized],
+]);
+
+const hasRuntime = (extra: unknown): boolean =>
+  typeof extra === "object" && extra !== null && "runtime" in extra;
+
+function checkIdentity(id: string, run: WirePatch): void {
+  if (!isUuid(id)) {
+    throw new ValidationError("the run's id is not a UUID");
+  }
+  if (run.dotted_order === undefined) {
+    return;
+  }
+  const { runId, traceId } = parseDottedOrder(run.dotted_order);
+  if (runId.toLowerCase() !== id.toLowerCase()) {
+    throw new ValidationError("dotted_order does not end with the run's id");
+  }
+  if (run.trace_id !== undefined && run.trace_id.toLowerCase() !== traceId.toLowerCase()) {
+    throw new ValidationError("dotted_order does not begin with the run's trace_id");
+  }
+}

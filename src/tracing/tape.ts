@@ -1,0 +1,63 @@
+/**
+ * Records encoded into one shared buffer. While it is open the writer appends; once cut it never
+ * changes, except that a worker writes each record's outcome into its head.
+ */
+export class Tape {
+  readonly memory: SharedArrayBuffer;
+  readonly bytes: Buffer;
+  readonly view: DataView;
+  /** Bytes written. */
+  used = 0;
+  records = 0;
+  /** `performance.now()` of the cut; 0 while open. */
+  cutAt = 0;
+  /** How many workers died with it. */
+  crashes = 0;
+
+  constructor(sizeBytes: number) {
+    this.memory = new SharedArrayBuffer(sizeBytes);
+    this.bytes = Buffer.from(this.memory);
+    this.view = new DataView(this.memory);
+  }
+
+  get capacity(): number {
+    return this.bytes.length;
+  }
+
+  /** Makes it empty again. */
+  reset(): void {
+    this.used = 0;
+    this.records = 0;
+    this.cutAt = 0;
+    this.crashes = 0;
+  }
+}
+
+/** Keeps tapes of the usual size for reuse, so that recording allocates nothing once warm. */
+export class TapePool {
+  readonly #tapeBytes: number;
+  readonly #limit: number;
+  readonly #free: Tape[] = [];
+
+  /** Keeps at most `limit` unused tapes of `tapeBytes` each. */
+  constructor(tapeBytes: number, limit: number) {
+    this.#tapeBytes = tapeBytes;
+    this.#limit = limit;
+  }
+
+  /** An empty tape with room for `atLeast` bytes. */
+  take(atLeast: number): Tape {
+    if (atLeast > this.#tapeBytes) {
+      return new Tape(atLeast);
+    }
+    return this.#free.pop() ?? new Tape(this.#tapeBytes);
+  }
+
+  /** Takes a tape back. One of an unusual size is left to the garbage collector. */
+  give(tape: Tape): void {
+    if (tape.capacity === this.#tapeBytes && this.#free.length < this.#limit) {
+      tape.reset();
+      this.#free.push(tape);
+    }
+  }
+}

@@ -1,0 +1,113 @@
+import { uuidLength } from "../model/dotted-order.ts";
+import type { Operation } from "../model/run.ts";
+import {
+  field,
+  fieldCodes,
+  fieldHead,
+  headOffset,
+  operationCode,
+  outcomeCode,
+  recordHead,
+} from "../model/tape-format.ts";
+
+/** Offset and length of each field of one record: two numbers a field code; length 0 is absent. */
+const stride = 2 * fieldCodes;
+
+/** What became of a record, as its head says. */
+export type RecordOutcome = keyof typeof outcomeCode;
+
+/** The records of one tape, indexed in one pass and read in place. */
+export class TapeReader {
+  readonly bytes: Buffer;
+  readonly view: DataView;
+  /** Records whose outcome is not known yet. */
+  readonly count: number;
+  readonly #heads: number[] = [];
+  readonly #fields: Uint32Array;
+  /** Where fields of the code `other` begin, by record. */
+  readonly #others = new Map<number, number[]>();
+
+  /** Reads the first `used` bytes of `memory`. Throws RangeError where they are no tape. */
+  constructor(memory: SharedArrayBuffer, used: number) {
+    this.bytes = Buffer.from(memory, 0, used);
+    this.view = new DataView(memory, 0, used);
+    for (let at = 0; at < used;) {
+      const length = this.view.getUint32(at + headOffset.length, true);
+      if (length < recordHead || at + length > used) {
+        throw new RangeError(`No record at byte ${at} of the tape`);
+      }
+      if (this.bytes[at + headOffset.outcome] === outcomeCode.pending) {
+        this.#heads.push(at);
+      }
+      at += length;
+    }
+    this.count = this.#heads.length;
+    this.#fields = new Uint32Array(this.count * stride);
+    for (let record = 0; record < this.count; record++) {
+      this.#index(record);
+    }
+  }
+
+  operation(record: number): Operation {
+    const code = this.bytes[this.#head(record) + headOffset.operation];
+    return code === operationCode.post ? "post" : "patch";
+  }
+
+  /** Where a field's content begins; 0 where the record has no such field. */
+  start(record: number, code: number): number {
+    return this.#fields[record * stride + 2 * code] ?? 0;
+  }
+
+  /** Bytes of a field's content. */
+  length(record: number, code: number): number {
+    return this.#fields[record * stride + 2 * code + 1] ?? 0;
+  }
+
+  /** Where the fields that the wire does not name begin. */
+  others(record: number): readonly number[] {
+    return this.#others.get(record) ?? [];
+  }
+
+  /** The run's id, as text. */
+  runId(record: number): string {
+    const dotted = this.start(record, field.dottedOrder);
+    const end =
+      dotted === 0
+        ? this.start(record, field.id) + uuidLength
+        : dotted + this.length(record, field.dottedOrder);
+    return this.bytes.toString("latin1", end - uuidLength, end);
+  }
+
+  /** Whether the record can go into a batch: it has its place in a trace. */
+  hasDottedOrder(record: number): boolean {
+    return this.start(record, field.dottedOrder) !== 0;
+  }
+
+  settle(record: number, outcome: RecordOutcome): void {
+    this.bytes[this.#head(record) + headOffset.outcome] = outcomeCode[outcome];
+  }
+
+  #head(record: number): number {
+    return this.#heads[record] ?? 0;
+  }
+
+  #index(record: number): void {
+    const head = this.#head(record);
+    const end = head + this.view.getUint32(head + headOffset.length, true);
+    const base = record * stride;
+    for (let at = head + recordHead; at < end;) {
+      const code = this.bytes[at] ?? 0;
+      const length = this.view.getUint32(at + 1, true);
+      const start = at + fieldHead;
+      if (code === field.other) {
+        const others = this.#others.get(record) ?? [];
+        others.push(start);
+        this.#others.set(record, others);
+      } else {
+        this.#fields[base + 2 * code] = start;
+        this.#fields[base + 2 * code + 1] = length;
+      }
+      at = start + length;
+    }
+  }
+}
