@@ -1,0 +1,40 @@
+/** Whole microseconds since the Unix epoch. May step back when the system's clock does. */
+export type Clock = () => number;
+
+/** Where a clock's time comes from, both in milliseconds. */
+export interface ClockSources {
+  /** Wall time since the Unix epoch. */
+  readonly now: () => number;
+  /** Time since any fixed moment, with fraction, never stepping back. */
+  readonly monotonic: () => number;
+}
+
+/** How far the two sources may part before the wall clock is believed again. */
+const driftLimitMs = 2;
+
+/**
+ * Makes a clock that is as right as the wall clock and as fine as the monotonic one: it counts
+ * monotonic time from an anchor, and anchors again when the system's clock is set or slewed.
+ */
+export function createClock({ now, monotonic }: ClockSources): Clock {
+  let anchorMs = Number.NaN;
+  let anchorMonotonic = 0;
+  return () => {
+    const wallMs = now();
+    const elapsed = monotonic();
+    const ms = anchorMs + (elapsed - anchorMonotonic);
+    // Written so that NaN, before the first anchor, counts as drifted.
+    if (Math.abs(ms - wallMs) <= driftLimitMs) {
+      return Math.floor(ms * 1_000);
+    }
+    anchorMs = wallMs;
+    anchorMonotonic = elapsed;
+    return Math.floor(wallMs * 1_000);
+  };
+}
+
+/** The process's clock. Its sources are looked up at each call, so that fake timers work. */
+export const clock: Clock = createClock({
+  now: () => Date.now(),
+  monotonic: () => performance.now(),
+});

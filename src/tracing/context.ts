@@ -1,0 +1,91 @@
+import { AsyncLocalStorage } from "node:async_hooks";
+import { LangsmithBridge } from "./langsmith-bridge.ts";
+import { adopt, runOf } from "./foreign-run.ts";
+import { oldestClient } from "./open-clients.ts";
+import type { TracingClient } from "./recorder.ts";
+import type { RunOptions } from "./run-options.ts";
+import { RunTree } from "./run-tree.ts";
+
+/** What a run is started with by a client, which also says where in the tree it goes. */
+export interface StartOptions extends RunOptions {
+  /**
+   * The run below which this one goes; `null` for a new trace.
+   *
+   * @defaultValue the current run, if there is one
+   */
+  readonly parent?: RunTree | null | undefined;
+}
+
+/** The symbol under which LangChain and its tracing library share their context. */
+const sharedKey = Symbol.for("ls:tracing_async_local_storage");
+
+/** The run in which the caller is, also one that LangChain started; `undefined` outside of all. */
+export function currentRun(): RunTree | undefined {
+  return runIn(sharedStorage().getStore(), undefined);
+}
+
+/**
+ * Calls `fn` with `run` as the current run, for all that it calls and awaits, and answers what it
+ * answers. It does not end the run.
+ */
+export function withRun<Result>(run: RunTree, fn: () => Result): Result {
+  const storage = sharedStorage();
+  return storage.run(enter(run, storage.getStore()), fn);
+}
+
+/** Starts a run in the place that its options name, else below the current run, and records it. */
+export function startRun(client: TracingClient, options: StartOptions = {}): RunTree {
+  return RunTree.start({ client, parent: chooseParent(client, options), recorded: true }, options);
+}
+
+function chooseParent(client: TracingClient, options: StartOptions): RunTree | undefined {
+  const { parent } = options;
+  if (parent === null) {
+    return undefined;
+  }
+  return parent instanceof RunTree ? parent : runIn(sharedStorage().getStore(), client);
+}
+
+/** The run that a store stands for. A foreign one is recorded by its own library, not by us. */
+function runIn(store: unknown, client: TracingClient | undefined): RunTree | undefined {
+  if (store === undefined) {
+    return undefined;
+  }
+  try {
+    return runOf(store) ?? adopt(store, client ?? oldestClient());
+  } catch {
+    // A store that can't be read is no parent; the run becomes the root of a trace of its own.
+    return undefined;
+  }
+}
+
+function enter(run: RunTree, outer: unknown): unknown {
+  try {
+    return new LangsmithBridge(run, { outer });
+  } catch {
+    // Without a bridge LangChain does not nest below the run, and nothing else is lost.
+    return outer;
+  }
+}
+
+/** The storage that is there, whoever made it, else one that later comers will find. */
+function sharedStorage(): AsyncLocalStorage<unknown> {
+  const shared: unknown = Reflect.get(globalThis, sharedKey);
+  if (isStorage(shared)) {
+    return shared;
+  }
+  if (shared === undefined) {
+    Reflect.set(globalThis, sharedKey, ownStorage);
+  }
+  return ownStorage;
+}
+
+const ownStorage = new AsyncLocalStorage<unknown>();
+
+const isStorage = (value: unknown): value is AsyncLocalStorage<unknown> =>
+  typeof value === "object" &&
+  value !== null &&
+  "getStore" in value &&
+  typeof value.getStore === "function" &&
+  "run" in value &&
+  typeof value.run === "function";

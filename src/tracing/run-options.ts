@@ -1,0 +1,45 @@
+import { isUuid } from "../model/ids.ts";
+import type { KeyValues, RunType } from "../model/run.ts";
+import type { Recorder } from "./recorder.ts";
+
+/** What a run is started with. Nothing is required. */
+export interface RunOptions {
+  /** A UUID of any version; a fresh, ordered one where it is left out or is no UUID. */
+  readonly id?: string | undefined;
+  /** @defaultValue the run type */
+  readonly name?: string | undefined;
+  /** @defaultValue `"chain"` */
+  readonly runType?: RunType | undefined;
+  readonly inputs?: KeyValues | undefined;
+  readonly tags?: readonly string[] | undefined;
+  readonly metadata?: KeyValues | undefined;
+  /** @defaultValue the parent's project, or the client's */
+  readonly project?: string | undefined;
+  /** How the thing that runs was built, as LangChain writes it. */
+  readonly serialized?: unknown;
+  /** The example of a dataset that this run is a try at; a UUID. */
+  readonly referenceExampleId?: string | undefined;
+  /** Milliseconds since the Unix epoch, with fraction; for work that began before the call. */
+  readonly startTime?: number | Date | undefined;
+}
+
+export interface EndOptions {
+  /** Milliseconds since the Unix epoch, with fraction. @defaultValue now */
+  readonly endTime?: number | Date | undefined;
+}
+
+/** A name that was given, in case it is one. */
+export const readName = (name: unknown): string | undefined =>
+  typeof name === "string" && name !== "" ? name : undefined;
+
+/** An id that was given, in small letters; one that is no UUID is told and left out. */
+export function readId(id: unknown, recording: Recorder): string | undefined {
+  if (id === undefined || id === null) {
+    return undefined;
+  }
+  if (!isUuid(id)) {
+    recording.warn("hiddenFailure", "An id that is no UUID was left out.");
+    return undefined;
+  }
+  return id.toLowerCase();
+}

@@ -1,0 +1,296 @@
+import { stampToIso, microsToStamp } from "../model/dotted-order.ts";
+import { defaultRunType } from "../model/run.ts";
+import type { KeyValues, RunEvent } from "../model/run.ts";
+import { clock } from "./clock.ts";
+import { errorText } from "./error-text.ts";
+import { isPlainObject, mergeMetadata, mergeTags, toPayload, toTags } from "./payload.ts";
+import { readHeaders, writeHeaders } from "./propagation.ts";
+import type { HeadersLike, RemotePlace } from "./propagation.ts";
+import { recorder } from "./recorder.ts";
+import type { RecordedRun, TracingClient } from "./recorder.ts";
+import { createRunId } from "./run-ids.ts";
+import { readId, readName } from "./run-options.ts";
+import type { EndOptions, RunOptions } from "./run-options.ts";
+import { segment, toMicros, Trace } from "./trace.ts";
+
+/** What a run is made with, beside its options; wiring. */
+export interface RunInit {
+  readonly client: TracingClient;
+  readonly parent?: RunTree | undefined;
+  /** A run of the same trace, where it isn't the parent. */
+  readonly kin?: RunTree | undefined;
+  readonly remote?: RemotePlace | undefined;
+  /** `false`: someone else records the run; it only holds a place in the tree. */
+  readonly recorded: boolean;
+}
+
+/**
+ * A run and its place in the tree. States: open, then ended (by `end` or `fail`, whichever comes
+ * first). It is recorded once when it starts and once when it ends. No method throws.
+ *
+ * A remote run, from {@link RunTree.fromHeaders}, is never recorded itself: it is where its
+ * children hang.
+ */
+export class RunTree implements RecordedRun {
+  readonly id: string;
+  readonly traceId: string;
+  /** Absent for the root of a trace. */
+  readonly parentRunId: string | undefined;
+  readonly dottedOrder: string;
+  readonly name: string;
+  readonly runType: string;
+  readonly project: string;
+  readonly serialized: unknown;
+  readonly referenceExampleId: string | undefined;
+  readonly #client: TracingClient;
+  readonly #trace: Trace;
+  readonly #recorded: boolean;
+  readonly #remote: boolean;
+  readonly #startMicros: number;
+  #inherited: Inherited | undefined;
+  #endMicros: number | undefined;
+  #inputs: KeyValues | undefined;
+  #outputs: KeyValues | undefined;
+  #error: string | undefined;
+  #events: RunEvent[] | undefined;
+  #tags: readonly string[] | undefined;
+  #metadata: KeyValues | undefined;
+  #detailsChanged = false;
+
+  /** @internal Runs are made by `client.startRun`, `startChild`, `traceable` and `fromHeaders`. */
+  constructor(init: RunInit, options: RunOptions) {
+    const { client, parent, kin = parent, remote } = init;
+    const recording = client[recorder];
+    this.id = remote?.id ?? readId(options.id, recording) ?? createRunId();
+    this.traceId = remote?.traceId ?? parent?.traceId ?? this.id;
+    this.#trace =
+      kin === undefined ? new Trace(recording.isSampled(this.traceId)) : kin.#trace;
+    if (remote === undefined) {
+      this.#startMicros = toMicros(options.startTime) ?? this.#trace.nextStart();
+      const own = segment(this.#startMicros, this.id);
+      this.dottedOrder = parent === undefined ? own : `${parent.dottedOrder}.${own}`;
+      this.parentRunId = parent?.id;
+    } else {
+      this.#startMicros = remote.startMicros;
+      this.#trace.startAfter(remote.startMicros);
+      this.dottedOrder = remote.dottedOrder;
+      this.parentRunId = remote.parentRunId;
+    }
+    this.runType = readName(options.runType) ?? defaultRunType;
+    this.name = readName(options.name) ?? this.runType;
+    this.project = readName(options.project) ?? parent?.project ?? recording.project;
+    this.serialized = options.serialized;
+    this.referenceExampleId = readId(options.referenceExampleId, recording);
+    this.#client = client;
+    this.#remote = remote !== undefined;
+    this.#recorded = init.recorded && this.#trace.sampled;
+    this.#inputs = toPayload(options.inputs, "input");
+    this.#tags = toTags(options.tags);
+    this.#metadata = isPlainObject(options.metadata) ? options.metadata : undefined;
+    if (remote !== undefined) {
+      this.#inherited = { tags: this.#tags, metadata: this.#metadata };
+    } else if (parent !== undefined) {
+      this.#inherit(parent);
+    }
+  }
+
+  /** @internal Starts a run and records it, or only takes its place in the tree. */
+  static start(init: RunInit, options: RunOptions): RunTree {
+    const recording = init.client[recorder];
+    let run: RunTree;
+    try {
+      run = new RunTree(init, options);
+    } catch {
+      recording.warn("hiddenFailure", "The options of a run could not be read; it has none.");
+      run = new RunTree(init, {});
+    }
+    if (run.#recorded) {
+      recording.recordStart(run);
+    }
+    return run;
+  }
+
+  /**
+   * The run that another process sent along; `undefined` where the headers name none, or a
+   * malformed one, which is counted as a warning. Runs started below it belong to its trace and
+   * inherit its tags, metadata and project.
+   */
+  static fromHeaders(
+    headers: HeadersLike,
+    { client }: { readonly client: TracingClient },
+  ): RunTree | undefined {
+    const recording = client[recorder];
+    const context = readHeaders(headers, (message) => {
+      recording.warn("malformedHeaders", message);
+    });
+    if (context === undefined) {
+      return undefined;
+    }
+    const { place, tags, metadata, project } = context;
+    return new RunTree(
+      { client, remote: place, recorded: false },
+      { name: "remote", tags, metadata, project },
+    );
+  }
+
+  /** Starts a run below this one and records it at once. */
+  startChild(options: RunOptions = {}): RunTree {
+    return RunTree.start({ client: this.#client, parent: this, recorded: true }, options);
+  }
+
+  /**
+   * Adds what happened inside the run, with the time of the call. Events are sent with the run's
+   * end: their own keys are copied now, objects inside them are read then. Ignored once ended.
+   */
+  addEvent(event: RunEvent): void {
+    if (!this.#isOpen()) {
+      return;
+    }
+    try {
+      const time = event.time ?? stampToIso(microsToStamp(clock()));
+      (this.#events ??= []).push({ ...event, time });
+    } catch {
+      this.#client[recorder].warn("hiddenFailure", "An event could not be read; it was left out.");
+    }
+  }
+
+  /** Adds tags; one that is there already stays once. Ignored once ended. */
+  addTags(...tags: readonly string[]): void {
+    if (this.#isOpen()) {
+      this.#tags = mergeTags(this.#tags, toTags(tags));
+      this.#detailsChanged = true;
+    }
+  }
+
+  /** Adds metadata, over what has the same key. Ignored once ended. */
+  addMetadata(metadata: KeyValues): void {
+    if (this.#isOpen() && isPlainObject(metadata)) {
+      this.#metadata = { ...this.#metadata, ...metadata };
+      this.#detailsChanged = true;
+    }
+  }
+
+  /** Ends the run. What is no plain object becomes `{ outputs: value }`. Ignored once ended. */
+  end(outputs?: unknown, options?: EndOptions): void {
+    this.#finish(outputs, undefined, toMicros(options?.endTime));
+  }
+
+  /** Ends the run as failed: message, stack and causes become its error. Ignored once ended. */
+  fail(error: unknown, outputs?: unknown, options?: EndOptions): void {
+    if (this.#isOpen()) {
+      this.#finish(outputs, errorText(error), toMicros(options?.endTime));
+    }
+  }
+
+  /**
+   * The headers that carry this run to another process, beside those given: a run read from them
+   * there is this one. Other vendors' `baggage` is kept as it is.
+   */
+  toHeaders(existing?: HeadersLike): Record<string, string> {
+    return writeHeaders(this, existing, (message) => {
+      this.#client[recorder].warn("malformedHeaders", message);
+    });
+  }
+
+  get inputs(): KeyValues | undefined {
+    return this.#inputs;
+  }
+
+  get outputs(): KeyValues | undefined {
+    return this.#outputs;
+  }
+
+  get error(): string | undefined {
+    return this.#error;
+  }
+
+  get events(): readonly RunEvent[] | undefined {
+    return this.#events;
+  }
+
+  get tags(): readonly string[] | undefined {
+    return this.#tags;
+  }
+
+  get metadata(): KeyValues | undefined {
+    return this.#metadata;
+  }
+
+  get endMicros(): number | undefined {
+    return this.#endMicros;
+  }
+
+  get detailsChanged(): boolean {
+    return this.#detailsChanged;
+  }
+
+  /** Milliseconds since the Unix epoch, with microsecond fraction. */
+  get startedAt(): number {
+    return this.#startMicros / 1_000;
+  }
+
+  /** As {@link RunTree.startedAt}; absent while the run is open. */
+  get endedAt(): number | undefined {
+    return this.#endMicros === undefined ? undefined : this.#endMicros / 1_000;
+  }
+
+  /** The client that records this run and those below it. */
+  get client(): TracingClient {
+    return this.#client;
+  }
+
+  /** What tells this run from others; neither payloads nor the client. */
+  toJSON(): KeyValues {
+    const { id, traceId, parentRunId, dottedOrder, name, runType, project } = this;
+    const { startedAt, endedAt } = this;
+    return {
+      id,
+      traceId,
+      parentRunId,
+      dottedOrder,
+      name,
+      runType,
+      project,
+      startedAt,
+      endedAt,
+    };
+  }
+
+  #inherit(parent: RunTree): void {
+    const inherited = parent.#inherited;
+    if (inherited !== undefined) {
+      this.#inherited = inherited;
+      this.#tags = mergeTags(inherited.tags, this.#tags);
+      this.#metadata = mergeMetadata(inherited.metadata, this.#metadata);
+    }
+    if (parent.#endMicros !== undefined) {
+      this.#client[recorder].warn("childOfEndedRun", "A run was started below an ended one.");
+    }
+  }
+
+  #isOpen(): boolean {
+    return this.#endMicros === undefined && !this.#remote;
+  }
+
+  #finish(outputs: unknown, error: string | undefined, endMicros = clock()): void {
+    if (!this.#isOpen()) {
+      return;
+    }
+    this.#endMicros = Math.max(endMicros, this.#startMicros);
+    this.#error = error;
+    this.#outputs = toPayload(outputs, "outputs");
+    if (this.#recorded) {
+      this.#client[recorder].recordEnd(this);
+    }
+    // They are on a tape now: a run that is kept must not keep its payloads.
+    this.#inputs = undefined;
+    this.#outputs = undefined;
+    this.#events = undefined;
+  }
+}
+
+/** What a remote run hands down to all runs below it. */
+interface Inherited {
+  readonly tags: readonly string[] | undefined;
+  readonly metadata: KeyValues | undefined;
+}
