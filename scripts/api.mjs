@@ -1,0 +1,22 @@
+// Compares the public API with the reports in config/api, one for each entry point.
+// `--local` writes the reports instead; commit what it writes.
+import { spawnSync } from "node:child_process";
+import { mkdirSync } from "node:fs";
+
+const entryPoints = ["main", "model", "wire"];
+const local = process.argv.includes("--local") ? ["--local"] : ["--print-api-report-diff"];
+
+mkdirSync("config/api", { recursive: true });
+const stale = entryPoints.filter((name) => {
+  const config = `config/api-extractor.${name}.json`;
+  const { status } = spawnSync("api-extractor", ["run", "--config", config, ...local], {
+    stdio: "inherit",
+    shell: process.platform === "win32",
+  });
+  return status !== 0;
+});
+
+if (stale.length > 0) {
+  console.error(`The API report differs for: ${stale.join(", ")}. If that is meant: npm run api`);
+  process.exitCode = 1;
+}

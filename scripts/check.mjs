@@ -1,0 +1,39 @@
+// Every gate, in order, with the time each takes: `npm run check`. A gate is a script of package.json.
+// A failed build ends the run, because the gates after it read what it makes; after any other failure
+// the rest still report.
+import { spawnSync } from "node:child_process";
+import { readFileSync } from "node:fs";
+import { performance } from "node:perf_hooks";
+
+const gates = [
+  "check:format",
+  "build",
+  "lint",
+  "typecheck",
+  "test",
+  "check:unused",
+  "check:package",
+  "check:exports",
+  "check:api",
+];
+const { scripts } = JSON.parse(readFileSync(new URL("../package.json", import.meta.url), "utf8"));
+
+const results = [];
+for (const name of gates) {
+  console.log(`\n== ${name}: ${scripts[name]}`);
+  const start = performance.now();
+  const passed = spawnSync(scripts[name], { stdio: "inherit", shell: true }).status === 0;
+  results.push({ name, passed, seconds: (performance.now() - start) / 1_000 });
+  if (name === "build" && !passed) {
+    break;
+  }
+}
+
+console.log("");
+for (const { name, passed, seconds } of results) {
+  const time = seconds.toFixed(1).padStart(6);
+  console.log(`${passed ? "ok    " : "FAILED"} ${name.padEnd(13)} ${time} s`);
+}
+if (results.some(({ passed }) => !passed)) {
+  process.exitCode = 1;
+}

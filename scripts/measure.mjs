@@ -1,0 +1,105 @@
+// Prints what the code measures, as the table of the house style has it: `npm run measure`.
+// Files and lines exclude tests and generated code. A comment line holds nothing but comment.
+import { readdirSync, readFileSync } from "node:fs";
+import ts from "typescript";
+
+const sourceFolders = ["src", "server/src", "cli/src", "web/src"];
+const testFolders = ["tests", "server/tests", "cli/tests", "web/tests"];
+const isTest = (path) => /\.(test|test-d)\.tsx?$/.test(path) || /(^|\/)tests\//.test(path);
+
+const paths = [...sourceFolders, ...testFolders].flatMap((folder) => codeIn(folder));
+const sources = paths.filter((path) => !isTest(path)).map((path) => measure(path));
+const tests = paths.filter((path) => isTest(path)).map((path) => measure(path));
+
+const total = (files, field) => files.reduce((sum, file) => sum + file[field], 0);
+const thousands = (count) => count.toLocaleString("en-US");
+const lengths = sources.map(({ lines }) => lines).toSorted((a, b) => a - b);
+const longest = sources.reduce((a, b) => (b.lines > a.lines ? b : a));
+const perThousand = (1_000 * total(sources, "anys")) / total(sources, "code");
+const commentShare =
+  total(sources, "comment") / (total(sources, "comment") + total(sources, "code"));
+
+const rows = [
+  ["files / lines", `${sources.length} / ${thousands(total(sources, "lines"))}`],
+  ["median / longest file", `${median(lengths)} / ${longest.lines} (${longest.path})`],
+  ["files over 300 lines", sources.filter(({ lines }) => lines > 300).length],
+  ["comment share of non-blank lines", `${(100 * commentShare).toFixed(0)}%`],
+  ["`any` per 1,000 lines of code", perThousand.toFixed(1).replace(/\.0$/, "")],
+  ["test lines per source line", (total(tests, "lines") / total(sources, "lines")).toFixed(2)],
+  ["files of type tests", tests.filter(({ path }) => path.endsWith(".test-d.ts")).length],
+  [
+    "error classes / bare `new Error(`",
+    `${total(sources, "errorClasses")} / ${total(sources, "bareErrors")}`,
+  ],
+  ["`TODO` and `FIXME`", total(sources, "todos") + total(tests, "todos")],
+];
+console.log("| | ours |\n| --- | --- |");
+for (const row of rows) {
+  console.log(`| ${row.join(" | ")} |`);
+}
+
+function codeIn(folder) {
+  try {
+    return readdirSync(folder, { recursive: true })
+      .map((path) => `${folder}/${path.replaceAll("\\", "/")}`)
+      .filter((path) => /\.tsx?$/.test(path) && !/node_modules|\/dist\/|\.gen\./.test(path));
+  } catch (error) {
+    if (error.code === "ENOENT") {
+      return [];
+    }
+    throw error;
+  }
+}
+
+function median(sorted) {
+  const middle = Math.floor(sorted.length / 2);
+  return sorted.length % 2 === 1
+    ? sorted[middle]
+    : Math.round((sorted[middle - 1] + sorted[middle]) / 2);
+}
+
+function measure(path) {
+  const text = readFileSync(path, "utf8");
+  const file = ts.createSourceFile(path, text, ts.ScriptTarget.Latest, true);
+  const lines = text.split("\n");
+  const codeLines = new Set();
+  const counts = { anys: 0, errorClasses: 0, bareErrors: 0 };
+  visit(file);
+  const filled = lines.flatMap((line, index) => (line.trim() === "" ? [] : [index]));
+  return {
+    path,
+    lines: text.endsWith("\n") ? lines.length - 1 : lines.length,
+    code: filled.filter((index) => codeLines.has(index)).length,
+    comment: filled.filter((index) => !codeLines.has(index)).length,
+    todos: text.match(/\b(TODO|FIXME)\b/g)?.length ?? 0,
+    ...counts,
+  };
+
+  function visit(node) {
+    if (ts.isJSDoc(node)) {
+      return;
+    }
+    counts.anys += node.kind === ts.SyntaxKind.AnyKeyword ? 1 : 0;
+    counts.bareErrors +=
+      ts.isNewExpression(node) && node.expression.getText(file) === "Error" ? 1 : 0;
+    counts.errorClasses += isErrorClass(node) ? 1 : 0;
+    const children = node.getChildren(file);
+    if (children.length === 0 && node.kind !== ts.SyntaxKind.EndOfFileToken) {
+      markLines(node);
+    }
+    children.forEach(visit);
+  }
+
+  function markLines(token) {
+    const first = file.getLineAndCharacterOfPosition(token.getStart(file)).line;
+    const last = file.getLineAndCharacterOfPosition(token.getEnd()).line;
+    for (let line = first; line <= last; line += 1) {
+      codeLines.add(line);
+    }
+  }
+}
+
+function isErrorClass(node) {
+  const parent = ts.isClassDeclaration(node) ? node.heritageClauses?.[0]?.types[0] : undefined;
+  return parent?.expression.getText().endsWith("Error") ?? false;
+}

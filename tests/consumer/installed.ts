@@ -1,0 +1,61 @@
+import { execFile } from "node:child_process";
+import { mkdir, mkdtemp, readFile, rm, symlink } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { dirname, join } from "node:path";
+import { fileURLToPath } from "node:url";
+import { promisify } from "node:util";
+
+const run = promisify(execFile);
+
+export const repositoryRoot = fileURLToPath(new URL("../..", import.meta.url));
+
+/** A folder outside the repository in which `millrace` is installed from its packed tarball. */
+export interface Installed {
+  readonly folder: string;
+  /** Where the unpacked package lies. */
+  readonly packageFolder: string;
+  /** What its package.json declares. */
+  readonly dependencies: readonly string[];
+  link(name: string): Promise<void>;
+  remove(): Promise<void>;
+}
+
+/**
+ * Packs the SDK as it would be published and unpacks it beside links to its dependencies: what
+ * `npm install millrace` leaves, without asking a registry. Needs a build.
+ */
+export async function installPacked(): Promise<Installed> {
+  const folder = await mkdtemp(join(tmpdir(), "millrace-consumer-"));
+  const packageFolder = join(folder, "node_modules", "millrace");
+  await mkdir(packageFolder, { recursive: true });
+  await run("npm", ["pack", "--ignore-scripts", "--pack-destination", folder], {
+    cwd: repositoryRoot,
+  });
+  const { version, dependencies } = parseManifest(
+    await readFile(join(repositoryRoot, "package.json"), "utf8"),
+  );
+  const tarball = join(folder, `millrace-${version}.tgz`);
+  await run("tar", ["-xzf", tarball, "-C", packageFolder, "--strip-components=1"]);
+  const link = (name: string): Promise<void> => linkModule(folder, name);
+  await Promise.all(dependencies.map(link));
+  const remove = (): Promise<void> => rm(folder, { recursive: true, force: true });
+  return { folder, packageFolder, dependencies, link, remove };
+}
+
+async function linkModule(folder: string, name: string): Promise<void> {
+  const path = join(folder, "node_modules", name);
+  await mkdir(dirname(path), { recursive: true });
+  await symlink(join(repositoryRoot, "node_modules", name), path, "junction");
+}
+
+/** Reads the parts of a package.json that these tests look at. */
+export function parseManifest(text: string): {
+  readonly version: string;
+  readonly dependencies: readonly string[];
+} {
+  const manifest = JSON.parse(text) as {
+    readonly version: string;
+    readonly dependencies?: Readonly<Record<string, string>>;
+  };
+  return { version: manifest.version, dependencies: Object.keys(manifest.dependencies ?? {}) };
+}

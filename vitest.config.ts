@@ -1,0 +1,39 @@
+import { defineConfig } from "vitest/config";
+
+export default defineConfig({
+  test: {
+    pool: "forks",
+    testTimeout: 15_000,
+    hookTimeout: 30_000,
+    // A promise or an error that escapes its test fails the run, and so does a run without tests.
+    dangerouslyIgnoreUnhandledErrors: false,
+    passWithNoTests: false,
+    allowOnly: false,
+    // CI reads its closing line from the report.
+    reporters: process.env["CI"]
+      ? ["default", ["json", { outputFile: "temp/vitest.json" }]]
+      : ["default"],
+    projects: [
+      {
+        extends: true,
+        test: {
+          name: "millrace",
+          include: ["tests/**/*.test.ts"],
+          typecheck: {
+            enabled: true,
+            include: ["tests/**/*.test-d.ts"],
+            tsconfig: "tests/types/tsconfig.json",
+          },
+        },
+      },
+      { extends: true, test: { name: "server", include: ["server/tests/**/*.test.ts"] } },
+      { extends: true, test: { name: "cli", include: ["cli/tests/**/*.test.ts"] } },
+    ],
+    coverage: {
+      provider: "v8",
+      include: ["src/**/*.ts", "server/src/**/*.ts", "cli/src/**/*.ts"],
+      reporter: ["text-summary", "html", "json-summary"],
+      reportsDirectory: "coverage",
+    },
+  },
+});
