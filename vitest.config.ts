@@ -28,6 +28,7 @@ export default defineConfig({
       },
       { extends: true, test: { name: "server", include: ["server/tests/**/*.test.ts"] } },
       { extends: true, test: { name: "cli", include: ["cli/tests/**/*.test.ts"] } },
+      { extends: true, test: { name: "web", include: ["web/tests/**/*.test.{ts,tsx}"] } },
     ],
     coverage: {
       provider: "v8",
