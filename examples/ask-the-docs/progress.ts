@@ -1,0 +1,45 @@
+import { SingleBar } from "cli-progress";
+
+/** Shows how far a phase is. */
+export interface Progress {
+  update(done: number): void;
+  stop(): void;
+}
+
+const lineEveryMs = 2_000;
+
+/** A bar on a terminal; elsewhere a plain line every two seconds. */
+export const startProgress = (title: string, total: number, unit: string): Progress => {
+  if (!process.stdout.isTTY) {
+    return startLines(title, total, unit);
+  }
+  const bar = new SingleBar({
+    format: `${title} [{bar}] {percentage}%  {value}/{total} ${unit}  {duration_formatted}`,
+    stream: process.stdout,
+    barsize: 30,
+    hideCursor: true,
+  });
+  bar.start(total, 0);
+  return {
+    update: (done) => bar.update(Math.min(done, total)),
+    stop: () => {
+      bar.update(total);
+      bar.stop();
+    },
+  };
+};
+
+const startLines = (title: string, total: number, unit: string): Progress => {
+  const say = (done: number): void => console.log(`${title}: ${done} of ${total} ${unit}`);
+  let last = performance.now();
+  return {
+    update: (done) => {
+      if (performance.now() - last < lineEveryMs || done >= total) {
+        return;
+      }
+      last = performance.now();
+      say(done);
+    },
+    stop: () => say(total),
+  };
+};

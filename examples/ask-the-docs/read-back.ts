@@ -1,0 +1,89 @@
+import { endpoints } from "millrace/model";
+import type { WireRun } from "millrace/model";
+import { Comparison } from "./compare.ts";
+import type { ReadBack } from "./compare.ts";
+import type { Ledger } from "./ledger.ts";
+import { startProgress } from "./progress.ts";
+
+/** The fields that are compared: asking for no more keeps a page small. */
+const select = [
+  "id",
+  "name",
+  "run_type",
+  "parent_run_id",
+  "inputs",
+  "outputs",
+  "error",
+  "events",
+  "end_time",
+];
+const pageLimit = 100;
+const requestTimeoutMs = 30_000;
+
+/** Reads a project back and compares it with what the program noted. */
+export const readBack = async (
+  serverUrl: string,
+  project: string,
+  ledger: Ledger,
+): Promise<{ readonly readBack: ReadBack; readonly readBackMs: number }> => {
+  const startedAt = performance.now();
+  const comparison = new Comparison(ledger);
+  const progress = startProgress("Reading back     ", ledger.size, "runs");
+  let count = 0;
+  for await (const run of readRuns(serverUrl, project)) {
+    comparison.add(run);
+    count += 1;
+    if (count % pageLimit === 0) {
+      progress.update(count);
+    }
+  }
+  progress.stop();
+  return { readBack: comparison.result(), readBackMs: performance.now() - startedAt };
+};
+
+/** Reads every run of a project from the server, one page in memory at a time. */
+async function* readRuns(serverUrl: string, project: string): AsyncGenerator<WireRun> {
+  const { method, path } = endpoints.queryRuns;
+  const session = [await findProject(serverUrl, project)];
+  let cursor: string | undefined;
+  do {
+    const body = JSON.stringify({ session, select, limit: pageLimit, cursor });
+    const page = (await call(`${serverUrl}${path}`, { method, body })) as RunPage;
+    yield* page.runs;
+    cursor = page.cursors?.next ?? undefined;
+  } while (cursor !== undefined);
+}
+
+interface RunPage {
+  readonly runs: readonly WireRun[];
+  readonly cursors?: { readonly next?: string | null };
+}
+
+const findProject = async (serverUrl: string, name: string): Promise<string> => {
+  const url = new URL(`${serverUrl}${endpoints.listProjects.path}`);
+  url.searchParams.set("name", name);
+  const projects = (await call(url.href, { method: "GET" })) as readonly { readonly id: string }[];
+  const [project] = projects;
+  if (project === undefined) {
+    throw new ReadBackError(`The server has no project ${name}.`);
+  }
+  return project.id;
+};
+
+const call = async (url: string, init: RequestInit): Promise<unknown> => {
+  const response = await fetch(url, {
+    ...init,
+    headers: { "content-type": "application/json" },
+    signal: AbortSignal.timeout(requestTimeoutMs),
+  });
+  if (!response.ok) {
+    const reason = (await response.text()).slice(0, 500);
+    throw new ReadBackError(`${init.method} ${url} answered ${response.status}: ${reason}`);
+  }
+  return response.json();
+};
+
+/** The server did not give back what was asked for. */
+export class ReadBackError extends Error {
+  override readonly name = "ReadBackError";
+}

@@ -1,0 +1,86 @@
+import { lossReasons } from "../../src/model/stats.ts";
+import { expect, test } from "vitest";
+import { formatSummary, isNothingMissing } from "../../examples/ask-the-docs/summary.ts";
+import type { Outcome } from "../../examples/ask-the-docs/summary.ts";
+
+const phase = (requests: number, cpuMs: number): Outcome["baseline"] => ({
+  requests,
+  failedOnPurpose: 1,
+  failed: 0,
+  responseMs: { p50: 40, p99: 80.126 },
+  cost: {
+    wallMs: 10_000,
+    cpuMs,
+    cpuSource: "thread clock",
+    loopDelayMs: { p50: 1.5, p99: 12, max: 30 },
+  },
+});
+const nothingLost = Object.fromEntries(lossReasons.map((reason) => [reason, 0]));
+const quantiles = { count: 0, p50: 0, p90: 0, p99: 0, max: 0 };
+const stats: Outcome["stats"] = {
+  accepted: 16_000,
+  delivered: 16_000,
+  rejected: 0,
+  dropped: 0,
+  spooled: 0,
+  pending: 0,
+  lost: nothingLost as Outcome["stats"]["lost"],
+  sampledOut: 0,
+  bytes: { recorded: 1, sent: 1 },
+  requests: 1,
+  retries: 0,
+  deliveryMs: quantiles,
+  warnings: {},
+};
+const outcome: Outcome = {
+  baseline: phase(500, 1_000),
+  recorded: phase(1_000, 2_400),
+  runs: 8_000,
+  payloadBytes: { total: 64_000_000, min: 1_100, max: 179_800 },
+  stats,
+  flushMs: 250,
+  readBack: { equal: 8_000, different: [], missing: [], unknown: 0 },
+  readBackMs: 2_000,
+};
+
+test("the summary says what was recorded, lost and read back, with units", () => {
+  const text = formatSummary(outcome);
+  expect(text).toContain("runs       8,000, 800 runs a second");
+  expect(text).toContain("payload    64.0 MB, 1.1 kB to 179.8 kB a run");
+  expect(text).toContain("accepted   16,000 records");
+  expect(text).toContain("delivered  16,000 records, the last 0.25 s after");
+  for (const reason of lossReasons) {
+    expect(text).toContain(`${reason} 0`);
+  }
+  expect(text).toContain("8,000 runs equal, 0 different, 0 missing, 0 unknown");
+  expect(text).toContain("Nothing is missing");
+});
+
+test("the cost of recording is the difference of both phases, shared among the runs of a request", () => {
+  // 2.4 ms a request against 2 ms, eight runs a request: 50 µs a run.
+  expect(formatSummary(outcome)).toMatch(/CPU a run, for recording +50 µs/);
+});
+
+test("the columns of the cost table are aligned", () => {
+  const rows = formatSummary(outcome)
+    .split("\n")
+    .filter((line) => line.endsWith(" ms"));
+  expect(new Set(rows.map((row) => row.length)).size).toBe(1);
+});
+
+test.each<[string, Partial<Outcome>]>([
+  ["a record lost", { stats: { ...stats, delivered: 15_999, dropped: 1 } }],
+  ["a record still waiting", { stats: { ...stats, delivered: 15_999, pending: 1 } }],
+  ["a run never accepted", { stats: { ...stats, accepted: 15_998, delivered: 15_998 } }],
+  ["a run missing", { readBack: { equal: 7_999, different: [], missing: ["x"], unknown: 0 } }],
+  ["a run altered", { readBack: { equal: 7_999, different: ["x"], missing: [], unknown: 0 } }],
+  ["a run too many", { readBack: { equal: 8_000, different: [], missing: [], unknown: 1 } }],
+])("%s is not complete, and the summary says so", (_title, change) => {
+  const changed = { ...outcome, ...change };
+  expect(isNothingMissing(changed)).toBe(false);
+  expect(formatSummary(changed)).toContain("NOT COMPLETE");
+});
+
+test("a complete outcome is complete", () => {
+  expect(isNothingMissing(outcome)).toBe(true);
+});
