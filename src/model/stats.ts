@@ -1,3 +1,5 @@
+import type { ServerInfo } from "./server-info.ts";
+
 /** Why a record did not arrive. Every loss is counted under exactly one of these. */
 export const lossReasons = [
   /** The queue's bound was reached. */
@@ -44,7 +46,7 @@ export interface ClientStats {
   readonly pending: number;
   /** `rejected + dropped`, by reason; a reason that never occurred is 0. */
   readonly lost: Readonly<Record<LossReason, number>>;
-  /** Runs of traces that sampling left out: never accepted. */
+  /** Traces that sampling left out: their runs are never accepted. */
   readonly sampledOut: number;
   /** Bytes on tapes, and bytes of request bodies as sent. */
   readonly bytes: { readonly recorded: number; readonly sent: number };
@@ -54,6 +56,8 @@ export interface ClientStats {
   readonly deliveryMs: Quantiles;
   /** Warnings by kind, such as `malformedHeaders`. */
   readonly warnings: Readonly<Record<string, number>>;
+  /** What the server said of itself; absent until it did. */
+  readonly server?: ServerInfo;
 }
 
 /** What `flush` did with all that was recorded before the call, in records. */

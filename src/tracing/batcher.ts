@@ -31,7 +31,7 @@ export interface TapeResult {
 type Encode = (encoder: RecordEncoder) => void;
 
 /** A tape that was cut, until the outcome of each of its records is known. */
-interface Shipment {
+export interface Shipment {
   readonly tape: Tape;
   readonly settled: Deferred<TapeResult>;
 }
@@ -120,26 +120,32 @@ export class Batcher {
     return { delivered, lost, pending: total - delivered - lost };
   }
 
-  /** Cuts the open tape and hands out every tape whose outcome is not known; none is shipped after. */
-  takeAll(): readonly Tape[] {
-    this.refuse();
-    this.#seal();
-    clearTimeout(this.#timer);
-    clearImmediate(this.#immediate);
-    const tapes = [...this.#underWay, ...this.#waiting].map(({ tape }) => tape);
-    return tapes;
+  /** Puts a tape into the line that was recorded before this process; its records are accepted here. */
+  adopt(tape: Tape): Promise<TapeResult> {
+    this.#options.ledger.accepted += tape.records;
+    this.#pendingRecords += tape.records;
+    return this.#enqueue(tape).promise;
   }
 
-  /** The tapes among {@link takeAll}'s that were never shipped; they leave the line. */
-  takeWaiting(): readonly Tape[] {
-    const waiting = this.#waiting;
+  /**
+   * Ends the line: refuses from now on, and hands out every tape whose outcome is not known.
+   * `underWay` were shipped before, `waiting` were not. The caller counts their records.
+   */
+  takeAll(): { readonly underWay: readonly Shipment[]; readonly waiting: readonly Shipment[] } {
+    this.refuse();
+    clearImmediate(this.#immediate);
+    const tape = this.#open;
+    if (tape !== undefined && tape.records > 0 && !this.#encoding) {
+      this.#open = undefined;
+      this.#waiting.push({ tape, settled: new Deferred() });
+    }
+    this.#forgetAge();
+    const taken = { underWay: [...this.#underWay], waiting: this.#waiting };
+    this.#underWay.clear();
     this.#waiting = [];
     this.#waitingBytes = 0;
-    for (const shipment of waiting) {
-      this.#pendingRecords -= shipment.tape.records;
-      shipment.settled.resolve({ delivered: 0, lost: shipment.tape.records });
-    }
-    return waiting.map(({ tape }) => tape);
+    this.#pendingRecords = 0;
+    return taken;
   }
 
   #queuedBytes(): number {
@@ -260,13 +266,15 @@ export class Batcher {
     this.#timer = undefined;
   }
 
-  #enqueue(tape: Tape): void {
+  #enqueue(tape: Tape): Deferred<TapeResult> {
     const now = performance.now();
     tape.cutAt = now;
     this.#lastCutAt = now;
-    this.#waiting.push({ tape, settled: new Deferred() });
+    const settled = new Deferred<TapeResult>();
+    this.#waiting.push({ tape, settled });
     this.#waitingBytes += tape.capacity;
     this.#advance();
+    return settled;
   }
 
   /** Ships what waits, and then an aged open tape, while slots are free. */
@@ -288,7 +296,10 @@ export class Batcher {
   async #send(shipment: Shipment): Promise<void> {
     const { tape, settled } = shipment;
     const result = await this.#options.ship(tape);
-    this.#underWay.delete(shipment);
+    if (!this.#underWay.delete(shipment)) {
+      // Taken by takeAll: its records are counted there.
+      return;
+    }
     this.#pendingRecords -= tape.records;
     settled.resolve(result);
     this.#pool.give(tape);

@@ -1,16 +1,11 @@
 import { types } from "node:util";
+import type { Hide } from "../model/options.ts";
 import type { KeyValues } from "../model/run.ts";
 
-/**
- * What to hide of a payload: `true` for all of it, or a function that returns what may be recorded.
- * It is called once per value, must return at once, and must not change what it is given.
- */
-export type Hide = true | ((value: KeyValues) => KeyValues);
-
 export interface HidingOptions {
-  readonly hideInputs?: Hide | undefined;
-  readonly hideOutputs?: Hide | undefined;
-  readonly hideMetadata?: Hide | undefined;
+  readonly hideInputs: Hide;
+  readonly hideOutputs: Hide;
+  readonly hideMetadata: Hide;
 }
 
 /** Recorded in place of a payload whose hiding failed: a payload is never sent raw then. */
@@ -42,14 +37,14 @@ export class Hiding {
 
   /** A whole `extra`, of which only the metadata may need hiding. */
   extra(value: unknown): unknown {
-    if (this.#options.hideMetadata === undefined || !isKeyValues(value)) {
+    if (this.#options.hideMetadata === false || !isKeyValues(value)) {
       return value;
     }
     return { ...value, metadata: this.metadata(value["metadata"]) };
   }
 
-  #apply(what: string, hide: Hide | undefined, value: unknown): unknown {
-    if (hide === undefined || value === undefined || value === null) {
+  #apply(what: string, hide: Hide, value: unknown): unknown {
+    if (hide === false || value === undefined || value === null) {
       return value;
     }
     if (hide === true) {

@@ -1,3 +1,5 @@
+import { headOffset, recordHead } from "../model/tape-format.ts";
+
 /**
  * Records encoded into one shared buffer. While it is open the writer appends; once cut it never
  * changes, except that a worker writes each record's outcome into its head.
@@ -18,6 +20,22 @@ export class Tape {
     this.memory = new SharedArrayBuffer(sizeBytes);
     this.bytes = Buffer.from(this.memory);
     this.view = new DataView(this.memory);
+  }
+
+  /** A tape of records that were written elsewhere. @throws RangeError where they are no records. */
+  static of(body: Uint8Array): Tape {
+    const tape = new Tape(body.length);
+    tape.bytes.set(body);
+    for (let at = 0; at < body.length;) {
+      const length = tape.view.getUint32(at + headOffset.length, true);
+      if (length < recordHead || at + length > body.length) {
+        throw new RangeError(`No record at byte ${at} of a tape`);
+      }
+      at += length;
+      tape.records += 1;
+    }
+    tape.used = body.length;
+    return tape;
   }
 
   get capacity(): number {

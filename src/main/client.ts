@@ -1,0 +1,119 @@
+import type { WirePatch, WireRun } from "../model/run.ts";
+import type { PlainOptions } from "../model/options.ts";
+import { resolveOptions } from "../model/options.ts";
+import type { ClientStats, FlushResult, Logger } from "../model/stats.ts";
+import { registerClient, setClientFactory } from "../tracing/default-client.ts";
+import { recorder } from "../tracing/recorder.ts";
+import type { Recorder, TracingClient } from "../tracing/recorder.ts";
+import type { RunOptions } from "../tracing/run-options.ts";
+import { RunTree } from "../tracing/run-tree.ts";
+import { watchEnd } from "./lifecycle.ts";
+import { consoleLogger } from "./reporter.ts";
+import { Recording } from "./recording.ts";
+
+/** What a client is made with; all of it is optional. The table is in docs/options.md. */
+export type ClientOptions = {
+  readonly [Name in keyof PlainOptions]?: PlainOptions[Name] | undefined;
+} & {
+  /** Headers sent with every request; `x-api-key` is not among them. */
+  readonly headers?: Readonly<Record<string, string>> | undefined;
+  /** Where warnings go. @defaultValue standard error */
+  readonly logger?: Logger | undefined;
+};
+
+export interface StartRunOptions extends RunOptions {
+  /** The run that this one is part of. @defaultValue none: the root of a new trace */
+  readonly parent?: RunTree | undefined;
+}
+
+export interface TimeLimit {
+  /** @defaultValue the option `drainTimeoutMs` */
+  readonly timeoutMs?: number | undefined;
+}
+
+/**
+ * Records runs and delivers them through worker threads. Recording never throws, never waits and
+ * never ends the program; what can't be delivered is counted in {@link Client.stats}.
+ *
+ * @throws {@link OptionError} an option has a value that it can't have.
+ */
+export class Client implements TracingClient {
+  /** @internal */
+  readonly [recorder]: Recorder;
+  readonly #options: PlainOptions;
+  readonly #recording: Recording;
+  readonly #unwatch: () => void;
+  readonly #unregister: () => void;
+  #closing: Promise<void> | undefined;
+
+  constructor(options: ClientOptions = {}) {
+    this.#options = resolveOptions(options, process.env);
+    this.#recording = new Recording(
+      this.#options,
+      { headers: options.headers ?? {}, logger: options.logger ?? consoleLogger },
+      process.env,
+    );
+    this[recorder] = this.#recording;
+    this.#unregister = registerClient(this);
+    this.#unwatch = watchEnd(this.#recording);
+  }
+
+  /** Starts a run and records it at once. */
+  startRun(options: StartRunOptions = {}): RunTree {
+    const { parent, ...rest } = options;
+    return RunTree.start({ client: this, parent, recorded: true }, rest);
+  }
+
+  /**
+   * Records a run that is wire-shaped already. Resolves at once and never rejects: a run that is
+   * none is counted as lost, `invalid`.
+   */
+  createRun(run: WireRun): Promise<void> {
+    this.#recording.recordWire("post", run.id, run);
+    return Promise.resolve();
+  }
+
+  /** Records part of a run that is wire-shaped already; as {@link Client.createRun}. */
+  updateRun(id: string, patch: WirePatch): Promise<void> {
+    this.#recording.recordWire("patch", id, patch);
+    return Promise.resolve();
+  }
+
+  /**
+   * Sends what was recorded before the call, and waits for it within the limit. The client stays open.
+   */
+  flush({ timeoutMs = this.#options.drainTimeoutMs }: TimeLimit = {}): Promise<FlushResult> {
+    return this.#recording.flush(timeoutMs);
+  }
+
+  /** Refuses new runs (they are counted as lost, `closed`), then flushes. */
+  drain({ timeoutMs = this.#options.drainTimeoutMs }: TimeLimit = {}): Promise<FlushResult> {
+    return this.#recording.drain(timeoutMs);
+  }
+
+  /**
+   * Drains, then gives back threads, sockets and files. Final; a second call waits for the first.
+   * What could not be delivered in time is spooled, or counted as lost, `closed`.
+   */
+  close({ timeoutMs = this.#options.drainTimeoutMs }: TimeLimit = {}): Promise<void> {
+    this.#closing ??= this.#close(timeoutMs);
+    return this.#closing;
+  }
+
+  /** What became of all that was recorded. */
+  stats(): ClientStats {
+    return this.#recording.stats();
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.close();
+  }
+
+  async #close(timeoutMs: number): Promise<void> {
+    this.#unregister();
+    await this.#recording.close(timeoutMs);
+    this.#unwatch();
+  }
+}
+
+setClientFactory(() => new Client());

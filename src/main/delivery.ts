@@ -1,0 +1,195 @@
+import { createHistogram } from "node:perf_hooks";
+import type { ServerInfo } from "../model/server-info.ts";
+import type { ShipReport } from "../model/shipping.ts";
+import type { LossReason, Quantiles } from "../model/stats.ts";
+import type { TapeResult } from "../tracing/batcher.ts";
+import type { Ledger } from "../tracing/ledger.ts";
+import { pendingBytes, tallyOf } from "../tracing/tally.ts";
+import type { Tape } from "../tracing/tape.ts";
+import type { TapeShipper } from "../workers/pool.ts";
+import type { Spool } from "../workers/spool.ts";
+import type { Reporter } from "./reporter.ts";
+
+export interface DeliveryOptions {
+  readonly shipper: TapeShipper;
+  readonly ledger: Ledger;
+  readonly reporter: Reporter;
+  readonly spool: Spool | undefined;
+}
+
+/** A tape that took this many workers with it is not sent again. */
+const crashLimit = 2;
+/** Between rounds of attempts, while the server is away: doubles from the first to the longest. */
+const firstPauseMs = 1_000;
+const longestPauseMs = 30_000;
+
+/**
+ * Sends tapes until the outcome of each record is known, and counts the outcomes. While the server is
+ * away a tape is kept and tried again, round after round; nothing is given up but by the queue's
+ * bound, or at the end.
+ */
+export class Delivery {
+  readonly #options: DeliveryOptions;
+  readonly #histogram = createHistogram();
+  #requests = 0;
+  #retries = 0;
+  #bytesSent = 0;
+  #server: ServerInfo | undefined;
+  #ended = false;
+  readonly #wake = new AbortController();
+
+  constructor(options: DeliveryOptions) {
+    this.#options = options;
+  }
+
+  /** Never rejects. */
+  async ship(tape: Tape): Promise<TapeResult> {
+    let rounds = 0;
+    for (;;) {
+      const report = await this.#try(tape);
+      if (this.#ended) {
+        // The records were counted when the line ended.
+        return { delivered: 0, lost: 0 };
+      }
+      if (report !== undefined) {
+        this.#account(report);
+        if (report.undelivered === 0) {
+          return this.#finish(tape, rounds === 0 ? report : undefined);
+        }
+        if (!report.away) {
+          return this.#giveUp(tape, "expired", report.reason);
+        }
+        const { undelivered, reason = "" } = report;
+        this.#options.reporter.log("away", () => `Keeping ${undelivered} records: ${reason}`);
+      } else if (tape.crashes >= crashLimit) {
+        return this.#giveUp(tape, "workerLost");
+      }
+      rounds += 1;
+      await this.#pause(Math.min(firstPauseMs * 2 ** (rounds - 1), longestPauseMs));
+    }
+  }
+
+  /** No tape is counted from here on but by {@link settleNow}. */
+  end(): void {
+    this.#ended = true;
+    this.#wake.abort();
+  }
+
+  /** Counts a tape's records as its heads have them now; what is pending is spooled or lost. */
+  settleNow(tape: Tape, reason: LossReason): TapeResult {
+    return this.#giveUp(tape, reason);
+  }
+
+  get traffic(): {
+    readonly requests: number;
+    readonly retries: number;
+    readonly bytesSent: number;
+    readonly server: ServerInfo | undefined;
+  } {
+    return {
+      requests: this.#requests,
+      retries: this.#retries,
+      bytesSent: this.#bytesSent,
+      server: this.#server,
+    };
+  }
+
+  /** From the cut of a tape to the last of its answers. */
+  get latency(): Quantiles {
+    const histogram = this.#histogram;
+    const of = (percentile: number): number =>
+      histogram.count === 0 ? 0 : histogram.percentile(percentile) / 1_000;
+    const max = histogram.count === 0 ? 0 : histogram.max / 1_000;
+    return { count: histogram.count, p50: of(50), p90: of(90), p99: of(99), max };
+  }
+
+  async #try(tape: Tape): Promise<ShipReport | undefined> {
+    try {
+      return await this.#options.shipper.ship({ memory: tape.memory, used: tape.used });
+    } catch {
+      // The worker died; the tape is ours and whole. Counted when it is given up.
+      tape.crashes += 1;
+      return undefined;
+    }
+  }
+
+  #account(report: ShipReport): void {
+    const { reporter } = this.#options;
+    this.#requests += report.requests;
+    this.#retries += report.retries;
+    this.#bytesSent += report.bytes;
+    this.#server = report.server ?? this.#server;
+    if (report.delivered > 0) {
+      reporter.publish("delivered", { records: report.delivered });
+    }
+    if (report.retries > 0) {
+      reporter.publish("retried", { retries: report.retries, reason: report.reason });
+    }
+    for (const run of report.refused) {
+      reporter.publish("rejected", { ...run });
+      reporter.log(`rejected ${run.code} ${run.status ?? ""}`, () => run.message);
+    }
+  }
+
+  #finish(tape: Tape, report: ShipReport | undefined): TapeResult {
+    this.#histogram.record(Math.max(1, Math.round((performance.now() - tape.cutAt) * 1_000)));
+    const refused = report?.refused.reduce((sum, { records }) => sum + records, 0) ?? 0;
+    return report === undefined
+      ? this.#giveUp(tape, "expired")
+      : this.#count({ delivered: report.delivered, rejected: refused });
+  }
+
+  #giveUp(tape: Tape, reason: LossReason, detail?: string): TapeResult {
+    const tally = tallyOf(tape);
+    const counted = this.#count(tally);
+    if (tally.pending === 0) {
+      return counted;
+    }
+    if (!this.#spool(tape, tally.pending)) {
+      if (detail !== undefined) {
+        this.#options.reporter.log(`${reason} detail`, () => detail);
+      }
+      this.#options.ledger.lose(reason, tally.pending);
+    }
+    return { delivered: counted.delivered, lost: counted.lost + tally.pending };
+  }
+
+  #count({ delivered, rejected }: { delivered: number; rejected: number }): TapeResult {
+    this.#options.ledger.delivered += delivered;
+    this.#options.ledger.lose("rejected", rejected);
+    return { delivered, lost: rejected };
+  }
+
+  #spool(tape: Tape, records: number): boolean {
+    const { spool, ledger, reporter } = this.#options;
+    if (spool === undefined) {
+      return false;
+    }
+    try {
+      spool.write(pendingBytes(tape));
+    } catch (error) {
+      const why = error instanceof Error ? error.message : String(error);
+      reporter.log("spool", () => `The spool can't be written: ${why}`);
+      return false;
+    }
+    ledger.spooled += records;
+    reporter.publish("spooled", { records });
+    return true;
+  }
+
+  /** Waits without holding the process; cut short when the line ends. */
+  async #pause(delayMs: number): Promise<void> {
+    const { signal } = this.#wake;
+    if (signal.aborted) {
+      return;
+    }
+    await new Promise<void>((resolve) => {
+      const timer = setTimeout(resolve, delayMs);
+      timer.unref();
+      signal.addEventListener("abort", () => {
+        clearTimeout(timer);
+        resolve();
+      });
+    });
+  }
+}

@@ -1,0 +1,269 @@
+import type { Connection } from "../model/connection.ts";
+import type { Environment, PlainOptions } from "../model/options.ts";
+import type { Operation, WirePatch } from "../model/run.ts";
+import type { ShippingOptions } from "../model/shipping.ts";
+import type { ClientStats, FlushResult, Logger } from "../model/stats.ts";
+import { version } from "../model/version.ts";
+import { Batcher } from "../tracing/batcher.ts";
+import type { Shipment } from "../tracing/batcher.ts";
+import { Hiding } from "../tracing/hiding.ts";
+import { Ledger } from "../tracing/ledger.ts";
+import type { RecordedRun, Recorder, WarningKind } from "../tracing/recorder.ts";
+import { createSampler } from "../tracing/sampling.ts";
+import { tallyOf } from "../tracing/tally.ts";
+import { Tape } from "../tracing/tape.ts";
+import { WorkerPool } from "../workers/pool.ts";
+import { Spool } from "../workers/spool.ts";
+import { Delivery } from "./delivery.ts";
+import type { Endable } from "./lifecycle.ts";
+import { Reporter } from "./reporter.ts";
+
+export interface RecordingExtras {
+  readonly headers: Readonly<Record<string, string>>;
+  readonly logger: Logger;
+}
+
+/** The recording half of a client: composes the queue, the workers, the spool and the counters. */
+export class Recording implements Recorder, Endable {
+  readonly project: string;
+  readonly recursionLimit: number;
+  readonly #options: PlainOptions;
+  readonly #reporter: Reporter;
+  readonly #ledger: Ledger;
+  readonly #batcher: Batcher;
+  readonly #delivery: Delivery;
+  readonly #pool: WorkerPool;
+  readonly #spool: Spool | undefined;
+  /** How many tapes the workers finished; they count here, see {@link onForcedEnd}. */
+  readonly #finished = new SharedArrayBuffer(Int32Array.BYTES_PER_ELEMENT);
+  readonly #isKept: (traceId: string) => boolean;
+  #ended = false;
+
+  constructor(options: PlainOptions, { headers, logger }: RecordingExtras, env: Environment) {
+    this.#options = options;
+    this.project = options.project;
+    this.recursionLimit = options.recursionLimit;
+    this.#isKept = createSampler(options.samplingRate);
+    this.#reporter = new Reporter(logger, Date.now);
+    this.#ledger = new Ledger((reason, records) => this.#reporter.loss(reason, records));
+    this.#spool = options.spoolDir === undefined ? undefined : new Spool(options.spoolDir);
+    this.#pool = new WorkerPool({
+      threads: options.workers,
+      shipping: shippingOf(options, headers, this.#finished),
+      env: workerEnvironment(env),
+      onInline: (reason) => {
+        this.#reporter.log("inline", () => `No worker can start; the main thread sends: ${reason}`);
+      },
+    });
+    this.#delivery = new Delivery({
+      shipper: this.#pool,
+      ledger: this.#ledger,
+      reporter: this.#reporter,
+      spool: this.#spool,
+    });
+    this.#batcher = new Batcher({
+      ...options,
+      slots: options.requestsInFlight,
+      hiding: new Hiding(options, (message) => this.warn("hiddenFailure", message)),
+      ledger: this.#ledger,
+      ship: (tape) => this.#delivery.ship(tape),
+    });
+    if (this.#spool !== undefined && options.enabled) {
+      void this.#replay(this.#spool);
+    }
+  }
+
+  isSampled(traceId: string): boolean {
+    if (!this.#options.enabled) {
+      return false;
+    }
+    const sampled = this.#isKept(traceId);
+    this.#ledger.sampledOut += sampled ? 0 : 1;
+    return sampled;
+  }
+
+  recordStart(run: RecordedRun): void {
+    this.#batcher.record((encoder) => encoder.start(run));
+  }
+
+  recordEnd(run: RecordedRun): void {
+    this.#batcher.record((encoder) => encoder.end(run));
+  }
+
+  /** A run that is wire-shaped already. */
+  recordWire(operation: Operation, id: string, run: WirePatch): void {
+    if (this.#options.enabled && this.#isKept(run.trace_id ?? id)) {
+      this.#batcher.record((encoder) => encoder.wire(operation, id, run, this.project));
+    }
+  }
+
+  warn(kind: WarningKind, message: string): void {
+    this.#ledger.warn(kind);
+    this.#reporter.log(kind, () => message);
+  }
+
+  flush(timeoutMs: number): Promise<FlushResult> {
+    return this.#batcher.flush(timeoutMs);
+  }
+
+  drain(timeoutMs: number): Promise<FlushResult> {
+    this.#batcher.refuse();
+    return this.#batcher.flush(timeoutMs);
+  }
+
+  async close(timeoutMs: number): Promise<void> {
+    await this.drain(timeoutMs);
+    this.#settleAll([]);
+    await this.#pool.close();
+  }
+
+  stats(): ClientStats {
+    const { accepted, delivered, spooled, lost, sampledOut, bytesRecorded, warnings } =
+      this.#ledger;
+    const { requests, retries, bytesSent, server } = this.#delivery.traffic;
+    const { rejected } = lost;
+    return {
+      accepted,
+      delivered,
+      rejected,
+      dropped: this.#ledger.totalLost - rejected,
+      spooled,
+      pending: this.#batcher.pending,
+      lost: { ...lost },
+      sampledOut,
+      bytes: { recorded: bytesRecorded, sent: bytesSent },
+      requests,
+      retries,
+      deliveryMs: this.#delivery.latency,
+      warnings: Object.fromEntries(warnings),
+      ...(server === undefined ? {} : { server }),
+    };
+  }
+
+  hasPending(): boolean {
+    return this.#batcher.pending > 0;
+  }
+
+  async onNaturalEnd(): Promise<void> {
+    await this.#batcher.flush(this.#options.drainTimeoutMs);
+  }
+
+  /**
+   * Hands every waiting tape to the workers and blocks until they wrote the last outcome, or time is
+   * up: the workers go on while this thread stands in the process's `exit`.
+   */
+  onForcedEnd(): void {
+    if (this.#ended || this.#batcher.pending === 0) {
+      return;
+    }
+    const { underWay, waiting } = this.#batcher.takeAll();
+    const shipments = [...underWay, ...waiting];
+    if (this.#pool.threaded) {
+      for (const { tape } of waiting) {
+        // What becomes of it is read from the tape below.
+        this.#pool.ship({ memory: tape.memory, used: tape.used }).catch(() => undefined);
+      }
+      this.#block(shipments);
+    }
+    this.#settleAll(shipments);
+  }
+
+  #block(shipments: readonly Shipment[]): void {
+    const finished = new Int32Array(this.#finished);
+    const deadline = performance.now() + this.#options.exitTimeoutMs;
+    for (;;) {
+      const seen = Atomics.load(finished, 0);
+      const left = deadline - performance.now();
+      if (left <= 0 || shipments.every(({ tape }) => tallyOf(tape).pending === 0)) {
+        return;
+      }
+      Atomics.wait(finished, 0, seen, left);
+    }
+  }
+
+  /** Counts all that is left; from here on nothing is. */
+  #settleAll(taken: readonly Shipment[]): void {
+    if (this.#ended) {
+      return;
+    }
+    this.#ended = true;
+    this.#delivery.end();
+    const { underWay, waiting } = this.#batcher.takeAll();
+    for (const { tape, settled } of [...taken, ...underWay, ...waiting]) {
+      settled.resolve(this.#delivery.settleNow(tape, "closed"));
+    }
+  }
+
+  /** Sends what an earlier client spooled, one tape at a time. */
+  async #replay(spool: Spool): Promise<void> {
+    try {
+      const skipped = (name: string, reason: string): void => {
+        this.#reporter.log("spool", () => `Left the spool's file ${name} aside: it is ${reason}`);
+      };
+      for await (const { body, release } of spool.claim(skipped)) {
+        await this.#batcher.adopt(Tape.of(body));
+        await release();
+      }
+    } catch (error) {
+      const why = error instanceof Error ? error.message : String(error);
+      this.#reporter.log("spool", () => `The spool can't be read: ${why}`);
+    }
+  }
+}
+
+function shippingOf(
+  options: PlainOptions,
+  headers: Readonly<Record<string, string>>,
+  finished: SharedArrayBuffer,
+): ShippingOptions {
+  return {
+    connection: connectionOf(options, headers),
+    batchLimit: options.batchLimit,
+    attempts: options.attempts,
+    retryAfterLimitMs: options.retryAfterLimitMs,
+    runtime: {
+      sdk: "millrace",
+      sdk_version: version,
+      runtime: "node",
+      runtime_version: process.version,
+      platform: process.platform,
+    },
+    finished,
+  };
+}
+
+function connectionOf(
+  options: PlainOptions,
+  headers: Readonly<Record<string, string>>,
+): Connection {
+  const { workers, requestsInFlight } = options;
+  const optional = {
+    apiKey: options.apiKey,
+    workspaceId: options.workspaceId,
+    httpProxy: options.httpProxy,
+    httpsProxy: options.httpsProxy,
+    noProxy: options.noProxy,
+    ca: options.ca,
+    cert: options.cert,
+    key: options.key,
+    socketPath: options.socketPath,
+  };
+  return {
+    endpoint: options.endpoint,
+    headers,
+    timeoutMs: options.timeoutMs,
+    requestsInFlight: Math.ceil(requestsInFlight / Math.max(1, workers)),
+    compression: options.compression,
+    ...(Object.fromEntries(
+      Object.entries(optional).filter(([, value]) => value !== undefined),
+    ) as Partial<Connection>),
+  };
+}
+
+/** The program's environment without what would run its preloads in our workers too. */
+function workerEnvironment(env: Environment): Readonly<Record<string, string>> {
+  const kept = Object.entries(env).filter(
+    (entry): entry is [string, string] => entry[0] !== "NODE_OPTIONS" && entry[1] !== undefined,
+  );
+  return Object.fromEntries(kept);
+}

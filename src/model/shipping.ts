@@ -1,0 +1,55 @@
+import type { Connection } from "./connection.ts";
+import type { ErrorCode } from "./errors.ts";
+import type { ServerInfo } from "./server-info.ts";
+
+/** What a worker needs to know once: crosses to it when it starts. */
+export interface ShippingOptions {
+  readonly connection: Connection;
+  readonly batchLimit: number;
+  readonly attempts: number;
+  readonly retryAfterLimitMs: number;
+  readonly runtime: RuntimeFacts;
+  /** One 32-bit number: how many tapes were finished. Main waits on it when the process ends. */
+  readonly finished: SharedArrayBuffer;
+}
+
+/** `extra.runtime` of every run: what made it. Holds nothing of the environment. */
+export interface RuntimeFacts {
+  readonly sdk: string;
+  readonly sdk_version: string;
+  readonly runtime: string;
+  readonly runtime_version: string;
+  readonly platform: string;
+}
+
+/** One tape, handed over by reference. */
+export interface ShipTask {
+  readonly memory: SharedArrayBuffer;
+  readonly used: number;
+}
+
+/** One run that the server refused for good. */
+export interface RefusedRun {
+  readonly runId: string;
+  readonly records: number;
+  readonly code: ErrorCode;
+  readonly status?: number;
+  readonly message: string;
+}
+
+/** What became of a tape. The outcome of each record is also in its head, on the tape. */
+export interface ShipReport {
+  readonly delivered: number;
+  readonly refused: readonly RefusedRun[];
+  /** Records for which every try failed. */
+  readonly undelivered: number;
+  /** Whether they failed because the server is away or overloaded. */
+  readonly away: boolean;
+  /** The last failure's message, where there was one. */
+  readonly reason?: string;
+  readonly requests: number;
+  readonly retries: number;
+  readonly bytes: number;
+  /** What the server said of itself, once it did. */
+  readonly server?: ServerInfo;
+}

@@ -1,0 +1,44 @@
+import { headOffset, outcomeCode } from "../model/tape-format.ts";
+import type { Tape } from "./tape.ts";
+
+/** A tape's records by outcome, as their heads say. */
+export interface Tally {
+  readonly pending: number;
+  readonly delivered: number;
+  readonly rejected: number;
+}
+
+/** Counts the outcomes that a worker wrote into the heads of a tape's records. */
+export function tallyOf(tape: Tape): Tally {
+  const counts = { pending: 0, delivered: 0, rejected: 0 };
+  for (const [, outcome] of heads(tape)) {
+    if (outcome === outcomeCode.delivered) {
+      counts.delivered += 1;
+    } else if (outcome === outcomeCode.rejected) {
+      counts.rejected += 1;
+    } else {
+      counts.pending += 1;
+    }
+  }
+  return counts;
+}
+
+/** Copies of the records whose outcome is not known, one after another, as on a tape. */
+export function pendingBytes(tape: Tape): Buffer {
+  const parts: Buffer[] = [];
+  for (const [at, outcome, length] of heads(tape)) {
+    if (outcome === outcomeCode.pending) {
+      parts.push(tape.bytes.subarray(at, at + length));
+    }
+  }
+  return Buffer.concat(parts);
+}
+
+/** Offset, outcome and length of each record. */
+function* heads(tape: Tape): Generator<readonly [number, number, number]> {
+  for (let at = 0; at < tape.used;) {
+    const length = tape.view.getUint32(at + headOffset.length, true);
+    yield [at, tape.bytes[at + headOffset.outcome] ?? 0, length];
+    at += length;
+  }
+}

@@ -1,0 +1,154 @@
+import { createRequire } from "node:module";
+import { Piscina } from "piscina";
+import type { ShippingOptions, ShipReport, ShipTask } from "../model/shipping.ts";
+
+export interface PoolOptions {
+  /** Threads; 0 sends from this thread. */
+  readonly threads: number;
+  readonly shipping: ShippingOptions;
+  /** The environment that workers see. */
+  readonly env: Readonly<Record<string, string>>;
+  /** Hears, once, that no worker can start and that this thread sends instead. */
+  readonly onInline: (reason: string) => void;
+}
+
+/** Sends tapes: in worker threads, or inline where there can be none. */
+export interface TapeShipper {
+  /** Whether {@link ship} reaches another thread at once, so that this one may block for the answer. */
+  readonly threaded: boolean;
+  /** Rejects only when the worker died with the tape, or the tape can't be read. */
+  ship(task: ShipTask): Promise<ShipReport>;
+  /** Ends threads and connections; tapes under way are given up. */
+  close(): Promise<void>;
+}
+
+/** Tasks that one worker takes at once: more than are ever under way, for at the end all are posted. */
+const tasksPerWorker = 1_024;
+const longestQueue = 65_536;
+/** Failures before any success after which this thread sends instead. */
+const startsTried = 2;
+
+/** The threads that turn tapes into requests. Nothing is started before the first tape. */
+export class WorkerPool implements TapeShipper {
+  readonly #options: PoolOptions;
+  #piscina: Piscina | undefined;
+  #inline: Promise<TapeShipper> | undefined;
+  #worked = false;
+  #closed = false;
+  #failedStarts = 0;
+  /** What keeps the process alive for a task under way: undone after each hand-over. */
+  readonly #threads = new Set<Unrefable>();
+
+  constructor(options: PoolOptions) {
+    this.#options = options;
+  }
+
+  get threaded(): boolean {
+    return this.#options.threads > 0 && this.#inline === undefined;
+  }
+
+  async ship(task: ShipTask): Promise<ShipReport> {
+    while (this.threaded) {
+      try {
+        const report = await this.#run(task);
+        this.#worked = true;
+        return report;
+      } catch (error) {
+        if (this.#worked || this.#closed) {
+          throw error;
+        }
+        this.#failedStarts += 1;
+        if (this.#failedStarts >= startsTried && this.threaded) {
+          this.#options.onInline(error instanceof Error ? error.message : String(error));
+          void this.#inlineShipper();
+        }
+      }
+    }
+    return (await this.#inlineShipper()).ship(task);
+  }
+
+  async close(): Promise<void> {
+    this.#closed = true;
+    const inline = await this.#inline;
+    await Promise.all([this.#piscina?.destroy(), inline?.close()]);
+  }
+
+  async #run(task: ShipTask): Promise<ShipReport> {
+    this.#piscina ??= this.#start();
+    const report: Promise<ShipReport> = this.#piscina.run(task);
+    this.#letGo();
+    // New threads announce themselves in a microtask.
+    queueMicrotask(() => this.#letGo());
+    return report;
+  }
+
+  #start(): Piscina {
+    const { threads, shipping, env } = this.#options;
+    const pool = new Piscina({
+      filename: createRequire(import.meta.url).resolve("#workers/ship.task"),
+      minThreads: threads,
+      maxThreads: threads,
+      concurrentTasksPerWorker: tasksPerWorker,
+      maxQueue: longestQueue,
+      // The default freezes a worker between tasks: no timer, retry or keep-alive would run there.
+      atomics: "disabled",
+      idleTimeout: Number.POSITIVE_INFINITY,
+      recordTiming: false,
+      // Preloads of the program would run in every worker, and start workers of their own.
+      execArgv: [],
+      env,
+      workerData: { options: shipping },
+    });
+    // Without a listener a late error of a worker ends the program. Its tapes reject on their own.
+    pool.on("error", () => undefined);
+    pool.on("workerCreate", (thread: object) => {
+      this.#threads.add(unrefableOf(thread));
+    });
+    return pool;
+  }
+
+  /**
+   * Piscina holds the process while a task is under way. How long a natural end may wait is ours to
+   * say (`drainTimeoutMs`), so the hold is undone; lifecycle holds the process instead.
+   */
+  #letGo(): void {
+    for (const thread of this.#threads) {
+      thread.unref();
+    }
+  }
+
+  #inlineShipper(): Promise<TapeShipper> {
+    this.#inline ??= startInline(this.#options.shipping);
+    return this.#inline;
+  }
+}
+
+/** The same code on this thread; loaded only where it is needed. */
+async function startInline(shipping: ShippingOptions): Promise<TapeShipper> {
+  const { Shipper } = await import("./shipper.ts");
+  const shipper = new Shipper(shipping);
+  return {
+    threaded: false,
+    ship: (task) => shipper.ship(task),
+    close: () => shipper.close(),
+  };
+}
+
+interface Unrefable {
+  unref(): void;
+}
+
+/** The thread behind what Piscina announces: held under a symbol, not part of its interface. */
+function unrefableOf(thread: object): Unrefable {
+  for (const key of Object.getOwnPropertySymbols(thread)) {
+    const value: unknown = Reflect.get(thread, key);
+    if (typeof value === "object" && value !== null && "unref" in value) {
+      const { unref } = value;
+      if (typeof unref === "function") {
+        return { unref: () => void Reflect.apply(unref, value, []) };
+      }
+    }
+  }
+  // A pool that keeps it elsewhere: a natural end then waits until the tasks end by themselves.
+  return { unref: () => undefined };
+}

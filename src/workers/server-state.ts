@@ -1,0 +1,67 @@
+import { zstdCompressSync } from "./compression.ts";
+import type { Compression } from "../model/connection.ts";
+import { isLoopback } from "../model/connection.ts";
+import { defaultServerInfo } from "../model/server-info.ts";
+import type { ServerInfo } from "../model/server-info.ts";
+import type { FrameFormat } from "./frame.ts";
+import type { ContentEncoding } from "./wire.ts";
+
+/**
+ * What a worker knows of its server. Begins with the defaults of the wire, so that no run waits for
+ * `/info`; learns from `/info` when it answers, and from a 404 where a path is missing.
+ */
+export class ServerState {
+  info: ServerInfo = defaultServerInfo;
+  /** Whether `info` is what the server said. */
+  known = false;
+  #multipartMissing = false;
+  #batchMissing = false;
+  readonly #compression: Compression;
+  readonly #onThisMachine: boolean;
+
+  constructor(endpoint: string, compression: Compression) {
+    this.#compression = compression;
+    this.#onThisMachine = isLoopback(new URL(endpoint).hostname);
+  }
+
+  learn(info: ServerInfo): void {
+    this.info = info;
+    this.known = true;
+  }
+
+  /** How batches are framed. */
+  get format(): FrameFormat {
+    if (this.info.multipart && !this.#multipartMissing) {
+      return "multipart";
+    }
+    return this.#batchMissing ? "single" : "batch";
+  }
+
+  /** The server has no such path: the next format from now on. */
+  miss(format: FrameFormat): void {
+    this.#multipartMissing ||= format === "multipart";
+    this.#batchMissing ||= format === "batch";
+  }
+
+  /** Not even the last format found its path: the address may be wrong for now; begin anew. */
+  forgetMisses(): void {
+    this.#multipartMissing = false;
+    this.#batchMissing = false;
+  }
+
+  /** How bodies are compressed: only as the server said it can read. */
+  get encoding(): ContentEncoding | undefined {
+    const auto = this.#compression === "auto" && !this.#onThisMachine;
+    if (
+      (auto || this.#compression === "zstd") &&
+      this.info.zstd &&
+      zstdCompressSync !== undefined
+    ) {
+      return "zstd";
+    }
+    if ((auto || this.#compression === "gzip") && this.info.gzip) {
+      return "gzip";
+    }
+    return undefined;
+  }
+}

@@ -1,0 +1,136 @@
+import { setMaxListeners } from "node:events";
+import type { ShippingOptions, ShipReport, ShipTask, RefusedRun } from "../model/shipping.ts";
+import { createDispatcher } from "./dispatcher.ts";
+import { HttpSink } from "./http-sink.ts";
+import { joinRecords } from "./operations.ts";
+import type { RunOperation } from "./operations.ts";
+import { retryingSink } from "./retrying-sink.ts";
+import { RunJson } from "./run-json.ts";
+import { runtimeJson } from "./runtime-json.ts";
+import { ServerState } from "./server-state.ts";
+import type { JudgedBatch, Outcome, Sink } from "./sink.ts";
+import { splittingSink } from "./splitting-sink.ts";
+import { cutBatches } from "./tape-batch.ts";
+import { TapeReader } from "./tape-reader.ts";
+
+const firstWaitMs = 250;
+const maxWaitMs = 10_000;
+/** How long after a failed `/info` it is asked again. */
+const infoAgainMs = 30_000;
+
+/** Ships tapes: reads, joins, batches, sends, and writes each record's outcome into the tape. */
+export class Shipper {
+  readonly #options: ShippingOptions;
+  readonly #runtime: Buffer;
+  readonly #http: HttpSink;
+  readonly #sink: Sink;
+  readonly #state: ServerState;
+  readonly #stop = new AbortController();
+  readonly #close: () => Promise<void>;
+  #retries = 0;
+  #infoAskedAt = Number.NEGATIVE_INFINITY;
+
+  constructor(options: ShippingOptions) {
+    const { connection, attempts, retryAfterLimitMs } = options;
+    const dispatcher = createDispatcher(connection);
+    this.#options = options;
+    this.#runtime = Buffer.from(runtimeJson(options.runtime));
+    this.#state = new ServerState(connection.endpoint, connection.compression);
+    this.#http = new HttpSink(connection, dispatcher, this.#state);
+    this.#close = () => dispatcher.destroy();
+    // Every request under way listens to the one signal.
+    setMaxListeners(0, this.#stop.signal);
+    const onRetry = (): void => {
+      this.#retries += 1;
+    };
+    const policy = { attempts, firstWaitMs, maxWaitMs, retryAfterLimitMs, onRetry };
+    this.#sink = splittingSink(retryingSink(this.#http, policy));
+  }
+
+  /** Ships one tape. Throws only where the tape can't be read. */
+  async ship({ memory, used }: ShipTask): Promise<ShipReport> {
+    void this.#learn();
+    const reader = new TapeReader(memory, used);
+    const json = new RunJson(reader, this.#runtime);
+    const { batchLimit, batchBytes } = this.#state.info;
+    const limits = { runs: Math.min(this.#options.batchLimit, batchLimit), bytes: batchBytes };
+    const batches = cutBatches(reader, json, joinRecords(reader), limits);
+    const judged = await Promise.all(
+      batches.map(async (batch) => ({
+        batch,
+        outcome: await this.#sink.send(batch, this.#stop.signal),
+      })),
+    );
+    const report = settle(reader, judged.flatMap(flatten));
+    const finished = new Int32Array(this.#options.finished);
+    Atomics.add(finished, 0, 1);
+    Atomics.notify(finished, 0);
+    // Tapes overlap: each report carries what was counted since the one before.
+    const retries = this.#retries;
+    this.#retries = 0;
+    return {
+      ...report,
+      ...this.#http.takeTraffic(),
+      retries,
+      ...(this.#state.known ? { server: this.#state.info } : {}),
+    };
+  }
+
+  /** Ends every wait and gives back the connections. */
+  async close(): Promise<void> {
+    this.#stop.abort(new DOMException("the client was closed", "AbortError"));
+    await this.#close();
+  }
+
+  /** Asks `/info` until it answers, at most every half minute; runs go on meanwhile. */
+  async #learn(): Promise<void> {
+    const now = performance.now();
+    if (this.#state.known || now - this.#infoAskedAt < infoAgainMs) {
+      return;
+    }
+    this.#infoAskedAt = now;
+    try {
+      await this.#http.readInfo(this.#stop.signal);
+    } catch {
+      // Nothing is lost: the defaults stay, and the runs themselves tell what fails.
+    }
+  }
+}
+
+function flatten(judged: JudgedBatch): readonly JudgedBatch[] {
+  return judged.outcome.kind === "mixed" ? judged.outcome.parts.flatMap(flatten) : [judged];
+}
+
+type Settled = Pick<ShipReport, "delivered" | "refused" | "undelivered" | "away" | "reason">;
+
+/** Writes the outcomes into the tape and counts them. */
+function settle(reader: TapeReader, judged: readonly JudgedBatch[]): Settled {
+  let delivered = 0;
+  let undelivered = 0;
+  let away = true;
+  let reason: string | undefined;
+  const refused: RefusedRun[] = [];
+  for (const { batch, outcome } of judged) {
+    for (const run of batch.runs) {
+      mark(reader, run, outcome);
+      if (outcome.kind === "delivered") {
+        delivered += run.records.length;
+      } else if (outcome.kind === "rejected") {
+        refused.push({ runId: run.id, records: run.records.length, ...outcome.rejection });
+      } else if (outcome.kind === "retry") {
+        undelivered += run.records.length;
+        away &&= outcome.away;
+        reason = outcome.reason;
+      }
+    }
+  }
+  return { delivered, refused, undelivered, away, ...(reason === undefined ? {} : { reason }) };
+}
+
+function mark(reader: TapeReader, run: RunOperation, outcome: Outcome): void {
+  if (outcome.kind === "delivered" || outcome.kind === "rejected") {
+    for (const record of run.records) {
+      reader.settle(record, outcome.kind);
+    }
+  }
+}

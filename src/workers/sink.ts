@@ -1,0 +1,46 @@
+import type { ErrorCode } from "../model/errors.ts";
+import type { FrameFormat } from "./frame.ts";
+import type { JsonWriter } from "./json-writer.ts";
+import type { RunOperation } from "./operations.ts";
+
+/** Runs that are sent, retried and judged together. */
+export interface Batch {
+  readonly runs: readonly RunOperation[];
+  /** About the bytes of its body. */
+  readonly sizeBytes: number;
+  /** Writes the body of its request. */
+  frame(out: JsonWriter, format: FrameFormat): void;
+  /** The same kind of batch of some of its runs. */
+  part(runs: readonly RunOperation[]): Batch;
+}
+
+/** Why a server does not want a batch, in facts; never holds what was sent. */
+export interface Rejection {
+  readonly code: ErrorCode;
+  readonly message: string;
+  readonly status?: number;
+}
+
+/** What became of one batch. Delivery failure is a value: only bugs throw. */
+export type Outcome =
+  | { readonly kind: "delivered" }
+  | { readonly kind: "rejected"; readonly rejection: Rejection }
+  | {
+      readonly kind: "retry";
+      readonly reason: string;
+      /** What the server asked for. */
+      readonly afterMs?: number;
+      /** The server is away or overloaded; nothing speaks against this batch itself. */
+      readonly away: boolean;
+    }
+  | { readonly kind: "mixed"; readonly parts: readonly JudgedBatch[] };
+
+export interface JudgedBatch {
+  readonly batch: Batch;
+  readonly outcome: Outcome;
+}
+
+/** Takes a batch and says what became of it. */
+export interface Sink {
+  send(batch: Batch, signal: AbortSignal): Promise<Outcome>;
+}

@@ -1,0 +1,78 @@
+import { frameRuns } from "./frame.ts";
+import type { FrameFormat } from "./frame.ts";
+import type { JsonWriter } from "./json-writer.ts";
+import { sizeOf } from "./operations.ts";
+import type { RunOperation } from "./operations.ts";
+import type { RunJson } from "./run-json.ts";
+import type { Batch } from "./sink.ts";
+import type { TapeReader } from "./tape-reader.ts";
+
+/** Bytes that a run's keys, parts and runtime facts add to its contents, roughly. */
+const overheadBytes = 1_200;
+
+/** Runs of one tape, framed from the tape each time they are sent. */
+export class TapeBatch implements Batch {
+  readonly runs: readonly RunOperation[];
+  readonly #reader: TapeReader;
+  readonly #json: RunJson;
+
+  constructor(reader: TapeReader, json: RunJson, runs: readonly RunOperation[]) {
+    this.#reader = reader;
+    this.#json = json;
+    this.runs = runs;
+  }
+
+  get sizeBytes(): number {
+    let size = 0;
+    for (const run of this.runs) {
+      size += sizeOf(this.#reader, run) + overheadBytes;
+    }
+    return size;
+  }
+
+  part(runs: readonly RunOperation[]): TapeBatch {
+    return new TapeBatch(this.#reader, this.#json, runs);
+  }
+
+  frame(out: JsonWriter, format: FrameFormat): void {
+    frameRuns(out, this.#json, this.runs, format);
+  }
+}
+
+export interface BatchLimits {
+  readonly runs: number;
+  readonly bytes: number;
+}
+
+/** Cuts the runs of a tape into batches within the limits; a run that can't go into a batch is alone. */
+export function cutBatches(
+  reader: TapeReader,
+  json: RunJson,
+  runs: readonly RunOperation[],
+  limits: BatchLimits,
+): readonly TapeBatch[] {
+  const batches: TapeBatch[] = [];
+  let current: RunOperation[] = [];
+  let bytes = 0;
+  const cut = (): void => {
+    if (current.length > 0) {
+      batches.push(new TapeBatch(reader, json, current));
+      current = [];
+      bytes = 0;
+    }
+  };
+  for (const run of runs) {
+    if (!run.batchable) {
+      batches.push(new TapeBatch(reader, json, [run]));
+      continue;
+    }
+    const size = sizeOf(reader, run) + overheadBytes;
+    if (current.length >= limits.runs || bytes + size > limits.bytes) {
+      cut();
+    }
+    current.push(run);
+    bytes += size;
+  }
+  cut();
+  return batches;
+}
