@@ -33,6 +33,13 @@ export function withRun<Result>(run: RunTree, fn: () => Result): Result {
   return storage.run(enter(run, storage.getStore()), fn);
 }
 
+/** Remembers the context of the caller, for a callback that is called in another. */
+export function keepContext(): <Result>(fn: () => Result) => Result {
+  const storage = sharedStorage();
+  const store = storage.getStore();
+  return (fn) => storage.run(store, fn);
+}
+
 /** Starts a run in the place that its options name, else below the current run, and records it. */
 export function startRun(client: TracingClient, options: StartOptions = {}): RunTree {
   return RunTree.start({ client, parent: chooseParent(client, options), recorded: true }, options);

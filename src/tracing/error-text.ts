@@ -21,7 +21,8 @@ export function errorText(thrown: unknown): string {
 
 function describe(thrown: unknown): string {
   if (typeof thrown === "string") {
-    return thrown;
+    // An error that is empty would read as none.
+    return thrown === "" ? "[an empty text was thrown]" : thrown;
   }
   const message = read(thrown, "message");
   if (typeof message !== "string") {
@@ -52,7 +53,8 @@ function read(thrown: unknown, key: string): unknown {
 
 function toText(thrown: unknown): string {
   try {
-    return typeof thrown === "object" ? JSON.stringify(thrown) : String(thrown);
+    const text = typeof thrown === "object" ? JSON.stringify(thrown) : String(thrown);
+    return typeof text === "string" && text !== "" ? text : String(thrown);
   } catch {
     // Nothing is lost: that it can't be told is what the run then says.
     return "[a thrown value that can't be told]";

@@ -84,7 +84,8 @@ export class RunTree implements RecordedRun {
     this.#client = client;
     this.#remote = remote !== undefined;
     this.#recorded = init.recorded && this.#trace.sampled;
-    this.#inputs = toPayload(options.inputs, "input");
+    // Read only where they are recorded: reading them may be work.
+    this.#inputs = this.#recorded ? toPayload(options.inputs, "input") : undefined;
     this.#tags = toTags(options.tags);
     this.#metadata = isPlainObject(options.metadata) ? options.metadata : undefined;
     if (remote !== undefined) {
@@ -232,6 +233,11 @@ export class RunTree implements RecordedRun {
   /** As {@link RunTree.startedAt}; absent while the run is open. */
   get endedAt(): number | undefined {
     return this.#endMicros === undefined ? undefined : this.#endMicros / 1_000;
+  }
+
+  /** Whether this run's trace is kept: one decision for all of its runs. */
+  get sampled(): boolean {
+    return this.#trace.sampled;
   }
 
   /** The client that records this run and those below it. */

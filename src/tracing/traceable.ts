@@ -1,0 +1,111 @@
+import type { KeyValues, RunType } from "../model/run.ts";
+import { CallRecording, processPayload } from "./call-recording.ts";
+import type { ProcessPayload } from "./call-recording.ts";
+import { startRun, withRun } from "./context.ts";
+import { defaultClient } from "./default-client.ts";
+import { toPayload } from "./payload.ts";
+import type { TracingClient } from "./recorder.ts";
+import { watchResult } from "./results.ts";
+
+/** How the runs of a traced function are recorded. */
+export interface TraceableOptions {
+  /** @defaultValue the function's own name, or `"traceable"` */
+  readonly name?: string | undefined;
+  /** @defaultValue `"chain"` */
+  readonly runType?: RunType | undefined;
+  readonly tags?: readonly string[] | undefined;
+  readonly metadata?: KeyValues | undefined;
+  /** @defaultValue the parent's project, or the client's */
+  readonly project?: string | undefined;
+  /** @defaultValue the current run's client, else the oldest open one, else a new one */
+  readonly client?: TracingClient | undefined;
+  /**
+   * Makes of the inputs what may be recorded. Called once per call, must return at once. If it
+   * throws, or returns no object or a promise, a marker is recorded in place of the inputs.
+   */
+  readonly processInputs?: ProcessPayload | undefined;
+  /** As `processInputs`, for the outputs; of a stream it gets `{ outputs: chunks }`. */
+  readonly processOutputs?: ProcessPayload | undefined;
+  /** Records each chunk of a stream as a `new_token` event too. @defaultValue `false` */
+  readonly recordTokens?: boolean | undefined;
+}
+
+/** Anything that can be called. */
+export type TraceableFunction = (...args: never[]) => unknown;
+
+/**
+ * A function that does what `fn` does, and records each call as a run: below the current run, or
+ * as a new trace. What `fn` calls and awaits is recorded below. It has the type and properties of
+ * `fn`, keeps `this`, and throws and returns what `fn` does; promises, generators and streams are
+ * watched to their end. A failure to record never reaches the caller.
+ *
+ * Inputs: no argument is `{}`, one plain object is itself, one other value is `{ input: value }`,
+ * several are `{ args: [...] }`. Outputs: a plain object is itself, another value is
+ * `{ outputs: value }`, a stream is `{ outputs: [chunk, ...] }`.
+ */
+export function traceable<Fn extends TraceableFunction>(
+  fn: Fn,
+  options: TraceableOptions = {},
+): Fn {
+  return new Proxy(fn, {
+    apply: (target, self, args: unknown[]): unknown => {
+      const call = (): unknown => Reflect.apply(target, self, args);
+      const recording = begin(fn, { options, args });
+      if (recording === undefined) {
+        return call();
+      }
+      let result: unknown;
+      try {
+        result = withRun(recording.run, call);
+      } catch (error) {
+        recording.failed(error);
+        throw error;
+      }
+      return watchResult(result, recording);
+    },
+  });
+}
+
+interface Call {
+  readonly options: TraceableOptions;
+  readonly args: readonly unknown[];
+}
+
+/** Starts the run of a call; `undefined` where there is no client to record it. */
+function begin(fn: TraceableFunction, { options, args }: Call): CallRecording | undefined {
+  try {
+    const client = options.client ?? defaultClient();
+    if (client === undefined) {
+      return undefined;
+    }
+    const { runType, tags, metadata, project, processInputs, processOutputs } = options;
+    const name = options.name ?? (fn.name || "traceable");
+    const run = startRun(client, {
+      name,
+      runType,
+      tags,
+      metadata,
+      project,
+      // Read by the run if it is recorded, and then once.
+      get inputs() {
+        const inputs = toInputs(args);
+        return processInputs === undefined
+          ? inputs
+          : processPayload(inputs, { process: processInputs, what: "inputs", client });
+      },
+    });
+    return new CallRecording({
+      run,
+      processOutputs,
+      recordTokens: options.recordTokens === true,
+    });
+  } catch {
+    // No client could be made. Whoever makes clients says why; the call goes on unrecorded.
+    return undefined;
+  }
+}
+
+/** The rule by which arguments become inputs. */
+function toInputs(args: readonly unknown[]): KeyValues {
+  return args.length > 1 ? { args } : (toPayload(args[0], "input") ?? {});
+}

@@ -1,0 +1,47 @@
+import { expect, test } from "vitest";
+import { createClock } from "../../src/tracing/clock.ts";
+
+function steerable({ wallMs = 1_700_000_000_000, monotonicMs = 50 } = {}) {
+  const time = { wallMs, monotonicMs };
+  const clock = createClock({ now: () => time.wallMs, monotonic: () => time.monotonicMs });
+  return { time, clock };
+}
+
+test("counts microseconds between two ticks of the wall clock", () => {
+  const { time, clock } = steerable();
+  const first = clock();
+  time.monotonicMs += 0.25;
+  expect(clock() - first).toBe(250);
+});
+
+test("gives whole microseconds", () => {
+  const { time, clock } = steerable();
+  clock();
+  time.monotonicMs += 0.123_456;
+  expect(Number.isInteger(clock())).toBe(true);
+});
+
+test.each([3_600_000, -3_600_000, 3, -3])("follows the wall clock when it is set by %i ms", (stepMs) => {
+  const { time, clock } = steerable();
+  clock();
+  time.wallMs += stepMs;
+  expect(clock()).toBe(time.wallMs * 1_000);
+});
+
+test("a wall clock that only ticks coarsely is no reason to anchor anew", () => {
+  const { time, clock } = steerable();
+  const first = clock();
+  time.monotonicMs += 0.9;
+  time.wallMs += 1;
+  expect(clock() - first).toBe(900);
+});
+
+test("is never further from the wall clock than it is allowed to drift", () => {
+  const { time, clock } = steerable();
+  for (let step = 0; step < 10_000; step += 1) {
+    // A monotonic clock that runs one in a thousand slow.
+    time.wallMs += 1;
+    time.monotonicMs += 0.999;
+    expect(Math.abs(clock() - time.wallMs * 1_000)).toBeLessThanOrEqual(2_001);
+  }
+});

@@ -1,0 +1,127 @@
+import type { KeyValues, RunEvent, WirePatch, WireRun } from "../../src/model/run.ts";
+import { recorder } from "../../src/tracing/recorder.ts";
+import type {
+  RecordedRun,
+  Recorder,
+  TracingClient,
+  WarningKind,
+} from "../../src/tracing/recorder.ts";
+
+/** What a record held at the call. */
+export interface SeenRecord {
+  readonly kind: "start" | "end";
+  readonly id: string;
+  readonly traceId: string;
+  readonly dottedOrder: string;
+  readonly parentRunId: string | undefined;
+  readonly name: string;
+  readonly runType: string;
+  readonly project: string;
+  readonly inputs: unknown;
+  readonly outputs: unknown;
+  readonly error: string | undefined;
+  readonly events: readonly RunEvent[] | undefined;
+  readonly tags: readonly string[] | undefined;
+  readonly metadata: KeyValues | undefined;
+  readonly serialized: unknown;
+  readonly referenceExampleId: string | undefined;
+  readonly endMicros: number | undefined;
+  readonly detailsChanged: boolean;
+}
+
+/** A client that keeps what it is given, as copied at the call. */
+export class CollectingClient implements TracingClient {
+  readonly records: SeenRecord[] = [];
+  readonly created: WireRun[] = [];
+  readonly updated: WirePatch[] = [];
+  readonly warnings: { readonly kind: WarningKind; readonly message: string }[] = [];
+  readonly [recorder]: Recorder;
+
+  constructor({ isSampled = (): boolean => true, recursionLimit = 25 } = {}) {
+    this[recorder] = {
+      project: "default",
+      recursionLimit,
+      isSampled,
+      recordStart: (run) => {
+        this.records.push(copyOf(run, "start"));
+      },
+      recordEnd: (run) => {
+        this.records.push(copyOf(run, "end"));
+      },
+      warn: (kind, message) => {
+        this.warnings.push({ kind, message });
+      },
+    };
+  }
+
+  async createRun(run: WireRun): Promise<void> {
+    this.created.push({ ...run });
+  }
+
+  async updateRun(id: string, patch: WirePatch): Promise<void> {
+    this.updated.push({ ...patch, id });
+  }
+
+  starts(): readonly SeenRecord[] {
+    return this.records.filter(({ kind }) => kind === "start");
+  }
+
+  ends(): readonly SeenRecord[] {
+    return this.records.filter(({ kind }) => kind === "end");
+  }
+
+  /** The start of the run of that name; fails where there is none. */
+  start(name: string): SeenRecord {
+    return only(this.starts(), name);
+  }
+
+  /** The end of the run of that name; fails where there is none. */
+  end(name: string): SeenRecord {
+    return only(this.ends(), name);
+  }
+
+  /** The run of that name that another library recorded through this client. */
+  createdRun(name: string): WireRun {
+    return only(this.created, name);
+  }
+}
+
+function only<Named extends { readonly name: string }>(all: readonly Named[], name: string): Named {
+  const found = all.filter((each) => each.name === name);
+  if (found.length !== 1 || found[0] === undefined) {
+    throw new Error(`${found.length} runs are named ${name}: ${all.map((each) => each.name).join()}`);
+  }
+  return found[0];
+}
+
+function copyOf(run: RecordedRun, kind: SeenRecord["kind"]): SeenRecord {
+  return {
+    kind,
+    id: run.id,
+    traceId: run.traceId,
+    dottedOrder: run.dottedOrder,
+    parentRunId: run.parentRunId,
+    name: run.name,
+    runType: run.runType,
+    project: run.project,
+    inputs: snapshot(run.inputs),
+    outputs: snapshot(run.outputs),
+    error: run.error,
+    events: run.events === undefined ? undefined : [...run.events],
+    tags: run.tags === undefined ? undefined : [...run.tags],
+    metadata: run.metadata === undefined ? undefined : { ...run.metadata },
+    serialized: run.serialized,
+    referenceExampleId: run.referenceExampleId,
+    endMicros: run.endMicros,
+    detailsChanged: run.detailsChanged,
+  };
+}
+
+const snapshot = (value: unknown): unknown => {
+  try {
+    return structuredClone(value);
+  } catch {
+    // A function or the like, which no test looks into.
+    return value;
+  }
+};

@@ -1,0 +1,252 @@
+import fc from "fast-check";
+import { validate } from "uuid";
+import { afterEach, describe, expect, test, vi } from "vitest";
+import { parseDottedOrder } from "../../src/model/dotted-order.ts";
+import { startRun } from "../../src/tracing/context.ts";
+import { RunTree } from "../../src/tracing/run-tree.ts";
+import { CollectingClient } from "./collecting-client.ts";
+
+const client = (): CollectingClient => new CollectingClient();
+
+afterEach(() => {
+  vi.useRealTimers();
+  vi.unstubAllEnvs();
+});
+
+describe("start", () => {
+  test("a run is recorded at once, with all it was given", () => {
+    const seen = client();
+    const run = startRun(seen, {
+      name: "answer",
+      runType: "llm",
+      inputs: { question: "why" },
+      tags: ["a"],
+      metadata: { user: 1 },
+      project: "mill",
+      serialized: { lc: 1 },
+      referenceExampleId: "0197d3a4-0000-7000-8000-000000000001",
+    });
+    expect(seen.records).toEqual([
+      expect.objectContaining({
+        kind: "start",
+        id: run.id,
+        traceId: run.id,
+        parentRunId: undefined,
+        name: "answer",
+        runType: "llm",
+        project: "mill",
+        inputs: { question: "why" },
+        tags: ["a"],
+        metadata: { user: 1 },
+        serialized: { lc: 1 },
+        referenceExampleId: "0197d3a4-0000-7000-8000-000000000001",
+        endMicros: undefined,
+      }),
+    ]);
+  });
+
+  test("a run that is told nothing is a chain in the client's project, named for its type", () => {
+    const run = startRun(client());
+    expect(run).toMatchObject({ name: "chain", runType: "chain", project: "default" });
+  });
+
+  test("a child is in the trace and project of its parent, below it", () => {
+    const seen = client();
+    const root = startRun(seen, { project: "mill" });
+    const child = root.startChild({ name: "child" });
+    expect(child.dottedOrder.startsWith(`${root.dottedOrder}.`)).toBe(true);
+    expect(seen.start("child")).toMatchObject({
+      parentRunId: root.id,
+      traceId: root.id,
+      project: "mill",
+    });
+  });
+
+  test("no environment variable is copied into a run", () => {
+    vi.stubEnv("LANGSMITH_SECRET_REVISION", "from-the-environment");
+    const seen = client();
+    startRun(seen, { name: "root" }).startChild({ name: "child" }).end();
+    expect(JSON.stringify(seen.records)).not.toContain("from-the-environment");
+  });
+
+  test("a given id is used, in small letters", () => {
+    const id = "0197D3A4-0000-7000-8000-00000000000A";
+    const run = startRun(client(), { id });
+    expect(run.id).toBe(id.toLowerCase());
+    expect(parseDottedOrder(run.dottedOrder).runId).toBe(run.id);
+  });
+
+  test("an id that is no UUID is replaced and counted, never thrown", () => {
+    const seen = client();
+    const run = startRun(seen, { id: "seven", referenceExampleId: "eight" });
+    expect(validate(run.id)).toBe(true);
+    expect(run.referenceExampleId).toBeUndefined();
+    expect(seen.warnings).toHaveLength(2);
+  });
+
+  test("a given start time is kept to the microsecond", () => {
+    const run = startRun(client(), { startTime: 1_763_720_000_123.456 });
+    expect(run.startedAt).toBe(1_763_720_000_123.456);
+    expect(run.dottedOrder.slice(0, 22)).toBe("20251121T101320123456Z");
+  });
+
+  test("inputs that are no plain object become the value of one key", () => {
+    const seen = client();
+    startRun(seen, { name: "list", inputs: [1] as never });
+    startRun(seen, { name: "text", inputs: "why" as never });
+    expect(seen.start("list").inputs).toEqual({ input: [1] });
+    expect(seen.start("text").inputs).toEqual({ input: "why" });
+  });
+
+  test("options that throw when they are read cost the options, not the run", () => {
+    const seen = client();
+    const hostile = Object.defineProperty({}, "name", {
+      get: () => {
+        throw new Error("hostile");
+      },
+    });
+    startRun(seen).startChild(hostile);
+    expect(seen.starts()).toHaveLength(2);
+    expect(seen.warnings).toMatchObject([{ kind: "hiddenFailure" }]);
+  });
+});
+
+describe("order", () => {
+  const changes = fc.array(fc.integer({ min: -10_000, max: 5 }), { minLength: 2, maxLength: 100 });
+
+  test("siblings sort in the order of their start, whatever the clock does", () => {
+    fc.assert(
+      fc.property(changes, (steps) => {
+        vi.useFakeTimers({ now: 1_763_720_000_000, toFake: ["Date", "performance"] });
+        let now = 1_763_720_000_000;
+        const root = startRun(client(), { parent: null });
+        const orders = steps.map((step) => {
+          now += step;
+          vi.setSystemTime(now);
+          return root.startChild().dottedOrder;
+        });
+        expect(orders).toEqual([...new Set(orders)].toSorted());
+      }),
+    );
+  });
+
+  test("a whole trace sorts in the order of starting when each run starts below the last", () => {
+    const shape = fc.array(fc.nat(), { minLength: 1, maxLength: 60 });
+    fc.assert(
+      fc.property(shape, (choices) => {
+        const runs = [startRun(client(), { parent: null })];
+        for (const choice of choices) {
+          runs.push(runs[choice % runs.length]!.startChild());
+        }
+        const starts = runs.map(({ dottedOrder }) => dottedOrder.slice(-58));
+        expect(starts).toEqual(starts.toSorted());
+        for (const run of runs) {
+          const { traceId, runId, parentRunId } = parseDottedOrder(run.dottedOrder);
+          expect({ traceId, runId, parentRunId }).toEqual({
+            traceId: runs[0]!.id,
+            runId: run.id,
+            parentRunId: run.parentRunId,
+          });
+        }
+      }),
+    );
+  });
+
+  test("ten thousand siblings that start within one millisecond keep their order", () => {
+    vi.useFakeTimers({ now: 1_763_720_000_000, toFake: ["Date", "performance"] });
+    const root = startRun(client());
+    const stamps = Array.from({ length: 10_000 }, () => root.startChild().dottedOrder.slice(59, 81));
+    expect(new Set(stamps).size).toBe(10_000);
+    expect(stamps).toEqual(stamps.toSorted());
+  });
+});
+
+describe("end", () => {
+  test("is recorded once, with outputs and a time not before the start", () => {
+    const seen = client();
+    const run = startRun(seen, { name: "run" });
+    run.end({ answer: 42 });
+    const end = seen.end("run");
+    expect(end.outputs).toEqual({ answer: 42 });
+    expect(end.endMicros).toBeGreaterThanOrEqual(run.startedAt * 1_000);
+  });
+
+  test("the first of end and fail wins", () => {
+    const seen = client();
+    const run = startRun(seen, { name: "run" });
+    run.fail(new Error("first"));
+    run.end({ late: true });
+    run.fail(new Error("late"));
+    expect(seen.end("run")).toMatchObject({ error: expect.stringContaining("Error: first") });
+    expect(seen.end("run").outputs).toBeUndefined();
+  });
+
+  test("a given end time is kept, but never before the start", () => {
+    const seen = client();
+    startRun(seen, { name: "given", startTime: 1_000 }).end(undefined, { endTime: 2_000.5 });
+    startRun(seen, { name: "before", startTime: 1_000 }).end(undefined, { endTime: 1 });
+    expect(seen.end("given").endMicros).toBe(2_000_500);
+    expect(seen.end("before").endMicros).toBe(1_000_000);
+  });
+
+  test("an ended run lets go of its payloads", () => {
+    const run = startRun(client(), { inputs: { large: "x" } });
+    run.addEvent({ name: "event" });
+    run.end({ large: "y" });
+    expect([run.inputs, run.outputs, run.events]).toEqual([undefined, undefined, undefined]);
+  });
+
+  test("events carry the time of their call, to the microsecond, unless they bring one", () => {
+    const seen = client();
+    const run = startRun(seen, { name: "run" });
+    run.addEvent({ name: "new_token", kwargs: { token: "a" } });
+    run.addEvent({ name: "given", time: "2025-01-01T00:00:00Z" });
+    run.end();
+    expect(seen.end("run").events).toEqual([
+      {
+        name: "new_token",
+        kwargs: { token: "a" },
+        time: expect.stringMatching(/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{6}Z$/),
+      },
+      { name: "given", time: "2025-01-01T00:00:00Z" },
+    ]);
+  });
+
+  test("tags and metadata that were added are sent again with the end", () => {
+    const seen = client();
+    const run = startRun(seen, { name: "run", tags: ["a"], metadata: { a: 1, b: 1 } });
+    run.addTags("b", "a");
+    run.addMetadata({ b: 2 });
+    run.end();
+    expect(seen.start("run").detailsChanged).toBe(false);
+    expect(seen.end("run")).toMatchObject({
+      detailsChanged: true,
+      tags: ["a", "b"],
+      metadata: { a: 1, b: 2 },
+    });
+  });
+
+  test("a run started below one that ended is recorded, and counted", () => {
+    const seen = client();
+    const run = startRun(seen);
+    run.end();
+    run.startChild({ name: "late" });
+    expect(seen.start("late").parentRunId).toBe(run.id);
+    expect(seen.warnings).toMatchObject([{ kind: "childOfEndedRun" }]);
+  });
+});
+
+test("as JSON, and in the console, a run shows neither payloads nor its client", () => {
+  const run = startRun(client(), { name: "run", inputs: { secret: "s3cr3t" } });
+  expect(JSON.parse(JSON.stringify(run))).toEqual({
+    id: run.id,
+    traceId: run.id,
+    dottedOrder: run.dottedOrder,
+    name: "run",
+    runType: "chain",
+    project: "default",
+    startedAt: run.startedAt,
+  });
+  expect(Object.values(run)).not.toContain(run.client);
+  expect(run).toBeInstanceOf(RunTree);
+});
