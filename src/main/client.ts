@@ -1,5 +1,5 @@
 import type { WirePatch, WireRun } from "../model/run.ts";
-import type { PlainOptions } from "../model/options.ts";
+import type { PlainOptions } from "../model/option-table.ts";
 import { resolveOptions } from "../model/options.ts";
 import type { ClientStats, FlushResult, Logger } from "../model/stats.ts";
 import { registerClient, setClientFactory } from "../tracing/default-client.ts";

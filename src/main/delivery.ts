@@ -2,8 +2,9 @@ import { createHistogram } from "node:perf_hooks";
 import type { ServerInfo } from "../model/server-info.ts";
 import type { ShipReport } from "../model/shipping.ts";
 import type { LossReason, Quantiles } from "../model/stats.ts";
-import type { TapeResult } from "../tracing/batcher.ts";
+
 import type { Ledger } from "../tracing/ledger.ts";
+import type { TapeResult } from "../tracing/shipment.ts";
 import { pendingBytes, tallyOf } from "../tracing/tally.ts";
 import type { Tape } from "../tracing/tape.ts";
 import type { TapeShipper } from "../workers/pool.ts";

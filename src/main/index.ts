@@ -15,6 +15,7 @@ export {
   TimeoutError,
   ValidationError,
 } from "../model/errors.ts";
+export type { Hide } from "../model/option-table.ts";
 export type { ErrorCode } from "../model/errors.ts";
 export type { ClientStats, FlushResult, Logger, LossReason, Quantiles } from "../model/stats.ts";
 export type { KeyValues, RunEvent, RunType, WirePatch, WireRun } from "../model/run.ts";

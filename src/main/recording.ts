@@ -1,11 +1,9 @@
-import type { Connection } from "../model/connection.ts";
-import type { Environment, PlainOptions } from "../model/options.ts";
+import type { PlainOptions } from "../model/option-table.ts";
+import type { Environment } from "../model/options.ts";
 import type { Operation, WirePatch } from "../model/run.ts";
-import type { ShippingOptions } from "../model/shipping.ts";
 import type { ClientStats, FlushResult, Logger } from "../model/stats.ts";
-import { version } from "../model/version.ts";
 import { Batcher } from "../tracing/batcher.ts";
-import type { Shipment } from "../tracing/batcher.ts";
+import type { Shipment } from "../tracing/shipment.ts";
 import { Hiding } from "../tracing/hiding.ts";
 import { Ledger } from "../tracing/ledger.ts";
 import type { RecordedRun, Recorder, WarningKind } from "../tracing/recorder.ts";
@@ -17,6 +15,7 @@ import { Spool } from "../workers/spool.ts";
 import { Delivery } from "./delivery.ts";
 import type { Endable } from "./lifecycle.ts";
 import { Reporter } from "./reporter.ts";
+import { shippingOf, workerEnvironment } from "./shipping-options.ts";
 
 export interface RecordingExtras {
   readonly headers: Readonly<Record<string, string>>;
@@ -93,7 +92,9 @@ export class Recording implements Recorder, Endable {
   /** A run that is wire-shaped already. */
   recordWire(operation: Operation, id: string, run: WirePatch): void {
     if (this.#options.enabled && this.#isKept(run.trace_id ?? id)) {
-      this.#batcher.record((encoder) => encoder.wire(operation, id, run, this.project));
+      this.#batcher.record((encoder) =>
+        encoder.wire({ operation, id, run, project: this.project }),
+      );
     }
   }
 
@@ -200,70 +201,13 @@ export class Recording implements Recorder, Endable {
       const skipped = (name: string, reason: string): void => {
         this.#reporter.log("spool", () => `Left the spool's file ${name} aside: it is ${reason}`);
       };
-      for await (const { body, release } of spool.claim(skipped)) {
-        await this.#batcher.adopt(Tape.of(body));
-        await release();
+      for await (const spooled of spool.claim(skipped)) {
+        await this.#batcher.adopt(Tape.of(spooled.body));
+        await spooled.release();
       }
     } catch (error) {
       const why = error instanceof Error ? error.message : String(error);
       this.#reporter.log("spool", () => `The spool can't be read: ${why}`);
     }
   }
-}
-
-function shippingOf(
-  options: PlainOptions,
-  headers: Readonly<Record<string, string>>,
-  finished: SharedArrayBuffer,
-): ShippingOptions {
-  return {
-    connection: connectionOf(options, headers),
-    batchLimit: options.batchLimit,
-    attempts: options.attempts,
-    retryAfterLimitMs: options.retryAfterLimitMs,
-    runtime: {
-      sdk: "millrace",
-      sdk_version: version,
-      runtime: "node",
-      runtime_version: process.version,
-      platform: process.platform,
-    },
-    finished,
-  };
-}
-
-function connectionOf(
-  options: PlainOptions,
-  headers: Readonly<Record<string, string>>,
-): Connection {
-  const { workers, requestsInFlight } = options;
-  const optional = {
-    apiKey: options.apiKey,
-    workspaceId: options.workspaceId,
-    httpProxy: options.httpProxy,
-    httpsProxy: options.httpsProxy,
-    noProxy: options.noProxy,
-    ca: options.ca,
-    cert: options.cert,
-    key: options.key,
-    socketPath: options.socketPath,
-  };
-  return {
-    endpoint: options.endpoint,
-    headers,
-    timeoutMs: options.timeoutMs,
-    requestsInFlight: Math.ceil(requestsInFlight / Math.max(1, workers)),
-    compression: options.compression,
-    ...(Object.fromEntries(
-      Object.entries(optional).filter(([, value]) => value !== undefined),
-    ) as Partial<Connection>),
-  };
-}
-
-/** The program's environment without what would run its preloads in our workers too. */
-function workerEnvironment(env: Environment): Readonly<Record<string, string>> {
-  const kept = Object.entries(env).filter(
-    (entry): entry is [string, string] => entry[0] !== "NODE_OPTIONS" && entry[1] !== undefined,
-  );
-  return Object.fromEntries(kept);
 }

@@ -1,9 +1,11 @@
 import { Deferred } from "../model/deferred.ts";
 import { ValidationError } from "../model/errors.ts";
 import type { FlushResult, LossReason } from "../model/stats.ts";
-import { Hiding } from "./hiding.ts";
+import type { Hiding } from "./hiding.ts";
 import type { Ledger } from "./ledger.ts";
 import { RecordEncoder } from "./record-encoder.ts";
+import { awaitShipments } from "./shipment.ts";
+import type { Shipment, TapeResult } from "./shipment.ts";
 import { Tape, TapePool } from "./tape.ts";
 import { NoRoom, TapeWriter } from "./tape-writer.ts";
 
@@ -22,19 +24,7 @@ export interface BatcherOptions {
   readonly ship: (tape: Tape) => Promise<TapeResult>;
 }
 
-/** What became of a tape's records. */
-export interface TapeResult {
-  readonly delivered: number;
-  readonly lost: number;
-}
-
 type Encode = (encoder: RecordEncoder) => void;
-
-/** A tape that was cut, until the outcome of each of its records is known. */
-export interface Shipment {
-  readonly tape: Tape;
-  readonly settled: Deferred<TapeResult>;
-}
 
 /**
  * The line of records: one open tape, cut tapes that wait for a slot, and tapes under way.
@@ -100,24 +90,9 @@ export class Batcher {
    * Ships what was recorded before the call and waits for it, at most `timeoutMs`.
    * The timer holds the process: a flush that is awaited always comes to its end.
    */
-  async flush(timeoutMs: number): Promise<FlushResult> {
+  flush(timeoutMs: number): Promise<FlushResult> {
     this.#cut();
-    const shipments = [...this.#waiting, ...this.#underWay];
-    const total = shipments.reduce((sum, { tape }) => sum + tape.records, 0);
-    let delivered = 0;
-    let lost = 0;
-    const counted = shipments.map(async ({ settled }) => {
-      const result = await settled.promise;
-      delivered += result.delivered;
-      lost += result.lost;
-    });
-    let deadline: NodeJS.Timeout | undefined;
-    const timeout = new Promise<void>((resolve) => {
-      deadline = setTimeout(resolve, timeoutMs);
-    });
-    await Promise.race([Promise.all(counted), timeout]);
-    clearTimeout(deadline);
-    return { delivered, lost, pending: total - delivered - lost };
+    return awaitShipments([...this.#waiting, ...this.#underWay], timeoutMs);
   }
 
   /** Puts a tape into the line that was recorded before this process; its records are accepted here. */

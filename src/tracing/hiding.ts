@@ -1,5 +1,5 @@
 import { types } from "node:util";
-import type { Hide } from "../model/options.ts";
+import type { Hide } from "../model/option-table.ts";
 import type { KeyValues } from "../model/run.ts";
 
 export interface HidingOptions {

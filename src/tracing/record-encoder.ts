@@ -8,6 +8,15 @@ import type { RecordedRun } from "./recorder.ts";
 import type { TapeWriter } from "./tape-writer.ts";
 import { ValueWriter } from "./value-writer.ts";
 
+/** A run, or part of one, that is wire-shaped already. */
+export interface WireRecord {
+  readonly operation: Operation;
+  readonly id: string;
+  readonly run: WirePatch;
+  /** Where it is filed if it names no project. */
+  readonly project: string;
+}
+
 /** Turns runs into records on a tape. One walk over each payload, at the call. */
 export class RecordEncoder {
   readonly #out: TapeWriter;
@@ -52,11 +61,11 @@ export class RecordEncoder {
   }
 
   /**
-   * The record of a run, or part of one, that is wire-shaped already.
+   * The record of a run that is wire-shaped already.
    *
    * @throws {@link ValidationError} the id is no UUID, or the dotted order is not one or contradicts it.
    */
-  wire(operation: Operation, id: string, run: WirePatch, project: string): void {
+  wire({ operation, id, run, project }: WireRecord): void {
     checkIdentity(id, run);
     this.#out.beginRecord(operation);
     if (run.dotted_order === undefined) {

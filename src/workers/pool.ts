@@ -31,7 +31,7 @@ const startsTried = 2;
 /** The threads that turn tapes into requests. Nothing is started before the first tape. */
 export class WorkerPool implements TapeShipper {
   readonly #options: PoolOptions;
-  #piscina: Piscina | undefined;
+  #piscina: Piscina<ShipTask, ShipReport> | undefined;
   #inline: Promise<TapeShipper> | undefined;
   #worked = false;
   #closed = false;
@@ -75,16 +75,16 @@ export class WorkerPool implements TapeShipper {
 
   async #run(task: ShipTask): Promise<ShipReport> {
     this.#piscina ??= this.#start();
-    const report: Promise<ShipReport> = this.#piscina.run(task);
+    const report = this.#piscina.run(task);
     this.#letGo();
     // New threads announce themselves in a microtask.
     queueMicrotask(() => this.#letGo());
     return report;
   }
 
-  #start(): Piscina {
+  #start(): Piscina<ShipTask, ShipReport> {
     const { threads, shipping, env } = this.#options;
-    const pool = new Piscina({
+    const pool = new Piscina<ShipTask, ShipReport>({
       filename: createRequire(import.meta.url).resolve("#workers/ship.task"),
       minThreads: threads,
       maxThreads: threads,

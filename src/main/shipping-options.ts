@@ -1,0 +1,75 @@
+import type { Connection } from "../model/connection.ts";
+import type { PlainOptions } from "../model/option-table.ts";
+import type { Environment } from "../model/options.ts";
+import type { ShippingOptions } from "../model/shipping.ts";
+import { version } from "../model/version.ts";
+
+/** What the workers need to know, of a client's options. */
+export function shippingOf(
+  options: PlainOptions,
+  headers: Readonly<Record<string, string>>,
+  finished: SharedArrayBuffer,
+): ShippingOptions {
+  return {
+    connection: connectionOf(options, headers),
+    batchLimit: options.batchLimit,
+    attempts: options.attempts,
+    retryAfterLimitMs: options.retryAfterLimitMs,
+    runtime: {
+      sdk: "millrace",
+      sdk_version: version,
+      runtime: "node",
+      runtime_version: process.version,
+      platform: process.platform,
+    },
+    finished,
+  };
+}
+
+function connectionOf(
+  options: PlainOptions,
+  headers: Readonly<Record<string, string>>,
+): Connection {
+  const { workers, requestsInFlight } = options;
+  return {
+    endpoint: options.endpoint,
+    headers,
+    timeoutMs: options.timeoutMs,
+    requestsInFlight: Math.ceil(requestsInFlight / Math.max(1, workers)),
+    compression: options.compression,
+    ...pick(options, [
+      "apiKey",
+      "workspaceId",
+      "httpProxy",
+      "httpsProxy",
+      "noProxy",
+      "ca",
+      "cert",
+      "key",
+      "socketPath",
+    ]),
+  };
+}
+
+/** The program's environment without what would run its preloads in our workers too. */
+export function workerEnvironment(env: Environment): Readonly<Record<string, string>> {
+  const kept = Object.entries(env).filter(
+    (entry): entry is [string, string] => entry[0] !== "NODE_OPTIONS" && entry[1] !== undefined,
+  );
+  return Object.fromEntries(kept);
+}
+
+/** Those of the options that have a value. */
+function pick<Name extends keyof PlainOptions>(
+  options: PlainOptions,
+  names: readonly Name[],
+): { readonly [N in Name]?: NonNullable<PlainOptions[N]> } {
+  const picked: { [N in Name]?: NonNullable<PlainOptions[N]> } = {};
+  for (const name of names) {
+    const value = options[name];
+    if (value !== undefined && value !== null) {
+      picked[name] = value;
+    }
+  }
+  return picked;
+}

@@ -1,0 +1,34 @@
+interface Common {
+  /** Names of variables, the first that is set counts. */
+  readonly env: readonly string[];
+  /** What the option is for: feeds the documentation. */
+  readonly doc: string;
+}
+
+/** One option: its kind, default, range, variables and sentence. */
+export type OptionRow =
+  | (Common & {
+      readonly kind: "number";
+      readonly fallback: number;
+      readonly min: number;
+      readonly max: number;
+      /** Whether fractions are allowed. */
+      readonly fraction?: true;
+    })
+  | (Common & { readonly kind: "text"; readonly fallback: string | undefined })
+  | (Common & { readonly kind: "switch"; readonly fallback: boolean })
+  | (Common & { readonly kind: "hide"; readonly fallback: false })
+  | (Common & {
+      readonly kind: "choice";
+      readonly fallback: string;
+      readonly choices: readonly string[];
+    });
+
+/** The variable of an option that is only ours. */
+export const own = (name: string): readonly string[] => [`MILLRACE_${name}`];
+/** Where `MILLRACE_X` is unset, the variables that instrumented code already has are read. */
+export const shared = (name: string): readonly string[] => [
+  `MILLRACE_${name}`,
+  `LANGSMITH_${name}`,
+  `LANGCHAIN_${name}`,
+];

@@ -1,0 +1,277 @@
+import { compressions } from "./connection.ts";
+import type { Compression } from "./connection.ts";
+import { own, shared } from "./option-row.ts";
+import type { OptionRow } from "./option-row.ts";
+import type { KeyValues } from "./run.ts";
+
+/**
+ * What to hide of a payload: `true` for all of it, or a function that returns what may be recorded.
+ * It is called once per value, must return at once, and must not change what it is given.
+ */
+export type Hide = boolean | ((value: KeyValues) => KeyValues);
+
+/** The options that are a number, a text or a switch: each can also come from the environment. */
+export interface PlainOptions {
+  readonly enabled: boolean;
+  readonly endpoint: string;
+  readonly apiKey: string | undefined;
+  readonly workspaceId: string | undefined;
+  readonly project: string;
+  readonly timeoutMs: number;
+  readonly batchLimit: number;
+  readonly firstDelayMs: number;
+  readonly aggregationDelayMs: number;
+  readonly attempts: number;
+  readonly retryAfterLimitMs: number;
+  readonly maxQueueBytes: number;
+  readonly maxQueueRecords: number;
+  readonly tapeBytes: number;
+  readonly workers: number;
+  readonly requestsInFlight: number;
+  readonly compression: Compression;
+  readonly exitTimeoutMs: number;
+  readonly drainTimeoutMs: number;
+  readonly spoolDir: string | undefined;
+  readonly samplingRate: number;
+  readonly hideInputs: Hide;
+  readonly hideOutputs: Hide;
+  readonly hideMetadata: Hide;
+  readonly recursionLimit: number;
+  readonly ca: string | undefined;
+  readonly cert: string | undefined;
+  readonly key: string | undefined;
+  readonly socketPath: string | undefined;
+  readonly httpProxy: string | undefined;
+  readonly httpsProxy: string | undefined;
+  readonly noProxy: string | undefined;
+}
+
+const mebibyte = 1_048_576;
+
+/** Every tunable of the client: its default, range, variables and sentence. Written here only. */
+export const optionTable: { readonly [Name in keyof PlainOptions]: OptionRow } = {
+  enabled: {
+    kind: "switch",
+    fallback: true,
+    env: [...shared("TRACING"), "LANGCHAIN_TRACING_V2"],
+    doc: "Whether anything is recorded at all.",
+  },
+  endpoint: {
+    kind: "text",
+    fallback: "http://localhost:1984",
+    env: shared("ENDPOINT"),
+    doc: "Base address of the server, http or https, with a path where it has one.",
+  },
+  apiKey: {
+    kind: "text",
+    fallback: undefined,
+    env: shared("API_KEY"),
+    doc: "Key sent in the header x-api-key; never logged.",
+  },
+  workspaceId: {
+    kind: "text",
+    fallback: undefined,
+    env: shared("WORKSPACE_ID"),
+    doc: "Workspace sent in the header x-tenant-id, for keys that reach several.",
+  },
+  project: {
+    kind: "text",
+    fallback: "default",
+    env: [...shared("PROJECT"), "LANGCHAIN_SESSION"],
+    doc: "Project that runs are filed in where none is named.",
+  },
+  timeoutMs: {
+    kind: "number",
+    fallback: 12_000,
+    min: 1,
+    max: 600_000,
+    env: own("TIMEOUT_MS"),
+    doc: "Longest wait for one answer of the server.",
+  },
+  batchLimit: {
+    kind: "number",
+    fallback: 100,
+    min: 1,
+    max: 1_000_000,
+    env: own("BATCH_LIMIT"),
+    doc: "Pending operations that make a batch full; a server that takes fewer gets fewer.",
+  },
+  firstDelayMs: {
+    kind: "number",
+    fallback: 250,
+    min: 0,
+    max: 60_000,
+    env: own("FIRST_DELAY_MS"),
+    doc: "Wait for company after the first record of a quiet time.",
+  },
+  aggregationDelayMs: {
+    kind: "number",
+    fallback: 50,
+    min: 0,
+    max: 60_000,
+    env: own("AGGREGATION_DELAY_MS"),
+    doc: "Longest wait for company in traffic; no later record pushes it back.",
+  },
+  attempts: {
+    kind: "number",
+    fallback: 6,
+    min: 1,
+    max: 100,
+    env: own("ATTEMPTS"),
+    doc: "Tries of one batch in one go, the first included.",
+  },
+  retryAfterLimitMs: {
+    kind: "number",
+    fallback: 60_000,
+    min: 0,
+    max: 3_600_000,
+    env: own("RETRY_AFTER_LIMIT_MS"),
+    doc: "Longest wait that a server's Retry-After can ask for.",
+  },
+  maxQueueBytes: {
+    kind: "number",
+    fallback: 64 * mebibyte,
+    min: 65_536,
+    max: 65_536 * mebibyte,
+    env: own("MAX_QUEUE_BYTES"),
+    doc: "Memory for records that wait to be sent; beyond it new records are dropped and counted.",
+  },
+  maxQueueRecords: {
+    kind: "number",
+    fallback: 1_000_000,
+    min: 1,
+    max: 1_000_000_000,
+    env: own("MAX_QUEUE_RECORDS"),
+    doc: "Records that may be waiting or under way; beyond it new records are dropped and counted.",
+  },
+  tapeBytes: {
+    kind: "number",
+    fallback: mebibyte,
+    min: 4_096,
+    max: 256 * mebibyte,
+    env: own("TAPE_BYTES"),
+    doc: "Size of one tape, the buffer that crosses to a worker; a larger record gets a tape of its own.",
+  },
+  workers: {
+    kind: "number",
+    fallback: 1,
+    min: 0,
+    max: 64,
+    env: own("WORKERS"),
+    doc: "Worker threads that serialize and send; 0 does it on the main thread.",
+  },
+  requestsInFlight: {
+    kind: "number",
+    fallback: 16,
+    min: 1,
+    max: 1_024,
+    env: own("REQUESTS_IN_FLIGHT"),
+    doc: "Requests under way at once, all workers together; also the tapes under way.",
+  },
+  compression: {
+    kind: "choice",
+    fallback: "auto",
+    choices: compressions,
+    env: own("COMPRESSION"),
+    doc: "How bodies are compressed where the server offers it; auto leaves loopback addresses plain.",
+  },
+  exitTimeoutMs: {
+    kind: "number",
+    fallback: 1_000,
+    min: 0,
+    max: 60_000,
+    env: own("EXIT_TIMEOUT_MS"),
+    doc: "Longest that a forced end (process.exit, uncaught exception, signal) waits for delivery.",
+  },
+  drainTimeoutMs: {
+    kind: "number",
+    fallback: 30_000,
+    min: 0,
+    max: 600_000,
+    env: own("DRAIN_TIMEOUT_MS"),
+    doc: "Longest that a natural end, drain, close or a flush without a limit waits for delivery.",
+  },
+  spoolDir: {
+    kind: "text",
+    fallback: undefined,
+    env: own("SPOOL_DIR"),
+    doc: "Folder for what could not be delivered; the next client with the same folder sends it.",
+  },
+  samplingRate: {
+    kind: "number",
+    fallback: 1,
+    min: 0,
+    max: 1,
+    fraction: true,
+    env: shared("SAMPLING_RATE").concat(shared("TRACING_SAMPLING_RATE")),
+    doc: "Share of traces that is recorded; a trace is kept whole or not at all.",
+  },
+  hideInputs: {
+    kind: "hide",
+    fallback: false,
+    env: shared("HIDE_INPUTS"),
+    doc: "Hides inputs: true for all of them, or a function that returns what may be recorded.",
+  },
+  hideOutputs: {
+    kind: "hide",
+    fallback: false,
+    env: shared("HIDE_OUTPUTS"),
+    doc: "Hides outputs, likewise.",
+  },
+  hideMetadata: {
+    kind: "hide",
+    fallback: false,
+    env: shared("HIDE_METADATA"),
+    doc: "Hides metadata, likewise.",
+  },
+  recursionLimit: {
+    kind: "number",
+    fallback: 25,
+    min: 1,
+    max: 100_000,
+    env: own("RECURSION_LIMIT"),
+    doc: "Recursion limit of the runnable configs that a run is turned into for LangChain.",
+  },
+  ca: {
+    kind: "text",
+    fallback: undefined,
+    env: own("CA"),
+    doc: "Certificate authorities to trust in place of the usual ones, PEM text.",
+  },
+  cert: {
+    kind: "text",
+    fallback: undefined,
+    env: own("CERT"),
+    doc: "Client certificate, PEM text.",
+  },
+  key: {
+    kind: "text",
+    fallback: undefined,
+    env: own("KEY"),
+    doc: "Key of the client certificate, PEM text; never logged.",
+  },
+  socketPath: {
+    kind: "text",
+    fallback: undefined,
+    env: own("SOCKET_PATH"),
+    doc: "Unix socket to connect to in place of the endpoint's host.",
+  },
+  httpProxy: {
+    kind: "text",
+    fallback: undefined,
+    env: ["MILLRACE_HTTP_PROXY", "http_proxy", "HTTP_PROXY"],
+    doc: "Proxy for an endpoint that begins with http.",
+  },
+  httpsProxy: {
+    kind: "text",
+    fallback: undefined,
+    env: ["MILLRACE_HTTPS_PROXY", "https_proxy", "HTTPS_PROXY"],
+    doc: "Proxy for an endpoint that begins with https.",
+  },
+  noProxy: {
+    kind: "text",
+    fallback: undefined,
+    env: ["MILLRACE_NO_PROXY", "no_proxy", "NO_PROXY"],
+    doc: "Hosts reached without a proxy, separated by commas.",
+  },
+};

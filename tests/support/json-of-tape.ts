@@ -1,0 +1,25 @@
+import { field } from "../../src/model/tape-format.ts";
+import { Tape } from "../../src/tracing/tape.ts";
+import { TapeWriter } from "../../src/tracing/tape-writer.ts";
+import { ValueWriter } from "../../src/tracing/value-writer.ts";
+import { JsonWriter } from "../../src/workers/json-writer.ts";
+import { TapeReader } from "../../src/workers/tape-reader.ts";
+
+/** The JSON that a worker writes of a value, which crossed on a tape that begins with `tapeBytes`. */
+export function jsonOfTape(value: unknown, tapeBytes = 65_536): string {
+  const writer = new TapeWriter(new Tape(tapeBytes), (atLeast) => new Tape(atLeast * 2));
+  writer.beginRecord("post");
+  const mark = writer.beginField(field.inputs);
+  new ValueWriter(writer).write(value);
+  writer.endField(mark);
+  writer.endRecord();
+  const { memory, used } = writer.tape;
+  const reader = new TapeReader(memory, used);
+  const out = new JsonWriter(Buffer.alloc(16));
+  const start = reader.start(0, field.inputs);
+  const end = out.value(reader.bytes, reader.view, start);
+  if (end !== start + reader.length(0, field.inputs)) {
+    throw new RangeError(`The value ends at ${end}, its field elsewhere`);
+  }
+  return out.bytes.toString("utf8", 0, out.length);
+}
