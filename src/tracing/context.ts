@@ -67,11 +67,14 @@ function runIn(store: unknown, client: TracingClient | undefined): RunTree | und
 }
 
 function enter(run: RunTree, outer: unknown): unknown {
+  if (!(run instanceof RunTree)) {
+    return outer;
+  }
   try {
     return new LangsmithBridge(run, { outer });
   } catch {
-    // Without a bridge LangChain does not nest below the run, and nothing else is lost.
-    return outer;
+    // What LangChain put around the run can't be read, and so it does not go on inside.
+    return new LangsmithBridge(run, {});
   }
 }
 

@@ -74,4 +74,5 @@ const isRunTreeLike = (store: Fields): boolean =>
 export const isTracingClient = (client: unknown): client is TracingClient =>
   isObject(client) && isObject(client[recorder]);
 
-const text = (value: unknown): string | undefined => (typeof value === "string" ? value : undefined);
+const text = (value: unknown): string | undefined =>
+  typeof value === "string" ? value : undefined;

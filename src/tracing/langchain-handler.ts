@@ -2,6 +2,7 @@ import { microsToStamp, stampToIso } from "../model/dotted-order.ts";
 import type { KeyValues } from "../model/run.ts";
 import { clock } from "./clock.ts";
 import { errorText } from "./error-text.ts";
+import { runOf } from "./foreign-run.ts";
 import { LangsmithBridge } from "./langsmith-bridge.ts";
 import { recorder } from "./recorder.ts";
 import type { TracingClient } from "./recorder.ts";
@@ -26,6 +27,9 @@ export const toRunnableConfig = (run: RunTree): RunnableConfig => ({
   tags: [...(run.tags ?? [])],
   metadata: { ...run.metadata },
 });
+
+/** LangChain does not say when a run of ours ends: beyond this many they are looked through. */
+const sweepSize = 256;
 
 type Started = readonly [
   serialized: unknown,
@@ -78,19 +82,41 @@ export class LangchainHandler {
   }
 
   /** A run of ours that became current among LangChain's. */
-  updateFromRunTree(run: unknown): void {
-    if (run instanceof LangsmithBridge) {
-      this.#open.set(run.id, run);
+  updateFromRunTree(tree: unknown): void {
+    const run = runOf(tree);
+    if (run === undefined) {
+      return;
+    }
+    if (this.#open.size >= sweepSize) {
+      this.#sweep();
+    }
+    this.#open.set(run.id, new LangsmithBridge(run, {}));
+  }
+
+  /** @internal Runs that are remembered: those under way, and some that ended of late. */
+  get openRuns(): number {
+    return this.#open.size;
+  }
+
+  #sweep(): void {
+    for (const [id, bridge] of this.#open) {
+      if (runOf(bridge)?.endMicros !== undefined) {
+        this.#open.delete(id);
+      }
     }
   }
 
-  async handleChainStart(...[serialized, inputs, runId, parentRunId, ...rest]: Started): Promise<void> {
+  async handleChainStart(
+    ...[serialized, inputs, runId, parentRunId, ...rest]: Started
+  ): Promise<void> {
     const [tags, metadata, runType, name, extra] = rest;
     const details = { runType, inputs, tags, metadata, name, extra };
     await this.#start([serialized, runId, parentRunId], details);
   }
 
-  async handleLLMStart(...[serialized, prompts, runId, parentRunId, ...rest]: Started): Promise<void> {
+  async handleLLMStart(
+    ...[serialized, prompts, runId, parentRunId, ...rest]: Started
+  ): Promise<void> {
     const [extra, tags, metadata, name] = rest;
     const details = { runType: "llm", inputs: { prompts }, tags, metadata, name, extra };
     await this.#start([serialized, runId, parentRunId], details);
@@ -104,7 +130,9 @@ export class LangchainHandler {
     await this.#start([serialized, runId, parentRunId], details);
   }
 
-  async handleToolStart(...[serialized, input, runId, parentRunId, ...rest]: Started): Promise<void> {
+  async handleToolStart(
+    ...[serialized, input, runId, parentRunId, ...rest]: Started
+  ): Promise<void> {
     const [tags, metadata, name] = rest;
     const details = { runType: "tool", inputs: { input }, tags, metadata, name };
     await this.#start([serialized, runId, parentRunId], details);

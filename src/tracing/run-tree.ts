@@ -63,8 +63,7 @@ export class RunTree implements RecordedRun {
     const recording = client[recorder];
     this.id = remote?.id ?? readId(options.id, recording) ?? createRunId();
     this.traceId = remote?.traceId ?? parent?.traceId ?? this.id;
-    this.#trace =
-      kin === undefined ? new Trace(recording.isSampled(this.traceId)) : kin.#trace;
+    this.#trace = kin === undefined ? new Trace(recording.isSampled(this.traceId)) : kin.#trace;
     if (remote === undefined) {
       this.#startMicros = toMicros(options.startTime) ?? this.#trace.nextStart();
       const own = segment(this.#startMicros, this.id);

@@ -23,8 +23,10 @@ export function standIn<Target extends object>(target: Target, replacements: Rep
   });
 }
 
-const bind = (method: unknown, target: object): Method =>
-  (...args) => Reflect.apply(method as Method, target, args);
+const bind =
+  (method: unknown, target: object): Method =>
+  (...args) =>
+    Reflect.apply(method as Method, target, args);
 
 /** What may not be answered differently, by the rules for proxies. */
 function isPinned(target: object, key: PropertyKey): boolean {
@@ -37,4 +39,5 @@ export const isObject = (value: unknown): value is Readonly<Record<PropertyKey, 
 
 /** Anything that can be awaited. Reads `then` once more than `await` would; it may throw. */
 export const isThenable = (value: unknown): value is PromiseLike<unknown> =>
-  (isObject(value) || typeof value === "function") && typeof Reflect.get(value, "then") === "function";
+  (isObject(value) || typeof value === "function") &&
+  typeof Reflect.get(value, "then") === "function";

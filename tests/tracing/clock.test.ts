@@ -21,12 +21,15 @@ test("gives whole microseconds", () => {
   expect(Number.isInteger(clock())).toBe(true);
 });
 
-test.each([3_600_000, -3_600_000, 3, -3])("follows the wall clock when it is set by %i ms", (stepMs) => {
-  const { time, clock } = steerable();
-  clock();
-  time.wallMs += stepMs;
-  expect(clock()).toBe(time.wallMs * 1_000);
-});
+test.each([3_600_000, -3_600_000, 3, -3])(
+  "follows the wall clock when it is set by %i ms",
+  (stepMs) => {
+    const { time, clock } = steerable();
+    clock();
+    time.wallMs += stepMs;
+    expect(clock()).toBe(time.wallMs * 1_000);
+  },
+);
 
 test("a wall clock that only ticks coarsely is no reason to anchor anew", () => {
   const { time, clock } = steerable();

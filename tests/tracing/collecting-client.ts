@@ -29,6 +29,11 @@ export interface SeenRecord {
   readonly detailsChanged: boolean;
 }
 
+interface CollectingOptions {
+  readonly isSampled?: (traceId: string) => boolean;
+  readonly recursionLimit?: number;
+}
+
 /** A client that keeps what it is given, as copied at the call. */
 export class CollectingClient implements TracingClient {
   readonly records: SeenRecord[] = [];
@@ -37,7 +42,7 @@ export class CollectingClient implements TracingClient {
   readonly warnings: { readonly kind: WarningKind; readonly message: string }[] = [];
   readonly [recorder]: Recorder;
 
-  constructor({ isSampled = (): boolean => true, recursionLimit = 25 } = {}) {
+  constructor({ isSampled = () => true, recursionLimit = 25 }: CollectingOptions = {}) {
     this[recorder] = {
       project: "default",
       recursionLimit,
@@ -89,7 +94,9 @@ export class CollectingClient implements TracingClient {
 function only<Named extends { readonly name: string }>(all: readonly Named[], name: string): Named {
   const found = all.filter((each) => each.name === name);
   if (found.length !== 1 || found[0] === undefined) {
-    throw new Error(`${found.length} runs are named ${name}: ${all.map((each) => each.name).join()}`);
+    throw new Error(
+      `${found.length} runs are named ${name}: ${all.map((each) => each.name).join()}`,
+    );
   }
   return found[0];
 }

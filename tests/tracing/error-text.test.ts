@@ -40,11 +40,14 @@ test("a hostile error is told as far as it lets itself be read", () => {
     },
   });
   expect(errorText(hostile)).toBe("Error: still told");
-  const refuses = new Proxy({}, {
-    get: () => {
-      throw new Error("nothing for you");
+  const refuses = new Proxy(
+    {},
+    {
+      get: () => {
+        throw new Error("nothing for you");
+      },
     },
-  });
+  );
   expect(errorText(refuses)).toBe("[a thrown value that can't be told]");
 });
 

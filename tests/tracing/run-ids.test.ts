@@ -33,7 +33,10 @@ test("a million ids are all different and in order", () => {
 });
 
 test("ids stay in order whatever the clock does", () => {
-  const steps = fc.array(fc.integer({ min: -100_000, max: 100_000 }), { minLength: 2, maxLength: 200 });
+  const steps = fc.array(fc.integer({ min: -100_000, max: 100_000 }), {
+    minLength: 2,
+    maxLength: 200,
+  });
   fc.assert(
     fc.property(steps, (changes) => {
       let ms = 1_700_000_000_000;
@@ -72,8 +75,9 @@ test("a counter that is spent borrows the next millisecond", () => {
 
 test("42 bits of each id are fresh, also within one millisecond", () => {
   const create = createRunIds({ now: () => 1_700_000_000_000, random });
-  const tails = Array.from({ length: 20_000 }, () =>
-    Number.parseInt(create().slice(-11), 16) % 2 ** 42,
+  const tails = Array.from(
+    { length: 20_000 },
+    () => Number.parseInt(create().slice(-11), 16) % 2 ** 42,
   );
   for (let bit = 0; bit < 42; bit += 1) {
     const ones = tails.filter((tail) => Math.floor(tail / 2 ** bit) % 2 === 1).length;

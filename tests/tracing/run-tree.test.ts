@@ -155,7 +155,9 @@ describe("order", () => {
   test("ten thousand siblings that start within one millisecond keep their order", () => {
     vi.useFakeTimers({ now: 1_763_720_000_000, toFake: ["Date", "performance"] });
     const root = startRun(client());
-    const stamps = Array.from({ length: 10_000 }, () => root.startChild().dottedOrder.slice(59, 81));
+    const stamps = Array.from({ length: 10_000 }, () =>
+      root.startChild().dottedOrder.slice(59, 81),
+    );
     expect(new Set(stamps).size).toBe(10_000);
     expect(stamps).toEqual(stamps.toSorted());
   });

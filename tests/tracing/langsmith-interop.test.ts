@@ -1,0 +1,217 @@
+import { getCurrentRunTree, traceable as peerTraceable } from "langsmith/traceable";
+import { Client as PeerClient } from "langsmith";
+import { RunTree as PeerRunTree } from "langsmith/run_trees";
+import { traceable as oldTraceable } from "langsmith-0.1/traceable";
+import { describe, expect, test } from "vitest";
+import { stampToIso } from "../../src/model/dotted-order.ts";
+import { currentRun, startRun, withRun } from "../../src/tracing/context.ts";
+import { traceable } from "../../src/tracing/traceable.ts";
+import { CollectingClient } from "./collecting-client.ts";
+
+/** What the platform's own client would send, kept instead. */
+class PeerCollector {
+  readonly created: Record<string, unknown>[] = [];
+  readonly client: PeerClient;
+
+  constructor() {
+    this.client = new PeerClient({
+      apiKey: "none",
+      apiUrl: "http://127.0.0.1:9",
+      autoBatchTracing: false,
+    });
+    Object.assign(this.client, {
+      createRun: async (run: Record<string, unknown>) => {
+        this.created.push({ ...run });
+      },
+      updateRun: async () => {},
+    });
+  }
+}
+
+const settled = async (): Promise<void> => await new Promise((resolve) => setTimeout(resolve, 5));
+
+describe.each([
+  ["langsmith 0.10", peerTraceable],
+  ["langsmith 0.1", oldTraceable as unknown as typeof peerTraceable],
+])("a traceable of %s inside ours", (_, theirs) => {
+  test("is recorded by our client, once, below our run and in its trace", async () => {
+    const seen = new CollectingClient();
+    const inner = theirs(async (question: string) => ({ answer: question.length }), {
+      name: "inner",
+      run_type: "llm",
+      tags: ["peer"],
+      metadata: { peer: 1 },
+    });
+    const outer = traceable(async () => await inner("why"), {
+      name: "outer",
+      client: seen,
+      project: "mill",
+    });
+    await expect(outer()).resolves.toEqual({ answer: 3 });
+    await settled();
+    const root = seen.start("outer");
+    const created = seen.createdRun("inner");
+    expect(created).toMatchObject({
+      run_type: "llm",
+      parent_run_id: root.id,
+      trace_id: root.traceId,
+      session_name: "mill",
+      tags: ["peer"],
+      inputs: { input: "why" },
+    });
+    expect(created.extra?.metadata).toMatchObject({ peer: 1 });
+    expect(created.dotted_order?.startsWith(`${root.dottedOrder}.`)).toBe(true);
+    expect(created.start_time).toBe(stampToIso(created.dotted_order!.slice(-58, -36)));
+    expect(seen.updated).toHaveLength(1);
+    expect(seen.updated[0]).toMatchObject({ id: created.id, outputs: { answer: 3 } });
+    expect(seen.updated[0]?.end_time).toEqual(expect.any(Number));
+    expect(seen.warnings).toEqual([]);
+  });
+
+  test("is the parent of ours inside it, through any number of changes", async () => {
+    const seen = new CollectingClient();
+    const leaf = traceable(async () => currentRun()?.name, { name: "leaf", client: seen });
+    const middle = theirs(async () => await leaf(), { name: "middle" });
+    const second = traceable(async () => await middle(), { name: "second" });
+    const top = theirs(async () => await second(), { name: "top" });
+    const outer = traceable(async () => await top(), { name: "outer", client: seen });
+    await expect(outer()).resolves.toBe("leaf");
+    await settled();
+    const topRun = seen.createdRun("top");
+    const middleRun = seen.createdRun("middle");
+    expect(seen.start("second").parentRunId).toBe(topRun.id);
+    expect(middleRun.parent_run_id).toBe(seen.start("second").id);
+    expect(seen.start("leaf")).toMatchObject({
+      parentRunId: middleRun.id,
+      traceId: seen.start("outer").id,
+    });
+  });
+
+  test("that throws is recorded with its error", async () => {
+    const seen = new CollectingClient();
+    const inner = theirs(
+      async () => {
+        throw new Error("mine");
+      },
+      { name: "inner" },
+    );
+    await expect(withRun(startRun(seen), async () => await inner())).rejects.toThrow("mine");
+    await settled();
+    expect(seen.updated).toMatchObject([{ error: "Error: mine" }]);
+  });
+
+  test("that streams is recorded with its chunks", async () => {
+    const seen = new CollectingClient();
+    const inner = theirs(
+      async function* () {
+        yield "a";
+        yield "b";
+      },
+      { name: "inner", run_type: "llm" },
+    );
+    const chunks: unknown[] = [];
+    await withRun(startRun(seen), async () => {
+      for await (const chunk of await inner()) {
+        chunks.push(chunk);
+      }
+    });
+    await settled();
+    expect(chunks).toEqual(["a", "b"]);
+    expect(seen.updated).toMatchObject([{ outputs: { outputs: ["a", "b"] } }]);
+  });
+
+  test("is not recorded in a trace that sampling leaves out", async () => {
+    const seen = new CollectingClient({ isSampled: () => false });
+    const inner = theirs(async () => 1, { name: "inner" });
+    await expect(withRun(startRun(seen), async () => await inner())).resolves.toBe(1);
+    await settled();
+    expect(seen.created).toEqual([]);
+  });
+});
+
+describe("ours inside a traceable of langsmith", () => {
+  test("goes below its run, in its trace and project, recorded by our client", async () => {
+    const seen = new CollectingClient();
+    const peer = new PeerCollector();
+    const inner = traceable(async () => 1, { name: "inner", client: seen });
+    const outer = peerTraceable(async () => await inner(), {
+      name: "outer",
+      client: peer.client,
+      project_name: "theirs",
+      tracingEnabled: true,
+    });
+    await outer();
+    await settled();
+    const [root] = peer.created;
+    expect(seen.start("inner")).toMatchObject({
+      parentRunId: root?.["id"],
+      traceId: root?.["trace_id"],
+      project: "theirs",
+    });
+    expect(seen.start("inner").dottedOrder.startsWith(`${String(root?.["dotted_order"])}.`)).toBe(
+      true,
+    );
+    expect(seen.created).toEqual([]);
+  });
+
+  test("where it is switched off is a trace of its own", async () => {
+    const seen = new CollectingClient();
+    const inner = traceable(async () => 1, { name: "inner", client: seen });
+    await peerTraceable(async () => await inner(), { name: "outer", tracingEnabled: false })();
+    expect(seen.start("inner").parentRunId).toBeUndefined();
+  });
+});
+
+describe("what langsmith sees of our run", () => {
+  test("is a run tree that knows its place, its name and its headers", () => {
+    const seen = new CollectingClient();
+    const run = startRun(seen, { name: "ours", tags: ["a"], metadata: { m: 1 } });
+    withRun(run, () => {
+      const tree = getCurrentRunTree();
+      expect(tree).toMatchObject({ id: run.id, trace_id: run.traceId, name: "ours", tags: ["a"] });
+      expect(tree.metadata).toEqual({ m: 1 });
+      expect(tree.toHeaders()).toEqual(run.toHeaders());
+      tree.addEvent({ name: "noted" });
+      tree.metadata = { added: true };
+    });
+    run.end();
+    expect(seen.end("ours")).toMatchObject({
+      events: [{ name: "noted" }],
+      metadata: { m: 1, added: true },
+    });
+  });
+
+  test("keeps standing for our run when it is copied, as LangChain does", () => {
+    const run = startRun(new CollectingClient());
+    withRun(run, () => {
+      const copy = new PeerRunTree(getCurrentRunTree());
+      expect(copy.id).toBe(run.id);
+      const storage = Reflect.get(globalThis, Symbol.for("ls:tracing_async_local_storage"));
+      storage.run(copy, () => {
+        expect(currentRun()).toBe(run);
+      });
+    });
+  });
+
+  test("keeps nothing of the runs that others hang below it", async () => {
+    const run = startRun(new CollectingClient());
+    await withRun(run, async () => {
+      const tree = getCurrentRunTree() as unknown as Record<PropertyKey, unknown>;
+      for (let count = 0; count < 50; count += 1) {
+        await peerTraceable(async () => 1)();
+      }
+      expect(tree["child_runs"]).toHaveLength(0);
+      expect(Reflect.get(tree, Symbol.for("lc:child_run_end_promises"))).toHaveLength(0);
+    });
+  });
+
+  test("shows no client and no payload as JSON", () => {
+    const run = startRun(new CollectingClient(), { inputs: { secret: "s3cr3t" } });
+    withRun(run, () => {
+      const text = JSON.stringify(getCurrentRunTree());
+      expect(JSON.parse(text)).toMatchObject({ id: run.id });
+      expect(text).not.toContain("s3cr3t");
+      expect(text).not.toContain("warnings");
+    });
+  });
+});

@@ -1,0 +1,243 @@
+import fc from "fast-check";
+import { RunTree as PeerRunTree } from "langsmith";
+import { describe, expect, test } from "vitest";
+import { startRun } from "../../src/tracing/context.ts";
+import type { HeadersLike } from "../../src/tracing/propagation.ts";
+import { RunTree } from "../../src/tracing/run-tree.ts";
+import { CollectingClient } from "./collecting-client.ts";
+
+const client = (): CollectingClient => new CollectingClient();
+
+const order =
+  "20251121T101320123456Z0197d3a4-0000-7000-8000-000000000001" +
+  ".20251121T101320123999Z0197d3a4-0000-7000-8000-000000000002";
+
+describe("out", () => {
+  test("the headers name the run, its tags, metadata and project", () => {
+    const run = startRun(client(), {
+      tags: ["a b", "c"],
+      metadata: { user: "é" },
+      project: "mill",
+    });
+    expect(run.toHeaders()).toEqual({
+      "langsmith-trace": run.dottedOrder,
+      baggage:
+        "langsmith-metadata=%7B%22user%22%3A%22%C3%A9%22%7D,langsmith-tags=a%20b%2Cc,langsmith-project=mill",
+    });
+  });
+
+  test("other headers stay, and other vendors' baggage stays as it is, in front", () => {
+    const run = startRun(client(), { project: "mill" });
+    const existing = {
+      Accept: "text/plain",
+      Baggage: "vendor=%zz;prop=1, langsmith-project=old,other",
+    };
+    expect(run.toHeaders(existing)).toEqual({
+      accept: "text/plain",
+      "langsmith-trace": run.dottedOrder,
+      baggage: "vendor=%zz;prop=1,other,langsmith-project=mill",
+    });
+  });
+
+  test("metadata that has no JSON, or is too long, is left out and counted", () => {
+    const seen = client();
+    const cycle: Record<string, unknown> = {};
+    cycle["self"] = cycle;
+    const long = { text: "x".repeat(10_000) };
+    for (const metadata of [cycle, long, { big: 1n }]) {
+      expect(startRun(seen, { metadata }).toHeaders()["baggage"]).toBe("langsmith-project=default");
+    }
+    expect(seen.warnings).toHaveLength(3);
+  });
+
+  test("a line break in a tag can't end the header", () => {
+    const headers = startRun(client(), { tags: ["a\r\nx-evil: 1"] }).toHeaders();
+    expect(headers["baggage"]).not.toMatch(/[\r\n]/);
+  });
+});
+
+describe("in", () => {
+  test.each<[string, HeadersLike]>([
+    ["a plain object in any case", { "LangSmith-Trace": order }],
+    ["a list of values", { "langsmith-trace": [order] }],
+    ["a Headers", new Headers({ "langsmith-trace": order })],
+    ["a Map", new Map([["Langsmith-Trace", order]])],
+  ])("reads %s", (_, headers) => {
+    const seen = client();
+    const remote = RunTree.fromHeaders(headers, { client: seen });
+    expect(remote).toMatchObject({
+      id: "0197d3a4-0000-7000-8000-000000000002",
+      traceId: "0197d3a4-0000-7000-8000-000000000001",
+      parentRunId: "0197d3a4-0000-7000-8000-000000000001",
+      dottedOrder: order,
+    });
+  });
+
+  test("the remote run is never recorded; what is started below it is, in its trace", () => {
+    const seen = client();
+    const remote = RunTree.fromHeaders({ "langsmith-trace": order }, { client: seen })!;
+    const child = remote.startChild({ name: "child" });
+    remote.end({ ignored: true });
+    expect(seen.records).toHaveLength(1);
+    expect(seen.start("child")).toMatchObject({ traceId: remote.traceId, parentRunId: remote.id });
+    expect(child.dottedOrder.startsWith(`${order}.`)).toBe(true);
+  });
+
+  test("all runs below inherit tags, metadata and project, under their own", () => {
+    const seen = client();
+    const headers = {
+      "langsmith-trace": order,
+      baggage:
+        "vendor=1, langsmith-metadata=%7B%22user%22%3A1%2C%22kind%22%3A%22in%22%7D , langsmith-tags=a%2Cb,langsmith-project=mill",
+    };
+    const child = RunTree.fromHeaders(headers, { client: seen })!.startChild({ tags: ["b", "c"] });
+    child.startChild({ name: "grandchild", metadata: { kind: "own" } });
+    expect(child.tags).toEqual(["a", "b", "c"]);
+    expect(seen.start("grandchild")).toMatchObject({
+      tags: ["a", "b"],
+      metadata: { user: 1, kind: "own" },
+      project: "mill",
+    });
+  });
+
+  test("a child starts after its remote parent, though that clock is a little ahead", () => {
+    const ahead = startRun(client(), { parent: null, startTime: Date.now() + 60_000 });
+    const child = RunTree.fromHeaders(ahead.toHeaders(), { client: client() })!.startChild();
+    expect(child.startedAt).toBeGreaterThan(ahead.startedAt);
+  });
+
+  test("a parent from the far future does not date its children", () => {
+    const forged = "21990101T000000000000Z0197d3a4-0000-7000-8000-000000000001";
+    const child = RunTree.fromHeaders(
+      { "langsmith-trace": forged },
+      { client: client() },
+    )!.startChild();
+    expect(Math.abs(child.startedAt - Date.now())).toBeLessThan(10_000);
+  });
+
+  test.each([
+    "garbage",
+    `${order}.`,
+    "20251121T101320123456Znot-a-uuid",
+    "99999999T999999999999Z0197d3a4-0000-7000-8000-000000000001",
+    Array.from({ length: 200 }, () => order.slice(0, 58)).join("."),
+  ])("a malformed trace header is ignored and counted: %.60s", (text) => {
+    const seen = client();
+    expect(RunTree.fromHeaders({ "langsmith-trace": text }, { client: seen })).toBeUndefined();
+    expect(seen.warnings).toMatchObject([{ kind: "malformedHeaders" }]);
+  });
+
+  test("no trace header is no warning", () => {
+    const seen = client();
+    expect(
+      RunTree.fromHeaders({ baggage: "langsmith-tags=%zz" }, { client: seen }),
+    ).toBeUndefined();
+    expect(RunTree.fromHeaders({}, { client: seen })).toBeUndefined();
+    expect(seen.warnings).toEqual([]);
+  });
+
+  test("a malformed entry of ours costs only itself, and is counted", () => {
+    const seen = client();
+    const headers = {
+      "langsmith-trace": order,
+      baggage: "langsmith-metadata=%7Bbad,langsmith-tags=%zz,langsmith-project=mill",
+    };
+    const remote = RunTree.fromHeaders(headers, { client: seen });
+    expect(remote).toMatchObject({ project: "mill", tags: undefined, metadata: undefined });
+    expect(seen.warnings).toHaveLength(2);
+  });
+
+  test("no entry of other vendors, however malformed, is a warning", () => {
+    const seen = client();
+    const headers = { "langsmith-trace": order, baggage: "=,a=%,;;;,%%%=%zz, ,b" };
+    expect(RunTree.fromHeaders(headers, { client: seen })).toBeDefined();
+    expect(seen.warnings).toEqual([]);
+  });
+
+  test("no text in either header makes it throw", () => {
+    const text = fc.oneof(fc.string(), fc.string({ unit: "binary" }), fc.constant(order));
+    fc.assert(
+      fc.property(text, text, (trace, baggage) => {
+        RunTree.fromHeaders({ "langsmith-trace": trace, baggage }, { client: client() })?.toHeaders(
+          {
+            baggage,
+          },
+        );
+        expect(() =>
+          RunTree.fromHeaders(
+            { "langsmith-trace": order, baggage: `langsmith-tags=${baggage}` },
+            {
+              client: client(),
+            },
+          )?.startChild(),
+        ).not.toThrow();
+      }),
+    );
+  });
+
+  test("headers that throw when they are read are ignored and counted", () => {
+    const seen = client();
+    const hostile = {
+      forEach: () => {
+        throw new Error("hostile");
+      },
+    };
+    expect(RunTree.fromHeaders(hostile, { client: seen })).toBeUndefined();
+    expect(seen.warnings).toMatchObject([{ kind: "malformedHeaders" }]);
+  });
+});
+
+describe("round trip", () => {
+  const tag = fc.string({ unit: "grapheme", minLength: 1, maxLength: 20 });
+  const jsonObject = fc
+    .dictionary(fc.string({ maxLength: 8 }), fc.jsonValue({ maxDepth: 2 }))
+    .map((value) => JSON.parse(JSON.stringify(value)) as Record<string, unknown>);
+
+  test("tags with any text, metadata and project arrive as they were sent", () => {
+    fc.assert(
+      fc.property(
+        fc.uniqueArray(tag, { maxLength: 8 }),
+        jsonObject,
+        tag,
+        (tags, metadata, project) => {
+          const sent = startRun(client(), { parent: null, tags, metadata, project });
+          const received = RunTree.fromHeaders(new Headers(sent.toHeaders()), {
+            client: client(),
+          })!;
+          expect(received.dottedOrder).toBe(sent.dottedOrder);
+          expect(received.project).toBe(project);
+          expect(received.tags ?? []).toEqual(tags);
+          expect(received.metadata ?? {}).toEqual(metadata);
+        },
+      ),
+    );
+  });
+
+  test("the platform's own client reads what we write", () => {
+    const run = startRun(client(), {
+      tags: ["plain", "two"],
+      metadata: { user: 1 },
+      project: "mill",
+    });
+    const peer = PeerRunTree.fromHeaders(run.toHeaders())!;
+    expect(peer).toMatchObject({
+      id: run.id,
+      trace_id: run.traceId,
+      dotted_order: run.dottedOrder,
+      project_name: "mill",
+      tags: ["plain", "two"],
+    });
+    expect(peer.metadata).toEqual({ user: 1 });
+  });
+
+  test("we read what the platform's own client writes", () => {
+    const peer = new PeerRunTree({ name: "peer", tags: ["100%", "two"], metadata: { user: 1 } });
+    const remote = RunTree.fromHeaders(peer.toHeaders(), { client: client() })!;
+    expect(remote).toMatchObject({
+      id: peer.id,
+      traceId: peer.trace_id,
+      tags: ["100%", "two"],
+      metadata: { user: 1 },
+    });
+  });
+});

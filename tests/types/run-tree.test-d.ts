@@ -1,0 +1,51 @@
+import type { RunnableConfig } from "@langchain/core/runnables";
+import type { IncomingHttpHeaders } from "node:http";
+import { expectTypeOf, test } from "vitest";
+import { withRun } from "../../src/tracing/context.ts";
+import { toRunnableConfig } from "../../src/tracing/langchain-handler.ts";
+import type { RecordedRun, TracingClient } from "../../src/tracing/recorder.ts";
+import { RunTree } from "../../src/tracing/run-tree.ts";
+declare const run: RunTree;
+declare const client: TracingClient;
+
+test("a run is what the recorder reads", () => {
+  expectTypeOf<RunTree>().toExtend<RecordedRun>();
+});
+
+test("headers of every make are taken", () => {
+  expectTypeOf(RunTree.fromHeaders)
+    .parameter(1)
+    .toEqualTypeOf<{ readonly client: TracingClient }>();
+  expectTypeOf(RunTree.fromHeaders({} as IncomingHttpHeaders, { client })).toEqualTypeOf<
+    RunTree | undefined
+  >();
+  expectTypeOf(RunTree.fromHeaders(new Headers(), { client })).toEqualTypeOf<RunTree | undefined>();
+  expectTypeOf(RunTree.fromHeaders(new Map([["a", "b"]]), { client })).toEqualTypeOf<
+    RunTree | undefined
+  >();
+});
+
+test("what is handed out can't be written", () => {
+  // @ts-expect-error read only
+  run.id = "other";
+  // @ts-expect-error read only
+  run.tags = [];
+  // @ts-expect-error read only
+  run.startChild({}).name = "other";
+});
+
+test("options that no run has are refused", () => {
+  // @ts-expect-error no such option
+  run.startChild({ nme: "typo" });
+  // @ts-expect-error no such run type
+  run.startChild({ runType: "model" });
+});
+
+test("withRun answers what the function does", () => {
+  expectTypeOf(withRun(run, () => 1)).toEqualTypeOf<number>();
+  expectTypeOf(withRun(run, async () => "a")).toEqualTypeOf<Promise<string>>();
+});
+
+test("a runnable config is one of LangChain's", () => {
+  expectTypeOf(toRunnableConfig(run)).toExtend<RunnableConfig>();
+});
