@@ -1,0 +1,172 @@
+import { afterEach, beforeEach, expect, test, vi } from "vitest";
+import { Delivery } from "../../src/main/delivery.ts";
+import { Reporter } from "../../src/main/reporter.ts";
+import type { ShipReport, ShipTask } from "../../src/model/shipping.ts";
+import { headOffset, outcomeCode } from "../../src/model/tape-format.ts";
+import { Ledger } from "../../src/tracing/ledger.ts";
+import type { Tape } from "../../src/tracing/tape.ts";
+import type { Spool } from "../../src/workers/spool.ts";
+import { batching } from "../support/batching.ts";
+
+beforeEach(() => {
+  vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout"] });
+});
+afterEach(() => {
+  vi.useRealTimers();
+});
+
+const nothing: ShipReport = {
+  delivered: 0,
+  refused: [],
+  undelivered: 0,
+  away: true,
+  requests: 1,
+  retries: 0,
+  bytes: 10,
+};
+
+/** A tape of `count` records. */
+function tapeOf(count: number): Tape {
+  const { record, batcher } = batching();
+  for (let i = 0; i < count; i++) {
+    record();
+  }
+  const [shipment] = batcher.takeAll().waiting;
+  if (shipment === undefined) {
+    throw new RangeError("no tape");
+  }
+  return shipment.tape;
+}
+
+/** Writes outcomes into the heads, as a worker does. */
+function settle(task: ShipTask, outcomes: readonly (keyof typeof outcomeCode)[]): void {
+  const bytes = Buffer.from(task.memory);
+  let at = 0;
+  for (const outcome of outcomes) {
+    bytes[at + headOffset.outcome] = outcomeCode[outcome];
+    at += bytes.readUInt32LE(at);
+  }
+}
+
+type Step = (task: ShipTask) => ShipReport;
+
+function delivering(steps: readonly Step[], spool?: Pick<Spool, "write">) {
+  const ledger = new Ledger(() => undefined);
+  const lines: string[] = [];
+  let calls = 0;
+  const delivery = new Delivery({
+    shipper: {
+      threaded: true,
+      ship: (task) => {
+        const step = steps[Math.min(calls, steps.length - 1)];
+        calls += 1;
+        return new Promise((resolve) => {
+          resolve(step?.(task) ?? nothing);
+        });
+      },
+      close: () => Promise.resolve(),
+    },
+    ledger,
+    reporter: new Reporter({ warn: (message) => lines.push(message) }, () => 0),
+    spool: spool as Spool | undefined,
+  });
+  return { delivery, ledger, lines, calls: () => calls };
+}
+
+const died: Step = () => {
+  throw new Error("worker exited");
+};
+
+test("counts what was delivered and what was refused", async () => {
+  const refused = [{ runId: "r", records: 1, code: "HTTP" as const, status: 422, message: "bad" }];
+  const { delivery, ledger, lines } = delivering([() => ({ ...nothing, delivered: 2, refused })]);
+  await expect(delivery.ship(tapeOf(3))).resolves.toEqual({ delivered: 2, lost: 1 });
+  expect(ledger).toMatchObject({ delivered: 2, lost: { rejected: 1 } });
+  expect(lines).toEqual(["[millrace] bad"]);
+});
+
+test("keeps a tape while the server is away, round after round, and sends it when it is back", async () => {
+  const away: Step = () => ({ ...nothing, undelivered: 3, reason: "ECONNREFUSED" });
+  const { delivery, ledger, calls } = delivering([
+    away,
+    away,
+    away,
+    (task) => {
+      settle(task, ["delivered", "delivered", "delivered"]);
+      return { ...nothing, delivered: 3 };
+    },
+  ]);
+  const shipped = delivery.ship(tapeOf(3));
+  await vi.advanceTimersByTimeAsync(1_000 + 2_000 + 4_000);
+  await expect(shipped).resolves.toEqual({ delivered: 3, lost: 0 });
+  expect(calls()).toBe(4);
+  expect(ledger.totalLost).toBe(0);
+});
+
+test("gives up records that the server fails on, and only those", async () => {
+  const { delivery, ledger } = delivering([
+    (task) => {
+      settle(task, ["delivered", "pending", "rejected"]);
+      return { ...nothing, delivered: 1, undelivered: 1, away: false, reason: "500" };
+    },
+  ]);
+  await expect(delivery.ship(tapeOf(3))).resolves.toEqual({ delivered: 1, lost: 2 });
+  expect(ledger).toMatchObject({ delivered: 1, lost: { expired: 1, rejected: 1 } });
+});
+
+test("re-sends a tape whose worker died, and counts once what it had delivered", async () => {
+  const { delivery, ledger, calls } = delivering([
+    (task) => {
+      settle(task, ["delivered", "pending"]);
+      return died(task);
+    },
+    (task) => {
+      settle(task, ["delivered", "delivered"]);
+      return { ...nothing, delivered: 1 };
+    },
+  ]);
+  const shipped = delivery.ship(tapeOf(2));
+  await vi.advanceTimersByTimeAsync(1_000);
+  await expect(shipped).resolves.toEqual({ delivered: 2, lost: 0 });
+  expect(calls()).toBe(2);
+  expect(ledger.delivered).toBe(2);
+});
+
+test("a tape that takes two workers with it is not sent a third time", async () => {
+  const { delivery, ledger, calls } = delivering([died]);
+  const shipped = delivery.ship(tapeOf(2));
+  await vi.advanceTimersByTimeAsync(60_000);
+  await expect(shipped).resolves.toEqual({ delivered: 0, lost: 2 });
+  expect(calls()).toBe(2);
+  expect(ledger.lost.workerLost).toBe(2);
+});
+
+test("with a spool, what can't be delivered goes there, and only what is pending", () => {
+  const written: number[] = [];
+  const { delivery, ledger } = delivering([], { write: (body) => written.push(body.length) });
+  const tape = tapeOf(2);
+  settle({ memory: tape.memory, used: tape.used }, ["delivered", "pending"]);
+  expect(delivery.settleNow(tape, "closed")).toEqual({ delivered: 1, lost: 1 });
+  expect(written).toEqual([tape.used / 2]);
+  expect(ledger).toMatchObject({ spooled: 1, delivered: 1 });
+  expect(ledger.totalLost).toBe(0);
+});
+
+test("a spool that can't be written is said, and the records are counted as lost", () => {
+  const { delivery, ledger, lines } = delivering([], {
+    write: () => {
+      throw new Error("ENOSPC: no space left on device");
+    },
+  });
+  delivery.settleNow(tapeOf(2), "closed");
+  expect(ledger).toMatchObject({ spooled: 0, lost: { closed: 2 } });
+  expect(lines).toEqual(["[millrace] The spool can't be written: ENOSPC: no space left on device"]);
+});
+
+test("after the end a tape under way is counted no more", async () => {
+  const { delivery, ledger } = delivering([() => ({ ...nothing, delivered: 1 })]);
+  const shipped = delivery.ship(tapeOf(1));
+  delivery.end();
+  await expect(shipped).resolves.toEqual({ delivered: 0, lost: 0 });
+  expect(ledger.delivered).toBe(0);
+});

@@ -1,0 +1,55 @@
+import { subscribe, unsubscribe } from "node:diagnostics_channel";
+import { expect, test } from "vitest";
+import { Reporter } from "../../src/main/reporter.ts";
+
+function reporting(): { lines: string[]; reporter: Reporter; pass(ms: number): void } {
+  const lines: string[] = [];
+  let now = 0;
+  const reporter = new Reporter({ warn: (message) => lines.push(message) }, () => now);
+  return {
+    lines,
+    reporter,
+    pass: (ms) => {
+      now += ms;
+    },
+  };
+}
+
+test("a loss is logged once a minute for each reason, with what was lost meanwhile", () => {
+  const { lines, reporter, pass } = reporting();
+  reporter.loss("queueFull", 1);
+  reporter.loss("queueFull", 5);
+  reporter.loss("expired", 2);
+  pass(60_000);
+  reporter.loss("queueFull", 3);
+  expect(lines).toEqual([
+    "[millrace] Lost 1 record (queueFull): the queue is full (maxQueueBytes, maxQueueRecords)",
+    "[millrace] Lost 2 records (expired): every attempt failed",
+    "[millrace] Lost 8 records (queueFull): the queue is full (maxQueueBytes, maxQueueRecords)",
+  ]);
+});
+
+test("a logger that throws does not reach the caller, and later ones are still called", () => {
+  let calls = 0;
+  const warn = (): never => {
+    calls += 1;
+    throw new Error("logger");
+  };
+  const reporter = new Reporter({ warn }, () => calls * 100_000);
+  reporter.loss("closed", 1);
+  reporter.loss("closed", 1);
+  expect(calls).toBe(2);
+});
+
+test("outcomes are published on diagnostics channels while somebody listens", () => {
+  const { reporter } = reporting();
+  const heard: unknown[] = [];
+  const listener = (message: unknown): void => {
+    heard.push(message);
+  };
+  subscribe("millrace:dropped", listener);
+  reporter.loss("queueFull", 4);
+  unsubscribe("millrace:dropped", listener);
+  reporter.loss("queueFull", 5);
+  expect(heard).toEqual([{ reason: "queueFull", records: 4 }]);
+});

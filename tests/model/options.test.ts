@@ -1,0 +1,122 @@
+import * as fc from "fast-check";
+import { describe, expect, test } from "vitest";
+import { OptionError } from "../../src/model/errors.ts";
+import { optionTable } from "../../src/model/option-table.ts";
+import type { PlainOptions } from "../../src/model/option-table.ts";
+import { resolveOptions } from "../../src/model/options.ts";
+
+describe("defaults", () => {
+  test("are those of the specification", () => {
+    expect(resolveOptions({}, {})).toMatchObject({
+      timeoutMs: 12_000,
+      batchLimit: 100,
+      firstDelayMs: 250,
+      aggregationDelayMs: 50,
+      attempts: 6,
+      endpoint: "http://localhost:1984",
+      project: "default",
+      exitTimeoutMs: 1_000,
+      drainTimeoutMs: 30_000,
+      recursionLimit: 25,
+      samplingRate: 1,
+    });
+  });
+
+  test("each lies in its own range", () => {
+    for (const [name, { fallback }] of Object.entries(optionTable)) {
+      expect(Reflect.get(resolveOptions({ [name]: fallback }, {}), name)).toBe(fallback);
+    }
+  });
+});
+
+describe("the environment", () => {
+  test("is read where nothing is given, ours before the platform's", () => {
+    const env = {
+      LANGCHAIN_PROJECT: "chain",
+      LANGSMITH_PROJECT: "smith",
+      MILLRACE_PROJECT: "mill",
+      LANGSMITH_API_KEY: "key",
+      LANGCHAIN_ENDPOINT: "https://host/api/v1/",
+      LANGSMITH_HIDE_INPUTS: "true",
+      MILLRACE_SAMPLING_RATE: "0.25",
+      MILLRACE_TIMEOUT_MS: "5000",
+    };
+    expect(resolveOptions({}, env)).toMatchObject({
+      project: "mill",
+      apiKey: "key",
+      endpoint: "https://host/api/v1",
+      hideInputs: true,
+      samplingRate: 0.25,
+      timeoutMs: 5_000,
+    });
+    expect(resolveOptions({ project: "given" }, env).project).toBe("given");
+  });
+
+  test("an empty variable is an unset one", () => {
+    const env = { MILLRACE_PROJECT: " ", LANGSMITH_PROJECT: "", LANGCHAIN_PROJECT: "c" };
+    expect(resolveOptions({}, env).project).toBe("c");
+  });
+
+  test("a number with a unit is refused, and the variable named", () => {
+    expect(() => resolveOptions({}, { MILLRACE_TIMEOUT_MS: "15s" })).toThrow(
+      'Option timeoutMs (MILLRACE_TIMEOUT_MS) must be a whole number from 1 to 600000, not "15s"',
+    );
+  });
+
+  test("no variable belongs to two options", () => {
+    const variables = Object.values(optionTable).flatMap(({ env }) => env);
+    expect(new Set(variables).size).toBe(variables.length);
+  });
+});
+
+describe("a bad option names itself, its range and the value", () => {
+  const cases: readonly (readonly [Record<string, unknown>, string])[] = [
+    [{ batchLimit: 0 }, "Option batchLimit must be a whole number from 1 to 1000000, not 0"],
+    [{ batchLimit: 1.5 }, "Option batchLimit must be a whole number from 1 to 1000000, not 1.5"],
+    [
+      { batchLimit: Number.NaN },
+      "Option batchLimit must be a whole number from 1 to 1000000, not NaN",
+    ],
+    [{ batchLimit: "10" }, 'Option batchLimit must be a whole number from 1 to 1000000, not "10"'],
+    [{ samplingRate: 1.1 }, "Option samplingRate must be a number from 0 to 1, not 1.1"],
+    [{ enabled: "yes" }, 'Option enabled must be true or false, not "yes"'],
+    [{ compression: "br" }, 'Option compression must be one of auto, zstd, gzip, none, not "br"'],
+    [{ project: "" }, 'Option project must be a text, not empty, not ""'],
+    [
+      { hideInputs: {} },
+      "Option hideInputs must be true, false or a function, not a value of type object",
+    ],
+    [{ endpoint: "localhost:1984" }, "Option endpoint must be an address that begins with http://"],
+    [{ endpoint: "ftp://h" }, "Option endpoint must be an address that begins with http://"],
+    [{ endpoint: "http://user:secret@h" }, "Option endpoint must have no user, password"],
+    [{ apiKey: "k\nx: y" }, "Option apiKey must be printable ASCII without spaces or line ends"],
+    [{ apiKey: " " }, "Option apiKey must be a text, not empty"],
+  ];
+
+  test.each(cases)("%o", (given, message) => {
+    const resolve = (): unknown => resolveOptions(given as Partial<PlainOptions>, {});
+    expect(resolve).toThrow(OptionError);
+    expect(resolve).toThrow(message);
+  });
+
+  test("the value of a key is never in the message", () => {
+    fc.assert(
+      fc.property(fc.string({ minLength: 8, maxLength: 40 }), (text) => {
+        const apiKey = `${text}\n`;
+        expect(() => resolveOptions({ apiKey }, {})).toThrow(OptionError);
+        try {
+          resolveOptions({ apiKey }, {});
+        } catch (error) {
+          expect(String(error)).not.toContain(text);
+        }
+      }),
+    );
+  });
+});
+
+test("addresses with IPv6 hosts, ports and paths are taken; slashes at the end go", () => {
+  expect(resolveOptions({ endpoint: "http://[::1]:1984//" }, {}).endpoint).toBe(
+    "http://[::1]:1984",
+  );
+  expect(resolveOptions({ endpoint: "https://h/api/v1/" }, {}).endpoint).toBe("https://h/api/v1");
+});

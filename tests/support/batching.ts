@@ -1,0 +1,101 @@
+import { Batcher } from "../../src/tracing/batcher.ts";
+import type { BatcherOptions } from "../../src/tracing/batcher.ts";
+import { Hiding } from "../../src/tracing/hiding.ts";
+import { Ledger } from "../../src/tracing/ledger.ts";
+import type { TapeResult } from "../../src/tracing/shipment.ts";
+import type { Tape } from "../../src/tracing/tape.ts";
+import { JsonWriter } from "../../src/workers/json-writer.ts";
+import { joinRecords } from "../../src/workers/operations.ts";
+import type { RunOperation } from "../../src/workers/operations.ts";
+import { RunJson } from "../../src/workers/run-json.ts";
+import { TapeReader } from "../../src/workers/tape-reader.ts";
+
+/** A batcher whose tapes stay under way until the test settles them. */
+export interface Bench {
+  readonly batcher: Batcher;
+  readonly ledger: Ledger;
+  /** Tapes under way, the oldest first. */
+  readonly underWay: readonly Tape[];
+  /** Settles the oldest tape under way as delivered. */
+  deliver(): Promise<void>;
+  /** Records a run of about `bytes`; returns its id. */
+  record(bytes?: number, inputs?: unknown): string;
+}
+
+const limits = {
+  tapeBytes: 4_096,
+  maxQueueBytes: 65_536,
+  maxQueueRecords: 1_000,
+  batchLimit: 100,
+  firstDelayMs: 250,
+  aggregationDelayMs: 50,
+  slots: 2,
+};
+
+let serial = 0;
+
+export function batching(options: Partial<BatcherOptions> = {}): Bench {
+  const ledger = new Ledger(() => undefined);
+  const underWay: Tape[] = [];
+  const settle: ((result: TapeResult) => void)[] = [];
+  const batcher = new Batcher({
+    ...limits,
+    hiding: new Hiding(
+      { hideInputs: false, hideOutputs: false, hideMetadata: false },
+      () => undefined,
+    ),
+    ledger,
+    ship: (tape) => {
+      underWay.push(tape);
+      return new Promise((resolve) => {
+        settle.push(resolve);
+      });
+    },
+    ...options,
+  });
+  return {
+    batcher,
+    ledger,
+    underWay,
+    async deliver() {
+      const tape = underWay.shift();
+      const { records = 0 } = tape ?? {};
+      ledger.delivered += records;
+      settle.shift()?.({ delivered: records, lost: 0 });
+      await Promise.resolve();
+      await Promise.resolve();
+    },
+    record(bytes = 10, inputs: unknown = { text: "x".repeat(bytes) }) {
+      serial += 1;
+      const id = `00000000-0000-7000-8000-${String(serial).padStart(12, "0")}`;
+      const run = { name: "run", inputs: inputs as Record<string, unknown> };
+      batcher.record((encoder) => encoder.wire({ operation: "post", id, run, project: "p" }));
+      return id;
+    },
+  };
+}
+
+/** The ids of a tape's runs, in the order of the tape. */
+export function idsOf(tape: Tape): readonly string[] {
+  const reader = new TapeReader(tape.memory, tape.used);
+  return Array.from({ length: reader.count }, (_, record) => reader.runId(record));
+}
+
+/** The runs of a tape, as a batch request would hold them. */
+export function runsOf(tape: Tape): readonly Record<string, unknown>[] {
+  const reader = new TapeReader(tape.memory, tape.used);
+  const json = new RunJson(reader, Buffer.from('{"sdk":"test"}'));
+  return joinRecords(reader).map((run) => ({ ...parsed(json, run), operation: run.operation }));
+}
+
+function parsed(json: RunJson, run: RunOperation): Record<string, unknown> {
+  const out = new JsonWriter(Buffer.alloc(64));
+  json.envelope(out, run);
+  for (const name of ["inputs", "outputs", "events", "error", "extra", "serialized"] as const) {
+    if (json.has(run, name)) {
+      out.ascii(`,"${name}":`);
+      json.payload(out, run, name);
+    }
+  }
+  return JSON.parse(`${out.bytes.toString("utf8", 0, out.length)}}`) as Record<string, unknown>;
+}
