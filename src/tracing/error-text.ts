@@ -53,8 +53,8 @@ function read(thrown: unknown, key: string): unknown {
 
 function toText(thrown: unknown): string {
   try {
-    const text = typeof thrown === "object" ? JSON.stringify(thrown) : String(thrown);
-    return typeof text === "string" && text !== "" ? text : String(thrown);
+    const json: unknown = typeof thrown === "object" ? JSON.stringify(thrown) : undefined;
+    return typeof json === "string" ? json : String(thrown);
   } catch {
     // Nothing is lost: that it can't be told is what the run then says.
     return "[a thrown value that can't be told]";

@@ -1,6 +1,7 @@
 import type { CallRecording } from "./call-recording.ts";
 import { withRun } from "./context.ts";
 import { isObject, isThenable, standIn } from "./stand-in.ts";
+import type { Method, Replacements } from "./stand-in.ts";
 
 /** An iterator of either kind, as loosely as a caller may have made it. */
 interface AnyIterator {
@@ -20,16 +21,18 @@ export function watchIterator<Target extends object>(
   recording: CallRecording,
 ): Target {
   const iterator = target as Target & AnyIterator;
-  const watched: Target = standIn(target, {
-    next: (...sent) => step(() => iterator.next(...sent), { recording, leaving: false }),
-    return: (...sent) => step(() => iterator.return?.(...sent), { recording, leaving: true }),
-    throw: (...sent) => step(() => iterator.throw?.(...sent), { recording, leaving: true }),
-    [Symbol.dispose]: () => step(() => iterator[Symbol.dispose]?.(), { recording, leaving: true }),
-    [Symbol.asyncDispose]: () =>
-      step(() => iterator[Symbol.asyncDispose]?.(), { recording, leaving: true }),
-    [Symbol.iterator]: () => watched,
-    [Symbol.asyncIterator]: () => watched,
-  });
+  const advance = { recording, leaving: false };
+  const leave = { recording, leaving: true };
+  const replacements: Replacements = new Map<PropertyKey, Method>([
+    ["next", (...sent) => step(() => iterator.next(...sent), advance)],
+    ["return", (...sent) => step(() => iterator.return?.(...sent), leave)],
+    ["throw", (...sent) => step(() => iterator.throw?.(...sent), leave)],
+    [Symbol.dispose, () => step(() => iterator[Symbol.dispose]?.(), leave)],
+    [Symbol.asyncDispose, () => step(() => iterator[Symbol.asyncDispose]?.(), leave)],
+    [Symbol.iterator, () => watched],
+    [Symbol.asyncIterator, () => watched],
+  ]);
+  const watched: Target = standIn(target, replacements);
   return watched;
 }
 
@@ -39,12 +42,11 @@ export function watchIterable<Target extends object>(
   recording: CallRecording,
 ): Target {
   const iterable = target as Target & AsyncIterable<unknown>;
-  return standIn(target, {
-    [Symbol.asyncIterator]: () => {
-      const iterator = withRun(recording.run, () => iterable[Symbol.asyncIterator]());
-      return watchIterator(iterator, recording);
-    },
-  });
+  const iterate = (): unknown => {
+    const iterator = withRun(recording.run, () => iterable[Symbol.asyncIterator]());
+    return watchIterator(iterator, recording);
+  };
+  return standIn(target, new Map([[Symbol.asyncIterator, iterate]]));
 }
 
 interface Step {
@@ -60,8 +62,6 @@ function step(advance: () => unknown, { recording, leaving }: Step): unknown {
   };
   const fail = (error: unknown): never => {
     recording.failed(error);
-    // As it was thrown, whatever it is.
-    // oxlint-disable-next-line typescript/only-throw-error
     throw error;
   };
   let result: unknown;

@@ -132,10 +132,12 @@ export class LangsmithBridge {
   }
 
   async end(
-    outputs?: unknown,
-    error?: unknown,
-    endTime: number | string = Date.now(),
-    metadata?: KeyValues,
+    ...[outputs, error, endTime = Date.now(), metadata]: readonly [
+      outputs?: unknown,
+      error?: unknown,
+      endTime?: number | string,
+      metadata?: KeyValues,
+    ]
   ): Promise<void> {
     this.metadata = metadata;
     this.outputs ??= outputs;

@@ -63,7 +63,7 @@ export function writeHeaders(
   existing: HeadersLike | undefined,
   onOmitted: (message: string) => void,
 ): Record<string, string> {
-  const found = existing === undefined ? new Map() : collect(existing, onOmitted);
+  const found = existing === undefined ? new Map<string, string>() : collect(existing, onOmitted);
   const baggage = formatBaggage(run, found.get(baggageHeader) ?? "", onOmitted);
   found.set(traceHeader, run.dottedOrder);
   if (baggage === "") {

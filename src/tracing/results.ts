@@ -2,6 +2,7 @@ import type { CallRecording } from "./call-recording.ts";
 import { keepContext, withRun } from "./context.ts";
 import { watchIterable, watchIterator } from "./iterators.ts";
 import { isObject, isThenable, standIn } from "./stand-in.ts";
+import type { Replacements } from "./stand-in.ts";
 import { watchReadable } from "./streams.ts";
 
 /**
@@ -52,8 +53,6 @@ function watchPromise(promise: Promise<unknown>, recording: CallRecording): Prom
     (value) => watchResult(value, recording),
     (error: unknown) => {
       recording.failed(error);
-      // As it was thrown, whatever it is.
-      // oxlint-disable-next-line typescript/only-throw-error
       throw error;
     },
   );
@@ -71,26 +70,29 @@ function watchThenable<Target extends PromiseLike<unknown>>(
     const inContext = keepContext();
     const succeed = (value: unknown): unknown => {
       const watched = watchResult(value, recording);
-      return typeof onValue === "function" ? inContext(() => onValue(watched)) : watched;
+      return isFunction(onValue) ? inContext(() => onValue(watched)) : watched;
     };
     const fail = (error: unknown): unknown => {
       recording.failed(error);
-      if (typeof onError === "function") {
+      if (isFunction(onError)) {
         return inContext(() => onError(error));
       }
-      // oxlint-disable-next-line typescript/only-throw-error
       throw error;
     };
     return withRun(recording.run, () => target.then(succeed, fail));
   };
-  return standIn(target, {
-    then: settled,
-    catch: (onError) => settled(undefined, onError),
-    finally: (onEnd) =>
-      Promise.resolve(settled(undefined, undefined)).finally(() =>
-        typeof onEnd === "function" ? onEnd() : undefined,
-      ),
-  });
+  const replacements: Replacements = new Map([
+    ["then", settled],
+    ["catch", (onError: unknown) => settled(undefined, onError)],
+    [
+      "finally",
+      (onEnd: unknown) =>
+        Promise.resolve(settled(undefined, undefined)).finally(() =>
+          isFunction(onEnd) ? onEnd() : undefined,
+        ),
+    ],
+  ]);
+  return standIn(target, replacements);
 }
 
 /** Node's own streams are handed on as they are: other streams know them by identity. */
@@ -114,6 +116,9 @@ interface NodeStream {
 }
 
 type Fields = Readonly<Record<PropertyKey, unknown>>;
+
+const isFunction = (value: unknown): value is (argument?: unknown) => unknown =>
+  typeof value === "function";
 
 const isNodeStream = (value: Fields): value is Fields & NodeStream =>
   typeof value["pipe"] === "function" && typeof value["once"] === "function";

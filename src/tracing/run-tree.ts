@@ -247,18 +247,8 @@ export class RunTree implements RecordedRun {
   /** What tells this run from others; neither payloads nor the client. */
   toJSON(): KeyValues {
     const { id, traceId, parentRunId, dottedOrder, name, runType, project } = this;
-    const { startedAt, endedAt } = this;
-    return {
-      id,
-      traceId,
-      parentRunId,
-      dottedOrder,
-      name,
-      runType,
-      project,
-      startedAt,
-      endedAt,
-    };
+    const place = { id, traceId, parentRunId, dottedOrder };
+    return { ...place, name, runType, project, startedAt: this.startedAt, endedAt: this.endedAt };
   }
 
   #inherit(parent: RunTree): void {

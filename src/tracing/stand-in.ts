@@ -1,7 +1,8 @@
-type Method = (...args: readonly unknown[]) => unknown;
+/** A method in place of another. */
+export type Method = (...args: readonly unknown[]) => unknown;
 
 /** Methods to put in place of a target's own; one that the target lacks stays lacking. */
-export type Replacements = Readonly<Record<PropertyKey, Method>>;
+export type Replacements = ReadonlyMap<PropertyKey, Method>;
 
 /**
  * An object that passes for `target`: same prototype, same properties, and its methods work on
@@ -14,8 +15,9 @@ export function standIn<Target extends object>(target: Target, replacements: Rep
       if (typeof member !== "function") {
         return member;
       }
-      if (Object.hasOwn(replacements, key)) {
-        return replacements[key];
+      const replacement = replacements.get(key);
+      if (replacement !== undefined) {
+        return replacement;
       }
       return isPinned(inner, key) || key === "constructor" ? member : bind(member, inner);
     },

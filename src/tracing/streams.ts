@@ -14,8 +14,8 @@ export function watchReadable(
     ? watchBytes(source, recording)
     : watchValues(source, recording);
   // A subclass keeps its methods, though not what its constructor set up.
-  const prototype: object | null = Object.getPrototypeOf(source);
-  if (prototype !== ReadableStream.prototype) {
+  const prototype: unknown = Object.getPrototypeOf(source);
+  if (isObject(prototype) && prototype !== ReadableStream.prototype) {
     Object.setPrototypeOf(watched, prototype);
   }
   return watched;

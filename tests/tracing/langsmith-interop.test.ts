@@ -1,3 +1,5 @@
+import type { AsyncLocalStorage } from "node:async_hooks";
+import { setTimeout as delay } from "node:timers/promises";
 import { getCurrentRunTree, traceable as peerTraceable } from "langsmith/traceable";
 import { Client as PeerClient } from "langsmith";
 import { RunTree as PeerRunTree } from "langsmith/run_trees";
@@ -28,7 +30,7 @@ class PeerCollector {
   }
 }
 
-const settled = async (): Promise<void> => await new Promise((resolve) => setTimeout(resolve, 5));
+const settled = async (): Promise<void> => await delay(5);
 
 describe.each([
   ["langsmith 0.10", peerTraceable],
@@ -111,7 +113,7 @@ describe.each([
     );
     const chunks: unknown[] = [];
     await withRun(startRun(seen), async () => {
-      for await (const chunk of await inner()) {
+      for await (const chunk of inner()) {
         chunks.push(chunk);
       }
     });
@@ -186,7 +188,10 @@ describe("what langsmith sees of our run", () => {
     withRun(run, () => {
       const copy = new PeerRunTree(getCurrentRunTree());
       expect(copy.id).toBe(run.id);
-      const storage = Reflect.get(globalThis, Symbol.for("ls:tracing_async_local_storage"));
+      const storage = Reflect.get(
+        globalThis,
+        Symbol.for("ls:tracing_async_local_storage"),
+      ) as AsyncLocalStorage<unknown>;
       storage.run(copy, () => {
         expect(currentRun()).toBe(run);
       });

@@ -1,4 +1,4 @@
-import fc from "fast-check";
+import * as fc from "fast-check";
 import { RunTree as PeerRunTree } from "langsmith";
 import { describe, expect, test } from "vitest";
 import { startRun } from "../../src/tracing/context.ts";

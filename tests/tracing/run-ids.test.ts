@@ -1,5 +1,5 @@
 import { randomFillSync } from "node:crypto";
-import fc from "fast-check";
+import * as fc from "fast-check";
 import { validate, version } from "uuid";
 import { expect, test } from "vitest";
 import { createRunId, createRunIds } from "../../src/tracing/run-ids.ts";

@@ -1,4 +1,4 @@
-import fc from "fast-check";
+import * as fc from "fast-check";
 import { validate } from "uuid";
 import { afterEach, describe, expect, test, vi } from "vitest";
 import { parseDottedOrder } from "../../src/model/dotted-order.ts";
@@ -179,8 +179,8 @@ describe("end", () => {
     run.fail(new Error("first"));
     run.end({ late: true });
     run.fail(new Error("late"));
-    expect(seen.end("run")).toMatchObject({ error: expect.stringContaining("Error: first") });
-    expect(seen.end("run").outputs).toBeUndefined();
+    expect(seen.end("run")).toMatchObject({ outputs: undefined });
+    expect(seen.end("run").error).toContain("Error: first");
   });
 
   test("a given end time is kept, but never before the start", () => {
@@ -204,14 +204,10 @@ describe("end", () => {
     run.addEvent({ name: "new_token", kwargs: { token: "a" } });
     run.addEvent({ name: "given", time: "2025-01-01T00:00:00Z" });
     run.end();
-    expect(seen.end("run").events).toEqual([
-      {
-        name: "new_token",
-        kwargs: { token: "a" },
-        time: expect.stringMatching(/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{6}Z$/),
-      },
-      { name: "given", time: "2025-01-01T00:00:00Z" },
-    ]);
+    const [token, given] = seen.end("run").events ?? [];
+    expect(token).toMatchObject({ name: "new_token", kwargs: { token: "a" } });
+    expect(token?.time).toMatch(/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{6}Z$/);
+    expect(given).toEqual({ name: "given", time: "2025-01-01T00:00:00Z" });
   });
 
   test("tags and metadata that were added are sent again with the end", () => {

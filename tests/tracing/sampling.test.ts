@@ -1,4 +1,4 @@
-import fc from "fast-check";
+import * as fc from "fast-check";
 import { isSampledById } from "../../node_modules/langsmith/dist/utils/sampling.js";
 import { expect, test } from "vitest";
 import { startRun } from "../../src/tracing/context.ts";

@@ -115,7 +115,12 @@ describe("a call", () => {
 });
 
 describe("a failure", () => {
-  const thrown = [new TypeError("mine"), "text", undefined, Object.freeze({ code: 7 })];
+  const thrown: readonly unknown[] = [
+    new TypeError("mine"),
+    "text",
+    undefined,
+    Object.freeze({ code: 7 }),
+  ];
 
   test.each(thrown)("of a plain function is recorded and thrown unchanged: %s", (error) => {
     const seen = client();
@@ -153,7 +158,8 @@ describe("a failure", () => {
 describe("a promise of another make", () => {
   class Query {
     executed = 0;
-    #secret = "kept";
+    readonly #secret = "kept";
+    // oxlint-disable-next-line unicorn/no-thenable -- what is tested here
     then<T>(onValue?: (value: string) => T, onError?: (error: unknown) => T): Promise<T> {
       this.executed += 1;
       return Promise.resolve(`${currentRun()?.name}`).then(onValue, onError);

@@ -7,18 +7,14 @@ import type { RecordedRun, TracingClient } from "../../src/tracing/recorder.ts";
 import { RunTree } from "../../src/tracing/run-tree.ts";
 declare const run: RunTree;
 declare const client: TracingClient;
+declare const incoming: IncomingHttpHeaders;
 
 test("a run is what the recorder reads", () => {
   expectTypeOf<RunTree>().toExtend<RecordedRun>();
 });
 
 test("headers of every make are taken", () => {
-  expectTypeOf(RunTree.fromHeaders)
-    .parameter(1)
-    .toEqualTypeOf<{ readonly client: TracingClient }>();
-  expectTypeOf(RunTree.fromHeaders({} as IncomingHttpHeaders, { client })).toEqualTypeOf<
-    RunTree | undefined
-  >();
+  expectTypeOf(RunTree.fromHeaders(incoming, { client })).toEqualTypeOf<RunTree | undefined>();
   expectTypeOf(RunTree.fromHeaders(new Headers(), { client })).toEqualTypeOf<RunTree | undefined>();
   expectTypeOf(RunTree.fromHeaders(new Map([["a", "b"]]), { client })).toEqualTypeOf<
     RunTree | undefined
@@ -32,6 +28,7 @@ test("what is handed out can't be written", () => {
   run.tags = [];
   // @ts-expect-error read only
   run.startChild({}).name = "other";
+  expectTypeOf(run.tags).toEqualTypeOf<readonly string[] | undefined>();
 });
 
 test("options that no run has are refused", () => {
@@ -39,6 +36,7 @@ test("options that no run has are refused", () => {
   run.startChild({ nme: "typo" });
   // @ts-expect-error no such run type
   run.startChild({ runType: "model" });
+  expectTypeOf(run.startChild({})).toEqualTypeOf<RunTree>();
 });
 
 test("withRun answers what the function does", () => {

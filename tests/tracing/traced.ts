@@ -1,0 +1,21 @@
+import { traceable } from "../../src/tracing/traceable.ts";
+import type { TraceableFunction, TraceableOptions } from "../../src/tracing/traceable.ts";
+import { CollectingClient } from "./collecting-client.ts";
+
+/** A traced function named `fn`, with the client that sees it. */
+export function traced<Fn extends TraceableFunction>(
+  fn: Fn,
+  options: TraceableOptions = {},
+): { readonly seen: CollectingClient; readonly fn: Fn } {
+  const seen = new CollectingClient();
+  return { seen, fn: traceable(fn, { name: "fn", client: seen, ...options }) };
+}
+
+/** All that an iterable gives. */
+export async function collect<T>(iterable: AsyncIterable<T>): Promise<T[]> {
+  const all: T[] = [];
+  for await (const each of iterable) {
+    all.push(each);
+  }
+  return all;
+}
