@@ -15,7 +15,7 @@ export function watchReadable(
     : watchValues(source, recording);
   // A subclass keeps its methods, though not what its constructor set up.
   const prototype: unknown = Object.getPrototypeOf(source);
-  if (isObject(prototype) && prototype !== ReadableStream.prototype) {
+  if (prototype !== ReadableStream.prototype && isObject(prototype)) {
     Object.setPrototypeOf(watched, prototype);
   }
   return watched;

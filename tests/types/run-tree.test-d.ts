@@ -22,13 +22,13 @@ test("headers of every make are taken", () => {
 });
 
 test("what is handed out can't be written", () => {
+  expectTypeOf(run.tags).toEqualTypeOf<readonly string[] | undefined>();
   // @ts-expect-error read only
   run.id = "other";
   // @ts-expect-error read only
   run.tags = [];
   // @ts-expect-error read only
   run.startChild({}).name = "other";
-  expectTypeOf(run.tags).toEqualTypeOf<readonly string[] | undefined>();
 });
 
 test("options that no run has are refused", () => {
