@@ -70,7 +70,7 @@ export function formatBaggage(
       parts.push(`${key}=${value}`);
     }
   };
-  if (metadata !== undefined && Object.keys(metadata).length > 0) {
+  if (metadata !== undefined) {
     add(keys.metadata, toJson(metadata));
   }
   if (tags !== undefined) {
@@ -125,7 +125,8 @@ function parseMetadata(text: string): KeyValues | undefined {
 
 function toJson(metadata: KeyValues): string | undefined {
   try {
-    return JSON.stringify(metadata);
+    const json = JSON.stringify(metadata);
+    return json === "{}" ? "" : json;
   } catch {
     // The caller counts it as left out.
     return undefined;

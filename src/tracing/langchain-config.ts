@@ -38,8 +38,8 @@ export function nestConfig(config: unknown, bridge: NestedRun): unknown {
       reference_example_id: tracer["exampleId"],
     });
   }
-  // Without a tracer LangChain makes one below, and asks the context for the parent.
-  Reflect.set(callbacks, "_parentRunId", isTracer(tracer) ? bridge.id : undefined);
+  // Without a tracer LangChain makes one below, which learns of the run from the context.
+  Reflect.set(callbacks, "_parentRunId", bridge.id);
   return { ...config, callbacks };
 }
 

@@ -1,6 +1,7 @@
 import { isUuid } from "../model/ids.ts";
 import type { KeyValues, RunType } from "../model/run.ts";
 import type { Recorder } from "./recorder.ts";
+import { toMicros } from "./trace.ts";
 
 /** What a run is started with. Nothing is required. */
 export interface RunOptions {
@@ -42,4 +43,14 @@ export function readId(id: unknown, recording: Recorder): string | undefined {
     return undefined;
   }
   return id.toLowerCase();
+}
+
+/** The end time that was given, in microseconds, in case it is one. Never throws. */
+export function readEndTime(options: EndOptions | undefined): number | undefined {
+  try {
+    return toMicros(options?.endTime);
+  } catch {
+    // Options that can't be read; the run ends now.
+    return undefined;
+  }
 }

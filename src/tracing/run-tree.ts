@@ -9,7 +9,7 @@ import type { HeadersLike, RemotePlace } from "./propagation.ts";
 import { recorder } from "./recorder.ts";
 import type { RecordedRun, TracingClient } from "./recorder.ts";
 import { createRunId } from "./run-ids.ts";
-import { readId, readName } from "./run-options.ts";
+import { readEndTime, readId, readName } from "./run-options.ts";
 import type { EndOptions, RunOptions } from "./run-options.ts";
 import { segment, toMicros, Trace } from "./trace.ts";
 
@@ -57,7 +57,7 @@ export class RunTree implements RecordedRun {
   #metadata: KeyValues | undefined;
   #detailsChanged = false;
 
-  /** @internal Runs are made by `client.startRun`, `startChild`, `traceable` and `fromHeaders`. */
+  /** Wiring: runs are made by `client.startRun`, `startChild`, `traceable` and `fromHeaders`. */
   constructor(init: RunInit, options: RunOptions) {
     const { client, parent, kin = parent, remote } = init;
     const recording = client[recorder];
@@ -172,13 +172,13 @@ export class RunTree implements RecordedRun {
 
   /** Ends the run. What is no plain object becomes `{ outputs: value }`. Ignored once ended. */
   end(outputs?: unknown, options?: EndOptions): void {
-    this.#finish(outputs, undefined, toMicros(options?.endTime));
+    this.#finish({ outputs, options });
   }
 
   /** Ends the run as failed: message, stack and causes become its error. Ignored once ended. */
   fail(error: unknown, outputs?: unknown, options?: EndOptions): void {
     if (this.#isOpen()) {
-      this.#finish(outputs, errorText(error), toMicros(options?.endTime));
+      this.#finish({ outputs, error: errorText(error), options });
     }
   }
 
@@ -267,11 +267,11 @@ export class RunTree implements RecordedRun {
     return this.#endMicros === undefined && !this.#remote;
   }
 
-  #finish(outputs: unknown, error: string | undefined, endMicros = clock()): void {
+  #finish({ outputs, error, options }: Ending): void {
     if (!this.#isOpen()) {
       return;
     }
-    this.#endMicros = Math.max(endMicros, this.#startMicros);
+    this.#endMicros = Math.max(readEndTime(options) ?? clock(), this.#startMicros);
     this.#error = error;
     this.#outputs = toPayload(outputs, "outputs");
     if (this.#recorded) {
@@ -282,6 +282,12 @@ export class RunTree implements RecordedRun {
     this.#outputs = undefined;
     this.#events = undefined;
   }
+}
+
+interface Ending {
+  readonly outputs: unknown;
+  readonly error?: string;
+  readonly options: EndOptions | undefined;
 }
 
 /** What a remote run hands down to all runs below it. */

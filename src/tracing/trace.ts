@@ -38,11 +38,12 @@ export class Trace {
 }
 
 /** A caller's time, in milliseconds or as a Date, as microseconds; `undefined` if it is none. */
-export function toMicros(time: number | Date | undefined): number | undefined {
-  if (time === undefined) {
+export function toMicros(time: unknown): number | undefined {
+  const ms = time instanceof Date ? time.getTime() : time;
+  if (typeof ms !== "number") {
     return undefined;
   }
-  const micros = Math.round(Number(time) * 1_000);
+  const micros = Math.round(ms * 1_000);
   return micros >= 0 && micros <= lastExactMicros ? micros : undefined;
 }
 

@@ -116,7 +116,7 @@ function copyOf(run: RecordedRun, kind: SeenRecord["kind"]): SeenRecord {
     error: run.error,
     events: run.events === undefined ? undefined : [...run.events],
     tags: run.tags === undefined ? undefined : [...run.tags],
-    metadata: run.metadata === undefined ? undefined : { ...run.metadata },
+    metadata: snapshot(run.metadata),
     serialized: run.serialized,
     referenceExampleId: run.referenceExampleId,
     endMicros: run.endMicros,
@@ -124,7 +124,7 @@ function copyOf(run: RecordedRun, kind: SeenRecord["kind"]): SeenRecord {
   };
 }
 
-const snapshot = (value: unknown): unknown => {
+const snapshot = <T>(value: T): T => {
   try {
     return structuredClone(value);
   } catch {

@@ -164,6 +164,39 @@ describe("ours inside a traceable of langsmith", () => {
   });
 });
 
+describe("a traceable of langsmith inside ours", () => {
+  test("whose inputs are processed later is recorded with what came of it", async () => {
+    const seen = new CollectingClient();
+    const inner = peerTraceable(async (_secret: string) => 1, {
+      name: "inner",
+      processInputs: async () => ({ hidden: true }),
+    });
+    await withRun(startRun(seen), async () => await inner("s3cr3t"));
+    await settled();
+    expect(seen.createdRun("inner").inputs).toEqual({ hidden: true });
+  });
+
+  test("whose inputs are a stream is recorded whole, at its end", async () => {
+    const seen = new CollectingClient();
+    const inner = peerTraceable(
+      async (stream: ReadableStream<string>) => {
+        let all = "";
+        for await (const chunk of stream) {
+          all += chunk;
+        }
+        return all;
+      },
+      { name: "inner" },
+    );
+    const input = new Blob(["ab"]).stream().pipeThrough(new TextDecoderStream() as never);
+    await withRun(startRun(seen), async () => await inner(input as ReadableStream<string>));
+    await settled();
+    expect(seen.createdRun("inner")).toMatchObject({ outputs: { outputs: "ab" } });
+    expect(seen.createdRun("inner").end_time).toEqual(expect.any(Number));
+    expect(seen.updated).toEqual([]);
+  });
+});
+
 describe("what langsmith sees of our run", () => {
   test("is a run tree that knows its place, its name and its headers", () => {
     const seen = new CollectingClient();

@@ -50,6 +50,19 @@ describe("out", () => {
     expect(seen.warnings).toHaveLength(3);
   });
 
+  test("metadata that can't be read is left out too", () => {
+    const hostile = new Proxy(
+      {},
+      {
+        ownKeys: () => {
+          throw new Error("hostile");
+        },
+      },
+    );
+    const run = startRun(client(), { metadata: hostile });
+    expect(run.toHeaders()["baggage"]).toBe("langsmith-project=default");
+  });
+
   test("a line break in a tag can't end the header", () => {
     const headers = startRun(client(), { tags: ["a\r\nx-evil: 1"] }).toHeaders();
     expect(headers["baggage"]).not.toMatch(/[\r\n]/);
@@ -211,6 +224,12 @@ describe("round trip", () => {
         },
       ),
     );
+  });
+
+  test("tags that look like escapes arrive as they were sent", () => {
+    const tags = ["%2C", "%252c", "100%", "a,b", "%25"];
+    const sent = startRun(client(), { tags });
+    expect(RunTree.fromHeaders(sent.toHeaders(), { client: client() })?.tags).toEqual(tags);
   });
 
   test("the platform's own client reads what we write", () => {

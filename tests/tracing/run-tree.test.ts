@@ -191,6 +191,20 @@ describe("end", () => {
     expect(seen.end("before").endMicros).toBe(1_000_000);
   });
 
+  test("an end time that is none, or can't be read, is now", () => {
+    const seen = client();
+    const hostile = Object.defineProperty({}, "endTime", {
+      get: () => {
+        throw new Error("hostile");
+      },
+    });
+    startRun(seen, { name: "text" }).end(undefined, { endTime: "late" as never });
+    startRun(seen, { name: "hostile" }).end(undefined, hostile);
+    for (const name of ["text", "hostile"]) {
+      expect(Math.abs(seen.end(name).endMicros! / 1_000 - Date.now())).toBeLessThan(5_000);
+    }
+  });
+
   test("an ended run lets go of its payloads", () => {
     const run = startRun(client(), { inputs: { large: "x" } });
     run.addEvent({ name: "event" });
