@@ -35,10 +35,13 @@ const run = async () => {
     buildIfStale(project);
   }
   const { main } = await import(pathToFileURL(join(root, example, "dist/main.js")).href);
-  // Each signal is heard once: a second Ctrl-C ends the program at once.
   const stopping = new AbortController();
   for (const signal of ["SIGINT", "SIGTERM"]) {
-    process.once(signal, () => {
+    process.on(signal, () => {
+      if (stopping.signal.aborted) {
+        // Asked twice: the end comes now, with what was delivered so far.
+        process.exit(130);
+      }
       console.log("\nStopping: what was recorded is delivered, then the server closes.");
       stopping.abort();
     });

@@ -51,9 +51,11 @@ export const bestSentences = (prompt: string): string[] => {
     }
     return { sentence, index, score };
   });
-  scored.sort((a, b) => b.score - a.score || a.index - b.index);
-  const best = scored.slice(0, sentenceLimit).sort((a, b) => a.index - b.index);
-  return best.map(({ sentence }) => sentence);
+  const best = scored
+    .toSorted((a, b) => b.score - a.score || a.index - b.index)
+    .slice(0, sentenceLimit);
+  const inOrder = best.toSorted((a, b) => a.index - b.index);
+  return inOrder.map(({ sentence }) => sentence);
 };
 
 /** Every sentence of the sources, its source's number behind it. */

@@ -57,7 +57,7 @@ export const createAsk = ({
   root,
   patienceMs,
 }: AskOptions): Ask => {
-  const step = createStep(client, ledger);
+  const step = createStep(ledger);
 
   const search = step(
     "search",

@@ -45,7 +45,7 @@ const findMarkdown = (root: string): string[] => {
       }
     }
   }
-  return found.sort();
+  return found.toSorted();
 };
 
 const isWanted = (path: string): boolean =>

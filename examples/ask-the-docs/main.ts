@@ -1,8 +1,8 @@
 import { once } from "node:events";
 import { startServer } from "@millrace/server";
 import { Client } from "millrace";
-import { readCorpus } from "./corpus.ts";
 import { serve } from "./backend.ts";
+import { readCorpus } from "./corpus.ts";
 import { chooseModel } from "./model.ts";
 import { findPort } from "./port.ts";
 import { makeTopics } from "./questions.ts";
@@ -40,7 +40,9 @@ export const main = async (options: ExampleOptions): Promise<number> => {
   }
   const server = await startServer({ host, port, dataDir });
   const project = `ask-the-docs-${new Date().toISOString()}`;
-  const client = new Client({ endpoint: server.url, project });
+  // Said here, so that nothing in the environment changes what is compared later.
+  const whole = { enabled: true, samplingRate: 1, hideInputs: false, hideOutputs: false };
+  const client = new Client({ ...whole, endpoint: server.url, project });
   try {
     console.log(`The server listens at ${server.url} and keeps its data in ${dataDir}`);
     const prepared = prepare(options);
@@ -101,7 +103,10 @@ const record = async (
     return false;
   }
   const stats = client.stats();
-  const result = await readBack(serverUrl, project, ledger);
+  const result = await readBack({ serverUrl, project, ledger, signal });
+  if (signal.aborted) {
+    return false;
+  }
   const { size: runs, payloadBytes, sample } = ledger;
   const outcome = { ...phases, runs, payloadBytes, stats, ...result };
   console.log(`\n${formatSummary(outcome)}`);

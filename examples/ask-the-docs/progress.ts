@@ -3,7 +3,8 @@ import { SingleBar } from "cli-progress";
 /** Shows how far a phase is. */
 export interface Progress {
   update(done: number): void;
-  stop(): void;
+  /** Ends it, with how far it came. */
+  stop(done: number): void;
 }
 
 const lineEveryMs = 2_000;
@@ -22,15 +23,17 @@ export const startProgress = (title: string, total: number, unit: string): Progr
   bar.start(total, 0);
   return {
     update: (done) => bar.update(Math.min(done, total)),
-    stop: () => {
-      bar.update(total);
+    stop: (done) => {
+      bar.setTotal(done);
+      bar.update(done);
       bar.stop();
     },
   };
 };
 
 const startLines = (title: string, total: number, unit: string): Progress => {
-  const say = (done: number): void => console.log(`${title}: ${done} of ${total} ${unit}`);
+  const say = (done: number): void =>
+    console.log(`${title}: ${done} of ${Math.max(done, total)} ${unit}`);
   let last = performance.now();
   return {
     update: (done) => {
@@ -40,6 +43,6 @@ const startLines = (title: string, total: number, unit: string): Progress => {
       last = performance.now();
       say(done);
     },
-    stop: () => say(total),
+    stop: say,
   };
 };

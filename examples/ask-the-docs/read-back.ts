@@ -20,12 +20,22 @@ const select = [
 const pageLimit = 100;
 const requestTimeoutMs = 30_000;
 
+/** What to read, and what it is compared with. */
+export interface ReadBackOptions {
+  readonly serverUrl: string;
+  readonly project: string;
+  readonly ledger: Ledger;
+  /** Ends it early. */
+  readonly signal: AbortSignal;
+}
+
 /** Reads a project back and compares it with what the program noted. */
-export const readBack = async (
-  serverUrl: string,
-  project: string,
-  ledger: Ledger,
-): Promise<{ readonly readBack: ReadBack; readonly readBackMs: number }> => {
+export const readBack = async ({
+  serverUrl,
+  project,
+  ledger,
+  signal,
+}: ReadBackOptions): Promise<{ readonly readBack: ReadBack; readonly readBackMs: number }> => {
   const startedAt = performance.now();
   const comparison = new Comparison(ledger);
   const progress = startProgress("Reading back     ", ledger.size, "runs");
@@ -36,8 +46,11 @@ export const readBack = async (
     if (count % pageLimit === 0) {
       progress.update(count);
     }
+    if (signal.aborted) {
+      break;
+    }
   }
-  progress.stop();
+  progress.stop(count);
   return { readBack: comparison.result(), readBackMs: performance.now() - startedAt };
 };
 

@@ -1,14 +1,14 @@
 import { currentRun, traceable } from "millrace";
-import type { Client } from "millrace";
 import type { RunType } from "millrace/model";
 import type { Ledger } from "./ledger.ts";
 
 /**
- * Makes recorded steps. `traceable(work, { name, runType })` is all that recording takes; the note
- * in the ledger is there so that the example can prove afterwards that nothing is missing.
+ * Makes recorded steps. `traceable(work, { name, runType })` is all that recording takes: the run
+ * goes below the current one, to the same client. The note in the ledger is there so that the
+ * example can prove afterwards that nothing is missing.
  */
 export const createStep =
-  (client: Client, ledger: Ledger | undefined) =>
+  (ledger: Ledger | undefined) =>
   <Inputs extends object, Outputs extends object>(
     name: string,
     runType: RunType,
@@ -26,5 +26,5 @@ export const createStep =
           throw error;
         }
       },
-      { client, name, runType },
+      { name, runType },
     );

@@ -3,6 +3,9 @@ import { isComplete } from "./compare.ts";
 import type { ReadBack } from "./compare.ts";
 import type { Measurement } from "./measure.ts";
 
+/** With fewer, chance weighs more than recording does. */
+const measurableRequests = 500;
+
 /** The workload without recording, or with it. */
 export interface Phase {
   readonly requests: number;
@@ -76,10 +79,12 @@ const deliveryRows = (outcome: Outcome): string[][] => {
   ];
 };
 
+const cpuPerRequest = ({ cost, requests }: Phase): number => cost.cpuMs / requests;
+
 const costRows = ({ baseline, recorded, runs }: Outcome): string[][] => {
-  const cpu = (phase: Phase): number => phase.cost.cpuMs / phase.requests;
   const runsPerRequest = runs / recorded.requests;
-  const perRunUs = ((cpu(recorded) - cpu(baseline)) / runsPerRequest) * 1_000;
+  const perRunUs = ((cpuPerRequest(recorded) - cpuPerRequest(baseline)) / runsPerRequest) * 1_000;
+  const isMeasured = Math.min(baseline.requests, recorded.requests) >= measurableRequests;
   const row = (label: string, value: (phase: Phase) => string): string[] => [
     label,
     value(baseline),
@@ -94,8 +99,12 @@ const costRows = ({ baseline, recorded, runs }: Outcome): string[][] => {
     row("event-loop delay p50", ({ cost }) => milliseconds(cost.loopDelayMs.p50)),
     row("event-loop delay p99", ({ cost }) => milliseconds(cost.loopDelayMs.p99)),
     row("event-loop delay max", ({ cost }) => milliseconds(cost.loopDelayMs.max)),
-    row("CPU a request", (phase) => milliseconds(cpu(phase))),
-    ["CPU a run, for recording", "", `${Math.round(perRunUs)} µs`],
+    row("CPU a request", (phase) => milliseconds(cpuPerRequest(phase))),
+    [
+      "CPU a run, for recording",
+      "",
+      isMeasured ? `${Math.round(perRunUs)} µs` : "too few requests",
+    ],
     ["CPU measured by", "", recorded.cost.cpuSource],
   ];
 };

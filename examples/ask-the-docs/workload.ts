@@ -10,6 +10,8 @@ import type { Topic } from "./questions.ts";
 import type { Phase } from "./summary.ts";
 
 const flushTimeoutMs = 60_000;
+/** About so many. */
+const runsPerRequest = 8;
 
 /** How much is asked. */
 export interface Scale {
@@ -28,10 +30,12 @@ export interface Scale {
 /** Local answers are free: as many as the runs take. Others cost money: a few. */
 export const chooseScale = (kind: Answering["kind"], runs: number): Scale => {
   if (kind === "openai") {
-    return { baselineRequests: 5, runs, requestLimit: 50, concurrency: 4, warmsUp: false };
+    const requestLimit = 50;
+    const openAiRuns = Math.min(runs, requestLimit * runsPerRequest);
+    return { baselineRequests: 5, runs: openAiRuns, requestLimit, concurrency: 4, warmsUp: false };
   }
-  // A request makes about eight runs. A quarter of the requests is repeated without recording.
-  const hundreds = Math.min(10, Math.round(runs / 8 / 8 / 100));
+  // About a quarter of the requests is repeated without recording, half before and half after.
+  const hundreds = Math.min(10, Math.round(runs / runsPerRequest / 8 / 100));
   return {
     baselineRequests: hundreds === 0 ? 50 : hundreds * 100,
     runs,
@@ -72,11 +76,11 @@ export const runWorkload = async (options: WorkloadOptions): Promise<Workload> =
     const requestLimit = scale.baselineRequests;
     const progress = startProgress(title, requestLimit, "requests");
     const program = { client: silent, ledger: new Ledger(), requestLimit };
-    await record.add(options, program, (requests) => {
+    const count = await record.add(options, program, (requests) => {
       progress.update(requests);
       return true;
     });
-    progress.stop();
+    progress.stop(count);
   };
   if (scale.warmsUp) {
     await runBaseline("Warming up       ", new PhaseRecord());
@@ -94,7 +98,7 @@ export const runWorkload = async (options: WorkloadOptions): Promise<Workload> =
   const flushStartedAt = performance.now();
   await client.flush({ timeoutMs: flushTimeoutMs });
   const flushMs = performance.now() - flushStartedAt;
-  progress.stop();
+  progress.stop(ledger.size);
 
   await runBaseline("Without recording", baseline);
   await silent.close();
@@ -115,12 +119,15 @@ class PhaseRecord {
   #failedOnPurpose = 0;
   #failed = 0;
 
-  /** Serves the route and calls it, until `onProgress` says that it is enough. */
+  /**
+   * Serves the route and calls it, until `onProgress` says that it is enough; answers the number
+   * of requests.
+   */
   async add(
     { scale, topics, pipeline, signal }: WorkloadOptions,
     { client, ledger, requestLimit }: Program,
     onProgress: (requests: number) => boolean,
-  ): Promise<void> {
+  ): Promise<number> {
     const { backend, url } = await serve({ ...pipeline, client, ledger });
     const { concurrency, baselineRequests: cycle } = scale;
     const stop = this.#meter.start();
@@ -133,6 +140,7 @@ class PhaseRecord {
     this.#failedOnPurpose += failedOnPurpose;
     this.#failed += failed;
     this.#responseMs.push(...responseMs);
+    return responseMs.length;
   }
 
   result(): Phase {
