@@ -11,19 +11,19 @@ import type { RunTree } from "./run-tree.ts";
 export type ProcessPayload = (payload: KeyValues) => KeyValues;
 
 /** Chunks of one stream that are recorded; a stream that never ends must not fill the memory. */
-export const chunkLimit = 10_000;
+const chunkLimit = 10_000;
 /** Text and bytes of one stream that are recorded, in UTF-16 units and bytes. */
-export const streamLimit = 16_777_216;
+const streamLimit = 16_777_216;
 
 /** Metadata of a run whose stream was left before its end. */
-export const cancelledKey = "millrace_cancelled";
+const cancelledKey = "millrace_cancelled";
 /** Metadata of a run whose stream went on beyond what is recorded: how many chunks it had. */
-export const chunkCountKey = "millrace_chunks";
+const chunkCountKey = "millrace_chunks";
 
-interface CallRecordingInit {
-  readonly run: RunTree;
-  readonly processOutputs: ProcessPayload | undefined;
-  readonly recordTokens: boolean;
+/** How the outcome of a call is recorded. */
+export interface RecordingOptions {
+  readonly processOutputs?: ProcessPayload | undefined;
+  readonly recordTokens?: boolean | undefined;
 }
 
 /**
@@ -32,15 +32,15 @@ interface CallRecordingInit {
  */
 export class CallRecording {
   readonly run: RunTree;
-  readonly #init: CallRecordingInit;
+  readonly #options: RecordingOptions;
   #chunks: unknown[] | undefined;
   #chunkCount = 0;
   #size = 0;
   #settled = false;
 
-  constructor(init: CallRecordingInit) {
-    this.run = init.run;
-    this.#init = init;
+  constructor(run: RunTree, options: RecordingOptions) {
+    this.run = run;
+    this.#options = options;
   }
 
   /** The call answered with a value that is no stream. */
@@ -68,9 +68,9 @@ export class CallRecording {
       return;
     }
     (this.#chunks ??= []).push(value);
-    if (this.#init.recordTokens) {
+    if (this.#options.recordTokens === true) {
       // Where outputs are processed, a token must not go out raw in an event beside them.
-      const token = this.#init.processOutputs === undefined ? { token: value } : {};
+      const token = this.#options.processOutputs === undefined ? { token: value } : {};
       this.run.addEvent({ name: "new_token", kwargs: token });
     }
   }
@@ -99,7 +99,7 @@ export class CallRecording {
   }
 
   #process(payload: KeyValues | undefined): KeyValues | undefined {
-    const { processOutputs } = this.#init;
+    const { processOutputs } = this.#options;
     return payload === undefined || processOutputs === undefined || !this.run.sampled
       ? payload
       : processPayload(payload, {

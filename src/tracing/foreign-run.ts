@@ -71,7 +71,7 @@ const isObject = (value: unknown): value is Fields => typeof value === "object" 
 const isRunTreeLike = (store: Fields): boolean =>
   typeof store["createChild"] === "function" && typeof store["postRun"] === "function";
 
-export const isTracingClient = (client: unknown): client is TracingClient =>
+const isTracingClient = (client: unknown): client is TracingClient =>
   isObject(client) && isObject(client[recorder]);
 
 const text = (value: unknown): string | undefined =>

@@ -84,7 +84,8 @@ export class LangsmithBridge {
     this.tags = run.tags;
     const config = guest?.config;
     this.tracingEnabled = config?.["tracingEnabled"] !== false;
-    this.extra = { ...extraOf(config), metadata: { ...run.metadata } };
+    const metadata = run.metadata === undefined ? {} : { ...run.metadata };
+    this.extra = config === undefined ? { metadata } : { ...extraOf(config), metadata };
     this.inputs = config?.["inputs"];
     this.serialized = config?.["serialized"];
     this.reference_example_id = config?.["reference_example_id"];

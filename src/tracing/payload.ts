@@ -8,7 +8,11 @@ export function toPayload(value: unknown, key: "input" | "outputs"): KeyValues |
   if (value === undefined) {
     return undefined;
   }
-  return isPlainObject(value) ? value : { [key]: value };
+  if (isPlainObject(value)) {
+    return value;
+  }
+  // Two literals, because a computed key costs ten times as much.
+  return key === "input" ? { input: value } : { outputs: value };
 }
 
 /** An object literal, or one without a prototype; of any realm. Never throws. */

@@ -5,6 +5,7 @@ import { startRun, withRun } from "./context.ts";
 import { defaultClient } from "./default-client.ts";
 import { toPayload } from "./payload.ts";
 import type { TracingClient } from "./recorder.ts";
+import type { RunOptions } from "./run-options.ts";
 import { watchResult } from "./results.ts";
 
 /** How the runs of a traced function are recorded. */
@@ -72,40 +73,52 @@ interface Call {
 }
 
 /** Starts the run of a call; `undefined` where there is no client to record it. */
-function begin(fn: TraceableFunction, { options, args }: Call): CallRecording | undefined {
+function begin(fn: TraceableFunction, call: Call): CallRecording | undefined {
   try {
+    const { options } = call;
     const client = options.client ?? defaultClient();
     if (client === undefined) {
       return undefined;
     }
-    const { runType, tags, metadata, project, processInputs, processOutputs } = options;
-    const name = options.name ?? (fn.name || "traceable");
-    const run = startRun(client, {
-      name,
-      runType,
-      tags,
-      metadata,
-      project,
-      // Read by the run if it is recorded, and then once.
-      get inputs() {
-        const inputs = toInputs(args);
-        return processInputs === undefined
-          ? inputs
-          : processPayload(inputs, { process: processInputs, what: "inputs", client });
-      },
-    });
-    return new CallRecording({
-      run,
-      processOutputs,
-      recordTokens: options.recordTokens === true,
-    });
+    const run = startRun(
+      client,
+      new CallRun(options.name ?? (fn.name || "traceable"), call, client),
+    );
+    return new CallRecording(run, options);
   } catch {
     // No client could be made. Whoever makes clients says why; the call goes on unrecorded.
     return undefined;
   }
 }
 
-/** The rule by which arguments become inputs. */
-function toInputs(args: readonly unknown[]): KeyValues {
-  return args.length > 1 ? { args } : (toPayload(args[0], "input") ?? {});
+/** What the run of a call is started with. A class, because its getter then costs nothing. */
+class CallRun implements RunOptions {
+  readonly name: string;
+  readonly runType: RunType | undefined;
+  readonly tags: readonly string[] | undefined;
+  readonly metadata: KeyValues | undefined;
+  readonly project: string | undefined;
+  readonly #call: Call;
+  readonly #client: TracingClient;
+
+  constructor(name: string, call: Call, client: TracingClient) {
+    const { runType, tags, metadata, project } = call.options;
+    this.name = name;
+    this.runType = runType;
+    this.tags = tags;
+    this.metadata = metadata;
+    this.project = project;
+    this.#call = call;
+    this.#client = client;
+  }
+
+  /** Read by the run if it is recorded, and then once. */
+  get inputs(): KeyValues {
+    const { args, options } = this.#call;
+    const inputs = args.length > 1 ? { args } : (toPayload(args[0], "input") ?? {});
+    const process = options.processInputs;
+    return process === undefined
+      ? inputs
+      : processPayload(inputs, { process, what: "inputs", client: this.#client });
+  }
 }
