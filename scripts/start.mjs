@@ -1,6 +1,6 @@
 // Builds what is not built, then runs examples/ask-the-docs against a local server: `npm start`.
 import { spawnSync } from "node:child_process";
-import { existsSync, readdirSync, statSync } from "node:fs";
+import { existsSync, readFileSync, readdirSync, statSync } from "node:fs";
 import { createRequire } from "node:module";
 import { join, resolve } from "node:path";
 import { performance } from "node:perf_hooks";
@@ -21,11 +21,14 @@ Builds what is not built, starts the local server, and records a real program in
   --help        print this
 `;
 
+const tsc = createRequire(import.meta.url).resolve("typescript/bin/tsc");
+
 /** In the order in which they need each other. A folder without sources is not there yet. */
 const projects = [
   { name: "SDK", folder: ".", sources: "src", config: "tsconfig.build.json" },
   { name: "server", folder: "server", sources: "src", config: "tsconfig.build.json" },
   { name: "command", folder: "cli", sources: "src", config: "tsconfig.build.json" },
+  { name: "web interface", folder: "web", sources: "src", script: "build" },
   { name: "example", folder: example, sources: ".", config: "tsconfig.json" },
 ];
 
@@ -84,9 +87,12 @@ const readNumber = (name, text, { min, max }) => {
   return value;
 };
 
-const buildIfStale = ({ name, folder, sources, config }) => {
+const buildIfStale = ({ name, folder, sources, config = "package.json", script }) => {
   const home = join(root, folder);
-  const source = newestMtimeMs(join(home, sources), /\.(ts|json)$/);
+  if (script !== undefined && !hasScript(home, script)) {
+    return;
+  }
+  const source = newestMtimeMs(join(home, sources), /\.(tsx?|css|json)$/);
   const settings = statSync(join(home, config), { throwIfNoEntry: false })?.mtimeMs ?? 0;
   const built = newestMtimeMs(join(home, "dist"), /\.js$/);
   if (source === 0 || built >= Math.max(source, settings)) {
@@ -94,13 +100,20 @@ const buildIfStale = ({ name, folder, sources, config }) => {
   }
   process.stdout.write(`Building the ${name} … `);
   const start = performance.now();
-  const tsc = createRequire(import.meta.url).resolve("typescript/bin/tsc");
-  const result = spawnSync(process.execPath, [tsc, "-p", join(home, config)], { encoding: "utf8" });
+  const result =
+    script === undefined
+      ? spawnSync(process.execPath, [tsc, "-p", join(home, config)], { encoding: "utf8" })
+      : spawnSync("npm", ["run", script], { cwd: home, encoding: "utf8", shell: true });
   if (result.status !== 0) {
     console.error(`failed.\n${result.stdout}${result.stderr}`);
     process.exit(1);
   }
   console.log(`${((performance.now() - start) / 1_000).toFixed(1)} s`);
+};
+
+const hasScript = (home, script) => {
+  const { scripts = {} } = JSON.parse(readFileSync(join(home, "package.json"), "utf8"));
+  return script in scripts;
 };
 
 /** When the newest matching file below a folder was written; 0 where there is none. */
@@ -120,4 +133,9 @@ const newestMtimeMs = (folder, pattern) => {
   return newest;
 };
 
-await run();
+try {
+  await run();
+} catch (error) {
+  console.error(`npm start: ${String(error)}`);
+  process.exit(1);
+}
