@@ -5,8 +5,9 @@ import type { ClientStats, FlushResult, Logger } from "../model/stats.ts";
 import { registerClient, setClientFactory } from "../tracing/default-client.ts";
 import { recorder } from "../tracing/recorder.ts";
 import type { Recorder, TracingClient } from "../tracing/recorder.ts";
-import type { RunOptions } from "../tracing/run-options.ts";
-import { RunTree } from "../tracing/run-tree.ts";
+import { startRun } from "../tracing/context.ts";
+import type { StartOptions } from "../tracing/context.ts";
+import type { RunTree } from "../tracing/run-tree.ts";
 import { watchEnd } from "./lifecycle.ts";
 import { consoleLogger } from "./reporter.ts";
 import { Recording } from "./recording.ts";
@@ -20,11 +21,6 @@ export type ClientOptions = {
   /** Where warnings go. @defaultValue standard error */
   readonly logger?: Logger | undefined;
 };
-
-export interface StartRunOptions extends RunOptions {
-  /** The run that this one is part of. @defaultValue none: the root of a new trace */
-  readonly parent?: RunTree | undefined;
-}
 
 export interface TimeLimit {
   /** @defaultValue the option `drainTimeoutMs` */
@@ -58,10 +54,9 @@ export class Client implements TracingClient {
     this.#unwatch = watchEnd(this.#recording);
   }
 
-  /** Starts a run and records it at once. */
-  startRun(options: StartRunOptions = {}): RunTree {
-    const { parent, ...rest } = options;
-    return RunTree.start({ client: this, parent, recorded: true }, rest);
+  /** Starts a run below its `parent`, else below the current run, and records it at once. */
+  startRun(options: StartOptions = {}): RunTree {
+    return startRun(this, options);
   }
 
   /**

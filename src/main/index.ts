@@ -1,9 +1,14 @@
 export { Client } from "./client.ts";
-export type { ClientOptions, StartRunOptions, TimeLimit } from "./client.ts";
+export type { ClientOptions, TimeLimit } from "./client.ts";
 export { currentRun, withRun } from "../tracing/context.ts";
-export { RunTree } from "../tracing/run-tree.ts";
+export type { StartOptions } from "../tracing/context.ts";
+export { toRunnableConfig } from "../tracing/langchain-handler.ts";
+export type { HeadersLike } from "../tracing/propagation.ts";
 export type { EndOptions, RunOptions } from "../tracing/run-options.ts";
+export { RunTree } from "../tracing/run-tree.ts";
 export { traceable } from "../tracing/traceable.ts";
+export type { TraceableFunction, TraceableOptions } from "../tracing/traceable.ts";
+export type { Compression } from "../model/connection.ts";
 export {
   CertificateError,
   ClosedError,
@@ -15,8 +20,9 @@ export {
   TimeoutError,
   ValidationError,
 } from "../model/errors.ts";
-export type { Hide } from "../model/option-table.ts";
-export type { ErrorCode } from "../model/errors.ts";
+export type { ErrorCode, HttpErrorInit } from "../model/errors.ts";
+export type { Hide, PlainOptions } from "../model/option-table.ts";
+export type { KeyValues, RunEvent, RunExtra, RunType, WirePatch, WireRun } from "../model/run.ts";
+export type { ServerInfo } from "../model/server-info.ts";
 export type { ClientStats, FlushResult, Logger, LossReason, Quantiles } from "../model/stats.ts";
-export type { KeyValues, RunEvent, RunType, WirePatch, WireRun } from "../model/run.ts";
 export { version } from "../model/version.ts";

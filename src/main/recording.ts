@@ -1,3 +1,4 @@
+import { stampLength, uuidLength } from "../model/dotted-order.ts";
 import type { PlainOptions } from "../model/option-table.ts";
 import type { Environment } from "../model/options.ts";
 import type { Operation, WirePatch } from "../model/run.ts";
@@ -91,7 +92,7 @@ export class Recording implements Recorder, Endable {
 
   /** A run that is wire-shaped already. */
   recordWire(operation: Operation, id: string, run: WirePatch): void {
-    if (this.#options.enabled && this.#isKept(run.trace_id ?? id)) {
+    if (this.#options.enabled && this.#isKept(traceIdOf(id, run))) {
       this.#batcher.record((encoder) =>
         encoder.wire({ operation, id, run, project: this.project }),
       );
@@ -211,3 +212,7 @@ export class Recording implements Recorder, Endable {
     }
   }
 }
+
+/** The trace that a wire-shaped run is of: sampling keeps a trace whole. */
+const traceIdOf = (id: string, run: WirePatch): string =>
+  run.trace_id ?? run.dotted_order?.slice(stampLength, stampLength + uuidLength) ?? id;

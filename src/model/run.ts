@@ -55,24 +55,24 @@ export interface WireRun {
   readonly id: string;
   readonly name: string;
   readonly run_type: string;
-  readonly start_time?: string | number;
-  readonly end_time?: string | number | null;
-  readonly inputs?: KeyValues;
-  readonly outputs?: KeyValues | null;
-  readonly error?: string | null;
-  readonly extra?: RunExtra;
+  readonly start_time?: string | number | undefined;
+  readonly end_time?: string | number | null | undefined;
+  readonly inputs?: KeyValues | undefined;
+  readonly outputs?: KeyValues | null | undefined;
+  readonly error?: string | null | undefined;
+  readonly extra?: RunExtra | undefined;
   readonly serialized?: unknown;
-  readonly events?: readonly unknown[];
-  readonly tags?: readonly string[];
-  readonly parent_run_id?: string | null;
-  readonly trace_id?: string;
-  readonly dotted_order?: string;
-  readonly session_name?: string;
-  readonly session_id?: string;
-  readonly reference_example_id?: string | null;
-  readonly child_runs?: readonly unknown[];
+  readonly events?: readonly unknown[] | undefined;
+  readonly tags?: readonly string[] | undefined;
+  readonly parent_run_id?: string | null | undefined;
+  readonly trace_id?: string | undefined;
+  readonly dotted_order?: string | undefined;
+  readonly session_name?: string | undefined;
+  readonly session_id?: string | undefined;
+  readonly reference_example_id?: string | null | undefined;
+  readonly child_runs?: readonly unknown[] | undefined;
   readonly [key: string]: unknown;
 }
 
 /** Part of a run: what `updateRun` takes. A key that is `undefined` changes nothing, `null` clears. */
-export type WirePatch = Partial<WireRun>;
+export type WirePatch = { readonly [Key in keyof WireRun]?: WireRun[Key] | undefined };

@@ -46,7 +46,7 @@ export interface ClientStats {
   readonly pending: number;
   /** `rejected + dropped`, by reason; a reason that never occurred is 0. */
   readonly lost: Readonly<Record<LossReason, number>>;
-  /** Traces that sampling left out: their runs are never accepted. */
+  /** Trees of runs that sampling left out, one for each root or remote parent: never accepted. */
   readonly sampledOut: number;
   /** Bytes on tapes, and bytes of request bodies as sent. */
   readonly bytes: { readonly recorded: number; readonly sent: number };

@@ -42,11 +42,19 @@ export function keepContext(): <Result>(fn: () => Result) => Result {
 
 /** Starts a run in the place that its options name, else below the current run, and records it. */
 export function startRun(client: TracingClient, options: StartOptions = {}): RunTree {
-  return RunTree.start({ client, parent: chooseParent(client, options), recorded: true }, options);
+  // A caller without types may pass null; recording does not throw for it.
+  const given: unknown = options;
+  const known = typeof given === "object" && given !== null ? options : {};
+  return RunTree.start({ client, parent: chooseParent(client, known), recorded: true }, known);
 }
 
 function chooseParent(client: TracingClient, options: StartOptions): RunTree | undefined {
-  const { parent } = options;
+  let parent: unknown;
+  try {
+    ({ parent } = options);
+  } catch {
+    // A getter that throws names no parent.
+  }
   if (parent === null) {
     return undefined;
   }

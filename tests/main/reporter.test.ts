@@ -2,7 +2,7 @@ import { subscribe, unsubscribe } from "node:diagnostics_channel";
 import { expect, test } from "vitest";
 import { Reporter } from "../../src/main/reporter.ts";
 
-function reporting(): { lines: string[]; reporter: Reporter; pass(ms: number): void } {
+function reporting(): { lines: string[]; reporter: Reporter; pass: (ms: number) => void } {
   const lines: string[] = [];
   let now = 0;
   const reporter = new Reporter({ warn: (message) => lines.push(message) }, () => now);

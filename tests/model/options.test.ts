@@ -2,7 +2,6 @@ import * as fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { OptionError } from "../../src/model/errors.ts";
 import { optionTable } from "../../src/model/option-table.ts";
-import type { PlainOptions } from "../../src/model/option-table.ts";
 import { resolveOptions } from "../../src/model/options.ts";
 
 describe("defaults", () => {
@@ -94,7 +93,7 @@ describe("a bad option names itself, its range and the value", () => {
   ];
 
   test.each(cases)("%o", (given, message) => {
-    const resolve = (): unknown => resolveOptions(given as Partial<PlainOptions>, {});
+    const resolve = (): unknown => resolveOptions(given, {});
     expect(resolve).toThrow(OptionError);
     expect(resolve).toThrow(message);
   });
@@ -102,17 +101,20 @@ describe("a bad option names itself, its range and the value", () => {
   test("the value of a key is never in the message", () => {
     fc.assert(
       fc.property(fc.string({ minLength: 8, maxLength: 40 }), (text) => {
-        const apiKey = `${text}\n`;
-        expect(() => resolveOptions({ apiKey }, {})).toThrow(OptionError);
-        try {
-          resolveOptions({ apiKey }, {});
-        } catch (error) {
-          expect(String(error)).not.toContain(text);
-        }
+        expect(messageOf(() => resolveOptions({ apiKey: `${text}\n` }, {}))).not.toContain(text);
       }),
     );
   });
 });
+
+function messageOf(work: () => unknown): string {
+  try {
+    work();
+  } catch (error) {
+    return String(error);
+  }
+  throw new Error("nothing was thrown");
+}
 
 test("addresses with IPv6 hosts, ports and paths are taken; slashes at the end go", () => {
   expect(resolveOptions({ endpoint: "http://[::1]:1984//" }, {}).endpoint).toBe(

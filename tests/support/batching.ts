@@ -17,9 +17,9 @@ export interface Bench {
   /** Tapes under way, the oldest first. */
   readonly underWay: readonly Tape[];
   /** Settles the oldest tape under way as delivered. */
-  deliver(): Promise<void>;
+  readonly deliver: () => Promise<void>;
   /** Records a run of about `bytes`; returns its id. */
-  record(bytes?: number, inputs?: unknown): string;
+  readonly record: (bytes?: number, inputs?: unknown) => string;
 }
 
 const limits = {

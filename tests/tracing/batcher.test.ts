@@ -139,7 +139,7 @@ describe("records that misbehave", () => {
     });
     void batcher.flush(10);
     const runs = underWay.flatMap((tape) => runsOf(tape));
-    expect(runs.map(({ id }) => id).toSorted()).toEqual([outer, inner].toSorted());
+    expect(new Set(runs.map((run) => run["id"]))).toEqual(new Set([outer, inner]));
     expect(runs.find(({ id }) => id === outer)?.["inputs"]).toEqual({ trap: 1, after: 2 });
   });
 

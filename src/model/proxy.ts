@@ -1,0 +1,88 @@
+import { BlockList, isIP } from "node:net";
+
+/** A proxy's address, its user and password apart: an origin can be shown, they can't. */
+export interface Proxy {
+  /** Such as `http://proxy.example:3128`. */
+  readonly origin: string;
+  /** Value of `Proxy-Authorization`; never logged. */
+  readonly authorization?: string;
+}
+
+/** Reads `http://user:password@host:port`, scheme and user optional; `undefined` where it is none. */
+export function parseProxy(text: string): Proxy | undefined {
+  const trimmed = text.trim();
+  const address = /^[a-z][a-z\d+.-]*:\/\//i.test(trimmed) ? trimmed : `http://${trimmed}`;
+  const url = URL.canParse(address) ? new URL(address) : undefined;
+  if (url === undefined || (url.protocol !== "http:" && url.protocol !== "https:")) {
+    return undefined;
+  }
+  if (url.username === "" && url.password === "") {
+    return { origin: url.origin };
+  }
+  const credentials = `${unescaped(url.username)}:${unescaped(url.password)}`;
+  return {
+    origin: url.origin,
+    authorization: `Basic ${Buffer.from(credentials).toString("base64")}`,
+  };
+}
+
+/** Percent-escapes undone; a text that is not escaped properly stays as it is. */
+function unescaped(text: string): string {
+  try {
+    return decodeURIComponent(text);
+  } catch {
+    // A password with a lone `%`: it was written as it is.
+    return text;
+  }
+}
+
+/**
+ * Whether a list such as `NO_PROXY` exempts an address: hosts with all below them, IP addresses and
+ * ranges (`10.0.0.0/8`), each with a port or for all ports, separated by commas or blanks; `*` is all.
+ */
+export function isExempt(endpoint: URL, list: string): boolean {
+  const host = endpoint.hostname.replace(/^\[|\]$/g, "").replace(/\.$/, "");
+  const port = endpoint.port || (endpoint.protocol === "https:" ? "443" : "80");
+  return list
+    .toLowerCase()
+    .split(/[\s,]+/)
+    .some((entry) => entry === "*" || (entry !== "" && matches(entry, host, port)));
+}
+
+function matches(entry: string, host: string, port: string): boolean {
+  const { name, onlyPort } = withoutPort(entry);
+  if (onlyPort !== undefined && onlyPort !== port) {
+    return false;
+  }
+  if (isIP(host) !== 0) {
+    return matchesAddress(name, host);
+  }
+  const bare = name.replace(/^\*?\./, "");
+  return host === bare || host.endsWith(`.${bare}`);
+}
+
+function withoutPort(entry: string): { readonly name: string; readonly onlyPort?: string } {
+  if (isIP(entry) === 6) {
+    return { name: entry };
+  }
+  const [, name = entry, onlyPort] = /^(.+):(\d+)$/.exec(entry) ?? [];
+  const bare = name.replace(/^\[|\]$/g, "");
+  return onlyPort === undefined ? { name: bare } : { name: bare, onlyPort };
+}
+
+function matchesAddress(name: string, host: string): boolean {
+  const [address = "", bits] = name.split("/");
+  const family = isIP(address);
+  if (family === 0 || family !== isIP(host)) {
+    return false;
+  }
+  const kind = family === 6 ? "ipv6" : "ipv4";
+  const width = family === 6 ? 128 : 32;
+  const prefix = bits === undefined ? width : Number(bits);
+  if (!Number.isInteger(prefix) || prefix < 0 || prefix > width) {
+    return false;
+  }
+  const range = new BlockList();
+  range.addSubnet(address, prefix, kind);
+  return range.check(host, kind);
+}

@@ -1,0 +1,56 @@
+import { expect, test } from "vitest";
+import { Hiding, hiddenMarker } from "../../src/tracing/hiding.ts";
+import type { HidingOptions } from "../../src/tracing/hiding.ts";
+
+function hiding(options: Partial<HidingOptions>): { hiding: Hiding; failures: string[] } {
+  const failures: string[] = [];
+  const none = { hideInputs: false, hideOutputs: false, hideMetadata: false } as const;
+  return {
+    failures,
+    hiding: new Hiding({ ...none, ...options }, (message) => failures.push(message)),
+  };
+}
+
+test("true hides all of it; false none", () => {
+  const { hiding: hide } = hiding({ hideInputs: true });
+  expect(hide.inputs({ secret: 1 })).toEqual({});
+  expect(hide.outputs({ shown: 1 })).toEqual({ shown: 1 });
+});
+
+test("a function is called once per value, and what it returns is recorded", () => {
+  const seen: unknown[] = [];
+  const { hiding: hide } = hiding({
+    hideOutputs: (value) => {
+      seen.push(value);
+      return { n: Object.keys(value).length };
+    },
+  });
+  expect(hide.outputs({ a: 1, b: 2 })).toEqual({ n: 2 });
+  expect(seen).toEqual([{ a: 1, b: 2 }]);
+});
+
+test("a function that throws hides all of it; neither value nor message is told", () => {
+  const { hiding: hide, failures } = hiding({
+    hideInputs: () => {
+      throw new Error("secret-7");
+    },
+  });
+  expect(hide.inputs({ secret: "secret-7" })).toEqual(hiddenMarker("inputs"));
+  expect(failures).toEqual(["Hiding inputs failed: the function threw."]);
+});
+
+test("a function that returns a promise, or nothing, hides all of it", () => {
+  for (const returned of [Promise.resolve({ secret: 1 }), undefined, "text"]) {
+    const { hiding: hide, failures } = hiding({ hideMetadata: () => returned as never });
+    expect(hide.metadata({ secret: 1 })).toEqual(hiddenMarker("metadata"));
+    expect(failures).toHaveLength(1);
+  }
+});
+
+test("metadata inside a whole extra is hidden too", () => {
+  const { hiding: hide } = hiding({ hideMetadata: true });
+  expect(hide.extra({ metadata: { secret: 1 }, runtime: { sdk: "x" } })).toEqual({
+    metadata: {},
+    runtime: { sdk: "x" },
+  });
+});

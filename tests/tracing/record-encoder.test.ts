@@ -1,0 +1,141 @@
+import { describe, expect, test } from "vitest";
+import type { Operation, WirePatch } from "../../src/model/run.ts";
+import { batching, runsOf } from "../support/batching.ts";
+
+const traceId = "00000000-0000-4000-8000-000000000001";
+const id = "00000000-0000-4000-8000-000000000002";
+const root = `20260102T030405000006Z${traceId}`;
+const dotted = `${root}.20260102T030405678901Z${id}`;
+
+type Step = readonly [Operation, WirePatch];
+
+/** What is sent of these records of one run; they wait together. */
+function sent(...steps: readonly Step[]): Record<string, unknown> | undefined {
+  const { batcher, underWay } = batching();
+  for (const [operation, run] of steps) {
+    batcher.record((encoder) => encoder.wire({ operation, id, run, project: "default" }));
+  }
+  void batcher.flush(0);
+  return underWay.flatMap((tape) => runsOf(tape))[0];
+}
+
+const start: WirePatch = {
+  id,
+  trace_id: traceId,
+  dotted_order: dotted,
+  name: "model",
+  run_type: "llm",
+  inputs: { q: 1 },
+};
+
+describe("a wire-shaped run", () => {
+  test("has its ids, its parent and its start from the dotted order", () => {
+    expect(sent(["post", start])).toMatchObject({
+      operation: "post",
+      id,
+      trace_id: traceId,
+      parent_run_id: traceId,
+      dotted_order: dotted,
+      start_time: "2026-01-02T03:04:05.678901Z",
+      name: "model",
+      run_type: "llm",
+      session_name: "default",
+      inputs: { q: 1 },
+    });
+  });
+
+  test("as LangChain passes it: times of both kinds, undefined and function and symbol keys", () => {
+    const langchain = {
+      ...start,
+      start_time: "2026-01-02T03:04:05.678901Z",
+      end_time: 1_767_323_046_000,
+      session_name: undefined,
+      project_name: "chains",
+      child_runs: [],
+      execution_order: 3,
+      client: () => undefined,
+      [Symbol("lc")]: 1,
+      serialized: { toJSON: () => ({ lc: 1, type: "constructor" }) },
+    };
+    const run = sent(["post", langchain]);
+    expect(run).toMatchObject({
+      session_name: "chains",
+      start_time: "2026-01-02T03:04:05.678901Z",
+      end_time: 1_767_323_046_000,
+      execution_order: 3,
+      serialized: { lc: 1, type: "constructor" },
+    });
+    expect(run).not.toHaveProperty("child_runs");
+    expect(run).not.toHaveProperty("client");
+  });
+
+  test("null in a patch is sent, undefined is not", () => {
+    const patch = { ...start, error: null, outputs: undefined };
+    const run = sent(["patch", patch]);
+    expect(run).toHaveProperty("error", null);
+    expect(run).not.toHaveProperty("outputs");
+  });
+
+  test("keeps the runtime facts of its own; gets ours where it has none", () => {
+    expect(sent(["post", { ...start, extra: { a: 1 } }])?.["extra"]).toEqual({
+      a: 1,
+      runtime: { sdk: "test" },
+    });
+    expect(sent(["post", { ...start, extra: { runtime: { sdk: "theirs" } } }])?.["extra"]).toEqual({
+      runtime: { sdk: "theirs" },
+    });
+    expect(sent(["post", { ...start, extra: {} }])?.["extra"]).toEqual({
+      runtime: { sdk: "test" },
+    });
+  });
+});
+
+describe("records of one run that wait together", () => {
+  test("a start and an end become one post; the end's fields win", () => {
+    const run = sent(
+      ["post", { ...start, error: "from the start" }],
+      ["patch", { ...start, inputs: undefined, error: "from the end", outputs: { a: 1 } }],
+    );
+    expect(run).toMatchObject({
+      operation: "post",
+      inputs: { q: 1 },
+      outputs: { a: 1 },
+      error: "from the end",
+    });
+  });
+
+  test("two ends become one patch; the later one wins, also in keys the wire does not name", () => {
+    const run = sent(
+      ["patch", { ...start, outputs: { n: 1 }, custom: "a", first: 1 }],
+      ["patch", { ...start, outputs: { n: 2 }, custom: "b" }],
+    );
+    expect(run).toMatchObject({ operation: "patch", outputs: { n: 2 }, custom: "b", first: 1 });
+  });
+});
+
+describe("what is no run is counted as invalid and costs nothing else", () => {
+  const bad: readonly (readonly [string, string, WirePatch])[] = [
+    ["an id that is no UUID", "42", start],
+    ["a dotted order of another run", traceId, start],
+    ["a dotted order of another trace", id, { ...start, trace_id: id }],
+    ["a dotted order that is none", id, { ...start, dotted_order: "now" }],
+    [
+      "a dotted order that names no day",
+      id,
+      { ...start, dotted_order: `20261399T000000000000Z${id}` },
+    ],
+  ];
+
+  test.each(bad)("%s", (_, badId, run) => {
+    const { batcher, ledger, record, underWay } = batching();
+    const good = record();
+    batcher.record((encoder) =>
+      encoder.wire({ operation: "post", id: badId, run, project: "default" }),
+    );
+    void batcher.flush(0);
+    expect(ledger.lost.invalid).toBe(1);
+    expect(underWay.flatMap((tape) => runsOf(tape)).map((sentRun) => sentRun["id"])).toEqual([
+      good,
+    ]);
+  });
+});
