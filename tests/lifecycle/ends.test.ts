@@ -1,0 +1,194 @@
+import { spawn } from "node:child_process";
+import { mkdtempSync, readdirSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { describe, expect, test } from "vitest";
+import { runCounter } from "../support/run-counter.ts";
+
+const program = join(import.meta.dirname, "programs", "record.mjs");
+
+interface Ended {
+  readonly code: number | null;
+  readonly signal: NodeJS.Signals | null;
+  readonly stdout: string;
+  readonly stderr: string;
+  readonly tookMs: number;
+}
+
+interface Setting {
+  readonly runs?: number;
+  readonly bytes?: number;
+  readonly options?: Record<string, unknown>;
+}
+
+/** Runs the program to its end; sends `signal` once it says that it is ready. */
+function run(
+  args: { readonly ending: string; readonly endpoint: string; readonly signal?: NodeJS.Signals },
+  setting: Setting = {},
+): Promise<Ended> {
+  const startedAt = performance.now();
+  const child = spawn(process.execPath, [
+    program,
+    args.ending,
+    args.endpoint,
+    JSON.stringify(setting),
+  ]);
+  let stdout = "";
+  let stderr = "";
+  child.stdout.on("data", (chunk: Buffer) => {
+    stdout += chunk.toString();
+    if (args.signal !== undefined && stdout.includes("ready")) {
+      child.kill(args.signal);
+    }
+  });
+  child.stderr.on("data", (chunk: Buffer) => {
+    stderr += chunk.toString();
+  });
+  return new Promise((resolve) => {
+    child.on("close", (code, signal) => {
+      resolve({ code, signal, stdout, stderr, tookMs: performance.now() - startedAt });
+    });
+  });
+}
+
+/** Never answers. */
+const hanging = (): undefined => undefined;
+/** A port of this machine that nobody listens on. */
+const nobody = "http://127.0.0.1:9";
+
+// Worker threads may start slowly on a busy machine; how long an end waits is another test's matter.
+const patient = { exitTimeoutMs: 20_000 };
+
+describe("whatever the end, what was recorded arrives, and the exit code is the program's own", () => {
+  const ends: readonly (readonly [string, number | null, NodeJS.Signals | null])[] = [
+    ["natural", 0, null],
+    ["exit", 3, null],
+    ["throw", 1, null],
+    ["reject", 1, null],
+    ["flush", 0, null],
+    ["close", 0, null],
+  ];
+
+  test.each(ends)("%s", async (ending, code, signal) => {
+    await using server = await runCounter();
+    const ended = await run({ ending, endpoint: server.url }, { options: patient });
+    expect(ended).toMatchObject({ code, signal });
+    expect(server.started.size).toBe(3);
+    expect(server.ended).toEqual(server.started);
+  });
+
+  test.each(["SIGTERM", "SIGINT"] as const)("%s without a handler", async (signal) => {
+    await using server = await runCounter();
+    const ended = await run(
+      { ending: "signal", endpoint: server.url, signal },
+      { options: patient },
+    );
+    expect(ended).toMatchObject({ code: null, signal });
+    expect(server.ended.size).toBe(3);
+  });
+
+  test("SIGTERM with a handler of the program's own", async () => {
+    await using server = await runCounter();
+    const ended = await run(
+      { ending: "exit in a handler", endpoint: server.url, signal: "SIGTERM" },
+      { options: patient },
+    );
+    expect(ended).toMatchObject({ code: 7, signal: null });
+    expect(server.ended.size).toBe(3);
+  });
+
+  test("a natural end with texts of a megabyte each, 40 of them", async () => {
+    await using server = await runCounter();
+    const ended = await run(
+      { ending: "natural", endpoint: server.url },
+      { runs: 20, bytes: 1_000_000 },
+    );
+    expect(ended.code).toBe(0);
+    expect(server.ended.size).toBe(20);
+  });
+});
+
+describe("an end waits no longer than it may", () => {
+  test("a natural end at a server that hangs: drainTimeoutMs, and the loss is said", async () => {
+    await using server = await runCounter(hanging);
+    const ended = await run(
+      { ending: "natural", endpoint: server.url },
+      { options: { drainTimeoutMs: 1_500, exitTimeoutMs: 0 } },
+    );
+    expect(ended.code).toBe(0);
+    expect(ended.tookMs).toBeGreaterThan(1_500);
+    expect(ended.tookMs).toBeLessThan(8_000);
+    expect(ended.stderr).toContain("Lost 6 records (closed)");
+  });
+
+  test("a forced end at a server that hangs: exitTimeoutMs", async () => {
+    await using server = await runCounter(hanging);
+    const ended = await run(
+      { ending: "exit", endpoint: server.url },
+      { options: { exitTimeoutMs: 500 } },
+    );
+    expect(ended.code).toBe(3);
+    expect(ended.tookMs).toBeLessThan(7_000);
+    expect(ended.stderr).toContain("Lost 6 records (closed)");
+  });
+
+  test.each(["nothing", "delivered"])(
+    "an idle client keeps no process alive: %s",
+    async (ending) => {
+      await using server = await runCounter();
+      const ended = await run(
+        { ending, endpoint: server.url },
+        { options: { drainTimeoutMs: 600_000 } },
+      );
+      expect(ended.code).toBe(0);
+      expect(ended.stderr).toBe("");
+    },
+  );
+});
+
+describe("with a spool", () => {
+  test("what could not be sent is sent by the next process, once, and the file goes", async () => {
+    const spoolDir = mkdtempSync(join(tmpdir(), "millrace-spool-"));
+    try {
+      const away = await run(
+        { ending: "natural", endpoint: nobody },
+        { options: { spoolDir, drainTimeoutMs: 500, exitTimeoutMs: 0 } },
+      );
+      expect(away).toMatchObject({
+        code: 0,
+        stderr: expect.not.stringContaining("Lost") as unknown,
+      });
+      expect(readdirSync(spoolDir)).toHaveLength(1);
+
+      await using server = await runCounter();
+      const back = await run(
+        { ending: "natural", endpoint: server.url },
+        { options: { spoolDir } },
+      );
+      expect(back.code).toBe(0);
+      expect(server.ended.size).toBe(6);
+      expect(readdirSync(spoolDir)).toEqual([]);
+    } finally {
+      rmSync(spoolDir, { recursive: true });
+    }
+  });
+});
+
+test("close ships what is queued, then refuses; what comes later is counted", async () => {
+  await using server = await runCounter();
+  const { stdout } = await run({ ending: "close", endpoint: server.url });
+  expect(JSON.parse(stdout)).toMatchObject({
+    accepted: 12,
+    delivered: 6,
+    dropped: 6,
+    pending: 0,
+    lost: { closed: 6 },
+  });
+});
+
+test("flush as the last statement settles and says what was delivered", async () => {
+  await using server = await runCounter();
+  const { code, stdout } = await run({ ending: "flush", endpoint: server.url });
+  expect(code).toBe(0);
+  expect(JSON.parse(stdout)).toEqual({ delivered: 6, lost: 0, pending: 0 });
+});

@@ -1,0 +1,67 @@
+// Records runs and then ends as the first argument says; what it prints last is its counters.
+import { Client } from "millrace";
+
+const [, , ending, endpoint, json = "{}"] = process.argv;
+const { runs = 3, bytes = 10, options = {}, beforeMs = 0 } = JSON.parse(json);
+const client = new Client({ endpoint, ...options });
+
+const record = () => {
+  for (let i = 0; i < runs; i++) {
+    const run = client.startRun({ name: `run ${i}`, inputs: { text: "x".repeat(bytes) } });
+    run.end({ text: "y".repeat(bytes) });
+  }
+};
+
+if (beforeMs > 0) {
+  await new Promise((resolve) => {
+    setTimeout(resolve, beforeMs);
+  });
+}
+
+switch (ending) {
+  case "natural":
+    record();
+    break;
+  case "exit":
+    record();
+    process.exit(3);
+    break;
+  case "exit in a handler":
+    process.on("SIGTERM", () => process.exit(7));
+    record();
+    setInterval(() => {}, 1_000);
+    process.stdout.write("ready\n");
+    break;
+  case "signal":
+    record();
+    setInterval(() => {}, 1_000);
+    process.stdout.write("ready\n");
+    break;
+  case "throw":
+    record();
+    throw new Error("the program's own");
+  case "reject":
+    record();
+    void Promise.reject(new Error("the program's own"));
+    break;
+  case "flush":
+    record();
+    process.stdout.write(`${JSON.stringify(await client.flush())}\n`);
+    break;
+  case "close":
+    record();
+    await client.close();
+    await client.close();
+    record();
+    process.stdout.write(`${JSON.stringify(client.stats())}\n`);
+    break;
+  case "nothing":
+    break;
+  case "delivered":
+    record();
+    await client.flush();
+    process.stdout.write("flushed\n");
+    break;
+  default:
+    throw new RangeError(`No such ending: ${ending}`);
+}
