@@ -35,20 +35,18 @@ const exitCodeOf = (running: ChildProcessWithoutNullStreams): Promise<number | n
     running.once("exit", resolve);
   });
 
-/** What a process printed, once it printed `line`, or ended. */
-const readUntil = async (
-  running: ChildProcessWithoutNullStreams,
-  line: string,
-): Promise<string> => {
-  let printed = "";
-  for await (const chunk of running.stdout) {
-    printed += String(chunk);
-    if (printed.includes(line)) {
-      break;
-    }
-  }
-  return printed;
-};
+/** What a process printed up to `line`; its output stays open, so that it can go on printing. */
+const readUntil = (running: ChildProcessWithoutNullStreams, line: string): Promise<string> =>
+  new Promise((resolve) => {
+    let printed = "";
+    running.stdout.on("data", (chunk: Buffer) => {
+      printed += String(chunk);
+      if (printed.includes(line)) {
+        resolve(printed);
+      }
+    });
+    running.once("exit", () => resolve(printed));
+  });
 
 test(
   "npm start -- --once records the workload, reads it back equal and ends with 0",
