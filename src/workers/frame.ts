@@ -1,5 +1,7 @@
 import { randomBytes } from "node:crypto";
 import { payloadFields } from "../model/run.ts";
+import type { Operation, PayloadField } from "../model/run.ts";
+import { countDigits, literal } from "./ascii.ts";
 import type { JsonWriter } from "./json-writer.ts";
 import type { RunOperation } from "./operations.ts";
 import type { RunJson } from "./run-json.ts";
@@ -24,8 +26,48 @@ export const contentTypes: Readonly<Record<FrameFormat, string>> = {
 const lineEnd = "\r\n";
 const closeBrace = 0x7d;
 const comma = 0x2c;
+/** About the bytes of a run's fields that are no payload. */
+const envelopeEstimate = 400;
+
+const lineEndBytes = literal(lineEnd);
+const blankLine = literal(lineEnd + lineEnd);
+const lastLine = literal(`--${boundary}--${lineEnd}`);
+const typeLine = '"' + lineEnd + "Content-Type: application/json; length=";
+
+/** The head of a part, around the run's id. */
+interface PartHead {
+  readonly before: DataView;
+  readonly after: DataView;
+}
+
+function partHead(nameOf: (runId: string) => PartName): PartHead {
+  const id = "<id>";
+  const [before = "", after = ""] = formatPartName(nameOf(id)).split(id);
+  return {
+    before: literal(`--${boundary}${lineEnd}Content-Disposition: form-data; name="${before}`),
+    after: literal(after + typeLine),
+  };
+}
+
+const headsOf = (
+  operation: Operation,
+): {
+  readonly whole: PartHead;
+  readonly fields: readonly (readonly [PayloadField, PartHead])[];
+} => ({
+  whole: partHead((runId) => ({ kind: "run", operation, runId })),
+  fields: payloadFields.map((field) => [
+    field,
+    partHead((runId) => ({ kind: "field", operation, runId, field })),
+  ]),
+});
+
+const heads = { post: headsOf("post"), patch: headsOf("patch") };
+
+const fieldKeys = payloadFields.map((field) => [field, literal(`,"${field}":`)] as const);
 
 /** Writes the body of a request for these runs. */
+// oxlint-disable-next-line max-params -- three of them are what a batch holds; one call makes each request
 export function frameRuns(
   out: JsonWriter,
   json: RunJson,
@@ -34,10 +76,7 @@ export function frameRuns(
 ): void {
   switch (format) {
     case "multipart":
-      for (const run of runs) {
-        runParts(out, json, run);
-      }
-      out.ascii(`--${boundary}--${lineEnd}`);
+      multipart(out, json, runs);
       break;
     case "batch":
       out.ascii('{"post":[');
@@ -62,41 +101,70 @@ export function frameRuns(
   }
 }
 
-function runParts(out: JsonWriter, json: RunJson, run: RunOperation): void {
-  const { operation, id: runId } = run;
-  part(out, { kind: "run", operation, runId }, 400, () => {
-    json.envelope(out, run);
-    out.byte(closeBrace);
-  });
-  for (const field of payloadFields) {
+function multipart(out: JsonWriter, json: RunJson, runs: readonly RunOperation[]): void {
+  const parts = new PartWriter(out, json);
+  for (const run of runs) {
+    runParts(parts, json, run);
+  }
+  out.literal(lastLine);
+}
+
+function runParts(parts: PartWriter, json: RunJson, run: RunOperation): void {
+  const { out } = parts;
+  const { whole, fields } = heads[run.operation];
+  const envelopeAt = parts.begin(run, whole, envelopeEstimate);
+  json.envelope(out, run);
+  out.byte(closeBrace);
+  parts.end(envelopeAt, envelopeEstimate);
+  for (const [field, head] of fields) {
     if (json.has(run, field)) {
-      part(out, { kind: "field", operation, runId, field }, json.estimate(run, field), () =>
-        json.payload(out, run, field),
-      );
+      const estimate = json.estimate(run, field);
+      const bodyAt = parts.begin(run, head, estimate);
+      json.payload(out, run, field);
+      parts.end(bodyAt, estimate);
     }
   }
 }
 
-/** One part. Its length stands before it and is known after it: the digits are guessed, and mended. */
-function part(out: JsonWriter, name: PartName, estimate: number, writeBody: () => void): void {
-  out.ascii(
-    `--${boundary}${lineEnd}Content-Disposition: form-data; name="${formatPartName(name)}"${lineEnd}` +
-      "Content-Type: application/json; length=",
-  );
-  const digitsAt = out.length;
-  const guess = String(estimate).length;
-  out.ascii("0".repeat(guess) + lineEnd + lineEnd);
-  const bodyAt = out.length;
-  writeBody();
-  const digits = String(out.length - bodyAt);
-  const shift = digits.length - guess;
-  if (shift !== 0) {
-    out.room(Math.max(shift, 0));
-    out.bytes.copyWithin(digitsAt + digits.length, digitsAt + guess, out.length);
-    out.length += shift;
+/** Writes parts. A part's length stands before it and is known after it: its digits are guessed, and mended. */
+class PartWriter {
+  readonly out: JsonWriter;
+  readonly #json: RunJson;
+
+  constructor(out: JsonWriter, json: RunJson) {
+    this.out = out;
+    this.#json = json;
   }
-  out.bytes.write(digits, digitsAt, "latin1");
-  out.ascii(lineEnd);
+
+  /** Writes a part up to its body, which is guessed to be as long as `estimate`; returns where it begins. */
+  begin(run: RunOperation, { before, after }: PartHead, estimate: number): number {
+    const { out } = this;
+    out.literal(before);
+    this.#json.id(out, run);
+    out.literal(after);
+    out.digits(estimate);
+    out.literal(blankLine);
+    return out.length;
+  }
+
+  /** Ends the part whose body began at `bodyAt`. */
+  end(bodyAt: number, estimate: number): void {
+    const { out } = this;
+    const size = out.length - bodyAt;
+    const digits = countDigits(size);
+    const shift = digits - countDigits(estimate);
+    if (shift !== 0) {
+      out.room(Math.max(shift, 0));
+      out.bytes.copyWithin(
+        bodyAt + shift - blankLine.byteLength,
+        bodyAt - blankLine.byteLength,
+        out.length,
+      );
+      out.length += shift;
+    }
+    out.digitsBefore(bodyAt + shift - blankLine.byteLength, size, digits);
+    out.literal(lineEndBytes);
+  }
 }
 
 function runList(out: JsonWriter, json: RunJson, runs: readonly RunOperation[]): void {
@@ -110,9 +178,9 @@ function runList(out: JsonWriter, json: RunJson, runs: readonly RunOperation[]):
 
 function wholeRun(out: JsonWriter, json: RunJson, run: RunOperation): void {
   json.envelope(out, run);
-  for (const field of payloadFields) {
+  for (const [field, key] of fieldKeys) {
     if (json.has(run, field)) {
-      out.ascii(`,"${field}":`);
+      out.literal(key);
       json.payload(out, run, field);
     }
   }

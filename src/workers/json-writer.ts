@@ -1,17 +1,28 @@
-import { stampToIso, microsToStamp } from "../model/dotted-order.ts";
+import { stampLength } from "../model/dotted-order.ts";
 import { longestShortText, tag } from "../model/tape-format.ts";
+import { countDigits, literal, secondIso, viewOf } from "./ascii.ts";
+import { escapeByte, findingBits, findings, quote } from "./json-escape.ts";
 
 /** JSON bytes of one byte of text, at most: `\u00XX`. */
 const escapeGrowth = 6;
 /** Bytes of a text handled at once, so that a long text asks for little more room than it needs. */
 const textStep = 16_384;
-/** Room for any number, literal or mark of structure. */
-const scalarRoom = 32;
-const quote = 0x22;
-const backslash = 0x5c;
+const wordBytes = 4;
+/** From here on a call into the runtime copies faster than a loop. */
+const bulkBytes = 1_024;
 const comma = 0x2c;
 const colon = 0x3a;
-const hexDigits = "0123456789abcdef";
+const dash = 0x2d;
+const dot = 0x2e;
+const zero = 0x30;
+const upperT = 0x54;
+const upperZ = 0x5a;
+const microsPerSecond = 1_000_000;
+const microsDigits = 6;
+
+const nullLiteral = literal("null");
+const trueLiteral = literal("true");
+const falseLiteral = literal("false");
 
 /**
  * Turns tagged values into JSON bytes without making JavaScript strings of their texts.
@@ -20,9 +31,12 @@ const hexDigits = "0123456789abcdef";
 export class JsonWriter {
   bytes: Buffer;
   length = 0;
+  /** `bytes`, by words. */
+  #view: DataView;
 
   constructor(initial: Buffer) {
     this.bytes = initial;
+    this.#view = viewOf(initial);
   }
 
   /** Appends text that is ASCII and needs no escaping. */
@@ -31,11 +45,30 @@ export class JsonWriter {
     this.length += this.bytes.write(text, this.length, text.length, "latin1");
   }
 
+  /** Appends bytes that were made beforehand. */
+  literal(source: DataView): void {
+    this.raw(source, 0, source.byteLength);
+  }
+
   /** Appends bytes as they are. */
-  raw(source: Uint8Array, start: number, end: number): void {
+  raw(source: DataView, start: number, end: number): void {
     this.room(end - start);
-    this.bytes.set(source.subarray(start, end), this.length);
-    this.length += end - start;
+    if (end - start >= bulkBytes) {
+      const { buffer, byteOffset } = source;
+      this.bytes.set(new Uint8Array(buffer, byteOffset + start, end - start), this.length);
+      this.length += end - start;
+      return;
+    }
+    const view = this.#view;
+    let to = this.length;
+    let from = start;
+    for (; from + wordBytes <= end; from += wordBytes, to += wordBytes) {
+      view.setInt32(to, source.getInt32(from, true), true);
+    }
+    for (; from < end; from++) {
+      view.setUint8(to++, source.getUint8(from));
+    }
+    this.length = to;
   }
 
   byte(value: number): void {
@@ -43,17 +76,61 @@ export class JsonWriter {
     this.bytes[this.length++] = value;
   }
 
+  /** Appends a whole number from 0 in digits, as many as there are. */
+  digits(value: number): void {
+    const count = countDigits(value);
+    this.room(count);
+    this.length += count;
+    this.digitsBefore(this.length, value, count);
+  }
+
+  /** Puts the last `count` digits of a whole number before `end`, over what is there. */
+  digitsBefore(end: number, value: number, count: number): void {
+    const out = this.bytes;
+    let rest = value;
+    for (let to = end - 1; to >= end - count; to--) {
+      const tenth = Math.floor(rest / 10);
+      out[to] = zero + rest - tenth * 10;
+      rest = tenth;
+    }
+  }
+
   /** Appends microseconds since the Unix epoch as quoted ISO 8601. */
   isoMicros(micros: number): void {
-    this.ascii(`"${stampToIso(microsToStamp(micros))}"`);
+    const second = Math.floor(micros / microsPerSecond);
+    this.byte(quote);
+    this.literal(secondIso(second));
+    this.byte(dot);
+    this.room(microsDigits);
+    this.length += microsDigits;
+    this.digitsBefore(this.length, micros - second * microsPerSecond, microsDigits);
+    this.byte(upperZ);
+    this.byte(quote);
+  }
+
+  /** Appends the stamp at `at`, `20261121T101112345678Z`, as quoted ISO 8601. */
+  isoStamp(source: DataView, at: number): void {
+    this.byte(quote);
+    this.raw(source, at, at + 4);
+    this.byte(dash);
+    this.raw(source, at + 4, at + 6);
+    this.byte(dash);
+    this.raw(source, at + 6, at + 8);
+    this.byte(upperT);
+    this.raw(source, at + 9, at + 11);
+    this.byte(colon);
+    this.raw(source, at + 11, at + 13);
+    this.byte(colon);
+    this.raw(source, at + 13, at + 15);
+    this.byte(dot);
+    this.raw(source, at + 15, at + stampLength);
+    this.byte(quote);
   }
 
   /** Makes room for `count` more bytes. */
   room(count: number): void {
     if (this.length + count > this.bytes.length) {
-      const larger = Buffer.allocUnsafeSlow(Math.ceil((this.length + count) * 1.5) + 1_024);
-      this.bytes.copy(larger, 0, 0, this.length);
-      this.bytes = larger;
+      this.#grow(count);
     }
   }
 
@@ -63,13 +140,13 @@ export class JsonWriter {
     if (kind >= tag.shortText) {
       const start = at + 1;
       const end = start + (kind & longestShortText);
-      this.#text(source, start, end);
+      this.#text(view, start, end);
       return end;
     }
     switch (kind) {
       case tag.text: {
         const end = at + 5 + view.getUint32(at + 1, true);
-        this.#text(source, at + 5, end);
+        this.#text(view, at + 5, end);
         return end;
       }
       case tag.int:
@@ -79,10 +156,10 @@ export class JsonWriter {
         this.ascii(String(view.getFloat64(at + 1, true)));
         return at + 9;
       case tag.true:
-        this.ascii("true");
+        this.literal(trueLiteral);
         return at + 1;
       case tag.false:
-        this.ascii("false");
+        this.literal(falseLiteral);
         return at + 1;
       case tag.object:
         return this.#object(source, view, at + 1);
@@ -93,11 +170,18 @@ export class JsonWriter {
       case tag.bytes:
         return this.#binary(source, view, at + 1);
       case tag.null:
-        this.ascii("null");
+        this.literal(nullLiteral);
         return at + 1;
       default:
         throw new RangeError(`No value at byte ${at} of the tape`);
     }
+  }
+
+  #grow(count: number): void {
+    const larger = Buffer.allocUnsafeSlow(Math.ceil((this.length + count) * 1.5) + 1_024);
+    this.bytes.copy(larger, 0, 0, this.length);
+    this.bytes = larger;
+    this.#view = viewOf(larger);
   }
 
   #object(source: Buffer, view: DataView, start: number): number {
@@ -129,16 +213,14 @@ export class JsonWriter {
   }
 
   #int(value: number): void {
-    this.room(scalarRoom);
-    if (value >= 0 && value <= 9) {
-      this.bytes[this.length++] = 0x30 + value;
-    } else {
-      this.ascii(String(value));
+    if (value < 0) {
+      this.byte(dash);
     }
+    this.digits(Math.abs(value));
   }
 
   /** UTF-8 text in quotes; only quotes, backslashes and control characters are escaped. */
-  #text(source: Buffer, start: number, end: number): void {
+  #text(source: DataView, start: number, end: number): void {
     this.byte(quote);
     for (let at = start; at < end; at += textStep) {
       this.#escaped(source, at, Math.min(at + textStep, end));
@@ -146,17 +228,28 @@ export class JsonWriter {
     this.byte(quote);
   }
 
-  #escaped(source: Buffer, start: number, end: number): void {
+  /** Copies eight bytes at a time, unless one of them is to be escaped. */
+  #escaped(source: DataView, start: number, end: number): void {
     this.room((end - start) * escapeGrowth);
-    const out = this.bytes;
+    const view = this.#view;
     let to = this.length;
-    for (let from = start; from < end; from++) {
-      const unit = source[from] ?? 0;
-      if (unit >= 0x20 && unit !== quote && unit !== backslash) {
-        out[to++] = unit;
+    let from = start;
+    while (from + 2 * wordBytes <= end) {
+      const first = source.getInt32(from, true);
+      const second = source.getInt32(from + wordBytes, true);
+      if (((findings(first) | findings(second)) & findingBits) === 0) {
+        view.setInt32(to, first, true);
+        view.setInt32(to + wordBytes, second, true);
+        from += 2 * wordBytes;
+        to += 2 * wordBytes;
       } else {
-        to = escapeByte(out, to, unit);
+        for (const last = from + 2 * wordBytes; from < last; from++) {
+          to = escapeByte(this.bytes, to, source.getUint8(from));
+        }
       }
+    }
+    for (; from < end; from++) {
+      to = escapeByte(this.bytes, to, source.getUint8(from));
     }
     this.length = to;
   }
@@ -182,24 +275,3 @@ export class JsonWriter {
     return end;
   }
 }
-
-/** Escapes one byte as JSON.stringify would; returns where the next byte goes. */
-function escapeByte(out: Buffer, to: number, unit: number): number {
-  out[to] = backslash;
-  const short = shortEscapes[unit];
-  if (short !== undefined) {
-    out[to + 1] = short;
-    return to + 2;
-  }
-  out[to + 1] = 0x75;
-  out[to + 2] = 0x30;
-  out[to + 3] = 0x30;
-  out[to + 4] = hexDigits.charCodeAt(unit >> 4);
-  out[to + 5] = hexDigits.charCodeAt(unit & 15);
-  return to + 6;
-}
-
-const shortEscapes: readonly (number | undefined)[] = Object.assign(
-  Array.from({ length: 128 }, () => undefined),
-  { 8: 0x62, 9: 0x74, 10: 0x6e, 12: 0x66, 13: 0x72, [quote]: quote, [backslash]: backslash },
-);

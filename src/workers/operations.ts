@@ -1,5 +1,4 @@
 import type { Operation } from "../model/run.ts";
-import { field } from "../model/tape-format.ts";
 import type { TapeReader } from "./tape-reader.ts";
 
 /** What is sent of one run: its start, its end, or both joined. */
@@ -17,29 +16,37 @@ export interface RunOperation {
  * one patch. Posts come first, as the wire wants them (`spec/wire.md`).
  */
 export function joinRecords(reader: TapeReader): readonly RunOperation[] {
-  const byRun = new Map<string, number[]>();
+  const byRun = new Map<string, Joined>();
   for (let record = 0; record < reader.count; record++) {
     const id = reader.runId(record);
-    const records = byRun.get(id);
-    if (records === undefined) {
-      byRun.set(id, [record]);
+    const operation = reader.operation(record);
+    const batchable = reader.hasDottedOrder(record);
+    const joined = byRun.get(id);
+    if (joined === undefined) {
+      byRun.set(id, { id, operation, records: [record], batchable });
+      continue;
+    }
+    joined.batchable &&= batchable;
+    if (operation === "post") {
+      joined.operation = operation;
+      joined.records.push(record);
     } else {
-      records.push(record);
+      joined.records.unshift(record);
     }
   }
   const posts: RunOperation[] = [];
   const patches: RunOperation[] = [];
-  for (const [id, records] of byRun) {
-    const starts = records.filter((record) => reader.operation(record) === "post");
-    const ends = records.filter((record) => reader.operation(record) === "patch");
-    const batchable = records.every((record) => reader.hasDottedOrder(record));
-    if (starts.length === 0) {
-      patches.push({ id, operation: "patch", records: ends.reverse(), batchable });
-    } else {
-      posts.push({ id, operation: "post", records: [...ends.reverse(), ...starts], batchable });
-    }
+  for (const joined of byRun.values()) {
+    (joined.operation === "post" ? posts : patches).push(joined);
   }
-  return [...posts, ...patches];
+  return patches.length === 0 ? posts : [...posts, ...patches];
+}
+
+/** A run while its records are found: ends before starts, the latest end first. */
+interface Joined extends RunOperation {
+  operation: Operation;
+  records: number[];
+  batchable: boolean;
 }
 
 /** The record to take a field from; -1 where none has it. */
@@ -56,9 +63,7 @@ export function recordWith(reader: TapeReader, operation: RunOperation, code: nu
 export function sizeOf(reader: TapeReader, operation: RunOperation): number {
   let size = 0;
   for (const record of operation.records) {
-    for (let code = 1; code <= field.other; code++) {
-      size += reader.length(record, code);
-    }
+    size += reader.size(record);
   }
   return size;
 }

@@ -1,20 +1,34 @@
-import { stampLength, stampToIso, uuidLength } from "../model/dotted-order.ts";
+import { stampLength, uuidLength } from "../model/dotted-order.ts";
 import type { PayloadField } from "../model/run.ts";
 import { field } from "../model/tape-format.ts";
+import { literal, viewOf } from "./ascii.ts";
 import type { JsonWriter } from "./json-writer.ts";
 import { recordWith } from "./operations.ts";
 import type { RunOperation } from "./operations.ts";
 import type { TapeReader } from "./tape-reader.ts";
 
 /** Envelope fields that are tagged values, and their keys on the wire. */
-const envelopeValues: readonly (readonly [number, string])[] = [
-  [field.name, ',"name":'],
-  [field.runType, ',"run_type":'],
-  [field.project, ',"session_name":'],
-  [field.projectId, ',"session_id":'],
-  [field.tags, ',"tags":'],
-  [field.referenceExampleId, ',"reference_example_id":'],
+const envelopeValues: readonly (readonly [number, DataView])[] = [
+  [field.name, literal(',"name":')],
+  [field.runType, literal(',"run_type":')],
+  [field.project, literal(',"session_name":')],
+  [field.projectId, literal(',"session_id":')],
+  [field.tags, literal(',"tags":')],
+  [field.referenceExampleId, literal(',"reference_example_id":')],
 ];
+
+const keys = {
+  id: literal('{"id":"'),
+  parentRunId: literal(',"parent_run_id":'),
+  traceId: literal('","trace_id":"'),
+  dottedOrder: literal('","dotted_order":"'),
+  quotedParent: literal('","parent_run_id":"'),
+  startTime: literal(',"start_time":'),
+  endTime: literal(',"end_time":'),
+  metadata: literal('{"metadata":'),
+  firstRuntime: literal('"runtime":'),
+  nextRuntime: literal(',"runtime":'),
+};
 
 const payloadValues: Readonly<Record<Exclude<PayloadField, "extra">, number>> = {
   inputs: field.inputs,
@@ -28,27 +42,36 @@ const extraCodes = [field.metadata, field.extra, field.extraWithRuntime];
 
 const openBrace = 0x7b;
 const closeBrace = 0x7d;
+const quote = 0x22;
 
 /** Writes the JSON of the runs of one tape. */
 export class RunJson {
   readonly #reader: TapeReader;
   /** The runtime facts as JSON, the same in every run of the process. */
-  readonly #runtime: Buffer;
+  readonly #runtime: DataView;
 
   constructor(reader: TapeReader, runtime: Buffer) {
     this.#reader = reader;
-    this.#runtime = runtime;
+    this.#runtime = viewOf(runtime);
   }
 
   /** Everything but the payload fields, as an object that is not closed yet. */
   envelope(out: JsonWriter, run: RunOperation): void {
-    out.ascii(`{"id":"${run.id}"`);
+    out.literal(keys.id);
+    this.id(out, run);
     this.#place(out, run);
     this.#times(out, run);
     for (const [code, key] of envelopeValues) {
       this.#keyed(out, run, code, key);
     }
     this.#others(out, run);
+  }
+
+  /** The run's id, bare. */
+  id(out: JsonWriter, run: RunOperation): void {
+    const [record = -1] = run.records;
+    const at = this.#reader.idStart(record);
+    out.raw(this.#reader.view, at, at + uuidLength);
   }
 
   /** Whether the run has this payload field. */
@@ -63,7 +86,7 @@ export class RunJson {
     if (name === "extra") {
       const found = this.#extraRecord(run);
       const length = found === undefined ? 0 : this.#reader.length(found.record, found.code);
-      return length + this.#runtime.length + 20;
+      return length + this.#runtime.byteLength + 20;
     }
     const code = payloadValues[name];
     return this.#reader.length(recordWith(this.#reader, run, code), code);
@@ -78,53 +101,55 @@ export class RunJson {
     }
   }
 
-  /** Ids and dotted order, all read from the dotted order where there is one. */
+  /** Ids and dotted order, all read from the dotted order where there is one; closes the id's quote. */
   #place(out: JsonWriter, run: RunOperation): void {
     const reader = this.#reader;
     const record = recordWith(reader, run, field.dottedOrder);
     if (record === -1) {
-      this.#keyed(out, run, field.parentRunId, ',"parent_run_id":');
+      out.byte(quote);
+      this.#keyed(out, run, field.parentRunId, keys.parentRunId);
       return;
     }
     const start = reader.start(record, field.dottedOrder);
     const end = start + reader.length(record, field.dottedOrder);
-    out.ascii(',"trace_id":"');
-    out.raw(reader.bytes, start + stampLength, start + stampLength + uuidLength);
-    out.ascii('","dotted_order":"');
-    out.raw(reader.bytes, start, end);
-    out.byte(0x22);
+    out.literal(keys.traceId);
+    out.raw(reader.view, start + stampLength, start + stampLength + uuidLength);
+    out.literal(keys.dottedOrder);
+    out.raw(reader.view, start, end);
     const parentEnd = end - stampLength - uuidLength - 1;
     if (parentEnd > start) {
-      out.ascii(',"parent_run_id":"');
-      out.raw(reader.bytes, parentEnd - uuidLength, parentEnd);
-      out.byte(0x22);
+      out.literal(keys.quotedParent);
+      out.raw(reader.view, parentEnd - uuidLength, parentEnd);
     }
+    out.byte(quote);
   }
 
   #times(out: JsonWriter, run: RunOperation): void {
     const reader = this.#reader;
     const dotted = recordWith(reader, run, field.dottedOrder);
     if (recordWith(reader, run, field.startTime) !== -1) {
-      this.#keyed(out, run, field.startTime, ',"start_time":');
+      this.#keyed(out, run, field.startTime, keys.startTime);
     } else if (run.operation === "post" && dotted !== -1) {
       const end =
         reader.start(dotted, field.dottedOrder) + reader.length(dotted, field.dottedOrder);
-      const from = end - uuidLength - stampLength;
-      const stamp = reader.bytes.toString("latin1", from, from + stampLength);
-      out.ascii(`,"start_time":"${stampToIso(stamp)}"`);
+      out.literal(keys.startTime);
+      out.isoStamp(reader.view, end - uuidLength - stampLength);
     }
     const ended = recordWith(reader, run, field.endMicros);
     if (ended === -1) {
-      this.#keyed(out, run, field.endTime, ',"end_time":');
+      this.#keyed(out, run, field.endTime, keys.endTime);
     } else {
-      out.ascii(',"end_time":');
+      out.literal(keys.endTime);
       out.isoMicros(reader.view.getFloat64(reader.start(ended, field.endMicros), true));
     }
   }
 
   /** Keys that the wire does not name; of one that several records have, the latest. */
   #others(out: JsonWriter, run: RunOperation): void {
-    const { bytes, view } = this.#reader;
+    const { bytes, view, hasOthers } = this.#reader;
+    if (!hasOthers) {
+      return;
+    }
     const seen = new Set<string>();
     for (const record of run.records) {
       for (const start of this.#reader.others(record)) {
@@ -151,7 +176,7 @@ export class RunJson {
     const { bytes, view } = this.#reader;
     const at = this.#reader.start(found.record, found.code);
     if (found.code === field.metadata) {
-      out.ascii('{"metadata":');
+      out.literal(keys.metadata);
       out.value(bytes, view, at);
       out.byte(closeBrace);
     } else {
@@ -166,8 +191,8 @@ export class RunJson {
   #addRuntime(out: JsonWriter): void {
     out.length -= 1;
     const empty = out.bytes[out.length - 1] === openBrace;
-    out.ascii(empty ? '"runtime":' : ',"runtime":');
-    out.raw(this.#runtime, 0, this.#runtime.length);
+    out.literal(empty ? keys.firstRuntime : keys.nextRuntime);
+    out.literal(this.#runtime);
     out.byte(closeBrace);
   }
 
@@ -182,10 +207,11 @@ export class RunJson {
     return undefined;
   }
 
-  #keyed(out: JsonWriter, run: RunOperation, code: number, key: string): void {
+  // oxlint-disable-next-line max-params -- called for each field of each run; an object would be garbage
+  #keyed(out: JsonWriter, run: RunOperation, code: number, key: DataView): void {
     const record = recordWith(this.#reader, run, code);
     if (record !== -1) {
-      out.ascii(key);
+      out.literal(key);
       out.value(this.#reader.bytes, this.#reader.view, this.#reader.start(record, code));
     }
   }

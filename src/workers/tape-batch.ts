@@ -45,6 +45,7 @@ export interface BatchLimits {
 }
 
 /** Cuts the runs of a tape into batches within the limits; a run that can't go into a batch is alone. */
+// oxlint-disable-next-line max-params -- one call for each tape, and no two of them belong together elsewhere
 export function cutBatches(
   reader: TapeReader,
   json: RunJson,

@@ -68,14 +68,28 @@ export class TapeReader {
     return this.#others.get(record) ?? [];
   }
 
-  /** The run's id, as text. */
-  runId(record: number): string {
+  /** Whether any record has such fields. */
+  get hasOthers(): boolean {
+    return this.#others.size > 0;
+  }
+
+  /** Bytes of all fields' contents, and a little. */
+  size(record: number): number {
+    return this.view.getUint32(this.#head(record) + headOffset.length, true) - recordHead;
+  }
+
+  /** Where the run's id is, as text of {@link uuidLength} bytes. */
+  idStart(record: number): number {
     const dotted = this.start(record, field.dottedOrder);
-    const end =
-      dotted === 0
-        ? this.start(record, field.id) + uuidLength
-        : dotted + this.length(record, field.dottedOrder);
-    return this.bytes.toString("latin1", end - uuidLength, end);
+    return dotted === 0
+      ? this.start(record, field.id)
+      : dotted + this.length(record, field.dottedOrder) - uuidLength;
+  }
+
+  /** The run's id. */
+  runId(record: number): string {
+    const start = this.idStart(record);
+    return this.bytes.toString("latin1", start, start + uuidLength);
   }
 
   /** Whether the record can go into a batch: it has its place in a trace. */
