@@ -99,6 +99,7 @@ const costRows = ({ baseline, recorded, runs }: Outcome): string[][] => {
     row("event-loop delay p50", ({ cost }) => milliseconds(cost.loopDelayMs.p50)),
     row("event-loop delay p99", ({ cost }) => milliseconds(cost.loopDelayMs.p99)),
     row("event-loop delay max", ({ cost }) => milliseconds(cost.loopDelayMs.max)),
+    row("CPU in all", ({ cost }) => seconds(cost.cpuMs)),
     row("CPU a request", (phase) => milliseconds(cpuPerRequest(phase))),
     [
       "CPU a run, for recording",

@@ -1,11 +1,11 @@
-import { performance } from "node:perf_hooks";
 import { setTimeout as wait } from "node:timers/promises";
 import { expect, test } from "vitest";
 import { Meter } from "../../examples/ask-the-docs/measure.ts";
 
-const block = (ms: number): void => {
-  const end = performance.now() + ms;
-  while (performance.now() < end) {
+/** Keeps the thread busy for so much CPU time, however busy the machine is. */
+const block = (cpuMs: number): void => {
+  const start = process.cpuUsage();
+  while (process.cpuUsage(start).user + process.cpuUsage(start).system < cpuMs * 1_000) {
     // Busy on purpose.
   }
 };
@@ -17,15 +17,16 @@ test("a blocked loop shows as delay and as CPU time; time between stretches does
   block(60);
   await wait(20);
   stop();
-  block(300);
+  block(1_500);
   const stopAgain = meter.start();
   await wait(20);
   stopAgain();
   const { wallMs, cpuMs, loopDelayMs } = meter.result();
-  expect(loopDelayMs.max).toBeGreaterThan(50);
-  expect(loopDelayMs.max).toBeLessThan(250);
-  expect(loopDelayMs.p50).toBeLessThan(50);
+  expect(loopDelayMs.max).toBeGreaterThan(40);
+  expect(loopDelayMs.max).toBeLessThan(1_400);
+  expect(loopDelayMs.p50).toBeLessThan(loopDelayMs.max);
   expect(cpuMs).toBeGreaterThan(40);
+  expect(cpuMs).toBeLessThan(1_400);
   expect(wallMs).toBeGreaterThan(110);
-  expect(cpuMs).toBeLessThan(wallMs);
+  expect(wallMs).toBeLessThan(1_400);
 });

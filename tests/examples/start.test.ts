@@ -84,6 +84,15 @@ test(
     const trace = /One trace: (\S+)/.exec(output)?.[1] ?? "";
     const run: unknown = await (await fetch(trace)).json();
     expect(run).toMatchObject({ name: "ask", run_type: "chain", parent_run_id: null });
+    const query = /-d '(\{"trace":.*\})'/.exec(output)?.[1] ?? "";
+    const found: unknown = await (
+      await fetch(new URL("/runs/query", trace), {
+        method: "POST",
+        headers: { "content-type": "application/json" },
+        body: query,
+      })
+    ).json();
+    expect(found).toHaveProperty("runs.5.name");
     const route = /curl -sN (\S+)/.exec(output)?.[1] ?? "";
     const body = JSON.stringify({ question: "How is the time of a request limited?" });
     const answer = await (await fetch(route, { method: "POST", body })).text();
