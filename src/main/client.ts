@@ -64,7 +64,7 @@ export class Client implements TracingClient {
    * none is counted as lost, `invalid`.
    */
   createRun(run: WireRun): Promise<void> {
-    this.#recording.recordWire("post", run.id, run);
+    this.#recording.recordWire("post", idOf(run), run);
     return Promise.resolve();
   }
 
@@ -109,6 +109,11 @@ export class Client implements TracingClient {
     await this.#recording.close(timeoutMs);
     this.#unwatch();
   }
+}
+
+/** The id of what a caller without types may pass. */
+function idOf(run: unknown): unknown {
+  return typeof run === "object" && run !== null && "id" in run ? run.id : undefined;
 }
 
 setClientFactory(() => new Client());

@@ -1,7 +1,7 @@
 import { stampLength, uuidLength } from "../model/dotted-order.ts";
 import type { PlainOptions } from "../model/option-table.ts";
 import type { Environment } from "../model/options.ts";
-import type { Operation, WirePatch } from "../model/run.ts";
+import type { Operation } from "../model/run.ts";
 import type { ClientStats, FlushResult, Logger } from "../model/stats.ts";
 import { Batcher } from "../tracing/batcher.ts";
 import type { Shipment } from "../tracing/shipment.ts";
@@ -90,8 +90,8 @@ export class Recording implements Recorder, Endable {
     this.#batcher.record((encoder) => encoder.end(run));
   }
 
-  /** A run that is wire-shaped already. */
-  recordWire(operation: Operation, id: string, run: WirePatch): void {
+  /** A run that is wire-shaped already; what is none is counted as invalid. */
+  recordWire(operation: Operation, id: unknown, run: unknown): void {
     if (this.#options.enabled && this.#isKept(traceIdOf(id, run))) {
       this.#batcher.record((encoder) =>
         encoder.wire({ operation, id, run, project: this.project }),
@@ -214,5 +214,14 @@ export class Recording implements Recorder, Endable {
 }
 
 /** The trace that a wire-shaped run is of: sampling keeps a trace whole. */
-const traceIdOf = (id: string, run: WirePatch): string =>
-  run.trace_id ?? run.dotted_order?.slice(stampLength, stampLength + uuidLength) ?? id;
+function traceIdOf(id: unknown, run: unknown): string {
+  if (typeof run === "object" && run !== null) {
+    if ("trace_id" in run && typeof run.trace_id === "string") {
+      return run.trace_id;
+    }
+    if ("dotted_order" in run && typeof run.dotted_order === "string") {
+      return run.dotted_order.slice(stampLength, stampLength + uuidLength);
+    }
+  }
+  return String(id);
+}

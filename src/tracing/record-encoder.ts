@@ -1,8 +1,8 @@
-import { isUuid } from "../model/ids.ts";
+import { assertUuid } from "../model/ids.ts";
 import { parseDottedOrder } from "../model/dotted-order.ts";
 import { ValidationError } from "../model/errors.ts";
 import { field, tag } from "../model/tape-format.ts";
-import type { Operation, WirePatch } from "../model/run.ts";
+import type { Operation } from "../model/run.ts";
 import type { Hiding } from "./hiding.ts";
 import type { RecordedRun } from "./recorder.ts";
 import type { TapeWriter } from "./tape-writer.ts";
@@ -11,8 +11,8 @@ import { ValueWriter } from "./value-writer.ts";
 /** A run, or part of one, that is wire-shaped already. */
 export interface WireRecord {
   readonly operation: Operation;
-  readonly id: string;
-  readonly run: WirePatch;
+  readonly id: unknown;
+  readonly run: unknown;
   /** Where it is filed if it names no project. */
   readonly project: string;
 }
@@ -66,18 +66,20 @@ export class RecordEncoder {
    * @throws {@link ValidationError} the id is no UUID, or the dotted order is not one or contradicts it.
    */
   wire({ operation, id, run, project }: WireRecord): void {
-    checkIdentity(id, run);
+    const fields = fieldsOf(run);
+    const { runId, dottedOrder } = identityOf(id, fields);
     this.#out.beginRecord(operation);
-    if (run.dotted_order === undefined) {
-      this.#raw(field.id, id);
+    if (dottedOrder === undefined) {
+      this.#raw(field.id, runId);
     } else {
-      this.#raw(field.dottedOrder, run.dotted_order);
+      this.#raw(field.dottedOrder, dottedOrder);
     }
-    if (run.session_id === undefined && run.session_name === undefined) {
-      this.#value(field.project, run["project_name"] ?? project);
+    // A patch that names no project leaves the run where it is.
+    if (operation === "post" && !("session_id" in fields) && !("session_name" in fields)) {
+      this.#value(field.project, fields["project_name"] ?? project);
     }
-    for (const [key, value] of Object.entries(run)) {
-      if (value !== undefined && typeof value !== "function" && !handledKeys.has(key)) {
+    for (const [key, value] of Object.entries(fields)) {
+      if (!handledKeys.has(key)) {
         this.#wireField(key, value);
       }
     }
@@ -171,18 +173,35 @@ const wireCodes = new Map<string, number>([
 const hasRuntime = (extra: unknown): boolean =>
   typeof extra === "object" && extra !== null && "runtime" in extra;
 
-function checkIdentity(id: string, run: WirePatch): void {
-  if (!isUuid(id)) {
-    throw new ValidationError("the run's id is not a UUID");
+/** The fields of a wire-shaped run that hold something. */
+function fieldsOf(run: unknown): Readonly<Record<string, unknown>> {
+  if (typeof run !== "object" || run === null) {
+    throw new ValidationError("a run must be an object");
   }
-  if (run.dotted_order === undefined) {
-    return;
+  return Object.fromEntries(
+    Object.entries(run).filter(([, value]) => value !== undefined && typeof value !== "function"),
+  );
+}
+
+/** A run's id and dotted order, once they agree with each other and with its trace_id. */
+function identityOf(
+  id: unknown,
+  fields: Readonly<Record<string, unknown>>,
+): { readonly runId: string; readonly dottedOrder: string | undefined } {
+  assertUuid(id, "run id");
+  const { dotted_order: dottedOrder, trace_id: traceId } = fields;
+  if (dottedOrder === undefined || dottedOrder === null) {
+    return { runId: id, dottedOrder: undefined };
   }
-  const { runId, traceId } = parseDottedOrder(run.dotted_order);
-  if (runId.toLowerCase() !== id.toLowerCase()) {
+  if (typeof dottedOrder !== "string") {
+    throw new ValidationError("dotted_order must be a text");
+  }
+  const order = parseDottedOrder(dottedOrder);
+  if (order.runId.toLowerCase() !== id.toLowerCase()) {
     throw new ValidationError("dotted_order does not end with the run's id");
   }
-  if (run.trace_id !== undefined && run.trace_id.toLowerCase() !== traceId.toLowerCase()) {
+  if (typeof traceId === "string" && traceId.toLowerCase() !== order.traceId.toLowerCase()) {
     throw new ValidationError("dotted_order does not begin with the run's trace_id");
   }
+  return { runId: id, dottedOrder };
 }

@@ -1,0 +1,246 @@
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import * as fc from "fast-check";
+import { startServer } from "@millrace/server";
+import { Client } from "millrace";
+import type { KeyValues, RunTree, WireRun } from "millrace";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+
+/** The real chain: client, worker threads, sockets, the server's own threads, SQLite. */
+let folder = "";
+let server: Awaited<ReturnType<typeof startServer>>;
+
+beforeAll(async () => {
+  folder = mkdtempSync(join(tmpdir(), "millrace-chain-"));
+  server = await startServer({ port: 0, dataDir: folder });
+});
+afterAll(async () => {
+  await server.close();
+  rmSync(folder, { recursive: true });
+});
+
+/** What a run must be when it is read back. */
+interface Expected {
+  readonly parent_run_id: string | null;
+  readonly name: string;
+  readonly run_type: string;
+  readonly inputs: unknown;
+  readonly outputs: unknown;
+  readonly error: string | null;
+  readonly tags: readonly string[];
+  readonly metadata: unknown;
+  readonly events: readonly unknown[];
+  readonly ended: boolean;
+}
+
+async function read(id: string): Promise<WireRun> {
+  const response = await fetch(`${server.url}/runs/${id}`);
+  expect(response.status).toBe(200);
+  return (await response.json()) as WireRun;
+}
+
+/** A run as it was read, in the shape of {@link Expected}. */
+const comparable = (run: WireRun): unknown => ({
+  parent_run_id: run.parent_run_id ?? null,
+  name: run.name,
+  run_type: run.run_type,
+  inputs: run.inputs,
+  outputs: run.outputs ?? null,
+  error: run.error?.split("\n")[0] ?? null,
+  tags: run.tags ?? [],
+  metadata: run.extra?.metadata ?? {},
+  events: (run.events ?? []).map((event) => (event as { name: string }).name),
+  ended: (run.end_time ?? null) !== null,
+});
+
+const json = fc.dictionary(fc.string({ unit: "binary", maxLength: 12 }), fc.jsonValue(), {
+  maxKeys: 6,
+});
+
+const plan = fc.record({
+  name: fc.string({ unit: "grapheme", minLength: 1, maxLength: 30 }),
+  runType: fc.constantFrom("chain", "llm", "tool", "retriever", "parser" as const),
+  inputs: json,
+  outputs: json,
+  metadata: json,
+  tags: fc.uniqueArray(fc.string({ minLength: 1, maxLength: 10 }), { maxLength: 3 }),
+  events: fc.array(fc.string({ minLength: 1, maxLength: 8 }), { maxLength: 3 }),
+  ending: fc.constantFrom("end", "fail", "open", "late" as const),
+  below: fc.nat(),
+});
+
+/** What JSON makes of a value: the measure of what is recorded. */
+const asJson = (value: KeyValues): unknown => JSON.parse(JSON.stringify(value));
+
+test("3,000 runs of every shape are read back as they were recorded", async () => {
+  const client = new Client({ endpoint: server.url, project: "chain" });
+  const expected = new Map<string, Expected>();
+  const late: { readonly run: RunTree; readonly outputs: KeyValues }[] = [];
+  const runs: RunTree[] = [];
+  const plans = fc.sample(plan, { numRuns: 3_000, seed: 7 });
+  for (const { name, runType, inputs, outputs, metadata, tags, events, ending, below } of plans) {
+    const parent = below % 4 === 0 ? undefined : runs[below % Math.max(1, runs.length)];
+    const options = { name, runType, inputs, metadata, tags } as const;
+    const run = parent?.startChild(options) ?? client.startRun({ ...options, parent: null });
+    runs.push(run);
+    for (const event of events) {
+      run.addEvent({ name: event });
+    }
+    if (ending === "end") {
+      run.end(outputs);
+    } else if (ending === "fail") {
+      run.fail(new RangeError("failed on purpose"), outputs);
+    } else if (ending === "late") {
+      late.push({ run, outputs });
+    }
+    expected.set(run.id, {
+      parent_run_id: run.parentRunId ?? null,
+      name,
+      run_type: runType,
+      inputs: asJson(inputs),
+      outputs: ending === "open" ? null : asJson(outputs),
+      error: ending === "fail" ? "RangeError: failed on purpose" : null,
+      tags,
+      metadata: asJson(metadata),
+      events: ending === "open" ? [] : events,
+      ended: ending !== "open",
+    });
+  }
+  // Some ends travel in another request than their start.
+  await client.flush();
+  for (const { run, outputs } of late) {
+    run.end(outputs);
+  }
+  const { pending, lost } = await client.flush();
+  expect({ pending, lost }).toEqual({ pending: 0, lost: 0 });
+  const stats = client.stats();
+  const ends = [...expected.values()].filter(({ ended }) => ended).length;
+  expect(stats).toMatchObject({ accepted: 3_000 + ends, delivered: 3_000 + ends, pending: 0 });
+  for (const [id, run] of expected) {
+    expect(comparable(await read(id))).toEqual(run);
+  }
+  await client.close();
+}, 120_000);
+
+describe("promises on the whole chain", () => {
+  test("P8: a change after the call is not recorded", async () => {
+    await using client = new Client({ endpoint: server.url });
+    const inputs = { list: [1], nested: { a: "before" } };
+    const run = client.startRun({ inputs });
+    inputs.list.push(2);
+    inputs.nested.a = "after";
+    const outputs = { b: "before" };
+    run.end(outputs);
+    outputs.b = "after";
+    await client.flush();
+    expect(await read(run.id)).toMatchObject({
+      inputs: { list: [1], nested: { a: "before" } },
+      outputs: { b: "before" },
+    });
+  });
+
+  test("P7: one run that the server refuses costs only itself", async () => {
+    const heard: string[] = [];
+    await using client = new Client({
+      endpoint: server.url,
+      logger: { warn: (message) => heard.push(message) },
+    });
+    const good = Array.from({ length: 50 }, (_, i) => client.startRun({ name: `good ${i}` }));
+    // The client takes times as they are given; the server does not take this one.
+    const badId = "00000000-0000-4000-8000-00000000000b";
+    await client.createRun({
+      id: badId,
+      name: "bad",
+      run_type: "chain",
+      start_time: "the day before yesterday",
+      dotted_order: `20260101T000000000000Z${badId}`,
+    });
+    await client.flush();
+    expect(client.stats()).toMatchObject({ delivered: 50, rejected: 1, pending: 0 });
+    for (const run of good) {
+      expect(await read(run.id)).toMatchObject({ name: run.name });
+    }
+    expect(heard.join("\n")).toContain("start_time");
+  });
+
+  test("P1: hostile calls record what they can and throw nothing", async () => {
+    await using client = new Client({ endpoint: server.url, logger: { warn: () => undefined } });
+    const hostile = {
+      get name(): string {
+        throw new Error("no name");
+      },
+    };
+    const calls: (() => unknown)[] = [
+      () => client.startRun(hostile),
+      () => client.startRun(null as never).end(),
+      () => client.startRun({ name: 7 as never, inputs: "text" as never, tags: {} as never }),
+      () => client.createRun(null as never),
+      () => client.updateRun(undefined as never, undefined as never),
+      () => client.startRun().end(Symbol("s")),
+      () => client.startRun().fail(Object.create(null)),
+    ];
+    for (const call of calls) {
+      expect(call).not.toThrow();
+    }
+    const { pending } = await client.flush();
+    expect(pending).toBe(0);
+    const { accepted, delivered, rejected, dropped } = client.stats();
+    expect(delivered + rejected + dropped).toBe(accepted);
+    expect(delivered).toBeGreaterThanOrEqual(6);
+  });
+
+  test("hidden payloads never leave the process", async () => {
+    await using client = new Client({
+      endpoint: server.url,
+      hideInputs: true,
+      hideOutputs: () => {
+        throw new Error("redactor");
+      },
+      logger: { warn: () => undefined },
+    });
+    const run = client.startRun({ inputs: { secret: "s3cret" } });
+    run.end({ secret: "s3cret" });
+    await client.flush();
+    const text = JSON.stringify(await read(run.id));
+    expect(text).not.toContain("s3cret");
+    expect(text).toContain("hiding failed; outputs dropped");
+  });
+
+  test("sampling keeps a trace whole or not at all", async () => {
+    await using client = new Client({
+      endpoint: server.url,
+      samplingRate: 0.5,
+      project: "sampled",
+    });
+    const traces = Array.from({ length: 200 }, () => {
+      const root = client.startRun({ parent: null });
+      const child = root.startChild();
+      child.end();
+      root.end();
+      return [root, child] as const;
+    });
+    await client.flush();
+    let kept = 0;
+    for (const [root, child] of traces) {
+      const statuses = await Promise.all(
+        [root, child].map(async ({ id }) => (await fetch(`${server.url}/runs/${id}`)).status),
+      );
+      expect(new Set(statuses).size).toBe(1);
+      kept += statuses[0] === 200 ? 1 : 0;
+    }
+    expect(kept).toBeGreaterThan(60);
+    expect(kept).toBeLessThan(140);
+    expect(client.stats()).toMatchObject({ accepted: 4 * kept, sampledOut: 200 - kept });
+  });
+
+  test("no variable of the environment is in a run", async () => {
+    process.env["MILLRACE_TEST_SECRET"] = "canary-in-the-environment";
+    await using client = new Client({ endpoint: server.url });
+    const run = client.startRun({ name: "environment" });
+    run.end();
+    await client.flush();
+    expect(JSON.stringify(await read(run.id))).not.toContain("canary-in-the-environment");
+    delete process.env["MILLRACE_TEST_SECRET"];
+  });
+});
