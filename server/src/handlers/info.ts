@@ -1,0 +1,29 @@
+import { version } from "millrace/model";
+import { hasZstd } from "../http/read-body.ts";
+import { apiVersion, serverLimits } from "../options.ts";
+
+/** `GET /info`: what this server takes. */
+export const readInfo = () => ({
+  version: apiVersion,
+  batch_ingest_config: {
+    use_multipart_endpoint: true,
+    scale_up_qsize_trigger: 1_000,
+    scale_up_nthreads_limit: 16,
+    scale_down_nempty_trigger: 4,
+    size_limit: serverLimits.operations,
+    size_limit_bytes: serverLimits.bodyBytes,
+  },
+  instance_flags: {
+    gzip_body_enabled: true,
+    zstd_compression_enabled: hasZstd,
+    dataset_examples_multipart_enabled: true,
+  },
+});
+
+/** `GET /`: for a person who opens the address. */
+export const readRoot = (baseUrl: string) => ({
+  name: "millrace",
+  version,
+  endpoint: baseUrl,
+  info: `${baseUrl}/info`,
+});

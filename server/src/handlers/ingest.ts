@@ -1,0 +1,121 @@
+import { isUuid } from "millrace/model";
+import type { FastifyReply, FastifyRequest } from "fastify";
+import { RequestError } from "../errors.ts";
+import { readBody, readChunks } from "../http/read-body.ts";
+import type { ParsedBatch } from "../ingest/batch-builder.ts";
+import { MultipartBatch } from "../ingest/multipart-batch.ts";
+import { MultipartParser } from "../ingest/multipart-parser.ts";
+import { parseBatch, parseOneRun } from "../ingest/parse-batch.ts";
+import type { IngestResult } from "../store/run-record.ts";
+import type { RunStore } from "../store/run-store.ts";
+
+/** `POST /runs`. */
+export async function createRun(
+  store: RunStore,
+  request: FastifyRequest,
+  reply: FastifyReply,
+): Promise<unknown> {
+  const parsed = parseOneRun(await readBody(request.raw), "post", { place: "optional" });
+  return answerOne(reply, await ingest(store, parsed));
+}
+
+/** `PATCH /runs/{id}`. */
+export async function updateRun(
+  store: RunStore,
+  request: FastifyRequest,
+  reply: FastifyReply,
+): Promise<unknown> {
+  const { id } = request.params as { readonly id: string };
+  const body = await readBody(request.raw);
+  const parsed = parseOneRun(body, "patch", { place: "optional", pathId: parseRunId(id) });
+  return answerOne(reply, await ingest(store, parsed));
+}
+
+/** `POST /runs/batch`. */
+export async function createBatch(
+  store: RunStore,
+  request: FastifyRequest,
+  reply: FastifyReply,
+): Promise<unknown> {
+  return answerMany(reply, await ingest(store, parseBatch(await readBody(request.raw))));
+}
+
+/** `POST /runs/multipart`. */
+export async function createMultipart(
+  store: RunStore,
+  request: FastifyRequest,
+  reply: FastifyReply,
+): Promise<unknown> {
+  const batch = new MultipartBatch(Number(request.headers["content-length"] ?? 0) || undefined);
+  const parser = new MultipartParser(readBoundary(request.headers["content-type"]), (part) =>
+    batch.add(part),
+  );
+  await readChunks(request.raw, (chunk) => parser.push(chunk));
+  parser.end();
+  return answerMany(reply, await ingest(store, batch.build()));
+}
+
+/** The id in an address. @throws RequestError it is no UUID. */
+export function parseRunId(id: unknown): string {
+  if (isUuid(id)) {
+    return id.toLowerCase();
+  }
+  throw new RequestError(422, `run id is not a UUID: ${excerpt(id)}`);
+}
+
+const excerpt = (value: unknown): string => JSON.stringify(value).slice(0, 80);
+
+/** What the parser refused and what the store refused, together. */
+async function ingest(store: RunStore, { batch, rejected }: ParsedBatch): Promise<IngestResult> {
+  if (batch.records.length === 0 && batch.attachments.length === 0) {
+    return { accepted: 0, duplicates: 0, rejected };
+  }
+  const result = await store.ingest(batch);
+  return { ...result, rejected: [...rejected, ...result.rejected] };
+}
+
+function answerOne(reply: FastifyReply, result: IngestResult): unknown {
+  const [fault] = result.rejected;
+  if (fault !== undefined) {
+    throw new RequestError(400, fault.reason);
+  }
+  if (result.duplicates > 0) {
+    return reply
+      .code(409)
+      .send({
+        error: "Conflict: payload already received",
+        detail: "Conflict: payload already received",
+      });
+  }
+  return reply.code(202).send(result);
+}
+
+/** Valid runs are stored whatever stands beside them; only a request without any is refused. */
+function answerMany(reply: FastifyReply, result: IngestResult): unknown {
+  const isRefused = result.rejected.length > 0 && result.accepted + result.duplicates === 0;
+  if (!isRefused) {
+    return reply.code(202).send(result);
+  }
+  const detail = result.rejected.map(({ id, operation, reason }) => ({
+    loc: ["body", operation ?? "part", id ?? ""],
+    msg: reason,
+    type: "value_error",
+  }));
+  return reply.code(422).send({ detail, ...result });
+}
+
+const boundaryPattern = /;\s*boundary\s*=\s*(?:"([^"]{1,70})"|([^\s;"]{1,70}))/i;
+
+function readBoundary(contentType: string | undefined): string {
+  const found = /^multipart\/form-data\b/i.test(contentType ?? "")
+    ? boundaryPattern.exec(contentType ?? "")
+    : null;
+  const boundary = found?.[1] ?? found?.[2];
+  if (boundary === undefined) {
+    throw new RequestError(
+      422,
+      "the content type is multipart/form-data with a boundary of 1 to 70 characters",
+    );
+  }
+  return boundary;
+}

@@ -1,0 +1,96 @@
+import type { TypeBoxTypeProvider } from "@fastify/type-provider-typebox";
+import fastify from "fastify";
+import type { FastifyError, FastifyInstance, FastifyReply } from "fastify";
+import { RequestError } from "../errors.ts";
+import { serverLimits } from "../options.ts";
+import type { ServerSettings } from "../options.ts";
+import type { Store } from "../store/run-store.ts";
+import { Guard } from "./guard.ts";
+import { readBody } from "./read-body.ts";
+import { addIngestRoutes, addOpenRoutes, addRoutes } from "./routes.ts";
+
+export type App = ReturnType<typeof createApp>;
+
+/** The HTTP side of the server: guards, routes, errors. Does not listen yet. */
+export function createApp(store: Store, settings: ServerSettings) {
+  const guard = new Guard(settings);
+  const app = fastify({
+    bodyLimit: serverLimits.bodyBytesMax,
+    requestTimeout: serverLimits.requestMs,
+    connectionTimeout: serverLimits.idleSocketMs,
+    keepAliveTimeout: serverLimits.keepAliveMs,
+    http: { headersTimeout: serverLimits.headersMs, connectionsCheckingInterval: 5_000 },
+    forceCloseConnections: "idle",
+    rewriteUrl: (request) => withoutPrefix(request.url ?? "/"),
+    routerOptions: { ignoreTrailingSlash: true, ignoreDuplicateSlashes: true },
+    // A value is what it is: null is no text, and "5" no number.
+    ajv: { customOptions: { coerceTypes: false, removeAdditional: false } },
+  }).withTypeProvider<TypeBoxTypeProvider>();
+
+  app.addHook("onRequest", async ({ headers }) => guard.checkSource(headers));
+  app.setErrorHandler((cause: FastifyError | RequestError, _request, reply) =>
+    answerError(cause, reply),
+  );
+  app.setNotFoundHandler((request, reply) =>
+    reply.code(404).send({ detail: `there is no ${request.method} ${request.url.split("?")[0]}` }),
+  );
+  app.removeAllContentTypeParsers();
+  app.register(async (open: FastifyInstance) => addOpenRoutes(open, store));
+  app.register(async (ingest: FastifyInstance) => {
+    ingest.addHook("onRequest", async ({ headers }) => guard.checkKey(headers));
+    // The handlers read the body themselves, as it arrives.
+    ingest.addContentTypeParser("*", (_request, _payload, done) => done(null));
+    addIngestRoutes(ingest, store);
+  });
+  app.register(async (rest: FastifyInstance) => {
+    rest.addHook("onRequest", async ({ headers }) => guard.checkKey(headers));
+    rest.addContentTypeParser("*", async ({ raw }: { raw: Parameters<typeof readBody>[0] }) =>
+      parseJson(await readBody(raw)),
+    );
+    addRoutes(rest, store);
+  });
+  return app;
+}
+
+/** Clients use the paths with and without `/api/v1`. */
+const withoutPrefix = (url: string): string => {
+  const rest = url.replace(/^\/+api\/+v1(?=[/?]|$)/, "");
+  return rest.startsWith("/") ? rest : `/${rest}`;
+};
+
+/** Whatever the content type says. An empty body is an absent one. */
+function parseJson(body: Buffer): unknown {
+  if (body.length === 0) {
+    return undefined;
+  }
+  try {
+    const value: unknown = JSON.parse(body.toString("utf8"));
+    return value;
+  } catch (cause) {
+    throw new RequestError(422, `the body is not JSON: ${String(cause)}`);
+  }
+}
+
+function answerError(cause: FastifyError | RequestError, reply: FastifyReply): FastifyReply {
+  if (cause instanceof RequestError) {
+    if (cause.retryAfterSeconds !== undefined) {
+      void reply.header("retry-after", cause.retryAfterSeconds);
+    }
+    return reply.code(cause.status).send({ detail: cause.message });
+  }
+  if (cause.validation !== undefined) {
+    const detail = cause.validation.map(({ instancePath, message, keyword }) => ({
+      loc: [cause.validationContext ?? "body", ...instancePath.split("/").slice(1)],
+      msg: message ?? "is not valid",
+      type: keyword,
+    }));
+    return reply.code(422).send({ detail });
+  }
+  const status = cause.statusCode ?? 500;
+  if (status >= 500) {
+    process.emitWarning(cause);
+  }
+  return reply
+    .code(status)
+    .send({ detail: status >= 500 ? `the server failed: ${cause.message}` : cause.message });
+}

@@ -1,0 +1,86 @@
+import { createHash, timingSafeEqual } from "node:crypto";
+import type { IncomingHttpHeaders } from "node:http";
+import { RequestError } from "../errors.ts";
+import { isLoopback } from "../options.ts";
+import type { ServerSettings } from "../options.ts";
+
+/** Decides which requests are let in, by their headers alone. */
+export class Guard {
+  readonly #isLocal: boolean;
+  readonly #host: string;
+  readonly #keyDigests: readonly Buffer[];
+
+  constructor({ host, apiKeys }: ServerSettings) {
+    this.#host = host.toLowerCase();
+    this.#isLocal = isLoopback(host);
+    this.#keyDigests = apiKeys.map(digest);
+  }
+
+  /**
+   * A page on any site can make a browser send requests here, under a name that resolves to this
+   * machine or from a script of its own. The first shows in Host, the second in Origin.
+   *
+   * @throws RequestError 403: the request comes from elsewhere.
+   */
+  checkSource({ host, origin }: IncomingHttpHeaders): void {
+    if (this.#isLocal && !this.#isOwnName(nameOf(host ?? ""))) {
+      throw new RequestError(
+        403,
+        `Host ${JSON.stringify(host ?? "")} is not a name of this server; use localhost or 127.0.0.1`,
+      );
+    }
+    if (origin === undefined) {
+      return;
+    }
+    const source = hostOf(origin);
+    const isSame = source !== undefined && source === host?.toLowerCase();
+    if (!isSame && !(this.#isLocal && source !== undefined && this.#isOwnName(nameOf(source)))) {
+      throw new RequestError(
+        403,
+        `Origin ${JSON.stringify(origin)} is another site; only pages of this server and of this machine may call it`,
+      );
+    }
+  }
+
+  /** @throws RequestError 401: no key, or a wrong one. */
+  checkKey(headers: IncomingHttpHeaders): void {
+    if (this.#keyDigests.length === 0) {
+      return;
+    }
+    const key = keyOf(headers);
+    if (key === undefined) {
+      throw new RequestError(401, "an API key is needed: send x-api-key, or Authorization: Bearer");
+    }
+    // Digests have one length, and all are compared: the time tells nothing of a key.
+    const given = digest(key);
+    const matches = this.#keyDigests.filter((known) => timingSafeEqual(known, given));
+    if (matches.length === 0) {
+      throw new RequestError(401, "the API key is not one of this server's");
+    }
+  }
+
+  #isOwnName(name: string): boolean {
+    return name === this.#host || isLoopback(name);
+  }
+}
+
+const digest = (key: string): Buffer => createHash("sha256").update(key).digest();
+
+function keyOf(headers: IncomingHttpHeaders): string | undefined {
+  const key = headers["x-api-key"];
+  if (typeof key === "string" && key !== "") {
+    return key;
+  }
+  return /^Bearer\s+(\S+)\s*$/i.exec(headers.authorization ?? "")?.[1];
+}
+
+/** `name:port` of an origin; the port is left out where it is the scheme's own, as in Host. */
+function hostOf(origin: string): string | undefined {
+  return URL.canParse(origin) && /^https?:/i.test(origin) ? new URL(origin).host : undefined;
+}
+
+const nameOf = (host: string): string =>
+  host
+    .toLowerCase()
+    .replace(/:\d{0,5}$/, "")
+    .replace(/^\[(.*)\]$/, "$1");

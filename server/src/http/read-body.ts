@@ -1,0 +1,135 @@
+import type { IncomingMessage } from "node:http";
+import type { Readable, Transform } from "node:stream";
+import * as zlib from "node:zlib";
+import { messageOf, RequestError } from "../errors.ts";
+import { serverLimits } from "../options.ts";
+
+// Node has zstd from 22.15 and 23.8 on; the types of the floor do not know it.
+const zstdFactory = (zlib as { createZstdDecompress?: () => Transform }).createZstdDecompress;
+
+/** Whether this Node can inflate zstd. */
+export const hasZstd = zstdFactory !== undefined;
+
+/** The whole body, inflated. @throws RequestError see {@link readChunks}. */
+export async function readBody(request: IncomingMessage): Promise<Buffer> {
+  const chunks: Buffer[] = [];
+  await readChunks(request, (chunk) => chunks.push(chunk));
+  return chunks.length === 1 ? (chunks[0] ?? Buffer.alloc(0)) : Buffer.concat(chunks);
+}
+
+/**
+ * Hands on the body piece by piece, inflated. Counts before and after inflating, and stops at the
+ * bound: a small body that inflates to a huge one is never held.
+ *
+ * @throws RequestError it is too large, not what its encoding says, or of an unknown encoding.
+ */
+export async function readChunks(
+  request: IncomingMessage,
+  onChunk: (chunk: Buffer) => unknown,
+): Promise<void> {
+  try {
+    const inflate = chooseInflate(request.headers["content-encoding"]);
+    if (Number(request.headers["content-length"] ?? 0) > serverLimits.bodyBytesMax) {
+      throw tooLarge("the body");
+    }
+    await (inflate === undefined
+      ? pass(request, onChunk)
+      : passInflated(request, inflate(), onChunk));
+  } catch (cause) {
+    await discard(request);
+    throw cause;
+  }
+}
+
+function chooseInflate(encoding: string | undefined): (() => Transform) | undefined {
+  switch (encoding?.trim().toLowerCase()) {
+    case undefined:
+    case "":
+    case "identity":
+      return undefined;
+    case "gzip":
+    case "x-gzip":
+      return () => zlib.createGunzip({ chunkSize: inflatedChunkBytes });
+    case "zstd":
+      if (zstdFactory === undefined) {
+        throw new RequestError(
+          415,
+          `zstd needs Node 22.15 or newer, this server runs on ${process.version}; send gzip or no encoding`,
+        );
+      }
+      return zstdFactory;
+    default:
+      throw new RequestError(
+        415,
+        `unknown content encoding ${JSON.stringify(encoding)}; known are gzip, zstd and identity`,
+      );
+  }
+}
+
+const inflatedChunkBytes = 65_536;
+
+async function pass(source: Readable, onChunk: (chunk: Buffer) => unknown): Promise<void> {
+  let size = 0;
+  for await (const chunk of source.iterator({ destroyOnReturn: false }) as AsyncIterable<Buffer>) {
+    size += chunk.length;
+    if (size > serverLimits.bodyBytesMax) {
+      throw tooLarge("the body");
+    }
+    onChunk(chunk);
+  }
+}
+
+async function passInflated(
+  source: Readable,
+  inflate: Transform,
+  onChunk: (chunk: Buffer) => unknown,
+): Promise<void> {
+  source.on("error", (cause) => inflate.destroy(cause));
+  source.on("aborted", () => inflate.destroy(new Error("aborted")));
+  source.pipe(inflate);
+  let size = 0;
+  try {
+    for await (const chunk of inflate as AsyncIterable<Buffer>) {
+      size += chunk.length;
+      if (size > serverLimits.bodyBytesMax) {
+        throw tooLarge("the inflated body");
+      }
+      onChunk(chunk);
+    }
+  } catch (cause) {
+    throw cause instanceof RequestError
+      ? cause
+      : new RequestError(422, `the body does not inflate: ${messageOf(cause)}`);
+  } finally {
+    source.unpipe(inflate);
+    inflate.destroy();
+  }
+}
+
+const tooLarge = (what: string): RequestError =>
+  new RequestError(
+    413,
+    `${what} is larger than ${serverLimits.bodyBytesMax} bytes; send fewer runs in one request`,
+  );
+
+/** Reads on for a while without keeping anything: a client that is still sending sees no answer. */
+async function discard(request: IncomingMessage): Promise<void> {
+  if (request.readableEnded || request.destroyed) {
+    return;
+  }
+  await new Promise<void>((resolve) => {
+    let size = 0;
+    const timer = setTimeout(resolve, serverLimits.discardMs);
+    const finish = (): void => {
+      clearTimeout(timer);
+      resolve();
+    };
+    request.on("data", (chunk: Buffer) => {
+      size += chunk.length;
+      if (size > serverLimits.discardBytes) {
+        finish();
+      }
+    });
+    request.once("end", finish).once("close", finish).once("error", finish).resume();
+  });
+}

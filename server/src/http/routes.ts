@@ -1,0 +1,79 @@
+import type { FastifyInstance } from "fastify";
+import { endpoints } from "millrace/model";
+import type { Endpoint } from "millrace/model";
+import { readInfo, readRoot } from "../handlers/info.ts";
+import { createBatch, createMultipart, createRun, updateRun } from "../handlers/ingest.ts";
+import { listProjects, readProject } from "../handlers/projects.ts";
+import { runQueryBody } from "../handlers/run-query.ts";
+import type { RunQueryBody } from "../handlers/run-query.ts";
+import {
+  queryRuns,
+  readRun,
+  readRunShare,
+  readRunStats,
+  readSharedRun,
+  shareRun,
+  unshareRun,
+} from "../handlers/runs.ts";
+import type { Store } from "../store/run-store.ts";
+
+const route = ({ method, path }: Endpoint) => ({ method, url: path });
+
+/** What needs no key. */
+export function addOpenRoutes(app: FastifyInstance, store: Store): void {
+  app.get("/", async ({ protocol, host }) => readRoot(`${protocol}://${host}`));
+  app.route({ ...route(endpoints.readInfo), handler: async () => readInfo() });
+  app.get("/public/:token/run", (request, reply) => readSharedRun(store, request, reply));
+}
+
+/** What takes runs in. */
+export function addIngestRoutes(app: FastifyInstance, store: Store): void {
+  app.route({
+    ...route(endpoints.createRun),
+    handler: (request, reply) => createRun(store, request, reply),
+  });
+  app.route({
+    ...route(endpoints.updateRun),
+    handler: (request, reply) => updateRun(store, request, reply),
+  });
+  app.route({
+    ...route(endpoints.sendBatch),
+    handler: (request, reply) => createBatch(store, request, reply),
+  });
+  app.route({
+    ...route(endpoints.sendMultipart),
+    handler: (request, reply) => createMultipart(store, request, reply),
+  });
+}
+
+/** What gives runs back. */
+export function addRoutes(app: FastifyInstance, store: Store): void {
+  app.route({
+    ...route(endpoints.readRun),
+    handler: (request, reply) => readRun(store, request, reply),
+  });
+  app.route<{ Body: RunQueryBody }>({
+    ...route(endpoints.queryRuns),
+    schema: { body: runQueryBody },
+    handler: ({ body }, reply) => queryRuns(store, body, reply),
+  });
+  app.route<{ Body: RunQueryBody }>({
+    ...route(endpoints.runStats),
+    schema: { body: runQueryBody },
+    handler: ({ body }) => readRunStats(store, body),
+  });
+  app.route({
+    ...route(endpoints.readRunShare),
+    handler: (request, reply) => readRunShare(store, request, reply),
+  });
+  app.route({ ...route(endpoints.shareRun), handler: (request) => shareRun(store, request) });
+  app.route({
+    ...route(endpoints.unshareRun),
+    handler: (request, reply) => unshareRun(store, request, reply),
+  });
+  app.route({
+    ...route(endpoints.listProjects),
+    handler: (request) => listProjects(store, request),
+  });
+  app.route({ ...route(endpoints.readProject), handler: (request) => readProject(store, request) });
+}

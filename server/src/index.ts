@@ -1,0 +1,6 @@
+export { ServerError } from "./errors.ts";
+export type { ServerErrorCode } from "./errors.ts";
+export { defaultPort } from "./options.ts";
+export type { ServerOptions } from "./options.ts";
+export { startServer } from "./start-server.ts";
+export type { RunningServer } from "./start-server.ts";

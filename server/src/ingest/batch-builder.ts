@@ -1,0 +1,100 @@
+import type { AttachmentRecord, Rejection, RunBatch, RunRecord } from "../store/run-record.ts";
+import { parseRun, RunFault } from "./parse-run.ts";
+import type { ParseRules, ReceivedRun } from "./parse-run.ts";
+
+/** What one request brought: what can be stored, and what can't with the reason. */
+export interface ParsedBatch {
+  readonly batch: RunBatch;
+  readonly rejected: readonly Rejection[];
+}
+
+const firstCapacity = 65_536;
+
+/** Gathers the valid operations of one request; their payloads go into one piece of memory. */
+export class BatchBuilder {
+  readonly #records: RunRecord[] = [];
+  readonly #attachments: AttachmentRecord[] = [];
+  readonly #rejected: Rejection[] = [];
+  #bodies: Buffer<ArrayBuffer>;
+  #size = 0;
+
+  /** `expectedBytes`: about how much will come; it saves growing. */
+  constructor(expectedBytes = firstCapacity) {
+    this.#bodies = allocate(expectedBytes);
+  }
+
+  /** Operations seen so far, valid or not. */
+  get operationCount(): number {
+    return this.#records.length + this.#rejected.length;
+  }
+
+  addRun(run: ReceivedRun, rules: ParseRules): void {
+    const bodyStart = this.#size;
+    try {
+      const { payload, digestOf, ...parsed } = parseRun(run, rules);
+      this.#writeObject(payload);
+      const bodyEnd = this.#size;
+      const digest =
+        run.operation === "post" ? "" : digestOf(this.#bodies.subarray(bodyStart, bodyEnd));
+      this.#records.push({ operation: run.operation, ...parsed, digest, bodyStart, bodyEnd });
+    } catch (cause) {
+      if (!(cause instanceof RunFault)) {
+        throw cause;
+      }
+      this.#size = bodyStart;
+      this.reject({ id: cause.runId, operation: run.operation, reason: cause.message });
+    }
+  }
+
+  addAttachment(attachment: Omit<AttachmentRecord, "bodyStart" | "bodyEnd">, bytes: Buffer): void {
+    const bodyStart = this.#size;
+    this.#write(bytes);
+    this.#attachments.push({ ...attachment, bodyStart, bodyEnd: this.#size });
+  }
+
+  reject(rejection: Rejection): void {
+    this.#rejected.push(rejection);
+  }
+
+  build(): ParsedBatch {
+    const bodies = new Uint8Array(this.#bodies.buffer, 0, this.#size);
+    return {
+      batch: { records: this.#records, attachments: this.#attachments, bodies },
+      rejected: this.#rejected,
+    };
+  }
+
+  /** A JSON object of values that are JSON texts already. */
+  #writeObject(members: ReadonlyMap<string, Buffer>): void {
+    let separator = "{";
+    for (const [name, json] of members) {
+      this.#writeText(`${separator}${JSON.stringify(name)}:`);
+      this.#write(json);
+      separator = ",";
+    }
+    this.#writeText(members.size === 0 ? "{}" : "}");
+  }
+
+  #writeText(text: string): void {
+    this.#reserve(text.length * 3);
+    this.#size += this.#bodies.write(text, this.#size);
+  }
+
+  #write(bytes: Buffer): void {
+    this.#reserve(bytes.length);
+    bytes.copy(this.#bodies, this.#size);
+    this.#size += bytes.length;
+  }
+
+  #reserve(bytes: number): void {
+    const needed = this.#size + bytes;
+    if (needed > this.#bodies.length) {
+      const grown = allocate(Math.max(needed, this.#bodies.length * 2));
+      this.#bodies.copy(grown, 0, 0, this.#size);
+      this.#bodies = grown;
+    }
+  }
+}
+
+/** Memory of its own, not of Node's pool: it is handed to another thread whole. */
+const allocate = (bytes: number): Buffer<ArrayBuffer> => Buffer.from(new ArrayBuffer(bytes));

@@ -1,0 +1,141 @@
+import { isUtf8 } from "node:buffer";
+import { isUuid } from "millrace/model";
+import type { Operation } from "millrace/model";
+import { parsePartName } from "millrace/wire";
+import type { PartName } from "millrace/wire";
+import { messageOf, RequestError } from "../errors.ts";
+import { serverLimits } from "../options.ts";
+import { BatchBuilder } from "./batch-builder.ts";
+import type { ParsedBatch } from "./batch-builder.ts";
+import { JsonCursor } from "./json-cursor.ts";
+import type { Part } from "./multipart-parser.ts";
+
+/** A run whose parts are still coming. */
+interface OpenRun {
+  readonly operation: Operation;
+  readonly runId: string;
+  /** Absent until the main part comes. */
+  main: ReadonlyMap<string, Buffer> | undefined;
+  readonly fields: Map<string, Buffer>;
+  fault: string | undefined;
+}
+
+/** Puts the parts of `POST /runs/multipart` together to runs. */
+export class MultipartBatch {
+  readonly #builder: BatchBuilder;
+  readonly #runs: OpenRun[] = [];
+  /** By operation and id: the run to which the next field belongs. */
+  readonly #latest = new Map<string, OpenRun>();
+
+  constructor(expectedBytes?: number) {
+    this.#builder = new BatchBuilder(expectedBytes);
+  }
+
+  /** @throws RequestError more operations than one request may hold. */
+  add(part: Part): void {
+    const name = parsePartName(part.name);
+    if (name === undefined) {
+      const known =
+        "post|patch.<run id>, post|patch.<run id>.<field>, attachment.<run id>.<name>, feedback.<run id>";
+      const reason = part.fault ?? `names nothing of the wire, which has ${known}`;
+      this.#builder.reject({ id: null, operation: null, reason: describe(part, reason) });
+      return;
+    }
+    switch (name.kind) {
+      case "run":
+        this.#addMain(name, part);
+        break;
+      case "field":
+        this.#addField(name, part);
+        break;
+      case "attachment":
+        this.#addAttachment(name, part);
+        break;
+      case "feedback": {
+        const reason = describe(part, "is feedback, which this server does not take with runs");
+        this.#builder.reject({ id: name.runId, operation: null, reason });
+      }
+    }
+  }
+
+  build(): ParsedBatch {
+    for (const { operation, runId, main, fields, fault } of this.#runs) {
+      if (fault !== undefined) {
+        this.#builder.reject({ id: runId, operation, reason: fault });
+      } else if (main === undefined) {
+        const reason = `fields without the run: there is no part ${operation}.${runId}`;
+        this.#builder.reject({ id: runId, operation, reason });
+      } else {
+        const members = fields.size === 0 ? main : new Map([...main, ...fields]);
+        this.#builder.addRun(
+          { operation, members },
+          { place: "required", pathId: runId.toLowerCase() },
+        );
+      }
+    }
+    return this.#builder.build();
+  }
+
+  #addMain(name: Extract<PartName, { kind: "run" }>, part: Part): void {
+    const known = this.#latest.get(keyOf(name));
+    // The same run again in one request is a second operation; its fields follow it.
+    const run = known === undefined || known.main !== undefined ? this.#open(name) : known;
+    run.main = new Map();
+    this.#read(run, part, (json) => {
+      run.main = new JsonCursor(json).readMembers();
+    });
+  }
+
+  #addField(name: Extract<PartName, { kind: "field" }>, part: Part): void {
+    const run = this.#latest.get(keyOf(name)) ?? this.#open(name);
+    this.#read(run, part, (json) => {
+      new JsonCursor(json).readWhole();
+      run.fields.set(name.field, json);
+    });
+  }
+
+  /** Hands on a copy of the part's bytes, or remembers what is wrong with the run. */
+  #read(run: OpenRun, part: Part, take: (json: Buffer) => void): void {
+    if (run.fault !== undefined) {
+      return;
+    }
+    if (part.fault !== undefined || !isUtf8(part.bytes)) {
+      run.fault = describe(part, part.fault ?? "is not UTF-8");
+      return;
+    }
+    try {
+      take(Buffer.from(part.bytes));
+    } catch (cause) {
+      run.fault = describe(part, `is ${messageOf(cause)}`);
+    }
+  }
+
+  #addAttachment({ runId, name }: Extract<PartName, { kind: "attachment" }>, part: Part): void {
+    const fault = part.fault ?? (isUuid(runId) ? undefined : "names no run: its id is not a UUID");
+    if (fault !== undefined) {
+      this.#builder.reject({ id: runId, operation: null, reason: describe(part, fault) });
+      return;
+    }
+    const { contentType } = part;
+    this.#builder.addAttachment({ runId: runId.toLowerCase(), name, contentType }, part.bytes);
+  }
+
+  #open({ operation, runId }: { operation: Operation; runId: string }): OpenRun {
+    if (this.#runs.length >= serverLimits.operationsMax) {
+      throw new RequestError(
+        413,
+        `more than ${serverLimits.operationsMax} operations in one request`,
+      );
+    }
+    const run: OpenRun = { operation, runId, main: undefined, fields: new Map(), fault: undefined };
+    this.#runs.push(run);
+    this.#latest.set(keyOf({ operation, runId }), run);
+    return run;
+  }
+}
+
+const keyOf = ({ operation, runId }: { operation: Operation; runId: string }): string =>
+  `${operation}.${runId}`;
+
+const describe = ({ name }: Part, reason: string): string =>
+  `part ${JSON.stringify(name.slice(0, 120))} ${reason}`;

@@ -1,0 +1,53 @@
+import { parsePartLength } from "millrace/wire";
+
+/** What the headers of a part say. */
+export interface PartHead {
+  readonly name: string;
+  readonly contentType: string;
+  /** Bytes of the part as announced. */
+  readonly length: number | undefined;
+  /** Why the part can't be taken, as far as its headers tell. */
+  readonly fault: string | undefined;
+}
+
+const namePattern = /(?:^|;)\s*name\s*=\s*(?:"([^"]*)"|([^\s;"]+))/i;
+
+/** Reads the header lines of a part. Never throws: what is wrong becomes the part's fault. */
+export function parsePartHead(text: string): PartHead {
+  let disposition: string | undefined;
+  let contentType: string | undefined;
+  let contentLength: string | undefined;
+  let fault: string | undefined;
+  for (const line of text.split("\r\n")) {
+    const colon = line.indexOf(":");
+    const value = line.slice(colon + 1).trim();
+    switch (line.slice(0, Math.max(colon, 0)).toLowerCase()) {
+      case "content-disposition":
+        fault ??= disposition === undefined ? undefined : "has two Content-Disposition headers";
+        disposition = value;
+        break;
+      case "content-type":
+        contentType = value;
+        break;
+      case "content-length":
+        contentLength = value;
+        break;
+      case "content-encoding":
+        fault ??=
+          value.toLowerCase() === "identity"
+            ? undefined
+            : "is compressed; only a whole body may be";
+        break;
+      default:
+        fault ??= /[\r\n]/.test(line) ? "has a broken header line" : undefined;
+    }
+  }
+  const found = disposition === undefined ? null : namePattern.exec(disposition);
+  const name = found?.[1] ?? found?.[2];
+  return {
+    name: name ?? "",
+    contentType: contentType ?? "application/octet-stream",
+    length: parsePartLength(contentType, contentLength),
+    fault: fault ?? (name === undefined ? "has no name" : undefined),
+  };
+}

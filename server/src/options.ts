@@ -1,0 +1,116 @@
+import { OptionError } from "millrace/model";
+
+const mebibyte = 1_048_576;
+
+/** Every bound of the server, once. Bytes, milliseconds and counts, as the name says. */
+export const serverLimits = {
+  /** Advertised: operations in one request. */
+  operations: 1_000,
+  /** Enforced: operations in one request; generous, since clients round. */
+  operationsMax: 10_000,
+  /** Advertised: bytes of one body before compression. */
+  bodyBytes: 20 * mebibyte,
+  /** Enforced: bytes of one body, as sent and as inflated. Boundaries and part headers need room. */
+  bodyBytesMax: 24 * mebibyte,
+  /** Bytes of a refused body that are read and thrown away, so that the client sees the answer. */
+  discardBytes: 64 * mebibyte,
+  discardMs: 5_000,
+  /** Bytes of the headers of one part. */
+  partHeaderBytes: 16_384,
+  /** Parts in one multipart body. */
+  parts: 100_000,
+  /** Arrays and objects inside one another. */
+  jsonDepth: 10_000,
+  /** Runs in one answer of `POST /runs/query`. */
+  queryDefault: 100,
+  queryMax: 1_000,
+  /** Projects in one answer of `GET /sessions`. */
+  projectsDefault: 100,
+  projectsMax: 1_000,
+  /** Bytes received and not yet committed; above it the server answers 429. */
+  pendingBytes: 256 * mebibyte,
+  /** Bytes of requests that share one transaction. */
+  groupBytes: 32 * mebibyte,
+  /** Longest time for a whole request to arrive. */
+  requestMs: 120_000,
+  /** Longest time for the headers of a request to arrive. */
+  headersMs: 15_000,
+  /** A connection without any traffic is closed. */
+  idleSocketMs: 60_000,
+  keepAliveMs: 72_000,
+  /** Requests under way get this long when the server closes. */
+  closeMs: 5_000,
+  /** The threads get this long to start, and to end. */
+  startMs: 20_000,
+  endMs: 15_000,
+} as const;
+
+/**
+ * The version that `/info` names: that of the calls served, as clients know it, not the package's.
+ * From 0.5.23 on clients leave it to the server to resolve the commit `latest`.
+ */
+export const apiVersion = "0.10.0";
+
+/** Port of the local server where none is given. */
+export const defaultPort = 1984;
+
+/** What {@link startServer} takes. */
+export interface ServerOptions {
+  /** TCP port; 0 takes any free one. @defaultValue 1984 */
+  readonly port?: number;
+  /** Name or address to listen on. One that is not loopback needs `apiKeys`. @defaultValue "127.0.0.1" */
+  readonly host?: string;
+  /** Folder of the database, made when missing; `:memory:` keeps nothing. @defaultValue "./.millrace" */
+  readonly dataDir?: string;
+  /** Keys that are let in. Without any, a loopback server is open to every local program. */
+  readonly apiKeys?: readonly string[];
+}
+
+/** {@link ServerOptions}, checked and complete. */
+export interface ServerSettings {
+  readonly port: number;
+  readonly host: string;
+  readonly dataDir: string;
+  readonly apiKeys: readonly string[];
+}
+
+/** The `dataDir` that keeps everything in memory. */
+export const memoryDataDir = ":memory:";
+
+/**
+ * Checks the options of a server and fills in the defaults.
+ *
+ * @throws OptionError an option is out of range, or the server would be open to the network without a key.
+ */
+export function parseServerOptions(options: ServerOptions): ServerSettings {
+  const { port = defaultPort, host = "127.0.0.1", dataDir = "./.millrace", apiKeys = [] } = options;
+  if (!Number.isInteger(port) || port < 0 || port > 65_535) {
+    throw new OptionError(`port is a whole number from 0 to 65535, not ${String(port)}`);
+  }
+  if (typeof host !== "string" || !/^[\w.:[\]%-]+$/.test(host)) {
+    throw new OptionError(`host is a name or an address, not ${JSON.stringify(host)}`);
+  }
+  if (typeof dataDir !== "string" || dataDir === "" || dataDir.includes("\0")) {
+    throw new OptionError(`dataDir is the path of a folder, not ${JSON.stringify(dataDir)}`);
+  }
+  if (!Array.isArray(apiKeys) || !apiKeys.every(isKey)) {
+    throw new OptionError(
+      "apiKeys is a list of texts without spaces or control characters, none of them empty",
+    );
+  }
+  if (apiKeys.length === 0 && !isLoopback(host)) {
+    throw new OptionError(
+      `host ${host} is reachable from other machines: give apiKeys, or listen on 127.0.0.1`,
+    );
+  }
+  return { port, host: host.replace(/^\[(.*)\]$/, "$1"), dataDir, apiKeys };
+}
+
+const isKey = (key: unknown): key is string =>
+  typeof key === "string" && /^[\x21-\x7e]+$/.test(key);
+
+/** True for the names and addresses that only this machine can reach. */
+export function isLoopback(host: string): boolean {
+  const name = host.replace(/^\[(.*)\]$/, "$1").toLowerCase();
+  return name === "localhost" || name === "::1" || /^127\.\d{1,3}\.\d{1,3}\.\d{1,3}$/.test(name);
+}

@@ -1,0 +1,63 @@
+import { parentPort, workerData } from "node:worker_threads";
+import type { MessagePort } from "node:worker_threads";
+import { messageOf, ServerError } from "./errors.ts";
+import { createApp } from "./http/app.ts";
+import type { App } from "./http/app.ts";
+import { memoryDataDir, serverLimits } from "./options.ts";
+import type { ServerThreadData, ServerThreadMessage } from "./server-protocol.ts";
+import { MemoryStore } from "./store/memory-store.ts";
+import type { Store } from "./store/run-store.ts";
+import { openSqliteStore } from "./store/sqlite/sqlite-store.ts";
+
+// starting -> listening -> closing -> ended; a failure to start ends it at once.
+
+if (parentPort !== null) {
+  await serve(parentPort, workerData as ServerThreadData);
+}
+
+async function serve(port: MessagePort, settings: ServerThreadData): Promise<void> {
+  const say = (message: ServerThreadMessage): void => port.postMessage(message);
+  let store: Store | undefined;
+  try {
+    store = await openStore(settings.dataDir);
+    const app = createApp(store, settings);
+    await listen(app, settings);
+    const opened = store;
+    port.once("message", () => void close(app, opened).finally(() => port.close()));
+    say({ kind: "listening", port: portOf(app, settings) });
+  } catch (cause) {
+    await store?.close();
+    const code = cause instanceof ServerError ? cause.code : "THREAD";
+    say({ kind: "failed", code, reason: messageOf(cause) });
+    port.close();
+  }
+}
+
+async function openStore(dataDir: string): Promise<Store> {
+  return dataDir === memoryDataDir ? new MemoryStore() : openSqliteStore(dataDir);
+}
+
+async function listen(app: App, { host, port }: ServerThreadData): Promise<void> {
+  try {
+    await app.listen({ host, port });
+  } catch (cause) {
+    const reason = messageOf(cause);
+    const advice = reason.includes("EADDRINUSE")
+      ? `port ${port} is taken; choose another, or 0 for any free one`
+      : reason;
+    throw new ServerError("LISTEN", `Failed to listen on ${host}:${port}: ${advice}`, { cause });
+  }
+}
+
+function portOf(app: App, { port }: ServerThreadData): number {
+  const address = app.server.address();
+  return typeof address === "object" && address !== null ? address.port : port;
+}
+
+/** Requests under way are answered, for a while; then what they brought is written. */
+async function close(app: App, store: Store): Promise<void> {
+  const timer = setTimeout(() => app.server.closeAllConnections(), serverLimits.closeMs);
+  await app.close();
+  clearTimeout(timer);
+  await store.close();
+}

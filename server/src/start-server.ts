@@ -1,0 +1,70 @@
+import { once } from "node:events";
+import { Worker } from "node:worker_threads";
+import { ServerError } from "./errors.ts";
+import { parseServerOptions, serverLimits } from "./options.ts";
+import type { ServerOptions } from "./options.ts";
+import { closeRequest } from "./server-protocol.ts";
+import type { ServerThreadData, ServerThreadMessage } from "./server-protocol.ts";
+import { threadOptions, waitForFirstMessage } from "./threads.ts";
+
+/** A server that listens. */
+export interface RunningServer {
+  /** Its address, without a slash at the end. */
+  readonly url: string;
+  readonly port: number;
+  /** Writes what was received, then gives back the port, the files and the threads. May be called twice. */
+  close(): Promise<void>;
+}
+
+/**
+ * Starts the local server in a thread of its own, so that the caller's thread may block while it waits
+ * for an answer. Keeps the process alive until {@link RunningServer.close}.
+ *
+ * @throws OptionError an option is out of range, or the server would be open to the network without a key.
+ * @throws {@link ServerError} the port is taken, or the data folder can't be used.
+ */
+export async function startServer(options: ServerOptions = {}): Promise<RunningServer> {
+  const settings = parseServerOptions(options);
+  const worker = new Worker(new URL("./server.worker.js", import.meta.url), {
+    ...threadOptions,
+    name: "millrace-server",
+    workerData: settings satisfies ServerThreadData,
+  });
+  const port = await waitForPort(worker);
+  const ended = once(worker, "exit");
+  // A listener always: without one an error of the thread would end the host program.
+  worker.on("error", (cause) => process.emitWarning(`the millrace server ended: ${String(cause)}`));
+  let closing: Promise<void> | undefined;
+  return {
+    port,
+    url: `http://${urlHost(settings.host)}:${port}`,
+    close: () => (closing ??= close(worker, ended)),
+  };
+}
+
+async function waitForPort(worker: Worker): Promise<number> {
+  const first = (await waitForFirstMessage(worker)) as ServerThreadMessage;
+  if (first.kind === "listening") {
+    return first.port;
+  }
+  await worker.terminate();
+  throw new ServerError(first.code, first.reason);
+}
+
+async function close(worker: Worker, ended: Promise<unknown>): Promise<void> {
+  worker.postMessage(closeRequest);
+  const timer = setTimeout(
+    () => void worker.terminate(),
+    serverLimits.closeMs + serverLimits.endMs,
+  );
+  await ended;
+  clearTimeout(timer);
+}
+
+/** An address that a client on this machine can use. */
+function urlHost(host: string): string {
+  if (host === "0.0.0.0" || host === "::") {
+    return "127.0.0.1";
+  }
+  return host.includes(":") ? `[${host}]` : host;
+}

@@ -1,0 +1,207 @@
+import { defaultRunType, microsToStamp, stampToMicros } from "millrace/model";
+import type { RunRecord } from "./run-record.ts";
+import type { RunRow } from "./run-row.ts";
+
+/** Where a run stands in its trace. */
+export interface Place {
+  readonly traceId: string;
+  readonly dottedOrder: string;
+  readonly parentRunId: string | null;
+}
+
+/** What the merge needs besides the record: its place, its project, the clock. */
+export interface MergeContext {
+  readonly place: Place;
+  /** The project that the record names; absent where it names none. */
+  readonly projectId?: string;
+  readonly defaultProjectId: string;
+  readonly nowMicros: number;
+}
+
+/** Lengths of the two halves of a dotted order's segment. */
+const stampLength = 22;
+const uuidLength = 36;
+
+/** The name of a run that has none. */
+export const unnamed = "unnamed";
+
+type Mutable<T> = { -readonly [Key in keyof T]: T[Key] };
+type ColumnValues = Pick<
+  RunRow,
+  | "projectId"
+  | "name"
+  | "runType"
+  | "startMicros"
+  | "endMicros"
+  | "hasError"
+  | "parentRunId"
+  | "referenceExampleId"
+>;
+type ColumnName = keyof ColumnValues;
+
+/** The position in this list is the column's bit in `patched`: append only. */
+const columnNames = [
+  "projectId",
+  "name",
+  "runType",
+  "startMicros",
+  "endMicros",
+  "hasError",
+  "parentRunId",
+  "referenceExampleId",
+] as const satisfies readonly ColumnName[];
+
+/**
+ * The run after one more record. A patch's value wins over the post's whichever comes first;
+ * between patches the later one wins. The caller has made sure that the record is no duplicate.
+ */
+export function mergeRecord(
+  row: RunRow | undefined,
+  record: RunRecord,
+  context: MergeContext,
+): RunRow {
+  const isPost = record.operation === "post";
+  const given = givenColumns(record, context);
+  const before = row ?? emptyRow(record.id, context);
+  const defaults = columnDefaults(context);
+  const values: Mutable<ColumnValues> = pickColumns(before);
+  let { patched } = before;
+  columnNames.forEach((name, index) => {
+    const bit = 1 << index;
+    if (isPost && (patched & bit) === 0) {
+      assign(values, name, given[name] ?? defaults[name]);
+    }
+    if (!isPost && given[name] !== undefined) {
+      assign(values, name, given[name] ?? defaults[name]);
+      patched |= bit;
+    }
+  });
+  return {
+    ...values,
+    id: record.id,
+    traceId: context.place.traceId,
+    dottedOrder: context.place.dottedOrder,
+    posted: isPost || before.posted,
+    patched,
+  };
+}
+
+type Given = { readonly [Name in ColumnName]?: ColumnValues[Name] | null | undefined };
+
+function givenColumns({ columns }: RunRecord, { projectId }: MergeContext): Given {
+  const { projectId: _id, projectName: _name, ...rest } = columns;
+  return { ...rest, projectId };
+}
+
+function assign<Name extends ColumnName>(
+  values: Mutable<ColumnValues>,
+  name: Name,
+  value: ColumnValues[Name],
+): void {
+  values[name] = value;
+}
+
+const pickColumns = (row: RunRow): ColumnValues => ({
+  projectId: row.projectId,
+  name: row.name,
+  runType: row.runType,
+  startMicros: row.startMicros,
+  endMicros: row.endMicros,
+  hasError: row.hasError,
+  parentRunId: row.parentRunId,
+  referenceExampleId: row.referenceExampleId,
+});
+
+/** What a column holds that nobody has set, or that a patch has cleared. */
+const columnDefaults = ({ place, defaultProjectId, nowMicros }: MergeContext): ColumnValues => ({
+  projectId: defaultProjectId,
+  name: unnamed,
+  runType: defaultRunType,
+  startMicros: startOf(place.dottedOrder) ?? nowMicros,
+  endMicros: null,
+  hasError: false,
+  parentRunId: place.parentRunId,
+  referenceExampleId: null,
+});
+
+const emptyRow = (id: string, context: MergeContext): RunRow => ({
+  ...columnDefaults(context),
+  id,
+  traceId: context.place.traceId,
+  dottedOrder: context.place.dottedOrder,
+  posted: false,
+  patched: 0,
+});
+
+/** The start that a dotted order's last segment names. */
+function startOf(dottedOrder: string): number | undefined {
+  const stamp = dottedOrder.slice(-(stampLength + uuidLength), -uuidLength);
+  return stamp === "" ? undefined : stampToMicros(stamp);
+}
+
+/** A record's place, made from what is known where the record leaves it out; or why there is none. */
+export function placeRecord(
+  record: RunRecord,
+  known: RunRow | undefined,
+  findRow: (id: string) => RunRow | undefined,
+): Place | { readonly reason: string } {
+  const contradiction = contradicts(record, known);
+  if (contradiction !== undefined) {
+    return { reason: contradiction };
+  }
+  if (record.dottedOrder !== undefined) {
+    return placeOf(record.dottedOrder);
+  }
+  if (known !== undefined && known.dottedOrder !== "") {
+    return placeOf(known.dottedOrder);
+  }
+  return record.operation === "post"
+    ? makePlace(record, findRow)
+    : {
+        traceId: record.traceId ?? known?.traceId ?? record.id,
+        dottedOrder: "",
+        parentRunId: null,
+      };
+}
+
+function contradicts({ id, traceId }: RunRecord, known: RunRow | undefined): string | undefined {
+  // A row without a dotted order stands under a trace id that was only assumed.
+  return known === undefined ||
+    known.dottedOrder === "" ||
+    (traceId ?? known.traceId) === known.traceId
+    ? undefined
+    : `run ${id} was received before in trace ${known.traceId}, not ${traceId}`;
+}
+
+/** What a dotted order says of a run's place. It was checked when the run was received. */
+function placeOf(dottedOrder: string): Place {
+  const parent = dottedOrder.split(".").at(-2);
+  return {
+    traceId: dottedOrder.slice(stampLength, stampLength + uuidLength),
+    dottedOrder,
+    parentRunId: parent === undefined ? null : parent.slice(stampLength),
+  };
+}
+
+/**
+ * The place of a post without a dotted order. Below a parent that is known it is exact. Below one that
+ * is not, the ancestors are the trace's root and the parent, and they get this run's own start, since
+ * theirs is unknown.
+ */
+function makePlace(record: RunRecord, findRow: (id: string) => RunRow | undefined): Place {
+  const { id, columns } = record;
+  const stamp = microsToStamp(columns.startMicros ?? Date.now() * 1_000);
+  const parentRunId = columns.parentRunId ?? null;
+  if (parentRunId === null) {
+    return { traceId: id, dottedOrder: stamp + id, parentRunId };
+  }
+  const parent = findRow(parentRunId);
+  if (parent !== undefined && parent.dottedOrder !== "") {
+    const dottedOrder = `${parent.dottedOrder}.${stamp}${id}`;
+    return { traceId: parent.traceId, dottedOrder, parentRunId };
+  }
+  const traceId = record.traceId ?? parentRunId;
+  const ancestors = traceId === parentRunId ? [traceId] : [traceId, parentRunId];
+  const dottedOrder = [...ancestors, id].map((step) => stamp + step).join(".");
+  return { traceId, dottedOrder, parentRunId };
+}

@@ -1,0 +1,63 @@
+import type { Operation } from "millrace/model";
+
+/** Values of a run that the store can filter and sort by. `null` clears, absent changes nothing. */
+export interface RunColumns {
+  readonly projectId?: string | null;
+  readonly projectName?: string | null;
+  readonly name?: string | null;
+  readonly runType?: string | null;
+  /** Microseconds since the Unix epoch. */
+  readonly startMicros?: number | null;
+  readonly endMicros?: number | null;
+  /** `null` where the error was cleared. */
+  readonly hasError?: boolean | null;
+  readonly parentRunId?: string | null;
+  readonly referenceExampleId?: string | null;
+}
+
+/** One received operation: a post, or a patch. */
+export interface RunRecord {
+  readonly operation: Operation;
+  readonly id: string;
+  /** Absent in one-run calls that leave it out; the store then finds it. */
+  readonly traceId?: string;
+  readonly dottedOrder?: string;
+  /** Tells a patch received twice from another patch of the same run. Empty for a post. */
+  readonly digest: string;
+  readonly columns: RunColumns;
+  /** Where the payload lies in the batch's `bodies`: a JSON object, its values as received. */
+  readonly bodyStart: number;
+  readonly bodyEnd: number;
+}
+
+/** Bytes that came with a run, under a name. */
+export interface AttachmentRecord {
+  readonly runId: string;
+  readonly name: string;
+  readonly contentType: string;
+  readonly bodyStart: number;
+  readonly bodyEnd: number;
+}
+
+/** The valid content of one request. */
+export interface RunBatch {
+  readonly records: readonly RunRecord[];
+  readonly attachments: readonly AttachmentRecord[];
+  /** Payloads, end to end. The store may take its memory away. */
+  readonly bodies: Uint8Array<ArrayBuffer>;
+}
+
+/** An operation that was not stored, and why. */
+export interface Rejection {
+  readonly id: string | null;
+  readonly operation: Operation | null;
+  readonly reason: string;
+}
+
+/** What became of a batch. The sum of the three is the number of operations. */
+export interface IngestResult {
+  readonly accepted: number;
+  /** Operations received before; nothing was changed. */
+  readonly duplicates: number;
+  readonly rejected: readonly Rejection[];
+}

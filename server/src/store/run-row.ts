@@ -1,0 +1,31 @@
+/** A run as the engines keep it: what is filtered, sorted and listed by. The payload is beside it. */
+export interface RunRow {
+  readonly traceId: string;
+  readonly id: string;
+  readonly projectId: string;
+  readonly name: string;
+  readonly runType: string;
+  readonly startMicros: number;
+  readonly endMicros: number | null;
+  readonly hasError: boolean;
+  readonly parentRunId: string | null;
+  /** Empty while the run's place is unknown: only patches without one were received. */
+  readonly dottedOrder: string;
+  readonly referenceExampleId: string | null;
+  /** Whether the post was received. */
+  readonly posted: boolean;
+  /** One bit for each column that a patch has set; see `merge.ts`. */
+  readonly patched: number;
+}
+
+/** A run and its payload. */
+export interface StoredRun {
+  readonly row: RunRow;
+  readonly projectName: string;
+  /** JSON objects, in the order in which later ones win: the post's, then the patches' as received. */
+  readonly bodies: readonly Buffer[];
+  /** Descendants, in execution order; read on demand only. */
+  readonly childRunIds: readonly string[] | null;
+  readonly directChildRunIds: readonly string[] | null;
+  readonly shareToken: string | null;
+}

@@ -1,0 +1,61 @@
+import { toNeedles } from "../run-filter.ts";
+import type { RunFilter, RunPosition } from "../run-store.ts";
+
+type Value = string | number;
+
+/** Conditions on `runs r`, all of which must hold, and their parameters in order. */
+export interface Conditions {
+  readonly sql: string;
+  readonly values: readonly Value[];
+}
+
+/** The `WHERE` of a filter. Values are bound, never written into the text. */
+export function toConditions(
+  filter: RunFilter,
+  after?: RunPosition & { order: "asc" | "desc" },
+): Conditions {
+  const parts: { readonly sql: string; readonly values: readonly Value[] }[] = [];
+  const add = (sql: string, ...values: Value[]): unknown => parts.push({ sql, values });
+  const addList = (column: string, list: readonly string[] | undefined): unknown =>
+    list !== undefined && add(`${column} IN (${list.map(() => "?").join(", ")})`, ...list);
+
+  addList("r.project_id", filter.projectIds);
+  addList("r.id", filter.ids);
+  addList("r.reference_example_id", filter.referenceExampleIds);
+  if (filter.traceId !== undefined) {
+    add("r.trace_id = ?", filter.traceId);
+  }
+  if (filter.parentRunId !== undefined) {
+    add("r.parent_run_id = ?", filter.parentRunId);
+  }
+  if (filter.runType !== undefined) {
+    add("r.run_type = ?", filter.runType);
+  }
+  if (filter.isRoot !== undefined) {
+    add(`r.parent_run_id IS ${filter.isRoot ? "" : "NOT "}NULL`);
+  }
+  if (filter.hasError !== undefined) {
+    add("r.has_error = ?", filter.hasError ? 1 : 0);
+  }
+  if (filter.startMicros !== undefined) {
+    add("r.start_us >= ?", filter.startMicros);
+  }
+  if (filter.endMicros !== undefined) {
+    add("r.start_us <= ?", filter.endMicros);
+  }
+  if (filter.text !== undefined) {
+    const { plain, escaped } = toNeedles(filter.text);
+    add(textCondition, plain, escaped);
+  }
+  if (after !== undefined) {
+    const sign = after.order === "asc" ? ">" : "<";
+    add(`(r.start_us, r.id) ${sign} (?, ?)`, after.startMicros, after.id);
+  }
+  return {
+    sql: parts.length === 0 ? "1" : parts.map(({ sql }) => sql).join(" AND "),
+    values: parts.flatMap(({ values }) => values),
+  };
+}
+
+const textCondition = `(instr(lower(r.name), ?) > 0 OR EXISTS (
+  SELECT 1 FROM payloads p WHERE p.trace_id = r.trace_id AND p.id = r.id AND instr(lower(p.body), ?) > 0))`;

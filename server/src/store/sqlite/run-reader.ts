@@ -1,0 +1,181 @@
+import type {
+  Project,
+  ProjectQuery,
+  RunFilter,
+  RunPage,
+  RunQuery,
+  RunStatistics,
+} from "../run-store.ts";
+import type { RunRow, StoredRun } from "../run-row.ts";
+import { parseRow, parseRows, runColumns } from "./row.ts";
+import { toConditions } from "./run-conditions.ts";
+import type { Connection } from "./schema.ts";
+
+const columns = runColumns.map((name) => `r.${name}`).join(", ");
+const runSource =
+  "runs r LEFT JOIN projects p ON p.id = r.project_id LEFT JOIN shares s ON s.trace_id = r.trace_id AND s.id = r.id";
+const runSelection = `SELECT ${columns}, p.name_json, s.token FROM ${runSource}`;
+
+/** Answers questions from a connection that can't write. */
+export class RunReader {
+  readonly #db: Connection;
+  readonly #statements;
+
+  constructor(db: Connection) {
+    this.#db = db;
+    this.#statements = {
+      findRun: db.prepare(`${runSelection} WHERE r.id = ?`).raw(),
+      findShared: db.prepare(`${runSelection} WHERE s.token = ?`).raw(),
+      // A blob, since SQLite's texts reach JavaScript cut at a NUL and without lone surrogates.
+      readBodies: db
+        .prepare(
+          "SELECT CAST(body AS BLOB) FROM payloads WHERE trace_id = ? AND id = ? ORDER BY digest <> '', rowid",
+        )
+        .raw(),
+      listDescendants: db
+        .prepare(
+          "SELECT id, parent_run_id FROM runs WHERE trace_id = ? AND dotted_order > ? AND dotted_order < ? ORDER BY dotted_order",
+        )
+        .raw(),
+    };
+  }
+
+  findRun(id: string): StoredRun | undefined {
+    const [values] = parseRows(this.#statements.findRun.all([id]));
+    return values === undefined ? undefined : this.#toRun(values, "withChildren");
+  }
+
+  findSharedRun(token: string): StoredRun | undefined {
+    const [values] = parseRows(this.#statements.findShared.all([token]));
+    return values === undefined ? undefined : this.#toRun(values, "withChildren");
+  }
+
+  queryRuns({ filter, order, limit, after, withChildren }: RunQuery): RunPage {
+    const { sql, values } = toConditions(
+      this.#withTrace(filter),
+      after === undefined ? undefined : { ...after, order },
+    );
+    const direction = order === "asc" ? "ASC" : "DESC";
+    const rows = this.#db
+      .prepare(
+        `${runSelection} WHERE ${sql} ORDER BY r.start_us ${direction}, r.id ${direction} LIMIT ?`,
+      )
+      .raw()
+      .all([...values, limit + 1]);
+    const children = withChildren ? "withChildren" : "alone";
+    const runs = parseRows(rows.slice(0, limit)).map((row) => this.#toRun(row, children));
+    const last = rows.length > limit ? runs.at(-1)?.row : undefined;
+    return last === undefined
+      ? { runs }
+      : { runs, next: { startMicros: last.startMicros, id: last.id } };
+  }
+
+  runStatistics(filter: RunFilter): RunStatistics {
+    const { sql, values } = toConditions(this.#withTrace(filter));
+    const [counts = []] = parseRows(
+      this.#db
+        .prepare(
+          `SELECT count(*), coalesce(sum(r.has_error), 0), max(r.start_us), count(r.end_us) FROM runs r WHERE ${sql}`,
+        )
+        .raw()
+        .all([...values]),
+    );
+    const [runCount = 0, errorCount = 0, lastStart, ended = 0] = counts.map(Number);
+    const latency = this.#db
+      .prepare(
+        `SELECT r.end_us - r.start_us FROM runs r WHERE ${sql} AND r.end_us IS NOT NULL ORDER BY 1 LIMIT 1 OFFSET ?`,
+      )
+      .raw();
+    const quantile = (share: number): number | null => {
+      const [row] = parseRows(latency.all([...values, Math.max(0, Math.ceil(ended * share) - 1)]));
+      return row === undefined ? null : Number(row[0]) / 1_000_000;
+    };
+    return {
+      runCount,
+      errorCount,
+      latencyP50: quantile(0.5),
+      latencyP99: quantile(0.99),
+      lastStartMicros: runCount === 0 ? null : (lastStart ?? null),
+    };
+  }
+
+  listProjects({ name, nameContains, ids, limit, offset }: ProjectQuery): readonly Project[] {
+    const rows = this.#db
+      .prepare(
+        `SELECT id, tenant_id, name_json, start_us FROM projects
+         WHERE (?1 IS NULL OR name_json = ?1) AND (?2 IS NULL OR instr(lower(name_json), lower(?2)) > 0)
+           AND (?3 IS NULL OR id IN (SELECT value FROM json_each(?3)))
+         ORDER BY name_json LIMIT ?4 OFFSET ?5`,
+      )
+      .raw()
+      .all([
+        name === undefined ? null : JSON.stringify(name),
+        nameContains === undefined ? null : JSON.stringify(nameContains).slice(1, -1),
+        ids === undefined ? null : JSON.stringify(ids),
+        limit,
+        offset,
+      ]);
+    return parseRows(rows).map(toProject);
+  }
+
+  findProject(id: string): Project | undefined {
+    return this.listProjects({ ids: [id], limit: 1, offset: 0 })[0];
+  }
+
+  /** Children lie in their parent's trace, which is the key: with it the table is not searched whole. */
+  #withTrace(filter: RunFilter): RunFilter {
+    if (filter.parentRunId === undefined || filter.traceId !== undefined) {
+      return filter;
+    }
+    const [parent] = parseRows(this.#statements.findRun.all([filter.parentRunId]));
+    return parent === undefined ? filter : { ...filter, traceId: parseRow(parent).traceId };
+  }
+
+  #toRun(values: readonly unknown[], children: "withChildren" | "alone"): StoredRun {
+    const row = parseRow(values);
+    const [nameJson, token] = values.slice(runColumns.length);
+    return {
+      row,
+      projectName: typeof nameJson === "string" ? parseName(nameJson) : "",
+      bodies: parseRows(this.#statements.readBodies.all([row.traceId, row.id])).map(([body]) =>
+        toBuffer(body),
+      ),
+      shareToken: typeof token === "string" ? token : null,
+      ...(children === "alone"
+        ? { childRunIds: null, directChildRunIds: null }
+        : this.#childrenOf(row)),
+    };
+  }
+
+  #childrenOf({
+    traceId,
+    id,
+    dottedOrder,
+  }: RunRow): Pick<StoredRun, "childRunIds" | "directChildRunIds"> {
+    if (dottedOrder === "") {
+      return { childRunIds: [], directChildRunIds: [] };
+    }
+    // A descendant's dotted order begins with this one's and a dot; a slash follows the dot in ASCII.
+    const found = parseRows(
+      this.#statements.listDescendants.all([traceId, `${dottedOrder}.`, `${dottedOrder}/`]),
+    );
+    return {
+      childRunIds: found.map(([childId]) => String(childId)),
+      directChildRunIds: found
+        .filter(([, parentId]) => parentId === id)
+        .map(([childId]) => String(childId)),
+    };
+  }
+}
+
+const toProject = ([id, tenantId, nameJson, startMicros]: readonly unknown[]): Project => ({
+  id: String(id),
+  tenantId: String(tenantId),
+  name: parseName(String(nameJson)),
+  startMicros: Number(startMicros),
+});
+
+const parseName = (json: string): string => String(JSON.parse(json));
+
+const toBuffer = (value: unknown): Buffer =>
+  value instanceof ArrayBuffer ? Buffer.from(value) : Buffer.from(String(value));

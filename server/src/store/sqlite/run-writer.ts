@@ -1,0 +1,179 @@
+import { randomUUID } from "node:crypto";
+import { mergeRecord, placeRecord } from "../merge.ts";
+import type { Place } from "../merge.ts";
+import type {
+  AttachmentRecord,
+  IngestResult,
+  Rejection,
+  RunBatch,
+  RunRecord,
+} from "../run-record.ts";
+import type { RunRow } from "../run-row.ts";
+import { ProjectWriter } from "./project-writer.ts";
+import { parseRow, parseRows, rowToValues, runColumns } from "./row.ts";
+import type { Connection } from "./schema.ts";
+
+type Fate = "accepted" | "duplicate" | { readonly reason: string };
+
+/** Applies received operations to the database. Transactions are the caller's. */
+export class RunWriter {
+  readonly #projects: ProjectWriter;
+  readonly #statements: ReturnType<typeof prepareStatements>;
+  /** Whether a run without a dotted order may exist; its assumed trace id changes when one comes. */
+  #hasUnplaced: boolean;
+
+  constructor(db: Connection) {
+    this.#projects = new ProjectWriter(db);
+    this.#statements = prepareStatements(db);
+    this.#hasUnplaced = this.#statements.findUnplaced.all().length > 0;
+  }
+
+  get tenantId(): string {
+    return this.#projects.tenantId;
+  }
+
+  /** Stores what can be stored of a batch; what can't is named in the result. */
+  apply({ records, attachments, bodies }: RunBatch): IngestResult {
+    const counts = { accepted: 0, duplicates: 0 };
+    const rejected: Rejection[] = [];
+    for (const record of records) {
+      const fate = this.#applyRecord(record, bodies);
+      if (fate === "accepted") {
+        counts.accepted += 1;
+      } else if (fate === "duplicate") {
+        counts.duplicates += 1;
+      } else {
+        rejected.push({ id: record.id, operation: record.operation, ...fate });
+      }
+    }
+    for (const attachment of attachments) {
+      if (!this.#applyAttachment(attachment, bodies)) {
+        const reason = `attachment ${attachment.name}: run ${attachment.runId} was not received`;
+        rejected.push({ id: attachment.runId, operation: null, reason });
+      }
+    }
+    return { ...counts, rejected };
+  }
+
+  /** After a rollback: what was remembered of the database may not be there. */
+  forget(): void {
+    this.#projects.forget();
+    this.#hasUnplaced = true;
+  }
+
+  share(id: string): string | undefined {
+    const row = this.#findRow(id);
+    if (row === undefined) {
+      return undefined;
+    }
+    this.#statements.insertShare.run([randomUUID(), row.traceId, id]);
+    return String(parseRows(this.#statements.findShare.all([row.traceId, id]))[0]?.[0]);
+  }
+
+  unshare(id: string): void {
+    this.#statements.deleteShare.run([id]);
+  }
+
+  #applyRecord(record: RunRecord, bodies: Uint8Array): Fate {
+    const isNew = record.operation === "post" && record.dottedOrder !== undefined;
+    // The common case first: a post never seen is one insert, without a look-up.
+    const known = isNew ? undefined : this.#findRow(record.id);
+    const fate = this.#merge(record, known, bodies);
+    return fate === "taken" ? this.#mergeTaken(record, bodies) : fate;
+  }
+
+  #mergeTaken(record: RunRecord, bodies: Uint8Array): Fate {
+    const known = this.#findRow(record.id);
+    const fate = known === undefined ? "taken" : this.#merge(record, known, bodies);
+    return fate === "taken" ? { reason: `run ${record.id} could not be stored` } : fate;
+  }
+
+  #merge(record: RunRecord, known: RunRow | undefined, bodies: Uint8Array): Fate | "taken" {
+    const place = placeRecord(record, known, (id) => this.#findRow(id));
+    if ("reason" in place) {
+      return place;
+    }
+    if (known !== undefined && record.operation === "post" && known.posted) {
+      return "duplicate";
+    }
+    const project = this.#projects.resolve(record.columns);
+    if (typeof project === "object") {
+      return project;
+    }
+    const row = mergeRecord(known, record, {
+      place,
+      ...(project === undefined ? {} : { projectId: project }),
+      defaultProjectId: known?.projectId ?? this.#projects.defaultId(record.columns),
+      nowMicros: Date.now() * 1_000,
+    });
+    return this.#store(record, { known, row, bodies });
+  }
+
+  #store(
+    record: RunRecord,
+    { known, row, bodies }: { known: RunRow | undefined; row: RunRow; bodies: Uint8Array },
+  ): Fate | "taken" {
+    const { insertRun, updateRun, insertPayload } = this.#statements;
+    if (known === undefined) {
+      if (insertRun.run(rowToValues(row)).changes === 0) {
+        return "taken";
+      }
+      this.#hasUnplaced ||= row.dottedOrder === "";
+    } else if (this.#hasUnplaced && known.traceId !== row.traceId) {
+      this.#move(row.id, row);
+    }
+    const body = bodies.subarray(record.bodyStart, record.bodyEnd);
+    if (insertPayload.run([row.traceId, row.id, record.digest, body]).changes === 0) {
+      return "duplicate";
+    }
+    if (known !== undefined) {
+      updateRun.run([...rowToValues(row), row.traceId, row.id]);
+    }
+    return "accepted";
+  }
+
+  /** A run whose trace id was assumed goes to its real one. */
+  #move(id: string, { traceId }: Pick<Place, "traceId">): void {
+    for (const move of this.#statements.moves) {
+      move.run([traceId, id]);
+    }
+  }
+
+  #applyAttachment(attachment: AttachmentRecord, bodies: Uint8Array): boolean {
+    const row = this.#findRow(attachment.runId);
+    if (row === undefined) {
+      return false;
+    }
+    const bytes = bodies.subarray(attachment.bodyStart, attachment.bodyEnd);
+    const values = [row.traceId, row.id, attachment.name, attachment.contentType, bytes];
+    this.#statements.insertAttachment.run(values);
+    return true;
+  }
+
+  #findRow(id: string): RunRow | undefined {
+    const [values] = parseRows(this.#statements.findRun.all([id]));
+    return values === undefined ? undefined : parseRow(values);
+  }
+}
+
+function prepareStatements(db: Connection) {
+  const columns = runColumns.join(", ");
+  const places = runColumns.map(() => "?").join(", ");
+  const assignments = runColumns.map((name) => `${name} = ?`).join(", ");
+  return {
+    insertRun: db.prepare(`INSERT OR IGNORE INTO runs (${columns}) VALUES (${places})`),
+    updateRun: db.prepare(`UPDATE runs SET ${assignments} WHERE trace_id = ? AND id = ?`),
+    findRun: db.prepare(`SELECT ${columns} FROM runs WHERE id = ?`).raw(),
+    findUnplaced: db.prepare("SELECT 1 FROM runs WHERE dotted_order = '' LIMIT 1").raw(),
+    insertPayload: db.prepare(
+      "INSERT OR IGNORE INTO payloads (trace_id, id, digest, body) VALUES (?, ?, ?, CAST(? AS TEXT))",
+    ),
+    insertAttachment: db.prepare("INSERT OR REPLACE INTO attachments VALUES (?, ?, ?, ?, ?)"),
+    insertShare: db.prepare("INSERT OR IGNORE INTO shares (token, trace_id, id) VALUES (?, ?, ?)"),
+    findShare: db.prepare("SELECT token FROM shares WHERE trace_id = ? AND id = ?").raw(),
+    deleteShare: db.prepare("DELETE FROM shares WHERE id = ?"),
+    moves: ["runs", "payloads", "attachments", "shares"].map((table) =>
+      db.prepare(`UPDATE ${table} SET trace_id = ? WHERE id = ?`),
+    ),
+  };
+}

@@ -1,0 +1,88 @@
+import { createRequire } from "node:module";
+import type DatabaseConstructor from "libsql";
+
+/** One connection. The package is CommonJS with types of its own. */
+export type Connection = DatabaseConstructor.Database;
+
+const Database = createRequire(import.meta.url)("libsql") as typeof DatabaseConstructor;
+
+/** The file in the data folder. */
+export const databaseFile = "millrace.db";
+
+/** Raised with every change of the tables. */
+const schemaVersion = 1;
+
+/** Milliseconds to wait for another connection's lock. */
+const busyMs = 5_000;
+
+/** Pages of 4 KiB that the write-ahead log may hold before it is written back: 64 MiB. */
+const checkpointPages = 16_384;
+const cacheKibibytes = 65_536;
+
+/** Opens the one connection that writes, and makes the tables when they are missing. */
+export function openWriter(path: string): Connection {
+  const db = openDatabase(path);
+  db.exec(`PRAGMA journal_mode = WAL;
+    PRAGMA synchronous = NORMAL;
+    PRAGMA wal_autocheckpoint = ${checkpointPages};
+    PRAGMA cache_size = -${cacheKibibytes};
+    PRAGMA temp_store = MEMORY;`);
+  migrate(db);
+  return db;
+}
+
+/** Opens a connection that can't write. */
+export function openReader(path: string): Connection {
+  const db = openDatabase(path);
+  db.exec("PRAGMA query_only = ON");
+  return db;
+}
+
+/** Opens any file; used for the lock too. */
+export const openDatabase = (path: string, timeoutMs = busyMs): Connection =>
+  new Database(path, { timeout: timeoutMs });
+
+function migrate(db: Connection): void {
+  const found = Number(db.prepare("PRAGMA user_version").raw().all().flat()[0] ?? 0);
+  if (found > schemaVersion) {
+    throw new Error(
+      `the database has format ${found}, this server knows formats up to ${schemaVersion}: use a newer server`,
+    );
+  }
+  if (found < schemaVersion) {
+    db.exec(`BEGIN; ${tables} PRAGMA user_version = ${schemaVersion}; COMMIT`);
+  }
+}
+
+/**
+ * Everything of a run is keyed by (trace_id, id), so that the same tables can be spread over machines
+ * by trace. Payloads stand apart: `runs` stays narrow, and a patch adds a row without rewriting one.
+ * Names of projects are JSON texts: SQLite's text type loses lone surrogates.
+ */
+const tables = `
+  CREATE TABLE settings (key TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID;
+  CREATE TABLE projects (
+    id TEXT PRIMARY KEY, tenant_id TEXT NOT NULL, name_json TEXT NOT NULL UNIQUE, start_us INTEGER NOT NULL
+  ) WITHOUT ROWID;
+  CREATE TABLE runs (
+    trace_id TEXT NOT NULL, id TEXT NOT NULL, project_id TEXT NOT NULL, name TEXT NOT NULL, run_type TEXT NOT NULL,
+    start_us INTEGER NOT NULL, end_us INTEGER, has_error INTEGER NOT NULL, parent_run_id TEXT,
+    dotted_order TEXT NOT NULL, reference_example_id TEXT, posted INTEGER NOT NULL, patched INTEGER NOT NULL,
+    PRIMARY KEY (trace_id, id)
+  );
+  CREATE UNIQUE INDEX runs_by_id ON runs (id);
+  CREATE INDEX runs_by_start ON runs (project_id, start_us, id);
+  CREATE INDEX roots_by_start ON runs (project_id, start_us, id) WHERE parent_run_id IS NULL;
+  CREATE INDEX runs_by_example ON runs (reference_example_id) WHERE reference_example_id IS NOT NULL;
+  CREATE TABLE payloads (
+    trace_id TEXT NOT NULL, id TEXT NOT NULL, digest TEXT NOT NULL, body TEXT NOT NULL,
+    PRIMARY KEY (trace_id, id, digest)
+  );
+  CREATE TABLE attachments (
+    trace_id TEXT NOT NULL, id TEXT NOT NULL, name TEXT NOT NULL, content_type TEXT NOT NULL, bytes BLOB NOT NULL,
+    PRIMARY KEY (trace_id, id, name)
+  );
+  CREATE TABLE shares (
+    token TEXT PRIMARY KEY, trace_id TEXT NOT NULL, id TEXT NOT NULL, UNIQUE (trace_id, id)
+  ) WITHOUT ROWID;
+`;

@@ -1,0 +1,107 @@
+import { Worker } from "node:worker_threads";
+import { RequestError, ServerError } from "../../errors.ts";
+import { serverLimits } from "../../options.ts";
+import { threadOptions, waitForFirstMessage } from "../../threads.ts";
+import type { WriterAnswers, WriterMessage, WriterRequest } from "./writer-protocol.ts";
+
+interface Waiting {
+  readonly bytes: number;
+  readonly resolve: (value: unknown) => void;
+  readonly reject: (cause: Error) => void;
+}
+
+/** The near end of the writer's thread: calls it, and counts what it has not yet committed. */
+export class WriterThread {
+  readonly tenantId: string;
+  readonly #worker: Worker;
+  readonly #waiting = new Map<number, Waiting>();
+  readonly #ended: Promise<void>;
+  #sequence = 0;
+  #pendingBytes = 0;
+  #isOpen = true;
+
+  private constructor(worker: Worker, tenantId: string) {
+    this.#worker = worker;
+    this.tenantId = tenantId;
+    worker.on("message", (message: WriterMessage) => this.#onMessage(message));
+    // An error is followed by the exit, where all that waits is answered.
+    worker.on("error", () => undefined);
+    this.#ended = new Promise((resolve) => {
+      worker.once("exit", () => {
+        this.#onExit();
+        resolve();
+      });
+    });
+  }
+
+  /** @throws ServerError the database can't be opened. */
+  static async start(path: string): Promise<WriterThread> {
+    const worker = new Worker(new URL("./writer.worker.js", import.meta.url), {
+      ...threadOptions,
+      name: "millrace-writer",
+      workerData: path,
+    });
+    const first = (await waitForFirstMessage(worker)) as WriterMessage;
+    if (first.kind === "ready") {
+      return new WriterThread(worker, first.tenantId);
+    }
+    await worker.terminate();
+    const reason = first.kind === "failedToStart" ? first.reason : first.kind;
+    throw new ServerError("DATA_DIR", `Failed to open ${path}: ${reason}`);
+  }
+
+  /** Performs one request; resolves when it is committed. The batch's memory goes to the thread. */
+  async call<Kind extends WriterRequest["kind"]>(
+    request: WriterRequest & { readonly kind: Kind },
+  ): Promise<WriterAnswers[Kind]> {
+    const bodies = "batch" in request ? request.batch.bodies : undefined;
+    const bytes = bodies?.byteLength ?? 0;
+    if (!this.#isOpen) {
+      throw new RequestError(503, "the server is closing");
+    }
+    if (bytes > 0 && this.#pendingBytes + bytes > serverLimits.pendingBytes) {
+      throw new RequestError(429, "more arrives than the disk takes; send again later", 1);
+    }
+    const sequence = (this.#sequence += 1);
+    this.#pendingBytes += bytes;
+    const answer = new Promise<unknown>((resolve, reject) => {
+      this.#waiting.set(sequence, { bytes, resolve, reject });
+      this.#worker.postMessage({ sequence, request }, bodies === undefined ? [] : [bodies.buffer]);
+    });
+    return (await answer) as WriterAnswers[Kind];
+  }
+
+  /** Writes what is under way, then ends the thread. */
+  async close(): Promise<void> {
+    if (this.#isOpen) {
+      const closing = this.call<"close">({ kind: "close" });
+      this.#isOpen = false;
+      await closing.catch(() => undefined); // The thread has ended already; its callers were told.
+    }
+    const timer = setTimeout(() => void this.#worker.terminate(), serverLimits.endMs);
+    await this.#ended;
+    clearTimeout(timer);
+  }
+
+  #onMessage(message: WriterMessage): void {
+    if (message.kind !== "answer" && message.kind !== "failed") {
+      return;
+    }
+    const waiting = this.#waiting.get(message.sequence);
+    this.#waiting.delete(message.sequence);
+    this.#pendingBytes -= waiting?.bytes ?? 0;
+    if (message.kind === "answer") {
+      waiting?.resolve(message.value);
+    } else {
+      waiting?.reject(new RequestError(503, `the database refused: ${message.reason}`, 1));
+    }
+  }
+
+  #onExit(): void {
+    this.#isOpen = false;
+    for (const { reject } of this.#waiting.values()) {
+      reject(new RequestError(503, "the writer's thread ended; start the server again"));
+    }
+    this.#waiting.clear();
+  }
+}

@@ -1,0 +1,132 @@
+import { microsToStamp, stampToIso } from "millrace/model";
+import { JsonCursor } from "../ingest/json-cursor.ts";
+import type { RunRow, StoredRun } from "../store/run-row.ts";
+
+/** Members that a run always shows, `null` where nothing was received. */
+const payloadMembers = [
+  "inputs",
+  "outputs",
+  "error",
+  "extra",
+  "serialized",
+  "events",
+  "tags",
+] as const;
+
+const nullJson = Buffer.from("null");
+
+/**
+ * A run as `GET /runs/{id}` answers it. What was received is copied byte for byte, so that texts that
+ * JavaScript or SQLite would alter come back as they were.
+ */
+export function toRunJson(run: StoredRun, select?: ReadonlySet<string>): Buffer {
+  const pieces: Buffer[] = [];
+  let separator = "{";
+  for (const [name, json] of membersOf(run)) {
+    if (select === undefined || select.has(name) || name === "id") {
+      pieces.push(Buffer.from(`${separator}${JSON.stringify(name)}:`), json);
+      separator = ",";
+    }
+  }
+  pieces.push(Buffer.from("}"));
+  return Buffer.concat(pieces);
+}
+
+/** A JSON array of texts that are JSON already, under a name, followed by further members. */
+export function toListJson(
+  name: string,
+  items: readonly Buffer[],
+  rest: Readonly<Record<string, unknown>>,
+): Buffer {
+  const tail = JSON.stringify(rest).slice(1);
+  const pieces: Buffer[] = [Buffer.from(`{${JSON.stringify(name)}:[`)];
+  items.forEach((item, index) => pieces.push(...(index === 0 ? [item] : [commaJson, item])));
+  pieces.push(Buffer.from(`]${tail === "}" ? "" : ","}${tail}`));
+  return Buffer.concat(pieces);
+}
+
+const commaJson = Buffer.from(",");
+
+/** A time of the store as the wire has it: ISO 8601, UTC, microseconds. */
+export const toIso = (micros: number): string => stampToIso(microsToStamp(micros));
+
+function membersOf(run: StoredRun): Map<string, Buffer> {
+  const received = mergeBodies(run.bodies);
+  const members = new Map<string, Buffer>();
+  for (const [name, value] of Object.entries(describeRow(run))) {
+    members.set(name, Buffer.from(JSON.stringify(value)));
+  }
+  for (const name of payloadMembers) {
+    members.set(name, received.get(name) ?? nullJson);
+  }
+  for (const [name, json] of received) {
+    // Never over what the server itself says of a run, but for a name kept as it was written.
+    if (name === "name" || !members.has(name)) {
+      members.set(name, json);
+    }
+  }
+  return members;
+}
+
+function mergeBodies(bodies: readonly Buffer[]): Map<string, Buffer> {
+  const merged = new Map<string, Buffer>();
+  for (const body of bodies) {
+    for (const [name, json] of new JsonCursor(body).readMembers()) {
+      merged.set(name, json);
+    }
+  }
+  return merged;
+}
+
+function describeRow({
+  row,
+  projectName,
+  childRunIds,
+  directChildRunIds,
+  shareToken,
+}: StoredRun): Readonly<Record<string, unknown>> {
+  return {
+    id: row.id,
+    name: row.name,
+    run_type: row.runType,
+    start_time: toIso(row.startMicros),
+    end_time: row.endMicros === null ? null : toIso(row.endMicros),
+    status: statusOf(row),
+    parent_run_id: row.parentRunId,
+    parent_run_ids: ancestorsOf(row),
+    child_run_ids: childRunIds,
+    direct_child_run_ids: directChildRunIds,
+    trace_id: row.traceId,
+    dotted_order: row.dottedOrder,
+    session_id: row.projectId,
+    session_name: projectName,
+    reference_example_id: row.referenceExampleId,
+    execution_order: 1,
+    first_token_time: null,
+    total_tokens: null,
+    prompt_tokens: null,
+    completion_tokens: null,
+    total_cost: null,
+    feedback_stats: null,
+    in_dataset: null,
+    manifest_id: null,
+    share_token: shareToken,
+    app_path: `/projects/p/${row.projectId}/r/${row.id}`,
+  };
+}
+
+function statusOf({ hasError, endMicros }: RunRow): "error" | "success" | "pending" {
+  if (hasError) {
+    return "error";
+  }
+  return endMicros === null ? "pending" : "success";
+}
+
+const stampLength = 22;
+
+/** Ids of the runs above, root first. */
+const ancestorsOf = ({ dottedOrder }: RunRow): string[] =>
+  dottedOrder
+    .split(".")
+    .slice(0, -1)
+    .map((segment) => segment.slice(stampLength));
