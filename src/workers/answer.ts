@@ -3,11 +3,14 @@ import {
   HttpError,
   InsufficientQuotaError,
   NetworkError,
+  OptionError,
   TimeoutError,
   isFinalStatus,
   isInsufficientQuota,
 } from "../model/errors.ts";
 import type { SdkError } from "../model/errors.ts";
+import { certificateHint } from "./certificate-hint.ts";
+import { ProxyRefusal } from "./proxy-refusal.ts";
 import type { Outcome, Rejection } from "./sink.ts";
 
 /** What came back for one request. */
@@ -15,13 +18,16 @@ export interface Answer {
   readonly status: number;
   /** The value of `Retry-After`, if any. */
   readonly retryAfter?: string | undefined;
+  /** Where a redirect points. */
+  readonly location?: string | undefined;
+  /** Empty where it could not be read: the status counts all the same. */
   readonly body: string;
 }
 
 /** Answers that speak of the server, not of the batch: it is away or has too much to do. */
 const awayStatuses = new Set([429, 502, 503, 504]);
 
-/** What an answer means for the runs that were sent. */
+/** What an answer means for the runs that were sent; `now` is milliseconds since the Unix epoch. */
 export function judgeAnswer(action: string, answer: Answer, now: number): Outcome {
   const { status, body } = answer;
   if (status >= 200 && status < 300) {
@@ -34,8 +40,11 @@ export function judgeAnswer(action: string, answer: Answer, now: number): Outcom
     // Received before: an earlier try arrived though its answer did not.
     return { kind: "delivered" };
   }
+  if (status < 400) {
+    return rejected(new HttpError({ action, status, body: redirectText(answer) }), status);
+  }
   const error = new HttpError({ action, status, body });
-  if (isFinalStatus(status) || status === 413 || status === 422 || status < 400) {
+  if (isFinalStatus(status) || status === 413 || status === 422) {
     return rejected(error, status);
   }
   const afterMs = retryAfterMs(answer.retryAfter, now);
@@ -49,6 +58,9 @@ export function judgeAnswer(action: string, answer: Answer, now: number): Outcom
 
 /** What a failure to get an answer means for the runs that were sent. */
 export function judgeFailure(action: string, failure: unknown): Outcome {
+  if (failure instanceof ProxyRefusal) {
+    return judgeAnswer(`${action} through the proxy`, { status: failure.status, body: "" }, 0);
+  }
   const error = toError(action, failure);
   return error.retryable ? { kind: "retry", reason: error.message, away: true } : rejected(error);
 }
@@ -59,12 +71,10 @@ export function retryAfterMs(value: string | undefined, now: number): number | u
   if (/^\d+$/.test(text)) {
     return Number(text) * 1_000;
   }
-  const date = /[a-z]/i.test(text) ? Date.parse(text) : Number.NaN;
+  // Only a date in the form of HTTP: Date.parse finds dates in all kinds of text.
+  const date = /^[a-z]{3,9}, .* GMT$/i.test(text) ? Date.parse(text) : Number.NaN;
   return Number.isNaN(date) ? undefined : Math.max(0, date - now);
 }
-
-const certificateCodes =
-  /^(?:CERT_|UNABLE_TO_|DEPTH_ZERO_SELF_SIGNED_CERT|SELF_SIGNED_CERT_IN_CHAIN|ERR_TLS_CERT|INVALID_CA|HOSTNAME_MISMATCH|INVALID_PURPOSE)/;
 
 const timeoutCodes = new Set([
   "UND_ERR_CONNECT_TIMEOUT",
@@ -74,31 +84,62 @@ const timeoutCodes = new Set([
 ]);
 
 function toError(action: string, failure: unknown): SdkError {
-  const { name, code, message } = factsOf(failure);
-  const text = `Failed to ${action}: ${[code, message].filter((part) => part !== "").join(" ")}`;
+  const { names, codes, message } = factsOf(failure);
+  const [code = ""] = codes;
+  const text = `Failed to ${action}: ${message.includes(code) ? "" : `${code} `}${message}`;
   const options = { cause: failure };
-  if (certificateCodes.test(code)) {
-    return new CertificateError(
-      `${text}. The server's certificate can't be trusted; pass its authority as the option ca.`,
-      options,
-    );
+  const hint = codes.map(certificateHint).find((found) => found !== undefined);
+  if (hint !== undefined) {
+    return new CertificateError(`${text}. ${hint}`, options);
   }
-  if (timeoutCodes.has(code) || name === "TimeoutError") {
+  if (codes.includes("UND_ERR_INVALID_ARG")) {
+    // Such as a header that can't be sent: no later try is different.
+    return new OptionError(text, options);
+  }
+  if (codes.some((one) => timeoutCodes.has(one)) || names.includes("TimeoutError")) {
     return new TimeoutError(text, options);
   }
   return new NetworkError(text, options);
 }
 
-function factsOf(failure: unknown): { name: string; code: string; message: string } {
-  if (!(failure instanceof Error)) {
-    return { name: "", code: "", message: String(failure) };
-  }
-  const inner = failure instanceof AggregateError ? failure.errors.find(isError) : undefined;
-  const code = "code" in failure ? String(failure.code) : "";
-  return { name: failure.name, code, message: (inner ?? failure).message };
+interface FailureFacts {
+  readonly names: readonly string[];
+  readonly codes: readonly string[];
+  readonly message: string;
 }
 
-const isError = (value: unknown): value is Error => value instanceof Error;
+/** Names and codes of an error, of what it was made of and of its causes; the first message that says something. */
+function factsOf(failure: unknown): FailureFacts {
+  const errors = chainOf(failure);
+  const messages = errors.map(textOf).filter((message) => message !== "");
+  return {
+    names: errors.map(({ name }) => name),
+    codes: errors.flatMap((error) => ("code" in error ? [String(error.code)] : [])),
+    message: messages[0] ?? (errors.length === 0 ? String(failure) : "no reason given"),
+  };
+}
+
+/** OpenSSL's own messages are lists of places in its source; the reason beside them is the text. */
+const textOf = (error: Error): string =>
+  "library" in error && "reason" in error ? String(error.reason) : error.message.trim();
+
+/** Longest chain of causes that is followed: a cause can be its own. */
+const causeLimit = 5;
+
+function chainOf(failure: unknown, depth = 0): readonly Error[] {
+  if (!(failure instanceof Error) || depth > causeLimit) {
+    return [];
+  }
+  // Connecting to a name that has several addresses fails with one error for each.
+  const inner: readonly unknown[] = failure instanceof AggregateError ? failure.errors : [];
+  return [failure, ...[...inner, failure.cause].flatMap((one) => chainOf(one, depth + 1))];
+}
+
+const redirectText = ({ location }: Answer): string =>
+  [
+    ...(location === undefined ? [] : [`to ${location.slice(0, 200)}`]),
+    "(redirects are not followed; set the endpoint to where the server is)",
+  ].join(" ");
 
 const rejected = (error: SdkError, status?: number): Outcome => ({
   kind: "rejected",

@@ -1,47 +1,77 @@
-import { Agent, EnvHttpProxyAgent } from "undici";
+import { Agent, Pool } from "undici";
 import type { Dispatcher } from "undici";
 import type { Connection } from "../model/connection.ts";
+import { isExempt, parseProxy } from "../model/proxy.ts";
+import type { Proxy } from "../model/proxy.ts";
+import { createTunnel } from "./tunnel.ts";
 
 /** Longest answer that is read; an ingest answer is a few hundred bytes. */
 const answerLimitBytes = 4_194_304;
 /** Below the 5 s after which common servers close an idle connection. */
 const keepAliveMs = 4_000;
 
-/** The pooled connections of one worker, with every limit said: undici's own are 300 s and none. */
+/**
+ * The pooled connections of one worker, with every limit said: undici's own are 300 s and none.
+ * Whether a proxy is on the way is read from the connection alone, never from the environment.
+ */
 export function createDispatcher(connection: Connection): Dispatcher {
-  const { timeoutMs, requestsInFlight, httpProxy, httpsProxy, noProxy } = connection;
-  const tls = definedOf({ ca: connection.ca, cert: connection.cert, key: connection.key });
-  const options = {
-    connections: requestsInFlight,
-    pipelining: 1,
-    headersTimeout: timeoutMs,
-    bodyTimeout: timeoutMs,
-    keepAliveTimeout: keepAliveMs,
-    keepAliveMaxTimeout: 60_000,
-    maxResponseSize: answerLimitBytes,
-    connect: {
-      timeout: timeoutMs,
-      ...tls,
-      ...definedOf({ socketPath: connection.socketPath }),
-    },
-  };
-  if (httpProxy === undefined && httpsProxy === undefined) {
-    return new Agent(options);
+  const { timeoutMs, ca, cert, key, socketPath } = connection;
+  const tls = definedOf({ ca, cert, key });
+  const limits = limitsOf(connection);
+  const proxy = proxyOf(connection);
+  if (proxy === undefined) {
+    const connect = { timeout: timeoutMs, ...tls, ...definedOf({ socketPath }) };
+    return new Agent({ ...limits, connect });
   }
-  return new EnvHttpProxyAgent({
-    ...options,
-    // An empty text keeps the environment from being read a second time.
-    httpProxy: httpProxy ?? "",
-    httpsProxy: httpsProxy ?? "",
-    noProxy: noProxy ?? "",
-    requestTls: tls,
-    proxyTls: tls,
-  });
+  if (connection.endpoint.startsWith("https:")) {
+    return new Agent({ ...limits, connect: createTunnel({ proxy, timeoutMs, ...tls }) });
+  }
+  const connect = { timeout: timeoutMs, ...definedOf({ ca }) };
+  return new Pool(proxy.origin, { ...limits, connect }).compose(toProxy(proxy));
 }
 
-const definedOf = (
-  values: Readonly<Record<string, string | undefined>>,
-): Readonly<Record<string, string>> =>
-  Object.fromEntries(
-    Object.entries(values).filter((entry): entry is [string, string] => entry[1] !== undefined),
-  );
+/** The proxy on the way to the endpoint, if there is one. */
+export function proxyOf(connection: Connection): Proxy | undefined {
+  const { httpProxy, httpsProxy, noProxy = "", socketPath } = connection;
+  const endpoint = new URL(connection.endpoint);
+  const address = endpoint.protocol === "https:" ? httpsProxy : httpProxy;
+  return address === undefined || socketPath !== undefined || isExempt(endpoint, noProxy)
+    ? undefined
+    : parseProxy(address);
+}
+
+const limitsOf = ({ timeoutMs, requestsInFlight }: Connection): Agent.Options => ({
+  // One more than runs can take, so that an `/info` that hangs is in nobody's way.
+  connections: requestsInFlight + 1,
+  pipelining: 1,
+  headersTimeout: timeoutMs,
+  bodyTimeout: timeoutMs,
+  keepAliveTimeout: keepAliveMs,
+  keepAliveMaxTimeout: 60_000,
+  maxResponseSize: answerLimitBytes,
+});
+
+/** Asks a proxy for the whole address: what it connects to with `CONNECT` is mostly TLS only. */
+const toProxy =
+  ({ authorization }: Proxy): Dispatcher.DispatcherComposeInterceptor =>
+  (dispatch) =>
+  (options, handler) =>
+    dispatch(
+      {
+        ...options,
+        path: `${String(options.origin)}${options.path}`,
+        headers: {
+          ...(options.headers as Readonly<Record<string, string>>),
+          host: new URL(String(options.origin)).host,
+          ...(authorization === undefined ? {} : { "proxy-authorization": authorization }),
+        },
+      },
+      handler,
+    );
+
+const definedOf = <Name extends string>(
+  values: Readonly<Record<Name, string | undefined>>,
+): { readonly [Key in Name]?: string } =>
+  Object.fromEntries(Object.entries(values).filter(([, value]) => value !== undefined)) as {
+    readonly [Key in Name]?: string;
+  };

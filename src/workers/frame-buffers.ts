@@ -2,7 +2,7 @@
 export class FrameBuffers {
   readonly #limitBytes: number;
   #keptBytes = 0;
-  #free: Buffer[] = [];
+  readonly #free: Buffer[] = [];
 
   /** Keeps at most `limitBytes` of unused buffers. */
   constructor(limitBytes: number) {

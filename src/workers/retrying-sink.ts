@@ -1,6 +1,7 @@
-import { setTimeout as wait } from "node:timers/promises";
+import { setTimeout as timer } from "node:timers/promises";
 import pRetry from "p-retry";
-import type { Batch, Outcome, Sink } from "./sink.ts";
+import { judgedParts } from "./sink.ts";
+import type { Batch, JudgedBatch, Outcome, RetryOutcome, Sink } from "./sink.ts";
 
 export interface RetryPolicy {
   /** Tries in one go, the first included. */
@@ -11,62 +12,102 @@ export interface RetryPolicy {
   readonly retryAfterLimitMs: number;
   /** Hears of every try after the first. */
   readonly onRetry: () => void;
+  /** From 0 to below 1. @defaultValue Math.random */
+  readonly random?: () => number;
+  /** Rejects when `signal` aborts. @defaultValue a timer that does not hold the process */
+  readonly wait?: (delayMs: number, signal: AbortSignal) => Promise<void>;
 }
 
-/** Carries a `retry` outcome through p-retry, which knows only errors. */
-class TryAgain extends Error {
-  readonly outcome: Extract<Outcome, { kind: "retry" }>;
-
-  constructor(outcome: Extract<Outcome, { kind: "retry" }>) {
-    super(outcome.reason);
-    this.outcome = outcome;
-  }
-}
+/** Tells p-retry, which knows only errors, that an outcome was `retry`. */
+class TryAgain extends Error {}
 
 /**
- * The one layer that retries. Waits double from `firstWaitMs` to `maxWaitMs`, with jitter; a server's
- * `Retry-After` is waited for first, within its limit. Ends with the last outcome, never a throw.
+ * The one layer that retries. Waits double from `firstWaitMs` to `maxWaitMs`, with jitter; where a
+ * server's `Retry-After` asks for longer that is waited, within its limit. Of a batch with several
+ * outcomes only the failed runs are sent again. Ends with the last outcome, never a throw.
  */
 export function retryingSink(inner: Sink, policy: RetryPolicy): Sink {
   return {
     async send(batch: Batch, signal: AbortSignal): Promise<Outcome> {
-      let last: Outcome = { kind: "retry", reason: "ended before the first try", away: true };
-      try {
-        return await pRetry(
-          async (attempt) => {
-            if (attempt > 1) {
-              policy.onRetry();
-            }
-            last = await inner.send(batch, signal);
-            if (last.kind === "retry") {
-              throw new TryAgain(last);
-            }
-            return last;
-          },
-          {
-            retries: policy.attempts - 1,
-            minTimeout: policy.firstWaitMs,
-            maxTimeout: policy.maxWaitMs,
-            randomize: true,
-            signal,
-            shouldRetry: ({ error }) => error instanceof TryAgain,
-            onFailedAttempt: ({ error, retriesLeft }) =>
-              retriesLeft > 0 ? waitAsAsked(error, policy, signal) : undefined,
-          },
-        );
-      } catch (error) {
-        if (error instanceof TryAgain || signal.aborted) {
-          return last;
+      const settled: JudgedBatch[] = [];
+      let rest = batch;
+      let last: RetryOutcome | undefined = untried;
+      const attempt = async (count: number): Promise<void> => {
+        if (count > 1) {
+          policy.onRetry();
         }
-        throw error;
+        const judged = judgedParts({ batch: rest, outcome: await inner.send(rest, signal) });
+        const failed = judged.filter(isFailed);
+        settled.push(...judged.filter((part) => !isFailed(part)));
+        last = failed.length === 0 ? undefined : worstOf(failed);
+        if (last !== undefined) {
+          // The same batch where all of it failed: it may be framed already.
+          rest = judged.length === 1 ? rest : batch.part(failed.flatMap((part) => part.batch.runs));
+          throw new TryAgain(last.reason);
+        }
+      };
+      try {
+        await pRetry(attempt, {
+          retries: policy.attempts - 1,
+          // The waits are ours: p-retry's lose their jitter at the longest wait.
+          minTimeout: 0,
+          signal,
+          shouldRetry: ({ error }) => error instanceof TryAgain,
+          onFailedAttempt: ({ retriesLeft, attemptNumber }) =>
+            retriesLeft > 0 && last !== undefined && !signal.aborted
+              ? waitFor(waitMs(last, attemptNumber, policy), signal, policy)
+              : undefined,
+        });
+      } catch (error) {
+        if (!(error instanceof TryAgain) && !signal.aborted) {
+          throw error;
+        }
       }
+      return joined(settled, last === undefined ? [] : [{ batch: rest, outcome: last }]);
     },
   };
 }
 
-async function waitAsAsked(error: Error, policy: RetryPolicy, signal: AbortSignal): Promise<void> {
-  const afterMs = error instanceof TryAgain ? (error.outcome.afterMs ?? 0) : 0;
-  if (afterMs > 0) {
-    await wait(Math.min(afterMs, policy.retryAfterLimitMs), undefined, { signal });
-  }
+const untried: RetryOutcome = { kind: "retry", reason: "ended before the first try", away: true };
+
+interface FailedBatch extends JudgedBatch {
+  readonly outcome: RetryOutcome;
 }
+
+const isFailed = (judged: JudgedBatch): judged is FailedBatch => judged.outcome.kind === "retry";
+
+/** One outcome for several failures: the longest wait, and away only where all are. */
+function worstOf(failed: readonly FailedBatch[]): RetryOutcome {
+  const waits = failed.flatMap(({ outcome }) => outcome.afterMs ?? []);
+  return {
+    kind: "retry",
+    reason: failed[0]?.outcome.reason ?? "",
+    away: failed.every(({ outcome }) => outcome.away),
+    ...(waits.length === 0 ? {} : { afterMs: Math.max(...waits) }),
+  };
+}
+
+function joined(settled: readonly JudgedBatch[], failed: readonly JudgedBatch[]): Outcome {
+  const parts = [...settled, ...failed];
+  const [only] = parts;
+  return parts.length === 1 && only !== undefined ? only.outcome : { kind: "mixed", parts };
+}
+
+/** Milliseconds until the next try; the jitter keeps many clients from coming back at one moment. */
+function waitMs({ afterMs }: RetryOutcome, attempt: number, policy: RetryPolicy): number {
+  const { firstWaitMs, maxWaitMs, retryAfterLimitMs, random = Math.random } = policy;
+  const share = random();
+  const longest = Math.min(maxWaitMs, firstWaitMs * 2 ** attempt);
+  const backoff = (longest / 2) * (1 + share);
+  const asked = afterMs === undefined ? 0 : Math.min(afterMs, retryAfterLimitMs);
+  return asked === 0 ? backoff : Math.max(backoff, asked + firstWaitMs * share);
+}
+
+async function waitFor(delayMs: number, signal: AbortSignal, policy: RetryPolicy): Promise<void> {
+  const { wait = unheldWait } = policy;
+  await wait(delayMs, signal);
+}
+
+/** Not what keeps the process alive: whoever waits for the runs does, as long as may be. */
+const unheldWait = (delayMs: number, signal: AbortSignal): Promise<void> =>
+  timer(delayMs, undefined, { signal, ref: false });

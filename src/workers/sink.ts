@@ -21,18 +21,21 @@ export interface Rejection {
   readonly status?: number;
 }
 
+/** Every try failed, for a reason that may pass. */
+export interface RetryOutcome {
+  readonly kind: "retry";
+  readonly reason: string;
+  /** What the server asked for. */
+  readonly afterMs?: number;
+  /** The server is away or overloaded; nothing speaks against this batch itself. */
+  readonly away: boolean;
+}
+
 /** What became of one batch. Delivery failure is a value: only bugs throw. */
 export type Outcome =
   | { readonly kind: "delivered" }
   | { readonly kind: "rejected"; readonly rejection: Rejection }
-  | {
-      readonly kind: "retry";
-      readonly reason: string;
-      /** What the server asked for. */
-      readonly afterMs?: number;
-      /** The server is away or overloaded; nothing speaks against this batch itself. */
-      readonly away: boolean;
-    }
+  | RetryOutcome
   | { readonly kind: "mixed"; readonly parts: readonly JudgedBatch[] };
 
 export interface JudgedBatch {
@@ -44,3 +47,7 @@ export interface JudgedBatch {
 export interface Sink {
   send(batch: Batch, signal: AbortSignal): Promise<Outcome>;
 }
+
+/** The parts of a judged batch that have one outcome each. */
+export const judgedParts = (judged: JudgedBatch): readonly JudgedBatch[] =>
+  judged.outcome.kind === "mixed" ? judged.outcome.parts.flatMap(judgedParts) : [judged];

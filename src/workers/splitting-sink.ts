@@ -1,3 +1,4 @@
+import { judgedParts } from "./sink.ts";
 import type { Batch, JudgedBatch, Outcome, Sink } from "./sink.ts";
 
 /** The answers that may mean one run of the batch only, or the size of them all together. */
@@ -5,23 +6,31 @@ const divisible = new Set([400, 413, 422]);
 
 /**
  * Halves a batch that the server refuses as too large or as invalid, and sends the halves, down to
- * single runs: one bad run costs only itself.
+ * single runs: one bad run costs only itself, and about two requests a halving.
  */
 export function splittingSink(inner: Sink): Sink {
   const send = async (batch: Batch, signal: AbortSignal): Promise<Outcome> => {
-    const outcome = await inner.send(batch, signal);
-    if (outcome.kind !== "rejected" || batch.runs.length < 2) {
-      return outcome;
-    }
-    if (!divisible.has(outcome.rejection.status ?? 0)) {
-      return outcome;
+    const judged = judgedParts({ batch, outcome: await inner.send(batch, signal) });
+    const parts = await Promise.all(judged.map((part) => divided(part, signal)));
+    const [only] = parts;
+    return parts.length === 1 && only !== undefined ? only.outcome : { kind: "mixed", parts };
+  };
+  const divided = async (judged: JudgedBatch, signal: AbortSignal): Promise<JudgedBatch> => {
+    const { batch } = judged;
+    if (!isDivisible(judged)) {
+      return judged;
     }
     const middle = Math.ceil(batch.runs.length / 2);
     const halves = [batch.part(batch.runs.slice(0, middle)), batch.part(batch.runs.slice(middle))];
-    const parts: JudgedBatch[] = await Promise.all(
+    const parts = await Promise.all(
       halves.map(async (half) => ({ batch: half, outcome: await send(half, signal) })),
     );
-    return { kind: "mixed", parts };
+    return { batch, outcome: { kind: "mixed", parts } };
   };
   return { send };
 }
+
+const isDivisible = ({ batch, outcome }: JudgedBatch): boolean =>
+  batch.runs.length > 1 &&
+  outcome.kind === "rejected" &&
+  divisible.has(outcome.rejection.status ?? 0);

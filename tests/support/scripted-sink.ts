@@ -5,14 +5,17 @@ export interface ScriptedSink extends Sink {
   readonly batches: readonly Batch[];
 }
 
-export function scriptedSink(...script: readonly Outcome[]): ScriptedSink {
+/** What to answer: an outcome, or what to make of the batch. */
+export type Script = Outcome | ((batch: Batch) => Outcome);
+
+export function scriptedSink(...script: readonly Script[]): ScriptedSink {
   const batches: Batch[] = [];
   return {
     batches,
     send(batch: Batch): Promise<Outcome> {
       batches.push(batch);
-      const outcome = script[Math.min(batches.length, script.length) - 1];
-      return Promise.resolve(outcome ?? { kind: "delivered" });
+      const next = script[Math.min(batches.length, script.length) - 1] ?? { kind: "delivered" };
+      return Promise.resolve(typeof next === "function" ? next(batch) : next);
     },
   };
 }

@@ -1,0 +1,75 @@
+import { describe, expect, test } from "vitest";
+import { isExempt, parseProxy } from "../../src/model/proxy.ts";
+
+const basic = (text: string): string => `Basic ${Buffer.from(text).toString("base64")}`;
+
+describe("a proxy's address", () => {
+  test.each<readonly [string, ReturnType<typeof parseProxy>]>([
+    ["http://proxy.test:3128", { origin: "http://proxy.test:3128" }],
+    ["https://proxy.test/", { origin: "https://proxy.test" }],
+    ["proxy.test:3128", { origin: "http://proxy.test:3128" }],
+    [" 10.0.0.1:8080 ", { origin: "http://10.0.0.1:8080" }],
+    ["http://[::1]:8080", { origin: "http://[::1]:8080" }],
+    [
+      "http://me:p%40ss%3A@proxy.test",
+      { origin: "http://proxy.test", authorization: basic("me:p@ss:") },
+    ],
+    [
+      "me:secret@proxy.test:1",
+      { origin: "http://proxy.test:1", authorization: basic("me:secret") },
+    ],
+    ["http://token@proxy.test", { origin: "http://proxy.test", authorization: basic("token:") }],
+    ["http://a:100%@proxy.test", { origin: "http://proxy.test", authorization: basic("a:100%") }],
+    ["socks5://proxy.test", undefined],
+    ["http://", undefined],
+    ["not an address", undefined],
+  ])("%s", (text, expected) => {
+    expect(parseProxy(text)).toEqual(expected);
+  });
+});
+
+describe("a list of exempt hosts", () => {
+  test.each<readonly [string, string, boolean]>([
+    ["", "http://a.test", false],
+    ["*", "https://a.test", true],
+    ["b.test,*", "https://a.test", true],
+    ["a.test", "http://a.test", true],
+    ["a.test", "http://A.TEST", true],
+    ["A.Test", "http://a.test", true],
+    ["a.test", "http://a.test.", true],
+    ["a.test", "http://x.y.a.test", true],
+    [".a.test", "http://x.a.test", true],
+    [".a.test", "http://a.test", true],
+    ["*.a.test", "http://x.a.test", true],
+    ["a.test", "http://ba.test", false],
+    ["a.test", "http://a.test.evil", false],
+    ["b.test, a.test", "http://a.test", true],
+    ["b.test a.test", "http://a.test", true],
+    [",, b.test ,", "http://a.test", false],
+    ["a.test:8080", "http://a.test:8080", true],
+    ["a.test:8080", "http://a.test", false],
+    ["a.test:80", "http://a.test", true],
+    ["a.test:443", "https://a.test", true],
+    ["127.0.0.1", "http://127.0.0.1:1984", true],
+    ["127.0.0.1:1984", "http://127.0.0.1:1984", true],
+    ["127.0.0.1:1985", "http://127.0.0.1:1984", false],
+    ["0.0.1", "http://127.0.0.1", false],
+    ["10.0.0.0/8", "http://10.1.2.3", true],
+    ["10.0.0.0/8", "http://11.1.2.3", false],
+    ["10.0.0.0/99", "http://10.1.2.3", false],
+    ["10.0.0.0/x", "http://10.1.2.3", false],
+    ["10.0.0.0/8", "http://a.test", false],
+    ["::1", "http://[::1]:1984", true],
+    ["[::1]", "http://[::1]:1984", true],
+    ["[::1]:1984", "http://[::1]:1984", true],
+    ["[::1]:1985", "http://[::1]:1984", false],
+    ["0:0:0:0:0:0:0:1", "http://[::1]", true],
+    ["fd00::/8", "http://[fd12::7]", true],
+    ["fd00::/8", "http://[fe80::7]", false],
+    ["::1", "http://127.0.0.1", false],
+    ["localhost", "http://localhost:1984", true],
+    ["localhost", "http://127.0.0.1:1984", false],
+  ])("%j and %s: %s", (list, endpoint, expected) => {
+    expect(isExempt(new URL(endpoint), list)).toBe(expected);
+  });
+});

@@ -1,0 +1,41 @@
+import type { Connection } from "../../src/model/connection.ts";
+import { createDispatcher } from "../../src/workers/dispatcher.ts";
+import { HttpSink } from "../../src/workers/http-sink.ts";
+import { ServerState } from "../../src/workers/server-state.ts";
+import type { Outcome } from "../../src/workers/sink.ts";
+import { batchOf, manyRuns } from "./run-batch.ts";
+
+/** How to reach a test's server: quick to give up, nothing compressed. */
+export const connectionTo = (endpoint: string, options: Partial<Connection> = {}): Connection => ({
+  endpoint,
+  timeoutMs: 5_000,
+  requestsInFlight: 4,
+  compression: "none",
+  ...options,
+});
+
+export interface TestSink extends AsyncDisposable {
+  readonly sink: HttpSink;
+  readonly state: ServerState;
+}
+
+/** A sink over real connections, which ends with the test. */
+export function httpSinkTo(endpoint: string, options: Partial<Connection> = {}): TestSink {
+  const connection = connectionTo(endpoint, options);
+  const dispatcher = createDispatcher(connection);
+  const state = new ServerState(endpoint, connection.compression);
+  const sink = new HttpSink(connection, dispatcher, state);
+  return { sink, state, [Symbol.asyncDispose]: () => dispatcher.destroy() };
+}
+
+/** A signal that never aborts. */
+export const noEnd = (): AbortSignal => new AbortController().signal;
+
+/** What becomes of a batch of one run that is sent over connections of its own. */
+export async function sendOne(
+  endpoint: string,
+  options: Partial<Connection> = {},
+): Promise<Outcome> {
+  await using to = httpSinkTo(endpoint, options);
+  return await to.sink.send(batchOf(manyRuns(1)), noEnd());
+}

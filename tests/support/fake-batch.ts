@@ -1,0 +1,36 @@
+import type { RunOperation } from "../../src/workers/operations.ts";
+import { judgedParts } from "../../src/workers/sink.ts";
+import type { Batch, Outcome } from "../../src/workers/sink.ts";
+import { runId } from "./run-batch.ts";
+
+/** A batch of so many runs that nobody frames. */
+export const fakeBatch = (count: number): Batch =>
+  batchOfRuns(
+    Array.from({ length: count }, (_, index) => ({
+      id: runId(index + 1),
+      operation: "post",
+      records: [index],
+      batchable: true,
+    })),
+  );
+
+const batchOfRuns = (runs: readonly RunOperation[]): Batch => ({
+  runs,
+  sizeBytes: runs.length,
+  frame: () => undefined,
+  part: batchOfRuns,
+});
+
+/** How each run of a batch fared, in the order of their numbers: the kind of its outcome. */
+export function fates(batch: Batch, outcome: Outcome): readonly string[] {
+  const byRun = new Map<string, string>();
+  for (const part of judgedParts({ batch, outcome })) {
+    for (const { id } of part.batch.runs) {
+      if (byRun.has(id)) {
+        throw new Error(`run ${id} was judged twice`);
+      }
+      byRun.set(id, part.outcome.kind);
+    }
+  }
+  return batch.runs.map(({ id }) => byRun.get(id) ?? "forgotten");
+}

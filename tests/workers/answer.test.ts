@@ -1,0 +1,226 @@
+import { errors } from "undici";
+import { describe, expect, test } from "vitest";
+import { judgeAnswer, judgeFailure, retryAfterMs } from "../../src/workers/answer.ts";
+import type { Outcome } from "../../src/workers/sink.ts";
+
+const now = Date.parse("2026-11-21T10:11:12Z");
+const judge = (status: number, body = "", retryAfter?: string): Outcome =>
+  judgeAnswer("send runs", { status, body, retryAfter }, now);
+
+/** An error with a code, as Node makes them. */
+const coded = (code: string, message = "it failed"): Error =>
+  Object.assign(new Error(message), { code });
+
+describe("an answer", () => {
+  test.each([200, 201, 202, 204, 206, 299])("%i delivers, whatever its body is", (status) => {
+    expect(judge(status, "<html>not JSON")).toEqual({ kind: "delivered" });
+  });
+
+  test("409 delivers: an earlier try arrived", () => {
+    expect(judge(409, '{"error":"Conflict"}')).toEqual({ kind: "delivered" });
+  });
+
+  test.each([400, 401, 402, 403, 404, 405, 406, 407, 410, 413, 422])(
+    "%i is final and names action, status and body",
+    (status) => {
+      expect(judge(status, "why")).toEqual({
+        kind: "rejected",
+        rejection: { code: "HTTP", status, message: `Failed to send runs: ${status} why` },
+      });
+    },
+  );
+
+  test.each([301, 302, 303, 307, 308])("%i is final and says where it points", (status) => {
+    const answer = { status, body: "", location: "https://other.test/runs" };
+    expect(judgeAnswer("send runs", answer, now)).toMatchObject({
+      kind: "rejected",
+      rejection: {
+        status,
+        message: expect.stringMatching(/to https:\/\/other\.test\/runs .*not followed/) as string,
+      },
+    });
+  });
+
+  test.each([
+    [408, false],
+    [411, false],
+    [412, false],
+    [415, false],
+    [418, false],
+    [421, false],
+    [425, false],
+    [429, true],
+    [431, false],
+    [500, false],
+    [501, false],
+    [502, true],
+    [503, true],
+    [504, true],
+    [599, false],
+  ])("%i may pass; that the server is away is %s", (status, away) => {
+    expect(judge(status, "why")).toEqual({
+      kind: "retry",
+      reason: `Failed to send runs: ${status} why`,
+      away,
+    });
+  });
+
+  test.each([402, 429])("%i that says insufficient_quota is never tried again", (status) => {
+    expect(judge(status, '{"error":{"code":"insufficient_quota"}}', "1")).toMatchObject({
+      kind: "rejected",
+      rejection: { code: "INSUFFICIENT_QUOTA", status },
+    });
+  });
+
+  test("insufficient_quota in the body of another status means nothing", () => {
+    expect(judge(500, "insufficient_quota")).toMatchObject({ kind: "retry" });
+    expect(judge(400, "insufficient_quota")).toMatchObject({ rejection: { code: "HTTP" } });
+  });
+
+  test("a long body is cut in the message", () => {
+    const { reason } = judge(500, "x".repeat(100_000)) as { reason: string };
+    expect(reason.length).toBeLessThan(2_200);
+  });
+
+  test("Retry-After is part of what may pass, and of nothing else", () => {
+    expect(judge(503, "", "7")).toMatchObject({ kind: "retry", afterMs: 7_000 });
+    expect(judge(503, "", "soon")).not.toHaveProperty("afterMs");
+    expect(judge(202, "", "7")).toEqual({ kind: "delivered" });
+  });
+});
+
+describe("Retry-After", () => {
+  test.each<readonly [string | undefined, number | undefined]>([
+    ["0", 0],
+    ["2", 2_000],
+    [" 120 ", 120_000],
+    ["Sat, 21 Nov 2026 10:11:42 GMT", 30_000],
+    ["Saturday, 21-Nov-26 10:11:42 GMT", 30_000],
+    ["Sat, 21 Nov 2026 10:00:00 GMT", 0],
+    ["Sat, 99 Nov 2026 10:00:00 GMT", undefined],
+    ["", undefined],
+    [undefined, undefined],
+    ["-5", undefined],
+    ["1.5", undefined],
+    ["1e9", undefined],
+    ["0x10", undefined],
+    ["NaN", undefined],
+    ["soon", undefined],
+    ["in the year 2999", undefined],
+    ["2, 3", undefined],
+  ])("%j is %j ms", (value, expected) => {
+    expect(retryAfterMs(value, now)).toBe(expected);
+  });
+
+  test("digits without end are a long wait, not an error", () => {
+    expect(retryAfterMs("9".repeat(400), now)).toBe(Number.POSITIVE_INFINITY);
+  });
+});
+
+describe("no answer", () => {
+  test.each([
+    "ECONNREFUSED",
+    "ECONNRESET",
+    "EPIPE",
+    "ENOTFOUND",
+    "EAI_AGAIN",
+    "EHOSTUNREACH",
+    "ENETUNREACH",
+    "UND_ERR_SOCKET",
+    "ERR_SSL_WRONG_VERSION_NUMBER",
+    "HPE_INVALID_CONSTANT",
+  ])("%s may pass, and the server is away", (code) => {
+    expect(judgeFailure("send runs", coded(code))).toEqual({
+      kind: "retry",
+      reason: `Failed to send runs: ${code} it failed`,
+      away: true,
+    });
+  });
+
+  test.each([
+    new errors.ConnectTimeoutError("slow"),
+    new errors.HeadersTimeoutError("slow"),
+    new errors.BodyTimeoutError("slow"),
+    coded("ETIMEDOUT", "slow"),
+    new DOMException("slow", "TimeoutError"),
+  ])("%s may pass", (failure) => {
+    expect(judgeFailure("send runs", failure)).toMatchObject({
+      kind: "retry",
+      reason: expect.stringMatching(/^Failed to send runs: .*slow$/) as string,
+      away: true,
+    });
+  });
+
+  test.each<readonly [string, RegExp]>([
+    ["DEPTH_ZERO_SELF_SIGNED_CERT", /pass its authority as the option ca/],
+    ["SELF_SIGNED_CERT_IN_CHAIN", /option ca/],
+    ["UNABLE_TO_VERIFY_LEAF_SIGNATURE", /option ca/],
+    ["UNABLE_TO_GET_ISSUER_CERT_LOCALLY", /option ca/],
+    ["CERT_UNTRUSTED", /option ca/],
+    ["CERT_HAS_EXPIRED", /out of date/],
+    ["CERT_NOT_YET_VALID", /out of date/],
+    ["ERR_TLS_CERT_ALTNAME_INVALID", /another name/],
+    ["ERR_SSL_TLSV13_ALERT_CERTIFICATE_REQUIRED", /options cert and key/],
+    ["ERR_SSL_SSLV3_ALERT_HANDSHAKE_FAILURE", /options cert and key/],
+    ["ERR_SSL_TLSV1_ALERT_UNKNOWN_CA", /options cert and key/],
+    ["ERR_OSSL_PEM_NO_START_LINE", /no PEM text/],
+    ["ERR_OSSL_X509_KEY_VALUES_MISMATCH", /key is not the certificate's/],
+  ])("%s is final, and the message says what to do", (code, hint) => {
+    const outcome = judgeFailure("send runs", coded(code));
+    expect(outcome).toMatchObject({ kind: "rejected", rejection: { code: "CERTIFICATE" } });
+    expect((outcome as { rejection: { message: string } }).rejection.message).toMatch(hint);
+  });
+
+  test("a certificate's failure is found under what wraps it", () => {
+    const failure = new Error("at the proxy", { cause: coded("CERT_HAS_EXPIRED") });
+    expect(judgeFailure("send runs", failure)).toMatchObject({
+      rejection: { code: "CERTIFICATE" },
+    });
+  });
+
+  test("of a name with several addresses the message names an address", () => {
+    // Node's has no message of its own.
+    const failure = Object.assign(
+      new AggregateError(
+        [coded("ECONNREFUSED", "connect ECONNREFUSED ::1:1"), coded("ETIMEDOUT")],
+        "all failed",
+      ),
+      { message: "", code: "ECONNREFUSED" },
+    );
+    expect(judgeFailure("send runs", failure)).toMatchObject({
+      kind: "retry",
+      reason: "Failed to send runs: connect ECONNREFUSED ::1:1",
+    });
+  });
+
+  test("of what OpenSSL says the message has the reason", () => {
+    const failure = Object.assign(coded("ERR_SSL_X", "80:error:0A:SSL routines:rec.c:160\n"), {
+      library: "SSL routines",
+      reason: "wrong version number",
+    });
+    expect(judgeFailure("send runs", failure)).toMatchObject({
+      reason: "Failed to send runs: ERR_SSL_X wrong version number",
+    });
+  });
+
+  test("a request that can't be made is final", () => {
+    const failure = new errors.InvalidArgumentError("invalid x-team header");
+    expect(judgeFailure("send runs", failure)).toMatchObject({
+      kind: "rejected",
+      rejection: {
+        code: "OPTION",
+        message: expect.stringContaining("invalid x-team header") as string,
+      },
+    });
+  });
+
+  test("a cause that is its own ends the search", () => {
+    const failure = coded("ECONNRESET");
+    failure.cause = failure;
+    expect(judgeFailure("send runs", failure)).toMatchObject({ kind: "retry" });
+  });
+
+  test.each([undefined, "text", 7, null])("%j in place of an error may pass", (failure) => {
+    expect(judgeFailure("send runs", failure)).toMatchObject({ kind: "retry", away: true });
+  });
+});

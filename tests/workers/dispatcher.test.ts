@@ -1,0 +1,149 @@
+import dns from "node:dns";
+import { mkdtemp, rm } from "node:fs/promises";
+import { isIP } from "node:net";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterEach, describe, expect, test, vi } from "vitest";
+import type { Connection } from "../../src/model/connection.ts";
+import type { Outcome } from "../../src/workers/sink.ts";
+import { sendOne } from "../support/connections.ts";
+import { loopbackServer } from "../support/loopback-server.ts";
+import { ca, clientTls, mutualTls, pem, serverTls } from "../support/tls.ts";
+
+const delivered: Outcome = { kind: "delivered" };
+
+afterEach(() => vi.restoreAllMocks());
+
+describe("certificates", () => {
+  test("of an authority that is passed are trusted", async () => {
+    await using server = await loopbackServer({ tls: serverTls });
+    expect(await sendOne(server.endpoint, { ca })).toEqual(delivered);
+    expect(await sendOne(`https://localhost:${server.port}`, { ca })).toEqual(delivered);
+  });
+
+  test.each<readonly [string, string, RegExp]>([
+    ["of an unknown authority", "server.pem", /UNABLE_TO_VERIFY_LEAF_SIGNATURE.*option ca/],
+    ["signed by itself", "self-signed.pem", /SELF_SIGNED_CERT.*option ca/],
+  ])(
+    "%s: final, said clearly, and nothing is sent, in the clear least of all",
+    async (_, cert, text) => {
+      await using server = await loopbackServer({ tls: { ...serverTls, cert: pem(cert) } });
+      const outcome = await sendOne(server.endpoint);
+      expect(outcome).toMatchObject({
+        kind: "rejected",
+        rejection: { code: "CERTIFICATE", message: expect.stringMatching(text) as string },
+      });
+      expect(server.requests).toHaveLength(0);
+    },
+  );
+
+  test.each<readonly [string, string, RegExp]>([
+    ["out of date", "expired.pem", /out of date/],
+    ["made out to another name", "other-name.pem", /another name/],
+  ])("%s: final, though the authority is trusted", async (_, cert, text) => {
+    await using server = await loopbackServer({ tls: { ...serverTls, cert: pem(cert) } });
+    for (const endpoint of [server.endpoint, `https://localhost:${server.port}`]) {
+      expect(await sendOne(endpoint, { ca })).toMatchObject({
+        kind: "rejected",
+        rejection: { code: "CERTIFICATE", message: expect.stringMatching(text) as string },
+      });
+    }
+    expect(server.requests).toHaveLength(0);
+  });
+
+  test.each(["TLSv1.2", "TLSv1.3"] as const)(
+    "a server that asks for ours gets it (%s)",
+    async (version) => {
+      await using server = await loopbackServer({
+        tls: { ...mutualTls, minVersion: version, maxVersion: version },
+      });
+      expect(await sendOne(server.endpoint, clientTls)).toEqual(delivered);
+      const without = await sendOne(server.endpoint, { ca });
+      expect(without.kind).not.toBe("delivered");
+      expect(server.requests).toHaveLength(1);
+    },
+  );
+
+  test("where the server says that it lacks ours, that is final", async () => {
+    // A server of TLS 1.3 only hangs up, which is no reason yet.
+    await using server = await loopbackServer({ tls: { ...mutualTls, maxVersion: "TLSv1.2" } });
+    expect(await sendOne(server.endpoint, { ca })).toMatchObject({
+      kind: "rejected",
+      rejection: { message: expect.stringMatching(/options cert and key/) as string },
+    });
+  });
+
+  test.each<readonly [string, Partial<Connection>]>([
+    ["a ca that is no PEM", { ca: "no PEM" }],
+    ["a certificate that is no PEM", { ca, cert: "no PEM", key: pem("client.key") }],
+    ["a key that is another's", { ca, cert: pem("client.pem"), key: pem("server.key") }],
+  ])("%s: final, and the key is not repeated", async (_, options) => {
+    await using server = await loopbackServer({ tls: serverTls });
+    const outcome = await sendOne(server.endpoint, options);
+    expect(outcome).toMatchObject({ kind: "rejected", rejection: { code: "CERTIFICATE" } });
+    expect(JSON.stringify(outcome)).not.toContain("PRIVATE");
+  });
+
+  test("an endpoint of the other scheme gets nothing, and no answer in the clear is believed", async () => {
+    await using server = await loopbackServer({ tls: serverTls });
+    await using clear = await loopbackServer();
+    expect(await sendOne(`https://127.0.0.1:${clear.port}`, { ca })).toMatchObject({
+      kind: "retry",
+    });
+    expect(await sendOne(`http://127.0.0.1:${server.port}`)).toMatchObject({ kind: "retry" });
+    expect(server.requests.length + clear.requests.length).toBe(0);
+  });
+});
+
+describe("addresses", () => {
+  test("a unix socket takes the place of the endpoint's host", async () => {
+    const folder = await mkdtemp(join(tmpdir(), "millrace-"));
+    const socketPath = join(folder, "server.sock");
+    await using server = await loopbackServer({ socketPath });
+    expect(await sendOne("http://runs.test/base", { socketPath })).toEqual(delivered);
+    expect(server.requests[0]).toMatchObject({
+      path: "/base/runs/multipart",
+      headers: { host: "runs.test" },
+    });
+    await server.close();
+    expect(await sendOne("http://runs.test", { socketPath })).toMatchObject({
+      kind: "retry",
+      away: true,
+    });
+    await rm(folder, { recursive: true });
+  });
+
+  test("an IPv6 address is reached", async () => {
+    await using server = await loopbackServer({ host: "::1" });
+    expect(await sendOne(server.endpoint)).toEqual(delivered);
+    expect(server.requests[0]?.headers.host).toBe(`[::1]:${server.port}`);
+  });
+
+  test("an IPv6 address is reached with TLS", async () => {
+    await using server = await loopbackServer({ host: "::1", tls: serverTls });
+    expect(await sendOne(server.endpoint, { ca })).toEqual(delivered);
+  });
+
+  test.each([
+    ["127.0.0.1", ["::1", "127.0.0.1"]],
+    ["::1", ["127.0.0.1", "::1"]],
+  ])("a server on %s only is found under a name that has %j", async (host, addresses) => {
+    await using server = await loopbackServer({ host });
+    const found = addresses.map((address) => ({ address, family: isIP(address) }));
+    // The name service is the one thing here that is not real: what `localhost` is differs by machine.
+    const lookup = (_name: string, _options: unknown, done: (...found: unknown[]) => void): void =>
+      done(null, found);
+    vi.spyOn(dns, "lookup").mockImplementation(lookup as unknown as typeof dns.lookup);
+    expect(await sendOne(`http://two.test:${server.port}`)).toEqual(delivered);
+  });
+
+  test("where no address answers the message names one", async () => {
+    const gone = await loopbackServer();
+    await gone.close();
+    expect(await sendOne(`http://localhost:${gone.port}`)).toMatchObject({
+      kind: "retry",
+      away: true,
+      reason: expect.stringMatching(/ECONNREFUSED (?:::1|127\.0\.0\.1):\d+/) as string,
+    });
+  });
+});

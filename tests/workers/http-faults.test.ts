@@ -1,0 +1,254 @@
+import { once } from "node:events";
+import { createServer } from "node:net";
+import type { AddressInfo, Socket } from "node:net";
+import { describe, expect, test } from "vitest";
+import { httpSinkTo, noEnd } from "../support/connections.ts";
+import { fates } from "../support/fake-batch.ts";
+import { breakOff, hang, loopbackServer } from "../support/loopback-server.ts";
+import type { ScriptedAnswer } from "../support/loopback-server.ts";
+import { batchOf, manyRuns, runId } from "../support/run-batch.ts";
+
+const one = batchOf(manyRuns(1));
+const large = batchOf(manyRuns(4, { inputs: { text: "x".repeat(1_000_000) } }));
+const away = { kind: "retry", away: true };
+
+describe("a 2xx is a delivery, whatever comes with it", () => {
+  test.each<readonly [string, ScriptedAnswer]>([
+    ["HTML", { status: 200, headers: { "content-type": "text/html" }, body: "<html></html>" }],
+    ["nothing", { status: 200 }],
+    ["no content", { status: 204 }],
+    ["garbage", { status: 202, body: '{"rejected":[{"id"' }],
+    ["rejections of another shape", { status: 202, body: '{"rejected":[1,null,{"id":"x"}]}' }],
+    ["a body that breaks off", { status: 202, headers: { "content-length": "99" }, body: "{" }],
+    [
+      "a body that drips",
+      (response) => {
+        const drip = setInterval(() => response.write(" "), 20);
+        response.on("close", () => clearInterval(drip));
+        response.writeHead(202);
+      },
+    ],
+    [
+      "a body without end",
+      (response) => {
+        const pour = (): void => {
+          while (response.write("x".repeat(65_536))) {
+            // Until the connection is full.
+          }
+        };
+        response.on("drain", pour);
+        response.writeHead(202);
+        pour();
+      },
+    ],
+  ])("%s", async (_, answer) => {
+    await using server = await loopbackServer({ runs: [answer] });
+    await using to = httpSinkTo(server.endpoint, { timeoutMs: 300 });
+    expect(await to.sink.send(one, noEnd())).toEqual({ kind: "delivered" });
+  });
+});
+
+describe("a list of rejected runs in the answer", () => {
+  const batch = batchOf(manyRuns(5));
+  const rejected = (...numbers: readonly number[]): string =>
+    JSON.stringify({
+      accepted: 5 - numbers.length,
+      rejected: numbers.map((number) => ({ id: runId(number), reason: `bad ${number}` })),
+    });
+
+  test("of a 202 marks just those", async () => {
+    await using server = await loopbackServer({ runs: [{ status: 202, body: rejected(2, 4) }] });
+    await using to = httpSinkTo(server.endpoint);
+    const outcome = await to.sink.send(batch, noEnd());
+    expect(fates(batch, outcome)).toEqual([
+      "delivered",
+      "rejected",
+      "delivered",
+      "rejected",
+      "delivered",
+    ]);
+    expect(JSON.stringify(outcome)).toContain("bad 4");
+  });
+
+  test("of a 422 that names every run rejects them without another request", async () => {
+    await using server = await loopbackServer({
+      runs: [{ status: 422, body: rejected(1, 2, 3, 4, 5) }],
+    });
+    await using to = httpSinkTo(server.endpoint);
+    const outcome = await to.sink.send(batch, noEnd());
+    expect(new Set(fates(batch, outcome))).toEqual(new Set(["rejected"]));
+    expect(outcome.kind).toBe("mixed");
+  });
+
+  test("of a 422 that names some runs leaves the batch to be halved", async () => {
+    await using server = await loopbackServer({ runs: [{ status: 422, body: rejected(1) }] });
+    await using to = httpSinkTo(server.endpoint);
+    expect(await to.sink.send(batch, noEnd())).toMatchObject({
+      kind: "rejected",
+      rejection: { status: 422 },
+    });
+  });
+
+  test("that names other runs changes nothing", async () => {
+    await using server = await loopbackServer({ runs: [{ status: 202, body: rejected(77) }] });
+    await using to = httpSinkTo(server.endpoint);
+    expect(await to.sink.send(batch, noEnd())).toEqual({ kind: "delivered" });
+  });
+});
+
+describe("a server that fails", () => {
+  test("that hangs costs one timeout, and holds nobody else", async () => {
+    await using server = await loopbackServer({ runs: [hang, { status: 202 }] });
+    await using to = httpSinkTo(server.endpoint, { timeoutMs: 250, requestsInFlight: 2 });
+    const first = to.sink.send(one, noEnd());
+    await expect.poll(() => server.requests.length).toBe(1);
+    expect(await to.sink.send(one, noEnd())).toEqual({ kind: "delivered" });
+    expect(await first).toMatchObject({
+      kind: "retry",
+      reason: expect.stringMatching(/250 ms|[Tt]imeout/) as string,
+    });
+  });
+
+  test("that takes the connection and never speaks is given up in time", async () => {
+    const sockets: Socket[] = [];
+    const silent = createServer((socket) => sockets.push(socket)).listen(0, "127.0.0.1");
+    await once(silent, "listening");
+    const { port } = silent.address() as AddressInfo;
+    // With TLS the silence is in the handshake, before there is a request to abort.
+    await using to = httpSinkTo(`https://127.0.0.1:${port}`, { timeoutMs: 200 });
+    const began = performance.now();
+    expect(await to.sink.send(one, noEnd())).toMatchObject(away);
+    expect(performance.now() - began).toBeLessThan(1_500);
+    for (const socket of sockets) {
+      socket.destroy();
+    }
+    silent.close();
+  });
+
+  test("that dies in the middle of a body may be tried again", async () => {
+    await using server = await loopbackServer({
+      onBegin: (request) => {
+        request.once("data", () => request.socket.resetAndDestroy());
+      },
+    });
+    await using to = httpSinkTo(server.endpoint);
+    expect(await to.sink.send(large, noEnd())).toMatchObject(away);
+  });
+
+  test("that breaks off before it answers may be tried again, over a new connection", async () => {
+    await using server = await loopbackServer({ runs: [breakOff, { status: 202 }] });
+    await using to = httpSinkTo(server.endpoint);
+    expect(await to.sink.send(one, noEnd())).toMatchObject(away);
+    expect(await to.sink.send(one, noEnd())).toEqual({ kind: "delivered" });
+  });
+
+  test("that is not there may be tried again", async () => {
+    const gone = await loopbackServer();
+    await gone.close();
+    await using to = httpSinkTo(gone.endpoint);
+    expect(await to.sink.send(one, noEnd())).toMatchObject({
+      ...away,
+      reason: expect.stringContaining("ECONNREFUSED") as string,
+    });
+  });
+
+  test("that has no address may be tried again", async () => {
+    await using to = httpSinkTo("http://no-such-host.invalid");
+    expect(await to.sink.send(one, noEnd())).toMatchObject(away);
+  });
+
+  test("that answers garbage may be tried again", async () => {
+    const server = createServer((socket) => socket.end("220 mail.test ESMTP\r\n"));
+    server.listen(0, "127.0.0.1");
+    await once(server, "listening");
+    await using to = httpSinkTo(`http://127.0.0.1:${(server.address() as AddressInfo).port}`);
+    expect(await to.sink.send(one, noEnd())).toMatchObject(away);
+    server.close();
+  });
+
+  test.each([401, 413, 500])("%i counts though its body breaks off", async (status) => {
+    const answer = { status, headers: { "content-length": "99" }, body: "{" };
+    await using server = await loopbackServer({
+      runs: [
+        (response) => {
+          response.writeHead(answer.status, answer.headers);
+          response.write(answer.body, () => response.socket?.destroy());
+        },
+      ],
+    });
+    await using to = httpSinkTo(server.endpoint);
+    expect(JSON.stringify(await to.sink.send(one, noEnd()))).toContain(`send runs: ${status}`);
+  });
+
+  test("that answers before it has read the body is heard", async () => {
+    await using server = await loopbackServer({
+      onBegin: (request, response) => {
+        request.pause();
+        response.writeHead(413, { connection: "close" }).end("too large");
+        request.resume();
+      },
+    });
+    await using to = httpSinkTo(server.endpoint);
+    expect(await to.sink.send(large, noEnd())).toMatchObject({ rejection: { status: 413 } });
+  });
+});
+
+test.each([301, 302, 303, 307, 308])(
+  "a %i is not followed, and no key goes there",
+  async (status) => {
+    await using other = await loopbackServer();
+    const headers = { location: `${other.endpoint}/runs/multipart` };
+    await using server = await loopbackServer({ runs: [{ status, headers }] });
+    await using to = httpSinkTo(server.endpoint, { apiKey: "the-key" });
+    const outcome = await to.sink.send(one, noEnd());
+    expect(outcome).toMatchObject({ kind: "rejected", rejection: { status } });
+    expect(JSON.stringify(outcome)).not.toContain("the-key");
+    expect(other.requests).toHaveLength(0);
+    expect(other.connections).toBe(0);
+  },
+);
+
+test("connections are used again, and one that the server closed is replaced", async () => {
+  await using server = await loopbackServer();
+  await using to = httpSinkTo(server.endpoint);
+  for (let round = 0; round < 20; round++) {
+    expect(await to.sink.send(one, noEnd())).toEqual({ kind: "delivered" });
+  }
+  expect(server.connections).toBeLessThanOrEqual(5);
+  server.disconnect();
+  // Whether the client noticed in time or not: the next try, at the latest, is over a new one.
+  const outcome = await to.sink.send(one, noEnd());
+  expect(["delivered", "retry"]).toContain(outcome.kind);
+  expect(await to.sink.send(one, noEnd())).toEqual({ kind: "delivered" });
+});
+
+describe("an abort", () => {
+  test("ends a request under way", async () => {
+    await using server = await loopbackServer({ runs: [hang] });
+    await using to = httpSinkTo(server.endpoint);
+    const end = new AbortController();
+    const sent = to.sink.send(one, end.signal);
+    await expect.poll(() => server.requests.length).toBe(1);
+    end.abort();
+    expect(await sent).toMatchObject({ kind: "retry" });
+  });
+
+  test("before a request keeps it from being sent", async () => {
+    await using server = await loopbackServer();
+    await using to = httpSinkTo(server.endpoint);
+    expect(await to.sink.send(one, AbortSignal.abort())).toMatchObject({ kind: "retry" });
+    expect(server.requests).toHaveLength(0);
+    expect(to.sink.takeTraffic().requests).toBe(0);
+  });
+
+  test("ends those in line too", async () => {
+    await using server = await loopbackServer({ runs: [hang] });
+    await using to = httpSinkTo(server.endpoint, { requestsInFlight: 1 });
+    const end = new AbortController();
+    const sent = Array.from({ length: 5 }, () => to.sink.send(one, end.signal));
+    await expect.poll(() => server.requests.length).toBe(1);
+    end.abort();
+    expect((await Promise.all(sent)).map(({ kind }) => kind)).toEqual(Array(5).fill("retry"));
+    expect(server.requests).toHaveLength(1);
+  });
+});

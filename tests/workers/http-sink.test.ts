@@ -1,0 +1,248 @@
+import { describe, expect, test } from "vitest";
+import { noEnd, httpSinkTo } from "../support/connections.ts";
+import { fates } from "../support/fake-batch.ts";
+import { loopbackServer } from "../support/loopback-server.ts";
+import type { ScriptedAnswer } from "../support/loopback-server.ts";
+import { parseMultipart } from "../support/parse-multipart.ts";
+import { batchOf, manyRuns, runId } from "../support/run-batch.ts";
+
+const missing: ScriptedAnswer = { status: 404, body: '{"detail":"Not Found"}' };
+const accepted: ScriptedAnswer = { status: 202, body: "{}" };
+
+describe("the format of a request", () => {
+  test("a batch goes as multipart: lengths exact, posts before patches, payloads apart", async () => {
+    await using server = await loopbackServer();
+    await using to = httpSinkTo(server.endpoint);
+    const text = 'ünïcödé 漢字 🦫 "quoted" \\ \r\n\u0000 \ud800';
+    const batch = batchOf([
+      { id: runId(1), operation: "patch", run: { outputs: { text }, end_time: 5 } },
+      { id: runId(2), run: { name: text, inputs: { text }, tags: [text] } },
+    ]);
+    expect(await to.sink.send(batch, noEnd())).toEqual({ kind: "delivered" });
+    const [request] = server.requests;
+    expect(request).toMatchObject({ method: "POST", path: "/runs/multipart" });
+    const parts = parseMultipart(request!.headers["content-type"] ?? "", request!.body);
+    const run = (operation: string, id: string) => ({ kind: "run", operation, runId: id });
+    const field = (operation: string, id: string, name: string) => ({
+      ...run(operation, id),
+      kind: "field",
+      field: name,
+    });
+    expect(parts.map(({ name }) => name)).toEqual([
+      run("post", runId(2)),
+      field("post", runId(2), "inputs"),
+      run("patch", runId(1)),
+      field("patch", runId(1), "outputs"),
+    ]);
+    expect(parts[0]?.value).toMatchObject({
+      id: runId(2),
+      trace_id: runId(2),
+      dotted_order: expect.stringContaining(runId(2)) as string,
+      name: text,
+      tags: [text],
+      session_name: "p",
+    });
+    expect(parts[0]?.value).not.toHaveProperty("inputs");
+    expect(parts[1]?.value).toEqual({ text });
+    expect(parts[3]?.value).toEqual({ text });
+  });
+
+  test("a start and an end that wait together are one post with both", async () => {
+    await using server = await loopbackServer({ runs: [missing, accepted] });
+    await using to = httpSinkTo(server.endpoint);
+    const batch = batchOf([
+      { id: runId(1), run: { inputs: { a: 1 } } },
+      { id: runId(1), operation: "patch", run: { outputs: { b: 2 }, error: "late" } },
+    ]);
+    await to.sink.send(batch, noEnd());
+    const body = JSON.parse(server.requests[1]!.body.toString()) as Record<string, unknown[]>;
+    expect(body["patch"]).toEqual([]);
+    expect(body["post"]).toEqual([
+      expect.objectContaining({ id: runId(1), inputs: { a: 1 }, outputs: { b: 2 }, error: "late" }),
+    ]);
+  });
+
+  test.each([404, 405])("after a %i of multipart it is batch JSON, for good", async (status) => {
+    await using server = await loopbackServer({ runs: [{ status }, accepted] });
+    await using to = httpSinkTo(server.endpoint);
+    const batch = batchOf([
+      ...manyRuns(2),
+      { id: runId(9), operation: "patch", run: { outputs: { b: 2 } } },
+    ]);
+    expect(await to.sink.send(batch, noEnd())).toEqual({ kind: "delivered" });
+    expect(await to.sink.send(batch, noEnd())).toEqual({ kind: "delivered" });
+    expect(server.requests.map(({ path }) => path)).toEqual([
+      "/runs/multipart",
+      "/runs/batch",
+      "/runs/batch",
+    ]);
+    const { headers, body } = server.requests[2]!;
+    expect(headers["content-type"]).toBe("application/json");
+    expect(JSON.parse(body.toString())).toMatchObject({
+      post: [{ id: runId(1) }, { id: runId(2) }],
+      patch: [{ id: runId(9), outputs: { b: 2 } }],
+    });
+  });
+
+  test("where batch JSON is missing too, runs go one by one, for good", async () => {
+    await using server = await loopbackServer({ runs: [missing, missing, accepted] });
+    await using to = httpSinkTo(server.endpoint);
+    const batch = batchOf([
+      ...manyRuns(2),
+      { id: runId(9), operation: "patch", run: { outputs: { b: 2 } } },
+    ]);
+    for (let round = 0; round < 2; round++) {
+      const outcome = await to.sink.send(batch, noEnd());
+      expect(fates(batch, outcome)).toEqual(["delivered", "delivered", "delivered"]);
+    }
+    const singles = server.requests.slice(2);
+    expect(singles).toHaveLength(6);
+    const calls = singles.map(({ method, path }) => `${method} ${path}`).toSorted();
+    expect(new Set(calls)).toEqual(new Set(["POST /runs", `PATCH /runs/${runId(9)}`]));
+    const patch = singles.find(({ method }) => method === "PATCH");
+    expect(JSON.parse(patch!.body.toString())).toMatchObject({ outputs: { b: 2 } });
+  });
+
+  test("a PATCH of a run that a server of single calls lacks changes nothing for the others", async () => {
+    const onlyPatchMissing: ScriptedAnswer = (response, { method }) => {
+      response.writeHead(method === "PATCH" ? 404 : 202).end();
+    };
+    await using server = await loopbackServer({ runs: [missing, missing, onlyPatchMissing] });
+    await using to = httpSinkTo(server.endpoint);
+    const batch = batchOf([...manyRuns(2), { id: runId(9), operation: "patch" }]);
+    expect(fates(batch, await to.sink.send(batch, noEnd()))).toEqual([
+      "delivered",
+      "delivered",
+      "rejected",
+    ]);
+    expect(to.state.format).toBe("single");
+  });
+
+  test("where no path is found the runs are rejected, and the next batch begins anew", async () => {
+    await using server = await loopbackServer({ runs: [missing, missing, missing, accepted] });
+    await using to = httpSinkTo(server.endpoint);
+    const batch = batchOf(manyRuns(1));
+    expect(await to.sink.send(batch, noEnd())).toMatchObject({ rejection: { status: 404 } });
+    expect(await to.sink.send(batch, noEnd())).toEqual({ kind: "delivered" });
+    expect(server.requests.map(({ path }) => path)).toEqual([
+      "/runs/multipart",
+      "/runs/batch",
+      "/runs",
+      "/runs/multipart",
+    ]);
+  });
+
+  test("a run without a place in a trace goes alone, to a server of batches too", async () => {
+    await using server = await loopbackServer();
+    await using to = httpSinkTo(server.endpoint);
+    await to.sink.send(batchOf([{ id: runId(1), isUnplaced: true }]), noEnd());
+    expect(server.requests[0]).toMatchObject({ method: "POST", path: "/runs" });
+    expect(to.state.format).toBe("multipart");
+  });
+
+  test("a base address with a path keeps it", async () => {
+    await using server = await loopbackServer();
+    await using to = httpSinkTo(`${server.endpoint}/api/v1`);
+    await to.sink.send(batchOf(manyRuns(1)), noEnd());
+    expect(server.requests[0]?.path).toBe("/api/v1/runs/multipart");
+  });
+
+  test("no name, tag, project or value of a caller reaches a part's head", async () => {
+    await using server = await loopbackServer();
+    await using to = httpSinkTo(server.endpoint);
+    const evil = '"\r\nX-Evil: 1\r\n\r\n--millrace-x';
+    const run = {
+      name: evil,
+      tags: [evil],
+      session_name: evil,
+      run_type: evil,
+      inputs: { [evil]: evil },
+      extra: { [evil]: evil },
+      [evil]: evil,
+    };
+    await to.sink.send(batchOf([{ id: runId(1), run }]), noEnd());
+    const { headers, body } = server.requests[0]!;
+    const parts = parseMultipart(headers["content-type"] ?? "", body);
+    expect(parts).toHaveLength(3);
+    expect(parts[0]?.value).toMatchObject({ name: evil, [evil]: evil, session_name: evil });
+    expect(body.includes("\r\nX-Evil")).toBe(false);
+  });
+});
+
+describe("what a request carries", () => {
+  test("the key, the workspace and extra headers, of which none can take the place of ours", async () => {
+    await using server = await loopbackServer();
+    await using to = httpSinkTo(server.endpoint, {
+      apiKey: "the-key",
+      workspaceId: "the-workspace",
+      headers: {
+        "X-Team": "millers",
+        Authorization: "Bearer gateway",
+        "X-API-Key": "evil",
+        "x-api-key": "evil",
+        "Content-Type": "text/plain",
+        "content-encoding": "br",
+        "Content-Length": "3",
+        "Transfer-Encoding": "chunked",
+        Connection: "close",
+        Expect: "100-continue",
+      },
+    });
+    expect(await to.sink.send(batchOf(manyRuns(1)), noEnd())).toEqual({ kind: "delivered" });
+    const { headers } = server.requests[0]!;
+    expect(headers).toMatchObject({
+      "x-team": "millers",
+      authorization: "Bearer gateway",
+      "x-api-key": "the-key",
+      "x-tenant-id": "the-workspace",
+      "content-type": expect.stringMatching(/^multipart\/form-data; boundary=/) as string,
+      "user-agent": expect.stringMatching(/^millrace\//) as string,
+    });
+    expect(headers).not.toHaveProperty("content-encoding");
+    expect(headers).not.toHaveProperty("expect");
+  });
+
+  test("without a key no extra header can be one", async () => {
+    await using server = await loopbackServer();
+    await using to = httpSinkTo(server.endpoint, { headers: { "X-Api-Key": "evil" } });
+    await to.sink.send(batchOf(manyRuns(1)), noEnd());
+    expect(server.requests[0]?.headers).not.toHaveProperty("x-api-key");
+  });
+
+  test("a header with a line end is refused for good, and nothing is sent", async () => {
+    await using server = await loopbackServer();
+    await using to = httpSinkTo(server.endpoint, { headers: { "x-team": "a\r\nx-evil: 1" } });
+    expect(await to.sink.send(batchOf(manyRuns(1)), noEnd())).toMatchObject({
+      kind: "rejected",
+      rejection: { code: "OPTION", message: expect.stringContaining("x-team") as string },
+    });
+    expect(server.requests).toHaveLength(0);
+  });
+
+  test("requests and bytes are counted as sent, once", async () => {
+    await using server = await loopbackServer();
+    await using to = httpSinkTo(server.endpoint);
+    await to.sink.send(batchOf(manyRuns(3)), noEnd());
+    const bytes = server.requests[0]!.body.length;
+    expect(to.sink.takeTraffic()).toEqual({ requests: 1, bytes });
+    expect(to.sink.takeTraffic()).toEqual({ requests: 0, bytes: 0 });
+  });
+
+  test("no more requests are under way than the connection allows", async () => {
+    let underWay = 0;
+    let most = 0;
+    const slowly: ScriptedAnswer = (response) => {
+      most = Math.max(most, ++underWay);
+      setTimeout(() => {
+        underWay -= 1;
+        response.writeHead(202).end();
+      }, 5);
+    };
+    await using server = await loopbackServer({ runs: [slowly] });
+    await using to = httpSinkTo(server.endpoint, { requestsInFlight: 3 });
+    const batch = batchOf(manyRuns(1));
+    await Promise.all(Array.from({ length: 20 }, () => to.sink.send(batch, noEnd())));
+    expect(most).toBe(3);
+    expect(server.connections).toBeLessThanOrEqual(4);
+  });
+});

@@ -1,0 +1,158 @@
+import { afterEach, expect, test, vi } from "vitest";
+import type { Connection } from "../../src/model/connection.ts";
+import type { Outcome } from "../../src/workers/sink.ts";
+import { proxyOf } from "../../src/workers/dispatcher.ts";
+import { connectionTo, httpSinkTo, noEnd, sendOne } from "../support/connections.ts";
+import { loopbackProxy } from "../support/loopback-proxy.ts";
+import { loopbackServer } from "../support/loopback-server.ts";
+import { batchOf, manyRuns } from "../support/run-batch.ts";
+import { ca, clientTls, mutualTls, serverTls } from "../support/tls.ts";
+
+const delivered: Outcome = { kind: "delivered" };
+const one = batchOf(manyRuns(1));
+
+afterEach(() => vi.unstubAllEnvs());
+
+test("a proxy of an http endpoint is asked for the whole address", async () => {
+  await using server = await loopbackServer();
+  await using proxy = await loopbackProxy({ targetPort: server.port });
+  const connection = { httpProxy: proxy.address, apiKey: "the-key" };
+  expect(await sendOne("http://runs.test:8080/base", connection)).toEqual(delivered);
+  expect(proxy.asked).toEqual(["POST http://runs.test:8080/base/runs/multipart"]);
+  expect(server.requests[0]).toMatchObject({
+    path: "/base/runs/multipart",
+    headers: { host: "runs.test:8080", "x-api-key": "the-key" },
+  });
+});
+
+test("a proxy of an https endpoint only connects: the server's certificate is checked inside", async () => {
+  await using server = await loopbackServer({ tls: serverTls });
+  await using proxy = await loopbackProxy({ targetPort: server.port });
+  const connection = { httpsProxy: proxy.address, ca, apiKey: "the-key" };
+  expect(await sendOne("https://runs.test", connection)).toEqual(delivered);
+  expect(proxy.asked).toEqual(["CONNECT runs.test:443"]);
+  expect(server.requests[0]?.headers).toMatchObject({
+    host: "runs.test",
+    "x-api-key": "the-key",
+  });
+  expect(await sendOne("https://elsewhere.test", connection)).toMatchObject({
+    kind: "rejected",
+    rejection: { code: "CERTIFICATE", message: expect.stringMatching(/another name/) as string },
+  });
+  expect(await sendOne("https://runs.test", { httpsProxy: proxy.address })).toMatchObject({
+    kind: "rejected",
+    rejection: { code: "CERTIFICATE" },
+  });
+  expect(server.requests).toHaveLength(1);
+});
+
+test("a proxy shows its client certificate to the server inside", async () => {
+  await using server = await loopbackServer({ tls: mutualTls });
+  await using proxy = await loopbackProxy({ targetPort: server.port });
+  expect(await sendOne("https://runs.test", { httpsProxy: proxy.address, ...clientTls })).toEqual(
+    delivered,
+  );
+});
+
+test("a proxy gets the user and password of its address, and the server does not", async () => {
+  await using server = await loopbackServer({ tls: serverTls });
+  await using clear = await loopbackServer();
+  await using proxy = await loopbackProxy({ targetPort: server.port });
+  await using clearProxy = await loopbackProxy({ targetPort: clear.port });
+  const withUser = ({ port }: { port: number }): string => `http://me:p%40ss@127.0.0.1:${port}`;
+  await sendOne("https://runs.test", { httpsProxy: withUser(proxy), ca });
+  await sendOne("http://runs.test", { httpProxy: withUser(clearProxy) });
+  const basic = `Basic ${Buffer.from("me:p@ss").toString("base64")}`;
+  expect([...proxy.authorizations, ...clearProxy.authorizations]).toEqual([basic, basic]);
+  expect(server.requests[0]?.headers).not.toHaveProperty("proxy-authorization");
+});
+
+test("a proxy is reached over one connection for several requests", async () => {
+  await using server = await loopbackServer({ tls: serverTls });
+  await using proxy = await loopbackProxy({ targetPort: server.port });
+  await using to = httpSinkTo("https://runs.test", {
+    httpsProxy: proxy.address,
+    ca,
+    requestsInFlight: 1,
+  });
+  for (let round = 0; round < 10; round++) {
+    expect(await to.sink.send(one, noEnd())).toEqual(delivered);
+  }
+  expect(proxy.asked.length).toBeLessThanOrEqual(2);
+});
+
+test.each([
+  ["https", 407, "rejected"],
+  ["https", 403, "rejected"],
+  ["https", 502, "retry"],
+  ["https", 503, "retry"],
+  ["http", 407, "rejected"],
+  ["http", 503, "retry"],
+] as const)("(%s) that answers %i: %s, and no password is in it", async (scheme, refuse, kind) => {
+  await using proxy = await loopbackProxy({ targetPort: 1, refuse });
+  const address = `http://me:secret@127.0.0.1:${proxy.port}`;
+  const options = { httpsProxy: address, httpProxy: address };
+  const outcome = await sendOne(`${scheme}://runs.test`, options);
+  expect(outcome.kind).toBe(kind);
+  expect(JSON.stringify(outcome)).toContain(String(refuse));
+  expect(JSON.stringify(outcome)).not.toMatch(/secret|bWU6/);
+});
+
+test.each([
+  [0, "hangs up"],
+  [-1, "says nothing"],
+])(
+  "a proxy that %i (%s) costs one timeout at most, and is not dialled in a rush",
+  async (refuse) => {
+    await using proxy = await loopbackProxy({ targetPort: 1, refuse });
+    const address = `http://me:secret@127.0.0.1:${proxy.port}`;
+    const began = performance.now();
+    const outcome = await sendOne("https://runs.test", { httpsProxy: address, timeoutMs: 300 });
+    expect(performance.now() - began).toBeLessThan(1_500);
+    expect(outcome).toMatchObject({ kind: "retry", away: true });
+    expect(JSON.stringify(outcome)).not.toMatch(/secret|bWU6/);
+    expect(proxy.asked).toHaveLength(1);
+  },
+);
+
+test("a proxy that is not there is named, without its password", async () => {
+  const proxy = await loopbackProxy({ targetPort: 1 });
+  await proxy.close();
+  const httpsProxy = `http://me:secret@127.0.0.1:${proxy.port}`;
+  const outcome = await sendOne("https://runs.test", { httpsProxy });
+  expect(outcome).toMatchObject({ kind: "retry", away: true });
+  expect(JSON.stringify(outcome)).toContain(`http://127.0.0.1:${proxy.port}`);
+  expect(JSON.stringify(outcome)).not.toMatch(/secret|bWU6/);
+});
+
+test("a proxy of the environment is nobody's unless the options name it", async () => {
+  await using server = await loopbackServer();
+  await using proxy = await loopbackProxy({ targetPort: server.port });
+  for (const name of ["HTTP_PROXY", "http_proxy", "HTTPS_PROXY", "https_proxy"]) {
+    vi.stubEnv(name, proxy.address);
+  }
+  expect(await sendOne(server.endpoint)).toEqual(delivered);
+  expect(proxy.asked).toEqual([]);
+});
+
+test("a proxy is passed by where noProxy says so, and used otherwise", async () => {
+  await using server = await loopbackServer();
+  await using proxy = await loopbackProxy({ targetPort: server.port });
+  const httpProxy = proxy.address;
+  expect(await sendOne(server.endpoint, { httpProxy, noProxy: "a.test,127.0.0.1" })).toEqual(
+    delivered,
+  );
+  expect(proxy.asked).toEqual([]);
+  expect(await sendOne(server.endpoint, { httpProxy, noProxy: "a.test" })).toEqual(delivered);
+  expect(proxy.asked).toHaveLength(1);
+});
+
+test("a proxy is chosen by the endpoint's scheme, and never for a unix socket", () => {
+  const proxies = { httpProxy: "plain.test:1", httpsProxy: "https://secure.test" };
+  const origin = (endpoint: string, options: Partial<Connection>): string | undefined =>
+    proxyOf(connectionTo(endpoint, options))?.origin;
+  expect(origin("http://a.test", proxies)).toBe("http://plain.test:1");
+  expect(origin("https://a.test", proxies)).toBe("https://secure.test");
+  expect(origin("https://a.test", { httpProxy: "http://plain.test" })).toBeUndefined();
+  expect(origin("http://a.test", { ...proxies, socketPath: "/run/s" })).toBeUndefined();
+});

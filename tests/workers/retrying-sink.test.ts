@@ -1,0 +1,179 @@
+import { expect, test } from "vitest";
+import { retryingSink } from "../../src/workers/retrying-sink.ts";
+import type { RetryPolicy } from "../../src/workers/retrying-sink.ts";
+import type { Batch, Outcome } from "../../src/workers/sink.ts";
+import { noEnd } from "../support/connections.ts";
+import { fakeBatch, fates } from "../support/fake-batch.ts";
+import { scriptedSink } from "../support/scripted-sink.ts";
+
+const retry: Outcome = { kind: "retry", reason: "503", away: true };
+const delivered: Outcome = { kind: "delivered" };
+const rejected: Outcome = {
+  kind: "rejected",
+  rejection: { code: "HTTP", status: 400, message: "bad" },
+};
+
+/** A policy whose waits are kept in place of waited. */
+function policyOf(options: Partial<RetryPolicy> = {}) {
+  const waits: number[] = [];
+  const policy: RetryPolicy = {
+    attempts: 6,
+    firstWaitMs: 100,
+    maxWaitMs: 1_000,
+    retryAfterLimitMs: 60_000,
+    onRetry: () => undefined,
+    random: () => 0,
+    wait: (delayMs) => {
+      waits.push(delayMs);
+      return Promise.resolve();
+    },
+    ...options,
+  };
+  return { policy, waits };
+}
+
+const sendTo = (inner: ReturnType<typeof scriptedSink>, policy: RetryPolicy): Promise<Outcome> =>
+  retryingSink(inner, policy).send(fakeBatch(1), noEnd());
+
+test("a batch is tried as often as the policy says, and ends with the last outcome", async () => {
+  const inner = scriptedSink(retry, retry, { ...retry, reason: "last" });
+  let retries = 0;
+  const { policy } = policyOf({ attempts: 3, onRetry: () => (retries += 1) });
+  expect(await sendTo(inner, policy)).toEqual({ ...retry, reason: "last" });
+  expect(inner.batches).toHaveLength(3);
+  expect(retries).toBe(2);
+});
+
+test("one attempt is one, without a wait", async () => {
+  const inner = scriptedSink(retry);
+  const { policy, waits } = policyOf({ attempts: 1 });
+  expect(await sendTo(inner, policy)).toEqual(retry);
+  expect(inner.batches).toHaveLength(1);
+  expect(waits).toEqual([]);
+});
+
+test.each([delivered, rejected])("an outcome that is $kind is not tried again", async (outcome) => {
+  const inner = scriptedSink(retry, outcome, retry);
+  const { policy } = policyOf();
+  expect(await sendTo(inner, policy)).toEqual(outcome);
+  expect(inner.batches).toHaveLength(2);
+});
+
+test("waits double up to the longest one", async () => {
+  const { policy, waits } = policyOf({ attempts: 7 });
+  await sendTo(scriptedSink(retry), policy);
+  expect(waits).toEqual([100, 200, 400, 500, 500, 500]);
+});
+
+test("jitter adds up to the wait itself, at the longest wait too", async () => {
+  const { policy, waits } = policyOf({ attempts: 7, random: () => 0.999 });
+  await sendTo(scriptedSink(retry), policy);
+  expect(waits.map(Math.round)).toEqual([200, 400, 800, 1_000, 1_000, 1_000]);
+});
+
+test("without a source of randomness of its own no two waits are the same", async () => {
+  const { policy, waits } = policyOf({ attempts: 50 });
+  const { random: _random, ...plain } = policy;
+  await sendTo(scriptedSink(retry), plain);
+  expect(new Set(waits).size).toBe(waits.length);
+  expect(Math.max(...waits)).toBeLessThanOrEqual(1_000);
+});
+
+test.each([
+  [0, 100],
+  [50, 100],
+  [7_000, 7_050],
+  [86_400_000, 60_050],
+  [Number.POSITIVE_INFINITY, 60_050],
+])("a Retry-After of %d ms is a wait of %d ms", async (afterMs, expected) => {
+  const { policy, waits } = policyOf({ attempts: 2, random: () => 0.5, firstWaitMs: 100 });
+  await sendTo(scriptedSink({ ...retry, afterMs }), { ...policy, maxWaitMs: 133.333_333 });
+  expect(Math.round(waits[0] ?? 0)).toBe(expected);
+});
+
+test("only what failed of a batch is sent again, and each run is judged once", async () => {
+  const mixed = (batch: Batch): Outcome => ({
+    kind: "mixed",
+    parts: [
+      { batch: batch.part(batch.runs.slice(0, 1)), outcome: delivered },
+      { batch: batch.part(batch.runs.slice(1, 2)), outcome: rejected },
+      { batch: batch.part(batch.runs.slice(2)), outcome: retry },
+    ],
+  });
+  const inner = scriptedSink(mixed, delivered);
+  const { policy } = policyOf();
+  const batch = fakeBatch(5);
+  const outcome = await retryingSink(inner, policy).send(batch, noEnd());
+  expect(inner.batches.map(({ runs }) => runs.length)).toEqual([5, 3]);
+  expect(fates(batch, outcome)).toEqual([
+    "delivered",
+    "rejected",
+    "delivered",
+    "delivered",
+    "delivered",
+  ]);
+});
+
+test("what still fails of a batch at the end is said of those runs only", async () => {
+  const half = (batch: Batch): Outcome => ({
+    kind: "mixed",
+    parts: batch.runs.map((run, index) => ({
+      batch: batch.part([run]),
+      outcome: index === 0 ? delivered : retry,
+    })),
+  });
+  const { policy } = policyOf({ attempts: 2 });
+  const batch = fakeBatch(4);
+  const outcome = await retryingSink(scriptedSink(half), policy).send(batch, noEnd());
+  expect(fates(batch, outcome)).toEqual(["delivered", "delivered", "retry", "retry"]);
+});
+
+test("an abort in mid-wait ends at once with the last outcome", async () => {
+  const { policy } = policyOf({ firstWaitMs: 3_600_000, maxWaitMs: 3_600_000 });
+  const { wait: _wait, ...patient } = policy;
+  const end = new AbortController();
+  const inner = scriptedSink(() => {
+    // After this try the sink begins to wait.
+    setImmediate(() => end.abort());
+    return { ...retry, reason: "the last one" };
+  });
+  const outcome = await retryingSink(inner, patient).send(fakeBatch(1), end.signal);
+  expect(outcome).toEqual({ ...retry, reason: "the last one" });
+  expect(inner.batches).toHaveLength(1);
+});
+
+test("an abort in a try ends with its outcome, without another", async () => {
+  const end = new AbortController();
+  const inner = scriptedSink(() => {
+    end.abort();
+    return retry;
+  });
+  const { policy, waits } = policyOf();
+  expect(await retryingSink(inner, policy).send(fakeBatch(1), end.signal)).toEqual(retry);
+  expect(inner.batches).toHaveLength(1);
+  expect(waits).toEqual([]);
+});
+
+test("what was delivered when the abort came counts as delivered", async () => {
+  const end = new AbortController();
+  const inner = scriptedSink(() => {
+    end.abort();
+    return delivered;
+  });
+  const { policy } = policyOf();
+  expect(await retryingSink(inner, policy).send(fakeBatch(1), end.signal)).toEqual(delivered);
+});
+
+test("an abort before the first try sends nothing", async () => {
+  const inner = scriptedSink(delivered);
+  const { policy } = policyOf();
+  const outcome = await retryingSink(inner, policy).send(fakeBatch(1), AbortSignal.abort());
+  expect(outcome).toMatchObject({ kind: "retry", away: true });
+  expect(inner.batches).toHaveLength(0);
+});
+
+test.each([new TypeError("bug"), new Error("bug")])("a bug passes through: %s", async (bug) => {
+  const { policy } = policyOf();
+  const sink = retryingSink({ send: () => Promise.reject(bug) }, policy);
+  await expect(sink.send(fakeBatch(1), noEnd())).rejects.toBe(bug);
+});

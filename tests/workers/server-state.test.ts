@@ -1,0 +1,120 @@
+import { gunzipSync } from "node:zlib";
+import { describe, expect, test } from "vitest";
+import type { Compression } from "../../src/model/connection.ts";
+import { defaultServerInfo } from "../../src/model/server-info.ts";
+import { compress, zstdCompressSync } from "../../src/workers/compression.ts";
+import { ServerState } from "../../src/workers/server-state.ts";
+import { httpSinkTo, noEnd } from "../support/connections.ts";
+import { breakOff, hang, loopbackServer } from "../support/loopback-server.ts";
+import type { ScriptedAnswer } from "../support/loopback-server.ts";
+import { batchOf, manyRuns } from "../support/run-batch.ts";
+
+const missing: ScriptedAnswer = { status: 404, body: '{"detail":"Not Found"}' };
+const hasZstd = zstdCompressSync !== undefined;
+
+describe("how bodies are compressed", () => {
+  const encoding = (compression: Compression, gzip: boolean, zstd: boolean) => {
+    const state = new ServerState("https://runs.test", compression);
+    state.learn({ ...defaultServerInfo, gzip, zstd });
+    return state.encoding;
+  };
+
+  test.each<readonly [Compression, boolean, boolean, string | undefined]>([
+    ["auto", false, false, undefined],
+    ["auto", true, false, "gzip"],
+    ["auto", false, true, hasZstd ? "zstd" : undefined],
+    ["auto", true, true, hasZstd ? "zstd" : "gzip"],
+    ["gzip", true, true, "gzip"],
+    ["gzip", false, true, undefined],
+    ["zstd", true, false, undefined],
+    ["zstd", true, true, hasZstd ? "zstd" : undefined],
+    ["none", true, true, undefined],
+  ])("%s, gzip offered %s, zstd offered %s: %s", (compression, gzip, zstd, expected) => {
+    expect(encoding(compression, gzip, zstd)).toBe(expected);
+  });
+
+  test("until /info says so nothing is offered", () => {
+    expect(new ServerState("https://runs.test", "gzip").encoding).toBeUndefined();
+  });
+
+  test("what is compressed is what is read again", () => {
+    const bytes = Buffer.from("text ".repeat(1_000));
+    expect(gunzipSync(compress(bytes, "gzip"))).toEqual(bytes);
+  });
+});
+
+const offer = (gzip: boolean, zstd: boolean): ScriptedAnswer => ({
+  body: JSON.stringify({
+    version: "1.0.0",
+    instance_flags: { gzip_body_enabled: gzip, zstd_compression_enabled: zstd },
+  }),
+});
+
+describe("compression", () => {
+  const big = batchOf(manyRuns(20, { inputs: { text: "long text ".repeat(100) } }));
+
+  test("before /info offers it bodies are plain, after it gzip where that was asked for", async () => {
+    await using server = await loopbackServer({ info: offer(true, false) });
+    await using to = httpSinkTo(server.endpoint, { compression: "gzip" });
+    await to.sink.send(big, noEnd());
+    await to.sink.readInfo(noEnd());
+    await to.sink.send(big, noEnd());
+    const [plain, zipped] = server.runRequests;
+    expect(plain?.headers).not.toHaveProperty("content-encoding");
+    expect(zipped?.headers["content-encoding"]).toBe("gzip");
+    expect(gunzipSync(zipped!.body)).toEqual(plain?.body);
+    expect(to.sink.takeTraffic().bytes).toBe(plain!.body.length + zipped!.body.length);
+  });
+
+  test("a body too small to gain stays plain", async () => {
+    await using server = await loopbackServer({ info: offer(true, false) });
+    await using to = httpSinkTo(server.endpoint, { compression: "gzip" });
+    await to.sink.readInfo(noEnd());
+    await to.sink.send(batchOf(manyRuns(1)), noEnd());
+    expect(server.runRequests[0]?.headers).not.toHaveProperty("content-encoding");
+  });
+
+  test.each(["auto", "none"] as const)(
+    "%s sends plain bodies to a loopback address, whatever it offers",
+    async (compression) => {
+      await using server = await loopbackServer({ info: offer(true, true) });
+      await using to = httpSinkTo(server.endpoint, { compression });
+      await to.sink.readInfo(noEnd());
+      await to.sink.send(big, noEnd());
+      expect(server.runRequests[0]?.headers).not.toHaveProperty("content-encoding");
+    },
+  );
+});
+
+describe("/info", () => {
+  const bodies: readonly (readonly [string, ScriptedAnswer])[] = [
+    ["hangs", hang],
+    ["is 500", { status: 500 }],
+    ["is 404", missing],
+    ["is garbage", { body: "<html>" }],
+    ["is JSON of another kind", { body: '[1, "two", null]' }],
+    ["is empty", { body: "" }],
+    ["breaks off", breakOff],
+  ];
+
+  test.each(bodies)("that %s leaves the defaults, and runs do not wait for it", async (_, info) => {
+    await using server = await loopbackServer({ info });
+    await using to = httpSinkTo(server.endpoint, { requestsInFlight: 1, compression: "gzip" });
+    const end = new AbortController();
+    const asked = to.sink.readInfo(end.signal).catch(() => undefined);
+    expect(await to.sink.send(batchOf(manyRuns(30)), noEnd())).toEqual({ kind: "delivered" });
+    end.abort();
+    await asked;
+    expect(to.state.info).toMatchObject({ batchLimit: 100, multipart: true, gzip: false });
+    expect(server.runRequests[0]?.headers).not.toHaveProperty("content-encoding");
+  });
+
+  test("that has no multipart has batch JSON from then on", async () => {
+    const info = { body: '{"batch_ingest_config":{"use_multipart_endpoint":false}}' };
+    await using server = await loopbackServer({ info });
+    await using to = httpSinkTo(server.endpoint);
+    await to.sink.readInfo(noEnd());
+    await to.sink.send(batchOf(manyRuns(1)), noEnd());
+    expect(server.runRequests[0]?.path).toBe("/runs/batch");
+  });
+});

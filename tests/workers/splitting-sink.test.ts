@@ -1,0 +1,100 @@
+import * as fc from "fast-check";
+import { expect, test } from "vitest";
+import type { Batch, Outcome } from "../../src/workers/sink.ts";
+import { splittingSink } from "../../src/workers/splitting-sink.ts";
+import { noEnd } from "../support/connections.ts";
+import { fakeBatch, fates } from "../support/fake-batch.ts";
+import { runId } from "../support/run-batch.ts";
+import { scriptedSink } from "../support/scripted-sink.ts";
+
+const delivered: Outcome = { kind: "delivered" };
+const refused = (status: number): Outcome => ({
+  kind: "rejected",
+  rejection: { code: "HTTP", status, message: "bad" },
+});
+
+/** Refuses a batch that holds one of these runs. */
+const badRuns =
+  (numbers: readonly number[], status = 422) =>
+  ({ runs }: Batch): Outcome =>
+    runs.some(({ id }) => numbers.some((number) => runId(number) === id))
+      ? refused(status)
+      : delivered;
+
+const rejectedAmong = (outcomes: readonly string[]): readonly number[] =>
+  outcomes.flatMap((outcome, index) => (outcome === "rejected" ? [index + 1] : []));
+
+test.each([400, 422])("one bad run among 100 costs itself and 14 requests (%i)", async (status) => {
+  const inner = scriptedSink(badRuns([77], status));
+  const batch = fakeBatch(100);
+  const outcome = await splittingSink(inner).send(batch, noEnd());
+  expect(rejectedAmong(fates(batch, outcome))).toEqual([77]);
+  expect(inner.batches.length - 1).toBeLessThanOrEqual(2 * Math.ceil(Math.log2(100)));
+});
+
+test("exactly the bad runs are rejected, whichever they are", async () => {
+  await fc.assert(
+    fc.asyncProperty(
+      fc.integer({ min: 1, max: 40 }),
+      fc.uniqueArray(fc.integer({ min: 1, max: 40 })),
+      async (count, numbers) => {
+        const bad = numbers.filter((number) => number <= count).toSorted((a, b) => a - b);
+        const batch = fakeBatch(count);
+        const outcome = await splittingSink(scriptedSink(badRuns(bad))).send(batch, noEnd());
+        expect(rejectedAmong(fates(batch, outcome))).toEqual(bad);
+      },
+    ),
+  );
+});
+
+test("413 halves a batch until its parts are small enough", async () => {
+  const inner = scriptedSink(({ runs }) => (runs.length > 30 ? refused(413) : delivered));
+  const batch = fakeBatch(100);
+  const outcome = await splittingSink(inner).send(batch, noEnd());
+  expect(inner.batches.map(({ runs }) => runs.length)).toEqual([100, 50, 50, 25, 25, 25, 25]);
+  expect(new Set(fates(batch, outcome))).toEqual(new Set(["delivered"]));
+});
+
+test.each([400, 413, 422])("a single run that is refused with %i is rejected", async (status) => {
+  const inner = scriptedSink(refused(status));
+  expect(await splittingSink(inner).send(fakeBatch(1), noEnd())).toEqual(refused(status));
+  expect(inner.batches).toHaveLength(1);
+});
+
+test.each([401, 403, 404, 410])("%i speaks of all runs: nothing is halved", async (status) => {
+  const inner = scriptedSink(refused(status));
+  expect(await splittingSink(inner).send(fakeBatch(8), noEnd())).toEqual(refused(status));
+  expect(inner.batches).toHaveLength(1);
+});
+
+test("a rejection without a status, such as a certificate's, is not halved", async () => {
+  const outcome: Outcome = {
+    kind: "rejected",
+    rejection: { code: "CERTIFICATE", message: "self-signed" },
+  };
+  const inner = scriptedSink(outcome);
+  expect(await splittingSink(inner).send(fakeBatch(8), noEnd())).toEqual(outcome);
+  expect(inner.batches).toHaveLength(1);
+});
+
+test("a half that fails for another reason keeps that outcome", async () => {
+  const away: Outcome = { kind: "retry", reason: "503", away: true };
+  const inner = scriptedSink(refused(413), away, delivered);
+  const batch = fakeBatch(4);
+  const outcome = await splittingSink(inner).send(batch, noEnd());
+  expect(fates(batch, outcome)).toEqual(["retry", "retry", "delivered", "delivered"]);
+});
+
+test("a part of a batch that is refused as a whole is halved like a batch", async () => {
+  const parted = (batch: Batch): Outcome => ({
+    kind: "mixed",
+    parts: [
+      { batch: batch.part(batch.runs.slice(0, 2)), outcome: delivered },
+      { batch: batch.part(batch.runs.slice(2)), outcome: refused(422) },
+    ],
+  });
+  const inner = scriptedSink(parted, badRuns([3]));
+  const batch = fakeBatch(6);
+  const outcome = await splittingSink(inner).send(batch, noEnd());
+  expect(rejectedAmong(fates(batch, outcome))).toEqual([3]);
+});
