@@ -2,6 +2,7 @@ import { OptionError } from "./errors.ts";
 import { optionTable } from "./option-table.ts";
 import type { OptionRow } from "./option-row.ts";
 import type { PlainOptions } from "./option-table.ts";
+import { chooseProxy, parseProxy } from "./proxy.ts";
 
 /** Variables of the process, or of a test. */
 export type Environment = Readonly<Record<string, string | undefined>>;
@@ -25,6 +26,7 @@ export function resolveOptions(
   const options = resolved as unknown as PlainOptions;
   checkEndpoint(options.endpoint);
   checkKey(options.apiKey);
+  checkProxy(options);
   return { ...options, endpoint: options.endpoint.replace(/\/+$/, "") };
 }
 
@@ -123,6 +125,17 @@ function checkKey(apiKey: string | undefined): void {
   if (apiKey !== undefined && !/^[\x21-\x7e]+$/.test(apiKey)) {
     throw new OptionError(
       "Option apiKey must be printable ASCII without spaces or line ends (its value is not shown)",
+    );
+  }
+}
+
+/** Only the proxy that is on the way: a variable of the environment may be for other programs. */
+function checkProxy(options: PlainOptions): void {
+  const address = chooseProxy(options);
+  if (address !== undefined && parseProxy(address) === undefined) {
+    const name = address === options.httpsProxy ? "httpsProxy" : "httpProxy";
+    throw new OptionError(
+      `Option ${name} must be the address of a proxy, such as http://host:3128 (its value may hold a password and is not shown)`,
     );
   }
 }

@@ -8,6 +8,27 @@ export interface Proxy {
   readonly authorization?: string;
 }
 
+/** What decides which proxy is on the way to a server. */
+export interface ProxyChoice {
+  readonly endpoint: string;
+  readonly httpProxy?: string | undefined;
+  readonly httpsProxy?: string | undefined;
+  readonly noProxy?: string | undefined;
+  readonly socketPath?: string | undefined;
+}
+
+/**
+ * The address of the proxy on the way to the endpoint, by the endpoint's scheme; `undefined` where
+ * there is none. The proxy of one scheme is never used for the other.
+ */
+export function chooseProxy(choice: ProxyChoice): string | undefined {
+  const { httpProxy, httpsProxy, noProxy = "", socketPath } = choice;
+  const endpoint = new URL(choice.endpoint);
+  const isDirect = socketPath !== undefined || isExempt(endpoint, noProxy);
+  const address = endpoint.protocol === "https:" ? httpsProxy : httpProxy;
+  return isDirect ? undefined : address;
+}
+
 /** Reads `http://user:password@host:port`, scheme and user optional; `undefined` where it is none. */
 export function parseProxy(text: string): Proxy | undefined {
   const trimmed = text.trim();

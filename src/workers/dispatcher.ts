@@ -1,7 +1,7 @@
 import { Agent, Pool } from "undici";
 import type { Dispatcher } from "undici";
 import type { Connection } from "../model/connection.ts";
-import { isExempt, parseProxy } from "../model/proxy.ts";
+import { chooseProxy, parseProxy } from "../model/proxy.ts";
 import type { Proxy } from "../model/proxy.ts";
 import { createTunnel } from "./tunnel.ts";
 
@@ -18,7 +18,7 @@ export function createDispatcher(connection: Connection): Dispatcher {
   const { timeoutMs, ca, cert, key, socketPath } = connection;
   const tls = definedOf({ ca, cert, key });
   const limits = limitsOf(connection);
-  const proxy = proxyOf(connection);
+  const proxy = parseProxy(chooseProxy(connection) ?? "");
   if (proxy === undefined) {
     const connect = { timeout: timeoutMs, ...tls, ...definedOf({ socketPath }) };
     return new Agent({ ...limits, connect });
@@ -28,16 +28,6 @@ export function createDispatcher(connection: Connection): Dispatcher {
   }
   const connect = { timeout: timeoutMs, ...definedOf({ ca }) };
   return new Pool(proxy.origin, { ...limits, connect }).compose(toProxy(proxy));
-}
-
-/** The proxy on the way to the endpoint, if there is one. */
-export function proxyOf(connection: Connection): Proxy | undefined {
-  const { httpProxy, httpsProxy, noProxy = "", socketPath } = connection;
-  const endpoint = new URL(connection.endpoint);
-  const address = endpoint.protocol === "https:" ? httpsProxy : httpProxy;
-  return address === undefined || socketPath !== undefined || isExempt(endpoint, noProxy)
-    ? undefined
-    : parseProxy(address);
 }
 
 const limitsOf = ({ timeoutMs, requestsInFlight }: Connection): Agent.Options => ({

@@ -1,5 +1,7 @@
 import { describe, expect, test } from "vitest";
-import { isExempt, parseProxy } from "../../src/model/proxy.ts";
+import { OptionError } from "../../src/model/errors.ts";
+import { resolveOptions } from "../../src/model/options.ts";
+import { chooseProxy, isExempt, parseProxy } from "../../src/model/proxy.ts";
 
 const basic = (text: string): string => `Basic ${Buffer.from(text).toString("base64")}`;
 
@@ -71,5 +73,48 @@ describe("a list of exempt hosts", () => {
     ["localhost", "http://127.0.0.1:1984", false],
   ])("%j and %s: %s", (list, endpoint, expected) => {
     expect(isExempt(new URL(endpoint), list)).toBe(expected);
+  });
+});
+
+describe("the proxy on the way", () => {
+  const proxies = { httpProxy: "plain.test:1", httpsProxy: "https://secure.test" };
+
+  test.each([
+    [{ ...proxies, endpoint: "http://a.test" }, "plain.test:1"],
+    [{ ...proxies, endpoint: "https://a.test" }, "https://secure.test"],
+    [{ httpProxy: "plain.test", endpoint: "https://a.test" }, undefined],
+    [{ httpsProxy: "secure.test", endpoint: "http://a.test" }, undefined],
+    [{ ...proxies, endpoint: "http://a.test", socketPath: "/run/s" }, undefined],
+    [{ ...proxies, endpoint: "http://a.test", noProxy: "a.test" }, undefined],
+    [{ endpoint: "http://a.test" }, undefined],
+  ])("of %j is %s", (choice, expected) => {
+    expect(chooseProxy(choice)).toBe(expected);
+  });
+
+  test("is taken from the variables of the environment, in small letters first", () => {
+    const env = { HTTPS_PROXY: "http://b.test", https_proxy: "http://a.test", NO_PROXY: "c.test" };
+    expect(resolveOptions({}, env)).toMatchObject({
+      httpProxy: undefined,
+      httpsProxy: "http://a.test",
+      noProxy: "c.test",
+    });
+    expect(resolveOptions({ httpsProxy: "http://own.test" }, env).httpsProxy).toBe(
+      "http://own.test",
+    );
+  });
+
+  test("is refused at creation where it is none, and its value is not shown", () => {
+    const options = { endpoint: "https://a.test", httpsProxy: "socks5://me:secret@p.test" };
+    expect(() => resolveOptions(options, {})).toThrow(OptionError);
+    expect(() => resolveOptions(options, {})).toThrow(/httpsProxy .*http:\/\/host:3128/);
+    expect(() => resolveOptions(options, {})).not.toThrow(/secret/);
+  });
+
+  test("that is not on the way is nobody's mistake", () => {
+    const env = { HTTP_PROXY: "socks5://p.test", NO_PROXY: "localhost" };
+    expect(resolveOptions({ endpoint: "http://localhost:1984" }, env).httpProxy).toBe(
+      "socks5://p.test",
+    );
+    expect(resolveOptions({ endpoint: "https://a.test" }, env).httpsProxy).toBeUndefined();
   });
 });

@@ -1,8 +1,6 @@
 import { afterEach, expect, test, vi } from "vitest";
-import type { Connection } from "../../src/model/connection.ts";
 import type { Outcome } from "../../src/workers/sink.ts";
-import { proxyOf } from "../../src/workers/dispatcher.ts";
-import { connectionTo, httpSinkTo, noEnd, sendOne } from "../support/connections.ts";
+import { httpSinkTo, noEnd, sendOne } from "../support/connections.ts";
 import { loopbackProxy } from "../support/loopback-proxy.ts";
 import { loopbackServer } from "../support/loopback-server.ts";
 import { batchOf, manyRuns } from "../support/run-batch.ts";
@@ -145,14 +143,4 @@ test("a proxy is passed by where noProxy says so, and used otherwise", async () 
   expect(proxy.asked).toEqual([]);
   expect(await sendOne(server.endpoint, { httpProxy, noProxy: "a.test" })).toEqual(delivered);
   expect(proxy.asked).toHaveLength(1);
-});
-
-test("a proxy is chosen by the endpoint's scheme, and never for a unix socket", () => {
-  const proxies = { httpProxy: "plain.test:1", httpsProxy: "https://secure.test" };
-  const origin = (endpoint: string, options: Partial<Connection>): string | undefined =>
-    proxyOf(connectionTo(endpoint, options))?.origin;
-  expect(origin("http://a.test", proxies)).toBe("http://plain.test:1");
-  expect(origin("https://a.test", proxies)).toBe("https://secure.test");
-  expect(origin("https://a.test", { httpProxy: "http://plain.test" })).toBeUndefined();
-  expect(origin("http://a.test", { ...proxies, socketPath: "/run/s" })).toBeUndefined();
 });
