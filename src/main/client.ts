@@ -34,7 +34,7 @@ export interface TimeLimit {
  * @throws {@link OptionError} an option has a value that it can't have.
  */
 export class Client implements TracingClient {
-  /** @internal */
+  /** Where runs are recorded: wiring between client and runs, not for callers. */
   readonly [recorder]: Recorder;
   readonly #options: PlainOptions;
   readonly #recording: Recording;
@@ -98,10 +98,6 @@ export class Client implements TracingClient {
   /** What became of all that was recorded. */
   stats(): ClientStats {
     return this.#recording.stats();
-  }
-
-  async [Symbol.asyncDispose](): Promise<void> {
-    await this.close();
   }
 
   async #close(timeoutMs: number): Promise<void> {

@@ -35,11 +35,14 @@ export function watchEnd(client: Endable): () => void {
   };
 }
 
-/** Signals reach the main thread only; a worker of the program is ended by its own parent. */
+/**
+ * Signals reach the main thread only; a worker of the program is ended by its own parent. Ours comes
+ * first: a handler of the program's made with `once` is gone from the list when its turn is over.
+ */
 function listenToSignals(): void {
   if (isMainThread) {
     for (const signal of signals) {
-      process.on(signal, onSignal);
+      process.prependListener(signal, onSignal);
     }
   }
 }

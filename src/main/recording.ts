@@ -194,6 +194,7 @@ export class Recording implements Recorder, Endable {
     for (const { tape, settled } of [...taken, ...underWay, ...waiting]) {
       settled.resolve(this.#delivery.settleNow(tape, "closed"));
     }
+    this.#reporter.sayRest();
   }
 
   /** Sends what an earlier client spooled, one tape at a time. */

@@ -1,17 +1,21 @@
 import { channel } from "node:diagnostics_channel";
+import type { Channel } from "node:diagnostics_channel";
 import type { Logger, LossReason } from "../model/stats.ts";
 
 /** How often one kind of trouble is logged. */
 const quietMs = 60_000;
 
-/** Subscribe to `millrace:<name>` with node:diagnostics_channel to hear of each outcome. */
-const channels = {
+/** What happened, as the diagnostics channels are named: `millrace:<name>`. */
+export type ReportName = "delivered" | "rejected" | "dropped" | "spooled" | "retried";
+
+/** Subscribe with node:diagnostics_channel to hear of each outcome. */
+const channels: Readonly<Record<ReportName, Channel>> = {
   delivered: channel("millrace:delivered"),
   rejected: channel("millrace:rejected"),
   dropped: channel("millrace:dropped"),
   spooled: channel("millrace:spooled"),
   retried: channel("millrace:retried"),
-} as const;
+};
 
 const lossTexts: Readonly<Record<LossReason, string>> = {
   queueFull: "the queue is full (maxQueueBytes, maxQueueRecords)",
@@ -28,7 +32,8 @@ export class Reporter {
   readonly #logger: Logger;
   readonly #now: () => number;
   readonly #quietUntil = new Map<string, number>();
-  readonly #unsaid = new Map<string, number>();
+  readonly #unsaid = new Map<LossReason, number>();
+  #timer: NodeJS.Timeout | undefined;
 
   constructor(logger: Logger, now: () => number) {
     this.#logger = logger;
@@ -36,22 +41,39 @@ export class Reporter {
   }
 
   /** Publishes an outcome; `facts` hold no inputs or outputs. */
-  publish(name: keyof typeof channels, facts: Readonly<Record<string, unknown>>): void {
+  publish(name: ReportName, facts: Readonly<Record<string, unknown>>): void {
     const target = channels[name];
     if (target.hasSubscribers) {
       target.publish(facts);
     }
   }
 
-  /** Logs a loss, with what was lost quietly since the last time. */
-  loss(reason: LossReason, records: number, detail = lossTexts[reason]): void {
+  /** Logs a loss: at once, or with the others of its kind when a minute is over. */
+  loss(reason: LossReason, records: number): void {
     this.publish("dropped", { reason, records });
-    const total = (this.#unsaid.get(reason) ?? 0) + records;
-    this.#unsaid.set(reason, total);
-    this.log(reason, () => {
-      this.#unsaid.delete(reason);
-      return `Lost ${total} record${total === 1 ? "" : "s"} (${reason}): ${detail}`;
-    });
+    this.#unsaid.set(reason, (this.#unsaid.get(reason) ?? 0) + records);
+    this.log(reason, () => this.#lossText(reason));
+    if (this.#unsaid.size > 0 && this.#timer === undefined) {
+      this.#timer = setTimeout(() => this.sayRest(), quietMs);
+      // A program that ends before says the rest when its client closes.
+      this.#timer.unref();
+    }
+  }
+
+  /** Logs the losses that were not logged yet. */
+  sayRest(): void {
+    clearTimeout(this.#timer);
+    this.#timer = undefined;
+    for (const reason of this.#unsaid.keys()) {
+      this.#quietUntil.delete(reason);
+      this.log(reason, () => this.#lossText(reason));
+    }
+  }
+
+  #lossText(reason: LossReason): string {
+    const records = this.#unsaid.get(reason) ?? 0;
+    this.#unsaid.delete(reason);
+    return `Lost ${records} record${records === 1 ? "" : "s"} (${reason}): ${lossTexts[reason]}`;
   }
 
   /** Logs unless `kind` was logged within the last minute. */

@@ -4,8 +4,8 @@ import { join } from "node:path";
 import * as fc from "fast-check";
 import { startServer } from "@millrace/server";
 import { Client } from "millrace";
-import type { KeyValues, RunTree, WireRun } from "millrace";
-import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import type { ClientOptions, KeyValues, RunTree, WireRun } from "millrace";
+import { afterAll, afterEach, beforeAll, describe, expect, test } from "vitest";
 
 /** The real chain: client, worker threads, sockets, the server's own threads, SQLite. */
 let folder = "";
@@ -19,6 +19,18 @@ afterAll(async () => {
   await server.close();
   rmSync(folder, { recursive: true });
 });
+
+/** Clients of one test. */
+const clients: Client[] = [];
+afterEach(async () => {
+  await Promise.all(clients.splice(0).map((client) => client.close()));
+});
+
+function opened(options: ClientOptions): Client {
+  const client = new Client(options);
+  clients.push(client);
+  return client;
+}
 
 /** What a run must be when it is read back. */
 interface Expected {
@@ -125,7 +137,7 @@ test("3,000 runs of every shape are read back as they were recorded", async () =
 
 describe("promises on the whole chain", () => {
   test("P8: a change after the call is not recorded", async () => {
-    await using client = new Client({ endpoint: server.url });
+    const client = opened({ endpoint: server.url });
     const inputs = { list: [1], nested: { a: "before" } };
     const run = client.startRun({ inputs });
     inputs.list.push(2);
@@ -142,7 +154,7 @@ describe("promises on the whole chain", () => {
 
   test("P7: one run that the server refuses costs only itself", async () => {
     const heard: string[] = [];
-    await using client = new Client({
+    const client = opened({
       endpoint: server.url,
       logger: { warn: (message) => heard.push(message) },
     });
@@ -165,7 +177,7 @@ describe("promises on the whole chain", () => {
   });
 
   test("P1: hostile calls record what they can and throw nothing", async () => {
-    await using client = new Client({ endpoint: server.url, logger: { warn: () => undefined } });
+    const client = opened({ endpoint: server.url, logger: { warn: () => undefined } });
     const hostile = {
       get name(): string {
         throw new Error("no name");
@@ -191,7 +203,7 @@ describe("promises on the whole chain", () => {
   });
 
   test("hidden payloads never leave the process", async () => {
-    await using client = new Client({
+    const client = opened({
       endpoint: server.url,
       hideInputs: true,
       hideOutputs: () => {
@@ -208,7 +220,7 @@ describe("promises on the whole chain", () => {
   });
 
   test("sampling keeps a trace whole or not at all", async () => {
-    await using client = new Client({
+    const client = opened({
       endpoint: server.url,
       samplingRate: 0.5,
       project: "sampled",
@@ -236,7 +248,7 @@ describe("promises on the whole chain", () => {
 
   test("no variable of the environment is in a run", async () => {
     process.env["MILLRACE_TEST_SECRET"] = "canary-in-the-environment";
-    await using client = new Client({ endpoint: server.url });
+    const client = opened({ endpoint: server.url });
     const run = client.startRun({ name: "environment" });
     run.end();
     await client.flush();

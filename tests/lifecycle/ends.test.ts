@@ -97,6 +97,16 @@ describe("whatever the end, what was recorded arrives, and the exit code is the 
     expect(server.ended.size).toBe(3);
   });
 
+  test("SIGTERM with a handler made by once, before the client", async () => {
+    await using server = await runCounter();
+    const ended = await run(
+      { ending: "once", endpoint: server.url, signal: "SIGTERM" },
+      { options: patient },
+    );
+    expect(ended).toMatchObject({ code: 9, signal: null });
+    expect(server.ended.size).toBe(3);
+  });
+
   test("a natural end with texts of a megabyte each, 40 of them", async () => {
     await using server = await runCounter();
     const ended = await run(

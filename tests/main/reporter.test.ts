@@ -1,5 +1,5 @@
 import { subscribe, unsubscribe } from "node:diagnostics_channel";
-import { expect, test } from "vitest";
+import { expect, test, vi } from "vitest";
 import { Reporter } from "../../src/main/reporter.ts";
 
 function reporting(): { lines: string[]; reporter: Reporter; pass: (ms: number) => void } {
@@ -27,6 +27,28 @@ test("a loss is logged once a minute for each reason, with what was lost meanwhi
     "[millrace] Lost 2 records (expired): every attempt failed",
     "[millrace] Lost 8 records (queueFull): the queue is full (maxQueueBytes, maxQueueRecords)",
   ]);
+});
+
+test("what was lost in a quiet minute is said when the client closes", () => {
+  const { lines, reporter } = reporting();
+  reporter.loss("queueFull", 1);
+  reporter.loss("queueFull", 22_750);
+  reporter.sayRest();
+  reporter.sayRest();
+  expect(lines.map((line) => line.split(":")[0])).toEqual([
+    "[millrace] Lost 1 record (queueFull)",
+    "[millrace] Lost 22750 records (queueFull)",
+  ]);
+});
+
+test("and when the minute is over, if the program goes on", () => {
+  vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout"] });
+  const { lines, reporter } = reporting();
+  reporter.loss("queueFull", 1);
+  reporter.loss("queueFull", 2);
+  vi.advanceTimersByTime(60_000);
+  vi.useRealTimers();
+  expect(lines).toHaveLength(2);
 });
 
 test("a logger that throws does not reach the caller, and later ones are still called", () => {

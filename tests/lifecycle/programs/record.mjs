@@ -2,7 +2,10 @@
 import { Client } from "millrace";
 
 const [, , ending, endpoint, json = "{}"] = process.argv;
-const { runs = 3, bytes = 10, options = {}, beforeMs = 0 } = JSON.parse(json);
+const { runs = 3, bytes = 10, options = {} } = JSON.parse(json);
+if (ending === "once") {
+  process.once("SIGTERM", () => setTimeout(() => process.exit(9), 100));
+}
 const client = new Client({ endpoint, ...options });
 
 const record = () => {
@@ -11,12 +14,6 @@ const record = () => {
     run.end({ text: "y".repeat(bytes) });
   }
 };
-
-if (beforeMs > 0) {
-  await new Promise((resolve) => {
-    setTimeout(resolve, beforeMs);
-  });
-}
 
 switch (ending) {
   case "natural":
@@ -32,6 +29,7 @@ switch (ending) {
     setInterval(() => {}, 1_000);
     process.stdout.write("ready\n");
     break;
+  case "once":
   case "signal":
     record();
     setInterval(() => {}, 1_000);

@@ -1,0 +1,4 @@
+import type { OptionRow } from "../src/model/option-row.ts";
+
+/** The text of docs/options.md. */
+export function renderOptions(table: Readonly<Record<string, OptionRow>>): string;

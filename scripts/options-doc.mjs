@@ -1,0 +1,60 @@
+// Prints docs/options.md from the table of options: node scripts/options-doc.mjs > docs/options.md
+import { pathToFileURL } from "node:url";
+
+/**
+ * @param {Readonly<Record<string, import("../src/model/option-row.ts").OptionRow>>} table
+ * @returns {string}
+ */
+export function renderOptions(table) {
+  const rows = Object.entries(table).map(
+    ([name, row]) =>
+      `| \`${name}\` | ${fallbackOf(row)} | ${rangeOf(row)} | ${row.env.map((v) => `\`${v}\``).join(", ")} | ${row.doc} |`,
+  );
+  return `# Options
+
+All are optional: \`new Client({ ... })\`. What is given counts before the environment, and the environment
+before the default. Of several variables the first that is set counts; an empty one is unset. A value that
+an option can't have throws an \`OptionError\` when the client is made, which names the option, its range and
+the value (never the value of a key). The environment is read once, when the client is made.
+
+| Option | Default | Allowed | Variables | What it is for |
+| --- | --- | --- | --- | --- |
+${rows.join("\n")}
+
+Two more have no variable: \`headers\` (an object: sent with every request; it can't replace the key's header)
+and \`logger\` (\`{ warn(message) }\`; by default warnings go to standard error, each kind once a minute).
+
+This page is printed from the table: \`node scripts/options-doc.mjs > docs/options.md\`.
+`;
+}
+
+/** @param {import("../src/model/option-row.ts").OptionRow} row */
+function fallbackOf({ fallback }) {
+  return fallback === undefined ? "none" : `\`${grouped(fallback)}\``;
+}
+
+/** @param {import("../src/model/option-row.ts").OptionRow} row */
+function rangeOf(row) {
+  switch (row.kind) {
+    case "number":
+      return `${grouped(row.min)} to ${grouped(row.max)}${row.fraction === true ? "" : ", whole"}`;
+    case "text":
+      return "text, not empty";
+    case "switch":
+      return "true, false";
+    case "hide":
+      return "true, false, a function";
+    case "choice":
+      return row.choices.join(", ");
+  }
+}
+
+/** @param {unknown} value */
+function grouped(value) {
+  return typeof value === "number" ? value.toLocaleString("en") : String(value);
+}
+
+if (import.meta.url === pathToFileURL(process.argv[1] ?? "").href) {
+  const { optionTable } = await import("../dist/model/option-table.js");
+  process.stdout.write(renderOptions(optionTable));
+}
