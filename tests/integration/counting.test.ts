@@ -1,0 +1,160 @@
+import { createServer } from "node:http";
+import type { IncomingMessage, ServerResponse } from "node:http";
+import type { AddressInfo } from "node:net";
+import { Client } from "millrace";
+import { afterEach, describe, expect, test } from "vitest";
+
+/** A server that fails in every second request or so, in a different way each time, by a fixed plan. */
+interface FaultyServer {
+  readonly url: string;
+  /** Ids of runs in requests that were answered with 202. */
+  readonly taken: Set<string>;
+  /** What was done with each ingest request. */
+  readonly done: Fault[];
+  readonly close: () => Promise<void>;
+}
+
+type Fault = "take" | "503" | "429" | "500" | "reset" | "take, then reset" | "garbage";
+
+const faults: readonly Fault[] = [
+  "503",
+  "take",
+  "reset",
+  "500",
+  "429",
+  "take, then reset",
+  "take",
+  "garbage",
+  "500",
+  "take",
+];
+
+const closing: (() => Promise<unknown>)[] = [];
+afterEach(async () => {
+  for (const close of closing.splice(0)) {
+    await close();
+  }
+});
+
+async function faultyServer(): Promise<FaultyServer> {
+  const taken = new Set<string>();
+  const done: Fault[] = [];
+  const answer = (fault: Fault, response: ServerResponse): void => {
+    switch (fault) {
+      case "reset":
+      case "take, then reset":
+        response.socket?.destroy();
+        break;
+      case "take":
+        response.writeHead(202).end("{}");
+        break;
+      case "garbage":
+        response.writeHead(202, { "content-type": "text/html" }).end("<html>");
+        break;
+      case "429":
+        response.writeHead(429, { "retry-after": "0" }).end("{}");
+        break;
+      default:
+        response.writeHead(Number(fault)).end("{}");
+    }
+  };
+  const server = createServer((request: IncomingMessage, response) => {
+    const chunks: Buffer[] = [];
+    request.on("data", (chunk: Buffer) => chunks.push(chunk));
+    request.on("end", () => {
+      if (request.url === "/info") {
+        response.writeHead(500).end();
+        return;
+      }
+      const fault = faults[done.length] ?? "take";
+      done.push(fault);
+      if (fault.startsWith("take") || fault === "garbage") {
+        const body = Buffer.concat(chunks).toString("latin1");
+        for (const [, id = ""] of body.matchAll(/name="(?:post|patch)\.([^."]+)"/g)) {
+          taken.add(id);
+        }
+      }
+      answer(fault, response);
+    });
+  });
+  await new Promise<void>((resolve) => {
+    server.listen(0, "127.0.0.1", resolve);
+  });
+  const close = (): Promise<void> =>
+    new Promise((resolve) => {
+      server.closeAllConnections();
+      server.close(() => resolve());
+    });
+  closing.push(close);
+  const { port } = server.address() as AddressInfo;
+  return { url: `http://127.0.0.1:${port}`, taken, done, close };
+}
+
+describe("P2: every accepted record ends in one counted state, whatever the server does", () => {
+  test.each([0, 1, 2])("with %d workers", { timeout: 60_000 }, async (workers) => {
+    const server = await faultyServer();
+    const client = new Client({
+      endpoint: server.url,
+      workers,
+      attempts: 2,
+      batchLimit: 10,
+      requestsInFlight: 2,
+      tapeBytes: 8_192,
+      logger: { warn: () => undefined },
+    });
+    closing.push(() => client.close({ timeoutMs: 0 }));
+    const ids: string[] = [];
+    for (let i = 0; i < 200; i++) {
+      const run = client.startRun({ name: `run ${i}`, inputs: { text: "x".repeat(300) } });
+      run.end({ i });
+      ids.push(run.id);
+      const { accepted, delivered, rejected, dropped, spooled, pending } = client.stats();
+      expect(delivered + rejected + dropped + spooled + pending).toBe(accepted);
+    }
+    const flushed = await client.flush({ timeoutMs: 50_000 });
+    const stats = client.stats();
+    expect(stats).toMatchObject({ accepted: 400, rejected: 0, pending: 0, spooled: 0 });
+    expect(stats.delivered + stats.dropped).toBe(400);
+    expect(stats.dropped).toBe(stats.lost.expired);
+    expect(flushed).toEqual({ delivered: stats.delivered, lost: stats.dropped, pending: 0 });
+    // What is counted as delivered did arrive; what did not arrive is counted as lost.
+    const missing = ids.filter((id) => !server.taken.has(id));
+    expect(missing.length * 2).toBeLessThanOrEqual(stats.dropped);
+    expect(stats.delivered / 2).toBeLessThanOrEqual(server.taken.size);
+    expect(new Set(server.done)).toEqual(new Set(faults));
+    expect(stats.retries).toBeGreaterThan(0);
+  });
+});
+
+test("a server that is down at first is found again without a restart, and nothing is lost", async () => {
+  const first = await faultyServer();
+  const { port } = new URL(first.url);
+  await first.close();
+  const client = new Client({
+    endpoint: first.url,
+    attempts: 1,
+    logger: { warn: () => undefined },
+  });
+  closing.push(() => client.close({ timeoutMs: 0 }));
+  const run = client.startRun({ name: "early" });
+  run.end();
+  await client.flush({ timeoutMs: 300 });
+  expect(client.stats()).toMatchObject({ delivered: 0, dropped: 0, pending: 2 });
+
+  const server = createServer((request, response) => {
+    request.resume();
+    request.on("end", () => response.writeHead(202).end("{}"));
+  });
+  closing.push(
+    () =>
+      new Promise((resolve) => {
+        server.closeAllConnections();
+        server.close(resolve);
+      }),
+  );
+  await new Promise<void>((resolve) => {
+    server.listen(Number(port), "127.0.0.1", resolve);
+  });
+  await expect(client.flush({ timeoutMs: 10_000 })).resolves.toMatchObject({ pending: 0, lost: 0 });
+  expect(client.stats()).toMatchObject({ delivered: 2, dropped: 0 });
+});
