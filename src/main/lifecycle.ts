@@ -74,10 +74,29 @@ function onExit(): void {
  * one the signal ends the process, as it does without us: after the delivery, and by the same signal.
  */
 function onSignal(signal: NodeJS.Signals): void {
-  if (process.listenerCount(signal) > 1) {
+  if (process.listenerCount(signal) - 1 > exitHooks()) {
     return;
   }
   onExit();
   process.off(signal, onSignal);
   process.kill(process.pid, signal);
+}
+
+/**
+ * Listeners of the package signal-exit, which many libraries bring along. They are no handlers of the
+ * program's: like ours they let a signal end the process, unless somebody else listens. Each of the
+ * two must not take the other for that somebody. Its emitters are where its versions 3 and 4 put them.
+ */
+function exitHooks(): number {
+  const emitters: unknown[] = [
+    Reflect.get(globalThis, Symbol.for("signal-exit emitter")),
+    Reflect.get(process, "__signal_exit_emitter__"),
+  ];
+  let hooks = 0;
+  for (const emitter of emitters) {
+    if (typeof emitter === "object" && emitter !== null && "count" in emitter) {
+      hooks += typeof emitter.count === "number" ? emitter.count : 0;
+    }
+  }
+  return hooks;
 }

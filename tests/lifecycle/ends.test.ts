@@ -97,6 +97,16 @@ describe("whatever the end, what was recorded arrives, and the exit code is the 
     expect(server.ended.size).toBe(3);
   });
 
+  test("SIGTERM with an exit hook that, as ours, lets the signal end the process", async () => {
+    await using server = await runCounter();
+    const ended = await run(
+      { ending: "exit hook", endpoint: server.url, signal: "SIGTERM" },
+      { options: patient },
+    );
+    expect(ended).toMatchObject({ code: null, signal: "SIGTERM" });
+    expect(server.ended.size).toBe(3);
+  });
+
   test("SIGTERM with a handler made by once, before the client", async () => {
     await using server = await runCounter();
     const ended = await run(

@@ -6,6 +6,16 @@ const { runs = 3, bytes = 10, options = {} } = JSON.parse(json);
 if (ending === "once") {
   process.once("SIGTERM", () => setTimeout(() => process.exit(9), 100));
 }
+if (ending === "exit hook") {
+  // What the package signal-exit does, as far as other listeners can see it.
+  globalThis[Symbol.for("signal-exit emitter")] = { count: 1 };
+  process.on("SIGTERM", function hook() {
+    if (process.listeners("SIGTERM").length === 1) {
+      process.off("SIGTERM", hook);
+      process.kill(process.pid, "SIGTERM");
+    }
+  });
+}
 const client = new Client({ endpoint, ...options });
 
 const record = () => {
@@ -29,6 +39,7 @@ switch (ending) {
     setInterval(() => {}, 1_000);
     process.stdout.write("ready\n");
     break;
+  case "exit hook":
   case "once":
   case "signal":
     record();
