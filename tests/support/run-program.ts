@@ -1,0 +1,50 @@
+import { spawn } from "node:child_process";
+import { once } from "node:events";
+import { mkdtemp, rm, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+
+export interface ProgramOptions {
+  readonly env?: Readonly<Record<string, string>>;
+  /** Source of a module that is loaded before the program, by this means. */
+  readonly preload?: { readonly source: string; readonly by: "NODE_OPTIONS" | "argument" };
+}
+
+export interface ProgramEnd {
+  readonly code: number | null;
+  readonly output: string;
+  readonly durationMs: number;
+}
+
+const dist = new URL("../../dist/main/index.js", import.meta.url).href;
+
+/** Runs a program of its own, which finds `Client`; answers when it has ended, or was killed after 20 s. */
+export async function runProgram(
+  source: string,
+  { env = {}, preload }: ProgramOptions = {},
+): Promise<ProgramEnd> {
+  const folder = await mkdtemp(join(tmpdir(), "millrace-program-"));
+  const path = join(folder, "program.mjs");
+  const preloaded = join(folder, "preload.mjs");
+  const head = `import { Client } from ${JSON.stringify(dist)};\n`;
+  await writeFile(path, head + source);
+  await writeFile(preloaded, head + (preload?.source ?? ""));
+  const options = preload?.by === "NODE_OPTIONS" ? { NODE_OPTIONS: `--import=${preloaded}` } : {};
+  const args = preload?.by === "argument" ? ["--import", preloaded, path] : [path];
+  const began = performance.now();
+  const child = spawn(process.execPath, args, {
+    env: { PATH: process.env["PATH"], ...options, ...env },
+    stdio: ["ignore", "pipe", "pipe"],
+    timeout: 20_000,
+  });
+  let output = "";
+  const keep = (chunk: Buffer): void => {
+    output += chunk.toString();
+  };
+  child.stdout.on("data", keep);
+  child.stderr.on("data", keep);
+  const [code] = (await once(child, "close")) as [number | null];
+  const durationMs = performance.now() - began;
+  await rm(folder, { recursive: true });
+  return { code, output, durationMs };
+}

@@ -1,0 +1,163 @@
+import { cp, mkdtemp, rm, symlink, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { fileURLToPath, pathToFileURL } from "node:url";
+import type { Worker } from "node:worker_threads";
+import { afterEach, beforeEach, expect, test } from "vitest";
+import type { ShippingOptions, ShipTask } from "../../src/model/shipping.ts";
+import { WorkerPool } from "../../src/workers/pool.ts";
+import { connectionTo } from "../support/connections.ts";
+import { hang, loopbackServer } from "../support/loopback-server.ts";
+import { manyRuns, tapeOf } from "../support/run-batch.ts";
+
+const shippingTo = (endpoint: string): ShippingOptions => ({
+  connection: connectionTo(endpoint),
+  batchLimit: 100,
+  attempts: 1,
+  retryAfterLimitMs: 0,
+  runtime: {
+    sdk: "millrace",
+    sdk_version: "0",
+    runtime: "node",
+    runtime_version: "v0",
+    platform: "test",
+  },
+  finished: new SharedArrayBuffer(4),
+});
+
+function poolTo(endpoint: string, threads = 1, Pool = WorkerPool) {
+  const inline: string[] = [];
+  const pool = new Pool({
+    threads,
+    shipping: shippingTo(endpoint),
+    env: {},
+    onInline: (reason) => inline.push(reason),
+  });
+  return { pool, inline };
+}
+
+const taskOf = (count: number): ShipTask => {
+  const { memory, used } = tapeOf(manyRuns(count));
+  return { memory, used };
+};
+
+const workers: Worker[] = [];
+const keepWorker = (worker: Worker): void => {
+  workers.push(worker);
+};
+
+beforeEach(() => {
+  workers.length = 0;
+  process.on("worker", keepWorker);
+});
+
+afterEach(() => {
+  process.off("worker", keepWorker);
+});
+
+test("a tape is delivered by a worker, and its outcome is written into it", async () => {
+  await using server = await loopbackServer();
+  const { pool, inline } = poolTo(server.endpoint);
+  const task = taskOf(3);
+  expect(await pool.ship(task)).toMatchObject({ delivered: 3, refused: [], undelivered: 0 });
+  expect(Buffer.from(task.memory)[5]).toBe(1);
+  expect(workers).toHaveLength(1);
+  expect(inline).toEqual([]);
+  await pool.close();
+});
+
+test("nothing is started before the first tape", async () => {
+  const { pool } = poolTo("http://127.0.0.1:9");
+  await pool.close();
+  expect(workers).toHaveLength(0);
+});
+
+test("a worker that dies with a tape rejects it; the next goes to a new worker", async () => {
+  await using server = await loopbackServer({ runs: [{ status: 202 }, hang, { status: 202 }] });
+  const { pool, inline } = poolTo(server.endpoint);
+  await pool.ship(taskOf(1));
+  const doomed = pool.ship(taskOf(1));
+  const ended = Promise.allSettled([doomed]);
+  await expect.poll(() => server.runRequests.length).toBe(2);
+  await workers[0]?.terminate();
+  expect(await ended).toMatchObject([
+    { status: "rejected", reason: { message: expect.stringMatching(/worker exited/) as string } },
+  ]);
+  expect(await pool.ship(taskOf(2))).toMatchObject({ delivered: 2 });
+  expect(workers).toHaveLength(2);
+  expect(inline).toEqual([]);
+  await pool.close();
+});
+
+test("a worker that dies idle is replaced, and nothing is thrown", async () => {
+  await using server = await loopbackServer();
+  const { pool, inline } = poolTo(server.endpoint);
+  for (let round = 0; round < 3; round++) {
+    expect(await pool.ship(taskOf(1))).toMatchObject({ delivered: 1 });
+    await workers.at(-1)?.terminate();
+  }
+  expect(inline).toEqual([]);
+  await pool.close();
+});
+
+test("many tapes at once share the worker", async () => {
+  await using server = await loopbackServer();
+  const { pool } = poolTo(server.endpoint);
+  const reports = await Promise.all(Array.from({ length: 50 }, () => pool.ship(taskOf(2))));
+  expect(reports.reduce((sum, { delivered }) => sum + delivered, 0)).toBe(100);
+  expect(workers).toHaveLength(1);
+  await pool.close();
+});
+
+test("close ends what is under way, and a second close is fine", async () => {
+  await using server = await loopbackServer({ runs: [hang] });
+  const { pool } = poolTo(server.endpoint);
+  const shipped = pool.ship(taskOf(1));
+  const ended = Promise.allSettled([shipped]);
+  await expect.poll(() => server.runRequests.length).toBe(1);
+  await pool.close();
+  expect(await ended).toMatchObject([{ status: "rejected" }]);
+  await pool.close();
+});
+
+test("without threads this thread sends", async () => {
+  await using server = await loopbackServer();
+  const { pool, inline } = poolTo(server.endpoint, 0);
+  expect(pool.threaded).toBe(false);
+  expect(await pool.ship(taskOf(3))).toMatchObject({ delivered: 3 });
+  expect(workers).toHaveLength(0);
+  expect(inline).toEqual([]);
+  await pool.close();
+});
+
+/** The pool of a copy of the package whose worker file is changed. */
+async function poolOfCopy(change: (workerFile: string) => Promise<void>) {
+  const folder = await mkdtemp(join(tmpdir(), "millrace-pool-"));
+  const root = new URL("../../", import.meta.url);
+  await cp(new URL("dist", root), join(folder, "dist"), { recursive: true });
+  await symlink(fileURLToPath(new URL("node_modules", root)), join(folder, "node_modules"));
+  await writeFile(
+    join(folder, "package.json"),
+    '{"type":"module","imports":{"#workers/*":"./dist/workers/*.js"}}',
+  );
+  await change(join(folder, "dist/workers/ship.task.js"));
+  const copy = pathToFileURL(join(folder, "dist/workers/pool.js")).href;
+  const module = (await import(copy)) as { readonly WorkerPool: typeof WorkerPool };
+  return {
+    WorkerPool: module.WorkerPool,
+    [Symbol.asyncDispose]: () => rm(folder, { recursive: true }),
+  };
+}
+
+test.each<readonly [string, (file: string) => Promise<void>, RegExp]>([
+  ["is missing", (file) => rm(file), /ship\.task/],
+])("where the worker's file %s this thread sends, and says so once", async (_, change, why) => {
+  await using server = await loopbackServer();
+  await using copy = await poolOfCopy(change);
+  const { pool, inline } = poolTo(server.endpoint, 1, copy.WorkerPool);
+  const reports = await Promise.all(Array.from({ length: 5 }, () => pool.ship(taskOf(1))));
+  expect(reports.map(({ delivered }) => delivered)).toEqual([1, 1, 1, 1, 1]);
+  expect(inline).toEqual([expect.stringMatching(why)]);
+  expect(pool.threaded).toBe(false);
+  await pool.close();
+});
