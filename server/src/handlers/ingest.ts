@@ -80,12 +80,10 @@ function answerOne(reply: FastifyReply, result: IngestResult): unknown {
     throw new RequestError(400, fault.reason);
   }
   if (result.duplicates > 0) {
-    return reply
-      .code(409)
-      .send({
-        error: "Conflict: payload already received",
-        detail: "Conflict: payload already received",
-      });
+    return reply.code(409).send({
+      error: "Conflict: payload already received",
+      detail: "Conflict: payload already received",
+    });
   }
   return reply.code(202).send(result);
 }

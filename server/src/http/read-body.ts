@@ -37,7 +37,9 @@ export async function readChunks(
       : passInflated(request, inflate(), onChunk));
   } catch (cause) {
     await discard(request);
-    throw cause;
+    throw cause instanceof RequestError
+      ? cause
+      : new RequestError(400, `the body broke off: ${messageOf(cause)}`);
   }
 }
 

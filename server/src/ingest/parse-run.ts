@@ -126,7 +126,7 @@ interface PlaceToCheck extends WirePlace {
   readonly columns: RunColumns;
 }
 
-/** The rules on dotted orders (`spec/wire.md`, "Rules of the server"). */
+/** The rules on dotted orders (docs/wire.md, "Rules of the server"). */
 function checkPlace({ id, isPost, columns, traceId, dottedOrder }: PlaceToCheck): void {
   const parentId = columns.parentRunId;
   const isRoot = parentId === null || (isPost && parentId === undefined);

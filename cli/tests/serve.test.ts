@@ -1,0 +1,135 @@
+import { spawn } from "node:child_process";
+import type { ChildProcessWithoutNullStreams } from "node:child_process";
+import { once } from "node:events";
+import { mkdtemp, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { fileURLToPath } from "node:url";
+import { version } from "millrace/model";
+import { expect, onTestFinished, test } from "vitest";
+
+const script = fileURLToPath(new URL("../dist/millrace.js", import.meta.url));
+
+function start(
+  args: readonly string[],
+  env: NodeJS.ProcessEnv = {},
+): ChildProcessWithoutNullStreams {
+  const child = spawn(process.execPath, [script, ...args], {
+    env: { ...process.env, MILLRACE_API_KEY: "", ...env },
+  });
+  onTestFinished(() => void child.kill("SIGKILL"));
+  return child;
+}
+
+interface Ended {
+  readonly code: number | null;
+  readonly output: string;
+  readonly errors: string;
+}
+
+async function ended(child: ChildProcessWithoutNullStreams): Promise<Ended> {
+  let output = "";
+  let errors = "";
+  child.stdout.on("data", (chunk: Buffer) => (output += chunk.toString()));
+  child.stderr.on("data", (chunk: Buffer) => (errors += chunk.toString()));
+  const [code] = (await once(child, "close")) as [number | null];
+  return { code, output, errors };
+}
+
+async function firstLine(child: ChildProcessWithoutNullStreams): Promise<string> {
+  const [chunk] = (await once(child.stdout, "data")) as [Buffer];
+  return chunk.toString();
+}
+
+async function folder(): Promise<string> {
+  const path = await mkdtemp(join(tmpdir(), "millrace-cli-"));
+  onTestFinished(() => rm(path, { recursive: true, force: true }));
+  return path;
+}
+
+const addressOf = (line: string): string => /http:\/\/\S+/.exec(line)?.[0] ?? "";
+
+test("--version prints the version and nothing else", async () => {
+  expect(await ended(start(["--version"]))).toEqual({
+    code: 0,
+    output: `${version}\n`,
+    errors: "",
+  });
+});
+
+test.each(["SIGINT", "SIGTERM"] as const)(
+  "serve prints one line, answers, and ends cleanly on %s",
+  async (signal) => {
+    const data = join(await folder(), "data");
+    const child = start(["serve", "--port", "0", "--data", data]);
+    const line = await firstLine(child);
+    expect(line).toMatch(
+      /^millrace listens on http:\/\/127\.0\.0\.1:\d+ and keeps its data in .*\n$/,
+    );
+    const response = await fetch(`${addressOf(line)}/info`);
+    expect(response.status).toBe(200);
+    await response.text();
+    const end = ended(child);
+    child.kill(signal);
+    expect(await end).toEqual({ code: 0, output: "", errors: "" });
+  },
+);
+
+test("a key from the options and one from the environment are both let in", async () => {
+  const args = [
+    "serve",
+    "--port",
+    "0",
+    "--data",
+    join(await folder(), "d"),
+    "--api-key",
+    "one",
+    "--api-key",
+    "two",
+  ];
+  const child = start(args, { MILLRACE_API_KEY: "three" });
+  const url = addressOf(await firstLine(child));
+  const status = async (key: string): Promise<number> => {
+    const response = await fetch(`${url}/sessions`, { headers: { "x-api-key": key } });
+    await response.text();
+    return response.status;
+  };
+  expect(await Promise.all(["one", "two", "three", "four"].map(status))).toEqual([
+    200, 200, 200, 401,
+  ]);
+});
+
+test("--open does not fail where there is no browser", async () => {
+  const child = start(["serve", "--port", "0", "--data", join(await folder(), "d"), "--open"], {
+    PATH: "/nowhere",
+  });
+  const line = await firstLine(child);
+  const end = ended(child);
+  const response = await fetch(`${addressOf(line)}/info`);
+  await response.text();
+  child.kill("SIGTERM");
+  expect(await end).toMatchObject({
+    code: 0,
+    errors: expect.stringContaining("no browser could be opened"),
+  });
+});
+
+test.each([
+  [["serve", "--port", "x"], 'error: --port is a whole number from 0 to 65535, not "x"\n'],
+  [["serve", "--port", "70000"], "error: port is a whole number from 0 to 65535, not 70000\n"],
+  [
+    ["serve", "--host", "0.0.0.0"],
+    "error: host 0.0.0.0 is reachable from other machines: give apiKeys, or listen on 127.0.0.1\n",
+  ],
+  [["serve", "--wibble"], "error: unknown option '--wibble'\n"],
+  [["wibble"], "error: unknown command 'wibble'\n"],
+])("%j ends with 2 and says why", async (args, errors) => {
+  expect(await ended(start(args))).toEqual({ code: 2, output: "", errors });
+});
+
+test("a failure to start ends with 1 and says why", async () => {
+  const child = start(["serve", "--port", "0", "--data", script]);
+  const { code, errors } = await ended(child);
+  expect(code).toBe(1);
+  expect(errors).toBe(`error: Failed to use ${script} as data folder: it is not a folder\n`);
+});

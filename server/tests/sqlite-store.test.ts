@@ -1,0 +1,73 @@
+import { mkdtemp, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterAll, describe, expect, test } from "vitest";
+// The writer's thread needs its file, so this engine is tested as it is built.
+import { openSqliteStore } from "../dist/store/sqlite/sqlite-store.js";
+import { openDatabase } from "../src/store/sqlite/schema.ts";
+import { parseBatch } from "../src/ingest/parse-batch.ts";
+import { describeStore } from "./store-contract.ts";
+import { temporaryFolder } from "./support/running-server.ts";
+import { wireRun } from "./support/wire-runs.ts";
+
+const folders: string[] = [];
+
+describe("the store in SQLite", () => {
+  describeStore(async () => {
+    const folder = await mkdtemp(join(tmpdir(), "millrace-store-"));
+    folders.push(folder);
+    return openSqliteStore(folder);
+  });
+  afterAll(() =>
+    Promise.all(folders.map((folder) => rm(folder, { recursive: true, force: true }))),
+  );
+});
+
+test("what was stored is there when the folder is opened again", async () => {
+  const folder = await temporaryFolder();
+  const run = wireRun({ name: "kept" });
+  const first = await openSqliteStore(folder);
+  await first.ingest(parseBatch(Buffer.from(JSON.stringify({ post: [run] }))).batch);
+  const { tenantId } = first;
+  await first.close();
+  const second = await openSqliteStore(folder);
+  expect(second.tenantId).toBe(tenantId);
+  expect((await second.findRun(run.id))?.row.name).toBe("kept");
+  await second.close();
+});
+
+test("close waits for what is under way, and may be called twice", async () => {
+  const folder = await temporaryFolder();
+  const store = await openSqliteStore(folder);
+  const runs = Array.from({ length: 20 }, () => wireRun());
+  const sent = runs.map((run) =>
+    store.ingest(parseBatch(Buffer.from(JSON.stringify({ post: [run] }))).batch),
+  );
+  await Promise.all([store.close(), store.close()]);
+  const results = await Promise.all(sent);
+  expect(results.map(({ accepted }) => accepted)).toEqual(runs.map(() => 1));
+});
+
+test("after close the store says that it is closing", async () => {
+  const store = await openSqliteStore(await temporaryFolder());
+  await store.close();
+  const { batch } = parseBatch(Buffer.from(JSON.stringify({ post: [wireRun()] })));
+  await expect(store.ingest(batch)).rejects.toThrow("the server is closing");
+});
+
+test("a folder is one store's at a time", async () => {
+  const folder = await temporaryFolder();
+  const store = await openSqliteStore(folder);
+  await expect(openSqliteStore(folder)).rejects.toMatchObject({ code: "DATA_DIR_IN_USE" });
+  await store.close();
+  await (await openSqliteStore(folder)).close();
+});
+
+test("a database of a newer format is refused by name", async () => {
+  const folder = await temporaryFolder();
+  await (await openSqliteStore(folder)).close();
+  const db = openDatabase(join(folder, "millrace.db"));
+  db.exec("PRAGMA user_version = 99");
+  db.close();
+  await expect(openSqliteStore(folder)).rejects.toThrow(/format 99.*up to 1/);
+});

@@ -1,0 +1,70 @@
+import { mkdtemp, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { startServer } from "@millrace/server";
+import type { RunningServer, ServerOptions } from "@millrace/server";
+import { onTestFinished } from "vitest";
+
+/** A folder that is gone after the test. */
+export async function temporaryFolder(): Promise<string> {
+  const folder = await mkdtemp(join(tmpdir(), "millrace-server-"));
+  onTestFinished(() => rm(folder, { recursive: true, force: true }));
+  return folder;
+}
+
+/** A server on a free port that is closed after the test. In memory where no folder is given. */
+export async function runServer(options: ServerOptions = {}): Promise<RunningServer> {
+  const server = await startServer({ port: 0, dataDir: ":memory:", ...options });
+  onTestFinished(() => server.close());
+  return server;
+}
+
+export interface Answer {
+  readonly status: number;
+  readonly headers: Headers;
+  readonly text: string;
+  /** The body; `undefined` where it is not JSON. */
+  readonly json: Json;
+}
+
+/** Whatever JSON holds, with members at hand. */
+export interface Json {
+  readonly [key: string]: Json;
+  readonly [index: number]: Json;
+}
+
+export interface CallInit {
+  readonly body?: unknown;
+  readonly headers?: Readonly<Record<string, string>>;
+}
+
+/** One request. A body that is no text and no bytes is sent as JSON. */
+export async function call(
+  server: { readonly url: string },
+  target: string,
+  { body, headers = {} }: CallInit = {},
+): Promise<Answer> {
+  const [method = "GET", path = "/"] = target.split(" ");
+  const raw =
+    body === undefined ||
+    typeof body === "string" ||
+    body instanceof Uint8Array ||
+    body instanceof FormData
+      ? body
+      : JSON.stringify(body);
+  const response = await fetch(server.url + path, {
+    method,
+    headers,
+    body: (raw ?? null) as string | null,
+  });
+  const text = await response.text();
+  return { status: response.status, headers: response.headers, text, json: parseJson(text) };
+}
+
+function parseJson(text: string): Json {
+  try {
+    return JSON.parse(text) as Json;
+  } catch {
+    return {}; // Not JSON; the test looks at the text.
+  }
+}
