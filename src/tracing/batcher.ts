@@ -68,11 +68,11 @@ export class Batcher {
 
   /** Encodes one record. Never throws, never waits; what can't be taken is counted. */
   record(encode: Encode): void {
-    const { ledger, maxQueueBytes, maxQueueRecords } = this.#options;
+    const { ledger, maxQueueRecords } = this.#options;
     ledger.accepted += 1;
     if (this.#refusing) {
       ledger.lose("closed", 1);
-    } else if (this.#pendingRecords >= maxQueueRecords || this.#queuedBytes() >= maxQueueBytes) {
+    } else if (this.#pendingRecords >= maxQueueRecords) {
       ledger.lose("queueFull", 1);
     } else if (this.#encoding) {
       this.#recordNested(encode);

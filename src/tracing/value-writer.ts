@@ -102,10 +102,8 @@ export class ValueWriter {
     const toJson = keyed(value)["toJSON"];
     if (typeof toJson === "function" && !types.isDate(value)) {
       const json: unknown = Reflect.apply(toJson, value, [""]);
-      if (json !== value) {
-        this.#afterToJson(json, depth);
-        return;
-      }
+      this.#afterToJson(json, depth);
+      return;
     }
     this.#withoutToJson(value, depth);
   }

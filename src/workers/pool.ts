@@ -76,8 +76,7 @@ export class WorkerPool implements TapeShipper {
   async #run(task: ShipTask): Promise<ShipReport> {
     this.#piscina ??= this.#start();
     const report = this.#piscina.run(task);
-    this.#letGo();
-    // New threads announce themselves in a microtask.
+    // Not at once: new threads announce themselves in a microtask.
     queueMicrotask(() => this.#letGo());
     return report;
   }

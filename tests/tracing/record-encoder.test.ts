@@ -69,6 +69,11 @@ describe("a wire-shaped run", () => {
     expect(run).not.toHaveProperty("client");
   });
 
+  test("a patch that names no project leaves the run where it is", () => {
+    expect(sent(["patch", start])).not.toHaveProperty("session_name");
+    expect(sent(["patch", { ...start, session_name: "p" }])).toHaveProperty("session_name", "p");
+  });
+
   test("null in a patch is sent, undefined is not", () => {
     const patch = { ...start, error: null, outputs: undefined };
     const run = sent(["patch", patch]);
