@@ -1,6 +1,6 @@
 export const quote = 0x22;
-const backslash = 0x5c;
-const hexDigits = "0123456789abcdef";
+export const backslash = 0x5c;
+export const hexDigits = "0123456789abcdef";
 
 /** The bits in which {@link findings} are. */
 export const findingBits = 0x80808080;
@@ -15,9 +15,14 @@ export function findings(word: number): number {
   return ((low - 0x21212121) & ~low) | ((slash - 0x01010101) & ~slash);
 }
 
+/** Whether JSON.stringify escapes an ASCII character, or other byte of UTF-8. */
+export function isEscaped(unit: number): boolean {
+  return unit < 0x20 || unit === quote || unit === backslash;
+}
+
 /** Writes one byte of text, escaped where JSON.stringify would; returns where the next one goes. */
 export function escapeByte(out: Buffer, to: number, unit: number): number {
-  if (unit >= 0x20 && unit !== quote && unit !== backslash) {
+  if (!isEscaped(unit)) {
     out[to] = unit;
     return to + 1;
   }

@@ -1,12 +1,14 @@
-import { stampLength } from "../model/dotted-order.ts";
 import { longestShortText, tag } from "../model/tape-format.ts";
 import { countDigits, literal, secondIso, viewOf } from "./ascii.ts";
 import { escapeByte, findingBits, findings, quote } from "./json-escape.ts";
+import { escapeUnit, isLeading, isTrailing, packedUnits, pairToUtf8 } from "./wide-escape.ts";
 
 /** JSON bytes of one byte of text, at most: `\u00XX`. */
 const escapeGrowth = 6;
 /** Bytes of a text handled at once, so that a long text asks for little more room than it needs. */
 const textStep = 16_384;
+/** JSON bytes of one byte of UTF-16, at most: `\uXXXX` of a unit of two. */
+const wideGrowth = 3;
 const wordBytes = 4;
 /** From here on a call into the runtime copies faster than a loop. */
 const bulkBytes = 1_024;
@@ -15,7 +17,6 @@ const colon = 0x3a;
 const dash = 0x2d;
 const dot = 0x2e;
 const zero = 0x30;
-const upperT = 0x54;
 const upperZ = 0x5a;
 const microsPerSecond = 1_000_000;
 const microsDigits = 6;
@@ -108,25 +109,6 @@ export class JsonWriter {
     this.byte(quote);
   }
 
-  /** Appends the stamp at `at`, `20261121T101112345678Z`, as quoted ISO 8601. */
-  isoStamp(source: DataView, at: number): void {
-    this.byte(quote);
-    this.raw(source, at, at + 4);
-    this.byte(dash);
-    this.raw(source, at + 4, at + 6);
-    this.byte(dash);
-    this.raw(source, at + 6, at + 8);
-    this.byte(upperT);
-    this.raw(source, at + 9, at + 11);
-    this.byte(colon);
-    this.raw(source, at + 11, at + 13);
-    this.byte(colon);
-    this.raw(source, at + 13, at + 15);
-    this.byte(dot);
-    this.raw(source, at + 15, at + stampLength);
-    this.byte(quote);
-  }
-
   /** Makes room for `count` more bytes. */
   room(count: number): void {
     if (this.length + count > this.bytes.length) {
@@ -166,7 +148,7 @@ export class JsonWriter {
       case tag.array:
         return this.#array(source, view, at + 1);
       case tag.wideText:
-        return this.#wideText(source, view, at);
+        return this.#wideText(view, at);
       case tag.bytes:
         return this.#binary(source, view, at + 1);
       case tag.null:
@@ -255,13 +237,42 @@ export class JsonWriter {
   }
 
   /** UTF-16 text, in which a surrogate without its partner is escaped, as JSON.stringify does. */
-  #wideText(source: Buffer, view: DataView, at: number): number {
-    const end = at + 5 + view.getUint32(at + 1, true);
-    const text = source.toString("utf16le", at + 5, end);
-    const json = JSON.stringify(text);
-    this.room(json.length * 3);
-    this.length += this.bytes.write(json, this.length);
+  #wideText(view: DataView, at: number): number {
+    const start = at + 5;
+    const end = start + view.getUint32(at + 1, true);
+    this.byte(quote);
+    for (let from = start; from < end;) {
+      from = this.#wideStep(view, from, end);
+    }
+    this.byte(quote);
     return end;
+  }
+
+  /** Writes units until a step's room is used up, a pair in one piece; returns where it stopped. */
+  #wideStep(source: DataView, start: number, end: number): number {
+    const stop = Math.min(start + textStep, end);
+    this.room((stop - start) * wideGrowth + 4);
+    const view = this.#view;
+    let to = this.length;
+    let from = start;
+    while (from < stop) {
+      const unit = source.getUint16(from, true);
+      const packed = packedUnits[unit] ?? 0;
+      from += 2;
+      if (packed !== 0) {
+        view.setInt32(to, packed, true);
+        to += packed >> 24;
+      } else if (isLeading(unit) && from < end && isTrailing(source.getUint16(from, true))) {
+        to = pairToUtf8(this.bytes, to, { lead: unit, trail: source.getUint16(from, true) });
+        from += 2;
+      } else if (unit < 0x80) {
+        to = escapeByte(this.bytes, to, unit);
+      } else {
+        to = escapeUnit(this.bytes, to, unit);
+      }
+    }
+    this.length = to;
+    return from;
   }
 
   /** Binary data: its type, and its bytes in base64. */

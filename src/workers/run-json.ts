@@ -43,6 +43,9 @@ const extraCodes = [field.metadata, field.extra, field.extraWithRuntime];
 const openBrace = 0x7b;
 const closeBrace = 0x7d;
 const quote = 0x22;
+const dash = 0x2d;
+const dot = 0x2e;
+const colon = 0x3a;
 
 /** Writes the JSON of the runs of one tape. */
 export class RunJson {
@@ -133,7 +136,7 @@ export class RunJson {
       const end =
         reader.start(dotted, field.dottedOrder) + reader.length(dotted, field.dottedOrder);
       out.literal(keys.startTime);
-      out.isoStamp(reader.view, end - uuidLength - stampLength);
+      isoStamp(out, reader.view, end - uuidLength - stampLength);
     }
     const ended = recordWith(reader, run, field.endMicros);
     if (ended === -1) {
@@ -220,4 +223,22 @@ export class RunJson {
     const record = recordWith(this.#reader, run, code);
     out.value(this.#reader.bytes, this.#reader.view, this.#reader.start(record, code));
   }
+}
+
+/** Appends the stamp at `at`, `20261121T101112345678Z`, as quoted ISO 8601. */
+function isoStamp(out: JsonWriter, source: DataView, at: number): void {
+  out.byte(quote);
+  out.raw(source, at, at + 4);
+  out.byte(dash);
+  out.raw(source, at + 4, at + 6);
+  out.byte(dash);
+  // The day and the T.
+  out.raw(source, at + 6, at + 11);
+  out.byte(colon);
+  out.raw(source, at + 11, at + 13);
+  out.byte(colon);
+  out.raw(source, at + 13, at + 15);
+  out.byte(dot);
+  out.raw(source, at + 15, at + stampLength);
+  out.byte(quote);
 }
