@@ -113,6 +113,17 @@ test.each([
   },
 );
 
+test("a proxy that says nothing blocks no connection for the tries after", async () => {
+  await using proxy = await loopbackProxy({ targetPort: 1, refuse: -1 });
+  const options = { httpsProxy: proxy.address, timeoutMs: 100, requestsInFlight: 1 };
+  await using to = httpSinkTo("https://runs.test", options);
+  for (let round = 0; round < 6; round++) {
+    await to.sink.send(one, noEnd());
+  }
+  // More than it has connections: each was given up, and dialled anew.
+  expect(proxy.asked.length).toBeGreaterThan(2);
+});
+
 test("a proxy that is not there is named, without its password", async () => {
   const proxy = await loopbackProxy({ targetPort: 1 });
   await proxy.close();
