@@ -1,6 +1,6 @@
 import type { WirePatch, WireRun } from "../model/run.ts";
 import type { PlainOptions } from "../model/option-table.ts";
-import { resolveOptions } from "../model/options.ts";
+import { checkHeaders, checkLogger, resolveOptions } from "../model/options.ts";
 import type { ClientStats, FlushResult, Logger } from "../model/stats.ts";
 import { registerClient, setClientFactory } from "../tracing/default-client.ts";
 import { recorder } from "../tracing/recorder.ts";
@@ -46,7 +46,10 @@ export class Client implements TracingClient {
     this.#options = resolveOptions(options, process.env);
     this.#recording = new Recording(
       this.#options,
-      { headers: options.headers ?? {}, logger: options.logger ?? consoleLogger },
+      {
+        headers: checkHeaders(options.headers),
+        logger: checkLogger(options.logger ?? consoleLogger),
+      },
       process.env,
     );
     this[recorder] = this.#recording;

@@ -1,5 +1,6 @@
 import { OptionError } from "./errors.ts";
 import { optionTable } from "./option-table.ts";
+import type { Logger } from "./stats.ts";
 import type { OptionRow } from "./option-row.ts";
 import type { PlainOptions } from "./option-table.ts";
 import { chooseProxy, parseProxy } from "./proxy.ts";
@@ -25,7 +26,8 @@ export function resolveOptions(
   }
   const options = resolved as unknown as PlainOptions;
   checkEndpoint(options.endpoint);
-  checkKey(options.apiKey);
+  checkToken("apiKey", options.apiKey);
+  checkToken("workspaceId", options.workspaceId);
   checkProxy(options);
   return { ...options, endpoint: options.endpoint.replace(/\/+$/, "") };
 }
@@ -120,11 +122,11 @@ function checkEndpoint(endpoint: string): void {
   }
 }
 
-/** A key goes into a header: what can't stand there is refused here, where the message can say so. */
-function checkKey(apiKey: string | undefined): void {
-  if (apiKey !== undefined && !/^[\x21-\x7e]+$/.test(apiKey)) {
+/** It goes into a header: what can't stand there is refused here, where the message can say so. */
+function checkToken(name: string, token: string | undefined): void {
+  if (token !== undefined && !/^[\x21-\x7e]+$/.test(token)) {
     throw new OptionError(
-      "Option apiKey must be printable ASCII without spaces or line ends (its value is not shown)",
+      `Option ${name} must be printable ASCII without spaces or line ends (its value is not shown)`,
     );
   }
 }
@@ -138,4 +140,49 @@ function checkProxy(options: PlainOptions): void {
       `Option ${name} must be the address of a proxy, such as http://host:3128 (its value may hold a password and is not shown)`,
     );
   }
+}
+
+/**
+ * Headers to send with every request.
+ *
+ * @throws {@link OptionError} a name is no header's, or a value has a character that none can have.
+ */
+export function checkHeaders(headers: unknown): Readonly<Record<string, string>> {
+  if (headers === undefined) {
+    return {};
+  }
+  const entries = typeof headers === "object" && headers !== null ? Object.entries(headers) : [];
+  if (typeof headers !== "object" || headers === null || Array.isArray(headers)) {
+    throw new OptionError("Option headers must be an object of texts");
+  }
+  const checkedEntries = entries.map(([name, value]: [string, unknown]): [string, string] => {
+    if (!headerName.test(name)) {
+      throw new OptionError(`Option headers: ${show(name)} is not the name of a header`);
+    }
+    if (typeof value !== "string" || !headerValue.test(value)) {
+      throw new OptionError(
+        `Option headers: the value of ${name} must be a text without line ends and controls (it is not shown)`,
+      );
+    }
+    return [name, value];
+  });
+  return Object.fromEntries(checkedEntries);
+}
+
+/** RFC 9110, sections 5.1 and 5.5. */
+const headerName = /^[!#$%&'*+.^_`|~0-9A-Za-z-]+$/;
+const headerValue = /^[\t\x20-\x7e\x80-\xff]*$/;
+
+/** @throws {@link OptionError} it has no `warn`. */
+export function checkLogger(logger: Logger): Logger {
+  const given: unknown = logger;
+  if (
+    typeof given === "object" &&
+    given !== null &&
+    "warn" in given &&
+    typeof given.warn === "function"
+  ) {
+    return logger;
+  }
+  throw new OptionError("Option logger must be an object with a function warn(message)");
 }

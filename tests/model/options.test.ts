@@ -2,7 +2,7 @@ import * as fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { OptionError } from "../../src/model/errors.ts";
 import { optionTable } from "../../src/model/option-table.ts";
-import { resolveOptions } from "../../src/model/options.ts";
+import { checkHeaders, checkLogger, resolveOptions } from "../../src/model/options.ts";
 
 describe("defaults", () => {
   test("are those of the specification", () => {
@@ -121,4 +121,28 @@ test("addresses with IPv6 hosts, ports and paths are taken; slashes at the end g
     "http://[::1]:1984",
   );
   expect(resolveOptions({ endpoint: "https://h/api/v1/" }, {}).endpoint).toBe("https://h/api/v1");
+});
+
+describe("headers and logger", () => {
+  test.each([
+    ["x y", "1", 'Option headers: "x y" is not the name of a header'],
+    ["", "1", 'Option headers: "" is not the name of a header'],
+    ["x", "a\r\ny: secret", "Option headers: the value of x must be a text without line ends"],
+    ["x", 7, "Option headers: the value of x must be a text"],
+  ])("a header %o: %o is refused, its value not shown", (name, value, message) => {
+    expect(() => checkHeaders({ [name]: value })).toThrow(message);
+    expect(messageOf(() => checkHeaders({ [name]: value }))).not.toContain("secret");
+  });
+
+  test("headers that can be sent are taken, others than an object refused", () => {
+    expect(checkHeaders({ "X-Team": "mills, é" })).toEqual({ "X-Team": "mills, é" });
+    expect(checkHeaders(undefined)).toEqual({});
+    expect(() => checkHeaders([])).toThrow("Option headers must be an object of texts");
+    expect(() => checkHeaders("x: y")).toThrow("Option headers must be an object of texts");
+  });
+
+  test("a logger needs warn", () => {
+    expect(() => checkLogger({} as never)).toThrow("Option logger must be an object with");
+    expect(() => checkLogger(null as never)).toThrow("Option logger must be an object with");
+  });
 });
