@@ -1,7 +1,7 @@
 import { ValidationError } from "./errors.ts";
 import { isUuid } from "./ids.ts";
 
-/** `YYYYMMDDTHHMMSS` + six digits + `Z` (`spec/wire.md`, "Dotted order"). */
+/** `YYYYMMDDTHHMMSS` + six digits + `Z` (docs/wire.md, "Dotted order"). */
 export const stampLength = 22;
 export const uuidLength = 36;
 const segmentLength = stampLength + uuidLength;

@@ -1,4 +1,4 @@
-/** What kind of work a run is (specification, section 3; `spec/wire.md`, "Runs"). */
+/** What kind of work a run is (specification, section 3; docs/wire.md, "Runs"). */
 export const runTypes = [
   "chain",
   "llm",

@@ -18,7 +18,7 @@ export interface ServerInfo {
 /** From this version on the server resolves the commit `latest` (specification, section 9). */
 const resolvesLatestFrom = "0.5.23";
 
-/** Used until `/info` answers, and where a server has no `/info` (`spec/wire.md`). */
+/** Used until `/info` answers, and where a server has no `/info` (docs/wire.md). */
 export const defaultServerInfo: ServerInfo = {
   batchLimit: 100,
   batchBytes: 20_971_520,

@@ -13,7 +13,7 @@ export interface RunOperation {
 
 /**
  * Joins the records of a run that wait together: a start and its ends become one post, several ends
- * one patch. Posts come first, as the wire wants them (`spec/wire.md`).
+ * one patch. Posts come first, as the wire wants them (docs/wire.md).
  */
 export function joinRecords(reader: TapeReader): readonly RunOperation[] {
   const byRun = new Map<string, Joined>();

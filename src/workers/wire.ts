@@ -4,7 +4,7 @@ import type { Operation, PayloadField } from "../model/run.ts";
 /** Content encodings of a request's body that this wire knows. */
 export type ContentEncoding = "gzip" | "zstd";
 
-/** What one part of `POST /runs/multipart` holds (`spec/wire.md`). */
+/** What one part of `POST /runs/multipart` holds (docs/wire.md). */
 export type PartName =
   | { readonly kind: "run"; readonly operation: Operation; readonly runId: string }
   | {
