@@ -1,0 +1,28 @@
+import { Client } from "millrace";
+import type { RunTree } from "millrace";
+import type { Driver, DriverInit } from "./driver.ts";
+
+/** A run is two records: its start and its end. */
+const recordsPerRun = 2;
+
+/** This SDK with its defaults. */
+export function createMillrace({ endpoint }: DriverInit): Driver<RunTree> {
+  const client = new Client({ endpoint, apiKey: "bench", project: "bench" });
+  return {
+    start: (parent, { name, runType, inputs, metadata }) =>
+      client.startRun({ parent, name, runType, inputs, metadata }),
+    end: (run, { outputs }) => run.end(outputs),
+    id: (run) => run.id,
+    stats: () => {
+      const { pending, dropped, rejected, spooled } = client.stats();
+      return {
+        pending: pending / recordsPerRun,
+        lost: (dropped + rejected + spooled) / recordsPerRun,
+      };
+    },
+    flush: async () => {
+      await client.flush();
+    },
+    close: () => client.close(),
+  };
+}
