@@ -5,6 +5,7 @@ import { expect, test } from "vitest";
 import { hasZstd } from "../src/http/read-body.ts";
 import { call, runServer } from "./support/running-server.ts";
 import { multipart, multipartType, wireRun } from "./support/wire-runs.ts";
+import { containing } from "./support/matching.ts";
 
 const limit = 25_165_824;
 
@@ -27,7 +28,6 @@ test("the same PATCH twice is a conflict, another PATCH is not", async () => {
   const statuses: number[] = [];
   for (const name of ["a", "a", "b"]) {
     // In this order: the second is the repetition.
-    // oxlint-disable-next-line no-await-in-loop
     statuses.push((await call(server, `PATCH /runs/${id}`, { body: { name } })).status);
   }
   expect(statuses).toEqual([202, 409, 202]);
@@ -155,7 +155,7 @@ test("a body over the bound is 413, whether announced, sent or inflated", async 
   const announced = await call(server, "POST /runs/batch", { body: large });
   expect(announced).toMatchObject({
     status: 413,
-    json: { detail: expect.stringContaining("the body is larger") },
+    json: { detail: containing("the body is larger") },
   });
   const inflated = await call(server, "POST /runs/batch", {
     body: gzipSync(large),
@@ -163,7 +163,7 @@ test("a body over the bound is 413, whether announced, sent or inflated", async 
   });
   expect(inflated).toMatchObject({
     status: 413,
-    json: { detail: expect.stringContaining("the inflated body") },
+    json: { detail: containing("the inflated body") },
   });
   const chunked = await sendChunked(server.url, large);
   expect(chunked).toBe(413);

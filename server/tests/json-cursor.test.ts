@@ -21,6 +21,8 @@ const parses = (text: string): boolean => {
   }
 };
 
+const specials = Array.from('{}[]":,\\0-1.eE+ tfnu/\u0001\n');
+
 /** JSON texts with a character put in, taken out or changed: most are broken, some are not. */
 const nearlyJson = fc
   .tuple(fc.json(), fc.nat(), fc.constantFrom(...'{}[]":,\\0-1.eE+ tfnu/\u0001\n'), fc.nat(2))

@@ -1,7 +1,9 @@
 import { describe } from "vitest";
 import { MemoryStore } from "../src/store/memory-store.ts";
-import { describeStore } from "./store-contract.ts";
+import { describeQueries } from "./query-contract.ts";
+import { describeIngest } from "./ingest-contract.ts";
 
 describe("the store in memory", () => {
-  describeStore(async () => new MemoryStore());
+  describeIngest(async () => new MemoryStore());
+  describeQueries(async () => new MemoryStore());
 });

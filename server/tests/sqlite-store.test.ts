@@ -6,18 +6,21 @@ import { afterAll, describe, expect, test } from "vitest";
 import { openSqliteStore } from "../dist/store/sqlite/sqlite-store.js";
 import { openDatabase } from "../src/store/sqlite/schema.ts";
 import { parseBatch } from "../src/ingest/parse-batch.ts";
-import { describeStore } from "./store-contract.ts";
+import { describeQueries } from "./query-contract.ts";
+import { describeIngest } from "./ingest-contract.ts";
 import { temporaryFolder } from "./support/running-server.ts";
 import { wireRun } from "./support/wire-runs.ts";
 
 const folders: string[] = [];
 
 describe("the store in SQLite", () => {
-  describeStore(async () => {
+  const open = async () => {
     const folder = await mkdtemp(join(tmpdir(), "millrace-store-"));
     folders.push(folder);
     return openSqliteStore(folder);
-  });
+  };
+  describeIngest(open);
+  describeQueries(open);
   afterAll(() =>
     Promise.all(folders.map((folder) => rm(folder, { recursive: true, force: true }))),
   );

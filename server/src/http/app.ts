@@ -2,6 +2,7 @@ import type { TypeBoxTypeProvider } from "@fastify/type-provider-typebox";
 import fastify from "fastify";
 import type { FastifyError, FastifyInstance, FastifyReply } from "fastify";
 import { RequestError } from "../errors.ts";
+import { addWeb } from "../handlers/web.ts";
 import { serverLimits } from "../options.ts";
 import type { ServerSettings } from "../options.ts";
 import type { Store } from "../store/run-store.ts";
@@ -28,6 +29,7 @@ export function createApp(store: Store, settings: ServerSettings) {
   }).withTypeProvider<TypeBoxTypeProvider>();
 
   app.addHook("onRequest", async ({ headers }) => guard.checkSource(headers));
+  addWeb(app);
   app.setErrorHandler((cause: FastifyError | RequestError, _request, reply) =>
     answerError(cause, reply),
   );

@@ -1,4 +1,5 @@
 import { serverLimits } from "../options.ts";
+import { escapable, hasSpecial, hexDigit, plain } from "./json-bytes.ts";
 
 /** The text is not JSON; the message says where. */
 export class JsonError extends Error {}
@@ -19,10 +20,12 @@ const closeBracket = 0x5d;
  */
 export class JsonCursor {
   readonly #bytes: Buffer;
+  readonly #view: DataView;
   #at = 0;
 
   constructor(bytes: Buffer) {
     this.#bytes = bytes;
+    this.#view = new DataView(bytes.buffer, bytes.byteOffset, bytes.length);
   }
 
   /** The text is one value and nothing else. @throws JsonError it is not. */
@@ -159,9 +162,15 @@ export class JsonCursor {
 
   #skipString(): void {
     const bytes = this.#bytes;
+    const view = this.#view;
     const end = bytes.length;
+    const lastWord = end - 4;
     let at = this.#at + 1;
     for (;;) {
+      // Four bytes at a time, while none of them is special; then on to the one that is.
+      while (at <= lastWord && !hasSpecial(view.getInt32(at))) {
+        at += 4;
+      }
       while (at < end && plain[bytes[at] ?? 0] === 1) {
         at += 1;
       }
@@ -274,20 +283,6 @@ export class JsonCursor {
     );
   }
 }
-
-const tableOf = (characters: string): Uint8Array => {
-  const table = new Uint8Array(256);
-  for (const character of characters) {
-    table[character.charCodeAt(0)] = 1;
-  }
-  return table;
-};
-const escapable = tableOf('"\\/bfnrt');
-const hexDigit = tableOf("0123456789abcdefABCDEF");
-/** Bytes that stand for themselves inside a string. */
-const plain = new Uint8Array(256).fill(1, 0x20);
-plain[quote] = 0;
-plain[backslash] = 0;
 
 /** The text of a JSON string, its quotes included. The grammar was checked before. */
 export function decodeText(raw: Buffer): string {

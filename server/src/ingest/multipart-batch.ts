@@ -94,7 +94,7 @@ export class MultipartBatch {
     });
   }
 
-  /** Hands on a copy of the part's bytes, or remembers what is wrong with the run. */
+  /** Hands on the part's bytes, or remembers what is wrong with the run. */
   #read(run: OpenRun, part: Part, take: (json: Buffer) => void): void {
     if (run.fault !== undefined) {
       return;
@@ -104,7 +104,7 @@ export class MultipartBatch {
       return;
     }
     try {
-      take(Buffer.from(part.bytes));
+      take(part.bytes);
     } catch (cause) {
       run.fault = describe(part, `is ${messageOf(cause)}`);
     }

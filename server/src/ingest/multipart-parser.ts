@@ -3,7 +3,7 @@ import { serverLimits } from "../options.ts";
 import { parsePartHead } from "./part-head.ts";
 import type { PartHead } from "./part-head.ts";
 
-/** One part of a multipart body. Its bytes are valid only during the call that brings them. */
+/** One part of a multipart body. Its bytes lie in the chunks that were pushed, and may be kept. */
 export interface Part {
   readonly name: string;
   readonly contentType: string;

@@ -230,7 +230,11 @@ const excerpt = (value: unknown): string => JSON.stringify(value).slice(0, 80);
 function defined<T extends Readonly<Record<string, unknown>>>(
   values: T,
 ): { readonly [Name in keyof T]?: Exclude<T[Name], undefined> } {
-  return Object.fromEntries(Object.entries(values).filter(([, value]) => value !== undefined)) as {
-    readonly [Name in keyof T]?: Exclude<T[Name], undefined>;
-  };
+  const kept: Record<string, unknown> = {};
+  for (const name of Object.keys(values)) {
+    if (values[name] !== undefined) {
+      kept[name] = values[name];
+    }
+  }
+  return kept as { readonly [Name in keyof T]?: Exclude<T[Name], undefined> };
 }

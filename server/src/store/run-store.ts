@@ -65,7 +65,7 @@ export interface ProjectQuery {
   readonly offset: number;
 }
 
-/** Runs, as an engine keeps them. Every engine passes `tests/store-contract.ts`. */
+/** Runs, as an engine keeps them. Every engine passes `tests/ingest-contract.ts` and `tests/query-contract.ts`. */
 export interface RunStore {
   /** Resolves when the batch would survive the end of the process. */
   ingest(batch: RunBatch): Promise<IngestResult>;

@@ -1,0 +1,152 @@
+import { randomUUID } from "node:crypto";
+import { beforeEach, afterEach, expect, test } from "vitest";
+import type { RunQuery, Store } from "../src/store/run-store.ts";
+import { StoreDesk } from "./support/store-desk.ts";
+import { someMicros, wireRun } from "./support/wire-runs.ts";
+
+/** What every engine answers. */
+export function describeQueries(open: () => Promise<Store>): void {
+  let desk: StoreDesk;
+  beforeEach(async () => {
+    desk = new StoreDesk(await open());
+  });
+  afterEach(() => desk.store.close());
+
+  test("every filter leaves out what does not pass", async () => {
+    const example = randomUUID();
+    const root = wireRun({ name: "root", session_name: "p", run_type: "llm", micros: someMicros });
+    const child = wireRun({
+      name: "child",
+      parent: root,
+      session_name: "p",
+      error: "boom",
+      micros: someMicros + 1,
+    });
+    const other = wireRun({
+      name: "other",
+      session_name: "q",
+      reference_example_id: example,
+      micros: someMicros + 2,
+    });
+    await desk.send({ post: [root, child, other] });
+    const [p] = await desk.store.listProjects({ name: "p", limit: 1, offset: 0 });
+    expect(await desk.query({})).toEqual(["root", "child", "other"]);
+    expect(await desk.query({ projectIds: [p?.id ?? ""] })).toEqual(["root", "child"]);
+    expect(await desk.query({ projectIds: [] })).toEqual([]);
+    expect(await desk.query({ ids: [child.id, other.id] })).toEqual(["child", "other"]);
+    expect(await desk.query({ traceId: root.id })).toEqual(["root", "child"]);
+    expect(await desk.query({ parentRunId: root.id })).toEqual(["child"]);
+    expect(await desk.query({ parentRunId: randomUUID() })).toEqual([]);
+    expect(await desk.query({ runType: "llm" })).toEqual(["root"]);
+    expect(await desk.query({ referenceExampleIds: [example] })).toEqual(["other"]);
+    expect(await desk.query({ isRoot: true })).toEqual(["root", "other"]);
+    expect(await desk.query({ isRoot: false })).toEqual(["child"]);
+    expect(await desk.query({ hasError: true })).toEqual(["child"]);
+    expect(await desk.query({ hasError: false })).toEqual(["root", "other"]);
+    expect(await desk.query({ startMicros: someMicros + 1 })).toEqual(["child", "other"]);
+    expect(await desk.query({ endMicros: someMicros + 1 })).toEqual(["root", "child"]);
+    expect(await desk.query({ projectIds: [p?.id ?? ""], isRoot: true, hasError: false })).toEqual([
+      "root",
+    ]);
+  });
+
+  test("text is found in names and payloads, in either case, and is no pattern", async () => {
+    await desk.send({
+      post: [
+        wireRun({ name: "Alpha", micros: someMicros }),
+        wireRun({ name: "b", inputs: { q: 'say "50%"\n' }, micros: someMicros + 1 }),
+        wireRun({ name: "c'; DROP TABLE runs", micros: someMicros + 2 }),
+      ],
+    });
+    expect(await desk.query({ text: "alph" })).toEqual(["Alpha"]);
+    expect(await desk.query({ text: 'SAY "50%"\n' })).toEqual(["b"]);
+    expect(await desk.query({ text: "5_%" })).toEqual([]);
+    expect(await desk.query({ text: "'; drop" })).toEqual(["c'; DROP TABLE runs"]);
+  });
+
+  test("pages follow one another without a gap or a repeat, runs of one start among them", async () => {
+    const names = Array.from({ length: 25 }, (_, index) => `run-${index}`);
+    await desk.send({
+      post: names.map((name, index) =>
+        wireRun({ name, micros: someMicros + Math.floor(index / 4) }),
+      ),
+    });
+    for (const order of ["asc", "desc"] as const) {
+      const seen: string[] = [];
+      let after: RunQuery["after"];
+      do {
+        // A page needs the cursor of the one before it.
+        const page = await desk.store.queryRuns({
+          filter: {},
+          order,
+          limit: 7,
+          withChildren: false,
+          ...(after === undefined ? {} : { after }),
+        });
+        seen.push(...page.runs.map(({ row }) => row.name));
+        after = page.next;
+      } while (after !== undefined);
+      expect(seen.toSorted()).toEqual(names.toSorted());
+      const all = await desk.query({}, { order });
+      expect(seen).toEqual(all);
+    }
+  });
+
+  test("a page that ends with the last run has no next one", async () => {
+    await desk.send({ post: [wireRun(), wireRun()] });
+    const page = await desk.store.queryRuns({
+      filter: {},
+      order: "asc",
+      limit: 2,
+      withChildren: false,
+    });
+    expect(page.runs).toHaveLength(2);
+    expect(page.next).toBeUndefined();
+  });
+
+  test("statistics count, and take latencies of ended runs only", async () => {
+    const ends = [1, 2, 3, 4].map((seconds) => 1_795_255_872_345.678 + seconds * 1_000);
+    await desk.send({
+      post: [...ends.map((end_time) => wireRun({ end_time })), wireRun({ error: "boom" })],
+    });
+    expect(await desk.store.runStatistics({})).toEqual({
+      runCount: 5,
+      errorCount: 1,
+      latencyP50: 2,
+      latencyP99: 4,
+      lastStartMicros: someMicros,
+    });
+  });
+
+  test("statistics of nothing are nothing", async () => {
+    expect(await desk.store.runStatistics({})).toEqual({
+      runCount: 0,
+      errorCount: 0,
+      latencyP50: null,
+      latencyP99: null,
+      lastStartMicros: null,
+    });
+  });
+
+  test("projects are listed by name and in pages", async () => {
+    await desk.send({ post: ["c", "a", "b"].map((name) => wireRun({ session_name: name })) });
+    const list = async (rest: { limit: number; offset: number; nameContains?: string }) =>
+      (await desk.store.listProjects(rest)).map(({ name }) => name);
+    expect(await list({ limit: 2, offset: 0 })).toEqual(["a", "b"]);
+    expect(await list({ limit: 2, offset: 2 })).toEqual(["c"]);
+    expect(await list({ limit: 5, offset: 0, nameContains: "B" })).toEqual(["b"]);
+    expect(await desk.store.findProject(randomUUID())).toBeUndefined();
+  });
+
+  test("descendants are listed in execution order", async () => {
+    const root = wireRun();
+    const late = wireRun({ parent: root, micros: someMicros + 20 });
+    const early = wireRun({ parent: root, micros: someMicros + 10 });
+    const deep = wireRun({ parent: early, micros: someMicros + 30 });
+    await desk.send({ post: [late, deep, root, early] });
+    expect(await desk.read(root.id)).toMatchObject({
+      child_run_ids: [early.id, deep.id, late.id],
+      direct_child_run_ids: [early.id, late.id],
+    });
+  });
+}

@@ -1,0 +1,50 @@
+import { parseBatch, parseOneRun } from "../../src/ingest/parse-batch.ts";
+import type { IngestResult } from "../../src/store/run-record.ts";
+import type { RunFilter, RunQuery, Store } from "../../src/store/run-store.ts";
+import { toRunJson } from "../../src/view/run-json.ts";
+
+export type WireObject = Readonly<Record<string, unknown>>;
+
+/** A store as a test speaks to it: in the words of the wire. */
+export class StoreDesk {
+  readonly store: Store;
+
+  constructor(store: Store) {
+    this.store = store;
+  }
+
+  /** Ingests a batch. */
+  send(batch: { post?: readonly unknown[]; patch?: readonly unknown[] }): Promise<IngestResult> {
+    return this.store.ingest(parseBatch(Buffer.from(JSON.stringify(batch))).batch);
+  }
+
+  /** Ingests the body of a one-run call. */
+  sendOne(operation: "post" | "patch", run: WireObject, pathId?: string): Promise<IngestResult> {
+    const rules = { place: "optional", ...(pathId === undefined ? {} : { pathId }) } as const;
+    return this.store.ingest(parseOneRun(Buffer.from(JSON.stringify(run)), operation, rules).batch);
+  }
+
+  /** The run as `GET /runs/{id}` answers it; empty where there is none. */
+  async read(id: string): Promise<WireObject> {
+    const run = await this.store.findRun(id);
+    return run === undefined ? {} : (JSON.parse(toRunJson(run).toString()) as WireObject);
+  }
+
+  /** Names of the runs that a filter finds, oldest first unless it is told otherwise. */
+  async query(filter: RunFilter, rest: Partial<RunQuery> = {}): Promise<string[]> {
+    const page = await this.store.queryRuns({
+      filter,
+      order: "asc",
+      limit: 100,
+      withChildren: false,
+      ...rest,
+    });
+    return page.runs.map(({ row }) => row.name);
+  }
+}
+
+/** A patch of a run. */
+export const patchOf = (
+  { id, trace_id, dotted_order }: WireObject,
+  fields: WireObject,
+): WireObject => ({ id, trace_id, dotted_order, ...fields });

@@ -1,0 +1,104 @@
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import fastify from "fastify";
+import type { FastifyInstance } from "fastify";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { addWeb } from "../src/handlers/web.ts";
+
+const html = "text/html,application/xhtml+xml,*/*;q=0.8";
+let folder: string;
+let app: FastifyInstance;
+
+const withApi = (webFolder: string): FastifyInstance => {
+  const server = fastify();
+  addWeb(server, webFolder);
+  server.get("/", async () => ({ name: "millrace" }));
+  server.get("/runs/:id", async () => ({ id: "a run" }));
+  return server;
+};
+
+const get = async (url: string, accept: string, server = app) =>
+  server.inject({ method: "GET", url, headers: { accept } });
+
+beforeAll(() => {
+  folder = mkdtempSync(join(tmpdir(), "millrace-web-"));
+  mkdirSync(join(folder, "assets"));
+  writeFileSync(join(folder, "index.html"), "<!doctype html><title>page</title>");
+  writeFileSync(join(folder, "assets", "index-abc.js"), "console.log(1)");
+  writeFileSync(join(folder, "secret.env"), "not a file of the page");
+  app = withApi(folder);
+});
+
+afterAll(async () => {
+  await app.close();
+  rmSync(folder, { recursive: true, force: true });
+});
+
+describe("a browser", () => {
+  test.each(["/", "/?x=1", "/o/tenant/projects/p/project?trace=1"])(
+    "that opens %s gets the page",
+    async (url) => {
+      const { statusCode, headers, body } = await get(url, html);
+      expect({ statusCode, type: headers["content-type"] }).toEqual({
+        statusCode: 200,
+        type: "text/html; charset=utf-8",
+      });
+      expect(body).toContain("<title>page</title>");
+    },
+  );
+
+  test("may run files of this server only, and guess no types", async () => {
+    const { headers } = await get("/", html);
+    expect(headers["content-security-policy"]).toContain("default-src 'self'");
+    expect(headers["content-security-policy"]).not.toContain("unsafe");
+    expect(headers).toMatchObject({
+      "x-content-type-options": "nosniff",
+      "x-frame-options": "DENY",
+      "referrer-policy": "no-referrer",
+      "cache-control": "no-cache",
+    });
+  });
+
+  test("keeps what holds a digest in its name, and asks again for the page by its tag", async () => {
+    const asset = await get("/assets/index-abc.js", "*/*");
+    expect(asset.headers["cache-control"]).toContain("immutable");
+    const { etag } = (await get("/", html)).headers;
+    const again = await app.inject({
+      url: "/",
+      headers: { accept: html, "if-none-match": String(etag) },
+    });
+    expect({ status: again.statusCode, body: again.body }).toEqual({ status: 304, body: "" });
+  });
+
+  test("that opens an address of the API gets the API's answer", async () => {
+    expect((await get("/runs/5", html)).json()).toEqual({ id: "a run" });
+  });
+});
+
+test("a client that asks for no HTML gets the API at every address", async () => {
+  expect((await get("/", "*/*")).json()).toEqual({ name: "millrace" });
+  expect((await get("/o/tenant/projects/p/project", "application/json")).statusCode).toBe(404);
+});
+
+test.each(["/secret.env", "/../web.test.ts", "/assets/..%2fsecret.env", "/assets/"])(
+  "%s is no file of the page",
+  async (url) => {
+    expect((await get(url, html)).statusCode).toBe(404);
+  },
+);
+
+test("a POST is never answered with the page", async () => {
+  const { statusCode } = await app.inject({
+    method: "POST",
+    url: "/o/tenant",
+    headers: { accept: html },
+  });
+  expect(statusCode).toBe(404);
+});
+
+test("without a build the API answers, to browsers as well", async () => {
+  const alone = withApi(join(folder, "missing"));
+  expect((await get("/", html, alone)).json()).toEqual({ name: "millrace" });
+  await alone.close();
+});
