@@ -147,7 +147,11 @@ export class Recording implements Recorder, Endable {
   }
 
   async onNaturalEnd(): Promise<void> {
-    await this.#batcher.flush(this.#options.drainTimeoutMs);
+    const { pending } = await this.#batcher.flush(this.#options.drainTimeoutMs);
+    if (pending > 0 && !this.#pool.threaded) {
+      // Sockets of this thread would hold the process beyond its time.
+      await this.#pool.close();
+    }
   }
 
   /**

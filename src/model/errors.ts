@@ -1,3 +1,5 @@
+import { detailOf } from "./error-detail.ts";
+
 /** What a caller can switch on. */
 export type ErrorCode =
   | "OPTION"
@@ -43,9 +45,6 @@ export interface HttpErrorInit {
   readonly body: string;
 }
 
-/** Longest part of an answer's body that an error message repeats, in UTF-16 units. */
-const bodyExcerpt = 2_048;
-
 /** The server answered, and the answer was not 2xx. */
 export class HttpError extends SdkError {
   readonly code: ErrorCode = "HTTP";
@@ -53,7 +52,7 @@ export class HttpError extends SdkError {
   override readonly retryable: boolean;
 
   constructor({ action, status, body }: HttpErrorInit) {
-    super(`Failed to ${action}: ${status} ${body.slice(0, bodyExcerpt)}`.trimEnd());
+    super(`Failed to ${action}: ${status} ${detailOf(body)}`.trimEnd());
     this.status = status;
     this.retryable = !isFinalStatus(status);
   }

@@ -272,6 +272,6 @@ export const optionTable: { readonly [Name in keyof PlainOptions]: OptionRow } =
     kind: "text",
     fallback: undefined,
     env: ["MILLRACE_NO_PROXY", "no_proxy", "NO_PROXY"],
-    doc: "Hosts reached without a proxy, separated by commas.",
+    doc: "Hosts reached without a proxy, separated by commas; * is all of them.",
   },
 };

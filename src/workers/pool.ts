@@ -54,7 +54,8 @@ export class WorkerPool implements TapeShipper {
         this.#worked = true;
         return report;
       } catch (error) {
-        if (this.#worked || this.#closed) {
+        if (this.#worked || this.#closed || error instanceof RangeError) {
+          // A RangeError is of a tape that can't be read: its worker is fine.
           throw error;
         }
         this.#failedStarts += 1;
@@ -103,7 +104,20 @@ export class WorkerPool implements TapeShipper {
     pool.on("workerCreate", (thread: object) => {
       this.#threads.add(unrefableOf(thread));
     });
+    pool.on("workerDestroy", () => queueMicrotask(() => this.#abandonEmpty(pool)));
     return pool;
+  }
+
+  /**
+   * Piscina starts no thread in place of one that died while it started, and leaves what is in line
+   * there for ever. Destroying it rejects those tapes; the next one starts a pool anew.
+   */
+  #abandonEmpty(pool: Piscina<ShipTask, ShipReport>): void {
+    if (this.#piscina === pool && !this.#closed && pool.threads.length === 0) {
+      this.#piscina = undefined;
+      this.#threads.clear();
+      void pool.destroy();
+    }
   }
 
   /**

@@ -1,10 +1,12 @@
 import { zstdCompressSync } from "./compression.ts";
-import type { Compression } from "../model/connection.ts";
+import type { Compression, Connection } from "../model/connection.ts";
 import { isLoopback } from "../model/connection.ts";
 import { defaultServerInfo } from "../model/server-info.ts";
 import type { ServerInfo } from "../model/server-info.ts";
 import type { FrameFormat } from "./frame.ts";
 import type { ContentEncoding } from "./wire.ts";
+
+type ReachOptions = Pick<Connection, "endpoint" | "compression" | "socketPath">;
 
 /**
  * What a worker knows of its server. Begins with the defaults of the wire, so that no run waits for
@@ -12,16 +14,16 @@ import type { ContentEncoding } from "./wire.ts";
  */
 export class ServerState {
   info: ServerInfo = defaultServerInfo;
-  /** Whether `info` is what the server said. */
+  /** Whether the server was asked with success: it said what `info` holds, or that it has no `/info`. */
   known = false;
   #multipartMissing = false;
   #batchMissing = false;
   readonly #compression: Compression;
   readonly #onThisMachine: boolean;
 
-  constructor(endpoint: string, compression: Compression) {
+  constructor({ endpoint, compression, socketPath }: ReachOptions) {
     this.#compression = compression;
-    this.#onThisMachine = isLoopback(new URL(endpoint).hostname);
+    this.#onThisMachine = socketPath !== undefined || isLoopback(new URL(endpoint).hostname);
   }
 
   learn(info: ServerInfo): void {

@@ -1,14 +1,15 @@
 import { setMaxListeners } from "node:events";
+import { defaultServerInfo } from "../model/server-info.ts";
 import type { ShippingOptions, ShipReport, ShipTask, RefusedRun } from "../model/shipping.ts";
 import { createDispatcher } from "./dispatcher.ts";
 import { HttpSink } from "./http-sink.ts";
 import { joinRecords } from "./operations.ts";
-import type { RunOperation } from "./operations.ts";
 import { retryingSink } from "./retrying-sink.ts";
 import { RunJson } from "./run-json.ts";
 import { runtimeJson } from "./runtime-json.ts";
 import { ServerState } from "./server-state.ts";
-import type { JudgedBatch, Outcome, Sink } from "./sink.ts";
+import { judgedParts } from "./sink.ts";
+import type { JudgedBatch, Sink } from "./sink.ts";
 import { splittingSink } from "./splitting-sink.ts";
 import { cutBatches } from "./tape-batch.ts";
 import { TapeReader } from "./tape-reader.ts";
@@ -35,7 +36,7 @@ export class Shipper {
     const dispatcher = createDispatcher(connection);
     this.#options = options;
     this.#runtime = Buffer.from(runtimeJson(options.runtime));
-    this.#state = new ServerState(connection.endpoint, connection.compression);
+    this.#state = new ServerState(connection);
     this.#http = new HttpSink(connection, dispatcher, this.#state);
     this.#close = () => dispatcher.destroy();
     // Every request under way listens to the one signal.
@@ -56,12 +57,15 @@ export class Shipper {
     const limits = { runs: Math.min(this.#options.batchLimit, batchLimit), bytes: batchBytes };
     const batches = cutBatches(reader, json, joinRecords(reader), limits);
     const judged = await Promise.all(
-      batches.map(async (batch) => ({
-        batch,
-        outcome: await this.#sink.send(batch, this.#stop.signal),
-      })),
+      batches.map(async (batch) => {
+        const outcome = await this.#sink.send(batch, this.#stop.signal);
+        const parts = judgedParts({ batch, outcome });
+        // At once: if this thread dies, or the process ends, these are known.
+        markOutcomes(reader, parts);
+        return parts;
+      }),
     );
-    const report = settle(reader, judged.flatMap(flatten));
+    const report = count(judged.flat());
     const finished = new Int32Array(this.#options.finished);
     Atomics.add(finished, 0, 1);
     Atomics.notify(finished, 0);
@@ -72,7 +76,7 @@ export class Shipper {
       ...report,
       ...this.#http.takeTraffic(),
       retries,
-      ...(this.#state.known ? { server: this.#state.info } : {}),
+      ...(this.#state.info === defaultServerInfo ? {} : { server: this.#state.info }),
     };
   }
 
@@ -97,14 +101,9 @@ export class Shipper {
   }
 }
 
-function flatten(judged: JudgedBatch): readonly JudgedBatch[] {
-  return judged.outcome.kind === "mixed" ? judged.outcome.parts.flatMap(flatten) : [judged];
-}
+type Counted = Pick<ShipReport, "delivered" | "refused" | "undelivered" | "away" | "reason">;
 
-type Settled = Pick<ShipReport, "delivered" | "refused" | "undelivered" | "away" | "reason">;
-
-/** Writes the outcomes into the tape and counts them. */
-function settle(reader: TapeReader, judged: readonly JudgedBatch[]): Settled {
+function count(judged: readonly JudgedBatch[]): Counted {
   let delivered = 0;
   let undelivered = 0;
   let away = true;
@@ -112,7 +111,6 @@ function settle(reader: TapeReader, judged: readonly JudgedBatch[]): Settled {
   const refused: RefusedRun[] = [];
   for (const { batch, outcome } of judged) {
     for (const run of batch.runs) {
-      mark(reader, run, outcome);
       if (outcome.kind === "delivered") {
         delivered += run.records.length;
       } else if (outcome.kind === "rejected") {
@@ -127,10 +125,13 @@ function settle(reader: TapeReader, judged: readonly JudgedBatch[]): Settled {
   return { delivered, refused, undelivered, away, ...(reason === undefined ? {} : { reason }) };
 }
 
-function mark(reader: TapeReader, run: RunOperation, outcome: Outcome): void {
-  if (outcome.kind === "delivered" || outcome.kind === "rejected") {
-    for (const record of run.records) {
-      reader.settle(record, outcome.kind);
+/** Writes the outcomes into the heads of the records. */
+function markOutcomes(reader: TapeReader, judged: readonly JudgedBatch[]): void {
+  for (const { batch, outcome } of judged) {
+    if (outcome.kind === "delivered" || outcome.kind === "rejected") {
+      for (const record of batch.runs.flatMap(({ records }) => records)) {
+        reader.settle(record, outcome.kind);
+      }
     }
   }
 }

@@ -1,5 +1,6 @@
-import { mkdirSync, renameSync, writeFileSync } from "node:fs";
-import { mkdir, readdir, readFile, rename, unlink } from "node:fs/promises";
+import { randomInt } from "node:crypto";
+import { mkdirSync, renameSync, statSync, writeFileSync } from "node:fs";
+import { mkdir, readdir, readFile, rename, rm, utimes } from "node:fs/promises";
 import { join } from "node:path";
 import { crc32 } from "node:zlib";
 
@@ -26,7 +27,8 @@ export interface SpooledTape {
  */
 export class Spool {
   readonly #folder: string;
-  #sequence = 0;
+  /** From anywhere, so that two clients of one process never write to one name. */
+  #sequence = randomInt(2 ** 40);
 
   constructor(folder: string) {
     this.#folder = folder;
@@ -45,14 +47,17 @@ export class Spool {
     head.writeUInt32LE(body.length, 8);
     head.writeUInt32LE(crc32(body), 12);
     const path = join(this.#folder, `${Date.now()}-${process.pid}-${this.#sequence++}.tape`);
-    writeFileSync(`${path}.part`, Buffer.concat([head, body]), { mode: fileMode });
+    writeFileSync(`${path}.part`, Buffer.concat([head, body]), {
+      mode: fileMode,
+      flag: "wx",
+    });
     renameSync(`${path}.part`, path);
   }
 
   /** Claims and reads the tapes of the folder, the oldest first. Skips what it can't read or trust. */
   async *claim(onSkip: (name: string, reason: string) => void): AsyncGenerator<SpooledTape> {
     await mkdir(this.#folder, { recursive: true, mode: folderMode });
-    const names = (await readdir(this.#folder)).filter(isClaimable);
+    const names = (await readdir(this.#folder)).filter((name) => this.#isClaimable(name));
     for (const name of names.toSorted(byAge)) {
       const path = join(this.#folder, name);
       const claimed = join(this.#folder, `${name.replace(/\.\d+$/, "")}.${process.pid}`);
@@ -62,16 +67,45 @@ export class Spool {
         // Another process was faster, and sends it.
         continue;
       }
-      const body = readBody(await readFile(claimed));
+      const body = await readClaimed(claimed);
       if (typeof body === "string") {
         onSkip(name, body);
         await rename(claimed, `${claimed}.bad`);
       } else {
-        yield { body, release: () => unlink(claimed) };
+        yield { body, release: () => rm(claimed, { force: true }) };
       }
     }
   }
+
+  #isClaimable(name: string): boolean {
+    const match = namePattern.exec(name);
+    if (match === null) {
+      return false;
+    }
+    const owner = match[2];
+    if (owner === undefined || !isAlive(Number(owner))) {
+      return true;
+    }
+    // In a container every process has the same pid: the claim may be of the one before.
+    return Number(owner) === process.pid && claimedAt(join(this.#folder, name)) < processStart();
+  }
 }
+
+/** The body of a claimed file, or why it can't be used. Its time of change becomes that of the claim. */
+async function readClaimed(path: string): Promise<Uint8Array | string> {
+  try {
+    await utimes(path, new Date(), new Date());
+    return readBody(await readFile(path));
+  } catch (error) {
+    return `unreadable (${error instanceof Error ? error.message : String(error)})`;
+  }
+}
+
+/** Milliseconds since the Unix epoch; of a file that is gone none that matters. */
+const claimedAt = (path: string): number =>
+  statSync(path, { throwIfNoEntry: false })?.mtimeMs ?? Number.POSITIVE_INFINITY;
+
+const processStart = (): number => Date.now() - process.uptime() * 1_000;
 
 /** The body of a spool file, or why it can't be trusted. */
 function readBody(file: Buffer): Uint8Array | string {
@@ -87,15 +121,6 @@ function readBody(file: Buffer): Uint8Array | string {
     return "cut short";
   }
   return file.readUInt32LE(12) === crc32(body) ? body : "damaged (its checksum differs)";
-}
-
-function isClaimable(name: string): boolean {
-  const match = namePattern.exec(name);
-  if (match === null) {
-    return false;
-  }
-  const owner = match[2];
-  return owner === undefined || !isAlive(Number(owner));
 }
 
 function isAlive(pid: number): boolean {

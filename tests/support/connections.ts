@@ -23,7 +23,7 @@ export interface TestSink extends AsyncDisposable {
 export function httpSinkTo(endpoint: string, options: Partial<Connection> = {}): TestSink {
   const connection = connectionTo(endpoint, options);
   const dispatcher = createDispatcher(connection);
-  const state = new ServerState(endpoint, connection.compression);
+  const state = new ServerState(connection);
   const sink = new HttpSink(connection, dispatcher, state);
   return { sink, state, [Symbol.asyncDispose]: () => dispatcher.destroy() };
 }

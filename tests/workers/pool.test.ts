@@ -151,6 +151,8 @@ async function poolOfCopy(change: (workerFile: string) => Promise<void>) {
 
 test.each<readonly [string, (file: string) => Promise<void>, RegExp]>([
   ["is missing", (file) => rm(file), /ship\.task/],
+  ["fails to load", (file) => writeFile(file, 'throw new Error("broken");'), /[Ww]orker|broken/],
+  ["ends its thread", (file) => writeFile(file, "process.exit(3);"), /[Ww]orker/],
 ])("where the worker's file %s this thread sends, and says so once", async (_, change, why) => {
   await using server = await loopbackServer();
   await using copy = await poolOfCopy(change);
@@ -159,5 +161,29 @@ test.each<readonly [string, (file: string) => Promise<void>, RegExp]>([
   expect(reports.map(({ delivered }) => delivered)).toEqual([1, 1, 1, 1, 1]);
   expect(inline).toEqual([expect.stringMatching(why)]);
   expect(pool.threaded).toBe(false);
+  await pool.close();
+});
+
+test("a worker that is killed while it starts costs its tape, not the ones after it", async () => {
+  await using server = await loopbackServer();
+  const { pool, inline } = poolTo(server.endpoint);
+  await pool.ship(taskOf(1));
+  process.once("worker", (worker) => void worker.terminate());
+  await workers[0]?.terminate();
+  await expect(pool.ship(taskOf(1))).rejects.toThrow(/[Ww]orker/);
+  expect(await pool.ship(taskOf(1))).toMatchObject({ delivered: 1 });
+  expect(inline).toEqual([]);
+  await pool.close();
+});
+
+test("a tape that can't be read is rejected, and is no reason to do without workers", async () => {
+  await using server = await loopbackServer();
+  const { pool, inline } = poolTo(server.endpoint);
+  const garbage = { memory: new SharedArrayBuffer(64), used: 64 };
+  for (let round = 0; round < 3; round++) {
+    await expect(pool.ship(garbage)).rejects.toThrow(/No record at byte 0/);
+  }
+  expect(await pool.ship(taskOf(1))).toMatchObject({ delivered: 1 });
+  expect(inline).toEqual([]);
   await pool.close();
 });

@@ -14,7 +14,7 @@ const hasZstd = zstdCompressSync !== undefined;
 
 describe("how bodies are compressed", () => {
   const encoding = (compression: Compression, gzip: boolean, zstd: boolean) => {
-    const state = new ServerState("https://runs.test", compression);
+    const state = new ServerState({ endpoint: "https://runs.test", compression });
     state.learn({ ...defaultServerInfo, gzip, zstd });
     return state.encoding;
   };
@@ -34,7 +34,9 @@ describe("how bodies are compressed", () => {
   });
 
   test("until /info says so nothing is offered", () => {
-    expect(new ServerState("https://runs.test", "gzip").encoding).toBeUndefined();
+    expect(
+      new ServerState({ endpoint: "https://runs.test", compression: "gzip" }).encoding,
+    ).toBeUndefined();
   });
 
   test("what is compressed is what is read again", () => {

@@ -1,10 +1,20 @@
 import { fork, spawnSync } from "node:child_process";
 import { once } from "node:events";
-import { mkdtempSync, readFileSync, readdirSync, rmSync, statSync, writeFileSync } from "node:fs";
+import {
+  mkdirSync,
+  mkdtempSync,
+  readFileSync,
+  readdirSync,
+  renameSync,
+  rmSync,
+  statSync,
+  utimesSync,
+  writeFileSync,
+} from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import * as fc from "fast-check";
-import { afterEach, beforeEach, describe, expect, test } from "vitest";
+import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
 import { Spool } from "../../src/workers/spool.ts";
 
 let folder: string;
@@ -185,4 +195,52 @@ describe("several processes", () => {
     expect((await claimAll(spool)).bodies).toEqual([]);
     expect(files()).toEqual([claimed]);
   });
+
+  test("a claim of an earlier process with the pid of this one is void, as in a container", async () => {
+    const spool = new Spool(folder);
+    write(spool, "left behind");
+    const [name = ""] = files();
+    const claimed = join(folder, `${name}.${process.pid}`);
+    renameSync(only(), claimed);
+    const longAgo = new Date("2026-01-01");
+    utimesSync(claimed, longAgo, longAgo);
+    expect((await claimAll(spool)).bodies).toEqual(["left behind"]);
+  });
+
+  test("a claim of this process is not claimed by another client of it", async () => {
+    write(new Spool(folder), "under way");
+    for await (const tape of new Spool(folder).claim(() => undefined)) {
+      expect(await claimAll(new Spool(folder))).toEqual({ bodies: [], skipped: [] });
+      await tape.release();
+    }
+    expect(files()).toEqual([]);
+  });
+
+  test("two clients of one process never write to one name", () => {
+    vi.useFakeTimers({ toFake: ["Date"] });
+    for (let round = 0; round < 10; round++) {
+      write(new Spool(folder), "a body");
+    }
+    vi.useRealTimers();
+    expect(files()).toHaveLength(10);
+  });
+});
+
+test("what can't be read is left aside with the reason, and costs no other", async () => {
+  const spool = new Spool(folder);
+  mkdirSync(join(folder, "1-1-1.tape"));
+  write(spool, "the good one");
+  const { bodies, skipped } = await claimAll(spool);
+  expect(bodies).toEqual(["the good one"]);
+  expect(skipped).toEqual([["1-1-1.tape", expect.stringMatching(/unreadable .*EISDIR/)]]);
+});
+
+test("a file that is gone when it is released is released", async () => {
+  const spool = new Spool(folder);
+  write(spool, "a body");
+  for await (const tape of spool.claim(() => undefined)) {
+    rmSync(only());
+    await tape.release();
+  }
+  expect(files()).toEqual([]);
 });

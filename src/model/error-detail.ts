@@ -1,0 +1,41 @@
+/** Longest text that an error message repeats of an answer, in UTF-16 units. */
+const detailLimit = 1_000;
+/** Of an answer that is not the wire's, such as a proxy's page. */
+const excerptLimit = 200;
+
+/**
+ * What an answer says went wrong: the texts of `detail`, `error` and `details` (docs/wire.md). Nothing
+ * else of the body: a server that validates may repeat what it was sent.
+ */
+export function detailOf(body: string): string {
+  const answer = parsed(body);
+  if (typeof answer !== "object" || answer === null) {
+    return body.trim().slice(0, excerptLimit);
+  }
+  const texts = ["detail", "error", "details"].flatMap((key) => textsOf(Reflect.get(answer, key)));
+  return texts.join("; ").slice(0, detailLimit);
+}
+
+/** A text, or a list of `{ loc, msg }`. */
+function textsOf(detail: unknown): readonly string[] {
+  if (typeof detail === "string") {
+    return [detail];
+  }
+  const list: readonly unknown[] = Array.isArray(detail) ? detail : [];
+  return list.flatMap((item) => {
+    if (typeof item !== "object" || item === null || !("msg" in item)) {
+      return [];
+    }
+    const place = "loc" in item && Array.isArray(item.loc) ? `${item.loc.join(".")}: ` : "";
+    return [`${place}${String(item.msg)}`];
+  });
+}
+
+function parsed(body: string): unknown {
+  try {
+    return JSON.parse(body);
+  } catch {
+    // No JSON: the caller repeats the beginning of the text.
+    return undefined;
+  }
+}

@@ -1,0 +1,29 @@
+import { expect, test } from "vitest";
+import { detailOf } from "../../src/model/error-detail.ts";
+import { HttpError } from "../../src/model/errors.ts";
+
+test.each([
+  ['{"detail":"Run not found"}', "Run not found"],
+  ['{"error":"Conflict","details":"received before"}', "Conflict; received before"],
+  ['{"detail":[{"loc":["body","id"],"msg":"no UUID","type":"t"}]}', "body.id: no UUID"],
+  ['{"detail":[{"msg":"a"},{"msg":"b"}]}', "a; b"],
+  ["<html>Bad gateway</html>", "<html>Bad gateway</html>"],
+  ["", ""],
+  ["[1]", ""],
+])("%s says %s", (body, detail) => {
+  expect(detailOf(body)).toBe(detail);
+});
+
+test("what a server repeats of its input is left out", () => {
+  const body = JSON.stringify({
+    detail: [{ loc: ["body"], msg: "bad", input: { secret: "s3cret" }, ctx: "s3cret" }],
+    input: "s3cret",
+  });
+  const { message } = new HttpError({ action: "send runs", status: 422, body });
+  expect(message).toBe("Failed to send runs: 422 body: bad");
+});
+
+test("a long text is cut", () => {
+  expect(detailOf(JSON.stringify({ detail: "x".repeat(5_000) }))).toHaveLength(1_000);
+  expect(detailOf("x".repeat(5_000))).toHaveLength(200);
+});
