@@ -185,7 +185,7 @@ export class Batcher {
   #tapeFor(atLeast: number): Tape {
     const { tapeBytes, maxQueueBytes } = this.#options;
     // A record larger than a tape may still grow: give it half as much again, or it moves each time.
-    const size = atLeast > tapeBytes / 2 ? Math.ceil(atLeast * 1.5) + tapeBytes : tapeBytes;
+    const size = atLeast > tapeBytes ? Math.ceil(atLeast * 1.5) + tapeBytes : tapeBytes;
     if (this.#queuedBytes() + atLeast > maxQueueBytes) {
       throw new NoRoom();
     }

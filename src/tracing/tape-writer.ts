@@ -18,6 +18,9 @@ export type NextTape = (atLeast: number) => Tape;
 
 /** Up to here a loop over the characters beats a call into the runtime. */
 const loopLimit = 16;
+/** Texts longer than this are probed for what is not ASCII. */
+const probedFrom = 64;
+const probes = 16;
 /** UTF-8 bytes of one UTF-16 unit, at most. */
 const utf8Growth = 3;
 const textHead = 5;
@@ -141,7 +144,10 @@ export class TapeWriter {
     }
   }
 
-  /** A tagged text: UTF-8 where it is well-formed, else UTF-16, so that nothing is replaced. */
+  /**
+   * A tagged text: UTF-8, or UTF-16 where that is a mere copy (long and not ASCII) or the only way to
+   * keep all of it (not well-formed Unicode).
+   */
   text(text: string): void {
     const length = text.length;
     if (length <= loopLimit) {
@@ -161,6 +167,9 @@ export class TapeWriter {
         this.#at = at + length;
         return;
       }
+    } else if (length > probedFrom && looksForeign(text)) {
+      this.#wideText(text);
+      return;
     } else if (this.#at + textHead + utf8Growth * length > this.#limit) {
       this.#room(textHead + Buffer.byteLength(text));
     }
@@ -215,4 +224,17 @@ export class TapeWriter {
     this.use(next);
     this.#at = at;
   }
+}
+
+/**
+ * Whether a few units, evenly spread, hold one that is not ASCII. Encoding such text as UTF-8 takes
+ * a branch for each unit, which is for a worker to do; UTF-16 is a copy of what is there.
+ */
+function looksForeign(text: string): boolean {
+  const step = Math.floor(text.length / probes);
+  let bits = 0;
+  for (let i = 0; i < probes; i++) {
+    bits |= text.charCodeAt(i * step);
+  }
+  return bits > 0x7f;
 }

@@ -24,6 +24,27 @@ describe("values that JSON has", () => {
     );
   });
 
+  test("long texts in any script arrive as JSON.stringify writes them", () => {
+    const scripts = [
+      "plain words ",
+      "naïve façade ",
+      "水車と水路 ",
+      "мельница ",
+      "🌊🎡 ",
+      '\u2028"\\\n',
+    ];
+    const text = fc
+      .array(fc.constantFrom(...scripts), { minLength: 20, maxLength: 200 })
+      .map((parts) => parts.join(""));
+    fc.assert(
+      fc.property(text, fc.integer({ min: 0, max: 99 }), (long, at) => {
+        // A surrogate may lose its partner to the cut.
+        const cut = long.slice(at);
+        expect(jsonOfTape({ cut }, 512)).toBe(JSON.stringify({ cut }));
+      }),
+    );
+  });
+
   test("a record that outgrows its tape again and again arrives whole", () => {
     fc.assert(
       fc.property(fc.array(fc.string({ unit: "binary", maxLength: 400 })), (value) => {
