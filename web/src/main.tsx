@@ -1,0 +1,38 @@
+import { createTheme, MantineProvider } from "@mantine/core";
+import { QueryClient, QueryClientProvider } from "@tanstack/react-query";
+import { RouterProvider } from "@tanstack/react-router";
+import { StrictMode } from "react";
+import { createRoot } from "react-dom/client";
+import { ApiError } from "./api/http.ts";
+import { router } from "./router.tsx";
+
+// Colours, spacing and type sizes are in theme.css, since the page's policy allows no style elements.
+const theme = createTheme({ cursorType: "pointer", respectReducedMotion: true });
+
+const queryClient = new QueryClient({
+  defaultOptions: {
+    queries: {
+      // What the server refused, it refuses again; a server that restarts is back soon.
+      retry: (count, error) => !(error instanceof ApiError && error.status > 0) && count < 2,
+      networkMode: "always",
+    },
+  },
+});
+
+const root = document.querySelector("#root");
+if (root !== null) {
+  createRoot(root).render(
+    <StrictMode>
+      <MantineProvider
+        theme={theme}
+        defaultColorScheme="auto"
+        withCssVariables={false}
+        withGlobalClasses={false}
+      >
+        <QueryClientProvider client={queryClient}>
+          <RouterProvider router={router} />
+        </QueryClientProvider>
+      </MantineProvider>
+    </StrictMode>,
+  );
+}

@@ -1,0 +1,48 @@
+import { expect, test } from "vitest";
+import { toNextRow } from "../../src/lib/next-row.ts";
+import { parseProjects, parseProjectStats } from "../../src/lib/project.ts";
+import { parseRunDetails, parseRunPage } from "../../src/lib/run.ts";
+import { parseRunsSearch } from "../../src/lib/runs-search.ts";
+
+const id = "01a1fdd6-4f66-7780-95ba-dad9c9386eb3";
+
+test("an address selects by ids alone", () => {
+  expect(parseRunsSearch({ trace: id, run: "<script>" })).toEqual({ trace: id });
+  expect(parseRunsSearch({ trace: 5, run: id })).toEqual({});
+});
+
+test("a page of runs without a list is refused", () => {
+  expect(() => parseRunPage({ detail: "no" })).toThrow(/no list of runs/);
+});
+
+test("a run with odd fields is read as far as it is one", () => {
+  const run = { id, start_time: 5, name: 7, tags: "x", events: {}, extra: [], status: "odd" };
+  expect(parseRunDetails(run)).toMatchObject({
+    name: "",
+    status: "pending",
+    tags: [],
+    events: [],
+    metadata: {},
+  });
+});
+
+test("a list shows the first line of an error", () => {
+  const { runs } = parseRunPage({ runs: [{ id, start_time: 1, error: "Error: x\n  at y" }] });
+  expect(runs[0]?.errorLine).toBe("Error: x");
+});
+
+test("a project without a tenant is refused, statistics may lack all", () => {
+  expect(() => parseProjects([{ id, name: "x" }])).toThrow(/without id, tenant or name/);
+  expect(parseProjectStats({ latency_p50: null })).toMatchObject({ traceCount: 0 });
+});
+
+test("keys move within the list and no further", () => {
+  const at = (current: number) => ({ current, count: 20, page: 10 });
+  expect(toNextRow("ArrowDown", at(19))).toBe(19);
+  expect(toNextRow("ArrowUp", at(0))).toBe(0);
+  expect(toNextRow("PageDown", at(3))).toBe(13);
+  expect(toNextRow("PageUp", at(3))).toBe(0);
+  expect(toNextRow("End", at(3))).toBe(19);
+  expect(toNextRow("Home", at(3))).toBe(0);
+  expect(toNextRow("x", at(3))).toBeUndefined();
+});

@@ -1,0 +1,19 @@
+import react from "@vitejs/plugin-react";
+import { defineConfig } from "vite";
+
+/** What the server answers itself; `vite` passes it on to a server started with `millrace serve`. */
+const apiPaths = ["/info", "/runs", "/sessions"];
+const apiTarget = "http://127.0.0.1:1984";
+
+export default defineConfig({
+  plugins: [react()],
+  build: {
+    // The server serves what lies there.
+    outDir: "../server/dist/web",
+    emptyOutDir: true,
+    // The policy of the page allows files only: nothing inline, no `data:`.
+    assetsInlineLimit: 0,
+    modulePreload: { polyfill: false },
+  },
+  server: { proxy: Object.fromEntries(apiPaths.map((path) => [path, apiTarget])) },
+});
