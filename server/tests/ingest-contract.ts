@@ -261,19 +261,6 @@ export function describeIngest(open: () => Promise<Store>): void {
     expect(await desk.query({ traceId: parent.id })).toEqual(["parent", "child"]);
   });
 
-  test("a share has one token until it is taken back", async () => {
-    const run = wireRun();
-    await desk.send({ post: [run] });
-    const token = await desk.store.shareRun(run.id);
-    expect(await desk.store.shareRun(run.id)).toBe(token);
-    expect((await desk.store.findSharedRun(token ?? ""))?.row.id).toBe(run.id);
-    expect((await desk.store.findRun(run.id))?.shareToken).toBe(token);
-    await desk.store.unshareRun(run.id);
-    expect(await desk.store.findSharedRun(token ?? "")).toBeUndefined();
-    expect(await desk.store.shareRun(run.id)).not.toBe(token);
-    expect(await desk.store.shareRun(randomUUID())).toBeUndefined();
-  });
-
   test("an attachment of an unknown run is a reason, one of a known run is not", async () => {
     const run = wireRun();
     const sendAttachment = (id: string): Promise<IngestResult> => {

@@ -25,7 +25,7 @@ const specials = Array.from('{}[]":,\\0-1.eE+ tfnu/\u0001\n');
 
 /** JSON texts with a character put in, taken out or changed: most are broken, some are not. */
 const nearlyJson = fc
-  .tuple(fc.json(), fc.nat(), fc.constantFrom(...'{}[]":,\\0-1.eE+ tfnu/\u0001\n'), fc.nat(2))
+  .tuple(fc.json(), fc.nat(), fc.constantFrom(...specials), fc.nat(2))
   .map(([text, at, character, removed]) => {
     const place = at % (text.length + 1);
     return text.slice(0, place) + character + text.slice(place + removed);

@@ -149,4 +149,17 @@ export function describeQueries(open: () => Promise<Store>): void {
       direct_child_run_ids: [early.id, late.id],
     });
   });
+
+  test("a share has one token until it is taken back", async () => {
+    const run = wireRun();
+    await desk.send({ post: [run] });
+    const token = await desk.store.shareRun(run.id);
+    expect(await desk.store.shareRun(run.id)).toBe(token);
+    expect((await desk.store.findSharedRun(token ?? ""))?.row.id).toBe(run.id);
+    expect((await desk.store.findRun(run.id))?.shareToken).toBe(token);
+    await desk.store.unshareRun(run.id);
+    expect(await desk.store.findSharedRun(token ?? "")).toBeUndefined();
+    expect(await desk.store.shareRun(run.id)).not.toBe(token);
+    expect(await desk.store.shareRun(randomUUID())).toBeUndefined();
+  });
 }
