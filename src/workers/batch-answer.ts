@@ -1,5 +1,5 @@
+import type { Answer } from "../connection/answer.ts";
 import { judgeAnswer } from "./answer.ts";
-import type { Answer } from "./answer.ts";
 import type { Batch, JudgedBatch, Outcome } from "./sink.ts";
 
 /** Longest reason that is repeated, in UTF-16 units. */

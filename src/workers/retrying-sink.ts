@@ -1,15 +1,13 @@
 import { setTimeout as timer } from "node:timers/promises";
 import pRetry from "p-retry";
+import { retryWaitMs } from "../model/retry-wait.ts";
+import type { RetryWaits } from "../model/retry-wait.ts";
 import { judgedParts } from "./sink.ts";
 import type { Batch, JudgedBatch, Outcome, RetryOutcome, Sink } from "./sink.ts";
 
-export interface RetryPolicy {
+export interface RetryPolicy extends RetryWaits {
   /** Tries in one go, the first included. */
   readonly attempts: number;
-  readonly firstWaitMs: number;
-  readonly maxWaitMs: number;
-  /** Longest wait that a server's `Retry-After` can ask for. */
-  readonly retryAfterLimitMs: number;
   /** Hears of every try after the first. */
   readonly onRetry: () => void;
   /** From 0 to below 1. @defaultValue Math.random */
@@ -93,15 +91,10 @@ function joined(settled: readonly JudgedBatch[], failed: readonly JudgedBatch[])
   return parts.length === 1 && only !== undefined ? only.outcome : { kind: "mixed", parts };
 }
 
-/** Milliseconds until the next try; the jitter keeps many clients from coming back at one moment. */
-function waitMs({ afterMs }: RetryOutcome, attempt: number, policy: RetryPolicy): number {
-  const { firstWaitMs, maxWaitMs, retryAfterLimitMs, random = Math.random } = policy;
-  const share = random();
-  const longest = Math.min(maxWaitMs, firstWaitMs * 2 ** attempt);
-  const backoff = (longest / 2) * (1 + share);
-  const asked = afterMs === undefined ? 0 : Math.min(afterMs, retryAfterLimitMs);
-  return asked === 0 ? backoff : Math.max(backoff, asked + firstWaitMs * share);
-}
+const waitMs = ({ afterMs }: RetryOutcome, attempt: number, policy: RetryPolicy): number => {
+  const { random = Math.random } = policy;
+  return retryWaitMs({ attempt, afterMs, random: random() }, policy);
+};
 
 async function waitFor(delayMs: number, signal: AbortSignal, policy: RetryPolicy): Promise<void> {
   const { wait = unheldWait } = policy;

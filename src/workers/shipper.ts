@@ -1,7 +1,8 @@
 import { setMaxListeners } from "node:events";
+import { createDispatcher } from "../connection/dispatcher.ts";
+import { retryPace } from "../model/retry-wait.ts";
 import { defaultServerInfo } from "../model/server-info.ts";
 import type { ShippingOptions, ShipReport, ShipTask, RefusedRun } from "../model/shipping.ts";
-import { createDispatcher } from "./dispatcher.ts";
 import { HttpSink } from "./http-sink.ts";
 import { joinRecords } from "./operations.ts";
 import { retryingSink } from "./retrying-sink.ts";
@@ -14,8 +15,8 @@ import { splittingSink } from "./splitting-sink.ts";
 import { cutBatches } from "./tape-batch.ts";
 import { TapeReader } from "./tape-reader.ts";
 
-const firstWaitMs = 250;
-const maxWaitMs = 10_000;
+/** Longest answer that is read; an ingest answer is a few hundred bytes. */
+const answerLimitBytes = 4_194_304;
 /** How long after a failed `/info` it is asked again. */
 const infoAgainMs = 30_000;
 
@@ -33,7 +34,7 @@ export class Shipper {
 
   constructor(options: ShippingOptions) {
     const { connection, attempts, retryAfterLimitMs } = options;
-    const dispatcher = createDispatcher(connection);
+    const dispatcher = createDispatcher(connection, answerLimitBytes);
     this.#options = options;
     this.#runtime = Buffer.from(runtimeJson(options.runtime));
     this.#state = new ServerState(connection);
@@ -44,7 +45,7 @@ export class Shipper {
     const onRetry = (): void => {
       this.#retries += 1;
     };
-    const policy = { attempts, firstWaitMs, maxWaitMs, retryAfterLimitMs, onRetry };
+    const policy = { attempts, ...retryPace, retryAfterLimitMs, onRetry };
     this.#sink = splittingSink(retryingSink(this.#http, policy));
   }
 

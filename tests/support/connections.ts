@@ -1,5 +1,5 @@
 import type { Connection } from "../../src/model/connection.ts";
-import { createDispatcher } from "../../src/workers/dispatcher.ts";
+import { createDispatcher } from "../../src/connection/dispatcher.ts";
 import { HttpSink } from "../../src/workers/http-sink.ts";
 import { ServerState } from "../../src/workers/server-state.ts";
 import type { Outcome } from "../../src/workers/sink.ts";
@@ -22,7 +22,7 @@ export interface TestSink extends AsyncDisposable {
 /** A sink over real connections, which ends with the test. */
 export function httpSinkTo(endpoint: string, options: Partial<Connection> = {}): TestSink {
   const connection = connectionTo(endpoint, options);
-  const dispatcher = createDispatcher(connection);
+  const dispatcher = createDispatcher(connection, 4_194_304);
   const state = new ServerState(connection);
   const sink = new HttpSink(connection, dispatcher, state);
   return { sink, state, [Symbol.asyncDispose]: () => dispatcher.destroy() };

@@ -1,6 +1,6 @@
 import { errors } from "undici";
 import { describe, expect, test } from "vitest";
-import { judgeAnswer, judgeFailure, retryAfterMs } from "../../src/workers/answer.ts";
+import { judgeAnswer, judgeFailure } from "../../src/workers/answer.ts";
 import type { Outcome } from "../../src/workers/sink.ts";
 
 const now = Date.parse("2026-11-21T10:11:12Z");
@@ -86,34 +86,6 @@ describe("an answer", () => {
     expect(judge(503, "", "7")).toMatchObject({ kind: "retry", afterMs: 7_000 });
     expect(judge(503, "", "soon")).not.toHaveProperty("afterMs");
     expect(judge(202, "", "7")).toEqual({ kind: "delivered" });
-  });
-});
-
-describe("Retry-After", () => {
-  test.each<readonly [string | undefined, number | undefined]>([
-    ["0", 0],
-    ["2", 2_000],
-    [" 120 ", 120_000],
-    ["Sat, 21 Nov 2026 10:11:42 GMT", 30_000],
-    ["Saturday, 21-Nov-26 10:11:42 GMT", 30_000],
-    ["Sat, 21 Nov 2026 10:00:00 GMT", 0],
-    ["Sat, 99 Nov 2026 10:00:00 GMT", undefined],
-    ["", undefined],
-    [undefined, undefined],
-    ["-5", undefined],
-    ["1.5", undefined],
-    ["1e9", undefined],
-    ["0x10", undefined],
-    ["NaN", undefined],
-    ["soon", undefined],
-    ["in the year 2999", undefined],
-    ["2, 3", undefined],
-  ])("%j is %j ms", (value, expected) => {
-    expect(retryAfterMs(value, now)).toBe(expected);
-  });
-
-  test("digits without end are a long wait, not an error", () => {
-    expect(retryAfterMs("9".repeat(400), now)).toBe(Number.POSITIVE_INFINITY);
   });
 });
 

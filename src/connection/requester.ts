@@ -55,7 +55,7 @@ export class Requester {
       if (head === undefined) {
         throw error;
       }
-      return head;
+      return { ...head, bodyFailure: error };
     } finally {
       deadline.clear();
     }

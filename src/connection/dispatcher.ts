@@ -5,19 +5,18 @@ import { chooseProxy, parseProxy } from "../model/proxy.ts";
 import type { Proxy } from "../model/proxy.ts";
 import { createTunnel } from "./tunnel.ts";
 
-/** Longest answer that is read; an ingest answer is a few hundred bytes. */
-const answerLimitBytes = 4_194_304;
 /** Below the 5 s after which common servers close an idle connection. */
 const keepAliveMs = 4_000;
 
 /**
- * The pooled connections of one worker, with every limit said: undici's own are 300 s and none.
- * Whether a proxy is on the way is read from the connection alone, never from the environment.
+ * Pooled connections, with every limit said: undici's own are 300 s and none. Of an answer at most
+ * `answerLimitBytes` are read. Whether a proxy is on the way is read from the connection alone, never
+ * from the environment.
  */
-export function createDispatcher(connection: Connection): Dispatcher {
+export function createDispatcher(connection: Connection, answerLimitBytes: number): Dispatcher {
   const { timeoutMs, ca, cert, key, socketPath } = connection;
   const tls = definedOf({ ca, cert, key });
-  const limits = limitsOf(connection);
+  const limits = limitsOf(connection, answerLimitBytes);
   const proxy = parseProxy(chooseProxy(connection) ?? "");
   if (proxy === undefined) {
     const connect = { timeout: timeoutMs, ...tls, ...definedOf({ socketPath }) };
@@ -30,7 +29,10 @@ export function createDispatcher(connection: Connection): Dispatcher {
   return new Pool(proxy.origin, { ...limits, connect }).compose(toProxy(proxy));
 }
 
-const limitsOf = ({ timeoutMs, requestsInFlight }: Connection): Agent.Options => ({
+const limitsOf = (
+  { timeoutMs, requestsInFlight }: Connection,
+  answerLimitBytes: number,
+): Agent.Options => ({
   // One more than runs can take, so that an `/info` that hangs is in nobody's way.
   connections: requestsInFlight + 1,
   pipelining: 1,

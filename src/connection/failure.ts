@@ -1,0 +1,63 @@
+import { CertificateError, NetworkError, OptionError, TimeoutError } from "../model/errors.ts";
+import type { SdkError } from "../model/errors.ts";
+import { certificateHint } from "./certificate-hint.ts";
+
+const timeoutCodes = new Set([
+  "UND_ERR_CONNECT_TIMEOUT",
+  "UND_ERR_HEADERS_TIMEOUT",
+  "UND_ERR_BODY_TIMEOUT",
+  "ETIMEDOUT",
+]);
+
+/** The error of our family for a failure to get an answer. */
+export function toError(action: string, failure: unknown): SdkError {
+  const { names, codes, message } = factsOf(failure);
+  const [code = ""] = codes;
+  const text = `Failed to ${action}: ${message.includes(code) ? "" : `${code} `}${message}`;
+  const options = { cause: failure };
+  const hint = codes.map(certificateHint).find((found) => found !== undefined);
+  if (hint !== undefined) {
+    return new CertificateError(`${text}. ${hint}`, options);
+  }
+  if (codes.includes("UND_ERR_INVALID_ARG")) {
+    // Such as a header that can't be sent: no later try is different.
+    return new OptionError(text, options);
+  }
+  if (codes.some((one) => timeoutCodes.has(one)) || names.includes("TimeoutError")) {
+    return new TimeoutError(text, options);
+  }
+  return new NetworkError(text, options);
+}
+
+interface FailureFacts {
+  readonly names: readonly string[];
+  readonly codes: readonly string[];
+  readonly message: string;
+}
+
+/** Names and codes of an error, of what it was made of and of its causes; the first message that says something. */
+function factsOf(failure: unknown): FailureFacts {
+  const errors = chainOf(failure);
+  const messages = errors.map(textOf).filter((message) => message !== "");
+  return {
+    names: errors.map(({ name }) => name),
+    codes: errors.flatMap((error) => ("code" in error ? [String(error.code)] : [])),
+    message: messages[0] ?? (errors.length === 0 ? String(failure) : "no reason given"),
+  };
+}
+
+/** OpenSSL's own messages are lists of places in its source; the reason beside them is the text. */
+const textOf = (error: Error): string =>
+  "library" in error && "reason" in error ? String(error.reason) : error.message.trim();
+
+/** Longest chain of causes that is followed: a cause can be its own. */
+const causeLimit = 5;
+
+function chainOf(failure: unknown, depth = 0): readonly Error[] {
+  if (!(failure instanceof Error) || depth > causeLimit) {
+    return [];
+  }
+  // Connecting to a name that has several addresses fails with one error for each.
+  const inner: readonly unknown[] = failure instanceof AggregateError ? failure.errors : [];
+  return [failure, ...[...inner, failure.cause].flatMap((one) => chainOf(one, depth + 1))];
+}
