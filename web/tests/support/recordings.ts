@@ -2,7 +2,7 @@ import type { Client, RunTree } from "millrace";
 
 const start = Date.parse("2026-03-01T12:00:00Z");
 
-/** Records a question and its answer, five runs, one second after the other's; returns the trace's id. */
+/** Records a question and its answer, five runs, or four and no answer; returns the trace's id. */
 export async function recordAnswer(client: Client, how: "answer" | "fail" = "answer") {
   const question = { question: "How do I set a timeout?" };
   const startMs = Date.now() - 230;
