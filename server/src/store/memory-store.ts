@@ -1,5 +1,5 @@
 import { randomUUID } from "node:crypto";
-import { mergeRecord, placeRecord } from "./merge.ts";
+import { defaultProjectName, mergeRecord, placeRecord } from "./merge.ts";
 import type { IngestResult, Rejection, RunBatch, RunRecord } from "./run-record.ts";
 import type { RunRow, StoredRun } from "./run-row.ts";
 import type {
@@ -154,7 +154,7 @@ export class MemoryStore implements Store {
     const row = mergeRecord(known?.row, record, {
       place,
       ...(named === undefined ? {} : { projectId: named }),
-      defaultProjectId: known?.row.projectId ?? named ?? this.#projectId("default"),
+      defaultProjectId: known?.row.projectId ?? named ?? this.#projectId(defaultProjectName),
       nowMicros: Date.now() * 1_000,
     });
     const body = Buffer.from(bodies.subarray(record.bodyStart, record.bodyEnd));

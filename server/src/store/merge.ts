@@ -22,8 +22,11 @@ export interface MergeContext {
 const stampLength = 22;
 const uuidLength = 36;
 
+/** The project of runs that name none. */
+export const defaultProjectName = "default";
+
 /** The name of a run that has none. */
-export const unnamed = "unnamed";
+const unnamed = "unnamed";
 
 type Mutable<T> = { -readonly [Key in keyof T]: T[Key] };
 type ColumnValues = Pick<

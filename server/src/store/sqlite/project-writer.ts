@@ -1,10 +1,8 @@
 import { randomUUID } from "node:crypto";
+import { defaultProjectName } from "../merge.ts";
 import type { RunColumns } from "../run-record.ts";
 import { parseRows } from "./row.ts";
 import type { Connection } from "./schema.ts";
-
-/** The project of runs that name none. */
-export const defaultProjectName = "default";
 
 /** Makes projects when they are first used. Remembers them: there are few, and every run names one. */
 export class ProjectWriter {
