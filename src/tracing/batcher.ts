@@ -108,7 +108,6 @@ export class Batcher {
    */
   takeAll(): { readonly underWay: readonly Shipment[]; readonly waiting: readonly Shipment[] } {
     this.refuse();
-    clearImmediate(this.#immediate);
     const tape = this.#open;
     if (tape !== undefined && tape.records > 0 && !this.#encoding) {
       this.#open = undefined;
@@ -211,10 +210,7 @@ export class Batcher {
   }
 
   #onAged(): void {
-    clearTimeout(this.#timer);
-    this.#timer = undefined;
-    clearImmediate(this.#immediate);
-    this.#immediate = undefined;
+    this.#disarm();
     this.#due = true;
     this.#advance();
   }
@@ -237,8 +233,14 @@ export class Batcher {
   /** The open tape is a new one. */
   #forgetAge(): void {
     this.#due = false;
+    this.#disarm();
+  }
+
+  #disarm(): void {
     clearTimeout(this.#timer);
     this.#timer = undefined;
+    clearImmediate(this.#immediate);
+    this.#immediate = undefined;
   }
 
   #enqueue(tape: Tape): Deferred<TapeResult> {

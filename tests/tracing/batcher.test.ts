@@ -3,7 +3,9 @@ import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
 import { batching, idsOf, runsOf } from "../support/batching.ts";
 
 beforeEach(() => {
-  vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout", "setImmediate", "performance"] });
+  vi.useFakeTimers({
+    toFake: ["setTimeout", "clearTimeout", "setImmediate", "clearImmediate", "performance"],
+  });
 });
 afterEach(() => {
   vi.useRealTimers();
@@ -50,6 +52,19 @@ describe("when a tape is cut", () => {
       record(1_000);
     }
     expect(underWay.map(({ records }) => records)).toEqual([3]);
+  });
+
+  test("a record after a full batch was flushed goes when its time is up", async () => {
+    const { record, batcher, underWay, deliver } = batching({ batchLimit: 10 });
+    for (let i = 0; i < 12; i++) {
+      record();
+    }
+    void batcher.flush(1_000);
+    vi.advanceTimersByTime(0);
+    await deliver();
+    record();
+    vi.advanceTimersByTime(250);
+    expect(underWay.map(({ records }) => records)).toEqual([1]);
   });
 
   test("while every slot is taken an aged tape goes on filling, and goes when one is free", async () => {
