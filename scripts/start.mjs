@@ -1,6 +1,6 @@
 // Builds what is not built, then runs examples/ask-the-docs against a local server: `npm start`.
 import { spawnSync } from "node:child_process";
-import { existsSync, readFileSync, readdirSync, statSync } from "node:fs";
+import { readdirSync, statSync } from "node:fs";
 import { createRequire } from "node:module";
 import { join, resolve } from "node:path";
 import { performance } from "node:perf_hooks";
@@ -25,11 +25,17 @@ const tsc = createRequire(import.meta.url).resolve("typescript/bin/tsc");
 
 /** In the order in which they need each other. A folder without sources is not there yet. */
 const projects = [
-  { name: "SDK", folder: ".", sources: "src", config: "tsconfig.build.json" },
-  { name: "server", folder: "server", sources: "src", config: "tsconfig.build.json" },
-  { name: "command", folder: "cli", sources: "src", config: "tsconfig.build.json" },
-  { name: "web interface", folder: "web", sources: "src", script: "build" },
-  { name: "example", folder: example, sources: ".", config: "tsconfig.json" },
+  { name: "SDK", folder: ".", from: ["src", "tsconfig.build.json"], to: "dist/main/index.js" },
+  { name: "server", folder: "server", from: ["src", "tsconfig.build.json"], to: "dist/index.js" },
+  { name: "command", folder: "cli", from: ["src", "tsconfig.build.json"], to: "dist/millrace.js" },
+  { name: "example", folder: example, from: ["."], to: "dist/main.js", config: "tsconfig.json" },
+  {
+    name: "web interface",
+    folder: "web",
+    from: ["src", "public", "index.html", "package.json", "vite.config.ts"],
+    to: "../server/dist/web/index.html",
+    script: "build",
+  },
 ];
 
 const run = async () => {
@@ -87,15 +93,11 @@ const readNumber = (name, text, { min, max }) => {
   return value;
 };
 
-const buildIfStale = ({ name, folder, sources, config = "package.json", script }) => {
+/** Builds a package unless what it makes last is newer than all that it is made from. */
+const buildIfStale = ({ name, folder, from, to, config = "tsconfig.build.json", script }) => {
   const home = join(root, folder);
-  if (script !== undefined && !hasScript(home, script)) {
-    return;
-  }
-  const source = newestMtimeMs(join(home, sources), /\.(tsx?|css|json)$/);
-  const settings = statSync(join(home, config), { throwIfNoEntry: false })?.mtimeMs ?? 0;
-  const built = newestMtimeMs(join(home, "dist"), /\.js$/);
-  if (source === 0 || built >= Math.max(source, settings)) {
+  const built = statSync(join(home, to), { throwIfNoEntry: false })?.mtimeMs ?? 0;
+  if (built >= Math.max(...from.map((source) => newestMtimeMs(join(home, source))))) {
     return;
   }
   process.stdout.write(`Building the ${name} … `);
@@ -111,26 +113,15 @@ const buildIfStale = ({ name, folder, sources, config = "package.json", script }
   console.log(`${((performance.now() - start) / 1_000).toFixed(1)} s`);
 };
 
-const hasScript = (home, script) => {
-  const { scripts = {} } = JSON.parse(readFileSync(join(home, "package.json"), "utf8"));
-  return script in scripts;
-};
-
-/** When the newest matching file below a folder was written; 0 where there is none. */
-const newestMtimeMs = (folder, pattern) => {
-  if (!existsSync(folder)) {
-    return 0;
+/** When a file, or the newest file below a folder, was written; 0 where there is none. */
+const newestMtimeMs = (path) => {
+  const stats = statSync(path, { throwIfNoEntry: false });
+  if (stats === undefined || !stats.isDirectory()) {
+    return stats?.mtimeMs ?? 0;
   }
-  let newest = 0;
-  for (const entry of readdirSync(folder, { withFileTypes: true })) {
-    const path = join(folder, entry.name);
-    if (entry.isDirectory() && entry.name !== "dist" && entry.name !== "node_modules") {
-      newest = Math.max(newest, newestMtimeMs(path, pattern));
-    } else if (entry.isFile() && pattern.test(entry.name)) {
-      newest = Math.max(newest, statSync(path).mtimeMs);
-    }
-  }
-  return newest;
+  return readdirSync(path)
+    .filter((name) => name !== "dist" && name !== "node_modules")
+    .reduce((newest, name) => Math.max(newest, newestMtimeMs(join(path, name))), 0);
 };
 
 try {

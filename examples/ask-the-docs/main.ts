@@ -6,7 +6,7 @@ import { readCorpus } from "./corpus.ts";
 import { chooseModel } from "./model.ts";
 import { findPort } from "./port.ts";
 import { makeTopics } from "./questions.ts";
-import { readBack } from "./read-back.ts";
+import { readBack, traceAddress } from "./read-back.ts";
 import { Library } from "./search.ts";
 import { formatSummary, isNothingMissing } from "./summary.ts";
 import { chooseScale, runWorkload } from "./workload.ts";
@@ -111,7 +111,7 @@ const record = async (
   const outcome = { ...phases, runs, payloadBytes, stats, ...result };
   console.log(`\n${formatSummary(outcome)}`);
   if (sample !== undefined) {
-    console.log(`\nOne trace: ${serverUrl}/runs/${sample}`);
+    console.log(`\nOne trace: ${await traceAddress(serverUrl, project, sample)}`);
     console.log(`  curl -s ${serverUrl}/runs/${sample}`);
     console.log(
       `  curl -s ${serverUrl}/runs/query -H 'content-type: application/json' -d '{"trace":"${sample}"}'`,

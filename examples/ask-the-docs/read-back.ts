@@ -57,10 +57,10 @@ export const readBack = async ({
 /** Reads every run of a project from the server, one page in memory at a time. */
 async function* readRuns(serverUrl: string, project: string): AsyncGenerator<WireRun> {
   const { method, path } = endpoints.queryRuns;
-  const session = [await findProject(serverUrl, project)];
+  const { id } = await findProject(serverUrl, project);
   let cursor: string | undefined;
   do {
-    const body = JSON.stringify({ session, select, limit: pageLimit, cursor });
+    const body = JSON.stringify({ session: [id], select, limit: pageLimit, cursor });
     const page = (await call(`${serverUrl}${path}`, { method, body })) as RunPage;
     yield* page.runs;
     cursor = page.cursors?.next ?? undefined;
@@ -72,15 +72,31 @@ interface RunPage {
   readonly cursors?: { readonly next?: string | null };
 }
 
-const findProject = async (serverUrl: string, name: string): Promise<string> => {
+/** A project as the server answers it. */
+interface Project {
+  readonly id: string;
+  readonly tenant_id: string;
+}
+
+/** The page of one trace. */
+export const traceAddress = async (
+  serverUrl: string,
+  project: string,
+  traceId: string,
+): Promise<string> => {
+  const { id, tenant_id: tenantId } = await findProject(serverUrl, project);
+  return `${serverUrl}/o/${tenantId}/projects/p/${id}?trace=${traceId}`;
+};
+
+const findProject = async (serverUrl: string, name: string): Promise<Project> => {
   const url = new URL(`${serverUrl}${endpoints.listProjects.path}`);
   url.searchParams.set("name", name);
-  const projects = (await call(url.href, { method: "GET" })) as readonly { readonly id: string }[];
+  const projects = (await call(url.href, { method: "GET" })) as readonly Project[];
   const [project] = projects;
   if (project === undefined) {
     throw new ReadBackError(`The server has no project ${name}.`);
   }
-  return project.id;
+  return project;
 };
 
 const call = async (url: string, init: RequestInit): Promise<unknown> => {

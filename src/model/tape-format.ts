@@ -3,8 +3,8 @@
  *
  * A tape is records one after another. A record is a head of {@link recordHead} bytes
  * (u32 length of the whole record, u8 operation, u8 outcome, u16 zero), then fields.
- * A field is u8 code, u32 length of what follows, then its content: text without a tag for the
- * codes up to {@link lastRawField}, a tagged value for the others. Numbers are little-endian.
+ * A field is u8 code, u32 length of what follows, then its content: without a tag up to
+ * {@link field.endMicros}, a tagged value for the others. Numbers are little-endian.
  */
 export const recordHead = 8;
 export const fieldHead = 5;
@@ -49,7 +49,6 @@ export const field = {
   other: 21,
 } as const;
 
-export const lastRawField = field.endMicros;
 export const fieldCodes = field.other + 1;
 
 /** The first byte of a tagged value. From {@link tag.shortText} on, the low 7 bits are a text's length. */

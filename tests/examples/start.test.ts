@@ -65,7 +65,9 @@ test(
     expect(output).toMatch(/read back +[67][0-9]{2} runs equal, 0 different, 0 missing, 0 unknown/);
     expect(output).toMatch(/event-loop delay p99 +[0-9.]+ ms +[0-9.]+ ms/);
     expect(output).toMatch(/CPU a run, for recording +too few requests/);
-    expect(output).toMatch(/One trace: http:\/\/127\.0\.0\.1:[0-9]+\/runs\/[0-9a-f-]{36}/);
+    expect(output).toMatch(
+      /One trace: http:\/\/127\.0\.0\.1:[0-9]+\/o\/[0-9a-f-]{36}\/projects\/p\/[0-9a-f-]{36}\?trace=[0-9a-f-]{36}/,
+    );
     expect(code).toBe(0);
   },
 );
@@ -82,7 +84,10 @@ test(
     other.close();
     expect(output).toContain(`Port ${port} is in use`);
     const trace = /One trace: (\S+)/.exec(output)?.[1] ?? "";
-    const run: unknown = await (await fetch(trace)).json();
+    const page = await fetch(trace, { headers: { accept: "text/html" } });
+    expect(await page.text()).toContain("<title>Millrace</title>");
+    const address = /curl -s (\S+)/.exec(output)?.[1] ?? "";
+    const run: unknown = await (await fetch(address)).json();
     expect(run).toMatchObject({ name: "ask", run_type: "chain", parent_run_id: null });
     const query = /-d '(\{"trace":.*\})'/.exec(output)?.[1] ?? "";
     const found: unknown = await (
