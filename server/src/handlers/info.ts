@@ -16,7 +16,8 @@ export const readInfo = () => ({
   instance_flags: {
     gzip_body_enabled: true,
     zstd_compression_enabled: hasZstd,
-    dataset_examples_multipart_enabled: true,
+    // Offered once there are routes for examples.
+    dataset_examples_multipart_enabled: false,
   },
 });
 
