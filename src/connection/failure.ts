@@ -1,5 +1,11 @@
-import { CertificateError, NetworkError, OptionError, TimeoutError } from "../model/errors.ts";
-import type { SdkError } from "../model/errors.ts";
+import {
+  AnswerError,
+  CertificateError,
+  NetworkError,
+  OptionError,
+  TimeoutError,
+} from "../model/errors.ts";
+import type { SdkError, SdkErrorOptions } from "../model/errors.ts";
 import { certificateHint } from "./certificate-hint.ts";
 
 const timeoutCodes = new Set([
@@ -9,15 +15,33 @@ const timeoutCodes = new Set([
   "ETIMEDOUT",
 ]);
 
+/** Failures from before there was a connection: nothing of the request was sent. */
+const connectCodes = new Set([
+  "EAI_AGAIN",
+  "ECONNREFUSED",
+  "EHOSTUNREACH",
+  "ENETUNREACH",
+  "ENOENT",
+  "ENOTFOUND",
+  "UND_ERR_CONNECT_TIMEOUT",
+]);
+
+/** Whether it is certain that nothing of the request was sent. */
+export const isUnsent = (failure: unknown): boolean =>
+  factsOf(failure).codes.some((code) => connectCodes.has(code));
+
 /** The error of our family for a failure to get an answer. */
-export function toError(action: string, failure: unknown): SdkError {
+export function toError(action: string, failure: unknown, about: SdkErrorOptions = {}): SdkError {
   const { names, codes, message } = factsOf(failure);
   const [code = ""] = codes;
   const text = `Failed to ${action}: ${message.includes(code) ? "" : `${code} `}${message}`;
-  const options = { cause: failure };
+  const options = { ...about, cause: failure };
   const hint = codes.map(certificateHint).find((found) => found !== undefined);
   if (hint !== undefined) {
     return new CertificateError(`${text}. ${hint}`, options);
+  }
+  if (codes.includes("UND_ERR_RES_EXCEEDED_MAX_SIZE")) {
+    return new AnswerError(`${text}: the answer is too large; ask for less`, options);
   }
   if (codes.includes("UND_ERR_INVALID_ARG")) {
     // Such as a header that can't be sent: no later try is different.

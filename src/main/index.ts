@@ -10,17 +10,21 @@ export { traceable } from "../tracing/traceable.ts";
 export type { TraceableFunction, TraceableOptions } from "../tracing/traceable.ts";
 export type { Compression } from "../model/connection.ts";
 export {
+  AbortError,
+  AnswerError,
   CertificateError,
   ClosedError,
+  ConflictError,
   HttpError,
   InsufficientQuotaError,
   NetworkError,
+  NotFoundError,
   OptionError,
   SdkError,
   TimeoutError,
   ValidationError,
 } from "../model/errors.ts";
-export type { ErrorCode, HttpErrorInit } from "../model/errors.ts";
+export type { ErrorCode, HttpErrorInit, SdkErrorOptions } from "../model/errors.ts";
 export type { Hide, PlainOptions } from "../model/option-table.ts";
 export type { KeyValues, RunEvent, RunExtra, RunType, WirePatch, WireRun } from "../model/run.ts";
 export type { ServerInfo } from "../model/server-info.ts";

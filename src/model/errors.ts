@@ -6,20 +6,32 @@ export type ErrorCode =
   | "VALIDATION"
   | "CLOSED"
   | "HTTP"
+  | "NOT_FOUND"
+  | "CONFLICT"
   | "INSUFFICIENT_QUOTA"
+  | "ANSWER"
   | "NETWORK"
   | "TIMEOUT"
+  | "ABORTED"
   | "CERTIFICATE";
+
+export interface SdkErrorOptions extends ErrorOptions {
+  /** The value of the header `x-request-id` that the call was sent with. */
+  readonly requestId?: string | undefined;
+}
 
 /** The family of every error this package throws or reports. */
 export abstract class SdkError extends Error {
   abstract readonly code: ErrorCode;
   /** Whether the same call may succeed later without a change. */
   readonly retryable: boolean = false;
+  /** What the server knows the call by; `undefined` where none was sent. */
+  readonly requestId: string | undefined;
 
-  constructor(message: string, options?: ErrorOptions) {
+  constructor(message: string, options: SdkErrorOptions = {}) {
     super(message, options);
     this.name = new.target.name;
+    this.requestId = options.requestId;
   }
 }
 
@@ -38,11 +50,13 @@ export class ClosedError extends SdkError {
   readonly code = "CLOSED";
 }
 
-export interface HttpErrorInit {
+export interface HttpErrorInit extends SdkErrorOptions {
   /** What was attempted, such as `send runs`. */
   readonly action: string;
   readonly status: number;
   readonly body: string;
+  /** In place of the message made of the three. */
+  readonly message?: string;
 }
 
 /** The server answered, and the answer was not 2xx. */
@@ -51,17 +65,32 @@ export class HttpError extends SdkError {
   readonly status: number;
   override readonly retryable: boolean;
 
-  constructor({ action, status, body }: HttpErrorInit) {
-    super(`Failed to ${action}: ${status} ${detailOf(body)}`.trimEnd());
+  constructor({ action, status, body, message, ...options }: HttpErrorInit) {
+    super(message ?? `Failed to ${action}: ${status} ${detailOf(body)}`.trimEnd(), options);
     this.status = status;
-    this.retryable = !isFinalStatus(status);
+    this.retryable = mayPass(status);
   }
+}
+
+/** There is no such thing, or none that this key can see: status 404. */
+export class NotFoundError extends HttpError {
+  override readonly code = "NOT_FOUND";
+}
+
+/** What is there stands against it, such as a name that is taken: status 409. */
+export class ConflictError extends HttpError {
+  override readonly code = "CONFLICT";
 }
 
 /** The account may not send more (specification, section 8). Never retried. */
 export class InsufficientQuotaError extends HttpError {
   override readonly code = "INSUFFICIENT_QUOTA";
   override readonly retryable = false;
+}
+
+/** The server answered 2xx, and the answer is not what the call answers: no JSON, a part missing, too large. */
+export class AnswerError extends SdkError {
+  readonly code = "ANSWER";
 }
 
 /** No answer: the connection could not be made, or broke. */
@@ -76,6 +105,11 @@ export class TimeoutError extends SdkError {
   override readonly retryable = true;
 }
 
+/** The caller's signal ended the call; the signal's reason is the `cause`. */
+export class AbortError extends SdkError {
+  readonly code = "ABORTED";
+}
+
 /** The server's certificate can't be trusted: final, and never answered by sending in the clear. */
 export class CertificateError extends SdkError {
   readonly code = "CERTIFICATE";
@@ -87,6 +121,14 @@ export class CertificateError extends SdkError {
  */
 export const isFinalStatus = (status: number): boolean =>
   (status >= 400 && status <= 407) || status === 409 || status === 410;
+
+const passing = new Set([408, 425, 429]);
+
+/**
+ * Whether the same call may get another answer later. Beside what is final by the product's rule, the
+ * rest of 4xx (413, 422, ...) speaks of the request, and a redirect is not followed.
+ */
+const mayPass = (status: number): boolean => status >= 500 || passing.has(status);
 
 /** Whether an answer says that the account's quota is used up: status 402 or 429 and the code in the body. */
 export const isInsufficientQuota = (status: number, body: string): boolean =>

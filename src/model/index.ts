@@ -9,17 +9,21 @@ export type { DottedOrder, DottedOrderSegment } from "./dotted-order.ts";
 export { endpoints } from "./endpoints.ts";
 export type { Endpoint, EndpointName } from "./endpoints.ts";
 export {
+  AbortError,
+  AnswerError,
   CertificateError,
   ClosedError,
+  ConflictError,
   HttpError,
   InsufficientQuotaError,
   NetworkError,
+  NotFoundError,
   OptionError,
   SdkError,
   TimeoutError,
   ValidationError,
 } from "./errors.ts";
-export type { ErrorCode, HttpErrorInit } from "./errors.ts";
+export type { ErrorCode, HttpErrorInit, SdkErrorOptions } from "./errors.ts";
 export { assertUuid, isUuid } from "./ids.ts";
 export { defaultRunType, payloadFields, runTypes } from "./run.ts";
 export type {

@@ -1,0 +1,107 @@
+import { redirectText } from "../connection/answer.ts";
+import type { Answer } from "../connection/answer.ts";
+import { isUnsent, toError } from "../connection/failure.ts";
+import { ProxyRefusal } from "../connection/proxy-refusal.ts";
+import type { Endpoint } from "../model/endpoints.ts";
+import {
+  AnswerError,
+  ConflictError,
+  HttpError,
+  InsufficientQuotaError,
+  NotFoundError,
+  isInsufficientQuota,
+} from "../model/errors.ts";
+import type { HttpErrorInit, SdkError } from "../model/errors.ts";
+import { retryAfterMs } from "../model/retry-wait.ts";
+
+/** What one try came to. */
+export type Verdict =
+  | { readonly kind: "answered"; readonly value: unknown }
+  | {
+      readonly kind: "failed";
+      readonly error: SdkError;
+      /** Whether to try again. */
+      readonly again: boolean;
+      /** What the server asked for. */
+      readonly afterMs?: number | undefined;
+      /** Whether the server may have acted although we do not know its answer. */
+      readonly isOpen: boolean;
+    };
+
+export interface TryFacts {
+  readonly endpoint: Endpoint;
+  readonly requestId: string;
+  /** Whether it may arrive twice with the effect of one. */
+  readonly isRepeatable: boolean;
+  /** The try before this one. */
+  readonly earlier: Verdict | undefined;
+}
+
+/** What an answer means; `now` is milliseconds since the Unix epoch. */
+export function readAnswer(answer: Answer, facts: TryFacts, now: number): Verdict {
+  const { endpoint, requestId, isRepeatable, earlier } = facts;
+  const { action } = endpoint;
+  const { status, body, bodyFailure } = answer;
+  if (status >= 200 && status < 300) {
+    return bodyFailure === undefined
+      ? parseBody(body, facts)
+      : failed(toError(action, bodyFailure, { requestId }), isRepeatable, { isOpen: true });
+  }
+  const wasOpen = earlier?.kind === "failed" && earlier.isOpen;
+  if (status === 404 && endpoint.method === "DELETE" && wasOpen) {
+    // The try before arrived though its answer did not: it is deleted.
+    return { kind: "answered", value: null };
+  }
+  const shown = status < 400 ? redirectText(answer) : body;
+  const error = errorOf({ action, status, body: shown, requestId });
+  const isRefused = status === 429 || (status === 503 && answer.retryAfter !== undefined);
+  const afterMs = retryAfterMs(answer.retryAfter, now);
+  return failed(error, isRepeatable || isRefused, { afterMs, isOpen: wasOpen || status >= 500 });
+}
+
+/** What a failure to get an answer means. */
+export function judgeFailure(failure: unknown, facts: TryFacts): Verdict {
+  const { endpoint, requestId, isRepeatable } = facts;
+  const { action } = endpoint;
+  if (failure instanceof ProxyRefusal) {
+    const { status } = failure;
+    const init = { action: `${action} through the proxy`, status, body: "", requestId };
+    return failed(new HttpError({ ...init, cause: failure }), true, { isOpen: false });
+  }
+  const isOpen = !isUnsent(failure);
+  return failed(toError(action, failure, { requestId }), isRepeatable || !isOpen, { isOpen });
+}
+
+interface FailureNotes {
+  readonly isOpen: boolean;
+  readonly afterMs?: number | undefined;
+}
+
+const failed = (error: SdkError, isSafe: boolean, notes: FailureNotes): Verdict => ({
+  kind: "failed",
+  error,
+  again: error.retryable && isSafe,
+  ...notes,
+});
+
+function errorOf(init: HttpErrorInit): HttpError {
+  if (isInsufficientQuota(init.status, init.body)) {
+    return new InsufficientQuotaError(init);
+  }
+  if (init.status === 404) {
+    return new NotFoundError(init);
+  }
+  return init.status === 409 ? new ConflictError(init) : new HttpError(init);
+}
+
+function parseBody(body: string, { endpoint, requestId }: TryFacts): Verdict {
+  if (body.trim() === "") {
+    return { kind: "answered", value: null };
+  }
+  try {
+    return { kind: "answered", value: JSON.parse(body) as unknown };
+  } catch (cause) {
+    const text = `Failed to ${endpoint.action}: the answer is not JSON; is the endpoint right?`;
+    return failed(new AnswerError(text, { cause, requestId }), false, { isOpen: true });
+  }
+}

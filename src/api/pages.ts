@@ -1,0 +1,112 @@
+import { AnswerError, ValidationError } from "../model/errors.ts";
+
+/**
+ * A list that is fetched page by page as it is consumed. Each `for await` begins anew; leaving one
+ * fetches no further page.
+ */
+export class Pages<Item> implements AsyncIterable<Item> {
+  readonly #open: () => AsyncGenerator<readonly Item[], void>;
+
+  /** @internal */
+  constructor(open: () => AsyncGenerator<readonly Item[], void>) {
+    this.#open = open;
+  }
+
+  async *[Symbol.asyncIterator](): AsyncGenerator<Item, void> {
+    for await (const page of this.#open()) {
+      yield* page;
+    }
+  }
+
+  /** Everything, in one array. */
+  async toArray(): Promise<Item[]> {
+    const items: Item[] = [];
+    for await (const item of this) {
+      items.push(item);
+    }
+    return items;
+  }
+}
+
+/** Most that one page holds: what servers take. */
+const pageLimit = 100;
+
+export interface OffsetRequest {
+  readonly limit: number;
+  readonly offset: number;
+}
+
+/** A list by `limit` and `offset`: ends at `limit` items, or at a page that is shorter than asked for. */
+export const pagesByOffset = <Item>(
+  limit: number | undefined,
+  fetchPage: (request: OffsetRequest) => Promise<readonly Item[]>,
+): Pages<Item> => {
+  const wanted = assertLimit(limit);
+  return new Pages(async function* pages() {
+    let offset = 0;
+    while (offset < wanted) {
+      const size = Math.min(pageLimit, wanted - offset);
+      const page = await fetchPage({ limit: size, offset });
+      yield page.slice(0, size);
+      if (page.length < size) {
+        return;
+      }
+      offset += size;
+    }
+  });
+};
+
+export interface CursorRequest {
+  readonly limit: number;
+  readonly cursor?: string;
+}
+
+export interface CursorPage<Item> {
+  readonly items: readonly Item[];
+  /** Absent on the last page. */
+  readonly next?: string | undefined;
+}
+
+/** A list by cursor: ends at `limit` items, or at a page that names no next one. */
+export const pagesByCursor = <Item>(
+  limit: number | undefined,
+  fetchPage: (request: CursorRequest) => Promise<CursorPage<Item>>,
+): Pages<Item> => {
+  const wanted = assertLimit(limit);
+  return new Pages(async function* pages() {
+    let left = wanted;
+    let cursor: string | undefined;
+    while (left > 0) {
+      const size = Math.min(pageLimit, left);
+      const page: CursorPage<Item> = await fetchPage({
+        limit: size,
+        ...(cursor === undefined ? {} : { cursor }),
+      });
+      yield page.items.slice(0, size);
+      left -= page.items.length;
+      if (page.next === undefined) {
+        return;
+      }
+      if (page.next === cursor) {
+        throw new AnswerError("Failed to list: the server answers the same page again and again");
+      }
+      cursor = page.next;
+    }
+  });
+};
+
+/**
+ * Items of a list at most; no limit where it is left out.
+ *
+ * @throws {@link ValidationError} it is not a whole number of at least 1.
+ */
+function assertLimit(limit: unknown): number {
+  if (limit === undefined) {
+    return Number.POSITIVE_INFINITY;
+  }
+  if (typeof limit !== "number" || !Number.isSafeInteger(limit) || limit < 1) {
+    const shown = typeof limit === "number" ? String(limit) : `a value of type ${typeof limit}`;
+    throw new ValidationError(`limit must be a whole number of at least 1, not ${shown}`);
+  }
+  return limit;
+}

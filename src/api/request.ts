@@ -1,0 +1,65 @@
+import type { HttpRequest } from "../connection/requester.ts";
+import type { Endpoint } from "../model/endpoints.ts";
+import { ValidationError } from "../model/errors.ts";
+
+/** A list becomes a key that is repeated; what is `undefined` is left out. */
+export type QueryValue = string | number | boolean | readonly string[] | undefined;
+
+/** What one call of the endpoint table is made of. */
+export interface CallInit {
+  /** For each `:name` of the path. */
+  readonly path?: Readonly<Record<string, string>>;
+  readonly query?: Readonly<Record<string, QueryValue>>;
+  /** Body, sent as JSON. */
+  readonly json?: unknown;
+  /** Whether this call may arrive twice with the effect of one. @defaultValue as the endpoint table has it */
+  readonly repeatable?: boolean;
+  readonly signal?: AbortSignal | undefined;
+}
+
+/**
+ * The request of a call.
+ *
+ * @throws {@link ValidationError} a path argument can't stand in a path, or the body is no JSON.
+ */
+export function requestOf(endpoint: Endpoint, init: CallInit, requestId: string): HttpRequest {
+  const { method, action } = endpoint;
+  const path = pathOf(endpoint, init.path ?? {}) + queryOf(init.query ?? {});
+  const id = { "x-request-id": requestId };
+  if (init.json === undefined) {
+    return { method, path, headers: id };
+  }
+  const headers = { ...id, "content-type": "application/json" };
+  return { method, path, headers, body: Buffer.from(toJson(action, init.json)) };
+}
+
+function pathOf({ path, action }: Endpoint, values: Readonly<Record<string, string>>): string {
+  return path.replace(/:(\w+)/g, (_all, name: string) => {
+    const value = values[name] ?? "";
+    if (value === "" || value === "." || value === "..") {
+      // These change which path it is, escaped or not.
+      throw new ValidationError(`Failed to ${action}: ${name} can't be ${JSON.stringify(value)}`);
+    }
+    // By way of UTF-8: half of a surrogate pair has no escape.
+    return encodeURIComponent(Buffer.from(value).toString());
+  });
+}
+
+function queryOf(values: Readonly<Record<string, QueryValue>>): string {
+  const query = new URLSearchParams();
+  for (const [name, value] of Object.entries(values)) {
+    for (const one of [value ?? []].flat()) {
+      query.append(name, String(one));
+    }
+  }
+  return query.size === 0 ? "" : `?${query.toString()}`;
+}
+
+function toJson(action: string, value: unknown): string {
+  try {
+    return JSON.stringify(value);
+  } catch (cause) {
+    const reason = cause instanceof Error ? cause.message : String(cause);
+    throw new ValidationError(`Failed to ${action}: not JSON: ${reason}`, { cause });
+  }
+}

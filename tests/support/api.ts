@@ -1,0 +1,36 @@
+import { onTestFinished } from "vitest";
+import { Http } from "../../src/api/http.ts";
+import type { HttpOptions } from "../../src/api/http.ts";
+import type { Connection } from "../../src/model/connection.ts";
+
+export interface TestHttpOptions extends Partial<Omit<HttpOptions, "connection">> {
+  readonly connection?: Partial<Connection>;
+}
+
+/** The waits that a test's calls would have made, milliseconds. */
+export interface TestHttp {
+  readonly http: Http;
+  readonly waits: readonly number[];
+}
+
+/** The request half over real connections, which never waits between tries; ends with the test. */
+export function httpTo(endpoint: string, options: TestHttpOptions = {}): TestHttp {
+  const { connection, ...rest } = options;
+  const waits: number[] = [];
+  const http = new Http({
+    attempts: 3,
+    retryAfterLimitMs: 60_000,
+    random: () => 0,
+    wait: async (delayMs) => waits.push(delayMs),
+    ...rest,
+    connection: {
+      endpoint,
+      timeoutMs: 5_000,
+      requestsInFlight: 4,
+      compression: "none",
+      ...connection,
+    },
+  });
+  onTestFinished(() => http.close());
+  return { http, waits };
+}
