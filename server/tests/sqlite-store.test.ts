@@ -6,6 +6,7 @@ import { afterAll, describe, expect, test } from "vitest";
 import { openSqliteStore } from "../dist/store/sqlite/sqlite-store.js";
 import { openDatabase } from "../src/store/sqlite/schema.ts";
 import { parseBatch } from "../src/ingest/parse-batch.ts";
+import { describeProjects } from "./project-contract.ts";
 import { describeQueries } from "./query-contract.ts";
 import { describeIngest } from "./ingest-contract.ts";
 import { temporaryFolder } from "./support/running-server.ts";
@@ -21,6 +22,7 @@ describe("the store in SQLite", () => {
   };
   describeIngest(open);
   describeQueries(open);
+  describeProjects(open);
   afterAll(() =>
     Promise.all(folders.map((folder) => rm(folder, { recursive: true, force: true }))),
   );
@@ -72,5 +74,24 @@ test("a database of a newer format is refused by name", async () => {
   const db = openDatabase(join(folder, "millrace.db"));
   db.exec("PRAGMA user_version = 99");
   db.close();
-  await expect(openSqliteStore(folder)).rejects.toThrow(/format 99.*up to 1/);
+  await expect(openSqliteStore(folder)).rejects.toThrow(/format 99.*up to 2/);
+});
+
+test("a database of format 1 is taken over, its projects with it", async () => {
+  const folder = await temporaryFolder();
+  const run = wireRun({ session_name: "before" });
+  const first = await openSqliteStore(folder);
+  await first.ingest(parseBatch(Buffer.from(JSON.stringify({ post: [run] }))).batch);
+  await first.close();
+  const db = openDatabase(join(folder, "millrace.db"));
+  for (const name of ["end_us", "description_json", "extra_json", "reference_dataset_id"]) {
+    db.exec(`ALTER TABLE projects DROP COLUMN ${name}`);
+  }
+  db.exec("PRAGMA user_version = 1");
+  db.close();
+  const second = await openSqliteStore(folder);
+  const [project] = await second.listProjects({ limit: 10, offset: 0 });
+  expect(project).toMatchObject({ name: "before", description: null, endMicros: null });
+  expect((await second.findRun(run.id))?.projectName).toBe("before");
+  await second.close();
 });

@@ -1,78 +1,151 @@
+import { randomUUID } from "node:crypto";
 import type { FastifyRequest } from "fastify";
-import { isUuid } from "millrace/model";
+import { Type } from "typebox";
+import type { Static, TSchema } from "typebox";
 import { RequestError } from "../errors.ts";
-import { serverLimits } from "../options.ts";
-import type { CatalogStore, Project, ProjectQuery } from "../store/run-store.ts";
+import { parseTime } from "../ingest/parse-time.ts";
+import type { Project, ProjectChanges, ProjectFate } from "../store/project.ts";
+import type { CatalogStore, Store } from "../store/run-store.ts";
 import { toIso } from "../view/run-json.ts";
+import { toStatsJson } from "../view/stats-json.ts";
+import { parseId, parseProjectQuery, parseSwitch } from "./project-query.ts";
+import type { QueryString } from "./project-query.ts";
 
-type QueryString = Readonly<Record<string, string | readonly string[] | undefined>>;
+const Maybe = <Schema extends TSchema>(schema: Schema) =>
+  Type.Optional(Type.Union([schema, Type.Null()]));
+const Time = Type.Union([Type.String({ maxLength: 64 }), Type.Number()]);
+const common = {
+  description: Maybe(Type.String()),
+  extra: Maybe(Type.Record(Type.String(), Type.Unknown())),
+  end_time: Maybe(Time),
+};
 
-/** `GET /sessions?name&name_contains&id&limit&offset`. */
-export async function listProjects(store: CatalogStore, request: FastifyRequest): Promise<unknown> {
-  const projects = await store.listProjects(parseProjectQuery(request.query as QueryString));
-  return projects.map(toProjectJson);
+/** Body of `POST /sessions`. Members that it does not name are ignored. */
+export const projectBody = Type.Object({
+  ...common,
+  name: Type.String({ minLength: 1 }),
+  id: Maybe(Type.String()),
+  start_time: Maybe(Time),
+  reference_dataset_id: Maybe(Type.String()),
+});
+
+/** Body of `PATCH /sessions/{id}`: null means unchanged. */
+export const projectPatchBody = Type.Object({
+  ...common,
+  name: Maybe(Type.String({ minLength: 1 })),
+});
+
+export type ProjectBody = Static<typeof projectBody>;
+export type ProjectPatchBody = Static<typeof projectPatchBody>;
+
+/** `GET /sessions`. */
+export async function listProjects(store: Store, request: FastifyRequest): Promise<unknown> {
+  const query = request.query as QueryString;
+  const projects = await store.listProjects(parseProjectQuery(query));
+  return parseSwitch(query, "include_stats") === true
+    ? Promise.all(projects.map((project) => withStats(store, project)))
+    : projects.map(toProjectJson);
 }
 
 /** `GET /sessions/{id}`. */
-export async function readProject(store: CatalogStore, request: FastifyRequest): Promise<unknown> {
-  const { id } = request.params as { readonly id: string };
-  const project = await store.findProject(parseProjectId(id));
+export async function readProject(store: Store, request: FastifyRequest): Promise<unknown> {
+  const project = await store.findProject(idOf(request));
   if (project === undefined) {
-    throw new RequestError(404, "Session not found");
+    throw missing();
   }
-  return toProjectJson(project);
+  const hasStats = parseSwitch(request.query as QueryString, "include_stats") === true;
+  return hasStats ? withStats(store, project) : toProjectJson(project);
 }
 
-function parseProjectId(id: unknown): string {
-  if (isUuid(id)) {
-    return id.toLowerCase();
-  }
-  throw new RequestError(422, `session id is not a UUID: ${JSON.stringify(id).slice(0, 80)}`);
+/** `POST /sessions?upsert`. */
+export async function createProject(
+  store: CatalogStore,
+  body: ProjectBody,
+  request: FastifyRequest,
+): Promise<unknown> {
+  const { id, reference_dataset_id: reference } = body;
+  const fate = await store.createProject({
+    ...changesOf(body),
+    name: body.name,
+    id: id === undefined || id === null ? randomUUID() : parseId(id, "id"),
+    startMicros: microsOf(body.start_time, "start_time") ?? Date.now() * 1_000,
+    referenceDatasetId:
+      reference === undefined || reference === null
+        ? null
+        : parseId(reference, "reference_dataset_id"),
+    upsert: parseSwitch(request.query as QueryString, "upsert") ?? false,
+  });
+  return answer(fate);
 }
 
-const toProjectJson = ({ id, tenantId, name, startMicros }: Project) => ({
-  id,
-  tenant_id: tenantId,
-  name,
-  start_time: toIso(startMicros),
-  end_time: null,
-  description: null,
-  extra: null,
-  reference_dataset_id: null,
-  default_dataset_id: null,
+/** `PATCH /sessions/{id}`. */
+export async function updateProject(
+  store: CatalogStore,
+  body: ProjectPatchBody,
+  request: FastifyRequest,
+): Promise<unknown> {
+  return answer(await store.updateProject(idOf(request), changesOf(body)));
+}
+
+/** `DELETE /sessions/{id}`: the project and its runs. */
+export async function deleteProject(
+  store: CatalogStore,
+  request: FastifyRequest,
+): Promise<unknown> {
+  const id = idOf(request);
+  if (!(await store.deleteProject(id))) {
+    throw missing();
+  }
+  return { id };
+}
+
+function answer(fate: ProjectFate): unknown {
+  switch (fate.kind) {
+    case "written":
+      return toProjectJson(fate.project);
+    case "missing":
+      throw missing();
+    case "taken":
+      throw new RequestError(409, `Session with this ${fate.what} already exists.`);
+  }
+}
+
+const missing = (): RequestError => new RequestError(404, "Session not found");
+
+const idOf = (request: FastifyRequest): string =>
+  parseId((request.params as { readonly id: string }).id, "session id");
+
+const changesOf = (body: ProjectPatchBody): ProjectChanges => ({
+  name: body.name ?? null,
+  description: body.description ?? null,
+  extra: body.extra ?? null,
+  endMicros: microsOf(body.end_time, "end_time"),
 });
 
-function parseProjectQuery(query: QueryString): ProjectQuery {
-  const name = first(query["name"]);
-  const nameContains = first(query["name_contains"]);
-  const ids = [query["id"] ?? []].flat();
-  return {
-    limit: parseCount(query, "limit", {
-      fallback: serverLimits.projectsDefault,
-      max: serverLimits.projectsMax,
-    }),
-    offset: parseCount(query, "offset", { fallback: 0, max: Number.MAX_SAFE_INTEGER }),
-    ...(name === undefined ? {} : { name }),
-    ...(nameContains === undefined ? {} : { nameContains }),
-    ...(ids.length === 0 ? {} : { ids: ids.map((id) => id.toLowerCase()) }),
-  };
-}
-
-const first = (value: string | readonly string[] | undefined): string | undefined =>
-  typeof value === "string" ? value : value?.[0];
-
-function parseCount(
-  query: QueryString,
-  name: string,
-  { fallback, max }: { fallback: number; max: number },
-): number {
-  const text = first(query[name]);
-  const count = text === undefined || text === "" ? fallback : Number(text);
-  if (!Number.isSafeInteger(count) || count < 0 || count > max) {
-    throw new RequestError(
-      422,
-      `${name} is a whole number from 0 to ${max}, not ${JSON.stringify(text)}`,
-    );
+function microsOf(time: string | number | null | undefined, name: string): number | null {
+  if (time === undefined || time === null) {
+    return null;
   }
-  return count;
+  const micros = parseTime(time);
+  if (micros === undefined) {
+    throw new RequestError(422, `${name} is neither an ISO 8601 time nor epoch milliseconds`);
+  }
+  return micros;
 }
+
+async function withStats(store: Store, project: Project): Promise<unknown> {
+  const statistics = await store.runStatistics({ projectIds: [project.id] });
+  return { ...toProjectJson(project), ...toStatsJson(statistics) };
+}
+
+const toProjectJson = (project: Project) => ({
+  id: project.id,
+  tenant_id: project.tenantId,
+  name: project.name,
+  start_time: toIso(project.startMicros),
+  end_time: project.endMicros === null ? null : toIso(project.endMicros),
+  description: project.description,
+  extra: project.extra,
+  reference_dataset_id: project.referenceDatasetId,
+  default_dataset_id: null,
+});

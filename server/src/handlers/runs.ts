@@ -2,7 +2,8 @@ import type { FastifyReply, FastifyRequest } from "fastify";
 import { RequestError } from "../errors.ts";
 import type { RunStore } from "../store/run-store.ts";
 import type { StoredRun } from "../store/run-row.ts";
-import { toListJson, toIso, toRunJson } from "../view/run-json.ts";
+import { toListJson, toRunJson } from "../view/run-json.ts";
+import { toStatsJson } from "../view/stats-json.ts";
 import { parseRunId } from "./ingest.ts";
 import { parseRunQuery, toCursor } from "./run-query.ts";
 import type { RunQueryBody } from "./run-query.ts";
@@ -34,27 +35,7 @@ export async function queryRuns(
 /** `POST /runs/stats`. */
 export async function readRunStats(store: RunStore, body: RunQueryBody): Promise<unknown> {
   const { query } = parseRunQuery(body);
-  const { runCount, errorCount, latencyP50, latencyP99, lastStartMicros } =
-    await store.runStatistics(query.filter);
-  return {
-    run_count: runCount,
-    latency_p50: latencyP50,
-    latency_p99: latencyP99,
-    first_token_p50: null,
-    first_token_p99: null,
-    total_tokens: null,
-    prompt_tokens: null,
-    completion_tokens: null,
-    median_tokens: null,
-    last_run_start_time: lastStartMicros === null ? null : toIso(lastStartMicros),
-    feedback_stats: {},
-    run_facets: [],
-    error_rate: runCount === 0 ? null : errorCount / runCount,
-    streaming_rate: null,
-    total_cost: null,
-    prompt_cost: null,
-    completion_cost: null,
-  };
+  return toStatsJson(await store.runStatistics(query.filter));
 }
 
 /** `GET /runs/{id}/share`: the share, or null. */

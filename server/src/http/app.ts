@@ -8,7 +8,7 @@ import type { ServerSettings } from "../options.ts";
 import type { Store } from "../store/run-store.ts";
 import { Guard } from "./guard.ts";
 import { readBody } from "./read-body.ts";
-import { addIngestRoutes, addOpenRoutes, addRoutes } from "./routes.ts";
+import { addIngestRoutes, addOpenRoutes, addProjectRoutes, addRoutes } from "./routes.ts";
 
 export type App = ReturnType<typeof createApp>;
 
@@ -50,6 +50,7 @@ export function createApp(store: Store, settings: ServerSettings) {
       parseJson(await readBody(raw)),
     );
     addRoutes(rest, store);
+    addProjectRoutes(rest, store);
   });
   return app;
 }

@@ -3,7 +3,16 @@ import { endpoints } from "millrace/model";
 import type { Endpoint } from "millrace/model";
 import { readInfo, readRoot } from "../handlers/info.ts";
 import { createBatch, createMultipart, createRun, updateRun } from "../handlers/ingest.ts";
-import { listProjects, readProject } from "../handlers/projects.ts";
+import {
+  createProject,
+  deleteProject,
+  listProjects,
+  projectBody,
+  projectPatchBody,
+  readProject,
+  updateProject,
+} from "../handlers/projects.ts";
+import type { ProjectBody, ProjectPatchBody } from "../handlers/projects.ts";
 import { runQueryBody } from "../handlers/run-query.ts";
 import type { RunQueryBody } from "../handlers/run-query.ts";
 import {
@@ -71,9 +80,27 @@ export function addRoutes(app: FastifyInstance, store: Store): void {
     ...route(endpoints.unshareRun),
     handler: (request, reply) => unshareRun(store, request, reply),
   });
+}
+
+/** Projects. */
+export function addProjectRoutes(app: FastifyInstance, store: Store): void {
   app.route({
     ...route(endpoints.listProjects),
     handler: (request) => listProjects(store, request),
   });
   app.route({ ...route(endpoints.readProject), handler: (request) => readProject(store, request) });
+  app.route<{ Body: ProjectBody }>({
+    ...route(endpoints.createProject),
+    schema: { body: projectBody },
+    handler: (request) => createProject(store, request.body, request),
+  });
+  app.route<{ Body: ProjectPatchBody }>({
+    ...route(endpoints.updateProject),
+    schema: { body: projectPatchBody },
+    handler: (request) => updateProject(store, request.body, request),
+  });
+  app.route({
+    ...route(endpoints.deleteProject),
+    handler: (request) => deleteProject(store, request),
+  });
 }

@@ -2,15 +2,15 @@ import { randomUUID } from "node:crypto";
 import { defaultProjectName, mergeRecord, placeRecord } from "./merge.ts";
 import type { IngestResult, Rejection, RunBatch, RunRecord } from "./run-record.ts";
 import type { RunRow, StoredRun } from "./run-row.ts";
+import { MemoryProjects } from "./memory-projects.ts";
 import type {
   Project,
+  ProjectChanges,
+  ProjectDraft,
+  ProjectFate,
   ProjectQuery,
-  RunFilter,
-  RunPage,
-  RunQuery,
-  RunStatistics,
-  Store,
-} from "./run-store.ts";
+} from "./project.ts";
+import type { RunFilter, RunPage, RunQuery, RunStatistics, Store } from "./run-store.ts";
 import { matchesFilter } from "./run-filter.ts";
 
 interface Kept {
@@ -23,7 +23,7 @@ interface Kept {
 export class MemoryStore implements Store {
   readonly tenantId = randomUUID();
   readonly #runs = new Map<string, Kept>();
-  readonly #projects = new Map<string, Project>();
+  readonly #projects = new MemoryProjects(this.tenantId);
   readonly #tokens = new Map<string, string>();
 
   async ingest({ records, attachments, bodies }: RunBatch): Promise<IngestResult> {
@@ -106,27 +106,30 @@ export class MemoryStore implements Store {
     return entry === undefined ? undefined : this.findRun(entry[0]);
   }
 
-  async listProjects({
-    name,
-    nameContains,
-    ids,
-    limit,
-    offset,
-  }: ProjectQuery): Promise<readonly Project[]> {
-    return [...this.#projects.values()]
-      .filter(
-        (project) =>
-          (name === undefined || project.name === name) &&
-          (nameContains === undefined ||
-            project.name.toLowerCase().includes(nameContains.toLowerCase())) &&
-          (ids === undefined || ids.includes(project.id)),
-      )
-      .toSorted((left, right) => (left.name < right.name ? -1 : 1))
-      .slice(offset, offset + limit);
+  async listProjects(query: ProjectQuery): Promise<readonly Project[]> {
+    return this.#projects.list(query);
   }
 
   async findProject(id: string): Promise<Project | undefined> {
-    return (await this.listProjects({ ids: [id], limit: 1, offset: 0 }))[0];
+    return this.#projects.find(id);
+  }
+
+  async createProject(draft: ProjectDraft): Promise<ProjectFate> {
+    return this.#projects.create(draft);
+  }
+
+  async updateProject(id: string, changes: ProjectChanges): Promise<ProjectFate> {
+    return this.#projects.update(id, changes);
+  }
+
+  async deleteProject(id: string): Promise<boolean> {
+    for (const [runId, { row }] of this.#runs) {
+      if (row.projectId === id) {
+        this.#runs.delete(runId);
+        this.#tokens.delete(runId);
+      }
+    }
+    return this.#projects.delete(id);
   }
 
   async close(): Promise<void> {
@@ -146,15 +149,15 @@ export class MemoryStore implements Store {
       return "duplicate";
     }
     const { projectId, projectName } = record.columns;
-    if (typeof projectId === "string" && !this.#hasProject(projectId)) {
+    if (typeof projectId === "string" && this.#projects.find(projectId) === undefined) {
       return { reason: `session_id: there is no project ${projectId}` };
     }
     const named =
-      projectId ?? (typeof projectName === "string" ? this.#projectId(projectName) : undefined);
+      projectId ?? (typeof projectName === "string" ? this.#projects.idOf(projectName) : undefined);
     const row = mergeRecord(known?.row, record, {
       place,
       ...(named === undefined ? {} : { projectId: named }),
-      defaultProjectId: known?.row.projectId ?? named ?? this.#projectId(defaultProjectName),
+      defaultProjectId: known?.row.projectId ?? named ?? this.#projects.idOf(defaultProjectName),
       nowMicros: Date.now() * 1_000,
     });
     const body = Buffer.from(bodies.subarray(record.bodyStart, record.bodyEnd));
@@ -179,7 +182,7 @@ export class MemoryStore implements Store {
     const isAlone = children === "alone";
     return {
       row,
-      projectName: this.#findName(row.projectId),
+      projectName: this.#projects.find(row.projectId)?.name ?? "",
       bodies: post === undefined ? patches : [post, ...patches],
       shareToken: this.#tokens.get(row.id) ?? null,
       childRunIds: isAlone ? null : below.map(({ id }) => id),
@@ -192,25 +195,6 @@ export class MemoryStore implements Store {
       .map(({ row }) => row)
       .filter((row) => dottedOrder !== "" && row.dottedOrder.startsWith(`${dottedOrder}.`))
       .toSorted((left, right) => (left.dottedOrder < right.dottedOrder ? -1 : 1));
-  }
-
-  #projectId(name: string): string {
-    const project = this.#projects.get(name) ?? {
-      id: randomUUID(),
-      tenantId: this.tenantId,
-      name,
-      startMicros: Date.now() * 1_000,
-    };
-    this.#projects.set(name, project);
-    return project.id;
-  }
-
-  #hasProject(id: string): boolean {
-    return [...this.#projects.values()].some((project) => project.id === id);
-  }
-
-  #findName(id: string): string {
-    return [...this.#projects.values()].find((project) => project.id === id)?.name ?? "";
   }
 }
 

@@ -1,3 +1,10 @@
+import type {
+  Project,
+  ProjectChanges,
+  ProjectDraft,
+  ProjectFate,
+  ProjectQuery,
+} from "./project.ts";
 import type { IngestResult, RunBatch } from "./run-record.ts";
 import type { StoredRun } from "./run-row.ts";
 
@@ -49,22 +56,6 @@ export interface RunStatistics {
   readonly lastStartMicros: number | null;
 }
 
-/** A project: where runs are filed. */
-export interface Project {
-  readonly id: string;
-  readonly tenantId: string;
-  readonly name: string;
-  readonly startMicros: number;
-}
-
-export interface ProjectQuery {
-  readonly name?: string;
-  readonly nameContains?: string;
-  readonly ids?: readonly string[];
-  readonly limit: number;
-  readonly offset: number;
-}
-
 /** Runs, as an engine keeps them. Every engine passes `tests/ingest-contract.ts` and `tests/query-contract.ts`. */
 export interface RunStore {
   /** Resolves when the batch would survive the end of the process. */
@@ -78,13 +69,17 @@ export interface RunStore {
   findSharedRun(token: string): Promise<StoredRun | undefined>;
 }
 
-/** What runs are filed under. */
+/** What runs are filed under. Every engine passes `tests/project-contract.ts`. */
 export interface CatalogStore {
   /** The one workspace of this server; made at first start. */
   readonly tenantId: string;
   /** By name, ascending. */
   listProjects(query: ProjectQuery): Promise<readonly Project[]>;
   findProject(id: string): Promise<Project | undefined>;
+  createProject(draft: ProjectDraft): Promise<ProjectFate>;
+  updateProject(id: string, changes: ProjectChanges): Promise<ProjectFate>;
+  /** Deletes its runs too. `false`: no such project. */
+  deleteProject(id: string): Promise<boolean>;
 }
 
 /** An engine: both stores over one database. */

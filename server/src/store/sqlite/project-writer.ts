@@ -1,10 +1,13 @@
 import { randomUUID } from "node:crypto";
 import { defaultProjectName } from "../merge.ts";
+import { changeProject, draftProject } from "../project.ts";
+import type { Project, ProjectChanges, ProjectDraft, ProjectFate } from "../project.ts";
 import type { RunColumns } from "../run-record.ts";
+import { parseProjectRow, projectColumns, projectToValues } from "./project-row.ts";
 import { parseRows } from "./row.ts";
 import type { Connection } from "./schema.ts";
 
-/** Makes projects when they are first used. Remembers them: there are few, and every run names one. */
+/** Writes projects, and makes them when they are first used. Remembers them: there are few, and every run names one. */
 export class ProjectWriter {
   readonly tenantId: string;
   readonly #statements;
@@ -13,7 +16,17 @@ export class ProjectWriter {
 
   constructor(db: Connection) {
     this.tenantId = readTenantId(db);
+    const places = projectColumns.replaceAll(/\w+/g, "?");
     this.#statements = {
+      read: db.prepare(`SELECT ${projectColumns} FROM projects WHERE id = ?`).raw(),
+      write: db.prepare(`INSERT OR REPLACE INTO projects (${projectColumns}) VALUES (${places})`),
+      deletes: ["payloads", "attachments", "shares"]
+        .map(
+          (table) =>
+            `DELETE FROM ${table} WHERE (trace_id, id) IN (SELECT trace_id, id FROM runs WHERE project_id = ?)`,
+        )
+        .concat("DELETE FROM runs WHERE project_id = ?", "DELETE FROM projects WHERE id = ?")
+        .map((sql) => db.prepare(sql)),
       insert: db.prepare(
         "INSERT OR IGNORE INTO projects (id, tenant_id, name_json, start_us) VALUES (?, ?, ?, ?)",
       ),
@@ -39,6 +52,50 @@ export class ProjectWriter {
   defaultId({ projectId, projectName }: RunColumns): string {
     const isNamed = typeof projectId === "string" || typeof projectName === "string";
     return isNamed ? "" : this.#idOf(defaultProjectName);
+  }
+
+  create(draft: ProjectDraft): ProjectFate {
+    const known = this.#find(draft.name);
+    if (known !== undefined) {
+      return draft.upsert ? this.update(known, draft) : { kind: "taken", what: "name" };
+    }
+    if (this.#has(draft.id)) {
+      return { kind: "taken", what: "id" };
+    }
+    return this.#write(draftProject(draft, this.tenantId));
+  }
+
+  update(id: string, changes: ProjectChanges): ProjectFate {
+    const [values] = parseRows(this.#statements.read.all([id]));
+    if (values === undefined) {
+      return { kind: "missing" };
+    }
+    const other = changes.name === null ? undefined : this.#find(changes.name);
+    return other !== undefined && other !== id
+      ? { kind: "taken", what: "name" }
+      : this.#write(changeProject(parseProjectRow(values), changes));
+  }
+
+  /** Deletes its runs too. */
+  delete(id: string): boolean {
+    if (this.#statements.findById.all([id]).length === 0) {
+      return false;
+    }
+    this.#statements.deletes.forEach((statement) => statement.run([id]));
+    this.forget();
+    return true;
+  }
+
+  #write(project: Project): ProjectFate {
+    this.#statements.write.run(projectToValues(project));
+    // Its name may be another one now.
+    this.#idsByName.clear();
+    return { kind: "written", project };
+  }
+
+  #find(name: string): string | undefined {
+    const [values] = parseRows(this.#statements.findByName.all([JSON.stringify(name)]));
+    return values === undefined ? undefined : String(values[0]);
   }
 
   forget(): void {

@@ -1,11 +1,4 @@
-import type {
-  Project,
-  ProjectQuery,
-  RunFilter,
-  RunPage,
-  RunQuery,
-  RunStatistics,
-} from "../run-store.ts";
+import type { RunFilter, RunPage, RunQuery, RunStatistics } from "../run-store.ts";
 import type { RunRow, StoredRun } from "../run-row.ts";
 import { parseRow, parseRows, runColumns } from "./row.ts";
 import { toConditions } from "./run-conditions.ts";
@@ -99,29 +92,6 @@ export class RunReader {
     };
   }
 
-  listProjects({ name, nameContains, ids, limit, offset }: ProjectQuery): readonly Project[] {
-    const rows = this.#db
-      .prepare(
-        `SELECT id, tenant_id, name_json, start_us FROM projects
-         WHERE (?1 IS NULL OR name_json = ?1) AND (?2 IS NULL OR instr(lower(name_json), lower(?2)) > 0)
-           AND (?3 IS NULL OR id IN (SELECT value FROM json_each(?3)))
-         ORDER BY name_json LIMIT ?4 OFFSET ?5`,
-      )
-      .raw()
-      .all([
-        name === undefined ? null : JSON.stringify(name),
-        nameContains === undefined ? null : JSON.stringify(nameContains).slice(1, -1),
-        ids === undefined ? null : JSON.stringify(ids),
-        limit,
-        offset,
-      ]);
-    return parseRows(rows).map(toProject);
-  }
-
-  findProject(id: string): Project | undefined {
-    return this.listProjects({ ids: [id], limit: 1, offset: 0 })[0];
-  }
-
   /** Children lie in their parent's trace, which is the key: with it the table is not searched whole. */
   #withTrace(filter: RunFilter): RunFilter {
     if (filter.parentRunId === undefined || filter.traceId !== undefined) {
@@ -167,13 +137,6 @@ export class RunReader {
     };
   }
 }
-
-const toProject = ([id, tenantId, nameJson, startMicros]: readonly unknown[]): Project => ({
-  id: String(id),
-  tenantId: String(tenantId),
-  name: parseName(String(nameJson)),
-  startMicros: Number(startMicros),
-});
 
 const parseName = (json: string): string => String(JSON.parse(json));
 

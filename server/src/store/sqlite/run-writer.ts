@@ -17,19 +17,19 @@ type Fate = "accepted" | "duplicate" | { readonly reason: string };
 
 /** Applies received operations to the database. Transactions are the caller's. */
 export class RunWriter {
-  readonly #projects: ProjectWriter;
+  readonly projects: ProjectWriter;
   readonly #statements: ReturnType<typeof prepareStatements>;
   /** Whether a run without a dotted order may exist; its assumed trace id changes when one comes. */
   #hasUnplaced: boolean;
 
   constructor(db: Connection) {
-    this.#projects = new ProjectWriter(db);
+    this.projects = new ProjectWriter(db);
     this.#statements = prepareStatements(db);
     this.#hasUnplaced = this.#statements.findUnplaced.all().length > 0;
   }
 
   get tenantId(): string {
-    return this.#projects.tenantId;
+    return this.projects.tenantId;
   }
 
   /** Stores what can be stored of a batch; what can't is named in the result. */
@@ -57,7 +57,7 @@ export class RunWriter {
 
   /** After a rollback: what was remembered of the database may not be there. */
   forget(): void {
-    this.#projects.forget();
+    this.projects.forget();
     this.#hasUnplaced = true;
   }
 
@@ -96,14 +96,14 @@ export class RunWriter {
     if (known !== undefined && record.operation === "post" && known.posted) {
       return "duplicate";
     }
-    const project = this.#projects.resolve(record.columns);
+    const project = this.projects.resolve(record.columns);
     if (typeof project === "object") {
       return project;
     }
     const row = mergeRecord(known, record, {
       place,
       ...(project === undefined ? {} : { projectId: project }),
-      defaultProjectId: known?.projectId ?? this.#projects.defaultId(record.columns),
+      defaultProjectId: known?.projectId ?? this.projects.defaultId(record.columns),
       nowMicros: Date.now() * 1_000,
     });
     return this.#store(record, { known, row, bodies });

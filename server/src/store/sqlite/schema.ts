@@ -10,7 +10,7 @@ const Database = createRequire(import.meta.url)("libsql") as typeof DatabaseCons
 export const databaseFile = "millrace.db";
 
 /** Raised with every change of the tables. */
-const schemaVersion = 1;
+const schemaVersion = 2;
 
 /** Milliseconds to wait for another connection's lock. */
 const busyMs = 5_000;
@@ -57,7 +57,9 @@ function migrate(db: Connection): void {
     );
   }
   if (found < schemaVersion) {
-    db.exec(`BEGIN; ${tables} PRAGMA user_version = ${schemaVersion}; COMMIT`);
+    db.exec(
+      `BEGIN; ${[tables, projectFields].slice(found).join("")} PRAGMA user_version = ${schemaVersion}; COMMIT`,
+    );
   }
 }
 
@@ -92,4 +94,12 @@ const tables = `
   CREATE TABLE shares (
     token TEXT PRIMARY KEY, trace_id TEXT NOT NULL, id TEXT NOT NULL, UNIQUE (trace_id, id)
   ) WITHOUT ROWID;
+`;
+
+/** Format 2: what a project holds beside its name. */
+const projectFields = `
+  ALTER TABLE projects ADD COLUMN end_us INTEGER;
+  ALTER TABLE projects ADD COLUMN description_json TEXT;
+  ALTER TABLE projects ADD COLUMN extra_json TEXT;
+  ALTER TABLE projects ADD COLUMN reference_dataset_id TEXT;
 `;

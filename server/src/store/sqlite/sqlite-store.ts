@@ -5,15 +5,15 @@ import type { IngestResult, RunBatch } from "../run-record.ts";
 import type { StoredRun } from "../run-row.ts";
 import type {
   Project,
+  ProjectChanges,
+  ProjectDraft,
+  ProjectFate,
   ProjectQuery,
-  RunFilter,
-  RunPage,
-  RunQuery,
-  RunStatistics,
-  Store,
-} from "../run-store.ts";
+} from "../project.ts";
+import type { RunFilter, RunPage, RunQuery, RunStatistics, Store } from "../run-store.ts";
 import { lockFolder } from "./folder-lock.ts";
 import type { FolderLock } from "./folder-lock.ts";
+import { ProjectReader } from "./project-reader.ts";
 import { RunReader } from "./run-reader.ts";
 import { databaseFile, openReader } from "./schema.ts";
 import type { Connection } from "./schema.ts";
@@ -66,6 +66,7 @@ class SqliteStore implements Store {
   readonly #writer: WriterThread;
   readonly #connection: Connection;
   readonly #reader: RunReader;
+  readonly #projects: ProjectReader;
   readonly #lock: FolderLock;
   #closing: Promise<void> | undefined;
 
@@ -81,6 +82,7 @@ class SqliteStore implements Store {
     this.#writer = writer;
     this.#connection = connection;
     this.#reader = new RunReader(connection);
+    this.#projects = new ProjectReader(connection);
     this.#lock = lock;
   }
 
@@ -117,11 +119,23 @@ class SqliteStore implements Store {
   }
 
   async listProjects(query: ProjectQuery): Promise<readonly Project[]> {
-    return this.#reader.listProjects(query);
+    return this.#projects.list(query);
   }
 
   async findProject(id: string): Promise<Project | undefined> {
-    return this.#reader.findProject(id);
+    return this.#projects.find(id);
+  }
+
+  createProject(draft: ProjectDraft): Promise<ProjectFate> {
+    return this.#writer.call<"createProject">({ kind: "createProject", draft });
+  }
+
+  updateProject(id: string, changes: ProjectChanges): Promise<ProjectFate> {
+    return this.#writer.call<"updateProject">({ kind: "updateProject", id, changes });
+  }
+
+  deleteProject(id: string): Promise<boolean> {
+    return this.#writer.call<"deleteProject">({ kind: "deleteProject", id });
   }
 
   close(): Promise<void> {

@@ -1,3 +1,4 @@
+import type { ProjectChanges, ProjectDraft, ProjectFate } from "../project.ts";
 import type { IngestResult, RunBatch } from "../run-record.ts";
 
 /** What the writer's thread is asked to do. */
@@ -5,6 +6,9 @@ export type WriterRequest =
   | { readonly kind: "ingest"; readonly batch: RunBatch }
   | { readonly kind: "share"; readonly id: string }
   | { readonly kind: "unshare"; readonly id: string }
+  | { readonly kind: "createProject"; readonly draft: ProjectDraft }
+  | { readonly kind: "updateProject"; readonly id: string; readonly changes: ProjectChanges }
+  | { readonly kind: "deleteProject"; readonly id: string }
   | { readonly kind: "close" };
 
 /** What a request comes back with. */
@@ -12,6 +16,9 @@ export interface WriterAnswers {
   readonly ingest: IngestResult;
   readonly share: string | undefined;
   readonly unshare: undefined;
+  readonly createProject: ProjectFate;
+  readonly updateProject: ProjectFate;
+  readonly deleteProject: boolean;
   readonly close: undefined;
 }
 

@@ -87,6 +87,12 @@ function perform(
       return writer.share(request.id);
     case "unshare":
       return writer.unshare(request.id) as undefined;
+    case "createProject":
+      return writer.projects.create(request.draft);
+    case "updateProject":
+      return writer.projects.update(request.id, request.changes);
+    case "deleteProject":
+      return writer.projects.delete(request.id);
     case "close":
       return undefined;
   }

@@ -1,0 +1,74 @@
+import { isDeepStrictEqual } from "node:util";
+
+type JsonObject = Readonly<Record<string, unknown>>;
+
+/** A project: where runs are filed. */
+export interface Project {
+  readonly id: string;
+  readonly tenantId: string;
+  readonly name: string;
+  readonly description: string | null;
+  readonly startMicros: number;
+  readonly endMicros: number | null;
+  readonly extra: JsonObject | null;
+  readonly referenceDatasetId: string | null;
+}
+
+/** What of a project can be written; `null` leaves it as it is. */
+export interface ProjectChanges {
+  readonly name: string | null;
+  readonly description: string | null;
+  readonly endMicros: number | null;
+  readonly extra: JsonObject | null;
+}
+
+export interface ProjectDraft extends ProjectChanges {
+  readonly name: string;
+  readonly id: string;
+  readonly startMicros: number;
+  readonly referenceDatasetId: string | null;
+  /** Whether a project of that name is changed in place of a refusal. */
+  readonly upsert: boolean;
+}
+
+/** What became of a write: the project as it is now, or why nothing was written. */
+export type ProjectFate =
+  | { readonly kind: "written"; readonly project: Project }
+  | { readonly kind: "missing" }
+  | { readonly kind: "taken"; readonly what: "name" | "id" };
+
+export interface ProjectQuery {
+  readonly name?: string;
+  readonly nameContains?: string;
+  readonly ids?: readonly string[];
+  readonly referenceDatasetIds?: readonly string[];
+  /** Whether it is no experiment. */
+  readonly isReferenceFree?: boolean;
+  /** Entries that its metadata has. */
+  readonly metadata?: JsonObject;
+  readonly limit: number;
+  readonly offset: number;
+}
+
+/** A project with what was given in place of what it had. */
+export const changeProject = (project: Project, changes: ProjectChanges): Project => ({
+  ...project,
+  name: changes.name ?? project.name,
+  description: changes.description ?? project.description,
+  endMicros: changes.endMicros ?? project.endMicros,
+  extra: changes.extra ?? project.extra,
+});
+
+export const draftProject = (draft: ProjectDraft, tenantId: string): Project => {
+  const { upsert: _upsert, ...project } = draft;
+  return { ...project, tenantId };
+};
+
+/** Whether the metadata of a project has all the entries. */
+export function hasMetadata({ extra }: Project, entries: JsonObject): boolean {
+  const metadata: unknown = extra?.["metadata"];
+  const own = typeof metadata === "object" && metadata !== null ? metadata : {};
+  return Object.entries(entries).every(
+    ([name, value]) => Object.hasOwn(own, name) && isDeepStrictEqual(Reflect.get(own, name), value),
+  );
+}

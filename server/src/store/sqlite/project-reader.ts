@@ -1,0 +1,49 @@
+import { hasMetadata } from "../project.ts";
+import type { Project, ProjectQuery } from "../project.ts";
+import { parseProjectRow, projectColumns } from "./project-row.ts";
+import { parseRows } from "./row.ts";
+import type { Connection } from "./schema.ts";
+
+/** Answers questions about projects from a connection that can't write. */
+export class ProjectReader {
+  readonly #list;
+  readonly #find;
+
+  constructor(db: Connection) {
+    this.#find = db.prepare(`SELECT ${projectColumns} FROM projects WHERE id = ?`).raw();
+    this.#list = db
+      .prepare(
+        `SELECT ${projectColumns} FROM projects
+         WHERE (?1 IS NULL OR name_json = ?1) AND (?2 IS NULL OR instr(lower(name_json), lower(?2)) > 0)
+           AND (?3 IS NULL OR id IN (SELECT value FROM json_each(?3)))
+           AND (?4 IS NULL OR reference_dataset_id IN (SELECT value FROM json_each(?4)))
+           AND (?5 IS NULL OR (reference_dataset_id IS NULL) = ?5)
+         ORDER BY name_json LIMIT ?6 OFFSET ?7`,
+      )
+      .raw();
+  }
+
+  find(id: string): Project | undefined {
+    const [values] = parseRows(this.#find.all([id]));
+    return values === undefined ? undefined : parseProjectRow(values);
+  }
+
+  /** Metadata is compared here, not in SQL: as values, whatever the order of their members. */
+  list(query: ProjectQuery): readonly Project[] {
+    const { name, nameContains, ids, referenceDatasetIds, isReferenceFree, metadata } = query;
+    const { limit, offset } = query;
+    const rows = this.#list.all([
+      name === undefined ? null : JSON.stringify(name),
+      nameContains === undefined ? null : JSON.stringify(nameContains).slice(1, -1),
+      ids === undefined ? null : JSON.stringify(ids),
+      referenceDatasetIds === undefined ? null : JSON.stringify(referenceDatasetIds),
+      isReferenceFree === undefined ? null : Number(isReferenceFree),
+      metadata === undefined ? limit : -1,
+      metadata === undefined ? offset : 0,
+    ]);
+    const projects = parseRows(rows).map(parseProjectRow);
+    return metadata === undefined
+      ? projects
+      : projects.filter((one) => hasMetadata(one, metadata)).slice(offset, offset + limit);
+  }
+}

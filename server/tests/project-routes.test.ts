@@ -1,0 +1,73 @@
+import { randomUUID } from "node:crypto";
+import { expect, test } from "vitest";
+import { anyText } from "./support/matching.ts";
+import { call, runServer } from "./support/running-server.ts";
+import type { Json } from "./support/running-server.ts";
+import { wireRun } from "./support/wire-runs.ts";
+
+const textOf = (json: Json | undefined): string => JSON.stringify(json).slice(1, -1);
+
+test("a project is made, changed, read with statistics, and deleted", async () => {
+  const server = await runServer();
+  const body = { name: "p", description: null, extra: { metadata: { a: 1 } } };
+  const made = await call(server, "POST /sessions", { body });
+  expect(made).toMatchObject({
+    status: 200,
+    json: { ...body, id: anyText(), tenant_id: anyText(), start_time: anyText(), end_time: null },
+  });
+  const path = `/sessions/${textOf(made.json["id"])}`;
+  const changes = { name: null, extra: null, description: "d", end_time: "2026-11-21T10:11:12Z" };
+  expect((await call(server, `PATCH ${path}`, { body: changes })).json).toMatchObject({
+    name: "p",
+    description: "d",
+    extra: body.extra,
+    end_time: "2026-11-21T10:11:12.000000Z",
+  });
+  await call(server, "POST /runs", { body: wireRun({ session_name: "p", error: "boom" }) });
+  const stats = { run_count: 1, error_rate: 1 };
+  expect((await call(server, `GET ${path}?include_stats=true`)).json).toMatchObject(stats);
+  expect((await call(server, "GET /sessions?name=p&include_stats=true")).json[0]).toMatchObject(
+    stats,
+  );
+  expect((await call(server, `GET ${path}?include_stats=false`)).json).not.toHaveProperty(
+    "run_count",
+  );
+  expect(await call(server, `DELETE ${path}`)).toMatchObject({
+    status: 200,
+    json: { id: anyText() },
+  });
+  expect(await call(server, `DELETE ${path}`)).toMatchObject({ status: 404 });
+});
+
+test("a taken name is 409 without upsert, and the same project with it", async () => {
+  const server = await runServer();
+  const made = await call(server, "POST /sessions", { body: { name: "p" } });
+  expect(await call(server, "POST /sessions", { body: { name: "p" } })).toMatchObject({
+    status: 409,
+    json: { detail: "Session with this name already exists." },
+  });
+  const again = await call(server, "POST /sessions?upsert=true", {
+    body: { name: "p", description: "d" },
+  });
+  expect(again.json["id"]).toEqual(made.json["id"]);
+  expect(again.json).toMatchObject({ description: "d" });
+});
+
+test("what is no project, no filter and no id is 422", async () => {
+  const server = await runServer();
+  const id = randomUUID();
+  const bodies = [{}, { name: "" }, { name: 1 }, { name: "p", extra: [] }, { name: "p", id: "x" }];
+  const answers = [
+    ...bodies.map((body) => call(server, "POST /sessions", { body })),
+    call(server, `PATCH /sessions/${id}`, { body: { end_time: "soon" } }),
+    call(server, "GET /sessions?metadata=[]"),
+    call(server, "GET /sessions?metadata={"),
+    call(server, "GET /sessions?reference_free=perhaps"),
+    call(server, "GET /sessions?id=x"),
+    call(server, "DELETE /sessions/x"),
+  ];
+  for (const { status, text } of await Promise.all(answers)) {
+    expect([status, text]).toEqual([422, anyText()]);
+  }
+  expect(await call(server, `PATCH /sessions/${id}`, { body: {} })).toMatchObject({ status: 404 });
+});
