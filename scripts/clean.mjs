@@ -1,6 +1,13 @@
 // Removes what builds, tests and reports leave behind.
 import { rmSync } from "node:fs";
 
-for (const folder of ["dist", "server/dist", "cli/dist", "examples/ask-the-docs/dist", "coverage", "temp"]) {
+for (const folder of [
+  "dist",
+  "server/dist",
+  "cli/dist",
+  "examples/ask-the-docs/dist",
+  "coverage",
+  "temp",
+]) {
   rmSync(new URL(`../${folder}`, import.meta.url), { recursive: true, force: true });
 }
