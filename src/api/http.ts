@@ -1,4 +1,5 @@
 import { randomUUID } from "node:crypto";
+import { setMaxListeners } from "node:events";
 import { setTimeout as timer } from "node:timers/promises";
 import pRetry from "p-retry";
 import { toError } from "../connection/failure.ts";
@@ -53,6 +54,8 @@ export class Http {
 
   constructor(options: HttpOptions) {
     this.#options = options;
+    // Every call under way listens to the one signal.
+    setMaxListeners(0, this.#closed.signal);
   }
 
   /**

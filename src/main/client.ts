@@ -1,3 +1,4 @@
+import type { Projects } from "../api/projects.ts";
 import type { WirePatch, WireRun } from "../model/run.ts";
 import type { PlainOptions } from "../model/option-table.ts";
 import { checkHeaders, checkLogger, resolveOptions } from "../model/options.ts";
@@ -8,6 +9,8 @@ import type { Recorder, TracingClient } from "../tracing/recorder.ts";
 import { startRun } from "../tracing/context.ts";
 import type { StartOptions } from "../tracing/context.ts";
 import type { RunTree } from "../tracing/run-tree.ts";
+import { createApi } from "./api.ts";
+import type { Api } from "./api.ts";
 import { watchEnd } from "./lifecycle.ts";
 import { consoleLogger } from "./reporter.ts";
 import { Recording } from "./recording.ts";
@@ -29,13 +32,17 @@ export interface TimeLimit {
 
 /**
  * Records runs and delivers them through worker threads. Recording never throws, never waits and
- * never ends the program; what can't be delivered is counted in {@link Client.stats}.
+ * never ends the program; what can't be delivered is counted in {@link Client.stats}. Its nouns, such
+ * as {@link Client.projects}, ask the server and answer; their failures throw an {@link SdkError}.
  *
  * @throws {@link OptionError} an option has a value that it can't have.
  */
 export class Client implements TracingClient {
   /** Where runs are recorded: wiring between client and runs, not for callers. */
   readonly [recorder]: Recorder;
+  /** Where runs are filed. */
+  readonly projects: Projects;
+  readonly #api: Api;
   readonly #options: PlainOptions;
   readonly #recording: Recording;
   readonly #unwatch: () => void;
@@ -44,14 +51,11 @@ export class Client implements TracingClient {
 
   constructor(options: ClientOptions = {}) {
     this.#options = resolveOptions(options, process.env);
-    this.#recording = new Recording(
-      this.#options,
-      {
-        headers: checkHeaders(options.headers),
-        logger: checkLogger(options.logger ?? consoleLogger),
-      },
-      process.env,
-    );
+    const headers = checkHeaders(options.headers);
+    const logger = checkLogger(options.logger ?? consoleLogger);
+    this.#recording = new Recording(this.#options, { headers, logger }, process.env);
+    this.#api = createApi(this.#options, headers);
+    this.projects = this.#api.projects;
     this[recorder] = this.#recording;
     this.#unregister = registerClient(this);
     this.#unwatch = watchEnd(this.#recording);
@@ -90,7 +94,8 @@ export class Client implements TracingClient {
   }
 
   /**
-   * Drains, then gives back threads, sockets and files. Final; a second call waits for the first.
+   * Drains, then gives back threads, sockets and files; calls of nouns that are still under way end
+   * with {@link ClosedError}. Final; a second call waits for the first.
    * What could not be delivered in time is spooled, or counted as lost, `closed`.
    */
   close({ timeoutMs = this.#options.drainTimeoutMs }: TimeLimit = {}): Promise<void> {
@@ -106,6 +111,7 @@ export class Client implements TracingClient {
   async #close(timeoutMs: number): Promise<void> {
     this.#unregister();
     await this.#recording.close(timeoutMs);
+    await this.#api.http.close();
     this.#unwatch();
   }
 }

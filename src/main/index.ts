@@ -1,5 +1,15 @@
 export { Client } from "./client.ts";
 export type { ClientOptions, TimeLimit } from "./client.ts";
+export type { CallOptions } from "../api/http.ts";
+export { Pages } from "../api/pages.ts";
+export type {
+  CreateProject,
+  ListProjects,
+  ProjectKey,
+  Projects,
+  ReadProject,
+  UpdateProject,
+} from "../api/projects.ts";
 export { currentRun, withRun } from "../tracing/context.ts";
 export type { StartOptions } from "../tracing/context.ts";
 export { toRunnableConfig } from "../tracing/langchain-handler.ts";
@@ -26,6 +36,8 @@ export {
 } from "../model/errors.ts";
 export type { ErrorCode, HttpErrorInit, SdkErrorOptions } from "../model/errors.ts";
 export type { Hide, PlainOptions } from "../model/option-table.ts";
+export type { Project } from "../model/project.ts";
+export type { RunStats } from "../model/run-stats.ts";
 export type { KeyValues, RunEvent, RunExtra, RunType, WirePatch, WireRun } from "../model/run.ts";
 export type { ServerInfo } from "../model/server-info.ts";
 export type { ClientStats, FlushResult, Logger, LossReason, Quantiles } from "../model/stats.ts";

@@ -11,7 +11,7 @@ export function shippingOf(
   finished: SharedArrayBuffer,
 ): ShippingOptions {
   return {
-    connection: connectionOf(options, headers),
+    connection: connectionOf(options, headers, shareOf(options)),
     batchLimit: options.batchLimit,
     attempts: options.attempts,
     retryAfterLimitMs: options.retryAfterLimitMs,
@@ -26,16 +26,21 @@ export function shippingOf(
   };
 }
 
-function connectionOf(
+/** Of the requests that may be under way, those of one worker. */
+const shareOf = ({ workers, requestsInFlight }: PlainOptions): number =>
+  Math.ceil(requestsInFlight / Math.max(1, workers));
+
+/** How to reach the server, of a client's options. */
+export function connectionOf(
   options: PlainOptions,
   headers: Readonly<Record<string, string>>,
+  requestsInFlight: number,
 ): Connection {
-  const { workers, requestsInFlight } = options;
   return {
     endpoint: options.endpoint,
     headers,
     timeoutMs: options.timeoutMs,
-    requestsInFlight: Math.ceil(requestsInFlight / Math.max(1, workers)),
+    requestsInFlight,
     compression: options.compression,
     ...pick(options, [
       "apiKey",

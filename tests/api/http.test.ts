@@ -245,6 +245,25 @@ test("close ends what is under way, and refuses what comes after", async () => {
   await expect(http.call("readRun", readRun)).rejects.toMatchObject({ code: "CLOSED" });
 });
 
+test("many calls at once raise no warning of listeners", async () => {
+  const warnings: Error[] = [];
+  const onWarning = (warning: Error): unknown => warnings.push(warning);
+  process.on("warning", onWarning);
+  await using server = await loopbackServer({ runs: [{ body: "{}" }] });
+  const { http } = httpTo(server.endpoint);
+  const { signal } = new AbortController();
+  await Promise.all(
+    Array.from({ length: 50 }, (_, n) =>
+      http.call("readRun", n % 2 ? readRun : { ...readRun, signal }),
+    ),
+  );
+  await new Promise((resolve) => {
+    setImmediate(resolve);
+  });
+  process.off("warning", onWarning);
+  expect(warnings).toEqual([]);
+});
+
 test("no error and no address holds the key", async () => {
   await using server = await loopbackServer({ runs: [{ status: 401, body: "no" }, breakOff] });
   const { http } = httpTo(server.endpoint, { connection: { apiKey: "top-secret" } });

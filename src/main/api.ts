@@ -1,0 +1,19 @@
+import { Http } from "../api/http.ts";
+import { Projects } from "../api/projects.ts";
+import { hostOf } from "../model/links.ts";
+import type { PlainOptions } from "../model/option-table.ts";
+import { connectionOf } from "./shipping-options.ts";
+
+/** The request half of a client: one sender, and the nouns over it. Connects at the first call. */
+export interface Api {
+  readonly http: Http;
+  readonly projects: Projects;
+}
+
+export function createApi(options: PlainOptions, headers: Readonly<Record<string, string>>): Api {
+  const { attempts, retryAfterLimitMs, requestsInFlight } = options;
+  const connection = connectionOf(options, headers, requestsInFlight);
+  const http = new Http({ connection, attempts, retryAfterLimitMs });
+  const host = hostOf(options.endpoint);
+  return { http, projects: new Projects(http.call, host) };
+}

@@ -1,0 +1,71 @@
+import { AnswerError } from "./errors.ts";
+import type { KeyValues } from "./run.ts";
+
+/** The members of what a server answered. Reading one that is of the wrong kind throws. */
+export class Fields {
+  readonly #values: KeyValues;
+  readonly #what: string;
+
+  /** @throws {@link AnswerError} `value` is not an object. */
+  constructor(value: unknown, what: string) {
+    if (!isObject(value)) {
+      throw new AnswerError(`The server's answer is no ${what}`);
+    }
+    this.#values = value;
+    this.#what = what;
+  }
+
+  /** @throws {@link AnswerError} it is not a text. */
+  text(name: string): string {
+    const value = this.#values[name];
+    if (typeof value !== "string") {
+      throw new AnswerError(`The server's answer is no ${this.#what}: ${name} is not a text`);
+    }
+    return value;
+  }
+
+  /** `undefined` where there is none. */
+  optionalText(name: string): string | undefined {
+    const value = this.#values[name];
+    return typeof value === "string" ? value : undefined;
+  }
+
+  /** `undefined` where there is none. */
+  optionalNumber(name: string): number | undefined {
+    const value = this.#values[name];
+    return typeof value === "number" ? value : undefined;
+  }
+
+  /** Empty where there is none. */
+  object(name: string): KeyValues {
+    const value = this.#values[name];
+    return isObject(value) ? value : {};
+  }
+
+  has(name: string): boolean {
+    return name in this.#values;
+  }
+}
+
+/** @throws {@link AnswerError} it is not a list. */
+export function parseList<Item>(
+  value: unknown,
+  what: string,
+  parse: (item: unknown) => Item,
+): Item[] {
+  if (!Array.isArray(value)) {
+    throw new AnswerError(`The server's answer is no list of ${what}`);
+  }
+  return (value as readonly unknown[]).map((item) => parse(item));
+}
+
+/** `value` without the members that are `undefined`. */
+export const definedOf = <Shape extends object>(
+  value: Shape,
+): { readonly [Name in keyof Shape]: Exclude<Shape[Name], undefined> } =>
+  Object.fromEntries(Object.entries(value).filter(([, one]) => one !== undefined)) as {
+    readonly [Name in keyof Shape]: Exclude<Shape[Name], undefined>;
+  };
+
+const isObject = (value: unknown): value is KeyValues =>
+  typeof value === "object" && value !== null && !Array.isArray(value);

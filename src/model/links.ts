@@ -1,0 +1,45 @@
+import { ValidationError } from "./errors.ts";
+import { isUuid } from "./ids.ts";
+
+// The addresses of pages (specification, section 2).
+
+/**
+ * Where a server's pages are: its address without the path of the API, and without `api.` at the head
+ * of its name.
+ */
+export function hostOf(endpoint: string): string {
+  const url = new URL(endpoint);
+  const path = url.pathname.replace(/\/+$/, "").replace(/\/api(?:\/v\d+)?$/, "");
+  const host = url.host.replace(/^api\./, "");
+  return `${url.protocol}//${host}${path}`;
+}
+
+export interface ProjectPlace {
+  readonly tenantId: string;
+  readonly projectId: string;
+}
+
+export const projectUrl = (host: string, { tenantId, projectId }: ProjectPlace): string =>
+  `${host}/o/${encodeURIComponent(tenantId)}/projects/p/${encodeURIComponent(projectId)}`;
+
+/**
+ * The token of a public address: the path segment `fromEnd` from its end. What is a token already
+ * stays as it is.
+ *
+ * @throws {@link ValidationError} there is no such segment, or the text is no address.
+ */
+export function publicToken(
+  urlOrToken: unknown,
+  { what, fromEnd = 2 }: { readonly what: string; readonly fromEnd?: number },
+): string {
+  if (isUuid(urlOrToken)) {
+    return urlOrToken;
+  }
+  const text = typeof urlOrToken === "string" ? urlOrToken : "";
+  const segments = URL.canParse(text) ? new URL(text).pathname.split("/") : [];
+  const token = segments.at(-fromEnd) ?? "";
+  if (token === "") {
+    throw new ValidationError(`Invalid public ${what} URL or token`);
+  }
+  return token;
+}

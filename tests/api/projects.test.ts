@@ -1,0 +1,240 @@
+import { randomUUID } from "node:crypto";
+import { startServer } from "@millrace/server";
+import { HttpResponse, http as on } from "msw";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { Projects } from "../../src/api/projects.ts";
+import type { ProjectKey } from "../../src/api/projects.ts";
+import { httpTo } from "../support/api.ts";
+import { mswServer } from "../support/msw-server.ts";
+
+const id = "0f0e0d0c-0b0a-4908-8706-050403020100";
+const wireProject = { id, tenant_id: "t", name: "p", extra: null, start_time: "2026-11-21" };
+
+const projectsAt = (endpoint: string): Projects =>
+  new Projects(httpTo(endpoint).http.call, "http://host.test");
+
+describe("what is sent", () => {
+  test("create sends what is given, and upsert as a query", async () => {
+    const server = await mswServer(on.post("*/sessions", () => HttpResponse.json(wireProject)));
+    const projects = projectsAt(server.endpoint);
+    await projects.create({ name: "p" });
+    await projects.create({
+      name: "p",
+      description: "d",
+      extra: { a: 1, metadata: { old: true } },
+      metadata: { m: 2 },
+      referenceDatasetId: id,
+      upsert: true,
+    });
+    expect(server.requests).toMatchObject([
+      { target: "POST /sessions", body: { name: "p" } },
+      {
+        target: "POST /sessions?upsert=true",
+        body: {
+          name: "p",
+          description: "d",
+          extra: { a: 1, metadata: { m: 2 } },
+          reference_dataset_id: id,
+        },
+      },
+    ]);
+  });
+
+  test("every filter of list is a query of its own", async () => {
+    const server = await mswServer(on.get("*/sessions", () => HttpResponse.json([])));
+    const filter = {
+      ids: [id, id],
+      name: "n&m",
+      nameContains: "n",
+      referenceDatasetId: id,
+      referenceFree: false,
+      metadata: { a: 1 },
+      includeStats: true,
+    };
+    await projectsAt(server.endpoint).list(filter).toArray();
+    const query = new URL(server.requests[0]?.target.slice(4) ?? "", server.endpoint).searchParams;
+    expect([...query]).toEqual([
+      ["id", id],
+      ["id", id],
+      ["name", "n&m"],
+      ["name_contains", "n"],
+      ["reference_dataset", id],
+      ["reference_free", "false"],
+      ["metadata", '{"a":1}'],
+      ["include_stats", "true"],
+      ["limit", "100"],
+      ["offset", "0"],
+    ]);
+  });
+
+  test("a list of no ids is empty, and is not asked for", async () => {
+    const server = await mswServer();
+    expect(await projectsAt(server.endpoint).list({ ids: [] }).toArray()).toEqual([]);
+    expect(server.requests).toEqual([]);
+  });
+
+  test("an answer that is no project is an AnswerError", async () => {
+    const answers: readonly unknown[] = [null, [], {}, { ...wireProject, id: 7 }];
+    const rest = [...answers];
+    const server = await mswServer(
+      on.get("*/sessions/:id", () => HttpResponse.json(rest.shift() as null)),
+    );
+    const projects = projectsAt(server.endpoint);
+    for (const _answer of answers) {
+      await expect(projects.read({ id })).rejects.toMatchObject({ code: "ANSWER" });
+    }
+  });
+
+  test("a failure other than not found is no answer to has", async () => {
+    const server = await mswServer(
+      on.get("*/sessions/:id", () => HttpResponse.json({ detail: "no" }, { status: 403 })),
+    );
+    await expect(projectsAt(server.endpoint).has({ id })).rejects.toMatchObject({ status: 403 });
+  });
+});
+
+describe("what is refused before it is sent", () => {
+  const neither = {} as ProjectKey;
+  const both = { id, name: "p" } as unknown as ProjectKey;
+
+  test.each(["read", "has", "delete", "url"] as const)(
+    "%s takes one of id and name",
+    async (call) => {
+      const server = await mswServer();
+      const projects = projectsAt(server.endpoint);
+      const code = "VALIDATION";
+      await expect(projects[call](neither)).rejects.toMatchObject({
+        code,
+        message: "Must provide projectName or projectId",
+      });
+      await expect(projects[call](both)).rejects.toMatchObject({
+        code,
+        message: "Must provide either projectName or projectId, not both",
+      });
+      await expect(projects[call]({ id: "p-1" })).rejects.toMatchObject({
+        code,
+        message: 'Invalid UUID for project id: "p-1"',
+      });
+      await expect(projects[call]({ name: "" })).rejects.toMatchObject({ code });
+      expect(server.requests).toEqual([]);
+    },
+  );
+
+  test("names, ids, times and limits that are none", async () => {
+    const server = await mswServer();
+    const projects = projectsAt(server.endpoint);
+    const failures = [
+      projects.create({ name: "" }),
+      projects.create({ name: 7 as unknown as string }),
+      projects.create({ name: "p", referenceDatasetId: "d" }),
+      projects.update("p", { name: "q" }),
+      projects.update(id, {}),
+      projects.update(id, { name: "" }),
+      projects.update(id, { endTime: "soon" }),
+      projects.update(id, { endTime: new Date(Number.NaN) }),
+    ];
+    const outcomes = await Promise.allSettled(failures);
+    expect(outcomes).toMatchObject(
+      failures.map(() => ({ status: "rejected", reason: { code: "VALIDATION" } })),
+    );
+    expect(outcomes[4]).toMatchObject({
+      reason: { message: "No valid update options provided" },
+    });
+    for (const limit of [0, -1, Number.NaN, "100" as unknown as number]) {
+      expect(() => projects.list({ limit })).toThrow(/^limit must be/);
+    }
+    expect(() => projects.list({ ids: ["x"] })).toThrow('Invalid UUID for project id: "x"');
+    expect(server.requests).toEqual([]);
+  });
+
+  test("a call whose signal is aborted", async () => {
+    const server = await mswServer();
+    const projects = projectsAt(server.endpoint);
+    const signal = AbortSignal.abort();
+    const outcomes = await Promise.allSettled([
+      projects.create({ name: "p", signal }),
+      projects.read({ id, signal }),
+      projects.update(id, { name: "p", signal }),
+      projects.delete({ id, signal }),
+      projects.list({ signal }).toArray(),
+    ]);
+    expect(outcomes).toMatchObject(outcomes.map(() => ({ reason: { code: "ABORTED" } })));
+    expect(server.requests).toEqual([]);
+  });
+});
+
+describe("against the local server", () => {
+  let server: Awaited<ReturnType<typeof startServer>>;
+  beforeAll(async () => {
+    server = await startServer({ port: 0, dataDir: ":memory:" });
+  });
+  afterAll(() => server.close());
+
+  test("a project is made, read by id and name, changed and deleted", async () => {
+    const projects = projectsAt(server.url);
+    const name = `<script>'; DROP TABLE projects; --"\u0000 ${randomUUID()}`;
+    const made = await projects.create({ name, description: name, metadata: { [name]: name } });
+    expect(made).toMatchObject({ name, description: name, extra: { metadata: { [name]: name } } });
+    expect(await projects.read({ id: made.id })).toEqual(made);
+    expect(await projects.read({ name })).toEqual(made);
+    const endTime = new Date("2026-11-21T10:11:12.345Z");
+    const changed = await projects.update(made.id, { endTime, description: "d" });
+    expect(changed).toEqual({
+      ...made,
+      description: "d",
+      endTime: "2026-11-21T10:11:12.345000Z",
+    });
+    expect(await projects.read({ name, includeStats: true })).toMatchObject({
+      stats: { runCount: 0 },
+    });
+    expect(await projects.has({ name })).toBe(true);
+    expect(await projects.url({ name })).toBe(
+      `http://host.test/o/${made.tenantId}/projects/p/${made.id}`,
+    );
+    await projects.delete({ name });
+    expect(await projects.has({ name })).toBe(false);
+    expect(await projects.has({ id: made.id })).toBe(false);
+  });
+
+  test("what is not there is named in the specification's words", async () => {
+    const projects = projectsAt(server.url);
+    const calls = [
+      projects.read({ id }),
+      projects.update(id, { name: "p" }),
+      projects.delete({ id }),
+      projects.url({ id }),
+    ];
+    const expected = { code: "NOT_FOUND", status: 404, message: `Project[id=${id}] not found` };
+    expect(await Promise.allSettled(calls)).toMatchObject(calls.map(() => ({ reason: expected })));
+    await expect(projects.delete({ name: "nope" })).rejects.toThrow("Project[name=nope] not found");
+  });
+
+  test("a taken name is a conflict, and with upsert the same project", async () => {
+    const projects = projectsAt(server.url);
+    const made = await projects.create({ name: "taken" });
+    await expect(projects.create({ name: "taken" })).rejects.toMatchObject({
+      code: "CONFLICT",
+      message: "Failed to create project: 409 Session with this name already exists.",
+    });
+    const again = await projects.create({ name: "taken", upsert: true, description: "d" });
+    expect(again).toEqual({ ...made, description: "d" });
+  });
+
+  test("a list crosses pages, keeps to its filters and its limit", async () => {
+    const projects = projectsAt(server.url);
+    const label = randomUUID();
+    const names = Array.from({ length: 130 }, (_, n) => `${label} ${String(n).padStart(3, "0")}`);
+    await Promise.all(
+      names.map((name, n) => projects.create({ name, metadata: { odd: n % 2 === 1 } })),
+    );
+    const namesOf = async (filter: Parameters<Projects["list"]>[0]): Promise<readonly string[]> =>
+      (await projects.list({ nameContains: label, ...filter }).toArray()).map(({ name }) => name);
+    expect(await namesOf({})).toEqual(names);
+    expect(await namesOf({ limit: 101 })).toEqual(names.slice(0, 101));
+    expect(await namesOf({ metadata: { odd: true } })).toEqual(
+      names.filter((_name, n) => n % 2 === 1),
+    );
+    expect(await namesOf({ referenceFree: false })).toEqual([]);
+    expect(await namesOf({ name: names[7] })).toEqual([names[7]]);
+  });
+});

@@ -1,0 +1,44 @@
+import { describe, expect, test } from "vitest";
+import { hostOf, projectUrl, publicToken } from "../../src/model/links.ts";
+
+describe("where pages are", () => {
+  test.each([
+    ["http://localhost:1984", "http://localhost:1984"],
+    ["https://api.example.com", "https://example.com"],
+    ["https://example.com/api/v1", "https://example.com"],
+    ["https://example.com/api/", "https://example.com"],
+    ["https://example.com/tools/api/v1", "https://example.com/tools"],
+    ["https://apiary.example.com/apis", "https://apiary.example.com/apis"],
+    ["http://[::1]:1984", "http://[::1]:1984"],
+  ])("of %s: %s", (endpoint, host) => {
+    expect(hostOf(endpoint)).toBe(host);
+  });
+
+  test("a project's page is as section 2 has it, its ids escaped", () => {
+    const place = { tenantId: "t/1", projectId: "p?2" };
+    expect(projectUrl("http://h", place)).toBe("http://h/o/t%2F1/projects/p/p%3F2");
+  });
+});
+
+describe("a public token", () => {
+  const token = "0f0e0d0c-0b0a-4908-8706-050403020100";
+
+  test.each([
+    [token, 2],
+    [`https://h.test/public/${token}/d`, 2],
+    [`https://h.test/public/${token}/r?x=1#y`, 2],
+    [`https://h.test/public/${token}`, 1],
+    ["https://h.test/public/short-token/d", 2],
+  ])("is found in %s, %i from its end", (text, fromEnd) => {
+    const found = publicToken(text, { what: "dataset", fromEnd });
+    expect(found).toBe(text.includes("short") ? "short-token" : token);
+  });
+
+  test.each(["", "token", "/public/x/d", "https://h.test/", 7, undefined])(
+    "is not found in %j",
+    (text) => {
+      const words = "Invalid public dataset URL or token";
+      expect(() => publicToken(text, { what: "dataset" })).toThrow(words);
+    },
+  );
+});

@@ -1,0 +1,11 @@
+// Makes a client, says whether undici is loaded, asks something, says it again; then ends by itself.
+import { createRequire } from "node:module";
+import { Client } from "millrace";
+
+const { cache } = createRequire(import.meta.url);
+const isLoaded = () => Object.keys(cache).some((path) => /[\\/]undici[\\/]/.test(path));
+
+const client = new Client({ endpoint: process.argv[2] });
+const before = isLoaded();
+const has = await client.projects.has({ name: "default" });
+console.log(JSON.stringify({ before, has, after: isLoaded() }));
