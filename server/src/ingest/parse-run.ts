@@ -1,5 +1,5 @@
 import { createHash } from "node:crypto";
-import { isUuid, parseDottedOrder } from "millrace/model";
+import { ValidationError, isUuid, parseDottedOrder } from "millrace/model";
 import type { Operation } from "millrace/model";
 import { messageOf } from "../errors.ts";
 import type { RunColumns } from "../store/run-record.ts";
@@ -113,7 +113,7 @@ function parsePlace(members: Members, { place }: ParseRules): WirePlace {
   const traceId = parseUuid(members, "trace_id") ?? undefined;
   const dottedOrder = parseText(members, "dotted_order") ?? undefined;
   if (place === "required" && (traceId === undefined || dottedOrder === undefined)) {
-    throw new Error(`${traceId === undefined ? "trace_id" : "dotted_order"} is missing`);
+    throw new ValidationError(`${traceId === undefined ? "trace_id" : "dotted_order"} is missing`);
   }
   return defined({ traceId, dottedOrder: dottedOrder?.replaceAll(/[A-F]+/g, lower) });
 }
@@ -131,7 +131,9 @@ function checkPlace({ id, isPost, columns, traceId, dottedOrder }: PlaceToCheck)
   const parentId = columns.parentRunId;
   const isRoot = parentId === null || (isPost && parentId === undefined);
   if (isRoot && traceId !== undefined && traceId !== id) {
-    throw new Error(`trace_id of a root run is its id: trace_id is ${traceId}, id is ${id}`);
+    throw new ValidationError(
+      `trace_id of a root run is its id: trace_id is ${traceId}, id is ${id}`,
+    );
   }
   if (dottedOrder === undefined) {
     return;
@@ -139,18 +141,20 @@ function checkPlace({ id, isPost, columns, traceId, dottedOrder }: PlaceToCheck)
   const order = parseDottedOrder(dottedOrder);
   const count = order.segments.length;
   if (isRoot && count !== 1) {
-    throw new Error(
+    throw new ValidationError(
       `dotted_order of a root run, one without parent_run_id, has one segment, not ${count}`,
     );
   }
   if (typeof parentId === "string" && count < 2) {
-    throw new Error("dotted_order of a child run has at least two segments, not one");
+    throw new ValidationError("dotted_order of a child run has at least two segments, not one");
   }
   if (order.traceId !== (traceId ?? order.traceId)) {
-    throw new Error(`dotted_order begins with ${order.traceId}, which is not trace_id ${traceId}`);
+    throw new ValidationError(
+      `dotted_order begins with ${order.traceId}, which is not trace_id ${traceId}`,
+    );
   }
   if (order.runId !== id) {
-    throw new Error(`dotted_order ends with ${order.runId}, which is not id ${id}`);
+    throw new ValidationError(`dotted_order ends with ${order.runId}, which is not id ${id}`);
   }
 }
 
@@ -189,7 +193,7 @@ function parseText(members: Members, name: string): string | null | undefined {
   const raw = members.get(name);
   const value = raw === undefined ? undefined : parseScalar(raw);
   if (value !== undefined && value !== null && typeof value !== "string") {
-    throw new Error(`${name} is a text, not ${excerpt(value)}`);
+    throw new ValidationError(`${name} is a text, not ${excerpt(value)}`);
   }
   return value;
 }
@@ -197,7 +201,7 @@ function parseText(members: Members, name: string): string | null | undefined {
 function parseUuid(members: Members, name: string): string | null | undefined {
   const value = parseText(members, name);
   if (typeof value === "string" && !isUuid(value)) {
-    throw new Error(`${name} is not a UUID: ${excerpt(value)}`);
+    throw new ValidationError(`${name} is not a UUID: ${excerpt(value)}`);
   }
   return typeof value === "string" ? value.toLowerCase() : value;
 }
@@ -210,7 +214,7 @@ function parseMicros(members: Members, name: string): number | null | undefined 
   }
   const micros = parseTime(value);
   if (micros === undefined) {
-    throw new Error(
+    throw new ValidationError(
       `${name} is neither an ISO 8601 time nor epoch milliseconds: ${excerpt(value)}`,
     );
   }
