@@ -1,5 +1,6 @@
 import { Http } from "../api/http.ts";
 import { Projects } from "../api/projects.ts";
+import { Runs } from "../api/runs.ts";
 import { hostOf } from "../model/links.ts";
 import type { PlainOptions } from "../model/option-table.ts";
 import { connectionOf } from "./shipping-options.ts";
@@ -8,6 +9,7 @@ import { connectionOf } from "./shipping-options.ts";
 export interface Api {
   readonly http: Http;
   readonly projects: Projects;
+  readonly runs: Runs;
 }
 
 export function createApi(options: PlainOptions, headers: Readonly<Record<string, string>>): Api {
@@ -15,5 +17,6 @@ export function createApi(options: PlainOptions, headers: Readonly<Record<string
   const connection = connectionOf(options, headers, requestsInFlight);
   const http = new Http({ connection, attempts, retryAfterLimitMs });
   const host = hostOf(options.endpoint);
-  return { http, projects: new Projects(http.call, host) };
+  const projects = new Projects(http.call, host);
+  return { http, projects, runs: new Runs(http.call, host, projects) };
 }

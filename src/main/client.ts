@@ -1,4 +1,5 @@
 import type { Projects } from "../api/projects.ts";
+import type { Runs } from "../api/runs.ts";
 import type { WirePatch, WireRun } from "../model/run.ts";
 import type { PlainOptions } from "../model/option-table.ts";
 import { checkHeaders, checkLogger, resolveOptions } from "../model/options.ts";
@@ -42,6 +43,8 @@ export class Client implements TracingClient {
   readonly [recorder]: Recorder;
   /** Where runs are filed. */
   readonly projects: Projects;
+  /** Runs, read back. */
+  readonly runs: Runs;
   readonly #api: Api;
   readonly #options: PlainOptions;
   readonly #recording: Recording;
@@ -56,6 +59,7 @@ export class Client implements TracingClient {
     this.#recording = new Recording(this.#options, { headers, logger }, process.env);
     this.#api = createApi(this.#options, headers);
     this.projects = this.#api.projects;
+    this.runs = this.#api.runs;
     this[recorder] = this.#recording;
     this.#unregister = registerClient(this);
     this.#unwatch = watchEnd(this.#recording);

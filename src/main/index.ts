@@ -10,6 +10,8 @@ export type {
   ReadProject,
   UpdateProject,
 } from "../api/projects.ts";
+export type { RunFilter } from "../api/run-filter.ts";
+export type { FilterRuns, ListRuns, ReadRun, Runs } from "../api/runs.ts";
 export { currentRun, withRun } from "../tracing/context.ts";
 export type { StartOptions } from "../tracing/context.ts";
 export { toRunnableConfig } from "../tracing/langchain-handler.ts";
@@ -37,6 +39,7 @@ export {
 export type { ErrorCode, HttpErrorInit, SdkErrorOptions } from "../model/errors.ts";
 export type { Hide, PlainOptions } from "../model/option-table.ts";
 export type { Project } from "../model/project.ts";
+export type { RunShare } from "../model/run-share.ts";
 export type { RunStats } from "../model/run-stats.ts";
 export type { KeyValues, RunEvent, RunExtra, RunType, WirePatch, WireRun } from "../model/run.ts";
 export type { ServerInfo } from "../model/server-info.ts";

@@ -26,6 +26,7 @@ export const endpoints = {
   readRunShare: { method: "GET", path: "/runs/:id/share", action: "read the run's share" },
   shareRun: { method: "PUT", path: "/runs/:id/share", action: "share run" },
   unshareRun: { method: "DELETE", path: "/runs/:id/share", action: "unshare run" },
+  readSharedRun: { method: "GET", path: "/public/:token/run", action: "read shared run" },
   listProjects: { method: "GET", path: "/sessions", action: "list projects" },
   readProject: { method: "GET", path: "/sessions/:id", action: "read project" },
   createProject: { method: "POST", path: "/sessions", action: "create project" },

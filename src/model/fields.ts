@@ -42,8 +42,9 @@ export class Fields {
     return isObject(value) ? value : {};
   }
 
-  has(name: string): boolean {
-    return name in this.#values;
+  /** Whatever it is. */
+  value(name: string): unknown {
+    return this.#values[name];
   }
 }
 

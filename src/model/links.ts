@@ -22,6 +22,18 @@ export interface ProjectPlace {
 export const projectUrl = (host: string, { tenantId, projectId }: ProjectPlace): string =>
   `${host}/o/${encodeURIComponent(tenantId)}/projects/p/${encodeURIComponent(projectId)}`;
 
+export interface RunPlace extends ProjectPlace {
+  readonly traceId: string;
+  readonly runId: string;
+}
+
+/** The page of a run is its project's, with the run selected in its trace. */
+export const runUrl = (host: string, place: RunPlace): string =>
+  `${projectUrl(host, place)}?${new URLSearchParams({ trace: place.traceId, run: place.runId }).toString()}`;
+
+export const sharedRunUrl = (host: string, token: string): string =>
+  `${host}/public/${encodeURIComponent(token)}/r`;
+
 /**
  * The token of a public address: the path segment `fromEnd` from its end. What is a token already
  * stays as it is.

@@ -32,7 +32,10 @@ const route = ({ method, path }: Endpoint) => ({ method, url: path });
 export function addOpenRoutes(app: FastifyInstance, store: Store): void {
   app.get("/", async ({ protocol, host }) => readRoot(`${protocol}://${host}`));
   app.route({ ...route(endpoints.readInfo), handler: async () => readInfo() });
-  app.get("/public/:token/run", (request, reply) => readSharedRun(store, request, reply));
+  app.route({
+    ...route(endpoints.readSharedRun),
+    handler: (request, reply) => readSharedRun(store, request, reply),
+  });
 }
 
 /** What takes runs in. */

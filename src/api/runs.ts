@@ -1,0 +1,157 @@
+import { NotFoundError } from "../model/errors.ts";
+import { Fields, parseList } from "../model/fields.ts";
+import { assertUuid } from "../model/ids.ts";
+import { publicToken, runUrl, sharedRunUrl } from "../model/links.ts";
+import { parseRun } from "../model/run-answer.ts";
+import type { WireRun } from "../model/run.ts";
+import { parseRunShare } from "../model/run-share.ts";
+import type { RunShare } from "../model/run-share.ts";
+import { parseRunStats } from "../model/run-stats.ts";
+import type { RunStats } from "../model/run-stats.ts";
+import { nestRuns } from "./child-runs.ts";
+import type { Call, CallOptions } from "./http.ts";
+import { pagesByCursor } from "./pages.ts";
+import type { Pages } from "./pages.ts";
+import type { Projects } from "./projects.ts";
+import { toWireFilter } from "./run-filter.ts";
+import type { RunFilter } from "./run-filter.ts";
+
+export interface ReadRun extends CallOptions {
+  /** Whether to read the runs below it too, nested as `child_runs`. @defaultValue false */
+  readonly withChildRuns?: boolean | undefined;
+}
+
+export interface FilterRuns extends RunFilter, CallOptions {
+  /** Names of projects, beside `projectIds`; each is looked up. */
+  readonly projectNames?: readonly string[] | undefined;
+}
+
+export interface ListRuns extends FilterRuns {
+  /** Members that each run has, in the words of the wire. @defaultValue what the server gives */
+  readonly select?: readonly string[] | undefined;
+  /** By start. @defaultValue "desc" */
+  readonly order?: "asc" | "desc" | undefined;
+  /** Runs at most, from 1. @defaultValue all of them */
+  readonly limit?: number | undefined;
+}
+
+/** Runs, read back: as the wire has them. */
+export class Runs {
+  readonly #call: Call;
+  readonly #host: string;
+  readonly #projects: Projects;
+
+  /** @internal */
+  constructor(call: Call, host: string, projects: Projects) {
+    this.#call = call;
+    this.#host = host;
+    this.#projects = projects;
+  }
+
+  /**
+   * @throws {@link ValidationError} `id` is not a UUID.
+   * @throws {@link NotFoundError} there is no such run; one that was just recorded may be on its way.
+   */
+  async read(id: string, { withChildRuns = false, signal }: ReadRun = {}): Promise<WireRun> {
+    assertUuid(id, "run id");
+    const run = parseRun(await this.#call("readRun", { path: { id }, signal }));
+    if (!withChildRuns || run.trace_id === undefined) {
+      return run;
+    }
+    const trace = await this.list({ traceId: run.trace_id, order: "asc", signal }).toArray();
+    return nestRuns(run, trace);
+  }
+
+  /**
+   * Runs by page, as they are consumed, the latest first.
+   *
+   * @throws {@link ValidationError} an id is not a UUID, a time is none, or `limit` not a whole number
+   * from 1.
+   */
+  list(filter: ListRuns = {}): Pages<WireRun> {
+    const { projectNames, select, order, limit, signal } = filter;
+    const wire = { ...toWireFilter(filter), ...(select && { select }), ...(order && { order }) };
+    let session: readonly string[] | undefined;
+    return pagesByCursor(limit, async (page) => {
+      if (page.cursor === undefined) {
+        session = await this.#projectsOf(filter.projectIds, projectNames, signal);
+      }
+      const json = { ...wire, ...(session && { session }), ...page };
+      const answer = await this.#call("queryRuns", { json, signal });
+      const fields = new Fields(answer, "page of runs");
+      const next = new Fields(fields.object("cursors"), "cursor").optionalText("next");
+      return { items: parseList(fields.value("runs"), "runs", parseRun), next };
+    });
+  }
+
+  /**
+   * What the runs of a filter come to.
+   *
+   * @throws {@link ValidationError} as {@link Runs.list}.
+   */
+  async stats(filter: FilterRuns = {}): Promise<RunStats> {
+    const { projectIds, projectNames, signal } = filter;
+    const wire = toWireFilter(filter);
+    const session = await this.#projectsOf(projectIds, projectNames, signal);
+    const json = { ...wire, ...(session && { session }) };
+    return parseRunStats(await this.#call("runStats", { json, signal }));
+  }
+
+  /**
+   * Makes a run readable by anyone who holds the link. Calling it again answers the same link.
+   *
+   * @throws {@link ValidationError} `id` is not a UUID.
+   * @throws {@link NotFoundError} there is no such run.
+   */
+  async share(id: string, { signal }: CallOptions = {}): Promise<RunShare> {
+    assertUuid(id, "run id");
+    const answer = await this.#call("shareRun", { path: { id }, signal });
+    return parseRunShare(answer, (token) => sharedRunUrl(this.#host, token));
+  }
+
+  /** Takes the link back; the next one is another. Calling it again changes nothing. */
+  async unshare(id: string, { signal }: CallOptions = {}): Promise<void> {
+    assertUuid(id, "run id");
+    await this.#call("unshareRun", { path: { id }, signal });
+  }
+
+  /**
+   * Reads a shared run, by its link or by the token in it. Needs no key.
+   *
+   * @throws {@link ValidationError} `Invalid public run URL or token`.
+   * @throws {@link NotFoundError} nothing is shared under it, or no longer.
+   */
+  async readShared(urlOrToken: string, { signal }: CallOptions = {}): Promise<WireRun> {
+    const token = publicToken(urlOrToken, { what: "run" });
+    return parseRun(await this.#call("readSharedRun", { path: { token }, signal }));
+  }
+
+  /** The address of its page; as {@link Runs.read}. */
+  async url(id: string, { signal }: CallOptions = {}): Promise<string> {
+    const run = await this.read(id, { signal });
+    if (run.session_id === undefined) {
+      throw new NotFoundError({
+        action: "read run",
+        status: 404,
+        body: "",
+        message: `Failed to read the project of run ${id}: it names none`,
+      });
+    }
+    const { tenantId } = await this.#projects.read({ id: run.session_id, signal });
+    const { session_id: projectId, trace_id: traceId = id } = run;
+    return runUrl(this.#host, { tenantId, projectId, traceId, runId: id });
+  }
+
+  /** `undefined`: of whatever project. */
+  async #projectsOf(
+    ids: readonly string[] | undefined,
+    names: readonly string[] | undefined,
+    signal: AbortSignal | undefined,
+  ): Promise<readonly string[] | undefined> {
+    if (names === undefined) {
+      return ids;
+    }
+    const found = await Promise.all(names.map((name) => this.#projects.read({ name, signal })));
+    return [...(ids ?? []), ...found.map(({ id }) => id)];
+  }
+}

@@ -1,0 +1,281 @@
+import { randomUUID } from "node:crypto";
+import { startServer } from "@millrace/server";
+import * as fc from "fast-check";
+import { HttpResponse, http as on } from "msw";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { nestRuns } from "../../src/api/child-runs.ts";
+import { Projects } from "../../src/api/projects.ts";
+import { Runs } from "../../src/api/runs.ts";
+import { microsToStamp } from "../../src/model/dotted-order.ts";
+import type { WireRun } from "../../src/model/run.ts";
+import { httpTo } from "../support/api.ts";
+import { mswServer } from "../support/msw-server.ts";
+
+const id = "0f0e0d0c-0b0a-4908-8706-050403020100";
+const host = "http://host.test";
+
+function runsAt(endpoint: string): Runs {
+  const { call } = httpTo(endpoint).http;
+  return new Runs(call, host, new Projects(call, host));
+}
+
+describe("what is sent", () => {
+  test("every filter goes into the body in the words of the wire", async () => {
+    const server = await mswServer(
+      on.post("*/runs/query", () => HttpResponse.json({ runs: [], cursors: {} })),
+      on.get("*/sessions", () => HttpResponse.json([{ id, tenant_id: "t", name: "n" }])),
+    );
+    const time = "2026-11-21T10:11:12.345678Z";
+    await runsAt(server.endpoint)
+      .list({
+        projectIds: [id],
+        projectNames: ["n"],
+        ids: [id],
+        traceId: id,
+        parentRunId: id,
+        runType: "llm",
+        referenceExampleIds: [id],
+        isRoot: false,
+        error: true,
+        startTime: time,
+        endTime: new Date("2026-11-21T10:11:12Z"),
+        query: "q",
+        filter: "f",
+        traceFilter: "t",
+        treeFilter: "r",
+        select: ["id"],
+        order: "asc",
+        limit: 7,
+      })
+      .toArray();
+    expect(server.requests.map(({ target }) => target)).toEqual([
+      "GET /sessions?name=n&limit=1",
+      "POST /runs/query",
+    ]);
+    expect(server.requests[1]?.body).toEqual({
+      session: [id, id],
+      id: [id],
+      trace: id,
+      parent_run: id,
+      run_type: "llm",
+      reference_example: [id],
+      is_root: false,
+      error: true,
+      start_time: time,
+      end_time: "2026-11-21T10:11:12.000Z",
+      query: "q",
+      filter: "f",
+      trace_filter: "t",
+      tree_filter: "r",
+      select: ["id"],
+      order: "asc",
+      limit: 7,
+    });
+  });
+
+  test("an answer that is no page of runs is an AnswerError", async () => {
+    const server = await mswServer(on.post("*", () => HttpResponse.json({ runs: [{}] })));
+    await expect(runsAt(server.endpoint).list().toArray()).rejects.toMatchObject({
+      code: "ANSWER",
+    });
+  });
+});
+
+describe("what is refused before it is sent", () => {
+  test("ids, times, tokens and limits that are none", async () => {
+    const server = await mswServer();
+    const runs = runsAt(server.endpoint);
+    const calls = [
+      runs.read("x"),
+      runs.share("x"),
+      runs.unshare("x"),
+      runs.url("x"),
+      runs.readShared("https://host.test/"),
+      runs.stats({ traceId: "x" }),
+      runs.stats({ startTime: "soon" }),
+    ];
+    expect(await Promise.allSettled(calls)).toMatchObject(
+      calls.map(() => ({ status: "rejected", reason: { code: "VALIDATION" } })),
+    );
+    await expect(runs.readShared("x")).rejects.toThrow("Invalid public run URL or token");
+    for (const limit of [0, -1, Number.NaN, "100" as unknown as number]) {
+      expect(() => runs.list({ limit })).toThrow(/^limit must be/);
+    }
+    expect(() => runs.list({ ids: ["x"] })).toThrow('Invalid UUID for run id: "x"');
+    expect(server.requests).toEqual([]);
+  });
+
+  test("a call whose signal is aborted", async () => {
+    const server = await mswServer();
+    const runs = runsAt(server.endpoint);
+    const signal = AbortSignal.abort();
+    const outcomes = await Promise.allSettled([
+      runs.read(id, { signal }),
+      runs.list({ signal }).toArray(),
+      runs.stats({ projectNames: ["p"], signal }),
+      runs.share(id, { signal }),
+      runs.unshare(id, { signal }),
+      runs.readShared(id, { signal }),
+      runs.url(id, { signal }),
+    ]);
+    expect(outcomes).toMatchObject(outcomes.map(() => ({ reason: { code: "ABORTED" } })));
+    expect(server.requests).toEqual([]);
+  });
+});
+
+describe("child runs", () => {
+  test("every run of a tree is nested once, below its parent", () => {
+    const anyParents = fc.array(fc.nat(), { minLength: 1, maxLength: 40 });
+    fc.assert(
+      fc.property(anyParents, (parents) => {
+        const trace = parents.map((parent, n) => wireRun(`${n}`, n, n === 0 ? null : parent % n));
+        const [root = wireRun("0", 0, null)] = trace;
+        const seen: string[] = [];
+        const walk = (run: WireRun): void => {
+          seen.push(run.id);
+          for (const child of (run.child_runs ?? []) as readonly WireRun[]) {
+            expect(child.parent_run_id).toBe(run.id);
+            walk(child);
+          }
+        };
+        walk(nestRuns(root, trace.toReversed()));
+        expect(seen.toSorted()).toEqual(trace.map((run) => run.id).toSorted());
+      }),
+    );
+  });
+
+  test("runs that lie in a ring end", () => {
+    const ring = [wireRun("a", 1, null), { ...wireRun("b", 2, null), parent_run_id: "a" }];
+    const [first = wireRun("a", 1, null)] = ring;
+    const turned = { ...first, parent_run_id: "b" };
+    expect(nestRuns(turned, [turned, ...ring.slice(1)]).child_runs).toHaveLength(1);
+  });
+});
+
+describe("against the local server", () => {
+  let server: Awaited<ReturnType<typeof startServer>>;
+  beforeAll(async () => {
+    server = await startServer({ port: 0, dataDir: ":memory:" });
+  });
+  afterAll(() => server.close());
+
+  /** Records a trace of a root, two children and a grandchild. */
+  async function record(project: string, name = "run"): Promise<readonly WireRun[]> {
+    const root = rooted(name, project);
+    const first = below(root, 1, { error: "boom" });
+    const runs = [root, first, below(root, 2), below(first, 3, { error: undefined })];
+    await send(runs);
+    return runs;
+  }
+
+  async function send(post: readonly WireRun[]): Promise<void> {
+    const body = JSON.stringify({ post });
+    const response = await fetch(`${server.url}/runs/batch`, { method: "POST", body });
+    expect(response.status).toBe(202);
+  }
+
+  test("a run is read alone, or with all that is below it", async () => {
+    const text = `<b>'; DROP TABLE runs; --"\u0000`;
+    const [root, first, second, deep] = await record("tree", text);
+    const runs = runsAt(server.url);
+    expect(await runs.read(root!.id)).toMatchObject({ id: root!.id, name: text });
+    expect(await runs.read(root!.id)).not.toHaveProperty("child_runs");
+    expect(await runs.read(root!.id, { withChildRuns: true })).toMatchObject({
+      id: root!.id,
+      child_runs: [
+        { id: first!.id, child_runs: [{ id: deep!.id, child_runs: [] }] },
+        { id: second!.id, child_runs: [] },
+      ],
+    });
+    expect(await runs.read(first!.id, { withChildRuns: true })).toMatchObject({
+      child_runs: [{ id: deep!.id }],
+    });
+    await expect(runs.read(randomUUID())).rejects.toMatchObject({
+      code: "NOT_FOUND",
+      message: "Failed to read run: 404 Run not found",
+    });
+  });
+
+  test("a list crosses pages by cursor, in order, to its limit", async () => {
+    const made = Array.from({ length: 130 }, (_, n) => rooted(`r${n}`, "many", n));
+    await send(made);
+    const runs = runsAt(server.url);
+    const namesOf = async (filter: Parameters<Runs["list"]>[0]): Promise<readonly string[]> =>
+      (await runs.list({ projectNames: ["many"], ...filter }).toArray()).map(({ name }) => name);
+    const names = made.map(({ name }) => name);
+    expect(await namesOf({ order: "asc" })).toEqual(names);
+    expect(await namesOf({})).toEqual(names.toReversed());
+    expect(await namesOf({ order: "asc", limit: 101 })).toEqual(names.slice(0, 101));
+    expect(await namesOf({ query: "r129" })).toEqual(["r129"]);
+    await expect(namesOf({ projectNames: ["none"] })).rejects.toThrow(
+      "Project[name=none] not found",
+    );
+  });
+
+  test("statistics count the runs that a filter finds", async () => {
+    await record("stats");
+    const runs = runsAt(server.url);
+    expect(await runs.stats({ projectNames: ["stats"] })).toMatchObject({
+      runCount: 4,
+      errorRate: 0.25,
+    });
+    expect(await runs.stats({ projectNames: ["stats"], isRoot: true })).toMatchObject({
+      runCount: 1,
+      errorRate: 0,
+    });
+  });
+
+  test("a shared run is read by its link until it is taken back", async () => {
+    const [root] = await record("shared");
+    const runs = runsAt(server.url);
+    const share = await runs.share(root!.id);
+    expect(share).toEqual({
+      runId: root!.id,
+      shareToken: share.shareToken,
+      url: `${host}/public/${share.shareToken}/r`,
+    });
+    expect(await runs.share(root!.id)).toEqual(share);
+    expect(await runs.readShared(share.url)).toMatchObject({ id: root!.id });
+    expect(await runs.readShared(share.shareToken)).toMatchObject({ id: root!.id });
+    await runs.unshare(root!.id);
+    await runs.unshare(root!.id);
+    await expect(runs.readShared(share.url)).rejects.toMatchObject({ code: "NOT_FOUND" });
+  });
+
+  test("the page of a run is below its project's", async () => {
+    const [root] = await record("paged");
+    const runs = runsAt(server.url);
+    const { session_id: projectId } = await runs.read(root!.id);
+    expect(await runs.url(root!.id)).toMatch(
+      new RegExp(
+        `^${host}/o/[\\da-f-]{36}/projects/p/${projectId}\\?trace=${root!.id}&run=${root!.id}$`,
+      ),
+    );
+  });
+});
+
+const someMicros = 1_795_255_872_345_678;
+
+function wireRun(name: string, index: number, parent: number | null): WireRun {
+  const dotted_order = String(index).padStart(3, "0");
+  const parent_run_id = parent === null ? null : `${parent}`;
+  return { id: name, name, run_type: "chain", dotted_order, parent_run_id };
+}
+
+function rooted(name: string, session_name: string, offset = 0): WireRun {
+  const own = randomUUID();
+  const dotted_order = microsToStamp(someMicros + offset * 10) + own;
+  return { id: own, name, run_type: "chain", session_name, trace_id: own, dotted_order };
+}
+
+function below(parent: WireRun, offset: number, rest: Partial<WireRun> = {}): WireRun {
+  const own = randomUUID();
+  return {
+    ...parent,
+    id: own,
+    name: `child ${offset}`,
+    parent_run_id: parent.id,
+    dotted_order: `${parent.dotted_order}.${microsToStamp(someMicros + offset)}${own}`,
+    ...rest,
+  };
+}
