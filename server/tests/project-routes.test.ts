@@ -39,6 +39,15 @@ test("a project is made, changed, read with statistics, and deleted", async () =
   expect(await call(server, `DELETE ${path}`)).toMatchObject({ status: 404 });
 });
 
+test("the settings are those of the workspace that projects are in", async () => {
+  const server = await runServer();
+  const { json } = await call(server, "POST /sessions", { body: { name: "p" } });
+  expect(await call(server, "GET /api/v1/settings")).toMatchObject({
+    status: 200,
+    json: { id: json["tenant_id"], display_name: anyText(), tenant_handle: null },
+  });
+});
+
 test("a taken name is 409 without upsert, and the same project with it", async () => {
   const server = await runServer();
   const made = await call(server, "POST /sessions", { body: { name: "p" } });

@@ -33,10 +33,11 @@ test("what was stored is there when the folder is opened again", async () => {
   const run = wireRun({ name: "kept" });
   const first = await openSqliteStore(folder);
   await first.ingest(parseBatch(Buffer.from(JSON.stringify({ post: [run] }))).batch);
-  const { tenantId } = first;
+  const { tenantId, tenantMicros } = first;
   await first.close();
   const second = await openSqliteStore(folder);
-  expect(second.tenantId).toBe(tenantId);
+  expect([second.tenantId, second.tenantMicros]).toEqual([tenantId, tenantMicros]);
+  expect(Math.abs(tenantMicros / 1_000 - Date.now())).toBeLessThan(60_000);
   expect((await second.findRun(run.id))?.row.name).toBe("kept");
   await second.close();
 });

@@ -1,6 +1,7 @@
 import { Http } from "../api/http.ts";
 import { Projects } from "../api/projects.ts";
 import { Runs } from "../api/runs.ts";
+import { Tenant } from "../api/tenant.ts";
 import { hostOf } from "../model/links.ts";
 import type { PlainOptions } from "../model/option-table.ts";
 import { connectionOf } from "./shipping-options.ts";
@@ -10,6 +11,7 @@ export interface Api {
   readonly http: Http;
   readonly projects: Projects;
   readonly runs: Runs;
+  readonly tenant: Tenant;
 }
 
 export function createApi(options: PlainOptions, headers: Readonly<Record<string, string>>): Api {
@@ -18,5 +20,10 @@ export function createApi(options: PlainOptions, headers: Readonly<Record<string
   const http = new Http({ connection, attempts, retryAfterLimitMs });
   const host = hostOf(options.endpoint);
   const projects = new Projects(http.call, host);
-  return { http, projects, runs: new Runs(http.call, host, projects) };
+  return {
+    http,
+    projects,
+    runs: new Runs(http.call, host, projects),
+    tenant: new Tenant(http.call),
+  };
 }

@@ -1,5 +1,6 @@
 import type { Projects } from "../api/projects.ts";
 import type { Runs } from "../api/runs.ts";
+import type { Tenant } from "../api/tenant.ts";
 import type { WirePatch, WireRun } from "../model/run.ts";
 import type { PlainOptions } from "../model/option-table.ts";
 import { checkHeaders, checkLogger, resolveOptions } from "../model/options.ts";
@@ -45,6 +46,8 @@ export class Client implements TracingClient {
   readonly projects: Projects;
   /** Runs, read back. */
   readonly runs: Runs;
+  /** What the key belongs to. */
+  readonly tenant: Tenant;
   readonly #api: Api;
   readonly #options: PlainOptions;
   readonly #recording: Recording;
@@ -60,6 +63,7 @@ export class Client implements TracingClient {
     this.#api = createApi(this.#options, headers);
     this.projects = this.#api.projects;
     this.runs = this.#api.runs;
+    this.tenant = this.#api.tenant;
     this[recorder] = this.#recording;
     this.#unregister = registerClient(this);
     this.#unwatch = watchEnd(this.#recording);

@@ -12,6 +12,7 @@ export type {
 } from "../api/projects.ts";
 export type { RunFilter } from "../api/run-filter.ts";
 export type { FilterRuns, ListRuns, ReadRun, Runs } from "../api/runs.ts";
+export type { Tenant } from "../api/tenant.ts";
 export { currentRun, withRun } from "../tracing/context.ts";
 export type { StartOptions } from "../tracing/context.ts";
 export { toRunnableConfig } from "../tracing/langchain-handler.ts";
@@ -44,4 +45,5 @@ export type { RunStats } from "../model/run-stats.ts";
 export type { KeyValues, RunEvent, RunExtra, RunType, WirePatch, WireRun } from "../model/run.ts";
 export type { ServerInfo } from "../model/server-info.ts";
 export type { ClientStats, FlushResult, Logger, LossReason, Quantiles } from "../model/stats.ts";
+export type { TenantSettings } from "../model/tenant.ts";
 export { version } from "../model/version.ts";

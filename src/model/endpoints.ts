@@ -32,6 +32,7 @@ export const endpoints = {
   createProject: { method: "POST", path: "/sessions", action: "create project" },
   updateProject: { method: "PATCH", path: "/sessions/:id", action: "update project" },
   deleteProject: { method: "DELETE", path: "/sessions/:id", action: "delete project" },
+  readSettings: { method: "GET", path: "/settings", action: "read settings" },
 } as const satisfies Record<string, Endpoint>;
 
 export type EndpointName = keyof typeof endpoints;

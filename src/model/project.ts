@@ -1,4 +1,4 @@
-import { Fields } from "./fields.ts";
+import { Fields, definedOf } from "./fields.ts";
 import { parseRunStats } from "./run-stats.ts";
 import type { RunStats } from "./run-stats.ts";
 import type { KeyValues } from "./run.ts";
@@ -25,7 +25,7 @@ export interface Project {
 /** @throws {@link AnswerError} it is not a project. */
 export function parseProject(value: unknown): Project {
   const fields = new Fields(value, "project");
-  return {
+  return definedOf({
     id: fields.text("id"),
     tenantId: fields.text("tenant_id"),
     name: fields.text("name"),
@@ -34,6 +34,6 @@ export function parseProject(value: unknown): Project {
     endTime: fields.optionalText("end_time"),
     extra: fields.object("extra"),
     referenceDatasetId: fields.optionalText("reference_dataset_id"),
-    ...(fields.optionalNumber("run_count") === undefined ? {} : { stats: parseRunStats(value) }),
-  };
+    stats: fields.optionalNumber("run_count") === undefined ? undefined : parseRunStats(value),
+  });
 }

@@ -1,4 +1,4 @@
-import { Fields } from "./fields.ts";
+import { Fields, definedOf } from "./fields.ts";
 import type { KeyValues } from "./run.ts";
 
 /** What a set of runs comes to. A number that the server does not know is absent. */
@@ -22,7 +22,7 @@ export interface RunStats {
 /** @throws {@link AnswerError} it is not an object. */
 export function parseRunStats(value: unknown): RunStats {
   const fields = new Fields(value, "statistics");
-  return {
+  return definedOf({
     runCount: fields.optionalNumber("run_count") ?? 0,
     latencyP50: fields.optionalNumber("latency_p50"),
     latencyP99: fields.optionalNumber("latency_p99"),
@@ -32,5 +32,5 @@ export function parseRunStats(value: unknown): RunStats {
     completionTokens: fields.optionalNumber("completion_tokens"),
     lastRunStartTime: fields.optionalText("last_run_start_time"),
     feedbackStats: fields.object("feedback_stats"),
-  };
+  });
 }

@@ -24,6 +24,7 @@ import {
   shareRun,
   unshareRun,
 } from "../handlers/runs.ts";
+import { readSettings } from "../handlers/settings.ts";
 import type { Store } from "../store/run-store.ts";
 
 const route = ({ method, path }: Endpoint) => ({ method, url: path });
@@ -85,8 +86,9 @@ export function addRoutes(app: FastifyInstance, store: Store): void {
   });
 }
 
-/** Projects. */
+/** The workspace, and the projects in it. */
 export function addProjectRoutes(app: FastifyInstance, store: Store): void {
+  app.route({ ...route(endpoints.readSettings), handler: async () => readSettings(store) });
   app.route({
     ...route(endpoints.listProjects),
     handler: (request) => listProjects(store, request),

@@ -22,6 +22,7 @@ interface Kept {
 /** Keeps everything in memory: for tests, and for `dataDir: ":memory:"`. */
 export class MemoryStore implements Store {
   readonly tenantId = randomUUID();
+  readonly tenantMicros = Date.now() * 1_000;
   readonly #runs = new Map<string, Kept>();
   readonly #projects = new MemoryProjects(this.tenantId);
   readonly #tokens = new Map<string, string>();

@@ -73,6 +73,8 @@ export interface RunStore {
 export interface CatalogStore {
   /** The one workspace of this server; made at first start. */
   readonly tenantId: string;
+  /** When the workspace was made. Microseconds since the Unix epoch. */
+  readonly tenantMicros: number;
   /** By name, ascending. */
   listProjects(query: ProjectQuery): Promise<readonly Project[]>;
   findProject(id: string): Promise<Project | undefined>;

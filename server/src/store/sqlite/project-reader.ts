@@ -6,10 +6,14 @@ import type { Connection } from "./schema.ts";
 
 /** Answers questions about projects from a connection that can't write. */
 export class ProjectReader {
+  /** When the workspace was made. */
+  readonly tenantMicros: number;
   readonly #list;
   readonly #find;
 
   constructor(db: Connection) {
+    const rows = db.prepare("SELECT value FROM settings WHERE key = 'tenant_us'").raw().all();
+    this.tenantMicros = Number(parseRows(rows)[0]?.[0]);
     this.#find = db.prepare(`SELECT ${projectColumns} FROM projects WHERE id = ?`).raw();
     this.#list = db
       .prepare(

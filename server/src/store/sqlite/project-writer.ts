@@ -127,6 +127,10 @@ function readTenantId(db: Connection): string {
   db.prepare("INSERT OR IGNORE INTO settings (key, value) VALUES ('tenant_id', ?)").run([
     randomUUID(),
   ]);
+  // A database of before this was kept is as old as its first project.
+  db.prepare(
+    "INSERT OR IGNORE INTO settings (key, value) SELECT 'tenant_us', coalesce(min(start_us), ?) FROM projects",
+  ).run([Date.now() * 1_000]);
   const rows = db.prepare("SELECT value FROM settings WHERE key = 'tenant_id'").raw().all();
   return String(parseRows(rows)[0]?.[0]);
 }

@@ -90,6 +90,10 @@ class SqliteStore implements Store {
     return this.#writer.tenantId;
   }
 
+  get tenantMicros(): number {
+    return this.#projects.tenantMicros;
+  }
+
   ingest(batch: RunBatch): Promise<IngestResult> {
     return this.#writer.call<"ingest">({ kind: "ingest", batch });
   }

@@ -1,0 +1,50 @@
+import { startServer } from "@millrace/server";
+import { HttpResponse, http as on } from "msw";
+import { expect, onTestFinished, test } from "vitest";
+import { Projects } from "../../src/api/projects.ts";
+import { Tenant } from "../../src/api/tenant.ts";
+import { httpTo } from "../support/api.ts";
+import { mswServer } from "../support/msw-server.ts";
+
+const wireTenant = { id: "t", display_name: "T", created_at: "2026-11-21T10:11:12Z" };
+
+test("settings are read, with a handle where there is one", async () => {
+  const handles = ["acme", null];
+  const server = await mswServer(
+    on.get("*/settings", () =>
+      HttpResponse.json({ ...wireTenant, tenant_handle: handles.shift() ?? null }),
+    ),
+  );
+  const tenant = new Tenant(httpTo(server.endpoint).http.call);
+  const expected = { id: "t", displayName: "T", createdAt: wireTenant.created_at };
+  expect(await tenant.settings()).toEqual({ ...expected, handle: "acme" });
+  expect(await tenant.settings()).toStrictEqual(expected);
+});
+
+test("settings that lack a part are an AnswerError, and a wrong key is said", async () => {
+  const answers = [
+    HttpResponse.json({ ...wireTenant, id: null }),
+    HttpResponse.json({ detail: "wrong key" }, { status: 401 }),
+  ];
+  const server = await mswServer(on.get("*/settings", () => answers.shift()));
+  const tenant = new Tenant(httpTo(server.endpoint).http.call);
+  await expect(tenant.settings()).rejects.toMatchObject({ code: "ANSWER" });
+  await expect(tenant.settings()).rejects.toThrow("Failed to read settings: 401 wrong key");
+});
+
+test("the tenant is the one that the local server files projects under", async () => {
+  const server = await startServer({ port: 0, dataDir: ":memory:" });
+  onTestFinished(() => server.close());
+  const { call } = httpTo(server.url).http;
+  const { tenantId } = await new Projects(call, "http://host.test").create({ name: "p" });
+  expect(await new Tenant(call).settings()).toMatchObject({ id: tenantId });
+});
+
+test("an aborted signal sends nothing", async () => {
+  const server = await mswServer();
+  const tenant = new Tenant(httpTo(server.endpoint).http.call);
+  await expect(tenant.settings({ signal: AbortSignal.abort() })).rejects.toMatchObject({
+    code: "ABORTED",
+  });
+  expect(server.requests).toEqual([]);
+});
