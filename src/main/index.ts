@@ -16,11 +16,16 @@ export type { Tenant } from "../api/tenant.ts";
 export { currentRun, withRun } from "../tracing/context.ts";
 export type { StartOptions } from "../tracing/context.ts";
 export { toRunnableConfig } from "../tracing/langchain-handler.ts";
-export type { HeadersLike } from "../tracing/propagation.ts";
+export type { RunnableConfig } from "../tracing/langchain-handler.ts";
+export type { ProcessPayload } from "../tracing/call-recording.ts";
+export type { RecordedRun, Recorder, TracingClient, WarningKind } from "../tracing/recorder.ts";
+export type { HeadersLike, RemotePlace } from "../tracing/propagation.ts";
 export type { EndOptions, RunOptions } from "../tracing/run-options.ts";
 export { RunTree } from "../tracing/run-tree.ts";
+export type { RunInit } from "../tracing/run-tree.ts";
 export { traceable } from "../tracing/traceable.ts";
 export type { TraceableFunction, TraceableOptions } from "../tracing/traceable.ts";
+export { compressions } from "../model/connection.ts";
 export type { Compression } from "../model/connection.ts";
 export {
   AbortError,
@@ -42,8 +47,10 @@ export type { Hide, PlainOptions } from "../model/option-table.ts";
 export type { Project } from "../model/project.ts";
 export type { RunShare } from "../model/run-share.ts";
 export type { RunStats } from "../model/run-stats.ts";
+export { runTypes } from "../model/run.ts";
 export type { KeyValues, RunEvent, RunExtra, RunType, WirePatch, WireRun } from "../model/run.ts";
 export type { ServerInfo } from "../model/server-info.ts";
+export { lossReasons } from "../model/stats.ts";
 export type { ClientStats, FlushResult, Logger, LossReason, Quantiles } from "../model/stats.ts";
 export type { TenantSettings } from "../model/tenant.ts";
 export { version } from "../model/version.ts";

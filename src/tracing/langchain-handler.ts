@@ -11,7 +11,8 @@ import { isObject } from "./stand-in.ts";
 
 /** The second argument of a LangChain runnable's `invoke`, `stream` and `batch`. */
 export interface RunnableConfig {
-  readonly callbacks: LangchainHandler[];
+  /** Handlers as LangChain calls them. */
+  readonly callbacks: object[];
   readonly recursionLimit: number;
   readonly tags: string[];
   readonly metadata: Record<string, unknown>;

@@ -11,6 +11,7 @@ import type { RecordedRun, TracingClient } from "./recorder.ts";
 import { createRunId } from "./run-ids.ts";
 import { readEndTime, readId, readName } from "./run-options.ts";
 import type { EndOptions, RunOptions } from "./run-options.ts";
+import { snapshotOfEntries } from "./snapshot.ts";
 import { segment, toMicros, Trace } from "./trace.ts";
 
 /** What a run is made with, beside its options; wiring. */
@@ -140,17 +141,13 @@ export class RunTree implements RecordedRun {
 
   /**
    * Adds what happened inside the run, with the time of the call. Events are sent with the run's
-   * end: their own keys are copied now, objects inside them are read then. Ignored once ended.
+   * end; what plain objects and arrays hold is copied now. Ignored once ended.
    */
   addEvent(event: RunEvent): void {
-    if (!this.#isOpen()) {
-      return;
-    }
-    try {
-      const time = event.time ?? stampToIso(microsToStamp(clock()));
-      (this.#events ??= []).push({ ...event, time });
-    } catch {
-      this.#client[recorder].warn("hiddenFailure", "An event could not be read; it was left out.");
+    const copy = this.#isOpen() ? this.#copied(event) : undefined;
+    if (copy !== undefined) {
+      const time = copy.time ?? stampToIso(microsToStamp(clock()));
+      (this.#events ??= []).push({ ...copy, time });
     }
   }
 
@@ -165,7 +162,7 @@ export class RunTree implements RecordedRun {
   /** Adds metadata, over what has the same key. Ignored once ended. */
   addMetadata(metadata: KeyValues): void {
     if (this.#isOpen() && isPlainObject(metadata)) {
-      this.#metadata = { ...this.#metadata, ...metadata };
+      this.#metadata = { ...this.#metadata, ...this.#copied(metadata) };
       this.#detailsChanged = true;
     }
   }
@@ -263,6 +260,14 @@ export class RunTree implements RecordedRun {
     }
   }
 
+  #copied<Entries extends object>(value: Entries): Entries | undefined {
+    const copy = snapshotOfEntries(value);
+    if (copy === undefined) {
+      this.#client[recorder].warn("hiddenFailure", "What can't be read was left out of a run.");
+    }
+    return copy;
+  }
+
   #isOpen(): boolean {
     return this.#endMicros === undefined && !this.#remote;
   }
@@ -291,7 +296,4 @@ interface Ending {
 }
 
 /** What a remote run hands down to all runs below it. */
-interface Inherited {
-  readonly tags: readonly string[] | undefined;
-  readonly metadata: KeyValues | undefined;
-}
+type Inherited = Pick<RecordedRun, "tags" | "metadata">;

@@ -6,7 +6,7 @@ import { tool } from "@langchain/core/tools";
 import { FakeListChatModel } from "@langchain/core/utils/testing";
 import { afterEach, describe, expect, test } from "vitest";
 import { currentRun, startRun, withRun } from "../../src/tracing/context.ts";
-import { toRunnableConfig } from "../../src/tracing/langchain-handler.ts";
+import { LangchainHandler, toRunnableConfig } from "../../src/tracing/langchain-handler.ts";
 import { traceable } from "../../src/tracing/traceable.ts";
 import { CollectingClient } from "./collecting-client.ts";
 
@@ -216,12 +216,13 @@ describe("toRunnableConfig", () => {
 
   test("keeps no run of ours that has ended, however long the config is used", async () => {
     const seen = new CollectingClient();
-    const config = toRunnableConfig(startRun(seen));
+    const handler = new LangchainHandler(startRun(seen));
+    const config = { callbacks: [handler] };
     const ours = traceable(async (n: number) => await double.invoke(n), { name: "ours" });
     const chain = RunnableLambda.from(async (n: number) => await ours(n));
     for (let count = 0; count < 600; count += 1) {
       await chain.invoke(count, config);
     }
-    expect(config.callbacks[0]!.openRuns).toBeLessThan(300);
+    expect(handler.openRuns).toBeLessThan(300);
   });
 });
