@@ -9,7 +9,7 @@ import { Hiding } from "../tracing/hiding.ts";
 import { Ledger } from "../tracing/ledger.ts";
 import type { RecordedRun, Recorder, WarningKind } from "../tracing/recorder.ts";
 import { createSampler } from "../tracing/sampling.ts";
-import { tallyOf } from "../tracing/tally.ts";
+import { isSettled } from "../tracing/tally.ts";
 import { Tape } from "../tracing/tape.ts";
 import { WorkerPool } from "../workers/pool.ts";
 import { Spool } from "../workers/spool.ts";
@@ -159,7 +159,8 @@ export class Recording implements Recorder, Endable {
    * up: the workers go on while this thread stands in the process's `exit`.
    */
   onForcedEnd(): void {
-    if (this.#ended || this.#batcher.pending === 0) {
+    if (this.#batcher.pending === 0) {
+      this.#reporter.sayRest();
       return;
     }
     const { underWay, waiting } = this.#batcher.takeAll();
@@ -180,7 +181,7 @@ export class Recording implements Recorder, Endable {
     for (;;) {
       const seen = Atomics.load(finished, 0);
       const left = deadline - performance.now();
-      if (left <= 0 || shipments.every(({ tape }) => tallyOf(tape).pending === 0)) {
+      if (left <= 0 || shipments.every(({ tape }) => isSettled(tape))) {
         return;
       }
       Atomics.wait(finished, 0, seen, left);

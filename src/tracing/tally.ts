@@ -23,6 +23,16 @@ export function tallyOf(tape: Tape): Tally {
   return counts;
 }
 
+/** Whether the outcome of every record is known; ends at the first that is not. */
+export function isSettled(tape: Tape): boolean {
+  for (const [, outcome] of heads(tape)) {
+    if (outcome === outcomeCode.pending) {
+      return false;
+    }
+  }
+  return true;
+}
+
 /** Copies of the records whose outcome is not known, one after another, as on a tape. */
 export function pendingBytes(tape: Tape): Buffer {
   const parts: Buffer[] = [];

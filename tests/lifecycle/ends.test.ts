@@ -166,6 +166,16 @@ describe("an end waits no longer than it may", () => {
   );
 });
 
+test("an end without close says what was lost in a quiet minute, though all else arrived", async () => {
+  await using server = await runCounter();
+  const { stderr } = await run(
+    { ending: "natural", endpoint: server.url },
+    { options: { maxQueueRecords: 2 } },
+  );
+  expect(stderr).toContain("Lost 1 record (queueFull)");
+  expect(stderr).toContain("Lost 3 records (queueFull)");
+});
+
 describe("with a spool", () => {
   test("what could not be sent is sent by the next process, once, and the file goes", async () => {
     const spoolDir = mkdtempSync(join(tmpdir(), "millrace-spool-"));
