@@ -56,6 +56,27 @@ export const pagesByOffset = <Item>(
   });
 };
 
+/** Lists one after the other, as one list: ends at `limit` items of all of them. */
+export const pagesInTurn = <Part, Item>(
+  parts: readonly Part[],
+  limit: number | undefined,
+  list: (part: Part, limit: number | undefined) => Pages<Item>,
+): Pages<Item> => {
+  const wanted = assertLimit(limit);
+  return new Pages(async function* pages() {
+    let left = wanted;
+    for (const part of parts) {
+      if (left === 0) {
+        return;
+      }
+      for await (const item of list(part, Number.isFinite(left) ? left : undefined)) {
+        left -= 1;
+        yield [item];
+      }
+    }
+  });
+};
+
 export interface CursorRequest {
   readonly limit: number;
   readonly cursor?: string;

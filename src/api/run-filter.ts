@@ -1,7 +1,7 @@
-import { ValidationError } from "../model/errors.ts";
 import { definedOf } from "../model/fields.ts";
-import { assertUuid } from "../model/ids.ts";
+import { checkId, checkIds } from "../model/ids.ts";
 import type { RunType } from "../model/run.ts";
+import { toIsoTime } from "./iso-time.ts";
 
 /** Which runs are meant: every filter that is given must hold. */
 export interface RunFilter {
@@ -41,34 +41,11 @@ export function toWireFilter(filter: RunFilter): Readonly<Record<string, unknown
     reference_example: checkIds(filter.referenceExampleIds, "reference example id"),
     is_root: filter.isRoot,
     error: filter.error,
-    start_time: toIso(filter.startTime, "startTime"),
-    end_time: toIso(filter.endTime, "endTime"),
+    start_time: toIsoTime(filter.startTime, "startTime"),
+    end_time: toIsoTime(filter.endTime, "endTime"),
     query: filter.query,
     filter: filter.filter,
     trace_filter: filter.traceFilter,
     tree_filter: filter.treeFilter,
   });
-}
-
-function checkIds(ids: readonly string[] | undefined, what: string): readonly string[] | undefined {
-  ids?.forEach((id) => assertUuid(id, what));
-  return ids;
-}
-
-function checkId(id: string | undefined, what: string): string | undefined {
-  if (id !== undefined) {
-    assertUuid(id, what);
-  }
-  return id;
-}
-
-/** A text stays as it is: it may hold microseconds. */
-function toIso(time: Date | string | undefined, name: string): string | undefined {
-  if (time === undefined) {
-    return undefined;
-  }
-  if (Number.isNaN(new Date(time).getTime())) {
-    throw new ValidationError(`${name} must be a Date, or a text that is a time`);
-  }
-  return typeof time === "string" ? time : time.toISOString();
 }

@@ -1,3 +1,5 @@
+import { AnnotationQueues } from "../api/annotation-queues.ts";
+import { Feedbacks } from "../api/feedback.ts";
 import { Http } from "../api/http.ts";
 import { Projects } from "../api/projects.ts";
 import { Runs } from "../api/runs.ts";
@@ -11,6 +13,8 @@ export interface Api {
   readonly http: Http;
   readonly projects: Projects;
   readonly runs: Runs;
+  readonly feedback: Feedbacks;
+  readonly annotationQueues: AnnotationQueues;
   readonly tenant: Tenant;
 }
 
@@ -24,6 +28,8 @@ export function createApi(options: PlainOptions, headers: Readonly<Record<string
     http,
     projects,
     runs: new Runs(http.call, host, projects),
+    feedback: new Feedbacks(http.call),
+    annotationQueues: new AnnotationQueues(http.call),
     tenant: new Tenant(http.call),
   };
 }

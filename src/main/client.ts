@@ -1,3 +1,5 @@
+import type { AnnotationQueues } from "../api/annotation-queues.ts";
+import type { Feedbacks } from "../api/feedback.ts";
 import type { Projects } from "../api/projects.ts";
 import type { Runs } from "../api/runs.ts";
 import type { Tenant } from "../api/tenant.ts";
@@ -46,6 +48,10 @@ export class Client implements TracingClient {
   readonly projects: Projects;
   /** Runs, read back. */
   readonly runs: Runs;
+  /** Judgements on runs and projects. */
+  readonly feedback: Feedbacks;
+  /** Runs in line for review by people. */
+  readonly annotationQueues: AnnotationQueues;
   /** What the key belongs to. */
   readonly tenant: Tenant;
   readonly #api: Api;
@@ -63,6 +69,8 @@ export class Client implements TracingClient {
     this.#api = createApi(this.#options, headers);
     this.projects = this.#api.projects;
     this.runs = this.#api.runs;
+    this.feedback = this.#api.feedback;
+    this.annotationQueues = this.#api.annotationQueues;
     this.tenant = this.#api.tenant;
     this[recorder] = this.#recording;
     this.#unregister = registerClient(this);

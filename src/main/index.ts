@@ -1,5 +1,31 @@
 export { Client } from "./client.ts";
 export type { ClientOptions, TimeLimit } from "./client.ts";
+export type {
+  AddRuns,
+  AnnotationQueueFields,
+  CreateAnnotationQueue,
+  ListAnnotationQueues,
+  ListQueuedRuns,
+  ReadQueuedRun,
+  RemoveQueuedRun,
+  ReviewStatus,
+  RunKey,
+  UpdateAnnotationQueue,
+  UpdateQueuedRun,
+} from "../api/annotation-queue-input.ts";
+export type { AnnotationQueues } from "../api/annotation-queues.ts";
+export type { Expiration, ExpiresIn } from "../api/feedback-expiry.ts";
+export type {
+  CreateFeedback,
+  CreateFeedbackToken,
+  FeedbackFields,
+  FeedbackTarget,
+  FeedbackTokenRequest,
+  ListFeedback,
+  TokenOptions,
+  UpdateFeedback,
+} from "../api/feedback-input.ts";
+export type { Feedbacks } from "../api/feedback.ts";
 export type { CallOptions } from "../api/http.ts";
 export { Pages } from "../api/pages.ts";
 export type {
@@ -44,6 +70,19 @@ export {
 } from "../model/errors.ts";
 export type { ErrorCode, HttpErrorInit, SdkErrorOptions } from "../model/errors.ts";
 export type { Hide, PlainOptions } from "../model/option-table.ts";
+export type {
+  AnnotationQueue,
+  AnnotationQueueEntry,
+  QueuedRun,
+  RubricItem,
+} from "../model/annotation-queue.ts";
+export type {
+  Feedback,
+  FeedbackConfig,
+  FeedbackSource,
+  FeedbackSourceType,
+  FeedbackToken,
+} from "../model/feedback.ts";
 export type { Project } from "../model/project.ts";
 export type { RunShare } from "../model/run-share.ts";
 export type { RunStats } from "../model/run-stats.ts";

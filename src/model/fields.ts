@@ -24,6 +24,15 @@ export class Fields {
     return value;
   }
 
+  /** @throws {@link AnswerError} it is not a number. */
+  number(name: string): number {
+    const value = this.#values[name];
+    if (typeof value !== "number") {
+      throw new AnswerError(`The server's answer is no ${this.#what}: ${name} is not a number`);
+    }
+    return value;
+  }
+
   /** `undefined` where there is none. */
   optionalText(name: string): string | undefined {
     const value = this.#values[name];

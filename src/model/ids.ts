@@ -16,5 +16,30 @@ export function assertUuid(value: unknown, what: string): asserts value is strin
   }
 }
 
+/**
+ * The id, where one is given.
+ *
+ * @throws {@link ValidationError} it is not a UUID.
+ */
+export function checkId(id: string | undefined, what: string): string | undefined {
+  if (id !== undefined) {
+    assertUuid(id, what);
+  }
+  return id;
+}
+
+/**
+ * The ids, where some are given.
+ *
+ * @throws {@link ValidationError} one is not a UUID.
+ */
+export function checkIds(
+  ids: readonly string[] | undefined,
+  what: string,
+): readonly string[] | undefined {
+  ids?.forEach((id) => assertUuid(id, what));
+  return ids;
+}
+
 const describe = (value: unknown): string =>
   typeof value === "string" ? JSON.stringify(value.slice(0, 64)) : typeof value;

@@ -1,0 +1,150 @@
+import { ValidationError } from "../model/errors.ts";
+import { parseFeedback, parseFeedbackToken } from "../model/feedback.ts";
+import type { Feedback, FeedbackToken } from "../model/feedback.ts";
+import { definedOf, parseList } from "../model/fields.ts";
+import { assertUuid } from "../model/ids.ts";
+import { toWireFeedback, toWireFields, toWireFilter, toWireToken } from "./feedback-input.ts";
+import type {
+  CreateFeedback,
+  CreateFeedbackToken,
+  FeedbackTokenRequest,
+  ListFeedback,
+  UpdateFeedback,
+} from "./feedback-input.ts";
+import type { Call, CallOptions } from "./http.ts";
+import { Pages, pagesByOffset, pagesInTurn } from "./pages.ts";
+
+/** Ids of runs in one address: more of them make it too long for servers. */
+const runIdsPerPage = 100;
+
+/** Feedback: judgements on runs and projects. */
+export class Feedbacks {
+  readonly #call: Call;
+
+  /** @internal */
+  constructor(call: Call) {
+    this.#call = call;
+  }
+
+  /**
+   * Records a judgement. It has its id before it is sent, so that it is recorded once, however often
+   * the call is tried; repeated with the same `id` and content it changes nothing.
+   *
+   * @throws {@link ValidationError} neither run nor project, both, or an id that is not a UUID.
+   * @throws {@link ConflictError} `id` is another judgement's.
+   */
+  async create(feedback: CreateFeedback): Promise<Feedback> {
+    const json = toWireFeedback(feedback);
+    const { signal } = feedback;
+    return parseFeedback(await this.#call("createFeedback", { json, signal, repeatable: true }));
+  }
+
+  /**
+   * @throws {@link ValidationError} `id` is not a UUID.
+   * @throws {@link NotFoundError} there is no such feedback.
+   */
+  async read(id: string, { signal }: CallOptions = {}): Promise<Feedback> {
+    assertUuid(id, "feedback id");
+    return parseFeedback(await this.#call("readFeedback", { path: { id }, signal }));
+  }
+
+  /**
+   * Feedback by page, as it is consumed.
+   *
+   * @throws {@link ValidationError} an id is not a UUID, a time is none, or `limit` not a whole number
+   * from 1.
+   */
+  list(filter: ListFeedback = {}): Pages<Feedback> {
+    const { runIds, limit } = filter;
+    const query = toWireFilter(filter);
+    if ([runIds, filter.projectIds, filter.keys, filter.sourceTypes].some(isEmpty)) {
+      // As a query it would be no filter at all.
+      return pagesByOffset(limit, async () => []);
+    }
+    const pagesOf = (run: readonly string[] | undefined, wanted: number | undefined) =>
+      pagesByOffset(wanted, async (page) => {
+        const init = { query: { run, ...query, ...page }, signal: filter.signal };
+        return parseList(await this.#call("listFeedback", init), "feedback", parseFeedback);
+      });
+    return runIds === undefined
+      ? pagesOf(undefined, limit)
+      : pagesInTurn(chunksOf(runIds, runIdsPerPage), limit, pagesOf);
+  }
+
+  /**
+   * Changes what is given. Repeating it changes nothing more.
+   *
+   * @throws {@link ValidationError} `id` is not a UUID, or nothing to change.
+   * @throws {@link NotFoundError} there is no such feedback.
+   */
+  async update(id: string, changes: UpdateFeedback): Promise<Feedback> {
+    assertUuid(id, "feedback id");
+    const json = definedOf(toWireFields(changes));
+    if (Object.keys(json).length === 0) {
+      throw new ValidationError("No valid update options provided");
+    }
+    const { signal } = changes;
+    return parseFeedback(await this.#call("updateFeedback", { path: { id }, json, signal }));
+  }
+
+  /**
+   * @throws {@link ValidationError} `id` is not a UUID.
+   * @throws {@link NotFoundError} there is no such feedback.
+   */
+  async delete(id: string, { signal }: CallOptions = {}): Promise<void> {
+    assertUuid(id, "feedback id");
+    await this.#call("deleteFeedback", { path: { id }, signal });
+  }
+
+  /**
+   * Makes an address under which anyone may give feedback on a run, without a key, until it expires.
+   * Repeated, it makes another.
+   *
+   * @throws {@link ValidationError} `runId` is not a UUID, the key is empty, or the expiration is past.
+   * @throws {@link NotFoundError} there is no such run.
+   */
+  async createToken(
+    runId: string,
+    feedbackKey: string,
+    { signal, ...options }: CreateFeedbackToken = {},
+  ): Promise<FeedbackToken> {
+    const json = toWireToken({ runId, feedbackKey, ...options });
+    return parseFeedbackToken(await this.#call("createFeedbackToken", { json, signal }));
+  }
+
+  /**
+   * Makes several at once: all of them or none, in the order given; as {@link Feedbacks.createToken}.
+   */
+  async createTokens(
+    requests: readonly FeedbackTokenRequest[],
+    { signal }: CallOptions = {},
+  ): Promise<FeedbackToken[]> {
+    const json = requests.map(toWireToken);
+    if (json.length === 0) {
+      return [];
+    }
+    const answer = await this.#call("createFeedbackToken", { json, signal });
+    return parseList(answer, "feedback tokens", parseFeedbackToken);
+  }
+
+  /**
+   * The tokens of a run, expired ones too, in one request.
+   *
+   * @throws {@link ValidationError} `runId` is not a UUID.
+   */
+  listTokens(runId: string, { signal }: CallOptions = {}): Pages<FeedbackToken> {
+    assertUuid(runId, "run id");
+    const call = this.#call;
+    return new Pages(async function* pages() {
+      const answer = await call("listFeedbackTokens", { query: { run_id: runId }, signal });
+      yield parseList(answer, "feedback tokens", parseFeedbackToken);
+    });
+  }
+}
+
+const isEmpty = (list: readonly unknown[] | undefined): boolean => list?.length === 0;
+
+const chunksOf = (ids: readonly string[], size: number): (readonly string[])[] =>
+  Array.from({ length: Math.ceil(ids.length / size) }, (_, n) =>
+    ids.slice(n * size, (n + 1) * size),
+  );
