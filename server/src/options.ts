@@ -60,7 +60,7 @@ export interface ServerOptions {
   readonly port?: number;
   /** Name or address to listen on. One that is not loopback needs `apiKeys`. @defaultValue "127.0.0.1" */
   readonly host?: string;
-  /** Folder of the database, made when missing; `:memory:` keeps nothing. @defaultValue "./.millrace" */
+  /** Folder of the database, made when missing; `:memory:` keeps nothing once it is closed. @defaultValue "./.millrace" */
   readonly dataDir?: string;
   /** Keys that are let in. Without any, a loopback server is open to every local program. */
   readonly apiKeys?: readonly string[];
@@ -74,7 +74,7 @@ export interface ServerSettings {
   readonly apiKeys: readonly string[];
 }
 
-/** The `dataDir` that keeps everything in memory. */
+/** The `dataDir` whose data goes away with the server. */
 export const memoryDataDir = ":memory:";
 
 /**

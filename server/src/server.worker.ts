@@ -5,9 +5,8 @@ import { createApp } from "./http/app.ts";
 import type { App } from "./http/app.ts";
 import { memoryDataDir, serverLimits } from "./options.ts";
 import type { ServerThreadData, ServerThreadMessage } from "./server-protocol.ts";
-import { MemoryStore } from "./store/memory-store.ts";
-import type { Store } from "./store/run-store.ts";
-import { openSqliteStore } from "./store/sqlite/sqlite-store.ts";
+import type { Store } from "./store/store.ts";
+import { openSqliteStore, openTemporaryStore } from "./store/sqlite/sqlite-store.ts";
 
 // starting -> listening -> closing -> ended; a failure to start ends it at once.
 
@@ -33,8 +32,8 @@ async function serve(port: MessagePort, settings: ServerThreadData): Promise<voi
   }
 }
 
-async function openStore(dataDir: string): Promise<Store> {
-  return dataDir === memoryDataDir ? new MemoryStore() : openSqliteStore(dataDir);
+function openStore(dataDir: string): Promise<Store> {
+  return dataDir === memoryDataDir ? openTemporaryStore() : openSqliteStore(dataDir);
 }
 
 async function listen(app: App, { host, port }: ServerThreadData): Promise<void> {

@@ -4,7 +4,7 @@ import { beforeEach, afterEach, expect, test } from "vitest";
 import { MultipartBatch } from "../src/ingest/multipart-batch.ts";
 import { parseBatch } from "../src/ingest/parse-batch.ts";
 import type { IngestResult } from "../src/store/run-record.ts";
-import type { Store } from "../src/store/run-store.ts";
+import type { Store } from "../src/store/store.ts";
 import { toRunJson } from "../src/view/run-json.ts";
 import { patchOf, StoreDesk } from "./support/store-desk.ts";
 import type { WireObject } from "./support/store-desk.ts";
@@ -19,7 +19,9 @@ export function describeIngest(open: () => Promise<Store>): void {
   afterEach(() => desk.store.close());
 
   test("a run that was never received is not found", async () => {
-    expect(await desk.store.findRun(randomUUID())).toBeUndefined();
+    expect(
+      await desk.store.read.runs.find(desk.store.defaultTenantId, randomUUID()),
+    ).toBeUndefined();
   });
 
   test("a posted run is found with all that it held", async () => {
@@ -193,13 +195,19 @@ export function describeIngest(open: () => Promise<Store>): void {
   test("a project is made on first use, once, and named by id afterwards", async () => {
     const name = 'evals "\ud800"; DROP TABLE projects';
     await desk.send({ post: [wireRun({ session_name: name }), wireRun({ session_name: name })] });
-    const [project, ...others] = await desk.store.listProjects({ name, limit: 10, offset: 0 });
+    const [project, ...others] = await desk.store.read.projects.list(desk.store.defaultTenantId, {
+      name,
+      limit: 10,
+      offset: 0,
+    });
     expect(others).toEqual([]);
-    expect(project).toMatchObject({ name, tenantId: desk.store.tenantId });
+    expect(project).toMatchObject({ name, tenantId: desk.store.defaultTenantId });
     const id = project?.id ?? "";
     await desk.send({ post: [wireRun({ name: "by id", session_id: id })] });
     expect(await desk.query({ projectIds: [id] })).toHaveLength(3);
-    expect(await desk.store.findProject(id)).toMatchObject({ name });
+    expect(await desk.store.read.projects.find(desk.store.defaultTenantId, id)).toMatchObject({
+      name,
+    });
   });
 
   test("a project id that does not exist is a reason", async () => {
@@ -267,7 +275,7 @@ export function describeIngest(open: () => Promise<Store>): void {
       const batch = new MultipartBatch();
       const bytes = Buffer.from([0, 255]);
       batch.add({ name: `attachment.${id}.a`, contentType: "image/png", bytes, fault: undefined });
-      return desk.store.ingest(batch.build().batch);
+      return desk.store.ingest(desk.store.defaultTenantId, batch.build().batch);
     };
     await desk.send({ post: [run] });
     expect(await sendAttachment(run.id)).toMatchObject({ rejected: [] });
@@ -280,8 +288,11 @@ export function describeIngest(open: () => Promise<Store>): void {
   test("what texts a run holds comes back to the last escape", async () => {
     const run = wireRun();
     const raw = `{"id":"${run.id}","trace_id":"${run.id}","dotted_order":"${run.dotted_order}","name":"\\ud800\\u0000<b>","inputs":{"n":1.50,"big":12345678901234567890,"s":"\\ud800\\u0000é"}}`;
-    await desk.store.ingest(parseBatch(Buffer.from(`{"post":[${raw}]}`)).batch);
-    const stored = await desk.store.findRun(run.id);
+    await desk.store.ingest(
+      desk.store.defaultTenantId,
+      parseBatch(Buffer.from(`{"post":[${raw}]}`)).batch,
+    );
+    const stored = await desk.store.read.runs.find(desk.store.defaultTenantId, run.id);
     const json = stored === undefined ? "" : toRunJson(stored).toString();
     expect(json).toContain('"name":"\\ud800\\u0000<b>"');
     expect(json).toContain('"inputs":{"n":1.50,"big":12345678901234567890,"s":"\\ud800\\u0000é"}');

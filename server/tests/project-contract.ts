@@ -1,7 +1,7 @@
 import { randomUUID } from "node:crypto";
 import { beforeEach, afterEach, expect, test } from "vitest";
 import type { ProjectDraft, ProjectQuery } from "../src/store/project.ts";
-import type { Store } from "../src/store/run-store.ts";
+import type { Store } from "../src/store/store.ts";
 import { StoreDesk } from "./support/store-desk.ts";
 import { someMicros, wireRun } from "./support/wire-runs.ts";
 
@@ -18,6 +18,11 @@ const draft = (rest: Partial<ProjectDraft> = {}): ProjectDraft => ({
 });
 const unchanged = { name: null, description: null, endMicros: null, extra: null };
 
+const taken = (what: string) => ({
+  status: 409,
+  message: `Session with this ${what} already exists.`,
+});
+
 /** What every engine does with projects. */
 export function describeProjects(open: () => Promise<Store>): void {
   let desk: StoreDesk;
@@ -27,7 +32,11 @@ export function describeProjects(open: () => Promise<Store>): void {
   afterEach(() => desk.store.close());
 
   const namesOf = async (query: Partial<ProjectQuery>): Promise<string[]> => {
-    const found = await desk.store.listProjects({ limit: 100, offset: 0, ...query });
+    const found = await desk.store.read.projects.list(desk.store.defaultTenantId, {
+      limit: 100,
+      offset: 0,
+      ...query,
+    });
     return found.map(({ name }) => name);
   };
 
@@ -41,63 +50,93 @@ export function describeProjects(open: () => Promise<Store>): void {
       referenceDatasetId: randomUUID(),
     });
     const { upsert: _upsert, ...project } = made;
-    const expected = { ...project, tenantId: desk.store.tenantId };
-    expect(await desk.store.createProject(made)).toEqual({ kind: "written", project: expected });
-    expect(await desk.store.findProject(made.id)).toEqual(expected);
+    const expected = { ...project, tenantId: desk.store.defaultTenantId };
+    expect(await desk.store.write.projects.create(desk.store.defaultTenantId, made)).toEqual(
+      expected,
+    );
+    expect(await desk.store.read.projects.find(desk.store.defaultTenantId, made.id)).toEqual(
+      expected,
+    );
     expect(await namesOf({ name: text })).toEqual([text]);
   });
 
   test("a taken name or id is refused, and what is there stays", async () => {
     const first = draft({ description: "first" });
-    await desk.store.createProject(first);
-    expect(await desk.store.createProject(draft({ description: "second" }))).toEqual({
-      kind: "taken",
-      what: "name",
-    });
-    expect(await desk.store.createProject(draft({ id: first.id, name: "q" }))).toEqual({
-      kind: "taken",
-      what: "id",
-    });
-    expect((await desk.store.findProject(first.id))?.description).toBe("first");
+    await desk.store.write.projects.create(desk.store.defaultTenantId, first);
+    await expect(
+      desk.store.write.projects.create(
+        desk.store.defaultTenantId,
+        draft({ description: "second" }),
+      ),
+    ).rejects.toMatchObject(taken("name"));
+    await expect(
+      desk.store.write.projects.create(
+        desk.store.defaultTenantId,
+        draft({ id: first.id, name: "q" }),
+      ),
+    ).rejects.toMatchObject(taken("id"));
+    expect(
+      (await desk.store.read.projects.find(desk.store.defaultTenantId, first.id))?.description,
+    ).toBe("first");
     expect(await namesOf({})).toEqual(["p"]);
   });
 
   test("an upsert changes the project of the name and keeps its id", async () => {
     const first = draft({ description: "first", extra: { a: 1 } });
-    await desk.store.createProject(first);
-    const fate = await desk.store.createProject(draft({ upsert: true, extra: { b: 2 } }));
+    await desk.store.write.projects.create(desk.store.defaultTenantId, first);
+    const fate = await desk.store.write.projects.create(
+      desk.store.defaultTenantId,
+      draft({ upsert: true, extra: { b: 2 } }),
+    );
     expect(fate).toMatchObject({
-      kind: "written",
-      project: { id: first.id, description: "first", extra: { b: 2 } },
+      id: first.id,
+      description: "first",
+      extra: { b: 2 },
     });
   });
 
   test("an update changes what is given, and nothing else", async () => {
     const made = draft({ description: "before", extra: { a: 1 } });
-    await desk.store.createProject(made);
-    await desk.store.createProject(draft({ name: "other" }));
+    await desk.store.write.projects.create(desk.store.defaultTenantId, made);
+    await desk.store.write.projects.create(desk.store.defaultTenantId, draft({ name: "other" }));
     const changes = { ...unchanged, name: "renamed", endMicros: someMicros + 1 };
-    expect(await desk.store.updateProject(made.id, changes)).toMatchObject({ kind: "written" });
-    expect(await desk.store.findProject(made.id)).toMatchObject({
+    expect(
+      await desk.store.write.projects.update(desk.store.defaultTenantId, made.id, changes),
+    ).toMatchObject({ id: made.id });
+    expect(await desk.store.read.projects.find(desk.store.defaultTenantId, made.id)).toMatchObject({
       name: "renamed",
       description: "before",
       endMicros: someMicros + 1,
       extra: { a: 1 },
     });
-    expect(await desk.store.updateProject(made.id, { ...unchanged, name: "other" })).toEqual({
-      kind: "taken",
-      what: "name",
-    });
+    await expect(
+      desk.store.write.projects.update(desk.store.defaultTenantId, made.id, {
+        ...unchanged,
+        name: "other",
+      }),
+    ).rejects.toMatchObject(taken("name"));
     expect(
-      await desk.store.updateProject(made.id, { ...unchanged, name: "renamed" }),
-    ).toMatchObject({ kind: "written" });
-    expect(await desk.store.updateProject(randomUUID(), unchanged)).toEqual({ kind: "missing" });
+      await desk.store.write.projects.update(desk.store.defaultTenantId, made.id, {
+        ...unchanged,
+        name: "renamed",
+      }),
+    ).toMatchObject({ name: "renamed" });
+    await expect(
+      desk.store.write.projects.update(desk.store.defaultTenantId, randomUUID(), unchanged),
+    ).rejects.toMatchObject({ status: 404 });
   });
 
   test("a run that names a renamed project makes a new one of the old name", async () => {
     await desk.send({ post: [wireRun({ session_name: "old" })] });
-    const [project] = await desk.store.listProjects({ name: "old", limit: 1, offset: 0 });
-    await desk.store.updateProject(project?.id ?? "", { ...unchanged, name: "new" });
+    const [project] = await desk.store.read.projects.list(desk.store.defaultTenantId, {
+      name: "old",
+      limit: 1,
+      offset: 0,
+    });
+    await desk.store.write.projects.update(desk.store.defaultTenantId, project?.id ?? "", {
+      ...unchanged,
+      name: "new",
+    });
     await desk.send({ post: [wireRun({ session_name: "old" })] });
     expect(await namesOf({})).toEqual(["new", "old"]);
   });
@@ -105,12 +144,18 @@ export function describeProjects(open: () => Promise<Store>): void {
   test("deleting a project deletes its runs and their shares, and no others", async () => {
     const [gone, kept] = [wireRun({ session_name: "p" }), wireRun({ session_name: "q" })];
     await desk.send({ post: [gone, kept] });
-    const token = (await desk.store.shareRun(gone.id)) ?? "";
-    const [project] = await desk.store.listProjects({ name: "p", limit: 1, offset: 0 });
-    expect(await desk.store.deleteProject(project?.id ?? "")).toBe(true);
-    expect(await desk.store.deleteProject(project?.id ?? "")).toBe(false);
-    expect(await desk.store.findRun(gone.id)).toBeUndefined();
-    expect(await desk.store.findSharedRun(token)).toBeUndefined();
+    const token = await desk.store.write.runs.share(desk.store.defaultTenantId, gone.id);
+    const [project] = await desk.store.read.projects.list(desk.store.defaultTenantId, {
+      name: "p",
+      limit: 1,
+      offset: 0,
+    });
+    const remove = (): Promise<void> =>
+      desk.store.write.projects.delete(desk.store.defaultTenantId, project?.id ?? "");
+    await remove();
+    await expect(remove()).rejects.toMatchObject({ status: 404, message: "Session not found" });
+    expect(await desk.store.read.runs.find(desk.store.defaultTenantId, gone.id)).toBeUndefined();
+    expect(await desk.store.read.runs.findShared(token)).toBeUndefined();
     expect(await desk.read(kept.id)).toMatchObject({ id: kept.id });
     expect(await namesOf({})).toEqual(["q"]);
     await desk.send({ post: [wireRun({ session_name: "p" })] });
@@ -120,9 +165,18 @@ export function describeProjects(open: () => Promise<Store>): void {
   test("a list leaves out what its filters do not pass, page by page", async () => {
     const dataset = randomUUID();
     const metadata = { team: "a", deep: { x: 1, y: [2] } };
-    await desk.store.createProject(draft({ name: "a1", extra: { metadata } }));
-    await desk.store.createProject(draft({ name: "a2", extra: { metadata: { team: "a" } } }));
-    await desk.store.createProject(draft({ name: "b1", referenceDatasetId: dataset }));
+    await desk.store.write.projects.create(
+      desk.store.defaultTenantId,
+      draft({ name: "a1", extra: { metadata } }),
+    );
+    await desk.store.write.projects.create(
+      desk.store.defaultTenantId,
+      draft({ name: "a2", extra: { metadata: { team: "a" } } }),
+    );
+    await desk.store.write.projects.create(
+      desk.store.defaultTenantId,
+      draft({ name: "b1", referenceDatasetId: dataset }),
+    );
     expect(await namesOf({ isReferenceFree: true })).toEqual(["a1", "a2"]);
     expect(await namesOf({ isReferenceFree: false })).toEqual(["b1"]);
     expect(await namesOf({ referenceDatasetIds: [dataset, randomUUID()] })).toEqual(["b1"]);

@@ -1,6 +1,7 @@
 import { randomUUID } from "node:crypto";
 import { beforeEach, afterEach, expect, test } from "vitest";
-import type { RunQuery, Store } from "../src/store/run-store.ts";
+import type { RunQuery } from "../src/store/run-query.ts";
+import type { Store } from "../src/store/store.ts";
 import { StoreDesk } from "./support/store-desk.ts";
 import { someMicros, wireRun } from "./support/wire-runs.ts";
 
@@ -29,7 +30,11 @@ export function describeQueries(open: () => Promise<Store>): void {
       micros: someMicros + 2,
     });
     await desk.send({ post: [root, child, other] });
-    const [p] = await desk.store.listProjects({ name: "p", limit: 1, offset: 0 });
+    const [p] = await desk.store.read.projects.list(desk.store.defaultTenantId, {
+      name: "p",
+      limit: 1,
+      offset: 0,
+    });
     expect(await desk.query({})).toEqual(["root", "child", "other"]);
     expect(await desk.query({ projectIds: [p?.id ?? ""] })).toEqual(["root", "child"]);
     expect(await desk.query({ projectIds: [] })).toEqual([]);
@@ -76,7 +81,7 @@ export function describeQueries(open: () => Promise<Store>): void {
       let after: RunQuery["after"];
       do {
         // A page needs the cursor of the one before it.
-        const page = await desk.store.queryRuns({
+        const page = await desk.store.read.runs.query(desk.store.defaultTenantId, {
           filter: {},
           order,
           limit: 7,
@@ -94,7 +99,7 @@ export function describeQueries(open: () => Promise<Store>): void {
 
   test("a page that ends with the last run has no next one", async () => {
     await desk.send({ post: [wireRun(), wireRun()] });
-    const page = await desk.store.queryRuns({
+    const page = await desk.store.read.runs.query(desk.store.defaultTenantId, {
       filter: {},
       order: "asc",
       limit: 2,
@@ -109,7 +114,7 @@ export function describeQueries(open: () => Promise<Store>): void {
     await desk.send({
       post: [...ends.map((end_time) => wireRun({ end_time })), wireRun({ error: "boom" })],
     });
-    expect(await desk.store.runStatistics({})).toEqual({
+    expect(await desk.store.read.runs.statistics(desk.store.defaultTenantId, {})).toEqual({
       runCount: 5,
       errorCount: 1,
       latencyP50: 2,
@@ -119,7 +124,7 @@ export function describeQueries(open: () => Promise<Store>): void {
   });
 
   test("statistics of nothing are nothing", async () => {
-    expect(await desk.store.runStatistics({})).toEqual({
+    expect(await desk.store.read.runs.statistics(desk.store.defaultTenantId, {})).toEqual({
       runCount: 0,
       errorCount: 0,
       latencyP50: null,
@@ -131,11 +136,15 @@ export function describeQueries(open: () => Promise<Store>): void {
   test("projects are listed by name and in pages", async () => {
     await desk.send({ post: ["c", "a", "b"].map((name) => wireRun({ session_name: name })) });
     const list = async (rest: { limit: number; offset: number; nameContains?: string }) =>
-      (await desk.store.listProjects(rest)).map(({ name }) => name);
+      (await desk.store.read.projects.list(desk.store.defaultTenantId, rest)).map(
+        ({ name }) => name,
+      );
     expect(await list({ limit: 2, offset: 0 })).toEqual(["a", "b"]);
     expect(await list({ limit: 2, offset: 2 })).toEqual(["c"]);
     expect(await list({ limit: 5, offset: 0, nameContains: "B" })).toEqual(["b"]);
-    expect(await desk.store.findProject(randomUUID())).toBeUndefined();
+    expect(
+      await desk.store.read.projects.find(desk.store.defaultTenantId, randomUUID()),
+    ).toBeUndefined();
   });
 
   test("descendants are listed in execution order", async () => {
@@ -153,13 +162,17 @@ export function describeQueries(open: () => Promise<Store>): void {
   test("a share has one token until it is taken back", async () => {
     const run = wireRun();
     await desk.send({ post: [run] });
-    const token = await desk.store.shareRun(run.id);
-    expect(await desk.store.shareRun(run.id)).toBe(token);
-    expect((await desk.store.findSharedRun(token ?? ""))?.row.id).toBe(run.id);
-    expect((await desk.store.findRun(run.id))?.shareToken).toBe(token);
-    await desk.store.unshareRun(run.id);
-    expect(await desk.store.findSharedRun(token ?? "")).toBeUndefined();
-    expect(await desk.store.shareRun(run.id)).not.toBe(token);
-    expect(await desk.store.shareRun(randomUUID())).toBeUndefined();
+    const token = await desk.store.write.runs.share(desk.store.defaultTenantId, run.id);
+    expect(await desk.store.write.runs.share(desk.store.defaultTenantId, run.id)).toBe(token);
+    expect((await desk.store.read.runs.findShared(token ?? ""))?.row.id).toBe(run.id);
+    expect((await desk.store.read.runs.find(desk.store.defaultTenantId, run.id))?.shareToken).toBe(
+      token,
+    );
+    await desk.store.write.runs.unshare(desk.store.defaultTenantId, run.id);
+    expect(await desk.store.read.runs.findShared(token ?? "")).toBeUndefined();
+    expect(await desk.store.write.runs.share(desk.store.defaultTenantId, run.id)).not.toBe(token);
+    expect(
+      await desk.store.write.runs.share(desk.store.defaultTenantId, randomUUID()),
+    ).toBeUndefined();
   });
 }

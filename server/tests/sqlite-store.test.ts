@@ -1,16 +1,17 @@
+import { randomUUID } from "node:crypto";
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, describe, expect, test } from "vitest";
 // The writer's thread needs its file, so this engine is tested as it is built.
 import { openSqliteStore } from "../dist/store/sqlite/sqlite-store.js";
-import { openDatabase } from "../src/store/sqlite/schema.ts";
+import { formats, openDatabase } from "../src/store/sqlite/schema.ts";
 import { parseBatch } from "../src/ingest/parse-batch.ts";
 import { describeProjects } from "./project-contract.ts";
 import { describeQueries } from "./query-contract.ts";
 import { describeIngest } from "./ingest-contract.ts";
 import { temporaryFolder } from "./support/running-server.ts";
-import { wireRun } from "./support/wire-runs.ts";
+import { someMicros, wireRun } from "./support/wire-runs.ts";
 
 const folders: string[] = [];
 
@@ -32,13 +33,18 @@ test("what was stored is there when the folder is opened again", async () => {
   const folder = await temporaryFolder();
   const run = wireRun({ name: "kept" });
   const first = await openSqliteStore(folder);
-  await first.ingest(parseBatch(Buffer.from(JSON.stringify({ post: [run] }))).batch);
-  const { tenantId, tenantMicros } = first;
+  await first.ingest(
+    first.defaultTenantId,
+    parseBatch(Buffer.from(JSON.stringify({ post: [run] }))).batch,
+  );
+  const tenantId = first.defaultTenantId;
+  const tenant = await first.read.tenants.find(tenantId);
   await first.close();
   const second = await openSqliteStore(folder);
-  expect([second.tenantId, second.tenantMicros]).toEqual([tenantId, tenantMicros]);
-  expect(Math.abs(tenantMicros / 1_000 - Date.now())).toBeLessThan(60_000);
-  expect((await second.findRun(run.id))?.row.name).toBe("kept");
+  expect(second.defaultTenantId).toBe(tenantId);
+  expect(await second.read.tenants.find(tenantId)).toEqual(tenant);
+  expect(Math.abs(Number(tenant?.createdMicros) / 1_000 - Date.now())).toBeLessThan(60_000);
+  expect((await second.read.runs.find(second.defaultTenantId, run.id))?.row.name).toBe("kept");
   await second.close();
 });
 
@@ -47,7 +53,10 @@ test("close waits for what is under way, and may be called twice", async () => {
   const store = await openSqliteStore(folder);
   const runs = Array.from({ length: 20 }, () => wireRun());
   const sent = runs.map((run) =>
-    store.ingest(parseBatch(Buffer.from(JSON.stringify({ post: [run] }))).batch),
+    store.ingest(
+      store.defaultTenantId,
+      parseBatch(Buffer.from(JSON.stringify({ post: [run] }))).batch,
+    ),
   );
   await Promise.all([store.close(), store.close()]);
   const results = await Promise.all(sent);
@@ -58,7 +67,7 @@ test("after close the store says that it is closing", async () => {
   const store = await openSqliteStore(await temporaryFolder());
   await store.close();
   const { batch } = parseBatch(Buffer.from(JSON.stringify({ post: [wireRun()] })));
-  await expect(store.ingest(batch)).rejects.toThrow("the server is closing");
+  await expect(store.ingest(store.defaultTenantId, batch)).rejects.toThrow("the server is closing");
 });
 
 test("a folder is one store's at a time", async () => {
@@ -75,24 +84,38 @@ test("a database of a newer format is refused by name", async () => {
   const db = openDatabase(join(folder, "millrace.db"));
   db.exec("PRAGMA user_version = 99");
   db.close();
-  await expect(openSqliteStore(folder)).rejects.toThrow(/format 99.*up to 2/);
+  await expect(openSqliteStore(folder)).rejects.toThrow(/format 99.*up to 3/);
 });
 
-test("a database of format 1 is taken over, its projects with it", async () => {
+test.each([1, 2])("a database of format %i is taken over, with what it held", async (format) => {
   const folder = await temporaryFolder();
-  const run = wireRun({ session_name: "before" });
-  const first = await openSqliteStore(folder);
-  await first.ingest(parseBatch(Buffer.from(JSON.stringify({ post: [run] }))).batch);
-  await first.close();
+  const { id, trace_id, dotted_order } = wireRun();
+  const [tenantId, projectId] = [randomUUID(), randomUUID()];
   const db = openDatabase(join(folder, "millrace.db"));
-  for (const name of ["end_us", "description_json", "extra_json", "reference_dataset_id"]) {
-    db.exec(`ALTER TABLE projects DROP COLUMN ${name}`);
-  }
-  db.exec("PRAGMA user_version = 1");
+  db.exec(formats.slice(0, format).join(""));
+  db.prepare("INSERT INTO settings VALUES ('tenant_id', ?)").run([tenantId]);
+  db.prepare("INSERT INTO projects (id, tenant_id, name_json, start_us) VALUES (?, ?, ?, ?)").run([
+    projectId,
+    tenantId,
+    '"before"',
+    someMicros,
+  ]);
+  db.prepare(
+    "INSERT INTO runs VALUES (?, ?, ?, 'kept', 'chain', ?, NULL, 0, NULL, ?, NULL, 1, 0)",
+  ).run([trace_id, id, projectId, someMicros, dotted_order]);
+  db.prepare("INSERT INTO payloads VALUES (?, ?, '', '{}')").run([trace_id, id]);
+  db.exec(`PRAGMA user_version = ${format}`);
   db.close();
-  const second = await openSqliteStore(folder);
-  const [project] = await second.listProjects({ limit: 10, offset: 0 });
+  const store = await openSqliteStore(folder);
+  expect(store.defaultTenantId).toBe(tenantId);
+  expect(await store.read.tenants.find(tenantId)).toEqual({
+    id: tenantId,
+    handle: null,
+    displayName: "local",
+    createdMicros: someMicros,
+  });
+  const [project] = await store.read.projects.list(tenantId, { limit: 10, offset: 0 });
   expect(project).toMatchObject({ name: "before", description: null, endMicros: null });
-  expect((await second.findRun(run.id))?.projectName).toBe("before");
-  await second.close();
+  expect((await store.read.runs.find(tenantId, id))?.projectName).toBe("before");
+  await store.close();
 });

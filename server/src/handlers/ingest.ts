@@ -1,4 +1,3 @@
-import { isUuid } from "millrace/model";
 import type { FastifyReply, FastifyRequest } from "fastify";
 import { RequestError } from "../errors.ts";
 import { readBody, readChunks } from "../http/read-body.ts";
@@ -7,42 +6,46 @@ import { MultipartBatch } from "../ingest/multipart-batch.ts";
 import { MultipartParser } from "../ingest/multipart-parser.ts";
 import { parseBatch, parseOneRun } from "../ingest/parse-batch.ts";
 import type { IngestResult } from "../store/run-record.ts";
-import type { RunStore } from "../store/run-store.ts";
+import type { Store } from "../store/store.ts";
+import { parseId } from "./query-string.ts";
 
 /** `POST /runs`. */
 export async function createRun(
-  store: RunStore,
+  store: Store,
   request: FastifyRequest,
   reply: FastifyReply,
 ): Promise<unknown> {
   const parsed = parseOneRun(await readBody(request.raw), "post", { place: "optional" });
-  return answerOne(reply, await ingest(store, parsed));
+  return answerOne(reply, await ingest(store, request.tenantId, parsed));
 }
 
 /** `PATCH /runs/{id}`. */
 export async function updateRun(
-  store: RunStore,
+  store: Store,
   request: FastifyRequest,
   reply: FastifyReply,
 ): Promise<unknown> {
   const { id } = request.params as { readonly id: string };
   const body = await readBody(request.raw);
-  const parsed = parseOneRun(body, "patch", { place: "optional", pathId: parseRunId(id) });
-  return answerOne(reply, await ingest(store, parsed));
+  const parsed = parseOneRun(body, "patch", { place: "optional", pathId: parseId(id, "run id") });
+  return answerOne(reply, await ingest(store, request.tenantId, parsed));
 }
 
 /** `POST /runs/batch`. */
 export async function createBatch(
-  store: RunStore,
+  store: Store,
   request: FastifyRequest,
   reply: FastifyReply,
 ): Promise<unknown> {
-  return answerMany(reply, await ingest(store, parseBatch(await readBody(request.raw))));
+  return answerMany(
+    reply,
+    await ingest(store, request.tenantId, parseBatch(await readBody(request.raw))),
+  );
 }
 
 /** `POST /runs/multipart`. */
 export async function createMultipart(
-  store: RunStore,
+  store: Store,
   request: FastifyRequest,
   reply: FastifyReply,
 ): Promise<unknown> {
@@ -52,25 +55,19 @@ export async function createMultipart(
   );
   await readChunks(request.raw, (chunk) => parser.push(chunk));
   parser.end();
-  return answerMany(reply, await ingest(store, batch.build()));
+  return answerMany(reply, await ingest(store, request.tenantId, batch.build()));
 }
-
-/** The id in an address. @throws RequestError it is no UUID. */
-export function parseRunId(id: unknown): string {
-  if (isUuid(id)) {
-    return id.toLowerCase();
-  }
-  throw new RequestError(422, `run id is not a UUID: ${excerpt(id)}`);
-}
-
-const excerpt = (value: unknown): string => JSON.stringify(value).slice(0, 80);
 
 /** What the parser refused and what the store refused, together. */
-async function ingest(store: RunStore, { batch, rejected }: ParsedBatch): Promise<IngestResult> {
+export async function ingest(
+  store: Store,
+  tenantId: string,
+  { batch, rejected }: ParsedBatch,
+): Promise<IngestResult> {
   if (batch.records.length === 0 && batch.attachments.length === 0) {
     return { accepted: 0, duplicates: 0, rejected };
   }
-  const result = await store.ingest(batch);
+  const result = await store.ingest(tenantId, batch);
   return { ...result, rejected: [...rejected, ...result.rejected] };
 }
 

@@ -4,12 +4,13 @@ import { Type } from "typebox";
 import type { Static, TSchema } from "typebox";
 import { RequestError } from "../errors.ts";
 import { parseTime } from "../ingest/parse-time.ts";
-import type { Project, ProjectChanges, ProjectFate } from "../store/project.ts";
-import type { CatalogStore, Store } from "../store/run-store.ts";
+import type { Project, ProjectChanges } from "../store/project.ts";
+import type { Store } from "../store/store.ts";
 import { toIso } from "../view/run-json.ts";
 import { toStatsJson } from "../view/stats-json.ts";
-import { parseId, parseProjectQuery, parseSwitch } from "./project-query.ts";
-import type { QueryString } from "./project-query.ts";
+import { parseProjectQuery } from "./project-query.ts";
+import { parseId, parseIds, parseSwitch } from "./query-string.ts";
+import type { QueryString } from "./query-string.ts";
 
 const Maybe = <Schema extends TSchema>(schema: Schema) =>
   Type.Optional(Type.Union([schema, Type.Null()]));
@@ -41,7 +42,7 @@ export type ProjectPatchBody = Static<typeof projectPatchBody>;
 /** `GET /sessions`. */
 export async function listProjects(store: Store, request: FastifyRequest): Promise<unknown> {
   const query = request.query as QueryString;
-  const projects = await store.listProjects(parseProjectQuery(query));
+  const projects = await store.read.projects.list(request.tenantId, parseProjectQuery(query));
   return parseSwitch(query, "include_stats") === true
     ? Promise.all(projects.map((project) => withStats(store, project)))
     : projects.map(toProjectJson);
@@ -49,9 +50,9 @@ export async function listProjects(store: Store, request: FastifyRequest): Promi
 
 /** `GET /sessions/{id}`. */
 export async function readProject(store: Store, request: FastifyRequest): Promise<unknown> {
-  const project = await store.findProject(idOf(request));
+  const project = await store.read.projects.find(request.tenantId, idOf(request));
   if (project === undefined) {
-    throw missing();
+    throw new RequestError(404, "Session not found");
   }
   const hasStats = parseSwitch(request.query as QueryString, "include_stats") === true;
   return hasStats ? withStats(store, project) : toProjectJson(project);
@@ -59,12 +60,12 @@ export async function readProject(store: Store, request: FastifyRequest): Promis
 
 /** `POST /sessions?upsert`. */
 export async function createProject(
-  store: CatalogStore,
+  store: Store,
   body: ProjectBody,
   request: FastifyRequest,
 ): Promise<unknown> {
   const { id, reference_dataset_id: reference } = body;
-  const fate = await store.createProject({
+  const project = await store.write.projects.create(request.tenantId, {
     ...changesOf(body),
     name: body.name,
     id: id === undefined || id === null ? randomUUID() : parseId(id, "id"),
@@ -75,42 +76,33 @@ export async function createProject(
         : parseId(reference, "reference_dataset_id"),
     upsert: parseSwitch(request.query as QueryString, "upsert") ?? false,
   });
-  return answer(fate);
+  return toProjectJson(project);
 }
 
 /** `PATCH /sessions/{id}`. */
 export async function updateProject(
-  store: CatalogStore,
+  store: Store,
   body: ProjectPatchBody,
   request: FastifyRequest,
 ): Promise<unknown> {
-  return answer(await store.updateProject(idOf(request), changesOf(body)));
+  return toProjectJson(
+    await store.write.projects.update(request.tenantId, idOf(request), changesOf(body)),
+  );
 }
 
 /** `DELETE /sessions/{id}`: the project and its runs. */
-export async function deleteProject(
-  store: CatalogStore,
-  request: FastifyRequest,
-): Promise<unknown> {
+export async function deleteProject(store: Store, request: FastifyRequest): Promise<unknown> {
   const id = idOf(request);
-  if (!(await store.deleteProject(id))) {
-    throw missing();
-  }
+  await store.write.projects.delete(request.tenantId, id);
   return { id };
 }
 
-function answer(fate: ProjectFate): unknown {
-  switch (fate.kind) {
-    case "written":
-      return toProjectJson(fate.project);
-    case "missing":
-      throw missing();
-    case "taken":
-      throw new RequestError(409, `Session with this ${fate.what} already exists.`);
-  }
+/** `DELETE /sessions?session_ids`: all of them, or none. */
+export async function deleteProjects(store: Store, request: FastifyRequest): Promise<unknown> {
+  const ids = parseIds(request.query as QueryString, "session_ids") ?? [];
+  await store.write.projects.deleteMany(request.tenantId, ids);
+  return { session_ids: ids };
 }
-
-const missing = (): RequestError => new RequestError(404, "Session not found");
 
 const idOf = (request: FastifyRequest): string =>
   parseId((request.params as { readonly id: string }).id, "session id");
@@ -134,7 +126,9 @@ function microsOf(time: string | number | null | undefined, name: string): numbe
 }
 
 async function withStats(store: Store, project: Project): Promise<unknown> {
-  const statistics = await store.runStatistics({ projectIds: [project.id] });
+  const statistics = await store.read.runs.statistics(project.tenantId, {
+    projectIds: [project.id],
+  });
   return { ...toProjectJson(project), ...toStatsJson(statistics) };
 }
 

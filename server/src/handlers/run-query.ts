@@ -4,7 +4,7 @@ import type { Static, TSchema } from "typebox";
 import { RequestError } from "../errors.ts";
 import { parseTime } from "../ingest/parse-time.ts";
 import { serverLimits } from "../options.ts";
-import type { RunFilter, RunPosition, RunQuery } from "../store/run-store.ts";
+import type { RunFilter, RunPosition, RunQuery } from "../store/run-query.ts";
 
 const Maybe = <Schema extends TSchema>(schema: Schema) =>
   Type.Optional(Type.Union([schema, Type.Null()]));

@@ -1,20 +1,24 @@
 import type { TypeBoxTypeProvider } from "@fastify/type-provider-typebox";
 import fastify from "fastify";
-import type { FastifyError, FastifyInstance, FastifyReply } from "fastify";
+import type { FastifyError, FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
 import { RequestError } from "../errors.ts";
 import { addWeb } from "../handlers/web.ts";
 import { serverLimits } from "../options.ts";
 import type { ServerSettings } from "../options.ts";
-import type { Store } from "../store/run-store.ts";
-import { Guard } from "./guard.ts";
+import { addProjectRoutes } from "../routes/projects.ts";
+import { addIngestRoutes, addRunRoutes, addSharedRunRoutes } from "../routes/runs.ts";
+import { addInfoRoutes, addSettingsRoutes } from "../routes/server.ts";
+import type { Store } from "../store/store.ts";
+import { KeyGuard } from "./key-guard.ts";
 import { readBody } from "./read-body.ts";
-import { addIngestRoutes, addOpenRoutes, addProjectRoutes, addRoutes } from "./routes.ts";
+import { SourceGuard } from "./source-guard.ts";
 
 export type App = ReturnType<typeof createApp>;
 
 /** The HTTP side of the server: guards, routes, errors. Does not listen yet. */
 export function createApp(store: Store, settings: ServerSettings) {
-  const guard = new Guard(settings);
+  const sources = new SourceGuard(settings);
+  const keys = new KeyGuard(settings, store);
   const app = fastify({
     bodyLimit: serverLimits.bodyBytesMax,
     requestTimeout: serverLimits.requestMs,
@@ -28,7 +32,10 @@ export function createApp(store: Store, settings: ServerSettings) {
     ajv: { customOptions: { coerceTypes: false, removeAdditional: false } },
   }).withTypeProvider<TypeBoxTypeProvider>();
 
-  app.addHook("onRequest", async ({ headers }) => guard.checkSource(headers));
+  // A schema of an answer describes it, and shapes nothing.
+  app.setSerializerCompiler(() => (value) => JSON.stringify(value));
+  app.decorateRequest("tenantId", "");
+  app.addHook("onRequest", async ({ headers }) => sources.checkSource(headers));
   addWeb(app);
   app.setErrorHandler((cause: FastifyError | RequestError, _request, reply) =>
     answerError(cause, reply),
@@ -37,27 +44,54 @@ export function createApp(store: Store, settings: ServerSettings) {
     reply.code(404).send({ detail: `there is no ${request.method} ${request.url.split("?")[0]}` }),
   );
   app.removeAllContentTypeParsers();
-  app.register(async (open: FastifyInstance) => addOpenRoutes(open, store));
+  const checkKey = async (request: FastifyRequest): Promise<void> => {
+    request.tenantId = await keys.checkKey(request.headers);
+  };
+  app.register(async (open: FastifyInstance) => {
+    open.addContentTypeParser("*", parseBody);
+    addOpenRoutes(open, store);
+  });
   app.register(async (ingest: FastifyInstance) => {
-    ingest.addHook("onRequest", async ({ headers }) => guard.checkKey(headers));
+    ingest.addHook("onRequest", checkKey);
     // The handlers read the body themselves, as it arrives.
     ingest.addContentTypeParser("*", (_request, _payload, done) => done(null));
-    addIngestRoutes(ingest, store);
+    addStreamRoutes(ingest, store);
   });
   app.register(async (rest: FastifyInstance) => {
-    rest.addHook("onRequest", async ({ headers }) => guard.checkKey(headers));
-    rest.addContentTypeParser("*", async ({ raw }: { raw: Parameters<typeof readBody>[0] }) =>
-      parseJson(await readBody(raw)),
-    );
+    rest.addHook("onRequest", checkKey);
+    rest.addContentTypeParser("*", parseBody);
     addRoutes(rest, store);
-    addProjectRoutes(rest, store);
   });
   return app;
 }
 
-/** Clients use the paths with and without `/api/v1`. */
+const parseBody = async ({ raw }: FastifyRequest): Promise<unknown> =>
+  parseJson(await readBody(raw));
+
+/** What needs no key. */
+function addOpenRoutes(app: FastifyInstance, store: Store): void {
+  addInfoRoutes(app);
+  addSharedRunRoutes(app, store);
+}
+
+/** What reads its body itself. */
+function addStreamRoutes(app: FastifyInstance, store: Store): void {
+  addIngestRoutes(app, store);
+}
+
+/** The rest: a JSON body or none. */
+function addRoutes(app: FastifyInstance, store: Store): void {
+  addRunRoutes(app, store);
+  addProjectRoutes(app, store);
+  addSettingsRoutes(app, store);
+}
+
+/**
+ * Clients use the paths with and without `/api/v1`. One whose base address ends in it asks for
+ * `/v1/platform/...` without a second `v1`.
+ */
 const withoutPrefix = (url: string): string => {
-  const rest = url.replace(/^\/+api\/+v1(?=[/?]|$)/, "");
+  const rest = url.replace(/^\/+api\/+v1(?=[/?]|$)/, "").replace(/^\/+platform\//, "/v1/platform/");
   return rest.startsWith("/") ? rest : `/${rest}`;
 };
 

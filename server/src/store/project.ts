@@ -31,12 +31,6 @@ export interface ProjectDraft extends ProjectChanges {
   readonly upsert: boolean;
 }
 
-/** What became of a write: the project as it is now, or why nothing was written. */
-export type ProjectFate =
-  | { readonly kind: "written"; readonly project: Project }
-  | { readonly kind: "missing" }
-  | { readonly kind: "taken"; readonly what: "name" | "id" };
-
 export interface ProjectQuery {
   readonly name?: string;
   readonly nameContains?: string;
@@ -48,6 +42,23 @@ export interface ProjectQuery {
   readonly metadata?: JsonObject;
   readonly limit: number;
   readonly offset: number;
+}
+
+export interface ProjectReads {
+  find(tenantId: string, id: string): Project | undefined;
+  /** By name, ascending. */
+  list(tenantId: string, query: ProjectQuery): readonly Project[];
+}
+
+export interface ProjectWrites {
+  /** @throws RequestError 409: the name or the id is taken. */
+  create(tenantId: string, draft: ProjectDraft): Project;
+  /** @throws RequestError 404: no such project. 409: the new name is taken. */
+  update(tenantId: string, id: string, changes: ProjectChanges): Project;
+  /** Deletes its runs too. @throws RequestError 404: no such project. */
+  delete(tenantId: string, id: string): void;
+  /** All of them, or none. @throws RequestError 404: one is not there. */
+  deleteMany(tenantId: string, ids: readonly string[]): void;
 }
 
 /** A project with what was given in place of what it had. */

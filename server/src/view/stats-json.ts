@@ -1,4 +1,4 @@
-import type { RunStatistics } from "../store/run-store.ts";
+import type { RunStatistics } from "../store/run-query.ts";
 import { toIso } from "./run-json.ts";
 
 /** Statistics as `POST /runs/stats` answers them; a project with statistics has the same members. */

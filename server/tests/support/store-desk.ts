@@ -1,6 +1,7 @@
 import { parseBatch, parseOneRun } from "../../src/ingest/parse-batch.ts";
 import type { IngestResult } from "../../src/store/run-record.ts";
-import type { RunFilter, RunQuery, Store } from "../../src/store/run-store.ts";
+import type { RunFilter, RunQuery } from "../../src/store/run-query.ts";
+import type { Store } from "../../src/store/store.ts";
 import { toRunJson } from "../../src/view/run-json.ts";
 
 export type WireObject = Readonly<Record<string, unknown>>;
@@ -8,31 +9,36 @@ export type WireObject = Readonly<Record<string, unknown>>;
 /** A store as a test speaks to it: in the words of the wire. */
 export class StoreDesk {
   readonly store: Store;
+  readonly tenantId: string;
 
-  constructor(store: Store) {
+  constructor(store: Store, tenantId = store.defaultTenantId) {
     this.store = store;
+    this.tenantId = tenantId;
   }
 
   /** Ingests a batch. */
   send(batch: { post?: readonly unknown[]; patch?: readonly unknown[] }): Promise<IngestResult> {
-    return this.store.ingest(parseBatch(Buffer.from(JSON.stringify(batch))).batch);
+    return this.store.ingest(this.tenantId, parseBatch(Buffer.from(JSON.stringify(batch))).batch);
   }
 
   /** Ingests the body of a one-run call. */
   sendOne(operation: "post" | "patch", run: WireObject, pathId?: string): Promise<IngestResult> {
     const rules = { place: "optional", ...(pathId === undefined ? {} : { pathId }) } as const;
-    return this.store.ingest(parseOneRun(Buffer.from(JSON.stringify(run)), operation, rules).batch);
+    return this.store.ingest(
+      this.tenantId,
+      parseOneRun(Buffer.from(JSON.stringify(run)), operation, rules).batch,
+    );
   }
 
   /** The run as `GET /runs/{id}` answers it; empty where there is none. */
   async read(id: string): Promise<WireObject> {
-    const run = await this.store.findRun(id);
+    const run = await this.store.read.runs.find(this.tenantId, id);
     return run === undefined ? {} : (JSON.parse(toRunJson(run).toString()) as WireObject);
   }
 
   /** Names of the runs that a filter finds, oldest first unless it is told otherwise. */
   async query(filter: RunFilter, rest: Partial<RunQuery> = {}): Promise<string[]> {
-    const page = await this.store.queryRuns({
+    const page = await this.store.read.runs.query(this.tenantId, {
       filter,
       order: "asc",
       limit: 100,

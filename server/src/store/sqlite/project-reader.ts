@@ -1,39 +1,37 @@
 import { hasMetadata } from "../project.ts";
-import type { Project, ProjectQuery } from "../project.ts";
+import type { Project, ProjectQuery, ProjectReads } from "../project.ts";
 import { parseProjectRow, projectColumns } from "./project-row.ts";
 import { parseRows } from "./row.ts";
 import type { Connection } from "./schema.ts";
 
 /** Answers questions about projects from a connection that can't write. */
-export class ProjectReader {
-  /** When the workspace was made. */
-  readonly tenantMicros: number;
+export class ProjectReader implements ProjectReads {
   readonly #list;
   readonly #find;
 
   constructor(db: Connection) {
-    const rows = db.prepare("SELECT value FROM settings WHERE key = 'tenant_us'").raw().all();
-    this.tenantMicros = Number(parseRows(rows)[0]?.[0]);
-    this.#find = db.prepare(`SELECT ${projectColumns} FROM projects WHERE id = ?`).raw();
+    this.#find = db
+      .prepare(`SELECT ${projectColumns} FROM projects WHERE id = ? AND tenant_id = ?`)
+      .raw();
     this.#list = db
       .prepare(
         `SELECT ${projectColumns} FROM projects
          WHERE (?1 IS NULL OR name_json = ?1) AND (?2 IS NULL OR instr(lower(name_json), lower(?2)) > 0)
            AND (?3 IS NULL OR id IN (SELECT value FROM json_each(?3)))
            AND (?4 IS NULL OR reference_dataset_id IN (SELECT value FROM json_each(?4)))
-           AND (?5 IS NULL OR (reference_dataset_id IS NULL) = ?5)
+           AND (?5 IS NULL OR (reference_dataset_id IS NULL) = ?5) AND tenant_id = ?8
          ORDER BY name_json LIMIT ?6 OFFSET ?7`,
       )
       .raw();
   }
 
-  find(id: string): Project | undefined {
-    const [values] = parseRows(this.#find.all([id]));
+  find(tenantId: string, id: string): Project | undefined {
+    const [values] = parseRows(this.#find.all([id, tenantId]));
     return values === undefined ? undefined : parseProjectRow(values);
   }
 
   /** Metadata is compared here, not in SQL: as values, whatever the order of their members. */
-  list(query: ProjectQuery): readonly Project[] {
+  list(tenantId: string, query: ProjectQuery): readonly Project[] {
     const { name, nameContains, ids, referenceDatasetIds, isReferenceFree, metadata } = query;
     const { limit, offset } = query;
     const rows = this.#list.all([
@@ -44,6 +42,7 @@ export class ProjectReader {
       isReferenceFree === undefined ? null : Number(isReferenceFree),
       metadata === undefined ? limit : -1,
       metadata === undefined ? offset : 0,
+      tenantId,
     ]);
     const projects = parseRows(rows).map(parseProjectRow);
     return metadata === undefined

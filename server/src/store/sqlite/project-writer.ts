@@ -1,24 +1,26 @@
 import { randomUUID } from "node:crypto";
+import { RequestError } from "../../errors.ts";
 import { defaultProjectName } from "../merge.ts";
 import { changeProject, draftProject } from "../project.ts";
-import type { Project, ProjectChanges, ProjectDraft, ProjectFate } from "../project.ts";
+import type { Project, ProjectChanges, ProjectDraft, ProjectWrites } from "../project.ts";
 import type { RunColumns } from "../run-record.ts";
 import { parseProjectRow, projectColumns, projectToValues } from "./project-row.ts";
 import { parseRows } from "./row.ts";
 import type { Connection } from "./schema.ts";
 
 /** Writes projects, and makes them when they are first used. Remembers them: there are few, and every run names one. */
-export class ProjectWriter {
-  readonly tenantId: string;
+export class ProjectWriter implements ProjectWrites {
   readonly #statements;
+  /** By tenant and name. */
   readonly #idsByName = new Map<string, string>();
-  readonly #ids = new Set<string>();
+  readonly #tenantsById = new Map<string, string>();
 
   constructor(db: Connection) {
-    this.tenantId = readTenantId(db);
     const places = projectColumns.replaceAll(/\w+/g, "?");
     this.#statements = {
-      read: db.prepare(`SELECT ${projectColumns} FROM projects WHERE id = ?`).raw(),
+      read: db
+        .prepare(`SELECT ${projectColumns} FROM projects WHERE id = ? AND tenant_id = ?`)
+        .raw(),
       write: db.prepare(`INSERT OR REPLACE INTO projects (${projectColumns}) VALUES (${places})`),
       deletes: ["payloads", "attachments", "shares"]
         .map(
@@ -30,107 +32,121 @@ export class ProjectWriter {
       insert: db.prepare(
         "INSERT OR IGNORE INTO projects (id, tenant_id, name_json, start_us) VALUES (?, ?, ?, ?)",
       ),
-      findByName: db.prepare("SELECT id FROM projects WHERE name_json = ?").raw(),
-      findById: db.prepare("SELECT id FROM projects WHERE id = ?").raw(),
+      findByName: db.prepare("SELECT id FROM projects WHERE tenant_id = ? AND name_json = ?").raw(),
+      findTenant: db.prepare("SELECT tenant_id FROM projects WHERE id = ?").raw(),
     };
   }
 
   /** The id of the project that a run names; `undefined` where it names none, a reason where it can't be. */
-  resolve({
-    projectId,
-    projectName,
-  }: RunColumns): string | undefined | { readonly reason: string } {
+  resolve(
+    tenantId: string,
+    { projectId, projectName }: RunColumns,
+  ): string | undefined | { readonly reason: string } {
     if (typeof projectId === "string") {
-      return this.#has(projectId)
+      return this.isOf(tenantId, projectId)
         ? projectId
         : { reason: `session_id: there is no project ${projectId}` };
     }
-    return typeof projectName === "string" ? this.#idOf(projectName) : undefined;
+    return typeof projectName === "string" ? this.#idOf(tenantId, projectName) : undefined;
   }
 
   /** The project for a run that names none. Not made where the run itself names one. */
-  defaultId({ projectId, projectName }: RunColumns): string {
+  defaultId(tenantId: string, { projectId, projectName }: RunColumns): string {
     const isNamed = typeof projectId === "string" || typeof projectName === "string";
-    return isNamed ? "" : this.#idOf(defaultProjectName);
+    return isNamed ? "" : this.#idOf(tenantId, defaultProjectName);
   }
 
-  create(draft: ProjectDraft): ProjectFate {
-    const known = this.#find(draft.name);
+  /** Whether a project is a tenant's. */
+  isOf(tenantId: string, id: string): boolean {
+    return this.#tenantOf(id) === tenantId;
+  }
+
+  create(tenantId: string, draft: ProjectDraft): Project {
+    const known = this.#find(tenantId, draft.name);
     if (known !== undefined) {
-      return draft.upsert ? this.update(known, draft) : { kind: "taken", what: "name" };
+      if (draft.upsert) {
+        return this.update(tenantId, known, draft);
+      }
+      throw taken("name");
     }
-    if (this.#has(draft.id)) {
-      return { kind: "taken", what: "id" };
+    if (this.#tenantOf(draft.id) !== undefined) {
+      throw taken("id");
     }
-    return this.#write(draftProject(draft, this.tenantId));
+    return this.#write(draftProject(draft, tenantId));
   }
 
-  update(id: string, changes: ProjectChanges): ProjectFate {
-    const [values] = parseRows(this.#statements.read.all([id]));
-    if (values === undefined) {
-      return { kind: "missing" };
+  update(tenantId: string, id: string, changes: ProjectChanges): Project {
+    const project = this.#read(tenantId, id);
+    const other = changes.name === null ? undefined : this.#find(tenantId, changes.name);
+    if (other !== undefined && other !== id) {
+      throw taken("name");
     }
-    const other = changes.name === null ? undefined : this.#find(changes.name);
-    return other !== undefined && other !== id
-      ? { kind: "taken", what: "name" }
-      : this.#write(changeProject(parseProjectRow(values), changes));
+    return this.#write(changeProject(project, changes));
   }
 
-  /** Deletes its runs too. */
-  delete(id: string): boolean {
-    if (this.#statements.findById.all([id]).length === 0) {
-      return false;
-    }
+  delete(tenantId: string, id: string): void {
+    this.#read(tenantId, id);
     this.#statements.deletes.forEach((statement) => statement.run([id]));
     this.forget();
-    return true;
   }
 
-  #write(project: Project): ProjectFate {
+  deleteMany(tenantId: string, ids: readonly string[]): void {
+    ids.forEach((id) => this.delete(tenantId, id));
+  }
+
+  /** After a rollback: what was remembered of the database may not be there. */
+  forget(): void {
+    this.#idsByName.clear();
+    this.#tenantsById.clear();
+  }
+
+  #read(tenantId: string, id: string): Project {
+    const [values] = parseRows(this.#statements.read.all([id, tenantId]));
+    if (values === undefined) {
+      throw new RequestError(404, "Session not found");
+    }
+    return parseProjectRow(values);
+  }
+
+  #write(project: Project): Project {
     this.#statements.write.run(projectToValues(project));
     // Its name may be another one now.
     this.#idsByName.clear();
-    return { kind: "written", project };
+    return project;
   }
 
-  #find(name: string): string | undefined {
-    const [values] = parseRows(this.#statements.findByName.all([JSON.stringify(name)]));
+  #find(tenantId: string, name: string): string | undefined {
+    const rows = this.#statements.findByName.all([tenantId, JSON.stringify(name)]);
+    const [values] = parseRows(rows);
     return values === undefined ? undefined : String(values[0]);
   }
 
-  forget(): void {
-    this.#idsByName.clear();
-    this.#ids.clear();
-  }
-
-  #idOf(name: string): string {
-    const known = this.#idsByName.get(name);
+  #idOf(tenantId: string, name: string): string {
+    const key = `${tenantId}/${name}`;
+    const known = this.#idsByName.get(key);
     if (known !== undefined) {
       return known;
     }
-    const nameJson = JSON.stringify(name);
-    this.#statements.insert.run([randomUUID(), this.tenantId, nameJson, Date.now() * 1_000]);
-    const id = String(parseRows(this.#statements.findByName.all([nameJson]))[0]?.[0]);
-    this.#idsByName.set(name, id);
+    const values = [randomUUID(), tenantId, JSON.stringify(name), Date.now() * 1_000];
+    this.#statements.insert.run(values);
+    const id = String(this.#find(tenantId, name));
+    this.#idsByName.set(key, id);
     return id;
   }
 
-  #has(id: string): boolean {
-    if (!this.#ids.has(id) && this.#statements.findById.all([id]).length > 0) {
-      this.#ids.add(id);
+  #tenantOf(id: string): string | undefined {
+    const known = this.#tenantsById.get(id);
+    if (known !== undefined) {
+      return known;
     }
-    return this.#ids.has(id);
+    const [values] = parseRows(this.#statements.findTenant.all([id]));
+    const tenantId = values === undefined ? undefined : String(values[0]);
+    if (tenantId !== undefined) {
+      this.#tenantsById.set(id, tenantId);
+    }
+    return tenantId;
   }
 }
 
-function readTenantId(db: Connection): string {
-  db.prepare("INSERT OR IGNORE INTO settings (key, value) VALUES ('tenant_id', ?)").run([
-    randomUUID(),
-  ]);
-  // A database of before this was kept is as old as its first project.
-  db.prepare(
-    "INSERT OR IGNORE INTO settings (key, value) SELECT 'tenant_us', coalesce(min(start_us), ?) FROM projects",
-  ).run([Date.now() * 1_000]);
-  const rows = db.prepare("SELECT value FROM settings WHERE key = 'tenant_id'").raw().all();
-  return String(parseRows(rows)[0]?.[0]);
-}
+const taken = (what: "name" | "id"): RequestError =>
+  new RequestError(409, `Session with this ${what} already exists.`);

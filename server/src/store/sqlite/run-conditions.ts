@@ -1,5 +1,5 @@
-import { toNeedles } from "../run-filter.ts";
-import type { RunFilter, RunPosition } from "../run-store.ts";
+import { toNeedles } from "../needles.ts";
+import type { RunFilter, RunPosition } from "../run-query.ts";
 
 type Value = string | number;
 
@@ -9,8 +9,9 @@ export interface Conditions {
   readonly values: readonly Value[];
 }
 
-/** The `WHERE` of a filter. Values are bound, never written into the text. */
+/** The `WHERE` of a filter, within a tenant. Values are bound, never written into the text. */
 export function toConditions(
+  tenantId: string,
   filter: RunFilter,
   after?: RunPosition & { order: "asc" | "desc" },
 ): Conditions {
@@ -19,6 +20,8 @@ export function toConditions(
   const addList = (column: string, list: readonly string[] | undefined): unknown =>
     list !== undefined && add(`${column} IN (${list.map(() => "?").join(", ")})`, ...list);
 
+  // The projects of a tenant are few, and none of another's is among them.
+  add("r.project_id IN (SELECT id FROM projects WHERE tenant_id = ?)", tenantId);
   addList("r.project_id", filter.projectIds);
   addList("r.id", filter.ids);
   addList("r.reference_example_id", filter.referenceExampleIds);

@@ -1,4 +1,4 @@
-import type { RunFilter, RunPage, RunQuery, RunStatistics } from "../run-store.ts";
+import type { RunFilter, RunPage, RunQuery, RunReads, RunStatistics } from "../run-query.ts";
 import type { RunRow, StoredRun } from "../run-row.ts";
 import { parseRow, parseRows, runColumns } from "./row.ts";
 import { toConditions } from "./run-conditions.ts";
@@ -10,14 +10,14 @@ const runSource =
 const runSelection = `SELECT ${columns}, p.name_json, s.token FROM ${runSource}`;
 
 /** Answers questions from a connection that can't write. */
-export class RunReader {
+export class RunReader implements RunReads {
   readonly #db: Connection;
   readonly #statements;
 
   constructor(db: Connection) {
     this.#db = db;
     this.#statements = {
-      findRun: db.prepare(`${runSelection} WHERE r.id = ?`).raw(),
+      find: db.prepare(`${runSelection} WHERE r.id = ? AND p.tenant_id = ?`).raw(),
       findShared: db.prepare(`${runSelection} WHERE s.token = ?`).raw(),
       // A blob, since SQLite's texts reach JavaScript cut at a NUL and without lone surrogates.
       readBodies: db
@@ -33,19 +33,20 @@ export class RunReader {
     };
   }
 
-  findRun(id: string): StoredRun | undefined {
-    const [values] = parseRows(this.#statements.findRun.all([id]));
+  find(tenantId: string, id: string): StoredRun | undefined {
+    const [values] = parseRows(this.#statements.find.all([id, tenantId]));
     return values === undefined ? undefined : this.#toRun(values, "withChildren");
   }
 
-  findSharedRun(token: string): StoredRun | undefined {
+  findShared(token: string): StoredRun | undefined {
     const [values] = parseRows(this.#statements.findShared.all([token]));
     return values === undefined ? undefined : this.#toRun(values, "withChildren");
   }
 
-  queryRuns({ filter, order, limit, after, withChildren }: RunQuery): RunPage {
+  query(tenantId: string, { filter, order, limit, after, withChildren }: RunQuery): RunPage {
     const { sql, values } = toConditions(
-      this.#withTrace(filter),
+      tenantId,
+      this.#withTrace(tenantId, filter),
       after === undefined ? undefined : { ...after, order },
     );
     const direction = order === "asc" ? "ASC" : "DESC";
@@ -63,8 +64,8 @@ export class RunReader {
       : { runs, next: { startMicros: last.startMicros, id: last.id } };
   }
 
-  runStatistics(filter: RunFilter): RunStatistics {
-    const { sql, values } = toConditions(this.#withTrace(filter));
+  statistics(tenantId: string, filter: RunFilter): RunStatistics {
+    const { sql, values } = toConditions(tenantId, this.#withTrace(tenantId, filter));
     const [counts = []] = parseRows(
       this.#db
         .prepare(
@@ -93,11 +94,11 @@ export class RunReader {
   }
 
   /** Children lie in their parent's trace, which is the key: with it the table is not searched whole. */
-  #withTrace(filter: RunFilter): RunFilter {
+  #withTrace(tenantId: string, filter: RunFilter): RunFilter {
     if (filter.parentRunId === undefined || filter.traceId !== undefined) {
       return filter;
     }
-    const [parent] = parseRows(this.#statements.findRun.all([filter.parentRunId]));
+    const [parent] = parseRows(this.#statements.find.all([filter.parentRunId, tenantId]));
     return parent === undefined ? filter : { ...filter, traceId: parseRow(parent).traceId };
   }
 

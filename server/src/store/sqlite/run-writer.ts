@@ -1,4 +1,5 @@
 import { randomUUID } from "node:crypto";
+import { RequestError } from "../../errors.ts";
 import { mergeRecord, placeRecord } from "../merge.ts";
 import type { Place } from "../merge.ts";
 import type {
@@ -8,36 +9,40 @@ import type {
   RunBatch,
   RunRecord,
 } from "../run-record.ts";
+import type { RunWrites } from "../run-query.ts";
 import type { RunRow } from "../run-row.ts";
-import { ProjectWriter } from "./project-writer.ts";
+import type { ProjectWriter } from "./project-writer.ts";
 import { parseRow, parseRows, rowToValues, runColumns } from "./row.ts";
 import type { Connection } from "./schema.ts";
 
 type Fate = "accepted" | "duplicate" | { readonly reason: string };
 
+/** Whose batch is applied, and the payloads that it came with. */
+interface Desk {
+  readonly tenantId: string;
+  readonly bodies: Uint8Array;
+}
+
 /** Applies received operations to the database. Transactions are the caller's. */
-export class RunWriter {
-  readonly projects: ProjectWriter;
+export class RunWriter implements RunWrites {
+  readonly #projects: ProjectWriter;
   readonly #statements: ReturnType<typeof prepareStatements>;
   /** Whether a run without a dotted order may exist; its assumed trace id changes when one comes. */
   #hasUnplaced: boolean;
 
-  constructor(db: Connection) {
-    this.projects = new ProjectWriter(db);
+  constructor(db: Connection, projects: ProjectWriter) {
+    this.#projects = projects;
     this.#statements = prepareStatements(db);
     this.#hasUnplaced = this.#statements.findUnplaced.all().length > 0;
   }
 
-  get tenantId(): string {
-    return this.projects.tenantId;
-  }
-
   /** Stores what can be stored of a batch; what can't is named in the result. */
-  apply({ records, attachments, bodies }: RunBatch): IngestResult {
+  apply(tenantId: string, { records, attachments, bodies }: RunBatch): IngestResult {
+    const desk: Desk = { tenantId, bodies };
     const counts = { accepted: 0, duplicates: 0 };
     const rejected: Rejection[] = [];
     for (const record of records) {
-      const fate = this.#applyRecord(record, bodies);
+      const fate = this.#applyRecord(record, desk);
       if (fate === "accepted") {
         counts.accepted += 1;
       } else if (fate === "duplicate") {
@@ -47,7 +52,7 @@ export class RunWriter {
       }
     }
     for (const attachment of attachments) {
-      if (!this.#applyAttachment(attachment, bodies)) {
+      if (!this.#applyAttachment(attachment, desk)) {
         const reason = `attachment ${attachment.name}: run ${attachment.runId} was not received`;
         rejected.push({ id: attachment.runId, operation: null, reason });
       }
@@ -57,61 +62,68 @@ export class RunWriter {
 
   /** After a rollback: what was remembered of the database may not be there. */
   forget(): void {
-    this.projects.forget();
+    this.#projects.forget();
     this.#hasUnplaced = true;
   }
 
-  share(id: string): string | undefined {
-    const row = this.#findRow(id);
+  share(tenantId: string, id: string): string {
+    const row = this.#findOwn(tenantId, id);
     if (row === undefined) {
-      return undefined;
+      throw new RequestError(404, "Run not found");
     }
     this.#statements.insertShare.run([randomUUID(), row.traceId, id]);
     return String(parseRows(this.#statements.findShare.all([row.traceId, id]))[0]?.[0]);
   }
 
-  unshare(id: string): void {
-    this.#statements.deleteShare.run([id]);
+  unshare(tenantId: string, id: string): void {
+    if (this.#findOwn(tenantId, id) !== undefined) {
+      this.#statements.deleteShare.run([id]);
+    }
   }
 
-  #applyRecord(record: RunRecord, bodies: Uint8Array): Fate {
+  #applyRecord(record: RunRecord, desk: Desk): Fate {
     const isNew = record.operation === "post" && record.dottedOrder !== undefined;
     // The common case first: a post never seen is one insert, without a look-up.
     const known = isNew ? undefined : this.#findRow(record.id);
-    const fate = this.#merge(record, known, bodies);
-    return fate === "taken" ? this.#mergeTaken(record, bodies) : fate;
+    const fate = this.#merge(record, known, desk);
+    return fate === "taken" ? this.#mergeTaken(record, desk) : fate;
   }
 
-  #mergeTaken(record: RunRecord, bodies: Uint8Array): Fate {
+  #mergeTaken(record: RunRecord, desk: Desk): Fate {
     const known = this.#findRow(record.id);
-    const fate = known === undefined ? "taken" : this.#merge(record, known, bodies);
+    const fate = known === undefined ? "taken" : this.#merge(record, known, desk);
     return fate === "taken" ? { reason: `run ${record.id} could not be stored` } : fate;
   }
 
-  #merge(record: RunRecord, known: RunRow | undefined, bodies: Uint8Array): Fate | "taken" {
-    const place = placeRecord(record, known, (id) => this.#findRow(id));
+  #merge(record: RunRecord, known: RunRow | undefined, desk: Desk): Fate | "taken" {
+    const { tenantId } = desk;
+    if (known !== undefined && !this.#projects.isOf(tenantId, known.projectId)) {
+      // Another tenant's. Ids are chosen at random: this is no accident.
+      return { reason: `run ${record.id} could not be stored` };
+    }
+    const place = placeRecord(record, known, (id) => this.#findOwn(tenantId, id));
     if ("reason" in place) {
       return place;
     }
     if (known !== undefined && record.operation === "post" && known.posted) {
       return "duplicate";
     }
-    const project = this.projects.resolve(record.columns);
+    const project = this.#projects.resolve(tenantId, record.columns);
     if (typeof project === "object") {
       return project;
     }
     const row = mergeRecord(known, record, {
       place,
       ...(project === undefined ? {} : { projectId: project }),
-      defaultProjectId: known?.projectId ?? this.projects.defaultId(record.columns),
+      defaultProjectId: known?.projectId ?? this.#projects.defaultId(tenantId, record.columns),
       nowMicros: Date.now() * 1_000,
     });
-    return this.#store(record, { known, row, bodies });
+    return this.#store(record, { known, row, desk });
   }
 
   #store(
     record: RunRecord,
-    { known, row, bodies }: { known: RunRow | undefined; row: RunRow; bodies: Uint8Array },
+    { known, row, desk }: { known: RunRow | undefined; row: RunRow; desk: Desk },
   ): Fate | "taken" {
     const { insertRun, updateRun, insertPayload } = this.#statements;
     if (known === undefined) {
@@ -122,7 +134,7 @@ export class RunWriter {
     } else if (this.#hasUnplaced && known.traceId !== row.traceId) {
       this.#move(row.id, row);
     }
-    const body = bodies.subarray(record.bodyStart, record.bodyEnd);
+    const body = desk.bodies.subarray(record.bodyStart, record.bodyEnd);
     if (insertPayload.run([row.traceId, row.id, record.digest, body]).changes === 0) {
       return "duplicate";
     }
@@ -139,8 +151,8 @@ export class RunWriter {
     }
   }
 
-  #applyAttachment(attachment: AttachmentRecord, bodies: Uint8Array): boolean {
-    const row = this.#findRow(attachment.runId);
+  #applyAttachment(attachment: AttachmentRecord, { tenantId, bodies }: Desk): boolean {
+    const row = this.#findOwn(tenantId, attachment.runId);
     if (row === undefined) {
       return false;
     }
@@ -148,6 +160,11 @@ export class RunWriter {
     const values = [row.traceId, row.id, attachment.name, attachment.contentType, bytes];
     this.#statements.insertAttachment.run(values);
     return true;
+  }
+
+  #findOwn(tenantId: string, id: string): RunRow | undefined {
+    const row = this.#findRow(id);
+    return row !== undefined && this.#projects.isOf(tenantId, row.projectId) ? row : undefined;
   }
 
   #findRow(id: string): RunRow | undefined {

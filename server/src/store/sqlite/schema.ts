@@ -1,5 +1,7 @@
+import { randomUUID } from "node:crypto";
 import { createRequire } from "node:module";
 import type DatabaseConstructor from "libsql";
+import { tenantTables } from "./tables/tenants.ts";
 
 /** One connection. The package is CommonJS with types of its own. */
 export type Connection = DatabaseConstructor.Database;
@@ -8,9 +10,6 @@ const Database = createRequire(import.meta.url)("libsql") as typeof DatabaseCons
 
 /** The file in the data folder. */
 export const databaseFile = "millrace.db";
-
-/** Raised with every change of the tables. */
-const schemaVersion = 2;
 
 /** Milliseconds to wait for another connection's lock. */
 const busyMs = 5_000;
@@ -51,17 +50,36 @@ export const openDatabase = (path: string, timeoutMs = busyMs): Connection =>
 
 function migrate(db: Connection): void {
   const found = Number(db.prepare("PRAGMA user_version").raw().all().flat()[0] ?? 0);
-  if (found > schemaVersion) {
+  if (found > formats.length) {
     throw new Error(
-      `the database has format ${found}, this server knows formats up to ${schemaVersion}: use a newer server`,
+      `the database has format ${found}, this server knows formats up to ${formats.length}: use a newer server`,
     );
   }
-  if (found < schemaVersion) {
+  if (found < formats.length) {
     db.exec(
-      `BEGIN; ${[tables, projectFields].slice(found).join("")} PRAGMA user_version = ${schemaVersion}; COMMIT`,
+      `BEGIN; ${formats.slice(found).join("")} PRAGMA user_version = ${formats.length}; COMMIT`,
     );
   }
+  makeDefaultTenant(db);
 }
+
+/** The tenant of whoever needs no key. */
+function makeDefaultTenant(db: Connection): void {
+  db.prepare("INSERT OR IGNORE INTO settings (key, value) VALUES ('tenant_id', ?)").run([
+    randomUUID(),
+  ]);
+  // A database of before this was kept is as old as its first project.
+  db.prepare(
+    "INSERT OR IGNORE INTO settings (key, value) SELECT 'tenant_us', coalesce(min(start_us), ?) FROM projects",
+  ).run([Date.now() * 1_000]);
+  db.exec(`INSERT OR IGNORE INTO tenants (id, handle, display_name_json, created_us)
+    SELECT i.value, NULL, '"local"', CAST(u.value AS INTEGER) FROM settings i, settings u
+    WHERE i.key = 'tenant_id' AND u.key = 'tenant_us'`);
+}
+
+/** The id of the tenant of whoever needs no key. */
+export const readDefaultTenantId = (db: Connection): string =>
+  String(db.prepare("SELECT value FROM settings WHERE key = 'tenant_id'").raw().all().flat()[0]);
 
 /**
  * Everything of a run is keyed by (trace_id, id), so that the same tables can be spread over machines
@@ -103,3 +121,9 @@ const projectFields = `
   ALTER TABLE projects ADD COLUMN extra_json TEXT;
   ALTER TABLE projects ADD COLUMN reference_dataset_id TEXT;
 `;
+
+/** Format 3: tenants, and everything beside runs and projects. One text a noun, in this order. */
+const catalogTables = [tenantTables];
+
+/** What leads from each format to the next. A database of any of them is taken over. */
+export const formats: readonly string[] = [tables, projectFields, catalogTables.join("")];

@@ -1,21 +1,21 @@
-import { accessSync, constants, existsSync, mkdirSync, statSync } from "node:fs";
+import {
+  accessSync,
+  constants,
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  rmSync,
+  statSync,
+} from "node:fs";
+import { tmpdir } from "node:os";
 import { dirname, join, resolve } from "node:path";
 import { messageOf, ServerError } from "../../errors.ts";
 import type { IngestResult, RunBatch } from "../run-record.ts";
-import type { StoredRun } from "../run-row.ts";
-import type {
-  Project,
-  ProjectChanges,
-  ProjectDraft,
-  ProjectFate,
-  ProjectQuery,
-} from "../project.ts";
-import type { RunFilter, RunPage, RunQuery, RunStatistics, Store } from "../run-store.ts";
+import type { Promised, Readers, Store, Writers } from "../store.ts";
 import { lockFolder } from "./folder-lock.ts";
 import type { FolderLock } from "./folder-lock.ts";
-import { ProjectReader } from "./project-reader.ts";
-import { RunReader } from "./run-reader.ts";
-import { databaseFile, openReader } from "./schema.ts";
+import { createReaders } from "./nouns.ts";
+import { databaseFile, openReader, readDefaultTenantId } from "./schema.ts";
 import type { Connection } from "./schema.ts";
 import { WriterThread } from "./writer-thread.ts";
 
@@ -24,16 +24,26 @@ import { WriterThread } from "./writer-thread.ts";
  *
  * @throws ServerError the folder can't be written, or another server works on it.
  */
-export async function openSqliteStore(folder: string): Promise<Store> {
+export const openSqliteStore = (folder: string): Promise<Store> => open(folder);
+
+/** A store in a folder of its own, which goes away when the store is closed. */
+export function openTemporaryStore(): Promise<Store> {
+  const folder = mkdtempSync(join(tmpdir(), "millrace-"));
+  return open(folder, () => rmSync(folder, { recursive: true, force: true }));
+}
+
+async function open(folder: string, onClosed?: () => void): Promise<Store> {
   const path = resolve(folder);
   prepareFolder(path);
   const lock = lockFolder(path);
   try {
     const file = join(path, databaseFile);
     const writer = await WriterThread.start(file);
-    return new SqliteStore({ writer, connection: openReader(file), lock });
+    const connection = openReader(file);
+    return new SqliteStore({ writer, connection, lock, ...(onClosed && { onClosed }) });
   } catch (cause) {
     lock.release();
+    onClosed?.();
     throw cause;
   }
 }
@@ -61,85 +71,36 @@ function makeFolder(path: string): void {
   mkdirSync(path);
 }
 
+interface Parts {
+  readonly writer: WriterThread;
+  readonly connection: Connection;
+  readonly lock: FolderLock;
+  /** What is done when all is closed. */
+  readonly onClosed?: () => void;
+}
+
 /** Reads on this thread, writes on the writer's. */
 class SqliteStore implements Store {
-  readonly #writer: WriterThread;
-  readonly #connection: Connection;
-  readonly #reader: RunReader;
-  readonly #projects: ProjectReader;
-  readonly #lock: FolderLock;
+  readonly read: Promised<Readers>;
+  readonly write: Promised<Writers>;
+  readonly defaultTenantId: string;
+  readonly #parts: Parts;
   #closing: Promise<void> | undefined;
 
-  constructor({
-    writer,
-    connection,
-    lock,
-  }: {
-    writer: WriterThread;
-    connection: Connection;
-    lock: FolderLock;
-  }) {
-    this.#writer = writer;
-    this.#connection = connection;
-    this.#reader = new RunReader(connection);
-    this.#projects = new ProjectReader(connection);
-    this.#lock = lock;
+  constructor(parts: Parts) {
+    const { connection, writer } = parts;
+    this.#parts = parts;
+    this.defaultTenantId = readDefaultTenantId(connection);
+    const readers = createReaders(connection);
+    this.read = callsOf<Readers>(async (noun, method, args) => {
+      const reader: object = Reflect.get(readers, noun) as object;
+      return Reflect.apply(Reflect.get(reader, method) as Method, reader, args);
+    });
+    this.write = callsOf<Writers>((noun, method, args) => writer.write(noun, method, args));
   }
 
-  get tenantId(): string {
-    return this.#writer.tenantId;
-  }
-
-  get tenantMicros(): number {
-    return this.#projects.tenantMicros;
-  }
-
-  ingest(batch: RunBatch): Promise<IngestResult> {
-    return this.#writer.call<"ingest">({ kind: "ingest", batch });
-  }
-
-  async findRun(id: string): Promise<StoredRun | undefined> {
-    return this.#reader.findRun(id);
-  }
-
-  async queryRuns(query: RunQuery): Promise<RunPage> {
-    return this.#reader.queryRuns(query);
-  }
-
-  async runStatistics(filter: RunFilter): Promise<RunStatistics> {
-    return this.#reader.runStatistics(filter);
-  }
-
-  shareRun(id: string): Promise<string | undefined> {
-    return this.#writer.call<"share">({ kind: "share", id });
-  }
-
-  async unshareRun(id: string): Promise<void> {
-    await this.#writer.call<"unshare">({ kind: "unshare", id });
-  }
-
-  async findSharedRun(token: string): Promise<StoredRun | undefined> {
-    return this.#reader.findSharedRun(token);
-  }
-
-  async listProjects(query: ProjectQuery): Promise<readonly Project[]> {
-    return this.#projects.list(query);
-  }
-
-  async findProject(id: string): Promise<Project | undefined> {
-    return this.#projects.find(id);
-  }
-
-  createProject(draft: ProjectDraft): Promise<ProjectFate> {
-    return this.#writer.call<"createProject">({ kind: "createProject", draft });
-  }
-
-  updateProject(id: string, changes: ProjectChanges): Promise<ProjectFate> {
-    return this.#writer.call<"updateProject">({ kind: "updateProject", id, changes });
-  }
-
-  deleteProject(id: string): Promise<boolean> {
-    return this.#writer.call<"deleteProject">({ kind: "deleteProject", id });
+  ingest(tenantId: string, batch: RunBatch): Promise<IngestResult> {
+    return this.#parts.writer.ingest(tenantId, batch);
   }
 
   close(): Promise<void> {
@@ -148,9 +109,40 @@ class SqliteStore implements Store {
   }
 
   async #close(): Promise<void> {
+    const { connection, writer, lock, onClosed } = this.#parts;
     // The reader first: the last connection to close folds the write-ahead log into the database.
-    this.#connection.close();
-    await this.#writer.close();
-    this.#lock.release();
+    connection.close();
+    await writer.close();
+    lock.release();
+    onClosed?.();
   }
+}
+
+type Method = (...args: readonly unknown[]) => unknown;
+type Invoke = (noun: string, method: string, args: readonly unknown[]) => Promise<unknown>;
+
+/** Every method of every noun as a call by its names; which there are is for the types to say. */
+function callsOf<Nouns>(invoke: Invoke): Promised<Nouns> {
+  const methodsOf = (noun: string): object =>
+    new Proxy(
+      {},
+      {
+        get:
+          (_target, method) =>
+          (...args: readonly unknown[]) =>
+            invoke(noun, String(method), args),
+      },
+    );
+  const nouns = new Map<string, object>();
+  return new Proxy(
+    {},
+    {
+      get: (_target, name) => {
+        const noun = String(name);
+        const known = nouns.get(noun) ?? methodsOf(noun);
+        nouns.set(noun, known);
+        return known;
+      },
+    },
+  ) as Promised<Nouns>;
 }

@@ -1,26 +1,16 @@
-import type { ProjectChanges, ProjectDraft, ProjectFate } from "../project.ts";
-import type { IngestResult, RunBatch } from "../run-record.ts";
+import type { RunBatch } from "../run-record.ts";
 
 /** What the writer's thread is asked to do. */
 export type WriterRequest =
-  | { readonly kind: "ingest"; readonly batch: RunBatch }
-  | { readonly kind: "share"; readonly id: string }
-  | { readonly kind: "unshare"; readonly id: string }
-  | { readonly kind: "createProject"; readonly draft: ProjectDraft }
-  | { readonly kind: "updateProject"; readonly id: string; readonly changes: ProjectChanges }
-  | { readonly kind: "deleteProject"; readonly id: string }
+  | { readonly kind: "ingest"; readonly tenantId: string; readonly batch: RunBatch }
+  /** A method of `Writers`; arguments and answer are plain data. */
+  | {
+      readonly kind: "write";
+      readonly noun: string;
+      readonly method: string;
+      readonly args: readonly unknown[];
+    }
   | { readonly kind: "close" };
-
-/** What a request comes back with. */
-export interface WriterAnswers {
-  readonly ingest: IngestResult;
-  readonly share: string | undefined;
-  readonly unshare: undefined;
-  readonly createProject: ProjectFate;
-  readonly updateProject: ProjectFate;
-  readonly deleteProject: boolean;
-  readonly close: undefined;
-}
 
 /** A request under way. */
 export interface WriterCall {
@@ -28,13 +18,20 @@ export interface WriterCall {
   readonly request: WriterRequest;
 }
 
-/** What the writer's thread says. */
-export type WriterMessage =
-  | { readonly kind: "ready"; readonly tenantId: string }
-  | { readonly kind: "failedToStart"; readonly reason: string }
+/** What became of one request. */
+export type WriterAnswer =
+  | { readonly kind: "answer"; readonly sequence: number; readonly value: unknown }
+  /** It can't be served, and changed nothing: a `RequestError` of the writer. */
   | {
-      readonly kind: "answer";
+      readonly kind: "refused";
       readonly sequence: number;
-      readonly value: WriterAnswers[keyof WriterAnswers];
+      readonly status: number;
+      readonly detail: string;
     }
   | { readonly kind: "failed"; readonly sequence: number; readonly reason: string };
+
+/** What the writer's thread says. */
+export type WriterMessage =
+  | { readonly kind: "ready" }
+  | { readonly kind: "failedToStart"; readonly reason: string }
+  | WriterAnswer;

@@ -2,7 +2,8 @@ import { Worker } from "node:worker_threads";
 import { RequestError, ServerError } from "../../errors.ts";
 import { serverLimits } from "../../options.ts";
 import { threadOptions, waitForFirstMessage } from "../../threads.ts";
-import type { WriterAnswers, WriterMessage, WriterRequest } from "./writer-protocol.ts";
+import type { IngestResult, RunBatch } from "../run-record.ts";
+import type { WriterAnswer, WriterMessage, WriterRequest } from "./writer-protocol.ts";
 
 interface Waiting {
   readonly bytes: number;
@@ -12,7 +13,6 @@ interface Waiting {
 
 /** The near end of the writer's thread: calls it, and counts what it has not yet committed. */
 export class WriterThread {
-  readonly tenantId: string;
   readonly #worker: Worker;
   readonly #waiting = new Map<number, Waiting>();
   readonly #ended: Promise<void>;
@@ -20,9 +20,8 @@ export class WriterThread {
   #pendingBytes = 0;
   #isOpen = true;
 
-  private constructor(worker: Worker, tenantId: string) {
+  private constructor(worker: Worker) {
     this.#worker = worker;
-    this.tenantId = tenantId;
     worker.on("message", (message: WriterMessage) => this.#onMessage(message));
     // An error is followed by the exit, where all that waits is answered.
     worker.on("error", () => undefined);
@@ -43,18 +42,25 @@ export class WriterThread {
     });
     const first = (await waitForFirstMessage(worker)) as WriterMessage;
     if (first.kind === "ready") {
-      return new WriterThread(worker, first.tenantId);
+      return new WriterThread(worker);
     }
     await worker.terminate();
     const reason = first.kind === "failedToStart" ? first.reason : first.kind;
     throw new ServerError("DATA_DIR", `Failed to open ${path}: ${reason}`);
   }
 
-  /** Performs one request; resolves when it is committed. The batch's memory goes to the thread. */
-  async call<Kind extends WriterRequest["kind"]>(
-    request: WriterRequest & { readonly kind: Kind },
-  ): Promise<WriterAnswers[Kind]> {
-    const bodies = "batch" in request ? request.batch.bodies : undefined;
+  /** Stores a batch; resolves when it is committed. The batch's memory goes to the thread. */
+  async ingest(tenantId: string, batch: RunBatch): Promise<IngestResult> {
+    const answer = await this.#call({ kind: "ingest", tenantId, batch }, batch.bodies);
+    return answer as IngestResult;
+  }
+
+  /** Performs a method of a noun; resolves when it is committed. */
+  write(noun: string, method: string, args: readonly unknown[]): Promise<unknown> {
+    return this.#call({ kind: "write", noun, method, args });
+  }
+
+  async #call(request: WriterRequest, bodies?: Uint8Array<ArrayBuffer>): Promise<unknown> {
     const bytes = bodies?.byteLength ?? 0;
     if (!this.#isOpen) {
       throw new RequestError(503, "the server is closing");
@@ -64,17 +70,16 @@ export class WriterThread {
     }
     const sequence = (this.#sequence += 1);
     this.#pendingBytes += bytes;
-    const answer = new Promise<unknown>((resolve, reject) => {
+    return new Promise<unknown>((resolve, reject) => {
       this.#waiting.set(sequence, { bytes, resolve, reject });
       this.#worker.postMessage({ sequence, request }, bodies === undefined ? [] : [bodies.buffer]);
     });
-    return (await answer) as WriterAnswers[Kind];
   }
 
   /** Writes what is under way, then ends the thread. */
   async close(): Promise<void> {
     if (this.#isOpen) {
-      const closing = this.call<"close">({ kind: "close" });
+      const closing = this.#call({ kind: "close" });
       this.#isOpen = false;
       await closing.catch(() => undefined); // The thread has ended already; its callers were told.
     }
@@ -84,7 +89,7 @@ export class WriterThread {
   }
 
   #onMessage(message: WriterMessage): void {
-    if (message.kind !== "answer" && message.kind !== "failed") {
+    if (message.kind === "ready" || message.kind === "failedToStart") {
       return;
     }
     const waiting = this.#waiting.get(message.sequence);
@@ -93,7 +98,7 @@ export class WriterThread {
     if (message.kind === "answer") {
       waiting?.resolve(message.value);
     } else {
-      waiting?.reject(new RequestError(503, `the database refused: ${message.reason}`, 1));
+      waiting?.reject(errorOf(message));
     }
   }
 
@@ -105,3 +110,8 @@ export class WriterThread {
     this.#waiting.clear();
   }
 }
+
+const errorOf = (answer: Exclude<WriterAnswer, { kind: "answer" }>): RequestError =>
+  answer.kind === "refused"
+    ? new RequestError(answer.status, answer.detail)
+    : new RequestError(503, `the database refused: ${answer.reason}`, 1);

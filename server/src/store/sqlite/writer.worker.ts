@@ -1,11 +1,12 @@
 import { parentPort, receiveMessageOnPort, workerData } from "node:worker_threads";
 import type { MessagePort } from "node:worker_threads";
-import { messageOf } from "../../errors.ts";
+import { messageOf, RequestError } from "../../errors.ts";
 import { serverLimits } from "../../options.ts";
-import { RunWriter } from "./run-writer.ts";
+import { createWriters } from "./nouns.ts";
+import type { SqliteWriters } from "./nouns.ts";
 import { openWriter } from "./schema.ts";
 import type { Connection } from "./schema.ts";
-import type { WriterAnswers, WriterCall, WriterMessage } from "./writer-protocol.ts";
+import type { WriterAnswer, WriterCall, WriterMessage, WriterRequest } from "./writer-protocol.ts";
 
 // The one thread that writes. Requests that wait together share a transaction: a commit costs the
 // same for one run as for ten thousand.
@@ -18,14 +19,14 @@ function start(port: MessagePort, path: string): void {
   const say = (message: WriterMessage): void => port.postMessage(message);
   try {
     const db = openWriter(path);
-    const writer = new RunWriter(db);
+    const writers = createWriters(db);
     port.on("message", (first: WriterCall) => {
-      if (writeGroup({ db, writer, say }, takeGroup(port, first)) === "closed") {
+      if (writeGroup({ db, writers, say }, takeGroup(port, first)) === "closed") {
         db.close();
         port.close();
       }
     });
-    say({ kind: "ready", tenantId: writer.tenantId });
+    say({ kind: "ready" });
   } catch (cause) {
     say({ kind: "failedToStart", reason: messageOf(cause) });
   }
@@ -52,22 +53,23 @@ function sizeOf({ request }: WriterCall): number {
 
 interface Desk {
   readonly db: Connection;
-  readonly writer: RunWriter;
+  readonly writers: SqliteWriters;
   readonly say: (message: WriterMessage) => void;
 }
 
 /** All of a group is written and then answered, or all of it failed. */
-function writeGroup({ db, writer, say }: Desk, group: readonly WriterCall[]): "closed" | "open" {
-  const answers: WriterMessage[] = [];
+function writeGroup(desk: Desk, group: readonly WriterCall[]): "closed" | "open" {
+  const { db, writers, say } = desk;
+  const answers: WriterAnswer[] = [];
   try {
     db.exec("BEGIN IMMEDIATE");
-    for (const { sequence, request } of group) {
-      answers.push({ kind: "answer", sequence, value: perform(writer, request) });
+    for (const call of group) {
+      answers.push(perform(desk, call));
     }
     db.exec("COMMIT");
   } catch (cause) {
     rollBack(db);
-    writer.forget();
+    writers.runs.forget();
     answers.length = 0;
     const reason = messageOf(cause);
     answers.push(...group.map(({ sequence }) => ({ kind: "failed", sequence, reason }) as const));
@@ -76,26 +78,50 @@ function writeGroup({ db, writer, say }: Desk, group: readonly WriterCall[]): "c
   return group.some(({ request }) => request.kind === "close") ? "closed" : "open";
 }
 
-function perform(
-  writer: RunWriter,
-  request: WriterCall["request"],
-): WriterAnswers[keyof WriterAnswers] {
+function perform(desk: Desk, { sequence, request }: WriterCall): WriterAnswer {
   switch (request.kind) {
-    case "ingest":
-      return writer.apply(request.batch);
-    case "share":
-      return writer.share(request.id);
-    case "unshare":
-      return writer.unshare(request.id) as undefined;
-    case "createProject":
-      return writer.projects.create(request.draft);
-    case "updateProject":
-      return writer.projects.update(request.id, request.changes);
-    case "deleteProject":
-      return writer.projects.delete(request.id);
+    case "ingest": {
+      const value = desk.writers.runs.apply(request.tenantId, request.batch);
+      return { kind: "answer", sequence, value };
+    }
+    case "write":
+      return performWrite(desk, sequence, request);
     case "close":
-      return undefined;
+      return { kind: "answer", sequence, value: undefined };
   }
+}
+
+/** One write of a noun. What it throws undoes it alone. */
+function performWrite(
+  { db, writers }: Desk,
+  sequence: number,
+  request: WriterRequest & { readonly kind: "write" },
+): WriterAnswer {
+  db.exec("SAVEPOINT one");
+  try {
+    const value = invoke(writers, request);
+    db.exec("RELEASE one");
+    return { kind: "answer", sequence, value };
+  } catch (cause) {
+    if (!db.inTransaction) {
+      throw cause; // SQLite has undone the whole group: a full disk, say.
+    }
+    db.exec("ROLLBACK TO one; RELEASE one");
+    writers.runs.forget();
+    return cause instanceof RequestError
+      ? { kind: "refused", sequence, status: cause.status, detail: cause.message }
+      : { kind: "failed", sequence, reason: messageOf(cause) };
+  }
+}
+
+/** The types of noun, method and arguments were checked where the request was made. */
+function invoke(
+  writers: SqliteWriters,
+  { noun, method, args }: WriterRequest & { readonly kind: "write" },
+): unknown {
+  const writer: object = Reflect.get(writers, noun) as object;
+  const performer = Reflect.get(writer, method) as (...args: readonly unknown[]) => unknown;
+  return Reflect.apply(performer, writer, args);
 }
 
 function rollBack(db: Connection): void {

@@ -1,19 +1,16 @@
-import { createHash, timingSafeEqual } from "node:crypto";
 import type { IncomingHttpHeaders } from "node:http";
 import { RequestError } from "../errors.ts";
 import { isLoopback } from "../options.ts";
 import type { ServerSettings } from "../options.ts";
 
 /** Decides which requests are let in, by their headers alone. */
-export class Guard {
+export class SourceGuard {
   readonly #isLocal: boolean;
   readonly #host: string;
-  readonly #keyDigests: readonly Buffer[];
 
-  constructor({ host, apiKeys }: ServerSettings) {
+  constructor({ host }: Pick<ServerSettings, "host">) {
     this.#host = host.toLowerCase();
     this.#isLocal = isLoopback(host);
-    this.#keyDigests = apiKeys.map(digest);
   }
 
   /**
@@ -42,36 +39,9 @@ export class Guard {
     }
   }
 
-  /** @throws RequestError 401: no key, or a wrong one. */
-  checkKey(headers: IncomingHttpHeaders): void {
-    if (this.#keyDigests.length === 0) {
-      return;
-    }
-    const key = keyOf(headers);
-    if (key === undefined) {
-      throw new RequestError(401, "an API key is needed: send x-api-key, or Authorization: Bearer");
-    }
-    // Digests have one length, and all are compared: the time tells nothing of a key.
-    const given = digest(key);
-    const matches = this.#keyDigests.filter((known) => timingSafeEqual(known, given));
-    if (matches.length === 0) {
-      throw new RequestError(401, "the API key is not one of this server's");
-    }
-  }
-
   #isOwnName(name: string): boolean {
     return name === this.#host || isLoopback(name);
   }
-}
-
-const digest = (key: string): Buffer => createHash("sha256").update(key).digest();
-
-function keyOf(headers: IncomingHttpHeaders): string | undefined {
-  const key = headers["x-api-key"];
-  if (typeof key === "string" && key !== "") {
-    return key;
-  }
-  return /^Bearer\s+(\S+)\s*$/i.exec(headers.authorization ?? "")?.[1];
 }
 
 /** `name:port` of an origin; the port is left out where it is the scheme's own, as in Host. */

@@ -1,0 +1,106 @@
+import type { Comparator, Filter, Literal } from "./ast.ts";
+import { comparatorsOf } from "./fields.ts";
+import type { Field, FieldTable, Group } from "./fields.ts";
+import { FilterError, quoteName, suggest } from "./filter-error.ts";
+import { toOperand } from "./operands.ts";
+import type { Operand } from "./operands.ts";
+import { parseFilter } from "./parser.ts";
+
+/** A filter whose fields, comparators and values go together: it can be compiled without a fault. */
+export type CheckedFilter =
+  | { readonly kind: "and" | "or"; readonly parts: readonly CheckedFilter[] }
+  | { readonly kind: "not"; readonly part: CheckedFilter }
+  /** A text anywhere. */
+  | { readonly kind: "search"; readonly text: string }
+  | CheckedComparison;
+
+export interface CheckedComparison {
+  readonly kind: "comparison";
+  readonly comparator: Comparator;
+  readonly field: Field;
+  readonly operand: Operand;
+}
+
+/**
+ * Reads a filter and looks its fields up.
+ *
+ * @throws FilterError it can't be read, names what is not there, or compares what can't be compared.
+ */
+export const checkFilter = (text: string, fields: FieldTable): CheckedFilter =>
+  check(parseFilter(text), { text, fields });
+
+interface Context {
+  readonly text: string;
+  readonly fields: FieldTable;
+}
+
+function check(filter: Filter, context: Context): CheckedFilter {
+  switch (filter.kind) {
+    case "and":
+    case "or":
+      return { kind: filter.kind, parts: filter.parts.map((part) => check(part, context)) };
+    case "not":
+      return { kind: "not", part: check(filter.part, context) };
+    case "comparison":
+      return checkComparison(filter, context);
+  }
+}
+
+function checkComparison(
+  filter: Filter & { readonly kind: "comparison" },
+  context: Context,
+): CheckedFilter {
+  const { comparator, operand } = filter;
+  if (filter.field === undefined) {
+    return { kind: "search", text: textOf(operand, context) };
+  }
+  const { text, fields } = context;
+  const { name, offset, length } = filter.field;
+  const field = fields.get(name);
+  if (field === undefined) {
+    const hint = suggest(name, fields.keys());
+    throw new FilterError(text, {
+      reason: `unknown field ${quoteName(name)}${hint || ";"} fields are ${[...fields.keys()].join(", ")}`,
+      offset,
+      length,
+    });
+  }
+  const allowed = comparatorsOf[field.type];
+  if (!allowed.includes(comparator)) {
+    throw new FilterError(text, {
+      reason: `${comparator} can't be asked of \`${name}\`; it takes ${allowed.join(", ")}`,
+      offset: filter.offset,
+      length: comparator.length,
+    });
+  }
+  return {
+    kind: "comparison",
+    comparator,
+    field,
+    operand: toOperand(operand, { text, field, comparator }),
+  };
+}
+
+function textOf(literal: Literal, { text }: Context): string {
+  if (literal.kind === "text" && literal.text !== "") {
+    return literal.text;
+  }
+  throw new FilterError(text, { reason: "search takes a text that is not empty", ...literal });
+}
+
+/** The group that every field of a filter belongs to; `undefined` where they differ or have none. */
+export function groupOf(filter: CheckedFilter): Group | undefined {
+  switch (filter.kind) {
+    case "search":
+      return undefined;
+    case "comparison":
+      return filter.field.group;
+    case "not":
+      return groupOf(filter.part);
+    case "and":
+    case "or": {
+      const [first, ...rest] = filter.parts.map(groupOf);
+      return rest.every((group) => group === first) ? first : undefined;
+    }
+  }
+}

@@ -1,0 +1,143 @@
+import { FilterError, quoteName } from "./filter-error.ts";
+import type { Span } from "./filter-error.ts";
+
+/** The smallest piece of a filter that means something. */
+export type Token = Span &
+  (
+    | { readonly kind: "name"; readonly name: string }
+    | { readonly kind: "text"; readonly text: string; readonly raw?: string }
+    | { readonly kind: "number"; readonly number: number }
+    | { readonly kind: "mark"; readonly mark: Mark }
+    | { readonly kind: "end" }
+  );
+
+export type Mark = "(" | ")" | "[" | "]" | ",";
+
+const spacePattern = /\s*/y;
+const namePattern = /[A-Za-z_][A-Za-z0-9_.]*/y;
+const numberPattern = /-?\d+(?:\.\d+)?(?:[eE][+-]?\d+)?/y;
+const wordPattern = /[\p{L}\p{N}_.+-]+|[^]/uy;
+const marks: ReadonlySet<string> = new Set<Mark>(["(", ")", "[", "]", ","]);
+
+const isMark = (value: string): value is Mark => marks.has(value);
+
+/**
+ * Cuts a filter into tokens, the last of which is the end.
+ *
+ * @throws FilterError a character that begins no token, an unended text, an unknown escape.
+ */
+export function tokenize(text: string): Token[] {
+  const tokens: Token[] = [];
+  let offset = skipSpace(text, 0);
+  while (offset < text.length) {
+    const token = readToken(text, offset);
+    tokens.push(token);
+    offset = skipSpace(text, offset + token.length);
+  }
+  tokens.push({ kind: "end", offset, length: 1 });
+  return tokens;
+}
+
+const skipSpace = (text: string, offset: number): number =>
+  offset + (matchAt(spacePattern, text, offset)?.length ?? 0);
+
+function matchAt(pattern: RegExp, text: string, offset: number): string | undefined {
+  pattern.lastIndex = offset;
+  return pattern.exec(text)?.[0];
+}
+
+function readToken(text: string, offset: number): Token {
+  const first = text.charAt(offset);
+  if (isMark(first)) {
+    return { kind: "mark", mark: first, offset, length: 1 };
+  }
+  if (first === '"' || first === "'") {
+    return readText(text, offset);
+  }
+  const name = matchAt(namePattern, text, offset);
+  if (name !== undefined) {
+    return { kind: "name", name, offset, length: name.length };
+  }
+  const digits = matchAt(numberPattern, text, offset);
+  if (digits !== undefined && Number.isFinite(Number(digits))) {
+    return { kind: "number", number: Number(digits), offset, length: digits.length };
+  }
+  const word = matchAt(wordPattern, text, offset) ?? first;
+  throw new FilterError(text, {
+    reason: `unexpected ${quoteName(word)}; expected a name, a quoted text, a number, or one of ( ) [ ] ,`,
+    offset,
+    length: word.length,
+  });
+}
+
+const escapes: Readonly<Record<string, string>> = {
+  '"': '"',
+  "'": "'",
+  "\\": "\\",
+  "/": "/",
+  b: "\b",
+  f: "\f",
+  n: "\n",
+  r: "\r",
+  t: "\t",
+};
+
+/** A text in either quotes, its escapes those of JSON, and `\'`. */
+function readText(text: string, offset: number): Token {
+  const quote = text.charAt(offset);
+  const pieces: string[] = [];
+  let from = offset + 1;
+  for (;;) {
+    const at = nextStop(text, from, quote);
+    if (at === -1) {
+      throw new FilterError(text, {
+        reason: `the text that begins here has no closing ${quote}`,
+        offset,
+        length: 1,
+      });
+    }
+    pieces.push(text.slice(from, at));
+    if (text[at] === quote) {
+      const source = text.slice(offset + 1, at);
+      return {
+        kind: "text",
+        text: pieces.join(""),
+        ...(quote === "'" && source.includes("\\") ? { raw: source } : {}),
+        offset,
+        length: at + 1 - offset,
+      };
+    }
+    const escape = readEscape(text, at);
+    pieces.push(escape.text);
+    from = at + escape.length;
+  }
+}
+
+const doubleStop = /["\\]/g;
+const singleStop = /['\\]/g;
+
+/** The next quote or backslash; -1 where there is none. */
+function nextStop(text: string, from: number, quote: string): number {
+  const pattern = quote === '"' ? doubleStop : singleStop;
+  pattern.lastIndex = from;
+  return pattern.exec(text)?.index ?? -1;
+}
+
+const codePattern = /u[0-9a-fA-F]{4}/y;
+
+function readEscape(text: string, offset: number): { text: string; length: number } {
+  const code = matchAt(codePattern, text, offset + 1);
+  if (code !== undefined) {
+    return { text: String.fromCharCode(Number.parseInt(code.slice(1), 16)), length: 6 };
+  }
+  const letter = text.charAt(offset + 1);
+  const meaning = Object.hasOwn(escapes, letter) ? escapes[letter] : undefined;
+  if (meaning === undefined) {
+    throw new FilterError(text, {
+      reason: `unknown escape ${quoteName(`\\${letter}`)}; escapes are \\" \\' \\\\ \\/ \\b \\f \\n \\r \\t and \\u with four hexadecimal digits`,
+      offset,
+      length: 1 + letter.length,
+    });
+  }
+  return { text: meaning, length: 2 };
+}

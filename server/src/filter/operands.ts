@@ -1,0 +1,169 @@
+import { isUuid } from "millrace/model";
+import { parseTime } from "../ingest/parse-time.ts";
+import type { Comparator, Literal } from "./ast.ts";
+import { valuesOf } from "./fields.ts";
+import type { Field } from "./fields.ts";
+import { FilterError } from "./filter-error.ts";
+import { filterLimits } from "./parser.ts";
+
+export type Scalar = string | number | boolean | null;
+
+/** A value in the unit of its field: times and durations in microseconds. */
+export type Operand =
+  | { readonly kind: "scalar"; readonly value: Scalar }
+  | { readonly kind: "list"; readonly values: readonly Scalar[] }
+  /** What a JSON object must hold. */
+  | { readonly kind: "json"; readonly json: Readonly<Record<string, unknown>> };
+
+interface Use {
+  /** The whole filter, for the message. */
+  readonly text: string;
+  readonly field: Field;
+  readonly comparator: Comparator;
+}
+
+/** @throws FilterError the value is none that the comparator takes for this field. */
+export function toOperand(literal: Literal, use: Use): Operand {
+  const { field, comparator } = use;
+  if (comparator === "in") {
+    if (literal.kind !== "list") {
+      throw fault(literal, use, "in takes a list of values in [ ]");
+    }
+    return { kind: "list", values: literal.items.map((item) => toScalar(item, use)) };
+  }
+  if (literal.kind === "list") {
+    throw fault(literal, use, `${comparator} takes one value; use in for a list`);
+  }
+  if (comparator === "has" && field.type === "json") {
+    return { kind: "json", json: toObject(literal, use) };
+  }
+  if (comparator === "like" || comparator === "search" || comparator === "exists") {
+    return { kind: "scalar", value: toPattern(literal, use) };
+  }
+  if (literal.kind === "null" && isOrder(comparator)) {
+    throw fault(literal, use, `${comparator} can't compare with null`);
+  }
+  if (isOrder(comparator) && literal.kind === "boolean") {
+    throw fault(literal, use, `${comparator} can't compare with ${literal.boolean}`);
+  }
+  return { kind: "scalar", value: toScalar(literal, use) };
+}
+
+const isOrder = (comparator: Comparator): boolean =>
+  comparator === "gt" || comparator === "gte" || comparator === "lt" || comparator === "lte";
+
+function toPattern(literal: Literal, use: Use): string {
+  if (literal.kind !== "text" || literal.text === "") {
+    throw fault(literal, use, `${use.comparator} takes a text that is not empty`);
+  }
+  if (use.comparator === "like" && literal.text.includes("\0")) {
+    throw fault(literal, use, "a pattern of like can't hold the character U+0000");
+  }
+  return literal.text;
+}
+
+function toScalar(literal: Literal, use: Use): Scalar {
+  const { field } = use;
+  const value = literal.kind === "null" && field.nullable ? null : convert(literal, field);
+  if (value === undefined) {
+    const choices = field.choices === undefined ? "" : `: ${field.choices.join(", ")}`;
+    const orNull =
+      field.nullable && field.type !== "error" && field.type !== "value" ? ", or null" : "";
+    throw fault(literal, use, `\`${field.name}\` takes ${valuesOf[field.type]}${choices}${orNull}`);
+  }
+  return value;
+}
+
+/** `undefined` where the type has no such value. */
+function convert(literal: Literal, { type, choices }: Field): Scalar | undefined {
+  const text = literal.kind === "text" ? literal.text : undefined;
+  const number = literal.kind === "number" ? literal.number : undefined;
+  const boolean = literal.kind === "boolean" ? literal.boolean : undefined;
+  switch (type) {
+    case "uuid":
+      return isUuid(text) ? text.toLowerCase() : undefined;
+    case "text":
+    case "texts":
+    case "json":
+    case "key":
+      return text;
+    case "choice":
+      return text !== undefined && choices?.includes(text) === true ? text : undefined;
+    case "time":
+      return parseTime(text ?? number);
+    case "duration":
+      return number === undefined ? parseDuration(text ?? "") : Math.round(number * 1_000_000);
+    case "number":
+      return number;
+    case "boolean":
+      return boolean;
+    case "error":
+      return text ?? boolean;
+    case "value":
+      return text ?? number ?? boolean ?? (literal.kind === "null" ? null : undefined);
+  }
+}
+
+const durationPattern = /^(-?\d+(?:\.\d+)?)\s*(us|ms|s|m|h|d)?$/;
+const unitMicros: Readonly<Record<string, number>> = {
+  us: 1,
+  ms: 1_000,
+  s: 1_000_000,
+  m: 60_000_000,
+  h: 3_600_000_000,
+  d: 86_400_000_000,
+};
+
+/** Microseconds of a text such as `1.5s`; seconds where it names no unit. */
+function parseDuration(text: string): number | undefined {
+  const [, digits, unit = "s"] = durationPattern.exec(text) ?? [];
+  return digits === undefined ? undefined : Math.round(Number(digits) * (unitMicros[unit] ?? 1));
+}
+
+function toObject(literal: Literal, use: Use): Readonly<Record<string, unknown>> {
+  const example = `a JSON object in quotes, as in has(${use.field.name}, '{"key": "value"}')`;
+  if (literal.kind !== "text") {
+    throw fault(literal, use, `has takes ${example}`);
+  }
+  // Between single quotes a backslash is JSON's; where that is no JSON, the filter's.
+  const json = parseJson(literal.raw?.replaceAll("\\'", "'")) ?? parseJson(literal.text);
+  if (!isObject(json)) {
+    throw fault(
+      literal,
+      use,
+      `has takes ${example}; whether there is a key asks exists(${use.field.name}, "key")`,
+    );
+  }
+  if (countNodes(json, 1) > filterLimits.nodes) {
+    throw fault(
+      literal,
+      use,
+      `the JSON object has more than ${filterLimits.nodes} members, or more than ${filterLimits.depth} levels`,
+    );
+  }
+  return json;
+}
+
+const isObject = (value: unknown): value is Readonly<Record<string, unknown>> =>
+  typeof value === "object" && value !== null && !Array.isArray(value);
+
+function parseJson(text: string | undefined): unknown {
+  try {
+    return text === undefined ? undefined : (JSON.parse(text) as unknown);
+  } catch {
+    return undefined; // No JSON: the caller points at it.
+  }
+}
+
+/** Values within a value, itself included; infinite where it is too deep. */
+function countNodes(value: unknown, depth: number): number {
+  if (depth > filterLimits.depth) {
+    return Infinity;
+  }
+  return typeof value === "object" && value !== null
+    ? Object.values(value).reduce<number>((sum, inner) => sum + countNodes(inner, depth + 1), 1)
+    : 1;
+}
+
+const fault = (literal: Literal, { text }: Use, reason: string): FilterError =>
+  new FilterError(text, { reason, offset: literal.offset, length: literal.length });

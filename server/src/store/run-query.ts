@@ -1,0 +1,67 @@
+import type { StoredRun } from "./run-row.ts";
+
+/** Which runs are meant. Every filter that is given must hold; lists mean any of. */
+export interface RunFilter {
+  readonly projectIds?: readonly string[];
+  readonly ids?: readonly string[];
+  readonly traceId?: string;
+  readonly parentRunId?: string;
+  readonly runType?: string;
+  readonly referenceExampleIds?: readonly string[];
+  readonly isRoot?: boolean;
+  readonly hasError?: boolean;
+  /** Started at or after. */
+  readonly startMicros?: number;
+  /** Started at or before. */
+  readonly endMicros?: number;
+  /** A part of the name or of the payload's JSON text; ASCII letters in either case. */
+  readonly text?: string;
+}
+
+/** Where a page ended: the next one begins after this run. */
+export interface RunPosition {
+  readonly startMicros: number;
+  readonly id: string;
+}
+
+export interface RunQuery {
+  readonly filter: RunFilter;
+  readonly order: "asc" | "desc";
+  readonly limit: number;
+  readonly after?: RunPosition;
+  /** Whether descendants are listed too; costs a look-up for each run. */
+  readonly withChildren: boolean;
+}
+
+export interface RunPage {
+  readonly runs: readonly StoredRun[];
+  /** Present when more follow. */
+  readonly next?: RunPosition;
+}
+
+/** Durations in seconds; `null` where no run has ended. */
+export interface RunStatistics {
+  readonly runCount: number;
+  readonly errorCount: number;
+  readonly latencyP50: number | null;
+  readonly latencyP99: number | null;
+  readonly lastStartMicros: number | null;
+}
+
+export interface RunReads {
+  find(tenantId: string, id: string): StoredRun | undefined;
+  query(tenantId: string, query: RunQuery): RunPage;
+  statistics(tenantId: string, filter: RunFilter): RunStatistics;
+  /** Whoever holds the token may read it. */
+  findShared(token: string): StoredRun | undefined;
+}
+
+export interface RunWrites {
+  /**
+   * The token under which anyone may read the run; the same one when repeated.
+   *
+   * @throws RequestError 404: no such run.
+   */
+  share(tenantId: string, id: string): string;
+  unshare(tenantId: string, id: string): void;
+}

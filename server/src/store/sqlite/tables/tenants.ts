@@ -1,0 +1,22 @@
+/**
+ * Tenants and their keys. A key's digest is SHA-256 of 32 random bytes: there is nothing to guess, so
+ * it needs no salt, and it can be looked up.
+ */
+export const tenantTables = `
+  CREATE TABLE tenants (
+    id TEXT PRIMARY KEY, handle TEXT UNIQUE, display_name_json TEXT NOT NULL, created_us INTEGER NOT NULL
+  ) WITHOUT ROWID;
+  CREATE TABLE api_keys (
+    digest TEXT PRIMARY KEY, id TEXT NOT NULL UNIQUE, tenant_id TEXT NOT NULL, name_json TEXT NOT NULL,
+    hint TEXT NOT NULL, created_us INTEGER NOT NULL, revoked_us INTEGER
+  ) WITHOUT ROWID;
+  CREATE TABLE projects_of_tenants (
+    id TEXT PRIMARY KEY, tenant_id TEXT NOT NULL, name_json TEXT NOT NULL, start_us INTEGER NOT NULL,
+    end_us INTEGER, description_json TEXT, extra_json TEXT, reference_dataset_id TEXT,
+    UNIQUE (tenant_id, name_json)
+  ) WITHOUT ROWID;
+  INSERT INTO projects_of_tenants SELECT id, tenant_id, name_json, start_us, end_us, description_json,
+    extra_json, reference_dataset_id FROM projects;
+  DROP TABLE projects;
+  ALTER TABLE projects_of_tenants RENAME TO projects;
+`;

@@ -1,0 +1,48 @@
+import type { ProjectReads, ProjectWrites } from "./project.ts";
+import type { RunReads, RunWrites } from "./run-query.ts";
+import type { IngestResult, RunBatch } from "./run-record.ts";
+import type { TenantReads, TenantWrites } from "./tenant.ts";
+
+/** What can be asked, by noun. An engine answers it at once, from one consistent state. */
+export interface Readers {
+  readonly projects: ProjectReads;
+  readonly runs: RunReads;
+  readonly tenants: TenantReads;
+}
+
+/**
+ * What can be changed, by noun. Each call takes effect whole or not at all: one that throws has
+ * changed nothing, and a `RequestError` thrown in it reaches the caller as it is.
+ */
+export interface Writers {
+  readonly projects: ProjectWrites;
+  readonly runs: RunWrites;
+  readonly tenants: TenantWrites;
+}
+
+/** The same methods, answering later. */
+export type Promised<Nouns> = {
+  readonly [Noun in keyof Nouns]: {
+    readonly [Method in keyof Nouns[Noun]]: Nouns[Noun][Method] extends (
+      ...args: infer Args
+    ) => infer Answer
+      ? (...args: Args) => Promise<Answer>
+      : never;
+  };
+};
+
+/**
+ * All that the server keeps. Rows belong to tenants: a method that takes a tenant's id sees and
+ * changes what is that tenant's alone.
+ */
+export interface Store {
+  readonly read: Promised<Readers>;
+  /** Resolves when the change would survive the end of the process. */
+  readonly write: Promised<Writers>;
+  /** The tenant of whoever needs no key; made at first start. */
+  readonly defaultTenantId: string;
+  /** Resolves when the batch would survive the end of the process. */
+  ingest(tenantId: string, batch: RunBatch): Promise<IngestResult>;
+  /** Writes what is under way, then lets go of files and threads. May be called twice. */
+  close(): Promise<void>;
+}

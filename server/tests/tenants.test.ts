@@ -1,0 +1,132 @@
+import { randomUUID } from "node:crypto";
+import { join } from "node:path";
+import { expect, onTestFinished, test } from "vitest";
+import { openSqliteStore } from "../dist/store/sqlite/sqlite-store.js";
+import type { Store } from "../src/store/store.ts";
+import { openDatabase } from "../src/store/sqlite/schema.ts";
+import { StoreDesk } from "./support/store-desk.ts";
+import { temporaryFolder } from "./support/running-server.ts";
+import { wireRun } from "./support/wire-runs.ts";
+
+async function openStore(folder?: string): Promise<Store> {
+  const store = await openSqliteStore(folder ?? (await temporaryFolder()));
+  onTestFinished(() => store.close());
+  return store;
+}
+
+const createTenant = (store: Store, handle: string | null = null) =>
+  store.write.tenants.create({ handle, displayName: "another" });
+
+test("a key lets its tenant in until it is revoked, and is nowhere on the disk", async () => {
+  const folder = await temporaryFolder();
+  const store = await openStore(folder);
+  expect(await store.read.tenants.hasKeys()).toBe(false);
+  const { id } = await createTenant(store);
+  const made = await store.write.tenants.createKey(id, { name: "ci" });
+  expect(made.key).toMatch(/^mr_[\w-]{43}$/);
+  expect(await store.read.tenants.findByKey(made.key)).toBe(id);
+  expect(await store.read.tenants.findByKey(`${made.key}x`)).toBeUndefined();
+  expect(await store.read.tenants.listKeys(id)).toMatchObject([
+    { id: made.id, tenantId: id, name: "ci", hint: made.key.slice(-4), revokedMicros: null },
+  ]);
+  const db = openDatabase(join(folder, "millrace.db"));
+  const rows = JSON.stringify(db.prepare("SELECT * FROM api_keys").raw().all());
+  db.close();
+  expect(rows).toContain(made.id);
+  expect(rows).not.toContain(made.key.slice(3));
+  const first = await store.write.tenants.revokeKey(made.id);
+  expect(await store.read.tenants.findByKey(made.key)).toBeUndefined();
+  expect(await store.write.tenants.revokeKey(made.id)).toEqual(first);
+  expect(await store.read.tenants.hasKeys()).toBe(true);
+});
+
+test.each(["", "A", "a/b", "..", "-a", "a-", "é", "a b", "a".repeat(65), "a\n"])(
+  "%j is no handle",
+  async (handle) => {
+    const store = await openStore();
+    const set = store.write.tenants.setHandle(store.defaultTenantId, handle);
+    await expect(set).rejects.toMatchObject({ status: 422 });
+    expect(await store.read.tenants.find(store.defaultTenantId)).toMatchObject({ handle: null });
+  },
+);
+
+test("a handle is one tenant's alone", async () => {
+  const store = await openStore();
+  const { id } = await createTenant(store, "acme");
+  const taken = { status: 409, message: "The handle acme is another tenant's." };
+  const set = (tenantId: string, handle: string) => store.write.tenants.setHandle(tenantId, handle);
+  await expect(set(store.defaultTenantId, "acme")).rejects.toMatchObject(taken);
+  await expect(createTenant(store, "acme")).rejects.toMatchObject(taken);
+  expect(await set(id, "acme")).toMatchObject({ id, handle: "acme" });
+  await set(id, "acme-2");
+  expect(await set(store.defaultTenantId, "acme")).toMatchObject({ handle: "acme" });
+  expect(await store.read.tenants.findByHandle("acme-2")).toMatchObject({ id });
+});
+
+test("what can't be made or found is refused by name, and changes nothing", async () => {
+  const store = await openStore();
+  const key = store.write.tenants.createKey(randomUUID(), { name: "x" });
+  await expect(key).rejects.toMatchObject({ status: 404, message: "Tenant not found" });
+  const revoked = store.write.tenants.revokeKey(randomUUID());
+  await expect(revoked).rejects.toMatchObject({ status: 404, message: "API key not found" });
+  expect(await store.read.tenants.listKeys()).toEqual([]);
+  expect(await store.read.tenants.list()).toHaveLength(1);
+});
+
+test("runs and projects of one tenant are not there for another", async () => {
+  const store = await openStore();
+  const desk = new StoreDesk(store);
+  const run = wireRun({ session_name: "p", name: "mine" });
+  await desk.send({ post: [run] });
+  const { id: other } = await createTenant(store);
+  const [project] = await store.read.projects.list(store.defaultTenantId, { limit: 9, offset: 0 });
+  const projectId = project?.id ?? "";
+  expect(await store.read.runs.find(other, run.id)).toBeUndefined();
+  expect(await store.read.projects.find(other, projectId)).toBeUndefined();
+  expect(await store.read.projects.list(other, { limit: 9, offset: 0 })).toEqual([]);
+  const query = { order: "asc", limit: 9, withChildren: false } as const;
+  for (const filter of [{}, { ids: [run.id] }, { projectIds: [projectId] }, { traceId: run.id }]) {
+    expect(await store.read.runs.query(other, { ...query, filter })).toEqual({ runs: [] });
+    expect(await store.read.runs.statistics(other, filter)).toMatchObject({ runCount: 0 });
+  }
+  const missing = { status: 404 };
+  await expect(store.write.runs.share(other, run.id)).rejects.toMatchObject(missing);
+  await expect(store.write.projects.delete(other, projectId)).rejects.toMatchObject(missing);
+  const changes = { name: "taken over", description: null, endMicros: null, extra: null };
+  await expect(store.write.projects.update(other, projectId, changes)).rejects.toMatchObject(
+    missing,
+  );
+  expect(await desk.read(run.id)).toMatchObject({ name: "mine", session_name: "p" });
+});
+
+test("a run of another tenant can't be written to, in any way", async () => {
+  const store = await openStore();
+  const mine = new StoreDesk(store);
+  const { id: other } = await createTenant(store);
+  const theirs = new StoreDesk(store, other);
+  const run = wireRun({ session_name: "p", name: "mine" });
+  await mine.send({ post: [run] });
+  const [project] = await store.read.projects.list(store.defaultTenantId, { limit: 9, offset: 0 });
+  const taken = { accepted: 0, rejected: [{ reason: `run ${run.id} could not be stored` }] };
+  expect(await theirs.send({ post: [{ ...run, name: "theirs" }] })).toMatchObject(taken);
+  expect(await theirs.send({ patch: [{ ...run, name: "theirs" }] })).toMatchObject(taken);
+  expect(await theirs.send({ post: [wireRun({ session_id: project?.id })] })).toMatchObject({
+    accepted: 0,
+    rejected: [{ reason: `session_id: there is no project ${String(project?.id)}` }],
+  });
+  expect(await mine.read(run.id)).toMatchObject({ name: "mine" });
+  await theirs.send({ post: [wireRun({ session_name: "p" })] });
+  expect(await store.read.projects.list(other, { limit: 9, offset: 0 })).toMatchObject([
+    { name: "p", tenantId: other },
+  ]);
+});
+
+test("a shared run is read by whoever has the token", async () => {
+  const store = await openStore();
+  const run = wireRun({ name: "shown" });
+  await new StoreDesk(store).send({ post: [run] });
+  const token = await store.write.runs.share(store.defaultTenantId, run.id);
+  expect((await store.read.runs.findShared(token))?.row.name).toBe("shown");
+  await store.write.runs.unshare((await createTenant(store)).id, run.id);
+  expect((await store.read.runs.findShared(token))?.row.name).toBe("shown");
+});
