@@ -2,15 +2,18 @@ import { randomUUID } from "node:crypto";
 import { setMaxListeners } from "node:events";
 import { setTimeout as timer } from "node:timers/promises";
 import pRetry from "p-retry";
+import type { Answer } from "../connection/answer.ts";
 import { toError } from "../connection/failure.ts";
-import type { Requester } from "../connection/requester.ts";
+import type { HttpRequest, Requester } from "../connection/requester.ts";
 import type { Connection } from "../model/connection.ts";
 import { endpoints } from "../model/endpoints.ts";
 import type { Endpoint, EndpointName } from "../model/endpoints.ts";
 import { AbortError, ClosedError } from "../model/errors.ts";
 import { retryPace, retryWaitMs } from "../model/retry-wait.ts";
 import { judgeFailure, readAnswer } from "./judge.ts";
-import type { Verdict } from "./judge.ts";
+import type { TryFacts, Verdict } from "./judge.ts";
+import { Lines } from "./lines.ts";
+import type { LineKind } from "./lines.ts";
 import { requestOf } from "./request.ts";
 import type { CallInit } from "./request.ts";
 
@@ -22,6 +25,22 @@ export interface CallOptions {
 
 /** One call of the endpoint table, and what the server answered: JSON, or `null` where it said nothing. */
 export type Call = (name: EndpointName, init?: CallInit) => Promise<unknown>;
+
+/** One call of the endpoint table, its answer read as it arrives. */
+export type Download = (name: EndpointName, init?: CallInit) => AsyncIterable<Uint8Array>;
+
+/** What a noun asks through. */
+export interface Asking {
+  readonly call: Call;
+  readonly download: Download;
+  /** What is at an address that a server gave. */
+  readonly fetchFile: (address: URL, about: FileRequest) => AsyncIterable<Uint8Array>;
+}
+
+export interface FileRequest extends CallOptions {
+  /** What an error says was attempted. */
+  readonly action: string;
+}
 
 export interface HttpOptions {
   readonly connection: Connection;
@@ -35,25 +54,18 @@ export interface HttpOptions {
   readonly wait?: (delayMs: number, signal: AbortSignal) => Promise<unknown>;
 }
 
-/** Longest answer that is read: a page of runs with all they hold. */
-const answerLimitBytes = 268_435_456;
-
-interface Line {
-  readonly requester: Requester;
-  close(): Promise<void>;
-}
-
 /**
  * Sends the calls of the request half: the only code that does. States: idle, open from the first
  * call on, closed.
  */
-export class Http {
+export class Http implements Asking {
   readonly #options: HttpOptions;
+  readonly #lines: Lines;
   readonly #closed = new AbortController();
-  #line: Promise<Line> | undefined;
 
   constructor(options: HttpOptions) {
     this.#options = options;
+    this.#lines = new Lines(options.connection);
     // Every call under way listens to the one signal.
     setMaxListeners(0, this.#closed.signal);
   }
@@ -65,20 +77,75 @@ export class Http {
    * @throws {@link SdkError} its kind says what came back.
    */
   readonly call: Call = async (name, init = {}) => {
+    const sending = this.#sendingOf(name, init);
+    return this.#send(sending, "whole", async (requester, facts) =>
+      readAnswer(await requester.ask(sending.request, sending.signal), facts, Date.now()),
+    );
+  };
+
+  /**
+   * As {@link Http.call}, up to the beginning of the answer. The rest is read as it is consumed, without
+   * a limit, each part of it within `timeoutMs`; where it breaks off, nothing is tried again.
+   */
+  readonly download: Download = (name, init = {}) => this.#read(() => this.#sendingOf(name, init));
+
+  /** As {@link Http.download}, of a file; the key goes with it to the client's own server only. */
+  readonly fetchFile = (address: URL, { action, signal }: FileRequest): AsyncIterable<Uint8Array> =>
+    this.#read(() => ({
+      endpoint: { method: "GET", path: address.pathname, action },
+      init: { signal, server: address.origin },
+      requestId: undefined,
+      request: { method: "GET", path: address.pathname + address.search },
+      signal: this.#signalWith(signal),
+    }));
+
+  /** Ends the calls under way, and gives back the connections. Final; may be called twice. */
+  async close(): Promise<void> {
+    this.#closed.abort();
+    await this.#lines.close();
+  }
+
+  #sendingOf(name: EndpointName, init: CallInit): Sending {
     const endpoint: Endpoint = endpoints[name];
     const requestId = randomUUID();
     const request = requestOf(endpoint, init, requestId);
-    const signal = this.#signalWith(init.signal);
+    return { endpoint, init, requestId, request, signal: this.#signalWith(init.signal) };
+  }
+
+  async *#read(begin: () => Sending): AsyncGenerator<Uint8Array, void> {
+    const sending = begin();
+    const { endpoint, init, requestId, request, signal } = sending;
+    const chunks = await this.#send(sending, "stream", async (requester, facts) => {
+      const { head, chunks: rest } = await requester.open(request, signal);
+      return isOk(head.status)
+        ? { kind: "answered", value: rest }
+        : readAnswer({ ...head, ...(await readBegin(rest)) }, facts, Date.now());
+    });
+    try {
+      yield* chunks as AsyncIterable<Uint8Array>;
+    } catch (failure) {
+      const ended = this.#endedBy(endpoint, init.signal, requestId);
+      throw ended ?? toError(endpoint.action, failure, { requestId });
+    }
+  }
+
+  async #send(
+    { endpoint, init, requestId, request, signal }: Sending,
+    kind: LineKind,
+    exchange: (requester: Requester, facts: TryFacts) => Promise<Verdict>,
+  ): Promise<unknown> {
     const isRepeatable = init.repeatable ?? isRepeatableEndpoint(endpoint);
     let last: Verdict | undefined;
+    const goesAgain = (): boolean =>
+      !signal.aborted && last?.kind === "failed" && last.again && !isSpent(request);
     const attempt = async (): Promise<unknown> => {
-      const about = { endpoint, requestId, isRepeatable, earlier: last };
+      const facts = { endpoint, requestId, isRepeatable, earlier: last };
       signal.throwIfAborted();
-      const { requester } = await this.#open();
+      const requester = await this.#lines.to(init.server, kind);
       try {
-        last = readAnswer(await requester.ask(request, signal), about, Date.now());
+        last = await exchange(requester, facts);
       } catch (failure) {
-        last = judgeFailure(failure, about);
+        last = judgeFailure(failure, facts);
       }
       signal.throwIfAborted();
       if (last.kind === "failed") {
@@ -88,39 +155,27 @@ export class Http {
     };
     try {
       return await pRetry(attempt, {
-        retries: this.#options.attempts - 1,
+        retries: (init.attempts ?? this.#options.attempts) - 1,
         // The waits are ours: p-retry's lose their jitter at the longest wait.
         minTimeout: 0,
         signal,
-        shouldRetry: () => !signal.aborted && last?.kind === "failed" && last.again,
+        shouldRetry: goesAgain,
         onFailedAttempt: async ({ attemptNumber, retriesLeft }) => {
-          if (retriesLeft > 0 && !signal.aborted && last?.kind === "failed" && last.again) {
-            await this.#wait(attemptNumber, last.afterMs, signal);
+          if (retriesLeft > 0 && goesAgain()) {
+            const afterMs = last?.kind === "failed" ? last.afterMs : undefined;
+            await this.#wait(attemptNumber, afterMs, signal);
           }
         },
       });
     } catch (error) {
       throw this.#endedBy(endpoint, init.signal, requestId) ?? error;
     }
-  };
-
-  /** Ends the calls under way, and gives back the connections. Final; may be called twice. */
-  async close(): Promise<void> {
-    this.#closed.abort();
-    const line = await this.#line?.catch(() => undefined); // It never opened: nothing to give back.
-    await line?.close();
   }
 
   #signalWith(signal: AbortSignal | undefined): AbortSignal {
     return signal === undefined
       ? this.#closed.signal
       : AbortSignal.any([signal, this.#closed.signal]);
-  }
-
-  /** Loads what connects only when something is asked: most programs only record. */
-  #open(): Promise<Line> {
-    this.#line ??= openLine(this.#options.connection);
-    return this.#line;
   }
 
   async #wait(attempt: number, afterMs: number | undefined, signal: AbortSignal): Promise<void> {
@@ -132,7 +187,7 @@ export class Http {
   #endedBy(
     { action }: Endpoint,
     signal: AbortSignal | undefined,
-    requestId: string,
+    requestId: string | undefined,
   ): AbortError | ClosedError | undefined {
     if (signal?.aborted === true) {
       const options = { cause: signal.reason as unknown, requestId };
@@ -144,21 +199,16 @@ export class Http {
   }
 }
 
-async function openLine(connection: Connection): Promise<Line> {
-  try {
-    const [{ createDispatcher }, { Requester }] = await Promise.all([
-      import("../connection/dispatcher.ts"),
-      import("../connection/requester.ts"),
-    ]);
-    const dispatcher = createDispatcher(connection, answerLimitBytes);
-    return {
-      requester: new Requester(connection, dispatcher),
-      close: () => dispatcher.destroy(),
-    };
-  } catch (failure) {
-    throw toError("connect", failure);
-  }
+interface Sending {
+  readonly endpoint: Endpoint;
+  readonly init: CallInit;
+  readonly requestId: string | undefined;
+  readonly request: HttpRequest;
+  /** The caller's, and the client's end. */
+  readonly signal: AbortSignal;
 }
+
+const isOk = (status: number): boolean => status >= 200 && status < 300;
 
 const isRepeatableEndpoint = ({ method, repeatable }: Endpoint): boolean =>
   method !== "POST" || repeatable === true;
@@ -166,3 +216,28 @@ const isRepeatableEndpoint = ({ method, repeatable }: Endpoint): boolean =>
 /** Holds the process: whoever called waits for the answer. */
 const heldWait = (delayMs: number, signal: AbortSignal): Promise<void> =>
   timer(delayMs, undefined, { signal });
+
+/** Whether its body can't be sent once more. */
+const isSpent = ({ body }: HttpRequest): boolean =>
+  body !== undefined && !(body instanceof Uint8Array) && body.isSpent;
+
+/** Longest text of a refusal that is read, in bytes. */
+const refusalBytes = 65_536;
+
+/** What a refusal says, where only an answer can be long. */
+async function readBegin(chunks: AsyncIterable<Uint8Array>): Promise<Pick<Answer, "body">> {
+  const read: Uint8Array[] = [];
+  let size = 0;
+  try {
+    for await (const chunk of chunks) {
+      read.push(chunk);
+      size += chunk.length;
+      if (size >= refusalBytes) {
+        break;
+      }
+    }
+  } catch {
+    // It broke off: the status counts all the same.
+  }
+  return { body: Buffer.concat(read).toString() };
+}

@@ -9,9 +9,10 @@ import {
   HttpError,
   InsufficientQuotaError,
   NotFoundError,
+  SdkError,
   isInsufficientQuota,
 } from "../model/errors.ts";
-import type { HttpErrorInit, SdkError } from "../model/errors.ts";
+import type { HttpErrorInit } from "../model/errors.ts";
 import { retryAfterMs } from "../model/retry-wait.ts";
 
 /** What one try came to. */
@@ -30,7 +31,7 @@ export type Verdict =
 
 export interface TryFacts {
   readonly endpoint: Endpoint;
-  readonly requestId: string;
+  readonly requestId: string | undefined;
   /** Whether it may arrive twice with the effect of one. */
   readonly isRepeatable: boolean;
   /** The try before this one. */
@@ -63,6 +64,10 @@ export function readAnswer(answer: Answer, facts: TryFacts, now: number): Verdic
 export function judgeFailure(failure: unknown, facts: TryFacts): Verdict {
   const { endpoint, requestId, isRepeatable } = facts;
   const { action } = endpoint;
+  if (failure instanceof SdkError) {
+    // Of the request's own body, which could not be read.
+    return failed(failure, false, { isOpen: false });
+  }
   if (failure instanceof ProxyRefusal) {
     const { status } = failure;
     const init = { action: `${action} through the proxy`, status, body: "", requestId };

@@ -1,9 +1,18 @@
 import type { HttpRequest } from "../connection/requester.ts";
+import type { StreamedBody } from "../connection/streamed-body.ts";
 import type { Endpoint } from "../model/endpoints.ts";
 import { ValidationError } from "../model/errors.ts";
 
 /** A list becomes a key that is repeated; what is `undefined` is left out. */
 export type QueryValue = string | number | boolean | readonly string[] | undefined;
+
+export const jsonType = "application/json";
+
+/** A body that is not JSON, or is JSON text already. */
+export interface RequestBody {
+  readonly contentType: string;
+  readonly content: Uint8Array | StreamedBody;
+}
 
 /** What one call of the endpoint table is made of. */
 export interface CallInit {
@@ -12,6 +21,12 @@ export interface CallInit {
   readonly query?: Readonly<Record<string, QueryValue>>;
   /** Body, sent as JSON. */
   readonly json?: unknown;
+  /** Body, sent as it is, where there is no `json`. */
+  readonly body?: RequestBody | undefined;
+  /** Base address of another server, in place of the client's: it gets neither key nor extra headers. */
+  readonly server?: string | undefined;
+  /** Tries, the first included. @defaultValue the client's option `attempts` */
+  readonly attempts?: number | undefined;
   /** Whether this call may arrive twice with the effect of one. @defaultValue as the endpoint table has it */
   readonly repeatable?: boolean;
   readonly signal?: AbortSignal | undefined;
@@ -26,11 +41,11 @@ export function requestOf(endpoint: Endpoint, init: CallInit, requestId: string)
   const { method, action } = endpoint;
   const path = pathOf(endpoint, init.path ?? {}) + queryOf(init.query ?? {});
   const id = { "x-request-id": requestId };
-  if (init.json === undefined) {
+  const body = init.json === undefined ? init.body : jsonBody(action, init.json);
+  if (body === undefined) {
     return { method, path, headers: id };
   }
-  const headers = { ...id, "content-type": "application/json" };
-  return { method, path, headers, body: Buffer.from(toJson(action, init.json)) };
+  return { method, path, headers: { ...id, "content-type": body.contentType }, body: body.content };
 }
 
 function pathOf({ path, action }: Endpoint, values: Readonly<Record<string, string>>): string {
@@ -55,7 +70,16 @@ function queryOf(values: Readonly<Record<string, QueryValue>>): string {
   return query.size === 0 ? "" : `?${query.toString()}`;
 }
 
-function toJson(action: string, value: unknown): string {
+function jsonBody(action: string, value: unknown): RequestBody {
+  return { contentType: jsonType, content: Buffer.from(toJson(action, value)) };
+}
+
+/**
+ * JSON text of what a caller gave.
+ *
+ * @throws {@link ValidationError} it is none; the message says what was attempted.
+ */
+export function toJson(action: string, value: unknown): string {
   try {
     return JSON.stringify(value);
   } catch (cause) {

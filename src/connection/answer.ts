@@ -11,6 +11,13 @@ export interface Answer {
   readonly bodyFailure?: unknown;
 }
 
+/** An answer that is read as it arrives. */
+export interface OpenAnswer {
+  /** Its body is empty. */
+  readonly head: Answer;
+  readonly chunks: AsyncIterable<Uint8Array>;
+}
+
 /** What an error says of an answer that points elsewhere. */
 export const redirectText = ({ location }: Answer): string =>
   [

@@ -1,11 +1,14 @@
+import { Readable } from "node:stream";
 import type { Dispatcher } from "undici";
 import type { Connection } from "../model/connection.ts";
 import type { Endpoint } from "../model/endpoints.ts";
 import { version } from "../model/version.ts";
-import type { Answer } from "./answer.ts";
+import type { Answer, OpenAnswer } from "./answer.ts";
+import { watched } from "./streamed-body.ts";
+import type { StreamedBody } from "./streamed-body.ts";
 
 export interface HttpRequest extends Pick<Endpoint, "method" | "path"> {
-  readonly body?: Uint8Array;
+  readonly body?: Uint8Array | StreamedBody;
   readonly headers?: Readonly<Record<string, string>>;
 }
 
@@ -27,8 +30,9 @@ export class Requester {
   }
 
   /**
-   * One request and its whole answer, within `timeoutMs`. Redirects are not followed: the key would
-   * go with them. Throws where no answer began; a body that breaks off is left out, its status counts.
+   * One request and its whole answer, within `timeoutMs`; a streamed body has `timeoutMs` for each of
+   * its chunks, and for the answer from its end on. Redirects are not followed: the key would go with
+   * them. Throws where no answer began; a body that breaks off is left out, its status counts.
    */
   async ask(request: HttpRequest, signal: AbortSignal): Promise<Answer> {
     signal.throwIfAborted();
@@ -36,14 +40,7 @@ export class Requester {
     const deadline = deadlineOf(this.#timeoutMs, signal);
     let head: Answer | undefined;
     const exchange = async (): Promise<Answer> => {
-      const response = await this.#dispatcher.request({
-        origin: this.#origin,
-        path: this.#basePath + request.path,
-        method: request.method,
-        headers: { ...this.#headers, ...request.headers },
-        body: request.body ?? null,
-        signal: controller.signal,
-      });
+      const response = await this.#send(request, controller.signal, deadline);
       head = headOf(response);
       return { ...head, body: await response.body.text() };
     };
@@ -60,29 +57,76 @@ export class Requester {
       deadline.clear();
     }
   }
+
+  /**
+   * One request, and the beginning of its answer within `timeoutMs`; the rest is read as it comes, each
+   * chunk within `timeoutMs`. Otherwise as {@link Requester.ask}. The body must be read, or left.
+   */
+  async open(request: HttpRequest, signal: AbortSignal): Promise<OpenAnswer> {
+    signal.throwIfAborted();
+    const controller = new AbortController();
+    const deadline = deadlineOf(this.#timeoutMs, signal);
+    const ends = AbortSignal.any([signal, controller.signal]);
+    try {
+      const response = await Promise.race([this.#send(request, ends, deadline), deadline.passed]);
+      return { head: headOf(response), chunks: response.body };
+    } catch (error) {
+      controller.abort(error);
+      throw error;
+    } finally {
+      deadline.clear();
+    }
+  }
+
+  #send(
+    { method, path, headers, body }: HttpRequest,
+    signal: AbortSignal,
+    deadline: Deadline,
+  ): Promise<Dispatcher.ResponseData> {
+    const request = { origin: this.#origin, path: this.#basePath + path, method, signal };
+    const sent = { ...this.#headers, ...headers };
+    if (body === undefined || body instanceof Uint8Array) {
+      return this.#dispatcher.request({ ...request, headers: sent, body: body ?? null });
+    }
+    const { sizeBytes } = body;
+    return this.#dispatcher.request({
+      ...request,
+      headers: sizeBytes === undefined ? sent : { ...sent, "content-length": String(sizeBytes) },
+      body: Readable.from(
+        watched(body.open(), () => deadline.restart()),
+        { objectMode: false },
+      ),
+      // The deadline is ours: undici's does not see how slowly a body is read.
+      headersTimeout: 0,
+    });
+  }
 }
 
 interface Deadline {
   /** Never resolves. */
   readonly passed: Promise<never>;
+  restart(): void;
   clear(): void;
 }
 
 /** Passes after `timeoutMs`, or when `signal` aborts. */
 function deadlineOf(timeoutMs: number, signal: AbortSignal): Deadline {
-  const controller = new AbortController();
-  const passed = new Promise<never>((_resolve, reject) => {
-    const stop = (): void => reject(new DOMException("the client ended it", "AbortError"));
-    const late = (): void =>
-      reject(new DOMException(`no answer within ${timeoutMs} ms`, "TimeoutError"));
-    const timer = setTimeout(late, timeoutMs);
-    signal.addEventListener("abort", stop);
-    controller.signal.addEventListener("abort", () => {
+  const timing = new AbortController();
+  const late = (): void =>
+    timing.abort(new DOMException(`no answer within ${timeoutMs} ms`, "TimeoutError"));
+  const stop = (): void => timing.abort(new DOMException("the client ended it", "AbortError"));
+  const timer = setTimeout(late, timeoutMs);
+  signal.addEventListener("abort", stop);
+  return {
+    passed: new Promise<never>((_resolve, reject) => {
+      timing.signal.addEventListener("abort", () => reject(timing.signal.reason as DOMException));
+    }),
+    restart: () => timer.refresh(),
+    clear: () => {
       clearTimeout(timer);
       signal.removeEventListener("abort", stop);
-    });
-  });
-  return { passed, clear: () => controller.abort() };
+    },
+  };
 }
 
 function headOf({ statusCode, headers }: Dispatcher.ResponseData): Answer {

@@ -11,6 +11,8 @@ export interface ServerInfo {
   readonly multipart: boolean;
   readonly gzip: boolean;
   readonly zstd: boolean;
+  /** Whether it takes examples as parts, with attachments. */
+  readonly exampleParts: boolean;
   /** Whether the server itself resolves the commit `latest` of a prompt. */
   readonly resolvesLatestCommit: boolean;
 }
@@ -25,6 +27,7 @@ export const defaultServerInfo: ServerInfo = {
   multipart: true,
   gzip: false,
   zstd: false,
+  exampleParts: false,
   resolvesLatestCommit: false,
 };
 
@@ -41,6 +44,7 @@ export function parseServerInfo(body: unknown): ServerInfo {
     multipart: ingest["use_multipart_endpoint"] !== false,
     gzip: flags["gzip_body_enabled"] === true,
     zstd: flags["zstd_compression_enabled"] === true,
+    exampleParts: flags["dataset_examples_multipart_enabled"] === true,
     resolvesLatestCommit: version !== null && gte(version, resolvesLatestFrom),
   };
 }

@@ -1,6 +1,8 @@
 import { payloadFields } from "../model/run.ts";
 import type { Operation, PayloadField } from "../model/run.ts";
 
+export { escapePartName } from "../model/part-name.ts";
+
 /** Content encodings of a request's body that this wire knows. */
 export type ContentEncoding = "gzip" | "zstd";
 
@@ -53,13 +55,6 @@ export function formatPartName(part: PartName): string {
       return `feedback.${part.runId}`;
   }
 }
-
-/**
- * Makes a name safe inside the quotes of `Content-Disposition: form-data; name="..."`:
- * quotes and line ends are percent-escaped (WHATWG HTML, multipart/form-data encoding algorithm).
- */
-export const escapePartName = (name: string): string =>
-  name.replaceAll('"', "%22").replaceAll("\r", "%0D").replaceAll("\n", "%0A");
 
 /**
  * The length in bytes that a part announces: the parameter `length` of its content type, or its own
