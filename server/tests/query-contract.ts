@@ -164,15 +164,15 @@ export function describeQueries(open: () => Promise<Store>): void {
     await desk.send({ post: [run] });
     const token = await desk.store.write.runs.share(desk.store.defaultTenantId, run.id);
     expect(await desk.store.write.runs.share(desk.store.defaultTenantId, run.id)).toBe(token);
-    expect((await desk.store.read.runs.findShared(token ?? ""))?.row.id).toBe(run.id);
+    expect((await desk.store.read.runs.findShared(token))?.row.id).toBe(run.id);
     expect((await desk.store.read.runs.find(desk.store.defaultTenantId, run.id))?.shareToken).toBe(
       token,
     );
     await desk.store.write.runs.unshare(desk.store.defaultTenantId, run.id);
-    expect(await desk.store.read.runs.findShared(token ?? "")).toBeUndefined();
+    expect(await desk.store.read.runs.findShared(token)).toBeUndefined();
     expect(await desk.store.write.runs.share(desk.store.defaultTenantId, run.id)).not.toBe(token);
-    expect(
-      await desk.store.write.runs.share(desk.store.defaultTenantId, randomUUID()),
-    ).toBeUndefined();
+    await expect(
+      desk.store.write.runs.share(desk.store.defaultTenantId, randomUUID()),
+    ).rejects.toMatchObject({ status: 404, message: "Run not found" });
   });
 }

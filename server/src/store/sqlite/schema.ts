@@ -73,7 +73,7 @@ function makeDefaultTenant(db: Connection): void {
     "INSERT OR IGNORE INTO settings (key, value) SELECT 'tenant_us', coalesce(min(start_us), ?) FROM projects",
   ).run([Date.now() * 1_000]);
   db.exec(`INSERT OR IGNORE INTO tenants (id, handle, display_name_json, created_us)
-    SELECT i.value, NULL, '"local"', CAST(u.value AS INTEGER) FROM settings i, settings u
+    SELECT i.value, NULL, '"local"', CAST(CAST(u.value AS REAL) AS INTEGER) FROM settings i, settings u
     WHERE i.key = 'tenant_id' AND u.key = 'tenant_us'`);
 }
 
