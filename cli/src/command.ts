@@ -1,5 +1,6 @@
 import { Command, CommanderError } from "commander";
 import { version } from "millrace/model";
+import { addKeys } from "./keys.ts";
 import { addServe } from "./serve.ts";
 import { UsageError } from "./usage-error.ts";
 
@@ -15,6 +16,7 @@ export async function runCommand(argv: readonly string[], env: NodeJS.ProcessEnv
     .version(version, "--version", "print the version")
     .exitOverride();
   addServe(program, env);
+  addKeys(program);
   try {
     await program.parseAsync(argv);
     return succeeded;

@@ -13,6 +13,9 @@ interface ServeFlags {
   readonly open?: true;
 }
 
+/** Where the data is kept unless it is said otherwise. */
+export const defaultDataDir = "./.millrace";
+
 /** Adds `millrace serve`. */
 export function addServe(program: Command, env: NodeJS.ProcessEnv): void {
   program
@@ -24,7 +27,7 @@ export function addServe(program: Command, env: NodeJS.ProcessEnv): void {
       "address to listen on; other than loopback needs a key",
       "127.0.0.1",
     )
-    .option("--data <folder>", "folder of the database", "./.millrace")
+    .option("--data <folder>", "folder of the database", defaultDataDir)
     .option("--api-key <key>", "key to let in; may be repeated; also MILLRACE_API_KEY", addKey, [])
     .option("--open", "open the address in a browser")
     .action((flags: ServeFlags) => serve(flags, env["MILLRACE_API_KEY"]));

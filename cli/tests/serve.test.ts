@@ -1,53 +1,7 @@
-import { spawn } from "node:child_process";
-import type { ChildProcessWithoutNullStreams } from "node:child_process";
-import { once } from "node:events";
-import { mkdtemp, rm } from "node:fs/promises";
-import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { fileURLToPath } from "node:url";
 import { version } from "millrace/model";
-import { expect, onTestFinished, test } from "vitest";
-
-const script = fileURLToPath(new URL("../dist/millrace.js", import.meta.url));
-
-function start(
-  args: readonly string[],
-  env: NodeJS.ProcessEnv = {},
-): ChildProcessWithoutNullStreams {
-  const child = spawn(process.execPath, [script, ...args], {
-    env: { ...process.env, MILLRACE_API_KEY: "", ...env },
-  });
-  onTestFinished(() => void child.kill("SIGKILL"));
-  return child;
-}
-
-interface Ended {
-  readonly code: number | null;
-  readonly output: string;
-  readonly errors: string;
-}
-
-async function ended(child: ChildProcessWithoutNullStreams): Promise<Ended> {
-  let output = "";
-  let errors = "";
-  child.stdout.on("data", (chunk: Buffer) => (output += chunk.toString()));
-  child.stderr.on("data", (chunk: Buffer) => (errors += chunk.toString()));
-  const [code] = (await once(child, "close")) as [number | null];
-  return { code, output, errors };
-}
-
-async function firstLine(child: ChildProcessWithoutNullStreams): Promise<string> {
-  const [chunk] = (await once(child.stdout, "data")) as [Buffer];
-  return chunk.toString();
-}
-
-async function folder(): Promise<string> {
-  const path = await mkdtemp(join(tmpdir(), "millrace-cli-"));
-  onTestFinished(() => rm(path, { recursive: true, force: true }));
-  return path;
-}
-
-const addressOf = (line: string): string => /http:\/\/\S+/.exec(line)?.[0] ?? "";
+import { expect, test } from "vitest";
+import { addressOf, ended, firstLine, folder, script, start } from "./support/command.ts";
 
 test("--version prints the version and nothing else", async () => {
   expect(await ended(start(["--version"]))).toEqual({

@@ -6,6 +6,8 @@ export type ServerErrorCode =
   | "DATA_DIR"
   /** Another server works on the data folder. */
   | "DATA_DIR_IN_USE"
+  /** There is no such key, or none can be made for that tenant. */
+  | "KEY"
   /** A thread of the server ended, or did not start in time. */
   | "THREAD";
 

@@ -1,5 +1,8 @@
 export { ServerError } from "./errors.ts";
 export type { ServerErrorCode } from "./errors.ts";
+export { KeyDesk } from "./key-desk.ts";
+export type { KeyDraft, ListedKey } from "./key-desk.ts";
+export type { ApiKey, NewKey } from "./store/tenant.ts";
 export { defaultPort } from "./options.ts";
 export type { ServerOptions } from "./options.ts";
 export { startServer } from "./start-server.ts";

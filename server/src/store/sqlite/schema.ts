@@ -1,6 +1,9 @@
 import { randomUUID } from "node:crypto";
 import { createRequire } from "node:module";
 import type DatabaseConstructor from "libsql";
+import { annotationQueueTables } from "./tables/annotation-queues.ts";
+import { comparativeTables } from "./tables/comparatives.ts";
+import { feedbackTables } from "./tables/feedback.ts";
 import { tenantTables } from "./tables/tenants.ts";
 
 /** One connection. The package is CommonJS with types of its own. */
@@ -37,6 +40,23 @@ export function openWriter(path: string): Connection {
   return db;
 }
 
+/**
+ * Opens one more connection that writes, beside a server that is at work: its tables stay as they are.
+ *
+ * @throws Error the server's format is another one.
+ */
+export function openBeside(path: string): Connection {
+  const db = openDatabase(path);
+  const found = readFormat(db);
+  if (found !== formats.length) {
+    db.close();
+    throw new Error(
+      `the running server's database has format ${found}, this command knows ${formats.length}: use the command of the server's version`,
+    );
+  }
+  return db;
+}
+
 /** Opens a connection that can't write. */
 export function openReader(path: string): Connection {
   const db = openDatabase(path);
@@ -48,8 +68,11 @@ export function openReader(path: string): Connection {
 export const openDatabase = (path: string, timeoutMs = busyMs): Connection =>
   new Database(path, { timeout: timeoutMs });
 
+const readFormat = (db: Connection): number =>
+  Number(db.prepare("PRAGMA user_version").raw().all().flat()[0] ?? 0);
+
 function migrate(db: Connection): void {
-  const found = Number(db.prepare("PRAGMA user_version").raw().all().flat()[0] ?? 0);
+  const found = readFormat(db);
   if (found > formats.length) {
     throw new Error(
       `the database has format ${found}, this server knows formats up to ${formats.length}: use a newer server`,
@@ -123,7 +146,7 @@ const projectFields = `
 `;
 
 /** Format 3: tenants, and everything beside runs and projects. One text a noun, in this order. */
-const catalogTables = [tenantTables];
+const catalogTables = [tenantTables, feedbackTables, annotationQueueTables, comparativeTables];
 
 /** What leads from each format to the next. A database of any of them is taken over. */
 export const formats: readonly string[] = [tables, projectFields, catalogTables.join("")];

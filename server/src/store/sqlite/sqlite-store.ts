@@ -1,17 +1,9 @@
-import {
-  accessSync,
-  constants,
-  existsSync,
-  mkdirSync,
-  mkdtempSync,
-  rmSync,
-  statSync,
-} from "node:fs";
+import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
-import { dirname, join, resolve } from "node:path";
-import { messageOf, ServerError } from "../../errors.ts";
+import { join } from "node:path";
 import type { IngestResult, RunBatch } from "../run-record.ts";
 import type { Promised, Readers, Store, Writers } from "../store.ts";
+import { prepareFolder } from "./folder.ts";
 import { lockFolder } from "./folder-lock.ts";
 import type { FolderLock } from "./folder-lock.ts";
 import { createReaders } from "./nouns.ts";
@@ -33,8 +25,7 @@ export function openTemporaryStore(): Promise<Store> {
 }
 
 async function open(folder: string, onClosed?: () => void): Promise<Store> {
-  const path = resolve(folder);
-  prepareFolder(path);
+  const path = prepareFolder(folder);
   const lock = lockFolder(path);
   try {
     const file = join(path, databaseFile);
@@ -46,29 +37,6 @@ async function open(folder: string, onClosed?: () => void): Promise<Store> {
     onClosed?.();
     throw cause;
   }
-}
-
-function prepareFolder(path: string): void {
-  try {
-    makeFolder(path);
-    if (!statSync(path).isDirectory()) {
-      throw new Error("it is not a folder");
-    }
-    accessSync(path, constants.R_OK | constants.W_OK | constants.X_OK);
-  } catch (cause) {
-    throw new ServerError("DATA_DIR", `Failed to use ${path} as data folder: ${messageOf(cause)}`, {
-      cause,
-    });
-  }
-}
-
-/** Step by step: Node's own recursive form never returns where a parent exists and takes no folder. */
-function makeFolder(path: string): void {
-  if (existsSync(path)) {
-    return;
-  }
-  makeFolder(dirname(path));
-  mkdirSync(path);
 }
 
 interface Parts {

@@ -1,0 +1,65 @@
+import { randomUUID } from "node:crypto";
+import { expect, test } from "vitest";
+import { addressOf, ended, firstLine, folder, start } from "./support/command.ts";
+
+const keys = (data: string, ...args: readonly string[]) =>
+  ended(start(["keys", ...args, "--data", data]));
+
+const statusWith = async (url: string, key?: string): Promise<number> =>
+  (await fetch(`${url}/settings`, { headers: key === undefined ? {} : { "x-api-key": key } }))
+    .status;
+
+test("a key that is made while the server runs is needed from then on, until it is revoked", async () => {
+  const data = await folder();
+  const server = start(["serve", "--port", "0", "--data", data]);
+  const url = addressOf(await firstLine(server));
+  expect(await statusWith(url)).toBe(200);
+  const made = await keys(data, "create", "--tenant", "acme", "--name", "ci\u001b[2J");
+  expect(made).toMatchObject({
+    code: 0,
+    output: expect.stringMatching(/^mr_[\w-]{43}\n$/) as unknown,
+  });
+  const key = made.output.trim();
+  expect(await statusWith(url)).toBe(401);
+  expect(await statusWith(url, "mr_wrong")).toBe(401);
+  expect(await statusWith(url, key)).toBe(200);
+  const settings = (await (
+    await fetch(`${url}/settings`, { headers: { authorization: `Bearer ${key}` } })
+  ).json()) as { id: string };
+  expect(settings).toMatchObject({ tenant_handle: "acme" });
+  const foreign = { "x-api-key": key, "x-tenant-id": randomUUID() };
+  expect((await fetch(`${url}/settings`, { headers: foreign })).status).toBe(403);
+  const own = { "x-api-key": key, "x-tenant-id": settings.id };
+  expect((await fetch(`${url}/settings`, { headers: own })).status).toBe(200);
+
+  const listed = await keys(data, "list");
+  expect(listed.output).toMatch(
+    /^[\w-]{36} {2}\.\.\..{4} {2}acme {2}\S+ {2}valid {2}"ci\\u001b\[2J"\n$/,
+  );
+  expect(listed.output).not.toContain(key);
+  const [id = ""] = listed.output.split(" ");
+  expect(await keys(data, "revoke", id)).toMatchObject({
+    code: 0,
+    output: `revoked the key that ends in ${key.slice(-4)}\n`,
+  });
+  expect(await statusWith(url, key)).toBe(401);
+  expect(await statusWith(url)).toBe(401);
+  const lines = (await keys(data, "list", "--json")).output.trim().split("\n");
+  expect(lines.map((line) => JSON.parse(line) as unknown)).toMatchObject([
+    { id, tenantHandle: "acme", name: "ci\u001b[2J", revokedAt: expect.any(String) as unknown },
+  ]);
+});
+
+test("what can't be done is said, with the exit code of a failure", async () => {
+  const data = await folder();
+  expect(await keys(data, "create", "--tenant", "no/handle")).toMatchObject({
+    code: 1,
+    output: "",
+    errors: expect.stringContaining("a handle is 1 to 64 lower-case letters") as unknown,
+  });
+  expect(await keys(data, "revoke", randomUUID())).toMatchObject({
+    code: 1,
+    errors: "error: API key not found\n",
+  });
+  expect(await keys(data, "list")).toEqual({ code: 0, output: "", errors: "" });
+});

@@ -1,0 +1,52 @@
+import { spawn } from "node:child_process";
+import type { ChildProcessWithoutNullStreams } from "node:child_process";
+import { once } from "node:events";
+import { mkdtemp, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { fileURLToPath } from "node:url";
+import { onTestFinished } from "vitest";
+
+/** The command's file. */
+export const script = fileURLToPath(new URL("../../dist/millrace.js", import.meta.url));
+
+/** The command, in a process of its own. */
+export function start(
+  args: readonly string[],
+  env: NodeJS.ProcessEnv = {},
+): ChildProcessWithoutNullStreams {
+  const child = spawn(process.execPath, [script, ...args], {
+    env: { ...process.env, MILLRACE_API_KEY: "", ...env },
+  });
+  onTestFinished(() => void child.kill("SIGKILL"));
+  return child;
+}
+
+export interface Ended {
+  readonly code: number | null;
+  readonly output: string;
+  readonly errors: string;
+}
+
+export async function ended(child: ChildProcessWithoutNullStreams): Promise<Ended> {
+  let output = "";
+  let errors = "";
+  child.stdout.on("data", (chunk: Buffer) => (output += chunk.toString()));
+  child.stderr.on("data", (chunk: Buffer) => (errors += chunk.toString()));
+  const [code] = (await once(child, "close")) as [number | null];
+  return { code, output, errors };
+}
+
+export async function firstLine(child: ChildProcessWithoutNullStreams): Promise<string> {
+  const [chunk] = (await once(child.stdout, "data")) as [Buffer];
+  return chunk.toString();
+}
+
+export async function folder(): Promise<string> {
+  const path = await mkdtemp(join(tmpdir(), "millrace-cli-"));
+  onTestFinished(() => rm(path, { recursive: true, force: true }));
+  return path;
+}
+
+/** The address in a line. */
+export const addressOf = (line: string): string => /http:\/\/\S+/.exec(line)?.[0] ?? "";
