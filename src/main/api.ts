@@ -2,6 +2,7 @@ import { AnnotationQueues } from "../api/annotation-queues.ts";
 import { Feedbacks } from "../api/feedback.ts";
 import { Http } from "../api/http.ts";
 import { Projects } from "../api/projects.ts";
+import { Prompts } from "../api/prompts.ts";
 import { Runs } from "../api/runs.ts";
 import { Tenant } from "../api/tenant.ts";
 import { hostOf } from "../model/links.ts";
@@ -12,6 +13,7 @@ import { connectionOf } from "./shipping-options.ts";
 export interface Api {
   readonly http: Http;
   readonly projects: Projects;
+  readonly prompts: Prompts;
   readonly runs: Runs;
   readonly feedback: Feedbacks;
   readonly annotationQueues: AnnotationQueues;
@@ -24,12 +26,14 @@ export function createApi(options: PlainOptions, headers: Readonly<Record<string
   const http = new Http({ connection, attempts, retryAfterLimitMs });
   const host = hostOf(options.endpoint);
   const projects = new Projects(http.call, host);
+  const tenant = new Tenant(http.call);
   return {
     http,
     projects,
+    prompts: new Prompts(http.call, host, tenant),
     runs: new Runs(http.call, host, projects),
     feedback: new Feedbacks(http.call),
     annotationQueues: new AnnotationQueues(http.call),
-    tenant: new Tenant(http.call),
+    tenant,
   };
 }

@@ -1,6 +1,7 @@
 import type { AnnotationQueues } from "../api/annotation-queues.ts";
 import type { Feedbacks } from "../api/feedback.ts";
 import type { Projects } from "../api/projects.ts";
+import type { Prompts } from "../api/prompts.ts";
 import type { Runs } from "../api/runs.ts";
 import type { Tenant } from "../api/tenant.ts";
 import type { WirePatch, WireRun } from "../model/run.ts";
@@ -46,6 +47,8 @@ export class Client implements TracingClient {
   readonly [recorder]: Recorder;
   /** Where runs are filed. */
   readonly projects: Projects;
+  /** The prompt hub. */
+  readonly prompts: Prompts;
   /** Runs, read back. */
   readonly runs: Runs;
   /** Judgements on runs and projects. */
@@ -68,6 +71,7 @@ export class Client implements TracingClient {
     this.#recording = new Recording(this.#options, { headers, logger }, process.env);
     this.#api = createApi(this.#options, headers);
     this.projects = this.#api.projects;
+    this.prompts = this.#api.prompts;
     this.runs = this.#api.runs;
     this.feedback = this.#api.feedback;
     this.annotationQueues = this.#api.annotationQueues;

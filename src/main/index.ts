@@ -36,6 +36,20 @@ export type {
   ReadProject,
   UpdateProject,
 } from "../api/projects.ts";
+export type {
+  CommitPrompt,
+  CreatePrompt,
+  ListCommits,
+  ListPrompts,
+  PromptFields,
+  PromptSortField,
+  PullPrompt,
+  PushPrompt,
+  PushedPrompt,
+  TagPrompt,
+  UpdatePrompt,
+} from "../api/prompt-options.ts";
+export type { Prompts } from "../api/prompts.ts";
 export type { RunFilter } from "../api/run-filter.ts";
 export type { FilterRuns, ListRuns, ReadRun, Runs } from "../api/runs.ts";
 export type { Tenant } from "../api/tenant.ts";
@@ -84,6 +98,8 @@ export type {
   FeedbackToken,
 } from "../model/feedback.ts";
 export type { Project } from "../model/project.ts";
+export type { Prompt, PromptCommit, PromptTag, PulledPrompt } from "../model/prompt.ts";
+export type { PromptPlace } from "../model/prompt-identifier.ts";
 export type { RunShare } from "../model/run-share.ts";
 export type { RunStats } from "../model/run-stats.ts";
 export { runTypes } from "../model/run.ts";

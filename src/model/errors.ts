@@ -63,11 +63,15 @@ export interface HttpErrorInit extends SdkErrorOptions {
 export class HttpError extends SdkError {
   readonly code: ErrorCode = "HTTP";
   readonly status: number;
+  /** The server's reason; empty where it gave none. */
+  readonly detail: string;
   override readonly retryable: boolean;
 
   constructor({ action, status, body, message, ...options }: HttpErrorInit) {
-    super(message ?? `Failed to ${action}: ${status} ${detailOf(body)}`.trimEnd(), options);
+    const detail = detailOf(body);
+    super(message ?? `Failed to ${action}: ${status} ${detail}`.trimEnd(), options);
     this.status = status;
+    this.detail = detail;
     this.retryable = mayPass(status);
   }
 }

@@ -1,5 +1,6 @@
 import { ValidationError } from "./errors.ts";
 import { isUuid } from "./ids.ts";
+import type { PromptPlace } from "./prompt-identifier.ts";
 
 // The addresses of pages (specification, section 2).
 
@@ -34,6 +35,17 @@ export const runUrl = (host: string, place: RunPlace): string =>
 export const sharedRunUrl = (host: string, token: string): string =>
   `${host}/public/${encodeURIComponent(token)}/r`;
 
+export interface DatasetAddress {
+  readonly tenantId: string;
+  readonly datasetId: string;
+}
+
+export const datasetUrl = (host: string, { tenantId, datasetId }: DatasetAddress): string =>
+  `${host}/o/${encodeURIComponent(tenantId)}/datasets/${encodeURIComponent(datasetId)}`;
+
+export const sharedDatasetUrl = (host: string, token: string): string =>
+  `${host}/public/${encodeURIComponent(token)}/d`;
+
 /**
  * The token of a public address: the path segment `fromEnd` from its end. What is a token already
  * stays as it is.
@@ -55,3 +67,27 @@ export function publicToken(
   }
   return token;
 }
+
+/** A page of a prompt shows this much of a commit's hash (specification, section 9). */
+const shownHashLength = 8;
+
+export interface PromptPage extends PromptPlace {
+  /** Whole, or its beginning. Absent: the page of the prompt itself. */
+  readonly commitHash?: string | undefined;
+}
+
+const promptPath = ({ repo, commitHash }: Omit<PromptPage, "owner">): string =>
+  encodeURIComponent(repo) +
+  (commitHash === undefined ? "" : `/${encodeURIComponent(commitHash.slice(0, shownHashLength))}`);
+
+/** The page of a prompt of one's own. */
+export const ownPromptUrl = (
+  host: string,
+  page: Omit<PromptPage, "owner">,
+  tenantId: string,
+): string =>
+  `${host}/prompts/${promptPath(page)}?${new URLSearchParams({ organizationId: tenantId }).toString()}`;
+
+/** The page of someone else's prompt. */
+export const hubPromptUrl = (host: string, page: PromptPage): string =>
+  `${host}/hub/${encodeURIComponent(page.owner)}/${promptPath(page)}`;

@@ -1,0 +1,56 @@
+import { NotFoundError } from "../model/errors.ts";
+import { definedOf } from "../model/fields.ts";
+import type { PromptPlace } from "../model/prompt-identifier.ts";
+import type { ListPrompts, PromptFields, UpdatePrompt } from "./prompt-options.ts";
+import type { QueryValue } from "./request.ts";
+
+/** The query of a list. */
+export const listQuery = (filter: ListPrompts): Readonly<Record<string, QueryValue>> => {
+  const { isArchived = false, sortField = "updated_at", sortDirection = "desc" } = filter;
+  return {
+    sort_field: sortField,
+    sort_direction: sortDirection,
+    is_archived: isArchived === "any" ? "allow" : isArchived,
+    is_public: filter.isPublic,
+    query: filter.query,
+    tags: filter.tags,
+    tenant_handle: filter.owner,
+  };
+};
+
+/** What of a prompt is given, as the wire has it. */
+export const wireFields = (fields: UpdatePrompt) =>
+  definedOf({
+    description: fields.description,
+    readme: fields.readme,
+    tags: fields.tags,
+    is_public: fields.isPublic,
+    is_archived: fields.isArchived,
+  });
+
+/** The fields alone, of what may hold more. */
+export const fieldsOf = ({ description, readme, tags, isPublic }: PromptFields): PromptFields =>
+  definedOf({ description, readme, tags, isPublic });
+
+/** The words are the specification's (section 5). */
+export const mustExistText = "Prompt does not exist, you must create it first.";
+
+export const notFoundText = ({ owner, repo }: PromptPlace): string =>
+  `Prompt[${owner}/${repo}] not found`;
+
+/** The answer; where the prompt is not there, an error that says so in these words. */
+export async function orNotFound<Answer>(
+  message: string,
+  ask: () => Promise<Answer>,
+): Promise<Answer> {
+  try {
+    return await ask();
+  } catch (cause) {
+    if (!(cause instanceof NotFoundError)) {
+      throw cause;
+    }
+    const { detail, requestId } = cause;
+    const init = { action: "read prompt", status: 404, body: detail, message };
+    throw new NotFoundError({ ...init, cause, requestId });
+  }
+}

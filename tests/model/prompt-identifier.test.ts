@@ -1,0 +1,74 @@
+import { expect, test } from "vitest";
+import {
+  assertPromptTag,
+  handleLimit,
+  isCommitHash,
+  parsePromptPlace,
+  parsePromptReference,
+} from "../../src/model/prompt-identifier.ts";
+
+test.each([
+  ["r", { owner: "-", repo: "r" }],
+  ["-/r", { owner: "-", repo: "r" }],
+  ["me/r_1-x", { owner: "me", repo: "r_1-x" }],
+  ["r:latest", { owner: "-", repo: "r" }],
+  ["me/r:0123abcd", { owner: "me", repo: "r", commit: "0123abcd" }],
+  ["r:v1.0_rc-2", { owner: "-", repo: "r", commit: "v1.0_rc-2" }],
+  ["x".repeat(handleLimit), { owner: "-", repo: "x".repeat(handleLimit) }],
+])("%j is a prompt, its owner and its commit told apart", (identifier, expected) => {
+  expect(parsePromptReference(identifier)).toStrictEqual(expected);
+});
+
+test.each([
+  [undefined, "of type undefined"],
+  [7, "of type number"],
+  ["", 'expected "repo", "owner/repo" or "owner/repo:commit"'],
+  ["a/b/c", 'more than one "/"'],
+  ["a//b", 'more than one "/"'],
+  ["a:b:c", 'more than one ":"'],
+  ["/r", "the owner is empty"],
+  ["me/", "the repo is empty"],
+  [":c", "the repo is empty"],
+  ["r:", "the commit is empty"],
+  ["..", 'the repo ".." is not one'],
+  ["../r", 'the owner ".." is not one'],
+  ["r:..", 'the commit ".." is not one'],
+  ["-", 'the repo "-" is not one'],
+  ["r\u00e9", "is not one"],
+  ["\u0430", "is not one"],
+  ["a b", "is not one"],
+  [" r", "is not one"],
+  ["r\n", 'the repo "r\\n" is not one'],
+  ["r\r\nx-api-key: k", "is not one"],
+  ["r\u0000", "is not one"],
+  ["r%2f", "is not one"],
+  ["r?x=1", "is not one"],
+  ["r#x", "is not one"],
+  ["\ud800", "is not one"],
+  ["x".repeat(handleLimit + 1), "the repo is longer than 128 characters"],
+  [`${"x".repeat(handleLimit + 1)}/r`, "the owner is longer than 128 characters"],
+  [`r:${"x".repeat(handleLimit + 1)}`, "the commit is longer than 128 characters"],
+])("%j is none, and the message points to why", (identifier, reason) => {
+  expect(() => parsePromptReference(identifier)).toThrow(reason);
+});
+
+test("a message holds no line break, whatever the identifier does", () => {
+  expect(() => parsePromptReference("r\r\nSet-Cookie: x")).toThrow(/^[ -~]+$/);
+});
+
+test("a prompt as a whole has no commit, not even the latest", () => {
+  expect(parsePromptPlace("me/r")).toStrictEqual({ owner: "me", repo: "r" });
+  expect(() => parsePromptPlace("r:latest")).toThrow("takes no commit");
+});
+
+test.each(["latest", "", "-x", "a/b", "a b", "\u00e9", "x".repeat(handleLimit + 1), 7])(
+  "%j is no tag of a commit",
+  (tag) => {
+    expect(() => assertPromptTag(tag)).toThrow("A tag of a commit holds");
+  },
+);
+
+test("a hash is told from a tag by its digits", () => {
+  expect(["abcd", "0".repeat(64)].every(isCommitHash)).toBe(true);
+  expect(["abc", "ABCD", "prod", "0".repeat(65)].some(isCommitHash)).toBe(false);
+});
