@@ -159,9 +159,10 @@ test("a query filters, orders, selects, and pages by cursor", async () => {
 });
 
 test.each([
-  [{ filter: "eq(name, 'a')" }, "filter is not supported by this server"],
-  [{ trace_filter: "x" }, "trace_filter is not supported by this server"],
-  [{ tree_filter: "x" }, "tree_filter is not supported by this server"],
+  [{ filter: "eq(nam, 'a')" }, "filter: unknown field `nam`, did you mean `name`?"],
+  [{ trace_filter: "x" }, "trace_filter: unknown function `x`"],
+  [{ tree_filter: "eq(name)" }, "tree_filter: expected , after the field of eq, found )"],
+  [{ search_filter: "search('')" }, "search_filter: search takes a text that is not empty"],
   [{ cursor: "wibble" }, 'cursor is not one that this query returned: "wibble"'],
   [{ session: ["p"] }, 'session is not a UUID: "p"'],
   [{ trace: "t" }, 'trace is not a UUID: "t"'],

@@ -149,7 +149,12 @@ export const runFields: FieldTable = toTable([
   ...entryRows("input", "inputs"),
   ...entryRows("output", "outputs"),
   ["feedback_key", "key", "Key of a feedback that it got.", { group: "feedback" }],
-  ["feedback_score", "value", "Score of a feedback.", { group: "feedback" }],
+  [
+    "feedback_score",
+    "number",
+    "Score of a feedback; true is 1, false is 0.",
+    { group: "feedback", nullable: true },
+  ],
   ["feedback_value", "value", "Value of a feedback.", { group: "feedback" }],
   ["feedback_comment", "value", "Comment of a feedback.", { group: "feedback" }],
 ]);
@@ -158,7 +163,6 @@ export const runFields: FieldTable = toTable([
 export const exampleFields: FieldTable = toTable([
   ["id", "uuid", "The example."],
   ["source_run_id", "uuid", "The run that it was made of.", { nullable: true }],
-  ["name", "text", "Its name."],
   ["created_at", "time", "When it was made."],
   ["modified_at", "time", "When it was last written.", { nullable: true }],
   ["split", "texts", "Its splits; one of them must pass."],

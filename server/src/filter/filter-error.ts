@@ -72,12 +72,12 @@ export function suggest(name: string, known: Iterable<string>): string {
 /** Insertions, deletions and replacements between two short texts. */
 function editDistance(from: string, to: string): number {
   let row = Array.from({ length: to.length + 1 }, (_, index) => index);
-  for (const [index, letter] of [...from].entries()) {
+  for (let index = 0; index < from.length; index += 1) {
     const next = [index + 1];
-    for (const [column, other] of [...to].entries()) {
+    for (let column = 0; column < to.length; column += 1) {
       next.push(
         Math.min(
-          (row[column] ?? 0) + (letter === other ? 0 : 1),
+          (row[column] ?? 0) + (from[index] === to[column] ? 0 : 1),
           (row[column + 1] ?? 0) + 1,
           (next[column] ?? 0) + 1,
         ),

@@ -2,8 +2,11 @@ import { isUuid } from "millrace/model";
 import { Type } from "typebox";
 import type { Static, TSchema } from "typebox";
 import { RequestError } from "../errors.ts";
+import type { CheckedFilter } from "../filter/checker.ts";
+import { runFields } from "../filter/fields.ts";
 import { parseTime } from "../ingest/parse-time.ts";
 import { serverLimits } from "../options.ts";
+import { readFilter } from "./filter-parameter.ts";
 import type { RunFilter, RunPosition, RunQuery } from "../store/run-query.ts";
 
 const Maybe = <Schema extends TSchema>(schema: Schema) =>
@@ -38,12 +41,11 @@ export const runQueryBody = Type.Object({
 
 export type RunQueryBody = Static<typeof runQueryBody>;
 
-/** @throws RequestError 422: a value is not what its filter takes, or the filter is not known here. */
+/** @throws RequestError 422: a value is not what its filter takes, or a filter has a fault. */
 export function parseRunQuery(body: RunQueryBody): {
   query: RunQuery;
   select: ReadonlySet<string> | undefined;
 } {
-  refuseFilterLanguages(body);
   const order = body.order ?? "desc";
   const select =
     body.select === undefined || body.select === null ? undefined : new Set(body.select);
@@ -62,18 +64,6 @@ export function parseRunQuery(body: RunQueryBody): {
   };
 }
 
-function refuseFilterLanguages(body: RunQueryBody): void {
-  for (const name of ["filter", "trace_filter", "tree_filter", "search_filter"] as const) {
-    const value = body[name];
-    if (value !== undefined && value !== null && value !== "") {
-      throw new RequestError(
-        422,
-        `${name} is not supported by this server; use session, id, trace, parent_run, run_type, reference_example, is_root, error, start_time, end_time and query`,
-      );
-    }
-  }
-}
-
 function parseFilter(body: RunQueryBody): RunFilter {
   const filter = {
     projectIds: parseIds(body, "session"),
@@ -87,8 +77,19 @@ function parseFilter(body: RunQueryBody): RunFilter {
     startMicros: parseMicros(body, "start_time"),
     endMicros: parseMicros(body, "end_time"),
     text: body.query === "" ? undefined : (body.query ?? undefined),
+    runFilters: parseRunFilters(body),
+    rootFilter: readFilter(runFields, "trace_filter", body.trace_filter),
+    treeFilter: readFilter(runFields, "tree_filter", body.tree_filter),
   };
   return Object.fromEntries(Object.entries(filter).filter(([, value]) => value !== undefined));
+}
+
+/** `search_filter` is a second filter on the run itself. */
+function parseRunFilters(body: RunQueryBody): readonly CheckedFilter[] | undefined {
+  const filters = (["filter", "search_filter"] as const)
+    .map((name) => readFilter(runFields, name, body[name]))
+    .filter((filter) => filter !== undefined);
+  return filters.length === 0 ? undefined : filters;
 }
 
 function parseIds(

@@ -1,3 +1,4 @@
+import type { CheckedFilter } from "../filter/checker.ts";
 import type { StoredRun } from "./run-row.ts";
 
 /** Which runs are meant. Every filter that is given must hold; lists mean any of. */
@@ -16,6 +17,12 @@ export interface RunFilter {
   readonly endMicros?: number;
   /** A part of the name or of the payload's JSON text; ASCII letters in either case. */
   readonly text?: string;
+  /** Filters of the filter language that the run itself meets. */
+  readonly runFilters?: readonly CheckedFilter[];
+  /** What the root of its trace meets. */
+  readonly rootFilter?: CheckedFilter;
+  /** What any run of its trace meets, itself among them. */
+  readonly treeFilter?: CheckedFilter;
 }
 
 /** Where a page ended: the next one begins after this run. */

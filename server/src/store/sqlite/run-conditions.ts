@@ -1,7 +1,10 @@
+import type { CheckedFilter } from "../../filter/checker.ts";
+import { compileFilter } from "../../filter/compiler.ts";
+import { runSource } from "../../filter/run-source.ts";
 import { toNeedles } from "../needles.ts";
 import type { RunFilter, RunPosition } from "../run-query.ts";
 
-type Value = string | number;
+type Value = string | number | null;
 
 /** Conditions on `runs r`, all of which must hold, and their parameters in order. */
 export interface Conditions {
@@ -21,7 +24,7 @@ export function toConditions(
     list !== undefined && add(`${column} IN (${list.map(() => "?").join(", ")})`, ...list);
 
   // The projects of a tenant are few, and none of another's is among them.
-  add("r.project_id IN (SELECT id FROM projects WHERE tenant_id = ?)", tenantId);
+  add(`r.${isTenants}`, tenantId);
   addList("r.project_id", filter.projectIds);
   addList("r.id", filter.ids);
   addList("r.reference_example_id", filter.referenceExampleIds);
@@ -50,6 +53,15 @@ export function toConditions(
     const { plain, escaped } = toNeedles(filter.text);
     add(textCondition, plain, escaped);
   }
+  for (const own of filter.runFilters ?? []) {
+    parts.push(compileFilter(own, runSource("r")));
+  }
+  if (filter.rootFilter !== undefined) {
+    parts.push(relativeMeets(tenantId, "q.id = r.trace_id", filter.rootFilter));
+  }
+  if (filter.treeFilter !== undefined) {
+    parts.push(relativeMeets(tenantId, "1", filter.treeFilter));
+  }
   if (after !== undefined) {
     const sign = after.order === "asc" ? ">" : "<";
     add(`(r.start_us, r.id) ${sign} (?, ?)`, after.startMicros, after.id);
@@ -57,6 +69,17 @@ export function toConditions(
   return {
     sql: parts.length === 0 ? "1" : parts.map(({ sql }) => sql).join(" AND "),
     values: parts.flatMap(({ values }) => values),
+  };
+}
+
+const isTenants = "project_id IN (SELECT id FROM projects WHERE tenant_id = ?)";
+
+/** Whether a run of the same trace meets a filter; never one of another tenant's. */
+function relativeMeets(tenantId: string, which: string, filter: CheckedFilter): Conditions {
+  const { sql, values } = compileFilter(filter, runSource("q"));
+  return {
+    sql: `EXISTS (SELECT 1 FROM runs q WHERE q.trace_id = r.trace_id AND ${which} AND q.${isTenants} AND ${sql})`,
+    values: [tenantId, ...values],
   };
 }
 

@@ -1,0 +1,34 @@
+import type { CheckedFilter } from "./checker.ts";
+import { compileFilter } from "./compiler.ts";
+import type { FilterSource } from "./compiler.ts";
+import type { Sql } from "./sql.ts";
+
+/**
+ * A filter over {@link exampleFields}, as a condition on the row `e` of `examples`. To read one from a
+ * request: `readFilter(exampleFields, "filter", text)` of the handlers, which answers faults with 422.
+ */
+export const compileExampleFilter = (filter: CheckedFilter): Sql =>
+  compileFilter(filter, exampleSource("e"));
+
+function exampleSource(example: string): FilterSource {
+  const metadata = objectIn(`${example}.metadata`);
+  const inputs = objectIn(`${example}.inputs`);
+  const outputs = objectIn(`${example}.outputs`);
+  const splits = `CASE json_type(${metadata}, '$.dataset_split') WHEN 'array' THEN ${metadata} -> '$.dataset_split' END`;
+  return {
+    columns: {
+      id: `${example}.id`,
+      source_run_id: `${example}.source_run_id`,
+      created_at: `${example}.created_us`,
+      modified_at: `${example}.from_us`,
+    },
+    conditions: {},
+    lists: { split: splits, splits },
+    objects: { metadata, inputs, outputs },
+    searched: { texts: [], json: [inputs, outputs, metadata] },
+  };
+}
+
+/** SQLite reads JSON of up to 1,000 levels; a deeper text is passed over, since it would fail the query. */
+const objectIn = (column: string): string =>
+  `(CASE WHEN json_valid(${column}) THEN CASE json_type(${column}) WHEN 'object' THEN ${column} END END)`;
