@@ -48,6 +48,8 @@ export interface HttpOptions {
   readonly attempts: number;
   /** Longest wait that a server's `Retry-After` can ask for. */
   readonly retryAfterLimitMs: number;
+  /** Asked at each call: what ends it, beside the `signal` that it was given. */
+  readonly ambientSignal?: () => AbortSignal | undefined;
   /** From 0 to below 1. @defaultValue Math.random */
   readonly random?: () => number;
   /** Rejects when `signal` aborts. @defaultValue a timer */
@@ -173,9 +175,10 @@ export class Http implements Asking {
   }
 
   #signalWith(signal: AbortSignal | undefined): AbortSignal {
-    return signal === undefined
+    const given = [signal, this.#options.ambientSignal?.()].filter((one) => one !== undefined);
+    return given.length === 0
       ? this.#closed.signal
-      : AbortSignal.any([signal, this.#closed.signal]);
+      : AbortSignal.any([...given, this.#closed.signal]);
   }
 
   async #wait(attempt: number, afterMs: number | undefined, signal: AbortSignal): Promise<void> {

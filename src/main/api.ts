@@ -1,6 +1,7 @@
 import { AnnotationQueues } from "../api/annotation-queues.ts";
 import { Feedbacks } from "../api/feedback.ts";
 import { Http } from "../api/http.ts";
+import type { HttpOptions } from "../api/http.ts";
 import { Projects } from "../api/projects.ts";
 import { Prompts } from "../api/prompts.ts";
 import { Runs } from "../api/runs.ts";
@@ -20,10 +21,14 @@ export interface Api {
   readonly tenant: Tenant;
 }
 
-export function createApi(options: PlainOptions, headers: Readonly<Record<string, string>>): Api {
+export function createApi(
+  options: PlainOptions,
+  headers: Readonly<Record<string, string>>,
+  ambient: Pick<HttpOptions, "ambientSignal"> = {},
+): Api {
   const { attempts, retryAfterLimitMs, requestsInFlight } = options;
   const connection = connectionOf(options, headers, requestsInFlight);
-  const http = new Http({ connection, attempts, retryAfterLimitMs });
+  const http = new Http({ connection, attempts, retryAfterLimitMs, ...ambient });
   const host = hostOf(options.endpoint);
   const projects = new Projects(http.call, host);
   const tenant = new Tenant(http.call);

@@ -19,6 +19,8 @@ import type { Api } from "./api.ts";
 import { watchEnd } from "./lifecycle.ts";
 import { consoleLogger } from "./reporter.ts";
 import { Recording } from "./recording.ts";
+import { Sync } from "./sync.ts";
+import type { SyncNouns } from "./sync.ts";
 
 /** What a client is made with; all of it is optional. The table is in docs/options.md. */
 export type ClientOptions = {
@@ -58,6 +60,7 @@ export class Client implements TracingClient {
   /** What the key belongs to. */
   readonly tenant: Tenant;
   readonly #api: Api;
+  readonly #sync: Sync;
   readonly #options: PlainOptions;
   readonly #recording: Recording;
   readonly #unwatch: () => void;
@@ -76,9 +79,21 @@ export class Client implements TracingClient {
     this.feedback = this.#api.feedback;
     this.annotationQueues = this.#api.annotationQueues;
     this.tenant = this.#api.tenant;
+    this.#sync = new Sync({ api: this.#api, options: this.#options, headers, logger });
     this[recorder] = this.#recording;
     this.#unregister = registerClient(this);
     this.#unwatch = watchEnd(this.#recording);
+  }
+
+  /**
+   * The same nouns with calls that block until the answer is there, for scripts, configuration and
+   * REPLs: lists are arrays, and `timeoutMs` takes the place of `signal`. They are made in a worker
+   * thread that starts at the first call.
+   *
+   * @throws {@link WorkerError} by each call: the worker can't start, or ended.
+   */
+  get sync(): SyncNouns {
+    return this.#sync.nouns;
   }
 
   /** Starts a run below its `parent`, else below the current run, and records it at once. */
@@ -131,7 +146,7 @@ export class Client implements TracingClient {
   async #close(timeoutMs: number): Promise<void> {
     this.#unregister();
     await this.#recording.close(timeoutMs);
-    await this.#api.http.close();
+    await Promise.all([this.#api.http.close(), this.#sync.close()]);
     this.#unwatch();
   }
 }

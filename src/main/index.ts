@@ -81,6 +81,7 @@ export {
   SdkError,
   TimeoutError,
   ValidationError,
+  WorkerError,
 } from "../model/errors.ts";
 export type { ErrorCode, HttpErrorInit, SdkErrorOptions } from "../model/errors.ts";
 export type { Hide, PlainOptions } from "../model/option-table.ts";
@@ -108,4 +109,6 @@ export type { ServerInfo } from "../model/server-info.ts";
 export { lossReasons } from "../model/stats.ts";
 export type { ClientStats, FlushResult, Logger, LossReason, Quantiles } from "../model/stats.ts";
 export type { TenantSettings } from "../model/tenant.ts";
+export type { BlockingNoun, BlockingNouns, BlockingOptions } from "../sync/mirror.ts";
+export type { SyncNouns } from "./sync.ts";
 export { version } from "../model/version.ts";

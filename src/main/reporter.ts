@@ -83,11 +83,16 @@ export class Reporter {
       return;
     }
     this.#quietUntil.set(kind, now + quietMs);
-    try {
-      this.#logger.warn(`[millrace] ${message()}`);
-    } catch {
-      // A logger that throws must not reach the traced program; the counters have the loss.
-    }
+    warnThrough(this.#logger, message());
+  }
+}
+
+/** Logs, now. */
+export function warnThrough(logger: Logger, message: string): void {
+  try {
+    logger.warn(`[millrace] ${message}`);
+  } catch {
+    // A logger that throws must not reach the program; what is lost is counted elsewhere.
   }
 }
 

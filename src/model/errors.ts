@@ -13,7 +13,8 @@ export type ErrorCode =
   | "NETWORK"
   | "TIMEOUT"
   | "ABORTED"
-  | "CERTIFICATE";
+  | "CERTIFICATE"
+  | "WORKER";
 
 export interface SdkErrorOptions extends ErrorOptions {
   /** The value of the header `x-request-id` that the call was sent with. */
@@ -118,6 +119,29 @@ export class AbortError extends SdkError {
 export class CertificateError extends SdkError {
   readonly code = "CERTIFICATE";
 }
+
+/** The thread behind `client.sync` could not start, or ended during the call; the next call starts another. */
+export class WorkerError extends SdkError {
+  readonly code = "WORKER";
+  override readonly retryable = true;
+}
+
+/** Every class: what comes from another thread becomes an error of its class again. */
+export const errorClasses: readonly (new (...args: never[]) => SdkError)[] = [
+  AbortError,
+  AnswerError,
+  CertificateError,
+  ClosedError,
+  ConflictError,
+  HttpError,
+  InsufficientQuotaError,
+  NetworkError,
+  NotFoundError,
+  OptionError,
+  TimeoutError,
+  ValidationError,
+  WorkerError,
+];
 
 /**
  * The product's rule (specification, section 8): 400 to 407 and 409 are final; 410 means that the

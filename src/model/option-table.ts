@@ -18,6 +18,7 @@ export interface PlainOptions {
   readonly workspaceId: string | undefined;
   readonly project: string;
   readonly timeoutMs: number;
+  readonly syncTimeoutMs: number;
   readonly batchLimit: number;
   readonly firstDelayMs: number;
   readonly aggregationDelayMs: number;
@@ -87,6 +88,14 @@ export const optionTable: { readonly [Name in keyof PlainOptions]: OptionRow } =
     max: 600_000,
     env: own("TIMEOUT_MS"),
     doc: "Longest wait for one answer of the server.",
+  },
+  syncTimeoutMs: {
+    kind: "number",
+    fallback: 120_000,
+    min: 1,
+    max: 3_600_000,
+    env: own("SYNC_TIMEOUT_MS"),
+    doc: "Longest that a call of client.sync blocks, all its tries and pages together.",
   },
   batchLimit: {
     kind: "number",

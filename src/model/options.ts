@@ -77,6 +77,10 @@ function checked({ name, row, value, variable }: Candidate): unknown {
   return value;
 }
 
+/** What a value must be to be this option's; `undefined` where it is. */
+export const problemWith = (name: keyof PlainOptions, value: unknown): string | undefined =>
+  problemOf(optionTable[name], value);
+
 function problemOf(row: OptionRow, value: unknown): string | undefined {
   switch (row.kind) {
     case "number": {

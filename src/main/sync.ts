@@ -1,0 +1,94 @@
+import { createRequire } from "node:module";
+import { ClosedError } from "../model/errors.ts";
+import type { PlainOptions } from "../model/option-table.ts";
+import { problemWith } from "../model/options.ts";
+import type { Logger } from "../model/stats.ts";
+import { BlockingWorker } from "../sync/blocking-worker.ts";
+import type { BlockingCall } from "../sync/blocking-worker.ts";
+import { mirrorOf } from "../sync/mirror.ts";
+import type { BlockingNouns } from "../sync/mirror.ts";
+import type { Outcome } from "../sync/protocol.ts";
+import { isHandlingRequest, watchRequests } from "../sync/request-context.ts";
+import type { Api } from "./api.ts";
+import { warnThrough } from "./reporter.ts";
+import { workerEnvironment } from "./shipping-options.ts";
+
+/** Every noun of the client, with calls that block until the answer is there. */
+export type SyncNouns = BlockingNouns<Omit<Api, "http">>;
+
+export interface SyncParts {
+  readonly api: Api;
+  readonly options: PlainOptions;
+  readonly headers: Readonly<Record<string, string>>;
+  readonly logger: Logger;
+}
+
+/** What the worker is given to make the same nouns from. */
+export interface SyncData {
+  readonly options: PlainOptions;
+  readonly headers: Readonly<Record<string, string>>;
+}
+
+/** `client.sync`. Starts a worker at the first call, and another when that one is over. */
+export class Sync {
+  readonly #parts: SyncParts;
+  #nouns: SyncNouns | undefined;
+  #worker: BlockingWorker | undefined;
+  #isClosed = false;
+  #hasWarned = false;
+
+  constructor(parts: SyncParts) {
+    this.#parts = parts;
+  }
+
+  get nouns(): SyncNouns {
+    this.#nouns ??= this.#mirror();
+    return this.#nouns;
+  }
+
+  async close(): Promise<void> {
+    this.#isClosed = true;
+    await this.#worker?.close();
+  }
+
+  #mirror(): SyncNouns {
+    watchRequests();
+    const { http: _, ...nouns } = this.#parts.api;
+    return mirrorOf(nouns, {
+      timeoutMs: this.#parts.options.syncTimeoutMs,
+      problemWithTimeout: (value) => problemWith("syncTimeoutMs", value),
+      call: (call) => this.#call(call),
+    });
+  }
+
+  #call(call: BlockingCall): Outcome {
+    const { noun, method } = call;
+    if (this.#isClosed) {
+      throw new ClosedError(
+        `Failed to make the call client.sync.${noun}.${method}: the client is closed`,
+      );
+    }
+    if (!this.#hasWarned && isHandlingRequest()) {
+      this.#hasWarned = true;
+      warnThrough(
+        this.#parts.logger,
+        `client.sync.${noun}.${method} was called while handling a request: it stops every other request until the answer is there; await client.${noun}.${method} instead`,
+      );
+    }
+    if (this.#worker === undefined || this.#worker.isOver) {
+      this.#worker = this.#start();
+    }
+    return this.#worker.call(call);
+  }
+
+  #start(): BlockingWorker {
+    const { options, headers } = this.#parts;
+    // What hides is a function that can't cross; the worker records nothing.
+    const plain = { ...options, hideInputs: false, hideOutputs: false, hideMetadata: false };
+    return new BlockingWorker({
+      path: createRequire(import.meta.url).resolve("#main/sync.worker"),
+      data: { options: plain, headers } satisfies SyncData,
+      env: workerEnvironment(process.env),
+    });
+  }
+}

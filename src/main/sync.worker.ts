@@ -1,0 +1,20 @@
+import { AsyncLocalStorage } from "node:async_hooks";
+import { workerData } from "node:worker_threads";
+import type { WorkerEnd } from "../sync/protocol.ts";
+import { answerOf, Reporting, serveCalls } from "../sync/serve-calls.ts";
+import type { SyncData } from "./sync.ts";
+
+// The worker behind `client.sync`: the client's own nouns, made from the same options.
+const { options, headers, ...end } = workerData as SyncData & WorkerEnd;
+const reporting = new Reporting(end);
+try {
+  // Not a static import: one that fails would end the worker before it can say so.
+  const { createApi } = await import("./api.ts");
+  const current = new AsyncLocalStorage<AbortSignal>();
+  const { http: _, ...nouns } = createApi(options, headers, {
+    ambientSignal: () => current.getStore(),
+  });
+  serveCalls(reporting, (call, signal) => current.run(signal, () => answerOf(nouns, call)));
+} catch (error) {
+  reporting.send({ kind: "ended", reason: `it could not start: ${String(error)}` });
+}

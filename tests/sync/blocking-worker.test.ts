@@ -1,0 +1,105 @@
+import { mkdtemp, rm, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { expect, onTestFinished, test } from "vitest";
+import { WorkerError } from "../../src/model/errors.ts";
+import { BlockingWorker } from "../../src/sync/blocking-worker.ts";
+import type { Outcome } from "../../src/sync/protocol.ts";
+
+const serve = new URL("../../dist/sync/serve-calls.js", import.meta.url).href;
+
+/** A worker whose calls are made by `make(call, signal)`. */
+async function workerOf(make: string, head = ""): Promise<BlockingWorker> {
+  const folder = await mkdtemp(join(tmpdir(), "millrace-sync-"));
+  const path = join(folder, "worker.mjs");
+  await writeFile(
+    path,
+    `import { workerData } from "node:worker_threads";
+    import { Reporting, serveCalls } from ${JSON.stringify(serve)};
+    ${head}
+    serveCalls(new Reporting(workerData), async ({ args: [arg] }, signal) => { ${make} });`,
+  );
+  const worker = new BlockingWorker({ path, data: {}, env: {}, longestSilenceMs: 1_900 });
+  onTestFinished(async () => {
+    await worker.close();
+    await rm(folder, { recursive: true });
+  });
+  return worker;
+}
+
+const call = (worker: BlockingWorker, arg: unknown = 0, timeoutMs = 10_000): Outcome =>
+  worker.call({ noun: "things", method: "do", args: [arg], buffers: [], timeoutMs });
+
+test("a worker that ends during a call is an error that says so, and is over", async () => {
+  const worker = await workerOf("if (arg === 'end') process.exit(7); return arg;");
+  expect(call(worker, "stay")).toMatchObject({ kind: "answered", value: "stay" });
+  const began = performance.now();
+  expect(() => call(worker, "end")).toThrow(WorkerError);
+  expect(performance.now() - began).toBeLessThan(5_000);
+  expect(worker.isOver).toBe(true);
+  expect(() => call(worker, "again")).toThrow(
+    "Failed to make the call client.sync.things.do: its worker is gone, it ended with 7; what it asked for may have happened",
+  );
+});
+
+test("a worker that fails beside its calls is over, and the program goes on", async () => {
+  const worker = await workerOf(
+    "setImmediate(() => { throw new Error('beside'); }); await new Promise(() => {});",
+  );
+  expect(() => call(worker)).toThrow("its worker is gone, it ended with 1");
+});
+
+test("a worker that stands still is taken for dead in the end", async () => {
+  const worker = await workerOf("for (;;);");
+  expect(() => call(worker, 0, 60_000)).toThrow("it gave no sign of life for 1900 ms");
+  expect(worker.isOver).toBe(true);
+});
+
+test("a worker that is slow but alive is waited for", async () => {
+  const worker = await workerOf(
+    "await new Promise((resolve) => setTimeout(resolve, 2_500)); return 'late';",
+  );
+  expect(call(worker)).toMatchObject({ kind: "answered", value: "late" });
+});
+
+test("a call that is given up is told to end, and its answer is never seen", async () => {
+  const worker = await workerOf(
+    `if (arg === 'aborts') return globalThis.aborts ?? 0;
+    signal.addEventListener('abort', () => { globalThis.aborts = (globalThis.aborts ?? 0) + 1; });
+    await new Promise((resolve) => setTimeout(resolve, arg));
+    return arg;`,
+  );
+  expect(call(worker, 1)).toMatchObject({ value: 1 });
+  expect(() => call(worker, 60, 20)).toThrow("no answer within 20 ms");
+  expect(call(worker, 200)).toMatchObject({ value: 200 });
+  expect(call(worker, "aborts")).toMatchObject({ value: 1 });
+});
+
+test("what a worker writes to the console does not hold it up", async () => {
+  const worker = await workerOf(
+    "for (let line = 0; line < 1_000; line++) console.debug(''.padEnd(0)); return 'written';",
+    "console.debug = (text) => process.stdout.write(text);",
+  );
+  expect(call(worker)).toMatchObject({ value: "written" });
+});
+
+test("an answer that can't cross is an error of that call only", async () => {
+  const worker = await workerOf("return arg === 'bad' ? { work: () => 1 } : arg;");
+  expect(call(worker, "bad")).toMatchObject({ kind: "failed" });
+  expect(call(worker, "good")).toMatchObject({ kind: "answered", value: "good" });
+});
+
+test("an argument that only the clone refuses is a ValidationError", async () => {
+  const worker = await workerOf("return arg;");
+  expect(() => call(worker, new Map([["work", () => 1]]))).toThrow(
+    "A blocking call can't take what can't cross to another thread",
+  );
+  expect(call(worker, "next")).toMatchObject({ value: "next" });
+});
+
+test("a file that is not there is noticed when the event loop turns", async () => {
+  const worker = new BlockingWorker({ path: "/nowhere/worker.mjs", data: {}, env: {} });
+  expect(() => call(worker, 0, 50)).toThrow("no answer within 50 ms");
+  await expect.poll(() => worker.isOver).toBe(true);
+  expect(() => call(worker)).toThrow("its worker is gone, it failed: Cannot find module");
+});

@@ -1,0 +1,92 @@
+import * as fc from "fast-check";
+import { expect, test } from "vitest";
+import { crossingOf, restoreBuffers } from "../../src/sync/crossing.ts";
+
+function crossed(...args: readonly unknown[]): readonly unknown[] {
+  const { args: there, buffers } = structuredClone(crossingOf(args));
+  restoreBuffers(buffers);
+  return there;
+}
+
+test("whatever is JSON arrives as it is", () => {
+  fc.assert(
+    fc.property(fc.jsonValue({ depthSize: "medium" }), (value) => {
+      expect(crossed({ metadata: value })).toEqual([{ metadata: value }]);
+    }),
+  );
+});
+
+test("what is sent as JSON in the end means the same in the other thread", () => {
+  class Money {
+    readonly #cents = 250;
+    toJSON(): unknown {
+      return { cents: this.#cents, at: new Date(0) };
+    }
+  }
+  class Point {
+    x = 1;
+    get y(): number {
+      return 2;
+    }
+  }
+  const metadata = {
+    url: new URL("http://host/a"),
+    money: [new Money()],
+    point: new Point(),
+    bytes: Buffer.from("ab"),
+    array: new Uint8Array([1]),
+    date: new Date(5),
+    work: () => 1,
+    list: [undefined, Symbol("s"), () => 2],
+    nothing: undefined,
+    nan: Number.NaN,
+    error: new TypeError("no"),
+    bare: Object.assign(Object.create(null) as object, { a: 1 }),
+    proxy: new Proxy({ a: 1 }, {}),
+    ["__proto__"]: { a: 1 },
+  };
+  const [there] = crossed({ metadata });
+  expect(JSON.stringify(there)).toBe(JSON.stringify({ metadata }));
+});
+
+test("bytes, times, blobs and values that contain themselves stay what they are", () => {
+  const loop: Record<string, unknown> = { name: "loop" };
+  loop["self"] = loop;
+  const bytes = Buffer.from("bytes");
+  const [there] = crossed({
+    bytes,
+    when: new Date(7),
+    blob: new Blob(["b"]),
+    loop,
+    view: bytes,
+  }) as [Record<string, unknown>];
+  expect(Buffer.isBuffer(there["bytes"])).toBe(true);
+  expect(String(there["bytes"])).toBe("bytes");
+  // A view of the pool would have taken the pool along.
+  expect((there["bytes"] as Buffer).buffer.byteLength).toBe(5);
+  expect(there["when"]).toEqual(new Date(7));
+  expect(there["blob"]).toBeInstanceOf(Blob);
+  const copy = there["loop"] as Record<string, unknown>;
+  expect(copy["self"]).toBe(copy);
+});
+
+const unreadable = {
+  get name(): string {
+    throw new Error("no");
+  },
+};
+
+test.each<readonly [string, () => unknown, string]>([
+  ["a function", () => () => 1, "a function"],
+  ["a function among the options", () => ({ onProgress: () => 1 }), "a function"],
+  ["a stream", () => ({ source: new ReadableStream() }), "a stream or an iterator"],
+  [
+    "a stream in the depth",
+    () => ({ a: { b: [new ReadableStream()] } }),
+    "a stream or an iterator",
+  ],
+  ["an iterator", () => new Map().values(), "a stream or an iterator"],
+  ["what can't be read", () => unreadable, "this argument"],
+])("%s is refused: it can't cross", (_title, arg, what) => {
+  expect(() => crossingOf([arg()])).toThrow(`A blocking call can't take ${what}`);
+});

@@ -1,0 +1,196 @@
+import { startServer } from "@millrace/server";
+import { Client, NotFoundError, Pages, ValidationError } from "millrace";
+import type { ConflictError, SyncNouns } from "millrace";
+import { beforeAll, describe, expect, onTestFinished, test } from "vitest";
+import { scriptedServer } from "../support/scripted-server.ts";
+
+function clientOf(endpoint: string): Client {
+  const client = new Client({ endpoint, attempts: 2, enabled: false });
+  onTestFinished(() => client.close());
+  return client;
+}
+
+type Work = (...args: readonly unknown[]) => unknown;
+
+interface MirroredMethod {
+  readonly name: string;
+  readonly awaited: Work;
+  readonly blocking: Work;
+}
+
+/** What a client has for its user: the objects of classes that stand in `src/api`. */
+function methodsOf(client: Client): readonly MirroredMethod[] {
+  const sync = client.sync as unknown as Readonly<Record<string, Readonly<Record<string, Work>>>>;
+  return Object.entries(client as unknown as Readonly<Record<string, object>>).flatMap(
+    ([noun, target]) => {
+      const prototype = Object.getPrototypeOf(target) as Readonly<Record<string, Work>>;
+      return Object.getOwnPropertyNames(prototype)
+        .filter((method) => method !== "constructor")
+        .map((method) => ({
+          name: `${noun}.${method}`,
+          awaited: (...args: readonly unknown[]) => Reflect.apply(prototype[method]!, target, args),
+          blocking: (...args: readonly unknown[]) => sync[noun]?.[method]?.(...args),
+        }));
+    },
+  );
+}
+
+/** A result, or what can be compared of an error. */
+async function outcomeOf(work: () => unknown): Promise<unknown> {
+  try {
+    const result = work();
+    return { result: result instanceof Pages ? await result.toArray() : await result };
+  } catch (error) {
+    const { name, message, code, status, retryable } = error as Record<string, unknown>;
+    return {
+      constructor: (error as Error).constructor.name,
+      name,
+      message,
+      code,
+      status,
+      retryable,
+    };
+  }
+}
+
+const id = "7f2b8c1e-3d4a-4b5c-8d6e-9f0a1b2c3d4e";
+
+describe("every method of every noun", () => {
+  test("is mirrored, and nothing else is", () => {
+    const client = clientOf("http://localhost:9");
+    const { sync } = client;
+    const mirrored = Object.entries(sync).flatMap(([noun, methods]) =>
+      Object.keys(methods as object).map((method) => `${noun}.${method}`),
+    );
+    expect(mirrored.length).toBeGreaterThan(10);
+    expect(mirrored.toSorted()).toEqual(
+      methodsOf(client)
+        .map(({ name }) => name)
+        .toSorted(),
+    );
+    expect(client.sync).toBe(sync);
+  });
+
+  test.each<readonly [string, readonly unknown[]]>([
+    ["nothing", []],
+    ["an id", [id]],
+    ["an id and options", [id, { name: "n", tag: "t", limit: 3 }]],
+    ["options", [{ id, name: "status-418", limit: 2 }]],
+    ["what is no id", ["\u0000", { limit: -1 }]],
+  ])("comes to the same as when awaited, given %s", async (_title, args) => {
+    const { endpoint } = await scriptedServer();
+    const methods = methodsOf(clientOf(endpoint));
+    expect(methods.length).toBeGreaterThan(10);
+    for (const { name, awaited, blocking } of methods) {
+      const expected = await outcomeOf(() => awaited(...args));
+      expect({ [name]: await outcomeOf(() => blocking(...args)) }).toEqual({ [name]: expected });
+    }
+  });
+});
+
+describe("at the local server, in this very process", () => {
+  let url = "";
+  beforeAll(async () => {
+    const server = await startServer({ port: 0, dataDir: ":memory:" });
+    ({ url } = server);
+    return () => server.close();
+  });
+
+  test("calls answer what the awaited ones answer, and lists are arrays", async () => {
+    const client = clientOf(url);
+    const { sync } = client;
+    const metadata = { team: "search", since: new Date(0), host: new URL("http://h/") };
+    const project = sync.projects.create({ name: "mirrored", metadata });
+    expect(project).toEqual(await client.projects.read({ id: project.id }));
+    expect(project.extra["metadata"]).toEqual(JSON.parse(JSON.stringify(metadata)));
+    const made = Array.from({ length: 120 }, (_one, index) => `many-${index}`);
+    for (const name of made) {
+      await client.projects.create({ name });
+    }
+    const list = sync.projects.list({ nameContains: "many-" });
+    expect(list).toEqual(await client.projects.list({ nameContains: "many-" }).toArray());
+    expect(list).toHaveLength(120);
+    expect(sync.projects.list({ nameContains: "many-", limit: 3 })).toHaveLength(3);
+    expect(sync.tenant.settings()).toEqual(await client.tenant.settings());
+    expect(sync.projects.delete({ name: "mirrored" })).toBeUndefined();
+    expect(sync.projects.has({ name: "mirrored" })).toBe(false);
+  });
+
+  test("an error is of the same class, and its stack names who called", async () => {
+    const { sync } = clientOf(url);
+    function readConfiguration(nouns: SyncNouns): unknown {
+      return nouns.projects.read({ name: "absent" });
+    }
+    const error = errorOf(() => readConfiguration(sync));
+    expect(error).toBeInstanceOf(NotFoundError);
+    expect(error).toMatchObject({ code: "NOT_FOUND", message: "Project[name=absent] not found" });
+    const [worker, caller] = error.stack!.split("called by client.sync.projects.read, from");
+    expect(worker).toContain("at Projects.read");
+    expect(caller?.trim()).toMatch(/^at readConfiguration .*nouns\.test\.ts/);
+    const bad = errorOf(() => sync.runs.read("no id"));
+    expect(bad).toBeInstanceOf(ValidationError);
+    expect(bad.message).toBe('Invalid UUID for run id: "no id"');
+    const taken = errorOf(() => ["a", "a"].map((name) => sync.projects.create({ name })));
+    expect(taken).toMatchObject({ code: "CONFLICT", status: 409 });
+    expect((taken as ConflictError).requestId).toMatch(/^[0-9a-f-]{36}$/);
+  });
+});
+
+test("a server that can't be reached is a NetworkError with its cause", () => {
+  const { sync } = clientOf("http://127.0.0.1:1");
+  const error = errorOf(() => sync.tenant.settings());
+  expect(error).toMatchObject({ code: "NETWORK", retryable: true });
+  expect(error.cause).toMatchObject({ code: "ECONNREFUSED" });
+});
+
+test("ten megabytes arrive whole", async () => {
+  const { sync } = clientOf((await scriptedServer()).endpoint);
+  const [project] = sync.projects.list({ name: "bytes-10000000" });
+  expect(project?.description).toHaveLength(10_000_000);
+});
+
+test("arguments that can't cross are refused, and so is a signal", () => {
+  const { sync } = clientOf("http://localhost:9");
+  const projects = sync.projects as unknown as { list(filter: object): unknown };
+  const signal = AbortSignal.timeout(1);
+  expect(errorOf(() => projects.list({ signal }))).toMatchObject({
+    code: "VALIDATION",
+    message: "A blocking call takes no signal: nobody could abort it; give timeoutMs",
+  });
+  const error = errorOf(() => projects.list({ name: () => "n" }));
+  expect(error.message).toMatch(/^A blocking call can't take a function/);
+  expect(error.stack).not.toContain("src/sync");
+});
+
+test("a key never shows in an error, nor does a header", () => {
+  const client = new Client({
+    endpoint: "http://127.0.0.1:1",
+    apiKey: "secret-key",
+    headers: { "x-own": "secret-header" },
+    attempts: 1,
+  });
+  onTestFinished(() => client.close());
+  const error = errorOf(() => client.sync.tenant.settings());
+  expect(JSON.stringify([error, error.stack, error.message, error.cause])).not.toContain("secret");
+});
+
+test("a client that is closed refuses", async () => {
+  const { endpoint } = await scriptedServer();
+  const client = clientOf(endpoint);
+  const { sync } = client;
+  expect(sync.projects.has({ name: "p" })).toBe(true);
+  await client.close();
+  expect(errorOf(() => sync.projects.has({ name: "p" }))).toMatchObject({
+    code: "CLOSED",
+    message: "Failed to make the call client.sync.projects.has: the client is closed",
+  });
+});
+
+function errorOf(work: () => unknown): Error {
+  try {
+    work();
+  } catch (error) {
+    return error as Error;
+  }
+  throw new Error("nothing was thrown");
+}
