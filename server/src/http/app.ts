@@ -5,10 +5,12 @@ import { RequestError } from "../errors.ts";
 import { addWeb } from "../handlers/web.ts";
 import { serverLimits } from "../options.ts";
 import type { ServerSettings } from "../options.ts";
+import { addOtlpRoutes } from "../routes/otlp.ts";
 import { addProjectRoutes } from "../routes/projects.ts";
 import { addIngestRoutes, addRunRoutes, addSharedRunRoutes } from "../routes/runs.ts";
 import { addInfoRoutes, addSettingsRoutes } from "../routes/server.ts";
 import type { Store } from "../store/store.ts";
+import { addApiDocs } from "./api-docs.ts";
 import { KeyGuard } from "./key-guard.ts";
 import { readBody } from "./read-body.ts";
 import { SourceGuard } from "./source-guard.ts";
@@ -47,6 +49,7 @@ export function createApp(store: Store, settings: ServerSettings) {
   const checkKey = async (request: FastifyRequest): Promise<void> => {
     request.tenantId = await keys.checkKey(request.headers);
   };
+  addApiDocs(app);
   app.register(async (open: FastifyInstance) => {
     open.addContentTypeParser("*", parseBody);
     addOpenRoutes(open, store);
@@ -77,6 +80,7 @@ function addOpenRoutes(app: FastifyInstance, store: Store): void {
 /** What reads its body itself. */
 function addStreamRoutes(app: FastifyInstance, store: Store): void {
   addIngestRoutes(app, store);
+  addOtlpRoutes(app, store);
 }
 
 /** The rest: a JSON body or none. */

@@ -1,19 +1,23 @@
+import { endpoints } from "millrace/model";
 import type { Endpoint } from "millrace/model";
 import { Type } from "typebox";
 import type { TSchema } from "typebox";
 
 /** What calls are grouped by on the page of the API. */
-export type Tag =
-  | "annotation queues"
-  | "datasets"
-  | "examples"
-  | "experiments"
-  | "feedback"
-  | "projects"
-  | "prompts"
-  | "runs"
-  | "server"
-  | "spans";
+export const tags = {
+  runs: "Runs, taken in and given back.",
+  spans: "OpenTelemetry's spans, taken in as runs.",
+  projects: "What runs are filed under; an experiment is a project over a dataset.",
+  feedback: "Scores and comments on runs and projects, and tokens to give them without a key.",
+  datasets: "Datasets, their versions, splits, shares and exports.",
+  examples: "What datasets are made of.",
+  experiments: "Experiments over one dataset, side by side.",
+  "annotation queues": "Runs that wait for a reviewer.",
+  prompts: "Prompts, their commits, tags and likes.",
+  server: "The server itself, and the tenant of whoever asks.",
+} as const;
+
+export type Tag = keyof typeof tags;
 
 /** What /openapi.json says of a call, beside its method and path. */
 export interface RouteDocs<Body extends TSchema = TSchema> {
@@ -30,14 +34,19 @@ export interface RouteDocs<Body extends TSchema = TSchema> {
   readonly keyless?: true;
 }
 
+const operationIds = new Map<Endpoint, string>(
+  Object.entries(endpoints).map(([name, endpoint]) => [endpoint, name]),
+);
+
 /** Where a call is served, and the schema that /openapi.json is made of. */
 export const route = <Body extends TSchema>(
-  { method, path }: Endpoint,
+  endpoint: Endpoint,
   { tag, summary, query, body, answer, keyless }: RouteDocs<Body>,
 ) => ({
-  method,
-  url: path,
+  method: endpoint.method,
+  url: endpoint.path,
   schema: {
+    operationId: operationIds.get(endpoint) ?? summary,
     tags: [tag],
     summary,
     ...(keyless === undefined ? {} : { security: [] }),

@@ -1,0 +1,57 @@
+import swagger from "@fastify/swagger";
+import swaggerUi from "@fastify/swagger-ui";
+import type { FastifyInstance } from "fastify";
+import { apiVersion } from "../options.ts";
+import { tags } from "./route.ts";
+
+/** Where the page is that shows the calls to a person. */
+const pagePath = "/docs";
+
+/** Files of this server alone. Nothing that a caller stored is shown, so that styles may be inline. */
+const pagePolicy =
+  "default-src 'self'; style-src 'self' 'unsafe-inline'; img-src 'self' data:; base-uri 'none'; form-action 'none'; frame-ancestors 'none'; object-src 'none'";
+
+/**
+ * Describes the calls: OpenAPI 3.1 at `/openapi.json`, made of the routes' own schemas, and a page over
+ * it. Comes before the routes are added.
+ */
+export function addApiDocs(app: FastifyInstance): void {
+  app.register(swagger, {
+    openapi: {
+      openapi: "3.1.0",
+      info: {
+        title: "Millrace local server",
+        version: apiVersion,
+        description: "Every path is there with and without `/api/v1` before it.",
+      },
+      tags: Object.entries(tags).map(([name, description]) => ({ name, description })),
+      components: {
+        securitySchemes: {
+          key: { type: "apiKey", in: "header", name: "x-api-key" },
+          bearer: { type: "http", scheme: "bearer" },
+        },
+      },
+      // Without any key on the server none is needed; an empty one stands for that.
+      security: [{ key: [] }, { bearer: [] }, {}],
+    },
+    hideUntagged: true,
+  });
+  app.register(swaggerUi, {
+    routePrefix: pagePath,
+    indexPrefix: "",
+    staticCSP: pagePolicy,
+    uiConfig: {
+      url: "/openapi.json",
+      // The page asks this server alone.
+      validatorUrl: null,
+      docExpansion: "list",
+      deepLinking: true,
+      // Without the bar on top, whose field would fetch from anywhere.
+      layout: "BaseLayout",
+    },
+    theme: { title: "Millrace: calls of the local server" },
+  });
+  app.register(async (open: FastifyInstance) => {
+    open.get("/openapi.json", async () => open.swagger());
+  });
+}
