@@ -21,6 +21,8 @@ export const serverLimits = {
   parts: 100_000,
   /** Arrays and objects inside one another. */
   jsonDepth: 10_000,
+  /** Levels of spans in a trace; those further down stand side by side on the last. */
+  spanDepth: 128,
   /** Runs in one answer of `POST /runs/query`. */
   queryDefault: 100,
   queryMax: 1_000,

@@ -7,6 +7,7 @@ import { serverLimits } from "../options.ts";
 import type { ServerSettings } from "../options.ts";
 import { addOtlpRoutes } from "../routes/otlp.ts";
 import { addProjectRoutes } from "../routes/projects.ts";
+import { addPromptRoutes } from "../routes/prompts.ts";
 import { addIngestRoutes, addRunRoutes, addSharedRunRoutes } from "../routes/runs.ts";
 import { addInfoRoutes, addSettingsRoutes } from "../routes/server.ts";
 import type { Store } from "../store/store.ts";
@@ -87,6 +88,7 @@ function addStreamRoutes(app: FastifyInstance, store: Store): void {
 function addRoutes(app: FastifyInstance, store: Store): void {
   addRunRoutes(app, store);
   addProjectRoutes(app, store);
+  addPromptRoutes(app, store);
   addSettingsRoutes(app, store);
 }
 

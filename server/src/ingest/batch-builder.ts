@@ -36,7 +36,8 @@ export class BatchBuilder {
       const bodyEnd = this.#size;
       const digest =
         run.operation === "post" ? "" : digestOf(this.#bodies.subarray(bodyStart, bodyEnd));
-      this.#records.push({ operation: run.operation, ...parsed, digest, bodyStart, bodyEnd });
+      const record = { operation: run.operation, ...parsed, digest, bodyStart, bodyEnd };
+      this.#records.push(run.span === undefined ? record : { ...record, span: run.span });
     } catch (cause) {
       if (!(cause instanceof RunFault)) {
         throw cause;

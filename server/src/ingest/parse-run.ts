@@ -2,7 +2,7 @@ import { createHash } from "node:crypto";
 import { ValidationError, isUuid, parseDottedOrder } from "millrace/model";
 import type { Operation } from "millrace/model";
 import { messageOf } from "../errors.ts";
-import type { RunColumns } from "../store/run-record.ts";
+import type { RunColumns, SpanRecord } from "../store/run-record.ts";
 import { decodeText } from "./json-cursor.ts";
 import { parseTime } from "./parse-time.ts";
 
@@ -20,6 +20,8 @@ export class RunFault extends Error {
 export interface ReceivedRun {
   readonly operation: Operation;
   readonly members: ReadonlyMap<string, Buffer>;
+  /** Of a run that came as a span. */
+  readonly span?: SpanRecord;
 }
 
 /** What differs between the calls that take runs. */

@@ -7,10 +7,17 @@ const message = (fields: Readonly<Record<string, string>>): protobuf.IType => ({
   fields: Object.fromEntries(
     Object.entries(fields).map(([name, text]) => {
       const [id = "", type = "", rule] = text.split(" ");
-      return [name, { id: Number(id), type, ...(rule === undefined ? {} : { rule }) }];
+      return [
+        name,
+        { id: Number(id), type, ...(rule === undefined ? {} : { rule }), ...lenientText(type) },
+      ];
     }),
   ),
 });
+
+/** A text that is not UTF-8 is read with replacement characters: it must not cost the whole request. */
+const lenientText = (type: string) =>
+  type === "string" ? { options: { features: { utf8_validation: "NONE" } } } : {};
 
 const root = protobuf.Root.fromJSON({
   nested: {

@@ -54,7 +54,6 @@ export interface Span {
 
 /** A span that can't be taken, and why. */
 export interface SpanFault {
-  readonly spanId: string;
   readonly reason: string;
 }
 

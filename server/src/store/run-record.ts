@@ -15,6 +15,16 @@ export interface RunColumns {
   readonly referenceExampleId?: string | null;
 }
 
+/** A span of OpenTelemetry, which names its trace and its parent only. Ids are UUIDs. */
+export interface SpanRecord {
+  readonly traceId: string;
+  readonly id: string;
+  /** `null` where it has none, and where its place was given in the words of runs. */
+  readonly parentId: string | null;
+  /** An entry's parent is in another process. */
+  readonly kind: "root" | "entry" | "inner" | "placed";
+}
+
 /** One received operation: a post, or a patch. */
 export interface RunRecord {
   readonly operation: Operation;
@@ -25,6 +35,8 @@ export interface RunRecord {
   /** Tells a patch received twice from another patch of the same run. Empty for a post. */
   readonly digest: string;
   readonly columns: RunColumns;
+  /** Of a run that came as a span; the store finds its place. */
+  readonly span?: SpanRecord;
   /** Where the payload lies in the batch's `bodies`: a JSON object, its values as received. */
   readonly bodyStart: number;
   readonly bodyEnd: number;

@@ -17,6 +17,9 @@ export const runColumns = [
   "patched",
 ] as const;
 
+/** What holds rows of a run, by `trace_id` and `id`. */
+export const runTables = ["runs", "payloads", "attachments", "shares"] as const;
+
 /** What SQLite takes for a run. */
 export const rowToValues = (row: RunRow): (string | number | null)[] => [
   row.traceId,

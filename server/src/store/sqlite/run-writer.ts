@@ -12,8 +12,11 @@ import type {
 import type { RunWrites } from "../run-query.ts";
 import type { RunRow } from "../run-row.ts";
 import type { ProjectWriter } from "./project-writer.ts";
-import { parseRow, parseRows, rowToValues, runColumns } from "./row.ts";
+import { parseRow, parseRows, rowToValues, runColumns, runTables } from "./row.ts";
 import type { Connection } from "./schema.ts";
+import { SpanRows } from "./span-rows.ts";
+import { SpanWriter } from "./span-writer.ts";
+import type { SpanRunRecord } from "./span-writer.ts";
 
 type Fate = "accepted" | "duplicate" | { readonly reason: string };
 
@@ -26,12 +29,14 @@ interface Desk {
 /** Applies received operations to the database. Transactions are the caller's. */
 export class RunWriter implements RunWrites {
   readonly #projects: ProjectWriter;
+  readonly #spans: SpanWriter;
   readonly #statements: ReturnType<typeof prepareStatements>;
   /** Whether a run without a dotted order may exist; its assumed trace id changes when one comes. */
   #hasUnplaced: boolean;
 
   constructor(db: Connection, projects: ProjectWriter) {
     this.#projects = projects;
+    this.#spans = new SpanWriter(new SpanRows(db), projects);
     this.#statements = prepareStatements(db);
     this.#hasUnplaced = this.#statements.findUnplaced.all().length > 0;
   }
@@ -42,7 +47,7 @@ export class RunWriter implements RunWrites {
     const counts = { accepted: 0, duplicates: 0 };
     const rejected: Rejection[] = [];
     for (const record of records) {
-      const fate = this.#applyRecord(record, desk);
+      const fate = isSpan(record) ? this.#applySpan(record, desk) : this.#applyRecord(record, desk);
       if (fate === "accepted") {
         counts.accepted += 1;
       } else if (fate === "duplicate") {
@@ -79,6 +84,15 @@ export class RunWriter implements RunWrites {
     if (this.#findOwn(tenantId, id) !== undefined) {
       this.#statements.deleteShare.run([id]);
     }
+  }
+
+  #applySpan(record: SpanRunRecord, desk: Desk): Fate {
+    const placed = this.#spans.place(desk.tenantId, record);
+    const fate = this.#applyRecord(placed, desk);
+    if (fate === "accepted") {
+      this.#spans.settle(desk.tenantId, { ...placed, span: record.span });
+    }
+    return fate;
   }
 
   #applyRecord(record: RunRecord, desk: Desk): Fate {
@@ -173,6 +187,8 @@ export class RunWriter implements RunWrites {
   }
 }
 
+const isSpan = (record: RunRecord): record is SpanRunRecord => record.span !== undefined;
+
 function prepareStatements(db: Connection) {
   const columns = runColumns.join(", ");
   const places = runColumns.map(() => "?").join(", ");
@@ -189,8 +205,6 @@ function prepareStatements(db: Connection) {
     insertShare: db.prepare("INSERT OR IGNORE INTO shares (token, trace_id, id) VALUES (?, ?, ?)"),
     findShare: db.prepare("SELECT token FROM shares WHERE trace_id = ? AND id = ?").raw(),
     deleteShare: db.prepare("DELETE FROM shares WHERE id = ?"),
-    moves: ["runs", "payloads", "attachments", "shares"].map((table) =>
-      db.prepare(`UPDATE ${table} SET trace_id = ? WHERE id = ?`),
-    ),
+    moves: runTables.map((table) => db.prepare(`UPDATE ${table} SET trace_id = ? WHERE id = ?`)),
   };
 }

@@ -4,6 +4,7 @@ import type DatabaseConstructor from "libsql";
 import { annotationQueueTables } from "./tables/annotation-queues.ts";
 import { comparativeTables } from "./tables/comparatives.ts";
 import { feedbackTables } from "./tables/feedback.ts";
+import { spanTables } from "./tables/spans.ts";
 import { tenantTables } from "./tables/tenants.ts";
 
 /** One connection. The package is CommonJS with types of its own. */
@@ -146,7 +147,13 @@ const projectFields = `
 `;
 
 /** Format 3: tenants, and everything beside runs and projects. One text a noun, in this order. */
-const catalogTables = [tenantTables, feedbackTables, annotationQueueTables, comparativeTables];
+const catalogTables = [
+  tenantTables,
+  feedbackTables,
+  annotationQueueTables,
+  comparativeTables,
+  spanTables,
+];
 
 /** What leads from each format to the next. A database of any of them is taken over. */
 export const formats: readonly string[] = [tables, projectFields, catalogTables.join("")];

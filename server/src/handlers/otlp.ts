@@ -1,0 +1,84 @@
+import { isUtf8 } from "node:buffer";
+import type { FastifyError, FastifyReply, FastifyRequest } from "fastify";
+import { RequestError } from "../errors.ts";
+import { readBody } from "../http/read-body.ts";
+import { BatchBuilder } from "../ingest/batch-builder.ts";
+import { contentTypes, describe, encodeFailure, encodeSuccess } from "../otlp/answer.ts";
+import { decodeSpans } from "../otlp/decode.ts";
+import type { Encoding } from "../otlp/decode.ts";
+import { mapSpan } from "../otlp/map-span.ts";
+import { parentsFirst } from "../otlp/parents-first.ts";
+import type { Store } from "../store/store.ts";
+import { ingest } from "./ingest.ts";
+
+/** `POST /otel/v1/traces`: spans of OpenTelemetry become runs. */
+export async function receiveSpans(
+  store: Store,
+  request: FastifyRequest,
+  reply: FastifyReply,
+): Promise<unknown> {
+  const body = await readBody(request.raw);
+  const encoding = encodingOf(request, body);
+  const { spans, faults } = decodeSpans(body, encoding);
+  const project = projectOf(request);
+  const builder = new BatchBuilder(body.length);
+  for (const span of parentsFirst(spans)) {
+    builder.addRun({ operation: "post", ...mapSpan(span, project) }, { place: "optional" });
+  }
+  const result = await ingest(store, request.tenantId, builder.build());
+  const reasons = [...faults, ...result.rejected].map(({ reason }) => reason);
+  if (reasons.length > 0 && result.accepted + result.duplicates === 0) {
+    throw new RequestError(400, describe(reasons));
+  }
+  return reply
+    .header("content-type", contentTypes[encoding])
+    .send(encodeSuccess(encoding, reasons));
+}
+
+/**
+ * Failures in the encoding of the request. 429 and 503 tell senders to come again; a body that can't
+ * be read is 400, after which they do not.
+ */
+export function answerSpanFailure(
+  cause: FastifyError | RequestError,
+  request: FastifyRequest,
+  reply: FastifyReply,
+): FastifyReply {
+  const isRefusal = cause instanceof RequestError;
+  const given = isRefusal ? cause.status : (cause.statusCode ?? 500);
+  const status = given === 422 ? 400 : given;
+  if (isRefusal && cause.retryAfterSeconds !== undefined) {
+    void reply.header("retry-after", cause.retryAfterSeconds);
+  }
+  if (status >= 500 && !isRefusal) {
+    process.emitWarning(cause);
+  }
+  const encoding = encodingOf(request);
+  return reply
+    .code(status)
+    .header("content-type", contentTypes[encoding])
+    .send(encodeFailure(encoding, status, cause.message));
+}
+
+const openBrace = 0x7b;
+
+/** As the content type says. Where it says neither, a body that begins with a brace is JSON. */
+function encodingOf({ headers }: FastifyRequest, body?: Buffer): Encoding {
+  const type = headers["content-type"]?.toLowerCase() ?? "";
+  if (type.includes("json")) {
+    return "json";
+  }
+  return type.includes("protobuf") || (body !== undefined && body[0] !== openBrace)
+    ? "protobuf"
+    : "json";
+}
+
+/** Headers arrive as Latin-1; names beyond it were sent as UTF-8. */
+function projectOf({ headers }: FastifyRequest): string | undefined {
+  const value = headers["langsmith-project"];
+  if (typeof value !== "string" || value === "") {
+    return undefined;
+  }
+  const bytes = Buffer.from(value, "latin1");
+  return isUtf8(bytes) ? bytes.toString("utf8") : value;
+}

@@ -1,0 +1,145 @@
+import { readMembers } from "./json-text.ts";
+import type { AttributeObject, AttributeValue, Attributes } from "./span.ts";
+
+/** What indexed names are gathered to: `a.0.b` is member `b` of the first item of `a`. */
+export interface Tree {
+  readonly [name: string]: unknown;
+}
+
+/** Steps of an indexed name; a name with more is left as it is. */
+const stepLimit = 16;
+
+/** The attributes of a span, from which the mapping takes what it places; the rest becomes metadata. */
+export class AttributeBag {
+  readonly #values: Map<string, AttributeValue>;
+
+  constructor(attributes: Attributes) {
+    this.#values = new Map(attributes);
+  }
+
+  /** Looks at the first of the names that is there, and leaves it. */
+  peek(...names: readonly string[]): AttributeValue | undefined {
+    const name = names.find((candidate) => this.#values.has(candidate));
+    return name === undefined ? undefined : this.#values.get(name);
+  }
+
+  /** {@link peek}, for texts that say something. */
+  peekText(...names: readonly string[]): string | undefined {
+    const name = names.find((candidate) => isSaid(this.#values.get(candidate)));
+    const value = name === undefined ? undefined : this.#values.get(name);
+    return typeof value === "string" ? value : undefined;
+  }
+
+  /** Takes the first of the names that is there; the others stay. */
+  take(...names: readonly string[]): AttributeValue | undefined {
+    const name = names.find((candidate) => this.#values.has(candidate));
+    return name === undefined ? undefined : this.#remove(name);
+  }
+
+  /** Takes a text that says something. */
+  takeText(...names: readonly string[]): string | undefined {
+    const name = names.find((candidate) => isSaid(this.#values.get(candidate)));
+    const value = name === undefined ? undefined : this.#remove(name);
+    return typeof value === "string" ? value : undefined;
+  }
+
+  /** Takes an object, also one that came as JSON; its members may be JSON texts. */
+  takeObject(name: string): Readonly<Record<string, unknown>> | undefined {
+    const value = this.#values.get(name);
+    const object: Readonly<Record<string, unknown>> | undefined = isObject(value)
+      ? value
+      : toObject(typeof value === "string" ? readMembers(value) : undefined);
+    if (object !== undefined) {
+      this.#values.delete(name);
+    }
+    return object;
+  }
+
+  /** Takes all names that begin with the prefix; they are told without it. */
+  takeAll(prefix: string): ReadonlyMap<string, AttributeValue> {
+    const found = new Map<string, AttributeValue>();
+    for (const [name, value] of this.#values) {
+      if (name.startsWith(prefix) && name !== prefix) {
+        found.set(name.slice(prefix.length), value);
+        this.#values.delete(name);
+      }
+    }
+    return found;
+  }
+
+  /** Names that begin with the prefix, told without it; they stay. */
+  peekAll(prefix: string): ReadonlyMap<string, AttributeValue> {
+    return new Map(
+      [...this.#values]
+        .filter(([name]) => name.startsWith(prefix) && name !== prefix)
+        .map(([name, value]) => [name.slice(prefix.length), value]),
+    );
+  }
+
+  /** Takes `<prefix>.<index>.<...>`, as a list in the order of the indexes. */
+  takeList(prefix: string): readonly Tree[] {
+    const root: Branch = new Map();
+    for (const [name, value] of this.#values) {
+      const steps = name.startsWith(`${prefix}.`) ? name.slice(prefix.length + 1).split(".") : [];
+      const isIndexed = steps.length > 1 && steps.length <= stepLimit && isIndex(steps[0] ?? "");
+      if (isIndexed && plant(root, steps, value)) {
+        this.#values.delete(name);
+      }
+    }
+    const list = harvest(root);
+    return Array.isArray(list) ? (list as readonly Tree[]) : [];
+  }
+
+  /** What nobody took. */
+  rest(): Attributes {
+    return this.#values;
+  }
+
+  #remove(name: string): AttributeValue | undefined {
+    const value = this.#values.get(name);
+    this.#values.delete(name);
+    return value;
+  }
+}
+
+type Branch = Map<string, Branch | { readonly leaf: AttributeValue }>;
+
+const isSaid = (value: AttributeValue | undefined): boolean =>
+  typeof value === "string" && value !== "";
+
+const toObject = (members: ReadonlyMap<string, unknown> | undefined) =>
+  members === undefined ? undefined : Object.fromEntries(members);
+
+const isObject = (value: AttributeValue | undefined): value is AttributeObject =>
+  typeof value === "object" && value !== null && !Array.isArray(value);
+
+const isIndex = (step: string): boolean => /^\d{1,9}$/.test(step);
+
+/** False where another name stands in the way: `a.0` has a value, and `a.0.b` too. */
+function plant(root: Branch, steps: readonly string[], value: AttributeValue): boolean {
+  let branch = root;
+  for (const step of steps.slice(0, -1)) {
+    const next = branch.get(step) ?? new Map();
+    if (!(next instanceof Map)) {
+      return false;
+    }
+    branch.set(step, next);
+    branch = next;
+  }
+  const last = steps.at(-1) ?? "";
+  if (branch.has(last)) {
+    return false;
+  }
+  branch.set(last, { leaf: value });
+  return true;
+}
+
+function harvest(branch: Branch): unknown {
+  const entries = [...branch].map(
+    ([step, next]) => [step, next instanceof Map ? harvest(next) : next.leaf] as const,
+  );
+  if (entries.every(([step]) => isIndex(step))) {
+    return entries.toSorted(([a], [b]) => Number(a) - Number(b)).map(([, value]) => value);
+  }
+  return Object.assign(Object.create(null) as Tree, Object.fromEntries(entries));
+}

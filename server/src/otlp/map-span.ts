@@ -1,0 +1,106 @@
+import { isUuid } from "millrace/model";
+import type { SpanRecord } from "../store/run-record.ts";
+import { toIso } from "../view/run-json.ts";
+import { AttributeBag } from "./attribute-bag.ts";
+import { toJson } from "./json-text.ts";
+import { takeTags, toEvents, toInvocationParams, toLinks, toMetadata } from "./metadata.ts";
+import { toRunType } from "./run-type.ts";
+import { takeEmbeddings, takeInputs, takeOutputs } from "./span-content.ts";
+import { toErrorText } from "./span-error.ts";
+import { takePlace } from "./span-place.ts";
+import type { Span } from "./span.ts";
+import { takeUsage } from "./usage.ts";
+
+type Members = Readonly<Record<string, unknown>>;
+
+/** What a span becomes: a run in the words of the wire, and its place among the spans of its trace. */
+export interface MappedSpan {
+  readonly members: ReadonlyMap<string, Buffer>;
+  readonly span: SpanRecord;
+}
+
+/** A span as a run. `project` is that of the request, for spans that name none. */
+export function mapSpan(span: Span, project: string | undefined): MappedSpan {
+  const bag = new AttributeBag(span.attributes);
+  const place = takePlace(span, bag);
+  const runType = toRunType(bag);
+  const error = toErrorText(span, bag);
+  const members: Members = {
+    ...place.members,
+    name: takeName(span, bag, runType),
+    run_type: runType,
+    ...toTimes(span),
+    ...takeProject(span, bag, project),
+    error,
+    reference_example_id: takeUuid(bag, "langsmith.reference_example_id"),
+    tags: takeTags(bag),
+    events: span.events.length === 0 ? undefined : toEvents(span.events),
+    // Last: what is left becomes metadata.
+    ...takePayload(span, bag),
+  };
+  return { span: place.span, members: toTexts(members) };
+}
+
+function takeName(span: Span, bag: AttributeBag, runType: string): string {
+  const given =
+    bag.takeText("langsmith.trace.name") ??
+    (runType === "tool" ? bag.peekText("tool.name") : undefined) ??
+    bag.peekText("traceloop.entity.name");
+  return given ?? (span.name || "unnamed");
+}
+
+/** Microseconds, rounded down. A span without an end has not ended. */
+function toTimes({ startNanos, endNanos }: Span): Members {
+  const start = startNanos === 0n ? endNanos : startNanos;
+  return {
+    start_time: start === 0n ? undefined : toIso(Number(start / 1_000n)),
+    end_time: endNanos === 0n ? undefined : toIso(Number(endNanos / 1_000n)),
+  };
+}
+
+/** What the span itself names comes before what all spans of the request, or of a process, share. */
+function takeProject(span: Span, bag: AttributeBag, project: string | undefined): Members {
+  const id = takeUuid(bag, "langsmith.trace.session_id");
+  const name = bag.takeText("langsmith.trace.session_name") ?? project;
+  const shared = ["langsmith.trace.session_name", "openinference.project.name"]
+    .map((key) => span.resource.get(key))
+    .find((value) => typeof value === "string" && value !== "");
+  return id === undefined ? { session_name: name ?? shared } : { session_id: id };
+}
+
+function takePayload(span: Span, bag: AttributeBag): Members {
+  const usage = takeUsage(bag);
+  const embeddings = takeEmbeddings(bag);
+  const inputs = { ...embeddings.inputs, ...takeInputs(bag, span.events) };
+  const outputs: Members = {
+    ...(usage === undefined ? {} : { usage_metadata: usage }),
+    ...embeddings.outputs,
+    ...takeOutputs(bag, span.events),
+  };
+  const links = toLinks(span.links);
+  const params = toInvocationParams(bag);
+  const metadata = {
+    ...toMetadata(span, bag),
+    ...(usage === undefined ? {} : { usage_metadata: usage }),
+  };
+  return {
+    inputs,
+    outputs: Object.keys(outputs).length === 0 ? undefined : outputs,
+    extra: {
+      metadata,
+      ...(params === undefined ? {} : { invocation_params: params }),
+      ...(links.length === 0 ? {} : { links }),
+    },
+  };
+}
+
+function takeUuid(bag: AttributeBag, name: string): string | undefined {
+  return isUuid(bag.peekText(name)) ? bag.takeText(name) : undefined;
+}
+
+const toTexts = (members: Members): ReadonlyMap<string, Buffer> =>
+  new Map(
+    Object.entries(members)
+      .filter(([, value]) => value !== undefined)
+      .map(([name, value]) => [name, Buffer.from(toJson(value))]),
+  );

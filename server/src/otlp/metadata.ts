@@ -1,0 +1,110 @@
+import { toIso } from "../view/run-json.ts";
+import type { AttributeBag } from "./attribute-bag.ts";
+import { parseJson } from "./json-text.ts";
+import type { Span, SpanEvent, SpanLink } from "./span.ts";
+
+type Members = Readonly<Record<string, unknown>>;
+
+/** Tags of a list, of a JSON list, or of a text with commas. */
+export function takeTags(bag: AttributeBag): readonly string[] | undefined {
+  const found = ["langsmith.span.tags", "tag.tags"].flatMap((name) => toTags(bag.take(name)));
+  return found.length === 0 ? undefined : [...new Set(found)];
+}
+
+function toTags(value: unknown): readonly string[] {
+  if (typeof value === "string") {
+    const json = /^\s*\[/.test(value) ? parseList(value) : undefined;
+    return json === undefined
+      ? value
+          .split(",")
+          .map((tag) => tag.trim())
+          .filter(Boolean)
+      : toTags(json);
+  }
+  return Array.isArray(value) ? value.map(String) : [];
+}
+
+const parseList = (text: string): readonly unknown[] | undefined => {
+  const value = parseJson(text);
+  return Array.isArray(value) ? value : undefined;
+};
+
+/** Names that runs have for what the conventions name otherwise; where a span tells several, the first counts. */
+const aliases: Readonly<Record<string, readonly string[]>> = {
+  ls_provider: ["gen_ai.provider.name", "gen_ai.system", "llm.provider", "llm.system"],
+  ls_model_name: [
+    "gen_ai.request.model",
+    "gen_ai.response.model",
+    "llm.model_name",
+    "embedding.model_name",
+  ],
+  ls_temperature: ["gen_ai.request.temperature"],
+  ls_max_tokens: ["gen_ai.request.max_tokens"],
+  ls_stop: ["gen_ai.request.stop_sequences"],
+  session_id: ["session.id", "gen_ai.conversation.id"],
+  user_id: ["user.id"],
+};
+
+/** The metadata of a run: what the span says of itself, and all that has no other place, with its type. */
+export function toMetadata(span: Span, bag: AttributeBag): Members {
+  const named = {
+    ...Object.fromEntries(bag.takeAll("traceloop.association.properties.")),
+    ...bag.takeObject("metadata"),
+    ...bag.takeObject("langsmith.metadata"),
+    ...Object.fromEntries(bag.takeAll("langsmith.metadata.")),
+  };
+  const known = Object.fromEntries(
+    Object.entries(aliases)
+      .map(([name, sources]) => [name, bag.peek(...sources)] as const)
+      .filter(([, value]) => value !== undefined),
+  );
+  return {
+    ...Object.fromEntries(span.resource),
+    ...said({
+      "otel.scope.name": span.scopeName,
+      "otel.scope.version": span.scopeVersion,
+      "otel.trace_id": span.traceId,
+      "otel.span_id": span.spanId,
+      "otel.parent_span_id": span.parentSpanId,
+      "otel.span_kind": span.kind,
+      "otel.trace_state": span.traceState,
+    }),
+    ...known,
+    ...Object.fromEntries(bag.rest()),
+    ...named,
+  };
+}
+
+/** The parameters of a call to a model. They stay in the metadata too, under the names that they came with. */
+export function toInvocationParams(bag: AttributeBag): Members | undefined {
+  const { stop_sequences: stop, ...request } = Object.fromEntries(bag.peekAll("gen_ai.request."));
+  const definitions = bag.takeText("gen_ai.tool.definitions");
+  const tools = bag.takeList("llm.tools").map(({ tool }) => tool);
+  const params = {
+    ...bag.takeObject("llm.invocation_parameters"),
+    ...request,
+    ...(stop === undefined ? {} : { stop }),
+    ...(tools.length === 0 ? {} : { tools }),
+    ...(definitions === undefined ? {} : { tools: parseList(definitions) ?? definitions }),
+  };
+  return Object.keys(params).length === 0 ? undefined : params;
+}
+
+/** Events as runs have them: name, time, and what it came with. */
+export const toEvents = (events: readonly SpanEvent[]): readonly Members[] =>
+  events.map(({ name, nanos, attributes }) => ({
+    name,
+    time: toIso(Number(nanos / 1_000n)),
+    kwargs: Object.fromEntries(attributes),
+  }));
+
+/** What a span points to beside its parent. */
+export const toLinks = (links: readonly SpanLink[]): readonly Members[] =>
+  links.map(({ traceId, spanId, attributes }) => ({
+    trace_id: traceId,
+    span_id: spanId,
+    attributes: Object.fromEntries(attributes),
+  }));
+
+const said = (members: Readonly<Record<string, string>>): Members =>
+  Object.fromEntries(Object.entries(members).filter(([, value]) => value !== ""));

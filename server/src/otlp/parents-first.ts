@@ -1,0 +1,21 @@
+import type { Span } from "./span.ts";
+
+/** The spans, each after its parent where that is among them: senders begin with those that ended first. */
+export function parentsFirst(spans: readonly Span[]): readonly Span[] {
+  const byId = new Map(spans.map((span) => [keyOf(span.traceId, span.spanId), span]));
+  const sorted = new Set<Span>();
+  for (const span of spans) {
+    const path: Span[] = [];
+    const seen = new Set<Span>();
+    let next: Span | undefined = span;
+    while (next !== undefined && !sorted.has(next) && !seen.has(next)) {
+      path.push(next);
+      seen.add(next);
+      next = byId.get(keyOf(next.traceId, next.parentSpanId));
+    }
+    path.toReversed().forEach((step) => sorted.add(step));
+  }
+  return [...sorted];
+}
+
+const keyOf = (traceId: string, spanId: string): string => traceId + spanId;

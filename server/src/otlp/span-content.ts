@@ -1,0 +1,217 @@
+import type { AttributeBag } from "./attribute-bag.ts";
+import { JsonText, parseJson, readJson, readMembers } from "./json-text.ts";
+import { areMessages, toMessages, toPartsContent } from "./messages.ts";
+import type { Message } from "./messages.ts";
+import type { AttributeValue, SpanEvent } from "./span.ts";
+
+/** The members of a run's inputs or outputs. */
+export type Content = Readonly<Record<string, unknown>>;
+
+/** Where one side of a span, what went in or what came out, is told. */
+interface Side {
+  /** Attributes that hold all of it; the first that is there counts. */
+  readonly whole: readonly string[];
+  /** The event of old conventions that holds all of it, and its attribute. */
+  readonly wholeEvent: readonly [string, string];
+  readonly messages: string;
+  readonly indexedMessages: readonly string[];
+  readonly messageEvents: readonly string[];
+  readonly documents: readonly string[];
+  /** The member that a value which is no object gets. */
+  readonly member: "input" | "output";
+}
+
+const inputSide: Side = {
+  whole: ["gen_ai.prompt", "input.value", "traceloop.entity.input", "gen_ai.tool.call.arguments"],
+  wholeEvent: ["gen_ai.content.prompt", "gen_ai.prompt"],
+  messages: "gen_ai.input.messages",
+  indexedMessages: ["gen_ai.prompt", "llm.input_messages"],
+  messageEvents: [
+    "gen_ai.system.message",
+    "gen_ai.user.message",
+    "gen_ai.assistant.message",
+    "gen_ai.tool.message",
+  ],
+  documents: ["reranker.input_documents"],
+  member: "input",
+};
+
+const outputSide: Side = {
+  whole: [
+    "gen_ai.completion",
+    "output.value",
+    "traceloop.entity.output",
+    "gen_ai.tool.call.result",
+  ],
+  wholeEvent: ["gen_ai.content.completion", "gen_ai.completion"],
+  messages: "gen_ai.output.messages",
+  indexedMessages: ["gen_ai.completion", "llm.output_messages"],
+  messageEvents: ["gen_ai.choice"],
+  documents: ["retrieval.documents", "reranker.output_documents"],
+  member: "output",
+};
+
+/** The inputs that a span tells; `undefined` where it tells none. */
+export function takeInputs(bag: AttributeBag, events: readonly SpanEvent[]): Content | undefined {
+  const instructions = toParts(tell(bag, events, "gen_ai.system_instructions"));
+  const system =
+    instructions === undefined ? [] : [{ role: "system", content: toPartsContent(instructions) }];
+  const query = bag.takeText("reranker.query");
+  return takeSide({
+    bag,
+    events,
+    side: inputSide,
+    system,
+    more: query === undefined ? {} : { query },
+  });
+}
+
+/** The outputs that a span tells; `undefined` where it tells none. */
+export const takeOutputs = (bag: AttributeBag, events: readonly SpanEvent[]): Content | undefined =>
+  takeSide({ bag, events, side: outputSide, system: [], more: {} });
+
+/** Embeddings of OpenInference: the texts are inputs, the vectors outputs. */
+export function takeEmbeddings(bag: AttributeBag): { inputs: Content; outputs: Content } {
+  const list = bag.takeList("embedding.embeddings").map(({ embedding }) => toObject(embedding));
+  const pick = (name: string): unknown[] =>
+    list.map((item) => item[name]).filter((value) => value !== undefined);
+  const texts = pick("text");
+  const vectors = pick("vector");
+  return {
+    inputs: texts.length === 0 ? {} : { texts },
+    outputs: vectors.length === 0 ? {} : { embeddings: vectors },
+  };
+}
+
+interface SideToTake {
+  readonly bag: AttributeBag;
+  readonly events: readonly SpanEvent[];
+  readonly side: Side;
+  readonly system: readonly Message[];
+  readonly more: Content;
+}
+
+function takeSide({ bag, events, side, system, more }: SideToTake): Content | undefined {
+  const [eventName, eventAttribute] = side.wholeEvent;
+  const whole =
+    bag.take(...side.whole) ??
+    events.find(({ name }) => name === eventName)?.attributes.get(eventAttribute);
+  const mimeType = bag.takeText(`${side.member}.mime_type`);
+  const messages = [...system, ...takeMessages(bag, events, side)];
+  const documents = side.documents.flatMap((prefix) => bag.takeList(prefix)).map(toDocument);
+  const content = {
+    ...(whole === undefined ? {} : toContent(whole, { mimeType, member: side.member })),
+    ...(messages.length === 0 ? {} : { messages }),
+    ...(documents.length === 0 ? {} : { documents }),
+    ...more,
+  };
+  return Object.keys(content).length === 0 ? undefined : content;
+}
+
+function toContent(
+  whole: AttributeValue,
+  { mimeType, member }: { mimeType: string | undefined; member: string },
+): Content {
+  if (typeof whole !== "string") {
+    return isPlainObject(whole) ? whole : { [member]: whole };
+  }
+  const isText = mimeType !== undefined && !mimeType.includes("json");
+  const members = isText ? undefined : readMembers(whole);
+  if (members !== undefined) {
+    return Object.fromEntries(members);
+  }
+  // A text that happens to be a number or a word of JSON is one only where it is said to be JSON.
+  const mayBeJson = !isText && (mimeType !== undefined || /^\s*\[/.test(whole));
+  const json = mayBeJson ? readJson(whole) : undefined;
+  if (json === undefined) {
+    return { [member]: whole };
+  }
+  const list = parseJson(json.text);
+  return isList(list) && areMessages(list) ? { messages: toMessages(list) } : { [member]: json };
+}
+
+function takeMessages(
+  bag: AttributeBag,
+  events: readonly SpanEvent[],
+  side: Side,
+): readonly Message[] {
+  const told = toParts(tell(bag, events, side.messages));
+  if (told !== undefined) {
+    return toMessages(told);
+  }
+  for (const prefix of side.indexedMessages) {
+    const list = bag.takeList(prefix);
+    if (list.length > 0) {
+      return toMessages(list);
+    }
+  }
+  return toMessages(
+    events.filter(({ name }) => side.messageEvents.includes(name)).map(toEventMessage),
+  );
+}
+
+/** An attribute of the span, or of the event that tells all of an operation. */
+function tell(
+  bag: AttributeBag,
+  events: readonly SpanEvent[],
+  name: string,
+): AttributeValue | undefined {
+  return (
+    bag.take(name) ??
+    events
+      .find((event) => event.name === "gen_ai.client.inference.operation.details")
+      ?.attributes.get(name)
+  );
+}
+
+/** A list, also one that came as JSON; a text that is none is one part. */
+function toParts(value: AttributeValue | undefined): readonly unknown[] | undefined {
+  if (value === undefined || value === null || value === "") {
+    return undefined;
+  }
+  const parsed = typeof value === "string" && /^\s*[[{]/.test(value) ? parseJson(value) : undefined;
+  const list = parsed ?? (typeof value === "string" ? { type: "text", content: value } : value);
+  return isList(list) ? list : [list];
+}
+
+/** A message of an event; its role is in the name where nothing else says it. */
+function toEventMessage({ name, attributes }: SpanEvent): unknown {
+  const {
+    "gen_ai.event.content": told,
+    "gen_ai.system": _,
+    ...rest
+  } = Object.fromEntries(attributes);
+  const fields = { ...(isPlainObject(told) ? told : parseObject(told)), ...rest };
+  const role = name === "gen_ai.choice" ? "assistant" : name.split(".")[1];
+  const message = isPlainObject(fields["message"])
+    ? fields["message"]
+    : parseObject(fields["message"]);
+  const { message: whole, ...others } = fields;
+  const isTold = whole === undefined || Object.keys(message).length > 0;
+  return { role, ...(isTold ? {} : { content: whole }), ...others, ...message };
+}
+
+/** A document of OpenInference as retrievers return it. */
+function toDocument({ document }: Content): unknown {
+  const { content, metadata, ...rest } = toObject(document);
+  const told = typeof metadata === "string" ? readJson(metadata) : undefined;
+  return {
+    type: "Document",
+    page_content: content ?? "",
+    metadata: told ?? metadata ?? {},
+    ...rest,
+  };
+}
+
+const toObject = (value: unknown): Content => (isPlainObject(value) ? value : {});
+
+const parseObject = (value: unknown): Content =>
+  toObject(typeof value === "string" && value.startsWith("{") ? parseJson(value) : undefined);
+
+const isList = (value: unknown): value is readonly unknown[] => Array.isArray(value);
+
+const isPlainObject = (value: unknown): value is Content =>
+  typeof value === "object" &&
+  value !== null &&
+  !Array.isArray(value) &&
+  !(value instanceof JsonText);

@@ -1,0 +1,31 @@
+import type { AttributeBag } from "./attribute-bag.ts";
+import type { Span, SpanEvent } from "./span.ts";
+
+/** The error of a span that ended with status ERROR, or that recorded an exception; the last one counts. */
+export function toErrorText(span: Span, bag: AttributeBag): string | undefined {
+  const exception = span.events.findLast(({ name }) => name === "exception");
+  if (exception === undefined) {
+    return span.isError
+      ? span.statusMessage || bag.peekText("error.message", "error.type") || "ERROR"
+      : undefined;
+  }
+  const text = describe(exception);
+  const { statusMessage } = span;
+  return span.isError && statusMessage !== "" && !text.includes(statusMessage)
+    ? `${statusMessage}\n\n${text}`
+    : text;
+}
+
+function describe({ attributes }: SpanEvent): string {
+  const [type, message, stack] = ["type", "message", "stacktrace"].map((name) => {
+    const value = attributes.get(`exception.${name}`);
+    return typeof value === "string" ? value : "";
+  });
+  const headline = [type, message].filter(Boolean).join(": ") || "exception";
+  if (stack === undefined || stack === "") {
+    return headline;
+  }
+  // Most languages begin the stack with type and message, or end it with them.
+  const saysAll = stack.includes(message ?? "") && stack.includes(type ?? "");
+  return saysAll ? stack : `${headline}\n\n${stack}`;
+}

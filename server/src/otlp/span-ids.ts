@@ -1,0 +1,23 @@
+/** The 16 bytes of a trace's id as a UUID. */
+export const toTraceUuid = (traceId: string): string => toUuid(traceId);
+
+/**
+ * A span's id as a UUID: its 8 bytes are the last 8. Span ids are unique within their trace only, so
+ * the first 8 are those of the trace: its halves, combined, since some senders leave one half zero.
+ */
+export function toSpanUuid(traceId: string, spanId: string): string {
+  const [high, low] = [traceId.slice(0, 16), traceId.slice(16)].map((half) => BigInt(`0x${half}`));
+  const first = ((high ?? 0n) ^ (low ?? 0n)).toString(16).padStart(16, "0");
+  return toUuid(first + spanId);
+}
+
+/** The span's id that a UUID without any trace stands for: `00000000-0000-0000-` and 8 bytes. */
+export function toSpanId(uuid: string): string | undefined {
+  const hex = uuid.replaceAll("-", "").toLowerCase();
+  return /^0{16}[\da-f]{16}$/.test(hex) ? hex.slice(16) : undefined;
+}
+
+const toUuid = (hex: string): string =>
+  [hex.slice(0, 8), hex.slice(8, 12), hex.slice(12, 16), hex.slice(16, 20), hex.slice(20)].join(
+    "-",
+  );

@@ -1,0 +1,143 @@
+import type { Attributes, AttributeObject, AttributeValue } from "./span.ts";
+
+// Reads what a decoded request holds, of either encoding: protobuf has bytes and 64-bit integers as
+// objects of two halves, JSON has hexadecimal digits and decimal texts (OTLP, "JSON Protobuf Encoding").
+
+/** A value that can't be read; the message is the reason. */
+export class ValueFault extends Error {}
+
+/** Arrays and lists inside one another, in one attribute. */
+const depthLimit = 32;
+
+type Names = Readonly<Record<string, unknown>>;
+
+const isObject = (value: unknown): value is Names => typeof value === "object" && value !== null;
+
+/**
+ * A member of a message; `undefined` where it was not sent. The names of JSON are camelCase; the
+ * snake_case of the schema is taken too, since some senders write it.
+ */
+export function member(message: unknown, name: string): unknown {
+  if (!isObject(message)) {
+    return undefined;
+  }
+  if (Object.hasOwn(message, name)) {
+    return message[name] ?? undefined;
+  }
+  const snake = name.replaceAll(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`);
+  return Object.hasOwn(message, snake) ? (message[snake] ?? undefined) : undefined;
+}
+
+/** The items of a repeated member. */
+export function items(message: unknown, name: string): readonly unknown[] {
+  const value: unknown = member(message, name);
+  return Array.isArray(value) ? value : [];
+}
+
+export function text(message: unknown, name: string): string {
+  const value = member(message, name);
+  return typeof value === "string" ? value : "";
+}
+
+/** A 64-bit integer. */
+export const unsigned = (message: unknown, name: string): bigint =>
+  BigInt.asUintN(64, toInteger(member(message, name)) ?? 0n);
+
+/** A small number, or an enumeration's by its name, as some senders of JSON write it. */
+export function small(message: unknown, name: string, names: readonly string[] = []): number {
+  const value = member(message, name);
+  if (typeof value === "string" && names.includes(value)) {
+    return names.indexOf(value);
+  }
+  return Number(toInteger(value) ?? 0n);
+}
+
+/**
+ * An id as lower-case hexadecimal digits, empty where it is absent or zero. JSON that was written by the
+ * common rules of protobuf has base64.
+ *
+ * @throws ValueFault it has another length.
+ */
+export function hexId(message: unknown, name: string, bytes: number): string {
+  const value = member(message, name) ?? "";
+  const hex = toHex(value, bytes);
+  if (hex === undefined) {
+    throw new ValueFault(`${name} is not ${bytes} bytes: ${JSON.stringify(value).slice(0, 80)}`);
+  }
+  return /^0*$/.test(hex) ? "" : hex;
+}
+
+function toHex(value: unknown, bytes: number): string | undefined {
+  if (typeof value === "string" && value.length !== bytes * 2) {
+    const decoded = Buffer.from(value, "base64");
+    const isBase64 = decoded.length === bytes && decoded.toString("base64") === value;
+    return value === "" || isBase64 ? decoded.toString("hex") : undefined;
+  }
+  if (typeof value === "string") {
+    return /^[\da-f]+$/i.test(value) ? value.toLowerCase() : undefined;
+  }
+  return value instanceof Uint8Array && (value.length === bytes || value.length === 0)
+    ? Buffer.from(value).toString("hex")
+    : undefined;
+}
+
+/** @throws ValueFault they are nested too deeply. */
+export function attributes(message: unknown): Attributes {
+  const found = new Map<string, AttributeValue>();
+  for (const entry of items(message, "attributes")) {
+    found.set(text(entry, "key"), toValue(member(entry, "value"), 1));
+  }
+  return found;
+}
+
+function toValue(any: unknown, depth: number): AttributeValue {
+  if (depth > depthLimit) {
+    throw new ValueFault(`an attribute has more than ${depthLimit} levels`);
+  }
+  for (const [kind, read] of kinds) {
+    const value = member(any, kind);
+    if (value !== undefined) {
+      return read(value, depth);
+    }
+  }
+  return null;
+}
+
+type ReadValue = (value: unknown, depth: number) => AttributeValue;
+
+const kinds: readonly (readonly [string, ReadValue])[] = [
+  ["stringValue", (value) => (typeof value === "string" ? value : JSON.stringify(value))],
+  ["boolValue", (value) => value === true || value === "true"],
+  ["intValue", (value) => toNumber(BigInt.asIntN(64, toInteger(value) ?? 0n))],
+  // JSON has no word for what is not finite; it stays a text.
+  ["doubleValue", (value) => (Number.isFinite(Number(value)) ? Number(value) : String(value))],
+  ["arrayValue", (value, depth) => items(value, "values").map((item) => toValue(item, depth + 1))],
+  ["kvlistValue", toAttributeObject],
+  ["bytesValue", (value) => (value instanceof Uint8Array ? toBase64(value) : String(value))],
+];
+
+function toAttributeObject(value: unknown, depth: number): AttributeObject {
+  const found = Object.create(null) as Record<string, AttributeValue>;
+  for (const entry of items(value, "values")) {
+    found[text(entry, "key")] = toValue(member(entry, "value"), depth + 1);
+  }
+  return found;
+}
+
+const toBase64 = (bytes: Uint8Array): string => Buffer.from(bytes).toString("base64");
+
+const toNumber = (value: bigint): number | bigint =>
+  BigInt.asIntN(54, value) === value ? Number(value) : value;
+
+function toInteger(value: unknown): bigint | undefined {
+  if (typeof value === "number" && Number.isFinite(value)) {
+    return BigInt(Math.trunc(value));
+  }
+  if (typeof value === "string" && /^-?\d{1,20}$/.test(value)) {
+    return BigInt(value);
+  }
+  if (isObject(value) && typeof value["low"] === "number" && typeof value["high"] === "number") {
+    return (BigInt(value["high"] | 0) << 32n) | BigInt(value["low"] >>> 0);
+  }
+  return undefined;
+}

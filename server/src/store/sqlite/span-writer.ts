@@ -1,0 +1,239 @@
+import { createHash } from "node:crypto";
+import { microsToStamp } from "millrace/model";
+import { serverLimits } from "../../options.ts";
+import type { RunRecord, SpanRecord } from "../run-record.ts";
+import type { RunRow } from "../run-row.ts";
+import type { ProjectWriter } from "./project-writer.ts";
+import type { SpanRow, SpanRows } from "./span-rows.ts";
+
+/** A record of a span. */
+export interface SpanRunRecord extends RunRecord {
+  readonly span: SpanRecord;
+}
+
+/**
+ * Finds the place of spans, which come in any order and name only their parent.
+ *
+ * The run whose id is the trace's is the trace's top: its root; while none is known, the one span
+ * that another process is said to have called; else a stand-in without payload, which also stands above
+ * several roots. A span whose parent is not known stands directly below the top, and moves with all
+ * that is below it when its parent comes.
+ */
+export class SpanWriter {
+  readonly #rows: SpanRows;
+  readonly #projects: ProjectWriter;
+
+  constructor(rows: SpanRows, projects: ProjectWriter) {
+    this.#rows = rows;
+    this.#projects = projects;
+  }
+
+  /** The record with the id and the place that its run gets, as far as is known by now. */
+  place(tenantId: string, record: SpanRunRecord): RunRecord {
+    const { span } = record;
+    const known = this.#rows.find(tenantId, span.traceId, span.id);
+    if (known !== undefined) {
+      return { ...record, id: known.run.id };
+    }
+    if (span.kind === "placed") {
+      return record;
+    }
+    const topId = this.#freeId(tenantId, span.traceId);
+    const holder = this.#rows.findByRun(topId);
+    if (holder?.span.parentId === span.id) {
+      this.#demote(tenantId, holder);
+    }
+    return this.#takesTop(tenantId, span, topId)
+      ? { ...record, ...rootPlace(topId, startOf(record)) }
+      : this.#placeBelow(tenantId, record, topId);
+  }
+
+  /** After the record was stored: those that wait for it go below it. */
+  settle(tenantId: string, record: SpanRunRecord): void {
+    const run = this.#rows.findRun(record.id);
+    if (run === undefined) {
+      return;
+    }
+    const { span, columns } = record;
+    const hasProject =
+      typeof columns.projectName === "string" || typeof columns.projectId === "string";
+    this.#rows.insert(tenantId, { span, hasProject, run });
+    const topId = this.#freeId(tenantId, span.traceId);
+    const children = this.#rows.listChildren(tenantId, span);
+    const adopted = run.id === topId ? this.#rows.listBelow(tenantId, span.traceId, run) : [];
+    for (const child of [...adopted, ...children]) {
+      this.#putBelow(tenantId, child, run);
+    }
+    if (children.some((child) => child.run.parentRunId === topId)) {
+      this.#rows.dropEmpty(topId);
+    }
+  }
+
+  /** Whether a span becomes its trace's top. Whoever is top now may have to give way. */
+  #takesTop(tenantId: string, span: SpanRecord, topId: string): boolean {
+    const isEntry = span.kind === "entry" && this.#parentOf(tenantId, span) === undefined;
+    if (span.kind !== "root" && !isEntry) {
+      return false;
+    }
+    const top = this.#rows.findRun(topId);
+    if (top === undefined) {
+      return true;
+    }
+    const holder = this.#rows.findByRun(topId);
+    if (holder === undefined) {
+      return !top.posted && !this.#hasRival(tenantId, span, top);
+    }
+    if (span.kind === "entry" && holder.span.kind === "root") {
+      return false;
+    }
+    this.#demote(tenantId, holder);
+    return span.kind !== holder.span.kind;
+  }
+
+  /** Whether another span below the stand-in would be top with the same right. */
+  #hasRival(tenantId: string, span: SpanRecord, top: RunRow): boolean {
+    return this.#rows
+      .listBelow(tenantId, span.traceId, top)
+      .some(
+        ({ span: { kind, parentId } }) =>
+          kind === "root" || (kind === "entry" && span.kind === "entry" && parentId !== span.id),
+      );
+  }
+
+  #placeBelow(tenantId: string, record: SpanRunRecord, topId: string): RunRecord {
+    const { span, columns } = record;
+    const startMicros = startOf(record);
+    const parent = this.#parentOf(tenantId, span) ?? this.#standIn(tenantId, record, topId);
+    if (parent.id === topId && !parent.posted) {
+      this.#rows.widen(parent, { startMicros, endMicros: columns.endMicros ?? null });
+    }
+    const id = this.#freeId(tenantId, record.id);
+    const { traceId, dottedOrder, parentRunId } = placeBelow(parent, { id, startMicros });
+    const isNamed = typeof (columns.projectName ?? columns.projectId) === "string";
+    const projectId = isNamed ? columns.projectId : parent.projectId;
+    return {
+      ...record,
+      id,
+      traceId,
+      dottedOrder,
+      columns: { ...columns, parentRunId, ...(projectId === undefined ? {} : { projectId }) },
+    };
+  }
+
+  #parentOf(tenantId: string, { traceId, parentId }: SpanRecord): RunRow | undefined {
+    return parentId === null ? undefined : this.#rows.find(tenantId, traceId, parentId)?.run;
+  }
+
+  /** The top of a trace; made where there is none, under the name of the span that is to stand below. */
+  #standIn(tenantId: string, record: SpanRunRecord, topId: string): RunRow {
+    const top = this.#rows.findRun(topId);
+    if (top !== undefined) {
+      return top;
+    }
+    const { columns } = record;
+    const named = this.#projects.resolve(tenantId, columns);
+    return this.#makeStandIn({
+      ...rootPlace(topId, startOf(record)),
+      projectId:
+        typeof named === "string"
+          ? named
+          : this.#projects.defaultId(tenantId, { ...columns, projectId: null, projectName: null }),
+      name: columns.name ?? "unnamed",
+      startMicros: startOf(record),
+      endMicros: columns.endMicros ?? null,
+    });
+  }
+
+  #makeStandIn(
+    run: Pick<
+      RunRow,
+      "id" | "traceId" | "dottedOrder" | "projectId" | "name" | "startMicros" | "endMicros"
+    >,
+  ): RunRow {
+    const standIn: RunRow = {
+      ...run,
+      runType: "chain",
+      hasError: false,
+      parentRunId: null,
+      referenceExampleId: null,
+      posted: false,
+      patched: 0,
+    };
+    this.#rows.insertRun(standIn);
+    return standIn;
+  }
+
+  /** The top gets an id of its own, below a stand-in. */
+  #demote(tenantId: string, top: SpanRow): void {
+    const { run, span } = top;
+    const id = this.#freeId(tenantId, span.id);
+    this.#rows.rename(run, id);
+    const standIn = this.#makeStandIn(run);
+    const below = { ...top, run: { ...run, id } };
+    this.#putBelow(tenantId, below, standIn);
+    for (const child of this.#rows.listChildren(tenantId, span)) {
+      const parent = this.#rows.findRun(id);
+      if (parent !== undefined) {
+        this.#putBelow(tenantId, child, parent);
+      }
+    }
+  }
+
+  /** Puts a run below another, and all below it with it, as far as that changes anything. */
+  #putBelow(tenantId: string, row: SpanRow, parent: RunRow): void {
+    const waiting: [SpanRow, RunRow][] = [[row, parent]];
+    for (let next = waiting.pop(); next !== undefined; next = waiting.pop()) {
+      const [{ run, hasProject, span }, above] = next;
+      const place = placeBelow(above, run);
+      const placed = { ...run, ...place, projectId: hasProject ? run.projectId : above.projectId };
+      // Spans that name one another in a circle stay where they are.
+      if (!above.dottedOrder.includes(run.id) && isChanged(run, placed)) {
+        this.#rows.placeRun(run, placed);
+        for (const child of this.#rows.listChildren(tenantId, span)) {
+          waiting.push([child, placed]);
+        }
+      }
+    }
+  }
+
+  /** The id; another one, made of it, where it is a run's of another tenant. */
+  #freeId(tenantId: string, id: string): string {
+    const run = this.#rows.findRun(id);
+    if (run === undefined || this.#projects.isOf(tenantId, run.projectId)) {
+      return id;
+    }
+    const hex = createHash("sha256").update(`${tenantId}/${id}`).digest("hex");
+    return id.replaceAll(/[\da-f]/g, (_, at: number) => hex[at] ?? "0");
+  }
+}
+
+type Place = Pick<RunRow, "traceId" | "dottedOrder" | "parentRunId">;
+
+const isChanged = (before: RunRow, after: RunRow): boolean =>
+  before.dottedOrder !== after.dottedOrder ||
+  before.parentRunId !== after.parentRunId ||
+  before.projectId !== after.projectId;
+
+const startOf = ({ columns }: RunRecord): number => columns.startMicros ?? Date.now() * 1_000;
+
+const rootPlace = (id: string, startMicros: number) => ({
+  id,
+  traceId: id,
+  dottedOrder: microsToStamp(startMicros) + id,
+});
+
+const segmentLength = 58;
+
+/** Below the parent; below one further up where that would be too deep. */
+function placeBelow(
+  parent: RunRow,
+  { id, startMicros }: Pick<RunRow, "id" | "startMicros">,
+): Place {
+  const limit = serverLimits.spanDepth * (segmentLength + 1) - 1;
+  const above = parent.dottedOrder.slice(0, limit);
+  return {
+    traceId: parent.traceId,
+    dottedOrder: `${above}.${microsToStamp(startMicros)}${id}`,
+    parentRunId: above.slice(-36),
+  };
+}
