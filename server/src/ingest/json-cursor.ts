@@ -21,10 +21,12 @@ const closeBracket = 0x5d;
 export class JsonCursor {
   readonly #bytes: Buffer;
   readonly #view: DataView;
+  readonly #depthMax: number;
   #at = 0;
 
-  constructor(bytes: Buffer) {
+  constructor(bytes: Buffer, depthMax: number = serverLimits.jsonDepth) {
     this.#bytes = bytes;
+    this.#depthMax = depthMax;
     this.#view = new DataView(bytes.buffer, bytes.byteOffset, bytes.length);
   }
 
@@ -104,8 +106,8 @@ export class JsonCursor {
         this.#at += 1;
         this.#skipSpace();
         if (bytes[this.#at] !== closer) {
-          if (closers.push(closer) > serverLimits.jsonDepth) {
-            this.#fail(`at most ${serverLimits.jsonDepth} levels`);
+          if (closers.push(closer) > this.#depthMax) {
+            this.#fail(`at most ${this.#depthMax} levels`);
           }
           this.#enterMember(closer);
           continue;

@@ -75,8 +75,8 @@ export const draftProject = (draft: ProjectDraft, tenantId: string): Project => 
   return { ...project, tenantId };
 };
 
-/** Whether the metadata of a project has all the entries. */
-export function hasMetadata({ extra }: Project, entries: JsonObject): boolean {
+/** Whether metadata, as a project or dataset has it, has all the entries. */
+export function hasMetadata({ extra }: Pick<Project, "extra">, entries: JsonObject): boolean {
   const metadata: unknown = extra?.["metadata"];
   const own = typeof metadata === "object" && metadata !== null ? metadata : {};
   return Object.entries(entries).every(

@@ -1,0 +1,142 @@
+import { Ajv } from "ajv";
+import type { ErrorObject, Options, ValidateFunction } from "ajv";
+import { Ajv2019 } from "ajv/dist/2019.js";
+import { Ajv2020 } from "ajv/dist/2020.js";
+import formatsPlugin from "ajv-formats";
+import { messageOf, RequestError } from "../errors.ts";
+import { serverLimits } from "../options.ts";
+import type { Dataset } from "../store/dataset.ts";
+import { runWithin, TimeLimitError } from "./time-limit.ts";
+
+type JsonObject = Readonly<Record<string, unknown>>;
+type Schemas = Pick<Dataset, "inputsSchema" | "outputsSchema">;
+
+/** What of an example is looked at. */
+export interface Checked {
+  readonly id: string;
+  readonly inputs: string;
+  readonly outputs: string | null;
+}
+
+/** Faults of one write that are named. */
+const faultsShown = 10;
+/** Schemas whose checks are kept. */
+const checksKept = 100;
+
+/** Checks examples against the JSON schemas of their dataset. */
+export class SchemaCheck {
+  readonly #checks = new Map<string, ValidateFunction>();
+
+  /** @throws RequestError 422: one of them is no schema. */
+  assertSchemas({ inputsSchema, outputsSchema }: Schemas): void {
+    this.#find(inputsSchema, "inputs_schema_definition");
+    this.#find(outputsSchema, "outputs_schema_definition");
+  }
+
+  /** @throws RequestError 422: one does not fit; examples and paths are named. */
+  assertFit(schemas: Schemas, examples: Iterable<Checked>): void {
+    const inputs = this.#find(schemas.inputsSchema, "inputs_schema_definition");
+    const outputs = this.#find(schemas.outputsSchema, "outputs_schema_definition");
+    if (inputs === undefined && outputs === undefined) {
+      return;
+    }
+    const faults = within("the examples can't be checked against the dataset's schema", () =>
+      findFaults({ inputs, outputs }, examples),
+    );
+    if (faults.length > 0) {
+      const more = faults.length > faultsShown ? "; and more" : "";
+      throw new RequestError(
+        422,
+        `examples do not fit the dataset's schema: ${faults.slice(0, faultsShown).join("; ")}${more}`,
+      );
+    }
+  }
+
+  #find(schema: JsonObject | null, name: string): ValidateFunction | undefined {
+    if (schema === null) {
+      return undefined;
+    }
+    const text = JSON.stringify(schema);
+    const known = this.#checks.get(text);
+    if (known !== undefined) {
+      return known;
+    }
+    if (text.length > serverLimits.schemaChars) {
+      throw new RequestError(422, `${name} is longer than ${serverLimits.schemaChars} characters`);
+    }
+    const check = within(name, () => compile(schema));
+    if (this.#checks.size >= checksKept) {
+      this.#checks.clear();
+    }
+    this.#checks.set(text, check);
+    return check;
+  }
+}
+
+function within<Result>(what: string, work: () => Result): Result {
+  try {
+    return runWithin(serverLimits.schemaMs, work);
+  } catch (cause) {
+    const reason =
+      cause instanceof TimeLimitError ? `${cause.message}: make it simpler` : messageOf(cause);
+    throw new RequestError(422, `${what}: ${reason}`);
+  }
+}
+
+const options: Options = { strict: false, allErrors: false, logger: false };
+
+function compile(schema: JsonObject): ValidateFunction {
+  const ajv = createAjv(schema["$schema"]);
+  formatsPlugin.default(ajv);
+  const check = ajv.compile(schema);
+  // A check that answers with a promise would take everything for valid.
+  if (Reflect.has(check, "$async")) {
+    throw new Error("$async is not supported");
+  }
+  return check;
+}
+
+/** By the draft that it names; 2020-12 where it names none. */
+function createAjv(draft: unknown): Ajv {
+  const name = typeof draft === "string" ? draft : "";
+  if (name.includes("draft-07") || name.includes("draft-06")) {
+    const ajv = new Ajv(options);
+    ajv.addMetaSchema({ $id: "http://json-schema.org/draft-06/schema#" }, undefined, false);
+    return ajv;
+  }
+  return name.includes("2019-09") ? new Ajv2019(options) : new Ajv2020(options);
+}
+
+interface Checks {
+  readonly inputs: ValidateFunction | undefined;
+  readonly outputs: ValidateFunction | undefined;
+}
+
+function findFaults(checks: Checks, examples: Iterable<Checked>): string[] {
+  const faults: string[] = [];
+  for (const { id, inputs, outputs } of examples) {
+    const texts = { inputs, outputs };
+    for (const member of ["inputs", "outputs"] as const) {
+      const check = checks[member];
+      const text = texts[member];
+      // An example may have no outputs yet.
+      if (check !== undefined && text !== null && !check(JSON.parse(text))) {
+        faults.push(...(check.errors ?? []).map((error) => describe(id, member, error)));
+      }
+    }
+    if (faults.length > faultsShown) {
+      break;
+    }
+  }
+  return faults;
+}
+
+function describe(
+  id: string,
+  member: string,
+  { instancePath, message, params }: ErrorObject,
+): string {
+  const extra = Reflect.get(params, "additionalProperty") as unknown;
+  const name = typeof extra === "string" ? ` (${JSON.stringify(extra.slice(0, 80))})` : "";
+  return `example ${id}: ${member}${instancePath.slice(0, 200)} ${message ?? "is not valid"}${name}`;
+}

@@ -1,0 +1,32 @@
+import { createContext, Script } from "node:vm";
+
+const context = createContext({ work: undefined as unknown });
+const script = new Script("work()");
+
+/**
+ * Runs work that a caller's patterns may make endless. V8 ends it, regular expressions included,
+ * where it takes longer; nothing that it holds open may need closing.
+ *
+ * @throws TimeLimitError it took longer.
+ */
+export function runWithin<Result>(limitMs: number, work: () => Result): Result {
+  context["work"] = work;
+  try {
+    return script.runInContext(context, { timeout: limitMs }) as Result;
+  } catch (cause) {
+    throw isTimeout(cause) ? new TimeLimitError(limitMs) : cause;
+  } finally {
+    context["work"] = undefined;
+  }
+}
+
+/** Work took longer than it may. */
+export class TimeLimitError extends Error {
+  constructor(limitMs: number) {
+    super(`it takes longer than ${limitMs} ms`);
+    this.name = "TimeLimitError";
+  }
+}
+
+const isTimeout = (cause: unknown): boolean =>
+  cause instanceof Error && Reflect.get(cause, "code") === "ERR_SCRIPT_EXECUTION_TIMEOUT";

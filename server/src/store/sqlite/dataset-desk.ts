@@ -1,0 +1,22 @@
+import { SchemaCheck } from "../../datasets/schema-check.ts";
+import { DatasetLedger } from "./dataset-ledger.ts";
+import { ExampleIndex } from "./example-index.ts";
+import { ExampleTable } from "./example-table.ts";
+import type { Connection } from "./schema.ts";
+
+/** What all that writes datasets and examples works with. One for a connection: it gives out keys. */
+export interface DatasetDesk {
+  readonly db: Connection;
+  readonly ledger: DatasetLedger;
+  readonly table: ExampleTable;
+  readonly index: ExampleIndex;
+  readonly schemas: SchemaCheck;
+}
+
+export const createDatasetDesk = (db: Connection): DatasetDesk => ({
+  db,
+  ledger: new DatasetLedger(db),
+  table: new ExampleTable(db),
+  index: new ExampleIndex(db),
+  schemas: new SchemaCheck(),
+});

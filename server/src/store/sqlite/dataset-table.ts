@@ -1,0 +1,112 @@
+import { RequestError } from "../../errors.ts";
+import type { DatasetDraft, DatasetFields } from "../dataset.ts";
+import { parseBody, toBody } from "./dataset-row.ts";
+import { parseRows } from "./row.ts";
+import type { Connection } from "./schema.ts";
+
+/** What belongs to a dataset, in an order in which it can go. */
+const parts = ["dataset_versions", "dataset_tags", "example_blobs", "examples"].map(
+  (table) => `DELETE FROM ${table} WHERE dataset_id = ?`,
+);
+
+/** The rows of datasets, for whoever writes. */
+export class DatasetTable {
+  readonly #statements;
+
+  constructor(db: Connection) {
+    this.#statements = {
+      findName: db
+        .prepare("SELECT id FROM datasets WHERE tenant_id = ? AND name_json = ? AND id <> ?")
+        .raw(),
+      findId: db.prepare("SELECT 1 FROM datasets WHERE id = ?").raw(),
+      insert: db.prepare(
+        `INSERT INTO datasets (id, tenant_id, name_json, created_us, modified_us, example_count, is_ready, body)
+         VALUES (?, ?, ?, ?, ?, 0, ?, ?)`,
+      ),
+      update: db.prepare(
+        "UPDATE datasets SET name_json = ?, body = ?, modified_us = max(?, modified_us + 1) WHERE id = ?",
+      ),
+      setReady: db.prepare("UPDATE datasets SET is_ready = 1 WHERE id = ?"),
+      unready: db.prepare("SELECT id FROM datasets WHERE is_ready = 0").raw(),
+      findUnready: db
+        .prepare(
+          "SELECT created_us, body FROM datasets WHERE id = ? AND tenant_id = ? AND is_ready = 0",
+        )
+        .raw(),
+      delete: [...parts, "DELETE FROM datasets WHERE id = ?"].map((sql) => db.prepare(sql)),
+    };
+  }
+
+  /** @throws RequestError 409: name or id is taken. */
+  insert(tenantId: string, draft: DatasetDraft, state: "ready" | "unready"): void {
+    const { id, createdMicros } = draft;
+    this.assertFree(tenantId, id, draft.name);
+    if (this.#statements.findId.all([id]).length > 0) {
+      throw new RequestError(409, "Dataset with this id already exists.");
+    }
+    this.#statements.insert.run([
+      id,
+      tenantId,
+      JSON.stringify(draft.name),
+      createdMicros,
+      createdMicros,
+      state === "ready" ? 1 : 0,
+      toBody(fieldsOf(draft)),
+    ]);
+  }
+
+  update(id: string, fields: DatasetFields): void {
+    const { update } = this.#statements;
+    update.run([JSON.stringify(fields.name), toBody(fieldsOf(fields)), Date.now() * 1_000, id]);
+  }
+
+  /** @throws RequestError 409: another dataset has the name. */
+  assertFree(tenantId: string, id: string, name: string): void {
+    if (this.#statements.findName.all([tenantId, JSON.stringify(name), id]).length > 0) {
+      throw new RequestError(409, "Dataset with this name already exists.");
+    }
+  }
+
+  setReady(id: string): void {
+    this.#statements.setReady.run([id]);
+  }
+
+  /** Uploads that were under way when the process ended. */
+  listUnready(): string[] {
+    return parseRows(this.#statements.unready.all()).map(([id]) => String(id));
+  }
+
+  findUnready(tenantId: string, id: string): Omit<DatasetDraft, "name"> | undefined {
+    const [values] = parseRows(this.#statements.findUnready.all([id, tenantId]));
+    return values === undefined
+      ? undefined
+      : { ...parseBody(String(values[1])), id, createdMicros: Number(values[0]) };
+  }
+
+  delete(id: string): void {
+    this.#statements.delete.forEach((statement) => statement.run([id]));
+  }
+}
+
+/** Of a dataset, what is kept in its body. */
+const fieldsOf = ({
+  name,
+  description,
+  dataType,
+  inputsSchema,
+  outputsSchema,
+  extra,
+  transformations,
+  externallyManaged,
+  baselineExperimentId,
+}: DatasetFields): DatasetFields => ({
+  name,
+  description,
+  dataType,
+  inputsSchema,
+  outputsSchema,
+  extra,
+  transformations,
+  externallyManaged,
+  baselineExperimentId,
+});

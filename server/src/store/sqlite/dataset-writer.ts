@@ -1,0 +1,120 @@
+import { randomUUID } from "node:crypto";
+import { RequestError } from "../../errors.ts";
+import { serverLimits } from "../../options.ts";
+import { latestTag } from "../dataset-version.ts";
+import type {
+  Dataset,
+  DatasetChanges,
+  DatasetDraft,
+  DatasetWrites,
+  IndexPosition,
+} from "../dataset.ts";
+import type { AsOf, DatasetVersion } from "../dataset-version.ts";
+import type { DatasetDesk } from "./dataset-desk.ts";
+import { DatasetTable } from "./dataset-table.ts";
+import type { ExampleWriter } from "./example-writer.ts";
+import { parseRows } from "./row.ts";
+
+/** Rows that are indexed in one go. */
+const indexStep = 5_000;
+
+/** Writes datasets: what they are, who may read them, which versions have names. */
+export class DatasetWriter implements DatasetWrites {
+  readonly #desk: DatasetDesk;
+  readonly #table: DatasetTable;
+  readonly #examples: ExampleWriter;
+  readonly #statements;
+
+  constructor(desk: DatasetDesk, examples: ExampleWriter) {
+    const { db } = desk;
+    this.#desk = desk;
+    this.#table = new DatasetTable(db);
+    this.#examples = examples;
+    this.#statements = {
+      setToken: db.prepare("UPDATE datasets SET share_token = ? WHERE id = ?"),
+      setTag: db.prepare(
+        "INSERT OR REPLACE INTO dataset_tags (tenant_id, dataset_id, tag_json, at_us) VALUES (?, ?, ?, ?)",
+      ),
+      lastKey: db.prepare("SELECT coalesce(max(key), 0) FROM examples").raw(),
+    };
+  }
+
+  create(tenantId: string, draft: DatasetDraft): Dataset {
+    this.#desk.schemas.assertSchemas(draft);
+    this.#table.insert(tenantId, draft, "ready");
+    return this.#desk.ledger.read(tenantId, draft.id);
+  }
+
+  update(tenantId: string, id: string, { fields, examples }: DatasetChanges): Dataset {
+    const { ledger, schemas, table } = this.#desk;
+    const dataset = { ...ledger.read(tenantId, id), ...fields };
+    this.#table.assertFree(tenantId, id, dataset.name);
+    schemas.assertSchemas(dataset);
+    this.#table.update(id, dataset);
+    this.#examples.update(tenantId, examples, id);
+    if (fields.inputsSchema !== undefined || fields.outputsSchema !== undefined) {
+      schemas.assertFit(dataset, table.listCurrent(id, serverLimits.examplesStep));
+    }
+    return ledger.read(tenantId, id);
+  }
+
+  deleteMany(tenantId: string, ids: readonly string[]): readonly string[] {
+    const found = [...new Set(ids)].filter((id) => this.#desk.ledger.find(tenantId, id));
+    if (found.length === 0) {
+      throw new RequestError(404, "Dataset not found");
+    }
+    for (const id of found) {
+      this.#desk.index.clear(id);
+      this.#table.delete(id);
+    }
+    return found;
+  }
+
+  share(tenantId: string, id: string): string {
+    const { shareToken } = this.#desk.ledger.read(tenantId, id);
+    const token = shareToken ?? randomUUID();
+    this.#statements.setToken.run([token, id]);
+    return token;
+  }
+
+  unshare(tenantId: string, id: string): void {
+    this.#desk.ledger.read(tenantId, id);
+    this.#statements.setToken.run([null, id]);
+  }
+
+  tag(tenantId: string, id: string, { asOf, tag }: { asOf: AsOf; tag: string }): DatasetVersion {
+    const { ledger } = this.#desk;
+    const dataset = ledger.read(tenantId, id);
+    const version = this.#readVersion(dataset, asOf);
+    this.#statements.setTag.run([tenantId, id, JSON.stringify(tag), version.micros]);
+    return { micros: version.micros, tags: ledger.tagsAt(dataset, version.micros) };
+  }
+
+  beginIndex(tenantId: string, id: string, tag: string): IndexPosition {
+    const dataset = this.#desk.ledger.read(tenantId, id);
+    const micros =
+      tag === latestTag ? null : this.#readVersion(dataset, { kind: "tag", tag }).micros;
+    this.#desk.index.begin(dataset, tag, micros);
+    const lastKey = Number(parseRows(this.#statements.lastKey.all())[0]?.[0]);
+    return { after: 0, lastKey };
+  }
+
+  extendIndex(
+    tenantId: string,
+    id: string,
+    { after, lastKey }: IndexPosition,
+  ): IndexPosition | undefined {
+    const dataset = this.#desk.ledger.read(tenantId, id);
+    const moment = dataset.index?.micros ?? null;
+    const next = this.#desk.index.extend(dataset, { after, lastKey, moment, limit: indexStep });
+    return next === undefined ? undefined : { after: next, lastKey };
+  }
+
+  #readVersion(dataset: Dataset, asOf: AsOf): DatasetVersion {
+    const version = this.#desk.ledger.findVersion(dataset, asOf);
+    if (version === undefined) {
+      throw new RequestError(404, "Dataset version not found");
+    }
+    return version;
+  }
+}

@@ -1,0 +1,47 @@
+import { containsObject } from "../../filter/json-sql.ts";
+import { bind, join, sql } from "../../filter/sql.ts";
+import type { Sql } from "../../filter/sql.ts";
+import type { Moment } from "../dataset-version.ts";
+import type { ExampleFilter } from "../example.ts";
+import { toNeedles } from "../needles.ts";
+
+/** The `WHERE` of a filter over rows `e`. Values are bound, never written into the text. */
+export function toExampleConditions(tenantId: string, filter: ExampleFilter): Sql {
+  const { datasetId, moment, ids, splits, metadata, texts = [], condition } = filter;
+  const parts = [sql`e.tenant_id = ${bind(tenantId)}`, isSoAt(moment)];
+  if (datasetId !== undefined) {
+    parts.push(sql`e.dataset_id = ${bind(datasetId)}`);
+  }
+  if (ids !== undefined) {
+    parts.push(sql`e.id IN (SELECT value FROM json_each(${bind(JSON.stringify(ids))}))`);
+  }
+  if (splits !== undefined) {
+    parts.push(join(splits.map(isInSplit), "OR"));
+  }
+  if (metadata !== undefined) {
+    parts.push(containsObject("e.metadata", metadata));
+  }
+  parts.push(...texts.map(hasText), ...(condition === undefined ? [] : [condition]));
+  return join(parts, "AND");
+}
+
+/** What was so at a time; the rows that are so now have an index of their own. */
+const isSoAt = (moment: Moment): Sql =>
+  moment === null
+    ? sql`e.to_us IS NULL`
+    : sql`e.from_us <= ${bind(moment)} AND (e.to_us IS NULL OR e.to_us > ${bind(moment)})`;
+
+/**
+ * Looks for the name as JSON in the list as JSON, behind a bracket or a comma: inside of another name
+ * its quotes would be escaped. A name may hold what SQLite's texts can't.
+ */
+function isInSplit(name: string): Sql {
+  const list = "e.metadata -> '$.dataset_split'";
+  const json = JSON.stringify(name);
+  return sql`(instr(${list}, ${bind(`[${json}`)}) > 0 OR instr(${list}, ${bind(`,${json}`)}) > 0)`;
+}
+
+function hasText(text: string): Sql {
+  const { escaped } = toNeedles(text);
+  return sql`(instr(lower(e.inputs), ${bind(escaped)}) > 0 OR instr(lower(e.outputs), ${bind(escaped)}) > 0)`;
+}

@@ -1,0 +1,174 @@
+import { RequestError } from "../../errors.ts";
+import { splitsOf } from "../../datasets/splits.ts";
+import type { Moment } from "../dataset-version.ts";
+import type {
+  Example,
+  ExampleFilter,
+  ExamplePageQuery,
+  ExampleQuery,
+  ExampleReads,
+  ExampleSearch,
+} from "../example.ts";
+import { DatasetLedger } from "./dataset-ledger.ts";
+import { toExampleConditions } from "./example-conditions.ts";
+import { exampleSelection, parseExampleRow } from "./example-row.ts";
+import { parseRows } from "./row.ts";
+import type { Connection } from "./schema.ts";
+
+/** Answers questions about examples. */
+export class ExampleReader implements ExampleReads {
+  readonly #db: Connection;
+  readonly #ledger: DatasetLedger;
+  readonly #statements;
+
+  constructor(db: Connection) {
+    this.#db = db;
+    this.#ledger = new DatasetLedger(db);
+    this.#statements = {
+      findDatasetId: db
+        .prepare(
+          "SELECT dataset_id FROM examples WHERE id = ? AND tenant_id = ? ORDER BY from_us DESC LIMIT 1",
+        )
+        .raw(),
+      findBlob: db.prepare("SELECT bytes FROM example_blobs WHERE key = ?").raw(),
+    };
+  }
+
+  find(tenantId: string, id: string, moment: Moment): Example | undefined {
+    const filter = { ids: [id], moment };
+    return this.#select(tenantId, filter, { tail: "LIMIT 1", values: [] })[0];
+  }
+
+  list(
+    tenantId: string,
+    { filter, order, isDescending, seed, limit, offset }: ExampleQuery,
+  ): readonly Example[] {
+    const direction = isDescending ? "DESC" : "ASC";
+    // Of one version: in the order of writing.
+    const orders = {
+      recent: `e.from_us ${direction}, e.key`,
+      recently_created: `e.created_us ${direction}, e.position`,
+      id: `e.id ${direction}`,
+      random: "(e.key * 2654435761 + ?) % 4294967291, e.key",
+    };
+    return this.#select(tenantId, filter, {
+      tail: `ORDER BY ${orders[order]} LIMIT ? OFFSET ?`,
+      values: [...(order === "random" ? [seed] : []), limit, offset],
+    });
+  }
+
+  count(tenantId: string, filter: ExampleFilter): number {
+    const { sql, values } = toExampleConditions(tenantId, filter);
+    const rows = this.#db
+      .prepare(
+        `SELECT count(*) FROM examples e JOIN datasets d ON d.id = e.dataset_id AND d.is_ready = 1 WHERE ${sql}`,
+      )
+      .raw()
+      .all([...values]);
+    return Number(parseRows(rows)[0]?.[0]);
+  }
+
+  page(
+    tenantId: string,
+    { datasetId, moment, after, limit }: ExamplePageQuery,
+  ): readonly Example[] {
+    const condition = { sql: "e.position > ?", values: [after] };
+    return this.#select(
+      tenantId,
+      { datasetId, moment, condition },
+      { tail: "ORDER BY e.position LIMIT ?", values: [limit] },
+    );
+  }
+
+  findDatasetId(tenantId: string, id: string): string | undefined {
+    const [values] = parseRows(this.#statements.findDatasetId.all([id, tenantId]));
+    return values === undefined ? undefined : String(values[0]);
+  }
+
+  listSplits(tenantId: string, datasetId: string, moment: Moment): readonly string[] {
+    const { sql, values } = toExampleConditions(tenantId, { datasetId, moment });
+    const rows = this.#db
+      .prepare(`SELECT DISTINCT e.metadata -> '$.dataset_split' FROM examples e WHERE ${sql}`)
+      .raw()
+      .all([...values]);
+    const names = parseRows(rows).flatMap(([list]) =>
+      splitsOf(`{"dataset_split":${String(list)}}`),
+    );
+    return [...new Set(names)].toSorted();
+  }
+
+  search(
+    tenantId: string,
+    { datasetId, words, condition, limit }: ExampleSearch,
+  ): readonly Example[] {
+    const dataset = this.#ledger.find(tenantId, datasetId);
+    if (dataset?.index === undefined || dataset.index === null) {
+      throw new RequestError(
+        400,
+        `the dataset is not indexed: POST /datasets/${datasetId}/index first`,
+      );
+    }
+    const { micros: moment } = dataset.index;
+    const filter = { datasetId, moment, ...(condition === undefined ? {} : { condition }) };
+    const found = words.length === 0 ? [] : this.#match(tenantId, filter, { words, limit });
+    // As the platform does where nothing is similar: some examples, here the newest.
+    return found.length > 0
+      ? found
+      : this.list(tenantId, {
+          filter,
+          order: "recent",
+          isDescending: true,
+          seed: 0,
+          limit,
+          offset: 0,
+        });
+  }
+
+  findBlob(blob: number): Uint8Array | undefined {
+    const [values] = parseRows(this.#statements.findBlob.all([blob]));
+    const bytes = values?.[0];
+    return bytes instanceof ArrayBuffer ? new Uint8Array(bytes) : (bytes as Uint8Array | undefined);
+  }
+
+  #match(
+    tenantId: string,
+    filter: ExampleFilter,
+    { words, limit }: Pick<ExampleSearch, "words" | "limit">,
+  ): readonly Example[] {
+    const { sql, values } = toExampleConditions(tenantId, filter);
+    // Words hold letters and digits alone: between quotes they are no operators.
+    const query = words.map((word) => `"${word}"`).join(" OR ");
+    const rows = this.#db
+      .prepare(
+        `${exampleSelection} JOIN example_texts t ON t.rowid = e.key
+         WHERE t.text MATCH ? AND ${sql} ORDER BY bm25(example_texts), e.position LIMIT ?`,
+      )
+      .raw()
+      .all([query, ...values, limit]);
+    return parseRows(rows).map(parseExampleRow);
+  }
+
+  #select(
+    tenantId: string,
+    filter: ExampleFilter,
+    { tail, values }: { tail: string; values: readonly (string | number)[] },
+  ): readonly Example[] {
+    const where = toExampleConditions(tenantId, this.#withoutMoment(tenantId, filter));
+    const rows = this.#db
+      .prepare(`${exampleSelection} WHERE ${where.sql} ${tail}`)
+      .raw()
+      .all([...where.values, ...values]);
+    return parseRows(rows).map(parseExampleRow);
+  }
+
+  /** The newest version by its time is what is so now, which is found sooner. */
+  #withoutMoment(tenantId: string, filter: ExampleFilter): ExampleFilter {
+    const { datasetId, moment } = filter;
+    const newest =
+      datasetId === undefined || moment === null
+        ? undefined
+        : this.#ledger.find(tenantId, datasetId)?.versionMicros;
+    const isNow = newest !== undefined && newest !== null && moment !== null && moment >= newest;
+    return isNow ? { ...filter, moment: null } : filter;
+  }
+}

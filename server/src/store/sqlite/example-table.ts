@@ -1,0 +1,174 @@
+import type { Attachment, AttachmentDraft, Example } from "../example.ts";
+import { exampleSelection, parseExampleRow } from "./example-row.ts";
+import { parseRows } from "./row.ts";
+import type { Connection } from "./schema.ts";
+
+/** A row of examples as it is written. */
+export interface ExampleRow {
+  readonly tenantId: string;
+  readonly datasetId: string;
+  readonly id: string;
+  /** Of the row that it takes the place of; its own where it is the first. */
+  readonly position?: number;
+  readonly createdMicros: number;
+  readonly fromMicros: number;
+  readonly sourceRunId: string | null;
+  readonly inputs: string;
+  readonly outputs: string | null;
+  readonly metadata: string;
+  readonly attachments: readonly Attachment[];
+}
+
+/** What is so now: an example and its row. */
+export interface CurrentExample extends Example {
+  readonly key: number;
+}
+
+/** The rows of examples and of what is attached to them, for whoever writes. */
+export class ExampleTable {
+  readonly #statements;
+  /** Keys are never used twice, also where a write was undone. */
+  #lastKey: number | undefined;
+
+  constructor(db: Connection) {
+    this.#statements = {
+      lastKey: db.prepare("SELECT max(key) FROM examples").raw(),
+      insert: db.prepare(
+        `INSERT INTO examples (key, position, tenant_id, dataset_id, id, created_us, from_us, source_run_id,
+           inputs, outputs, metadata, attachments) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
+      ),
+      end: db.prepare("UPDATE examples SET to_us = ? WHERE key = ?"),
+      insertBlob: db.prepare(
+        "INSERT INTO example_blobs (tenant_id, dataset_id, example_id, bytes) VALUES (?, ?, ?, ?)",
+      ),
+      copyBlob: db.prepare(
+        `INSERT INTO example_blobs (tenant_id, dataset_id, example_id, bytes)
+         SELECT ?, ?, ?, bytes FROM attachments WHERE id = ? AND name = ? LIMIT 1`,
+      ),
+      findRunFile: db
+        .prepare("SELECT content_type FROM attachments WHERE id = ? AND name = ? LIMIT 1")
+        .raw(),
+      readBlob: db.prepare("SELECT bytes FROM example_blobs WHERE key = ?").raw(),
+      current: db
+        .prepare(
+          `${exampleSelection.replace("SELECT ", "SELECT e.key, ")}
+           WHERE e.id IN (SELECT value FROM json_each(?)) AND e.tenant_id = ? AND e.to_us IS NULL`,
+        )
+        .raw(),
+      step: db
+        .prepare(
+          `${exampleSelection.replace("SELECT ", "SELECT e.key, ")}
+           WHERE e.dataset_id = ? AND e.position > ? AND e.to_us IS NULL ORDER BY e.position LIMIT ?`,
+        )
+        .raw(),
+      count: db
+        .prepare("SELECT count(*) FROM examples WHERE dataset_id = ? AND to_us IS NULL")
+        .raw(),
+      ids: db
+        .prepare(
+          "SELECT DISTINCT id FROM examples WHERE id IN (SELECT value FROM json_each(?)) AND tenant_id = ?",
+        )
+        .raw(),
+      eraseBlobs: db.prepare("DELETE FROM example_blobs WHERE example_id = ? AND tenant_id = ?"),
+      erase: db.prepare("DELETE FROM examples WHERE id = ? AND tenant_id = ?"),
+    };
+  }
+
+  /** The key of the row. */
+  insert(row: ExampleRow): number {
+    const { attachments } = row;
+    this.#lastKey ??= Number(parseRows(this.#statements.lastKey.all())[0]?.[0] ?? 0);
+    const key = (this.#lastKey += 1);
+    this.#statements.insert.run([
+      key,
+      row.position ?? key,
+      row.tenantId,
+      row.datasetId,
+      row.id,
+      row.createdMicros,
+      row.fromMicros,
+      row.sourceRunId,
+      row.inputs,
+      row.outputs,
+      row.metadata,
+      attachments.length === 0 ? null : JSON.stringify(attachments),
+    ]);
+    return key;
+  }
+
+  /** From a time on, the row is not so any more. */
+  end(key: number, micros: number): void {
+    this.#statements.end.run([micros, key]);
+  }
+
+  /** Those of the ids that are so now, by id. */
+  findCurrent(tenantId: string, ids: readonly string[]): Map<string, CurrentExample> {
+    const rows = parseRows(this.#statements.current.all([JSON.stringify(ids), tenantId]));
+    return new Map(rows.map(toCurrent).map((example) => [example.id, example]));
+  }
+
+  /** Those of a dataset that are so now, part by part. */
+  *listCurrent(datasetId: string, step: number): Generator<CurrentExample> {
+    for (let after = 0, isMore = true; isMore;) {
+      const rows = parseRows(this.#statements.step.all([datasetId, after, step])).map(toCurrent);
+      yield* rows;
+      after = rows.at(-1)?.position ?? after;
+      isMore = rows.length === step;
+    }
+  }
+
+  /** How many of a dataset are so now. */
+  count(datasetId: string): number {
+    return Number(parseRows(this.#statements.count.all([datasetId]))[0]?.[0]);
+  }
+
+  /** Those of the ids that are or were there. */
+  findIds(tenantId: string, ids: readonly string[]): string[] {
+    const rows = this.#statements.ids.all([JSON.stringify(ids), tenantId]);
+    return parseRows(rows).map(([id]) => String(id));
+  }
+
+  /** All versions of an example, and what is attached to them. */
+  erase(tenantId: string, id: string): void {
+    this.#statements.eraseBlobs.run([id, tenantId]);
+    this.#statements.erase.run([id, tenantId]);
+  }
+
+  /** Stores a file of an example. */
+  attach(
+    { tenantId, datasetId, id }: Pick<ExampleRow, "tenantId" | "datasetId" | "id">,
+    { name, mimeType, bytes }: AttachmentDraft,
+  ): Attachment {
+    const { lastInsertRowid } = this.#statements.insertBlob.run([tenantId, datasetId, id, bytes]);
+    return { name, mimeType, blob: Number(lastInsertRowid) };
+  }
+
+  /** Copies a file of a run; `undefined` where the run has none of that name. */
+  attachOfRun(
+    { tenantId, datasetId, id }: Pick<ExampleRow, "tenantId" | "datasetId" | "id">,
+    runId: string,
+    name: string,
+  ): Attachment | undefined {
+    const [file] = parseRows(this.#statements.findRunFile.all([runId, name]));
+    if (file === undefined) {
+      return undefined;
+    }
+    const values = [tenantId, datasetId, id, runId, name];
+    const { lastInsertRowid } = this.#statements.copyBlob.run(values);
+    return { name, mimeType: String(file[0]), blob: Number(lastInsertRowid) };
+  }
+
+  /** Whether a stored file has the same bytes. */
+  hasBytes({ blob }: Attachment, bytes: Uint8Array): boolean {
+    const stored = parseRows(this.#statements.readBlob.all([blob]))[0]?.[0];
+    return (
+      (stored instanceof ArrayBuffer || stored instanceof Uint8Array) &&
+      Buffer.compare(Buffer.from(stored as ArrayBuffer), bytes) === 0
+    );
+  }
+}
+
+const toCurrent = ([key, ...values]: readonly unknown[]): CurrentExample => ({
+  ...parseExampleRow(values),
+  key: Number(key),
+});

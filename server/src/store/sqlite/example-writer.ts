@@ -1,0 +1,265 @@
+import { isDeepStrictEqual } from "node:util";
+import type { SchemaCheck } from "../../datasets/schema-check.ts";
+import { splitsOf } from "../../datasets/splits.ts";
+import { RequestError } from "../../errors.ts";
+import type { Dataset } from "../dataset.ts";
+import type {
+  Attachment,
+  ExampleChange,
+  ExampleDraft,
+  ExamplesWritten,
+  ExampleTimes,
+  ExampleWrites,
+  SplitChange,
+} from "../example.ts";
+import type { DatasetDesk } from "./dataset-desk.ts";
+import type { DatasetLedger } from "./dataset-ledger.ts";
+import { changeExample } from "./example-change.ts";
+import type { ExampleIndex } from "./example-index.ts";
+import type { CurrentExample, ExampleTable } from "./example-table.ts";
+import { VersionDraft } from "./version-draft.ts";
+
+/** Writes examples. Each call is one version of each dataset that it touches. */
+export class ExampleWriter implements ExampleWrites {
+  readonly #ledger: DatasetLedger;
+  readonly #table: ExampleTable;
+  readonly #index: ExampleIndex;
+  readonly #schemas: SchemaCheck;
+
+  constructor({ ledger, table, index, schemas }: DatasetDesk) {
+    this.#ledger = ledger;
+    this.#table = table;
+    this.#index = index;
+    this.#schemas = schemas;
+  }
+
+  create(tenantId: string, drafts: readonly ExampleDraft[]): ExamplesWritten {
+    const datasets = this.#readDatasets(tenantId, drafts);
+    const { fresh, known } = this.#sortOut(tenantId, drafts);
+    const versions = new Map<string, VersionDraft>();
+    for (const [id, dataset] of datasets) {
+      const own = fresh.filter(({ datasetId }) => datasetId === id);
+      this.#schemas.assertFit(dataset, own);
+      if (own.length > 0) {
+        const said = own.reduce((last, { createdMicros = 0 }) => Math.max(last, createdMicros), 0);
+        versions.set(id, this.#begin(dataset, said));
+      }
+    }
+    for (const draft of fresh) {
+      const { createdMicros, runAttachments: _names, isNew: _isNew, ...row } = draft;
+      const version = versions.get(draft.datasetId);
+      version?.add({
+        ...row,
+        tenantId,
+        createdMicros: createdMicros ?? version.micros,
+        attachments: this.#attach(tenantId, draft),
+      });
+    }
+    return this.#end(datasets, versions, known);
+  }
+
+  update(tenantId: string, changes: readonly ExampleChange[], datasetId?: string): ExamplesWritten {
+    const current = this.#readCurrent(
+      tenantId,
+      changes.map(({ id }) => id),
+      datasetId,
+    );
+    const datasets = this.#readDatasets(tenantId, [
+      ...current.values(),
+      ...changes.flatMap(({ datasetId: id }) => (id === undefined ? [] : [{ datasetId: id }])),
+    ]);
+    const versions = new Map<string, VersionDraft>();
+    const versionOf = (dataset: Dataset): VersionDraft => {
+      const version = versions.get(dataset.id) ?? this.#begin(dataset);
+      versions.set(dataset.id, version);
+      return version;
+    };
+    for (const change of changes) {
+      const example = current.get(change.id);
+      const from = example && datasets.get(example.datasetId);
+      const to = from && datasets.get(change.datasetId ?? from.id);
+      const changed = example && changeExample({ example, change, tenantId, table: this.#table });
+      if (
+        example !== undefined &&
+        from !== undefined &&
+        to !== undefined &&
+        changed !== undefined
+      ) {
+        this.#schemas.assertFit(to, [changed]);
+        versionOf(from).end(example.key);
+        current.set(change.id, versionOf(to).add({ ...changed, datasetId: to.id }));
+      }
+    }
+    return this.#end(datasets, versions, {});
+  }
+
+  deleteMany(tenantId: string, ids: readonly string[], how: "soft" | "hard"): readonly string[] {
+    const current = this.#table.findCurrent(tenantId, ids);
+    const found = how === "soft" ? [...current.keys()] : this.#table.findIds(tenantId, ids);
+    if (found.length === 0) {
+      throw new RequestError(404, "Example not found");
+    }
+    const datasets = this.#readDatasets(tenantId, current.values());
+    for (const dataset of datasets.values()) {
+      const version = this.#begin(dataset);
+      for (const { datasetId, key } of current.values()) {
+        if (datasetId === dataset.id) {
+          version.end(key);
+        }
+      }
+      version.finish();
+    }
+    if (how === "hard") {
+      found.forEach((id) => this.#table.erase(tenantId, id));
+    }
+    return found;
+  }
+
+  updateSplits(
+    tenantId: string,
+    datasetId: string,
+    { name, exampleIds, isRemoval }: SplitChange,
+  ): readonly string[] {
+    this.#ledger.read(tenantId, datasetId);
+    const changes = [...this.#readCurrent(tenantId, exampleIds, datasetId).values()].flatMap(
+      ({ id, metadata }) => {
+        const splits = splitsOf(metadata);
+        const others = splits.filter((split) => split !== name);
+        const isIn = others.length < splits.length;
+        return isIn === isRemoval ? [{ id, splits: isRemoval ? others : [...splits, name] }] : [];
+      },
+    );
+    this.update(tenantId, changes, datasetId);
+    return changes.map(({ id }) => id);
+  }
+
+  #begin(dataset: Dataset, saidMicros?: number): VersionDraft {
+    const { ledger, table, index } = {
+      ledger: this.#ledger,
+      table: this.#table,
+      index: this.#index,
+    };
+    return new VersionDraft({ dataset, ledger, table, index }, saidMicros);
+  }
+
+  #end(
+    datasets: ReadonlyMap<string, Dataset>,
+    versions: ReadonlyMap<string, VersionDraft>,
+    known: Readonly<Record<string, ExampleTimes>>,
+  ): ExamplesWritten {
+    versions.forEach((version) => version.finish());
+    const entries = [...datasets].map(([id, { name, versionMicros, createdMicros }]) => {
+      const micros = versions.get(id)?.micros ?? versionMicros ?? createdMicros;
+      return [id, { name, micros }] as const;
+    });
+    return { datasets: Object.fromEntries(entries), known };
+  }
+
+  /** @throws RequestError 404: one is not the tenant's. */
+  #readDatasets(
+    tenantId: string,
+    examples: Iterable<{ readonly datasetId: string }>,
+  ): Map<string, Dataset> {
+    const ids = new Set([...examples].map(({ datasetId }) => datasetId));
+    return new Map([...ids].map((id) => [id, this.#ledger.read(tenantId, id)]));
+  }
+
+  /** @throws RequestError 404: one is not there, or in another dataset; they are named. */
+  #readCurrent(
+    tenantId: string,
+    ids: readonly string[],
+    datasetId: string | undefined,
+  ): Map<string, CurrentExample> {
+    const current = this.#table.findCurrent(tenantId, ids);
+    const missing = ids.filter((id) => {
+      const example = current.get(id);
+      return example === undefined || (datasetId ?? example.datasetId) !== example.datasetId;
+    });
+    if (missing.length > 0) {
+      throw new RequestError(404, `Example not found: ${nameIds(missing)}`);
+    }
+    return current;
+  }
+
+  /** Those that are new, and those that are there already. @throws RequestError 409: one is there, and another. */
+  #sortOut(
+    tenantId: string,
+    drafts: readonly ExampleDraft[],
+  ): { fresh: ExampleDraft[]; known: Record<string, ExampleTimes> } {
+    const named = drafts.filter(({ isNew }) => !isNew);
+    const current = this.#table.findCurrent(
+      tenantId,
+      named.map(({ id }) => id),
+    );
+    const seen = new Map<string, ExampleDraft>();
+    const known: Record<string, ExampleTimes> = {};
+    const taken = named.filter((draft) => {
+      const before = seen.get(draft.id);
+      seen.set(draft.id, before ?? draft);
+      const stored = current.get(draft.id);
+      if (stored !== undefined) {
+        const { createdMicros, modifiedMicros } = stored;
+        known[draft.id] = { createdMicros, modifiedMicros };
+      }
+      return (
+        (before !== undefined && !isSame(before, draft)) ||
+        (stored !== undefined && !this.#isStored(stored, draft))
+      );
+    });
+    if (taken.length > 0) {
+      const ids = nameIds(taken.map(({ id }) => id));
+      throw new RequestError(409, `there are examples of these ids that are not the same: ${ids}`);
+    }
+    const fresh = drafts.filter(
+      (draft) => draft.isNew || (seen.get(draft.id) === draft && known[draft.id] === undefined),
+    );
+    return { fresh, known };
+  }
+
+  #isStored(stored: CurrentExample, draft: ExampleDraft): boolean {
+    const files = draft.attachments ?? [];
+    const names = draft.runAttachments ?? [];
+    const own = new Map(stored.attachments.map((file) => [file.name, file]));
+    return (
+      isSame(stored, draft) &&
+      own.size === files.length + names.length &&
+      names.every((name) => own.has(name)) &&
+      files.every(({ name, mimeType, bytes }) => {
+        const file = own.get(name);
+        return file?.mimeType === mimeType && this.#table.hasBytes(file, bytes);
+      })
+    );
+  }
+
+  #attach(tenantId: string, draft: ExampleDraft): readonly Attachment[] {
+    const { attachments = [], runAttachments = [], sourceRunId, datasetId, id } = draft;
+    const owner = { tenantId, datasetId, id };
+    const copied = runAttachments.map((name) => {
+      const file = this.#table.attachOfRun(owner, sourceRunId ?? "", name);
+      if (file === undefined) {
+        throw new RequestError(404, `run ${sourceRunId} has no attachment ${JSON.stringify(name)}`);
+      }
+      return file;
+    });
+    return [...copied, ...attachments.map((file) => this.#table.attach(owner, file))];
+  }
+}
+
+type Content = Pick<ExampleDraft, "datasetId" | "inputs" | "outputs" | "metadata" | "sourceRunId">;
+
+/** Whether two are the same but for their times: members may stand in another order. */
+const isSame = (one: Content, other: Content): boolean =>
+  one.datasetId === other.datasetId &&
+  one.sourceRunId === other.sourceRunId &&
+  isSameJson(one.inputs, other.inputs) &&
+  isSameJson(one.outputs ?? "null", other.outputs ?? "null") &&
+  isSameJson(one.metadata, other.metadata);
+
+const isSameJson = (one: string, other: string): boolean =>
+  one === other || isDeepStrictEqual(JSON.parse(one), JSON.parse(other));
+
+const idsNamed = 10;
+
+const nameIds = (ids: readonly string[]): string =>
+  ids.slice(0, idsNamed).join(", ") +
+  (ids.length > idsNamed ? ` and ${ids.length - idsNamed} more` : "");
