@@ -6,6 +6,7 @@ import { Projects } from "../api/projects.ts";
 import { Prompts } from "../api/prompts.ts";
 import { Runs } from "../api/runs.ts";
 import { Tenant } from "../api/tenant.ts";
+import { definedOf } from "../model/fields.ts";
 import { hostOf } from "../model/links.ts";
 import type { PlainOptions } from "../model/option-table.ts";
 import { connectionOf } from "./shipping-options.ts";
@@ -21,14 +22,25 @@ export interface Api {
   readonly tenant: Tenant;
 }
 
+/** What is around the nouns: a client, or the worker of `client.sync`. */
+export interface ApiSurroundings extends Pick<HttpOptions, "ambientSignal"> {
+  /** Where a noun's warnings go. */
+  readonly warn: (message: string) => void;
+}
+
 export function createApi(
   options: PlainOptions,
   headers: Readonly<Record<string, string>>,
-  ambient: Pick<HttpOptions, "ambientSignal"> = {},
+  { ambientSignal }: ApiSurroundings,
 ): Api {
   const { attempts, retryAfterLimitMs, requestsInFlight } = options;
   const connection = connectionOf(options, headers, requestsInFlight);
-  const http = new Http({ connection, attempts, retryAfterLimitMs, ...ambient });
+  const http = new Http({
+    connection,
+    attempts,
+    retryAfterLimitMs,
+    ...definedOf({ ambientSignal }),
+  });
   const host = hostOf(options.endpoint);
   const projects = new Projects(http.call, host);
   const tenant = new Tenant(http.call);

@@ -17,7 +17,7 @@ import type { RunTree } from "../tracing/run-tree.ts";
 import { createApi } from "./api.ts";
 import type { Api } from "./api.ts";
 import { watchEnd } from "./lifecycle.ts";
-import { consoleLogger } from "./reporter.ts";
+import { consoleLogger, warnThrough } from "./reporter.ts";
 import { Recording } from "./recording.ts";
 import { Sync } from "./sync.ts";
 import type { SyncNouns } from "./sync.ts";
@@ -72,7 +72,9 @@ export class Client implements TracingClient {
     const headers = checkHeaders(options.headers);
     const logger = checkLogger(options.logger ?? consoleLogger);
     this.#recording = new Recording(this.#options, { headers, logger }, process.env);
-    this.#api = createApi(this.#options, headers);
+    this.#api = createApi(this.#options, headers, {
+      warn: (message) => warnThrough(logger, message),
+    });
     this.projects = this.#api.projects;
     this.prompts = this.#api.prompts;
     this.runs = this.#api.runs;

@@ -89,6 +89,7 @@ export class Sync {
       path: createRequire(import.meta.url).resolve("#main/sync.worker"),
       data: { options: plain, headers } satisfies SyncData,
       env: workerEnvironment(process.env),
+      warn: (message) => warnThrough(this.#parts.logger, message),
     });
   }
 }

@@ -13,8 +13,9 @@ try {
   const current = new AsyncLocalStorage<AbortSignal>();
   const { http: _, ...nouns } = createApi(options, headers, {
     ambientSignal: () => current.getStore(),
+    warn: (message) => reporting.send({ kind: "warned", message }),
   });
   serveCalls(reporting, (call, signal) => current.run(signal, () => answerOf(nouns, call)));
 } catch (error) {
-  reporting.send({ kind: "ended", reason: `it could not start: ${String(error)}` });
+  reporting.end(`it could not start: ${String(error)}`);
 }

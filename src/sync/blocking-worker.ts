@@ -12,6 +12,8 @@ export interface WorkerStart {
   readonly data: object;
   /** The environment that it sees. */
   readonly env: Readonly<Record<string, string>>;
+  /** Hears what the worker warns of, by the end of the call. */
+  readonly warn: (message: string) => void;
   /**
    * How long it can be silent before it is taken for dead: nothing tells a thread that is blocked. The
    * time of waits is counted, not the clock's: a process that slept must not blame its worker.
@@ -34,6 +36,7 @@ export class BlockingWorker {
   readonly #worker: Worker;
   readonly #port: MessagePort;
   readonly #reports: Int32Array<SharedArrayBuffer>;
+  readonly #warn: (message: string) => void;
   readonly #longestSilenceMs: number;
   #silentMs = 0;
   #lastId = 0;
@@ -41,11 +44,12 @@ export class BlockingWorker {
   #over: string | undefined;
 
   /** @throws {@link WorkerError} this process can't have one. */
-  constructor({ path, data, env, longestSilenceMs = 15_000 }: WorkerStart) {
+  constructor({ path, data, env, warn, longestSilenceMs = 15_000 }: WorkerStart) {
     const { port1, port2 } = new MessageChannel();
     const reports = new SharedArrayBuffer(Int32Array.BYTES_PER_ELEMENT);
     this.#port = port1;
     this.#reports = new Int32Array(reports);
+    this.#warn = warn;
     this.#longestSilenceMs = longestSilenceMs;
     try {
       this.#worker = new Worker(path, {
@@ -86,8 +90,10 @@ export class BlockingWorker {
       if (report === undefined) {
         throw this.#failureOf(name, { id, timeoutMs });
       }
-      // Answers of calls that were given up are not this one's.
-      if ("id" in report && report.id === id) {
+      if (report.kind === "warned") {
+        this.#warn(report.message);
+      } else if (report.kind !== "pong" && report.id === id) {
+        // Answers of calls that were given up are not this one's.
         return report;
       }
     }
@@ -111,7 +117,7 @@ export class BlockingWorker {
   }
 
   /** `undefined` at the deadline, or when the worker is over. */
-  #nextReport(deadline: number): Report | undefined {
+  #nextReport(deadline: number): Exclude<Report, { kind: "ended" }> | undefined {
     while (this.#over === undefined) {
       // Read before the port: a report that comes in between ends the wait at once.
       const seen = Atomics.load(this.#reports, 0);
@@ -122,7 +128,7 @@ export class BlockingWorker {
           return report;
         }
         this.#end(report.reason);
-        continue;
+        return undefined;
       }
       const leftMs = deadline - performance.now();
       if (leftMs <= 0) {

@@ -79,11 +79,19 @@ export function mirrorOf<Nouns extends object>(
 
 type Blocking = (...args: readonly unknown[]) => unknown;
 
-function methodsOf(noun: object): readonly string[] {
-  const prototype: unknown = Object.getPrototypeOf(noun);
-  return Object.entries(Object.getOwnPropertyDescriptors(prototype))
-    .filter(([name, { value }]) => name !== "constructor" && typeof value === "function")
-    .map(([name]) => name);
+function methodsOf(noun: object): Iterable<string> {
+  const methods = new Set<string>();
+  let prototype = Object.getPrototypeOf(noun) as object;
+  // A noun's class may extend others.
+  while (prototype !== Object.prototype) {
+    for (const [name, { value }] of Object.entries(Object.getOwnPropertyDescriptors(prototype))) {
+      if (typeof value === "function" && name !== "constructor") {
+        methods.add(name);
+      }
+    }
+    prototype = Object.getPrototypeOf(prototype) as object;
+  }
+  return methods;
 }
 
 function blockingMethod(

@@ -1,4 +1,5 @@
 import type { MessagePort } from "node:worker_threads";
+import type { Crossing } from "./crossing.ts";
 import type { PackedError } from "./packed-error.ts";
 
 /** One call of a noun's method. */
@@ -10,12 +11,7 @@ export interface NounCall {
 
 /** What the blocked thread says. */
 export type Order =
-  | (NounCall & {
-      readonly kind: "call";
-      readonly id: number;
-      /** Those of the byte arrays in `args` that were `Buffer`s: threads know byte arrays only. */
-      readonly buffers: readonly Uint8Array[];
-    })
+  | (NounCall & Crossing & { readonly kind: "call"; readonly id: number })
   /** Nobody waits for the call any more. */
   | { readonly kind: "cancel"; readonly id: number }
   /** Asks for a sign of life. */
@@ -25,6 +21,7 @@ export type Order =
 export type Report =
   | Outcome
   | { readonly kind: "pong" }
+  | { readonly kind: "warned"; readonly message: string }
   /** It can't go on. */
   | { readonly kind: "ended"; readonly reason: string };
 

@@ -1,5 +1,5 @@
 import type { MessagePort } from "node:worker_threads";
-import { restoreBuffers } from "./crossing.ts";
+import { revive } from "./crossing.ts";
 import { packError } from "./packed-error.ts";
 import type { NounCall, Order, Outcome, Report, WorkerEnd } from "./protocol.ts";
 
@@ -12,7 +12,8 @@ export class Reporting {
     this.#port = port;
     this.#reports = new Int32Array(reports);
     // Reached at every end that runs code; of any other the blocked thread learns by the silence.
-    process.once("exit", (code) => this.send({ kind: "ended", reason: `it ended with ${code}` }));
+    process.once("uncaughtExceptionMonitor", (error) => this.end(`it failed: ${error.message}`));
+    process.once("exit", (code) => this.end(`it ended with ${code}`));
   }
 
   /** @throws `DataCloneError` a part of it can't cross. */
@@ -20,6 +21,11 @@ export class Reporting {
     this.#port.postMessage(report);
     Atomics.add(this.#reports, 0, 1);
     Atomics.notify(this.#reports, 0);
+  }
+
+  /** Says that it can't go on, and why. */
+  end(reason: string): void {
+    this.send({ kind: "ended", reason });
   }
 
   onOrder(take: (order: Order) => void): void {
@@ -60,7 +66,7 @@ export function serveCalls(reporting: Reporting, make: MakeCall): void {
       case "cancel":
         return underWay.get(order.id)?.abort();
       case "call":
-        restoreBuffers(order.buffers);
+        revive(order.revivals);
         return void serve(order);
     }
   });

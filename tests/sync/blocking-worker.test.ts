@@ -8,6 +8,9 @@ import type { Outcome } from "../../src/sync/protocol.ts";
 
 const serve = new URL("../../dist/sync/serve-calls.js", import.meta.url).href;
 
+const warnings: string[] = [];
+const warn = (message: string): void => void warnings.push(message);
+
 /** A worker whose calls are made by `make(call, signal)`. */
 async function workerOf(make: string, head = ""): Promise<BlockingWorker> {
   const folder = await mkdtemp(join(tmpdir(), "millrace-sync-"));
@@ -17,9 +20,10 @@ async function workerOf(make: string, head = ""): Promise<BlockingWorker> {
     `import { workerData } from "node:worker_threads";
     import { Reporting, serveCalls } from ${JSON.stringify(serve)};
     ${head}
-    serveCalls(new Reporting(workerData), async ({ args: [arg] }, signal) => { ${make} });`,
+    const reporting = new Reporting(workerData);
+    serveCalls(reporting, async ({ args: [arg] }, signal) => { ${make} });`,
   );
-  const worker = new BlockingWorker({ path, data: {}, env: {}, longestSilenceMs: 1_900 });
+  const worker = new BlockingWorker({ path, data: {}, env: {}, warn, longestSilenceMs: 1_900 });
   onTestFinished(async () => {
     await worker.close();
     await rm(folder, { recursive: true });
@@ -28,7 +32,7 @@ async function workerOf(make: string, head = ""): Promise<BlockingWorker> {
 }
 
 const call = (worker: BlockingWorker, arg: unknown = 0, timeoutMs = 10_000): Outcome =>
-  worker.call({ noun: "things", method: "do", args: [arg], buffers: [], timeoutMs });
+  worker.call({ noun: "things", method: "do", args: [arg], revivals: [], timeoutMs });
 
 test("a worker that ends during a call is an error that says so, and is over", async () => {
   const worker = await workerOf("if (arg === 'end') process.exit(7); return arg;");
@@ -46,7 +50,7 @@ test("a worker that fails beside its calls is over, and the program goes on", as
   const worker = await workerOf(
     "setImmediate(() => { throw new Error('beside'); }); await new Promise(() => {});",
   );
-  expect(() => call(worker)).toThrow("its worker is gone, it ended with 1");
+  expect(() => call(worker)).toThrow("its worker is gone, it failed: beside");
 });
 
 test("a worker that stands still is taken for dead in the end", async () => {
@@ -83,6 +87,12 @@ test("what a worker writes to the console does not hold it up", async () => {
   expect(call(worker)).toMatchObject({ value: "written" });
 });
 
+test("what a worker warns of is heard before the answer", async () => {
+  const worker = await workerOf("reporting.send({ kind: 'warned', message: arg }); return arg;");
+  expect(call(worker, "careful")).toMatchObject({ value: "careful" });
+  expect(warnings).toEqual(["careful"]);
+});
+
 test("an answer that can't cross is an error of that call only", async () => {
   const worker = await workerOf("return arg === 'bad' ? { work: () => 1 } : arg;");
   expect(call(worker, "bad")).toMatchObject({ kind: "failed" });
@@ -98,7 +108,7 @@ test("an argument that only the clone refuses is a ValidationError", async () =>
 });
 
 test("a file that is not there is noticed when the event loop turns", async () => {
-  const worker = new BlockingWorker({ path: "/nowhere/worker.mjs", data: {}, env: {} });
+  const worker = new BlockingWorker({ path: "/nowhere/worker.mjs", data: {}, env: {}, warn });
   expect(() => call(worker, 0, 50)).toThrow("no answer within 50 ms");
   await expect.poll(() => worker.isOver).toBe(true);
   expect(() => call(worker)).toThrow("its worker is gone, it failed: Cannot find module");

@@ -1,10 +1,10 @@
 import * as fc from "fast-check";
 import { expect, test } from "vitest";
-import { crossingOf, restoreBuffers } from "../../src/sync/crossing.ts";
+import { crossingOf, revive } from "../../src/sync/crossing.ts";
 
 function crossed(...args: readonly unknown[]): readonly unknown[] {
-  const { args: there, buffers } = structuredClone(crossingOf(args));
-  restoreBuffers(buffers);
+  const { args: there, revivals } = structuredClone(crossingOf(args));
+  revive(revivals);
   return there;
 }
 
@@ -49,7 +49,7 @@ test("what is sent as JSON in the end means the same in the other thread", () =>
   expect(JSON.stringify(there)).toBe(JSON.stringify({ metadata }));
 });
 
-test("bytes, times, blobs and values that contain themselves stay what they are", () => {
+test("bytes, times, addresses, files and values that contain themselves stay what they are", () => {
   const loop: Record<string, unknown> = { name: "loop" };
   loop["self"] = loop;
   const bytes = Buffer.from("bytes");
@@ -57,14 +57,23 @@ test("bytes, times, blobs and values that contain themselves stay what they are"
     bytes,
     when: new Date(7),
     blob: new Blob(["b"]),
+    file: new File(["f"], "a.csv", { type: "text/csv", lastModified: 3 }),
     loop,
-    view: bytes,
+    places: [bytes, new URL("http://h/")],
   }) as [Record<string, unknown>];
   expect(Buffer.isBuffer(there["bytes"])).toBe(true);
   expect(String(there["bytes"])).toBe("bytes");
   // A view of the pool would have taken the pool along.
   expect((there["bytes"] as Buffer).buffer.byteLength).toBe(5);
+  expect(there["places"]).toEqual([Buffer.from("bytes"), new URL("http://h/")]);
   expect(there["when"]).toEqual(new Date(7));
+  expect(there["file"]).toBeInstanceOf(File);
+  expect(there["file"]).toMatchObject({
+    name: "a.csv",
+    type: "text/csv",
+    size: 1,
+    lastModified: 3,
+  });
   expect(there["blob"]).toBeInstanceOf(Blob);
   const copy = there["loop"] as Record<string, unknown>;
   expect(copy["self"]).toBe(copy);

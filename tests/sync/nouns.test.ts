@@ -23,16 +23,23 @@ function methodsOf(client: Client): readonly MirroredMethod[] {
   const sync = client.sync as unknown as Readonly<Record<string, Readonly<Record<string, Work>>>>;
   return Object.entries(client as unknown as Readonly<Record<string, object>>).flatMap(
     ([noun, target]) => {
-      const prototype = Object.getPrototypeOf(target) as Readonly<Record<string, Work>>;
-      return Object.getOwnPropertyNames(prototype)
-        .filter((method) => method !== "constructor")
-        .map((method) => ({
-          name: `${noun}.${method}`,
-          awaited: (...args: readonly unknown[]) => Reflect.apply(prototype[method]!, target, args),
-          blocking: (...args: readonly unknown[]) => sync[noun]?.[method]?.(...args),
-        }));
+      return methodNamesOf(Object.getPrototypeOf(target) as object).map((method) => ({
+        name: `${noun}.${method}`,
+        awaited: (...args: readonly unknown[]) =>
+          (target as Readonly<Record<string, Work>>)[method]!(...args),
+        blocking: (...args: readonly unknown[]) => sync[noun]?.[method]?.(...args),
+      }));
     },
   );
+}
+
+function methodNamesOf(prototype: object): readonly string[] {
+  if (prototype === Object.prototype) {
+    return [];
+  }
+  const above = methodNamesOf(Object.getPrototypeOf(prototype) as object);
+  const own = Object.getOwnPropertyNames(prototype).filter((name) => name !== "constructor");
+  return [...new Set([...own, ...above])];
 }
 
 /** A result, or what can be compared of an error. */

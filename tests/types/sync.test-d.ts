@@ -1,0 +1,78 @@
+import { expectTypeOf, test } from "vitest";
+import type {
+  Client,
+  CreateProject,
+  Project,
+  RunShare,
+  SyncNouns,
+  TenantSettings,
+  WireRun,
+} from "../../src/main/index.ts";
+import type { BlockingNoun } from "../../src/sync/mirror.ts";
+
+declare const sync: SyncNouns;
+
+test("the mirror has every noun of the client, and nothing that is none", () => {
+  type Nouns = {
+    [Name in keyof Client]: Client[Name] extends { readonly [name: string]: unknown }
+      ? never
+      : Name;
+  };
+  expectTypeOf<keyof SyncNouns>().toExtend<keyof Nouns>();
+  expectTypeOf<"projects" | "runs" | "tenant">().toExtend<keyof SyncNouns>();
+  expectTypeOf<SyncNouns>().not.toHaveProperty("http");
+  expectTypeOf<Client["sync"]>().toEqualTypeOf<SyncNouns>();
+});
+
+test("every noun has every call, and each answers what the awaited one promises", () => {
+  expectTypeOf<keyof SyncNouns["projects"]>().toEqualTypeOf<keyof Client["projects"]>();
+  expectTypeOf<keyof SyncNouns["runs"]>().toEqualTypeOf<keyof Client["runs"]>();
+  expectTypeOf(sync.tenant.settings()).toEqualTypeOf<TenantSettings>();
+  expectTypeOf(sync.projects.create({ name: "p" })).toEqualTypeOf<Project>();
+  expectTypeOf(sync.runs.share("id")).toEqualTypeOf<RunShare>();
+  expectTypeOf(sync.projects.delete({ name: "p" })).toEqualTypeOf<void>();
+});
+
+test("a list is an array", () => {
+  expectTypeOf(sync.projects.list()).toEqualTypeOf<Project[]>();
+  expectTypeOf(sync.runs.list({ isRoot: true })).toEqualTypeOf<WireRun[]>();
+});
+
+test("arguments are the same, with a time limit in place of a signal", () => {
+  const { signal } = new AbortController();
+  sync.projects.read({ id: "i", includeStats: true, timeoutMs: 5 });
+  sync.projects.update("i", { name: "n", endTime: new Date(), timeoutMs: 5 });
+  sync.runs.read("i", { timeoutMs: undefined });
+  // @ts-expect-error: nobody could abort it meanwhile
+  sync.projects.list({ signal });
+  // @ts-expect-error: a project is named by one of the two, as when awaited
+  sync.projects.read({ id: "i", name: "n" });
+  // @ts-expect-error: the name is wanted
+  sync.projects.create({ timeoutMs: 5 });
+  type Given = Parameters<SyncNouns["projects"]["create"]>[0];
+  expectTypeOf<Omit<Given, "timeoutMs">>().toEqualTypeOf<Omit<CreateProject, "signal">>();
+});
+
+test("what can't cross to another thread is no argument, and no result is a promise", () => {
+  interface Things {
+    upload(
+      options: {
+        readonly source: string | Uint8Array | AsyncIterable<string>;
+        readonly onProgress?: ((done: number) => void) | undefined;
+        readonly signal?: AbortSignal | undefined;
+      },
+      extra?: Readonly<Record<string, unknown>>,
+    ): Promise<void>;
+    lines(): AsyncIterable<string>;
+    readonly name: string;
+  }
+  type Mirror = BlockingNoun<Things>;
+  type Options = Parameters<Mirror["upload"]>[0];
+  expectTypeOf<Options["source"]>().toEqualTypeOf<string | Uint8Array>();
+  expectTypeOf<Options["onProgress"]>().toEqualTypeOf<undefined>();
+  expectTypeOf<Parameters<Mirror["upload"]>[1]>().toEqualTypeOf<
+    Readonly<Record<string, unknown>> | undefined
+  >();
+  expectTypeOf<ReturnType<Mirror["lines"]>>().toEqualTypeOf<string[]>();
+  expectTypeOf<keyof Mirror>().toEqualTypeOf<"upload" | "lines">();
+});
