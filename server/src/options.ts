@@ -29,6 +29,9 @@ export const serverLimits = {
   /** Projects in one answer of `GET /sessions`. */
   projectsDefault: 100,
   projectsMax: 1_000,
+  /** Prompts or commits in one answer, and ids in one call that deletes prompts. */
+  promptsDefault: 20,
+  promptsMax: 100,
   /** Bytes received and not yet committed; above it the server answers 429. */
   pendingBytes: 256 * mebibyte,
   /** Bytes of requests that share one transaction. */

@@ -1,7 +1,7 @@
 import { ValidationError } from "./errors.ts";
 
 /** Most characters of a handle, and of the name of a commit's tag. */
-export const handleLimit = 128;
+export const handleLimit = 100;
 
 /** Owner that stands for the tenant of whoever asks. */
 export const ownOwner = "-";
@@ -68,17 +68,23 @@ export function parsePromptPlace(identifier: unknown): PromptPlace {
   return { owner, repo };
 }
 
+/** Whether a text can be the name of a commit's tag. */
+export const isPromptTag = (tag: unknown): tag is string =>
+  typeof tag === "string" &&
+  tag.length <= handleLimit &&
+  commitPattern.test(tag) &&
+  tag !== "latest";
+
 /** @throws {@link ValidationError} it can't be the name of a commit's tag. */
 export function assertPromptTag(tag: unknown): asserts tag is string {
-  const isTag = typeof tag === "string" && tag.length <= handleLimit && commitPattern.test(tag);
-  if (!isTag || tag === "latest") {
+  if (!isPromptTag(tag)) {
     throw new ValidationError(
       `A tag of a commit holds ${commitRule}, is at most ${handleLimit} characters long, and is not "latest": ${shown(tag)}`,
     );
   }
 }
 
-/** Whether a commit is named by its hash, or the beginning of one. */
+/** Whether a commit may be named by its hash, or the beginning of one. */
 export const isCommitHash = (commit: string): boolean => /^[0-9a-f]{4,64}$/.test(commit);
 
 interface Part {

@@ -45,9 +45,9 @@ test.each([
   ["r?x=1", "is not one"],
   ["r#x", "is not one"],
   ["\ud800", "is not one"],
-  ["x".repeat(handleLimit + 1), "the repo is longer than 128 characters"],
-  [`${"x".repeat(handleLimit + 1)}/r`, "the owner is longer than 128 characters"],
-  [`r:${"x".repeat(handleLimit + 1)}`, "the commit is longer than 128 characters"],
+  ["x".repeat(handleLimit + 1), "the repo is longer than 100 characters"],
+  [`${"x".repeat(handleLimit + 1)}/r`, "the owner is longer than 100 characters"],
+  [`r:${"x".repeat(handleLimit + 1)}`, "the commit is longer than 100 characters"],
 ])("%j is none, and the message points to why", (identifier, reason) => {
   expect(() => parsePromptReference(identifier)).toThrow(reason);
 });

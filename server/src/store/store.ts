@@ -1,4 +1,5 @@
 import type { ProjectReads, ProjectWrites } from "./project.ts";
+import type { PromptReads, PromptWrites } from "./prompt.ts";
 import type { RunReads, RunWrites } from "./run-query.ts";
 import type { IngestResult, RunBatch } from "./run-record.ts";
 import type { TenantReads, TenantWrites } from "./tenant.ts";
@@ -6,6 +7,7 @@ import type { TenantReads, TenantWrites } from "./tenant.ts";
 /** What can be asked, by noun. An engine answers it at once, from one consistent state. */
 export interface Readers {
   readonly projects: ProjectReads;
+  readonly prompts: PromptReads;
   readonly runs: RunReads;
   readonly tenants: TenantReads;
 }
@@ -16,6 +18,7 @@ export interface Readers {
  */
 export interface Writers {
   readonly projects: ProjectWrites;
+  readonly prompts: PromptWrites;
   readonly runs: RunWrites;
   readonly tenants: TenantWrites;
 }

@@ -5,6 +5,7 @@ import { annotationQueueTables } from "./tables/annotation-queues.ts";
 import { comparativeTables } from "./tables/comparatives.ts";
 import { feedbackTables } from "./tables/feedback.ts";
 import { spanTables } from "./tables/spans.ts";
+import { promptTables } from "./tables/prompts.ts";
 import { tenantTables } from "./tables/tenants.ts";
 
 /** One connection. The package is CommonJS with types of its own. */
@@ -153,6 +154,7 @@ const catalogTables = [
   annotationQueueTables,
   comparativeTables,
   spanTables,
+  promptTables,
 ];
 
 /** What leads from each format to the next. A database of any of them is taken over. */
