@@ -12,10 +12,7 @@ import type {
   UpdateFeedback,
 } from "./feedback-input.ts";
 import type { Call, CallOptions } from "./http.ts";
-import { Pages, pagesByOffset, pagesInTurn } from "./pages.ts";
-
-/** Ids of runs in one address: more of them make it too long for servers. */
-const runIdsPerPage = 100;
+import { Pages, chunksOf, pagesByOffset, pagesInTurn } from "./pages.ts";
 
 /** Feedback: judgements on runs and projects. */
 export class Feedbacks {
@@ -68,7 +65,7 @@ export class Feedbacks {
       });
     return runIds === undefined
       ? pagesOf(undefined, limit)
-      : pagesInTurn(chunksOf(runIds, runIdsPerPage), limit, pagesOf);
+      : pagesInTurn(chunksOf(runIds), limit, pagesOf);
   }
 
   /**
@@ -143,8 +140,3 @@ export class Feedbacks {
 }
 
 const isEmpty = (list: readonly unknown[] | undefined): boolean => list?.length === 0;
-
-const chunksOf = (ids: readonly string[], size: number): (readonly string[])[] =>
-  Array.from({ length: Math.ceil(ids.length / size) }, (_, n) =>
-    ids.slice(n * size, (n + 1) * size),
-  );

@@ -141,7 +141,8 @@ export class Http implements Asking {
     const goesAgain = (): boolean =>
       !signal.aborted && last?.kind === "failed" && last.again && !isSpent(request);
     const attempt = async (): Promise<unknown> => {
-      const facts = { endpoint, requestId, isRepeatable, earlier: last };
+      const { messageOf } = init;
+      const facts = { endpoint, requestId, isRepeatable, messageOf, earlier: last };
       signal.throwIfAborted();
       const requester = await this.#lines.to(init.server, kind);
       try {

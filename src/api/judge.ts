@@ -14,6 +14,7 @@ import {
 } from "../model/errors.ts";
 import type { HttpErrorInit } from "../model/errors.ts";
 import { retryAfterMs } from "../model/retry-wait.ts";
+import type { CallInit } from "./request.ts";
 
 /** What one try came to. */
 export type Verdict =
@@ -34,6 +35,8 @@ export interface TryFacts {
   readonly requestId: string | undefined;
   /** Whether it may arrive twice with the effect of one. */
   readonly isRepeatable: boolean;
+  /** What an error says of a refusal, where it is not what others say. */
+  readonly messageOf?: CallInit["messageOf"];
   /** The try before this one. */
   readonly earlier: Verdict | undefined;
 }
@@ -54,7 +57,8 @@ export function readAnswer(answer: Answer, facts: TryFacts, now: number): Verdic
     return { kind: "answered", value: null };
   }
   const shown = status < 400 ? redirectText(answer) : body;
-  const error = errorOf({ action, status, body: shown, requestId });
+  const message = facts.messageOf?.({ status, body: shown });
+  const error = errorOf({ action, status, body: shown, message, requestId });
   const isRefused = status === 429 || (status === 503 && answer.retryAfter !== undefined);
   const afterMs = retryAfterMs(answer.retryAfter, now);
   return failed(error, isRepeatable || isRefused, { afterMs, isOpen: wasOpen || status >= 500 });

@@ -56,6 +56,24 @@ export const pagesByOffset = <Item>(
   });
 };
 
+/**
+ * Items that a list leaves out at its beginning.
+ *
+ * @throws {@link ValidationError} it is not a whole number of at least 0.
+ */
+export function checkOffset(offset: number = 0): number {
+  if (!Number.isSafeInteger(offset) || offset < 0) {
+    throw new ValidationError(`offset must be a whole number of at least 0, not ${offset}`);
+  }
+  return offset;
+}
+
+/** Parts of at most `size`: as many ids as fit into one address. */
+export const chunksOf = <Item>(items: readonly Item[], size = 100): (readonly Item[])[] =>
+  Array.from({ length: Math.ceil(items.length / size) }, (_, n) =>
+    items.slice(n * size, (n + 1) * size),
+  );
+
 /** Lists one after the other, as one list: ends at `limit` items of all of them. */
 export const pagesInTurn = <Part, Item>(
   parts: readonly Part[],

@@ -14,6 +14,11 @@ export interface RequestBody {
   readonly content: Uint8Array | StreamedBody;
 }
 
+export interface Refusal {
+  readonly status: number;
+  readonly body: string;
+}
+
 /** What one call of the endpoint table is made of. */
 export interface CallInit {
   /** For each `:name` of the path. */
@@ -25,6 +30,8 @@ export interface CallInit {
   readonly body?: RequestBody | undefined;
   /** Base address of another server, in place of the client's: it gets neither key nor extra headers. */
   readonly server?: string | undefined;
+  /** What an error says of a refusal. @defaultValue `Failed to <action>: <status> <detail>` */
+  readonly messageOf?: ((refusal: Refusal) => string) | undefined;
   /** Tries, the first included. @defaultValue the client's option `attempts` */
   readonly attempts?: number | undefined;
   /** Whether this call may arrive twice with the effect of one. @defaultValue as the endpoint table has it */

@@ -1,4 +1,4 @@
-import { HttpError } from "../model/errors.ts";
+import { AbortError, ClosedError, HttpError } from "../model/errors.ts";
 import { defaultServerInfo, parseServerInfo } from "../model/server-info.ts";
 import type { ServerInfo } from "../model/server-info.ts";
 import type { Call, CallOptions } from "./http.ts";
@@ -29,6 +29,18 @@ export class ServerInfoReader {
         return defaultServerInfo;
       }
       throw error;
+    }
+  }
+
+  /** The defaults too where there is no answer: what is wrong is for the calls that matter to find. */
+  async readOrDefaults({ signal }: CallOptions): Promise<ServerInfo> {
+    try {
+      return await this.read({ signal });
+    } catch (error) {
+      if (error instanceof AbortError || error instanceof ClosedError) {
+        throw error;
+      }
+      return defaultServerInfo;
     }
   }
 }

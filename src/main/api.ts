@@ -1,4 +1,7 @@
 import { AnnotationQueues } from "../api/annotation-queues.ts";
+import { Datasets } from "../api/datasets.ts";
+import { Examples } from "../api/examples.ts";
+import { Experiments } from "../api/experiments.ts";
 import { Feedbacks } from "../api/feedback.ts";
 import { Http } from "../api/http.ts";
 import type { HttpOptions } from "../api/http.ts";
@@ -6,6 +9,7 @@ import { Projects } from "../api/projects.ts";
 import { Prompts } from "../api/prompts.ts";
 import { Runs } from "../api/runs.ts";
 import { Tenant } from "../api/tenant.ts";
+import { TenantIds } from "../api/tenant-ids.ts";
 import { definedOf } from "../model/fields.ts";
 import { hostOf } from "../model/links.ts";
 import type { PlainOptions } from "../model/option-table.ts";
@@ -17,6 +21,9 @@ export interface Api {
   readonly projects: Projects;
   readonly prompts: Prompts;
   readonly runs: Runs;
+  readonly datasets: Datasets;
+  readonly examples: Examples;
+  readonly experiments: Experiments;
   readonly feedback: Feedbacks;
   readonly annotationQueues: AnnotationQueues;
   readonly tenant: Tenant;
@@ -31,7 +38,7 @@ export interface ApiSurroundings extends Pick<HttpOptions, "ambientSignal"> {
 export function createApi(
   options: PlainOptions,
   headers: Readonly<Record<string, string>>,
-  { ambientSignal }: ApiSurroundings,
+  { ambientSignal, warn }: ApiSurroundings,
 ): Api {
   const { attempts, retryAfterLimitMs, requestsInFlight } = options;
   const connection = connectionOf(options, headers, requestsInFlight);
@@ -44,11 +51,16 @@ export function createApi(
   const host = hostOf(options.endpoint);
   const projects = new Projects(http.call, host);
   const tenant = new Tenant(http.call);
+  const examples = new Examples(http, options.endpoint);
+  const tenants = new TenantIds(tenant, projects);
   return {
     http,
     projects,
     prompts: new Prompts(http.call, host, tenant),
     runs: new Runs(http.call, host, projects),
+    datasets: new Datasets(http, { host, tenants, examples, warn }),
+    examples,
+    experiments: new Experiments(http.call, projects),
     feedback: new Feedbacks(http.call),
     annotationQueues: new AnnotationQueues(http.call),
     tenant,

@@ -1,4 +1,7 @@
 import type { AnnotationQueues } from "../api/annotation-queues.ts";
+import type { Datasets } from "../api/datasets.ts";
+import type { Examples } from "../api/examples.ts";
+import type { Experiments } from "../api/experiments.ts";
 import type { Feedbacks } from "../api/feedback.ts";
 import type { Projects } from "../api/projects.ts";
 import type { Prompts } from "../api/prompts.ts";
@@ -53,6 +56,12 @@ export class Client implements TracingClient {
   readonly prompts: Prompts;
   /** Runs, read back. */
   readonly runs: Runs;
+  /** Examples to measure by, in versions and splits. */
+  readonly datasets: Datasets;
+  /** The cases that datasets hold. */
+  readonly examples: Examples;
+  /** Projects over a dataset, side by side. */
+  readonly experiments: Experiments;
   /** Judgements on runs and projects. */
   readonly feedback: Feedbacks;
   /** Runs in line for review by people. */
@@ -78,6 +87,9 @@ export class Client implements TracingClient {
     this.projects = this.#api.projects;
     this.prompts = this.#api.prompts;
     this.runs = this.#api.runs;
+    this.datasets = this.#api.datasets;
+    this.examples = this.#api.examples;
+    this.experiments = this.#api.experiments;
     this.feedback = this.#api.feedback;
     this.annotationQueues = this.#api.annotationQueues;
     this.tenant = this.#api.tenant;

@@ -26,6 +26,55 @@ export type {
   UpdateFeedback,
 } from "../api/feedback-input.ts";
 export type { Feedbacks } from "../api/feedback.ts";
+export type { DatasetCatalog } from "../api/dataset-catalog.ts";
+export type { ClonedDataset } from "../api/dataset-clone.ts";
+export type { DatasetHistory } from "../api/dataset-history.ts";
+export type { DatasetKey, DatasetPlace, VersionKey } from "../api/dataset-key.ts";
+export type {
+  CloneDataset,
+  CreateDataset,
+  CreateDatasetFromCsv,
+  DatasetAsOf,
+  DatasetCall,
+  DiffDataset,
+  FilterSharedExamples,
+  IndexDataset,
+  ListDatasetVersions,
+  ListDatasets,
+  ListSharedExamples,
+  ReadDatasetVersion,
+  SearchDataset,
+  TagDataset,
+  UpdateDataset,
+  UpdateDatasetSplits,
+} from "../api/dataset-options.ts";
+export type { Datasets } from "../api/datasets.ts";
+export type {
+  ChatMessage,
+  CreateChatExample,
+  CreateExample,
+  CreateExamples,
+  CreatedExamples,
+  DeleteExamples,
+  ExampleChanges,
+  ExampleUpdate,
+  FilterExamples,
+  LangChainMessage,
+  ListExamples,
+  NewAttachment,
+  NewAttachments,
+  NewExample,
+  ReadExample,
+  UpdateExample,
+  UpdateExamples,
+} from "../api/example-options.ts";
+export type { Examples } from "../api/examples.ts";
+export type {
+  CompareExperiments,
+  CreateComparative,
+  Experiments,
+  ListComparative,
+} from "../api/experiments.ts";
 export type { CallOptions } from "../api/http.ts";
 export { Pages } from "../api/pages.ts";
 export type {
@@ -52,6 +101,7 @@ export type {
 export type { Prompts } from "../api/prompts.ts";
 export type { RunFilter } from "../api/run-filter.ts";
 export type { FilterRuns, ListRuns, ReadRun, Runs } from "../api/runs.ts";
+export type { ByteSource } from "../api/streamed-bodies.ts";
 export type { Tenant } from "../api/tenant.ts";
 export { currentRun, withRun } from "../tracing/context.ts";
 export type { StartOptions } from "../tracing/context.ts";
@@ -74,6 +124,7 @@ export {
   ClosedError,
   ConflictError,
   HttpError,
+  IncompleteError,
   InsufficientQuotaError,
   NetworkError,
   NotFoundError,
@@ -83,7 +134,23 @@ export {
   ValidationError,
   WorkerError,
 } from "../model/errors.ts";
-export type { ErrorCode, HttpErrorInit, SdkErrorOptions } from "../model/errors.ts";
+export type {
+  ErrorCode,
+  HttpErrorInit,
+  IncompleteErrorInit,
+  SdkErrorOptions,
+} from "../model/errors.ts";
+export { dataTypes } from "../model/dataset.ts";
+export type { DataType, Dataset } from "../model/dataset.ts";
+export type { DatasetShare } from "../model/dataset-share.ts";
+export type { DatasetDiff, DatasetVersion } from "../model/dataset-version.ts";
+export type { Attachment, Example } from "../model/example.ts";
+export type {
+  ComparativeExperiment,
+  ComparedExperiment,
+  ComparedRun,
+  Comparison,
+} from "../model/experiment.ts";
 export type { Hide, PlainOptions } from "../model/option-table.ts";
 export type {
   AnnotationQueue,

@@ -16,13 +16,24 @@ export function detailOf(body: string): string {
   return texts.join("; ").slice(0, detailLimit);
 }
 
-/** A text, or a list of `{ loc, msg }`. */
+/** The texts of an answer's `detail` alone; none where it has no such member. */
+export function detailLinesOf(body: string): readonly string[] {
+  const answer = parsed(body);
+  return typeof answer === "object" && answer !== null
+    ? textsOf(Reflect.get(answer, "detail")).map((line) => line.slice(0, detailLimit))
+    : [];
+}
+
+/** A text, or a list of texts and of `{ loc, msg }`. */
 function textsOf(detail: unknown): readonly string[] {
   if (typeof detail === "string") {
     return [detail];
   }
   const list: readonly unknown[] = Array.isArray(detail) ? detail : [];
   return list.flatMap((item) => {
+    if (typeof item === "string") {
+      return [item];
+    }
     if (typeof item !== "object" || item === null || !("msg" in item)) {
       return [];
     }

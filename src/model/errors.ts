@@ -14,6 +14,7 @@ export type ErrorCode =
   | "TIMEOUT"
   | "ABORTED"
   | "CERTIFICATE"
+  | "INCOMPLETE"
   | "WORKER";
 
 export interface SdkErrorOptions extends ErrorOptions {
@@ -57,7 +58,7 @@ export interface HttpErrorInit extends SdkErrorOptions {
   readonly status: number;
   readonly body: string;
   /** In place of the message made of the three. */
-  readonly message?: string;
+  readonly message?: string | undefined;
 }
 
 /** The server answered, and the answer was not 2xx. */
@@ -120,6 +121,31 @@ export class CertificateError extends SdkError {
   readonly code = "CERTIFICATE";
 }
 
+export interface IncompleteErrorInit extends SdkErrorOptions {
+  readonly cause: unknown;
+  readonly doneIds: readonly string[];
+  readonly openIds: readonly string[];
+  readonly datasetId?: string | undefined;
+}
+
+/** A call that takes several requests failed after some of them: what it left behind is named; why is its `cause`. */
+export class IncompleteError extends SdkError {
+  readonly code = "INCOMPLETE";
+  /** What was created, changed or deleted, in the order given. */
+  readonly doneIds: readonly string[];
+  /** What was sent and not answered with success. The rest was not sent. */
+  readonly openIds: readonly string[];
+  /** The dataset that the call made. */
+  readonly datasetId: string | undefined;
+
+  constructor(message: string, { doneIds, openIds, datasetId, ...options }: IncompleteErrorInit) {
+    super(message, options);
+    this.doneIds = doneIds;
+    this.openIds = openIds;
+    this.datasetId = datasetId;
+  }
+}
+
 /** The thread behind `client.sync` could not start, or ended during the call; the next call starts another. */
 export class WorkerError extends SdkError {
   readonly code = "WORKER";
@@ -134,6 +160,7 @@ export const errorClasses: readonly (new (...args: never[]) => SdkError)[] = [
   ClosedError,
   ConflictError,
   HttpError,
+  IncompleteError,
   InsufficientQuotaError,
   NetworkError,
   NotFoundError,

@@ -1,0 +1,228 @@
+import { basename } from "node:path";
+import { fileURLToPath } from "node:url";
+import { dataTypes, parseDataset } from "../model/dataset.ts";
+import type { DataType, Dataset } from "../model/dataset.ts";
+import { NotFoundError, ValidationError } from "../model/errors.ts";
+import { definedOf, parseList } from "../model/fields.ts";
+import { assertUuid, checkId, checkIds } from "../model/ids.ts";
+import { datasetUrl } from "../model/links.ts";
+import { answerOf, assertDatasetName, datasetIdOf, readDataset } from "./dataset-key.ts";
+import type {
+  CreateDataset,
+  CreateDatasetFromCsv,
+  DatasetCall,
+  ListDatasets,
+  UpdateDataset,
+} from "./dataset-options.ts";
+import { formBody } from "./form.ts";
+import type { Asking, CallOptions } from "./http.ts";
+import { checkOffset, pagesByOffset } from "./pages.ts";
+import type { Pages } from "./pages.ts";
+import { toBody } from "./streamed-bodies.ts";
+import type { ByteSource } from "./streamed-bodies.ts";
+import type { TenantIds } from "./tenant-ids.ts";
+
+/** Most ids in one call that deletes. */
+const deleteLimit = 100;
+
+/** Datasets themselves: made, found, changed, deleted. */
+export class DatasetCatalog {
+  protected readonly asking: Asking;
+  protected readonly host: string;
+  readonly #tenants: TenantIds;
+
+  /** @internal */
+  constructor(asking: Asking, host: string, tenants: TenantIds) {
+    this.asking = asking;
+    this.host = host;
+    this.#tenants = tenants;
+  }
+
+  /**
+   * Makes a dataset. Repeated, it is a conflict.
+   *
+   * @throws {@link ValidationError} the name is empty, or the data type is none.
+   * @throws {@link ConflictError} the name is taken.
+   */
+  async create(dataset: CreateDataset): Promise<Dataset> {
+    const { name, description, metadata, signal } = dataset;
+    assertDatasetName(name);
+    const json = definedOf({
+      id: checkId(dataset.id, "dataset id"),
+      name,
+      description,
+      data_type: checkDataType(dataset.dataType),
+      inputs_schema_definition: dataset.inputsSchema,
+      outputs_schema_definition: dataset.outputsSchema,
+      extra: metadata === undefined ? undefined : { metadata },
+    });
+    return parseDataset(await this.asking.call("createDataset", { json, signal }));
+  }
+
+  /**
+   * Makes a dataset with an example for each row of a CSV file. Repeated, it is a conflict. A file may
+   * take as long as it needs, while it is read and taken; `timeoutMs` is for each of its pieces.
+   *
+   * @throws {@link ValidationError} no input column is named, the file can't be read, or has no name.
+   * @throws {@link ConflictError} the name is taken.
+   * @throws {@link HttpError} a column is not in the file.
+   */
+  async createFromCsv(upload: CreateDatasetFromCsv): Promise<Dataset> {
+    const { file, inputKeys, outputKeys = [], name, description, signal } = upload;
+    assertColumns(inputKeys, outputKeys);
+    const fileName = upload.fileName ?? nameOf(file) ?? name ?? "";
+    assertDatasetName(name ?? fileName);
+    const fields = {
+      input_keys: inputKeys,
+      output_keys: outputKeys,
+      description,
+      data_type: checkDataType(upload.dataType),
+      name,
+    };
+    const parts = Object.entries(fields).flatMap(([key, value]) =>
+      [value ?? []].flat().map((content) => ({ name: key, content })),
+    );
+    const content = await toBody(file, "CSV file");
+    // Last, so that a server which reads it as it comes knows its columns.
+    const body = formBody([...parts, { name: "file", fileName, type: "text/csv", content }]);
+    return parseDataset(await this.asking.call("uploadDataset", { body, signal }));
+  }
+
+  /**
+   * @throws {@link ValidationError} neither id nor name, both, or an id that is not a UUID.
+   * @throws {@link NotFoundError} `Dataset[...] not found`.
+   */
+  async read(key: DatasetCall): Promise<Dataset> {
+    return readDataset(this.asking.call, key, key);
+  }
+
+  /** Whether there is such a dataset. Every other failure is thrown, as by {@link DatasetCatalog.read}. */
+  async has(key: DatasetCall): Promise<boolean> {
+    try {
+      await this.read(key);
+      return true;
+    } catch (error) {
+      if (error instanceof NotFoundError) {
+        return false;
+      }
+      throw error;
+    }
+  }
+
+  /**
+   * Datasets by page, as they are consumed.
+   *
+   * @throws {@link ValidationError} an id is not a UUID, or `limit` not a whole number from 1.
+   */
+  list(filter: ListDatasets = {}): Pages<Dataset> {
+    const { ids, metadata, limit, signal } = filter;
+    const first = checkOffset(filter.offset);
+    const query = {
+      id: checkIds(ids, "dataset id"),
+      name: filter.name,
+      name_contains: filter.nameContains,
+      data_type: checkDataType(filter.dataType),
+      metadata: metadata === undefined ? undefined : JSON.stringify(metadata),
+    };
+    if (ids?.length === 0) {
+      // As a query it would be no filter at all.
+      return pagesByOffset(limit, async () => []);
+    }
+    return pagesByOffset(limit, async (page) => {
+      const range = { ...page, offset: first + page.offset };
+      const init = { query: { ...query, ...range }, signal };
+      return parseList(await this.asking.call("listDatasets", init), "datasets", parseDataset);
+    });
+  }
+
+  /**
+   * Changes what is given. Repeating it changes nothing more.
+   *
+   * @throws {@link ValidationError} nothing to change, or `id` is not a UUID.
+   * @throws {@link NotFoundError} `Dataset[...] not found`.
+   * @throws {@link ConflictError} the new name is taken.
+   */
+  async update(id: string, changes: UpdateDataset): Promise<Dataset> {
+    assertUuid(id, "dataset id");
+    const { name, description, metadata, signal } = changes;
+    if (name !== undefined) {
+      assertDatasetName(name);
+    }
+    const json = definedOf({
+      name,
+      description,
+      inputs_schema_definition: changes.inputsSchema,
+      outputs_schema_definition: changes.outputsSchema,
+      metadata,
+    });
+    if (Object.keys(json).length === 0) {
+      throw new ValidationError("No valid update options provided");
+    }
+    const { call } = this.asking;
+    return parseDataset(
+      await answerOf({ id }, () => call("updateDataset", { path: { id }, json, signal })),
+    );
+  }
+
+  /**
+   * Deletes a dataset, its examples and their versions.
+   *
+   * @throws {@link ValidationError} neither id nor name, both, or an id that is not a UUID.
+   * @throws {@link NotFoundError} `Dataset[...] not found`.
+   */
+  async delete(key: DatasetCall): Promise<void> {
+    const { signal } = key;
+    const { call } = this.asking;
+    const id = await datasetIdOf(call, key, key);
+    await answerOf(key, () => call("deleteDataset", { path: { id }, signal }));
+  }
+
+  /**
+   * Deletes datasets, 100 at a time.
+   *
+   * @throws {@link ValidationError} an id is not a UUID.
+   */
+  async deleteMany(ids: readonly string[], { signal }: CallOptions = {}): Promise<void> {
+    checkIds(ids, "dataset id");
+    for (let at = 0; at < ids.length; at += deleteLimit) {
+      const query = { dataset_ids: ids.slice(at, at + deleteLimit) };
+      await this.asking.call("deleteDatasets", { query, signal });
+    }
+  }
+
+  /**
+   * The address of its page; as {@link DatasetCatalog.read}.
+   *
+   * @throws {@link NotFoundError} `No projects found to resolve tenant.`, where nothing says whose it is.
+   */
+  async url(key: DatasetCall): Promise<string> {
+    const { id, tenantId } = await this.read(key);
+    const owner = tenantId ?? (await this.#tenants.own(key));
+    return datasetUrl(this.host, { tenantId: owner, datasetId: id });
+  }
+}
+
+function checkDataType(type: DataType | undefined): DataType | undefined {
+  if (type !== undefined && !dataTypes.includes(type)) {
+    throw new ValidationError(`dataType must be one of ${dataTypes.join(", ")}`);
+  }
+  return type;
+}
+
+function assertColumns(inputKeys: readonly string[], outputKeys: readonly string[]): void {
+  const columns = [inputKeys, outputKeys].flat();
+  if (!Array.isArray(inputKeys) || inputKeys.length === 0 || columns.some((key) => key === "")) {
+    throw new ValidationError("inputKeys must name at least one column, and no column is empty");
+  }
+}
+
+/** What a file is called, where it is called something. */
+function nameOf(file: ByteSource): string | undefined {
+  if (file instanceof URL) {
+    return basename(fileURLToPath(file));
+  }
+  if (typeof file === "string") {
+    return basename(file);
+  }
+  return "name" in file && typeof file.name === "string" ? file.name : undefined;
+}

@@ -1,0 +1,92 @@
+import { parseDataset } from "../model/dataset.ts";
+import type { Dataset } from "../model/dataset.ts";
+import { IncompleteError, NotFoundError, SdkError, ValidationError } from "../model/errors.ts";
+import type { Example } from "../model/example.ts";
+import type { DatasetCatalog } from "./dataset-catalog.ts";
+import type { CloneDataset } from "./dataset-options.ts";
+import type { NewExample } from "./example-options.ts";
+import type { Examples } from "./examples.ts";
+import type { Call } from "./http.ts";
+import { listSharedExamples } from "./shared-examples.ts";
+
+/** What became of a clone. */
+export type ClonedDataset =
+  | { readonly kind: "cloned"; readonly dataset: Dataset; readonly exampleCount: number }
+  /** A dataset has the name already: this one. */
+  | { readonly kind: "skipped"; readonly dataset: Dataset };
+
+export interface CloneTools {
+  readonly datasets: DatasetCatalog;
+  readonly examples: Examples;
+  readonly warn: (message: string) => void;
+}
+
+/** As the specification has it (section 4): skipped where the name is taken, named where it is left half done. */
+export async function cloneDataset(
+  call: Call,
+  { token, sourceEndpoint, signal, ...options }: CloneDataset & { readonly token: string },
+  { datasets, examples, warn }: CloneTools,
+): Promise<ClonedDataset> {
+  const server = checkEndpoint(sourceEndpoint);
+  const found = await call("readSharedDataset", { path: { token }, server, signal });
+  const source = parseDataset(found);
+  const { name = source.name } = options;
+  const present = await unlessNotFound(() => datasets.read({ name, signal }));
+  if (present !== undefined) {
+    warn(`Dataset ${JSON.stringify(name)} already exists in your tenant: skipping its clone`);
+    return { kind: "skipped", dataset: present };
+  }
+  const { description, dataType, inputsSchema, outputsSchema, metadata } = source;
+  const schemas = { inputsSchema, outputsSchema };
+  const made = { name, description, dataType, ...schemas, metadata, signal };
+  const dataset = await datasets.create(made);
+  try {
+    const shared = listSharedExamples(call, token, { server, signal });
+    const copies = copiesOf(shared);
+    const request = { datasetId: dataset.id, examples: copies, signal };
+    const { exampleIds } = await examples.createMany(request);
+    return { kind: "cloned", dataset, exampleCount: exampleIds.length };
+  } catch (cause) {
+    const failure = halfDone(dataset, cause);
+    warn(failure.message);
+    throw failure;
+  }
+}
+
+async function* copiesOf(examples: AsyncIterable<Example>): AsyncGenerator<NewExample, void> {
+  for await (const { inputs, outputs, metadata, splits } of examples) {
+    yield { inputs, outputs, metadata, split: splits.length === 0 ? undefined : splits };
+  }
+}
+
+function halfDone({ id, name }: Dataset, cause: unknown): IncompleteError {
+  const { doneIds, openIds } =
+    cause instanceof IncompleteError ? cause : { doneIds: [], openIds: [] };
+  const reason = cause instanceof Error ? cause.message : String(cause);
+  const requestId = cause instanceof SdkError ? cause.requestId : undefined;
+  return new IncompleteError(
+    `Failed to clone a dataset: ${JSON.stringify(name)} (id ${id}) was created, but not all of its examples; it must be deleted manually: ${reason}`,
+    { cause, doneIds, openIds, datasetId: id, requestId },
+  );
+}
+
+async function unlessNotFound<Found>(find: () => Promise<Found>): Promise<Found | undefined> {
+  try {
+    return await find();
+  } catch (error) {
+    if (error instanceof NotFoundError) {
+      return undefined;
+    }
+    throw error;
+  }
+}
+
+function checkEndpoint(endpoint: string | undefined): string | undefined {
+  if (endpoint === undefined) {
+    return undefined;
+  }
+  if (!URL.canParse(endpoint) || !/^https?:$/.test(new URL(endpoint).protocol)) {
+    throw new ValidationError("sourceEndpoint must be the address of an API, http or https");
+  }
+  return endpoint.replace(/\/+$/, "");
+}

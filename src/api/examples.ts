@@ -1,0 +1,270 @@
+import { ConflictError, ValidationError } from "../model/errors.ts";
+import { parseCount, parseExample } from "../model/example.ts";
+import type { Attachment, Example } from "../model/example.ts";
+import { parseList } from "../model/fields.ts";
+import { assertUuid, checkIds } from "../model/ids.ts";
+import { toChat } from "./chat-example.ts";
+import { chunksOfDrafts, sendInChunks } from "./chunked-sending.ts";
+import type { ChunkLimits, ChunkedSending } from "./chunked-sending.ts";
+import { assertDatasetKey, datasetIdOf, keyOf, toVersion } from "./dataset-key.ts";
+import type {
+  CreateChatExample,
+  CreateExample,
+  CreateExamples,
+  CreatedExamples,
+  DeleteExamples,
+  ExampleUpdate,
+  FilterExamples,
+  ListExamples,
+  NewExample,
+  ReadExample,
+  UpdateExample,
+  UpdateExamples,
+} from "./example-options.ts";
+import { isEmptyFilter, toExampleQuery } from "./example-query.ts";
+import {
+  changeOf,
+  checkChange,
+  checkNew,
+  draftOf,
+  hasAttachments,
+  jsonBodyOf,
+} from "./example-wire.ts";
+import { ExampleWrites } from "./example-writes.ts";
+import type { Asking, CallOptions } from "./http.ts";
+import { checkOffset, chunksOf, pagesByOffset, pagesInTurn } from "./pages.ts";
+import type { Pages } from "./pages.ts";
+import { assertMany, counted } from "./many-examples.ts";
+import { ServerInfoReader } from "./server-info.ts";
+
+/** Examples of one request, beside the limit of its bytes. */
+const examplesPerRequest = 1_000;
+/** Ids of one request: more make its address too long. */
+const examplesPerPage = 100;
+
+/** Examples of datasets. Calls that name a dataset throw as {@link Datasets.read}. */
+export class Examples {
+  readonly #asking: Asking;
+  readonly #endpoint: string;
+  readonly #info: ServerInfoReader;
+  readonly #writes: ExampleWrites;
+
+  /** @internal */
+  constructor(asking: Asking, endpoint: string) {
+    this.#asking = asking;
+    this.#endpoint = endpoint;
+    this.#info = new ServerInfoReader(asking.call);
+    this.#writes = new ExampleWrites(asking.call, this.#info);
+  }
+
+  /**
+   * Makes an example. It has its id before it is sent, so that it is made once, however often the call
+   * is tried.
+   *
+   * @throws {@link ValidationError} inputs are missing, an id is not a UUID, a split is empty, or the
+   * server takes no attachments.
+   * @throws {@link ConflictError} `id` is another example's.
+   * @throws {@link HttpError} it does not keep to the schemas of its dataset.
+   */
+  async create(example: CreateExample): Promise<Example> {
+    assertDatasetKey(keyOf(example));
+    const draft = draftOf(example, "create example");
+    const { signal } = example;
+    const datasetId = await datasetIdOf(this.#asking.call, keyOf(example), { signal });
+    if (hasAttachments(draft)) {
+      await this.#writes.create(datasetId, [draft], { signal });
+      return this.read(draft.id, { signal });
+    }
+    const body = jsonBodyOf(draft, { id: draft.id, dataset_id: datasetId });
+    const init = { body, signal, repeatable: true };
+    try {
+      return parseExample(await this.#asking.call("createExample", init));
+    } catch (error) {
+      if (error instanceof ConflictError && draft.isOwnId) {
+        // An id that was made here: an earlier try of this call arrived.
+        return this.read(draft.id, { signal });
+      }
+      throw error;
+    }
+  }
+
+  /**
+   * Makes any number of examples: read as they are sent, a thousand or the server's limit of bytes in a
+   * request, four requests at a time. All of a request are made, or none.
+   *
+   * @throws {@link ValidationError} as {@link Examples.create}; of an array before anything is sent.
+   * @throws {@link IncompleteError} some were made before the failure: it names them.
+   */
+  async createMany(request: CreateExamples): Promise<CreatedExamples> {
+    const { examples, signal } = request;
+    assertDatasetKey(keyOf(request));
+    assertMany(examples, checkNew);
+    const datasetId = await datasetIdOf(this.#asking.call, keyOf(request), { signal });
+    const action = "create examples";
+    const toDraft = counted((example: NewExample) => draftOf(example, action));
+    const chunks = chunksOfDrafts(examples, toDraft, await this.#limits(signal));
+    const send: ChunkedSending["send"] = (drafts) =>
+      this.#writes.create(datasetId, drafts, { signal });
+    return { exampleIds: await sendInChunks(chunks, { action, send, signal }) };
+  }
+
+  /**
+   * Makes an example of a chat: messages, and the answer that should come; LangChain's messages are
+   * taken too. Otherwise as {@link Examples.create}.
+   */
+  async createChat({ messages, answer, ...example }: CreateChatExample): Promise<Example> {
+    return this.create({ ...example, ...toChat(messages, answer) });
+  }
+
+  /**
+   * @throws {@link ValidationError} `id` is not a UUID.
+   * @throws {@link NotFoundError} there is no such example, or there was none in that version.
+   */
+  async read(id: string, { asOf, signal }: ReadExample = {}): Promise<Example> {
+    assertUuid(id, "example id");
+    const query = { as_of: toVersion(asOf, "asOf") };
+    return parseExample(await this.#asking.call("readExample", { path: { id }, query, signal }));
+  }
+
+  /**
+   * The bytes of an attachment, from where {@link Examples.read} said that they are. The key goes to
+   * the client's own server only. The address expires; reading the example gives a new one.
+   *
+   * @throws {@link ValidationError} its address is none.
+   * @throws {@link HttpError} the address has expired, or leads nowhere.
+   */
+  async readAttachment(attachment: Attachment, { signal }: CallOptions = {}): Promise<Uint8Array> {
+    const { presignedUrl } = attachment;
+    const base = presignedUrl.startsWith("/") ? this.#endpoint : undefined;
+    const address = URL.canParse(presignedUrl, base) ? new URL(presignedUrl, base) : undefined;
+    if (address === undefined || !/^https?:$/.test(address.protocol)) {
+      throw new ValidationError("The address of an attachment must be http or https");
+    }
+    const chunks: Uint8Array[] = [];
+    const about = { action: "read attachment", signal };
+    for await (const chunk of this.#asking.fetchFile(address, about)) {
+      chunks.push(chunk);
+    }
+    return Buffer.concat(chunks);
+  }
+
+  /**
+   * Examples by page, as they are consumed.
+   *
+   * @throws {@link ValidationError} an id is not a UUID, or `limit` not a whole number from 1.
+   */
+  list(filter: ListExamples): Pages<Example> {
+    const { ids, limit, signal, inlineS3Urls = true } = filter;
+    assertDatasetKey(keyOf(filter));
+    const first = checkOffset(filter.offset);
+    const query = { ...toExampleQuery(filter), inline_s3_urls: inlineS3Urls };
+    if (isEmptyFilter(filter)) {
+      return pagesByOffset(limit, async () => []);
+    }
+    if (ids !== undefined && ids.length > examplesPerPage && first > 0) {
+      throw new ValidationError(`offset can't be given with more than ${examplesPerPage} ids`);
+    }
+    const { call } = this.#asking;
+    let dataset: string | undefined;
+    const pagesOf = (id: readonly string[] | undefined, wanted: number | undefined) =>
+      pagesByOffset(wanted, async (page) => {
+        dataset ??= await datasetIdOf(call, keyOf(filter), { signal });
+        const range = { ...page, offset: first + page.offset };
+        const init = { query: { ...query, dataset, id, ...range }, signal };
+        return parseList(await call("listExamples", init), "examples", parseExample);
+      });
+    return ids === undefined
+      ? pagesOf(undefined, limit)
+      : pagesInTurn(chunksOf(ids, examplesPerPage), limit, pagesOf);
+  }
+
+  /** How many examples a filter holds of; as {@link Examples.list}. */
+  async count(filter: FilterExamples): Promise<number> {
+    const { ids, signal } = filter;
+    assertDatasetKey(keyOf(filter));
+    const query = toExampleQuery(filter);
+    if (isEmptyFilter(filter)) {
+      return 0;
+    }
+    const { call } = this.#asking;
+    const dataset = await datasetIdOf(call, keyOf(filter), { signal });
+    let count = 0;
+    for (const id of ids === undefined ? [undefined] : chunksOf(ids, examplesPerPage)) {
+      const init = { query: { ...query, dataset, id }, signal };
+      count += parseCount(await call("countExamples", init));
+    }
+    return count;
+  }
+
+  /**
+   * Changes what is given. Repeating it changes nothing more.
+   *
+   * @throws {@link ValidationError} nothing to change, or `id` is not a UUID; as {@link Examples.create}.
+   * @throws {@link NotFoundError} there is no such example.
+   */
+  async update(id: string, { signal, ...changes }: UpdateExample): Promise<void> {
+    assertUuid(id, "example id");
+    const draft = changeOf({ id, ...changes }, "update example");
+    if (hasAttachments(draft)) {
+      await this.#writes.update([draft], { signal });
+      return;
+    }
+    await this.#asking.call("updateExample", { path: { id }, body: jsonBodyOf(draft), signal });
+  }
+
+  /**
+   * Changes any number of examples, in requests as {@link Examples.createMany}. Repeating it changes
+   * nothing more. New attachments need examples that are all of one dataset.
+   *
+   * @throws {@link ValidationError} as {@link Examples.update}; of an array before anything is sent.
+   * @throws {@link IncompleteError} some were changed before the failure: it names them.
+   */
+  async updateMany({ examples, datasetId, signal }: UpdateExamples): Promise<void> {
+    const action = "update examples";
+    if (datasetId !== undefined) {
+      assertUuid(datasetId, "dataset id");
+    }
+    assertMany(examples, checkChange);
+    const toDraft = counted((change: ExampleUpdate) => changeOf(change, action));
+    const chunks = chunksOfDrafts(examples, toDraft, await this.#limits(signal));
+    const send: ChunkedSending["send"] = (drafts) =>
+      this.#writes.update(drafts, { datasetId, signal });
+    await sendInChunks(chunks, { action, send, signal });
+  }
+
+  /**
+   * Deletes an example; earlier versions of its dataset keep it.
+   *
+   * @throws {@link ValidationError} `id` is not a UUID.
+   * @throws {@link NotFoundError} there is no such example.
+   */
+  async delete(id: string, { signal }: CallOptions = {}): Promise<void> {
+    assertUuid(id, "example id");
+    await this.#asking.call("deleteExample", { path: { id }, signal });
+  }
+
+  /**
+   * Deletes examples, 100 in a request, in order.
+   *
+   * @throws {@link ValidationError} an id is not a UUID.
+   */
+  async deleteMany(
+    ids: readonly string[],
+    { hardDelete = false, signal }: DeleteExamples = {},
+  ): Promise<void> {
+    checkIds(ids, "example id");
+    for (const some of chunksOf(ids, examplesPerPage)) {
+      await (hardDelete
+        ? this.#asking.call("removeExamples", {
+            json: { example_ids: some, hard_delete: true },
+            signal,
+          })
+        : this.#asking.call("deleteExamples", { query: { example_ids: some }, signal }));
+    }
+  }
+
+  async #limits(signal: AbortSignal | undefined): Promise<ChunkLimits> {
+    const { batchBytes } = await this.#info.readOrDefaults({ signal });
+    return { count: examplesPerRequest, bytes: batchBytes };
+  }
+}

@@ -1,0 +1,53 @@
+import { detailLinesOf } from "../model/error-detail.ts";
+import { parseExample } from "../model/example.ts";
+import type { Example } from "../model/example.ts";
+import { parseList } from "../model/fields.ts";
+import { checkIds } from "../model/ids.ts";
+import { publicToken } from "../model/links.ts";
+import type { FilterSharedExamples, ListSharedExamples } from "./dataset-options.ts";
+import type { Call } from "./http.ts";
+import { chunksOf, pagesByOffset, pagesInTurn } from "./pages.ts";
+import type { Pages } from "./pages.ts";
+import type { QueryValue, Refusal } from "./request.ts";
+
+/** Examples of a shared dataset, of the client's own server or of another. */
+export function listSharedExamples(
+  call: Call,
+  urlOrToken: string,
+  { server, ...filter }: ListSharedExamples & { readonly server?: string | undefined },
+): Pages<Example> {
+  const token = publicToken(urlOrToken, { what: "dataset" });
+  const { exampleIds, limit, signal } = filter;
+  const query = sharedQuery(filter);
+  const pagesOf = (id: readonly string[] | undefined, wanted: number | undefined) =>
+    pagesByOffset(wanted, async (page) => {
+      const init = { path: { token }, query: { ...query, id, ...page }, signal, server, messageOf };
+      return parseList(await call("listSharedExamples", init), "examples", parseExample);
+    });
+  return exampleIds === undefined
+    ? pagesOf(undefined, limit)
+    : pagesInTurn(chunksOf(exampleIds), limit, pagesOf);
+}
+
+/** @throws {@link ValidationError} an id is not a UUID. */
+export function sharedQuery({
+  exampleIds,
+  metadata,
+  filter,
+}: FilterSharedExamples): Readonly<Record<string, QueryValue>> {
+  return {
+    id: checkIds(exampleIds, "example id"),
+    metadata: metadata === undefined ? undefined : JSON.stringify(metadata),
+    filter,
+  };
+}
+
+/** The words are the specification's (section 8). */
+function messageOf({ status, body }: Refusal): string {
+  const lines = detailLinesOf(body);
+  return lines.length === 0
+    ? `Failed to list shared examples: ${status} ${body.trim().slice(0, 1_000)}`.trimEnd()
+    : ["Failed to list shared examples.", `Status: ${status}`, `Message: ${lines.join("\n")}`].join(
+        "\n",
+      );
+}

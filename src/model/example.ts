@@ -1,0 +1,77 @@
+import { AnswerError } from "./errors.ts";
+import { Fields, definedOf } from "./fields.ts";
+import type { KeyValues } from "./run.ts";
+
+/** One case of a dataset: inputs, and what should come out. */
+export interface Example {
+  readonly id: string;
+  readonly datasetId: string;
+  readonly inputs: KeyValues;
+  /** Absent where it says nothing of what should come out. */
+  readonly outputs?: KeyValues | undefined;
+  /** Free-form, less its splits. */
+  readonly metadata: KeyValues;
+  /** Splits that it is in. */
+  readonly splits: readonly string[];
+  /** The run that it was made of. */
+  readonly sourceRunId?: string | undefined;
+  /** ISO 8601. */
+  readonly createdAt?: string | undefined;
+  /** ISO 8601. */
+  readonly modifiedAt?: string | undefined;
+  /** By name. Present where it has some and they were asked for. */
+  readonly attachments?: Readonly<Record<string, Attachment>> | undefined;
+}
+
+/** Bytes beside an example: their address, not the bytes. */
+export interface Attachment {
+  /** Needs no key, and expires. */
+  readonly presignedUrl: string;
+  readonly mimeType?: string | undefined;
+}
+
+/** The member of an example's metadata that holds its splits (docs/wire.md). */
+const splitKey = "dataset_split";
+const attachmentPrefix = "attachment.";
+
+/** @throws {@link AnswerError} it is not an example. */
+export function parseExample(value: unknown): Example {
+  const fields = new Fields(value, "example");
+  const { [splitKey]: splits, ...metadata } = fields.object("metadata");
+  return definedOf({
+    id: fields.text("id"),
+    datasetId: fields.text("dataset_id"),
+    inputs: fields.object("inputs"),
+    outputs: isAbsent(fields.value("outputs")) ? undefined : fields.object("outputs"),
+    metadata,
+    splits: splitsOf(splits),
+    sourceRunId: fields.optionalText("source_run_id"),
+    createdAt: fields.optionalText("created_at"),
+    modifiedAt: fields.optionalText("modified_at"),
+    attachments: attachmentsOf(fields.object("attachment_urls")),
+  });
+}
+
+/** @throws {@link AnswerError} it is not a number. */
+export function parseCount(value: unknown): number {
+  if (typeof value !== "number") {
+    throw new AnswerError("The server's answer is no count");
+  }
+  return value;
+}
+
+const isAbsent = (value: unknown): boolean => value === undefined || value === null;
+
+const splitsOf = (value: unknown): readonly string[] =>
+  [value ?? []].flat().filter((split) => typeof split === "string");
+
+/** The names come with the prefix that attachments of runs have too. */
+function attachmentsOf(urls: KeyValues): Readonly<Record<string, Attachment>> | undefined {
+  const entries = Object.entries(urls).map(([key, value]): [string, Attachment] => {
+    const fields = new Fields(value, "attachment");
+    const name = key.startsWith(attachmentPrefix) ? key.slice(attachmentPrefix.length) : key;
+    const mimeType = fields.optionalText("mime_type");
+    return [name, definedOf({ presignedUrl: fields.text("presigned_url"), mimeType })];
+  });
+  return entries.length === 0 ? undefined : Object.fromEntries(entries);
+}
