@@ -66,7 +66,7 @@ export const valuesOf: { readonly [Type in FieldType]: string } = {
   uuid: "a UUID in quotes",
   text: "a quoted text",
   choice: "one of its texts in quotes",
-  time: "an ISO 8601 time in quotes, or epoch milliseconds",
+  time: "an ISO 8601 time or day in quotes, or epoch milliseconds",
   duration: 'seconds as a number, or a text such as "1.5s", "200ms", "2m", "1h"',
   number: "a number",
   boolean: "true or false",

@@ -36,45 +36,89 @@ export function hasEntry(object: string, condition: Sql, keys: readonly string[]
   ) SELECT 1 FROM w WHERE ${condition})`;
 }
 
-/** Whether a JSON object holds another: its members with equal values, further ones do not matter. */
-export const containsObject = (object: string, wanted: Readonly<Record<string, unknown>>): Sql => {
-  const members = Object.entries(wanted).map(([key, value]) =>
-    hasMember(object, { key, value }, 1),
-  );
-  return join([sql`${object} IS NOT NULL`, ...members], "AND");
-};
+/**
+ * Whether a JSON object holds another: its members with equal values, further ones do not matter; of a
+ * list each item in some place. Objects within objects make no deeper SQL, since SQLite's parser does
+ * not go deep; objects within lists do, see `nestingOf`.
+ */
+export const containsObject = (object: string, wanted: Readonly<Record<string, unknown>>): Sql =>
+  join([sql`${object} IS NOT NULL`, ...findIn({ object, keys: [], nesting: 1 }, wanted)], "AND");
 
-function hasMember(
-  object: string,
-  { key, value }: { readonly key: string; readonly value: unknown },
-  depth: number,
-): Sql {
-  const e = `e${depth}`;
-  return sql`EXISTS (SELECT 1 FROM json_each(${object}) ${e} WHERE ${e}.key = ${bind(key)} AND ${matches(e, value, depth)})`;
+/** A place within a JSON object: the keys that lead to it. */
+interface Place {
+  readonly object: string;
+  readonly keys: readonly string[];
+  /** How many times this is within an item of a list. */
+  readonly nesting: number;
+}
+
+/** Conditions that together say that a value is, or is held, at a place. */
+function findIn(place: Place, wanted: unknown): Sql[] {
+  const row = `e${place.nesting}_${place.keys.length}`;
+  if (Array.isArray(wanted) && wanted.length > 0) {
+    const item = `i${place.nesting}`;
+    const items = sql`json_each(CASE ${row}.type WHEN 'array' THEN ${row}.value END) ${item}`;
+    return wanted.map((one: unknown) => isAt(place, matches(item, one, place.nesting), items));
+  }
+  if (isMap(wanted) && (Object.keys(wanted).length > 0 || place.keys.length === 0)) {
+    return Object.entries(wanted).flatMap(([key, value]) =>
+      findIn({ ...place, keys: [...place.keys, key] }, value),
+    );
+  }
+  return [isAt(place, matches(row, wanted, place.nesting))];
+}
+
+const isMap = (value: unknown): value is Readonly<Record<string, unknown>> =>
+  typeof value === "object" && value !== null && !Array.isArray(value);
+
+/** Whether there is a row at a place that meets a condition; `further`: what else is joined to it. */
+function isAt({ object, keys, nesting }: Place, condition: Sql, further?: Sql): Sql {
+  const rows = keys.map((_key, index) => {
+    const above = `e${nesting}_${index}`;
+    const source =
+      index === 0 ? object : `CASE ${above}.type WHEN 'object' THEN ${above}.value END`;
+    return `json_each(${source}) e${nesting}_${index + 1}`;
+  });
+  const steps = keys.map(
+    (key, index) => sql`e${String(nesting)}_${String(index + 1)}.key = ${bind(key)}`,
+  );
+  const more = further === undefined ? sql`` : sql`, ${further}`;
+  return sql`EXISTS (SELECT 1 FROM ${rows.join(", ")}${more} WHERE ${join([...steps, condition], "AND")})`;
 }
 
 /** Whether a row of `json_each` is a value, or holds it. */
-function matches(e: string, value: unknown, depth: number): Sql {
+function matches(row: string, value: unknown, nesting: number): Sql {
   if (typeof value === "string") {
-    return sql`${e}.type = 'text' AND ${e}.atom = ${bind(value)}`;
+    return sql`${row}.type = 'text' AND ${row}.atom = ${bind(value)}`;
   }
   if (typeof value === "number") {
-    return sql`${e}.type IN ('integer', 'real') AND ${e}.atom = ${bind(value)}`;
+    return sql`${row}.type IN ('integer', 'real') AND ${row}.atom = ${bind(value)}`;
   }
-  if (typeof value === "boolean" || value === null || value === undefined) {
-    return sql`${e}.type = '${String(value ?? null)}'`;
+  if (Array.isArray(value)) {
+    const item = `i${nesting + 1}`;
+    const inner = `json_each(CASE ${row}.type WHEN 'array' THEN ${row}.value END) ${item}`;
+    const items = value.map(
+      (one: unknown) =>
+        sql`EXISTS (SELECT 1 FROM ${inner} WHERE ${matches(item, one, nesting + 1)})`,
+    );
+    return join([sql`${row}.type = 'array'`, ...items], "AND");
   }
-  const type = Array.isArray(value) ? "array" : "object";
-  const inner = `CASE ${e}.type WHEN '${type}' THEN ${e}.value END`;
-  const isType = sql`${e}.type = '${type}'`;
-  const below = `e${depth + 1}`;
-  const parts = Array.isArray(value)
-    ? value.map(
-        (item: unknown) =>
-          sql`EXISTS (SELECT 1 FROM json_each(${inner}) ${below} WHERE ${matches(below, item, depth + 1)})`,
-      )
-    : Object.entries(value).map(([key, item]) =>
-        hasMember(inner, { key, value: item as unknown }, depth + 1),
-      );
-  return join([isType, ...parts], "AND");
+  if (isMap(value)) {
+    const object = `CASE ${row}.type WHEN 'object' THEN ${row}.value END`;
+    const members = findIn({ object, keys: [], nesting: nesting + 1 }, value);
+    return join([sql`${row}.type = 'object'`, ...members], "AND");
+  }
+  // What is left of JSON: true, false, null.
+  return sql`${row}.type = '${JSON.stringify(value ?? null)}'`;
+}
+
+/** How many lists stand within items of lists: so much deeper is the SQL that looks for a value. */
+export function nestingOf(value: unknown): number {
+  if (typeof value !== "object" || value === null) {
+    return 0;
+  }
+  const below = Math.max(0, ...Object.values(value).map(nestingOf));
+  return Array.isArray(value) && value.some((item) => typeof item === "object" && item !== null)
+    ? below + 1
+    : below;
 }

@@ -4,6 +4,7 @@ import type { Comparator, Literal } from "./ast.ts";
 import { valuesOf } from "./fields.ts";
 import type { Field } from "./fields.ts";
 import { FilterError } from "./filter-error.ts";
+import { nestingOf } from "./json-sql.ts";
 import { filterLimits } from "./parser.ts";
 
 export type Scalar = string | number | boolean | null;
@@ -90,7 +91,7 @@ function convert(literal: Literal, { type, choices }: Field): Scalar | undefined
     case "choice":
       return text !== undefined && choices?.includes(text) === true ? text : undefined;
     case "time":
-      return parseTime(text ?? number);
+      return parseTime(text?.replace(dayPattern, "$&T00:00:00Z") ?? number);
     case "duration":
       return number === undefined ? parseDuration(text ?? "") : Math.round(number * 1_000_000);
     case "number":
@@ -103,6 +104,9 @@ function convert(literal: Literal, { type, choices }: Field): Scalar | undefined
       return text ?? number ?? boolean ?? (literal.kind === "null" ? null : undefined);
   }
 }
+
+/** A day is its first moment, UTC. */
+const dayPattern = /^\d{4}-\d{2}-\d{2}$/;
 
 const durationPattern = /^(-?\d+(?:\.\d+)?)\s*(us|ms|s|m|h|d)?$/;
 const unitMicros: Readonly<Record<string, number>> = {
@@ -135,11 +139,13 @@ function toObject(literal: Literal, use: Use): Readonly<Record<string, unknown>>
     );
   }
   if (countNodes(json, 1) > filterLimits.nodes) {
-    throw fault(
-      literal,
-      use,
-      `the JSON object has more than ${filterLimits.nodes} members, or more than ${filterLimits.depth} levels`,
-    );
+    const { nodes, jsonDepth } = filterLimits;
+    const bounds = `more than ${nodes} values, or more than ${jsonDepth} levels`;
+    throw fault(literal, use, `the JSON object has ${bounds}`);
+  }
+  if (nestingOf(json) > filterLimits.jsonNesting) {
+    const bounds = `more than ${filterLimits.jsonNesting} within one another`;
+    throw fault(literal, use, `the JSON object has lists of lists or of objects, ${bounds}`);
   }
   return json;
 }
@@ -157,7 +163,7 @@ function parseJson(text: string | undefined): unknown {
 
 /** Values within a value, itself included; infinite where it is too deep. */
 function countNodes(value: unknown, depth: number): number {
-  if (depth > filterLimits.depth) {
+  if (depth > filterLimits.jsonDepth) {
     return Infinity;
   }
   return typeof value === "object" && value !== null

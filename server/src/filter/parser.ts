@@ -5,14 +5,21 @@ import type { Span } from "./filter-error.ts";
 import { tokenize } from "./lexer.ts";
 import type { Mark, Token } from "./lexer.ts";
 
-/** What one filter may ask for: a request is read and compiled in time that grows with its length only. */
+/**
+ * What one filter may ask for: a request is read and compiled in time that grows with its length only,
+ * and SQLite's parser, which holds 100 symbols at once, can read what it is compiled to.
+ */
 export const filterLimits = {
   /** Characters. */
   length: 10_000,
   /** Functions within one another. */
-  depth: 32,
-  /** Functions, and members of JSON that is looked for. */
+  depth: 12,
+  /** Functions, and values of JSON that is looked for. */
   nodes: 256,
+  /** Levels of JSON that is looked for. */
+  jsonDepth: 32,
+  /** Lists and objects within items of lists within such items. */
+  jsonNesting: 2,
 } as const;
 
 const combinations = ["and", "or", "not"] as const;

@@ -36,7 +36,7 @@ export function join(conditions: readonly Sql[], word: "AND" | "OR"): Sql {
 }
 
 /** A condition turned round. What SQL calls unknown does not hold, so its opposite does. */
-export const negate = (condition: Sql): Sql => sql`NOT coalesce(${condition}, 0)`;
+export const negate = (condition: Sql): Sql => sql`(${condition}) IS NOT TRUE`;
 
 /** A bound value. Texts go as they are, lone surrogates included, which the driver would replace. */
 export function bind(value: string | number | boolean | null): Sql {

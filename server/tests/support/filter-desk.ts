@@ -1,8 +1,11 @@
 import { parseBatch } from "../../src/ingest/parse-batch.ts";
 import { checkFilter } from "../../src/filter/checker.ts";
+import type { CheckedFilter } from "../../src/filter/checker.ts";
 import { runFields } from "../../src/filter/fields.ts";
 import type { RunFilter } from "../../src/store/run-query.ts";
 import { createReaders, createWriters } from "../../src/store/sqlite/nouns.ts";
+import { parseRows } from "../../src/store/sqlite/row.ts";
+import { toConditions } from "../../src/store/sqlite/run-conditions.ts";
 import { openWriter, readDefaultTenantId } from "../../src/store/sqlite/schema.ts";
 import { toRunJson } from "../../src/view/run-json.ts";
 import type { WireObject } from "./store-desk.ts";
@@ -25,7 +28,28 @@ export class FilterDesk {
 
   /** Names of the runs that a filter finds, sorted. */
   find(filter: string): string[] {
-    return this.query({ runFilters: [checkFilter(filter, runFields)] });
+    return this.query({ runFilters: [this.check(filter)] });
+  }
+
+  check(filter: string): CheckedFilter {
+    return checkFilter(filter, runFields);
+  }
+
+  /** How SQLite goes about a filter. */
+  explain(filter: string, rest: RunFilter): string {
+    const { sql, values } = toConditions(this.tenantId, {
+      ...rest,
+      runFilters: [this.check(filter)],
+    });
+    const rows = this.db
+      .prepare(
+        `EXPLAIN QUERY PLAN SELECT r.id FROM runs r WHERE ${sql} ORDER BY r.start_us DESC, r.id DESC`,
+      )
+      .raw()
+      .all([...values]);
+    return parseRows(rows)
+      .map((row) => row.at(-1))
+      .join("\n");
   }
 
   query(filter: RunFilter): string[] {

@@ -1,0 +1,296 @@
+import { randomUUID } from "node:crypto";
+import * as fc from "fast-check";
+import { beforeAll, describe, expect, test } from "vitest";
+import { printFilter } from "../src/filter/ast.ts";
+import { filterLimits, parseFilter } from "../src/filter/parser.ts";
+import { anyFilter } from "./support/any-filter.ts";
+import { exampleId, feedbackIfMissing, fillDesk } from "./support/filter-corpus.ts";
+import { FilterDesk } from "./support/filter-desk.ts";
+import { meets } from "./support/filter-oracle.ts";
+import type { Judged } from "./support/filter-oracle.ts";
+import { someMicros, wireRun } from "./support/wire-runs.ts";
+
+describe("over a corpus of runs", () => {
+  let desk: FilterDesk;
+  let corpus: readonly Judged[];
+
+  beforeAll(() => {
+    desk = new FilterDesk();
+    corpus = fillDesk(desk);
+  });
+
+  const expected = (filter: string): string[] =>
+    corpus
+      .filter((judged) => meets(parseFilter(filter), judged))
+      .map(({ run }) => String(run["name"]))
+      .toSorted();
+
+  test.each<[string, readonly string[]]>([
+    ['eq(run_type, "llm")', ["chat", "chat 2", "pending"]],
+    ['and(eq(run_type, "llm"), gt(latency, "5s"))', ["chat 2"]],
+    ["and(gt(latency, 1), lt(latency, 5))", ["chat"]],
+    ['has(tags, "prod")', ["chat", "root"]],
+    ['not(has(tags, "prod"))', ["chat 2", "odd", "patched", "pending", "tool"]],
+    ['neq(tags, "prod")', ["chat 2", "odd", "patched", "pending", "tool"]],
+    ['and(eq(metadata_key, "user"), eq(metadata_value, "u1"))', ["chat"]],
+    ['and(eq(metadata_key, "user"), eq(metadata_value, "prod"))', []],
+    ['and(eq(metadata_key, "user"), neq(metadata_value, "u1"))', ["chat 2"]],
+    [
+      'and(eq(metadata_key, "user"), or(eq(metadata_value, "u1"), eq(metadata_value, "u2")))',
+      ["chat", "chat 2"],
+    ],
+    [
+      'and(eq(metadata_key, "user"), eq(metadata_value, "u1"), eq(metadata_key, "env"), eq(metadata_value, "prod"))',
+      ["chat"],
+    ],
+    ['not(eq(metadata_key, "user"))', ["odd", "patched", "pending", "root", "tool"]],
+    ['neq(metadata_key, "user")', ["odd", "patched", "pending", "root", "tool"]],
+    ['eq(metadata_key, "new")', ["patched"]],
+    ['eq(metadata_key, "old")', []],
+    ['has(tags, "replaced")', ["patched"]],
+    ['has(tags, "before")', []],
+    [`has(metadata, '{"env": "prod"}')`, ["chat"]],
+    [`has(metadata, '{"deep": {"list": [{"b": 2}, 1]}}')`, ["chat 2"]],
+    [`has(metadata, '{"deep": {"list": [3]}}')`, []],
+    ["has(metadata, '{}')", ["chat", "chat 2", "odd", "patched", "root"]],
+    ['exists(metadata, "deep.list")', ["chat 2"]],
+    ['eq(metadata_key, "deep.list.b")', ["chat 2"]],
+    ['and(eq(metadata_key, "score"), gte(metadata_value, 0.7))', ["chat"]],
+    ['and(eq(metadata_key, "score"), eq(metadata_value, "0.7"))', ["chat"]],
+    ["eq(metadata_value, true)", ["chat 2"]],
+    ['eq(metadata_value, "true")', ["chat 2"]],
+    ['in(name, ["chat", "tool"])', ["chat", "tool"]],
+    ["neq(error, null)", ["tool"]],
+    ["eq(error, true)", ["tool"]],
+    ['eq(error, "Timeout: no answer")', ["tool"]],
+    ['search(error, "timeout")', ["tool"]],
+    ['neq(error, "Timeout: no answer")', ["chat", "chat 2", "odd", "patched", "pending", "root"]],
+    ['eq(status, "pending")', ["odd", "patched", "pending"]],
+    ['in(status, ["error", "success"])', ["chat", "chat 2", "root", "tool"]],
+    ['gt(start_time, "2026-11-21T10:11:12.345680Z")', ["odd", "patched", "pending", "tool"]],
+    ["eq(end_time, null)", ["odd", "patched", "pending"]],
+    ["eq(is_root, true)", ["odd", "patched", "root"]],
+    ["neq(is_root, true)", ["chat", "chat 2", "pending", "tool"]],
+    ["eq(execution_order, 1)", ["odd", "patched", "root"]],
+    ["eq(parent_run_id, null)", ["odd", "patched", "root"]],
+    ["gt(total_tokens, 10)", ["chat"]],
+    ["eq(prompt_tokens, 7)", ["chat 2"]],
+    ["neq(first_token_time, null)", ["chat"]],
+    ['lt(first_token_time, "2026-11-21T10:11:13Z")', ["chat"]],
+    [`eq(reference_example_id, "${exampleId.toUpperCase()}")`, ["root"]],
+    ['eq(thread_id, "t-1")', ["chat 2", "root"]],
+    ['search("WORLD")', ["chat", "odd"]],
+    ['search(inputs, "world")', ["chat"]],
+    ['and(eq(input_key, "messages.content"), like(input_value, "%World%"))', ["chat"]],
+    ['and(eq(input_key, "messages.content"), like(input_value, "%world%"))', []],
+    ['like(name, "chat%")', ["chat", "chat 2"]],
+    ['like(name, "c_at _")', ["chat 2"]],
+    ['like(name, "%oo%")', ["root", "tool"]],
+    ['like(output_value, "%*[?]")', ["chat 2"]],
+    ['has(tags, "nul\\u0000inside")', ["odd"]],
+    ['has(tags, "nul")', []],
+    ['eq(metadata_value, "\\ud800")', ["odd"]],
+    ['eq(metadata_key, "lone\\udfff")', ["odd"]],
+    ['eq(metadata_value, "\\ufffd")', []],
+    [`has(metadata, '{"lone\\udfff": "\\ud800"}')`, ["odd"]],
+    ['eq(metadata_key, "quoted\\"key")', ["odd"]],
+    ['eq(input_value, "<b>&amp;</b>")', ["odd"]],
+    ['eq(output_value, "\'; DROP TABLE runs; --")', ["odd"]],
+    ['and(eq(feedback_key, "helpful"), gte(feedback_score, 0.5))', ["chat"]],
+    ['and(eq(feedback_key, "helpful"), lt(feedback_score, 0.5))', ["chat 2"]],
+    ['and(eq(feedback_key, "helpful"), eq(feedback_value, "good"))', []],
+    ['and(eq(feedback_key, "correct"), eq(feedback_value, "good"))', ["chat"]],
+    ["neq(feedback_score, null)", ["chat 2", "odd", "patched", "pending", "root", "tool"]],
+    ['like(feedback_comment, "%well%")', ["chat"]],
+  ])("%s", (filter, names) => {
+    expect(desk.find(filter)).toEqual(names);
+    expect(expected(filter)).toEqual(names);
+  });
+
+  test("any filter finds what its meaning says", () => {
+    fc.assert(
+      fc.property(anyFilter().map(printFilter), (text) => {
+        expect(desk.find(text)).toEqual(expected(text));
+      }),
+      { numRuns: 400 },
+    );
+  });
+
+  test("no text of a filter reaches the SQL", () => {
+    const attempts = [
+      "'; DROP TABLE runs; --",
+      '") OR 1=1 --',
+      "' OR '1'='1",
+      "?1",
+      "%s",
+      "$x",
+      "*/ x /*",
+    ];
+    const shapes = [
+      (text: string) => `eq(name, ${text})`,
+      (text: string) => `in(run_type, [${text}, "a"])`,
+      (text: string) => `has(tags, ${text})`,
+      (text: string) => `and(eq(metadata_key, ${text}), like(metadata_value, ${text}))`,
+      (text: string) => `exists(inputs, ${text})`,
+      (text: string) => `search(${text})`,
+      (text: string) => `and(eq(feedback_key, ${text}), eq(feedback_value, ${text}))`,
+      (text: string) => `has(metadata, ${JSON.stringify(`{${text}: ${text}}`)})`,
+    ];
+    for (const attempt of attempts.map((text) => JSON.stringify(text))) {
+      for (const shape of shapes) {
+        const filter = shape(attempt);
+        expect(desk.find(filter)).toEqual(expected(filter));
+      }
+    }
+    expect(desk.runs()).toHaveLength(corpus.length);
+  });
+});
+
+test("a payload that SQLite can't read costs no neighbour its answer", () => {
+  const desk = new FilterDesk();
+  const deep = `${'{"a":'.repeat(1_500)}1${"}".repeat(1_500)}`;
+  const [odd, fine] = [wireRun({ name: "odd" }), wireRun({ name: "fine", tags: ["x"] })];
+  const text = JSON.stringify(odd).replace(/\}$/, `,"tags":["x"],"inputs":${deep}}`);
+  desk.sendText(`{"post":[${text},${JSON.stringify(fine)}]}`);
+  expect(desk.find('has(tags, "x")')).toEqual(["fine"]);
+  expect(desk.find('search("x")')).toEqual(["fine"]);
+  expect(desk.find('and(eq(input_key, "a"), not(gt(latency, 1)))')).toEqual([]);
+  expect(desk.find('like(name, "%")')).toEqual(["fine", "odd"]);
+});
+
+test("members of the wrong type hold nothing, and fail nothing", () => {
+  const desk = new FilterDesk();
+  const odd = { tags: "x", extra: 5, inputs: ["a"], outputs: "b", error: { code: 1 }, events: {} };
+  desk.send({
+    post: [wireRun({ name: "odd", ...odd }), wireRun({ name: "half", extra: { metadata: [] } })],
+  });
+  for (const filter of [
+    'has(tags, "x")',
+    'eq(metadata_key, "a")',
+    "has(metadata, '{}')",
+    'exists(inputs, "a")',
+    'search(outputs, "b")',
+    "gt(total_tokens, 0)",
+    "neq(first_token_time, null)",
+    'eq(thread_id, "a")',
+  ]) {
+    expect(desk.find(filter)).toEqual([]);
+  }
+  expect(desk.find('search(error, "code")')).toEqual(["odd"]);
+});
+
+describe("a filter at its bounds is compiled and run", () => {
+  const desk = new FilterDesk();
+  desk.db.exec(feedbackIfMissing(desk));
+  desk.send({ post: [wireRun({ name: "one", tags: ["a"], extra: { metadata: { a: 1 } } })] });
+  const { depth, jsonNesting, jsonDepth, nodes } = filterLimits;
+  const pair = 'and(eq(metadata_key, "a"), eq(metadata_value, 1))';
+  const judged = 'and(eq(feedback_key, "a"), not(eq(feedback_score, 1)))';
+  const lists = `has(metadata, '{"a":${'[{"b":'.repeat(jsonNesting)}1${"}]".repeat(jsonNesting)}}')`;
+  const nested = (levels: number, open: readonly string[], leaf: string): string =>
+    Array.from({ length: levels }, (_, level) => open[level % open.length] ?? "").join("") +
+    leaf +
+    ")".repeat(levels);
+
+  test.each([
+    ["nots", nested(depth - 2, ["not("], pair), ["one"]],
+    [
+      "ands and ors",
+      nested(depth - 2, ['and(eq(name, "one"), ', 'or(eq(name, "x"), '], pair),
+      ["one"],
+    ],
+    [
+      "ors over feedback",
+      nested(depth - 3, ['or(eq(name, "x"), ', 'and(eq(name, "one"), '], judged),
+      [],
+    ],
+    [
+      "all over JSON",
+      nested(depth - 1, ['or(eq(name, "x"), ', 'and(eq(name, "one"), ', "not("], lists),
+      ["one"],
+    ],
+    [
+      "entries",
+      `and(eq(metadata_key, "a"), ${nested(depth - 2, ["or(eq(metadata_value, 2), ", "and(gt(metadata_value, 0), "], "eq(metadata_value, 1)")})`,
+      ["one"],
+    ],
+    [
+      "alternatives",
+      `or(${Array.from({ length: nodes - 1 }, () => 'has(tags, "b")').join(", ")})`,
+      [],
+    ],
+    [
+      "pairs",
+      `and(${Array.from({ length: nodes / 2 - 1 }, () => 'eq(metadata_key, "a"), eq(metadata_value, 1)').join(", ")})`,
+      ["one"],
+    ],
+    [
+      "levels of JSON",
+      `has(metadata, '${'{"a":'.repeat(jsonDepth - 1)}1${"}".repeat(jsonDepth - 1)}')`,
+      [],
+    ],
+    [
+      "members of JSON",
+      `has(metadata, '{${Array.from({ length: nodes - 1 }, (_, index) => `"${index}":1`).join()}}')`,
+      [],
+    ],
+    [
+      "values",
+      `in(name, ["one", ${Array.from({ length: 1_500 }, (_, index) => `"${index}"`).join()}])`,
+      ["one"],
+    ],
+  ] as const)("%s", (_what, filter, names) => {
+    for (const which of ["rootFilter", "treeFilter"] as const) {
+      expect(desk.query({ [which]: desk.check(filter) })).toEqual(names);
+    }
+    const query = { runFilters: [desk.check(filter)] };
+    expect(desk.query(query)).toEqual(names);
+    expect(desk.readers.runs.statistics(desk.tenantId, query).runCount).toBe(names.length);
+  });
+});
+
+test("the root's filter and the tree's look at the trace, within the tenant alone", () => {
+  const desk = new FilterDesk();
+  const root = wireRun({ name: "root", tags: ["a"], micros: someMicros });
+  const child = wireRun({ name: "child", parent: root, run_type: "llm", micros: someMicros + 1 });
+  const other = wireRun({ name: "other", micros: someMicros + 2 });
+  desk.send({ post: [root, child, other] });
+  const { id: stranger } = desk.writers.tenants.create({ handle: "b", displayName: "b" });
+  const foreign = wireRun({ name: "foreign", parent: other, tags: ["secret"], run_type: "llm" });
+  desk.send({ post: [foreign] }, stranger);
+  const at = (name: "rootFilter" | "treeFilter", filter: string): string[] =>
+    desk.query({ [name]: desk.check(filter) });
+  expect(at("rootFilter", 'has(tags, "a")')).toEqual(["child", "root"]);
+  expect(at("rootFilter", 'eq(run_type, "llm")')).toEqual([]);
+  expect(at("treeFilter", 'eq(run_type, "llm")')).toEqual(["child", "root"]);
+  expect(at("treeFilter", 'has(tags, "secret")')).toEqual([]);
+  expect(
+    desk.query({
+      runFilters: [desk.check("eq(is_root, false)"), desk.check('eq(name, "child")')],
+      rootFilter: desk.check('has(tags, "a")'),
+    }),
+  ).toEqual(["child"]);
+});
+
+test("statistics count what the filters leave", () => {
+  const desk = new FilterDesk();
+  desk.send({ post: [wireRun({ tags: ["a"], error: "x" }), wireRun({ tags: ["a"] }), wireRun()] });
+  const filter = { runFilters: [desk.check('has(tags, "a")')] };
+  expect(desk.readers.runs.statistics(desk.tenantId, filter)).toMatchObject({
+    runCount: 2,
+    errorCount: 1,
+  });
+});
+
+test("payloads are reached by their key, and starts by their index", () => {
+  const desk = new FilterDesk();
+  const plan = desk.explain(
+    'and(has(tags, "a"), eq(metadata_key, "b"), gt(start_time, "2026-01-01"))',
+    {
+      projectIds: [randomUUID()],
+    },
+  );
+  expect(plan).toContain("SEARCH p USING INDEX sqlite_autoindex_payloads_1 (trace_id=? AND id=?)");
+  expect(plan).toMatch(/SEARCH r USING INDEX runs_by_start \(project_id=\? AND start_us>\?/);
+  expect(plan).not.toMatch(/SCAN (?:r|p)\b/);
+});

@@ -1,0 +1,271 @@
+import type { Filter, Literal } from "../../src/filter/ast.ts";
+import { parseTime } from "../../src/ingest/parse-time.ts";
+import {
+  compareJson,
+  compareScalar,
+  contains,
+  flatten,
+  holds,
+  isObject,
+  textOf,
+  valuesOf,
+} from "./oracle-values.ts";
+import type { Comparison } from "./oracle-values.ts";
+import type { WireObject } from "./store-desk.ts";
+
+/** What the oracle knows of a run: the run as it is read, and its feedback. */
+export interface Judged {
+  readonly run: WireObject;
+  readonly feedback: readonly WireObject[];
+}
+
+/** The meaning of the filter language in words of this one: whether a run meets a filter. */
+export function meets(filter: Filter, judged: Judged): boolean {
+  switch (filter.kind) {
+    case "and":
+      return meetsAll(filter.parts, judged);
+    case "or":
+      return filter.parts.some((part) => meets(part, judged));
+    case "not":
+      return !meets(filter.part, judged);
+    case "comparison": {
+      if (filter.field === undefined) {
+        return searchedTexts(judged).some((text) => holds(text, textOf(filter.operand)));
+      }
+      return meetsComparison(filter, judged);
+    }
+  }
+}
+
+type Entry = Readonly<Record<string, unknown>>;
+
+const pairs: Readonly<Record<string, string>> = {
+  metadata_key: "metadata",
+  metadata_value: "metadata",
+  input_key: "inputs",
+  input_value: "inputs",
+  output_key: "outputs",
+  output_value: "outputs",
+  feedback_key: "feedback",
+  feedback_score: "feedback",
+  feedback_value: "feedback",
+  feedback_comment: "feedback",
+};
+
+function leavesOf(filter: Filter): Comparison[] {
+  switch (filter.kind) {
+    case "and":
+    case "or":
+      return filter.parts.flatMap(leavesOf);
+    case "not":
+      return leavesOf(filter.part);
+    case "comparison":
+      return [filter];
+  }
+}
+
+const nameOf = (leaf: Comparison): string => leaf.field?.name ?? "";
+const isKey = (leaf: Comparison): boolean => nameOf(leaf).endsWith("_key");
+
+/** The parts of an `and` that speak of one entry, and those that stand alone. */
+function meetsAll(parts: readonly Filter[], judged: Judged): boolean {
+  const bundles: { group: string; parts: Filter[]; hasKey: boolean }[] = [];
+  const alone: Filter[] = [];
+  for (const part of parts) {
+    const leaves = leavesOf(part);
+    const groups = new Set(leaves.map((leaf) => pairs[nameOf(leaf)]));
+    const [group] = groups;
+    const allKeys = leaves.every((leaf) => isKey(leaf));
+    const noKeys = leaves.every((leaf) => !isKey(leaf));
+    const joins = noKeys || (allKeys && !isNegated(part));
+    if (groups.size !== 1 || group === undefined || !joins) {
+      alone.push(part);
+      continue;
+    }
+    const last = bundles.findLast((bundle) => bundle.group === group);
+    if (last === undefined || (allKeys && last.hasKey)) {
+      bundles.push({ group, parts: [part], hasKey: allKeys });
+    } else {
+      last.parts.push(part);
+      last.hasKey ||= allKeys;
+    }
+  }
+  for (const bundle of bundles.filter(({ hasKey }) => !hasKey)) {
+    alone.push(...bundle.parts.filter((part) => isOpposite(part)));
+    bundle.parts = bundle.parts.filter((part) => !isOpposite(part));
+  }
+  return (
+    alone.every((part) => meets(part, judged)) &&
+    bundles.every(
+      ({ group, parts: together }) =>
+        together.length === 0 ||
+        entriesOf(group, judged).some((entry) => together.every((part) => suits(part, entry))),
+    )
+  );
+}
+
+const isOpposite = (part: Filter): boolean =>
+  part.kind === "not" || (part.kind === "comparison" && part.comparator === "neq");
+
+/** Whether a part on keys holds a denial: it then speaks of all entries. */
+const isNegated = (part: Filter): boolean =>
+  isOpposite(part) ||
+  ((part.kind === "and" || part.kind === "or") && part.parts.some((inner) => isNegated(inner)));
+
+/** Whether one entry meets a part. */
+function suits(part: Filter, entry: Entry): boolean {
+  switch (part.kind) {
+    case "and":
+      return part.parts.every((inner) => suits(inner, entry));
+    case "or":
+      return part.parts.some((inner) => suits(inner, entry));
+    case "not":
+      return !suits(part.part, entry);
+    case "comparison": {
+      const value = isKey(part) ? entry["key"] : entry[nameOf(part)];
+      return compareJson(value, part);
+    }
+  }
+}
+
+function entriesOf(group: string, { run, feedback }: Judged): Entry[] {
+  if (group === "feedback") {
+    return feedback.map((one) => ({
+      key: one["key"],
+      feedback_score: typeof one["score"] === "boolean" ? Number(one["score"]) : one["score"],
+      feedback_value: one["value"],
+      feedback_comment: one["comment"],
+    }));
+  }
+  const value = { metadata: "metadata_value", inputs: "input_value", outputs: "output_value" };
+  return flatten(objectOf(group, run)).map(([key, inner]) => ({
+    key,
+    [value[group as keyof typeof value]]: inner,
+  }));
+}
+
+function objectOf(name: string, run: WireObject): unknown {
+  if (name !== "metadata") {
+    return run[name];
+  }
+  const extra = run["extra"];
+  return isObject(extra) ? extra["metadata"] : undefined;
+}
+
+function searchedTexts({ run }: Judged): string[] {
+  const texts = (value: unknown): string[] => {
+    if (typeof value === "string") {
+      return [value];
+    }
+    return typeof value === "object" && value !== null ? Object.values(value).flatMap(texts) : [];
+  };
+  const objects = ["inputs", "outputs", "metadata"].map((name) => objectOf(name, run));
+  const tags = Array.isArray(run["tags"]) ? run["tags"] : [];
+  return [...texts([run["name"], ...objects.filter(isObject), tags]), ...errorTexts(run)];
+}
+
+const errorTexts = ({ error }: WireObject): string[] =>
+  error === null || error === undefined || error === ""
+    ? []
+    : [typeof error === "string" ? error : JSON.stringify(error)];
+
+function meetsComparison(filter: Comparison, judged: Judged): boolean {
+  const { comparator, operand } = filter;
+  const name = nameOf(filter);
+  const { run } = judged;
+  const group = pairs[name];
+  if (group !== undefined) {
+    const isDenial = comparator === "neq";
+    const asked = isDenial ? { ...filter, comparator: "eq" as const } : filter;
+    return entriesOf(group, judged).some((entry) => suits(asked, entry)) !== isDenial;
+  }
+  if (name === "metadata" || name === "inputs" || name === "outputs") {
+    const object = objectOf(name, run);
+    if (comparator === "has") {
+      const wanted: unknown = JSON.parse(textOf(operand));
+      return isObject(object) && contains(object, wanted);
+    }
+    return comparator === "exists"
+      ? flatten(object).some(([path]) => path === textOf(operand))
+      : isObject(object) && leafTexts(object).some((text) => holds(text, textOf(operand)));
+  }
+  if (name === "tags" || name === "tag" || name === "thread_id") {
+    const isDenial = comparator === "neq";
+    const asked = { ...filter, comparator: isDenial ? ("eq" as const) : comparator };
+    return listOf(name, run).some((text) => compareScalar(text, asked)) !== isDenial;
+  }
+  if (name === "error") {
+    return compareErrors(filter, run);
+  }
+  return compareScalar(scalarOf(name, run), filter);
+}
+
+const leafTexts = (value: unknown): string[] =>
+  flatten({ value }).flatMap(([, inner]) => (typeof inner === "string" ? [inner] : []));
+
+function listOf(name: string, run: WireObject): string[] {
+  const metadata = objectOf("metadata", run);
+  const values: unknown =
+    name === "thread_id"
+      ? ["session_id", "thread_id", "conversation_id"].map((key) =>
+          isObject(metadata) ? metadata[key] : undefined,
+        )
+      : run["tags"];
+  return Array.isArray(values) ? values.filter((value) => typeof value === "string") : [];
+}
+
+function compareErrors(filter: Comparison, run: WireObject): boolean {
+  if (filter.comparator === "neq") {
+    return !compareErrors({ ...filter, comparator: "eq" }, run);
+  }
+  const [error] = errorTexts(run);
+  return valuesOf(filter.operand).some((value) => {
+    if (typeof value !== "string") {
+      return (error !== undefined) === (value === true);
+    }
+    const operand: Literal = { kind: "text", text: value, offset: 0, length: 0 };
+    const comparator = filter.comparator === "in" ? "eq" : filter.comparator;
+    return error !== undefined && compareScalar(error, { ...filter, comparator, operand });
+  });
+}
+
+/** A column of the run, in the unit in which it is compared. */
+function scalarOf(name: string, run: WireObject): unknown {
+  const micros = (value: unknown): number | null => parseTime(value) ?? null;
+  const [start, end] = [micros(run["start_time"]), micros(run["end_time"])];
+  switch (name) {
+    case "start_time":
+      return start;
+    case "end_time":
+      return end;
+    case "latency":
+      return start === null || end === null ? null : end - start;
+    case "is_root":
+      return run["parent_run_id"] === null;
+    case "execution_order":
+      return run["parent_run_id"] === null ? 1 : 2;
+    case "total_tokens":
+    case "prompt_tokens":
+    case "completion_tokens":
+    case "total_cost":
+      return usageOf(name, run);
+    case "first_token_time": {
+      const events = Array.isArray(run["events"]) ? run["events"].filter(isObject) : [];
+      return micros(events.find((event) => event["name"] === "new_token")?.["time"]);
+    }
+    default:
+      return run[name];
+  }
+}
+
+function usageOf(name: string, run: WireObject): number | null {
+  const wire: Readonly<Record<string, string>> = {
+    prompt_tokens: "input_tokens",
+    completion_tokens: "output_tokens",
+  };
+  const values = [run["outputs"], objectOf("metadata", run)].map((place) => {
+    const usage = isObject(place) ? place["usage_metadata"] : undefined;
+    return isObject(usage) ? usage[wire[name] ?? name] : undefined;
+  });
+  return values.find((value) => typeof value === "number") ?? null;
+}
