@@ -103,6 +103,10 @@ export class HttpSink implements Sink {
     try {
       batch.frame(out, format);
       const frame = out.bytes.subarray(0, out.length);
+      if (batch.runs.length > 1 && frame.length > this.#state.info.batchBytes) {
+        // What escapes add is known only now: the server's answer, without its trouble.
+        return { status: 413, body: `${frame.length} bytes` };
+      }
       const encoding = frame.length >= compressFromBytes ? this.#state.encoding : undefined;
       const body = encoding === undefined ? frame : compress(frame, encoding);
       const headers = {

@@ -1,0 +1,289 @@
+import { createServer } from "node:http";
+import type { IncomingMessage, ServerResponse } from "node:http";
+import type { AddressInfo } from "node:net";
+import { gunzipSync } from "node:zlib";
+import { give, jsonAnswer, missing } from "./strict/answer.ts";
+import type { StrictAnswer } from "./strict/answer.ts";
+import { checkCall, rowOf } from "./strict/check-call.ts";
+import type { CallRule, Row } from "./strict/check-call.ts";
+import { checkIngest } from "./strict/check-ingest.ts";
+import type { IngestRule, Operation } from "./strict/check-ingest.ts";
+import { treeProblems } from "./strict/dotted-order.ts";
+import { factsOf } from "./strict/platform-facts.ts";
+import { sampleOf } from "./strict/sample.ts";
+import type { SampleKind } from "./strict/sample.ts";
+import type { SeenRequest, Violation } from "./strict/seen-request.ts";
+
+export type Rule =
+  | IngestRule
+  | CallRule
+  | "key"
+  | "http"
+  | "encoding"
+  | "row"
+  | "twice"
+  | "operations-limit"
+  | "bytes-limit";
+
+export interface BrokenRule extends Violation<Rule> {
+  /** Method and path of the request. */
+  readonly request: string;
+}
+
+/** Each row that was asked, and how often. */
+export type AskedRows = ReadonlyMap<string, number>;
+
+export interface StrictOptions {
+  readonly apiKey: string;
+  /** `batch_ingest_config` of `/info`. @defaultValue the platform's */
+  readonly limits?: { readonly operations: number; readonly bytes: number };
+  /** How runs may arrive; other ways answer 404. @defaultValue all */
+  readonly formats?: readonly ("multipart" | "batch" | "single")[];
+  /** Encodings that `/info` offers. @defaultValue none */
+  readonly encodings?: readonly "gzip"[];
+  /** Takes part of the answer to a request of the tracing half, the first being 1. */
+  readonly onIngest?: (count: number) => StrictAnswer | undefined;
+  /** Answers a call of the request half. @defaultValue a sample of what the platform answers */
+  readonly onCall?: (
+    row: Row,
+    request: SeenRequest,
+  ) => StrictAnswer | undefined | Promise<StrictAnswer | undefined>;
+  /** @defaultValue full */
+  readonly samples?: SampleKind;
+}
+
+export interface StrictServer extends AsyncDisposable {
+  readonly endpoint: string;
+  /** Rules that were broken so far, those between runs included. */
+  violations(): readonly BrokenRule[];
+  /** Runs as posts and patches came to, by their ids. */
+  readonly runs: ReadonlyMap<string, Readonly<Record<string, unknown>>>;
+  readonly asked: AskedRows;
+  /** How many times `/info` was answered. */
+  readonly infos: number;
+  /** Operations of each accepted request of the tracing half, in order. */
+  readonly batches: readonly number[];
+  /** Requests of the tracing half that were not accepted. */
+  readonly refused: number;
+  /** Content encodings of requests of the tracing half. */
+  readonly encodings: ReadonlySet<string>;
+}
+
+const defaultLimits = { operations: 100, bytes: 20_971_520 };
+
+/**
+ * A server that is no server of ours: it takes requests apart by what is written of the wire, keeps
+ * every rule that one breaks, and answers as the platform does.
+ */
+export async function strictServer(options: StrictOptions): Promise<StrictServer> {
+  const state = new StrictState(options);
+  const server = createServer((request, response) => {
+    void state.serve(request, response).catch((error: unknown) => {
+      state.breaks("http", String(error), request);
+      response.destroy();
+    });
+  });
+  server.on("clientError", (error: Error, socket) => {
+    state.breaks("http", error.message, {});
+    socket.destroy();
+  });
+  await new Promise<void>((resolve) => {
+    server.listen(0, "127.0.0.1", resolve);
+  });
+  const { port } = server.address() as AddressInfo;
+  return Object.assign(state, {
+    endpoint: `http://127.0.0.1:${port}`,
+    async [Symbol.asyncDispose]() {
+      server.closeAllConnections();
+      await new Promise((resolve) => {
+        server.close(resolve);
+      });
+    },
+  });
+}
+
+const ingestRows: ReadonlySet<string> = new Set([
+  "createRun",
+  "updateRun",
+  "sendBatch",
+  "sendMultipart",
+]);
+
+class StrictState {
+  readonly runs = new Map<string, Record<string, unknown>>();
+  readonly asked = new Map<string, number>();
+  readonly batches: number[] = [];
+  readonly encodings = new Set<string>();
+  infos = 0;
+  refused = 0;
+  readonly #options: StrictOptions;
+  readonly #broken: BrokenRule[] = [];
+  readonly #orders = new Map<string, string>();
+  /** Operations that were taken, or are being taken. */
+  readonly #taken = new Set<string>();
+  #ingests = 0;
+
+  constructor(options: StrictOptions) {
+    this.#options = options;
+  }
+
+  violations(): readonly BrokenRule[] {
+    const between = treeProblems(this.#orders).map((one) => ({ ...one, request: "all of them" }));
+    return [...this.#broken, ...between];
+  }
+
+  breaks(
+    rule: Rule,
+    detail: string,
+    { method, url }: Pick<IncomingMessage, "method" | "url">,
+  ): void {
+    this.#broken.push({ rule, detail, request: `${method} ${url}` });
+  }
+
+  async serve(incoming: IncomingMessage, response: ServerResponse): Promise<void> {
+    // What a request may do is what was known as it began.
+    const infos = this.infos;
+    const chunks: Buffer[] = [];
+    for await (const chunk of incoming) {
+      chunks.push(chunk as Buffer);
+    }
+    const request = this.#read(incoming, Buffer.concat(chunks), infos);
+    const row = rowOf(request);
+    if (row === undefined) {
+      this.breaks("row", "no row of the endpoint table", incoming);
+      give(response, missing);
+      return;
+    }
+    this.asked.set(row.name, (this.asked.get(row.name) ?? 0) + 1);
+    if (row.name === "readInfo") {
+      give(response, this.#info());
+      this.infos += 1;
+    } else if (ingestRows.has(row.name)) {
+      this.#ingest({ request, row, incoming, response, infos });
+    } else {
+      for (const { rule, detail } of checkCall(row, request)) {
+        this.breaks(rule, detail, incoming);
+      }
+      give(response, (await this.#options.onCall?.(row, request)) ?? this.#sample(row));
+    }
+  }
+
+  #read(incoming: IncomingMessage, raw: Buffer, infos: number): SeenRequest {
+    const { headers, method = "", url = "" } = incoming;
+    const { pathname, searchParams } = new URL(url, "http://localhost");
+    const path = pathname.replace(/^\/api\/v1(?=\/)/, "").replace(/^\/platform\//, "/v1/platform/");
+    if (headers["x-api-key"] !== this.#options.apiKey && path !== "/info") {
+      this.breaks("key", `x-api-key is ${String(headers["x-api-key"])}`, incoming);
+    }
+    const body = this.#decoded(incoming, raw, infos);
+    return { method, path, query: searchParams, headers, body };
+  }
+
+  #decoded(incoming: IncomingMessage, raw: Buffer, infos: number): Buffer {
+    const encoding = incoming.headers["content-encoding"];
+    if (encoding === undefined) {
+      return raw;
+    }
+    this.encodings.add(encoding);
+    const { encodings = [] } = this.#options;
+    if (encoding !== "gzip" || !encodings.includes("gzip") || infos === 0) {
+      this.breaks("encoding", `${encoding} was not offered`, incoming);
+    }
+    try {
+      return gunzipSync(raw);
+    } catch (error) {
+      this.breaks("encoding", `not ${encoding}: ${String(error)}`, incoming);
+      return Buffer.alloc(0);
+    }
+  }
+
+  #info(): StrictAnswer {
+    const { limits = defaultLimits, formats = ["multipart"], encodings = [] } = this.#options;
+    return jsonAnswer(200, {
+      version: "0.10.0",
+      batch_ingest_config: {
+        use_multipart_endpoint: formats.includes("multipart"),
+        size_limit: limits.operations,
+        size_limit_bytes: limits.bytes,
+      },
+      instance_flags: {
+        gzip_body_enabled: encodings.includes("gzip"),
+        zstd_compression_enabled: false,
+        dataset_examples_multipart_enabled: true,
+      },
+    });
+  }
+
+  #ingest({ request, row, incoming, response, infos }: Ingest): void {
+    const format = formatOf(row);
+    if (!(this.#options.formats ?? [format]).includes(format)) {
+      give(response, missing);
+      return;
+    }
+    const { operations, violations } = checkIngest(request);
+    for (const { rule, detail } of violations) {
+      this.breaks(rule, detail, incoming);
+    }
+    const { limits = defaultLimits } = this.#options;
+    const bound = infos === 0 ? defaultLimits : limits;
+    if (operations.length > bound.operations) {
+      this.breaks("operations-limit", `${operations.length}`, incoming);
+    }
+    // One operation that is larger can't be sent in any other way.
+    if (request.body.length > bound.bytes && operations.length > 1) {
+      this.breaks("bytes-limit", `${request.body.length} bytes`, incoming);
+    }
+    this.#ingests += 1;
+    const answer = this.#options.onIngest?.(this.#ingests) ?? { status: 202, body: "{}" };
+    const isTaken = answer !== "hang up" && answer.status < 300;
+    for (const operation of operations) {
+      this.#take(operation, { incoming, isTaken });
+    }
+    if (isTaken) {
+      this.batches.push(operations.length);
+    } else {
+      this.refused += 1;
+    }
+    give(response, answer);
+  }
+
+  #take(
+    { kind, id, run, digest }: Operation,
+    { incoming, isTaken }: { readonly incoming: IncomingMessage; readonly isTaken: boolean },
+  ): void {
+    // A run is posted once; of its patches no two are the same.
+    const key = kind === "post" ? `post ${id}` : `patch ${id} ${digest}`;
+    if (this.#taken.has(key)) {
+      this.breaks("twice", `${kind} ${id}`, incoming);
+    }
+    if (!isTaken) {
+      return;
+    }
+    this.#taken.add(key);
+    this.runs.set(id, { ...this.runs.get(id), ...run });
+    if (typeof run["dotted_order"] === "string") {
+      this.#orders.set(id, run["dotted_order"]);
+    }
+  }
+
+  #sample({ endpoint }: Row): StrictAnswer {
+    const { samples = "full" } = this.#options;
+    const type = factsOf(endpoint)?.answer ?? "any";
+    return jsonAnswer(200, sampleOf(type, samples));
+  }
+}
+
+interface Ingest {
+  readonly request: SeenRequest;
+  readonly row: Row;
+  readonly incoming: IncomingMessage;
+  readonly response: ServerResponse;
+  readonly infos: number;
+}
+
+const formatOf = ({ name }: Row): "multipart" | "batch" | "single" => {
+  if (name === "sendMultipart") {
+    return "multipart";
+  }
+  return name === "sendBatch" ? "batch" : "single";
+};

@@ -1,0 +1,154 @@
+import { endpoints } from "../../../src/model/endpoints.ts";
+import type { Endpoint, EndpointName } from "../../../src/model/endpoints.ts";
+import { isTime, isUuid, typeProblems } from "./check-type.ts";
+import type { TypeProblem } from "./check-type.ts";
+import { alternativesOf, factsOf, itemTypeOf, membersOf, shapeOf } from "./platform-facts.ts";
+import { readMultipart } from "./read-multipart.ts";
+import type { PartProblem } from "./read-multipart.ts";
+import { contentTypeOf, jsonOf } from "./seen-request.ts";
+import type { SeenRequest, Violation } from "./seen-request.ts";
+
+export type CallRule =
+  | TypeProblem["rule"]
+  | PartProblem["rule"]
+  | "content-type"
+  | "json"
+  | "no-body"
+  | "query-unknown"
+  | "query-missing"
+  | "query-type";
+
+export interface Row {
+  readonly name: EndpointName;
+  readonly endpoint: Endpoint;
+}
+
+const rows: readonly Row[] = Object.entries(endpoints).map(([name, endpoint]) => ({
+  name: name as EndpointName,
+  endpoint,
+}));
+
+const argumentsIn = (path: string): number => path.split("/:").length;
+
+/** The row of the endpoint table that a request is for; of several the one that says most. */
+export function rowOf({ method, path }: Pick<SeenRequest, "method" | "path">): Row | undefined {
+  return rows
+    .filter(
+      ({ endpoint }) =>
+        endpoint.method === method &&
+        new RegExp(`^${endpoint.path.replaceAll(/:\w+/g, "[^/]+")}/?$`).test(path),
+    )
+    .toSorted((a, b) => argumentsIn(a.endpoint.path) - argumentsIn(b.endpoint.path))[0];
+}
+
+/** Query parameters that the wire's page or the specification names, and the description lacks. */
+const alsoInQuery: Readonly<Partial<Record<EndpointName, Readonly<Record<string, string>>>>> = {};
+
+/** Members that the wire's page or the specification names, and the description lacks. */
+const alsoInBody: ReadonlySet<string> = new Set();
+
+/** Checks a call of the request half against what the platform says of it. */
+export function checkCall({ endpoint, name }: Row, request: SeenRequest): Violation<CallRule>[] {
+  const facts = factsOf(endpoint);
+  if (facts === undefined) {
+    return jsonProblems(request);
+  }
+  const query = { ...facts.query, ...withOptional(alsoInQuery[name] ?? {}) };
+  return [...queryProblems(request.query, query), ...bodyProblems(request, facts)];
+}
+
+const withOptional = (names: Readonly<Record<string, string>>): Record<string, string> =>
+  Object.fromEntries(Object.entries(names).map(([name, type]) => [`${name}?`, type]));
+
+/** Of a call that the description does not know: a body is JSON, or says what else it is. */
+function jsonProblems(request: SeenRequest): Violation<CallRule>[] {
+  const isJson = /^application\/json\b/.test(contentTypeOf(request));
+  return isJson && jsonOf(request.body) === undefined
+    ? [{ rule: "json", detail: request.body.toString().slice(0, 200) }]
+    : [];
+}
+
+function queryProblems(
+  query: URLSearchParams,
+  known: Readonly<Record<string, string>>,
+): Violation<CallRule>[] {
+  const members = membersOf(known);
+  const names = new Set(members.map(({ name }) => name));
+  return [
+    ...[...new Set(query.keys())]
+      .filter((name) => !names.has(name))
+      .map((name) => ({ rule: "query-unknown" as const, detail: `${name}=${query.get(name)}` })),
+    ...members.flatMap(({ name, type, isOptional }): Violation<CallRule>[] => {
+      const values = query.getAll(name);
+      if (values.length === 0) {
+        return isOptional ? [] : [{ rule: "query-missing", detail: name }];
+      }
+      return isQuery(values, type)
+        ? []
+        : [{ rule: "query-type", detail: `${name}=${values.join()} is not ${type}` }];
+    }),
+  ];
+}
+
+const queryTypes: Readonly<Record<string, (text: string) => boolean>> = {
+  string: () => true,
+  uuid: isUuid,
+  "date-time": isTime,
+  integer: (text) => /^-?\d+$/.test(text),
+  number: (text) => text !== "" && Number.isFinite(Number(text)),
+  boolean: (text) => text === "true" || text === "false",
+};
+
+const isQuery = (values: readonly string[], type: string): boolean =>
+  alternativesOf(type).some((one) => {
+    const itemType = itemTypeOf(one);
+    return itemType === undefined
+      ? values.length === 1 && isQueryText(values[0] ?? "", one)
+      : values.every((value) => alternativesOf(itemType).some((item) => isQueryText(value, item)));
+  });
+
+const isQueryText = (text: string, type: string): boolean =>
+  type === `'${text}'` || queryTypes[type]?.(text) === true;
+
+function bodyProblems(
+  request: SeenRequest,
+  { body: type, contentType = "application/json" }: { body?: string; contentType?: string },
+): Violation<CallRule>[] {
+  const { body } = request;
+  if (type === undefined) {
+    return body.length === 0 ? [] : [{ rule: "no-body", detail: body.toString().slice(0, 200) }];
+  }
+  if (!contentTypeOf(request).startsWith(contentType)) {
+    return [{ rule: "content-type", detail: `${contentTypeOf(request)}, not ${contentType}` }];
+  }
+  if (contentType !== "application/json") {
+    return formProblems(request, type);
+  }
+  const json = jsonOf(body);
+  return json === undefined
+    ? [{ rule: "json", detail: body.toString().slice(0, 200) }]
+    : typeProblems(json.value, type, { at: "body", isClosed: true, alsoRight: alsoInBody });
+}
+
+/** A form's parts by their names; `{...}` in a name of the description stands for any text. */
+function formProblems(request: SeenRequest, type: string): Violation<CallRule>[] {
+  const { parts, problems } = readMultipart(contentTypeOf(request), request.body);
+  const shape = type.slice(1);
+  const members = shapeOf(shape).map((member) => ({ ...member, pattern: patternOf(member.name) }));
+  const names = parts.map(({ name }) => name);
+  const unknown = names.filter((name) => !members.some(({ pattern }) => pattern.test(name)));
+  const missing = members.filter(
+    ({ isOptional, pattern }) => !isOptional && !names.some((name) => pattern.test(name)),
+  );
+  return [
+    ...problems,
+    ...unknown.map((name) => ({ rule: "member-unknown" as const, detail: `${name} (${shape})` })),
+    ...missing.map(({ name }) => ({
+      rule: "member-missing" as const,
+      detail: `${name} (${shape})`,
+    })),
+  ];
+}
+
+const patternOf = (name: string): RegExp =>
+  new RegExp(`^${name.replaceAll(".", String.raw`\.`).replaceAll(/\{\w+\}/g, "[^.]+")}$`);

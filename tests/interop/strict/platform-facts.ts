@@ -1,0 +1,78 @@
+import { readFileSync } from "node:fs";
+
+/** What the platform says of one call; `scripts/platform-api.mjs` explains the words. */
+export interface OperationFacts {
+  readonly query?: Readonly<Record<string, string>>;
+  readonly body?: string;
+  /** Of the body. @defaultValue JSON */
+  readonly contentType?: string;
+  readonly answer?: string;
+}
+
+interface PlatformFacts {
+  readonly operations: Readonly<Record<string, OperationFacts>>;
+  readonly shapes: Readonly<Record<string, Readonly<Record<string, string>>>>;
+}
+
+const facts = JSON.parse(
+  readFileSync(new URL("../../fixtures/platform-api.json", import.meta.url), "utf8"),
+) as PlatformFacts;
+
+/** One member of a shape. */
+export interface Member {
+  readonly name: string;
+  readonly type: string;
+  readonly isOptional: boolean;
+}
+
+export const membersOf = (names: Readonly<Record<string, string>>): readonly Member[] =>
+  Object.entries(names).map(([name, type]) => ({
+    name: name.replace(/\?$/, ""),
+    type,
+    isOptional: name.endsWith("?"),
+  }));
+
+const shapes: ReadonlyMap<string, readonly Member[]> = new Map(
+  Object.entries(facts.shapes).map(([name, members]) => [name, membersOf(members)]),
+);
+
+/** @throws Error there is no such shape. */
+export function shapeOf(name: string): readonly Member[] {
+  const members = shapes.get(name);
+  if (members === undefined) {
+    throw new Error(`The facts have no shape ${name}`);
+  }
+  return members;
+}
+
+/** Paths name their arguments differently on each side. */
+const nameless = (path: string): string => path.replaceAll(/:\w+/g, ":");
+
+const operations: ReadonlyMap<string, OperationFacts> = new Map(
+  Object.entries(facts.operations).map(([name, operation]) => [nameless(name), operation]),
+);
+
+/** What the platform says of a row of the endpoint table; `undefined` where it says nothing. */
+export const factsOf = (row: {
+  readonly method: string;
+  readonly path: string;
+}): OperationFacts | undefined => operations.get(nameless(`${row.method} ${row.path}`));
+
+/** The alternatives of a type: `"array<'a'|'b'>|null"` has two. */
+export function alternativesOf(type: string): readonly string[] {
+  const parts: string[] = [];
+  let depth = 0;
+  let from = 0;
+  for (let at = 0; at <= type.length; at += 1) {
+    const sign = type[at];
+    depth += Number(sign === "<") - Number(sign === ">");
+    if (sign === undefined || (sign === "|" && depth === 0)) {
+      parts.push(type.slice(from, at));
+      from = at + 1;
+    }
+  }
+  return parts;
+}
+
+/** The type of the items of `array<...>`; `undefined` for other types. */
+export const itemTypeOf = (type: string): string | undefined => /^array<(.*)>$/.exec(type)?.[1];
