@@ -8,7 +8,7 @@ import { onTestFinished } from "vitest";
 export interface MswServer {
   /** Base address of the API. */
   readonly endpoint: string;
-  /** Every request in order: method and path with query, headers, body as JSON or `undefined`. */
+  /** Every request in order: method and path with query, headers, body as JSON, bytes or `undefined`. */
   readonly requests: readonly SeenCall[];
 }
 
@@ -49,7 +49,7 @@ export async function mswServer(...handlers: readonly HttpHandler[]): Promise<Ms
     requests.push({
       target: `${incoming.method} ${incoming.url}`,
       headers: request.headers,
-      body: body.length === 0 ? undefined : JSON.parse(body.toString()),
+      body: bodyOf(body, String(incoming.headers["content-type"])),
     });
     const answer =
       (await getResponse([...handlers], request)) ?? new Response(null, { status: 501 });
@@ -63,3 +63,10 @@ export async function mswServer(...handlers: readonly HttpHandler[]): Promise<Ms
   });
   return { endpoint, requests };
 }
+
+const bodyOf = (body: Buffer, contentType: string): unknown => {
+  if (body.length === 0) {
+    return undefined;
+  }
+  return contentType.startsWith("multipart/") ? body : JSON.parse(body.toString());
+};

@@ -1,0 +1,110 @@
+import { HttpResponse, http as on } from "msw";
+import { describe, expect, test } from "vitest";
+import { datasetNounsAt } from "../support/dataset-nouns.ts";
+import { mswServer } from "../support/msw-server.ts";
+
+const id = "0f0e0d0c-0b0a-4908-8706-050403020100";
+const token = "2f0e0d0c-0b0a-4908-8706-050403020100";
+
+describe("exports", () => {
+  test.each([
+    ["exportOpenAi", "openai_ft"],
+    ["exportCsv", "csv"],
+    ["exportJsonl", "jsonl"],
+  ] as const)("%s gives the lines of its path", async (call, path) => {
+    const text = `{"a":"é"}\n\r\n{"b":1}\r\n{"c":2}`;
+    const server = await mswServer(on.get(`*/${path}`, () => new HttpResponse(text)));
+    const { datasets } = datasetNounsAt(server.endpoint);
+    expect(await datasets[call]({ id, asOf: "prod" }).toArray()).toEqual([
+      '{"a":"é"}',
+      '{"b":1}',
+      '{"c":2}',
+    ]);
+    expect(server.requests[0]?.target).toBe(`GET /datasets/${id}/${path}?as_of=prod`);
+  });
+
+  test("a version that is not there is not said to be a dataset", async () => {
+    const server = await mswServer(
+      on.get("*/openai_ft", () => HttpResponse.json({ detail: "no tag x" }, { status: 404 })),
+    );
+    const { datasets } = datasetNounsAt(server.endpoint);
+    await expect(datasets.exportOpenAi({ id, asOf: "x" }).toArray()).rejects.toMatchObject({
+      code: "NOT_FOUND",
+      message: "Failed to export dataset for fine-tuning: 404 no tag x",
+    });
+  });
+});
+
+describe("what comes back", () => {
+  test("what is not there is named in the specification's words", async () => {
+    const server = await mswServer(
+      on.get("*/datasets", () => HttpResponse.json([])),
+      on.all("*", () => HttpResponse.json({ detail: "none" }, { status: 404 })),
+    );
+    const { datasets } = datasetNounsAt(server.endpoint);
+    const calls = [
+      datasets.read({ id }),
+      datasets.update(id, { name: "n" }),
+      datasets.delete({ id }),
+      datasets.url({ id }),
+      datasets.share({ id }),
+      datasets.readShare({ id }),
+      datasets.listVersions({ id }).toArray(),
+    ];
+    const expected = { code: "NOT_FOUND", status: 404, message: `Dataset[id=${id}] not found` };
+    expect(await Promise.allSettled(calls)).toMatchObject(calls.map(() => ({ reason: expected })));
+    await expect(datasets.read({ name: "n" })).rejects.toThrow("Dataset[name=n] not found");
+    await expect(datasets.listSplits({ name: "n" })).rejects.toThrow("Dataset[name=n] not found");
+    expect(await datasets.has({ id })).toBe(false);
+    expect(await datasets.has({ name: "n" })).toBe(false);
+  });
+
+  test("a failure other than not found is no answer to has", async () => {
+    const server = await mswServer(
+      on.get("*/datasets/:id", () => HttpResponse.json({ detail: "no" }, { status: 403 })),
+    );
+    const { datasets } = datasetNounsAt(server.endpoint);
+    await expect(datasets.has({ id })).rejects.toMatchObject({ status: 403 });
+  });
+
+  test("a dataset has its defaults, and metadata from beside or within extra", async () => {
+    const answers = [
+      { id, name: "d", data_type: null, metadata: { a: 1 } },
+      { id, name: "d", extra: { metadata: { b: 2 } }, example_count: 3, session_count: 1 },
+    ];
+    const server = await mswServer(
+      on.get("*/datasets/:id", () => HttpResponse.json(answers.shift() ?? null)),
+    );
+    const { datasets } = datasetNounsAt(server.endpoint);
+    expect(await datasets.read({ id })).toEqual({
+      id,
+      name: "d",
+      dataType: "kv",
+      metadata: { a: 1 },
+    });
+    expect(await datasets.read({ id })).toMatchObject({
+      metadata: { b: 2 },
+      exampleCount: 3,
+      experimentCount: 1,
+    });
+  });
+
+  test("an answer of another kind is an AnswerError", async () => {
+    const server = await mswServer(on.all("*", () => HttpResponse.json({ wrong: true })));
+    const { datasets } = datasetNounsAt(server.endpoint);
+    const calls = [
+      datasets.read({ id }),
+      datasets.read({ name: "d" }),
+      datasets.list().toArray(),
+      datasets.share({ id }),
+      datasets.diff({ id, fromVersion: "a", toVersion: "b" }),
+      datasets.listSplits({ id }),
+      datasets.readVersion({ id, tag: "t" }),
+      datasets.search({ id, inputs: {} }),
+      datasets.countSharedExamples(token),
+    ];
+    expect(await Promise.allSettled(calls)).toMatchObject(
+      calls.map(() => ({ reason: { code: "ANSWER" } })),
+    );
+  });
+});

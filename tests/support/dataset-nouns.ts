@@ -1,0 +1,58 @@
+import { Datasets } from "../../src/api/datasets.ts";
+import { Examples } from "../../src/api/examples.ts";
+import { Experiments } from "../../src/api/experiments.ts";
+import { Projects } from "../../src/api/projects.ts";
+import { Tenant } from "../../src/api/tenant.ts";
+import { TenantIds } from "../../src/api/tenant-ids.ts";
+import { httpTo } from "./api.ts";
+import type { TestHttp, TestHttpOptions } from "./api.ts";
+
+export interface DatasetNouns extends TestHttp {
+  readonly projects: Projects;
+  readonly datasets: Datasets;
+  readonly examples: Examples;
+  readonly experiments: Experiments;
+  /** What was logged. */
+  readonly warnings: readonly string[];
+}
+
+/** Datasets and what hangs on them, as a client has them; ends with the test. */
+export function datasetNounsAt(endpoint: string, options: TestHttpOptions = {}): DatasetNouns {
+  const { http, waits } = httpTo(endpoint, options);
+  const warnings: string[] = [];
+  const warn = (message: string): unknown => warnings.push(message);
+  const projects = new Projects(http.call, "http://host.test");
+  const examples = new Examples(http, endpoint);
+  const tenants = new TenantIds(new Tenant(http.call), projects);
+  return {
+    http,
+    waits,
+    projects,
+    examples,
+    datasets: new Datasets(http, { host: "http://host.test", tenants, examples, warn }),
+    experiments: new Experiments(http.call, projects),
+    warnings,
+  };
+}
+
+/** The parts of a form that was sent: names, types and texts. */
+export async function partsOf(body: unknown, contentType: string): Promise<readonly SentPart[]> {
+  const response = new Response(new Uint8Array(body as Buffer), {
+    headers: { "content-type": contentType },
+  });
+  const parts = [...(await response.formData())];
+  return Promise.all(
+    parts.map(async ([name, value]) =>
+      typeof value === "string"
+        ? { name, text: value }
+        : { name, text: await value.text(), fileName: value.name, type: value.type },
+    ),
+  );
+}
+
+export interface SentPart {
+  readonly name: string;
+  readonly text: string;
+  readonly fileName?: string;
+  readonly type?: string;
+}
