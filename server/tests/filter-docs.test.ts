@@ -1,0 +1,47 @@
+import { readFile } from "node:fs/promises";
+import { expect, test } from "vitest";
+import { comparators } from "../src/filter/ast.ts";
+import { comparatorsOf, exampleFields, runFields, valuesOf } from "../src/filter/fields.ts";
+import type { FieldTable } from "../src/filter/fields.ts";
+import { filterLimits } from "../src/filter/parser.ts";
+import { checkFilter } from "../src/filter/checker.ts";
+
+const page = readFile(new URL("../../docs/filter-language.md", import.meta.url), "utf8");
+
+const tableOf = (fields: FieldTable): string =>
+  [
+    "| field | comparators | value | what it is |",
+    "| --- | --- | --- | --- |",
+    ...[...fields.values()].map(({ name, type, nullable, choices, doc }) => {
+      const values = choices?.map((choice) => `\`"${choice}"\``).join(", ") ?? valuesOf[type];
+      const orNull = nullable && type !== "error" && type !== "value" ? ", or null" : "";
+      return `| \`${name}\` | ${comparatorsOf[type].join(", ")} | ${values}${orNull} | ${doc} |`;
+    }),
+  ].join("\n");
+
+const boundRows = [
+  `| characters | ${filterLimits.length.toLocaleString("en")} |`,
+  `| functions | ${filterLimits.nodes} |`,
+  `| functions within one another | ${filterLimits.depth} |`,
+  `| values, and levels, of an object in \`has\` | ${filterLimits.nodes}, ${filterLimits.jsonDepth} |`,
+  `| lists of lists or of objects within one another, in \`has\` | ${filterLimits.jsonNesting} |`,
+].join("\n");
+
+test("the page holds the tables of the code", async () => {
+  const text = await page;
+  expect(text).toContain(tableOf(runFields));
+  expect(text).toContain(tableOf(exampleFields));
+  expect(text).toContain(boundRows);
+});
+
+test("the page names every comparator, and its examples are filters", async () => {
+  const text = await page;
+  const named = comparators.filter((name) => new RegExp(`\`${name}[\`(]`).test(text));
+  expect(named).toEqual([...comparators]);
+  const examples = [...text.matchAll(/^(?:and|or)\(.*\)$|[fF]ilter: '(?<quoted>.*)',$/gm)];
+  const filters = examples.map((match) => match.groups?.["quoted"] ?? match[0]);
+  expect(filters).toHaveLength(5);
+  expect(filters.map((filter) => checkFilter(filter, runFields).kind)).toEqual(
+    filters.map(() => "and"),
+  );
+});
