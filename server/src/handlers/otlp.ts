@@ -2,12 +2,10 @@ import { isUtf8 } from "node:buffer";
 import type { FastifyError, FastifyReply, FastifyRequest } from "fastify";
 import { RequestError } from "../errors.ts";
 import { readBody } from "../http/read-body.ts";
-import { BatchBuilder } from "../ingest/batch-builder.ts";
 import { contentTypes, describe, encodeFailure, encodeSuccess } from "../otlp/answer.ts";
 import { decodeSpans } from "../otlp/decode.ts";
 import type { Encoding } from "../otlp/decode.ts";
-import { mapSpan } from "../otlp/map-span.ts";
-import { parentsFirst } from "../otlp/parents-first.ts";
+import { toBatch } from "../otlp/to-batch.ts";
 import type { Store } from "../store/store.ts";
 import { ingest } from "./ingest.ts";
 
@@ -20,12 +18,8 @@ export async function receiveSpans(
   const body = await readBody(request.raw);
   const encoding = encodingOf(request, body);
   const { spans, faults } = decodeSpans(body, encoding);
-  const project = projectOf(request);
-  const builder = new BatchBuilder(body.length);
-  for (const span of parentsFirst(spans)) {
-    builder.addRun({ operation: "post", ...mapSpan(span, project) }, { place: "optional" });
-  }
-  const result = await ingest(store, request.tenantId, builder.build());
+  const batch = toBatch(spans, { project: projectOf(request), expectedBytes: body.length });
+  const result = await ingest(store, request.tenantId, batch);
   const reasons = [...faults, ...result.rejected].map(({ reason }) => reason);
   if (reasons.length > 0 && result.accepted + result.duplicates === 0) {
     throw new RequestError(400, describe(reasons));

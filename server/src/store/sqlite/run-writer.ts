@@ -90,7 +90,7 @@ export class RunWriter implements RunWrites {
     const placed = this.#spans.place(desk.tenantId, record);
     const fate = this.#applyRecord(placed, desk);
     if (fate === "accepted") {
-      this.#spans.settle(desk.tenantId, { ...placed, span: record.span });
+      this.#spans.settle(desk.tenantId, record, placed.id);
     }
     return fate;
   }

@@ -1,7 +1,7 @@
 import { createHash } from "node:crypto";
 import { microsToStamp } from "millrace/model";
 import { serverLimits } from "../../options.ts";
-import type { RunRecord, SpanRecord } from "../run-record.ts";
+import type { RunColumns, RunRecord, SpanRecord } from "../run-record.ts";
 import type { RunRow } from "../run-row.ts";
 import type { ProjectWriter } from "./project-writer.ts";
 import type { SpanRow, SpanRows } from "./span-rows.ts";
@@ -48,15 +48,13 @@ export class SpanWriter {
       : this.#placeBelow(tenantId, record, topId);
   }
 
-  /** After the record was stored: those that wait for it go below it. */
-  settle(tenantId: string, record: SpanRunRecord): void {
-    const run = this.#rows.findRun(record.id);
+  /** After a record was stored as it was placed: those that wait for it go below it. */
+  settle(tenantId: string, { span, columns }: SpanRunRecord, runId: string): void {
+    const run = this.#rows.findRun(runId);
     if (run === undefined) {
       return;
     }
-    const { span, columns } = record;
-    const hasProject =
-      typeof columns.projectName === "string" || typeof columns.projectId === "string";
+    const hasProject = namesProject(columns);
     this.#rows.insert(tenantId, { span, hasProject, run });
     const topId = this.#freeId(tenantId, span.traceId);
     const children = this.#rows.listChildren(tenantId, span);
@@ -109,8 +107,7 @@ export class SpanWriter {
     }
     const id = this.#freeId(tenantId, record.id);
     const { traceId, dottedOrder, parentRunId } = placeBelow(parent, { id, startMicros });
-    const isNamed = typeof (columns.projectName ?? columns.projectId) === "string";
-    const projectId = isNamed ? columns.projectId : parent.projectId;
+    const projectId = namesProject(columns) ? columns.projectId : parent.projectId;
     return {
       ...record,
       id,
@@ -213,6 +210,9 @@ const isChanged = (before: RunRow, after: RunRow): boolean =>
   before.dottedOrder !== after.dottedOrder ||
   before.parentRunId !== after.parentRunId ||
   before.projectId !== after.projectId;
+
+const namesProject = ({ projectName, projectId }: RunColumns): boolean =>
+  typeof (projectName ?? projectId) === "string";
 
 const startOf = ({ columns }: RunRecord): number => columns.startMicros ?? Date.now() * 1_000;
 

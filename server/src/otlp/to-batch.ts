@@ -1,0 +1,24 @@
+import { BatchBuilder } from "../ingest/batch-builder.ts";
+import type { ParsedBatch } from "../ingest/batch-builder.ts";
+import { mapSpan } from "./map-span.ts";
+import { parentsFirst } from "./parents-first.ts";
+import type { Span } from "./span.ts";
+
+/** What all spans of a request have in common. */
+export interface SpanRequest {
+  /** The project of spans that name none. */
+  readonly project?: string | undefined;
+  readonly expectedBytes?: number;
+}
+
+/** The runs that spans become; one that breaks a rule of runs is rejected, and costs no other. */
+export function toBatch(
+  spans: readonly Span[],
+  { project, expectedBytes }: SpanRequest = {},
+): ParsedBatch {
+  const builder = new BatchBuilder(expectedBytes);
+  for (const span of parentsFirst(spans)) {
+    builder.addRun({ operation: "post", ...mapSpan(span, project) }, { place: "optional" });
+  }
+  return builder.build();
+}

@@ -1,0 +1,294 @@
+import { join } from "node:path";
+import * as fc from "fast-check";
+import { beforeEach, describe, expect, test } from "vitest";
+import { toBatch } from "../src/otlp/to-batch.ts";
+import { createReaders, createWriters } from "../src/store/sqlite/nouns.ts";
+import { openReader, openWriter, readDefaultTenantId } from "../src/store/sqlite/schema.ts";
+import type { RunRow } from "../src/store/run-row.ts";
+import { otlpSpan, readSpans, spanIdOf, spanUuid, traceUuid } from "./support/otlp-spans.ts";
+import type { SpanInit } from "./support/otlp-spans.ts";
+import { temporaryFolder } from "./support/running-server.ts";
+
+/** The store as its threads use it, in one thread. */
+async function openDesk() {
+  const file = join(await temporaryFolder(), "millrace.db");
+  const db = openWriter(file);
+  const writers = createWriters(db);
+  const tenantId = readDefaultTenantId(db);
+  const readers = createReaders(openReader(file));
+  const send = (spans: readonly SpanInit[], tenant = tenantId, project?: string) =>
+    writers.runs.apply(tenant, toBatch(readSpans(spans.map(otlpSpan)), { project }).batch);
+  const rowsOf = (tenant = tenantId, traceId = traceUuid): readonly RunRow[] => {
+    const query = { order: "asc", limit: 1_000, withChildren: false } as const;
+    return readers.runs
+      .query(tenant, { ...query, filter: { traceId } })
+      .runs.map(({ row }) => row)
+      .toSorted((a, b) => (a.dottedOrder < b.dottedOrder ? -1 : 1));
+  };
+  return { db, writers, readers, tenantId, send, rowsOf };
+}
+
+let desk: Awaited<ReturnType<typeof openDesk>>;
+beforeEach(async () => {
+  desk = await openDesk();
+});
+
+const remote = { flags: 0x300 };
+
+/** The tree as text: `a(b(c),d)`, each run by the end of its id, the trace's by `T`. */
+function shape(rows: readonly RunRow[]): string {
+  const nameOf = ({ id, traceId }: RunRow): string =>
+    id === traceId ? "T" : String(Number.parseInt(id.slice(-4), 16));
+  const below = (parentId: string | null): string =>
+    rows
+      .filter((row) => row.parentRunId === parentId)
+      .map((row) => {
+        const children = below(row.id);
+        return nameOf(row) + (children === "" ? "" : `(${children})`);
+      })
+      .join(",");
+  return below(null);
+}
+
+/** What must hold of any run, whatever came and what did not. */
+function expectConsistent(rows: readonly RunRow[]): void {
+  const byId = new Map(rows.map((row) => [row.id, row]));
+  for (const row of rows) {
+    const parent = row.parentRunId === null ? undefined : byId.get(row.parentRunId);
+    const prefix = parent === undefined ? "" : `${parent.dottedOrder}.`;
+    expect(row.dottedOrder.startsWith(prefix)).toBe(true);
+    expect(row.dottedOrder.slice(prefix.length)).toHaveLength(58);
+    expect(row.dottedOrder.endsWith(row.id)).toBe(true);
+    expect(row.dottedOrder.slice(22, 58)).toBe(row.traceId);
+  }
+}
+
+test("the root's run has the trace's id, and its child the span's", () => {
+  desk.send([{ id: 1 }, { id: 2, parent: 1 }]);
+  const [root, child] = desk.rowsOf();
+  expect(root).toMatchObject({ id: traceUuid, traceId: traceUuid, parentRunId: null });
+  expect(child).toMatchObject({
+    id: spanUuid(spanIdOf(2)),
+    traceId: traceUuid,
+    parentRunId: traceUuid,
+  });
+});
+
+test("children that come before their root, each in a request of its own, end below it", () => {
+  desk.send([{ id: 4, parent: 3 }]);
+  expect(shape(desk.rowsOf())).toBe("T(4)");
+  desk.send([{ id: 3, parent: 2 }]);
+  expect(shape(desk.rowsOf())).toBe("T(3(4))");
+  desk.send([{ id: 2, parent: 1 }]);
+  desk.send([{ id: 1 }]);
+  expect(shape(desk.rowsOf())).toBe("T(2(3(4)))");
+  expectConsistent(desk.rowsOf());
+  expect(desk.rowsOf()[0]).toMatchObject({ name: "span 1", posted: true });
+});
+
+test("whatever order and requests the spans of a tree come in, the tree is the same", async () => {
+  const trees = fc
+    .array(fc.nat(), { minLength: 0, maxLength: 9 })
+    .map((picks) => picks.map((pick, index) => (pick % (index + 1)) + 1));
+  await fc.assert(
+    fc.asyncProperty(
+      trees,
+      fc.array(fc.nat(3), { minLength: 10, maxLength: 10 }),
+      fc.infiniteStream(fc.nat()),
+      fc.boolean(),
+      async (parents, requests, shuffles, isRemote) => {
+        const spans: SpanInit[] = [
+          { id: 1 },
+          ...parents.map((parent, index) => ({
+            id: index + 2,
+            parent,
+            ...(isRemote ? { rest: remote } : {}),
+          })),
+        ];
+        const expected = await openDesk();
+        expected.send(spans);
+        const found = await openDesk();
+        const shuffled = spans
+          .map((span) => [shuffles.next().value as number, span] as const)
+          .toSorted(([a], [b]) => a - b);
+        for (const request of [0, 1, 2, 3]) {
+          found.send(shuffled.map(([, span]) => span).filter((_, at) => requests[at] === request));
+          expectConsistent(found.rowsOf());
+        }
+        const placesOf = (rows: readonly RunRow[]) =>
+          rows.map(({ projectId: _, patched: _bits, ...place }) => place);
+        expect(placesOf(found.rowsOf())).toEqual(placesOf(expected.rowsOf()));
+      },
+    ),
+    { numRuns: 60 },
+  );
+});
+
+test("the same span twice is one run, in one request and in two", () => {
+  const spans = [{ id: 1 }, { id: 2, parent: 1 }];
+  expect(desk.send([...spans, ...spans])).toMatchObject({ accepted: 2, duplicates: 2 });
+  expect(desk.send(spans)).toMatchObject({ accepted: 0, duplicates: 2, rejected: [] });
+  expect(shape(desk.rowsOf())).toBe("T(2)");
+});
+
+describe("a trace without its root", () => {
+  test("has a stand-in at its top, as long as what is below it", () => {
+    desk.send([{ id: 3, parent: 9 }]);
+    desk.send([{ id: 2, parent: 8 }]);
+    expect(shape(desk.rowsOf())).toBe("T(2,3)");
+    const [top, first, second] = desk.rowsOf();
+    expect(top).toMatchObject({
+      name: "span 3",
+      posted: false,
+      startMicros: first?.startMicros,
+      endMicros: second?.endMicros,
+    });
+  });
+
+  test("has its one entry at the top: the span that another process called", () => {
+    desk.send([{ id: 3, parent: 2 }]);
+    desk.send([{ id: 2, parent: 9, rest: remote }]);
+    expect(shape(desk.rowsOf())).toBe("T(3)");
+    expect(desk.rowsOf()[0]).toMatchObject({ name: "span 2", posted: true });
+  });
+
+  test("has several entries side by side", () => {
+    desk.send([
+      { id: 2, parent: 9, rest: remote },
+      { id: 3, parent: 2 },
+    ]);
+    desk.send([{ id: 5, parent: 9, rest: remote }]);
+    expect(shape(desk.rowsOf())).toBe("T(2(3),5)");
+    expectConsistent(desk.rowsOf());
+    expect(desk.rowsOf()[0]).toMatchObject({ posted: false });
+  });
+
+  test("gives its top to the root that comes late; the entry goes below its parent", () => {
+    desk.send([
+      { id: 3, parent: 2, rest: remote },
+      { id: 4, parent: 3 },
+    ]);
+    desk.send([{ id: 2, parent: 1 }]);
+    desk.send([{ id: 1 }]);
+    expect(shape(desk.rowsOf())).toBe("T(2(3(4)))");
+    expectConsistent(desk.rowsOf());
+    expect(desk.readers.runs.find(desk.tenantId, spanUuid(spanIdOf(3)))?.bodies).toHaveLength(1);
+  });
+});
+
+test("several roots stand side by side below a stand-in, whichever came first", () => {
+  desk.send([{ id: 1 }, { id: 2, parent: 1 }]);
+  desk.send([{ id: 5 }, { id: 6, parent: 5 }]);
+  expect(shape(desk.rowsOf())).toBe("T(1(2),5(6))");
+  desk.send([{ id: 7 }]);
+  expect(shape(desk.rowsOf())).toBe("T(1(2),5(6),7)");
+  expectConsistent(desk.rowsOf());
+});
+
+test("a span said to be a root is one, whatever parent it names", () => {
+  desk.send([{ id: 2, parent: 1, attributes: { "langsmith.is_root": true } }]);
+  expect(desk.rowsOf()).toMatchObject([{ id: traceUuid, parentRunId: null, posted: true }]);
+});
+
+test("a span whose parent was left out stands below the nearest one that was sent", () => {
+  const named = { "langsmith.span.parent_id": `00000000-0000-0000-0000-${"1".padStart(12, "0")}` };
+  desk.send([{ id: 1 }, { id: 3, parent: 2, attributes: named }]);
+  expect(shape(desk.rowsOf())).toBe("T(3)");
+});
+
+test("spans that name one another in a circle are all stored", () => {
+  desk.send([{ id: 1, parent: 3 }]);
+  desk.send([{ id: 2, parent: 1 }]);
+  desk.send([{ id: 3, parent: 2 }]);
+  expect(desk.rowsOf()).toHaveLength(4);
+  expectConsistent(desk.rowsOf());
+});
+
+test("a chain of any length has 128 levels", () => {
+  const spans = Array.from({ length: 300 }, (_, index) =>
+    index === 0 ? { id: 1 } : { id: index + 1, parent: index },
+  );
+  desk.send(spans.slice(150));
+  desk.send(spans.slice(0, 150));
+  const rows = desk.rowsOf();
+  expect(rows).toHaveLength(300);
+  expectConsistent(rows);
+  const levels = rows.map(({ dottedOrder }) => dottedOrder.split(".").length);
+  expect(Math.max(...levels)).toBe(129);
+});
+
+describe("the project", () => {
+  const projectOf = (name: string): string | undefined =>
+    desk.rowsOf().find((row) => row.name === name)?.projectId;
+
+  test("is the parent's where a span names none, also when the parent comes later", () => {
+    const attributes = { "langsmith.trace.session_name": "mill" };
+    desk.send([{ id: 3, parent: 2 }]);
+    desk.send([{ id: 2, parent: 1 }]);
+    desk.send([{ id: 1, attributes }]);
+    desk.send([{ id: 4, parent: 1 }]);
+    const [project] = desk.readers.projects.list(desk.tenantId, {
+      name: "mill",
+      limit: 1,
+      offset: 0,
+    });
+    expect(project?.id).toBeDefined();
+    expect(desk.rowsOf().map(({ projectId }) => projectId)).toEqual(
+      desk.rowsOf().map(() => project?.id),
+    );
+  });
+
+  test("that a span names itself is kept", () => {
+    const attributes = { "langsmith.trace.session_name": "other" };
+    desk.send([{ id: 2, parent: 1, attributes }, { id: 1 }]);
+    expect(projectOf("span 2")).not.toBe(projectOf("span 1"));
+  });
+
+  test("deleted takes its spans with it; they can be sent again", () => {
+    desk.send([{ id: 1 }, { id: 2, parent: 1 }]);
+    desk.writers.projects.delete(desk.tenantId, projectOf("span 1") ?? "");
+    expect(desk.db.prepare("SELECT count(*) FROM spans").raw().all()).toEqual([[0]]);
+    expect(desk.send([{ id: 2, parent: 1 }])).toMatchObject({ accepted: 1 });
+    expect(shape(desk.rowsOf())).toBe("T(2)");
+  });
+});
+
+test("a trace that two tenants send is each one's own", () => {
+  const { id: other } = desk.writers.tenants.create({ handle: "other", displayName: "Other" });
+  const spans = [{ id: 2, parent: 1 }, { id: 1 }];
+  desk.send(spans);
+  expect(desk.send(spans, other)).toMatchObject({ accepted: 2, rejected: [] });
+  expect(desk.send(spans, other)).toMatchObject({ accepted: 0, duplicates: 2 });
+  expect(shape(desk.rowsOf())).toBe("T(2)");
+  const [[traceId] = []] = desk.db
+    .prepare(
+      "SELECT DISTINCT r.trace_id FROM spans s JOIN runs r ON r.id = s.run_id WHERE s.tenant_id = ?",
+    )
+    .raw()
+    .all([other]) as string[][];
+  expect(traceId).not.toBe(traceUuid);
+  const theirs = desk.rowsOf(other, traceId);
+  expect(theirs.map(({ name }) => name)).toEqual(["span 1", "span 2"]);
+  expectConsistent(theirs);
+});
+
+test("a span below a run of another sender goes with it, and so does what is below the span", () => {
+  const stamp = "20261121T101112345678Z";
+  const root = "0195d3a2-0000-7000-8000-00000000000a";
+  const own = "0195d3a2-0000-7000-8000-00000000000b";
+  desk.send([{ id: 3, parent: 2 }]);
+  desk.send([
+    {
+      id: 2,
+      parent: 1,
+      attributes: { "langsmith.span.dotted_order": `${stamp}${root}.${stamp}${own}` },
+    },
+  ]);
+  const rows = desk.rowsOf(desk.tenantId, root);
+  expect(rows.map(({ name, parentRunId }) => [name, parentRunId])).toEqual([
+    ["span 2", root],
+    ["span 3", own],
+  ]);
+  expect(desk.rowsOf()).toEqual([]);
+  expect(desk.readers.runs.find(desk.tenantId, spanUuid(spanIdOf(3)))?.bodies).toHaveLength(1);
+});

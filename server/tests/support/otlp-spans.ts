@@ -1,0 +1,103 @@
+import { decodeSpans } from "../../src/otlp/decode.ts";
+import { mapSpan } from "../../src/otlp/map-span.ts";
+import type { Span } from "../../src/otlp/span.ts";
+
+/** No UUID of any version: ids of traces are any 16 bytes. */
+export const traceId = "5b8efff798038103d269b633813fc60c";
+export const traceUuid = "5b8efff7-9803-8103-d269-b633813fc60c";
+
+/** 2026-11-21T10:11:12.345678Z and 901 nanoseconds. */
+export const someNanos = 1_795_255_872_345_678_901n;
+
+/** The run's id of a span of {@link traceId} that is not its root. */
+export const spanUuid = (spanId: string): string =>
+  `89e749c4-193c-470f-${spanId.slice(0, 4)}-${spanId.slice(4)}`;
+
+/** A span's id of a small number. */
+export const spanIdOf = (number: number): string => number.toString(16).padStart(16, "0");
+
+/** The value of an attribute as OTLP/JSON writes it. */
+export function anyValue(value: unknown): unknown {
+  if (Array.isArray(value)) {
+    return { arrayValue: { values: value.map(anyValue) } };
+  }
+  switch (typeof value) {
+    case "string":
+      return { stringValue: value };
+    case "boolean":
+      return { boolValue: value };
+    case "bigint":
+      return { intValue: String(value) };
+    case "number":
+      return Number.isInteger(value) ? { intValue: value } : { doubleValue: value };
+    default:
+      return { kvlistValue: { values: keyValues(value ?? {}) } };
+  }
+}
+
+export const keyValues = (values: object): readonly unknown[] =>
+  Object.entries(values).map(([key, value]) => ({ key, value: anyValue(value) }));
+
+export interface EventInit {
+  readonly name: string;
+  readonly attributes?: object;
+}
+
+export interface SpanInit {
+  readonly id?: number;
+  readonly parent?: number;
+  readonly attributes?: object;
+  readonly events?: readonly EventInit[];
+  /** Members over those that are made here. */
+  readonly rest?: object;
+}
+
+/** A span as OTLP/JSON writes it. Spans with greater ids start later. */
+export function otlpSpan({ id = 1, parent, attributes = {}, events = [], rest }: SpanInit = {}) {
+  const start = someNanos + BigInt(id) * 1_000_000n;
+  return {
+    traceId,
+    spanId: spanIdOf(id),
+    ...(parent === undefined ? {} : { parentSpanId: spanIdOf(parent) }),
+    name: `span ${id}`,
+    kind: 1,
+    startTimeUnixNano: String(start),
+    endTimeUnixNano: String(start + 500_000_000n),
+    attributes: keyValues(attributes),
+    events: events.map((event) => ({
+      name: event.name,
+      timeUnixNano: String(start),
+      attributes: keyValues(event.attributes ?? {}),
+    })),
+    ...rest,
+  };
+}
+
+/** The body of a request. */
+export const otlpRequest = (spans: readonly unknown[], resource: object = {}) => ({
+  resourceSpans: [
+    {
+      resource: { attributes: keyValues(resource) },
+      scopeSpans: [{ scope: { name: "a scope", version: "1.2.3" }, spans }],
+    },
+  ],
+});
+
+/** Spans as the server has read them. */
+export const readSpans = (spans: readonly unknown[], resource?: object): readonly Span[] =>
+  decodeSpans(Buffer.from(JSON.stringify(otlpRequest(spans, resource))), "json").spans;
+
+/** The members of the run that a span becomes. */
+export function mapped(
+  init: SpanInit,
+  { project, resource }: { project?: string; resource?: object } = {},
+): Readonly<Record<string, unknown>> {
+  const [span] = readSpans([otlpSpan(init)], resource);
+  if (span === undefined) {
+    throw new Error("the span could not be read");
+  }
+  const { members } = mapSpan(span, project);
+  return Object.fromEntries(
+    [...members].map(([name, json]) => [name, JSON.parse(json.toString()) as unknown]),
+  );
+}
