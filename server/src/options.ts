@@ -32,6 +32,8 @@ export const serverLimits = {
   /** Prompts or commits in one answer, and ids in one call that deletes prompts. */
   promptsDefault: 20,
   promptsMax: 100,
+  /** Arrays and objects inside one another in a manifest. */
+  manifestDepth: 500,
   /** Bytes received and not yet committed; above it the server answers 429. */
   pendingBytes: 256 * mebibyte,
   /** Bytes of requests that share one transaction. */

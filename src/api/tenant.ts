@@ -1,3 +1,4 @@
+import { assertHandle } from "../model/prompt-identifier.ts";
 import { parseTenantSettings } from "../model/tenant.ts";
 import type { TenantSettings } from "../model/tenant.ts";
 import type { Call, CallOptions } from "./http.ts";
@@ -14,5 +15,19 @@ export class Tenant {
   /** @throws {@link HttpError} the key is not let in. */
   async settings({ signal }: CallOptions = {}): Promise<TenantSettings> {
     return parseTenantSettings(await this.#call("readSettings", { signal }));
+  }
+
+  /**
+   * Sets the name that its public prompts stand under. Repeating it changes nothing more.
+   *
+   * @throws {@link ValidationError} the handle can't be one.
+   * @throws {@link ConflictError} another tenant has it.
+   */
+  async setHandle(handle: string, { signal }: CallOptions = {}): Promise<TenantSettings> {
+    assertHandle(handle);
+    const json = { tenant_handle: handle };
+    return parseTenantSettings(
+      await this.#call("setTenantHandle", { json, signal, repeatable: true }),
+    );
   }
 }

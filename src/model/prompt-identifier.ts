@@ -68,6 +68,15 @@ export function parsePromptPlace(identifier: unknown): PromptPlace {
   return { owner, repo };
 }
 
+/** @throws {@link ValidationError} it can't be a handle. */
+export function assertHandle(handle: unknown): asserts handle is string {
+  if (typeof handle !== "string" || handle.length > handleLimit || !handlePattern.test(handle)) {
+    throw new ValidationError(
+      `A handle holds ${handleRule}, and is at most ${handleLimit} characters long: ${shown(handle)}`,
+    );
+  }
+}
+
 /** Whether a text can be the name of a commit's tag. */
 export const isPromptTag = (tag: unknown): tag is string =>
   typeof tag === "string" &&

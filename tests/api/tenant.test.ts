@@ -48,3 +48,17 @@ test("an aborted signal sends nothing", async () => {
   });
   expect(server.requests).toEqual([]);
 });
+
+test("a handle is set, answered with the settings, and refused where it can't be one", async () => {
+  const server = await mswServer(
+    on.post("*/settings/handle", () => HttpResponse.json({ ...wireTenant, tenant_handle: "acme" })),
+  );
+  const tenant = new Tenant(httpTo(server.endpoint).http.call);
+  expect(await tenant.setHandle("acme")).toMatchObject({ id: "t", handle: "acme" });
+  for (const handle of ["", "-", "a/b", "..", "é", "a b", "a\r\nb", "a".repeat(101)]) {
+    await expect(tenant.setHandle(handle)).rejects.toMatchObject({ code: "VALIDATION" });
+  }
+  expect(server.requests).toMatchObject([
+    { target: "POST /settings/handle", body: { tenant_handle: "acme" } },
+  ]);
+});

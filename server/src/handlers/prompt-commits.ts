@@ -1,6 +1,8 @@
 import type { FastifyReply, FastifyRequest } from "fastify";
 import { Type } from "typebox";
 import type { Static } from "typebox";
+import { RequestError } from "../errors.ts";
+import { serverLimits } from "../options.ts";
 import type { Store } from "../store/store.ts";
 import { toCommitJson } from "../view/prompt-json.ts";
 import { parseCommitQuery } from "./prompt-query.ts";
@@ -31,6 +33,7 @@ export async function createCommit(
 ): Promise<unknown> {
   const { body, tenantId } = request;
   const place = promptPlaceOf(request);
+  assertDepth(body.manifest);
   const commit = await store.write.prompts.commit(tenantId, place, {
     manifest: JSON.stringify(body.manifest),
     parent: body.parent_commit ?? null,
@@ -56,7 +59,7 @@ export async function readCommit(
   void store.write.prompts.count(commit.id, isView ? "views" : "downloads").catch(() => undefined);
   const rest = JSON.stringify({
     commit_hash: commit.hash,
-    description: commit.description ?? "",
+    ...(commit.description === null ? {} : { description: commit.description }),
     is_draft: false,
     examples: [],
   });
@@ -64,3 +67,16 @@ export async function readCommit(
     .type("application/json; charset=utf-8")
     .send(`{"manifest":${manifest},${rest.slice(1)}`);
 }
+
+/** What walks over a manifest later calls itself at each level. @throws RequestError 422: there are too many. */
+function assertDepth(manifest: object): void {
+  let level: readonly object[] = [manifest];
+  for (let depth = 1; level.length > 0; depth += 1) {
+    if (depth > serverLimits.manifestDepth) {
+      throw new RequestError(422, `manifest has more than ${serverLimits.manifestDepth} levels`);
+    }
+    level = level.flatMap((value) => Object.values(value).filter(isObject));
+  }
+}
+
+const isObject = (value: unknown): value is object => typeof value === "object" && value !== null;
