@@ -73,6 +73,8 @@ function factsOf({ parameters = [], requestBody, responses }, name, shapes) {
   };
 }
 
+const toUnknown = (/** @type {string} */ name) => [name, {}];
+
 /** The members of the objects that calls speak of. */
 class Shapes {
   /** @type {Record<string, Record<string, string>>} */
@@ -124,8 +126,10 @@ class Shapes {
     }
     if (!this.used[name]) {
       const members = (this.used[name] = {});
-      for (const [member, type] of Object.entries(schema.properties)) {
-        const key = schema.required?.includes(member) ? member : `${member}?`;
+      // The description names some members as required and says no more of them.
+      const named = Object.fromEntries((schema.required ?? []).map(toUnknown));
+      for (const [member, type] of Object.entries({ ...named, ...schema.properties })) {
+        const key = member in named ? member : `${member}?`;
         members[key] = this.typeOf(type, `${name} ${member}`);
       }
     }

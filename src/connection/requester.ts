@@ -83,7 +83,7 @@ export class Requester {
     signal: AbortSignal,
     deadline: Deadline,
   ): Promise<Dispatcher.ResponseData> {
-    const request = { origin: this.#origin, path: this.#basePath + path, method, signal };
+    const request = { origin: this.#origin, path: below(this.#basePath, path), method, signal };
     const sent = { ...this.#headers, ...headers };
     if (body === undefined || body instanceof Uint8Array) {
       return this.#dispatcher.request({ ...request, headers: sent, body: body ?? null });
@@ -101,6 +101,10 @@ export class Requester {
     });
   }
 }
+
+/** A path that names its version itself is asked with one `/v1` below an address that names it too. */
+const below = (base: string, path: string): string =>
+  base.endsWith("/v1") && path.startsWith("/v1/") ? base + path.slice(3) : base + path;
 
 interface Deadline {
   /** Never resolves. */

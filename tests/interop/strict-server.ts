@@ -9,8 +9,7 @@ import type { CallRule, Row } from "./strict/check-call.ts";
 import { checkIngest } from "./strict/check-ingest.ts";
 import type { IngestRule, Operation } from "./strict/check-ingest.ts";
 import { treeProblems } from "./strict/dotted-order.ts";
-import { factsOf } from "./strict/platform-facts.ts";
-import { sampleOf } from "./strict/sample.ts";
+import { madeUp } from "./strict/made-up.ts";
 import type { SampleKind } from "./strict/sample.ts";
 import type { SeenRequest, Violation } from "./strict/seen-request.ts";
 
@@ -43,7 +42,7 @@ export interface StrictOptions {
   readonly encodings?: readonly "gzip"[];
   /** Takes part of the answer to a request of the tracing half, the first being 1. */
   readonly onIngest?: (count: number) => StrictAnswer | undefined;
-  /** Answers a call of the request half. @defaultValue a sample of what the platform answers */
+  /** Answers a call of the request half. @defaultValue what the platform might answer */
   readonly onCall?: (
     row: Row,
     request: SeenRequest,
@@ -164,14 +163,21 @@ class StrictState {
       for (const { rule, detail } of checkCall(row, request)) {
         this.breaks(rule, detail, incoming);
       }
-      give(response, (await this.#options.onCall?.(row, request)) ?? this.#sample(row));
+      give(
+        response,
+        (await this.#options.onCall?.(row, request)) ??
+          madeUp(row, request, this.#options.samples ?? "full"),
+      );
     }
   }
 
   #read(incoming: IncomingMessage, raw: Buffer, infos: number): SeenRequest {
     const { headers, method = "", url = "" } = incoming;
     const { pathname, searchParams } = new URL(url, "http://localhost");
-    const path = pathname.replace(/^\/api\/v1(?=\/)/, "").replace(/^\/platform\//, "/v1/platform/");
+    // One `v1`, wherever it comes from.
+    const path = pathname
+      .replace(/^\/api\/v1\/platform\//, "/v1/platform/")
+      .replace(/^\/api\/v1(?!\/v1)(?=\/)/, "");
     if (headers["x-api-key"] !== this.#options.apiKey && path !== "/info") {
       this.breaks("key", `x-api-key is ${String(headers["x-api-key"])}`, incoming);
     }
@@ -264,12 +270,6 @@ class StrictState {
     if (typeof run["dotted_order"] === "string") {
       this.#orders.set(id, run["dotted_order"]);
     }
-  }
-
-  #sample({ endpoint }: Row): StrictAnswer {
-    const { samples = "full" } = this.#options;
-    const type = factsOf(endpoint)?.answer ?? "any";
-    return jsonAnswer(200, sampleOf(type, samples));
   }
 }
 

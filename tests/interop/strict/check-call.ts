@@ -41,11 +41,25 @@ export function rowOf({ method, path }: Pick<SeenRequest, "method" | "path">): R
     .toSorted((a, b) => argumentsIn(a.endpoint.path) - argumentsIn(b.endpoint.path))[0];
 }
 
-/** Query parameters that the wire's page or the specification names, and the description lacks. */
-const alsoInQuery: Readonly<Partial<Record<EndpointName, Readonly<Record<string, string>>>>> = {};
+/** Query parameters that the description lacks, or types more narrowly than the platform's page. */
+const alsoInQuery: Readonly<Partial<Record<EndpointName, Readonly<Record<string, string>>>>> = {
+  // "`as_of` reads the dataset as it was then, by time or by tag."
+  exportDatasetOpenAi: { as_of: "string" },
+  exportDatasetCsv: { as_of: "string" },
+  exportDatasetJsonl: { as_of: "string" },
+  readDatasetVersion: { as_of: "string" },
+  // Specification, section 7: `GET /examples: query dataset, as_of, inline_s3_urls ...`.
+  listExamples: { inline_s3_urls: "boolean" },
+};
 
-/** Members that the wire's page or the specification names, and the description lacks. */
-const alsoInBody: ReadonlySet<string> = new Set();
+/** Members that the platform's page or the specification names, and the description lacks. */
+const alsoInBody: ReadonlySet<string> = new Set([
+  // The page spells it as its npm client does; the description has `feedback_config`.
+  "FeedbackCreateSchema.feedbackConfig",
+]);
+
+/** "`<example_id>.attachment.<name>`", where the description of the POST has `attachments`. */
+const alsoInForm = /^[^.]+\.attachment\.[^.]+$/;
 
 /** Checks a call of the request half against what the platform says of it. */
 export function checkCall({ endpoint, name }: Row, request: SeenRequest): Violation<CallRule>[] {
@@ -136,7 +150,9 @@ function formProblems(request: SeenRequest, type: string): Violation<CallRule>[]
   const shape = type.slice(1);
   const members = shapeOf(shape).map((member) => ({ ...member, pattern: patternOf(member.name) }));
   const names = parts.map(({ name }) => name);
-  const unknown = names.filter((name) => !members.some(({ pattern }) => pattern.test(name)));
+  const unknown = names.filter(
+    (name) => !alsoInForm.test(name) && !members.some(({ pattern }) => pattern.test(name)),
+  );
   const missing = members.filter(
     ({ isOptional, pattern }) => !isOptional && !names.some((name) => pattern.test(name)),
   );

@@ -4,8 +4,8 @@ import { alternativesOf, itemTypeOf, shapeOf } from "./platform-facts.ts";
 export const sampleId = "5a3b1e9c-0d4f-4c2a-9b6e-7f8091a2b3c4";
 const sampleTime = "2026-11-21T10:11:12.345678+00:00";
 
-/** `full`: all members; `bare`: only those that a server must give. */
-export type SampleKind = "full" | "bare";
+/** `full`: a value wherever there can be one; `nulls`: none wherever there can be none. */
+export type SampleKind = "full" | "nulls";
 
 const plain: Readonly<Record<string, unknown>> = {
   string: "text",
@@ -19,10 +19,9 @@ const plain: Readonly<Record<string, unknown>> = {
   null: null,
 };
 
-/** A value of the type, as a server might answer it. */
+/** A value of the type, as a server might answer it: with every member that it can have. */
 export function sampleOf(type: string, kind: SampleKind): unknown {
-  const alternatives = alternativesOf(type);
-  const chosen = alternatives[0] ?? "any";
+  const [chosen = "any"] = alternativesOf(type);
   const itemType = itemTypeOf(chosen);
   if (itemType !== undefined) {
     return [sampleOf(itemType, kind)];
@@ -30,11 +29,13 @@ export function sampleOf(type: string, kind: SampleKind): unknown {
   if (chosen.startsWith("'")) {
     return chosen.slice(1, -1);
   }
-  if (!chosen.startsWith("@")) {
-    return plain[chosen];
-  }
-  const members = shapeOf(chosen.slice(1)).filter(
-    ({ isOptional }) => kind === "full" || !isOptional,
-  );
-  return Object.fromEntries(members.map(({ name, type: one }) => [name, sampleOf(one, kind)]));
+  return chosen.startsWith("@") ? sampleShape(chosen.slice(1), kind) : plain[chosen];
 }
+
+const sampleShape = (shape: string, kind: SampleKind): Readonly<Record<string, unknown>> =>
+  Object.fromEntries(
+    shapeOf(shape).map(({ name, type }) => [
+      name,
+      kind === "nulls" && alternativesOf(type).includes("null") ? null : sampleOf(type, kind),
+    ]),
+  );

@@ -1,0 +1,121 @@
+import { expect } from "vitest";
+import type { Story } from "./world.ts";
+
+export const tellDatasets: Story = async ({ client, effect }) => {
+  const { datasets, examples } = client;
+  const made = await datasets.create({
+    name: "questions",
+    description: "asked",
+    dataType: "kv",
+    inputsSchema: { type: "object", required: ["q"] },
+    outputsSchema: { type: "object" },
+    metadata: { source: "s" },
+  });
+  const { id } = made;
+  await datasets.update(id, {
+    name: "questions asked",
+    description: null,
+    inputsSchema: null,
+    outputsSchema: { type: "object" },
+    metadata: { source: "t" },
+  });
+  const read = await datasets.read({ id });
+  const found = await datasets
+    .list({
+      ids: [id],
+      name: "questions asked",
+      nameContains: "ask",
+      dataType: "kv",
+      metadata: { source: "t" },
+      limit: 5,
+    })
+    .toArray();
+  await effect(async () => {
+    expect(read).toMatchObject({ name: "questions asked", metadata: { source: "t" } });
+    expect(found.map((one) => one.id)).toEqual([id]);
+    expect(await datasets.has({ name: "questions" })).toBe(false);
+  });
+  await datasets.has({ id });
+  await datasets.url({ id });
+
+  const first = await examples.create({ datasetId: id, inputs: { q: "how deep is the race" } });
+  const before = await datasets.readVersion({ id, asOf: new Date() });
+  await datasets.tag({ id, asOf: before.asOf, tag: "begun" });
+  const second = await examples.create({ datasetId: id, inputs: { q: "how fast is the wheel" } });
+  const tagged = await datasets.readVersion({ id, tag: "begun" });
+  const versions = await datasets
+    .listVersions({ id, exampleId: first.id, search: "begun", limit: 5 })
+    .toArray();
+  const diff = await datasets.diff({ id, fromVersion: "begun", toVersion: new Date() });
+  await datasets.updateSplits({ id, splitName: "test", exampleIds: [second.id] });
+  const splits = await datasets.listSplits({ id });
+  await datasets.listSplits({ id, asOf: "begun" });
+  await datasets.updateSplits({ id, splitName: "test", exampleIds: [second.id], remove: true });
+  await effect(() => {
+    expect(tagged.tags).toEqual(["begun"]);
+    expect(versions).toHaveLength(1);
+    expect(diff).toMatchObject({ added: [second.id], removed: [], modified: [] });
+    expect(splits).toContain("test");
+  });
+
+  await datasets.index({ id });
+  await datasets.index({ id, tag: "latest" });
+  const near = await datasets.search({ id, inputs: { q: "fast wheel" }, limit: 2 });
+  await datasets.search({ id, inputs: { q: "wheel" }, filter: 'eq(metadata.kind, "x")' });
+  const lines = [
+    await datasets.exportOpenAi({ id: await chat(), asOf: "latest" }).toArray(),
+    await datasets.exportCsv({ id, asOf: new Date() }).toArray(),
+    await datasets.exportJsonl({ id }).toArray(),
+  ];
+  await effect(() => {
+    expect(near[0]?.id).toBe(second.id);
+    expect(lines.map((some) => some.length)).toEqual([1, 3, 2]);
+  });
+
+  const share = await datasets.share({ id });
+  await datasets.readShare({ id });
+  const shared = await datasets.readShared(share.url);
+  const filter = { exampleIds: [first.id], metadata: {}, filter: "exists(id)" };
+  const sharedExamples = await datasets
+    .listSharedExamples(share.url, { exampleIds: [first.id], limit: 5 })
+    .toArray();
+  const count = await datasets.countSharedExamples(share.url, { exampleIds: filter.exampleIds });
+  const cloned = await datasets.clone(share.url, { name: "cloned" });
+  await effect(() => {
+    expect(shared.id).toBe(id);
+    expect(sharedExamples.map((one) => one.id)).toEqual([first.id]);
+    expect(count).toBe(1);
+    expect(cloned).toMatchObject({ kind: "cloned", exampleCount: 2 });
+  });
+  await datasets.unshare({ id });
+
+  const csv = await datasets.createFromCsv({
+    file: Buffer.from('q,a\r\n"one, two",1\r\n'),
+    inputKeys: ["q"],
+    outputKeys: ["a"],
+    name: "from a table",
+    fileName: 'odd "name".csv',
+    description: "table",
+    dataType: "kv",
+  });
+  await effect(async () => {
+    const [row] = await examples.list({ datasetId: csv.id }).toArray();
+    expect(row).toMatchObject({ inputs: { q: "one, two" }, outputs: { a: "1" } });
+  });
+  await datasets.delete({ id });
+  await datasets.deleteMany([csv.id]);
+  await effect(async () => {
+    expect(await datasets.has({ id })).toBe(false);
+    expect(await datasets.has({ id: csv.id })).toBe(false);
+  });
+
+  async function chat(): Promise<string> {
+    const dataset = await datasets.create({ name: "chats", dataType: "chat" });
+    await examples.createChat({
+      datasetId: dataset.id,
+      messages: [{ type: "human", data: { content: "hi" } }],
+      answer: { type: "ai", data: { content: "hello" } },
+    });
+    return dataset.id;
+  }
+};

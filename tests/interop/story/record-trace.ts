@@ -1,0 +1,21 @@
+import type { Client } from "millrace";
+import type { World } from "./world.ts";
+
+/** How a story's traces are recorded: by the client itself. */
+export const recordTraceWith =
+  (client: Client): World["recordTrace"] =>
+  async ({ project, referenceExampleId } = {}) => {
+    const startedAt = new Date();
+    const root = client.startRun({
+      name: "root",
+      parent: null,
+      project,
+      referenceExampleId,
+      inputs: { q: "how" },
+    });
+    const child = root.startChild({ name: "child", inputs: { q: "deep" } });
+    child.end({ a: 1 });
+    root.end({ a: 2 });
+    await client.flush();
+    return { rootId: root.id, childId: child.id, startedAt };
+  };

@@ -1,0 +1,52 @@
+import { Client } from "millrace";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { stories } from "./story/all.ts";
+import { recordTraceWith } from "./story/record-trace.ts";
+import { methodsOf, observed } from "./story/world.ts";
+import { strictServer } from "./strict-server.ts";
+import type { StrictServer } from "./strict-server.ts";
+import type { SampleKind } from "./strict/sample.ts";
+
+// Every method of every noun against a server that checks each request, and answers as the platform
+// might: once with every member, once with null wherever there can be one.
+
+describe.each<[SampleKind, string]>([
+  ["full", ""],
+  ["nulls", "/api/v1"],
+])("to answers that are %s, below %j", (samples, prefix) => {
+  const called = new Set<string>();
+  let server: StrictServer;
+  let client: Client;
+
+  beforeAll(async () => {
+    server = await strictServer({ apiKey: "key", samples });
+    client = new Client({
+      apiKey: "key",
+      endpoint: server.endpoint + prefix,
+      workers: 0,
+      attempts: 1,
+      logger: { warn: () => undefined },
+    });
+  });
+  afterAll(async () => {
+    await client.close();
+    await server[Symbol.asyncDispose]();
+  });
+
+  test.each(stories)("the calls of %s break no rule", async (_noun, tell) => {
+    const before = server.violations().length;
+    await tell({
+      client: observed(client, called),
+      endpoint: server.endpoint,
+      // It remembers nothing.
+      effect: async () => {},
+      recordTrace: recordTraceWith(client),
+    });
+    expect(server.violations().slice(before)).toEqual([]);
+  });
+
+  test("no method of a noun was left out", () => {
+    expect(methodsOf(client).filter((method) => !called.has(method))).toEqual([]);
+    expect(called.size).toBeGreaterThan(20);
+  });
+});

@@ -1,0 +1,59 @@
+import type { EndpointName } from "../../../src/model/endpoints.ts";
+import type { StrictAnswer } from "./answer.ts";
+import { jsonAnswer, missing } from "./answer.ts";
+import type { Row } from "./check-call.ts";
+import { factsOf } from "./platform-facts.ts";
+import { sampleOf } from "./sample.ts";
+import type { SampleKind } from "./sample.ts";
+import { readMultipart } from "./read-multipart.ts";
+import { contentTypeOf, jsonOf } from "./seen-request.ts";
+import type { SeenRequest } from "./seen-request.ts";
+
+/** The types of answers that the platform's description lacks and its page has. */
+const alsoAnswered: Readonly<Partial<Record<EndpointName, string>>> = {
+  readSharedRun: "@RunSchema",
+  addAnnotationQueueRunsByKey: "array<@AnnotationQueueRunSchema>",
+  setTenantHandle: "@app__hub__crud__tenants__Tenant",
+};
+
+/** What a server that remembers nothing answers: a sample of the platform's type, or what a client must see. */
+export function madeUp(row: Row, request: SeenRequest, kind: SampleKind): StrictAnswer {
+  const { name, endpoint } = row;
+  const { path, query } = request;
+  const type = factsOf(endpoint)?.answer ?? alsoAnswered[name] ?? "any";
+  const sample = sampleOf(type, kind);
+  switch (name) {
+    case "searchDataset":
+      return jsonAnswer(200, { examples: [sampleOf("@Example", kind)] });
+    case "createFeedbackToken":
+      // As many as were asked for, in a list where a list was asked.
+      return jsonAnswer(200, Array.isArray(jsonOf(request.body)?.value) ? [sample] : sample);
+    case "createExamples":
+      return jsonAnswer(
+        200,
+        sentOf(request).map(() => sampleOf("@Example", kind)),
+      );
+    case "uploadExamples":
+      return jsonAnswer(201, { ...(sample as object), count: sentOf(request).length });
+    case "readSettings":
+    case "setTenantHandle":
+      return jsonAnswer(200, { ...(sample as object), tenant_handle: "mill" });
+    case "listDatasets":
+      // What is to be made is not there yet.
+      return jsonAnswer(200, query.get("name") === "cloned" ? [] : sample);
+    case "readPrompt":
+      return path.endsWith("/fresh") ? missing : jsonAnswer(200, sample);
+    default:
+      return jsonAnswer(200, sample);
+  }
+}
+
+/** One for each example that was sent: of a list, or as a part with its id alone. */
+function sentOf(request: SeenRequest): readonly unknown[] {
+  const list = jsonOf(request.body)?.value;
+  return Array.isArray(list)
+    ? list
+    : readMultipart(contentTypeOf(request), request.body).parts.filter(
+        ({ name }) => !name.includes("."),
+      );
+}
