@@ -46,6 +46,9 @@ function packCause(cause: unknown, depth: number): PackedCause {
 }
 
 function canCross(value: unknown): boolean {
+  if (typeof value === "string" || typeof value === "number" || typeof value === "boolean") {
+    return true;
+  }
   try {
     structuredClone(value);
     return true;
