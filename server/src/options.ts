@@ -21,6 +21,8 @@ export const serverLimits = {
   parts: 100_000,
   /** Arrays and objects inside one another. */
   jsonDepth: 10_000,
+  /** The same in a body that is read as a whole: all beside runs. SQLite reads as many. */
+  bodyDepth: 1_000,
   /** Levels of spans in a trace; those further down stand side by side on the last. */
   spanDepth: 128,
   /** Runs in one answer of `POST /runs/query`. */
@@ -34,6 +36,35 @@ export const serverLimits = {
   promptsMax: 100,
   /** Arrays and objects inside one another in a manifest. */
   manifestDepth: 500,
+  /** Datasets, versions or examples in one answer. */
+  datasetsDefault: 100,
+  datasetsMax: 1_000,
+  /** Arrays and objects inside one another in an example; SQLite reads 1,000. */
+  exampleDepth: 500,
+  /** Characters of a dataset's JSON schema. */
+  schemaChars: 262_144,
+  /** Longest time to check what one request writes against a schema. */
+  schemaMs: 5_000,
+  /** Examples that are exported, indexed or checked in one go. */
+  examplesStep: 500,
+  /** Words of the inputs that a search looks for. */
+  searchWords: 256,
+  /** Bytes of an uploaded CSV file, inflated. */
+  uploadBytes: 2_048 * mebibyte,
+  /** Characters of one row of it. */
+  csvRowChars: 8 * mebibyte,
+  /** Characters and rows of it that are written in one go. */
+  csvStepChars: 4 * mebibyte,
+  csvStepRows: 5_000,
+  /** Bytes of one text field beside the file, and how many of them. */
+  formFieldBytes: mebibyte,
+  formFields: 10_000,
+  /** How long a signed address of an attachment leads to it. */
+  signedMs: 3_600_000,
+  /** Feedback tokens that one request makes. */
+  tokensMax: 10_000,
+  /** Runs that one request adds to an annotation queue. */
+  queueRunsMax: 100_000,
   /** Bytes received and not yet committed; above it the server answers 429. */
   pendingBytes: 256 * mebibyte,
   /** Bytes of requests that share one transaction. */

@@ -16,8 +16,7 @@ export const readInfo = () => ({
   instance_flags: {
     gzip_body_enabled: true,
     zstd_compression_enabled: hasZstd,
-    // Offered once there are routes for examples.
-    dataset_examples_multipart_enabled: false,
+    dataset_examples_multipart_enabled: true,
   },
 });
 

@@ -64,7 +64,8 @@ export async function ingest(
   tenantId: string,
   { batch, rejected }: ParsedBatch,
 ): Promise<IngestResult> {
-  if (batch.records.length === 0 && batch.attachments.length === 0) {
+  const { records, attachments, feedback } = batch;
+  if (records.length + attachments.length + feedback.length === 0) {
     return { accepted: 0, duplicates: 0, rejected };
   }
   const result = await store.ingest(tenantId, batch);
@@ -101,7 +102,8 @@ function answerMany(reply: FastifyReply, result: IngestResult): unknown {
 
 const boundaryPattern = /;\s*boundary\s*=\s*(?:"([^"]{1,70})"|([^\s;"]{1,70}))/i;
 
-function readBoundary(contentType: string | undefined): string {
+/** The boundary of a multipart body. @throws RequestError 422: the content type names none. */
+export function readBoundary(contentType: string | undefined): string {
   const found = /^multipart\/form-data\b/i.test(contentType ?? "")
     ? boundaryPattern.exec(contentType ?? "")
     : null;

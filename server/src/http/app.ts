@@ -1,19 +1,37 @@
+import { tmpdir } from "node:os";
 import type { TypeBoxTypeProvider } from "@fastify/type-provider-typebox";
 import fastify from "fastify";
 import type { FastifyError, FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
 import { RequestError } from "../errors.ts";
 import { addWeb } from "../handlers/web.ts";
-import { serverLimits } from "../options.ts";
+import { JsonCursor } from "../ingest/json-cursor.ts";
+import { memoryDataDir, serverLimits } from "../options.ts";
 import type { ServerSettings } from "../options.ts";
+import { addAnnotationQueueRoutes } from "../routes/annotation-queues.ts";
+import { addComparativeRoutes } from "../routes/comparatives.ts";
+import { addFeedbackRoutes, addGivenFeedbackRoutes } from "../routes/feedback.ts";
 import { addOtlpRoutes } from "../routes/otlp.ts";
 import { addProjectRoutes } from "../routes/projects.ts";
 import { addPromptRoutes } from "../routes/prompts.ts";
+import { addDatasetVersionRoutes } from "../routes/dataset-versions.ts";
+import {
+  addDatasetRoutes,
+  addDatasetSearchRoutes,
+  addSharedDatasetRoutes,
+  addUploadRoutes,
+} from "../routes/datasets.ts";
+import {
+  addAttachmentRoutes,
+  addExampleRoutes,
+  addExampleWriteRoutes,
+} from "../routes/examples.ts";
 import { addIngestRoutes, addRunRoutes, addSharedRunRoutes } from "../routes/runs.ts";
 import { addInfoRoutes, addSettingsRoutes } from "../routes/server.ts";
 import type { Store } from "../store/store.ts";
 import { addApiDocs } from "./api-docs.ts";
 import { KeyGuard } from "./key-guard.ts";
 import { readBody } from "./read-body.ts";
+import { SignedLinks } from "./signed-links.ts";
 import { SourceGuard } from "./source-guard.ts";
 
 export type App = ReturnType<typeof createApp>;
@@ -22,6 +40,9 @@ export type App = ReturnType<typeof createApp>;
 export function createApp(store: Store, settings: ServerSettings) {
   const sources = new SourceGuard(settings);
   const keys = new KeyGuard(settings, store);
+  const desk = { store, links: new SignedLinks() };
+  // Beside the database, where there is room for what becomes part of it.
+  const folder = settings.dataDir === memoryDataDir ? tmpdir() : settings.dataDir;
   const app = fastify({
     bodyLimit: serverLimits.bodyBytesMax,
     requestTimeout: serverLimits.requestMs,
@@ -54,17 +75,23 @@ export function createApp(store: Store, settings: ServerSettings) {
   app.register(async (open: FastifyInstance) => {
     open.addContentTypeParser("*", parseBody);
     addOpenRoutes(open, store);
+    addSharedDatasetRoutes(open, desk);
+    addAttachmentRoutes(open, desk);
   });
   app.register(async (ingest: FastifyInstance) => {
     ingest.addHook("onRequest", checkKey);
     // The handlers read the body themselves, as it arrives.
     ingest.addContentTypeParser("*", (_request, _payload, done) => done(null));
     addStreamRoutes(ingest, store);
+    addExampleWriteRoutes(ingest, desk);
+    addUploadRoutes(ingest, { store, folder });
   });
   app.register(async (rest: FastifyInstance) => {
     rest.addHook("onRequest", checkKey);
     rest.addContentTypeParser("*", parseBody);
     addRoutes(rest, store);
+    addDatasetSearchRoutes(rest, desk);
+    addExampleRoutes(rest, desk);
   });
   return app;
 }
@@ -76,6 +103,7 @@ const parseBody = async ({ raw }: FastifyRequest): Promise<unknown> =>
 function addOpenRoutes(app: FastifyInstance, store: Store): void {
   addInfoRoutes(app);
   addSharedRunRoutes(app, store);
+  addGivenFeedbackRoutes(app, store);
 }
 
 /** What reads its body itself. */
@@ -88,6 +116,11 @@ function addStreamRoutes(app: FastifyInstance, store: Store): void {
 function addRoutes(app: FastifyInstance, store: Store): void {
   addRunRoutes(app, store);
   addProjectRoutes(app, store);
+  addDatasetRoutes(app, store);
+  addDatasetVersionRoutes(app, store);
+  addFeedbackRoutes(app, store);
+  addAnnotationQueueRoutes(app, store);
+  addComparativeRoutes(app, store);
   addPromptRoutes(app, store);
   addSettingsRoutes(app, store);
 }
@@ -107,6 +140,10 @@ function parseJson(body: Buffer): unknown {
     return undefined;
   }
   try {
+    // Two bytes a level: a short body can't be too deep. What is deeper could be read, but not written.
+    if (body.length > serverLimits.bodyDepth * 2) {
+      new JsonCursor(body, serverLimits.bodyDepth).readWhole();
+    }
     const value: unknown = JSON.parse(body.toString("utf8"));
     return value;
   } catch (cause) {

@@ -18,23 +18,25 @@ export async function readBody(request: IncomingMessage): Promise<Buffer> {
 }
 
 /**
- * Hands on the body piece by piece, inflated. Counts before and after inflating, and stops at the
- * bound: a small body that inflates to a huge one is never held.
+ * Hands on the body piece by piece, inflated; waits where it is told to. Counts before and after
+ * inflating, and stops at the bound: a small body that inflates to a huge one is never held.
  *
  * @throws RequestError it is too large, not what its encoding says, or of an unknown encoding.
  */
 export async function readChunks(
   request: IncomingMessage,
   onChunk: (chunk: Buffer) => unknown,
+  bytesMax: number = serverLimits.bodyBytesMax,
 ): Promise<void> {
+  const bounded = { onChunk, bytesMax };
   try {
     const inflate = chooseInflate(request.headers["content-encoding"]);
-    if (Number(request.headers["content-length"] ?? 0) > serverLimits.bodyBytesMax) {
-      throw tooLarge("the body");
+    if (Number(request.headers["content-length"] ?? 0) > bytesMax) {
+      throw tooLarge("the body", bytesMax);
     }
     await (inflate === undefined
-      ? pass(request, onChunk)
-      : passInflated(request, inflate(), onChunk));
+      ? pass(request, bounded)
+      : passInflated(request, inflate(), bounded));
   } catch (cause) {
     await discard(request);
     throw cause instanceof RequestError
@@ -70,21 +72,29 @@ function chooseInflate(encoding: string | undefined): (() => Transform) | undefi
 
 const inflatedChunkBytes = 65_536;
 
-async function pass(source: Readable, onChunk: (chunk: Buffer) => unknown): Promise<void> {
+interface Taker {
+  readonly onChunk: (chunk: Buffer) => unknown;
+  readonly bytesMax: number;
+}
+
+async function pass(source: Readable, { onChunk, bytesMax }: Taker): Promise<void> {
   let size = 0;
   for await (const chunk of source.iterator({ destroyOnReturn: false }) as AsyncIterable<Buffer>) {
     size += chunk.length;
-    if (size > serverLimits.bodyBytesMax) {
-      throw tooLarge("the body");
+    if (size > bytesMax) {
+      throw tooLarge("the body", bytesMax);
     }
-    onChunk(chunk);
+    await waitFor(onChunk(chunk));
   }
 }
+
+/** Most takers are done at once: then nothing is waited for. */
+const waitFor = (taken: unknown): unknown => (taken instanceof Promise ? taken : undefined);
 
 async function passInflated(
   source: Readable,
   inflate: Transform,
-  onChunk: (chunk: Buffer) => unknown,
+  { onChunk, bytesMax }: Taker,
 ): Promise<void> {
   source.on("error", (cause) => inflate.destroy(cause));
   source.on("aborted", () => inflate.destroy(new Error("aborted")));
@@ -93,10 +103,10 @@ async function passInflated(
   try {
     for await (const chunk of inflate as AsyncIterable<Buffer>) {
       size += chunk.length;
-      if (size > serverLimits.bodyBytesMax) {
-        throw tooLarge("the inflated body");
+      if (size > bytesMax) {
+        throw tooLarge("the inflated body", bytesMax);
       }
-      onChunk(chunk);
+      await waitFor(onChunk(chunk));
     }
   } catch (cause) {
     throw cause instanceof RequestError
@@ -108,11 +118,8 @@ async function passInflated(
   }
 }
 
-const tooLarge = (what: string): RequestError =>
-  new RequestError(
-    413,
-    `${what} is larger than ${serverLimits.bodyBytesMax} bytes; send fewer runs in one request`,
-  );
+const tooLarge = (what: string, bytesMax: number): RequestError =>
+  new RequestError(413, `${what} is larger than ${bytesMax} bytes; send less in one request`);
 
 /** Reads on for a while without keeping anything: a client that is still sending sees no answer. */
 async function discard(request: IncomingMessage): Promise<void> {

@@ -35,6 +35,7 @@ const dashes = Buffer.from("--");
 export class MultipartParser {
   readonly #delimiter: Buffer;
   readonly #onPart: (part: Part) => void;
+  readonly #needsLengths: boolean;
   #state: State = { kind: "preamble" };
   /** Chunks not yet consumed; joined when `#wantedBytes` are there, so that no byte is joined often. */
   #pending: Buffer[] = [Buffer.from("\r\n")];
@@ -42,9 +43,14 @@ export class MultipartParser {
   #wantedBytes = 0;
   #partCount = 0;
 
-  constructor(boundary: string, onPart: (part: Part) => void) {
+  constructor(
+    boundary: string,
+    onPart: (part: Part) => void,
+    { lengths = "required" }: { readonly lengths?: "required" | "optional" } = {},
+  ) {
     this.#delimiter = Buffer.from(`\r\n--${boundary}`, "latin1");
     this.#onPart = onPart;
+    this.#needsLengths = lengths === "required";
   }
 
   /** @throws RequestError the body breaks the format beyond repair, or a bound. */
@@ -189,7 +195,7 @@ export class MultipartParser {
     const isWrong = length !== undefined && length !== bytes.length;
     const wrong = isWrong ? `announces ${length} bytes and has ${bytes.length}` : undefined;
     const missing =
-      length === undefined
+      length === undefined && this.#needsLengths
         ? "has no length, neither in Content-Type nor as Content-Length"
         : undefined;
     this.#state = { kind: "boundaryEnd" };

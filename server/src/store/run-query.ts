@@ -1,5 +1,5 @@
 import type { CheckedFilter } from "../filter/checker.ts";
-import type { StoredRun } from "./run-row.ts";
+import type { RunFile, StoredRun } from "./run-row.ts";
 
 /** Which runs are meant. Every filter that is given must hold; lists mean any of. */
 export interface RunFilter {
@@ -61,6 +61,8 @@ export interface RunReads {
   statistics(tenantId: string, filter: RunFilter): RunStatistics;
   /** Whoever holds the token may read it. */
   findShared(token: string): StoredRun | undefined;
+  /** The bytes of an attachment; the address that leads here was signed. */
+  findFile(file: RunFile): { readonly mimeType: string; readonly bytes: Uint8Array } | undefined;
 }
 
 export interface RunWrites {

@@ -28,4 +28,20 @@ export interface StoredRun {
   readonly childRunIds: readonly string[] | null;
   readonly directChildRunIds: readonly string[] | null;
   readonly shareToken: string | null;
+  readonly attachments: readonly RunAttachment[];
+}
+
+/** A file that came with a run. */
+export interface RunAttachment {
+  readonly name: string;
+  readonly mimeType: string;
+  /** Where it can be read; absent where nobody asks. */
+  readonly url?: string;
+}
+
+/** Which file of which run. */
+export interface RunFile {
+  readonly traceId: string;
+  readonly runId: string;
+  readonly name: string;
 }

@@ -1,11 +1,22 @@
+import type { AnnotationQueueReads, AnnotationQueueWrites } from "./annotation-queue.ts";
+import type { ComparativeReads, ComparativeWrites } from "./comparative.ts";
+import type { FeedbackReads, FeedbackWrites } from "./feedback.ts";
+import type { DatasetReads, DatasetWrites } from "./dataset.ts";
+import type { ExampleReads, ExampleWrites } from "./example.ts";
 import type { ProjectReads, ProjectWrites } from "./project.ts";
 import type { PromptReads, PromptWrites } from "./prompt.ts";
 import type { RunReads, RunWrites } from "./run-query.ts";
 import type { IngestResult, RunBatch } from "./run-record.ts";
 import type { TenantReads, TenantWrites } from "./tenant.ts";
+import type { UploadWrites } from "./upload.ts";
 
 /** What can be asked, by noun. An engine answers it at once, from one consistent state. */
 export interface Readers {
+  readonly annotationQueues: AnnotationQueueReads;
+  readonly comparatives: ComparativeReads;
+  readonly feedback: FeedbackReads;
+  readonly datasets: DatasetReads;
+  readonly examples: ExampleReads;
   readonly projects: ProjectReads;
   readonly prompts: PromptReads;
   readonly runs: RunReads;
@@ -17,6 +28,12 @@ export interface Readers {
  * changed nothing, and a `RequestError` thrown in it reaches the caller as it is.
  */
 export interface Writers {
+  readonly annotationQueues: AnnotationQueueWrites;
+  readonly comparatives: ComparativeWrites;
+  readonly feedback: FeedbackWrites;
+  readonly datasets: DatasetWrites;
+  readonly examples: ExampleWrites;
+  readonly uploads: UploadWrites;
   readonly projects: ProjectWrites;
   readonly prompts: PromptWrites;
   readonly runs: RunWrites;

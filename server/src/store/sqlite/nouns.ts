@@ -1,4 +1,15 @@
+import { AnnotationQueueReader } from "./annotation-queue-reader.ts";
+import { AnnotationQueueWriter } from "./annotation-queue-writer.ts";
+import { ComparativeReader } from "./comparative-reader.ts";
+import { ComparativeWriter } from "./comparative-writer.ts";
+import { FeedbackReader } from "./feedback-reader.ts";
+import { FeedbackWriter } from "./feedback-writer.ts";
 import type { Readers, Writers } from "../store.ts";
+import { createDatasetDesk } from "./dataset-desk.ts";
+import { DatasetReader } from "./dataset-reader.ts";
+import { DatasetWriter } from "./dataset-writer.ts";
+import { ExampleReader } from "./example-reader.ts";
+import { ExampleWriter } from "./example-writer.ts";
 import { ProjectReader } from "./project-reader.ts";
 import { ProjectWriter } from "./project-writer.ts";
 import { PromptReader } from "./prompt-reader.ts";
@@ -8,10 +19,16 @@ import { RunWriter } from "./run-writer.ts";
 import type { Connection } from "./schema.ts";
 import { TenantReader } from "./tenant-reader.ts";
 import { TenantWriter } from "./tenant-writer.ts";
+import { UploadWriter } from "./upload-writer.ts";
 
 /** What answers questions, on a connection that can't write. */
 export const createReaders = (db: Connection) =>
   ({
+    datasets: new DatasetReader(db),
+    examples: new ExampleReader(db),
+    annotationQueues: new AnnotationQueueReader(db),
+    comparatives: new ComparativeReader(db),
+    feedback: new FeedbackReader(db),
     projects: new ProjectReader(db),
     prompts: new PromptReader(db),
     runs: new RunReader(db),
@@ -21,11 +38,20 @@ export const createReaders = (db: Connection) =>
 /** What writes, on the one connection that does. Transactions are the caller's. */
 export function createWriters(db: Connection) {
   const projects = new ProjectWriter(db);
+  const feedback = new FeedbackWriter(db);
+  const datasetDesk = createDatasetDesk(db);
+  const examples = new ExampleWriter(datasetDesk);
   return {
+    annotationQueues: new AnnotationQueueWriter(db),
+    comparatives: new ComparativeWriter(db),
+    feedback,
     projects,
     prompts: new PromptWriter(db),
-    runs: new RunWriter(db, projects),
+    runs: new RunWriter(db, projects, feedback),
     tenants: new TenantWriter(db),
+    datasets: new DatasetWriter(datasetDesk, examples),
+    examples,
+    uploads: new UploadWriter(datasetDesk),
   } satisfies Writers;
 }
 

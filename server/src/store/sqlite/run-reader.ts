@@ -1,5 +1,5 @@
 import type { RunFilter, RunPage, RunQuery, RunReads, RunStatistics } from "../run-query.ts";
-import type { RunRow, StoredRun } from "../run-row.ts";
+import type { RunFile, RunRow, StoredRun } from "../run-row.ts";
 import { parseRow, parseRows, runColumns } from "./row.ts";
 import { toConditions } from "./run-conditions.ts";
 import type { Connection } from "./schema.ts";
@@ -25,6 +25,16 @@ export class RunReader implements RunReads {
           "SELECT CAST(body AS BLOB) FROM payloads WHERE trace_id = ? AND id = ? ORDER BY digest <> '', rowid",
         )
         .raw(),
+      listFiles: db
+        .prepare(
+          "SELECT name, content_type FROM attachments WHERE trace_id = ? AND id = ? ORDER BY name",
+        )
+        .raw(),
+      findFile: db
+        .prepare(
+          "SELECT content_type, bytes FROM attachments WHERE trace_id = ? AND id = ? AND name = ?",
+        )
+        .raw(),
       listDescendants: db
         .prepare(
           "SELECT id, parent_run_id FROM runs WHERE trace_id = ? AND dotted_order > ? AND dotted_order < ? ORDER BY dotted_order",
@@ -41,6 +51,13 @@ export class RunReader implements RunReads {
   findShared(token: string): StoredRun | undefined {
     const [values] = parseRows(this.#statements.findShared.all([token]));
     return values === undefined ? undefined : this.#toRun(values, "withChildren");
+  }
+
+  findFile({ traceId, runId, name }: RunFile): { mimeType: string; bytes: Uint8Array } | undefined {
+    const [values] = parseRows(this.#statements.findFile.all([traceId, runId, name]));
+    return values === undefined
+      ? undefined
+      : { mimeType: toMimeType(values[0]), bytes: toBuffer(values[1]) };
   }
 
   query(tenantId: string, { filter, order, limit, after, withChildren }: RunQuery): RunPage {
@@ -112,6 +129,9 @@ export class RunReader implements RunReads {
         toBuffer(body),
       ),
       shareToken: typeof token === "string" ? token : null,
+      attachments: parseRows(this.#statements.listFiles.all([row.traceId, row.id])).map(
+        ([name, contentType]) => ({ name: String(name), mimeType: toMimeType(contentType) }),
+      ),
       ...(children === "alone"
         ? { childRunIds: null, directChildRunIds: null }
         : this.#childrenOf(row)),
@@ -140,6 +160,10 @@ export class RunReader implements RunReads {
 }
 
 const parseName = (json: string): string => String(JSON.parse(json));
+
+/** Of the content type of a part, without the length that it announced. */
+const toMimeType = (contentType: unknown): string =>
+  String(contentType).replace(/;\s*length=\d+/i, "");
 
 const toBuffer = (value: unknown): Buffer =>
   value instanceof ArrayBuffer ? Buffer.from(value) : Buffer.from(String(value));

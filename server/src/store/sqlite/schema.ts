@@ -3,6 +3,7 @@ import { createRequire } from "node:module";
 import type DatabaseConstructor from "libsql";
 import { annotationQueueTables } from "./tables/annotation-queues.ts";
 import { comparativeTables } from "./tables/comparatives.ts";
+import { datasetTables } from "./tables/datasets.ts";
 import { feedbackTables } from "./tables/feedback.ts";
 import { spanTables } from "./tables/spans.ts";
 import { promptTables } from "./tables/prompts.ts";
@@ -153,6 +154,7 @@ const catalogTables = [
   feedbackTables,
   annotationQueueTables,
   comparativeTables,
+  datasetTables,
   spanTables,
   promptTables,
 ];
