@@ -80,13 +80,19 @@ function finish(
   name: Pick<ExampleDraft, "id" | "isOwnId">,
   { fields, payloads, attachments = {} }: DraftInit,
 ): ExampleDraft {
-  const texts = Object.entries(payloads).flatMap(([key, value]) =>
-    value === undefined ? [] : [[key, objectJson(action, key, value)] as const],
-  );
   const head = toJson(action, fields);
-  const sizes = [head, ...texts.map(([, json]) => json)].map((json) => Buffer.byteLength(json));
-  const files = Object.values(attachments).map(({ data }) => sizeOf(data));
-  const sizeBytes = [...sizes, ...files].reduce((sum, size) => sum + size + frameBytes, 0);
+  let sizeBytes = Buffer.byteLength(head) + frameBytes;
+  const texts: [string, string][] = [];
+  for (const [key, value] of Object.entries(payloads)) {
+    if (value !== undefined) {
+      const json = objectJson(action, key, value);
+      texts.push([key, json]);
+      sizeBytes += Buffer.byteLength(json) + frameBytes;
+    }
+  }
+  for (const { data } of Object.values(attachments)) {
+    sizeBytes += sizeOf(data) + frameBytes;
+  }
   return { ...name, fields: head, payloads: texts, attachments, sizeBytes };
 }
 

@@ -1,0 +1,174 @@
+import { openAsBlob } from "node:fs";
+import { HttpResponse, http as on } from "msw";
+import { expect, test } from "vitest";
+import { datasetNounsAt, partsOf } from "../support/dataset-nouns.ts";
+import { loopbackServer } from "../support/loopback-server.ts";
+import { mswServer } from "../support/msw-server.ts";
+import type { SeenCall } from "../support/msw-server.ts";
+
+const id = "0f0e0d0c-0b0a-4908-8706-050403020100";
+const datasetId = "1f0e0d0c-0b0a-4908-8706-050403020100";
+const wireExample = { id, dataset_id: datasetId, inputs: {} };
+const info = (isOffered: boolean) =>
+  on.get("*/info", () =>
+    HttpResponse.json({ instance_flags: { dataset_examples_multipart_enabled: isOffered } }),
+  );
+const sentParts = (request: SeenCall | undefined) =>
+  partsOf(request?.body, request?.headers.get("content-type") ?? "");
+const png = { mimeType: "image/png", data: Uint8Array.of(0x89, 0x50) };
+
+test("an example with attachments goes as parts, and is read back", async () => {
+  const server = await mswServer(
+    info(true),
+    on.post("*/v1/platform/datasets/:id/examples", () =>
+      HttpResponse.json({ count: 1, example_ids: [id] }, { status: 201 }),
+    ),
+    on.get("*/examples/:id", () => HttpResponse.json(wireExample)),
+  );
+  const { examples } = datasetNounsAt(server.endpoint);
+  const file = await openAsBlob("package.json");
+  const made = await examples.create({
+    datasetId,
+    id,
+    inputs: { q: "é" },
+    outputs: { a: 1 },
+    metadata: { m: 1 },
+    split: ["x"],
+    attachments: {
+      "a.png": png,
+      b: { mimeType: "text/plain; charset=utf-8", data: Buffer.from("t").buffer.slice(0, 0) },
+      file: { mimeType: "application/json", data: file },
+    },
+  });
+  expect(made).toMatchObject({ id });
+  expect(server.requests.map(({ target }) => target)).toEqual([
+    "GET /info",
+    `POST /v1/platform/datasets/${datasetId}/examples`,
+    `GET /examples/${id}`,
+  ]);
+  const json = expect.stringMatching(/^application\/json; length=\d+$/) as string;
+  const parts = await sentParts(server.requests[1]);
+  expect(parts).toMatchObject([
+    { name: id, text: '{"metadata":{"m":1},"split":["x"]}' },
+    { name: `${id}.inputs`, text: '{"q":"é"}' },
+    { name: `${id}.outputs`, text: '{"a":1}' },
+    { name: `${id}.attachment.a.png`, fileName: "a.png", type: "image/png; length=2" },
+    { name: `${id}.attachment.b`, type: "text/plain; charset=utf-8; length=0", text: "" },
+    { name: `${id}.attachment.file`, text: await file.text(), type: json },
+  ]);
+  const [, request] = server.requests;
+  expect(Buffer.from(request?.body as Buffer).includes(Buffer.from(png.data))).toBe(true);
+});
+
+test("no name of an attachment can end its header", async () => {
+  const server = await mswServer(
+    info(true),
+    on.post("*/v1/platform/datasets/:id/examples", () => HttpResponse.json({ count: 1 })),
+    on.get("*/examples/:id", () => HttpResponse.json(wireExample)),
+  );
+  const { examples } = datasetNounsAt(server.endpoint);
+  const evil = 'x"\r\nX-Injected: yes\r\n\r\n--b';
+  await examples.create({ datasetId, inputs: {}, attachments: { [evil]: png } });
+  const lines = String(server.requests[1]?.body).split("\r\n");
+  expect(lines.filter((line) => line.startsWith("X-Injected"))).toEqual([]);
+  for (const attachments of [
+    { "a\u0000b": png },
+    { a: { ...png, mimeType: "image/png\r\nX-Injected: yes" } },
+    { a: { ...png, mimeType: "" } },
+  ]) {
+    await expect(examples.create({ datasetId, inputs: {}, attachments })).rejects.toMatchObject({
+      code: "VALIDATION",
+    });
+  }
+  expect(server.requests).toHaveLength(3);
+});
+
+test("a server that takes none says so clearly, and is sent nothing", async () => {
+  const server = await mswServer(info(false));
+  const { examples } = datasetNounsAt(server.endpoint);
+  const attachments = { a: png };
+  const calls = [
+    examples.create({ datasetId, inputs: {}, attachments }),
+    examples.createMany({ datasetId, examples: [{ inputs: {}, attachments }] }),
+    examples.update(id, { attachments }),
+    examples.updateMany({ examples: [{ id, attachments }] }),
+  ];
+  expect(await Promise.allSettled(calls)).toMatchObject(
+    calls.map(() => ({
+      reason: {
+        code: "VALIDATION",
+        message: expect.stringContaining("This server takes no attachments") as string,
+      },
+    })),
+  );
+  expect(new Set(server.requests.map(({ target }) => target))).toEqual(new Set(["GET /info"]));
+});
+
+test("of many, those that go with attachments are parts of one request", async () => {
+  const server = await mswServer(
+    info(true),
+    on.post("*/v1/platform/datasets/:id/examples", () => HttpResponse.json({ count: 2 })),
+  );
+  const { examples } = datasetNounsAt(server.endpoint);
+  const { exampleIds } = await examples.createMany({
+    datasetId,
+    examples: [{ inputs: { n: 0 } }, { inputs: { n: 1 }, attachments: { a: png } }],
+  });
+  const names = (await sentParts(server.requests[1])).map(({ name }) => name);
+  const [first, second] = exampleIds;
+  expect(names).toEqual([
+    first,
+    `${first}.inputs`,
+    second,
+    `${second}.inputs`,
+    `${second}.attachment.a`,
+  ]);
+});
+
+test("an update with attachments goes to its example's dataset, as parts", async () => {
+  const server = await mswServer(
+    info(true),
+    on.get("*/examples/:id", () => HttpResponse.json(wireExample)),
+    on.patch("*/v1/platform/datasets/:id/examples", () => HttpResponse.json({ count: 1 })),
+  );
+  const { examples } = datasetNounsAt(server.endpoint);
+  const change = { outputs: { a: 1 }, attachments: { a: png } };
+  const operations = { retainAttachments: ["b"], renameAttachments: { b: "c" } };
+  await examples.update(id, { ...change, ...operations });
+  await examples.updateMany({ datasetId, examples: [{ id, ...change }] });
+  const patches = server.requests.filter(({ target }) => target.startsWith("PATCH"));
+  expect(patches.map(({ target }) => target)).toEqual([
+    `PATCH /v1/platform/datasets/${datasetId}/examples`,
+    `PATCH /v1/platform/datasets/${datasetId}/examples`,
+  ]);
+  expect(await sentParts(patches[0])).toMatchObject([
+    { name: id, text: "{}" },
+    { name: `${id}.outputs`, text: '{"a":1}' },
+    { name: `${id}.attachments_operations`, text: '{"retain":["b"],"rename":{"b":"c"}}' },
+    { name: `${id}.attachment.a` },
+  ]);
+  expect(server.requests.filter(({ target }) => target.startsWith("GET /examples"))).toHaveLength(
+    1,
+  );
+});
+
+test("the bytes of an attachment come from its address, and the key stays at home", async () => {
+  const bytes = Buffer.from([0, 255, 13, 10]);
+  await using storage = await loopbackServer({
+    runs: [(response) => void response.end(bytes), { status: 403, body: "expired" }],
+  });
+  const server = await mswServer(
+    on.get("*/public/file", () => new HttpResponse(new Uint8Array(bytes))),
+  );
+  const connection = { apiKey: "secret" };
+  const { examples } = datasetNounsAt(`${server.endpoint}/api/v1`, { connection });
+  const presignedUrl = `${storage.endpoint}/runs/file?sig=a%2Fb`;
+  expect(await examples.readAttachment({ presignedUrl })).toEqual(bytes);
+  expect(JSON.stringify(storage.requests[0]?.headers)).not.toContain("secret");
+  await expect(examples.readAttachment({ presignedUrl })).rejects.toMatchObject({
+    status: 403,
+    message: "Failed to read attachment: 403 expired",
+  });
+  expect(await examples.readAttachment({ presignedUrl: "/public/file?x=1" })).toEqual(bytes);
+  expect(server.requests.map(({ target }) => target)).toEqual(["GET /public/file?x=1"]);
+});

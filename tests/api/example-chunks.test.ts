@@ -1,0 +1,255 @@
+import { createServer } from "node:http";
+import type { AddressInfo } from "node:net";
+import { HttpResponse, http as on } from "msw";
+import { expect, onTestFinished, test } from "vitest";
+import type { NewExample } from "../../src/api/example-options.ts";
+import { datasetNounsAt } from "../support/dataset-nouns.ts";
+import { mswServer } from "../support/msw-server.ts";
+
+const datasetId = "1f0e0d0c-0b0a-4908-8706-050403020100";
+const someId = "0f0e0d0c-0b0a-4908-8706-050403020100";
+const info = (sizeLimitBytes: number) =>
+  on.get("*/info", () =>
+    HttpResponse.json({ batch_ingest_config: { size_limit_bytes: sizeLimitBytes } }),
+  );
+interface SentExample {
+  readonly id: string;
+  readonly inputs: { readonly n: number };
+}
+const sentIn = (body: unknown): readonly SentExample[] => body as readonly SentExample[];
+const numbered = (count: number): NewExample[] =>
+  Array.from({ length: count }, (_, n) => ({ inputs: { n } }));
+const echo = on.post("*/examples/bulk", async ({ request }) =>
+  HttpResponse.json((await request.json()) as object),
+);
+
+test("a million examples go in chunks, a few at a time, each once and in order", async () => {
+  const count = 1_000_000;
+  const seen = { ids: new Set<string>(), requests: 0, largest: 0, underWay: 0, most: 0 };
+  const idPattern = /"id":"([\da-f-]{36})"/g;
+  const server = createServer((request, response) => {
+    seen.underWay += 1;
+    seen.most = Math.max(seen.most, seen.underWay);
+    const chunks: Buffer[] = [];
+    request.on("data", (chunk: Buffer) => chunks.push(chunk));
+    request.on("end", () => {
+      const body = Buffer.concat(chunks).toString();
+      const ids = [...body.matchAll(idPattern)].map(([, id]) => id ?? "");
+      ids.forEach((id) => seen.ids.add(id));
+      seen.requests += ids.length > 0 ? 1 : 0;
+      seen.largest = Math.max(seen.largest, ids.length);
+      seen.underWay -= 1;
+      response.end(JSON.stringify({ count: ids.length }));
+    });
+  });
+  await new Promise<void>((resolve) => {
+    server.listen(0, "127.0.0.1", resolve);
+  });
+  onTestFinished(() => {
+    server.closeAllConnections();
+    server.close();
+  });
+  const endpoint = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+  let made = 0;
+  let farthestAhead = 0;
+  function* source(): Generator<NewExample, void> {
+    for (; made < count; made += 1) {
+      farthestAhead = Math.max(farthestAhead, made - seen.ids.size);
+      yield { inputs: { made } };
+    }
+  }
+  const { examples } = datasetNounsAt(endpoint);
+  const { exampleIds } = await examples.createMany({ datasetId, examples: source() });
+  expect(exampleIds).toHaveLength(count);
+  expect(seen.ids.size).toBe(count);
+  const isInOrder = exampleIds.every(
+    (id, n) => seen.ids.has(id) && (n === 0 || id > (exampleIds[n - 1] ?? "")),
+  );
+  expect(isInOrder).toBe(true);
+  expect(seen).toMatchObject({ requests: 1_000, largest: 1_000 });
+  expect(seen.most).toBeLessThanOrEqual(4);
+  expect(farthestAhead).toBeLessThanOrEqual(6_000);
+}, 180_000);
+
+test("a request keeps to the server's limit of bytes, and what is larger goes alone", async () => {
+  const server = await mswServer(info(2_000), echo);
+  const { examples } = datasetNounsAt(server.endpoint);
+  const long = (length: number): NewExample => ({ inputs: { n: 0, text: "é".repeat(length) } });
+  await examples.createMany({
+    datasetId,
+    examples: [...numbered(9), long(2_000), ...numbered(2)],
+  });
+  const bodies = server.requests.slice(1).map(({ body }) => sentIn(body));
+  expect(bodies.flat()).toHaveLength(12);
+  const alone = bodies.filter((body) => JSON.stringify(body).length > 2_000);
+  expect(alone.map((body) => body.length)).toEqual([1]);
+  expect(bodies.length).toBeGreaterThan(3);
+});
+
+test("a server without /info is sent to by the defaults", async () => {
+  const server = await mswServer(
+    on.get("*/info", () => HttpResponse.json({}, { status: 404 })),
+    echo,
+  );
+  const { examples } = datasetNounsAt(server.endpoint);
+  const { exampleIds } = await examples.createMany({ datasetId, examples: numbered(1_001) });
+  expect(exampleIds).toHaveLength(1_001);
+  const sizes = server.requests.slice(1).map(({ body }) => sentIn(body).length);
+  expect(sizes.toSorted((left, right) => left - right)).toEqual([1, 1_000]);
+});
+
+test("no examples are no request for them", async () => {
+  const server = await mswServer(info(1_000));
+  const { examples } = datasetNounsAt(server.endpoint);
+  expect(await examples.createMany({ datasetId, examples: [] })).toEqual({ exampleIds: [] });
+  await examples.updateMany({ examples: [] });
+  expect(server.requests.map(({ target }) => target)).toEqual(["GET /info"]);
+});
+
+test("a failure names what was made, what is open, and leaves the rest unsent", async () => {
+  const server = await mswServer(
+    info(20_971_520),
+    on.post("*/examples/bulk", async ({ request }) => {
+      const body = sentIn(await request.json());
+      return body.some(({ inputs }) => inputs.n === 2_500)
+        ? HttpResponse.json({ detail: "example 2500 is not of the schema" }, { status: 422 })
+        : HttpResponse.json(body as object);
+    }),
+  );
+  const { examples } = datasetNounsAt(server.endpoint);
+  let taken = 0;
+  async function* source(): AsyncGenerator<NewExample, void> {
+    for (; taken < 100_000; taken += 1) {
+      yield { inputs: { n: taken } };
+    }
+  }
+  const failure: unknown = await examples
+    .createMany({ datasetId, examples: source() })
+    .catch((error: unknown) => error);
+  const idsOf = (isDone: boolean): readonly string[] =>
+    server.requests
+      .slice(1)
+      .map(({ body }) => sentIn(body))
+      .filter((body) => isDone !== body.some(({ inputs }) => inputs.n === 2_500))
+      .toSorted((left, right) => (left[0]?.inputs.n ?? 0) - (right[0]?.inputs.n ?? 0))
+      .flatMap((body) => body.map(({ id }) => id));
+  expect(failure).toMatchObject({
+    code: "INCOMPLETE",
+    name: "IncompleteError",
+    doneIds: idsOf(true),
+    openIds: idsOf(false),
+    cause: { status: 422 },
+    message: expect.stringMatching(
+      /^Failed to create examples after \d+ \(doneIds\); 1000 more were sent.*example 2500 is not of the schema$/,
+    ) as string,
+  });
+  expect(idsOf(true).length).toBeGreaterThanOrEqual(2_000);
+  expect(taken).toBeLessThan(10_000);
+});
+
+test("the failure of the only chunk is the failure itself", async () => {
+  const server = await mswServer(
+    info(1_000_000),
+    on.post("*/examples/bulk", () => HttpResponse.json({ detail: "no" }, { status: 422 })),
+  );
+  const { examples } = datasetNounsAt(server.endpoint);
+  const call = examples.createMany({ datasetId, examples: numbered(3) });
+  await expect(call).rejects.toMatchObject({ code: "HTTP", status: 422 });
+});
+
+test("a bad example is named by its place: of an array before anything is sent", async () => {
+  const server = await mswServer(info(1_000_000), echo);
+  const { examples } = datasetNounsAt(server.endpoint);
+  const bad = [...numbered(1_500), { inputs: {}, split: "" }];
+  const message = "Example 1500: split must name at least one split, and none is empty";
+  const array = examples.createMany({ datasetId, examples: bad });
+  await expect(array).rejects.toMatchObject({ code: "VALIDATION", message });
+  expect(server.requests).toEqual([]);
+  const iterated = examples.createMany({ datasetId, examples: new Set(bad) });
+  await expect(iterated).rejects.toMatchObject({
+    code: "INCOMPLETE",
+    cause: { code: "VALIDATION", message },
+  });
+  expect(server.requests.slice(1).map(({ body }) => sentIn(body).length)).toEqual([1_000]);
+});
+
+test("ids that were made here and are there already came with an earlier try", async () => {
+  let isThere = true;
+  const server = await mswServer(
+    info(1_000_000),
+    on.post("*/examples/bulk", () => HttpResponse.json({ detail: "known" }, { status: 409 })),
+    on.get("*/examples", ({ request }) => {
+      const ids = new URL(request.url).searchParams.getAll("id");
+      const found = ids.map((id) => ({ id, dataset_id: datasetId, inputs: {} }));
+      return HttpResponse.json(isThere ? found : found.slice(1));
+    }),
+  );
+  const { examples } = datasetNounsAt(server.endpoint);
+  const made = await examples.createMany({ datasetId, examples: numbered(130) });
+  expect(made.exampleIds).toHaveLength(130);
+  isThere = false;
+  const conflict = { code: "CONFLICT" };
+  const lost = examples.createMany({ datasetId, examples: numbered(130) });
+  await expect(lost).rejects.toMatchObject(conflict);
+  isThere = true;
+  const own = [{ id: someId, inputs: {} }];
+  const given = examples.createMany({ datasetId, examples: own });
+  await expect(given).rejects.toMatchObject(conflict);
+});
+
+test("fewer examples in the answer than were sent are not passed over", async () => {
+  const server = await mswServer(
+    info(1_000_000),
+    on.post("*/examples/bulk", () => HttpResponse.json([])),
+  );
+  const { examples } = datasetNounsAt(server.endpoint);
+  const call = examples.createMany({ datasetId, examples: numbered(2) });
+  await expect(call).rejects.toMatchObject({
+    code: "ANSWER",
+    message: "Failed to create examples: 2 were sent, 0 were created",
+  });
+});
+
+test("a source that goes quiet holds up neither a failure nor the caller's end", async () => {
+  const server = await mswServer(
+    info(1_000_000),
+    on.post("*/examples/bulk", () => HttpResponse.json({ detail: "no" }, { status: 400 })),
+  );
+  const { examples } = datasetNounsAt(server.endpoint);
+  async function* quietAfter(count: number): AsyncGenerator<NewExample, void> {
+    yield* numbered(count);
+    await new Promise(() => {});
+  }
+  const failing = examples.createMany({ datasetId, examples: quietAfter(1_001) });
+  await expect(failing).rejects.toMatchObject({ status: 400 });
+  const controller = new AbortController();
+  const ended = examples.createMany({
+    datasetId,
+    examples: quietAfter(1),
+    signal: controller.signal,
+  });
+  setImmediate(() => controller.abort(new Error("enough")));
+  await expect(ended).rejects.toMatchObject({ code: "ABORTED" });
+});
+
+test("updates go in chunks too, and a failure names what was changed", async () => {
+  const updates = numbered(2_500).map(({ inputs }) => ({ id: someId, inputs }));
+  const server = await mswServer(
+    info(20_971_520),
+    on.patch("*/examples/bulk", async ({ request }) => {
+      const body = sentIn(await request.json());
+      return body.length < 1_000
+        ? HttpResponse.json({ detail: "no" }, { status: 404 })
+        : HttpResponse.json({});
+    }),
+  );
+  const { examples } = datasetNounsAt(server.endpoint);
+  const call = examples.updateMany({ examples: updates });
+  await expect(call).rejects.toMatchObject({
+    code: "INCOMPLETE",
+    doneIds: { length: 2_000 },
+    openIds: { length: 500 },
+    cause: { code: "NOT_FOUND" },
+  });
+  expect(sentIn(server.requests[1]?.body)[7]).toEqual({ id: someId, inputs: { n: 7 } });
+});

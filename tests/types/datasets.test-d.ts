@@ -1,0 +1,65 @@
+import { expectTypeOf, test } from "vitest";
+import type { ClonedDataset } from "../../src/api/dataset-clone.ts";
+import type { Datasets } from "../../src/api/datasets.ts";
+import type { Pages } from "../../src/api/pages.ts";
+import type { DatasetShare } from "../../src/model/dataset-share.ts";
+import type { Dataset } from "../../src/model/dataset.ts";
+import type { Example } from "../../src/model/example.ts";
+
+declare const datasets: Datasets;
+declare const signal: AbortSignal;
+const id = "0f0e0d0c-0b0a-4908-8706-050403020100";
+
+test("a dataset is named by its id or by its name, never both or neither", () => {
+  expectTypeOf(datasets.read({ id })).toEqualTypeOf<Promise<Dataset>>();
+  expectTypeOf(datasets.has({ name: "d", signal })).toEqualTypeOf<Promise<boolean>>();
+  // @ts-expect-error both
+  void datasets.read({ id, name: "d" });
+  // @ts-expect-error neither
+  void datasets.read({});
+  // @ts-expect-error neither
+  void datasets.listSplits({ asOf: "prod" });
+});
+
+test("lists are pages, exports are lists of lines", () => {
+  expectTypeOf(datasets.list()).toEqualTypeOf<Pages<Dataset>>();
+  expectTypeOf(datasets.listSharedExamples("t", { signal })).toEqualTypeOf<Pages<Example>>();
+  expectTypeOf(datasets.exportOpenAi({ id })).toEqualTypeOf<Pages<string>>();
+});
+
+test("a version is read by a time or by a tag, never both", () => {
+  void datasets.readVersion({ id, tag: "prod" });
+  void datasets.readVersion({ name: "d", asOf: new Date() });
+  // @ts-expect-error both
+  void datasets.readVersion({ id, tag: "prod", asOf: "prod" });
+  // @ts-expect-error neither
+  void datasets.readVersion({ id });
+});
+
+test("what a clone came to is told apart by its kind", async () => {
+  const cloned = await datasets.clone("t", { name: "n", signal });
+  expectTypeOf(cloned).toEqualTypeOf<ClonedDataset>();
+  expectTypeOf(cloned.dataset).toEqualTypeOf<Dataset>();
+  if (cloned.kind === "cloned") {
+    expectTypeOf(cloned.exampleCount).toEqualTypeOf<number>();
+  }
+  // @ts-expect-error one that was skipped has no count
+  void cloned.exampleCount;
+});
+
+test("a share may not be there", () => {
+  expectTypeOf(datasets.share({ id })).toEqualTypeOf<Promise<DatasetShare>>();
+  expectTypeOf(datasets.readShare({ id })).toEqualTypeOf<Promise<DatasetShare | undefined>>();
+});
+
+test("what is handed out can't be written, and types are named", async () => {
+  const dataset = await datasets.create({ name: "d", dataType: "chat" });
+  // @ts-expect-error read only
+  dataset.name = "e";
+  // @ts-expect-error no such type
+  void datasets.create({ name: "d", dataType: "csv" });
+  // @ts-expect-error no such option
+  void datasets.update(id, { data_type: "kv" });
+  // @ts-expect-error columns must be named
+  void datasets.createFromCsv({ file: "a.csv" });
+});

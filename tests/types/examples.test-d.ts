@@ -1,0 +1,70 @@
+import { AIMessage, HumanMessage } from "@langchain/core/messages";
+import { expectTypeOf, test } from "vitest";
+import type { CreatedExamples, NewExample } from "../../src/api/example-options.ts";
+import type { Examples } from "../../src/api/examples.ts";
+import type { Pages } from "../../src/api/pages.ts";
+import type { Example } from "../../src/model/example.ts";
+
+declare const examples: Examples;
+declare const signal: AbortSignal;
+declare const some: NewExample;
+const id = "0f0e0d0c-0b0a-4908-8706-050403020100";
+
+test("an example is of one dataset", () => {
+  expectTypeOf(examples.create({ datasetId: id, inputs: {} })).toEqualTypeOf<Promise<Example>>();
+  expectTypeOf(examples.list({ datasetName: "d", signal })).toEqualTypeOf<Pages<Example>>();
+  // @ts-expect-error both
+  void examples.create({ datasetId: id, datasetName: "d", inputs: {} });
+  // @ts-expect-error neither
+  void examples.list({});
+});
+
+test("many come from whatever can be iterated", () => {
+  expectTypeOf(examples.createMany({ datasetId: id, examples: [some] })).toEqualTypeOf<
+    Promise<CreatedExamples>
+  >();
+  void examples.createMany({ datasetId: id, examples: new Set([some]) });
+  async function* stream() {
+    yield some;
+  }
+  void examples.createMany({ datasetId: id, examples: stream() });
+  // @ts-expect-error not of examples
+  void examples.createMany({ datasetId: id, examples: [1] });
+  // @ts-expect-error an update names its example
+  void examples.updateMany({ examples: [{ inputs: {} }] });
+});
+
+test("a chat takes LangChain's messages and the platform's", () => {
+  void examples.createChat({
+    datasetId: id,
+    messages: [new HumanMessage("hi"), { role: "system", content: "be kind" }],
+    answer: new AIMessage("ho"),
+  });
+  // @ts-expect-error a text is no message
+  void examples.createChat({ datasetId: id, messages: ["hi"] });
+  // @ts-expect-error its inputs are its messages
+  void examples.createChat({ datasetId: id, messages: [], inputs: {} });
+});
+
+test("an attachment is bytes with a type; read, it is an address", async () => {
+  const data = new Uint8Array();
+  void examples.update(id, { attachments: { a: { mimeType: "image/png", data } } });
+  // @ts-expect-error no type
+  void examples.update(id, { attachments: { a: { data } } });
+  // @ts-expect-error a text is no bytes
+  void examples.update(id, { attachments: { a: { mimeType: "text/plain", data: "t" } } });
+  const { attachments = {} } = await examples.read(id);
+  for (const attachment of Object.values(attachments)) {
+    expectTypeOf(attachment.presignedUrl).toEqualTypeOf<string>();
+    expectTypeOf(examples.readAttachment(attachment, { signal })).toEqualTypeOf<
+      Promise<Uint8Array>
+    >();
+  }
+});
+
+test("what is handed out can't be written", async () => {
+  const example = await examples.read(id);
+  expectTypeOf(example.splits).toEqualTypeOf<readonly string[]>();
+  // @ts-expect-error read only
+  example.inputs = {};
+});
