@@ -3,7 +3,7 @@ import { describe, expect, test } from "vitest";
 import { anyText, containing, matching } from "./support/matching.ts";
 import { call, runServer } from "./support/running-server.ts";
 import type { Json } from "./support/running-server.ts";
-import { twoTenants } from "./support/two-tenants.ts";
+import { hubTenants } from "./support/hub-tenants.ts";
 
 const hostile = `<script>'; DROP TABLE prompts; --"\u0000 \ud800 😀 ${"x".repeat(10_000)}`;
 const namesOf = (json: Json): readonly Json[] =>
@@ -193,7 +193,7 @@ describe("lists", () => {
 
 describe("tenants", () => {
   test("a private prompt is not there for another, in any call", async () => {
-    const { me, you } = await twoTenants();
+    const { me, you } = await hubTenants();
     const made = await me("POST /repos", { repo_handle: "p", is_public: false });
     await me("POST /commits/me/p", { manifest: { a: 1 } });
     const id = made.json["repo"]?.["id"] as unknown as string;
@@ -223,7 +223,7 @@ describe("tenants", () => {
   });
 
   test("a public prompt is read and liked by all, and written to by its owner", async () => {
-    const { me, you, nameless } = await twoTenants();
+    const { me, you, nameless } = await hubTenants();
     await me("POST /repos", { repo_handle: "p", is_public: true });
     await me("POST /commits/-/p", { manifest: { a: 1 } });
     expect((await you("GET /commits/me/p/latest")).json["manifest"]).toEqual({ a: 1 });
@@ -260,7 +260,7 @@ describe("tenants", () => {
   });
 
   test("without a handle nothing is public; with one set it can be", async () => {
-    const { nameless } = await twoTenants();
+    const { nameless } = await hubTenants();
     const body = { repo_handle: "p", is_public: true };
     const refused = {
       status: 422,
@@ -275,7 +275,7 @@ describe("tenants", () => {
   });
 
   test("a handle is each tenant's own", async () => {
-    const { me, you } = await twoTenants();
+    const { me, you } = await hubTenants();
     const body = { repo_handle: "p", is_public: true };
     expect((await me("POST /repos", body)).status).toBe(200);
     expect((await you("POST /repos", body)).status).toBe(200);

@@ -2,11 +2,11 @@ import { ChatPromptTemplate } from "@langchain/core/prompts";
 import { load } from "@langchain/core/load";
 import { Client } from "millrace";
 import { describe, expect, onTestFinished, test, vi } from "vitest";
-import { twoTenants } from "../../server/tests/support/two-tenants.ts";
+import { hubTenants } from "../../server/tests/support/hub-tenants.ts";
 
 /** A client of each tenant of one server: `me`, `you`, and one without a handle. */
 async function clients(): Promise<Readonly<Record<"me" | "you" | "nameless", Client>>> {
-  const { server, keys } = await twoTenants();
+  const { server, keys } = await hubTenants();
   const clientOf = (apiKey: string): Client => {
     const client = new Client({ endpoint: server.url, apiKey });
     onTestFinished(() => client.close());
@@ -197,7 +197,7 @@ describe("another tenant's prompt", () => {
   });
 
   test("is told apart from a wrong key", async () => {
-    const { server } = await twoTenants();
+    const { server } = await hubTenants();
     const stranger = new Client({ endpoint: server.url, apiKey: "mr_wrong" });
     onTestFinished(() => stranger.close());
     await expect(stranger.prompts.has("me/p")).rejects.toMatchObject({ code: "HTTP", status: 401 });

@@ -1,0 +1,33 @@
+import type { RunningServer } from "@millrace/server";
+import { openSqliteStore } from "../../dist/store/sqlite/sqlite-store.js";
+import { call, runServer, temporaryFolder } from "./running-server.ts";
+import type { Answer, CallInit } from "./running-server.ts";
+
+/** Asks as one tenant. */
+export type AskAs = (target: string, body?: CallInit["body"]) => Promise<Answer>;
+
+/** A server with two tenants, `me` and `you`, and one that has no handle; each with a key of its own. */
+export interface HubTenants {
+  readonly server: RunningServer;
+  readonly keys: { readonly me: string; readonly you: string; readonly nameless: string };
+  readonly me: AskAs;
+  readonly you: AskAs;
+  readonly nameless: AskAs;
+}
+
+export async function hubTenants(): Promise<HubTenants> {
+  const dataDir = await temporaryFolder();
+  const store = await openSqliteStore(dataDir);
+  const keyOf = async (handle: string | null): Promise<string> => {
+    const { id } = await store.write.tenants.create({ handle, displayName: String(handle) });
+    return (await store.write.tenants.createKey(id, { name: "test" })).key;
+  };
+  const keys = { me: await keyOf("me"), you: await keyOf("you"), nameless: await keyOf(null) };
+  await store.close();
+  const server = await runServer({ dataDir });
+  const as =
+    (key: string): AskAs =>
+    (target, body) =>
+      call(server, target, { body, headers: { "x-api-key": key } });
+  return { server, keys, me: as(keys.me), you: as(keys.you), nameless: as(keys.nameless) };
+}
