@@ -7,7 +7,7 @@ import type { Projects } from "../api/projects.ts";
 import type { Prompts } from "../api/prompts.ts";
 import type { Runs } from "../api/runs.ts";
 import type { Tenant } from "../api/tenant.ts";
-import type { WirePatch, WireRun } from "../model/run.ts";
+import type { WirePatch, WirePost } from "../model/run.ts";
 import type { PlainOptions } from "../model/option-table.ts";
 import { checkHeaders, checkLogger, resolveOptions } from "../model/options.ts";
 import type { ClientStats, FlushResult, Logger } from "../model/stats.ts";
@@ -117,9 +117,9 @@ export class Client implements TracingClient {
 
   /**
    * Records a run that is wire-shaped already. Resolves at once and never rejects: a run that is
-   * none is counted as lost, `invalid`.
+   * none, or has no id, is counted as lost, `invalid`.
    */
-  createRun(run: WireRun): Promise<void> {
+  createRun(run: WirePost): Promise<void> {
     this.#recording.recordWire("post", idOf(run), run);
     return Promise.resolve();
   }

@@ -171,11 +171,29 @@ export type { PromptPlace } from "../model/prompt-identifier.ts";
 export type { RunShare } from "../model/run-share.ts";
 export type { RunStats } from "../model/run-stats.ts";
 export { runTypes } from "../model/run.ts";
-export type { KeyValues, RunEvent, RunExtra, RunType, WirePatch, WireRun } from "../model/run.ts";
+export type {
+  KeyValues,
+  RunEvent,
+  RunExtra,
+  RunMembers,
+  RunType,
+  WirePatch,
+  WirePost,
+  WireRun,
+} from "../model/run.ts";
 export type { ServerInfo } from "../model/server-info.ts";
 export { lossReasons } from "../model/stats.ts";
 export type { ClientStats, FlushResult, Logger, LossReason, Quantiles } from "../model/stats.ts";
 export type { TenantSettings } from "../model/tenant.ts";
-export type { BlockingNoun, BlockingNouns, BlockingOptions } from "../sync/mirror.ts";
+export type {
+  BlockingArg,
+  BlockingArgs,
+  BlockingNoun,
+  BlockingNouns,
+  BlockingOptions,
+  BlockingResult,
+  Uncrossable,
+} from "../sync/mirror.ts";
+export type { Nouns } from "./api.ts";
 export type { SyncNouns } from "./sync.ts";
 export { version } from "../model/version.ts";

@@ -48,7 +48,7 @@ export interface RunExtra {
 }
 
 /**
- * A run as the wire has it: what `createRun` takes and `GET /runs/{id}` answers.
+ * A run as the wire has it, as `GET /runs/{id}` answers.
  * Times are ISO 8601 with up to microseconds, or epoch milliseconds.
  */
 export interface WireRun {
@@ -74,5 +74,16 @@ export interface WireRun {
   readonly [key: string]: unknown;
 }
 
+/** The members that a run is known to have. An interface of another package has no others. */
+export type RunMembers = {
+  readonly [Key in keyof WireRun as string extends Key ? never : Key]?: WireRun[Key] | undefined;
+};
+
+/**
+ * What `createRun` takes: a {@link WireRun}. The types of other clients, LangChain's among them, do not
+ * ask for the id; it has to be there all the same.
+ */
+export type WirePost = WireRun | (RunMembers & Pick<WireRun, "name" | "run_type">);
+
 /** Part of a run: what `updateRun` takes. A key that is `undefined` changes nothing, `null` clears. */
-export type WirePatch = { readonly [Key in keyof WireRun]?: WireRun[Key] | undefined };
+export type WirePatch = { readonly [Key in keyof WireRun]?: WireRun[Key] | undefined } | RunMembers;

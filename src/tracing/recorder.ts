@@ -1,4 +1,4 @@
-import type { KeyValues, RunEvent, WirePatch, WireRun } from "../model/run.ts";
+import type { KeyValues, RunEvent, WirePatch, WirePost } from "../model/run.ts";
 
 /** What the recorder reads of a run; {@link RunTree} is one. Read at the call, never later. */
 export interface RecordedRun {
@@ -47,6 +47,6 @@ export const recorder = Symbol.for("millrace.recorder");
 /** What a run needs of its client. */
 export interface TracingClient {
   readonly [recorder]: Recorder;
-  createRun(run: WireRun): Promise<void>;
+  createRun(run: WirePost): Promise<void>;
   updateRun(id: string, patch: WirePatch): Promise<void>;
 }
