@@ -15,9 +15,8 @@ import { hostOf } from "../model/links.ts";
 import type { PlainOptions } from "../model/option-table.ts";
 import { connectionOf } from "./shipping-options.ts";
 
-/** The request half of a client: one sender, and the nouns over it. Connects at the first call. */
-export interface Api {
-  readonly http: Http;
+/** What a client can be asked for. */
+export interface Nouns {
   readonly projects: Projects;
   readonly prompts: Prompts;
   readonly runs: Runs;
@@ -27,6 +26,11 @@ export interface Api {
   readonly feedback: Feedbacks;
   readonly annotationQueues: AnnotationQueues;
   readonly tenant: Tenant;
+}
+
+/** The request half of a client: one sender, and the nouns over it. Connects at the first call. */
+export interface Api extends Nouns {
+  readonly http: Http;
 }
 
 /** What is around the nouns: a client, or the worker of `client.sync`. */

@@ -9,12 +9,12 @@ import { mirrorOf } from "../sync/mirror.ts";
 import type { BlockingNouns } from "../sync/mirror.ts";
 import type { Outcome } from "../sync/protocol.ts";
 import { isHandlingRequest, watchRequests } from "../sync/request-context.ts";
-import type { Api } from "./api.ts";
+import type { Api, Nouns } from "./api.ts";
 import { warnThrough } from "./reporter.ts";
 import { workerEnvironment } from "./shipping-options.ts";
 
 /** Every noun of the client, with calls that block until the answer is there. */
-export type SyncNouns = BlockingNouns<Omit<Api, "http">>;
+export type SyncNouns = BlockingNouns<Nouns>;
 
 export interface SyncParts {
   readonly api: Api;
@@ -54,7 +54,7 @@ export class Sync {
   #mirror(): SyncNouns {
     watchRequests();
     const { http: _, ...nouns } = this.#parts.api;
-    return mirrorOf(nouns, {
+    return mirrorOf<Nouns>(nouns, {
       timeoutMs: this.#parts.options.syncTimeoutMs,
       problemWithTimeout: (value) => problemWith("syncTimeoutMs", value),
       call: (call) => this.#call(call),

@@ -16,9 +16,9 @@ export interface BlockingOptions {
 
 /** The calls of a noun, each blocking until the answer is there. */
 export type BlockingNoun<Noun> = {
-  readonly [Name in keyof Noun as Noun[Name] extends Method ? Name : never]: Noun[Name] extends (
-    ...args: infer Args
-  ) => infer Result
+  readonly [
+    Name in keyof Noun as Noun[Name] extends (...args: never[]) => unknown ? Name : never
+  ]: Noun[Name] extends (...args: infer Args) => infer Result
     ? (...args: BlockingArgs<Args>) => BlockingResult<Result>
     : never;
 };
@@ -28,29 +28,26 @@ export type BlockingNouns<Nouns> = {
   readonly [Name in keyof Nouns]: BlockingNoun<Nouns[Name]>;
 };
 
-type Method = (...args: never[]) => unknown;
-
 /** The same arguments, in the same places, less what can't cross to another thread. */
-type BlockingArgs<Args extends readonly unknown[]> = {
+export type BlockingArgs<Args extends readonly unknown[]> = {
   [Index in keyof Args]: BlockingArg<Args[Index]>;
 };
 
 /** An argument that takes a `signal` takes {@link BlockingOptions} in its place. */
-type BlockingArg<Arg> = Arg extends Uncrossable
+export type BlockingArg<Arg> = Arg extends Uncrossable
   ? never
-  : "signal" extends NamesOf<Arg>
+  : "signal" extends (string extends keyof Arg ? never : keyof Arg)
     ? {
         readonly [Name in keyof Arg as Exclude<Name, "signal">]: Exclude<Arg[Name], Uncrossable>;
       } & BlockingOptions
     : Arg;
 
-/** Those that are written out, not those of an index signature. */
-type NamesOf<Arg> = string extends keyof Arg ? never : keyof Arg;
-
-type Uncrossable = Method | AsyncIterable<unknown>;
+/** Their other end is in the thread that blocks. */
+export type Uncrossable = ((...args: never[]) => unknown) | AsyncIterable<unknown>;
 
 /** A list is an array, a promise what it promises. */
-type BlockingResult<Result> = Result extends AsyncIterable<infer Item> ? Item[] : Awaited<Result>;
+export type BlockingResult<Result> =
+  Result extends AsyncIterable<infer Item> ? Item[] : Awaited<Result>;
 
 export interface MirrorOptions {
   /** For calls that say none. */

@@ -123,6 +123,25 @@ describe("at the local server, in this very process", () => {
     expect(sync.projects.has({ name: "mirrored" })).toBe(false);
   });
 
+  test("a table is uploaded from whatever crosses, and its lines come as an array", () => {
+    const { sync } = clientOf(url);
+    const table = "question,answer\none,two\nthree,four\n";
+    const files = {
+      buffer: Buffer.from(table),
+      blob: new Blob([table]),
+      file: new File([table], "table.csv"),
+      address: new URL("../fixtures/table.csv", import.meta.url),
+    };
+    for (const [name, file] of Object.entries(files)) {
+      const request = { name, file, inputKeys: ["question"], outputKeys: ["answer"] };
+      const { id: datasetId } = sync.datasets.createFromCsv(request);
+      expect(sync.examples.list({ datasetId })).toHaveLength(2);
+      expect(sync.datasets.exportOpenAi({ id: datasetId })[0]).toContain("one");
+    }
+    const source = { file: new ReadableStream(), inputKeys: ["question"] } as never;
+    expect(() => sync.datasets.createFromCsv(source)).toThrow(ValidationError);
+  });
+
   test("an error is of the same class, and its stack names who called", async () => {
     const { sync } = clientOf(url);
     function readConfiguration(nouns: SyncNouns): unknown {

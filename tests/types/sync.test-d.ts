@@ -33,6 +33,24 @@ test("every noun has every call, and each answers what the awaited one promises"
   expectTypeOf(sync.projects.delete({ name: "p" })).toEqualTypeOf<void>();
 });
 
+test("no call of any noun is lost to the derivation, nor does one answer a promise or the unknown", () => {
+  type Lost<Noun> = {
+    [Name in keyof Noun]: Noun[Name] extends (...args: infer Args) => infer Result
+      ? unknown extends Result
+        ? Name
+        : Result extends Promise<unknown>
+          ? Name
+          : [Args[number]] extends [never]
+            ? Args["length"] extends 0
+              ? never
+              : Name
+            : never
+      : Name;
+  }[keyof Noun];
+  type LostCalls = { [Name in keyof SyncNouns]: Lost<SyncNouns[Name]> }[keyof SyncNouns];
+  expectTypeOf<LostCalls>().toEqualTypeOf<never>();
+});
+
 test("a list is an array", () => {
   expectTypeOf(sync.projects.list()).toEqualTypeOf<Project[]>();
   expectTypeOf(sync.runs.list({ isRoot: true })).toEqualTypeOf<WireRun[]>();
