@@ -116,7 +116,8 @@ function compileAll(parts: readonly CheckedFilter[], source: FilterSource): Sql 
 const isNegative = (filter: CheckedFilter): boolean =>
   filter.kind === "not" || (filter.kind === "comparison" && filter.comparator === "neq");
 
-function roleOf(filter: CheckedFilter): Role {
+/** What a part of one group asks of its entry. */
+export function roleOf(filter: CheckedFilter): Role {
   switch (filter.kind) {
     case "search":
       return "mixed";

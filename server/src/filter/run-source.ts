@@ -78,9 +78,11 @@ function memberOf(run: string, { member, inner = "", type }: Member): string {
 }
 
 /** The names under which metadata say what conversation a run is of. */
+export const threadKeys = ["session_id", "thread_id", "conversation_id"] as const;
+
 const threadIds = (metadata: string): string =>
   `(SELECT json_group_array(m.atom) FROM json_each(${metadata}) m
-    WHERE m.type = 'text' AND m.key IN ('session_id', 'thread_id', 'conversation_id'))`;
+    WHERE m.type = 'text' AND m.key IN (${threadKeys.map((key) => `'${key}'`).join(", ")}))`;
 
 /** Microseconds; events name their times as ISO 8601 texts or as epoch milliseconds. */
 const firstToken = (events: string): string =>

@@ -2,6 +2,7 @@ import { createHash } from "node:crypto";
 import { ValidationError, isUuid, parseDottedOrder } from "millrace/model";
 import type { Operation } from "millrace/model";
 import { messageOf } from "../errors.ts";
+import { facetsOf } from "../store/facets.ts";
 import type { RunColumns, SpanRecord } from "../store/run-record.ts";
 import { decodeText } from "./json-cursor.ts";
 import { parseTime } from "./parse-time.ts";
@@ -38,6 +39,7 @@ export interface ParsedRun {
   readonly traceId?: string;
   readonly dottedOrder?: string;
   readonly columns: RunColumns;
+  readonly facets: readonly string[];
   readonly payload: ReadonlyMap<string, Buffer>;
   /** Tells this patch from others of the same run, given its payload's bytes. */
   readonly digestOf: (body: Buffer) => string;
@@ -60,6 +62,7 @@ export function parseRun({ operation, members }: ReceivedRun, rules: ParseRules)
       id,
       ...place,
       columns,
+      facets: facetsOf(members),
       payload: payloadOf(members),
       digestOf: (body) => digestOf(JSON.stringify([columns, place]), body),
     };

@@ -35,6 +35,8 @@ export interface RunRecord {
   /** Tells a patch received twice from another patch of the same run. Empty for a post. */
   readonly digest: string;
   readonly columns: RunColumns;
+  /** Where filters look for the run; see `facets.ts`. */
+  readonly facets: readonly string[];
   /** Of a run that came as a span; the store finds its place. */
   readonly span?: SpanRecord;
   /** Where the payload lies in the batch's `bodies`: a JSON object, its values as received. */

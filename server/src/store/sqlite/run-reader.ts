@@ -1,7 +1,16 @@
-import type { RunFilter, RunPage, RunQuery, RunReads, RunStatistics } from "../run-query.ts";
+import type {
+  RunFilter,
+  RunPage,
+  RunPosition,
+  RunQuery,
+  RunReads,
+  RunStatistics,
+} from "../run-query.ts";
 import type { RunFile, RunRow, StoredRun } from "../run-row.ts";
+import { narrow } from "./facet-search.ts";
 import { parseRow, parseRows, runColumns } from "./row.ts";
 import { toConditions } from "./run-conditions.ts";
+import type { Conditions } from "./run-conditions.ts";
 import type { Connection } from "./schema.ts";
 
 const columns = runColumns.map((name) => `r.${name}`).join(", ");
@@ -35,6 +44,7 @@ export class RunReader implements RunReads {
           "SELECT content_type, bytes FROM attachments WHERE trace_id = ? AND id = ? AND name = ?",
         )
         .raw(),
+      listProjects: db.prepare("SELECT id FROM projects WHERE tenant_id = ?").raw(),
       listDescendants: db
         .prepare(
           "SELECT id, parent_run_id FROM runs WHERE trace_id = ? AND dotted_order > ? AND dotted_order < ? ORDER BY dotted_order",
@@ -61,9 +71,9 @@ export class RunReader implements RunReads {
   }
 
   query(tenantId: string, { filter, order, limit, after, withChildren }: RunQuery): RunPage {
-    const { sql, values } = toConditions(
+    const { sql, values } = this.#conditions(
       tenantId,
-      this.#withTrace(tenantId, filter),
+      filter,
       after === undefined ? undefined : { ...after, order },
     );
     const direction = order === "asc" ? "ASC" : "DESC";
@@ -82,7 +92,7 @@ export class RunReader implements RunReads {
   }
 
   statistics(tenantId: string, filter: RunFilter): RunStatistics {
-    const { sql, values } = toConditions(tenantId, this.#withTrace(tenantId, filter));
+    const { sql, values } = this.#conditions(tenantId, filter);
     const [counts = []] = parseRows(
       this.#db
         .prepare(
@@ -108,6 +118,25 @@ export class RunReader implements RunReads {
       latencyP99: quantile(0.99),
       lastStartMicros: runCount === 0 ? null : (lastStart ?? null),
     };
+  }
+
+  /** The conditions of a filter, put so that an index serves them where one can. */
+  #conditions(
+    tenantId: string,
+    filter: RunFilter,
+    after?: RunPosition & { order: "asc" | "desc" },
+  ): Conditions {
+    const own = parseRows(this.#statements.listProjects.all([tenantId])).map(([id]) => String(id));
+    const projectIds = filter.projectIds?.filter((id) => own.includes(id)) ?? own;
+    const placed = this.#withTrace(tenantId, filter);
+    // One project's runs lie in the order of their starts.
+    const served = own.length === 1 ? { ...placed, projectIds } : placed;
+    const all = toConditions(tenantId, served, after);
+    const isFound = filter.ids !== undefined || placed.traceId !== undefined;
+    const few = isFound ? undefined : narrow(this.#db, projectIds, filter.runFilters ?? []);
+    return few === undefined
+      ? all
+      : { sql: `${few.sql} AND ${all.sql}`, values: [...few.values, ...all.values] };
   }
 
   /** Children lie in their parent's trace, which is the key: with it the table is not searched whole. */

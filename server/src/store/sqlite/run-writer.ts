@@ -11,6 +11,7 @@ import type {
 } from "../run-record.ts";
 import type { RunWrites } from "../run-query.ts";
 import type { RunRow } from "../run-row.ts";
+import { FacetWriter } from "./facet-writer.ts";
 import type { ProjectWriter } from "./project-writer.ts";
 import { parseRow, parseRows, rowToValues, runColumns, runTables } from "./row.ts";
 import type { Connection } from "./schema.ts";
@@ -30,6 +31,7 @@ interface Desk {
 export class RunWriter implements RunWrites {
   readonly #projects: ProjectWriter;
   readonly #spans: SpanWriter;
+  readonly #facets: FacetWriter;
   readonly #statements: ReturnType<typeof prepareStatements>;
   /** Whether a run without a dotted order may exist; its assumed trace id changes when one comes. */
   #hasUnplaced: boolean;
@@ -37,6 +39,7 @@ export class RunWriter implements RunWrites {
   constructor(db: Connection, projects: ProjectWriter) {
     this.#projects = projects;
     this.#spans = new SpanWriter(new SpanRows(db), projects);
+    this.#facets = new FacetWriter(db);
     this.#statements = prepareStatements(db);
     this.#hasUnplaced = this.#statements.findUnplaced.all().length > 0;
   }
@@ -44,6 +47,7 @@ export class RunWriter implements RunWrites {
   /** Stores what can be stored of a batch; what can't is named in the result. */
   apply(tenantId: string, { records, attachments, bodies }: RunBatch): IngestResult {
     const desk: Desk = { tenantId, bodies };
+    this.#facets.begin();
     const counts = { accepted: 0, duplicates: 0 };
     const rejected: Rejection[] = [];
     for (const record of records) {
@@ -155,6 +159,7 @@ export class RunWriter implements RunWrites {
     if (known !== undefined) {
       updateRun.run([...rowToValues(row), row.traceId, row.id]);
     }
+    this.#facets.add(row, record.facets);
     return "accepted";
   }
 

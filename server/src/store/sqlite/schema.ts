@@ -5,6 +5,7 @@ import { annotationQueueTables } from "./tables/annotation-queues.ts";
 import { comparativeTables } from "./tables/comparatives.ts";
 import { datasetTables } from "./tables/datasets.ts";
 import { feedbackTables } from "./tables/feedback.ts";
+import { runFacetTables } from "./tables/run-facets.ts";
 import { spanTables } from "./tables/spans.ts";
 import { promptTables } from "./tables/prompts.ts";
 import { tenantTables } from "./tables/tenants.ts";
@@ -157,6 +158,7 @@ const catalogTables = [
   datasetTables,
   spanTables,
   promptTables,
+  runFacetTables,
 ];
 
 /** What leads from each format to the next. A database of any of them is taken over. */

@@ -1,0 +1,208 @@
+import { randomUUID } from "node:crypto";
+import { join } from "node:path";
+import * as fc from "fast-check";
+import { describe, expect, test } from "vitest";
+import { checkFilter } from "../src/filter/checker.ts";
+import { runFields } from "../src/filter/fields.ts";
+import { parseFilter } from "../src/filter/parser.ts";
+import { requiredFacets } from "../src/filter/required-facets.ts";
+import { anyFacet, blockMicros, facetsOf } from "../src/store/facets.ts";
+import { narrow } from "../src/store/sqlite/facet-search.ts";
+import { createReaders } from "../src/store/sqlite/nouns.ts";
+import { parseRows } from "../src/store/sqlite/row.ts";
+import {
+  formats,
+  openDatabase,
+  openWriter,
+  readDefaultTenantId,
+} from "../src/store/sqlite/schema.ts";
+import { FilterDesk } from "./support/filter-desk.ts";
+import { meets } from "./support/filter-oracle.ts";
+import { temporaryFolder } from "./support/running-server.ts";
+import { patchOf } from "./support/store-desk.ts";
+import { someMicros, wireRun } from "./support/wire-runs.ts";
+
+const membersOf = (run: Readonly<Record<string, unknown>>): Map<string, Buffer> =>
+  new Map(Object.entries(run).map(([name, value]) => [name, Buffer.from(JSON.stringify(value))]));
+
+const rowsOf = ({ db }: FilterDesk): string[] =>
+  parseRows(db.prepare("SELECT facet, block FROM run_facets ORDER BY 1, 2").raw().all()).map(
+    ([facet, block]) => `${String(facet)} ${Number(block)}`,
+  );
+
+describe("the facets of a payload", () => {
+  test.each<[Readonly<Record<string, unknown>>, readonly string[]]>([
+    [{}, []],
+    [{ tags: null, extra: null }, []],
+    [{ tags: "x", extra: { metadata: ["a"] } }, []],
+    [{ tags: ["a", 5, "\0\ud800"] }, ['t"a"', String.raw`t"\u0000\ud800"`]],
+    [
+      { extra: { metadata: { k: "v", n: 1, o: { p: "q" } } } },
+      ['k"k"', 'k"k"="v"', 'k"n"', 'k"o"'],
+    ],
+    [{ extra: { metadata: { l: ["a", ["b"], { c: "d" }] } } }, ['k"l"', 'k"l"="a"', 'k"l"="b"']],
+    [{ tags: ["x".repeat(201)], extra: { metadata: { k: "x".repeat(201) } } }, ['k"k"']],
+    [{ tags: Array.from({ length: 101 }, (_, index) => `t${index}`) }, [anyFacet]],
+    [{ extra: { a: "x".repeat(70_000) } }, [anyFacet]],
+  ])("%j", (members, facets) => {
+    expect(facetsOf(membersOf(members))).toEqual(facets);
+  });
+
+  test("lists of ten thousand levels are looked into only so far", () => {
+    const extra = `{"metadata":{"a":${"[".repeat(9_000)}"x"${"]".repeat(9_000)}}}`;
+    expect(facetsOf(new Map([["extra", Buffer.from(extra)]]))).toEqual(['k"a"']);
+  });
+});
+
+describe("what a filter asks of facets", () => {
+  test.each<[string, readonly (readonly string[])[]]>([
+    ['has(tags, "a")', [['t"a"']]],
+    ['in(tag, ["a", "b"])', [['t"a"', 't"b"']]],
+    ['neq(tags, "a")', []],
+    ['like(tags, "a%")', []],
+    ['not(has(tags, "a"))', []],
+    ['or(has(tags, "a"), exists(metadata, "k"))', [['t"a"', 'k"k"']]],
+    ['or(has(tags, "a"), eq(name, "b"))', []],
+    ['and(eq(name, "b"), has(tags, "a"), not(has(tags, "b")))', [['t"a"']]],
+    ['exists(metadata, "a.b")', []],
+    ['exists(inputs, "a")', []],
+    ['eq(metadata_value, "v")', []],
+    ['and(eq(metadata_key, "k"), eq(metadata_value, "v"))', [['k"k"'], ['k"k"="v"']]],
+    ['and(eq(metadata_key, "k"), eq(metadata_value, "7"))', [['k"k"']]],
+    ['and(eq(metadata_key, "k"), eq(metadata_value, "true"))', [['k"k"']]],
+    ['and(eq(metadata_key, "k"), neq(metadata_value, "v"))', [['k"k"']]],
+    [
+      'and(eq(metadata_key, "k"), in(metadata_key, ["l"]), eq(metadata_value, "v"))',
+      [['k"k"'], ['k"l"']],
+    ],
+    [`has(metadata, '{"a": "b", "c": 1, "d": {"e": "f"}}')`, [['k"a"="b"'], ['k"c"'], ['k"d"']]],
+    ['eq(thread_id, "t")', [['k"session_id"="t"', 'k"thread_id"="t"', 'k"conversation_id"="t"']]],
+    [`has(tags, "${"x".repeat(201)}")`, []],
+  ])("%s", (filter, facets) => {
+    expect(requiredFacets(checkFilter(filter, runFields))).toEqual(facets);
+  });
+});
+
+test("runs of one block share the rows of their facets", () => {
+  const desk = new FilterDesk();
+  const start = Math.ceil(someMicros / blockMicros) * blockMicros;
+  const run = (micros: number) => wireRun({ micros, tags: ["a"], extra: { metadata: { k: "v" } } });
+  desk.send({ post: [run(start), run(start + blockMicros - 1), run(start + blockMicros)] });
+  const block = start / blockMicros;
+  expect(rowsOf(desk)).toEqual(
+    ['k"k"', 'k"k"="v"', 't"a"'].flatMap((facet) => [`${facet} ${block}`, `${facet} ${block + 1}`]),
+  );
+});
+
+test("a run that moves in time may have any facet there; a deleted project has none", () => {
+  const desk = new FilterDesk();
+  const run = wireRun({ name: "moved", tags: ["a"], session_name: "p" });
+  desk.send({ post: [run] });
+  desk.send({ patch: [patchOf(run, { start_time: someMicros / 1_000 + 60_000 })] });
+  const block = Math.floor(someMicros / blockMicros);
+  expect(rowsOf(desk)).toEqual([`* ${block + 60_000_000 / blockMicros}`, `t"a" ${block}`]);
+  expect(desk.find('has(tags, "a")')).toEqual(["moved"]);
+  desk.db.prepare("DELETE FROM projects").run([]);
+  expect(rowsOf(desk)).toEqual([]);
+});
+
+test("runs of a database of before are found by their facets", async () => {
+  const path = join(await temporaryFolder(), "old.db");
+  const old = openDatabase(path);
+  const [id, projectId, tenantId] = [randomUUID(), randomUUID(), randomUUID()];
+  old.exec(`${formats[0]} ${formats[1]} PRAGMA user_version = 2;
+    INSERT INTO settings VALUES ('tenant_id', '${tenantId}');
+    INSERT INTO projects (id, tenant_id, name_json, start_us) VALUES ('${projectId}', '${tenantId}', '"p"', 5);
+    INSERT INTO runs VALUES ('${id}', '${id}', '${projectId}', 'old', 'llm', ${someMicros}, NULL, 0, NULL, '', NULL, 1, 0);
+    INSERT INTO payloads VALUES ('${id}', '${id}', '', '{"tags":["a"]}');`);
+  old.close();
+  const db = openWriter(path);
+  const found = createReaders(db).runs.query(readDefaultTenantId(db), {
+    filter: { runFilters: [checkFilter('has(tags, "a")', runFields)] },
+    order: "asc",
+    limit: 5,
+    withChildren: false,
+  });
+  db.close();
+  expect(found.runs.map(({ row }) => row.name)).toEqual(["old"]);
+});
+
+test("what is rare is looked up by its facet, what is common is come across", () => {
+  const desk = new FilterDesk();
+  const rare = wireRun({ name: "rare", tags: ["rare"], micros: blockMicros });
+  desk.send({ post: [rare] });
+  desk.db.exec(`
+    WITH RECURSIVE n (i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 20001)
+    INSERT INTO runs SELECT 'x' || i, 'x' || i, r.project_id, 'common', 'llm', ${2 * blockMicros} + i, NULL, 0, NULL, '', NULL, 1, 0
+      FROM n, runs r WHERE r.id = '${rare.id}';
+    INSERT INTO run_facets SELECT DISTINCT project_id, 't"common"', start_us / ${blockMicros} FROM runs`);
+  const projects = parseRows(desk.db.prepare("SELECT id FROM projects").raw().all()).map(String);
+  const narrowed = (filter: string) => narrow(desk.db, projects, [desk.check(filter)]);
+  expect(narrowed('has(tags, "common")')).toBeUndefined();
+  expect(narrowed('eq(name, "rare")')).toBeUndefined();
+  const few = narrowed('and(has(tags, "common"), has(tags, "rare"))');
+  const rows = desk.db.prepare(`SELECT r.id FROM runs r WHERE ${few?.sql}`).raw();
+  expect(rows.all([...(few?.values ?? [])])).toEqual([[rare.id]]);
+  const plan = desk.db.prepare(`EXPLAIN QUERY PLAN SELECT 1 FROM runs r WHERE ${few?.sql}`).raw();
+  const steps = parseRows(plan.all([...(few?.values ?? [])])).map((row) => String(row.at(-1)));
+  expect(steps.join("\n")).toMatch(/SEARCH r USING INTEGER PRIMARY KEY \(rowid=\?\)/);
+  expect(steps.join("\n")).toMatch(
+    /SEARCH run_facets USING PRIMARY KEY \(project_id=\? AND facet=\?\)/,
+  );
+  expect(steps.join("\n")).toMatch(
+    /SEARCH c USING COVERING INDEX runs_by_start \(project_id=\? AND start_us>\? AND start_us<\?\)/,
+  );
+  expect(desk.find('has(tags, "rare")')).toEqual(["rare"]);
+});
+
+test("whatever order posts and patches come in, filters find the runs that meet them", () => {
+  const filters = [
+    'has(tags, "a")',
+    'in(tags, ["b", "c"])',
+    'eq(metadata_key, "k")',
+    'and(eq(metadata_key, "k"), eq(metadata_value, "a"))',
+    `has(metadata, '{"k": "b"}')`,
+    'eq(thread_id, "a")',
+  ];
+  const word = fc.constantFrom("a", "b", "c");
+  const fields = fc.record(
+    {
+      tags: fc.option(fc.array(word, { maxLength: 2 })),
+      extra: fc.record({ metadata: fc.dictionary(fc.constantFrom("k", "thread_id"), word) }),
+      start_time: fc.constantFrom(someMicros / 1_000, someMicros / 1_000 + 500, 1_000),
+      session_name: fc.constantFrom("p", "q"),
+    },
+    { requiredKeys: [] },
+  );
+  const steps = fc.array(
+    fc.record({
+      run: fc.nat(2),
+      operation: fc.constantFrom("post" as const, "patch" as const),
+      fields,
+    }),
+    { maxLength: 12 },
+  );
+  fc.assert(
+    fc.property(steps, (received) => {
+      const desk = new FilterDesk();
+      const runs = [0, 1, 2].map((index) =>
+        wireRun({ name: `run ${index}`, micros: someMicros + index }),
+      );
+      for (const { run, operation, fields: given } of received) {
+        const base = runs[run] ?? {};
+        desk.send(
+          operation === "post"
+            ? { post: [{ ...base, ...given }] }
+            : { patch: [patchOf(base, given)] },
+        );
+      }
+      const stored = desk.runs();
+      for (const filter of filters) {
+        const expected = stored.filter((run) => meets(parseFilter(filter), { run, feedback: [] }));
+        expect(desk.find(filter)).toEqual(expected.map(({ name }) => String(name)).toSorted());
+      }
+      desk.db.close();
+    }),
+    { numRuns: 60 },
+  );
+});
