@@ -1,9 +1,10 @@
 import { randomUUID } from "node:crypto";
 import type { FastifyRequest } from "fastify";
 import { Type } from "typebox";
-import type { Static, TSchema } from "typebox";
+import type { Static } from "typebox";
 import { RequestError } from "../errors.ts";
-import { parseTime } from "../ingest/parse-time.ts";
+import { JsonObject, Maybe, Time } from "../http/schema-parts.ts";
+import { microsOf } from "../ingest/parse-time.ts";
 import type { Project, ProjectChanges } from "../store/project.ts";
 import type { Store } from "../store/store.ts";
 import { toIso } from "../view/run-json.ts";
@@ -12,12 +13,9 @@ import { parseProjectQuery } from "./project-query.ts";
 import { parseId, parseIds, parseSwitch } from "./query-string.ts";
 import type { QueryString } from "./query-string.ts";
 
-const Maybe = <Schema extends TSchema>(schema: Schema) =>
-  Type.Optional(Type.Union([schema, Type.Null()]));
-const Time = Type.Union([Type.String({ maxLength: 64 }), Type.Number()]);
 const common = {
   description: Maybe(Type.String()),
-  extra: Maybe(Type.Record(Type.String(), Type.Unknown())),
+  extra: Maybe(JsonObject),
   end_time: Maybe(Time),
 };
 
@@ -44,7 +42,7 @@ export async function listProjects(store: Store, request: FastifyRequest): Promi
   const query = request.query as QueryString;
   const projects = await store.read.projects.list(request.tenantId, parseProjectQuery(query));
   return parseSwitch(query, "include_stats") === true
-    ? Promise.all(projects.map((project) => withStats(store, project)))
+    ? withStats(store, request.tenantId, projects)
     : projects.map(toProjectJson);
 }
 
@@ -55,7 +53,9 @@ export async function readProject(store: Store, request: FastifyRequest): Promis
     throw new RequestError(404, "Session not found");
   }
   const hasStats = parseSwitch(request.query as QueryString, "include_stats") === true;
-  return hasStats ? withStats(store, project) : toProjectJson(project);
+  return hasStats
+    ? (await withStats(store, request.tenantId, [project]))[0]
+    : toProjectJson(project);
 }
 
 /** `POST /sessions?upsert`. */
@@ -114,22 +114,26 @@ const changesOf = (body: ProjectPatchBody): ProjectChanges => ({
   endMicros: microsOf(body.end_time, "end_time"),
 });
 
-function microsOf(time: string | number | null | undefined, name: string): number | null {
-  if (time === undefined || time === null) {
-    return null;
-  }
-  const micros = parseTime(time);
-  if (micros === undefined) {
-    throw new RequestError(422, `${name} is neither an ISO 8601 time nor epoch milliseconds`);
-  }
-  return micros;
-}
-
-async function withStats(store: Store, project: Project): Promise<unknown> {
-  const statistics = await store.read.runs.statistics(project.tenantId, {
-    projectIds: [project.id],
-  });
-  return { ...toProjectJson(project), ...toStatsJson(statistics) };
+async function withStats(
+  store: Store,
+  tenantId: string,
+  projects: readonly Project[],
+): Promise<unknown[]> {
+  const ids = projects.map(({ id }) => id);
+  const [ofRuns, ofProjects] = await Promise.all([
+    store.read.feedback.statsOfProjectRuns(tenantId, ids),
+    store.read.feedback.statsOfProjects(tenantId, ids),
+  ]);
+  return Promise.all(
+    projects.map(async (project) => {
+      const statistics = await store.read.runs.statistics(tenantId, { projectIds: [project.id] });
+      return {
+        ...toProjectJson(project),
+        ...toStatsJson(statistics, ofRuns.get(project.id)),
+        session_feedback_stats: ofProjects.get(project.id) ?? {},
+      };
+    }),
+  );
 }
 
 const toProjectJson = (project: Project) => ({

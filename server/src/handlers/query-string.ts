@@ -87,3 +87,14 @@ export function parseCount(
   }
   return count;
 }
+
+/** Most that a page of most lists holds: what clients know. */
+const pageLimit = 100;
+
+/** `limit`, from 1 to 100, and `offset`. @throws RequestError 422: one is out of range. */
+export const parsePage = (
+  query: QueryString,
+): { readonly limit: number; readonly offset: number } => ({
+  limit: parseCount(query, "limit", { fallback: pageLimit, min: 1, max: pageLimit }),
+  offset: parseCount(query, "offset", { fallback: 0, max: Number.MAX_SAFE_INTEGER }),
+});

@@ -1,18 +1,16 @@
 import { isUuid } from "millrace/model";
 import { Type } from "typebox";
-import type { Static, TSchema } from "typebox";
+import type { Static } from "typebox";
 import { RequestError } from "../errors.ts";
 import type { CheckedFilter } from "../filter/checker.ts";
 import { runFields } from "../filter/fields.ts";
+import { Maybe, Time } from "../http/schema-parts.ts";
 import { parseTime } from "../ingest/parse-time.ts";
 import { serverLimits } from "../options.ts";
 import { readFilter } from "./filter-parameter.ts";
 import type { RunFilter, RunPosition, RunQuery } from "../store/run-query.ts";
 
-const Maybe = <Schema extends TSchema>(schema: Schema) =>
-  Type.Optional(Type.Union([schema, Type.Null()]));
 const Ids = Type.Array(Type.String({ maxLength: 64 }), { maxItems: 10_000 });
-const Time = Type.Union([Type.String({ maxLength: 64 }), Type.Number()]);
 
 /** Body of `POST /runs/query` and `POST /runs/stats`. Members that it does not name are ignored. */
 export const runQueryBody = Type.Object({

@@ -1,3 +1,4 @@
+import type { FeedbackDraft } from "../store/feedback.ts";
 import type { AttachmentRecord, Rejection, RunBatch, RunRecord } from "../store/run-record.ts";
 import { parseRun, RunFault } from "./parse-run.ts";
 import type { ParseRules, ReceivedRun } from "./parse-run.ts";
@@ -14,6 +15,7 @@ const firstCapacity = 65_536;
 export class BatchBuilder {
   readonly #records: RunRecord[] = [];
   readonly #attachments: AttachmentRecord[] = [];
+  readonly #feedback: FeedbackDraft[] = [];
   readonly #rejected: Rejection[] = [];
   #bodies: Buffer<ArrayBuffer>;
   #size = 0;
@@ -53,6 +55,10 @@ export class BatchBuilder {
     this.#attachments.push({ ...attachment, bodyStart, bodyEnd: this.#size });
   }
 
+  addFeedback(feedback: FeedbackDraft): void {
+    this.#feedback.push(feedback);
+  }
+
   reject(rejection: Rejection): void {
     this.#rejected.push(rejection);
   }
@@ -60,7 +66,12 @@ export class BatchBuilder {
   build(): ParsedBatch {
     const bodies = new Uint8Array(this.#bodies.buffer, 0, this.#size);
     return {
-      batch: { records: this.#records, attachments: this.#attachments, bodies },
+      batch: {
+        records: this.#records,
+        attachments: this.#attachments,
+        feedback: this.#feedback,
+        bodies,
+      },
       rejected: this.#rejected,
     };
   }

@@ -8,6 +8,7 @@ import { serverLimits } from "../options.ts";
 import { BatchBuilder } from "./batch-builder.ts";
 import type { ParsedBatch } from "./batch-builder.ts";
 import { JsonCursor } from "./json-cursor.ts";
+import { parseFeedbackPart } from "./parse-feedback.ts";
 import type { Part } from "./multipart-parser.ts";
 
 /** A run whose parts are still coming. */
@@ -51,10 +52,8 @@ export class MultipartBatch {
       case "attachment":
         this.#addAttachment(name, part);
         break;
-      case "feedback": {
-        const reason = describe(part, "is feedback, which this server does not take with runs");
-        this.#builder.reject({ id: name.runId, operation: null, reason });
-      }
+      case "feedback":
+        this.#addFeedback(name, part);
     }
   }
 
@@ -118,6 +117,18 @@ export class MultipartBatch {
     }
     const { contentType } = part;
     this.#builder.addAttachment({ runId: runId.toLowerCase(), name, contentType }, part.bytes);
+  }
+
+  #addFeedback({ runId }: Extract<PartName, { kind: "feedback" }>, part: Part): void {
+    try {
+      if (part.fault !== undefined || !isUtf8(part.bytes)) {
+        throw new RequestError(422, part.fault ?? "is not UTF-8");
+      }
+      this.#builder.addFeedback(parseFeedbackPart(part.bytes, runId));
+    } catch (cause) {
+      const reason = describe(part, messageOf(cause));
+      this.#builder.reject({ id: runId, operation: null, reason });
+    }
   }
 
   #open({ operation, runId }: { operation: Operation; runId: string }): OpenRun {

@@ -1,3 +1,5 @@
+import { RequestError } from "../errors.ts";
+
 const isoPattern =
   /^(\d{4})-(\d{2})-(\d{2})[Tt ](\d{2}):(\d{2})(?::(\d{2})(?:[.,](\d{1,9}))?)?\s*([Zz]|[+-]\d{2}(?::?\d{2})?)?$/;
 
@@ -11,6 +13,22 @@ const endOfTime = 253_402_300_800_000_000;
 export function parseTime(value: unknown): number | undefined {
   const micros = typeof value === "number" ? Math.round(value * 1_000) : parseIso(value);
   return micros !== undefined && micros >= 0 && micros < endOfTime ? micros : undefined;
+}
+
+/**
+ * As {@link parseTime}; `null` where it is left out.
+ *
+ * @throws RequestError 422: it is no time; the detail names it.
+ */
+export function microsOf(time: string | number | null | undefined, name: string): number | null {
+  if (time === undefined || time === null) {
+    return null;
+  }
+  const micros = parseTime(time);
+  if (micros === undefined) {
+    throw new RequestError(422, `${name} is neither an ISO 8601 time nor epoch milliseconds`);
+  }
+  return micros;
 }
 
 function parseIso(value: unknown): number | undefined {

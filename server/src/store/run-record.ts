@@ -1,4 +1,5 @@
 import type { Operation } from "millrace/model";
+import type { FeedbackDraft } from "./feedback.ts";
 
 /** Values of a run that the store can filter and sort by. `null` clears, absent changes nothing. */
 export interface RunColumns {
@@ -57,6 +58,8 @@ export interface AttachmentRecord {
 export interface RunBatch {
   readonly records: readonly RunRecord[];
   readonly attachments: readonly AttachmentRecord[];
+  /** Judgements that came with the runs. */
+  readonly feedback: readonly FeedbackDraft[];
   /** Payloads, end to end. The store may take its memory away. */
   readonly bodies: Uint8Array<ArrayBuffer>;
 }
@@ -68,7 +71,7 @@ export interface Rejection {
   readonly reason: string;
 }
 
-/** What became of a batch. The sum of the three is the number of operations. */
+/** What became of a batch. The sum of the three is the number of operations; feedback is one each. */
 export interface IngestResult {
   readonly accepted: number;
   /** Operations received before; nothing was changed. */

@@ -1,8 +1,9 @@
 import type { RunStatistics } from "../store/run-query.ts";
+import type { FeedbackStats } from "../store/feedback.ts";
 import { toIso } from "./run-json.ts";
 
 /** Statistics as `POST /runs/stats` answers them; a project with statistics has the same members. */
-export const toStatsJson = (statistics: RunStatistics) => {
+export const toStatsJson = (statistics: RunStatistics, feedbackStats: FeedbackStats = {}) => {
   const { runCount, errorCount, latencyP50, latencyP99, lastStartMicros } = statistics;
   return {
     run_count: runCount,
@@ -15,7 +16,7 @@ export const toStatsJson = (statistics: RunStatistics) => {
     completion_tokens: null,
     median_tokens: null,
     last_run_start_time: lastStartMicros === null ? null : toIso(lastStartMicros),
-    feedback_stats: {},
+    feedback_stats: feedbackStats,
     run_facets: [],
     error_rate: runCount === 0 ? null : errorCount / runCount,
     streaming_rate: null,

@@ -22,13 +22,7 @@ export class ProjectWriter implements ProjectWrites {
         .prepare(`SELECT ${projectColumns} FROM projects WHERE id = ? AND tenant_id = ?`)
         .raw(),
       write: db.prepare(`INSERT OR REPLACE INTO projects (${projectColumns}) VALUES (${places})`),
-      deletes: ["payloads", "attachments", "shares"]
-        .map(
-          (table) =>
-            `DELETE FROM ${table} WHERE (trace_id, id) IN (SELECT trace_id, id FROM runs WHERE project_id = ?)`,
-        )
-        .concat("DELETE FROM runs WHERE project_id = ?", "DELETE FROM projects WHERE id = ?")
-        .map((sql) => db.prepare(sql)),
+      deletes: deletions.map((sql) => db.prepare(sql)),
       insert: db.prepare(
         "INSERT OR IGNORE INTO projects (id, tenant_id, name_json, start_us) VALUES (?, ?, ?, ?)",
       ),
@@ -147,6 +141,24 @@ export class ProjectWriter implements ProjectWrites {
     return tenantId;
   }
 }
+
+/** What goes with a project: `?1` is its id. */
+const deletions = [
+  ...["payloads", "attachments", "shares"].map(
+    (table) =>
+      `DELETE FROM ${table} WHERE (trace_id, id) IN (SELECT trace_id, id FROM runs WHERE project_id = ?1)`,
+  ),
+  // Another tenant may hold rows that name these ids: they stay.
+  ...["feedback", "feedback_tokens", "annotation_queue_runs"].map(
+    (table) =>
+      `DELETE FROM ${table} WHERE run_id IN (SELECT id FROM runs WHERE project_id = ?1)
+       AND tenant_id = (SELECT tenant_id FROM projects WHERE id = ?1)`,
+  ),
+  "DELETE FROM feedback WHERE project_id = ?1 AND run_id IS NULL",
+  "DELETE FROM comparative_experiments WHERE project_id = ?1",
+  "DELETE FROM runs WHERE project_id = ?1",
+  "DELETE FROM projects WHERE id = ?1",
+];
 
 const taken = (what: "name" | "id"): RequestError =>
   new RequestError(409, `Session with this ${what} already exists.`);

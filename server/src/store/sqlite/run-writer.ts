@@ -9,9 +9,11 @@ import type {
   RunBatch,
   RunRecord,
 } from "../run-record.ts";
+import type { FeedbackDraft } from "../feedback.ts";
 import type { RunWrites } from "../run-query.ts";
 import type { RunRow } from "../run-row.ts";
 import { FacetWriter } from "./facet-writer.ts";
+import type { FeedbackWriter } from "./feedback-writer.ts";
 import type { ProjectWriter } from "./project-writer.ts";
 import { parseRow, parseRows, rowToValues, runColumns, runTables } from "./row.ts";
 import type { Connection } from "./schema.ts";
@@ -30,14 +32,16 @@ interface Desk {
 /** Applies received operations to the database. Transactions are the caller's. */
 export class RunWriter implements RunWrites {
   readonly #projects: ProjectWriter;
+  readonly #feedback: FeedbackWriter;
   readonly #spans: SpanWriter;
   readonly #facets: FacetWriter;
   readonly #statements: ReturnType<typeof prepareStatements>;
   /** Whether a run without a dotted order may exist; its assumed trace id changes when one comes. */
   #hasUnplaced: boolean;
 
-  constructor(db: Connection, projects: ProjectWriter) {
+  constructor(db: Connection, projects: ProjectWriter, feedback: FeedbackWriter) {
     this.#projects = projects;
+    this.#feedback = feedback;
     this.#spans = new SpanWriter(new SpanRows(db), projects);
     this.#facets = new FacetWriter(db);
     this.#statements = prepareStatements(db);
@@ -45,7 +49,7 @@ export class RunWriter implements RunWrites {
   }
 
   /** Stores what can be stored of a batch; what can't is named in the result. */
-  apply(tenantId: string, { records, attachments, bodies }: RunBatch): IngestResult {
+  apply(tenantId: string, { records, attachments, feedback, bodies }: RunBatch): IngestResult {
     const desk: Desk = { tenantId, bodies };
     this.#facets.begin();
     const counts = { accepted: 0, duplicates: 0 };
@@ -64,6 +68,14 @@ export class RunWriter implements RunWrites {
       if (!this.#applyAttachment(attachment, desk)) {
         const reason = `attachment ${attachment.name}: run ${attachment.runId} was not received`;
         rejected.push({ id: attachment.runId, operation: null, reason });
+      }
+    }
+    for (const draft of feedback) {
+      const fate = this.#applyFeedback(draft, desk);
+      if (typeof fate === "object") {
+        rejected.push({ id: draft.runId, operation: null, ...fate });
+      } else {
+        counts[fate === "accepted" ? "accepted" : "duplicates"] += 1;
       }
     }
     return { ...counts, rejected };
@@ -179,6 +191,17 @@ export class RunWriter implements RunWrites {
     const values = [row.traceId, row.id, attachment.name, attachment.contentType, bytes];
     this.#statements.insertAttachment.run(values);
     return true;
+  }
+
+  #applyFeedback(draft: FeedbackDraft, { tenantId }: Desk): Fate {
+    try {
+      return this.#feedback.add(tenantId, draft).isNew ? "accepted" : "duplicate";
+    } catch (cause) {
+      if (!(cause instanceof RequestError)) {
+        throw cause;
+      }
+      return { reason: `feedback ${draft.id}: ${cause.message}` };
+    }
   }
 
   #findOwn(tenantId: string, id: string): RunRow | undefined {

@@ -1,0 +1,90 @@
+import type {
+  AnnotationQueue,
+  AnnotationQueueReads,
+  EntryQuery,
+  QueueEntry,
+  QueueQuery,
+} from "../annotation-queue.ts";
+import {
+  entrySelection,
+  parseEntryRow,
+  parseQueueRow,
+  queueSelection,
+} from "./annotation-queue-row.ts";
+import { parseRows } from "./row.ts";
+import type { Connection } from "./schema.ts";
+
+const columns = {
+  name: "q.name_json",
+  created_at: "q.created_us",
+  updated_at: "q.updated_us",
+} as const;
+
+const ofQueue =
+  "tenant_id = ?1 AND queue_id = ?2 AND (?3 IS NULL OR (reviewed_us IS NOT NULL) = ?3)";
+
+/** Answers questions about annotation queues. */
+export class AnnotationQueueReader implements AnnotationQueueReads {
+  readonly #db: Connection;
+  readonly #statements;
+
+  constructor(db: Connection) {
+    this.#db = db;
+    this.#statements = {
+      find: db.prepare(`${queueSelection} WHERE q.tenant_id = ? AND q.id = ?`).raw(),
+      listEntries: db
+        .prepare(`${entrySelection} WHERE ${ofQueue} ORDER BY added_us, place LIMIT ?4 OFFSET ?5`)
+        .raw(),
+      size: db.prepare(`SELECT count(*) FROM annotation_queue_runs WHERE ${ofQueue}`).raw(),
+    };
+  }
+
+  find(tenantId: string, id: string): AnnotationQueue | undefined {
+    const [values] = parseRows(this.#statements.find.all([tenantId, id]));
+    return values === undefined ? undefined : parseQueueRow(values);
+  }
+
+  list(tenantId: string, query: QueueQuery): readonly AnnotationQueue[] {
+    const { ids, name, nameContains, defaultDatasetId, runId, limit, offset } = query;
+    const direction = query.isDescending ? "DESC" : "ASC";
+    const rows = this.#db
+      .prepare(
+        `${queueSelection} WHERE q.tenant_id = ?1 AND (?2 IS NULL OR q.id IN (SELECT value FROM json_each(?2)))
+           AND (?3 IS NULL OR q.name_json = ?3) AND (?4 IS NULL OR instr(lower(q.name_json), lower(?4)) > 0)
+           AND (?5 IS NULL OR q.default_dataset_id = ?5)
+           AND (?6 IS NULL OR q.id IN (SELECT queue_id FROM annotation_queue_runs WHERE tenant_id = ?1 AND run_id = ?6))
+         ORDER BY ${columns[query.sortBy]} ${direction}, q.id ${direction} LIMIT ?7 OFFSET ?8`,
+      )
+      .raw()
+      .all([
+        tenantId,
+        ids === undefined ? null : JSON.stringify(ids),
+        name === undefined ? null : JSON.stringify(name),
+        nameContains === undefined ? null : JSON.stringify(nameContains).slice(1, -1),
+        defaultDatasetId ?? null,
+        runId ?? null,
+        limit,
+        offset,
+      ]);
+    return parseRows(rows).map(parseQueueRow);
+  }
+
+  listEntries(
+    tenantId: string,
+    { queueId, isReviewed, limit, offset }: EntryQuery,
+  ): readonly QueueEntry[] {
+    const values = [tenantId, queueId, flagOf(isReviewed), limit, offset];
+    return parseRows(this.#statements.listEntries.all(values)).map(parseEntryRow);
+  }
+
+  size(
+    tenantId: string,
+    { queueId, isReviewed }: Pick<EntryQuery, "queueId" | "isReviewed">,
+  ): number {
+    const rows = this.#statements.size.all([tenantId, queueId, flagOf(isReviewed)]);
+    return Number(parseRows(rows)[0]?.[0]);
+  }
+}
+
+const flagOf = (value: boolean | undefined): number | null =>
+  value === undefined ? null : Number(value);
