@@ -3,7 +3,8 @@ import type { ClonedDataset } from "../../src/api/dataset-clone.ts";
 import type { Datasets } from "../../src/api/datasets.ts";
 import type { Pages } from "../../src/api/pages.ts";
 import type { DatasetShare } from "../../src/model/dataset-share.ts";
-import type { Dataset } from "../../src/model/dataset.ts";
+import type { DatasetVersion } from "../../src/model/dataset-version.ts";
+import type { DataType, Dataset } from "../../src/model/dataset.ts";
 import type { Example } from "../../src/model/example.ts";
 
 declare const datasets: Datasets;
@@ -28,7 +29,8 @@ test("lists are pages, exports are lists of lines", () => {
 });
 
 test("a version is read by a time or by a tag, never both", () => {
-  void datasets.readVersion({ id, tag: "prod" });
+  const version = datasets.readVersion({ id, tag: "prod" });
+  expectTypeOf(version).toEqualTypeOf<Promise<DatasetVersion>>();
   void datasets.readVersion({ name: "d", asOf: new Date() });
   // @ts-expect-error both
   void datasets.readVersion({ id, tag: "prod", asOf: "prod" });
@@ -54,6 +56,7 @@ test("a share may not be there", () => {
 
 test("what is handed out can't be written, and types are named", async () => {
   const dataset = await datasets.create({ name: "d", dataType: "chat" });
+  expectTypeOf(dataset.dataType).toEqualTypeOf<DataType>();
   // @ts-expect-error read only
   dataset.name = "e";
   // @ts-expect-error no such type

@@ -1,0 +1,148 @@
+import { randomUUID } from "node:crypto";
+import { startServer } from "@millrace/server";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import type { Dataset } from "../../src/model/dataset.ts";
+import { datasetNounsAt } from "../support/dataset-nouns.ts";
+import type { DatasetNouns } from "../support/dataset-nouns.ts";
+
+let server: Awaited<ReturnType<typeof startServer>>;
+beforeAll(async () => {
+  server = await startServer({ port: 0, dataDir: ":memory:" });
+});
+afterAll(() => server.close());
+
+const nouns = (): DatasetNouns => datasetNounsAt(server.url);
+const newName = (): string => `d ${randomUUID()}`;
+const newDataset = ({ datasets }: DatasetNouns): Promise<Dataset> =>
+  datasets.create({ name: newName() });
+
+describe("shares and clones", () => {
+  test("a share is read by anyone, until it is taken back", async () => {
+    const all = nouns();
+    const { datasets, examples } = all;
+    const { id, name } = await newDataset(all);
+    const { exampleIds } = await examples.createMany({
+      datasetId: id,
+      examples: Array.from({ length: 130 }, (_, n) => ({ inputs: { n }, metadata: { n } })),
+    });
+    expect(await datasets.readShare({ id })).toBeUndefined();
+    const share = await datasets.share({ name });
+    expect(await datasets.share({ id })).toEqual(share);
+    expect(await datasets.readShare({ id })).toEqual(share);
+    const stranger = datasetNounsAt(server.url, { connection: { apiKey: "wrong" } });
+    expect(await stranger.datasets.readShared(share.url)).toMatchObject({ id, name });
+    const shared = await stranger.datasets.listSharedExamples(share.url).toArray();
+    expect(shared.map((example) => example.id).toSorted()).toEqual(exampleIds.toSorted());
+    const some = exampleIds.slice(0, 3);
+    const filtered = await datasets
+      .listSharedExamples(share.shareToken, { exampleIds: some })
+      .toArray();
+    expect(filtered).toHaveLength(3);
+    expect(await datasets.countSharedExamples(share.url)).toBe(130);
+    expect(await datasets.countSharedExamples(share.url, { metadata: { n: 7 } })).toBe(1);
+    await datasets.unshare({ id });
+    await expect(datasets.readShared(share.url)).rejects.toMatchObject({ code: "NOT_FOUND" });
+    await expect(datasets.listSharedExamples(share.url).toArray()).rejects.toThrow(
+      /^Failed to list shared examples\.\nStatus: 404\nMessage: /,
+    );
+  });
+
+  test("a clone has what the shared one had; a second is skipped", async () => {
+    const all = nouns();
+    const { datasets, examples, warnings } = all;
+    const source = await datasets.create({
+      name: newName(),
+      dataType: "llm",
+      inputsSchema: { type: "object", required: ["n"] },
+    });
+    await examples.createMany({
+      datasetId: source.id,
+      examples: Array.from({ length: 120 }, (_, n) => ({
+        inputs: { n },
+        ...(n % 2 === 0 && { outputs: { n } }),
+        metadata: { m: n },
+        split: n % 3 === 0 ? ["a", "b"] : "base",
+      })),
+    });
+    const { url } = await datasets.share({ id: source.id });
+    const name = newName();
+    const cloned = await datasets.clone(url, { name, sourceEndpoint: server.url });
+    expect(cloned).toMatchObject({ kind: "cloned", exampleCount: 120, dataset: { name } });
+    const contentOf = async (datasetId: string) =>
+      (await examples.list({ datasetId }).toArray())
+        .map(({ inputs, outputs, metadata, splits }) => ({ inputs, outputs, metadata, splits }))
+        .toSorted((left, right) => Number(left.inputs["n"]) - Number(right.inputs["n"]));
+    expect(await contentOf(cloned.dataset.id)).toEqual(await contentOf(source.id));
+    expect(await datasets.read({ name })).toMatchObject({
+      dataType: "llm",
+      inputsSchema: source.inputsSchema,
+    });
+    expect(await datasets.clone(url, { name })).toMatchObject({ kind: "skipped" });
+    expect(warnings).toHaveLength(1);
+  });
+});
+
+describe("exports and search", () => {
+  test("a chat is exported in the format of fine-tuning, a line for each example", async () => {
+    const { datasets, examples } = nouns();
+    const { id } = await datasets.create({ name: newName(), dataType: "chat" });
+    for (let n = 0; n < 3; n += 1) {
+      await examples.createChat({
+        datasetId: id,
+        messages: [{ type: "human", data: { content: `q ${n} é\n` } }],
+        answer: { type: "ai", data: { content: `a ${n}` } },
+      });
+    }
+    const lines = await datasets.exportOpenAi({ id }).toArray();
+    const parsed = lines.map((line) => JSON.parse(line) as { readonly messages: unknown });
+    expect(parsed.map(({ messages }) => messages)).toEqual(
+      expect.arrayContaining([
+        [
+          { role: "user", content: "q 1 é\n" },
+          { role: "assistant", content: "a 1" },
+        ],
+      ]),
+    );
+    expect(lines).toHaveLength(3);
+  });
+
+  test("a large export comes line by line, as JSON and as CSV", async () => {
+    const all = nouns();
+    const { datasets, examples } = all;
+    const { id } = await newDataset(all);
+    const text = "é".repeat(500);
+    await examples.createMany({
+      datasetId: id,
+      examples: Array.from({ length: 3_000 }, (_, n) => ({ inputs: { n, text } })),
+    });
+    const lines = await datasets.exportJsonl({ id }).toArray();
+    expect(lines).toHaveLength(3_000);
+    expect(new Set(lines.map((line) => JSON.stringify(JSON.parse(line)))).size).toBe(3_000);
+    let read = 0;
+    for await (const _line of datasets.exportCsv({ id })) {
+      read += 1;
+      if (read === 10) {
+        break;
+      }
+    }
+    expect(read).toBe(10);
+  });
+
+  test("an indexed dataset finds the examples that are most alike", async () => {
+    const all = nouns();
+    const { datasets, examples } = all;
+    const { id } = await newDataset(all);
+    const questions = ["how tall is the mountain", "who wrote the novel", "where is the mountain"];
+    await examples.createMany({
+      datasetId: id,
+      examples: questions.map((question) => ({ inputs: { question } })),
+    });
+    await datasets.index({ id });
+    const inputs = { question: "tall mountain" };
+    const found = await datasets.search({ id, inputs, limit: 2 });
+    expect(found.map((example) => example.inputs["question"])).toEqual([
+      "how tall is the mountain",
+      "where is the mountain",
+    ]);
+  });
+});
