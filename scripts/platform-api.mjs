@@ -2,9 +2,10 @@
 // node scripts/platform-api.mjs ../shared/spec/openapi-subset.json > tests/fixtures/platform-api.json
 //
 // `operations` names each call as `METHOD /path/:argument`, without `/api/v1`: its query parameters, the
-// members of its body, and of its answer. `shapes` holds the members of each object by name. A name that
-// ends in `?` may be absent. A type is made of `string`, `uuid`, `date-time`, `binary`, `integer`, `number`,
-// `boolean`, `null`, `object`, `any`, `'one of these texts'`, `@Shape` and `array<type>`, with `|` for "or".
+// members of its body, and of its answer, whose status is 200 where none is named. `shapes` holds the
+// members of each object by name. A name that ends in `?` may be absent. A type is made of `string`,
+// `uuid`, `date-time`, `binary`, `integer`, `number`, `boolean`, `null`, `object`, `any`,
+// `'one of these texts'`, `@Shape` and `array<type>`, with `|` for "or".
 import { readFileSync } from "node:fs";
 import { pathToFileURL } from "node:url";
 
@@ -70,6 +71,7 @@ function factsOf({ parameters = [], requestBody, responses }, name, shapes) {
       ...(contentType !== "application/json" && { contentType }),
     }),
     ...(answer && { answer: shapes.typeOf(answer, `${name} answer`) }),
+    ...(ok !== "200" && { status: Number(ok) }),
   };
 }
 

@@ -42,11 +42,8 @@ export interface StrictOptions {
   readonly encodings?: readonly "gzip"[];
   /** Takes part of the answer to a request of the tracing half, the first being 1. */
   readonly onIngest?: (count: number) => StrictAnswer | undefined;
-  /** Answers a call of the request half. @defaultValue what the platform might answer */
-  readonly onCall?: (
-    row: Row,
-    request: SeenRequest,
-  ) => StrictAnswer | undefined | Promise<StrictAnswer | undefined>;
+  /** Answers in its place. @defaultValue what the platform might answer */
+  readonly onCall?: (row: Row, request: SeenRequest) => Promise<StrictAnswer>;
   /** @defaultValue full */
   readonly samples?: SampleKind;
 }
@@ -155,10 +152,10 @@ class StrictState {
     }
     this.asked.set(row.name, (this.asked.get(row.name) ?? 0) + 1);
     if (row.name === "readInfo") {
-      give(response, this.#info());
+      give(response, (await this.#options.onCall?.(row, request)) ?? this.#info());
       this.infos += 1;
     } else if (ingestRows.has(row.name)) {
-      this.#ingest({ request, row, incoming, response, infos });
+      await this.#ingest({ request, row, incoming, response, infos });
     } else {
       for (const { rule, detail } of checkCall(row, request)) {
         this.breaks(rule, detail, incoming);
@@ -220,7 +217,7 @@ class StrictState {
     });
   }
 
-  #ingest({ request, row, incoming, response, infos }: Ingest): void {
+  async #ingest({ request, row, incoming, response, infos }: Ingest): Promise<void> {
     const format = formatOf(row);
     if (!(this.#options.formats ?? [format]).includes(format)) {
       give(response, missing);
@@ -240,7 +237,10 @@ class StrictState {
       this.breaks("bytes-limit", `${request.body.length} bytes`, incoming);
     }
     this.#ingests += 1;
-    const answer = this.#options.onIngest?.(this.#ingests) ?? { status: 202, body: "{}" };
+    const answer =
+      this.#options.onIngest?.(this.#ingests) ??
+      (await this.#options.onCall?.(row, request)) ??
+      jsonAnswer(202, {});
     const isTaken = answer !== "hang up" && answer.status < 300;
     for (const operation of operations) {
       this.#take(operation, { incoming, isTaken });

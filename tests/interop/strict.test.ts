@@ -207,7 +207,7 @@ test("LangChain's tracer, over our client, keeps every rule of the wire", async 
     const failing = RunnableLambda.from(() => {
       throw new Error(nasty);
     });
-    const callbacks = [new LangChainTracer({ client: client as never, projectName: "lang" })];
+    const callbacks = [new LangChainTracer({ client, projectName: "lang" })];
     const chain = prompt.pipe(model).pipe(RunnableLambda.from((message) => message));
     await chain.invoke({ question: nasty }, { callbacks });
     for await (const chunk of await chain.stream({ question: "two" }, { callbacks })) {

@@ -54,14 +54,18 @@ export const tellDatasets: Story = async ({ client, effect }) => {
   await effect(() => {
     expect(tagged.tags).toEqual(["begun"]);
     expect(versions).toHaveLength(1);
-    expect(diff).toMatchObject({ added: [second.id], removed: [], modified: [] });
+    expect(diff).toMatchObject({
+      examplesAdded: [second.id],
+      examplesRemoved: [],
+      examplesModified: [],
+    });
     expect(splits).toContain("test");
   });
 
   await datasets.index({ id });
   await datasets.index({ id, tag: "latest" });
   const near = await datasets.search({ id, inputs: { q: "fast wheel" }, limit: 2 });
-  await datasets.search({ id, inputs: { q: "wheel" }, filter: 'eq(metadata.kind, "x")' });
+  await datasets.search({ id, inputs: { q: "wheel" }, filter: 'eq(metadata_key, "kind")' });
   const lines = [
     await datasets.exportOpenAi({ id: await chat(), asOf: "latest" }).toArray(),
     await datasets.exportCsv({ id, asOf: new Date() }).toArray(),
@@ -75,11 +79,15 @@ export const tellDatasets: Story = async ({ client, effect }) => {
   const share = await datasets.share({ id });
   await datasets.readShare({ id });
   const shared = await datasets.readShared(share.url);
-  const filter = { exampleIds: [first.id], metadata: {}, filter: "exists(id)" };
   const sharedExamples = await datasets
-    .listSharedExamples(share.url, { exampleIds: [first.id], limit: 5 })
+    .listSharedExamples(share.url, {
+      exampleIds: [first.id],
+      metadata: {},
+      filter: `eq(id, "${first.id}")`,
+      limit: 5,
+    })
     .toArray();
-  const count = await datasets.countSharedExamples(share.url, { exampleIds: filter.exampleIds });
+  const count = await datasets.countSharedExamples(share.url, { exampleIds: [first.id] });
   const cloned = await datasets.clone(share.url, { name: "cloned" });
   await effect(() => {
     expect(shared.id).toBe(id);

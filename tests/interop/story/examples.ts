@@ -40,7 +40,7 @@ export const tellExamples: Story = async ({ client, endpoint, effect, recordTrac
     asOf,
     splits: ["train"],
     metadata: { kind: "k" },
-    filter: 'eq(metadata.kind, "k")',
+    filter: 'and(eq(metadata_key, "kind"), eq(metadata_value, "k"))',
   };
   const found = await examples
     .list({ ...filter, inlineS3Urls: true, includeAttachments: true, limit: 5 })

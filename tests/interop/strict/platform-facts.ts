@@ -7,6 +7,8 @@ export interface OperationFacts {
   /** Of the body. @defaultValue JSON */
   readonly contentType?: string;
   readonly answer?: string;
+  /** Of the answer. @defaultValue 200 */
+  readonly status?: number;
 }
 
 interface PlatformFacts {

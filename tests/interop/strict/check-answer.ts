@@ -1,0 +1,65 @@
+import type { Row } from "./check-call.ts";
+import { typeProblems } from "./check-type.ts";
+import { factsOf } from "./platform-facts.ts";
+import { jsonOf } from "./seen-request.ts";
+
+/** What a server answered to a row of the endpoint table. */
+export interface Answered {
+  readonly row: Row;
+  readonly status: number;
+  readonly contentType: string;
+  readonly body: Buffer;
+  /** Whether only some of the members were asked for. */
+  readonly isPart: boolean;
+}
+
+/** What a router says where it has no route; a noun that is not there says something else. */
+const unrouted = /"detail":"there is no [A-Z]+ \//;
+
+export const isRouted = ({ status, body }: Answered): boolean =>
+  status !== 404 || !unrouted.test(body.toString());
+
+export const isYes = ({ status }: Answered): boolean => status >= 200 && status < 300;
+
+/** The calls whose answers are files. */
+const files: ReadonlySet<string> = new Set([
+  "exportDatasetOpenAi",
+  "exportDatasetCsv",
+  "exportDatasetJsonl",
+]);
+
+/**
+ * Where an answer differs from what the platform says of the call: each as `row: difference`, without
+ * what is of this one answer alone.
+ */
+export function answerDifferences(answered: Answered): string[] {
+  const { row, status, contentType, body, isPart } = answered;
+  const { name, endpoint } = row;
+  const facts = factsOf(endpoint);
+  const differs = (difference: string): string => `${name}: ${difference}`;
+  if (files.has(name) && status === 200) {
+    return [];
+  }
+  const json = contentType.startsWith("application/json") ? jsonOf(body) : undefined;
+  if (json === undefined) {
+    // Old clients call `.json()` on everything.
+    return [differs(`${status} ${contentType} is no JSON`)];
+  }
+  if (status >= 400) {
+    const isExplained = typeof json.value === "object" && json.value !== null;
+    return isExplained && ("detail" in json.value || "error" in json.value)
+      ? []
+      : [differs(`${status} says no detail`)];
+  }
+  const expected = facts?.status ?? 200;
+  const problems = typeProblems(json.value, facts?.answer ?? "any", {
+    at: "answer",
+    isClosed: false,
+  }).filter(({ rule }) => !isPart || rule !== "member-missing");
+  return [
+    ...(facts === undefined || status === expected ? [] : [differs(`${status}, not ${expected}`)]),
+    ...problems.map(({ rule, detail }) =>
+      differs(`${rule === "member-missing" ? "lacks " : ""}${detail.replaceAll(/\[\d+\]/g, "[]")}`),
+    ),
+  ];
+}

@@ -1,0 +1,30 @@
+import type { Answered } from "./check-answer.ts";
+import type { StrictAnswer } from "./answer.ts";
+import type { Row } from "./check-call.ts";
+import type { SeenRequest } from "./seen-request.ts";
+
+/** Asks another server what it was asked itself, and keeps what that answered in `answered`. */
+export const forwardTo =
+  (upstream: string, answered: Answered[]) =>
+  async (row: Row, { method, path, query, headers, body }: SeenRequest): Promise<StrictAnswer> => {
+    const search = query.size === 0 ? "" : `?${query.toString()}`;
+    const response = await fetch(upstream + path + search, {
+      method,
+      headers: Object.fromEntries(
+        ["content-type", "x-api-key"].flatMap((name) => {
+          const value = headers[name];
+          return typeof value === "string" ? [[name, value]] : [];
+        }),
+      ),
+      ...(body.length === 0 ? {} : { body: Uint8Array.from(body) }),
+    });
+    const bytes = Buffer.from(await response.arrayBuffer());
+    const contentType = response.headers.get("content-type") ?? "";
+    const isPart = query.has("select") || body.includes('"select":');
+    answered.push({ row, status: response.status, contentType, body: bytes, isPart });
+    return {
+      status: response.status,
+      headers: { "content-type": contentType },
+      body: bytes,
+    };
+  };
