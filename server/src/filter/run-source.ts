@@ -1,3 +1,4 @@
+import { tokenPaths } from "../store/token-paths.ts";
 import type { FilterSource } from "./compiler.ts";
 import type { JsonValue } from "./conditions.ts";
 
@@ -91,25 +92,17 @@ const firstToken = (events: string): string =>
       ELSE CAST((v.value ->> '$.time') * 1000 AS INTEGER) END
     FROM json_each(${events}) v WHERE v.type = 'object' AND v.value ->> '$.name' = 'new_token' LIMIT 1)`;
 
-/** Where runs report their usage: in the outputs, in the metadata, or as older models of LangChain do. */
 function usageColumns(outputs: string, metadata: string): Readonly<Record<string, string>> {
-  const column = (usage: string, ...older: readonly string[]): string =>
-    `coalesce(${numberAt(outputs, `$.usage_metadata.${usage}`)}, ${numberAt(metadata, `$.usage_metadata.${usage}`)}${older
-      .map((path) => `, ${numberAt(outputs, path)}`)
-      .join("")})`;
-  return {
-    total_tokens: column("total_tokens", ...olderOf("totalTokens", "total_tokens")),
-    prompt_tokens: column("input_tokens", ...olderOf("promptTokens", "prompt_tokens")),
-    completion_tokens: column("output_tokens", ...olderOf("completionTokens", "completion_tokens")),
-    total_cost: column("total_cost"),
-  };
+  const places = { outputs, metadata };
+  const columns = Object.entries(tokenPaths).map(([name, paths]) => {
+    const values = paths.map(([place, ...steps]) =>
+      numberAt(places[place], `$.${steps.join(".")}`),
+    );
+    return [name, `coalesce(${values.join(", ")})`] as const;
+  });
+  const costs = [outputs, metadata].map((place) => numberAt(place, "$.usage_metadata.total_cost"));
+  return { ...Object.fromEntries(columns), total_cost: `coalesce(${costs.join(", ")})` };
 }
-
-/** The two ways of writing that models of LangChain have. */
-const olderOf = (camel: string, snake: string): string[] => [
-  `$.llmOutput.tokenUsage.${camel}`,
-  `$.llm_output.token_usage.${snake}`,
-];
 
 const numberAt = (json: string, path: string): string =>
   `(SELECT n.atom FROM json_each(${json}, '${path}') n WHERE n.type IN ('integer', 'real') LIMIT 1)`;

@@ -1,6 +1,7 @@
 import { microsToStamp, stampToIso } from "millrace/model";
 import { JsonCursor } from "../ingest/json-cursor.ts";
 import type { RunRow, StoredRun } from "../store/run-row.ts";
+import { readTokens } from "./run-tokens.ts";
 
 /** Members that a run always shows, `null` where nothing was received. */
 const payloadMembers = [
@@ -56,6 +57,9 @@ function membersOf(run: StoredRun): Map<string, Buffer> {
   for (const [name, value] of Object.entries(describeRow(run))) {
     members.set(name, Buffer.from(JSON.stringify(value)));
   }
+  for (const [name, count] of Object.entries(readTokens(received))) {
+    members.set(name, Buffer.from(String(count)));
+  }
   for (const name of payloadMembers) {
     members.set(name, received.get(name) ?? nullJson);
   }
@@ -103,9 +107,6 @@ function describeRow({
     reference_example_id: row.referenceExampleId,
     execution_order: 1,
     first_token_time: null,
-    total_tokens: null,
-    prompt_tokens: null,
-    completion_tokens: null,
     total_cost: null,
     feedback_stats: null,
     in_dataset: null,
