@@ -1,7 +1,7 @@
 import { alternativesOf, itemTypeOf, shapeOf } from "./platform-facts.ts";
 
 /** Ids and the like of everything that is made up. */
-export const sampleId = "5a3b1e9c-0d4f-4c2a-9b6e-7f8091a2b3c4";
+const sampleId = "5a3b1e9c-0d4f-4c2a-9b6e-7f8091a2b3c4";
 const sampleTime = "2026-11-21T10:11:12.345678+00:00";
 
 /** `full`: a value wherever there can be one; `nulls`: none wherever there can be none. */
