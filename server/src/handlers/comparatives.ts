@@ -9,6 +9,7 @@ import type { Comparative, ComparativeQuery } from "../store/comparative.ts";
 import type { FeedbackStats } from "../store/feedback.ts";
 import type { Store } from "../store/store.ts";
 import { toIso } from "../view/run-json.ts";
+import { datasetIdOf, findDataset } from "./datasets.ts";
 import { first, parseId, parseIds, parsePage, parseSwitch } from "./query-string.ts";
 import type { QueryString } from "./query-string.ts";
 
@@ -51,8 +52,8 @@ export async function createComparative(
 /** `GET /datasets/{id}/comparative`. */
 export async function listComparatives(store: Store, request: FastifyRequest): Promise<unknown> {
   const { tenantId } = request;
-  const { id } = request.params as { readonly id: string };
-  const query = parseQuery(parseId(id, "dataset id"), request.query as QueryString);
+  const query = parseQuery(datasetIdOf(request), request.query as QueryString);
+  await findDataset(store, request);
   const found = await store.read.comparatives.list(tenantId, query);
   const ids = found.map((one) => one.id);
   const stats = await store.read.feedback.statsOfComparatives(tenantId, ids);

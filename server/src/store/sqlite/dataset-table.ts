@@ -5,9 +5,19 @@ import { parseRows } from "./row.ts";
 import type { Connection } from "./schema.ts";
 
 /** What belongs to a dataset, in an order in which it can go. */
-const parts = ["dataset_versions", "dataset_tags", "example_blobs", "examples"].map(
-  (table) => `DELETE FROM ${table} WHERE dataset_id = ?`,
-);
+const parts = [
+  ...["dataset_versions", "dataset_tags", "example_blobs", "examples"].map(
+    (table) => `DELETE FROM ${table} WHERE dataset_id = ?`,
+  ),
+  // What names the dataset may be another tenant's: that stays.
+  `DELETE FROM comparative_experiments WHERE (tenant_id, comparative_id) IN (
+     SELECT c.tenant_id, c.id FROM comparatives c JOIN datasets d ON d.id = c.dataset_id AND d.tenant_id = c.tenant_id
+     WHERE d.id = ?)`,
+  `DELETE FROM comparatives WHERE dataset_id = ?1
+     AND tenant_id = (SELECT tenant_id FROM datasets WHERE id = ?1)`,
+  `UPDATE annotation_queues SET default_dataset_id = NULL WHERE default_dataset_id = ?1
+     AND tenant_id = (SELECT tenant_id FROM datasets WHERE id = ?1)`,
+];
 
 /** The rows of datasets, for whoever writes. */
 export class DatasetTable {

@@ -1,0 +1,172 @@
+import { randomUUID } from "node:crypto";
+import { expect, test } from "vitest";
+import { hubTenants } from "./support/hub-tenants.ts";
+import type { AskAs } from "./support/hub-tenants.ts";
+import { anyText, containing } from "./support/matching.ts";
+import { call, runServer } from "./support/running-server.ts";
+import type { Json } from "./support/running-server.ts";
+
+const hostile = "<b>'; DROP TABLE comparatives; --\"\r\nx: 1\u0000 \ud800 😀";
+
+const textOf = (json: Json | undefined): string => JSON.stringify(json).slice(1, -1);
+
+async function runAs(): Promise<AskAs> {
+  const server = await runServer();
+  return (target, body) => call(server, target, { body });
+}
+
+interface Scene {
+  readonly dataset: string;
+  readonly experiments: readonly string[];
+}
+
+/** A dataset with two experiments. */
+async function setScene(ask: AskAs, name = "d"): Promise<Scene> {
+  const dataset = textOf((await ask("POST /datasets", { name })).json["id"]);
+  const experiments: string[] = [];
+  for (const label of ["z", "a"]) {
+    const body = { name: `${name} ${label}`, reference_dataset_id: dataset };
+    experiments.push(textOf((await ask("POST /sessions", body)).json["id"]));
+  }
+  return { dataset, experiments };
+}
+
+test("a comparison is made and listed, with its experiments in order and its feedback", async () => {
+  const ask = await runAs();
+  const { dataset, experiments } = await setScene(ask);
+  const body = {
+    id: randomUUID(),
+    name: hostile,
+    description: hostile,
+    experiment_ids: experiments,
+    reference_dataset_id: dataset,
+    created_at: "2026-11-21T10:11:12.123456Z",
+    extra: { metadata: { [hostile]: hostile } },
+  };
+  const made = await ask("POST /api/v1/datasets/comparative", body);
+  const { experiment_ids: _ids, ...kept } = body;
+  const info = [
+    { id: experiments[0], name: "d z" },
+    { id: experiments[1], name: "d a" },
+  ];
+  expect(made).toMatchObject({
+    status: 200,
+    json: { ...kept, tenant_id: anyText(), modified_at: body.created_at, experiments_info: info },
+  });
+  expect((await ask("POST /datasets/comparative", body)).json).toEqual(made.json);
+  expect((await ask("POST /datasets/comparative", { ...body, name: "n" })).status).toBe(409);
+  const feedback = { comparative_experiment_id: body.id, key: "better", run_id: randomUUID() };
+  expect((await ask("POST /feedback", { ...feedback, score: 1 })).status).toBe(200);
+  expect((await ask("POST /feedback", { ...feedback, score: 0 })).status).toBe(200);
+  const path = `/datasets/${dataset}/comparative`;
+  expect((await ask(`GET ${path}`)).json).toEqual([
+    { ...(made.json as object), feedback_stats: { better: { n: 2, avg: 0.5, values: {} } } },
+  ]);
+  const listed = await ask(`GET /feedback?comparative_experiment_id=${body.id}`);
+  expect(listed.json).toHaveLength(2);
+
+  await ask(`DELETE /sessions/${experiments[0]}`);
+  expect((await ask(`GET ${path}`)).json).toMatchObject([{ experiments_info: [info[1]] }]);
+});
+
+test("the dataset is that of the experiments where it is left out", async () => {
+  const ask = await runAs();
+  const { dataset, experiments } = await setScene(ask);
+  expect(await ask("POST /datasets/comparative", { experiment_ids: experiments })).toMatchObject({
+    status: 200,
+    json: { id: anyText(), name: null, reference_dataset_id: dataset },
+  });
+});
+
+test("a list keeps to its filters and its order, by page", async () => {
+  const ask = await runAs();
+  const { dataset, experiments } = await setScene(ask);
+  const ids: string[] = [];
+  for (const [day, name] of ["b", "Ab", "c"].entries()) {
+    const created_at = `2026-01-0${day + 1}T00:00:00Z`;
+    const body = { name, experiment_ids: experiments, created_at };
+    ids.push(textOf((await ask("POST /datasets/comparative", body)).json["id"]));
+  }
+  const list = async (query: string): Promise<readonly unknown[]> => {
+    const { json } = await ask(`GET /datasets/${dataset}/comparative?${query}`);
+    return (json as unknown as readonly Json[]).map((one) => one["name"]);
+  };
+  expect(await list("")).toEqual(["c", "Ab", "b"]);
+  expect(await list("limit=1&offset=1")).toEqual(["Ab"]);
+  expect(await list("sort_by=name&sort_by_desc=false")).toEqual(["Ab", "b", "c"]);
+  expect(await list("name=b")).toEqual(["b"]);
+  expect(await list("name_contains=B")).toEqual(["Ab", "b"]);
+  expect(await list(`id=${ids[0]}&id=${ids[2]}`)).toEqual(["c", "b"]);
+  for (const query of ["limit=0", "limit=101", "limit=NaN", "id=x", "sort_by=id"]) {
+    expect((await ask(`GET /datasets/${dataset}/comparative?${query}`)).status).toBe(422);
+  }
+  expect((await ask("GET /datasets/x/comparative")).status).toBe(422);
+});
+
+test("a deleted dataset takes its comparisons away, and is no queue's default any more", async () => {
+  const ask = await runAs();
+  const { dataset, experiments } = await setScene(ask);
+  const kept = await setScene(ask, "kept");
+  const body = { id: randomUUID(), experiment_ids: experiments };
+  await ask("POST /datasets/comparative", body);
+  await ask("POST /datasets/comparative", { experiment_ids: kept.experiments });
+  const queue = await ask("POST /annotation-queues", { name: "q", default_dataset: dataset });
+  await ask(`DELETE /datasets/${dataset}`);
+  expect((await ask(`GET /datasets/${dataset}/comparative`)).status).toBe(404);
+  expect((await ask(`GET /datasets/${kept.dataset}/comparative`)).json).toHaveLength(1);
+  const feedback = { run_id: randomUUID(), key: "k", comparative_experiment_id: body.id };
+  expect((await ask("POST /feedback", feedback)).status).toBe(404);
+  expect((await ask(`GET /annotation-queues/${textOf(queue.json["id"])}`)).json).toMatchObject({
+    default_dataset: null,
+  });
+});
+
+test("experiments that are none, or over another dataset, are named", async () => {
+  const ask = await runAs();
+  const { dataset, experiments } = await setScene(ask);
+  const other = await setScene(ask, "other");
+  const plain = textOf((await ask("POST /sessions", { name: "no experiment" })).json["id"]);
+  const missing = randomUUID();
+  const refusals: readonly (readonly [unknown, number, unknown])[] = [
+    [{ experiment_ids: [] }, 422, "At least one experiment is required"],
+    [{ experiment_ids: [plain] }, 422, "A reference dataset is required"],
+    [{ experiment_ids: [missing] }, 404, `Experiments not found: ${missing}`],
+    [
+      { experiment_ids: [...experiments, other.experiments[0], plain] },
+      422,
+      `Experiments are not over dataset ${dataset}: ${other.experiments[0]}, ${plain}`,
+    ],
+    [
+      { experiment_ids: experiments, reference_dataset_id: other.dataset },
+      422,
+      containing(`not over dataset ${other.dataset}: ${experiments[0]}`),
+    ],
+    [{ experiment_ids: ["x"] }, 422, containing("is not a UUID")],
+    [{ experiment_ids: experiments, id: "x" }, 422, containing("is not a UUID")],
+    [{ experiment_ids: experiments, reference_dataset_id: "x" }, 422, containing("UUID")],
+    [{ experiment_ids: experiments, created_at: "soon" }, 422, containing("created_at")],
+    [{}, 422, [{ loc: ["body"], msg: anyText(), type: "required" }]],
+  ];
+  for (const [body, status, detail] of refusals) {
+    const answer = await ask("POST /datasets/comparative", body);
+    expect([answer.status, answer.json["detail"]]).toEqual([status, detail]);
+  }
+  expect((await ask(`GET /datasets/${dataset}/comparative`)).json).toEqual([]);
+  const unknown = { run_id: randomUUID(), key: "k", comparative_experiment_id: randomUUID() };
+  expect(await ask("POST /feedback", unknown)).toMatchObject({
+    status: 404,
+    json: { detail: "Comparative experiment not found" },
+  });
+});
+
+test("what is another tenant's is neither seen nor written", async () => {
+  const { me, you } = await hubTenants();
+  const { dataset, experiments } = await setScene(me);
+  const { json } = await me("POST /datasets/comparative", { experiment_ids: experiments });
+  expect((await you("POST /datasets/comparative", { experiment_ids: experiments })).status).toBe(
+    404,
+  );
+  expect((await you(`GET /datasets/${dataset}/comparative`)).status).toBe(404);
+  const feedback = { run_id: randomUUID(), key: "k", comparative_experiment_id: json["id"] };
+  expect((await you("POST /feedback", feedback)).status).toBe(404);
+});
