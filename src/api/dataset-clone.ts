@@ -1,12 +1,14 @@
 import { parseDataset } from "../model/dataset.ts";
 import type { Dataset } from "../model/dataset.ts";
 import { IncompleteError, NotFoundError, SdkError, ValidationError } from "../model/errors.ts";
-import type { Example } from "../model/example.ts";
+import type { Attachment, Example } from "../model/example.ts";
+import { readAttachmentBytes } from "./attachment-bytes.ts";
 import type { DatasetCatalog } from "./dataset-catalog.ts";
 import type { CloneDataset } from "./dataset-options.ts";
-import type { NewExample } from "./example-options.ts";
+import type { NewAttachment, NewExample } from "./example-options.ts";
 import type { Examples } from "./examples.ts";
-import type { Call } from "./http.ts";
+import type { Asking } from "./http.ts";
+import type { ServerInfoReader } from "./server-info.ts";
 import { listSharedExamples } from "./shared-examples.ts";
 
 /** What became of a clone. */
@@ -18,16 +20,21 @@ export type ClonedDataset =
 export interface CloneTools {
   readonly datasets: DatasetCatalog;
   readonly examples: Examples;
+  /** Of the server that the clone is made at. */
+  readonly info: ServerInfoReader;
+  /** Base address of that server. */
+  readonly endpoint: string;
   readonly warn: (message: string) => void;
 }
 
 /** As the specification has it (section 4): skipped where the name is taken, named where it is left half done. */
 export async function cloneDataset(
-  call: Call,
+  asking: Asking,
   { token, sourceEndpoint, signal, ...options }: CloneDataset & { readonly token: string },
-  { datasets, examples, warn }: CloneTools,
+  { datasets, examples, info, endpoint, warn }: CloneTools,
 ): Promise<ClonedDataset> {
   const server = checkEndpoint(sourceEndpoint);
+  const { call } = asking;
   const found = await call("readSharedDataset", { path: { token }, server, signal });
   const source = parseDataset(found);
   const { name = source.name } = options;
@@ -41,8 +48,11 @@ export async function cloneDataset(
   const made = { name, description, dataType, ...schemas, metadata, signal };
   const dataset = await datasets.create(made);
   try {
-    const shared = listSharedExamples(call, token, { server, signal });
-    const copies = copiesOf(shared);
+    const { exampleParts: includeAttachments } = await info.readOrDefaults({ signal });
+    const shared = listSharedExamples(call, token, { server, includeAttachments, signal });
+    const read = (attachment: Attachment): Promise<Uint8Array> =>
+      readAttachmentBytes(asking, attachment, { endpoint: server ?? endpoint, signal });
+    const copies = copiesOf(shared, read);
     const request = { datasetId: dataset.id, examples: copies, signal };
     const { exampleIds } = await examples.createMany(request);
     return { kind: "cloned", dataset, exampleCount: exampleIds.length };
@@ -53,9 +63,20 @@ export async function cloneDataset(
   }
 }
 
-async function* copiesOf(examples: AsyncIterable<Example>): AsyncGenerator<NewExample, void> {
-  for await (const { inputs, outputs, metadata, splits } of examples) {
-    yield { inputs, outputs, metadata, split: splits.length === 0 ? undefined : splits };
+async function* copiesOf(
+  examples: AsyncIterable<Example>,
+  read: (attachment: Attachment) => Promise<Uint8Array>,
+): AsyncGenerator<NewExample, void> {
+  for await (const { inputs, outputs, metadata, splits, attachments = {} } of examples) {
+    const files = Object.entries(attachments).map(
+      async ([name, attachment]): Promise<[string, NewAttachment]> => {
+        const { mimeType = "application/octet-stream" } = attachment;
+        return [name, { mimeType, data: await read(attachment) }];
+      },
+    );
+    const split = splits.length === 0 ? undefined : splits;
+    const copied = Object.fromEntries(await Promise.all(files));
+    yield { inputs, outputs, metadata, split, attachments: copied };
   }
 }
 

@@ -8,7 +8,7 @@ import type { Example } from "../model/example.ts";
 import { Fields, definedOf, parseList } from "../model/fields.ts";
 import { publicToken, sharedDatasetUrl } from "../model/links.ts";
 import { cloneDataset } from "./dataset-clone.ts";
-import type { ClonedDataset } from "./dataset-clone.ts";
+import type { CloneTools, ClonedDataset } from "./dataset-clone.ts";
 import { DatasetHistory } from "./dataset-history.ts";
 import { answerOf, assertDatasetKey, datasetIdOf, toVersion } from "./dataset-key.ts";
 import type {
@@ -24,12 +24,15 @@ import type { EndpointName } from "../model/endpoints.ts";
 import type { Examples } from "./examples.ts";
 import type { Asking, CallOptions } from "./http.ts";
 import { Pages } from "./pages.ts";
+import { ServerInfoReader } from "./server-info.ts";
 import { listSharedExamples, sharedQuery } from "./shared-examples.ts";
 import { linesOf } from "./text-lines.ts";
 import type { TenantIds } from "./tenant-ids.ts";
 
 export interface DatasetsInit {
   readonly host: string;
+  /** Base address of the API. */
+  readonly endpoint: string;
   readonly tenants: TenantIds;
   readonly examples: Examples;
   /** Where what a person should know goes. */
@@ -43,14 +46,12 @@ const searchLimit = 100;
  * or by `name` throw as {@link Datasets.read}.
  */
 export class Datasets extends DatasetHistory {
-  readonly #examples: Examples;
-  readonly #warn: (message: string) => void;
+  readonly #cloning: CloneTools;
 
   /** @internal */
-  constructor(asking: Asking, { host, tenants, examples, warn }: DatasetsInit) {
+  constructor(asking: Asking, { host, tenants, ...tools }: DatasetsInit) {
     super(asking, host, tenants);
-    this.#examples = examples;
-    this.#warn = warn;
+    this.#cloning = { datasets: this, info: new ServerInfoReader(asking.call), ...tools };
   }
 
   /** Makes a dataset readable by anyone who holds the link. Calling it again answers the same link. */
@@ -110,8 +111,8 @@ export class Datasets extends DatasetHistory {
   }
 
   /**
-   * Copies a shared dataset and its examples, less their attachments, to the client's own tenant. Where
-   * a dataset has the name already, nothing is done, and the log says so.
+   * Copies a shared dataset and its examples to the client's own tenant, their attachments too where
+   * its server takes them. Where a dataset has the name already, nothing is done, and the log says so.
    *
    * @throws {@link ValidationError} `Invalid public dataset URL or token`.
    * @throws {@link NotFoundError} nothing is shared under it, or no longer.
@@ -120,8 +121,7 @@ export class Datasets extends DatasetHistory {
    */
   async clone(urlOrToken: string, options: CloneDataset = {}): Promise<ClonedDataset> {
     const token = publicToken(urlOrToken, { what: "dataset" });
-    const tools = { datasets: this, examples: this.#examples, warn: this.#warn };
-    return cloneDataset(this.asking.call, { token, ...options }, tools);
+    return cloneDataset(this.asking, { token, ...options }, this.#cloning);
   }
 
   /**

@@ -4,7 +4,7 @@ import type { FilterExamples, ListExamples } from "./example-options.ts";
 import type { QueryValue } from "./request.ts";
 
 /** What each example has; left out, a server gives all but the attachments. */
-const allMembers = [
+export const allMembers: readonly string[] = [
   "id",
   "created_at",
   "modified_at",

@@ -3,6 +3,7 @@ import { parseCount, parseExample } from "../model/example.ts";
 import type { Attachment, Example } from "../model/example.ts";
 import { parseList } from "../model/fields.ts";
 import { assertUuid, checkIds } from "../model/ids.ts";
+import { readAttachmentBytes } from "./attachment-bytes.ts";
 import { toChat } from "./chat-example.ts";
 import { chunksOfDrafts, sendInChunks } from "./chunked-sending.ts";
 import type { ChunkLimits, ChunkedSending } from "./chunked-sending.ts";
@@ -134,18 +135,7 @@ export class Examples {
    * @throws {@link HttpError} the address has expired, or leads nowhere.
    */
   async readAttachment(attachment: Attachment, { signal }: CallOptions = {}): Promise<Uint8Array> {
-    const { presignedUrl } = attachment;
-    const base = presignedUrl.startsWith("/") ? this.#endpoint : undefined;
-    const address = URL.canParse(presignedUrl, base) ? new URL(presignedUrl, base) : undefined;
-    if (address === undefined || !/^https?:$/.test(address.protocol)) {
-      throw new ValidationError("The address of an attachment must be http or https");
-    }
-    const chunks: Uint8Array[] = [];
-    const about = { action: "read attachment", signal };
-    for await (const chunk of this.#asking.fetchFile(address, about)) {
-      chunks.push(chunk);
-    }
-    return Buffer.concat(chunks);
+    return readAttachmentBytes(this.#asking, attachment, { endpoint: this.#endpoint, signal });
   }
 
   /**

@@ -5,20 +5,29 @@ import { parseList } from "../model/fields.ts";
 import { checkIds } from "../model/ids.ts";
 import { publicToken } from "../model/links.ts";
 import type { FilterSharedExamples, ListSharedExamples } from "./dataset-options.ts";
+import { allMembers } from "./example-query.ts";
 import type { Call } from "./http.ts";
 import { chunksOf, pagesByOffset, pagesInTurn } from "./pages.ts";
 import type { Pages } from "./pages.ts";
 import type { QueryValue, Refusal } from "./request.ts";
 
+export interface SharedSource extends ListSharedExamples {
+  /** Base address of the server that shares it. @defaultValue the client's own */
+  readonly server?: string | undefined;
+  /** Whether to say where their attachments are. @defaultValue false */
+  readonly includeAttachments?: boolean | undefined;
+}
+
 /** Examples of a shared dataset, of the client's own server or of another. */
 export function listSharedExamples(
   call: Call,
   urlOrToken: string,
-  { server, ...filter }: ListSharedExamples & { readonly server?: string | undefined },
+  { server, includeAttachments = false, ...filter }: SharedSource,
 ): Pages<Example> {
   const token = publicToken(urlOrToken, { what: "dataset" });
   const { exampleIds, limit, signal } = filter;
-  const query = sharedQuery(filter);
+  const select = includeAttachments ? allMembers : undefined;
+  const query = { ...sharedQuery(filter), select };
   const pagesOf = (id: readonly string[] | undefined, wanted: number | undefined) =>
     pagesByOffset(wanted, async (page) => {
       const init = { path: { token }, query: { ...query, id, ...page }, signal, server, messageOf };

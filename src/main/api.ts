@@ -62,7 +62,7 @@ export function createApi(
     projects,
     prompts: new Prompts(http.call, host, tenant),
     runs: new Runs(http.call, host, projects),
-    datasets: new Datasets(http, { host, tenants, examples, warn }),
+    datasets: new Datasets(http, { host, endpoint: options.endpoint, tenants, examples, warn }),
     examples,
     experiments: new Experiments(http.call, projects),
     feedback: new Feedbacks(http.call),

@@ -55,6 +55,7 @@ describe("shares and clones", () => {
       dataType: "llm",
       inputsSchema: { type: "object", required: ["n"] },
     });
+    const file = { mimeType: "image/png", data: Uint8Array.of(0, 255, 13, 10) };
     await examples.createMany({
       datasetId: source.id,
       examples: Array.from({ length: 120 }, (_, n) => ({
@@ -62,6 +63,7 @@ describe("shares and clones", () => {
         ...(n % 2 === 0 && { outputs: { n } }),
         metadata: { m: n },
         split: n % 3 === 0 ? ["a", "b"] : "base",
+        ...(n === 7 && { attachments: { "a.bin": file } }),
       })),
     });
     const { url } = await datasets.share({ id: source.id });
@@ -73,6 +75,15 @@ describe("shares and clones", () => {
         .map(({ inputs, outputs, metadata, splits }) => ({ inputs, outputs, metadata, splits }))
         .toSorted((left, right) => Number(left.inputs["n"]) - Number(right.inputs["n"]));
     expect(await contentOf(cloned.dataset.id)).toEqual(await contentOf(source.id));
+    const listed = examples.list({
+      datasetName: name,
+      metadata: { m: 7 },
+      includeAttachments: true,
+    });
+    const [seventh] = await listed.toArray();
+    const copied = seventh?.attachments?.["a.bin"] ?? { presignedUrl: "" };
+    expect(copied).toMatchObject({ mimeType: "image/png" });
+    expect(await examples.readAttachment(copied)).toEqual(Buffer.from(file.data));
     expect(await datasets.read({ name })).toMatchObject({
       dataType: "llm",
       inputsSchema: source.inputsSchema,

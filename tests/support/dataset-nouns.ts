@@ -24,12 +24,13 @@ export function datasetNounsAt(endpoint: string, options: TestHttpOptions = {}):
   const projects = new Projects(http.call, "http://host.test");
   const examples = new Examples(http, endpoint);
   const tenants = new TenantIds(new Tenant(http.call), projects);
+  const host = "http://host.test";
   return {
     http,
     waits,
     projects,
     examples,
-    datasets: new Datasets(http, { host: "http://host.test", tenants, examples, warn }),
+    datasets: new Datasets(http, { host, endpoint, tenants, examples, warn }),
     experiments: new Experiments(http.call, projects),
     warnings,
   };
