@@ -1,4 +1,5 @@
 import { expect } from "vitest";
+import { soon } from "./world.ts";
 import type { Story } from "./world.ts";
 
 export const tellDatasets: Story = async ({ client, effect }) => {
@@ -39,14 +40,14 @@ export const tellDatasets: Story = async ({ client, effect }) => {
   await datasets.url({ id });
 
   const first = await examples.create({ datasetId: id, inputs: { q: "how deep is the race" } });
-  const before = await datasets.readVersion({ id, asOf: new Date() });
+  const before = await datasets.readVersion({ id, asOf: soon() });
   await datasets.tag({ id, asOf: before.asOf, tag: "begun" });
   const second = await examples.create({ datasetId: id, inputs: { q: "how fast is the wheel" } });
   const tagged = await datasets.readVersion({ id, tag: "begun" });
   const versions = await datasets
     .listVersions({ id, exampleId: first.id, search: "begun", limit: 5 })
     .toArray();
-  const diff = await datasets.diff({ id, fromVersion: "begun", toVersion: new Date() });
+  const diff = await datasets.diff({ id, fromVersion: "begun", toVersion: soon() });
   await datasets.updateSplits({ id, splitName: "test", exampleIds: [second.id] });
   const splits = await datasets.listSplits({ id });
   await datasets.listSplits({ id, asOf: "begun" });
@@ -68,7 +69,7 @@ export const tellDatasets: Story = async ({ client, effect }) => {
   await datasets.search({ id, inputs: { q: "wheel" }, filter: 'eq(metadata_key, "kind")' });
   const lines = [
     await datasets.exportOpenAi({ id: await chat(), asOf: "latest" }).toArray(),
-    await datasets.exportCsv({ id, asOf: new Date() }).toArray(),
+    await datasets.exportCsv({ id, asOf: soon() }).toArray(),
     await datasets.exportJsonl({ id }).toArray(),
   ];
   await effect(() => {

@@ -1,4 +1,5 @@
 import { expect } from "vitest";
+import { soon } from "./world.ts";
 import type { Story } from "./world.ts";
 
 export const tellExamples: Story = async ({ client, endpoint, effect, recordTrace }) => {
@@ -27,7 +28,7 @@ export const tellExamples: Story = async ({ client, endpoint, effect, recordTrac
   });
   const picture = { mimeType: "image/png", data: Buffer.from([137, 80, 78, 71]) };
   const withFile = await examples.create({ datasetId, ...full, attachments: { picture } });
-  const asOf = (await datasets.readVersion({ id: datasetId, asOf: new Date() })).asOf;
+  const asOf = (await datasets.readVersion({ id: datasetId, asOf: soon() })).asOf;
   await examples.createChat({
     datasetId,
     messages: [{ role: "user", content: "hi" }],

@@ -28,6 +28,9 @@ export interface Trace {
 /** One noun's part: every method of it, with every argument that it takes. */
 export type Story = (world: World) => Promise<void>;
 
+/** A time that everything told so far is before: a Date has no microseconds. */
+export const soon = (): Date => new Date(Date.now() + 1_000);
+
 /** The methods of a client's nouns, as `noun.method`. */
 export function methodsOf(client: Client): readonly string[] {
   return nounsOf(client).flatMap(([name, noun]) => {
