@@ -29,4 +29,6 @@ export class TimeLimitError extends Error {
 }
 
 const isTimeout = (cause: unknown): boolean =>
-  cause instanceof Error && Reflect.get(cause, "code") === "ERR_SCRIPT_EXECUTION_TIMEOUT";
+  typeof cause === "object" &&
+  cause !== null &&
+  Reflect.get(cause, "code") === "ERR_SCRIPT_EXECUTION_TIMEOUT";

@@ -14,6 +14,7 @@ import { toRunJson } from "../view/run-json.ts";
 import { findDataset } from "./datasets.ts";
 import { linkFor, sendJson } from "./examples.ts";
 import type { ExampleDesk } from "./examples.ts";
+import { linkRunFiles } from "./runs.ts";
 import { readFilter } from "./filter-parameter.ts";
 import { first, parseId } from "./query-string.ts";
 import type { QueryString } from "./query-string.ts";
@@ -57,7 +58,7 @@ export async function readDatasetRuns(
       listRuns(store, tenantId, { ...filter, referenceExampleIds: exampleIds, isRoot: true }),
     ),
   );
-  const byExample = await groupRuns(store, tenantId, runs.flat());
+  const byExample = await groupRuns({ store, links }, request, runs.flat());
   const view = { select: allMembers, link: linkFor(links, request) };
   const items = examples.map((example) => {
     const own = byExample.get(example.id) ?? [];
@@ -99,18 +100,19 @@ async function listRuns(
 
 /** The runs as JSON, by the example that they were run on. */
 async function groupRuns(
-  store: Store,
-  tenantId: string,
+  { store, links }: ExampleDesk,
+  request: FastifyRequest,
   runs: readonly StoredRun[],
 ): Promise<ReadonlyMap<string, readonly string[]>> {
   const ids = runs.map(({ row }) => row.id);
-  const stats = await store.read.feedback.statsOfRuns(tenantId, ids);
+  const stats = await store.read.feedback.statsOfRuns(request.tenantId, ids);
+  const link = linkRunFiles(links, request);
   const groups = new Map<string, string[]>();
   for (const run of runs) {
     const { id, referenceExampleId } = run.row;
     const group = groups.get(referenceExampleId ?? "") ?? [];
     groups.set(referenceExampleId ?? "", group);
-    group.push(toRunJson(run, { feedbackStats: stats.get(id) }).toString());
+    group.push(toRunJson(run, { feedbackStats: stats.get(id), link }).toString());
   }
   return groups;
 }

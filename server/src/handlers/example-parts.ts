@@ -4,6 +4,7 @@ import { RequestError } from "../errors.ts";
 import { readChunks } from "../http/read-body.ts";
 import { MultipartParser } from "../ingest/multipart-parser.ts";
 import type { Part } from "../ingest/multipart-parser.ts";
+import { mimeTypeOf } from "../ingest/part-head.ts";
 import type { AttachmentDraft } from "../store/example.ts";
 import { readMembers } from "./example-body.ts";
 import type { Members } from "./example-body.ts";
@@ -103,7 +104,7 @@ const trim = (bytes: Buffer): Buffer => Buffer.from(bytes.toString("utf8").trim(
 /** The bytes are copied: what crosses to the writer takes along all of the memory that it is part of. */
 const toAttachment = (name: string, { contentType, bytes }: Part): AttachmentDraft => ({
   name: unescapeName(name),
-  mimeType: contentType.replace(/;\s*length=\d+/i, "").slice(0, 200),
+  mimeType: mimeTypeOf(contentType).slice(0, 200),
   bytes: new Uint8Array(bytes),
 });
 

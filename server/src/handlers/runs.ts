@@ -1,8 +1,10 @@
 import type { FastifyReply, FastifyRequest } from "fastify";
 import { RequestError } from "../errors.ts";
+import type { SignedLinks } from "../http/signed-links.ts";
 import type { Store } from "../store/store.ts";
-import type { StoredRun } from "../store/run-row.ts";
+import type { RunFile, StoredRun } from "../store/run-row.ts";
 import { toListJson, toRunJson } from "../view/run-json.ts";
+import type { RunView } from "../view/run-json.ts";
 import { toStatsJson } from "../view/stats-json.ts";
 import { parseRunQuery, toCursor } from "./run-query.ts";
 import type { RunQueryBody } from "./run-query.ts";
@@ -10,25 +12,49 @@ import { parseId } from "./query-string.ts";
 
 const jsonType = "application/json; charset=utf-8";
 
+/** What the handlers that show runs work with. */
+export interface RunDesk {
+  readonly store: Store;
+  readonly links: SignedLinks;
+}
+
+/** The addresses of a run's attachments, for whoever sent the request. */
+export const linkRunFiles =
+  (links: SignedLinks, request: Pick<FastifyRequest, "protocol" | "host">) =>
+  (file: RunFile): string =>
+    links.link(request, { kind: "run", ...file });
+
 /** `GET /runs/{id}`. */
 export async function readRun(
-  store: Store,
+  { store, links }: RunDesk,
   request: FastifyRequest,
   reply: FastifyReply,
 ): Promise<unknown> {
-  return sendRun(reply, await store.read.runs.find(request.tenantId, idOf(request)));
+  const { tenantId } = request;
+  const id = idOf(request);
+  const run = await store.read.runs.find(tenantId, id);
+  const stats = await store.read.feedback.statsOfRuns(tenantId, [id]);
+  const link = linkRunFiles(links, request);
+  return sendRun(reply, run, { feedbackStats: stats.get(id), link });
 }
 
 /** `POST /runs/query`. */
 export async function queryRuns(
-  store: Store,
-  { body, tenantId }: FastifyRequest<{ Body: RunQueryBody }>,
+  { store, links }: RunDesk,
+  request: FastifyRequest<{ Body: RunQueryBody }>,
   reply: FastifyReply,
 ): Promise<unknown> {
+  const { body, tenantId } = request;
+  const link = linkRunFiles(links, request);
   const { query, select } = parseRunQuery(body);
   const { runs, next } = await store.read.runs.query(tenantId, query);
   const cursors = { next: next === undefined ? null : toCursor(next, query.order), prev: null };
-  const items = runs.map((run) => toRunJson(run, select));
+  const ids = runs.map(({ row }) => row.id);
+  const isAsked = select === undefined || select.has("feedback_stats");
+  const stats = await store.read.feedback.statsOfRuns(tenantId, isAsked ? ids : []);
+  const items = runs.map((run) =>
+    toRunJson(run, { select, link, feedbackStats: stats.get(run.row.id) }),
+  );
   return reply.type(jsonType).send(toListJson("runs", items, { cursors, parsed_query: null }));
 }
 
@@ -38,7 +64,11 @@ export async function readRunStats(
   { body, tenantId }: FastifyRequest<{ Body: RunQueryBody }>,
 ): Promise<unknown> {
   const { query } = parseRunQuery(body);
-  return toStatsJson(await store.read.runs.statistics(tenantId, query.filter));
+  const [statistics, feedbackStats] = await Promise.all([
+    store.read.runs.statistics(tenantId, query.filter),
+    store.read.feedback.statsOfFilter(tenantId, query.filter),
+  ]);
+  return toStatsJson(statistics, feedbackStats);
 }
 
 /** `GET /runs/{id}/share`: the share, or null. */
@@ -75,19 +105,20 @@ export async function unshareRun(
 
 /** `GET /public/{share_token}/run`: without a key. */
 export async function readSharedRun(
-  store: Store,
+  { store, links }: RunDesk,
   request: FastifyRequest,
   reply: FastifyReply,
 ): Promise<unknown> {
   const { token } = request.params as { readonly token: string };
-  return sendRun(reply, await store.read.runs.findShared(token));
+  const link = linkRunFiles(links, request);
+  return sendRun(reply, await store.read.runs.findShared(token), { link });
 }
 
-function sendRun(reply: FastifyReply, run: StoredRun | undefined): unknown {
+function sendRun(reply: FastifyReply, run: StoredRun | undefined, view: RunView): unknown {
   if (run === undefined) {
     throw new RequestError(404, "Run not found");
   }
-  return reply.type(jsonType).send(toRunJson(run));
+  return reply.type(jsonType).send(toRunJson(run, view));
 }
 
 const idOf = (request: FastifyRequest): string =>

@@ -75,6 +75,7 @@ export function createApp(store: Store, settings: ServerSettings) {
   app.register(async (open: FastifyInstance) => {
     open.addContentTypeParser("*", parseBody);
     addOpenRoutes(open, store);
+    addSharedRunRoutes(open, desk);
     addSharedDatasetRoutes(open, desk);
     addAttachmentRoutes(open, desk);
   });
@@ -90,6 +91,7 @@ export function createApp(store: Store, settings: ServerSettings) {
     rest.addHook("onRequest", checkKey);
     rest.addContentTypeParser("*", parseBody);
     addRoutes(rest, store);
+    addRunRoutes(rest, desk);
     addDatasetSearchRoutes(rest, desk);
     addExampleRoutes(rest, desk);
   });
@@ -102,7 +104,6 @@ const parseBody = async ({ raw }: FastifyRequest): Promise<unknown> =>
 /** What needs no key. */
 function addOpenRoutes(app: FastifyInstance, store: Store): void {
   addInfoRoutes(app);
-  addSharedRunRoutes(app, store);
   addGivenFeedbackRoutes(app, store);
 }
 
@@ -114,7 +115,6 @@ function addStreamRoutes(app: FastifyInstance, store: Store): void {
 
 /** The rest: a JSON body or none. */
 function addRoutes(app: FastifyInstance, store: Store): void {
-  addRunRoutes(app, store);
   addProjectRoutes(app, store);
   addDatasetRoutes(app, store);
   addDatasetVersionRoutes(app, store);

@@ -10,6 +10,10 @@ export interface PartHead {
   readonly fault: string | undefined;
 }
 
+/** What kind of bytes a part has: its content type without the length that it announces. */
+export const mimeTypeOf = (contentType: string): string =>
+  contentType.replace(/;\s*length=\d+/i, "");
+
 const namePattern = /(?:^|;)\s*name\s*=\s*(?:"([^"]*)"|([^\s;"]+))/i;
 
 /** Reads the header lines of a part. Never throws: what is wrong becomes the part's fault. */

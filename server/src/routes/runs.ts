@@ -12,6 +12,7 @@ import {
   shareRun,
   unshareRun,
 } from "../handlers/runs.ts";
+import type { RunDesk } from "../handlers/runs.ts";
 import { route } from "../http/route.ts";
 import type { Store } from "../store/store.ts";
 
@@ -41,14 +42,15 @@ export function addIngestRoutes(app: FastifyInstance, store: Store): void {
 }
 
 /** What gives runs back. */
-export function addRunRoutes(app: FastifyInstance, store: Store): void {
+export function addRunRoutes(app: FastifyInstance, desk: RunDesk): void {
+  const { store } = desk;
   app.route({
     ...route(endpoints.readRun, { tag, summary: "The run, merged from all that came of it." }),
-    handler: (request, reply) => readRun(store, request, reply),
+    handler: (request, reply) => readRun(desk, request, reply),
   });
   app.route<{ Body: RunQueryBody }>({
     ...route(endpoints.queryRuns, { tag, summary: "Runs by filter, by page.", body: runQueryBody }),
-    handler: (request, reply) => queryRuns(store, request, reply),
+    handler: (request, reply) => queryRuns(desk, request, reply),
   });
   app.route<{ Body: RunQueryBody }>({
     ...route(endpoints.runStats, {
@@ -73,9 +75,9 @@ export function addRunRoutes(app: FastifyInstance, store: Store): void {
 }
 
 /** What needs no key. */
-export function addSharedRunRoutes(app: FastifyInstance, store: Store): void {
+export function addSharedRunRoutes(app: FastifyInstance, desk: RunDesk): void {
   app.route({
     ...route(endpoints.readSharedRun, { tag, summary: "A shared run.", keyless: true }),
-    handler: (request, reply) => readSharedRun(store, request, reply),
+    handler: (request, reply) => readSharedRun(desk, request, reply),
   });
 }

@@ -35,8 +35,6 @@ export interface StoredRun {
 export interface RunAttachment {
   readonly name: string;
   readonly mimeType: string;
-  /** Where it can be read; absent where nobody asks. */
-  readonly url?: string;
 }
 
 /** Which file of which run. */

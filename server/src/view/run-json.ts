@@ -1,6 +1,7 @@
 import { microsToStamp, stampToIso } from "millrace/model";
 import { JsonCursor } from "../ingest/json-cursor.ts";
-import type { RunRow, StoredRun } from "../store/run-row.ts";
+import type { FeedbackStats } from "../store/feedback.ts";
+import type { RunFile, RunRow, StoredRun } from "../store/run-row.ts";
 import { readTokens } from "./run-tokens.ts";
 
 /** Members that a run always shows, `null` where nothing was received. */
@@ -16,14 +17,25 @@ const payloadMembers = [
 
 const nullJson = Buffer.from("null");
 
+/** What of a run is shown beside what was received. */
+export interface RunView {
+  /** The members that it has; all of them where it is left out. */
+  readonly select?: ReadonlySet<string> | undefined;
+  /** What the feedback on it comes to; absent where there is none. */
+  readonly feedbackStats?: FeedbackStats | undefined;
+  /** Where an attachment can be read; without, attachments are not shown. */
+  readonly link?: ((file: RunFile) => string) | undefined;
+}
+
 /**
  * A run as `GET /runs/{id}` answers it. What was received is copied byte for byte, so that texts that
  * JavaScript or SQLite would alter come back as they were.
  */
-export function toRunJson(run: StoredRun, select?: ReadonlySet<string>): Buffer {
+export function toRunJson(run: StoredRun, view: RunView = {}): Buffer {
+  const { select } = view;
   const pieces: Buffer[] = [];
   let separator = "{";
-  for (const [name, json] of membersOf(run)) {
+  for (const [name, json] of membersOf(run, view)) {
     if (select === undefined || select.has(name) || name === "id") {
       pieces.push(Buffer.from(`${separator}${JSON.stringify(name)}:`), json);
       separator = ",";
@@ -40,23 +52,37 @@ export function toListJson(
   rest: Readonly<Record<string, unknown>>,
 ): Buffer {
   const tail = JSON.stringify(rest).slice(1);
-  const pieces: Buffer[] = [Buffer.from(`{${JSON.stringify(name)}:[`)];
-  items.forEach((item, index) => pieces.push(...(index === 0 ? [item] : [commaJson, item])));
-  pieces.push(Buffer.from(`]${tail === "}" ? "" : ","}${tail}`));
-  return Buffer.concat(pieces);
+  return Buffer.concat([
+    Buffer.from(`{${JSON.stringify(name)}:`),
+    toArrayJson(items),
+    Buffer.from(`${tail === "}" ? "" : ","}${tail}`),
+  ]);
 }
+
+/** A JSON array of texts that are JSON already. */
+export const toArrayJson = (items: readonly Buffer[]): Buffer =>
+  Buffer.concat([
+    Buffer.from("["),
+    ...items.flatMap((item, index) => (index === 0 ? [item] : [commaJson, item])),
+    Buffer.from("]"),
+  ]);
 
 const commaJson = Buffer.from(",");
 
 /** A time of the store as the wire has it: ISO 8601, UTC, microseconds. */
 export const toIso = (micros: number): string => stampToIso(microsToStamp(micros));
 
-function membersOf(run: StoredRun): Map<string, Buffer> {
+function membersOf(run: StoredRun, { feedbackStats, link }: RunView): Map<string, Buffer> {
   const received = mergeBodies(run.bodies);
   const members = new Map<string, Buffer>();
   for (const [name, value] of Object.entries(describeRow(run))) {
     members.set(name, Buffer.from(JSON.stringify(value)));
   }
+  members.set("feedback_stats", Buffer.from(JSON.stringify(feedbackStats ?? null)));
+  members.set(
+    "s3_urls",
+    Buffer.from(JSON.stringify(link === undefined ? null : toUrls(run, link))),
+  );
   for (const [name, count] of Object.entries(readTokens(received))) {
     members.set(name, Buffer.from(String(count)));
   }
@@ -70,6 +96,15 @@ function membersOf(run: StoredRun): Map<string, Buffer> {
     }
   }
   return members;
+}
+
+/** By `attachment.<name>`, as clients look them up; null where there is none. */
+function toUrls({ row, attachments }: StoredRun, link: (file: RunFile) => string) {
+  const entries = attachments.map(({ name, mimeType }) => {
+    const url = link({ traceId: row.traceId, runId: row.id, name });
+    return [`attachment.${name}`, { presigned_url: url, s3_url: url, mime_type: mimeType }];
+  });
+  return entries.length === 0 ? null : (Object.fromEntries(entries) as object);
 }
 
 function mergeBodies(bodies: readonly Buffer[]): Map<string, Buffer> {
@@ -108,7 +143,6 @@ function describeRow({
     execution_order: 1,
     first_token_time: null,
     total_cost: null,
-    feedback_stats: null,
     in_dataset: null,
     manifest_id: null,
     share_token: shareToken,

@@ -1,3 +1,4 @@
+import { mimeTypeOf } from "../../ingest/part-head.ts";
 import type { Attachment, AttachmentDraft, Example } from "../example.ts";
 import { exampleSelection, parseExampleRow } from "./example-row.ts";
 import { parseRows } from "./row.ts";
@@ -155,7 +156,7 @@ export class ExampleTable {
     }
     const values = [tenantId, datasetId, id, runId, name];
     const { lastInsertRowid } = this.#statements.copyBlob.run(values);
-    return { name, mimeType: String(file[0]), blob: Number(lastInsertRowid) };
+    return { name, mimeType: mimeTypeOf(String(file[0])), blob: Number(lastInsertRowid) };
   }
 
   /** Whether a stored file has the same bytes. */

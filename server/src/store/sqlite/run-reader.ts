@@ -1,3 +1,4 @@
+import { mimeTypeOf } from "../../ingest/part-head.ts";
 import type {
   RunFilter,
   RunPage,
@@ -67,7 +68,7 @@ export class RunReader implements RunReads {
     const [values] = parseRows(this.#statements.findFile.all([traceId, runId, name]));
     return values === undefined
       ? undefined
-      : { mimeType: toMimeType(values[0]), bytes: toBuffer(values[1]) };
+      : { mimeType: mimeTypeOf(String(values[0])), bytes: toBuffer(values[1]) };
   }
 
   query(tenantId: string, { filter, order, limit, after, withChildren }: RunQuery): RunPage {
@@ -159,7 +160,10 @@ export class RunReader implements RunReads {
       ),
       shareToken: typeof token === "string" ? token : null,
       attachments: parseRows(this.#statements.listFiles.all([row.traceId, row.id])).map(
-        ([name, contentType]) => ({ name: String(name), mimeType: toMimeType(contentType) }),
+        ([name, contentType]) => ({
+          name: String(name),
+          mimeType: mimeTypeOf(String(contentType)),
+        }),
       ),
       ...(children === "alone"
         ? { childRunIds: null, directChildRunIds: null }
@@ -189,10 +193,6 @@ export class RunReader implements RunReads {
 }
 
 const parseName = (json: string): string => String(JSON.parse(json));
-
-/** Of the content type of a part, without the length that it announced. */
-const toMimeType = (contentType: unknown): string =>
-  String(contentType).replace(/;\s*length=\d+/i, "");
 
 const toBuffer = (value: unknown): Buffer =>
   value instanceof ArrayBuffer ? Buffer.from(value) : Buffer.from(String(value));

@@ -1,0 +1,178 @@
+import { randomUUID } from "node:crypto";
+import { gzipSync } from "node:zlib";
+import { expect, test } from "vitest";
+import { SignedLinks } from "../src/http/signed-links.ts";
+import { serverLimits } from "../src/options.ts";
+import { DatasetDesk, textOf } from "./support/dataset-desk.ts";
+import { containing } from "./support/matching.ts";
+import { call, runServer } from "./support/running-server.ts";
+import { wireRun } from "./support/wire-runs.ts";
+
+const json = (value: unknown): Blob =>
+  new Blob([JSON.stringify(value)], { type: "application/json" });
+
+/** A form as fetch sends it: parts with file names and without lengths. */
+function formOf(parts: Readonly<Record<string, Blob>>): FormData {
+  const form = new FormData();
+  Object.entries(parts).forEach(([name, blob]) => form.append(name, blob));
+  return form;
+}
+
+const urlsOf = async (desk: DatasetDesk, id: string) =>
+  (await desk.call(`GET /examples/${id}`)).json["attachment_urls"];
+
+const fileOf = async (desk: DatasetDesk, id: string, name: string): Promise<Response> =>
+  fetch(textOf((await urlsOf(desk, id))?.[`attachment.${name}`]?.["presigned_url"]));
+
+test("a form makes examples with attachments, and changes them: add, replace, rename, retain", async () => {
+  const desk = await DatasetDesk.open();
+  const [first, second] = [randomUUID(), randomUUID()];
+  const path = `/v1/platform/datasets/${desk.id}/examples`;
+  const parts = {
+    [first]: json({ metadata: { m: 1 }, split: ["s"], created_at: "2026-01-01T00:00:00Z" }),
+    [`${first}.inputs`]: json({ q: 1 }),
+    [`${first}.outputs`]: json({ a: 1 }),
+    [`${first}.attachment.a.txt`]: new Blob(["one"], { type: "text/plain; length=3" }),
+    [`${first}.attachments.b"\r\nX: y`]: new Blob([new Uint8Array([0, 255])], {
+      type: "image/png",
+    }),
+    [second]: json({}),
+    [`${second}.inputs`]: json({ q: 2 }),
+  };
+  const made = await desk.call(`POST /api/v1${path.slice(3)}`, { body: formOf(parts) });
+  const [version] = await desk.versions();
+  expect(made).toMatchObject({
+    status: 201,
+    json: { count: 2, example_ids: [first, second], as_of: version },
+  });
+  expect((await desk.call(`GET /examples/${first}`)).json).toMatchObject({
+    inputs: { q: 1 },
+    outputs: { a: 1 },
+    metadata: { m: 1, dataset_split: ["s"] },
+    created_at: "2026-01-01T00:00:00.000000Z",
+    attachment_urls: { "attachment.a.txt": { mime_type: "text/plain" } },
+  });
+  expect(await urlsOf(desk, second)).toBeNull();
+  expect(await (await fileOf(desk, first, "a.txt")).text()).toBe("one");
+  const odd = await fileOf(desk, first, 'b"\r\nX: y');
+  expect([...new Uint8Array(await odd.arrayBuffer())]).toEqual([0, 255]);
+  // The same again is already done; other bytes under the same id are a conflict.
+  expect(await desk.call(`POST ${path}`, { body: formOf(parts) })).toMatchObject({ status: 201 });
+  expect(await desk.versions()).toHaveLength(1);
+  const others = {
+    ...parts,
+    [`${first}.attachment.a.txt`]: new Blob(["two"], { type: "text/plain" }),
+  };
+  expect(await desk.call(`POST ${path}`, { body: formOf(others) })).toMatchObject({ status: 409 });
+
+  const patch = (body: Readonly<Record<string, Blob>>) =>
+    desk.call(`PATCH ${path}`, { body: formOf({ [first]: json({}), ...body }) });
+  const added = await patch({
+    [`${first}.attachment.c`]: new Blob(["see"], { type: "text/html" }),
+    [`${first}.attachment.a.txt`]: new Blob(["two"], { type: "text/plain" }),
+  });
+  expect(added).toMatchObject({ status: 201, json: { count: 1, example_ids: [first] } });
+  expect(Object.keys((await urlsOf(desk, first)) ?? {})).toHaveLength(3);
+  expect(await (await fileOf(desk, first, "a.txt")).text()).toBe("two");
+  const operations = { rename: { c: "d" }, retain: ["a.txt"] };
+  await patch({ [`${first}.attachments_operations`]: json(operations) });
+  expect(Object.keys((await urlsOf(desk, first)) ?? {}).toSorted()).toEqual([
+    "attachment.a.txt",
+    "attachment.d",
+  ]);
+  // The earlier version still has what it had.
+  const then = await desk.call(`GET /examples/${first}?as_of=${version}`);
+  expect(Object.keys(then.json["attachment_urls"] ?? {})).toHaveLength(2);
+  const page = await fileOf(desk, first, "d");
+  expect(page.headers.get("content-security-policy")).toBe("sandbox; default-src 'none'");
+  expect(page.headers.get("x-content-type-options")).toBe("nosniff");
+  expect(page.headers.get("content-disposition")).toBe("attachment");
+
+  const unknown = await patch({
+    [`${first}.attachments_operations`]: json({ retain: ["nope"] }),
+  });
+  expect([unknown.status, unknown.text]).toEqual([422, containing("nope")]);
+});
+
+test("a form that is none is refused whole, with the part that is at fault", async () => {
+  const desk = await DatasetDesk.open();
+  const id = randomUUID();
+  const path = `POST /v1/platform/datasets/${desk.id}/examples`;
+  const good = { [id]: json({}), [`${id}.inputs`]: json({}) };
+  const forms: readonly (readonly [Readonly<Record<string, Blob>>, string])[] = [
+    [{ x: json({}) }, "does not begin with the id"],
+    [{ [`${id}x`]: json({}) }, "does not begin with the id"],
+    [{ [`${id}.inputs`]: json({}) }, `there is no part ${id}`],
+    [{ [id]: json({}) }, "inputs are missing"],
+    [{ ...good, [`${id}.wibble`]: json({}) }, "is none of"],
+    [{ ...good, [`${id}.outputs`]: json([]) }, "outputs"],
+    [{ ...good, [`${id}.outputs`]: new Blob(["{"]) }, "not JSON"],
+    [{ ...good, [`${id}.attachment.a`]: new Blob(["x"], { type: "a/b; length=7" }) }, "announces"],
+  ];
+  for (const [parts, reason] of forms) {
+    const answer = await desk.call(path, { body: formOf(parts) });
+    expect([answer.status, answer.text]).toEqual([422, containing(reason)]);
+  }
+  expect(await desk.call(path, { body: "{}" })).toMatchObject({ status: 422 });
+  const bomb = gzipSync(Buffer.alloc(25 * 1_048_576));
+  const headers = { "content-encoding": "gzip", "content-type": "multipart/form-data; boundary=x" };
+  expect((await desk.call(path, { body: bomb, headers })).status).toBeGreaterThanOrEqual(413);
+  expect(await desk.versions()).toEqual([]);
+  const foreign = { body: formOf(good) };
+  expect(
+    await desk.call(`POST /v1/platform/datasets/${randomUUID()}/examples`, foreign),
+  ).toMatchObject({ status: 404 });
+});
+
+test("a signed address leads to one file until it expires, and no other address does", () => {
+  let now = 1_000_000;
+  const links = new SignedLinks(() => now);
+  const request = { protocol: "http", host: "127.0.0.1:1984" } as const;
+  const target = { kind: "example", blob: 7, mimeType: "a/b" } as const;
+  const url = new URL(links.link(request, target));
+  const token = url.searchParams.get("token") ?? "";
+  expect(url.origin).toBe("http://127.0.0.1:1984");
+  expect(links.open(token)).toEqual(target);
+  now += serverLimits.signedMs + 1;
+  expect(() => links.open(token)).toThrow(/expired/);
+  const [text = "", signature = ""] = token.split(".");
+  const claim = Buffer.from(JSON.stringify({ target: { ...target, blob: 8 }, untilMs: now * 2 }));
+  for (const forged of [
+    "",
+    ".",
+    text,
+    `${text}.`,
+    `${text}.x`,
+    `${claim.toString("base64url")}.${signature}`,
+  ]) {
+    expect(() => links.open(forged)).toThrow("there is no such attachment");
+  }
+  expect(() => new SignedLinks(() => 0).open(token)).toThrow("there is no such attachment");
+});
+
+test("attachments of runs are read through their addresses, without a key", async () => {
+  const server = await runServer({ apiKeys: ["k"] });
+  const headers = { "x-api-key": "k" };
+  const run = wireRun({ name: "with a file" });
+  const text = JSON.stringify(run);
+  const form = new FormData();
+  form.append(
+    `post.${run.id}`,
+    new Blob([text], { type: `application/json; length=${Buffer.byteLength(text)}` }),
+  );
+  form.append(
+    `attachment.${run.id}.page`,
+    new Blob(["<b>"], { type: "text/html; charset=utf-8; length=3" }),
+  );
+  await call(server, "POST /runs/multipart", { body: form, headers });
+  const read = await call(server, `GET /runs/${run.id}`, { headers });
+  const query = await call(server, "POST /runs/query", { body: { id: [run.id] }, headers });
+  for (const one of [read.json, query.json["runs"]?.[0]]) {
+    const file = one?.["s3_urls"]?.["attachment.page"];
+    expect(file).toMatchObject({ mime_type: "text/html; charset=utf-8" });
+    const response = await fetch(textOf(file?.["presigned_url"]));
+    expect([response.status, await response.text()]).toEqual([200, "<b>"]);
+    expect(response.headers.get("content-type")).toBe("text/html; charset=utf-8");
+  }
+  expect(await call(server, "GET /attachments?token=x")).toMatchObject({ status: 404 });
+});

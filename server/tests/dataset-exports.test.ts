@@ -1,0 +1,133 @@
+import { expect, test } from "vitest";
+import { toFineTuning } from "../src/datasets/fine-tuning.ts";
+import { DatasetDesk, textOf } from "./support/dataset-desk.ts";
+import { containing } from "./support/matching.ts";
+
+const linesOf = (text: string): unknown[] =>
+  text
+    .trim()
+    .split("\n")
+    .map((line): unknown => JSON.parse(line));
+
+const tune = (inputs: object, outputs: object | null): unknown =>
+  JSON.parse(
+    toFineTuning({
+      inputs: JSON.stringify(inputs),
+      outputs: outputs === null ? null : JSON.stringify(outputs),
+    }),
+  );
+
+test("messages of every known shape become those of fine-tuning, with their calls", () => {
+  const calls = [{ id: "c1", type: "function", function: { name: "f", arguments: "{}" } }];
+  const expected = [
+    { role: "system", content: "be brief" },
+    { role: "user", content: "hi" },
+    { role: "assistant", content: null, tool_calls: calls },
+    { role: "tool", content: "42", tool_call_id: "c1" },
+    { role: "assistant", content: "done" },
+  ];
+  const lc = (name: string, kwargs: object) => ({
+    lc: 1,
+    type: "constructor",
+    id: ["langchain_core", "messages", name],
+    kwargs,
+  });
+  const shapes = [
+    [...expected.slice(0, 4), ...expected.slice(4)],
+    [
+      { type: "system", data: { content: "be brief" } },
+      { type: "human", data: { content: "hi" } },
+      { type: "ai", data: { content: "", additional_kwargs: { tool_calls: calls } } },
+      { type: "tool", data: { content: "42", tool_call_id: "c1" } },
+      { type: "ai", data: { content: "done" } },
+    ],
+    [
+      lc("SystemMessage", { content: "be brief" }),
+      lc("HumanMessage", { content: "hi" }),
+      lc("AIMessage", { content: "", tool_calls: [{ id: "c1", name: "f", args: {} }] }),
+      lc("ToolMessage", { content: "42", tool_call_id: "c1" }),
+      lc("AIMessageChunk", { content: "done" }),
+    ],
+  ];
+  for (const messages of shapes) {
+    const line = tune({ input: messages.slice(0, 4) }, { output: messages[4] });
+    expect(line).toEqual({ messages: expected });
+    expect(tune({ messages: messages.slice(0, 4) }, { messages: messages.slice(4) })).toEqual(line);
+  }
+});
+
+test("texts become a question and an answer, tools go along, and the rest has no form", () => {
+  const messages = [
+    { role: "user", content: "q" },
+    { role: "assistant", content: "a" },
+  ];
+  expect(tune({ input: "q" }, { output: "a" })).toEqual({ messages });
+  expect(tune({ question: "q", other: 1 }, { anything: "a" })).toEqual({ messages });
+  const tools = [{ type: "function", function: { name: "f" } }];
+  expect(tune({ messages: messages.slice(0, 1), tools }, { output: "a" })).toEqual({
+    messages,
+    tools,
+  });
+  expect(() => tune({ input: "q" }, null)).toThrow("it has no outputs");
+  expect(() => tune({ a: 1, b: 2 }, { output: "a" })).toThrow("inputs are neither");
+  expect(() => tune({ input: "q" }, { output: { role: "alien", content: "x" } })).toThrow(
+    "outputs are neither",
+  );
+  expect(() => tune({ input: [{ role: "user" }] }, { output: "a" })).toThrow("no content");
+});
+
+test("exports hold a whole version in the order of writing, over many pages", async () => {
+  const desk = await DatasetDesk.open();
+  const count = 1_203;
+  await desk.addMany(
+    Array.from({ length: count }, (_, n) => ({
+      inputs: { input: `q${n}` },
+      outputs: { output: "a" },
+    })),
+  );
+  const version = (await desk.versions()).at(-1) ?? "";
+  const [first] = await desk.listOf("id", { limit: "1" });
+  await desk.call(`PATCH /examples/${textOf(first)}`, { body: { inputs: { input: "changed" } } });
+  const path = `/datasets/${desk.id}`;
+  const tuned = await desk.call(`GET ${path}/openai_ft`);
+  expect(tuned.headers.get("content-type")).toBe("application/x-ndjson; charset=utf-8");
+  const questions = linesOf(tuned.text).map(
+    (line) => (line as { messages: { content: string }[] }).messages[0]?.content,
+  );
+  expect(questions).toEqual([
+    "changed",
+    ...Array.from({ length: count - 1 }, (_, n) => `q${n + 1}`),
+  ]);
+  const lines = linesOf((await desk.call(`GET ${path}/jsonl?as_of=${version}`)).text);
+  expect(lines).toHaveLength(count);
+  expect(lines[0]).toMatchObject({
+    id: first,
+    inputs: { input: "q0" },
+    outputs: { output: "a" },
+    metadata: { dataset_split: ["base"] },
+  });
+  const csv = (await desk.call(`GET ${path}/csv`)).text.split("\r\n");
+  expect(csv.slice(0, 3)).toEqual(["input,output", "changed,a", "q1,a"]);
+  expect(csv).toHaveLength(count + 2);
+});
+
+test("an example without a form for fine-tuning is refused by name, before anything is sent", async () => {
+  const desk = await DatasetDesk.open();
+  await desk.add({ inputs: { input: "q" }, outputs: { output: "a" } });
+  const id = await desk.add({ inputs: { input: "q" } });
+  expect(await desk.call(`GET /datasets/${desk.id}/openai_ft`)).toMatchObject({
+    status: 422,
+    json: { detail: containing(id) },
+  });
+});
+
+test("CSV quotes what it must, shows values as JSON, and tells equal names apart", async () => {
+  const desk = await DatasetDesk.open();
+  await desk.add({ inputs: { a: 'x "y",\nz', b: { c: [1] } }, outputs: { a: true } });
+  await desk.add({ inputs: { b: null, d: 1 } });
+  expect((await desk.call(`GET /datasets/${desk.id}/csv`)).text).toBe(
+    ["a,b,d,outputs.a", '"x ""y"",\nz","{""c"":[1]}",,true', ",,1,", ""].join("\r\n"),
+  );
+  const empty = await DatasetDesk.open({ name: "empty" }, desk.server);
+  expect((await desk.call(`GET /datasets/${empty.id}/jsonl`)).text).toBe("");
+});

@@ -1,0 +1,133 @@
+import { randomUUID } from "node:crypto";
+import { expect, test } from "vitest";
+import { SchemaCheck } from "../src/datasets/schema-check.ts";
+import { runWithin } from "../src/datasets/time-limit.ts";
+import { serverLimits } from "../src/options.ts";
+import { DatasetDesk } from "./support/dataset-desk.ts";
+import { containing } from "./support/matching.ts";
+
+const inputsSchema = {
+  type: "object",
+  properties: { question: { type: "string" }, at: { type: "string", format: "date-time" } },
+  required: ["question"],
+  additionalProperties: false,
+};
+const outputsSchema = { type: "object", properties: { score: { type: "number", maximum: 1 } } };
+
+test("examples are checked on every way in, and the answer names example and path", async () => {
+  const desk = await DatasetDesk.open({
+    inputs_schema_definition: inputsSchema,
+    outputs_schema_definition: outputsSchema,
+  });
+  expect((await desk.call(`GET /datasets/${desk.id}`)).json).toMatchObject({
+    inputs_schema_definition: inputsSchema,
+    outputs_schema_definition: outputsSchema,
+  });
+  const good = { inputs: { question: "?" }, outputs: { score: 0.5 } };
+  const id = await desk.add(good);
+  const bad = randomUUID();
+  const faulty = { ...good, id: bad, dataset_id: desk.id, outputs: { score: 2 } };
+  const form = new FormData();
+  form.append(bad, new Blob(["{}"]));
+  form.append(`${bad}.inputs`, new Blob([JSON.stringify(good.inputs)]));
+  form.append(`${bad}.outputs`, new Blob([JSON.stringify(faulty.outputs)]));
+  const tries = [
+    desk.call("POST /examples", { body: faulty }),
+    desk.call("POST /examples/bulk", { body: [{ ...good, dataset_id: desk.id }, faulty] }),
+    desk.call(`POST /v1/platform/datasets/${desk.id}/examples`, { body: form }),
+  ];
+  for (const { status, text } of await Promise.all(tries)) {
+    expect([status, text]).toEqual([422, containing(`example ${bad}: outputs/score must be <= 1`)]);
+  }
+  const patched = await desk.call(`PATCH /examples/${id}`, { body: { inputs: { question: 1 } } });
+  expect([patched.status, patched.text]).toEqual([
+    422,
+    containing(`example ${id}: inputs/question must be string`),
+  ]);
+  const extra = await desk.addMany([{ inputs: { question: "?", other: 1 } }]);
+  expect(extra.text).toContain("inputs must NOT have additional properties");
+  const time = await desk.addMany([{ inputs: { question: "?", at: "soon" } }]);
+  expect(time.text).toContain("inputs/at must match format");
+  expect(await desk.versions()).toHaveLength(1);
+});
+
+test("a schema that the examples do not fit is refused, unless they are changed with it; null ends it", async () => {
+  const desk = await DatasetDesk.open();
+  const id = await desk.add({ inputs: { n: "text" } });
+  const schema = { properties: { n: { type: "number" } } };
+  const path = `PATCH /datasets/${desk.id}`;
+  const refused = await desk.call(path, { body: { inputs_schema_definition: schema } });
+  expect([refused.status, refused.text]).toEqual([
+    422,
+    containing(`example ${id}: inputs/n must be number`),
+  ]);
+  expect((await desk.call(`GET /datasets/${desk.id}`)).json["inputs_schema_definition"]).toBeNull();
+  const patch_examples = { [id]: { inputs: { n: 1 } } };
+  const body = { inputs_schema_definition: schema, patch_examples };
+  expect(await desk.call(path, { body })).toMatchObject({
+    status: 200,
+    json: { inputs_schema_definition: schema },
+  });
+  expect(await desk.listOf("inputs")).toEqual([{ n: 1 }]);
+  expect(await desk.call(`PATCH /examples/${id}`, { body: { inputs: { n: "x" } } })).toMatchObject({
+    status: 422,
+  });
+  await desk.call(path, { body: { description: "the schema stays" } });
+  expect(
+    (await desk.call(path, { body: { inputs_schema_definition: null } })).json[
+      "inputs_schema_definition"
+    ],
+  ).toBeNull();
+  expect(await desk.call(`PATCH /examples/${id}`, { body: { inputs: { n: "x" } } })).toMatchObject({
+    status: 200,
+  });
+});
+
+test("what is no schema is 422 with the reason", async () => {
+  const desk = await DatasetDesk.open();
+  const faults: readonly (readonly [object, string])[] = [
+    [{ type: "wibble" }, "inputs_schema_definition: schema is invalid"],
+    [{ $ref: "https://example.com/other" }, "can't resolve reference"],
+    [{ $schema: "http://json-schema.org/draft-04/schema#" }, "no schema with key or ref"],
+    [{ $async: true, type: "object" }, "$async"],
+    [{ properties: { a: { pattern: "(" } } }, "Invalid regular expression"],
+    [{ description: "x".repeat(serverLimits.schemaChars) }, "longer than"],
+  ];
+  for (const [schema, reason] of faults) {
+    const body = { name: "other", inputs_schema_definition: schema };
+    const answer = await desk.call("POST /datasets", { body });
+    expect([answer.status, answer.text]).toEqual([422, containing(reason)]);
+    const patch = { body: { inputs_schema_definition: schema } };
+    expect(await desk.call(`PATCH /datasets/${desk.id}`, patch)).toMatchObject({ status: 422 });
+  }
+});
+
+test.each([
+  undefined,
+  "http://json-schema.org/draft-06/schema#",
+  "http://json-schema.org/draft-07/schema#",
+  "https://json-schema.org/draft/2019-09/schema",
+  "https://json-schema.org/draft/2020-12/schema",
+])("schemas of %s are understood", ($schema) => {
+  const check = new SchemaCheck();
+  const schemas = {
+    inputsSchema: { ...($schema && { $schema }), properties: { a: { const: 1 } } },
+    outputsSchema: null,
+  };
+  const fits = (inputs: string) => check.assertFit(schemas, [{ id: "x", inputs, outputs: null }]);
+  expect(() => fits('{"a":1}')).not.toThrow();
+  expect(() => fits('{"a":2}')).toThrow("example x: inputs/a must be equal to constant");
+});
+
+test("work that takes too long is ended, also within a regular expression", () => {
+  const evil = /^(a+)+$/;
+  expect(() => runWithin(50, () => evil.test(`${"a".repeat(40)}!`))).toThrow(
+    "it takes longer than 50 ms",
+  );
+  expect(runWithin(1_000, () => 7)).toBe(7);
+  expect(() =>
+    runWithin(1_000, () => {
+      throw new TypeError("its own");
+    }),
+  ).toThrow(TypeError);
+});

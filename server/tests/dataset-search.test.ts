@@ -1,0 +1,116 @@
+import { randomUUID } from "node:crypto";
+import { expect, test } from "vitest";
+import { wordsOf } from "../src/datasets/words.ts";
+import { DatasetDesk, itemsOf, textOf } from "./support/dataset-desk.ts";
+import { containing } from "./support/matching.ts";
+import { wireRun } from "./support/wire-runs.ts";
+
+test("search ranks by likeness of the inputs, and follows what is written", async () => {
+  const desk = await DatasetDesk.open();
+  const other = await DatasetDesk.open({ name: "other" }, desk.server);
+  const ask = async (text: string, rest: object = {}) => {
+    const body = { inputs: { question: text }, limit: 5, ...rest };
+    const { json } = await desk.call(`POST /datasets/${desk.id}/search`, { body });
+    return itemsOf(json["examples"] ?? {}).map((one) => textOf(one["inputs"]?.["q"]));
+  };
+  const search = { body: { inputs: { q: "x" }, limit: 1 } };
+  expect(await desk.call(`POST /datasets/${desk.id}/search`, search)).toMatchObject({
+    status: 400,
+    json: { detail: containing("not indexed") },
+  });
+  await desk.addMany([
+    { inputs: { q: "How many people live in Berlin?" }, split: "a" },
+    { inputs: { q: "How many people live in Paris?" }, split: "b" },
+    { inputs: { q: "The capital of Peru" }, outputs: { a: "Berlin" } },
+  ]);
+  await other.add({ inputs: { q: "people in Berlin, of another dataset" } });
+  for (const path of [`/datasets/${desk.id}/index`, `/datasets/${other.id}/index`]) {
+    expect(await desk.call(`POST ${path}`)).toMatchObject({ status: 200, json: { tag: "latest" } });
+  }
+  expect(await ask("people who live in BERLIN")).toEqual([
+    "How many people live in Berlin?",
+    "How many people live in Paris?",
+  ]);
+  expect(await ask("people live berlin", { limit: 1 })).toHaveLength(1);
+  expect(await ask("people live berlin", { filter: 'eq(split, "b")' })).toEqual([
+    "How many people live in Paris?",
+  ]);
+  expect(await ask('" OR * NEAR( perú')).toEqual(["The capital of Peru"]);
+  // Nothing alike, nothing to look for: the newest, as the platform answers some.
+  expect(await ask("zzz", { limit: 2 })).toHaveLength(2);
+
+  const added = await desk.add({ inputs: { q: "people of Lima" } });
+  expect(await ask("lima")).toEqual(["people of Lima"]);
+  await desk.call(`PATCH /examples/${added}`, { body: { inputs: { q: "people of Quito" } } });
+  expect(await ask("lima quito")).toEqual(["people of Quito"]);
+  await desk.call(`DELETE /examples/${added}`);
+  expect(await ask("peru quito")).toEqual(["The capital of Peru"]);
+
+  const [first] = await desk.versions();
+  await desk.call(`PUT /datasets/${desk.id}/tags`, { body: { as_of: first, tag: "v1" } });
+  await desk.add({ inputs: { q: "later about Berlin" } });
+  await desk.call(`POST /datasets/${desk.id}/index`, { body: { tag: "v1" } });
+  await desk.add({ inputs: { q: "even later about Berlin" } });
+  expect(await ask("berlin")).toEqual(["How many people live in Berlin?"]);
+});
+
+test("the words of a value are those of its texts and numbers, each once, so many at most", () => {
+  expect(wordsOf({ b: "Über-maß über", a: [1.5, true, null, { c: "x_y" }] }, 100)).toEqual([
+    "über",
+    "maß",
+    "1",
+    "5",
+    "x",
+    "y",
+  ]);
+  expect(wordsOf("a b c d", 3)).toEqual(["a", "b", "c"]);
+  let deep: unknown = "end";
+  for (let level = 0; level < 100_000; level += 1) {
+    deep = [deep];
+  }
+  expect(wordsOf(deep, 10)).toEqual(["end"]);
+});
+
+test("examples are shown with the root runs of the given sessions on them", async () => {
+  const desk = await DatasetDesk.open();
+  const [first, second] = [
+    await desk.add({ inputs: { n: 1 } }),
+    await desk.add({ inputs: { n: 2 } }),
+  ];
+  const sessions = await Promise.all(
+    ["one", "two"].map(async (name) => {
+      const body = { name, reference_dataset_id: desk.id };
+      return textOf((await desk.call("POST /sessions", { body })).json["id"]);
+    }),
+  );
+  const runs = sessions.map((session_id, index) =>
+    wireRun({
+      session_id,
+      session_name: undefined,
+      reference_example_id: first,
+      name: `run ${index}`,
+    }),
+  );
+  for (const run of runs) {
+    expect(await desk.call("POST /runs", { body: run })).toMatchObject({ status: 202 });
+  }
+  const ask = async (body: object) =>
+    itemsOf((await desk.call(`POST /datasets/${desk.id}/runs`, { body })).json).map((one) => [
+      textOf(one["id"]),
+      itemsOf(one["runs"] ?? {}).map((run) => textOf(run["name"])),
+    ]);
+  expect(await ask({ session_ids: sessions })).toEqual([
+    [first, ["run 0", "run 1"]],
+    [second, []],
+  ]);
+  expect(await ask({ session_ids: [sessions[1]], example_ids: [first] })).toEqual([
+    [first, ["run 1"]],
+  ]);
+  const filters = { [String(sessions[0])]: ['eq(name, "nope")'] };
+  expect(await ask({ session_ids: sessions, limit: 1, filters })).toEqual([[first, ["run 1"]]]);
+  expect(await ask({ session_ids: sessions, limit: 1, offset: 1 })).toEqual([[second, []]]);
+  expect(await ask({ session_ids: [randomUUID()] })).toEqual([
+    [first, []],
+    [second, []],
+  ]);
+});

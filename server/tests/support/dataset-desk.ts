@@ -1,0 +1,68 @@
+import type { RunningServer } from "@millrace/server";
+import { call, runServer } from "./running-server.ts";
+import type { Answer, CallInit, Json } from "./running-server.ts";
+
+type JsonObject = Readonly<Record<string, unknown>>;
+
+/** A JSON text without its quotes. */
+export function textOf(json: unknown): string {
+  if (typeof json !== "string") {
+    throw new TypeError(`no text: ${JSON.stringify(json)}`);
+  }
+  return json;
+}
+
+/** The items of a list. */
+export const itemsOf = (json: Json): readonly Json[] => (Array.isArray(json) ? json : []);
+
+/** A server with a dataset, as a test speaks to them. */
+export class DatasetDesk {
+  readonly server: RunningServer;
+  readonly id: string;
+
+  private constructor(server: RunningServer, id: string) {
+    this.server = server;
+    this.id = id;
+  }
+
+  static async open(body: JsonObject = {}, server?: RunningServer): Promise<DatasetDesk> {
+    const own = server ?? (await runServer());
+    const { json } = await call(own, "POST /datasets", { body: { name: "d", ...body } });
+    return new DatasetDesk(own, textOf(json["id"]));
+  }
+
+  call(target: string, init?: CallInit): Promise<Answer> {
+    return call(this.server, target, init);
+  }
+
+  /** Makes one example; its id. */
+  async add(example: JsonObject = {}): Promise<string> {
+    const body = { dataset_id: this.id, inputs: { q: "?" }, ...example };
+    return textOf((await this.call("POST /examples", { body })).json["id"]);
+  }
+
+  /** Makes examples in one call. */
+  addMany(examples: readonly JsonObject[]): Promise<Answer> {
+    const body = examples.map((one) => ({ dataset_id: this.id, inputs: {}, ...one }));
+    return this.call("POST /examples/bulk", { body });
+  }
+
+  /** What a list of its examples shows. */
+  async list(query: Readonly<Record<string, string>> = {}): Promise<readonly Json[]> {
+    const parameters = new URLSearchParams({ dataset: this.id, ...query });
+    return itemsOf((await this.call(`GET /examples?${parameters.toString()}`)).json);
+  }
+
+  /** One member of each listed example. */
+  async listOf(member: string, query: Readonly<Record<string, string>> = {}): Promise<Json[]> {
+    return (await this.list(query)).map((example) => example[member] as Json);
+  }
+
+  /** The times of its versions, oldest first. */
+  async versions(): Promise<string[]> {
+    const { json } = await this.call(`GET /datasets/${this.id}/versions`);
+    return itemsOf(json)
+      .map((version) => textOf(version["as_of"]))
+      .toReversed();
+  }
+}
