@@ -1,0 +1,226 @@
+import { startServer } from "@millrace/server";
+import type { RunningServer } from "@millrace/server";
+import { Client } from "millrace";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { endpoints } from "../src/model/endpoints.ts";
+import type { EndpointName } from "../src/model/endpoints.ts";
+import { strictServer } from "./interop/strict-server.ts";
+import type { StrictServer } from "./interop/strict-server.ts";
+import {
+  answerDifferences,
+  isRouted,
+  isYes,
+  unansweredMembers,
+} from "./interop/strict/check-answer.ts";
+import type { Answered } from "./interop/strict/check-answer.ts";
+import { factsOf, shapeOf } from "./interop/strict/platform-facts.ts";
+import { forwardTo } from "./interop/strict/forward.ts";
+import { askOtherRows, otherRows } from "./interop/story/other-rows.ts";
+import { stories } from "./interop/story/all.ts";
+import { recordTraceWith } from "./interop/story/record-trace.ts";
+
+// The endpoint table, walked: our client tells its stories to our server, and a strict server between
+// them checks each request and each answer against what the platform says of the call.
+
+const rows = Object.keys(endpoints) as readonly EndpointName[];
+
+/** Where our server differs from the platform, and why it does. */
+const intended: readonly { readonly difference: RegExp; readonly reason: string }[] = [
+  {
+    difference: /^\w+: answer.*\.(?:total|prompt|completion)_tokens is null, not integer$/,
+    reason: "0 would say that a run took none, where it is not known",
+  },
+  {
+    difference: /^(?:createCommit|listCommits): answer\.commits?.* is null, not (?:string|uuid)$/,
+    reason: "a first commit has no parent, and some have no text; that description knows no null",
+  },
+];
+
+/** Members that the platform may answer and our server does not, by the reason. */
+const leftOut: Readonly<Record<string, readonly string[]>> = {
+  "what hosting is paid by, and how long it keeps what": [
+    "trace_tier",
+    "trace_upgrade",
+    "trace_first_received_at",
+    "ttl_seconds",
+    "last_queued_at",
+    "price_model_id",
+    "prompt_cost",
+    "completion_cost",
+    "prompt_cost_details",
+    "completion_cost_details",
+    "cost_p50",
+    "cost_p99",
+    "license_expiration_time",
+    "customer_info",
+    "git_sha",
+    "ls_user_id",
+  ],
+  "payloads are in the answer itself, not beside it in an object store": [
+    "inputs_preview",
+    "outputs_preview",
+    "manifest_s3_id",
+    "inputs_s3_urls",
+    "outputs_s3_urls",
+    "messages",
+    "manifest_sha",
+  ],
+  "shortcuts of the platform's own page": [
+    "trace_min_start_time",
+    "trace_max_start_time",
+    "thread_id",
+    "last_run_start_time_live",
+    "test_run_number",
+    "search_cursors",
+    "feedbacks",
+    "source_proposed_example_id",
+    "is_assertion",
+    "model_config",
+    "model_provider",
+  ],
+  "tokens in finer parts than they are counted in here": [
+    "prompt_token_details",
+    "completion_token_details",
+    "prompt_tokens_p50",
+    "prompt_tokens_p99",
+    "completion_tokens_p50",
+    "completion_tokens_p99",
+    "tokens_p99",
+  ],
+  "known from where it was read": [
+    "RunSchema.reference_dataset_id",
+    "RunSchemaWithAnnotationQueueInfo.reference_dataset_id",
+    "commits.CommitWithLookups.full_name",
+    "commits.CommitWithLookups.manifest",
+  ],
+};
+
+let server: RunningServer;
+let between: StrictServer;
+let client: Client;
+const answered: Answered[] = [];
+/** Rows that the client asked, in all the ways that it records runs. */
+const sent = new Set<string>();
+
+beforeAll(async () => {
+  server = await startServer({ port: 0, dataDir: ":memory:" });
+  between = await strictServer({ apiKey: "key", onCall: forwardTo(server.url, answered) });
+  client = clientOf(between);
+  for (const format of ["batch", "single"] as const) {
+    await using old = await strictServer({ apiKey: "key", formats: [format] });
+    const recording = clientOf(old);
+    recording.startRun({ name: "run", parent: null }).end();
+    await recording.flush();
+    const open = recording.startRun({ name: "run", parent: null });
+    await recording.flush();
+    open.end();
+    await recording.close();
+    for (const row of old.asked.keys()) {
+      sent.add(row);
+    }
+  }
+});
+afterAll(async () => {
+  await client.close();
+  await between[Symbol.asyncDispose]();
+  await server.close();
+});
+
+const clientOf = ({ endpoint }: StrictServer): Client =>
+  new Client({ apiKey: "key", endpoint, workers: 0, attempts: 1, firstDelayMs: 0 });
+
+describe("the client and the server, told by noun", () => {
+  test.each(stories)("%s", async (_noun, tell) => {
+    const before = between.violations().length;
+    await tell({
+      client,
+      endpoint: between.endpoint,
+      effect: async (check) => check(),
+      recordTrace: recordTraceWith(client),
+    });
+    expect(between.violations().slice(before)).toEqual([]);
+  });
+
+  test("what other clients send", async () => {
+    for (const row of between.asked.keys()) {
+      sent.add(row);
+    }
+    const before = between.violations().length;
+    await askOtherRows(between.endpoint, client);
+    expect(between.violations().slice(before)).toEqual([]);
+  });
+});
+
+describe("the endpoint table", () => {
+  test.each(rows)("the client sends %s, or another client does", (row) => {
+    expect(sent.has(row) ? "ours" : otherRows[row]).toBeDefined();
+    expect(sent.has(row) && otherRows[row] !== undefined).toBe(false);
+  });
+
+  test.each(rows)("the server answers %s", (row) => {
+    const answers = answered.filter((one) => one.row.name === row);
+    expect(answers.filter(isYes)).not.toEqual([]);
+    expect(answers.filter((one) => !isRouted(one))).toEqual([]);
+  });
+
+  test("the server answers as the platform does, but for what is meant to differ", () => {
+    const differences = [...new Set(answered.flatMap(answerDifferences))].toSorted();
+    const isIntended = (one: string): boolean =>
+      intended.some(({ difference }) => difference.test(one));
+    expect(differences.filter((one) => !isIntended(one))).toEqual([]);
+    // What no longer differs needs no reason.
+    expect(
+      intended.filter(({ difference }) => !differences.some((one) => difference.test(one))),
+    ).toEqual([]);
+  });
+
+  test("what the platform may answer and the server does not has its reason", () => {
+    const known = Object.values(leftOut).flat();
+    const unanswered = unansweredMembers(answered);
+    const keysOf = (member: string): readonly string[] => [
+      member,
+      member.slice(member.lastIndexOf(".") + 1),
+    ];
+    expect(unanswered.filter((one) => !keysOf(one).some((key) => known.includes(key)))).toEqual([]);
+    const used = new Set(unanswered.flatMap(keysOf));
+    expect(known.filter((one) => !used.has(one))).toEqual([]);
+  });
+
+  test("the server's own description has every row, and demands no more than the platform", async () => {
+    const response = await fetch(`${server.url}/openapi.json`);
+    const { paths } = (await response.json()) as Description;
+    const demanded = Object.values(endpoints).flatMap(({ method, path }) => {
+      const operation = paths[path.replaceAll(/:(\w+)/g, "{$1}")]?.[method.toLowerCase()];
+      expect({ method, path, isDescribed: operation !== undefined }).toMatchObject({
+        isDescribed: true,
+      });
+      const shape = /^@([^|]+)$/.exec(factsOf({ method, path })?.body ?? "")?.[1];
+      if (shape === undefined) {
+        return [];
+      }
+      const required = operation?.requestBody?.content["application/json"]?.schema.required ?? [];
+      const mayBeAbsent = shapeOf(shape).filter(({ isOptional }) => isOptional);
+      return required
+        .filter((name) => mayBeAbsent.some((member) => member.name === name))
+        .map((name) => `${shape}.${name}`);
+    });
+    // The platform makes up a name, and takes a commit of nothing.
+    expect(demanded.toSorted()).toEqual([
+      "TracerSessionCreate.name",
+      "commits.CreateCommitReq.manifest",
+    ]);
+  });
+});
+
+/** Of OpenAPI, what is read here. */
+interface Description {
+  readonly paths: Readonly<Record<string, Readonly<Record<string, DescribedCall>>>>;
+}
+
+interface DescribedCall {
+  readonly requestBody?: {
+    readonly content: Readonly<
+      Record<string, { readonly schema: { readonly required?: readonly string[] } }>
+    >;
+  };
+}
