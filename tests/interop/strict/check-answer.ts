@@ -1,6 +1,6 @@
 import type { Row } from "./check-call.ts";
-import { typeProblems } from "./check-type.ts";
-import { factsOf } from "./platform-facts.ts";
+import { isObject, typeProblems } from "./check-type.ts";
+import { alternativesOf, factsOf, itemTypeOf, shapeOf } from "./platform-facts.ts";
 import { jsonOf } from "./seen-request.ts";
 
 /** What a server answered to a row of the endpoint table. */
@@ -62,4 +62,44 @@ export function answerDifferences(answered: Answered): string[] {
       differs(`${rule === "member-missing" ? "lacks " : ""}${detail.replaceAll(/\[\d+\]/g, "[]")}`),
     ),
   ];
+}
+
+/**
+ * Members that the platform may answer and that none of these answers has, as `Shape.member`; of
+ * shapes that were answered at all.
+ */
+export function unansweredMembers(answers: readonly Answered[]): string[] {
+  const seen = new Map<string, Set<string>>();
+  for (const { row, body, isPart } of answers.filter(isYes)) {
+    const type = factsOf(row.endpoint)?.answer;
+    const json = jsonOf(body);
+    if (type !== undefined && json !== undefined && !isPart) {
+      collectMembers(json.value, type, seen);
+    }
+  }
+  return [...seen].flatMap(([shape, members]) =>
+    shapeOf(shape)
+      .filter(({ name }) => !members.has(name))
+      .map(({ name }) => `${shape}.${name}`),
+  );
+}
+
+function collectMembers(value: unknown, type: string, seen: Map<string, Set<string>>): void {
+  for (const alternative of alternativesOf(type)) {
+    const itemType = itemTypeOf(alternative);
+    if (itemType !== undefined && Array.isArray(value)) {
+      value.forEach((item) => collectMembers(item, itemType, seen));
+    }
+    if (alternative.startsWith("@") && isObject(value)) {
+      const shape = alternative.slice(1);
+      const members = seen.get(shape) ?? new Set();
+      seen.set(shape, members);
+      for (const { name, type: memberType } of shapeOf(shape)) {
+        if (name in value) {
+          members.add(name);
+          collectMembers(value[name], memberType, seen);
+        }
+      }
+    }
+  }
 }
