@@ -23,16 +23,14 @@ const bytesMax = 65_536;
 const has = (text: string): boolean => text.length <= textMax;
 
 /** `undefined` where the tag is too long to have one. */
-export const tagFacet = (tag: string): string | undefined =>
-  has(tag) ? `t${JSON.stringify(tag)}` : undefined;
+export const tagFacet = (tag: string): string | undefined => (has(tag) ? `t${tag}` : undefined);
 
 /** Of a member of the metadata that has this name. */
-export const keyFacet = (key: string): string | undefined =>
-  has(key) ? `k${JSON.stringify(key)}` : undefined;
+export const keyFacet = (key: string): string | undefined => (has(key) ? `k${key}` : undefined);
 
 /** Of a member that is this text, or a list with this text in it. */
 export const pairFacet = (key: string, value: string): string | undefined =>
-  has(key) && has(value) ? `k${JSON.stringify(key)}=${JSON.stringify(value)}` : undefined;
+  has(key) && has(value) ? `p${key.length}:${key}=${value}` : undefined;
 
 /** The facets that a received payload gives its run. */
 export function facetsOf(members: ReadonlyMap<string, Buffer>): readonly string[] {

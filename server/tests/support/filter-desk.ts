@@ -7,12 +7,13 @@ import { createReaders, createWriters } from "../../src/store/sqlite/nouns.ts";
 import { parseRows } from "../../src/store/sqlite/row.ts";
 import { toConditions } from "../../src/store/sqlite/run-conditions.ts";
 import { openWriter, readDefaultTenantId } from "../../src/store/sqlite/schema.ts";
+import type { Connection } from "../../src/store/sqlite/schema.ts";
 import { toRunJson } from "../../src/view/run-json.ts";
 import type { WireObject } from "./store-desk.ts";
 
 /** Runs in a database in memory, on this thread: reader and writer of the engine without its threads. */
 export class FilterDesk {
-  readonly db = openWriter(":memory:");
+  readonly db: Connection = openWriter(":memory:");
   readonly readers = createReaders(this.db);
   readonly writers = createWriters(this.db);
   readonly tenantId = readDefaultTenantId(this.db);
