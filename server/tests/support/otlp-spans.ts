@@ -17,7 +17,7 @@ export const spanUuid = (spanId: string): string =>
 export const spanIdOf = (number: number): string => number.toString(16).padStart(16, "0");
 
 /** The value of an attribute as OTLP/JSON writes it. */
-export function anyValue(value: unknown): unknown {
+function anyValue(value: unknown): unknown {
   if (Array.isArray(value)) {
     return { arrayValue: { values: value.map(anyValue) } };
   }
@@ -35,7 +35,7 @@ export function anyValue(value: unknown): unknown {
   }
 }
 
-export const keyValues = (values: object): readonly unknown[] =>
+const keyValues = (values: object): readonly unknown[] =>
   Object.entries(values).map(([key, value]) => ({ key, value: anyValue(value) }));
 
 export interface EventInit {

@@ -17,16 +17,27 @@ export class SpanRows {
 
   constructor(db: Connection) {
     const columns = runColumns.map((name) => `r.${name}`).join(", ");
-    const select = `SELECT s.trace_id, s.id, s.parent_id, s.kind, s.has_project, ${columns}
-      FROM spans s JOIN runs r ON r.id = s.run_id`;
+    const selectBy = (
+      index: string,
+    ) => `SELECT s.trace_id, s.id, s.parent_id, s.kind, s.has_project, ${columns}
+      FROM spans s ${index} JOIN runs r ON r.id = s.run_id`;
+    const select = selectBy("");
+    // Without being told, SQLite reads a whole trace to find the children of one span.
+    const selectByParent = selectBy("INDEXED BY spans_by_parent");
     const ofTrace = "WHERE s.tenant_id = ? AND s.trace_id = ?";
     this.#statements = {
       find: db.prepare(`${select} ${ofTrace} AND s.id = ?`).raw(),
       findByRun: db.prepare(`${select} WHERE s.run_id = ?`).raw(),
-      listChildren: db.prepare(`${select} ${ofTrace} AND s.parent_id = ?`).raw(),
+      listChildren: db.prepare(`${selectByParent} ${ofTrace} AND s.parent_id = ?`).raw(),
       listBelow: db
         .prepare(
           `${select} WHERE r.trace_id = ? AND r.parent_run_id = ? AND s.tenant_id = ? AND s.trace_id = ?`,
+        )
+        .raw(),
+      findRival: db
+        .prepare(
+          `SELECT 1 FROM spans s JOIN runs r ON r.id = s.run_id ${ofTrace} AND r.parent_run_id = ?
+            AND (s.kind = 'root' OR (s.kind = 'entry' AND ? = 'entry' AND s.parent_id <> ?)) LIMIT 1`,
         )
         .raw(),
       insert: db.prepare(
@@ -74,6 +85,11 @@ export class SpanRows {
     return toSpanRows(this.#statements.listBelow.all([run.traceId, run.id, tenantId, traceId]));
   }
 
+  /** Whether another span below a trace's stand-in would be its top with the same right. */
+  hasRival(tenantId: string, { traceId, id, kind }: SpanRecord, top: RunRow): boolean {
+    return this.#statements.findRival.all([tenantId, traceId, top.id, kind, id]).length > 0;
+  }
+
   insert(tenantId: string, { span, hasProject, run }: SpanRow): void {
     const { traceId, id, parentId, kind } = span;
     this.#statements.insert.run([
@@ -113,9 +129,9 @@ export class SpanRows {
   /** A stand-in lasts as long as what stands below it. */
   widen(
     standIn: RunRow,
-    { startMicros, endMicros }: Pick<RunRow, "startMicros" | "endMicros">,
+    times: { readonly startMicros: number; readonly endMicros: number },
   ): void {
-    this.#statements.widen.run([startMicros, endMicros ?? startMicros, standIn.id]);
+    this.#statements.widen.run([times.startMicros, times.endMicros, standIn.id]);
   }
 
   /** Removes a stand-in below which nothing stands any more. */

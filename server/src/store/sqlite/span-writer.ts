@@ -79,7 +79,7 @@ export class SpanWriter {
     }
     const holder = this.#rows.findByRun(topId);
     if (holder === undefined) {
-      return !top.posted && !this.#hasRival(tenantId, span, top);
+      return !top.posted && !this.#rows.hasRival(tenantId, span, top);
     }
     if (span.kind === "entry" && holder.span.kind === "root") {
       return false;
@@ -88,22 +88,14 @@ export class SpanWriter {
     return span.kind !== holder.span.kind;
   }
 
-  /** Whether another span below the stand-in would be top with the same right. */
-  #hasRival(tenantId: string, span: SpanRecord, top: RunRow): boolean {
-    return this.#rows
-      .listBelow(tenantId, span.traceId, top)
-      .some(
-        ({ span: { kind, parentId } }) =>
-          kind === "root" || (kind === "entry" && span.kind === "entry" && parentId !== span.id),
-      );
-  }
-
   #placeBelow(tenantId: string, record: SpanRunRecord, topId: string): RunRecord {
     const { span, columns } = record;
     const startMicros = startOf(record);
     const parent = this.#parentOf(tenantId, span) ?? this.#standIn(tenantId, record, topId);
-    if (parent.id === topId && !parent.posted) {
-      this.#rows.widen(parent, { startMicros, endMicros: columns.endMicros ?? null });
+    const endMicros = columns.endMicros ?? startMicros;
+    const isWithin = parent.startMicros <= startMicros && endMicros <= (parent.endMicros ?? 0);
+    if (parent.id === topId && !parent.posted && !isWithin) {
+      this.#rows.widen(parent, { startMicros, endMicros });
     }
     const id = this.#freeId(tenantId, record.id);
     const { traceId, dottedOrder, parentRunId } = placeBelow(parent, { id, startMicros });
