@@ -3,7 +3,7 @@ import { describe, expect, test } from "vitest";
 import { anyText, containing } from "./support/matching.ts";
 import { call, runServer } from "./support/running-server.ts";
 import type { Json } from "./support/running-server.ts";
-import { wireRun } from "./support/wire-runs.ts";
+import { multipart, multipartType, wireRun } from "./support/wire-runs.ts";
 
 const hostile =
   "<script>alert(1)</script>'; DROP TABLE annotation_queues; --\"\r\nx-injected: 1\u0000 \ud800 😀";
@@ -266,4 +266,22 @@ describe("runs in a queue", () => {
       size: 0,
     });
   });
+});
+
+test("a queued run shows the feedback on it and where its attachments are, as the run does", async () => {
+  const server = await runServer();
+  const run = wireRun();
+  const parts = [
+    { name: `post.${run.id}`, body: JSON.stringify(run) },
+    { name: `attachment.${run.id}.page`, body: "<b>", contentType: "text/html" },
+    { name: `feedback.${run.id}`, body: JSON.stringify({ key: "k", score: 1 }) },
+  ];
+  const headers = { "content-type": multipartType };
+  await call(server, "POST /runs/multipart", { body: multipart(parts), headers });
+  const path = `/annotation-queues/${await makeQueue(server)}`;
+  await call(server, `POST ${path}/runs`, { body: [run.id] });
+  const { json } = await call(server, `GET ${path}/run/0`);
+  expect(json["feedback_stats"]).toEqual({ k: { n: 1, avg: 1, values: {} } });
+  const response = await fetch(textOf(json["s3_urls"]?.["attachment.page"]?.["presigned_url"]));
+  expect(await response.text()).toBe("<b>");
 });

@@ -98,7 +98,7 @@ export class Feedbacks {
    * Repeated, it makes another.
    *
    * @throws {@link ValidationError} `runId` is not a UUID, the key is empty, or the expiration is past.
-   * @throws {@link NotFoundError} there is no such run.
+   * @throws {@link NotFoundError} the server knows no such run; the local one takes runs on their way.
    */
   async createToken(
     runId: string,

@@ -12,6 +12,8 @@ import { toArrayJson } from "../view/run-json.ts";
 import { findQueue, idOf } from "./annotation-queues.ts";
 import { first, parseId, parsePage } from "./query-string.ts";
 import type { QueryString } from "./query-string.ts";
+import { linkRunFiles } from "./runs.ts";
+import type { RunDesk } from "./runs.ts";
 
 const jsonType = "application/json; charset=utf-8";
 
@@ -48,25 +50,25 @@ export async function addQueueRuns(
 
 /** `GET /annotation-queues/{id}/runs`: in the order of the queue. */
 export async function listQueueRuns(
-  store: Store,
+  desk: RunDesk,
   request: FastifyRequest,
   reply: FastifyReply,
 ): Promise<unknown> {
   const query = request.query as QueryString;
   const page = parsePage(query);
   const status = parseStatus(query);
-  const { id: queueId } = await findQueue(store, request);
+  const { id: queueId } = await findQueue(desk.store, request);
   // There is one reviewer: no run waits for others.
   const items =
     status === "needs_others_review"
       ? []
-      : await readRuns(store, request, { queueId, isReviewed: isReviewed(status), ...page });
+      : await readRuns(desk, request, { queueId, isReviewed: isReviewed(status), ...page });
   return reply.type(jsonType).send(toArrayJson(items));
 }
 
 /** `GET /annotation-queues/{id}/run/{index}`: 0 is the first. */
 export async function readQueueRun(
-  store: Store,
+  desk: RunDesk,
   request: FastifyRequest,
   reply: FastifyReply,
 ): Promise<unknown> {
@@ -74,9 +76,9 @@ export async function readQueueRun(
   if (!/^\d{1,15}$/.test(index)) {
     throw new RequestError(422, `index is a whole number from 0, not ${JSON.stringify(index)}`);
   }
-  const { id: queueId, size } = await findQueue(store, request);
+  const { id: queueId, size } = await findQueue(desk.store, request);
   const page = { queueId, isReviewed: undefined, limit: 1, offset: Number(index) };
-  const [run] = await readRuns(store, request, page);
+  const [run] = await readRuns(desk, request, page);
   if (run === undefined) {
     throw new RequestError(404, `There is no run at index ${index}: the queue holds ${size}`);
   }
@@ -118,10 +120,12 @@ export async function readQueueSize(store: Store, request: FastifyRequest): Prom
 }
 
 async function readRuns(
-  store: Store,
-  { tenantId }: FastifyRequest,
+  { store, links }: RunDesk,
+  request: FastifyRequest,
   query: EntryQuery,
 ): Promise<Buffer[]> {
+  const { tenantId } = request;
+  const link = linkRunFiles(links, request);
   const entries = await store.read.annotationQueues.listEntries(tenantId, query);
   const runIds = entries.map(({ runId }) => runId);
   const [stats, runs] = await Promise.all([
@@ -130,7 +134,9 @@ async function readRuns(
   ]);
   return entries.flatMap((entry, index) => {
     const run = runs[index];
-    return run === undefined ? [] : [toQueuedRunJson(entry, run, stats.get(entry.runId))];
+    return run === undefined
+      ? []
+      : [toQueuedRunJson(entry, run, { link, feedbackStats: stats.get(entry.runId) })];
   });
 }
 

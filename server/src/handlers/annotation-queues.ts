@@ -91,7 +91,6 @@ export async function updateQueue(
   request: FastifyRequest<{ Body: QueuePatchBody }>,
 ): Promise<unknown> {
   const { body, tenantId } = request;
-  const { reviewers } = await findQueue(store, request);
   const queue = await store.write.annotationQueues.update(tenantId, idOf(request), {
     // A queue has a name.
     name: body.name ?? undefined,
@@ -101,7 +100,7 @@ export async function updateQueue(
     rubricItems: body.rubric_items,
     // The platform's clients write this for "as it is".
     metadata: isMissing(body.metadata) ? undefined : body.metadata,
-    reviewers: { ...reviewers, ...reviewersOf(body) },
+    reviewers: reviewersOf(body),
   });
   return toQueueJson(queue);
 }

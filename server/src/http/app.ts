@@ -92,6 +92,7 @@ export function createApp(store: Store, settings: ServerSettings) {
     rest.addContentTypeParser("*", parseBody);
     addRoutes(rest, store);
     addRunRoutes(rest, desk);
+    addAnnotationQueueRoutes(rest, desk);
     addDatasetSearchRoutes(rest, desk);
     addExampleRoutes(rest, desk);
   });
@@ -119,7 +120,6 @@ function addRoutes(app: FastifyInstance, store: Store): void {
   addDatasetRoutes(app, store);
   addDatasetVersionRoutes(app, store);
   addFeedbackRoutes(app, store);
-  addAnnotationQueueRoutes(app, store);
   addComparativeRoutes(app, store);
   addPromptRoutes(app, store);
   addSettingsRoutes(app, store);

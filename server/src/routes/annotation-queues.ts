@@ -23,8 +23,8 @@ import {
   updateQueue,
 } from "../handlers/annotation-queues.ts";
 import type { QueueBody, QueuePatchBody } from "../handlers/annotation-queues.ts";
+import type { RunDesk } from "../handlers/runs.ts";
 import { route } from "../http/route.ts";
-import type { Store } from "../store/store.ts";
 
 const tag = "annotation queues";
 const limit = "At most so many, from 1 to 100; 100 where it is left out.";
@@ -33,7 +33,8 @@ const status =
   "needs_my_review: not reviewed; completed: reviewed; needs_others_review: none, there is one reviewer.";
 
 /** Runs in line for review by people: the queues. */
-export function addAnnotationQueueRoutes(app: FastifyInstance, store: Store): void {
+export function addAnnotationQueueRoutes(app: FastifyInstance, desk: RunDesk): void {
+  const { store } = desk;
   app.route({
     ...route(endpoints.listAnnotationQueues, {
       tag,
@@ -90,18 +91,19 @@ export function addAnnotationQueueRoutes(app: FastifyInstance, store: Store): vo
     ...route(endpoints.listQueuesOfRun, { tag, summary: "The queues that a run is in." }),
     handler: (request) => listQueuesOfRun(store, request),
   });
-  addQueueRunRoutes(app, store);
+  addQueueRunRoutes(app, desk);
 }
 
 /** What is in the queues. */
-function addQueueRunRoutes(app: FastifyInstance, store: Store): void {
+function addQueueRunRoutes(app: FastifyInstance, desk: RunDesk): void {
+  const { store } = desk;
   app.route({
     ...route(endpoints.listAnnotationQueueRuns, {
       tag,
       summary: "The runs of a queue, in its order.",
       query: { status, limit, offset, include_stats: "Has no effect.", archived: "Has no effect." },
     }),
-    handler: (request, reply) => listQueueRuns(store, request, reply),
+    handler: (request, reply) => listQueueRuns(desk, request, reply),
   });
   for (const endpoint of [
     endpoints.addAnnotationQueueRuns,
@@ -138,7 +140,7 @@ function addQueueRunRoutes(app: FastifyInstance, store: Store): void {
       summary: "The run at a place of the queue's order; 0 is the first.",
       query: { include_extra: "Has no effect." },
     }),
-    handler: (request, reply) => readQueueRun(store, request, reply),
+    handler: (request, reply) => readQueueRun(desk, request, reply),
   });
   app.route({
     ...route(endpoints.readAnnotationQueueSize, {

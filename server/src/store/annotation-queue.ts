@@ -97,7 +97,7 @@ export interface AnnotationQueueWrites {
    * @throws RequestError 404: no such dataset. 409: the id is another queue's.
    */
   create(tenantId: string, draft: QueueDraft): AnnotationQueue;
-  /** @throws RequestError 404: no such queue, or no such dataset. */
+  /** Of `reviewers`, what is given replaces what was there. @throws RequestError 404: no such queue, or no such dataset. */
   update(tenantId: string, id: string, changes: QueueChanges): AnnotationQueue;
   /** Deletes those that are there, and says which. Their runs stay. */
   delete(tenantId: string, ids: readonly string[]): readonly string[];

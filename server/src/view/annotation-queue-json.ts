@@ -1,7 +1,7 @@
 import type { AnnotationQueue, QueueEntry } from "../store/annotation-queue.ts";
 import type { StoredRun } from "../store/run-row.ts";
-import type { FeedbackStats } from "../store/feedback.ts";
 import { toIso, toRunJson } from "./run-json.ts";
+import type { RunView } from "./run-json.ts";
 
 /** A queue, with all that is known of it. */
 export const toQueueJson = (queue: AnnotationQueue) => ({
@@ -37,11 +37,7 @@ export const toEntryJson = (entry: QueueEntry) => ({
 });
 
 /** The run as `GET /runs/{id}` answers it, with its place in the queue. */
-export function toQueuedRunJson(
-  entry: QueueEntry,
-  run: StoredRun,
-  feedbackStats: FeedbackStats | undefined,
-): Buffer {
+export function toQueuedRunJson(entry: QueueEntry, run: StoredRun, view: RunView): Buffer {
   const place = {
     queue_run_id: entry.id,
     ...reviewOf(entry),
@@ -50,7 +46,7 @@ export function toQueuedRunJson(
     completed_by: [],
   };
   // Behind the run's own members: of equal names the last one counts.
-  const head = toRunJson(run, { feedbackStats }).subarray(0, -1);
+  const head = toRunJson(run, view).subarray(0, -1);
   return Buffer.concat([head, Buffer.from(`,${JSON.stringify(place).slice(1)}`)]);
 }
 

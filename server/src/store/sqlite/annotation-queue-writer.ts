@@ -62,7 +62,8 @@ export class AnnotationQueueWriter implements AnnotationQueueWrites {
   update(tenantId: string, id: string, changes: QueueChanges): AnnotationQueue {
     const known = this.#read(tenantId, id);
     const given = Object.entries(changes).filter(([, value]) => value !== undefined);
-    const queue: AnnotationQueue = { ...known, ...Object.fromEntries(given) };
+    const reviewers = { ...known.reviewers, ...changes.reviewers };
+    const queue: AnnotationQueue = { ...known, ...Object.fromEntries(given), reviewers };
     this.#checkDataset(tenantId, changes.defaultDatasetId ?? null);
     // The clock may have stepped back since.
     const updatedMicros = Math.max(Date.now() * 1_000, known.updatedMicros + 1);
