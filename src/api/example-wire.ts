@@ -32,13 +32,13 @@ export interface ExampleDraft {
 export function draftOf(example: NewExample, action: string): ExampleDraft {
   const { inputs, outputs, metadata, split, useSourceRunIo, attachments } = checkNew(example);
   const id = checkId(example.id, "example id");
-  const fields = definedOf({
+  const fields = {
     metadata,
     split,
     source_run_id: example.sourceRunId,
     use_source_run_io: useSourceRunIo === true ? true : undefined,
     created_at: toIsoTime(example.createdAt, "createdAt"),
-  });
+  };
   return finish(
     action,
     { id: id ?? v7(), isOwnId: id === undefined },
@@ -59,7 +59,7 @@ export function changeOf({ id, ...changes }: ExampleUpdate, action: string): Exa
     action,
     { id, isOwnId: false },
     {
-      fields: definedOf({ metadata, split }),
+      fields: { metadata, split },
       payloads: { inputs, outputs, attachments_operations: operations && definedOf(operations) },
       attachments,
     },
@@ -182,15 +182,23 @@ export function checkChange(update: ExampleUpdate): ExampleUpdate {
 
 function checkContent(content: NewExample | ExampleChanges): void {
   for (const name of ["inputs", "outputs", "metadata", "attachments"] as const) {
-    if (content[name] !== undefined) {
-      assertObject(content[name], name);
+    const value = content[name];
+    if (value !== undefined) {
+      assertObject(value, name);
     }
   }
-  const splits = [content.split ?? "base"].flat();
+  if (content.split !== undefined) {
+    checkSplits([content.split].flat());
+  }
+  if (content.attachments !== undefined) {
+    Object.entries(content.attachments).forEach(checkAttachment);
+  }
+}
+
+function checkSplits(splits: readonly unknown[]): void {
   if (splits.length === 0 || splits.some((split) => typeof split !== "string" || split === "")) {
     throw new ValidationError("split must name at least one split, and none is empty");
   }
-  Object.entries(content.attachments ?? {}).forEach(checkAttachment);
 }
 
 function checkAttachment([name, attachment]: readonly [string, unknown]): void {

@@ -2,6 +2,7 @@ import { AbortError, ClosedError, HttpError } from "../model/errors.ts";
 import { defaultServerInfo, parseServerInfo } from "../model/server-info.ts";
 import type { ServerInfo } from "../model/server-info.ts";
 import type { Call, CallOptions } from "./http.ts";
+import type { CallInit } from "./request.ts";
 
 /** What the server says of itself, asked for once. */
 export class ServerInfoReader {
@@ -15,32 +16,39 @@ export class ServerInfoReader {
   /**
    * The defaults where a server has no `/info`; it is asked again the next time.
    *
-   * @throws {@link SdkError} no answer.
+   * @throws {@link SdkError} no answer, or that it can't answer now.
    */
-  async read({ signal }: CallOptions): Promise<ServerInfo> {
-    if (this.#info !== undefined) {
-      return this.#info;
-    }
-    try {
-      this.#info = parseServerInfo(await this.#call("readInfo", { signal }));
-      return this.#info;
-    } catch (error) {
-      if (error instanceof HttpError) {
-        return defaultServerInfo;
-      }
-      throw error;
-    }
+  async read(options: CallOptions): Promise<ServerInfo> {
+    return this.#ask(options);
   }
 
-  /** The defaults too where there is no answer: what is wrong is for the calls that matter to find. */
+  /**
+   * The defaults too where there is no answer, after one try: an `/info` that hangs holds nothing up
+   * for long, and what else is wrong is for the calls that matter to find.
+   */
   async readOrDefaults({ signal }: CallOptions): Promise<ServerInfo> {
     try {
-      return await this.read({ signal });
+      return await this.#ask({ signal, attempts: 1 });
     } catch (error) {
       if (error instanceof AbortError || error instanceof ClosedError) {
         throw error;
       }
       return defaultServerInfo;
+    }
+  }
+
+  async #ask(options: Pick<CallInit, "signal" | "attempts">): Promise<ServerInfo> {
+    if (this.#info !== undefined) {
+      return this.#info;
+    }
+    try {
+      this.#info = parseServerInfo(await this.#call("readInfo", options));
+      return this.#info;
+    } catch (error) {
+      if (error instanceof HttpError && !error.retryable) {
+        return defaultServerInfo;
+      }
+      throw error;
     }
   }
 }

@@ -2,7 +2,7 @@
 export async function* linesOf(
   chunks: AsyncIterable<Uint8Array>,
 ): AsyncGenerator<readonly string[], void> {
-  const decoder = new TextDecoder();
+  const decoder = new TextDecoder("utf-8", { ignoreBOM: true });
   /** Pieces of a line that has not ended: joined once, as one may be long. */
   let begun: string[] = [];
   for await (const chunk of chunks) {

@@ -1,0 +1,37 @@
+import * as fc from "fast-check";
+import { expect, test } from "vitest";
+import { linesOf } from "../../src/api/text-lines.ts";
+
+async function linesIn(pieces: readonly Uint8Array[]): Promise<readonly string[]> {
+  async function* stream() {
+    yield* pieces;
+  }
+  const lines: string[] = [];
+  for await (const some of linesOf(stream())) {
+    lines.push(...some);
+  }
+  return lines;
+}
+
+test("a byte order mark is a character like others", async () => {
+  expect(await linesIn([Buffer.from("\ufeffa\nb")])).toEqual(["\ufeffa", "b"]);
+});
+
+test("lines are the same however their bytes are cut", async () => {
+  const line = fc.string({ unit: "grapheme" }).map((text) => text.replaceAll(/[\r\n]/g, ""));
+  const ends = fc.constantFrom("\n", "\r\n");
+  await fc.assert(
+    fc.asyncProperty(
+      fc.array(fc.tuple(line, ends)),
+      line,
+      fc.array(fc.nat({ max: 60 })),
+      async (full, last, cuts) => {
+        const bytes = Buffer.from(full.map(([text, end]) => text + end).join("") + last);
+        const places = [0, ...cuts.toSorted((left, right) => left - right), bytes.length];
+        const pieces = places.slice(1).map((end, n) => bytes.subarray(places[n], end));
+        const expected = [...full.map(([text]) => text), last].filter((text) => text !== "");
+        expect(await linesIn(pieces)).toEqual(expected);
+      },
+    ),
+  );
+});
