@@ -194,5 +194,10 @@ export class RunReader implements RunReads {
 
 const parseName = (json: string): string => String(JSON.parse(json));
 
-const toBuffer = (value: unknown): Buffer =>
-  value instanceof ArrayBuffer ? Buffer.from(value) : Buffer.from(String(value));
+/** A blob reaches us as a Buffer or an ArrayBuffer, by how its row is read; as text it would lose bytes. */
+function toBuffer(value: unknown): Buffer {
+  if (Buffer.isBuffer(value)) {
+    return value;
+  }
+  return value instanceof ArrayBuffer ? Buffer.from(value) : Buffer.from(String(value));
+}

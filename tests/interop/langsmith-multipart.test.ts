@@ -1,0 +1,94 @@
+import { getCurrentRunTree, traceable } from "langsmith/traceable";
+import { describe, expect, test } from "vitest";
+import type { WireRun } from "../../src/main/index.ts";
+import { Desk, unique } from "./langsmith/desk.ts";
+import { nasty } from "./langsmith/traces.ts";
+
+const desk = new Desk("multipart");
+
+const png = new Uint8Array([137, 80, 78, 71, 13, 10, 26, 10, 0, 255, 0, 1]);
+
+/** The bytes under the address that a run gives for an attachment; no key is sent. */
+async function attachmentOf(run: WireRun, name: string) {
+  const urls = run["s3_urls"] as Record<string, { presigned_url: string }>;
+  const response = await fetch(urls[`attachment.${name}`]!.presigned_url);
+  return {
+    type: response.headers.get("content-type"),
+    bytes: new Uint8Array(await response.arrayBuffer()),
+  };
+}
+
+describe("multipart requests of langsmith 0.10", () => {
+  test("attachments of a run are read back byte for byte", async () => {
+    const client = desk.todays();
+    const project = unique("attachments");
+    const describePicture = traceable(
+      (picture: Uint8Array, question: string) => `${question} ${picture.byteLength} bytes`,
+      {
+        client,
+        project_name: project,
+        tracingEnabled: true,
+        name: "describe",
+        extractAttachments: (picture: Uint8Array, question: string) => [
+          { picture: ["image/png", picture], note: { mimeType: "text/plain", data: png } },
+          { question },
+        ],
+      },
+    );
+    await describePicture(png, "What is it?");
+    await client.awaitPendingTraceBatches();
+    const [run] = await desk.runsOf(project);
+    expect(run).toMatchObject({
+      inputs: { question: "What is it?" },
+      outputs: { outputs: "What is it? 12 bytes" },
+    });
+    const read = await desk.reader.runs.read(run!.id);
+    expect(await attachmentOf(read, "picture")).toEqual({ type: "image/png", bytes: png });
+    expect((await attachmentOf(read, "note")).bytes).toEqual(png);
+  });
+
+  test("a multipart request of one's own is taken in", async () => {
+    const client = desk.todays();
+    const project = unique("multipart");
+    const id = crypto.randomUUID();
+    const place = { id, trace_id: id, dotted_order: `20260102T030405678000Z${id}` };
+    await client.multipartIngestRuns({
+      runCreates: [
+        {
+          ...place,
+          name: "by hand",
+          run_type: "tool",
+          inputs: { question: nasty },
+          session_name: project,
+          start_time: "2026-01-02T03:04:05.678901Z",
+          attachments: { picture: ["image/png", png] },
+        },
+      ],
+      runUpdates: [],
+    });
+    await client.multipartIngestRuns(
+      { runUpdates: [{ ...place, outputs: { answer: 42 }, end_time: "2026-01-02T03:04:06Z" }] },
+      { useGzip: true },
+    );
+    const run = await desk.reader.runs.read(id);
+    expect(run).toMatchObject({ inputs: { question: nasty }, outputs: { answer: 42 } });
+    expect(String(run.start_time)).toContain("03:04:05.678901");
+    expect((await attachmentOf(run, "picture")).bytes).toEqual(png);
+  });
+
+  test("in manual mode nothing is sent until flush", async () => {
+    const client = desk.todays({ manualFlushMode: true });
+    const project = unique("manual");
+    const work = traceable(() => getCurrentRunTree().id, {
+      client,
+      project_name: project,
+      tracingEnabled: true,
+    });
+    const id = await work();
+    expect(await desk.reader.projects.has({ name: project })).toBe(false);
+    await client.flush();
+    expect((await desk.runsOf(project)).map((run) => run.id)).toEqual([id]);
+  });
+});
+
+desk.expectAllCalled();

@@ -1,0 +1,271 @@
+import { RunTree as TodaysRunTree } from "langsmith";
+import { traceable as todaysTraceable } from "langsmith/traceable";
+import { RunTree as OldRunTree } from "langsmith-0.1";
+import { traceable as oldTraceable } from "langsmith-0.1/traceable";
+import { describe, expect, onTestFinished, test, vi } from "vitest";
+import { Desk, unique } from "./langsmith/desk.ts";
+import { named, nasty, treeOf } from "./langsmith/traces.ts";
+import { versions } from "./langsmith/methods.ts";
+import type { Version } from "./langsmith/methods.ts";
+
+const desk = new Desk("tracing");
+
+/** Both are written for the old client's types, of which today's take all that is used here. */
+const traceables = { "langsmith-0.1": oldTraceable, langsmith: todaysTraceable as unknown };
+const runTrees = { "langsmith-0.1": OldRunTree, langsmith: TodaysRunTree as unknown };
+const traceableOf = (version: Version) => traceables[version] as typeof oldTraceable;
+const runTreeOf = (version: Version) => runTrees[version] as typeof OldRunTree;
+
+/** The path of each request of the global fetch from now on; our own client has its own. */
+function watchedPaths(): string[] {
+  const paths: string[] = [];
+  const real = globalThis.fetch;
+  const spy = vi.spyOn(globalThis, "fetch").mockImplementation((input, init) => {
+    paths.push(new URL(input instanceof Request ? input.url : String(input)).pathname);
+    return real(input, init);
+  });
+  onTestFinished(() => {
+    spy.mockRestore();
+  });
+  return paths;
+}
+
+describe.each(versions)("tracing with %s", (version) => {
+  const traceable = traceableOf(version);
+
+  test("functions that call each other are one trace of three levels, sent in batches", async () => {
+    const paths = watchedPaths();
+    const client = desk.either(version);
+    const project = unique("trace");
+    const config = { client, project_name: project, tracingEnabled: true };
+    const tool = traceable(
+      (city: string) => {
+        if (city === "Atlantis") {
+          throw new TypeError("no umbrella");
+        }
+        return `${city}: rain`;
+      },
+      { ...config, name: "weather", run_type: "tool" },
+    );
+    const model = traceable(
+      async (question: { city: string }) => ({ answer: await tool(question.city) }),
+      { ...config, name: "model", run_type: "llm", tags: ["inner"], metadata: { model: "gpt" } },
+    );
+    const agent = traceable(
+      async (input: { cities: string[]; note: string }) => {
+        const answers: unknown[] = [];
+        for (const city of input.cities) {
+          answers.push(await model({ city }).catch((error: unknown) => String(error)));
+        }
+        return { answers };
+      },
+      { ...config, name: "agent", tags: ["outer"], metadata: { plan: { tier: 2 }, note: nasty } },
+    );
+    await agent({ cities: ["Paris", "Atlantis"], note: nasty });
+    await client.awaitPendingTraceBatches();
+
+    const runs = await desk.runsOf(project);
+    expect(treeOf(runs)).toEqual([
+      ["agent", null, "chain"],
+      ["model", "agent", "llm"],
+      ["weather", "model", "tool"],
+      ["model", "agent", "llm"],
+      ["weather", "model", "tool"],
+    ]);
+    const root = named(runs, "agent");
+    expect(root).toMatchObject({
+      inputs: { cities: ["Paris", "Atlantis"], note: nasty },
+      outputs: { answers: [{ answer: "Paris: rain" }, "TypeError: no umbrella"] },
+      tags: ["outer"],
+      error: null,
+      extra: { metadata: { plan: { tier: 2 }, note: nasty }, runtime: { library: "langsmith" } },
+    });
+    expect(runs.every((run) => run.trace_id === root.id && run.end_time !== null)).toBe(true);
+    const models = runs.filter(({ name }) => name === "model");
+    expect(models.map(({ error }) => error?.includes("no umbrella") ?? false)).toEqual([
+      false,
+      true,
+    ]);
+    expect(models[0]).toMatchObject({
+      inputs: { city: "Paris" },
+      outputs: { answer: "Paris: rain" },
+      tags: ["inner"],
+      extra: { metadata: { model: "gpt" } },
+    });
+    const tools = runs.filter(({ name }) => name === "weather");
+    expect(tools[0]).toMatchObject({
+      inputs: { input: "Paris" },
+      outputs: { outputs: "Paris: rain" },
+    });
+    expect(tools[1]!.error).toContain("no umbrella");
+    expect(paths).toContain(version === "langsmith" ? "/runs/multipart" : "/runs/batch");
+    expect(paths).not.toContain("/runs");
+  });
+
+  test("run trees that are built by hand are read back as they were built", async () => {
+    const client = desk.either(version);
+    const RunTree = runTreeOf(version);
+    const project = unique("tree");
+    const root = new RunTree({
+      name: "root",
+      run_type: "chain",
+      project_name: project,
+      inputs: { question: nasty },
+      tags: ["a", nasty],
+      client,
+    });
+    await root.postRun();
+    const child = root.createChild({ name: "child", run_type: "retriever", inputs: { k: 2 } });
+    await child.postRun();
+    const leaf = child.createChild({ name: "leaf", run_type: "embedding", inputs: {} });
+    await leaf.postRun();
+    await leaf.end(undefined, "no umbrella");
+    await leaf.patchRun();
+    await child.end({ documents: [{ page_content: nasty }] });
+    await child.patchRun();
+    await root.end({ answer: "rain" }, undefined, undefined, { late: true });
+    await root.patchRun();
+    await client.awaitPendingTraceBatches();
+
+    const runs = await desk.runsOf(project);
+    expect(treeOf(runs)).toEqual([
+      ["root", null, "chain"],
+      ["child", "root", "retriever"],
+      ["leaf", "child", "embedding"],
+    ]);
+    expect(named(runs, "root")).toMatchObject({
+      id: root.id,
+      inputs: { question: nasty },
+      outputs: { answer: "rain" },
+      tags: ["a", nasty],
+      extra: { metadata: { late: true } },
+      dotted_order: root.dotted_order,
+    });
+    expect(named(runs, "child").outputs).toEqual({ documents: [{ page_content: nasty }] });
+    expect(named(runs, "leaf")).toMatchObject({ error: "no umbrella" });
+  });
+
+  test("a trace goes on in another process by its headers", async () => {
+    const client = desk.either(version);
+    const RunTree = runTreeOf(version);
+    const project = unique("distributed");
+    const caller = new RunTree({ name: "caller", project_name: project, client });
+    await caller.postRun();
+    const headers = caller.toHeaders();
+    const callee = RunTree.fromHeaders(headers, { name: "callee", project_name: project, client })!;
+    const served = callee.createChild({ name: "served" });
+    await served.postRun();
+    await served.end({ done: true });
+    await served.patchRun();
+    await caller.end({});
+    await caller.patchRun();
+    await client.awaitPendingTraceBatches();
+    expect(treeOf(await desk.runsOf(project))).toEqual([
+      ["caller", null, "chain"],
+      ["served", "caller", "chain"],
+    ]);
+  });
+
+  test("what a function streams is its output", async () => {
+    const client = desk.either(version);
+    const project = unique("stream");
+    const stream = traceable(
+      async function* stream(count: number) {
+        for (let index = 0; index < count; index += 1) {
+          yield await Promise.resolve(`piece ${index}`);
+        }
+      },
+      { client, project_name: project, tracingEnabled: true },
+    );
+    const pieces: string[] = [];
+    for await (const piece of stream(3)) {
+      pieces.push(piece);
+    }
+    await client.awaitPendingTraceBatches();
+    const [run] = await desk.runsOf(project);
+    expect(run).toMatchObject({ inputs: { input: 3 }, outputs: { outputs: pieces } });
+    expect(pieces).toHaveLength(3);
+  });
+
+  test("100 traces at once all arrive, each with its own child", async () => {
+    const client = desk.either(version);
+    const project = unique("many");
+    const config = { client, project_name: project, tracingEnabled: true };
+    const inner = traceable((index: number) => index * 2, { ...config, name: "inner" });
+    const outer = traceable((index: number) => inner(index), { ...config, name: "outer" });
+    await Promise.all(Array.from({ length: 100 }, (_, index) => outer(index)));
+    await client.awaitPendingTraceBatches();
+    const runs = await desk.runsOf(project);
+    expect(runs).toHaveLength(200);
+    const roots = new Map(
+      runs.filter(({ name }) => name === "outer").map((run) => [run.id, run.inputs]),
+    );
+    expect(new Set([...roots.values()].map((inputs) => inputs?.["input"])).size).toBe(100);
+    for (const run of runs.filter(({ name }) => name === "inner")) {
+      expect(run.inputs).toEqual(roots.get(run.parent_run_id!));
+    }
+  });
+
+  test("a run without a place in a trace is sent by itself, and so is its end", async () => {
+    const paths = watchedPaths();
+    const client = desk.either(version);
+    const id = crypto.randomUUID();
+    await client.createRun({
+      id,
+      name: "single",
+      run_type: "llm",
+      inputs: { prompt: nasty },
+      project_name: unique("single"),
+      start_time: Date.UTC(2026, 0, 2, 3, 4, 5, 678),
+      extra: { metadata: { plan: "free" } },
+    });
+    expect(await desk.reader.runs.read(id)).toMatchObject({ end_time: null, outputs: null });
+    await client.updateRun(id, {
+      outputs: { text: nasty },
+      end_time: Date.UTC(2026, 0, 2, 3, 4, 6, 678),
+      tags: ["late"],
+    });
+    const run = await desk.reader.runs.read(id);
+    expect(run).toMatchObject({
+      name: "single",
+      run_type: "llm",
+      inputs: { prompt: nasty },
+      outputs: { text: nasty },
+      tags: ["late"],
+      extra: { metadata: { plan: "free" } },
+    });
+    expect(String(run.start_time)).toContain("2026-01-02T03:04:05.678");
+    expect(String(run.end_time)).toContain("2026-01-02T03:04:06.678");
+    expect(paths).toEqual(["/runs", `/runs/${id}`]);
+  });
+
+  test("a batch of starts and ends is taken in at once", async () => {
+    const client = desk.either(version);
+    const project = unique("batch");
+    const [first, second] = ["first", "second"].map((name) => {
+      const id = crypto.randomUUID();
+      const dotted_order = `20260102T030405678000Z${id}`;
+      return { id, name, trace_id: id, dotted_order, run_type: "chain", session_name: project };
+    });
+    await client.batchIngestRuns({
+      runCreates: [first!, second!].map((run) => ({
+        ...run,
+        inputs: { of: run.name },
+        start_time: Date.UTC(2026, 0, 2, 3, 4, 5, 678),
+      })),
+    });
+    await client.batchIngestRuns({
+      runUpdates: [
+        { ...second!, outputs: { done: true }, end_time: Date.UTC(2026, 0, 2, 3, 4, 6) },
+      ],
+    });
+    const runs = await desk.runsOf(project);
+    expect(named(runs, "first")).toMatchObject({ inputs: { of: "first" }, outputs: null });
+    expect(named(runs, "second")).toMatchObject({
+      inputs: { of: "second" },
+      outputs: { done: true },
+    });
+  });
+});
+
+desk.expectAllCalled();

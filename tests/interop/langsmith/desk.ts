@@ -1,0 +1,108 @@
+import { startServer } from "@millrace/server";
+import type { RunningServer } from "@millrace/server";
+import { Client as TodaysClient } from "langsmith";
+import { Client as OldClient } from "langsmith-0.1";
+import { afterAll, beforeAll, describe, expect, onTestFinished, test } from "vitest";
+import { Client } from "../../../src/main/index.ts";
+import type { WireRun } from "../../../src/main/index.ts";
+import { methodsOf, versions } from "./methods.ts";
+import type { Noun, Version } from "./methods.ts";
+
+export { OldClient, TodaysClient };
+
+/** One local server for a file of tests, and the clients that ask it. */
+export class Desk {
+  readonly #noun: Noun;
+  readonly #called: Record<Version, Set<string>> = {
+    "langsmith-0.1": new Set(),
+    langsmith: new Set(),
+  };
+  #server: RunningServer | undefined;
+  #reader: Client | undefined;
+
+  constructor(noun: Noun) {
+    this.#noun = noun;
+    beforeAll(async () => {
+      this.#server = await startServer({ port: 0, dataDir: ":memory:" });
+      this.#reader = new Client({ endpoint: this.#server.url });
+    });
+    afterAll(async () => {
+      await this.#reader?.close();
+      await this.#server?.close();
+    });
+  }
+
+  get url(): string {
+    return this.#server!.url;
+  }
+
+  /** Our own client, to read back with. */
+  get reader(): Client {
+    return this.#reader!;
+  }
+
+  /** The runs of a project, read with our own client. */
+  runsOf(project: string): Promise<WireRun[]> {
+    return this.reader.runs.list({ projectNames: [project], order: "asc" }).toArray();
+  }
+
+  /** A client of langsmith 0.1 that notes which methods are called. */
+  old(options: ConstructorParameters<typeof OldClient>[0] = {}): OldClient {
+    return this.#noting(
+      new OldClient({ apiUrl: this.url, apiKey: "none", ...options }),
+      "langsmith-0.1",
+    );
+  }
+
+  /** A client of langsmith 0.10 that notes which methods are called. */
+  todays(options: ConstructorParameters<typeof TodaysClient>[0] = {}): TodaysClient {
+    const client = new TodaysClient({ apiUrl: this.url, apiKey: "none", ...options });
+    onTestFinished(() => {
+      client.cleanup();
+    });
+    return this.#noting(client, "langsmith");
+  }
+
+  /** Either client, for code that was written for the old one: today's takes the same calls. */
+  either(version: Version): OldClient {
+    return version === "langsmith" ? (this.todays() as unknown as OldClient) : this.old();
+  }
+
+  /** To be called last: fails with the name of each method that no test before it called. */
+  expectAllCalled(): void {
+    describe.each(versions)("with all tests of this file, %s", (version) => {
+      test(`has had each of its calls about ${this.#noun}`, () => {
+        const called = this.#called[version];
+        const missing = methodsOf(this.#noun, version).filter((name) => !called.has(name));
+        expect(missing).toEqual([]);
+      });
+    });
+  }
+
+  #noting<C extends object>(client: C, version: Version): C {
+    const called = this.#called[version];
+    return new Proxy(client, {
+      get(target, name) {
+        const value: unknown = Reflect.get(target, name, target);
+        if (typeof value !== "function") {
+          return value;
+        }
+        return (...args: unknown[]): unknown => {
+          called.add(String(name));
+          return Reflect.apply(value, target, args) as unknown;
+        };
+      },
+    });
+  }
+}
+
+export async function toArray<Item>(items: AsyncIterable<Item>): Promise<Item[]> {
+  const all: Item[] = [];
+  for await (const item of items) {
+    all.push(item);
+  }
+  return all;
+}
+
+/** A name that nothing else has. */
+export const unique = (stem: string): string => `${stem} ${crypto.randomUUID()}`;

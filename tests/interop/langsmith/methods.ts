@@ -1,0 +1,186 @@
+import { readFileSync } from "node:fs";
+import { fileURLToPath } from "node:url";
+import { Client as TodaysClient } from "langsmith";
+import { Client as OldClient } from "langsmith-0.1";
+
+/** The two clients that are served unchanged, by the names of the packages here. */
+export type Version = "langsmith-0.1" | "langsmith";
+
+export const versions: readonly Version[] = ["langsmith-0.1", "langsmith"];
+
+interface Methods {
+  /** What both clients have. */
+  readonly both: readonly string[];
+  readonly old?: readonly string[];
+  readonly todays?: readonly string[];
+}
+
+/** The public methods that ask a server, by the file of tests that has to call them. */
+export const methodsByNoun = {
+  tracing: {
+    both: ["createRun", "updateRun", "batchIngestRuns", "awaitPendingTraceBatches"],
+  },
+  multipart: { both: [], todays: ["multipartIngestRuns", "flush"] },
+  runs: {
+    both: [
+      "readRun",
+      "getRunUrl",
+      "listRuns",
+      "getRunStats",
+      "shareRun",
+      "unshareRun",
+      "readRunSharedLink",
+    ],
+    todays: ["readThread", "listThreads"],
+  },
+  projects: {
+    both: [
+      "createProject",
+      "updateProject",
+      "hasProject",
+      "readProject",
+      "getProjectUrl",
+      "listProjects",
+      "deleteProject",
+    ],
+  },
+  datasets: {
+    both: [
+      "createDataset",
+      "readDataset",
+      "hasDataset",
+      "listDatasets",
+      "updateDataset",
+      "deleteDataset",
+      "getDatasetUrl",
+      "uploadCsv",
+      "readDatasetOpenaiFinetuning",
+      "diffDatasetVersions",
+      "listDatasetSplits",
+      "updateDatasetSplits",
+      "shareDataset",
+      "unshareDataset",
+      "readDatasetSharedSchema",
+      "readSharedDataset",
+      "listSharedExamples",
+      "clonePublicDataset",
+    ],
+    old: ["indexDataset", "similarExamples"],
+    todays: ["updateDatasetTag", "readDatasetVersion"],
+  },
+  examples: {
+    both: [
+      "createExample",
+      "createExamples",
+      "createLLMExample",
+      "createChatExample",
+      "readExample",
+      "listExamples",
+      "updateExample",
+      "updateExamples",
+      "deleteExample",
+    ],
+    todays: ["deleteExamples", "uploadExamplesMultipart", "updateExamplesMultipart"],
+  },
+  feedback: {
+    both: [
+      "createFeedback",
+      "readFeedback",
+      "updateFeedback",
+      "deleteFeedback",
+      "listFeedback",
+      "createPresignedFeedbackToken",
+      "listPresignedFeedbackTokens",
+      "logEvaluationFeedback",
+    ],
+    old: ["evaluateRun"],
+  },
+  experiments: { both: ["createComparativeExperiment"] },
+  "annotation-queues": {
+    both: [
+      "listAnnotationQueues",
+      "createAnnotationQueue",
+      "readAnnotationQueue",
+      "updateAnnotationQueue",
+      "deleteAnnotationQueue",
+      "addRunsToAnnotationQueue",
+      "getRunFromAnnotationQueue",
+    ],
+    todays: [
+      "listRunsFromAnnotationQueue",
+      "deleteRunFromAnnotationQueue",
+      "getSizeFromAnnotationQueue",
+    ],
+  },
+  prompts: {
+    both: [
+      "promptExists",
+      "likePrompt",
+      "unlikePrompt",
+      "listCommits",
+      "listPrompts",
+      "getPrompt",
+      "createPrompt",
+      "createCommit",
+      "updatePrompt",
+      "deletePrompt",
+      "pullPromptCommit",
+      "pushPrompt",
+    ],
+    todays: ["agentExists", "skillExists", "listAgents", "listSkills"],
+  },
+} as const satisfies Record<string, Methods>;
+
+export type Noun = keyof typeof methodsByNoun;
+
+export const nouns = Object.keys(methodsByNoun) as readonly Noun[];
+
+/** The methods that the tests of a noun have to call on one of the clients. */
+export function methodsOf(noun: Noun, version: Version): readonly string[] {
+  const { both, old, todays }: Methods = methodsByNoun[noun];
+  return [...both, ...((version === "langsmith" ? todays : old) ?? [])];
+}
+
+const malformed = "its request is malformed: the address has no `?` before the query";
+const hubFolders = "folders of files in the prompt hub are not in the specification";
+const configs = "/feedback-configs is not in the specification";
+
+/** Methods that nothing here has to call, and why. */
+export const excluded: Readonly<Record<Version, Readonly<Record<string, string>>>> = {
+  "langsmith-0.1": { listSharedRuns: malformed },
+  langsmith: {
+    listSharedRuns: malformed,
+    listGroupRuns: "/runs/group is not in the specification",
+    createFeedbackConfig: configs,
+    listFeedbackConfigs: configs,
+    updateFeedbackConfig: configs,
+    deleteFeedbackConfig: configs,
+    pullAgent: hubFolders,
+    pullSkill: hubFolders,
+    pushAgent: hubFolders,
+    pushSkill: hubFolders,
+    deleteAgent: hubFolders,
+    deleteSkill: hubFolders,
+  },
+};
+
+/** What asks no server. */
+const local = new Set(["constructor", "getHostUrl", "toString", "cleanup"]);
+
+const prototypes: Readonly<Record<Version, object>> = {
+  "langsmith-0.1": OldClient.prototype,
+  langsmith: TodaysClient.prototype,
+};
+
+/** What the client's prototype holds and its types show to everyone. */
+export function publicMethods(version: Version): readonly string[] {
+  const types = new URL(`../../../node_modules/${version}/dist/client.d.ts`, import.meta.url);
+  const declared = readFileSync(fileURLToPath(types), "utf8");
+  const hidden = new Set(
+    [...declared.matchAll(/^ {4}(?:private|protected) (\w+)/gmu)].map(([, name]) => name!),
+  );
+  return Object.entries(Object.getOwnPropertyDescriptors(prototypes[version]))
+    .filter(([, { value }]) => typeof value === "function")
+    .map(([name]) => name)
+    .filter((name) => !name.startsWith("_") && !hidden.has(name) && !local.has(name));
+}
