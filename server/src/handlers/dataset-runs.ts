@@ -25,6 +25,8 @@ export const datasetRunsBody = Type.Object({
   example_ids: Maybe(Type.Array(Type.String({ maxLength: 64 }), { maxItems: 10_000 })),
   /** By session: filters that its runs meet. */
   filters: Maybe(Type.Record(Type.String(), Type.Array(Type.String(), { maxItems: 20 }))),
+  /** Of the feedback on the runs only what is part of this comparison. */
+  comparative_experiment_id: Maybe(Type.String({ maxLength: 64 })),
   limit: Maybe(Type.Integer({ minimum: 1, maximum: serverLimits.datasetsMax })),
   offset: Maybe(Type.Integer({ minimum: 0, maximum: Number.MAX_SAFE_INTEGER })),
 });
@@ -101,11 +103,14 @@ async function listRuns(
 /** The runs as JSON, by the example that they were run on. */
 async function groupRuns(
   { store, links }: ExampleDesk,
-  request: FastifyRequest,
+  request: FastifyRequest<{ Body: DatasetRunsBody }>,
   runs: readonly StoredRun[],
 ): Promise<ReadonlyMap<string, readonly string[]>> {
+  const { tenantId, body } = request;
+  const name = "comparative_experiment_id";
+  const comparativeId = body[name] ? parseId(body[name], name) : undefined;
   const ids = runs.map(({ row }) => row.id);
-  const stats = await store.read.feedback.statsOfRuns(request.tenantId, ids);
+  const stats = await store.read.feedback.statsOfRuns(tenantId, ids, comparativeId);
   const link = linkRunFiles(links, request);
   const groups = new Map<string, string[]>();
   for (const run of runs) {

@@ -94,8 +94,12 @@ export interface FeedbackReads {
   find(tenantId: string, id: string): Feedback | undefined;
   /** The latest first. */
   list(tenantId: string, query: FeedbackQuery): readonly Feedback[];
-  /** By run; runs without feedback have no entry. */
-  statsOfRuns(tenantId: string, runIds: readonly string[]): ReadonlyMap<string, FeedbackStats>;
+  /** By run, of one comparison alone where it is named; runs without feedback have no entry. */
+  statsOfRuns(
+    tenantId: string,
+    runIds: readonly string[],
+    comparativeId?: string,
+  ): ReadonlyMap<string, FeedbackStats>;
   /** Of all runs that a filter finds, together. */
   statsOfFilter(tenantId: string, filter: RunFilter): FeedbackStats;
   /** Of the runs of each project, together; projects without have no entry. */

@@ -26,6 +26,7 @@ export const tellExperiments: Story = async ({ client, effect, recordTrace }) =>
     score: 1,
     comparativeExperimentId: made.id,
   });
+  await client.feedback.create({ runId: trace.rootId, key: "aside", score: 0 });
   const votes = await client.feedback.list({ comparativeExperimentId: made.id }).toArray();
   const found = await experiments
     .listComparative({
@@ -50,6 +51,10 @@ export const tellExperiments: Story = async ({ client, effect, recordTrace }) =>
     expect(votes.map(({ id }) => id)).toEqual([vote.id]);
     expect(found).toMatchObject([{ id: made.id, name: "one against two" }]);
     expect(compared).toHaveLength(1);
-    expect(compared[0]?.runs[one!.id]?.map(({ run }) => run.id)).toEqual([trace.rootId]);
+    const runs = compared[0]?.runs[one!.id]?.map(({ run, feedbackStats }) => [
+      run.id,
+      Object.keys(feedbackStats),
+    ]);
+    expect(runs).toEqual([[trace.rootId, ["preferred"]]]);
   });
 };

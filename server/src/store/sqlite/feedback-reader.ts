@@ -38,6 +38,13 @@ export class FeedbackReader implements FeedbackReads {
     this.#statements = {
       find: db.prepare(`${feedbackSelection} WHERE f.tenant_id = ? AND f.id = ?`).raw(),
       ofRuns: statsBy("f.run_id", "feedback f"),
+      ofComparedRuns: db
+        .prepare(
+          `SELECT f.run_id, ${statsColumns} FROM feedback f
+           WHERE f.run_id IN (SELECT value FROM json_each(?2)) AND +f.tenant_id = ?1
+             AND +f.comparative_id = ?3 GROUP BY 1, 2, 3`,
+        )
+        .raw(),
       ofProjectRuns: db
         .prepare(
           `SELECT r.project_id, ${statsColumns} FROM ${judgedRuns} JOIN projects p ON p.id = r.project_id
@@ -73,8 +80,18 @@ export class FeedbackReader implements FeedbackReads {
     return parseRows(rows).map(parseFeedbackRow);
   }
 
-  statsOfRuns(tenantId: string, runIds: readonly string[]): ReadonlyMap<string, FeedbackStats> {
-    return foldStats(this.#statements.ofRuns.all([tenantId, JSON.stringify(runIds)]));
+  statsOfRuns(
+    tenantId: string,
+    runIds: readonly string[],
+    comparativeId?: string,
+  ): ReadonlyMap<string, FeedbackStats> {
+    const { ofRuns, ofComparedRuns } = this.#statements;
+    const ids = JSON.stringify(runIds);
+    return foldStats(
+      comparativeId === undefined
+        ? ofRuns.all([tenantId, ids])
+        : ofComparedRuns.all([tenantId, ids, comparativeId]),
+    );
   }
 
   statsOfFilter(tenantId: string, filter: RunFilter): FeedbackStats {
