@@ -2,7 +2,7 @@
 import { randomUUID } from "node:crypto";
 import { v7 } from "uuid";
 import { clock } from "../dist/tracing/clock.js";
-import { createRunId } from "../dist/tracing/run-ids.js";
+import { createUuid7 } from "../dist/model/uuid7.js";
 import { Tape } from "../dist/tracing/tape.js";
 import { TapeWriter } from "../dist/tracing/tape-writer.js";
 import { segment } from "../dist/tracing/trace.js";
@@ -79,7 +79,7 @@ function wholeWay(size: SizeName): Way {
 
 function dottedOrderWays(): readonly Way[] {
   const group = "a segment of a dotted order";
-  const id = createRunId();
+  const id = createUuid7();
   return [
     many({
       group,

@@ -1,8 +1,8 @@
-import { v7 } from "uuid";
 import { ValidationError } from "../model/errors.ts";
 import { definedOf } from "../model/fields.ts";
 import { assertUuid, checkId } from "../model/ids.ts";
 import type { KeyValues } from "../model/run.ts";
+import { createUuid7 } from "../model/uuid7.ts";
 import type {
   ExampleChanges,
   ExampleUpdate,
@@ -41,7 +41,7 @@ export function draftOf(example: NewExample, action: string): ExampleDraft {
   };
   return finish(
     action,
-    { id: id ?? v7(), isOwnId: id === undefined },
+    { id: id ?? createUuid7(), isOwnId: id === undefined },
     {
       fields,
       payloads: { inputs, outputs },

@@ -1,6 +1,7 @@
 import { stampToIso, microsToStamp } from "../model/dotted-order.ts";
 import { defaultRunType } from "../model/run.ts";
 import type { KeyValues, RunEvent } from "../model/run.ts";
+import { createUuid7 } from "../model/uuid7.ts";
 import { clock } from "./clock.ts";
 import { errorText } from "./error-text.ts";
 import { isPlainObject, mergeMetadata, mergeTags, toPayload, toTags } from "./payload.ts";
@@ -8,7 +9,6 @@ import { readHeaders, writeHeaders } from "./propagation.ts";
 import type { HeadersLike, RemotePlace } from "./propagation.ts";
 import { recorder } from "./recorder.ts";
 import type { RecordedRun, TracingClient } from "./recorder.ts";
-import { createRunId } from "./run-ids.ts";
 import { readEndTime, readId, readName } from "./run-options.ts";
 import type { EndOptions, RunOptions } from "./run-options.ts";
 import { snapshotOfEntries } from "./snapshot.ts";
@@ -62,7 +62,7 @@ export class RunTree implements RecordedRun {
   constructor(init: RunInit, options: RunOptions) {
     const { client, parent, kin = parent, remote } = init;
     const recording = client[recorder];
-    this.id = remote?.id ?? readId(options.id, recording) ?? createRunId();
+    this.id = remote?.id ?? readId(options.id, recording) ?? createUuid7();
     this.traceId = remote?.traceId ?? parent?.traceId ?? this.id;
     this.#trace = kin === undefined ? new Trace(recording.isSampled(this.traceId)) : kin.#trace;
     if (remote === undefined) {

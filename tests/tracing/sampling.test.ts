@@ -2,7 +2,7 @@ import * as fc from "fast-check";
 import { isSampledById } from "../../node_modules/langsmith/dist/utils/sampling.js";
 import { expect, test } from "vitest";
 import { startRun } from "../../src/tracing/context.ts";
-import { createRunId } from "../../src/tracing/run-ids.ts";
+import { createUuid7 } from "../../src/model/uuid7.ts";
 import { createSampler } from "../../src/tracing/sampling.ts";
 import { CollectingClient } from "./collecting-client.ts";
 
@@ -16,19 +16,19 @@ test("keeps the same traces as the platform's own client", () => {
 
 test("an id in capitals is decided as in small letters", () => {
   const isSampled = createSampler(0.5);
-  const ids = Array.from({ length: 100 }, () => createRunId());
+  const ids = Array.from({ length: 100 }, () => createUuid7());
   expect(ids.map((id) => isSampled(id.toUpperCase()))).toEqual(ids.map((id) => isSampled(id)));
 });
 
 test.each([0.01, 0.25, 0.9])("keeps about the share of traces that the rate says: %f", (rate) => {
   const isSampled = createSampler(rate);
-  const kept = Array.from({ length: 20_000 }, () => isSampled(createRunId())).filter(Boolean);
+  const kept = Array.from({ length: 20_000 }, () => isSampled(createUuid7())).filter(Boolean);
   expect(kept.length / 20_000).toBeGreaterThan(rate - 0.02);
   expect(kept.length / 20_000).toBeLessThan(rate + 0.02);
 });
 
 test("a rate of 0 keeps nothing and a rate of 1 everything", () => {
-  const ids = Array.from({ length: 1_000 }, () => createRunId());
+  const ids = Array.from({ length: 1_000 }, () => createUuid7());
   expect(ids.some(createSampler(0))).toBe(false);
   expect(ids.every(createSampler(1))).toBe(true);
 });

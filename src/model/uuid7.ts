@@ -1,7 +1,7 @@
 import { randomFillSync } from "node:crypto";
 
 /** Where ids take their time and their randomness from. */
-export interface RunIdSources {
+export interface Uuid7Sources {
   /** Milliseconds since the Unix epoch. */
   readonly now: () => number;
   /** Fills the whole array with random bytes. */
@@ -23,7 +23,7 @@ const lastMs = 2 ** 48 - 1;
  * stands still or steps back: 48 bits of milliseconds, then a 32-bit counter that starts at a
  * random place in each millisecond and takes random steps, then 42 fresh random bits.
  */
-export function createRunIds({ now, random }: RunIdSources): () => string {
+export function createUuid7s({ now, random }: Uuid7Sources): () => string {
   const pool = new Uint8Array(poolBytes);
   const view = Buffer.from(pool.buffer);
   let poolHex = "";
@@ -68,8 +68,8 @@ const hex2 = Array.from({ length: 256 }, (_, n) => n.toString(16).padStart(2, "0
 const hex3 = Array.from({ length: 4_096 }, (_, n) => n.toString(16).padStart(3, "0"));
 const hex4 = (value: number): string => `${hex2[value >>> 8]}${hex2[value & 0xff]}`;
 
-/** A new run's id. */
-export const createRunId = createRunIds({
+/** A new id. */
+export const createUuid7 = createUuid7s({
   now: () => Date.now(),
   random: (bytes) => {
     randomFillSync(bytes);

@@ -2,7 +2,7 @@ import { randomFillSync } from "node:crypto";
 import * as fc from "fast-check";
 import { validate, version } from "uuid";
 import { expect, test } from "vitest";
-import { createRunId, createRunIds } from "../../src/tracing/run-ids.ts";
+import { createUuid7, createUuid7s } from "../../src/model/uuid7.ts";
 
 const random = (bytes: Uint8Array): void => {
   randomFillSync(bytes);
@@ -10,14 +10,14 @@ const random = (bytes: Uint8Array): void => {
 
 test("makes version 7 UUIDs", () => {
   for (let count = 0; count < 2_000; count += 1) {
-    const id = createRunId();
+    const id = createUuid7();
     expect(validate(id)).toBe(true);
     expect(version(id)).toBe(7);
   }
 });
 
 test("an id begins with the milliseconds of its making", () => {
-  const create = createRunIds({ now: () => 1_763_720_000_123, random });
+  const create = createUuid7s({ now: () => 1_763_720_000_123, random });
   expect(Number.parseInt(create().replace("-", "").slice(0, 12), 16)).toBe(1_763_720_000_123);
 });
 
@@ -25,7 +25,7 @@ test("a million ids are all different and in order", () => {
   let before = "";
   let inOrder = true;
   for (let count = 0; count < 1_000_000; count += 1) {
-    const id = createRunId();
+    const id = createUuid7();
     inOrder &&= id > before;
     before = id;
   }
@@ -40,7 +40,7 @@ test("ids stay in order whatever the clock does", () => {
   fc.assert(
     fc.property(steps, (changes) => {
       let ms = 1_700_000_000_000;
-      const create = createRunIds({ now: () => ms, random });
+      const create = createUuid7s({ now: () => ms, random });
       const ids = changes.map((change) => {
         ms += change;
         return create();
@@ -52,14 +52,14 @@ test("ids stay in order whatever the clock does", () => {
 });
 
 test("a clock without a time does not stop the ids, nor their order", () => {
-  const create = createRunIds({ now: () => Number.NaN, random });
+  const create = createUuid7s({ now: () => Number.NaN, random });
   const ids = Array.from({ length: 100 }, () => create());
   expect(ids.every((id) => validate(id))).toBe(true);
   expect(ids).toEqual(ids.toSorted());
 });
 
 test("a counter that is spent borrows the next millisecond", () => {
-  const create = createRunIds({ now: () => 1_700_000_000_000, random: (bytes) => bytes.fill(255) });
+  const create = createUuid7s({ now: () => 1_700_000_000_000, random: (bytes) => bytes.fill(255) });
   let before = create();
   const firstMs = before.slice(0, 13);
   let inOrder = true;
@@ -74,7 +74,7 @@ test("a counter that is spent borrows the next millisecond", () => {
 });
 
 test("42 bits of each id are fresh, also within one millisecond", () => {
-  const create = createRunIds({ now: () => 1_700_000_000_000, random });
+  const create = createUuid7s({ now: () => 1_700_000_000_000, random });
   const tails = Array.from(
     { length: 20_000 },
     () => Number.parseInt(create().slice(-11), 16) % 2 ** 42,
