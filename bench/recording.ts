@@ -29,6 +29,8 @@ export class RecordingOnly implements TracingClient {
       slots: 16,
       hiding: new Hiding(noHiding, () => undefined),
       ledger: new Ledger(() => undefined),
+      overflow: "drop-newest",
+      spill: (tape) => ({ delivered: 0, lost: tape.records }),
       ship,
     });
     this[recorder] = {

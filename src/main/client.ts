@@ -137,6 +137,16 @@ export class Client implements TracingClient {
     return this.#recording.flush(timeoutMs);
   }
 
+  /**
+   * With `overflow: "block"`: waits until the queue has room, at most `timeoutMs`. True when it has,
+   * false when the time is over or the client was closed; recording goes on either way, and at the
+   * bound new records are dropped and counted. Callers are let through in turn. With the other policies
+   * something else gives way, and the answer is true at once.
+   */
+  waitForRoom({ timeoutMs = this.#options.drainTimeoutMs }: TimeLimit = {}): Promise<boolean> {
+    return this.#recording.waitForRoom(timeoutMs);
+  }
+
   /** Refuses new runs (they are counted as lost, `closed`), then flushes. */
   drain({ timeoutMs = this.#options.drainTimeoutMs }: TimeLimit = {}): Promise<FlushResult> {
     return this.#recording.drain(timeoutMs);

@@ -67,6 +67,7 @@ export class Recording implements Recorder, Endable {
       hiding: new Hiding(options, (message) => this.warn("hiddenFailure", message)),
       ledger: this.#ledger,
       ship: (tape) => this.#delivery.ship(tape),
+      spill: (tape) => this.#delivery.settleNow(tape, "queueFull"),
     });
     if (this.#spool !== undefined && options.enabled) {
       void this.#replay(this.#spool);
@@ -106,6 +107,10 @@ export class Recording implements Recorder, Endable {
 
   flush(timeoutMs: number): Promise<FlushResult> {
     return this.#batcher.flush(timeoutMs);
+  }
+
+  waitForRoom(timeoutMs: number): Promise<boolean> {
+    return this.#batcher.waitForRoom(timeoutMs);
   }
 
   drain(timeoutMs: number): Promise<FlushResult> {

@@ -1,5 +1,7 @@
 import { compressions } from "./connection.ts";
 import type { Compression } from "./connection.ts";
+import { keepingRows } from "./keeping-options.ts";
+import type { KeepingOptions } from "./keeping-options.ts";
 import { own, shared } from "./option-row.ts";
 import type { OptionRow } from "./option-row.ts";
 import type { KeyValues } from "./run.ts";
@@ -11,7 +13,7 @@ import type { KeyValues } from "./run.ts";
 export type Hide = boolean | ((value: KeyValues) => KeyValues);
 
 /** The options that are a number, a text or a switch: each can also come from the environment. */
-export interface PlainOptions {
+export interface PlainOptions extends KeepingOptions {
   readonly enabled: boolean;
   readonly endpoint: string;
   readonly apiKey: string | undefined;
@@ -24,15 +26,12 @@ export interface PlainOptions {
   readonly aggregationDelayMs: number;
   readonly attempts: number;
   readonly retryAfterLimitMs: number;
-  readonly maxQueueBytes: number;
-  readonly maxQueueRecords: number;
   readonly tapeBytes: number;
   readonly workers: number;
   readonly requestsInFlight: number;
   readonly compression: Compression;
   readonly exitTimeoutMs: number;
   readonly drainTimeoutMs: number;
-  readonly spoolDir: string | undefined;
   readonly samplingRate: number;
   readonly hideInputs: Hide;
   readonly hideOutputs: Hide;
@@ -46,8 +45,6 @@ export interface PlainOptions {
   readonly httpsProxy: string | undefined;
   readonly noProxy: string | undefined;
 }
-
-const mebibyte = 1_048_576;
 
 /** Every tunable of the client: its default, range, variables and sentence. Written here only. */
 export const optionTable: { readonly [Name in keyof PlainOptions]: OptionRow } = {
@@ -137,27 +134,12 @@ export const optionTable: { readonly [Name in keyof PlainOptions]: OptionRow } =
     env: own("RETRY_AFTER_LIMIT_MS"),
     doc: "Longest wait that a server's Retry-After can ask for.",
   },
-  maxQueueBytes: {
-    kind: "number",
-    fallback: 64 * mebibyte,
-    min: 65_536,
-    max: 65_536 * mebibyte,
-    env: own("MAX_QUEUE_BYTES"),
-    doc: "Memory for records that wait to be sent; beyond it new records are dropped and counted.",
-  },
-  maxQueueRecords: {
-    kind: "number",
-    fallback: 1_000_000,
-    min: 1,
-    max: 1_000_000_000,
-    env: own("MAX_QUEUE_RECORDS"),
-    doc: "Records that may be waiting or under way; beyond it new records are dropped and counted.",
-  },
+  ...keepingRows,
   tapeBytes: {
     kind: "number",
-    fallback: mebibyte,
+    fallback: 1_048_576,
     min: 4_096,
-    max: 256 * mebibyte,
+    max: 268_435_456,
     env: own("TAPE_BYTES"),
     doc: "Size of one tape, the buffer that crosses to a worker; a larger record gets a tape of its own.",
   },
@@ -199,12 +181,6 @@ export const optionTable: { readonly [Name in keyof PlainOptions]: OptionRow } =
     max: 600_000,
     env: own("DRAIN_TIMEOUT_MS"),
     doc: "Longest that a natural end, drain, close or a flush without a limit waits for delivery.",
-  },
-  spoolDir: {
-    kind: "text",
-    fallback: undefined,
-    env: own("SPOOL_DIR"),
-    doc: "Folder for what could not be delivered; the next client with the same folder sends it.",
   },
   samplingRate: {
     kind: "number",

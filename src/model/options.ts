@@ -29,6 +29,7 @@ export function resolveOptions(
   checkToken("apiKey", options.apiKey);
   checkToken("workspaceId", options.workspaceId);
   checkProxy(options);
+  checkFolder(options);
   return { ...options, endpoint: options.endpoint.replace(/\/+$/, "") };
 }
 
@@ -132,6 +133,13 @@ function checkToken(name: string, token: string | undefined): void {
     throw new OptionError(
       `Option ${name} must be printable ASCII without spaces or line ends (its value is not shown)`,
     );
+  }
+}
+
+/** @throws {@link OptionError} something is to be kept on disk, and no folder is named. */
+function checkFolder({ overflow, spoolDir }: PlainOptions): void {
+  if (overflow === "spool" && spoolDir === undefined) {
+    throw new OptionError('Option overflow can be "spool" only with spoolDir');
   }
 }
 

@@ -1,9 +1,13 @@
-import { Deferred } from "../model/deferred.ts";
 import { ValidationError } from "../model/errors.ts";
+import type { Deferred } from "../model/deferred.ts";
+import type { OverflowPolicy } from "../model/keeping-options.ts";
 import type { FlushResult, LossReason } from "../model/stats.ts";
+import { CutTimer } from "./cut-timer.ts";
 import type { Hiding } from "./hiding.ts";
 import type { Ledger } from "./ledger.ts";
+import { Line } from "./line.ts";
 import { RecordEncoder } from "./record-encoder.ts";
+import { Room } from "./room.ts";
 import { awaitShipments } from "./shipment.ts";
 import type { Shipment, TapeResult } from "./shipment.ts";
 import { Tape, TapePool } from "./tape.ts";
@@ -20,6 +24,10 @@ export interface BatcherOptions {
   readonly slots: number;
   readonly hiding: Hiding;
   readonly ledger: Ledger;
+  /** What gives way at the queue's bound. */
+  readonly overflow: OverflowPolicy;
+  /** Writes a waiting tape to the spool, for the policy `spool`, and counts its records. */
+  readonly spill: (tape: Tape) => TapeResult;
   /** Sends a tape; settles when the outcome of each of its records is known. Never rejects. */
   readonly ship: (tape: Tape) => Promise<TapeResult>;
 }
@@ -39,15 +47,11 @@ export class Batcher {
   readonly #pool: TapePool;
   readonly #writer: TapeWriter;
   readonly #encoder: RecordEncoder;
+  readonly #line: Line;
+  readonly #room: Room;
   #open: Tape | undefined;
-  #waiting: Shipment[] = [];
-  readonly #underWay = new Set<Shipment>();
-  #waitingBytes = 0;
   #pendingRecords = 0;
-  #timer: NodeJS.Timeout | undefined;
-  #immediate: NodeJS.Immediate | undefined;
-  /** The open tape is old enough to be cut as soon as a slot is free. */
-  #due = false;
+  readonly #cutTimer = new CutTimer(() => this.#advance());
   #encoding = false;
   #refusing = false;
   #lastCutAt = Number.NEGATIVE_INFINITY;
@@ -55,6 +59,8 @@ export class Batcher {
   constructor(options: BatcherOptions) {
     this.#options = options;
     this.#pool = new TapePool(options.tapeBytes, options.slots + 2);
+    this.#line = new Line({ ...options, onSettled: (done) => this.#onSettled(done) });
+    this.#room = new Room(() => this.#hasRoom());
     const tape = this.#pool.take(0);
     this.#open = tape;
     this.#writer = new TapeWriter(tape, (atLeast) => this.#nextTape(atLeast));
@@ -66,13 +72,18 @@ export class Batcher {
     return this.#pendingRecords;
   }
 
+  /** Memory of what waits: cut tapes whole, the open tape as far as it is written. */
+  get queuedBytes(): number {
+    return this.#line.waitingBytes + (this.#open?.used ?? 0);
+  }
+
   /** Encodes one record. Never throws, never waits; what can't be taken is counted. */
   record(encode: Encode): void {
     const { ledger, maxQueueRecords } = this.#options;
     ledger.accepted += 1;
     if (this.#refusing) {
       ledger.lose("closed", 1);
-    } else if (this.#pendingRecords >= maxQueueRecords) {
+    } else if (this.#pendingRecords >= maxQueueRecords && !this.#giveWay()) {
       ledger.lose("queueFull", 1);
     } else if (this.#encoding) {
       this.#recordNested(encode);
@@ -91,14 +102,27 @@ export class Batcher {
    * The timer holds the process: a flush that is awaited always comes to its end.
    */
   flush(timeoutMs: number): Promise<FlushResult> {
-    this.#cut();
-    return awaitShipments([...this.#waiting, ...this.#underWay], timeoutMs);
+    this.#seal();
+    this.#advance();
+    return awaitShipments(this.#line.shipments, timeoutMs);
+  }
+
+  /**
+   * True as soon as another tape of records would be taken, false when `timeoutMs` is over. Only the
+   * policy `block` makes a caller wait; with the others something gives way at the bound.
+   */
+  waitForRoom(timeoutMs: number): Promise<boolean> {
+    if (this.#refusing) {
+      return Promise.resolve(false);
+    }
+    return this.#options.overflow === "block" ? this.#room.wait(timeoutMs) : Promise.resolve(true);
   }
 
   /** Puts a tape into the line that was recorded before this process; its records are accepted here. */
   adopt(tape: Tape): Promise<TapeResult> {
     this.#options.ledger.accepted += tape.records;
     this.#pendingRecords += tape.records;
+    tape.adopted = true;
     return this.#enqueue(tape).promise;
   }
 
@@ -111,19 +135,40 @@ export class Batcher {
     const tape = this.#open;
     if (tape !== undefined && tape.records > 0 && !this.#encoding) {
       this.#open = undefined;
-      this.#waiting.push({ tape, settled: new Deferred() });
+      this.#line.push(tape);
     }
-    this.#forgetAge();
-    const taken = { underWay: [...this.#underWay], waiting: this.#waiting };
-    this.#underWay.clear();
-    this.#waiting = [];
-    this.#waitingBytes = 0;
+    this.#cutTimer.reset();
     this.#pendingRecords = 0;
-    return taken;
+    this.#room.end();
+    return this.#line.takeAll();
   }
 
-  #queuedBytes(): number {
-    return this.#waitingBytes + (this.#open?.used ?? 0);
+  /** Whether a tape full of records would be taken. */
+  #hasRoom(): boolean {
+    const { tapeBytes, maxQueueBytes, maxQueueRecords } = this.#options;
+    const left = maxQueueBytes - this.queuedBytes;
+    return this.#pendingRecords < maxQueueRecords && left >= Math.min(tapeBytes, maxQueueBytes);
+  }
+
+  /** At the bound: has the oldest waiting tape give way, where the policy has it so. */
+  #giveWay(): boolean {
+    const { overflow, spill, ledger } = this.#options;
+    if (overflow !== "drop-oldest" && overflow !== "spool") {
+      return false;
+    }
+    const giveUp = overflow === "spool" ? spill : (tape: Tape) => ledger.drop(tape.records);
+    if (this.#line.giveWay(giveUp)) {
+      return true;
+    }
+    const tape = this.#open;
+    if (tape === undefined || tape.records === 0 || this.#encoding) {
+      return false;
+    }
+    // All that waits is on the open tape.
+    this.#open = undefined;
+    this.#cutTimer.reset();
+    this.#line.push(tape);
+    return this.#line.giveWay(giveUp);
   }
 
   #encode(encode: Encode): void {
@@ -169,7 +214,7 @@ export class Batcher {
     const next = this.#tapeFor(atLeast);
     const full = this.#open;
     this.#open = next;
-    this.#forgetAge();
+    this.#cutTimer.reset();
     if (full !== undefined) {
       if (full.records > 0) {
         this.#enqueue(full);
@@ -185,102 +230,63 @@ export class Batcher {
     const { tapeBytes, maxQueueBytes } = this.#options;
     // A record larger than a tape may still grow: give it half as much again, or it moves each time.
     const size = atLeast > tapeBytes ? Math.ceil(atLeast * 1.5) + tapeBytes : tapeBytes;
-    if (this.#queuedBytes() + atLeast > maxQueueBytes) {
-      throw new NoRoom();
+    while (this.queuedBytes + atLeast > maxQueueBytes) {
+      // One that is larger than the whole queue costs only itself.
+      if (atLeast > maxQueueBytes || !this.#giveWay()) {
+        throw new NoRoom();
+      }
     }
     return this.#pool.take(size);
   }
 
   #schedule(): void {
     const { batchLimit, firstDelayMs, aggregationDelayMs } = this.#options;
-    if (this.#timer === undefined && !this.#due) {
-      const quiet = this.#underWay.size === 0 && performance.now() - this.#lastCutAt > firstDelayMs;
-      this.#timer = setTimeout(() => this.#onAged(), quiet ? firstDelayMs : aggregationDelayMs);
-      // An idle program may end: lifecycle then flushes what is pending.
-      this.#timer.unref();
+    if (!this.#cutTimer.isSet) {
+      const quiet = this.#line.isIdle && performance.now() - this.#lastCutAt > firstDelayMs;
+      this.#cutTimer.setAfter(quiet ? firstDelayMs : aggregationDelayMs);
     }
-    if (
-      this.#immediate === undefined &&
-      this.#underWay.size === 0 &&
-      (this.#open?.records ?? 0) >= batchLimit
-    ) {
-      this.#immediate = setImmediate(() => this.#onAged());
-      this.#immediate.unref();
+    if (this.#line.isIdle && (this.#open?.records ?? 0) >= batchLimit) {
+      this.#cutTimer.setNextTurn();
     }
-  }
-
-  #onAged(): void {
-    this.#disarm();
-    this.#due = true;
-    this.#advance();
   }
 
   /** Cuts the open tape now, whether or not a slot is free. */
-  #cut(): void {
-    this.#seal();
-    this.#advance();
-  }
-
   #seal(): void {
     const tape = this.#open;
     if (tape !== undefined && tape.records > 0 && !this.#encoding) {
       this.#open = undefined;
-      this.#forgetAge();
+      this.#cutTimer.reset();
       this.#enqueue(tape);
     }
-  }
-
-  /** The open tape is a new one. */
-  #forgetAge(): void {
-    this.#due = false;
-    this.#disarm();
-  }
-
-  #disarm(): void {
-    clearTimeout(this.#timer);
-    this.#timer = undefined;
-    clearImmediate(this.#immediate);
-    this.#immediate = undefined;
   }
 
   #enqueue(tape: Tape): Deferred<TapeResult> {
     const now = performance.now();
     tape.cutAt = now;
     this.#lastCutAt = now;
-    const settled = new Deferred<TapeResult>();
-    this.#waiting.push({ tape, settled });
-    this.#waitingBytes += tape.capacity;
+    const settled = this.#line.push(tape);
     this.#advance();
     return settled;
   }
 
   /** Ships what waits, and then an aged open tape, while slots are free. */
   #advance(): void {
-    while (this.#underWay.size < this.#options.slots) {
-      const next = this.#waiting.shift();
-      if (next !== undefined) {
-        this.#waitingBytes -= next.tape.capacity;
-        this.#underWay.add(next);
-        void this.#send(next);
-      } else if (this.#due && !this.#encoding && (this.#open?.records ?? 0) > 0) {
-        this.#seal();
-      } else {
-        return;
-      }
+    this.#line.advance();
+    while (
+      this.#line.hasSlot &&
+      this.#cutTimer.isDue &&
+      !this.#encoding &&
+      (this.#open?.records ?? 0) > 0
+    ) {
+      this.#seal();
     }
   }
 
-  async #send(shipment: Shipment): Promise<void> {
-    const { tape, settled } = shipment;
-    const result = await this.#options.ship(tape);
-    if (!this.#underWay.delete(shipment)) {
-      // Taken by takeAll: its records are counted there.
-      return;
-    }
+  #onSettled(tape: Tape): void {
     this.#pendingRecords -= tape.records;
-    settled.resolve(result);
     this.#pool.give(tape);
     this.#advance();
+    this.#room.check();
   }
 }
 

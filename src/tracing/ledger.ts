@@ -1,5 +1,6 @@
 import { lossReasons } from "../model/stats.ts";
 import type { LossReason } from "../model/stats.ts";
+import type { TapeResult } from "./shipment.ts";
 
 /**
  * Counts what became of every record. A record is accepted once, and then delivered, spooled or lost
@@ -25,6 +26,12 @@ export class Ledger {
       this.lost[reason] += records;
       this.#onLoss(reason, records);
     }
+  }
+
+  /** Loses a whole tape to the queue's bound. */
+  drop(records: number): TapeResult {
+    this.lose("queueFull", records);
+    return { delivered: 0, lost: records };
   }
 
   warn(kind: string): void {

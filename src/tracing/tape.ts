@@ -15,6 +15,8 @@ export class Tape {
   cutAt = 0;
   /** How many workers died with it. */
   crashes = 0;
+  /** Its records come from a spool, which holds them until their outcome is known. */
+  adopted = false;
 
   constructor(sizeBytes: number) {
     this.memory = new SharedArrayBuffer(sizeBytes);
@@ -48,6 +50,7 @@ export class Tape {
     this.records = 0;
     this.cutAt = 0;
     this.crashes = 0;
+    this.adopted = false;
   }
 }
 

@@ -146,3 +146,11 @@ describe("headers and logger", () => {
     expect(() => checkLogger(null as never)).toThrow("Option logger must be an object with");
   });
 });
+
+test("overflow can be spool only where there is a folder for it", () => {
+  expect(() => resolveOptions({ overflow: "spool" }, {})).toThrow(
+    'Option overflow can be "spool" only with spoolDir',
+  );
+  expect(resolveOptions({ overflow: "spool", spoolDir: "here" }, {}).overflow).toBe("spool");
+  expect(resolveOptions({}, { MILLRACE_OVERFLOW: "block" }).overflow).toBe("block");
+});

@@ -16,6 +16,8 @@ export interface Bench {
   readonly ledger: Ledger;
   /** Tapes under way, the oldest first. */
   readonly underWay: readonly Tape[];
+  /** How many records each tape held that went to the spool. */
+  readonly spilled: readonly number[];
   /** Settles the oldest tape under way as delivered. */
   readonly deliver: () => Promise<void>;
   /** Records a run of about `bytes`; returns its id. */
@@ -30,13 +32,15 @@ const limits = {
   firstDelayMs: 250,
   aggregationDelayMs: 50,
   slots: 2,
-};
+  overflow: "drop-newest",
+} as const;
 
 let serial = 0;
 
 export function batching(options: Partial<BatcherOptions> = {}): Bench {
   const ledger = new Ledger(() => undefined);
   const underWay: Tape[] = [];
+  const spilled: number[] = [];
   const settle: ((result: TapeResult) => void)[] = [];
   const batcher = new Batcher({
     ...limits,
@@ -45,6 +49,11 @@ export function batching(options: Partial<BatcherOptions> = {}): Bench {
       () => undefined,
     ),
     ledger,
+    spill: (tape) => {
+      spilled.push(tape.records);
+      ledger.spooled += tape.records;
+      return { delivered: 0, lost: tape.records };
+    },
     ship: (tape) => {
       underWay.push(tape);
       return new Promise((resolve) => {
@@ -57,6 +66,7 @@ export function batching(options: Partial<BatcherOptions> = {}): Bench {
     batcher,
     ledger,
     underWay,
+    spilled,
     async deliver() {
       const tape = underWay.shift();
       const { records = 0 } = tape ?? {};

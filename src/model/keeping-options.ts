@@ -1,0 +1,49 @@
+import { own } from "./option-row.ts";
+import type { OptionRow } from "./option-row.ts";
+
+/** What gives way when the queue's bound is reached. */
+export const overflowPolicies = ["drop-newest", "drop-oldest", "block", "spool"] as const;
+
+export type OverflowPolicy = (typeof overflowPolicies)[number];
+
+/** The options that say what is kept of records that can't be sent now, and where. */
+export interface KeepingOptions {
+  readonly maxQueueBytes: number;
+  readonly maxQueueRecords: number;
+  readonly overflow: OverflowPolicy;
+  readonly spoolDir: string | undefined;
+}
+
+const mebibyte = 1_048_576;
+
+export const keepingRows: { readonly [Name in keyof KeepingOptions]: OptionRow } = {
+  maxQueueBytes: {
+    kind: "number",
+    fallback: 64 * mebibyte,
+    min: 65_536,
+    max: 65_536 * mebibyte,
+    env: own("MAX_QUEUE_BYTES"),
+    doc: "Memory for records that wait to be sent; beyond it `overflow` decides.",
+  },
+  maxQueueRecords: {
+    kind: "number",
+    fallback: 1_000_000,
+    min: 1,
+    max: 1_000_000_000,
+    env: own("MAX_QUEUE_RECORDS"),
+    doc: "Records that may be waiting or under way; beyond it `overflow` decides.",
+  },
+  overflow: {
+    kind: "choice",
+    fallback: "drop-newest",
+    choices: overflowPolicies,
+    env: own("OVERFLOW"),
+    doc: "What gives way at the queue's bound: new records, the oldest that wait, callers of waitForRoom (block), or memory for disk (spool, with spoolDir).",
+  },
+  spoolDir: {
+    kind: "text",
+    fallback: undefined,
+    env: own("SPOOL_DIR"),
+    doc: "Folder for what could not be delivered; the next client with the same folder sends it.",
+  },
+};

@@ -1,0 +1,98 @@
+import { Deferred } from "../model/deferred.ts";
+import type { Shipment, TapeResult } from "./shipment.ts";
+import type { Tape } from "./tape.ts";
+
+export interface LineOptions {
+  /** Tapes under way at once. */
+  readonly slots: number;
+  /** Sends a tape; settles when the outcome of each of its records is known. Never rejects. */
+  readonly ship: (tape: Tape) => Promise<TapeResult>;
+  /** Hears of each tape that left the line: its records are counted, its memory can be used again. */
+  readonly onSettled: (tape: Tape) => void;
+}
+
+/** Tapes that were cut: those that wait for a slot, the oldest first, and those under way. */
+export class Line {
+  readonly #options: LineOptions;
+  #waiting: Shipment[] = [];
+  readonly #underWay = new Set<Shipment>();
+  #waitingBytes = 0;
+
+  constructor(options: LineOptions) {
+    this.#options = options;
+  }
+
+  /** Memory of the tapes that wait, used or not. */
+  get waitingBytes(): number {
+    return this.#waitingBytes;
+  }
+
+  get isIdle(): boolean {
+    return this.#underWay.size === 0;
+  }
+
+  get hasSlot(): boolean {
+    return this.#underWay.size < this.#options.slots;
+  }
+
+  get shipments(): readonly Shipment[] {
+    return [...this.#waiting, ...this.#underWay];
+  }
+
+  push(tape: Tape): Deferred<TapeResult> {
+    const settled = new Deferred<TapeResult>();
+    this.#waiting.push({ tape, settled });
+    this.#waitingBytes += tape.capacity;
+    return settled;
+  }
+
+  /** Sends what waits while slots are free. */
+  advance(): void {
+    while (this.hasSlot) {
+      const next = this.#waiting.shift();
+      if (next === undefined) {
+        return;
+      }
+      this.#waitingBytes -= next.tape.capacity;
+      this.#underWay.add(next);
+      void this.#send(next);
+    }
+  }
+
+  /**
+   * Takes the oldest waiting tape out and has `giveUp` count its records; what is under way stays, and
+   * so does what a spool holds already. False where nothing can give way.
+   */
+  giveWay(giveUp: (tape: Tape) => TapeResult): boolean {
+    const index = this.#waiting.findIndex(({ tape }) => !tape.adopted);
+    const [oldest] = index === -1 ? [] : this.#waiting.splice(index, 1);
+    if (oldest === undefined) {
+      return false;
+    }
+    this.#waitingBytes -= oldest.tape.capacity;
+    const result = giveUp(oldest.tape);
+    this.#options.onSettled(oldest.tape);
+    oldest.settled.resolve(result);
+    return true;
+  }
+
+  /** Hands out every tape; from here on the caller counts their records. */
+  takeAll(): { readonly underWay: readonly Shipment[]; readonly waiting: readonly Shipment[] } {
+    const taken = { underWay: [...this.#underWay], waiting: this.#waiting };
+    this.#underWay.clear();
+    this.#waiting = [];
+    this.#waitingBytes = 0;
+    return taken;
+  }
+
+  async #send(shipment: Shipment): Promise<void> {
+    const { tape, settled } = shipment;
+    const result = await this.#options.ship(tape);
+    if (!this.#underWay.delete(shipment)) {
+      // Taken by takeAll: its records are counted there.
+      return;
+    }
+    settled.resolve(result);
+    this.#options.onSettled(tape);
+  }
+}

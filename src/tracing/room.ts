@@ -1,0 +1,65 @@
+/** One caller that waits for room. */
+interface Waiter {
+  readonly answer: (hasRoom: boolean) => void;
+  readonly deadline: NodeJS.Timeout;
+}
+
+/**
+ * Callers that wait until the queue has room, first come, first served. They are let through one a turn
+ * of the event loop, so that each has recorded before the next is let through: room for one tape is
+ * not given to a thousand of them.
+ */
+export class Room {
+  readonly #hasRoom: () => boolean;
+  readonly #waiters = new Set<Waiter>();
+  #turn: NodeJS.Immediate | undefined;
+
+  constructor(hasRoom: () => boolean) {
+    this.#hasRoom = hasRoom;
+  }
+
+  /** True as soon as there is room, false when `timeoutMs` is over. The timer holds the process. */
+  wait(timeoutMs: number): Promise<boolean> {
+    if (this.#waiters.size === 0 && this.#hasRoom()) {
+      return Promise.resolve(true);
+    }
+    return new Promise((resolve) => {
+      const waiter: Waiter = {
+        answer: resolve,
+        deadline: setTimeout(() => this.#answer(waiter, false), timeoutMs),
+      };
+      this.#waiters.add(waiter);
+      this.check();
+    });
+  }
+
+  /** Something left the queue: lets the first waiter through where there is room. */
+  check(): void {
+    if (this.#waiters.size > 0 && this.#turn === undefined && this.#hasRoom()) {
+      this.#turn = setImmediate(() => this.#letThrough());
+    }
+  }
+
+  /** Nothing will leave the queue any more. */
+  end(): void {
+    for (const waiter of this.#waiters) {
+      this.#answer(waiter, false);
+    }
+  }
+
+  #letThrough(): void {
+    this.#turn = undefined;
+    const [first] = this.#waiters;
+    if (first !== undefined && this.#hasRoom()) {
+      this.#answer(first, true);
+    }
+    this.check();
+  }
+
+  #answer(waiter: Waiter, hasRoom: boolean): void {
+    clearTimeout(waiter.deadline);
+    if (this.#waiters.delete(waiter)) {
+      waiter.answer(hasRoom);
+    }
+  }
+}

@@ -1,0 +1,243 @@
+import * as fc from "fast-check";
+import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
+import { overflowPolicies } from "../../src/model/keeping-options.ts";
+import type { BatcherOptions } from "../../src/tracing/batcher.ts";
+import { batching, idsOf } from "../support/batching.ts";
+import type { Bench } from "../support/batching.ts";
+
+beforeEach(() => {
+  vi.useFakeTimers({
+    toFake: ["setTimeout", "clearTimeout", "setImmediate", "clearImmediate", "performance"],
+  });
+});
+afterEach(() => {
+  vi.useRealTimers();
+});
+
+/** Records of 1,000 bytes: three to a tape. The slots are taken by the first six. */
+const record = (bench: Bench, count: number): readonly string[] =>
+  Array.from({ length: count }, () => bench.record(1_000));
+
+/** Delivers all that is left; answers the ids in the order in which they were sent. */
+async function deliverAll({ batcher, underWay, deliver }: Bench): Promise<readonly string[]> {
+  void batcher.flush(0);
+  const ids: string[] = [];
+  while (underWay.length > 0) {
+    ids.push(...underWay.slice(0, 1).flatMap(idsOf));
+    await deliver();
+  }
+  return ids;
+}
+
+describe("drop-oldest", () => {
+  const bounds: readonly (readonly [string, Partial<BatcherOptions>])[] = [
+    ["bytes", { maxQueueBytes: 65_536 }],
+    ["count", { maxQueueRecords: 50 }],
+  ];
+
+  test.each(bounds)(
+    "at the bound in %s whole waiting tapes go, the oldest first; what is under way stays",
+    async (_, bound) => {
+      const bench = batching({ overflow: "drop-oldest", ...bound });
+      const ids = record(bench, 100);
+      const dropped = bench.ledger.lost.queueFull;
+      expect(dropped).toBeGreaterThan(30);
+      expect(dropped % 3).toBe(0);
+      expect(bench.ledger.accepted).toBe(100);
+      expect(bench.batcher.pending).toBe(100 - dropped);
+      const underWay = ids.slice(0, 6);
+      expect(await deliverAll(bench)).toEqual([...underWay, ...ids.slice(6 + dropped)]);
+    },
+  );
+
+  test("a burst that never left the open tape gives way as a whole", async () => {
+    const bench = batching({ overflow: "drop-oldest", maxQueueRecords: 10, tapeBytes: 65_536 });
+    const ids = Array.from({ length: 12 }, () => bench.record());
+    expect(bench.ledger.lost.queueFull).toBe(10);
+    expect(await deliverAll(bench)).toEqual(ids.slice(10));
+  });
+
+  test("where everything is under way the new record is the one dropped", async () => {
+    const bench = batching({ overflow: "drop-oldest", maxQueueRecords: 6 });
+    const ids = record(bench, 6);
+    void bench.batcher.flush(0);
+    record(bench, 1);
+    expect(bench.ledger.lost.queueFull).toBe(1);
+    expect(await deliverAll(bench)).toEqual(ids);
+  });
+
+  test("a record larger than the queue costs only itself", async () => {
+    const bench = batching({ overflow: "drop-oldest" });
+    const ids = record(bench, 20);
+    bench.record(100_000);
+    expect(bench.ledger.lost.queueFull).toBe(1);
+    expect(await deliverAll(bench)).toEqual(ids);
+  });
+
+  test("a flush hears of the records that gave way while it waited", async () => {
+    const bench = batching({ overflow: "drop-oldest" });
+    record(bench, 9);
+    const flushed = bench.batcher.flush(1_000);
+    record(bench, 100);
+    await deliverAll(bench);
+    await expect(flushed).resolves.toEqual({ delivered: 6, lost: 3, pending: 0 });
+  });
+
+  test("what a spool holds does not give way", async () => {
+    const bench = batching({ overflow: "drop-oldest" });
+    record(bench, 6);
+    const source = batching();
+    const spooled = record(source, 3);
+    const [shipment] = source.batcher.takeAll().waiting;
+    expect(shipment).toBeDefined();
+    if (shipment !== undefined) {
+      void bench.batcher.adopt(shipment.tape);
+    }
+    record(bench, 100);
+    expect(await deliverAll(bench)).toEqual(expect.arrayContaining([...spooled]));
+  });
+});
+
+describe("spool", () => {
+  test("at the bound the oldest waiting tapes go to disk, and nothing is dropped", async () => {
+    const bench = batching({ overflow: "spool" });
+    const ids = record(bench, 100);
+    const spilled = bench.spilled.reduce((sum, count) => sum + count, 0);
+    expect(spilled).toBeGreaterThan(30);
+    expect(bench.ledger).toMatchObject({ spooled: spilled, lost: { queueFull: 0 } });
+    expect(await deliverAll(bench)).toEqual([...ids.slice(0, 6), ...ids.slice(6 + spilled)]);
+  });
+});
+
+describe("block", () => {
+  /** Whether the wait came to its end yet, and how. */
+  function watched(waiting: Promise<boolean>): { answer: boolean | undefined } {
+    const seen: { answer: boolean | undefined } = { answer: undefined };
+    void (async () => {
+      seen.answer = await waiting;
+    })();
+    return seen;
+  }
+
+  test("with room it is true at once", async () => {
+    const { batcher } = batching({ overflow: "block" });
+    await expect(batcher.waitForRoom(0)).resolves.toBe(true);
+  });
+
+  test("a plain call does not wait: at the bound the new record is dropped and counted", () => {
+    const bench = batching({ overflow: "block" });
+    record(bench, 100);
+    expect(bench.ledger.lost.queueFull).toBeGreaterThan(0);
+  });
+
+  test("at the bound it waits until tapes are delivered; then one caller a turn is let through", async () => {
+    const bench = batching({ overflow: "block" });
+    record(bench, 100);
+    const first = watched(bench.batcher.waitForRoom(60_000));
+    const second = watched(bench.batcher.waitForRoom(60_000));
+    await vi.advanceTimersByTimeAsync(30_000);
+    expect([first.answer, second.answer]).toEqual([undefined, undefined]);
+    await bench.deliver();
+    await bench.deliver();
+    vi.advanceTimersToNextTimer();
+    await Promise.resolve();
+    expect([first.answer, second.answer]).toEqual([true, undefined]);
+    await vi.advanceTimersByTimeAsync(1);
+    expect(second.answer).toBe(true);
+  });
+
+  test("at its limit it is false", async () => {
+    const bench = batching({ overflow: "block" });
+    record(bench, 100);
+    const waiting = bench.batcher.waitForRoom(500);
+    await vi.advanceTimersByTimeAsync(500);
+    await expect(waiting).resolves.toBe(false);
+  });
+
+  test("when the line ends it is false, for those who wait and those who come", async () => {
+    const bench = batching({ overflow: "block" });
+    record(bench, 100);
+    const waiting = bench.batcher.waitForRoom(60_000);
+    bench.batcher.takeAll();
+    await expect(waiting).resolves.toBe(false);
+    await expect(bench.batcher.waitForRoom(60_000)).resolves.toBe(false);
+  });
+
+  test("with another policy nobody waits", async () => {
+    const bench = batching({ overflow: "drop-oldest" });
+    record(bench, 100);
+    await expect(bench.batcher.waitForRoom(60_000)).resolves.toBe(true);
+  });
+
+  test("a producer that waits for room loses nothing to a server ten times slower", async () => {
+    const bench = batching({ overflow: "block" });
+    let finished = false;
+    const producing = (async () => {
+      for (let i = 0; i < 600; i++) {
+        await bench.batcher.waitForRoom(600_000);
+        bench.record(1_000);
+      }
+      finished = true;
+    })();
+    while (!finished) {
+      await bench.deliver();
+      await vi.advanceTimersByTimeAsync(10);
+    }
+    await producing;
+    expect(bench.ledger.totalLost).toBe(0);
+    expect(bench.ledger.accepted).toBe(600);
+  });
+});
+
+test.each(overflowPolicies)(
+  "%s: whatever is recorded and delivered, the bounds hold and each record is counted once",
+  async (overflow) => {
+    await fc.assert(
+      fc.asyncProperty(
+        fc.array(fc.tuple(fc.integer({ min: 0, max: 9_000 }), fc.nat(9)), { maxLength: 150 }),
+        async (steps) => {
+          const bench = batching({ overflow, maxQueueRecords: 60 });
+          const { batcher, ledger, underWay } = bench;
+          for (const [bytes, turn] of steps) {
+            bench.record(bytes);
+            if (turn === 0 && underWay.length > 0) {
+              await bench.deliver();
+            }
+            const { accepted, delivered, spooled, totalLost } = ledger;
+            expect(accepted).toBe(delivered + spooled + totalLost + batcher.pending);
+            expect(batcher.pending).toBeLessThanOrEqual(60);
+            // maxQueueBytes, and the tape that is being filled.
+            expect(batcher.queuedBytes).toBeLessThanOrEqual(65_536 + 20_000);
+          }
+          const pending = batcher.pending;
+          expect(await deliverAll(bench)).toHaveLength(pending);
+          expect(batcher.pending).toBe(0);
+        },
+      ),
+      { numRuns: 40 },
+    );
+  },
+);
+
+test.each(overflowPolicies)(
+  "%s: memory is flat with a producer ten times faster than the server, for as long as it lasts",
+  async (overflow) => {
+    const bench = batching({ overflow });
+    const peaks: number[] = [];
+    for (let minute = 0; minute < 4; minute++) {
+      let peak = 0;
+      for (let i = 0; i < 600; i++) {
+        for (let burst = 0; burst < 10; burst++) {
+          bench.record(1_200);
+        }
+        await bench.deliver();
+        peak = Math.max(peak, bench.batcher.queuedBytes);
+      }
+      peaks.push(peak);
+    }
+    expect(new Set(peaks).size).toBe(1);
+    expect(peaks[0]).toBeLessThanOrEqual(65_536);
+    const { accepted, delivered, spooled, totalLost } = bench.ledger;
+    expect(delivered + spooled + totalLost + bench.batcher.pending).toBe(accepted);
+  },
+);
