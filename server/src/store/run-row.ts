@@ -21,6 +21,7 @@ export interface RunRow {
 /** A run and its payload. */
 export interface StoredRun {
   readonly row: RunRow;
+  readonly tenantId: string;
   readonly projectName: string;
   /** JSON objects, in the order in which later ones win: the post's, then the patches' as received. */
   readonly bodies: readonly Buffer[];

@@ -2,6 +2,7 @@ import { microsToStamp, stampToIso } from "millrace/model";
 import { JsonCursor } from "../ingest/json-cursor.ts";
 import type { FeedbackStats } from "../store/feedback.ts";
 import type { RunFile, RunRow, StoredRun } from "../store/run-row.ts";
+import { readThreadId } from "./run-thread.ts";
 import { readTokens } from "./run-tokens.ts";
 
 /** Members that a run always shows, `null` where nothing was received. */
@@ -86,6 +87,7 @@ function membersOf(run: StoredRun, { feedbackStats, link }: RunView): Map<string
   for (const [name, count] of Object.entries(readTokens(received))) {
     members.set(name, Buffer.from(String(count)));
   }
+  members.set("thread_id", Buffer.from(JSON.stringify(readThreadId(received))));
   for (const name of payloadMembers) {
     members.set(name, received.get(name) ?? nullJson);
   }
@@ -119,6 +121,7 @@ function mergeBodies(bodies: readonly Buffer[]): Map<string, Buffer> {
 
 function describeRow({
   row,
+  tenantId,
   projectName,
   childRunIds,
   directChildRunIds,
@@ -146,7 +149,7 @@ function describeRow({
     in_dataset: null,
     manifest_id: null,
     share_token: shareToken,
-    app_path: `/projects/p/${row.projectId}/r/${row.id}`,
+    app_path: `/o/${tenantId}/projects/p/${row.projectId}/r/${row.id}`,
   };
 }
 

@@ -17,7 +17,7 @@ import type { Connection } from "./schema.ts";
 const columns = runColumns.map((name) => `r.${name}`).join(", ");
 const runSource =
   "runs r LEFT JOIN projects p ON p.id = r.project_id LEFT JOIN shares s ON s.trace_id = r.trace_id AND s.id = r.id";
-const runSelection = `SELECT ${columns}, p.name_json, s.token FROM ${runSource}`;
+const runSelection = `SELECT ${columns}, p.tenant_id, p.name_json, s.token FROM ${runSource}`;
 
 /** Answers questions from a connection that can't write. */
 export class RunReader implements RunReads {
@@ -151,9 +151,10 @@ export class RunReader implements RunReads {
 
   #toRun(values: readonly unknown[], children: "withChildren" | "alone"): StoredRun {
     const row = parseRow(values);
-    const [nameJson, token] = values.slice(runColumns.length);
+    const [tenantId, nameJson, token] = values.slice(runColumns.length);
     return {
       row,
+      tenantId: String(tenantId),
       projectName: typeof nameJson === "string" ? parseName(nameJson) : "",
       bodies: parseRows(this.#statements.readBodies.all([row.traceId, row.id])).map(([body]) =>
         toBuffer(body),
