@@ -95,7 +95,7 @@ function idWays(): readonly Way[] {
   return [
     many({ group, name: "`uuid` v7", make: () => v7() }),
     many({ group, name: "`crypto.randomUUID` (not ordered)", make: () => randomUUID() }),
-    many({ group, name: "ours, v7 over pooled random bytes", make: createRunId }),
+    many({ group, name: "ours, v7 over pooled random bytes", make: createUuid7 }),
   ];
 }
 
