@@ -1,10 +1,12 @@
+import { randomUUID } from "node:crypto";
 import { Readable } from "node:stream";
-import { expect, test } from "vitest";
+import { expect, onTestFinished, test } from "vitest";
+import { openSqliteStore } from "../dist/store/sqlite/sqlite-store.js";
 import { readCsv } from "../src/datasets/csv.ts";
 import { serverLimits } from "../src/options.ts";
 import { DatasetDesk, itemsOf, textOf } from "./support/dataset-desk.ts";
 import { containing } from "./support/matching.ts";
-import { call, runServer } from "./support/running-server.ts";
+import { call, runServer, temporaryFolder } from "./support/running-server.ts";
 import type { Answer } from "./support/running-server.ts";
 
 /** The rows of a text that arrives in pieces of so many bytes. */
@@ -203,6 +205,36 @@ test("an upload that can't be taken leaves nothing behind, not even its name", a
     body: "--x\r\n",
   };
   expect(await desk.call("POST /datasets/upload", broken)).toMatchObject({ status: 422 });
+});
+
+test("an upload that the end of the process cut off is gone at the next start", async () => {
+  const folder = await temporaryFolder();
+  const store = await openSqliteStore(folder);
+  const draft = {
+    id: randomUUID(),
+    name: "cut off",
+    createdMicros: Date.now() * 1_000,
+    description: null,
+    dataType: "kv" as const,
+    inputsSchema: null,
+    outputsSchema: null,
+    extra: null,
+    transformations: null,
+    externallyManaged: false,
+    baselineExperimentId: null,
+  };
+  const tenantId = store.defaultTenantId;
+  await store.write.uploads.begin(tenantId, draft);
+  const row = { inputs: "{}", outputs: null, metadata: '{"dataset_split":["base"]}' };
+  await store.write.uploads.extend(tenantId, draft.id, [row]);
+  const filter = { datasetId: draft.id, moment: null };
+  expect(await store.read.datasets.find(tenantId, draft.id)).toBeUndefined();
+  expect(await store.read.examples.count(tenantId, filter)).toBe(0);
+  await store.close();
+  const again = await openSqliteStore(folder);
+  onTestFinished(() => again.close());
+  await again.write.uploads.begin(tenantId, { ...draft, id: randomUUID() });
+  await expect(again.write.uploads.end(tenantId, draft.id)).rejects.toMatchObject({ status: 404 });
 });
 
 test("a long file is taken in memory that does not grow with it", async () => {

@@ -52,6 +52,13 @@ test("search ranks by likeness of the inputs, and follows what is written", asyn
   await desk.call(`POST /datasets/${desk.id}/index`, { body: { tag: "v1" } });
   await desk.add({ inputs: { q: "even later about Berlin" } });
   expect(await ask("berlin")).toEqual(["How many people live in Berlin?"]);
+
+  const [gone = ""] = (await desk.list({ full_text_contains: "in Berlin" })).map(({ id }) =>
+    textOf(id),
+  );
+  const removal = { example_ids: [gone], hard_delete: true };
+  await desk.call("POST /v1/platform/datasets/examples/delete", { body: removal });
+  expect(await ask("berlin people")).toEqual(["How many people live in Paris?"]);
 });
 
 test("the words of a value are those of its texts and numbers, each once, so many at most", () => {

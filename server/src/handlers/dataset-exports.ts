@@ -4,6 +4,7 @@ import type { FastifyReply, FastifyRequest } from "fastify";
 import Papa from "papaparse";
 import { toFineTuning } from "../datasets/fine-tuning.ts";
 import { messageOf, RequestError } from "../errors.ts";
+import { holdOpen } from "../http/hold-open.ts";
 import { serverLimits } from "../options.ts";
 import type { Example } from "../store/example.ts";
 import type { Store } from "../store/store.ts";
@@ -18,6 +19,7 @@ export async function exportDatasetOpenAi(
   request: FastifyRequest,
   reply: FastifyReply,
 ): Promise<FastifyReply> {
+  holdOpen(request, reply);
   const pages = await openPages(store, request);
   // Looked at before the first byte is sent: later on there is no way to say no.
   for await (const page of pages()) {
@@ -42,6 +44,7 @@ export async function exportDatasetCsv(
   request: FastifyRequest,
   reply: FastifyReply,
 ): Promise<FastifyReply> {
+  holdOpen(request, reply);
   const pages = await openPages(store, request);
   const inputs = new Set<string>();
   const outputs = new Set<string>();

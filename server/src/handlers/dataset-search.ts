@@ -2,6 +2,7 @@ import type { FastifyReply, FastifyRequest } from "fastify";
 import { Type } from "typebox";
 import type { Static } from "typebox";
 import { wordsOf } from "../datasets/words.ts";
+import { holdOpen } from "../http/hold-open.ts";
 import { serverLimits } from "../options.ts";
 import { latestTag } from "../store/dataset-version.ts";
 import type { IndexPosition } from "../store/dataset.ts";
@@ -25,10 +26,11 @@ export const indexBody = Type.Union([
 /** `POST /datasets/{id}/index`: builds what search looks at, part by part. */
 export async function indexDataset(
   store: Store,
-  body: Static<typeof indexBody> | undefined,
-  request: FastifyRequest,
+  request: FastifyRequest<{ Body: Static<typeof indexBody> | undefined }>,
+  reply: FastifyReply,
 ): Promise<unknown> {
-  const { tenantId } = request;
+  holdOpen(request, reply);
+  const { tenantId, body } = request;
   const { id } = await findDataset(store, request);
   const tag = body?.tag ?? latestTag;
   let position: IndexPosition | undefined = await store.write.datasets.beginIndex(

@@ -1,10 +1,11 @@
 import { randomUUID } from "node:crypto";
-import type { FastifyRequest } from "fastify";
+import type { FastifyReply, FastifyRequest } from "fastify";
 import { readCsv } from "../datasets/csv.ts";
 import { CsvColumns } from "../datasets/csv-columns.ts";
 import type { Column } from "../datasets/csv-columns.ts";
 import type { Spool } from "../datasets/spool.ts";
 import { RequestError } from "../errors.ts";
+import { holdOpen } from "../http/hold-open.ts";
 import { serverLimits } from "../options.ts";
 import { dataTypes } from "../store/dataset.ts";
 import type { DatasetDraft } from "../store/dataset.ts";
@@ -21,9 +22,11 @@ type Fields = UploadForm["fields"];
 export async function uploadDataset(
   { store, folder }: { readonly store: Store; readonly folder: string },
   request: FastifyRequest,
+  reply: FastifyReply,
 ): Promise<unknown> {
   const { tenantId } = request;
   const form = await receiveForm(request.raw, folder);
+  holdOpen(request, reply);
   try {
     const draft = parseDraft(form);
     await store.write.uploads.begin(tenantId, draft);

@@ -1,8 +1,9 @@
 import { randomUUID } from "node:crypto";
-import type { FastifyRequest } from "fastify";
+import type { FastifyReply, FastifyRequest } from "fastify";
 import { Type } from "typebox";
 import type { Static } from "typebox";
 import { RequestError } from "../errors.ts";
+import { holdOpen } from "../http/hold-open.ts";
 import { JsonObject, Maybe, Time } from "../http/schema-parts.ts";
 import { microsOf } from "../ingest/parse-time.ts";
 import { dataTypes } from "../store/dataset.ts";
@@ -93,19 +94,42 @@ export async function updateDataset(
 }
 
 /** `DELETE /datasets/{id}`: the dataset, its examples and its versions. */
-export async function deleteDataset(store: Store, request: FastifyRequest): Promise<unknown> {
+export async function deleteDataset(
+  store: Store,
+  request: FastifyRequest,
+  reply: FastifyReply,
+): Promise<unknown> {
   const id = datasetIdOf(request);
-  await store.write.datasets.deleteMany(request.tenantId, [id]);
+  await deleteAll(store, [id], { request, reply });
   return { id };
 }
 
 /** `DELETE /datasets?dataset_ids`: those of them that are there. */
-export async function deleteDatasets(store: Store, request: FastifyRequest): Promise<unknown> {
+export async function deleteDatasets(
+  store: Store,
+  request: FastifyRequest,
+  reply: FastifyReply,
+): Promise<unknown> {
   const ids = parseIds(request.query as QueryString, "dataset_ids");
   if (ids === undefined) {
     throw new RequestError(422, "dataset_ids names the datasets to delete");
   }
-  return { dataset_ids: await store.write.datasets.deleteMany(request.tenantId, ids) };
+  return { dataset_ids: await deleteAll(store, ids, { request, reply }) };
+}
+
+/** Part by part: a large dataset must not keep others from writing. */
+async function deleteAll(
+  store: Store,
+  ids: readonly string[],
+  { request, reply }: { readonly request: FastifyRequest; readonly reply: FastifyReply },
+): Promise<readonly string[]> {
+  holdOpen(request, reply);
+  const deleted = await store.write.datasets.deleteMany(request.tenantId, ids);
+  let isMore = true;
+  while (isMore) {
+    isMore = await store.write.datasets.sweep();
+  }
+  return deleted;
 }
 
 /** The dataset that the path names. @throws RequestError 404: it is not the tenant's. */

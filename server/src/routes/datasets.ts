@@ -82,7 +82,7 @@ export function addDatasetRoutes(app: FastifyInstance, store: Store): void {
       tag,
       summary: "Deletes a dataset, its examples and its versions.",
     }),
-    handler: (request) => deleteDataset(store, request),
+    handler: (request, reply) => deleteDataset(store, request, reply),
   });
   app.route({
     ...route(endpoints.deleteDatasets, {
@@ -90,7 +90,7 @@ export function addDatasetRoutes(app: FastifyInstance, store: Store): void {
       summary: "Deletes those of the datasets that are there.",
       query: { dataset_ids: "Ids; may be repeated." },
     }),
-    handler: (request) => deleteDatasets(store, request),
+    handler: (request, reply) => deleteDatasets(store, request, reply),
   });
   addShareRoutes(app, store);
   addExportRoutes(app, store);
@@ -150,7 +150,7 @@ export function addDatasetSearchRoutes(app: FastifyInstance, desk: ExampleDesk):
       summary: "Indexes the inputs of a version; latest is followed from then on.",
       body: indexBody,
     }),
-    handler: (request) => indexDataset(desk.store, request.body, request),
+    handler: (request, reply) => indexDataset(desk.store, request, reply),
   });
   app.route<{ Body: Static<typeof searchBody> }>({
     ...route(endpoints.searchDataset, {
@@ -181,7 +181,7 @@ export function addUploadRoutes(
       summary:
         "Makes a dataset of a CSV file: form with file, input_keys, output_keys, metadata_keys, name, description, data_type.",
     }),
-    handler: (request) => uploadDataset(desk, request),
+    handler: (request, reply) => uploadDataset(desk, request, reply),
   });
 }
 

@@ -118,8 +118,13 @@ export interface DatasetWrites {
   create(tenantId: string, draft: DatasetDraft): Dataset;
   /** @throws RequestError 404: no such dataset. 409: the name is taken. 422: examples don't fit. */
   update(tenantId: string, id: string, changes: DatasetChanges): Dataset;
-  /** Its examples and versions too. Ids of those deleted. @throws RequestError 404: none is there. */
+  /**
+   * From now on they are not there; what they held goes by {@link DatasetWrites.sweep}. Ids of those
+   * deleted. @throws RequestError 404: none is there.
+   */
   deleteMany(tenantId: string, ids: readonly string[]): readonly string[];
+  /** Deletes a part of what deleted datasets held: others write in between. `false`: there is no more. */
+  sweep(): boolean;
   /** The token; the same one when repeated. @throws RequestError 404: no such dataset. */
   share(tenantId: string, id: string): string;
   /** @throws RequestError 404: no such dataset. */

@@ -37,7 +37,11 @@ export class DatasetTable {
         "UPDATE datasets SET name_json = ?, body = ?, modified_us = max(?, modified_us + 1) WHERE id = ?",
       ),
       setReady: db.prepare("UPDATE datasets SET is_ready = 1 WHERE id = ?"),
-      unready: db.prepare("SELECT id FROM datasets WHERE is_ready = 0").raw(),
+      unready: db.prepare("SELECT id FROM datasets WHERE is_ready <> 1").raw(),
+      retire: db.prepare(
+        "UPDATE datasets SET is_ready = 2, name_json = ?, share_token = NULL WHERE id = ?",
+      ),
+      retired: db.prepare("SELECT id FROM datasets WHERE is_ready = 2 LIMIT 1").raw(),
       findUnready: db
         .prepare(
           "SELECT created_us, body FROM datasets WHERE id = ? AND tenant_id = ? AND is_ready = 0",
@@ -81,7 +85,18 @@ export class DatasetTable {
     this.#statements.setReady.run([id]);
   }
 
-  /** Uploads that were under way when the process ended. */
+  /** Nobody sees it from now on, and its name is free; what it holds goes part by part. */
+  retire(id: string): void {
+    this.#statements.retire.run([JSON.stringify(`deleted ${id}`), id]);
+  }
+
+  /** One that was retired and still holds something. */
+  findRetired(): string | undefined {
+    const [values] = parseRows(this.#statements.retired.all());
+    return values === undefined ? undefined : String(values[0]);
+  }
+
+  /** What was arriving or leaving when the process ended. */
   listUnready(): string[] {
     return parseRows(this.#statements.unready.all()).map(([id]) => String(id));
   }

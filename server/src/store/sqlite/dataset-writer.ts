@@ -15,8 +15,9 @@ import { DatasetTable } from "./dataset-table.ts";
 import type { ExampleWriter } from "./example-writer.ts";
 import { parseRows } from "./row.ts";
 
-/** Rows that are indexed in one go. */
+/** Rows that are indexed, and that are deleted, in one go. */
 const indexStep = 5_000;
+const sweepStep = 5_000;
 
 /** Writes datasets: what they are, who may read them, which versions have names. */
 export class DatasetWriter implements DatasetWrites {
@@ -63,11 +64,22 @@ export class DatasetWriter implements DatasetWrites {
     if (found.length === 0) {
       throw new RequestError(404, "Dataset not found");
     }
-    for (const id of found) {
-      this.#desk.index.clear(id);
+    found.forEach((id) => this.#table.retire(id));
+    return found;
+  }
+
+  sweep(): boolean {
+    const id = this.#table.findRetired();
+    if (id === undefined) {
+      return false;
+    }
+    const keys = this.#desk.table.listKeys(id, sweepStep);
+    this.#desk.index.remove(keys);
+    this.#desk.table.eraseRows(keys);
+    if (keys.length < sweepStep) {
       this.#table.delete(id);
     }
-    return found;
+    return true;
   }
 
   share(tenantId: string, id: string): string {

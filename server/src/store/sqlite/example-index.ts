@@ -18,6 +18,9 @@ export class ExampleIndex {
       remove: db.prepare(
         "DELETE FROM example_texts WHERE rowid IN (SELECT value FROM json_each(?))",
       ),
+      removeExample: db.prepare(
+        "DELETE FROM example_texts WHERE rowid IN (SELECT key FROM examples WHERE id = ? AND tenant_id = ?)",
+      ),
       clear: db.prepare(
         "DELETE FROM example_texts WHERE rowid IN (SELECT key FROM examples WHERE dataset_id = ?)",
       ),
@@ -62,11 +65,21 @@ export class ExampleIndex {
     if (index === null || index.micros !== null) {
       return;
     }
-    this.#statements.remove.run([JSON.stringify(removed)]);
+    this.remove(removed);
     this.#statements.add.run([JSON.stringify(added)]);
   }
 
+  /** All rows of a dataset. */
   clear(datasetId: string): void {
     this.#statements.clear.run([datasetId]);
+  }
+
+  /** All rows of an example, in whatever version. */
+  removeExample(tenantId: string, id: string): void {
+    this.#statements.removeExample.run([id, tenantId]);
+  }
+
+  remove(keys: readonly number[]): void {
+    this.#statements.remove.run([JSON.stringify(keys)]);
   }
 }

@@ -70,6 +70,8 @@ export class ExampleTable {
           "SELECT DISTINCT id FROM examples WHERE id IN (SELECT value FROM json_each(?)) AND tenant_id = ?",
         )
         .raw(),
+      keys: db.prepare("SELECT key FROM examples WHERE dataset_id = ? LIMIT ?").raw(),
+      eraseRows: db.prepare("DELETE FROM examples WHERE key IN (SELECT value FROM json_each(?))"),
       eraseBlobs: db.prepare("DELETE FROM example_blobs WHERE example_id = ? AND tenant_id = ?"),
       erase: db.prepare("DELETE FROM examples WHERE id = ? AND tenant_id = ?"),
     };
@@ -127,6 +129,15 @@ export class ExampleTable {
   findIds(tenantId: string, ids: readonly string[]): string[] {
     const rows = this.#statements.ids.all([JSON.stringify(ids), tenantId]);
     return parseRows(rows).map(([id]) => String(id));
+  }
+
+  /** Keys of some rows of a dataset, in any version. */
+  listKeys(datasetId: string, limit: number): number[] {
+    return parseRows(this.#statements.keys.all([datasetId, limit])).map(([key]) => Number(key));
+  }
+
+  eraseRows(keys: readonly number[]): void {
+    this.#statements.eraseRows.run([JSON.stringify(keys)]);
   }
 
   /** All versions of an example, and what is attached to them. */

@@ -110,7 +110,10 @@ export class ExampleWriter implements ExampleWrites {
       version.finish();
     }
     if (how === "hard") {
-      found.forEach((id) => this.#table.erase(tenantId, id));
+      for (const id of found) {
+        this.#index.removeExample(tenantId, id);
+        this.#table.erase(tenantId, id);
+      }
     }
     return found;
   }

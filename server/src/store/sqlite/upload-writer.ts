@@ -16,7 +16,10 @@ export class UploadWriter implements UploadWrites {
   constructor(desk: DatasetDesk) {
     this.#desk = desk;
     this.#table = new DatasetTable(desk.db);
-    this.#table.listUnready().forEach((id) => this.#table.delete(id));
+    for (const id of this.#table.listUnready()) {
+      desk.index.clear(id);
+      this.#table.delete(id);
+    }
   }
 
   begin(tenantId: string, draft: DatasetDraft): void {

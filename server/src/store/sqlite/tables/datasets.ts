@@ -2,6 +2,7 @@
  * Datasets, and their examples in every version. A row of `examples` holds an example from one version
  * up to another, or still where `to_us` is null: what was so at a time is one condition. Payloads are
  * JSON texts as they were received; `position` is the order of writing, which a change does not alter.
+ * A dataset is seen where `is_ready` is 1; at 0 it is still arriving, at 2 it is going.
  */
 export const datasetTables = `
   CREATE TABLE datasets (
