@@ -64,7 +64,7 @@ export function openBeside(path: string): Connection {
 /** Opens a connection that can't write. */
 export function openReader(path: string): Connection {
   const db = openDatabase(path);
-  db.exec("PRAGMA query_only = ON");
+  db.exec(`PRAGMA query_only = ON; PRAGMA cache_size = -${cacheKibibytes};`);
   return db;
 }
 
