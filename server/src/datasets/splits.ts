@@ -2,10 +2,10 @@ import { JsonCursor } from "../ingest/json-cursor.ts";
 import { RequestError } from "../errors.ts";
 
 /** The member of an example's metadata that names its splits. */
-export const splitMember = "dataset_split";
+const splitMember = "dataset_split";
 
 /** Where an example is that names no split. */
-export const defaultSplits: readonly string[] = ["base"];
+const defaultSplits: readonly string[] = ["base"];
 
 /** @throws RequestError 422: it is neither a text nor a list of texts, or one is empty. */
 export function parseSplits(value: unknown, what: string): readonly string[] | undefined {

@@ -1,7 +1,7 @@
 import type { Attachment, Example } from "../example.ts";
 
 /** The columns of a row `e` of examples and its dataset `d`, in the order of {@link parseExampleRow}. */
-export const exampleColumns =
+const exampleColumns =
   "e.id, e.dataset_id, d.name_json, e.created_us, e.from_us, e.source_run_id, e.inputs, e.outputs, e.metadata, e.attachments, e.position";
 
 /** Examples of datasets that are whole. */
