@@ -104,10 +104,16 @@ export class ExampleTable {
     this.#statements.end.run([micros, key]);
   }
 
-  /** Those of the ids that are so now, by id. */
+  /** Those of the ids that are so now, by id and in the order of the ids. */
   findCurrent(tenantId: string, ids: readonly string[]): Map<string, CurrentExample> {
     const rows = parseRows(this.#statements.current.all([JSON.stringify(ids), tenantId]));
-    return new Map(rows.map(toCurrent).map((example) => [example.id, example]));
+    const found = new Map(rows.map(toCurrent).map((example) => [example.id, example]));
+    return new Map(
+      ids.flatMap((id) => {
+        const example = found.get(id);
+        return example === undefined ? [] : [[id, example] as const];
+      }),
+    );
   }
 
   /** Those of a dataset that are so now, part by part. */
@@ -125,10 +131,11 @@ export class ExampleTable {
     return Number(parseRows(this.#statements.count.all([datasetId]))[0]?.[0]);
   }
 
-  /** Those of the ids that are or were there. */
+  /** Those of the ids that are or were there, in their order. */
   findIds(tenantId: string, ids: readonly string[]): string[] {
     const rows = this.#statements.ids.all([JSON.stringify(ids), tenantId]);
-    return parseRows(rows).map(([id]) => String(id));
+    const found = new Set(parseRows(rows).map(([id]) => String(id)));
+    return [...new Set(ids)].filter((id) => found.has(id));
   }
 
   /** Keys of some rows of a dataset, in any version. */
