@@ -71,6 +71,8 @@ export const serverLimits = {
   groupBytes: 32 * mebibyte,
   /** Longest time for a whole request to arrive. */
   requestMs: 120_000,
+  /** The same for the upload of a file. */
+  uploadMs: 3_600_000,
   /** Longest time for the headers of a request to arrive. */
   headersMs: 15_000,
   /** A connection without any traffic is closed. */

@@ -71,7 +71,7 @@ async function receive(request: IncomingMessage, file: Spool): Promise<UploadFor
         await Promise.race([once(form, "drain").catch(() => undefined), done]);
       }
     },
-    serverLimits.uploadBytes,
+    { bytesMax: serverLimits.uploadBytes, withinMs: serverLimits.uploadMs },
   );
   form.end();
   await done;

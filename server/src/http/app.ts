@@ -45,7 +45,8 @@ export function createApp(store: Store, settings: ServerSettings) {
   const folder = settings.dataDir === memoryDataDir ? tmpdir() : settings.dataDir;
   const app = fastify({
     bodyLimit: serverLimits.bodyBytesMax,
-    requestTimeout: serverLimits.requestMs,
+    // Each body has its own limit, see readChunks; this is that of the longest.
+    requestTimeout: serverLimits.uploadMs,
     connectionTimeout: serverLimits.idleSocketMs,
     keepAliveTimeout: serverLimits.keepAliveMs,
     http: { headersTimeout: serverLimits.headersMs, connectionsCheckingInterval: 5_000 },

@@ -17,18 +17,35 @@ export async function readBody(request: IncomingMessage): Promise<Buffer> {
   return chunks.length === 1 ? (chunks[0] ?? Buffer.alloc(0)) : Buffer.concat(chunks);
 }
 
+/** How much of a body is taken, and for how long. */
+export interface BodyBounds {
+  /** As sent and as inflated. */
+  readonly bytesMax: number;
+  /** Milliseconds for all of it to arrive; then the connection ends. */
+  readonly withinMs: number;
+}
+
+const usualBounds: BodyBounds = {
+  bytesMax: serverLimits.bodyBytesMax,
+  withinMs: serverLimits.requestMs,
+};
+
 /**
  * Hands on the body piece by piece, inflated; waits where it is told to. Counts before and after
  * inflating, and stops at the bound: a small body that inflates to a huge one is never held.
  *
- * @throws RequestError it is too large, not what its encoding says, or of an unknown encoding.
+ * @throws RequestError it is too large, not what its encoding says, of an unknown encoding, or too slow.
  */
 export async function readChunks(
   request: IncomingMessage,
   onChunk: (chunk: Buffer) => unknown,
-  bytesMax: number = serverLimits.bodyBytesMax,
+  { bytesMax, withinMs }: BodyBounds = usualBounds,
 ): Promise<void> {
   const bounded = { onChunk, bytesMax };
+  const timer = setTimeout(
+    () => request.destroy(new RequestError(408, `the body took longer than ${withinMs} ms`)),
+    withinMs,
+  );
   try {
     const inflate = chooseInflate(request.headers["content-encoding"]);
     if (Number(request.headers["content-length"] ?? 0) > bytesMax) {
@@ -42,6 +59,8 @@ export async function readChunks(
     throw cause instanceof RequestError
       ? cause
       : new RequestError(400, `the body broke off: ${messageOf(cause)}`);
+  } finally {
+    clearTimeout(timer);
   }
 }
 
