@@ -2,7 +2,7 @@ import { randomUUID } from "node:crypto";
 import { setMaxListeners } from "node:events";
 import { setTimeout as timer } from "node:timers/promises";
 import pRetry from "p-retry";
-import type { Answer } from "../connection/answer.ts";
+import { isOk } from "../connection/answer.ts";
 import { toError } from "../connection/failure.ts";
 import type { HttpRequest, Requester } from "../connection/requester.ts";
 import type { Connection } from "../model/connection.ts";
@@ -119,9 +119,11 @@ export class Http implements Asking {
     const { endpoint, init, requestId, request, signal } = sending;
     const chunks = await this.#send(sending, "stream", async (requester, facts) => {
       const { head, chunks: rest } = await requester.open(request, signal);
-      return isOk(head.status)
-        ? { kind: "answered", value: rest }
-        : readAnswer({ ...head, ...(await readBegin(rest)) }, facts, Date.now());
+      if (isOk(head.status)) {
+        return { kind: "answered", value: rest };
+      }
+      const body = requester.conceal(await readBegin(rest));
+      return readAnswer({ ...head, body }, facts, Date.now());
     });
     try {
       yield* chunks as AsyncIterable<Uint8Array>;
@@ -212,8 +214,6 @@ interface Sending {
   readonly signal: AbortSignal;
 }
 
-const isOk = (status: number): boolean => status >= 200 && status < 300;
-
 const isRepeatableEndpoint = ({ method, repeatable }: Endpoint): boolean =>
   method !== "POST" || repeatable === true;
 
@@ -229,7 +229,7 @@ const isSpent = ({ body }: HttpRequest): boolean =>
 const refusalBytes = 65_536;
 
 /** What a refusal says, where only an answer can be long. */
-async function readBegin(chunks: AsyncIterable<Uint8Array>): Promise<Pick<Answer, "body">> {
+async function readBegin(chunks: AsyncIterable<Uint8Array>): Promise<string> {
   const read: Uint8Array[] = [];
   let size = 0;
   try {
@@ -243,5 +243,5 @@ async function readBegin(chunks: AsyncIterable<Uint8Array>): Promise<Pick<Answer
   } catch {
     // It broke off: the status counts all the same.
   }
-  return { body: Buffer.concat(read).toString() };
+  return Buffer.concat(read).toString();
 }

@@ -1,4 +1,4 @@
-import { redirectText } from "../connection/answer.ts";
+import { isOk, redirectText } from "../connection/answer.ts";
 import type { Answer } from "../connection/answer.ts";
 import { isUnsent, toError } from "../connection/failure.ts";
 import { ProxyRefusal } from "../connection/proxy-refusal.ts";
@@ -46,7 +46,7 @@ export function readAnswer(answer: Answer, facts: TryFacts, now: number): Verdic
   const { endpoint, requestId, isRepeatable, earlier } = facts;
   const { action } = endpoint;
   const { status, body, bodyFailure } = answer;
-  if (status >= 200 && status < 300) {
+  if (isOk(status)) {
     return bodyFailure === undefined
       ? parseBody(body, facts)
       : failed(toError(action, bodyFailure, { requestId }), isRepeatable, { isOpen: true });

@@ -11,6 +11,8 @@ export interface Answer {
   readonly bodyFailure?: unknown;
 }
 
+export const isOk = (status: number): boolean => status >= 200 && status < 300;
+
 /** An answer that is read as it arrives. */
 export interface OpenAnswer {
   /** Its body is empty. */

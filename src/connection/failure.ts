@@ -30,8 +30,14 @@ const connectCodes = new Set([
 export const isUnsent = (failure: unknown): boolean =>
   factsOf(failure).codes.some((code) => connectCodes.has(code));
 
-/** The error of our family for a failure to get an answer. */
+/**
+ * The error of our family for a failure to get an answer. What the server sent stays out of its causes:
+ * a parser keeps what it could not read, and that may be our own request, sent back with the key.
+ */
 export function toError(action: string, failure: unknown, about: SdkErrorOptions = {}): SdkError {
+  for (const error of chainOf(failure)) {
+    Reflect.deleteProperty(error, "data");
+  }
   const { names, codes, message } = factsOf(failure);
   const [code = ""] = codes;
   const text = `Failed to ${action}: ${message.includes(code) ? "" : `${code} `}${message}`;
@@ -65,7 +71,10 @@ function factsOf(failure: unknown): FailureFacts {
   const messages = errors.map(textOf).filter((message) => message !== "");
   return {
     names: errors.map(({ name }) => name),
-    codes: errors.flatMap((error) => ("code" in error ? [String(error.code)] : [])),
+    // Texts alone: a DOMException's is a number that says nothing, a parser's may be absent.
+    codes: errors.flatMap((error) =>
+      "code" in error && typeof error.code === "string" ? [error.code] : [],
+    ),
     message: messages[0] ?? (errors.length === 0 ? String(failure) : "no reason given"),
   };
 }

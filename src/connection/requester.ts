@@ -3,6 +3,7 @@ import type { Dispatcher } from "undici";
 import type { Connection } from "../model/connection.ts";
 import type { Endpoint } from "../model/endpoints.ts";
 import { version } from "../model/version.ts";
+import { isOk } from "./answer.ts";
 import type { Answer, OpenAnswer } from "./answer.ts";
 import { watched } from "./streamed-body.ts";
 import type { StreamedBody } from "./streamed-body.ts";
@@ -19,6 +20,7 @@ export class Requester {
   readonly #origin: string;
   readonly #basePath: string;
   readonly #headers: Readonly<Record<string, string>>;
+  readonly #secrets: readonly string[];
 
   constructor(connection: Connection, dispatcher: Dispatcher) {
     const url = new URL(connection.endpoint);
@@ -27,6 +29,12 @@ export class Requester {
     this.#origin = url.origin;
     this.#basePath = url.pathname.replace(/\/+$/, "");
     this.#headers = headersOf(connection);
+    this.#secrets = secretsOf(connection);
+  }
+
+  /** A text of the server's, for people to read: without the key, which some servers repeat. */
+  conceal(text: string): string {
+    return this.#secrets.reduce((shown, secret) => shown.replaceAll(secret, "[hidden]"), text);
   }
 
   /**
@@ -41,8 +49,9 @@ export class Requester {
     let head: Answer | undefined;
     const exchange = async (): Promise<Answer> => {
       const response = await this.#send(request, controller.signal, deadline);
-      head = headOf(response);
-      return { ...head, body: await response.body.text() };
+      head = this.#headOf(response);
+      const body = await response.body.text();
+      return { ...head, body: isOk(head.status) ? body : this.conceal(body) };
     };
     try {
       // Beside the signal, as undici does not look at it before there is a connection.
@@ -69,13 +78,24 @@ export class Requester {
     const ends = AbortSignal.any([signal, controller.signal]);
     try {
       const response = await Promise.race([this.#send(request, ends, deadline), deadline.passed]);
-      return { head: headOf(response), chunks: response.body };
+      return { head: this.#headOf(response), chunks: response.body };
     } catch (error) {
       controller.abort(error);
       throw error;
     } finally {
       deadline.clear();
     }
+  }
+
+  #headOf({ statusCode, headers }: Dispatcher.ResponseData): Answer {
+    const retryAfter = headers["retry-after"];
+    const { location } = headers;
+    return {
+      status: statusCode,
+      ...(retryAfter === undefined ? {} : { retryAfter: String(retryAfter) }),
+      ...(location === undefined ? {} : { location: this.conceal(String(location)) }),
+      body: "",
+    };
   }
 
   #send(
@@ -133,16 +153,12 @@ function deadlineOf(timeoutMs: number, signal: AbortSignal): Deadline {
   };
 }
 
-function headOf({ statusCode, headers }: Dispatcher.ResponseData): Answer {
-  const retryAfter = headers["retry-after"];
-  const { location } = headers;
-  return {
-    status: statusCode,
-    ...(retryAfter === undefined ? {} : { retryAfter: String(retryAfter) }),
-    ...(location === undefined ? {} : { location: String(location) }),
-    body: "",
-  };
-}
+/** What is shorter keeps nothing safe, and may be a part of any text. */
+const shortestSecret = 8;
+
+/** What proves who is asking: the key, and extra headers, which may be tokens. */
+const secretsOf = ({ apiKey = "", headers = {} }: Connection): readonly string[] =>
+  [apiKey, ...Object.values(headers)].filter(({ length }) => length >= shortestSecret);
 
 /** Set by us, or by HTTP itself: not among the extra headers, however they are written. */
 const reserved = new Set([

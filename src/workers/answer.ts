@@ -1,4 +1,4 @@
-import { redirectText } from "../connection/answer.ts";
+import { isOk, redirectText } from "../connection/answer.ts";
 import type { Answer } from "../connection/answer.ts";
 import { toError } from "../connection/failure.ts";
 import { ProxyRefusal } from "../connection/proxy-refusal.ts";
@@ -18,7 +18,7 @@ const awayStatuses = new Set([429, 502, 503, 504]);
 /** What an answer means for the runs that were sent; `now` is milliseconds since the Unix epoch. */
 export function judgeAnswer(action: string, answer: Answer, now: number): Outcome {
   const { status, body } = answer;
-  if (status >= 200 && status < 300) {
+  if (isOk(status)) {
     return { kind: "delivered" };
   }
   if (isInsufficientQuota(status, body)) {

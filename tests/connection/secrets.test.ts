@@ -1,0 +1,76 @@
+import { createServer } from "node:net";
+import type { AddressInfo } from "node:net";
+import { inspect } from "node:util";
+import { expect, onTestFinished, test } from "vitest";
+import { httpTo } from "../support/api.ts";
+import { sendOne } from "../support/connections.ts";
+import { loopbackServer } from "../support/loopback-server.ts";
+import type { ScriptedAnswer } from "../support/loopback-server.ts";
+
+const apiKey = "sk-0123456789abcdef";
+const token = "Bearer another-secret";
+const connection = { apiKey, headers: { authorization: token } };
+const readRun = { path: { id: "0f0e0d0c-0b0a-4908-8706-050403020100" } };
+
+/** All that a program can print of an error, its causes included. */
+const shownOf = (error: unknown): string =>
+  `${inspect(error, { depth: Number.POSITIVE_INFINITY, showHidden: true })} ${JSON.stringify(error)}`;
+
+/** Refuses, and repeats the headers that it was sent, as debug pages of proxies do. */
+const repeats =
+  (status: number): ScriptedAnswer =>
+  (response, { headers }) => {
+    response.writeHead(status, { location: `/login?key=${String(headers["x-api-key"])}` });
+    response.end(JSON.stringify({ detail: `not ${JSON.stringify(headers)}` }));
+  };
+
+test.each([400, 401, 302, 502])(
+  "a server that repeats the key at %i is not quoted",
+  async (status) => {
+    await using server = await loopbackServer({ runs: [repeats(status)] });
+    const { http } = httpTo(server.endpoint, { connection, attempts: 1 });
+    const lines = http.download("readRun", readRun)[Symbol.asyncIterator]();
+    for (const ask of [() => http.call("readRun", readRun), () => lines.next()]) {
+      const error = await ask().catch((failure: unknown) => failure);
+      expect(error).toBeInstanceOf(Error);
+      expect(shownOf(error)).toContain("[hidden]");
+      expect(shownOf(error)).not.toMatch(/0123456789|another-secret/);
+    }
+    expect(server.requests[0]?.headers).toMatchObject({
+      "x-api-key": apiKey,
+      authorization: token,
+    });
+  },
+);
+
+test("nor where it is runs that are refused", async () => {
+  await using server = await loopbackServer({ runs: [repeats(400)] });
+  const outcome = await sendOne(server.endpoint, connection);
+  expect(outcome).toMatchObject({ kind: "rejected" });
+  expect(shownOf(outcome)).not.toMatch(/0123456789|another-secret/);
+});
+
+test("a peer that sends the request back is in no cause, and its error has words", async () => {
+  const echo = createServer((socket) => {
+    socket.on("error", () => undefined);
+    socket.pipe(socket);
+  });
+  await new Promise<void>((resolve) => {
+    echo.listen(0, "127.0.0.1", resolve);
+  });
+  onTestFinished(() => void echo.close());
+  const { port } = echo.address() as AddressInfo;
+  const { http } = httpTo(`http://127.0.0.1:${port}`, { connection, attempts: 1 });
+  const error = await http.call("readRun", readRun).catch((failure: unknown) => failure);
+  expect(error).toMatchObject({ code: "NETWORK" });
+  expect(shownOf(error)).not.toMatch(/0123456789|another-secret/);
+  expect(String(error)).toMatch(/^NetworkError: Failed to read run: Response does not match/);
+});
+
+test("a message names codes that are words, not the number of a DOMException", async () => {
+  await using server = await loopbackServer({ runs: [() => undefined] });
+  const { http } = httpTo(server.endpoint, { connection: { timeoutMs: 50 }, attempts: 1 });
+  await expect(http.call("readRun", readRun)).rejects.toThrow(
+    /^Failed to read run: no answer within 50 ms$/,
+  );
+});
