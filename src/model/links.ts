@@ -6,12 +6,13 @@ import type { PromptPlace } from "./prompt-identifier.ts";
 
 /**
  * Where a server's pages are: its address without the path of the API, and without `api.` at the head
- * of its name.
+ * of its name, or behind the name of a region (`eu.api.`).
  */
 export function hostOf(endpoint: string): string {
   const url = new URL(endpoint);
   const path = url.pathname.replace(/\/+$/, "").replace(/\/api(?:\/v\d+)?$/, "");
-  const host = url.host.replace(/^api\./, "");
+  // What is left must be a name of at least two parts: that of api.com is not com.
+  const host = url.host.replace(/^([^.]+\.)?api\.(?=[^.]+\.[^.])/, "$1");
   return `${url.protocol}//${host}${path}`;
 }
 
@@ -60,7 +61,9 @@ export function publicToken(
     return urlOrToken;
   }
   const text = typeof urlOrToken === "string" ? urlOrToken : "";
-  const segments = URL.canParse(text) ? new URL(text).pathname.split("/") : [];
+  const path = URL.canParse(text) ? new URL(text).pathname : "";
+  // Without empty ones: an address means the same with a slash at its end.
+  const segments = path.split("/").filter((segment) => segment !== "");
   const token = segments.at(-fromEnd) ?? "";
   if (token === "") {
     throw new ValidationError(`Invalid public ${what} URL or token`);

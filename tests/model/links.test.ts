@@ -5,7 +5,11 @@ describe("where pages are", () => {
   test.each([
     ["http://localhost:1984", "http://localhost:1984"],
     ["https://api.example.com", "https://example.com"],
+    ["https://eu.api.example.com", "https://eu.example.com"],
+    ["https://api.example.com/api/v1", "https://example.com"],
     ["https://example.com/api/v1", "https://example.com"],
+    ["https://api.com", "https://api.com"],
+    ["https://tools.api.com", "https://tools.api.com"],
     ["https://example.com/api/", "https://example.com"],
     ["https://example.com/tools/api/v1", "https://example.com/tools"],
     ["https://apiary.example.com/apis", "https://apiary.example.com/apis"],
@@ -27,6 +31,8 @@ describe("a public token", () => {
     [token, 2],
     [`https://h.test/public/${token}/d`, 2],
     [`https://h.test/public/${token}/r?x=1#y`, 2],
+    [`https://h.test/public/${token}/d/`, 2],
+    [`https://h.test/public/${token}//d`, 2],
     [`https://h.test/public/${token}`, 1],
     ["https://h.test/public/short-token/d", 2],
   ])("is found in %s, %i from its end", (text, fromEnd) => {
