@@ -16,6 +16,8 @@ export interface DeliveryOptions {
   readonly ledger: Ledger;
   readonly reporter: Reporter;
   readonly spool: Spool | undefined;
+  /** Hears that records were written to the spool. */
+  readonly onSpooled?: () => void;
 }
 
 /** A tape that took this many workers with it is not sent again. */
@@ -162,19 +164,26 @@ export class Delivery {
   }
 
   #spool(tape: Tape, records: number): boolean {
-    const { spool, ledger, reporter } = this.#options;
+    const { spool, ledger, reporter, onSpooled } = this.#options;
+    if (tape.adopted) {
+      // It is there already, and stays.
+      ledger.spooled += records;
+      return true;
+    }
     if (spool === undefined) {
       return false;
     }
     try {
-      spool.write(pendingBytes(tape));
+      spool.append(pendingBytes(tape), records);
     } catch (error) {
       const why = error instanceof Error ? error.message : String(error);
-      reporter.log("spool", () => `The spool can't be written: ${why}`);
+      ledger.warn("spoolUnwritable");
+      reporter.log("spoolUnwritable", () => `The spool can't be written: ${why}`);
       return false;
     }
     ledger.spooled += records;
     reporter.publish("spooled", { records });
+    onSpooled?.();
     return true;
   }
 

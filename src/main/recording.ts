@@ -10,11 +10,12 @@ import { Ledger } from "../tracing/ledger.ts";
 import type { RecordedRun, Recorder, WarningKind } from "../tracing/recorder.ts";
 import { createSampler } from "../tracing/sampling.ts";
 import { isSettled } from "../tracing/tally.ts";
-import { Tape } from "../tracing/tape.ts";
 import { WorkerPool } from "../workers/pool.ts";
-import { Spool } from "../workers/spool.ts";
+import type { Spool } from "../workers/spool.ts";
 import { Delivery } from "./delivery.ts";
 import type { Endable } from "./lifecycle.ts";
+import { openSpool } from "./open-spool.ts";
+import { Replay } from "./replay.ts";
 import { Reporter } from "./reporter.ts";
 import { shippingOf, workerEnvironment } from "./shipping-options.ts";
 
@@ -34,6 +35,7 @@ export class Recording implements Recorder, Endable {
   readonly #delivery: Delivery;
   readonly #pool: WorkerPool;
   readonly #spool: Spool | undefined;
+  readonly #replay: Replay | undefined;
   /** How many tapes the workers finished; they count here, see {@link onForcedEnd}. */
   readonly #finished = new SharedArrayBuffer(Int32Array.BYTES_PER_ELEMENT);
   readonly #isKept: (traceId: string) => boolean;
@@ -46,7 +48,7 @@ export class Recording implements Recorder, Endable {
     this.#isKept = createSampler(options.samplingRate);
     this.#reporter = new Reporter(logger, Date.now);
     this.#ledger = new Ledger((reason, records) => this.#reporter.loss(reason, records));
-    this.#spool = options.spoolDir === undefined ? undefined : new Spool(options.spoolDir);
+    this.#spool = openSpool(options, this.#ledger, this.#reporter);
     this.#pool = new WorkerPool({
       threads: options.workers,
       shipping: shippingOf(options, headers, this.#finished),
@@ -60,6 +62,7 @@ export class Recording implements Recorder, Endable {
       ledger: this.#ledger,
       reporter: this.#reporter,
       spool: this.#spool,
+      onSpooled: () => this.#replay?.wake(),
     });
     this.#batcher = new Batcher({
       ...options,
@@ -69,8 +72,9 @@ export class Recording implements Recorder, Endable {
       ship: (tape) => this.#delivery.ship(tape),
       spill: (tape) => this.#delivery.settleNow(tape, "queueFull"),
     });
-    if (this.#spool !== undefined && options.enabled) {
-      void this.#replay(this.#spool);
+    this.#replay = this.#spool === undefined ? undefined : this.#replayOf(this.#spool);
+    if (options.enabled) {
+      this.#replay?.start();
     }
   }
 
@@ -165,7 +169,7 @@ export class Recording implements Recorder, Endable {
    */
   onForcedEnd(): void {
     if (this.#batcher.pending === 0) {
-      this.#reporter.sayRest();
+      this.#settleAll([]);
       return;
     }
     const { underWay, waiting } = this.#batcher.takeAll();
@@ -200,27 +204,27 @@ export class Recording implements Recorder, Endable {
     }
     this.#ended = true;
     this.#delivery.end();
+    this.#replay?.end();
     const { underWay, waiting } = this.#batcher.takeAll();
     for (const { tape, settled } of [...taken, ...underWay, ...waiting]) {
       settled.resolve(this.#delivery.settleNow(tape, "closed"));
     }
+    this.#spool?.close();
     this.#reporter.sayRest();
   }
 
-  /** Sends what an earlier client spooled, one tape at a time. */
-  async #replay(spool: Spool): Promise<void> {
-    try {
-      const skipped = (name: string, reason: string): void => {
-        this.#reporter.log("spool", () => `Left the spool's file ${name} aside: it is ${reason}`);
-      };
-      for await (const spooled of spool.claim(skipped)) {
-        await this.#batcher.adopt(Tape.of(spooled.body));
-        await spooled.release();
-      }
-    } catch (error) {
-      const why = error instanceof Error ? error.message : String(error);
-      this.#reporter.log("spool", () => `The spool can't be read: ${why}`);
-    }
+  #replayOf(spool: Spool): Replay {
+    const { maxQueueBytes, maxQueueRecords, replayBytesPerSecond } = this.#options;
+    return new Replay({
+      spool,
+      ledger: this.#ledger,
+      reporter: this.#reporter,
+      bytesPerSecond: replayBytesPerSecond,
+      adopt: (tape) => this.#batcher.adopt(tape),
+      isCalm: () =>
+        this.#batcher.queuedBytes <= maxQueueBytes / 2 &&
+        this.#batcher.pending <= maxQueueRecords / 2,
+    });
   }
 }
 

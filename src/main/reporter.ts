@@ -25,6 +25,8 @@ const lossTexts: Readonly<Record<LossReason, string>> = {
   workerLost: "workers died with them",
   invalid: "they were no runs: a bad id or dotted order",
   unencodable: "they could not be encoded",
+  spoolFull: "the spool's quota was reached (spoolQuotaBytes)",
+  spoolLost: "the spool's files were removed or damaged",
 };
 
 /** Says what happens: to the log, once a minute for each kind, and to diagnostics channels, always. */

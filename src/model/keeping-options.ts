@@ -12,6 +12,9 @@ export interface KeepingOptions {
   readonly maxQueueRecords: number;
   readonly overflow: OverflowPolicy;
   readonly spoolDir: string | undefined;
+  readonly spoolQuotaBytes: number;
+  readonly spoolSyncMs: number;
+  readonly replayBytesPerSecond: number;
 }
 
 const mebibyte = 1_048_576;
@@ -44,6 +47,30 @@ export const keepingRows: { readonly [Name in keyof KeepingOptions]: OptionRow }
     kind: "text",
     fallback: undefined,
     env: own("SPOOL_DIR"),
-    doc: "Folder for what could not be delivered; the next client with the same folder sends it.",
+    doc: "Folder for what could not be delivered; sent when the server is back, by this client or the next with that folder.",
+  },
+  spoolQuotaBytes: {
+    kind: "number",
+    fallback: 1_024 * mebibyte,
+    min: 65_536,
+    max: 1_048_576 * mebibyte,
+    env: own("SPOOL_QUOTA_BYTES"),
+    doc: "Most bytes that one client keeps in spoolDir; beyond it the oldest go and are counted.",
+  },
+  spoolSyncMs: {
+    kind: "number",
+    fallback: 500,
+    min: 0,
+    max: 60_000,
+    env: own("SPOOL_SYNC_MS"),
+    doc: "How often what was spooled is forced onto the disk (fsync); 0 does it at each write, and waits for it.",
+  },
+  replayBytesPerSecond: {
+    kind: "number",
+    fallback: 8 * mebibyte,
+    min: 1_024,
+    max: 1_024 * mebibyte,
+    env: own("REPLAY_BYTES_PER_SECOND"),
+    doc: "How fast what was spooled is sent again, at most.",
   },
 };

@@ -16,6 +16,10 @@ export const lossReasons = [
   "invalid",
   /** Could not be encoded. */
   "unencodable",
+  /** It was spooled, and the spool's quota had the oldest go. */
+  "spoolFull",
+  /** It was spooled, and its file was removed or damaged. */
+  "spoolLost",
 ] as const;
 
 export type LossReason = (typeof lossReasons)[number];
@@ -40,7 +44,7 @@ export interface ClientStats {
   readonly rejected: number;
   /** Lost for any other reason. */
   readonly dropped: number;
-  /** On disk in `spoolDir`, for a later client to send. */
+  /** On disk in `spoolDir`, to be sent later: by this client, or by the next with that folder. */
   readonly spooled: number;
   /** In memory or under way. */
   readonly pending: number;

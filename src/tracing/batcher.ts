@@ -118,9 +118,8 @@ export class Batcher {
     return this.#options.overflow === "block" ? this.#room.wait(timeoutMs) : Promise.resolve(true);
   }
 
-  /** Puts a tape into the line that was recorded before this process; its records are accepted here. */
+  /** Puts a tape into the line that a spool holds; the caller counts its records as accepted. */
   adopt(tape: Tape): Promise<TapeResult> {
-    this.#options.ledger.accepted += tape.records;
     this.#pendingRecords += tape.records;
     tape.adopted = true;
     return this.#enqueue(tape).promise;

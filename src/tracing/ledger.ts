@@ -28,6 +28,11 @@ export class Ledger {
     }
   }
 
+  /** Records that were counted as spooled are to be counted otherwise. */
+  unspool(records: number): void {
+    this.spooled -= records;
+  }
+
   /** Loses a whole tape to the queue's bound. */
   drop(records: number): TapeResult {
     this.lose("queueFull", records);

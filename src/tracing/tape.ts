@@ -50,7 +50,6 @@ export class Tape {
     this.records = 0;
     this.cutAt = 0;
     this.crashes = 0;
-    this.adopted = false;
   }
 }
 
@@ -74,9 +73,9 @@ export class TapePool {
     return this.#free.pop() ?? new Tape(this.#tapeBytes);
   }
 
-  /** Takes a tape back. One of an unusual size is left to the garbage collector. */
+  /** Takes a tape back. One of an unusual size, or of a spool, is left to the garbage collector. */
   give(tape: Tape): void {
-    if (tape.capacity === this.#tapeBytes && this.#free.length < this.#limit) {
+    if (tape.capacity === this.#tapeBytes && !tape.adopted && this.#free.length < this.#limit) {
       tape.reset();
       this.#free.push(tape);
     }

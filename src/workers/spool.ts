@@ -1,137 +1,274 @@
 import { randomInt } from "node:crypto";
-import { mkdirSync, renameSync, statSync, writeFileSync } from "node:fs";
-import { mkdir, readdir, readFile, rename, rm, utimes } from "node:fs/promises";
+import * as fileSystem from "node:fs";
 import { join } from "node:path";
-import { crc32 } from "node:zlib";
+import { GroupCommit } from "./group-commit.ts";
+import { SpoolFull } from "./spool-full.ts";
+import { frameHeadBytes } from "./spool-format.ts";
+import { SpoolLanes } from "./spool-lanes.ts";
+import { readTapes } from "./spool-reading.ts";
+import type { SegmentContent, SpoolTrouble, StoredTape } from "./spool-reading.ts";
+import { OpenSegment } from "./spool-segment.ts";
+import type { Segment, SpoolDisk } from "./spool-segment.ts";
+import { Shelf } from "./spool-shelf.ts";
 
-/** u32 magic, u16 version, u16 zero, u32 bytes of the body, u32 CRC-32 of the body; little-endian. */
-const headBytes = 16;
-const magic = 0x43_4c_52_4d;
-const formatVersion = 1;
-const namePattern = /^\d+-(\d+)-\d+\.tape(?:\.(\d+))?$/;
-/** Only the owner may read: a spooled run is as private as the run. */
-const fileMode = 0o600;
-const folderMode = 0o700;
-
-/** One spooled tape that this process has claimed. */
-export interface SpooledTape {
-  /** Records one after another, as on a tape. */
-  readonly body: Uint8Array;
-  /** Deletes the file: what became of its records is known. */
-  release(): Promise<void>;
+export interface SpoolOptions {
+  readonly folder: string;
+  /** Most bytes on disk; beyond it the oldest segments go. */
+  readonly quotaBytes: number;
+  /** How often what was written is forced onto the disk; 0 does it at each write. */
+  readonly syncMs: number;
+  /** Hears of what went without having been sent. */
+  readonly onLost: (loss: SpoolLoss) => void;
+  /** Hears of trouble that costs no record by itself. */
+  readonly onTrouble: (kind: SpoolTrouble, message: string) => void;
+  /** @defaultValue the file system */
+  readonly disk?: SpoolDisk;
 }
 
+export interface SpoolLoss {
+  readonly why: "evicted" | "gone";
+  /** Records that this process had counted as spooled. */
+  readonly own: number;
+  /** Records of earlier processes, counted nowhere yet. */
+  readonly inherited: number;
+}
+
+/** One spooled tape, out of its segment. */
+export interface SpooledTape extends StoredTape {
+  /** Whether this process counts its records as spooled. */
+  readonly own: boolean;
+}
+
+/** A segment that is read, with what is left of it to be sent. */
+interface Reading extends SegmentContent {
+  readonly segment: Segment;
+}
+
+/** A segment is closed, and another begun, when it holds this much, or this part of the quota. */
+const segmentBytes = 4_194_304;
+const segmentsInQuota = 8;
+/** Where segments stay in which something can't be read. */
+const asideFolder = "aside";
+
 /**
- * A folder of tapes that could not be delivered, one file each. A file is claimed by renaming it,
- * so that two processes with one folder send each tape once; the claim of a dead process is void.
+ * Tapes on disk: appended to segments in a lane of our own, read back the oldest first, those of
+ * processes that are gone before our own. Writing blocks for as long as the operating system takes to
+ * copy; the disk itself is waited for by nobody.
  */
 export class Spool {
-  readonly #folder: string;
-  /** From anywhere, so that two clients of one process never write to one name. */
-  #sequence = randomInt(2 ** 40);
+  readonly #options: SpoolOptions;
+  readonly #disk: SpoolDisk;
+  readonly #lanes: SpoolLanes;
+  readonly #aside: Shelf;
+  /** The oldest first. The last may be the one that is written to. */
+  readonly #segments: Segment[] = [];
+  readonly #commit: GroupCommit;
+  #current: OpenSegment | undefined;
+  /** The one that is read; quota leaves it alone. */
+  #reading: Reading | undefined;
+  readonly #segmentBytes: number;
+  #bytes = 0;
+  #sequence = 0;
 
-  constructor(folder: string) {
-    this.#folder = folder;
+  constructor(options: SpoolOptions) {
+    this.#options = options;
+    this.#disk = options.disk ?? fileSystem;
+    this.#segmentBytes = Math.min(segmentBytes, options.quotaBytes / segmentsInQuota);
+    this.#aside = new Shelf(join(options.folder, asideFolder), options.quotaBytes);
+    this.#lanes = new SpoolLanes(options.folder, (message) =>
+      options.onTrouble("spoolUnreadable", message),
+    );
+    this.#commit = new GroupCommit({
+      intervalMs: options.syncMs,
+      lanes: this.#lanes,
+      onError: (error) => options.onTrouble("spoolUnsynced", messageOf(error)),
+    });
+  }
+
+  /** Bytes on disk, ours and what was taken over. */
+  get bytes(): number {
+    return this.#bytes;
+  }
+
+  /** Takes over what processes left behind that are gone. */
+  async claim(): Promise<void> {
+    const claimed = await this.#lanes.claim();
+    this.#segments.unshift(...claimed);
+    this.#bytes += claimed.reduce((sum, { bytes }) => sum + bytes, 0);
   }
 
   /**
-   * Writes records as one file, whole or not at all. Blocks: it is for the end of a process.
+   * Appends records; the oldest segments go where the quota would not hold.
    *
+   * @throws {@link SpoolFull} they alone are more than the quota allows.
    * @throws the file system's error, such as a full disk.
    */
-  write(body: Uint8Array): void {
-    mkdirSync(this.#folder, { recursive: true, mode: folderMode });
-    const head = Buffer.alloc(headBytes);
-    head.writeUInt32LE(magic, 0);
-    head.writeUInt16LE(formatVersion, 4);
-    head.writeUInt32LE(body.length, 8);
-    head.writeUInt32LE(crc32(body), 12);
-    const path = join(this.#folder, `${Date.now()}-${process.pid}-${this.#sequence++}.tape`);
-    writeFileSync(`${path}.part`, Buffer.concat([head, body]), {
-      mode: fileMode,
-      flag: "wx",
-    });
-    renameSync(`${path}.part`, path);
+  append(body: Uint8Array, records: number): void {
+    this.#makeRoom(frameHeadBytes + body.length);
+    let segment = this.#segmentToWrite();
+    segment.append(body, records);
+    if (segment.isGone) {
+      // The folder was removed under us: what is written now is lost with the file.
+      segment.records -= records;
+      this.#forget(segment);
+      segment = this.#segmentToWrite();
+      segment.append(body, records);
+    }
+    this.#bytes += frameHeadBytes + body.length;
+    this.#commit.add(segment);
+    if (segment.bytes >= this.#segmentBytes) {
+      this.#seal();
+    }
   }
 
-  /** Claims and reads the tapes of the folder, the oldest first. Skips what it can't read or trust. */
-  async *claim(onSkip: (name: string, reason: string) => void): AsyncGenerator<SpooledTape> {
-    await mkdir(this.#folder, { recursive: true, mode: folderMode });
-    const names = (await readdir(this.#folder)).filter((name) => this.#isClaimable(name));
-    for (const name of names.toSorted(byAge)) {
-      const path = join(this.#folder, name);
-      const claimed = join(this.#folder, `${name.replace(/\.\d+$/, "")}.${process.pid}`);
-      try {
-        await rename(path, claimed);
-      } catch {
-        // Another process was faster, and sends it.
-        continue;
+  /** The next tape, the oldest first; `undefined` when there is none. */
+  async next(): Promise<SpooledTape | undefined> {
+    for (;;) {
+      this.#reading ??= await this.#readOldest();
+      if (this.#reading === undefined) {
+        return undefined;
       }
-      const body = await readClaimed(claimed);
-      if (typeof body === "string") {
-        onSkip(name, body);
-        await rename(claimed, `${claimed}.bad`);
-      } else {
-        yield { body, release: () => rm(claimed, { force: true }) };
+      const { segment, tapes } = this.#reading;
+      const [tape] = tapes;
+      if (tape !== undefined) {
+        return { ...tape, own: segment instanceof OpenSegment };
+      }
+      this.#finish(this.#reading);
+    }
+  }
+
+  /** What became of the tape that {@link next} gave is known; with the last of its segment the file goes. */
+  done(): void {
+    this.#reading?.tapes.shift();
+    if (this.#reading?.tapes.length === 0) {
+      this.#finish(this.#reading);
+    }
+  }
+
+  /** Forces all onto the disk and gives the lanes up, for the next client. Blocks; never throws. */
+  close(): void {
+    this.#commit.close();
+    this.#seal();
+    this.#lanes.giveUp();
+  }
+
+  #segmentToWrite(): OpenSegment {
+    if (this.#current === undefined) {
+      const id = { sequence: this.#sequence++, salt: randomInt(2 ** 32) };
+      this.#current = this.#lanes.inOwn((lane) => new OpenSegment(lane, id, this.#disk));
+      this.#segments.push(this.#current);
+    }
+    return this.#current;
+  }
+
+  #seal(): void {
+    this.#current?.seal();
+    this.#current = undefined;
+  }
+
+  #makeRoom(bytes: number): void {
+    const { quotaBytes, onLost } = this.#options;
+    if (bytes > quotaBytes) {
+      throw new SpoolFull(bytes, quotaBytes);
+    }
+    while (this.#bytes + bytes > quotaBytes) {
+      const oldest = this.#segments.find((segment) => segment !== this.#reading?.segment);
+      if (oldest === undefined) {
+        throw new SpoolFull(bytes, quotaBytes);
+      }
+      const own = oldest.records;
+      const inherited = oldest instanceof OpenSegment ? 0 : this.#lanes.recordsOf(oldest);
+      this.#release(oldest);
+      onLost({ why: "evicted", own, inherited });
+    }
+  }
+
+  async #readOldest(): Promise<Reading | undefined> {
+    for (;;) {
+      const [segment] = this.#segments;
+      if (segment === undefined) {
+        return undefined;
+      }
+      if (segment === this.#current) {
+        this.#seal();
+      }
+      const reading = await this.#read(segment);
+      if (reading !== undefined) {
+        return reading;
       }
     }
   }
 
-  #isClaimable(name: string): boolean {
-    const match = namePattern.exec(name);
-    if (match === null) {
+  async #read(segment: Segment): Promise<Reading | undefined> {
+    const { onLost, onTrouble } = this.#options;
+    let content: SegmentContent;
+    try {
+      content = await readTapes(segment, onTrouble);
+    } catch (error) {
+      onTrouble("spoolUnreadable", `${segment.name}: ${messageOf(error)}`);
+      this.#forget(segment);
+      return undefined;
+    }
+    if (!this.#segments.includes(segment)) {
+      // Evicted, and counted, while it was read.
+      return undefined;
+    }
+    if (segment instanceof OpenSegment) {
+      const lost = segment.records - content.tapes.reduce((sum, { records }) => sum + records, 0);
+      segment.records -= lost;
+      onLost({ why: "gone", own: lost, inherited: 0 });
+    }
+    return { ...content, segment };
+  }
+
+  #finish({ segment, isKept }: Reading): void {
+    this.#reading = undefined;
+    if (isKept) {
+      try {
+        this.#aside.take(segment);
+      } catch (error) {
+        this.#options.onTrouble("spoolUnreadable", `${segment.name}: ${messageOf(error)}`);
+      }
+    }
+    this.#release(segment);
+  }
+
+  /** Takes a segment off the list, and its file off the disk. */
+  #release(segment: Segment): void {
+    if (!this.#takeOff(segment)) {
+      return;
+    }
+    if (segment instanceof OpenSegment) {
+      segment.discard();
+    } else {
+      this.#lanes.remove(segment);
+    }
+  }
+
+  /** The segment's file is gone, or can't be read. */
+  #forget(segment: Segment): void {
+    if (!this.#takeOff(segment)) {
+      return;
+    }
+    if (segment instanceof OpenSegment) {
+      segment.seal();
+    }
+    this.#options.onLost({ why: "gone", own: segment.records, inherited: 0 });
+  }
+
+  #takeOff(segment: Segment): boolean {
+    const index = this.#segments.indexOf(segment);
+    if (index === -1) {
       return false;
     }
-    const owner = match[2];
-    if (owner === undefined || !isAlive(Number(owner))) {
-      return true;
+    this.#segments.splice(index, 1);
+    this.#bytes -= segment.bytes;
+    if (segment === this.#current) {
+      this.#current = undefined;
     }
-    // In a container every process has the same pid: the claim may be of the one before.
-    return Number(owner) === process.pid && claimedAt(join(this.#folder, name)) < processStart();
-  }
-}
-
-/** The body of a claimed file, or why it can't be used. Its time of change becomes that of the claim. */
-async function readClaimed(path: string): Promise<Uint8Array | string> {
-  try {
-    await utimes(path, new Date(), new Date());
-    return readBody(await readFile(path));
-  } catch (error) {
-    return `unreadable (${error instanceof Error ? error.message : String(error)})`;
-  }
-}
-
-/** Milliseconds since the Unix epoch; of a file that is gone none that matters. */
-const claimedAt = (path: string): number =>
-  statSync(path, { throwIfNoEntry: false })?.mtimeMs ?? Number.POSITIVE_INFINITY;
-
-const processStart = (): number => Date.now() - process.uptime() * 1_000;
-
-/** The body of a spool file, or why it can't be trusted. */
-function readBody(file: Buffer): Uint8Array | string {
-  if (file.length < headBytes || file.readUInt32LE(0) !== magic) {
-    return "not a spool file";
-  }
-  const version = file.readUInt16LE(4);
-  if (version !== formatVersion) {
-    return `of format version ${version}; this one reads ${formatVersion}`;
-  }
-  const body = file.subarray(headBytes);
-  if (file.readUInt32LE(8) !== body.length) {
-    return "cut short";
-  }
-  return file.readUInt32LE(12) === crc32(body) ? body : "damaged (its checksum differs)";
-}
-
-function isAlive(pid: number): boolean {
-  try {
-    process.kill(pid, 0);
     return true;
-  } catch (error) {
-    return error instanceof Error && "code" in error && error.code === "EPERM";
   }
 }
 
-/** By the time in the name, then by sequence. */
-const byAge = (left: string, right: string): number =>
-  left.localeCompare(right, "en", { numeric: true });
+const messageOf = (error: unknown): string =>
+  error instanceof Error ? error.message : String(error);

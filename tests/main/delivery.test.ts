@@ -2,11 +2,11 @@ import { afterEach, beforeEach, expect, test, vi } from "vitest";
 import { Delivery } from "../../src/main/delivery.ts";
 import { Reporter } from "../../src/main/reporter.ts";
 import type { ShipReport, ShipTask } from "../../src/model/shipping.ts";
-import { headOffset, outcomeCode } from "../../src/model/tape-format.ts";
 import { Ledger } from "../../src/tracing/ledger.ts";
 import type { Tape } from "../../src/tracing/tape.ts";
 import type { Spool } from "../../src/workers/spool.ts";
 import { batching } from "../support/batching.ts";
+import { settleTape } from "../support/settle-tape.ts";
 
 beforeEach(() => {
   vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout"] });
@@ -38,19 +38,9 @@ function tapeOf(count: number): Tape {
   return shipment.tape;
 }
 
-/** Writes outcomes into the heads, as a worker does. */
-function settle(task: ShipTask, outcomes: readonly (keyof typeof outcomeCode)[]): void {
-  const bytes = Buffer.from(task.memory);
-  let at = 0;
-  for (const outcome of outcomes) {
-    bytes[at + headOffset.outcome] = outcomeCode[outcome];
-    at += bytes.readUInt32LE(at);
-  }
-}
-
 type Step = (task: ShipTask) => ShipReport;
 
-function delivering(steps: readonly Step[], spool?: Pick<Spool, "write">) {
+function delivering(steps: readonly Step[], spool?: Pick<Spool, "append">) {
   const ledger = new Ledger(() => undefined);
   const lines: string[] = [];
   let calls = 0;
@@ -92,7 +82,7 @@ test("keeps a tape while the server is away, round after round, and sends it whe
     away,
     away,
     (task) => {
-      settle(task, ["delivered", "delivered", "delivered"]);
+      settleTape(task, ["delivered", "delivered", "delivered"]);
       return { ...nothing, delivered: 3 };
     },
   ]);
@@ -106,7 +96,7 @@ test("keeps a tape while the server is away, round after round, and sends it whe
 test("gives up records that the server fails on, and only those", async () => {
   const { delivery, ledger } = delivering([
     (task) => {
-      settle(task, ["delivered", "pending", "rejected"]);
+      settleTape(task, ["delivered", "pending", "rejected"]);
       return { ...nothing, delivered: 1, undelivered: 1, away: false, reason: "500" };
     },
   ]);
@@ -117,11 +107,11 @@ test("gives up records that the server fails on, and only those", async () => {
 test("re-sends a tape whose worker died, and counts once what it had delivered", async () => {
   const { delivery, ledger, calls } = delivering([
     (task) => {
-      settle(task, ["delivered", "pending"]);
+      settleTape(task, ["delivered", "pending"]);
       return died(task);
     },
     (task) => {
-      settle(task, ["delivered", "delivered"]);
+      settleTape(task, ["delivered", "delivered"]);
       return { ...nothing, delivered: 1 };
     },
   ]);
@@ -143,18 +133,28 @@ test("a tape that takes two workers with it is not sent a third time", async () 
 
 test("with a spool, what can't be delivered goes there, and only what is pending", () => {
   const written: number[] = [];
-  const { delivery, ledger } = delivering([], { write: (body) => written.push(body.length) });
+  const { delivery, ledger } = delivering([], { append: (body) => written.push(body.length) });
   const tape = tapeOf(2);
-  settle({ memory: tape.memory, used: tape.used }, ["delivered", "pending"]);
+  settleTape(tape, ["delivered", "pending"]);
   expect(delivery.settleNow(tape, "closed")).toEqual({ delivered: 1, lost: 1 });
   expect(written).toEqual([tape.used / 2]);
   expect(ledger).toMatchObject({ spooled: 1, delivered: 1 });
   expect(ledger.totalLost).toBe(0);
 });
 
+test("a tape that comes from a spool stays there, and is counted as spooled", () => {
+  const written: number[] = [];
+  const { delivery, ledger } = delivering([], { append: (body) => written.push(body.length) });
+  const tape = tapeOf(2);
+  tape.adopted = true;
+  expect(delivery.settleNow(tape, "expired")).toEqual({ delivered: 0, lost: 2 });
+  expect(written).toEqual([]);
+  expect(ledger).toMatchObject({ spooled: 2, lost: { expired: 0 } });
+});
+
 test("a spool that can't be written is said, and the records are counted as lost", () => {
   const { delivery, ledger, lines } = delivering([], {
-    write: () => {
+    append: () => {
       throw new Error("ENOSPC: no space left on device");
     },
   });

@@ -1,0 +1,32 @@
+import type { KeepingOptions } from "../model/keeping-options.ts";
+import type { Ledger } from "../tracing/ledger.ts";
+import { Spool } from "../workers/spool.ts";
+import type { SpoolLoss } from "../workers/spool.ts";
+import type { Reporter } from "./reporter.ts";
+
+/** The spool of a client's options, whose losses and troubles are counted and said; none without a folder. */
+export function openSpool(
+  { spoolDir, spoolQuotaBytes, spoolSyncMs }: KeepingOptions,
+  ledger: Ledger,
+  reporter: Reporter,
+): Spool | undefined {
+  return spoolDir === undefined
+    ? undefined
+    : new Spool({
+        folder: spoolDir,
+        quotaBytes: spoolQuotaBytes,
+        syncMs: spoolSyncMs,
+        onLost: (loss) => countLoss(loss, ledger),
+        onTrouble: (kind, message) => {
+          ledger.warn(kind);
+          reporter.log(kind, () => `The spool: ${message}`);
+        },
+      });
+}
+
+function countLoss({ why, own, inherited }: SpoolLoss, ledger: Ledger): void {
+  // Of an earlier process: counted for the first time here, and as lost at once.
+  ledger.accepted += inherited;
+  ledger.unspool(own);
+  ledger.lose(why === "evicted" ? "spoolFull" : "spoolLost", own + inherited);
+}

@@ -1,0 +1,97 @@
+import { createHash, randomBytes } from "node:crypto";
+import { readFileSync, readlinkSync, statSync } from "node:fs";
+import { hostname } from "node:os";
+
+/**
+ * A lane is the folder of one owner below the spool's folder, and its name is its lock: it says when
+ * the lane was made and whose it is. Renaming it is how it changes hands, which of two processes only
+ * one can. No file has to be written for that, and none can be left behind.
+ *
+ *     <made, ms>-<host>-<pid>-<start of the process>-<random>     owned
+ *     <made, ms>-free-<random>                                    given up
+ */
+const lanePattern = /^(\d{13})-(?:free|([0-9a-f]{8})-(\d+)-(\d+))-[0-9a-f]{8}$/;
+
+/** How often an owner shows that it lives, and how long it counts as alive after that. */
+export const heartbeatMs = 10_000;
+const silenceMs = 60_000;
+
+/** The name of a lane of ours; of a new one where the time is not given. */
+export const ownLaneName = (madeMs: number = nextMs()): string =>
+  `${made(madeMs)}-${host}-${process.pid}-${startOf(process.pid) ?? 0}-${random()}`;
+
+export const freeLaneName = (name: string): string => `${made(laneMade(name))}-free-${random()}`;
+
+export const isLane = (name: string): boolean => lanePattern.test(name);
+
+/** When it was made; sorting by it sorts by age. */
+export const laneMade = (name: string): number => Number(lanePattern.exec(name)?.[1] ?? 0);
+
+/**
+ * Whether nobody owns the lane any more. On this machine the process table decides: a pid that was
+ * given to another process is told by its start. Of another machine, or another container, only the
+ * heartbeat is to be seen: the folder's time of change.
+ */
+export function isAbandoned(path: string, name: string): boolean {
+  const [, , owner, pid, start] = lanePattern.exec(name) ?? [];
+  if (owner === undefined) {
+    return true;
+  }
+  if (owner === host) {
+    const startNow = startOf(Number(pid));
+    if (startNow !== undefined) {
+      return startNow !== start;
+    }
+    if (!isAlive(Number(pid))) {
+      return true;
+    }
+  }
+  const stat = statSync(path, { throwIfNoEntry: false });
+  return stat !== undefined && Date.now() - stat.mtimeMs > silenceMs;
+}
+
+let lastMs = 0;
+
+/** The time; two lanes of one process never have the same, so that they keep their order. */
+function nextMs(): number {
+  lastMs = Math.max(lastMs + 1, Date.now());
+  return lastMs;
+}
+
+const made = (ms: number): string => String(Math.round(ms)).padStart(13, "0");
+const random = (): string => randomBytes(4).toString("hex");
+
+/** Two containers may share a name, but not their table of processes. */
+const host = createHash("sha256")
+  .update(`${hostname()} ${pidNamespace()}`)
+  .digest("hex")
+  .slice(0, 8);
+
+function pidNamespace(): string {
+  try {
+    return readlinkSync("/proc/self/ns/pid");
+  } catch {
+    // Not Linux: there are no others.
+    return "";
+  }
+}
+
+/** When a process started, in ticks since the boot; `undefined` where that can't be known, or it is gone. */
+function startOf(pid: number): string | undefined {
+  try {
+    const stat = readFileSync(`/proc/${pid}/stat`, "latin1");
+    // The second field, a name in parentheses, may hold blanks; the 22nd is the start.
+    return stat.slice(stat.lastIndexOf(")") + 2).split(" ")[19];
+  } catch {
+    return undefined;
+  }
+}
+
+function isAlive(pid: number): boolean {
+  try {
+    process.kill(pid, 0);
+    return true;
+  } catch (error) {
+    return error instanceof Error && "code" in error && error.code === "EPERM";
+  }
+}

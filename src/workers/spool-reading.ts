@@ -1,0 +1,52 @@
+import { readFile } from "node:fs/promises";
+import { join } from "node:path";
+import { frameKind, readSegment, saltOf } from "./spool-format.ts";
+import type { Segment } from "./spool-segment.ts";
+
+/** A tape as it is on disk. */
+export interface StoredTape {
+  /** Records one after another, as on a tape. */
+  readonly body: Uint8Array;
+  readonly records: number;
+}
+
+export type SpoolTrouble = "spoolDamaged" | "spoolNewer" | "spoolUnsynced" | "spoolUnreadable";
+
+/** What a segment holds. */
+export interface SegmentContent {
+  readonly tapes: StoredTape[];
+  /** It holds something that can't be read: kept for a newer version, or for a person. */
+  readonly isKept: boolean;
+}
+
+/** Longer than this a file is none of ours. */
+const longestRead = 2_147_483_647;
+
+/**
+ * Reads all that can be trusted, and says what can't.
+ *
+ * @throws the file system's error, such as that the file was removed.
+ */
+export async function readTapes(
+  { folder, name, bytes }: Segment,
+  onTrouble: (kind: SpoolTrouble, message: string) => void,
+): Promise<SegmentContent> {
+  if (bytes > longestRead) {
+    throw new RangeError("it is too long for a segment");
+  }
+  const file = await readFile(join(folder, name));
+  const tapes: StoredTape[] = [];
+  let isKept = false;
+  for (const part of readSegment(file, saltOf(name) ?? 0)) {
+    if (part.is === "newer") {
+      isKept = true;
+      onTrouble("spoolNewer", `${name} has a tape of format version ${part.version}`);
+    } else if (part.is !== "frame") {
+      isKept ||= part.is === "damaged";
+      onTrouble("spoolDamaged", `${name}: ${part.bytes} bytes at ${part.at} are ${part.is}`);
+    } else if (part.kind === frameKind.records) {
+      tapes.push({ body: part.body, records: part.records });
+    }
+  }
+  return { tapes, isKept };
+}

@@ -1,0 +1,132 @@
+import { once } from "node:events";
+import { mkdtempSync, readdirSync, rmSync, writeFileSync } from "node:fs";
+import { createServer } from "node:http";
+import type { AddressInfo } from "node:net";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { Client } from "millrace";
+import type { ClientOptions, ClientStats } from "millrace";
+import { afterEach, beforeEach, expect, test, vi } from "vitest";
+
+let folder: string;
+const closing: (() => Promise<unknown>)[] = [];
+
+beforeEach(() => {
+  folder = mkdtempSync(join(tmpdir(), "millrace-spool-"));
+});
+
+afterEach(async () => {
+  for (const close of closing.splice(0).toReversed()) {
+    await close();
+  }
+  rmSync(folder, { recursive: true, force: true });
+});
+
+interface Switchable {
+  readonly url: string;
+  readonly ended: Set<string>;
+  status: number;
+}
+
+/** Answers with `status`, and keeps the ids of the ends that it took with 202. */
+async function switchable(status: number): Promise<Switchable> {
+  const state = { url: "", ended: new Set<string>(), status };
+  const server = createServer((request, response) => {
+    const chunks: Buffer[] = [];
+    request.on("data", (chunk: Buffer) => chunks.push(chunk));
+    request.on("end", () => {
+      const body = Buffer.concat(chunks).toString("latin1");
+      if (state.status === 202) {
+        for (const [, id = ""] of body.matchAll(/name="(?:post|patch)\.([^."]+)\.outputs"/g)) {
+          state.ended.add(id);
+        }
+      }
+      response.writeHead(state.status).end("{}");
+    });
+  });
+  server.listen(0, "127.0.0.1");
+  await once(server, "listening");
+  closing.push(
+    () =>
+      new Promise((resolve) => {
+        server.closeAllConnections();
+        server.close(resolve);
+      }),
+  );
+  state.url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+  return state;
+}
+
+function client(endpoint: string, options: ClientOptions = {}): Client {
+  const made = new Client({
+    endpoint,
+    spoolDir: folder,
+    attempts: 1,
+    tapeBytes: 4_096,
+    requestsInFlight: 1,
+    logger: { warn: () => undefined },
+    ...options,
+  });
+  closing.push(() => made.close({ timeoutMs: 0 }));
+  return made;
+}
+
+function record(made: Client, count: number): readonly string[] {
+  return Array.from({ length: count }, (_, i) => {
+    const run = made.startRun({ name: `run ${i}`, inputs: { text: "x".repeat(500) } });
+    run.end({ i });
+    return run.id;
+  });
+}
+
+const sum = ({ delivered, rejected, dropped, spooled, pending }: ClientStats): number =>
+  delivered + rejected + dropped + spooled + pending;
+
+test("what found no room while the server was away goes to disk and arrives when it is back, all of it", async () => {
+  const server = await switchable(503);
+  const made = client(server.url, { overflow: "spool", maxQueueBytes: 65_536 });
+  const ids = record(made, 500);
+  const away = made.stats();
+  expect(away.spooled).toBeGreaterThan(500);
+  expect(away).toMatchObject({ accepted: 1_000, dropped: 0 });
+  expect(sum(away)).toBe(1_000);
+  server.status = 202;
+  await vi.waitFor(
+    () => expect(made.stats()).toMatchObject({ accepted: 1_000, delivered: 1_000, spooled: 0 }),
+    { timeout: 12_000, interval: 50 },
+  );
+  expect(server.ended).toEqual(new Set(ids));
+});
+
+test("the next client sends what a closed one left, and counts it as its own", async () => {
+  const server = await switchable(503);
+  const first = client(server.url);
+  const ids = record(first, 20);
+  await first.close({ timeoutMs: 100 });
+  expect(first.stats()).toMatchObject({ accepted: 40, spooled: 40, dropped: 0, pending: 0 });
+  server.status = 202;
+  const second = client(server.url);
+  await vi.waitFor(() => expect(second.stats().delivered).toBe(40), { timeout: 12_000 });
+  expect(server.ended).toEqual(new Set(ids));
+  expect(second.stats()).toMatchObject({ accepted: 40, spooled: 0, pending: 0 });
+  await second.close();
+  expect(readdirSync(folder)).toEqual([]);
+});
+
+test("a spool that can't be written costs what found no room, counted; recording goes on", async () => {
+  const server = await switchable(202);
+  const blocked = join(folder, "file");
+  writeFileSync(blocked, "");
+  const made = client(server.url, {
+    overflow: "spool",
+    maxQueueBytes: 65_536,
+    spoolDir: blocked,
+  });
+  record(made, 500);
+  const { lost, warnings } = made.stats();
+  expect(lost.queueFull).toBeGreaterThan(0);
+  expect(warnings["spoolUnwritable"]).toBeGreaterThan(0);
+  expect(sum(made.stats())).toBe(1_000);
+  await made.flush();
+  expect(made.stats()).toMatchObject({ delivered: 1_000 - lost.queueFull, pending: 0 });
+});

@@ -1,0 +1,239 @@
+import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { setImmediate } from "node:timers/promises";
+import { afterEach, beforeEach, expect, test, vi } from "vitest";
+import { openSpool } from "../../src/main/open-spool.ts";
+import { Replay } from "../../src/main/replay.ts";
+import { Reporter } from "../../src/main/reporter.ts";
+import { resolveOptions } from "../../src/model/options.ts";
+import { Ledger } from "../../src/tracing/ledger.ts";
+import type { TapeResult } from "../../src/tracing/shipment.ts";
+import { pendingBytes, tallyOf } from "../../src/tracing/tally.ts";
+import type { Tape } from "../../src/tracing/tape.ts";
+import type { Spool } from "../../src/workers/spool.ts";
+import { batching, idsOf } from "../support/batching.ts";
+import { settleTape } from "../support/settle-tape.ts";
+
+let folder: string;
+
+beforeEach(() => {
+  folder = mkdtempSync(join(tmpdir(), "millrace-replay-"));
+  vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout"] });
+});
+
+afterEach(() => {
+  vi.useRealTimers();
+  rmSync(folder, { recursive: true, force: true });
+});
+
+interface Replaying {
+  readonly spool: Spool;
+  readonly replay: Replay;
+  readonly ledger: Ledger;
+  /** Ids of the runs of each tape that was put into the line. */
+  readonly adopted: (readonly string[])[];
+}
+
+type Send = (tape: Tape, ledger: Ledger) => void;
+
+/** All of the tape arrives. */
+const arrives: Send = (tape, ledger) => {
+  settleTape(
+    tape,
+    Array.from({ length: tape.records }, () => "delivered"),
+  );
+  ledger.delivered += tape.records;
+};
+
+/** The server fails on all of it: delivery counts it as spooled. */
+const fails: Send = (tape, ledger) => {
+  ledger.spooled += tallyOf(tape).pending;
+};
+
+function replaying(
+  sends: readonly Send[] = [arrives],
+  {
+    bytesPerSecond = 1_000_000_000,
+    isCalm = () => true,
+  }: { readonly bytesPerSecond?: number; readonly isCalm?: () => boolean } = {},
+): Replaying {
+  const ledger = new Ledger(() => undefined);
+  const reporter = new Reporter({ warn: () => undefined }, () => 0);
+  const spool = openSpool(resolveOptions({ spoolDir: folder }, {}), ledger, reporter);
+  if (spool === undefined) {
+    throw new RangeError("no spool");
+  }
+  const adopted: (readonly string[])[] = [];
+  const adopt = (tape: Tape): Promise<TapeResult> => {
+    // Before it is settled: a reader passes over what is.
+    adopted.push(idsOf(tape));
+    sends[Math.min(adopted.length, sends.length) - 1]?.(tape, ledger);
+    return Promise.resolve({ delivered: 0, lost: 0 });
+  };
+  const replay = new Replay({ spool, ledger, reporter, bytesPerSecond, adopt, isCalm });
+  return { spool, replay, ledger, adopted };
+}
+
+/** A tape of `count` runs, and their ids. */
+function tapeOf(count: number): { readonly body: Buffer; readonly ids: readonly string[] } {
+  const { record, batcher } = batching();
+  const ids = Array.from({ length: count }, () => record());
+  const [shipment] = batcher.takeAll().waiting;
+  if (shipment === undefined) {
+    throw new RangeError("no tape");
+  }
+  return { body: pendingBytes(shipment.tape), ids };
+}
+
+/** As delivery does. */
+function spoolTape({ spool, ledger }: Replaying, count: number): readonly string[] {
+  const { body, ids } = tapeOf(count);
+  ledger.accepted += count;
+  spool.append(body, count);
+  ledger.spooled += count;
+  return ids;
+}
+
+/** Lets files be read, and a millisecond pass at a time, until the check holds. */
+async function until(check: () => void): Promise<void> {
+  for (let tries = 0; tries < 2_000; tries++) {
+    try {
+      check();
+      return;
+    } catch {
+      await vi.advanceTimersByTimeAsync(1);
+      await setImmediate();
+    }
+  }
+  check();
+}
+
+const balance = ({ accepted, delivered, spooled, totalLost }: Ledger): number =>
+  accepted - delivered - spooled - totalLost;
+
+test("sends what an earlier client left, in order, counts it here, and removes it", async () => {
+  const earlier = replaying();
+  const ids = [spoolTape(earlier, 2), spoolTape(earlier, 3)];
+  earlier.spool.close();
+  const { replay, adopted, ledger, spool } = replaying();
+  replay.start();
+  await until(() => expect(ledger.delivered).toBe(5));
+  expect(adopted).toEqual(ids);
+  expect(ledger).toMatchObject({ accepted: 5, spooled: 0 });
+  await until(() => expect(spool.bytes).toBe(0));
+  replay.end();
+  spool.close();
+  expect(readdirSync(folder)).toEqual([]);
+});
+
+test("sends what this client spooled when it is woken, and counts it once", async () => {
+  const bench = replaying();
+  bench.replay.start();
+  await until(() => expect(readdirSync(folder)).toEqual([]));
+  const ids = spoolTape(bench, 4);
+  expect(bench.ledger.spooled).toBe(4);
+  await until(() => {
+    bench.replay.wake();
+    expect(bench.adopted).toEqual([ids]);
+  });
+  expect(bench.ledger).toMatchObject({ accepted: 4, delivered: 4, spooled: 0 });
+  bench.replay.end();
+});
+
+test("is no faster than it may be", async () => {
+  const bench = replaying([arrives], { bytesPerSecond: 100 });
+  spoolTape(bench, 1);
+  spoolTape(bench, 1);
+  const eachMs = (tapeOf(1).body.length / 100) * 1_000;
+  bench.replay.start();
+  await until(() => expect(bench.adopted).toHaveLength(1));
+  await setImmediate();
+  await vi.advanceTimersByTimeAsync(eachMs - 100);
+  expect(bench.adopted).toHaveLength(1);
+  await vi.advanceTimersByTimeAsync(200);
+  await until(() => expect(bench.adopted).toHaveLength(2));
+  bench.replay.end();
+});
+
+test("waits while the line is busy: what is recorded now goes first", async () => {
+  let calm = false;
+  const bench = replaying([arrives], { isCalm: () => calm });
+  spoolTape(bench, 1);
+  bench.replay.start();
+  await vi.advanceTimersByTimeAsync(5_000);
+  expect(bench.adopted).toEqual([]);
+  calm = true;
+  await vi.advanceTimersByTimeAsync(200);
+  await until(() => expect(bench.adopted).toHaveLength(1));
+  bench.replay.end();
+});
+
+test("sends again, later, only what the server failed on, and each record is counted once", async () => {
+  const half: Send = (tape, ledger) => {
+    settleTape(tape, ["delivered", "pending"]);
+    ledger.delivered += 1;
+    ledger.spooled += 1;
+  };
+  const bench = replaying([half, fails, arrives]);
+  const ids = spoolTape(bench, 2);
+  bench.replay.start();
+  await until(() => expect(bench.adopted).toHaveLength(1));
+  expect(balance(bench.ledger)).toBe(0);
+  await vi.advanceTimersByTimeAsync(29_000);
+  expect(bench.adopted).toHaveLength(1);
+  await vi.advanceTimersByTimeAsync(2_000);
+  expect(bench.adopted).toHaveLength(2);
+  await vi.advanceTimersByTimeAsync(58_000);
+  expect(bench.adopted).toHaveLength(2);
+  await vi.advanceTimersByTimeAsync(2_000);
+  expect(bench.adopted).toEqual([ids, ids.slice(1), ids.slice(1)]);
+  expect(bench.ledger).toMatchObject({ accepted: 2, delivered: 2, spooled: 0 });
+  bench.replay.end();
+});
+
+test("at the end what has not arrived stays on disk, for the next client", async () => {
+  const bench = replaying([fails]);
+  const ids = spoolTape(bench, 3);
+  bench.replay.start();
+  await until(() => expect(bench.adopted).toHaveLength(1));
+  bench.replay.end();
+  bench.spool.close();
+  expect(bench.ledger).toMatchObject({ accepted: 3, spooled: 3 });
+  const next = replaying();
+  next.replay.start();
+  await until(() => expect(next.adopted).toEqual([ids]));
+  next.replay.end();
+});
+
+test("a tape that is none costs only itself, and is counted", async () => {
+  const bench = replaying();
+  bench.spool.append(Buffer.from("whole by its checksum, and no records"), 2);
+  bench.ledger.accepted += 2;
+  bench.ledger.spooled += 2;
+  const ids = spoolTape(bench, 1);
+  bench.replay.start();
+  await until(() => expect(bench.adopted).toEqual([ids]));
+  expect(bench.ledger.lost.spoolLost).toBe(2);
+  expect(balance(bench.ledger)).toBe(0);
+  expect(bench.ledger.warnings.get("spoolDamaged")).toBe(1);
+  bench.replay.end();
+});
+
+test("what went by the quota or by damage is counted, with its reason", async () => {
+  const ledger = new Ledger(() => undefined);
+  const reporter = new Reporter({ warn: () => undefined }, () => 0);
+  const options = resolveOptions({ spoolDir: folder, spoolQuotaBytes: 65_536 }, {});
+  const spool = openSpool(options, ledger, reporter);
+  ledger.accepted += 3;
+  ledger.spooled += 3;
+  spool?.append(Buffer.alloc(60_000, 1), 1);
+  spool?.append(Buffer.alloc(50_000, 1), 2);
+  expect(ledger).toMatchObject({ accepted: 3, spooled: 2, lost: { spoolFull: 1 } });
+  const [lane = ""] = readdirSync(folder);
+  const [name = ""] = readdirSync(join(folder, lane));
+  const path = join(folder, lane, name);
+  writeFileSync(path, readFileSync(path).fill(0, 1_000, 1_010));
+  await expect(spool?.next()).resolves.toBeUndefined();
+  expect(ledger).toMatchObject({ accepted: 3, spooled: 0, lost: { spoolFull: 1, spoolLost: 2 } });
+});

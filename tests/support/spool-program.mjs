@@ -1,0 +1,52 @@
+// A process of its own with a spool: does what the second argument says, and says what came of it.
+import { once } from "node:events";
+import { Spool } from "../../dist/workers/spool.js";
+
+const [, , folder, task] = process.argv;
+const troubles = [];
+const spool = new Spool({
+  folder,
+  quotaBytes: 100_000_000,
+  syncMs: 60_000,
+  onLost: () => undefined,
+  onTrouble: (kind, message) => troubles.push([kind, message]),
+});
+
+switch (task) {
+  case "append and be killed":
+    spool.append(Buffer.from("one"), 1);
+    spool.append(Buffer.from("two"), 1);
+    process.kill(process.pid, "SIGKILL");
+    break;
+  case "claim": {
+    process.send("ready");
+    await once(process, "message");
+    const bodies = [];
+    await spool.claim();
+    for (let tape = await spool.next(); tape !== undefined; tape = await spool.next()) {
+      bodies.push(Buffer.from(tape.body).toString("latin1"));
+      spool.done();
+    }
+    spool.close();
+    process.send(bodies);
+    process.disconnect();
+    break;
+  }
+  case "fill the disk": {
+    // The parent limits how long a file may be.
+    const answers = [];
+    for (const body of ["a".repeat(3_000), "b".repeat(3_000), "c".repeat(100)]) {
+      try {
+        spool.append(Buffer.from(body), 1);
+        answers.push("written");
+      } catch (error) {
+        answers.push(error.code);
+      }
+    }
+    spool.close();
+    process.stdout.write(JSON.stringify(answers));
+    break;
+  }
+  default:
+    throw new RangeError(`No such task: ${task}`);
+}
