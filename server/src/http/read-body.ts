@@ -42,10 +42,11 @@ export async function readChunks(
   { bytesMax, withinMs }: BodyBounds = usualBounds,
 ): Promise<void> {
   const bounded = { onChunk, bytesMax };
-  const timer = setTimeout(
-    () => request.destroy(new RequestError(408, `the body took longer than ${withinMs} ms`)),
-    withinMs,
-  );
+  let late: RequestError | undefined;
+  const timer = setTimeout(() => {
+    late = new RequestError(408, `the body took longer than ${withinMs} ms`);
+    request.destroy(late);
+  }, withinMs);
   try {
     const inflate = chooseInflate(request.headers["content-encoding"]);
     if (Number(request.headers["content-length"] ?? 0) > bytesMax) {
@@ -56,9 +57,10 @@ export async function readChunks(
       : passInflated(request, inflate(), bounded));
   } catch (cause) {
     await discard(request);
-    throw cause instanceof RequestError
-      ? cause
-      : new RequestError(400, `the body broke off: ${messageOf(cause)}`);
+    if (late !== undefined || cause instanceof RequestError) {
+      throw late ?? cause;
+    }
+    throw new RequestError(400, `the body broke off: ${messageOf(cause)}`);
   } finally {
     clearTimeout(timer);
   }
