@@ -26,7 +26,7 @@ import type {
 } from "./annotation-queue-input.ts";
 import type { Call, CallOptions } from "./http.ts";
 import { toIsoTime } from "./iso-time.ts";
-import { pagesByOffset } from "./pages.ts";
+import { pagesByIds, pagesByOffset } from "./pages.ts";
 import type { Pages } from "./pages.ts";
 import type { CallInit } from "./request.ts";
 
@@ -72,21 +72,19 @@ export class AnnotationQueues {
    */
   list(filter: ListAnnotationQueues = {}): Pages<AnnotationQueue> {
     const { limit, signal } = filter;
+    checkIds(filter.ids, "annotation queue id");
     const query = {
-      ids: checkIds(filter.ids, "annotation queue id"),
       name: filter.name,
       name_contains: filter.nameContains,
       dataset_id: checkId(filter.defaultDatasetId, "dataset id"),
     };
-    if (filter.ids?.length === 0) {
-      // As a query it would be no filter at all.
-      return pagesByOffset(limit, async () => []);
-    }
-    return pagesByOffset(limit, async (page) => {
-      const init = { query: { ...query, ...page }, signal };
-      const answer = await this.#call("listAnnotationQueues", init);
-      return parseList(answer, "annotation queues", parseAnnotationQueue);
-    });
+    return pagesByIds(filter.ids, limit, (ids, wanted) =>
+      pagesByOffset(wanted, async (page) => {
+        const init = { query: { ids, ...query, ...page }, signal };
+        const answer = await this.#call("listAnnotationQueues", init);
+        return parseList(answer, "annotation queues", parseAnnotationQueue);
+      }),
+    );
   }
 
   /**

@@ -16,8 +16,9 @@ import type {
 } from "./dataset-options.ts";
 import { formBody } from "./form.ts";
 import type { Asking, CallOptions } from "./http.ts";
-import { checkOffset, pagesByOffset } from "./pages.ts";
+import { checkOffset, pagesByIds, pagesByOffset } from "./pages.ts";
 import type { Pages } from "./pages.ts";
+import { toJson } from "./request.ts";
 import { toBody } from "./streamed-bodies.ts";
 import type { ByteSource } from "./streamed-bodies.ts";
 import type { TenantIds } from "./tenant-ids.ts";
@@ -112,27 +113,26 @@ export class DatasetCatalog {
   /**
    * Datasets by page, as they are consumed.
    *
-   * @throws {@link ValidationError} an id is not a UUID, or `limit` not a whole number from 1.
+   * @throws {@link ValidationError} an id is not a UUID, `limit` not a whole number from 1, or `offset`
+   * given with more than 100 ids.
    */
   list(filter: ListDatasets = {}): Pages<Dataset> {
     const { ids, metadata, limit, signal } = filter;
-    const first = checkOffset(filter.offset);
+    checkIds(ids, "dataset id");
+    const first = checkOffset(filter.offset, ids);
     const query = {
-      id: checkIds(ids, "dataset id"),
       name: filter.name,
       name_contains: filter.nameContains,
       data_type: checkDataType(filter.dataType),
-      metadata: metadata === undefined ? undefined : JSON.stringify(metadata),
+      metadata: metadata && toJson("list datasets", metadata),
     };
-    if (ids?.length === 0) {
-      // As a query it would be no filter at all.
-      return pagesByOffset(limit, async () => []);
-    }
-    return pagesByOffset(limit, async (page) => {
-      const range = { ...page, offset: first + page.offset };
-      const init = { query: { ...query, ...range }, signal };
-      return parseList(await this.asking.call("listDatasets", init), "datasets", parseDataset);
-    });
+    return pagesByIds(ids, limit, (id, wanted) =>
+      pagesByOffset(wanted, async (page) => {
+        const range = { ...page, offset: first + page.offset };
+        const init = { query: { id, ...query, ...range }, signal };
+        return parseList(await this.asking.call("listDatasets", init), "datasets", parseDataset);
+      }),
+    );
   }
 
   /**

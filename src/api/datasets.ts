@@ -23,7 +23,7 @@ import type {
 import type { EndpointName } from "../model/endpoints.ts";
 import type { Examples } from "./examples.ts";
 import type { Asking, CallOptions } from "./http.ts";
-import { Pages } from "./pages.ts";
+import { Pages, idsByRequest } from "./pages.ts";
 import { ServerInfoReader } from "./server-info.ts";
 import { listSharedExamples, sharedQuery } from "./shared-examples.ts";
 import { linesOf } from "./text-lines.ts";
@@ -102,12 +102,12 @@ export class Datasets extends DatasetHistory {
   ): Promise<number> {
     const token = publicToken(urlOrToken, { what: "dataset" });
     const query = sharedQuery(filter);
-    if (filter.exampleIds?.length === 0) {
-      return 0;
+    let count = 0;
+    for (const id of idsByRequest(filter.exampleIds)) {
+      const init = { path: { token }, query: { ...query, id }, signal };
+      count += parseCount(await this.asking.call("countSharedExamples", init));
     }
-    return parseCount(
-      await this.asking.call("countSharedExamples", { path: { token }, query, signal }),
-    );
+    return count;
   }
 
   /**

@@ -1,6 +1,7 @@
 import { checkIds } from "../model/ids.ts";
 import { toVersion } from "./dataset-key.ts";
 import type { FilterExamples, ListExamples } from "./example-options.ts";
+import { toJson } from "./request.ts";
 import type { QueryValue } from "./request.ts";
 
 /** What each example has; left out, a server gives all but the attachments. */
@@ -27,7 +28,7 @@ export function toExampleQuery(filter: ListExamples): Readonly<Record<string, Qu
   return {
     as_of: toVersion(filter.asOf, "asOf"),
     splits: filter.splits,
-    metadata: filter.metadata === undefined ? undefined : JSON.stringify(filter.metadata),
+    metadata: filter.metadata && toJson("list examples", filter.metadata),
     filter: filter.filter,
     select: filter.includeAttachments === true ? allMembers : undefined,
   };

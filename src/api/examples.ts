@@ -1,4 +1,4 @@
-import { ConflictError, ValidationError } from "../model/errors.ts";
+import { ConflictError } from "../model/errors.ts";
 import { parseCount, parseExample } from "../model/example.ts";
 import type { Attachment, Example } from "../model/example.ts";
 import { parseList } from "../model/fields.ts";
@@ -33,15 +33,13 @@ import {
 } from "./example-wire.ts";
 import { ExampleWrites } from "./example-writes.ts";
 import type { Asking, CallOptions } from "./http.ts";
-import { checkOffset, chunksOf, pagesByOffset, pagesInTurn } from "./pages.ts";
+import { checkOffset, chunksOf, idsByRequest, pagesByIds, pagesByOffset } from "./pages.ts";
 import type { Pages } from "./pages.ts";
 import { assertMany, counted } from "./many-examples.ts";
 import { ServerInfoReader } from "./server-info.ts";
 
 /** Examples of one request, beside the limit of its bytes. */
 const examplesPerRequest = 1_000;
-/** Ids of one request: more make its address too long. */
-const examplesPerPage = 100;
 
 /** Examples of datasets. Calls that name a dataset throw as {@link Datasets.read}. */
 export class Examples {
@@ -141,31 +139,27 @@ export class Examples {
   /**
    * Examples by page, as they are consumed.
    *
-   * @throws {@link ValidationError} an id is not a UUID, or `limit` not a whole number from 1.
+   * @throws {@link ValidationError} an id is not a UUID, `limit` not a whole number from 1, or `offset`
+   * given with more than 100 ids.
    */
   list(filter: ListExamples): Pages<Example> {
     const { ids, limit, signal, inlineS3Urls = true } = filter;
     assertDatasetKey(keyOf(filter));
-    const first = checkOffset(filter.offset);
+    const first = checkOffset(filter.offset, ids);
     const query = { ...toExampleQuery(filter), inline_s3_urls: inlineS3Urls };
     if (isEmptyFilter(filter)) {
       return pagesByOffset(limit, async () => []);
     }
-    if (ids !== undefined && ids.length > examplesPerPage && first > 0) {
-      throw new ValidationError(`offset can't be given with more than ${examplesPerPage} ids`);
-    }
     const { call } = this.#asking;
     let dataset: string | undefined;
-    const pagesOf = (id: readonly string[] | undefined, wanted: number | undefined) =>
+    return pagesByIds(ids, limit, (id, wanted) =>
       pagesByOffset(wanted, async (page) => {
         dataset ??= await datasetIdOf(call, keyOf(filter), { signal });
         const range = { ...page, offset: first + page.offset };
         const init = { query: { ...query, dataset, id, ...range }, signal };
         return parseList(await call("listExamples", init), "examples", parseExample);
-      });
-    return ids === undefined
-      ? pagesOf(undefined, limit)
-      : pagesInTurn(chunksOf(ids, examplesPerPage), limit, pagesOf);
+      }),
+    );
   }
 
   /** How many examples a filter holds of; as {@link Examples.list}. */
@@ -179,7 +173,7 @@ export class Examples {
     const { call } = this.#asking;
     const dataset = await datasetIdOf(call, keyOf(filter), { signal });
     let count = 0;
-    for (const id of ids === undefined ? [undefined] : chunksOf(ids, examplesPerPage)) {
+    for (const id of idsByRequest(ids)) {
       const init = { query: { ...query, dataset, id }, signal };
       count += parseCount(await call("countExamples", init));
     }
@@ -243,7 +237,7 @@ export class Examples {
     { hardDelete = false, signal }: DeleteExamples = {},
   ): Promise<void> {
     checkIds(ids, "example id");
-    for (const some of chunksOf(ids, examplesPerPage)) {
+    for (const some of chunksOf(ids)) {
       await (hardDelete
         ? this.#asking.call("removeExamples", {
             json: { example_ids: some, hard_delete: true },

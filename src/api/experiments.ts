@@ -8,7 +8,7 @@ import { assertDatasetKey, datasetIdOf, keyOf } from "./dataset-key.ts";
 import type { DatasetPlace } from "./dataset-key.ts";
 import type { Call, CallOptions } from "./http.ts";
 import { toIsoTime } from "./iso-time.ts";
-import { pagesByOffset } from "./pages.ts";
+import { pagesByIds, pagesByOffset } from "./pages.ts";
 import type { Pages } from "./pages.ts";
 import type { Projects } from "./projects.ts";
 
@@ -99,22 +99,17 @@ export class Experiments {
   listComparative(filter: ListComparative): Pages<ComparativeExperiment> {
     assertDatasetKey(keyOf(filter));
     const { ids, name, nameContains, limit, signal } = filter;
-    const query = {
-      id: checkIds(ids, "comparative experiment id"),
-      name,
-      name_contains: nameContains,
-    };
-    if (ids?.length === 0) {
-      // As a query it would be no filter at all.
-      return pagesByOffset(limit, async () => []);
-    }
-    let id: string | undefined;
-    return pagesByOffset(limit, async (page) => {
-      id ??= await datasetIdOf(this.#call, keyOf(filter), { signal });
-      const init = { path: { id }, query: { ...query, ...page }, signal };
-      const found = await this.#call("listComparatives", init);
-      return parseList(found, "comparative experiments", parseComparative);
-    });
+    checkIds(ids, "comparative experiment id");
+    const query = { name, name_contains: nameContains };
+    let dataset: string | undefined;
+    return pagesByIds(ids, limit, (id, wanted) =>
+      pagesByOffset(wanted, async (page) => {
+        dataset ??= await datasetIdOf(this.#call, keyOf(filter), { signal });
+        const init = { path: { id: dataset }, query: { id, ...query, ...page }, signal };
+        const found = await this.#call("listComparatives", init);
+        return parseList(found, "comparative experiments", parseComparative);
+      }),
+    );
   }
 
   /**

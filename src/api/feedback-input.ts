@@ -156,11 +156,11 @@ function sourceOf(feedback: CreateFeedback): Readonly<Record<string, unknown>> {
   return { type: sourceType, metadata };
 }
 
-/** What a filter says beside its runs, which are only checked. */
+/** What a filter says beside its runs and projects, which are only checked. */
 export function toWireFilter(filter: ListFeedback) {
   checkIds(filter.runIds, "run id");
+  checkIds(filter.projectIds, "project id");
   return {
-    session: checkIds(filter.projectIds, "project id"),
     key: filter.keys,
     source: filter.sourceTypes,
     level: filter.level === "project" ? "session" : filter.level,

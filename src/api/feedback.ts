@@ -12,7 +12,7 @@ import type {
   UpdateFeedback,
 } from "./feedback-input.ts";
 import type { Call, CallOptions } from "./http.ts";
-import { Pages, chunksOf, pagesByOffset, pagesInTurn } from "./pages.ts";
+import { Pages, pagesByIds, pagesByOffset } from "./pages.ts";
 
 /** Feedback: judgements on runs and projects. */
 export class Feedbacks {
@@ -52,20 +52,20 @@ export class Feedbacks {
    * from 1.
    */
   list(filter: ListFeedback = {}): Pages<Feedback> {
-    const { runIds, limit } = filter;
+    const { runIds, projectIds, limit, signal } = filter;
     const query = toWireFilter(filter);
-    if ([runIds, filter.projectIds, filter.keys, filter.sourceTypes].some(isEmpty)) {
+    if ([runIds, projectIds, filter.keys, filter.sourceTypes].some(isEmpty)) {
       // As a query it would be no filter at all.
       return pagesByOffset(limit, async () => []);
     }
-    const pagesOf = (run: readonly string[] | undefined, wanted: number | undefined) =>
-      pagesByOffset(wanted, async (page) => {
-        const init = { query: { run, ...query, ...page }, signal: filter.signal };
-        return parseList(await this.#call("listFeedback", init), "feedback", parseFeedback);
-      });
-    return runIds === undefined
-      ? pagesOf(undefined, limit)
-      : pagesInTurn(chunksOf(runIds), limit, pagesOf);
+    return pagesByIds(projectIds, limit, (session, some) =>
+      pagesByIds(runIds, some, (run, wanted) =>
+        pagesByOffset(wanted, async (page) => {
+          const init = { query: { run, session, ...query, ...page }, signal };
+          return parseList(await this.#call("listFeedback", init), "feedback", parseFeedback);
+        }),
+      ),
+    );
   }
 
   /**

@@ -56,31 +56,48 @@ export const pagesByOffset = <Item>(
   });
 };
 
+/** Ids of one request: more make its address too long. */
+const idsPerRequest = 100;
+
 /**
  * Items that a list leaves out at its beginning.
  *
- * @throws {@link ValidationError} it is not a whole number of at least 0.
+ * @throws {@link ValidationError} it is not a whole number of at least 0, or the list is of more ids
+ * than one request asks for.
  */
-export function checkOffset(offset: number = 0): number {
+export function checkOffset(offset: number = 0, ids: readonly string[] = []): number {
   if (!Number.isSafeInteger(offset) || offset < 0) {
     throw new ValidationError(`offset must be a whole number of at least 0, not ${offset}`);
+  }
+  if (offset > 0 && ids.length > idsPerRequest) {
+    throw new ValidationError(`offset can't be given with more than ${idsPerRequest} ids`);
   }
   return offset;
 }
 
 /** Parts of at most `size`: as many ids as fit into one address. */
-export const chunksOf = <Item>(items: readonly Item[], size = 100): (readonly Item[])[] =>
+export const chunksOf = <Item>(items: readonly Item[], size = idsPerRequest): (readonly Item[])[] =>
   Array.from({ length: Math.ceil(items.length / size) }, (_, n) =>
     items.slice(n * size, (n + 1) * size),
   );
 
-/** Lists one after the other, as one list: ends at `limit` items of all of them. */
-export const pagesInTurn = <Part, Item>(
-  parts: readonly Part[],
+/** The ids of each request, where one can't hold them all; each id once. `undefined`: of whatever id. */
+export const idsByRequest = (
+  ids: readonly string[] | undefined,
+): readonly (readonly string[] | undefined)[] =>
+  ids === undefined ? [undefined] : chunksOf([...new Set(ids)]);
+
+/**
+ * A list of what has one of these ids, asked for in turn where one request can't hold them all: ends at
+ * `limit` items of all of them. No ids are no request: as a query they would be no filter at all.
+ */
+export const pagesByIds = <Item>(
+  ids: readonly string[] | undefined,
   limit: number | undefined,
-  list: (part: Part, limit: number | undefined) => Pages<Item>,
+  list: (ids: readonly string[] | undefined, limit: number | undefined) => Pages<Item>,
 ): Pages<Item> => {
   const wanted = assertLimit(limit);
+  const parts = idsByRequest(ids);
   return new Pages(async function* pages() {
     let left = wanted;
     for (const part of parts) {

@@ -1,13 +1,14 @@
 import { NotFoundError, ValidationError } from "../model/errors.ts";
 import { definedOf, parseList } from "../model/fields.ts";
-import { assertUuid } from "../model/ids.ts";
+import { assertUuid, checkIds } from "../model/ids.ts";
 import { projectUrl } from "../model/links.ts";
 import { parseProject } from "../model/project.ts";
 import type { Project } from "../model/project.ts";
 import type { KeyValues } from "../model/run.ts";
 import type { Call, CallOptions } from "./http.ts";
-import { pagesByOffset } from "./pages.ts";
+import { pagesByIds, pagesByOffset } from "./pages.ts";
 import type { Pages } from "./pages.ts";
+import { toJson } from "./request.ts";
 
 /** Which project: by its id or by its name, never both. */
 export type ProjectKey =
@@ -140,29 +141,23 @@ export class Projects {
    */
   list(filter: ListProjects = {}): Pages<Project> {
     const { ids, referenceDatasetId, metadata, limit, signal } = filter;
-    ids?.forEach((id) => assertUuid(id, "project id"));
+    checkIds(ids, "project id");
     if (referenceDatasetId !== undefined) {
       assertUuid(referenceDatasetId, "reference dataset id");
     }
-    if (ids?.length === 0) {
-      // As a query it would be no filter at all.
-      return pagesByOffset(limit, async () => []);
-    }
     const query = {
-      id: ids,
       name: filter.name,
       name_contains: filter.nameContains,
       reference_dataset: referenceDatasetId,
       reference_free: filter.referenceFree,
-      metadata: metadata === undefined ? undefined : JSON.stringify(metadata),
+      metadata: metadata && toJson("list projects", metadata),
       include_stats: filter.includeStats,
     };
-    return pagesByOffset(limit, async (page) =>
-      parseList(
-        await this.#call("listProjects", { query: { ...query, ...page }, signal }),
-        "projects",
-        parseProject,
-      ),
+    return pagesByIds(ids, limit, (id, wanted) =>
+      pagesByOffset(wanted, async (page) => {
+        const init = { query: { id, ...query, ...page }, signal };
+        return parseList(await this.#call("listProjects", init), "projects", parseProject);
+      }),
     );
   }
 

@@ -7,8 +7,9 @@ import { publicToken } from "../model/links.ts";
 import type { FilterSharedExamples, ListSharedExamples } from "./dataset-options.ts";
 import { allMembers } from "./example-query.ts";
 import type { Call } from "./http.ts";
-import { chunksOf, pagesByOffset, pagesInTurn } from "./pages.ts";
+import { pagesByIds, pagesByOffset } from "./pages.ts";
 import type { Pages } from "./pages.ts";
+import { toJson } from "./request.ts";
 import type { QueryValue, Refusal } from "./request.ts";
 
 export interface SharedSource extends ListSharedExamples {
@@ -28,27 +29,26 @@ export function listSharedExamples(
   const { exampleIds, limit, signal } = filter;
   const select = includeAttachments ? allMembers : undefined;
   const query = { ...sharedQuery(filter), select };
-  const pagesOf = (id: readonly string[] | undefined, wanted: number | undefined) =>
+  return pagesByIds(exampleIds, limit, (id, wanted) =>
     pagesByOffset(wanted, async (page) => {
-      const init = { path: { token }, query: { ...query, id, ...page }, signal, server, messageOf };
+      const init = { path: { token }, query: { id, ...query, ...page }, signal, server, messageOf };
       return parseList(await call("listSharedExamples", init), "examples", parseExample);
-    });
-  return exampleIds === undefined
-    ? pagesOf(undefined, limit)
-    : pagesInTurn(chunksOf(exampleIds), limit, pagesOf);
+    }),
+  );
 }
 
-/** @throws {@link ValidationError} an id is not a UUID. */
+/**
+ * What a filter says beside its ids, which are only checked.
+ *
+ * @throws {@link ValidationError} an id is not a UUID, or the metadata no JSON.
+ */
 export function sharedQuery({
   exampleIds,
   metadata,
   filter,
 }: FilterSharedExamples): Readonly<Record<string, QueryValue>> {
-  return {
-    id: checkIds(exampleIds, "example id"),
-    metadata: metadata === undefined ? undefined : JSON.stringify(metadata),
-    filter,
-  };
+  checkIds(exampleIds, "example id");
+  return { metadata: metadata && toJson("list shared examples", metadata), filter };
 }
 
 /** The words are the specification's (section 8). */

@@ -41,6 +41,9 @@ export function checkIds(
   ids: readonly string[] | undefined,
   what: string,
 ): readonly string[] | undefined {
+  if (ids !== undefined && !Array.isArray(ids)) {
+    throw new ValidationError(`Ids must be in an array, each a UUID: ${what}`);
+  }
   ids?.forEach((id) => assertUuid(id, what));
   return ids;
 }

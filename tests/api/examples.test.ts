@@ -1,3 +1,4 @@
+import { randomUUID } from "node:crypto";
 import { AIMessage, HumanMessage } from "@langchain/core/messages";
 import { HttpResponse, http as on } from "msw";
 import { describe, expect, test } from "vitest";
@@ -148,7 +149,7 @@ describe("what is sent", () => {
   });
 
   test("more ids than an address holds are asked for in turn", async () => {
-    const ids = Array.from({ length: 250 }, () => id);
+    const ids = Array.from({ length: 250 }, () => randomUUID());
     const server = await mswServer(
       on.get("*/examples/count", () => HttpResponse.json(7)),
       on.get("*/examples", () => HttpResponse.json([wireExample, wireExample])),

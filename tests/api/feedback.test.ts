@@ -1,3 +1,4 @@
+import { randomUUID } from "node:crypto";
 import { HttpResponse, http as on } from "msw";
 import { describe, expect, test } from "vitest";
 import { Feedbacks } from "../../src/api/feedback.ts";
@@ -129,7 +130,7 @@ describe("what is sent", () => {
       }),
     );
     const feedback = feedbackAt(server.endpoint);
-    const runIds = Array.from({ length: 250 }, () => id);
+    const runIds = Array.from({ length: 250 }, () => randomUUID());
     expect(await feedback.list({ runIds, limit: 120 }).toArray()).toHaveLength(120);
     const asked = server.requests.map(
       ({ target }) => new URL(target.slice(4), server.endpoint).searchParams,

@@ -8,6 +8,7 @@ import { httpTo } from "../support/api.ts";
 import { mswServer } from "../support/msw-server.ts";
 
 const id = "0f0e0d0c-0b0a-4908-8706-050403020100";
+const other = "1f0e0d0c-0b0a-4908-8706-050403020100";
 const wireProject = { id, tenant_id: "t", name: "p", extra: null, start_time: "2026-11-21" };
 
 const projectsAt = (endpoint: string): Projects =>
@@ -43,7 +44,7 @@ describe("what is sent", () => {
   test("every filter of list is a query of its own", async () => {
     const server = await mswServer(on.get("*/sessions", () => HttpResponse.json([])));
     const filter = {
-      ids: [id, id],
+      ids: [id, other, id],
       name: "n&m",
       nameContains: "n",
       referenceDatasetId: id,
@@ -55,7 +56,7 @@ describe("what is sent", () => {
     const query = new URL(server.requests[0]?.target.slice(4) ?? "", server.endpoint).searchParams;
     expect([...query]).toEqual([
       ["id", id],
-      ["id", id],
+      ["id", other],
       ["name", "n&m"],
       ["name_contains", "n"],
       ["reference_dataset", id],

@@ -1,0 +1,89 @@
+import { randomUUID } from "node:crypto";
+import { HttpResponse, http as on } from "msw";
+import { describe, expect, test } from "vitest";
+import { AnnotationQueues } from "../../src/api/annotation-queues.ts";
+import { Feedbacks } from "../../src/api/feedback.ts";
+import { ValidationError } from "../../src/model/errors.ts";
+import { datasetNounsAt } from "../support/dataset-nouns.ts";
+import type { DatasetNouns } from "../support/dataset-nouns.ts";
+import { mswServer } from "../support/msw-server.ts";
+
+const datasetId = "0f0e0d0c-0b0a-4908-8706-050403020100";
+const distinct = Array.from({ length: 250 }, () => randomUUID());
+// Some twice, in other requests than the first time.
+const ids = [...distinct, ...distinct.slice(0, 20)];
+
+type Ask = (nouns: DatasetNouns) => Promise<unknown>;
+
+const lists: readonly (readonly [what: string, parameter: string, ask: Ask])[] = [
+  ["projects", "id", ({ projects }) => projects.list({ ids }).toArray()],
+  ["datasets", "id", ({ datasets }) => datasets.list({ ids }).toArray()],
+  ["examples", "id", ({ examples }) => examples.list({ datasetId, ids }).toArray()],
+  ["examples to count", "id", ({ examples }) => examples.count({ datasetId, ids })],
+  [
+    "shared examples",
+    "id",
+    ({ datasets }) => datasets.listSharedExamples(datasetId, { exampleIds: ids }).toArray(),
+  ],
+  [
+    "shared examples to count",
+    "id",
+    ({ datasets }) => datasets.countSharedExamples(datasetId, { exampleIds: ids }),
+  ],
+  [
+    "comparisons",
+    "id",
+    ({ experiments }) => experiments.listComparative({ datasetId, ids }).toArray(),
+  ],
+  [
+    "annotation queues",
+    "ids",
+    ({ http }) => new AnnotationQueues(http.call).list({ ids }).toArray(),
+  ],
+  ["feedback", "run", ({ http }) => new Feedbacks(http.call).list({ runIds: ids }).toArray()],
+  [
+    "feedback of projects",
+    "session",
+    ({ http }) => new Feedbacks(http.call).list({ projectIds: ids }).toArray(),
+  ],
+];
+
+test.each(lists)("%s by more ids than an address holds: each id once", async (_, name, ask) => {
+  const server = await mswServer(
+    on.get("*/count", () => HttpResponse.json(0)),
+    on.get("*", () => HttpResponse.json([])),
+  );
+  await ask(datasetNounsAt(server.endpoint));
+  const asked = server.requests.map(({ target }) =>
+    new URL(target.slice(4), server.endpoint).searchParams.getAll(name),
+  );
+  expect(asked.map(({ length }) => length)).toEqual([100, 100, 50]);
+  expect(asked.flat()).toEqual(distinct);
+});
+
+describe("refused before anything is sent", () => {
+  test("an offset into a list that takes several requests", async () => {
+    const server = await mswServer();
+    const { datasets, examples } = datasetNounsAt(server.endpoint);
+    expect(() => datasets.list({ ids, offset: 1 })).toThrow("offset can't be given with more");
+    expect(() => examples.list({ datasetId, ids, offset: 1 })).toThrow(ValidationError);
+    expect(server.requests).toEqual([]);
+  });
+
+  test("metadata that is no JSON, and ids that are no array", async () => {
+    const server = await mswServer();
+    const { datasets, examples, projects } = datasetNounsAt(server.endpoint);
+    const ring: Record<string, unknown> = {};
+    ring["self"] = ring;
+    for (const metadata of [ring, { big: 1n }]) {
+      expect(() => projects.list({ metadata })).toThrow(/^Failed to list projects: not JSON: /);
+      expect(() => datasets.list({ metadata })).toThrow(/^Failed to list datasets: not JSON: /);
+      expect(() => examples.list({ datasetId, metadata })).toThrow(ValidationError);
+      expect(() => datasets.listSharedExamples(datasetId, { metadata })).toThrow(ValidationError);
+    }
+    const noArray = "abc" as unknown as string[];
+    expect(() => projects.list({ ids: noArray })).toThrow("Ids must be in an array");
+    await expect(datasets.deleteMany(noArray)).rejects.toThrow(ValidationError);
+    expect(server.requests).toEqual([]);
+  });
+});
