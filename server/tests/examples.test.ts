@@ -165,7 +165,7 @@ test("examples are found by id, metadata, text and filter, in each order, and me
   expect((await desk.list({ limit: "1" }))[0]).not.toHaveProperty("attachment_urls");
   const [chosen] = await desk.list({ select: "metadata", limit: "1" });
   expect(Object.keys(chosen ?? {}).toSorted()).toEqual(
-    ["created_at", "dataset_id", "id", "inputs", "metadata", "name"].toSorted(),
+    ["created_at", "dataset_id", "id", "inputs", "metadata", "modified_at", "name"].toSorted(),
   );
   expect(await desk.list({ limit: "0" })).toEqual([]);
 });

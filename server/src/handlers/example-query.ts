@@ -4,7 +4,7 @@ import { exampleFields } from "../filter/fields.ts";
 import type { Sql } from "../filter/sql.ts";
 import type { ExampleFilter, ExampleOrder, ExampleQuery } from "../store/example.ts";
 import type { Moment } from "../store/dataset-version.ts";
-import { allMembers, listedMembers } from "../view/example-json.ts";
+import { allMembers, fixedMembers, listedMembers } from "../view/example-json.ts";
 import { parseOneOf, parsePage } from "./dataset-query.ts";
 import { readFilter } from "./filter-parameter.ts";
 import { all, first, parseIds, parseMetadata, parseSwitch } from "./query-string.ts";
@@ -12,7 +12,7 @@ import type { QueryString } from "./query-string.ts";
 
 const orders: readonly ExampleOrder[] = ["recent", "recently_created", "random", "id"];
 
-const members = [...allMembers, "id", "name", "dataset_id", "inputs", "created_at"];
+const members = [...allMembers, ...fixedMembers];
 
 /** Of which dataset, and as it was when. */
 export interface ExampleScope {

@@ -19,7 +19,8 @@ export const runQueryBody = Type.Object({
   trace: Maybe(Type.String()),
   parent_run: Maybe(Type.String()),
   run_type: Maybe(Type.String()),
-  reference_example: Maybe(Ids),
+  /** Clients give the one that they ask for by itself. */
+  reference_example: Maybe(Type.Union([Ids, Type.String({ maxLength: 64 })])),
   is_root: Maybe(Type.Boolean()),
   /** Clients say 1 for "only roots". */
   execution_order: Maybe(Type.Integer({ minimum: 1, maximum: 1 })),
@@ -94,7 +95,8 @@ function parseIds(
   body: RunQueryBody,
   name: "session" | "id" | "reference_example",
 ): readonly string[] | undefined {
-  return body[name]?.map((id) => checkId(id, name)) ?? undefined;
+  const ids = body[name] ?? undefined;
+  return (typeof ids === "string" ? [ids] : ids)?.map((id) => checkId(id, name));
 }
 
 const parseId = (id: string | null | undefined, name: string): string | undefined =>

@@ -4,16 +4,18 @@ import { toIso } from "./run-json.ts";
 /** The address under which an attachment can be read. */
 export type LinkAttachment = (attachment: Attachment) => string;
 
-/** Members that are always there. */
-const fixed: ReadonlySet<string> = new Set(["id", "name", "dataset_id", "inputs", "created_at"]);
+/** Members that are always there: clients that select others read the time of a change all the same. */
+export const fixedMembers: ReadonlySet<string> = new Set([
+  "id",
+  "name",
+  "dataset_id",
+  "inputs",
+  "created_at",
+  "modified_at",
+]);
 
 /** What a list shows where nothing is selected. */
-export const listedMembers: ReadonlySet<string> = new Set([
-  "modified_at",
-  "source_run_id",
-  "metadata",
-  "outputs",
-]);
+export const listedMembers: ReadonlySet<string> = new Set(["source_run_id", "metadata", "outputs"]);
 
 /** All that an example has. */
 export const allMembers: ReadonlySet<string> = new Set([...listedMembers, "attachment_urls"]);
@@ -39,7 +41,7 @@ export function toExampleJson(example: Example, { select, link }: ExampleView): 
     ["attachment_urls", () => toUrls(example.attachments, link)],
   ];
   const texts = members
-    .filter(([name]) => fixed.has(name) || select.has(name))
+    .filter(([name]) => fixedMembers.has(name) || select.has(name))
     .map(([name, json]) => `"${name}":${json()}`);
   return `{${texts.join(",")}}`;
 }

@@ -64,8 +64,10 @@ export class Desk {
   }
 
   /** Either client, for code that was written for the old one: today's takes the same calls. */
-  either(version: Version): OldClient {
-    return version === "langsmith" ? (this.todays() as unknown as OldClient) : this.old();
+  either(version: Version, apiUrl = this.url): OldClient {
+    return version === "langsmith"
+      ? (this.todays({ apiUrl }) as unknown as OldClient)
+      : this.old({ apiUrl });
   }
 
   /** To be called last: fails with the name of each method that no test before it called. */

@@ -55,9 +55,15 @@ export const methodsByNoun = {
       "getDatasetUrl",
       "uploadCsv",
       "readDatasetOpenaiFinetuning",
-      "diffDatasetVersions",
-      "listDatasetSplits",
-      "updateDatasetSplits",
+    ],
+  },
+  "dataset-versions": {
+    both: ["diffDatasetVersions", "listDatasetSplits", "updateDatasetSplits"],
+    old: ["indexDataset", "similarExamples"],
+    todays: ["updateDatasetTag", "readDatasetVersion"],
+  },
+  "dataset-shares": {
+    both: [
       "shareDataset",
       "unshareDataset",
       "readDatasetSharedSchema",
@@ -65,8 +71,6 @@ export const methodsByNoun = {
       "listSharedExamples",
       "clonePublicDataset",
     ],
-    old: ["indexDataset", "similarExamples"],
-    todays: ["updateDatasetTag", "readDatasetVersion"],
   },
   examples: {
     both: [
@@ -80,6 +84,9 @@ export const methodsByNoun = {
       "updateExamples",
       "deleteExample",
     ],
+  },
+  "example-forms": {
+    both: [],
     todays: ["deleteExamples", "uploadExamplesMultipart", "updateExamplesMultipart"],
   },
   feedback: {

@@ -1,0 +1,72 @@
+import { startServer } from "@millrace/server";
+import { describe, expect, onTestFinished, test } from "vitest";
+import { Desk, toArray, unique } from "./langsmith/desk.ts";
+import { doubles, inputsOf } from "./langsmith/doubles.ts";
+import { versions } from "./langsmith/methods.ts";
+
+const desk = new Desk("dataset-shares");
+
+const tokenOf = (url: string): string => new URL(url).pathname.match(/[0-9a-f-]{36}/u)![0];
+
+describe.each(versions)("shared datasets of %s", (version) => {
+  test("a dataset is read by its link, with its examples, until it is taken back", async () => {
+    const client = desk.either(version);
+    const { dataset, examples } = await doubles(client, 3);
+    const { share_token: token, url } = await client.shareDataset(dataset.id);
+    expect(tokenOf(url)).toBe(token);
+    expect(await client.shareDataset(undefined, dataset.name)).toMatchObject({ url });
+    for (const key of [[dataset.id], [undefined, dataset.name]] as const) {
+      expect(await client.readDatasetSharedSchema(...key)).toMatchObject({
+        dataset_id: dataset.id,
+        share_token: token,
+        url,
+      });
+    }
+    expect(await client.readSharedDataset(token)).toMatchObject({
+      id: dataset.id,
+      name: dataset.name,
+      description: "Twice as much",
+    });
+    expect(inputsOf(await client.listSharedExamples(token))).toEqual(inputsOf(examples));
+    const [first] = examples;
+    const one = await client.listSharedExamples(token, { exampleIds: [first!.id] });
+    expect(one).toMatchObject([{ id: first!.id, outputs: first!.outputs as unknown }]);
+    await client.unshareDataset(dataset.id);
+    expect(await desk.reader.datasets.readShare({ id: dataset.id })).toBeUndefined();
+    await expect(desk.reader.datasets.readShared(token)).rejects.toThrow("404");
+  });
+
+  test("a public dataset is cloned under a name of one's own", async () => {
+    const client = desk.either(version);
+    const { dataset, examples } = await doubles(client, 3);
+    const { url } = await client.shareDataset(dataset.id);
+    const datasetName = unique("clone");
+    await client.clonePublicDataset(url, { datasetName });
+    const clone = await client.readDataset({ datasetName });
+    expect(clone).toMatchObject({ description: "Twice as much", example_count: 3 });
+    expect(clone.id).not.toBe(dataset.id);
+    const copies = await toArray(client.listExamples({ datasetId: clone.id }));
+    expect(inputsOf(copies)).toEqual(inputsOf(examples));
+    expect(new Set(copies.map(({ outputs }) => JSON.stringify(outputs)))).toEqual(
+      new Set(examples.map(({ outputs }) => JSON.stringify(outputs))),
+    );
+  });
+
+  test("a public dataset of another server is cloned by its token", async () => {
+    const away = await startServer({ port: 0, dataDir: ":memory:" });
+    onTestFinished(() => away.close());
+    const there = desk.either(version, away.url);
+    const { dataset, examples } = await doubles(there, 2);
+    const { share_token: token } = await there.shareDataset(dataset.id);
+    const client = desk.either(version);
+    await client.clonePublicDataset(token, { sourceApiUrl: away.url });
+    const { id: datasetId } = await client.readDataset({ datasetName: dataset.name });
+    const copies = await toArray(client.listExamples({ datasetId }));
+    expect(inputsOf(copies)).toEqual(inputsOf(examples));
+    await expect(client.clonePublicDataset(token, { sourceApiUrl: away.url })).rejects.toThrow(
+      "409",
+    );
+  });
+});
+
+desk.expectAllCalled();
