@@ -16,6 +16,9 @@ function faultOf(text: string, fields = runFields): FilterError {
   throw new Error(`no fault in ${text}`);
 }
 
+const steps =
+  'a step of a path is letters, digits, _ and -; others are asked for as in and(eq(metadata_key, "…"), …)';
+
 describe("a fault", () => {
   const fields = [...runFields.keys()].join(", ");
   const functions =
@@ -113,6 +116,50 @@ describe("a fault", () => {
     ["gt(name, 'a')", "gt can't be asked of `name`; it takes eq, neq, in, like, search", 0],
     ["has(name, 'a')", "has can't be asked of `name`; it takes eq, neq, in, like, search", 0],
     ["eq(metadata, 'a')", "eq can't be asked of `metadata`; it takes has, exists, search", 0],
+    ["neq(inputs.a.b, ['a'])", "neq takes one value; use in for a list", 16],
+    ["gt(metadata.a, null)", "gt can't compare with null", 15],
+    [
+      "has(metadata.a, 'b')",
+      `has takes a JSON object in quotes, as in has(metadata.a, '{"key": "value"}'); whether there is a key asks exists(metadata.a, "key")`,
+      16,
+    ],
+    ["exists(metadata.a, '')", "exists takes a text that is not empty", 19],
+    ["exists(metadata)", "expected , after the field of exists, found )", 15],
+    ["exists(name.a)", "exists can't be asked of `name`; it takes eq, neq, in, like, search", 0],
+    [
+      "eq(metdata.a, 1)",
+      `unknown field \`metdata\`, did you mean \`metadata\`? fields are ${[...runFields.keys()].join(", ")}`,
+      3,
+    ],
+    [
+      "exists(metdata.a)",
+      `unknown field \`metdata\`, did you mean \`metadata\`? fields are ${[...runFields.keys()].join(", ")}`,
+      7,
+    ],
+    [
+      "eq(tags.a, 1)",
+      `unknown field \`tags.a\`; fields are ${[...runFields.keys()].join(", ")}`,
+      3,
+    ],
+    ["eq(metadata.<path>, 1)", `unexpected \`.\`; ${steps}`, 11],
+    ["eq(metadata., 1)", `unexpected \`.\`; ${steps}`, 11],
+    ["eq(metadata..a, 1)", `unexpected \`..a\`; ${steps}`, 11],
+    ["exists(metadata.a.)", `unexpected \`.\`; ${steps}`, 17],
+    ["eq(metadata.a[0], 1)", "expected , after the field of eq, found [", 13],
+    ["eq(metadata.a'b, 1)", "the text that begins here has no closing '", 13],
+    ['eq(metadata."a b", 1)', `unexpected \`.\`; ${steps}`, 11],
+    ["eq(metadata.a:b, 1)", `unexpected \`:\`; ${steps}`, 13],
+    ["eq(metadata.caf\u00e9, 1)", `unexpected \`\u00e9\`; ${steps}`, 15],
+    [
+      `eq(metadata${".a".repeat(65)}, 1)`,
+      `\`metadata${".a".repeat(16)}\u2026\` has more than 64 steps`,
+      3,
+    ],
+    [
+      `exists(metadata${".a".repeat(65)})`,
+      `\`metadata${".a".repeat(16)}\u2026\` has more than 64 steps`,
+      7,
+    ],
     ["eq(id, 'a')", "`id` takes a UUID in quotes", 7],
     ["eq(parent_run_id, 5)", "`parent_run_id` takes a UUID in quotes, or null", 18],
     ["eq(name, 5)", "`name` takes a quoted text", 9],
@@ -164,6 +211,11 @@ describe("a fault", () => {
       `has(metadata, '{"a":${"[".repeat(4)}${"]".repeat(4)}}')`,
       "the JSON object has lists of lists or of objects, more than 2 within one another",
       14,
+    ],
+    [
+      `has(metadata.a, '{"a":${"[".repeat(3)}${"]".repeat(3)}}')`,
+      "the JSON object has lists of lists or of objects, more than 1 within one another",
+      16,
     ],
     [
       `has(metadata, '${'{"a":'.repeat(32)}1${"}".repeat(32)}')`,

@@ -56,6 +56,15 @@ describe("what is read", () => {
     );
   });
 
+  test("exists of a path is short for exists of its object, and is printed so", () => {
+    const filter = parseFilter("exists( metadata.a-b.0 )");
+    expect(printFilter(filter)).toBe('exists(metadata, "a-b.0")');
+    expect(filter).toMatchObject({
+      field: { offset: 8, length: 8 },
+      operand: { offset: 17, length: 5 },
+    });
+  });
+
   test("what is read between single quotes is printed so that it is read again", () => {
     const text = String.raw`has(metadata, '{"a": "\"\\"}')`;
     expect(bare(parseFilter(printFilter(parseFilter(text))))).toEqual(bare(parseFilter(text)));
@@ -108,6 +117,9 @@ describe("whatever is sent", () => {
     "\\",
     "name",
     "metadata",
+    "metadata.a",
+    "exists",
+    ".",
     "null",
     "5",
     "-",

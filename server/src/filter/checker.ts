@@ -1,6 +1,7 @@
-import type { Comparator, Filter, Literal } from "./ast.ts";
-import { comparatorsOf } from "./fields.ts";
-import type { Field, FieldTable, Group } from "./fields.ts";
+import type { Comparator, FieldName, Filter, Literal } from "./ast.ts";
+import { valueOf } from "./conditions.ts";
+import { comparatorsOf, entryOf } from "./fields.ts";
+import type { EntryField, Field, FieldTable, Group } from "./fields.ts";
 import { FilterError, quoteName, suggest } from "./filter-error.ts";
 import { toOperand } from "./operands.ts";
 import type { Operand } from "./operands.ts";
@@ -50,25 +51,63 @@ function checkComparison(
   filter: Filter & { readonly kind: "comparison" },
   context: Context,
 ): CheckedFilter {
-  const { comparator, operand } = filter;
   if (filter.field === undefined) {
-    return { kind: "search", text: textOf(operand, context) };
+    return { kind: "search", text: textOf(filter.operand, context) };
   }
-  const { text, fields } = context;
-  const { name, offset, length } = filter.field;
-  const field = fields.get(name);
+  const { name } = filter.field;
+  const entry = entryOf(name, context.fields);
+  if (entry !== undefined) {
+    return checkEntry(filter, { ...context, ...entry });
+  }
+  const field = context.fields.get(name);
   if (field === undefined) {
-    const hint = suggest(name, fields.keys());
-    throw new FilterError(text, {
-      reason: `unknown field ${quoteName(name)}${hint || ";"} fields are ${[...fields.keys()].join(", ")}`,
-      offset,
-      length,
-    });
+    throw unknownField(filter.field, context);
   }
+  return checkField(filter, { ...context, field });
+}
+
+/** Of a path, only its head can be unknown. */
+function unknownField({ name, offset }: FieldName, { text, fields }: Context): FilterError {
+  const [head = ""] = name.split(".", 1);
+  const unknown = fields.has(head) ? name : head;
+  const hint = suggest(unknown, fields.keys());
+  return new FilterError(text, {
+    reason: `unknown field ${quoteName(unknown)}${hint || ";"} fields are ${[...fields.keys()].join(", ")}`,
+    offset,
+    length: unknown.length,
+  });
+}
+
+/** An entry by its path is a pair of a key and a value. One that is not there equals nothing. */
+function checkEntry(
+  filter: Filter & { readonly kind: "comparison" },
+  { object, key, entry, path, ...context }: Context & EntryField,
+): CheckedFilter {
+  const test = checkField(filter, { ...context, field: entry });
+  if (test.comparator === "exists") {
+    const below = String(valueOf(test.operand));
+    return { ...test, field: object, operand: { kind: "scalar", value: `${path}.${below}` } };
+  }
+  const isThere: CheckedComparison = {
+    kind: "comparison",
+    comparator: "eq",
+    field: key,
+    operand: { kind: "scalar", value: path },
+  };
+  return test.comparator === "neq"
+    ? { kind: "not", part: { kind: "and", parts: [isThere, { ...test, comparator: "eq" }] } }
+    : { kind: "and", parts: [isThere, test] };
+}
+
+function checkField(
+  filter: Filter & { readonly kind: "comparison" },
+  { text, field }: Context & { readonly field: Field },
+): CheckedComparison {
+  const { comparator, operand } = filter;
   const allowed = comparatorsOf[field.type];
   if (!allowed.includes(comparator)) {
     throw new FilterError(text, {
-      reason: `${comparator} can't be asked of \`${name}\`; it takes ${allowed.join(", ")}`,
+      reason: `${comparator} can't be asked of \`${field.name}\`; it takes ${allowed.join(", ")}`,
       offset: filter.offset,
       length: comparator.length,
     });

@@ -197,11 +197,18 @@ function compareObject(object: string, { comparator, operand }: Test): Sql {
 
 const entryValue: JsonValue = { type: "w.type", atom: "w.atom" };
 
+/** An entry of a JSON object, as `hasEntry` names it. */
+const objectEntry: Entry = {
+  key: "w.path",
+  object: "CASE w.type WHEN 'object' THEN w.json END",
+  valueAt: () => entryValue,
+};
+
 /** Whether one entry of a group meets all conditions. */
 function hasEntryOf(group: Group, parts: readonly CheckedFilter[], source: FilterSource): Sql {
   if (group !== "feedback") {
     const condition = join(
-      parts.map((part) => compileEntry(part, { key: "w.path", valueAt: () => entryValue })),
+      parts.map((part) => compileEntry(part, objectEntry)),
       "AND",
     );
     return hasEntry(source.objects[group] ?? "NULL", condition, wantedKeys(parts));
@@ -231,6 +238,8 @@ function wantedKeys(parts: readonly CheckedFilter[]): readonly string[] | undefi
 
 interface Entry {
   readonly key: string;
+  /** The JSON text of the value, where it is an object; absent where entries have no such values. */
+  readonly object?: string;
   readonly valueAt: (name: string) => JsonValue | undefined;
 }
 
@@ -249,6 +258,9 @@ function compileEntry(filter: CheckedFilter, entry: Entry): Sql {
       return sql`0`;
     case "comparison": {
       const { field, comparator, operand } = filter;
+      if (operand.kind === "json") {
+        return containsObject(entry.object ?? "NULL", operand.json);
+      }
       const value = entry.valueAt(field.name);
       return field.type === "key" || value === undefined
         ? compareColumn(entry.key, { comparator, operand })

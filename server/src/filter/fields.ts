@@ -22,7 +22,9 @@ export type FieldType =
   /** The path of an entry of a JSON object, or the key of a feedback. */
   | "key"
   /** Any JSON value. */
-  | "value";
+  | "value"
+  /** The values of a JSON object at a path that the name goes on with. */
+  | "entry";
 
 /** Several of a run's things, of which one must meet all conditions of a group. */
 export type Group = "metadata" | "inputs" | "outputs" | "feedback";
@@ -59,6 +61,7 @@ export const comparatorsOf: { readonly [Type in FieldType]: readonly Comparator[
   json: ["has", "exists", "search"],
   key: [...equality, "like"],
   value: [...equality, ...order, "like", "search"],
+  entry: [...equality, ...order, "like", "search", "has", "exists"],
 };
 
 /** What the values of each type look like, in the words of messages and of the documentation. */
@@ -75,7 +78,11 @@ export const valuesOf: { readonly [Type in FieldType]: string } = {
   json: "the text of a JSON object for has, a quoted text otherwise",
   key: "a quoted text",
   value: "a quoted text, a number, true, false or null",
+  entry: "a quoted text, a number, true, false or null; the text of a JSON object for has",
 };
+
+/** Whether a type takes texts, numbers, truth values and null, as JSON has them. */
+export const isJsonType = (type: FieldType): boolean => type === "value" || type === "entry";
 
 type Row = readonly [
   name: string,
@@ -93,10 +100,13 @@ const toTable = (rows: readonly Row[]): FieldTable =>
         type,
         doc,
         ...rest,
-        nullable: rest.nullable ?? (type === "error" || type === "value"),
+        nullable: rest.nullable ?? (type === "error" || isJsonType(type)),
       },
     ]),
   );
+
+/** Stands for a path in the name of a field; no filter can write it. */
+const anyPath = "<path>";
 
 const entryRows = (noun: string, group: Group): Row[] => [
   [
@@ -106,6 +116,7 @@ const entryRows = (noun: string, group: Group): Row[] => [
     { group },
   ],
   [`${noun}_value`, "value", `Value of an entry of \`${group}\`.`, { group }],
+  [`${group}.${anyPath}`, "entry", `The entry of \`${group}\` at a path.`, { group }],
 ];
 
 /** Fields of a run. */
@@ -174,3 +185,25 @@ export const exampleFields: FieldTable = toTable([
   ...entryRows("input", "inputs"),
   ...entryRows("output", "outputs"),
 ]);
+
+/** The entry that a name such as `metadata.user.plan` means. */
+export interface EntryField {
+  /** The object that it is of. */
+  readonly object: Field;
+  /** The field of the paths of the object's entries. */
+  readonly key: Field;
+  /** The field of the entry itself. */
+  readonly entry: Field;
+  readonly path: string;
+}
+
+/** `undefined` where the name means no entry. */
+export function entryOf(name: string, fields: FieldTable): EntryField | undefined {
+  const [head = ""] = name.split(".", 1);
+  const object = fields.get(head);
+  const entry = fields.get(`${head}.${anyPath}`);
+  const key = [...fields.values()].find(({ type, group }) => type === "key" && group === head);
+  return name === head || object === undefined || entry === undefined || key === undefined
+    ? undefined
+    : { object, key, entry: { ...entry, name }, path: name.slice(head.length + 1) };
+}

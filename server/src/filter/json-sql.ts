@@ -1,8 +1,6 @@
+import { filterLimits } from "./parser.ts";
 import { bind, join, sql } from "./sql.ts";
 import type { Sql } from "./sql.ts";
-
-/** Levels of a JSON value that the search for entries goes down. */
-const walkDepth = 64;
 
 /** Whether one of the texts of a JSON list meets a condition on `e.atom`. `list`: SQL, NULL where there is none. */
 export const hasText = (list: string, condition: Sql): Sql =>
@@ -17,7 +15,7 @@ export const holds = (text: string, part: string): Sql =>
   sql`instr(lower(${text}), lower(${bind(part)})) > 0`;
 
 /**
- * Whether a JSON object has an entry that meets a condition on `w.path`, `w.type` and `w.atom`. Where
+ * Whether a JSON object has an entry that meets a condition on `w.path`, `w.type`, `w.atom` and `w.json`. Where
  * `keys` are given, only what leads to them is looked at. `object`: SQL, NULL where there is none.
  */
 export function hasEntry(object: string, condition: Sql, keys: readonly string[] | undefined): Sql {
@@ -32,7 +30,7 @@ export function hasEntry(object: string, condition: Sql, keys: readonly string[]
     SELECT 1, e.key, e.type, e.atom, e.value FROM json_each(${object}) e
     UNION ALL
     SELECT w.depth + 1, CASE w.type WHEN 'array' THEN w.path ELSE w.path || '.' || e.key END, e.type, e.atom, e.value
-    FROM w, json_each(CASE WHEN w.type IN ('array', 'object') AND w.depth < ${String(walkDepth)} AND ${way} THEN w.json END) e
+    FROM w, json_each(CASE WHEN w.type IN ('array', 'object') AND w.depth < ${String(filterLimits.entryDepth)} AND ${way} THEN w.json END) e
   ) SELECT 1 FROM w WHERE ${condition})`;
 }
 

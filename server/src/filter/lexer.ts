@@ -14,7 +14,8 @@ export type Token = Span &
 export type Mark = "(" | ")" | "[" | "]" | ",";
 
 const spacePattern = /\s*/y;
-const namePattern = /[A-Za-z_][A-Za-z0-9_.]*/y;
+/** A name, and behind dots the steps of a path. */
+const namePattern = /[A-Za-z_][\w-]*(?:\.[\w-]+)*/y;
 const numberPattern = /-?\d+(?:\.\d+)?(?:[eE][+-]?\d+)?/y;
 const wordPattern = /[\p{L}\p{N}_.+-]+|[^]/uy;
 const marks: ReadonlySet<string> = new Set<Mark>(["(", ")", "[", "]", ","]);
@@ -30,7 +31,7 @@ export function tokenize(text: string): Token[] {
   const tokens: Token[] = [];
   let offset = skipSpace(text, 0);
   while (offset < text.length) {
-    const token = readToken(text, offset);
+    const token = readToken(text, offset, tokens.at(-1));
     tokens.push(token);
     offset = skipSpace(text, offset + token.length);
   }
@@ -46,7 +47,7 @@ function matchAt(pattern: RegExp, text: string, offset: number): string | undefi
   return pattern.exec(text)?.[0];
 }
 
-function readToken(text: string, offset: number): Token {
+function readToken(text: string, offset: number, last: Token | undefined): Token {
   const first = text.charAt(offset);
   if (isMark(first)) {
     return { kind: "mark", mark: first, offset, length: 1 };
@@ -63,8 +64,13 @@ function readToken(text: string, offset: number): Token {
     return { kind: "number", number: Number(digits), offset, length: digits.length };
   }
   const word = matchAt(wordPattern, text, offset) ?? first;
+  const isInName = last?.kind === "name" && last.offset + last.length === offset;
+  const allowed =
+    isInName && (first === "." || last.name.includes("."))
+      ? 'a step of a path is letters, digits, _ and -; others are asked for as in and(eq(metadata_key, "…"), …)'
+      : "expected a name, a quoted text, a number, or one of ( ) [ ] ,";
   throw new FilterError(text, {
-    reason: `unexpected ${quoteName(word)}; expected a name, a quoted text, a number, or one of ( ) [ ] ,`,
+    reason: `unexpected ${quoteName(word)}; ${allowed}`,
     offset,
     length: word.length,
   });

@@ -1,7 +1,7 @@
 import { isUuid } from "millrace/model";
 import { parseTime } from "../ingest/parse-time.ts";
 import type { Comparator, Literal } from "./ast.ts";
-import { valuesOf } from "./fields.ts";
+import { isJsonType, valuesOf } from "./fields.ts";
 import type { Field } from "./fields.ts";
 import { FilterError } from "./filter-error.ts";
 import { nestingOf } from "./json-sql.ts";
@@ -35,7 +35,7 @@ export function toOperand(literal: Literal, use: Use): Operand {
   if (literal.kind === "list") {
     throw fault(literal, use, `${comparator} takes one value; use in for a list`);
   }
-  if (comparator === "has" && field.type === "json") {
+  if (comparator === "has" && (field.type === "json" || field.type === "entry")) {
     return { kind: "json", json: toObject(literal, use) };
   }
   if (comparator === "like" || comparator === "search" || comparator === "exists") {
@@ -69,7 +69,7 @@ function toScalar(literal: Literal, use: Use): Scalar {
   if (value === undefined) {
     const choices = field.choices === undefined ? "" : `: ${field.choices.join(", ")}`;
     const orNull =
-      field.nullable && field.type !== "error" && field.type !== "value" ? ", or null" : "";
+      field.nullable && field.type !== "error" && !isJsonType(field.type) ? ", or null" : "";
     throw fault(literal, use, `\`${field.name}\` takes ${valuesOf[field.type]}${choices}${orNull}`);
   }
   return value;
@@ -101,6 +101,7 @@ function convert(literal: Literal, { type, choices }: Field): Scalar | undefined
     case "error":
       return text ?? boolean;
     case "value":
+    case "entry":
       return text ?? number ?? boolean ?? (literal.kind === "null" ? null : undefined);
   }
 }
@@ -143,8 +144,10 @@ function toObject(literal: Literal, use: Use): Readonly<Record<string, unknown>>
     const bounds = `more than ${nodes} values, or more than ${jsonDepth} levels`;
     throw fault(literal, use, `the JSON object has ${bounds}`);
   }
-  if (nestingOf(json) > filterLimits.jsonNesting) {
-    const bounds = `more than ${filterLimits.jsonNesting} within one another`;
+  const { jsonNesting, jsonNestingAtPath } = filterLimits;
+  const nestingMax = use.field.type === "entry" ? jsonNestingAtPath : jsonNesting;
+  if (nestingOf(json) > nestingMax) {
+    const bounds = `more than ${nestingMax} within one another`;
     throw fault(literal, use, `the JSON object has lists of lists or of objects, ${bounds}`);
   }
   return json;

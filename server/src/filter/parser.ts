@@ -20,6 +20,10 @@ export const filterLimits = {
   jsonDepth: 32,
   /** Lists and objects within items of lists within such items. */
   jsonNesting: 2,
+  /** The same, of JSON that is looked for at a path. */
+  jsonNestingAtPath: 1,
+  /** Levels of a JSON value down which entries are looked for. */
+  entryDepth: 64,
 } as const;
 
 const combinations = ["and", "or", "not"] as const;
@@ -99,8 +103,9 @@ class Parser {
 
   #comparison(comparator: Comparator, offset: number): Filter {
     this.#mark("(", `after ${comparator}`);
-    const field = this.#field(comparator);
-    const operand = this.#literal();
+    const { field, operand } =
+      (comparator === "exists" ? this.#place() : undefined) ??
+      ({ field: this.#field(comparator), operand: this.#literal() } as const);
     this.#mark(")", `behind the value of ${comparator}`);
     return {
       kind: "comparison",
@@ -108,6 +113,22 @@ class Parser {
       ...(field === undefined ? {} : { field }),
       operand,
       ...this.#since(offset),
+    };
+  }
+
+  /** `metadata.a.b`, which alone within `exists` is short for `metadata, "a.b"`. */
+  #place(): { readonly field: FieldName; readonly operand: Literal } | undefined {
+    const [token, end] = this.#tokens.slice(this.#next, this.#next + 2);
+    const at = token?.kind === "name" ? token.name.indexOf(".") : -1;
+    if (token?.kind !== "name" || at === -1 || end?.kind !== "mark" || end.mark !== ")") {
+      return undefined;
+    }
+    this.#take(token);
+    const [name, text] = [token.name.slice(0, at), token.name.slice(at + 1)];
+    const { offset } = token;
+    return {
+      field: { name, offset, length: at },
+      operand: { kind: "text", text, offset: offset + at + 1, length: text.length },
     };
   }
 
@@ -123,9 +144,18 @@ class Parser {
         `expected a field, found ${describe(token)}; ${comparator} takes a field and a value${form}`,
       );
     }
-    this.#next += 1;
+    this.#take(token);
     this.#mark(",", `after the field of ${comparator}`);
     return { name: token.name, offset: token.offset, length: token.length };
+  }
+
+  /** The name of a field, which may be a path. */
+  #take(token: Token & { readonly kind: "name" }): void {
+    const most = filterLimits.entryDepth;
+    if (token.name.split(".").length - 1 > most) {
+      throw this.#fault(token, `${quoteName(token.name)} has more than ${most} steps`);
+    }
+    this.#next += 1;
   }
 
   #literal(): Literal {

@@ -81,12 +81,37 @@ const objects = fc.constantFrom(
   '{"env":"prod","score":0.7}',
   '{"deep":{"list":[1]}}',
   '{"deep":{"list":[{"c":null}]}}',
+  '{"list":[{"b":2}]}',
+  '{"b":2}',
+  '{"role":"user"}',
   '{"cached":true}',
   '{"text":"hi"}',
   '{"zero":0}',
   '{"a.b":1}',
 );
 const ids = fc.uuid();
+const paths = fc.constantFrom(
+  "user",
+  "env",
+  "score",
+  "cached",
+  "deep",
+  "deep.list",
+  "deep.list.b",
+  "deep.list.b.d",
+  "usage_metadata.input_tokens",
+  "messages",
+  "messages.content",
+  "text",
+  "zero",
+  "a.b",
+  "new",
+  "old",
+  "0",
+  "x-y",
+);
+
+const jsonValues = fc.oneof(texts, numbers, fc.boolean(), fc.constant(null));
 
 function scalars(field: Field): fc.Arbitrary<Literal> {
   const base = {
@@ -101,7 +126,8 @@ function scalars(field: Field): fc.Arbitrary<Literal> {
     texts,
     json: texts,
     key: texts,
-    value: fc.oneof(texts, numbers, fc.boolean(), fc.constant(null)),
+    value: jsonValues,
+    entry: jsonValues,
   }[field.type] as fc.Arbitrary<string | number | boolean | null>;
   return (field.nullable ? fc.oneof(base, fc.constant(null)) : base).map(literal);
 }
@@ -115,7 +141,7 @@ function operandOf(field: Field, comparator: Comparator): fc.Arbitrary<Literal> 
       .array(scalars(field), { minLength: 1, maxLength: 3 })
       .map((items) => ({ kind: "list", items, ...nowhere }));
   }
-  if (comparator === "has" && field.type === "json") {
+  if (comparator === "has" && (field.type === "json" || field.type === "entry")) {
     return objects.map(literal);
   }
   if (comparator === "like") {
@@ -137,10 +163,10 @@ const anyComparison = (choice: readonly Field[]): fc.Arbitrary<Filter> =>
     .constantFrom(...choice)
     .chain((field) => fc.tuple(fc.constant(field), fc.constantFrom(...comparatorsOf[field.type])))
     .chain(([field, comparator]) =>
-      operandOf(field, comparator).map((operand): Filter => ({
+      fc.tuple(operandOf(field, comparator), paths).map(([operand, path]): Filter => ({
         kind: "comparison",
         comparator,
-        field: { name: field.name, ...nowhere },
+        field: { name: field.name.replace("<path>", path), ...nowhere },
         operand,
         ...nowhere,
       })),

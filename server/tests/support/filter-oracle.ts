@@ -179,6 +179,13 @@ function meetsComparison(filter: Comparison, judged: Judged): boolean {
     const asked = isDenial ? { ...filter, comparator: "eq" as const } : filter;
     return entriesOf(group, judged).some((entry) => suits(asked, entry)) !== isDenial;
   }
+  const dot = name.indexOf(".");
+  if (dot !== -1) {
+    return meetsEntry(filter, {
+      object: objectOf(name.slice(0, dot), run),
+      path: name.slice(dot + 1),
+    });
+  }
   if (name === "metadata" || name === "inputs" || name === "outputs") {
     const object = objectOf(name, run);
     if (comparator === "has") {
@@ -198,6 +205,27 @@ function meetsComparison(filter: Comparison, judged: Judged): boolean {
     return compareErrors(filter, run);
   }
   return compareScalar(scalarOf(name, run), filter);
+}
+
+/** Whether a value at a path meets a comparison; of what is not there, only `neq` holds. */
+function meetsEntry(
+  { comparator, operand, ...rest }: Comparison,
+  { object, path }: { readonly object: unknown; readonly path: string },
+): boolean {
+  const at = (wanted: string): unknown[] =>
+    flatten(object).flatMap(([key, value]) => (key === wanted ? [value] : []));
+  if (comparator === "exists") {
+    return at(`${path}.${textOf(operand)}`).length > 0;
+  }
+  if (comparator === "has") {
+    const wanted: unknown = JSON.parse(textOf(operand));
+    return at(path).some((value) => contains(value, wanted));
+  }
+  const asked = comparator === "neq" ? ("eq" as const) : comparator;
+  const isMet = at(path).some((value) =>
+    compareJson(value, { comparator: asked, operand, ...rest }),
+  );
+  return isMet !== (comparator === "neq");
 }
 
 const leafTexts = (value: unknown): string[] =>
