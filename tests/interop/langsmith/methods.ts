@@ -16,7 +16,7 @@ interface Methods {
 }
 
 /** The public methods that ask a server, by the file of tests that has to call them. */
-export const methodsByNoun = {
+const methodsByNoun = {
   tracing: {
     both: ["createRun", "updateRun", "batchIngestRuns", "awaitPendingTraceBatches"],
   },
