@@ -16,15 +16,12 @@ import type {
 } from "./dataset-options.ts";
 import { formBody } from "./form.ts";
 import type { Asking, CallOptions } from "./http.ts";
-import { checkOffset, pagesByIds, pagesByOffset } from "./pages.ts";
+import { checkOffset, chunksOf, pagesByIds, pagesByOffset } from "./pages.ts";
 import type { Pages } from "./pages.ts";
 import { toJson } from "./request.ts";
 import { toBody } from "./streamed-bodies.ts";
 import type { ByteSource } from "./streamed-bodies.ts";
 import type { TenantIds } from "./tenant-ids.ts";
-
-/** Most ids in one call that deletes. */
-const deleteLimit = 100;
 
 /** Datasets themselves: made, found, changed, deleted. */
 export class DatasetCatalog {
@@ -184,9 +181,8 @@ export class DatasetCatalog {
    */
   async deleteMany(ids: readonly string[], { signal }: CallOptions = {}): Promise<void> {
     checkIds(ids, "dataset id");
-    for (let at = 0; at < ids.length; at += deleteLimit) {
-      const query = { dataset_ids: ids.slice(at, at + deleteLimit) };
-      await this.asking.call("deleteDatasets", { query, signal });
+    for (const some of chunksOf(ids)) {
+      await this.asking.call("deleteDatasets", { query: { dataset_ids: some }, signal });
     }
   }
 

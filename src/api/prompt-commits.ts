@@ -5,7 +5,6 @@ import {
   HttpError,
   InsufficientQuotaError,
   NotFoundError,
-  ValidationError,
 } from "../model/errors.ts";
 import { Fields, definedOf, parseList } from "../model/fields.ts";
 import {
@@ -15,7 +14,7 @@ import {
   parsePulledPrompt,
 } from "../model/prompt.ts";
 import type { PromptCommit, PromptTag, PulledPrompt } from "../model/prompt.ts";
-import { isCommitHash } from "../model/prompt-identifier.ts";
+import { isCommitHash, looksLikeHash } from "../model/prompt-identifier.ts";
 import type { PromptPlace, PromptReference } from "../model/prompt-identifier.ts";
 import type { KeyValues } from "../model/run.ts";
 import type { Call, CallOptions } from "./http.ts";
@@ -132,8 +131,9 @@ export class PromptCommits {
   /** The id of a commit, which only lists and tags tell. */
   async idOf(reference: PromptReference, { signal }: CallOptions): Promise<string> {
     const { commit } = reference;
-    if (commit !== undefined && !isCommitHash(commit)) {
-      return (await this.readTag(reference, { tag: commit, signal })).commitId;
+    const tag = await this.#tagOf(reference, { signal });
+    if (tag !== undefined) {
+      return tag.commitId;
     }
     for await (const { id, commitHash } of this.list(reference, { signal })) {
       if (id !== undefined && (commit === undefined || commitHash.startsWith(commit))) {
@@ -198,10 +198,26 @@ export class PromptCommits {
 
   /** The hash of the commit that is named, as far as it is known; `undefined` for the latest. */
   async hashOf(reference: PromptReference, { signal }: CallOptions): Promise<string | undefined> {
-    const { commit } = reference;
-    return commit === undefined || isCommitHash(commit)
-      ? commit
-      : (await this.readTag(reference, { tag: commit, signal })).commitHash;
+    return (await this.#tagOf(reference, { signal }))?.commitHash ?? reference.commit;
+  }
+
+  /** The tag that is named; `undefined` where it is a hash, or the latest. A short name can be both: the tag wins. */
+  async #tagOf(
+    reference: PromptReference,
+    { signal }: CallOptions,
+  ): Promise<PromptTag | undefined> {
+    const { commit: tag } = reference;
+    if (tag === undefined || looksLikeHash(tag)) {
+      return undefined;
+    }
+    try {
+      return await this.readTag(reference, { tag, signal });
+    } catch (error) {
+      if (error instanceof NotFoundError && isCommitHash(tag)) {
+        return undefined;
+      }
+      throw error;
+    }
   }
 
   async #nameOfLatest(place: PromptPlace, { signal }: CallOptions): Promise<string> {
@@ -217,29 +233,6 @@ export class PromptCommits {
       throw noCommits();
     }
     return latest;
-  }
-}
-
-/**
- * A manifest as it is at the time of the call, as plain JSON: class instances give theirs by `toJSON`.
- *
- * @throws {@link ValidationError} it is not JSON, or JSON of something that is no object.
- */
-export function manifestOf(manifest: unknown): KeyValues {
-  const json = toJson(manifest);
-  if (json?.startsWith("{") !== true) {
-    throw new ValidationError("A manifest must be an object, or become one as JSON");
-  }
-  return JSON.parse(json) as KeyValues;
-}
-
-function toJson(manifest: unknown): string | undefined {
-  try {
-    // Absent for a function and the like, whatever its type says.
-    return JSON.stringify(manifest);
-  } catch (cause) {
-    const reason = cause instanceof Error ? cause.message : String(cause);
-    throw new ValidationError(`A manifest must be JSON: ${reason}`, { cause });
   }
 }
 

@@ -1,6 +1,7 @@
-import { NotFoundError } from "../model/errors.ts";
+import { NotFoundError, ValidationError } from "../model/errors.ts";
 import { definedOf } from "../model/fields.ts";
 import type { PromptPlace } from "../model/prompt-identifier.ts";
+import type { KeyValues } from "../model/run.ts";
 import type { ListPrompts, PromptFields, UpdatePrompt } from "./prompt-options.ts";
 import type { QueryValue } from "./request.ts";
 
@@ -52,5 +53,28 @@ export async function orNotFound<Answer>(
     const { detail, requestId } = cause;
     const init = { action: "read prompt", status: 404, body: detail, message };
     throw new NotFoundError({ ...init, cause, requestId });
+  }
+}
+
+/**
+ * A manifest as it is at the time of the call, as plain JSON: class instances give theirs by `toJSON`.
+ *
+ * @throws {@link ValidationError} it is not JSON, or JSON of something that is no object.
+ */
+export function manifestOf(manifest: unknown): KeyValues {
+  const json = toJson(manifest);
+  if (json?.startsWith("{") !== true) {
+    throw new ValidationError("A manifest must be an object, or become one as JSON");
+  }
+  return JSON.parse(json) as KeyValues;
+}
+
+function toJson(manifest: unknown): string | undefined {
+  try {
+    // Absent for a function and the like, whatever its type says.
+    return JSON.stringify(manifest);
+  } catch (cause) {
+    const reason = cause instanceof Error ? cause.message : String(cause);
+    throw new ValidationError(`A manifest must be JSON: ${reason}`, { cause });
   }
 }

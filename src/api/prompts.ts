@@ -1,6 +1,6 @@
 import { NotFoundError, ValidationError } from "../model/errors.ts";
 import { Fields, parseList } from "../model/fields.ts";
-import { assertUuid } from "../model/ids.ts";
+import { checkIds } from "../model/ids.ts";
 import {
   assertPromptTag,
   parsePromptPlace,
@@ -9,12 +9,13 @@ import {
 import { parsePrompt, parsePromptTag, parseRepo } from "../model/prompt.ts";
 import type { Prompt, PromptCommit, PromptTag, PulledPrompt } from "../model/prompt.ts";
 import type { Call, CallOptions } from "./http.ts";
-import { pagesByOffset } from "./pages.ts";
+import { chunksOf, pagesByOffset } from "./pages.ts";
 import type { Pages } from "./pages.ts";
-import { PromptCommits, manifestOf } from "./prompt-commits.ts";
+import { PromptCommits } from "./prompt-commits.ts";
 import {
   fieldsOf,
   listQuery,
+  manifestOf,
   mustExistText,
   notFoundText,
   orNotFound,
@@ -34,9 +35,6 @@ import type {
 import { PromptOwnership } from "./prompt-ownership.ts";
 import { ServerInfoReader } from "./server-info.ts";
 import type { Tenant } from "./tenant.ts";
-
-/** Most ids in one call that deletes. */
-const deleteLimit = 100;
 
 /**
  * The prompt hub. A prompt is named by `repo` (one's own), `owner/repo`, or either with `:` and a
@@ -157,10 +155,9 @@ export class Prompts {
    * @throws {@link ValidationError} an id is not a UUID.
    */
   async deleteMany(ids: readonly string[], { signal }: CallOptions = {}): Promise<void> {
-    ids.forEach((id) => assertUuid(id, "prompt id"));
-    for (let start = 0; start < ids.length; start += deleteLimit) {
-      const query = { repo_ids: ids.slice(start, start + deleteLimit) };
-      await this.#call("deletePrompts", { query, signal });
+    checkIds(ids, "prompt id");
+    for (const some of chunksOf(ids)) {
+      await this.#call("deletePrompts", { query: { repo_ids: some }, signal });
     }
   }
 

@@ -25,7 +25,13 @@ export {
 } from "./errors.ts";
 export type { ErrorCode, HttpErrorInit, SdkErrorOptions } from "./errors.ts";
 export { assertUuid, isUuid } from "./ids.ts";
-export { handleLimit, isCommitHash, isPromptTag, ownOwner } from "./prompt-identifier.ts";
+export {
+  handleLimit,
+  isCommitHash,
+  isPromptTag,
+  looksLikeHash,
+  ownOwner,
+} from "./prompt-identifier.ts";
 export { defaultRunType, payloadFields, runTypes } from "./run.ts";
 export type {
   KeyValues,

@@ -96,6 +96,13 @@ export function assertPromptTag(tag: unknown): asserts tag is string {
 /** Whether a commit may be named by its hash, or the beginning of one. */
 export const isCommitHash = (commit: string): boolean => /^[0-9a-f]{4,64}$/.test(commit);
 
+/** The shortest beginning of a hash that pages and people use. */
+const shortHashLength = 7;
+
+/** Whether a name is so much like a hash that no tag may have it; `2024` and `beef` may be tags. */
+export const looksLikeHash = (name: string): boolean =>
+  name.length >= shortHashLength && isCommitHash(name);
+
 interface Part {
   readonly what: string;
   readonly pattern: RegExp;

@@ -167,7 +167,7 @@ describe("commits", () => {
     expect(await prompts.tag(`r:${older.slice(0, 8)}`, { tag })).toMatchObject(expected);
     await prompts.tag("r:staging", { tag });
     await prompts.deleteTag("r", { tag });
-    await expect(prompts.tag("r:ffff", { tag })).rejects.toMatchObject({ code: "NOT_FOUND" });
+    await expect(prompts.tag("r:fffffff", { tag })).rejects.toMatchObject({ code: "NOT_FOUND" });
     expect(server.requests.slice(0, -1)).toMatchObject([
       { target: "GET /commits/-/r?limit=100&offset=0" },
       { target: "POST /repos/-/r/tags", body: { tag_name: tag, commit_id: id } },
@@ -178,6 +178,34 @@ describe("commits", () => {
       { target: "DELETE /repos/-/r/tags/prod" },
     ]);
   });
+});
+
+test("a short name that may be a hash is a tag where there is one", async () => {
+  const server = await mswServer(
+    settings(),
+    commits(hash, older),
+    on.get("*/repos/:owner/:repo/tags/2024", () => json(wireTag)),
+    on.get("*/repos/:owner/:repo/tags/:tag", () => json({ detail: "no such tag" }, 404)),
+    on.post("*/repos/:owner/:repo/tags", () => json(wireTag)),
+  );
+  const prompts = promptsAt(server.endpoint);
+  expect(await prompts.url("r:2024")).toBe(
+    `http://host.test/prompts/r/${hash.slice(0, 8)}?organizationId=t%261`,
+  );
+  expect(await prompts.url("r:fedc")).toBe("http://host.test/prompts/r/fedc?organizationId=t%261");
+  await prompts.tag("r:2024", { tag: "prod" });
+  await prompts.tag("r:fedc", { tag: "prod" });
+  await expect(prompts.url("r:prod")).rejects.toMatchObject({ code: "NOT_FOUND" });
+  expect(targetsOf(server).filter((target) => !target.endsWith("/settings"))).toEqual([
+    "GET /repos/-/r/tags/2024",
+    "GET /repos/-/r/tags/fedc",
+    "GET /repos/-/r/tags/2024",
+    "POST /repos/-/r/tags",
+    "GET /repos/-/r/tags/fedc",
+    "GET /commits/-/r?limit=100&offset=0",
+    "POST /repos/-/r/tags",
+    "GET /repos/-/r/tags/prod",
+  ]);
 });
 
 describe("push", () => {

@@ -179,7 +179,7 @@ describe("the prompt itself", () => {
     expect(await prompts.url("r")).toBe(`${own}?organizationId=t%261`);
     expect(await prompts.url(`me/r:${hash}`)).toBe(`${own}/01234567?organizationId=t%261`);
     expect(await prompts.url("you/r")).toBe("http://host.test/hub/you/r");
-    expect(await prompts.url("you/r:abcd")).toBe("http://host.test/hub/you/r/abcd");
+    expect(await prompts.url("you/r:abcdef0")).toBe("http://host.test/hub/you/r/abcdef0");
     expect(await prompts.url("you/r:latest")).toBe("http://host.test/hub/you/r");
     expect(await prompts.url("you/r:prod")).toBe("http://host.test/hub/you/r/01234567");
   });

@@ -3,6 +3,7 @@ import {
   assertPromptTag,
   handleLimit,
   isCommitHash,
+  looksLikeHash,
   parsePromptPlace,
   parsePromptReference,
 } from "../../src/model/prompt-identifier.ts";
@@ -70,5 +71,7 @@ test.each(["latest", "", "-x", "a/b", "a b", "\u00e9", "x".repeat(handleLimit + 
 
 test("a hash is told from a tag by its digits", () => {
   expect(["abcd", "0".repeat(64)].every(isCommitHash)).toBe(true);
+  expect(["abcdef0", "0".repeat(64)].every(looksLikeHash)).toBe(true);
+  expect(["2024", "beef", "prod", "abcdef"].some(looksLikeHash)).toBe(false);
   expect(["abc", "ABCD", "prod", "0".repeat(65)].some(isCommitHash)).toBe(false);
 });

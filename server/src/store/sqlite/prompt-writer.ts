@@ -1,6 +1,6 @@
 import { createHash, randomUUID } from "node:crypto";
 import { isDeepStrictEqual } from "node:util";
-import { handleLimit, isCommitHash, isPromptTag } from "millrace/model";
+import { handleLimit, isPromptTag, looksLikeHash } from "millrace/model";
 import { RequestError } from "../../errors.ts";
 import type {
   CommitDraft,
@@ -23,9 +23,6 @@ import type { Connection } from "./schema.ts";
 
 /** What clients of the platform ask of a handle. */
 const handlePattern = /^[a-z][a-z0-9_-]*$/;
-
-/** The shortest beginning of a hash that pages and people use: no tag may look like one. */
-const shortHashLength = 7;
 
 /** Writes prompts, their commits, tags and likes. */
 export class PromptWriter implements PromptWrites {
@@ -258,8 +255,7 @@ export class PromptWriter implements PromptWrites {
 }
 
 function assertTag(name: string): void {
-  const looksLikeHash = name.length >= shortHashLength && isCommitHash(name);
-  if (!isPromptTag(name) || looksLikeHash) {
+  if (!isPromptTag(name) || looksLikeHash(name)) {
     throw new RequestError(
       422,
       `tag_name is 1 to ${handleLimit} letters, digits, ., - and _, begins with a letter or digit, and is neither "latest" nor like a hash`,
