@@ -1,0 +1,75 @@
+import { Validator } from "@seriousme/openapi-schema-validator";
+import { endpoints } from "millrace/model";
+import { expect, test } from "vitest";
+import { call, runServer } from "./support/running-server.ts";
+
+interface Operation {
+  readonly operationId: string;
+  readonly summary: string;
+  readonly tags: readonly string[];
+  readonly security?: readonly unknown[];
+}
+
+interface Description {
+  readonly openapi: string;
+  readonly paths: Readonly<Record<string, Readonly<Record<string, Operation>>>>;
+}
+
+/** What needs no key, since a token or nothing at all lets in. */
+const keyless = [
+  "readInfo",
+  "readSharedRun",
+  "readSharedDataset",
+  "listSharedExamples",
+  "countSharedExamples",
+  "giveFeedback",
+  "giveFeedbackByLink",
+];
+
+test("the description is valid OpenAPI 3.1, and has every call of the table once", async () => {
+  const server = await runServer();
+  const { status, json } = await call(server, "GET /openapi.json");
+  expect(status).toBe(200);
+  const description = json as unknown as Description;
+  expect(description.openapi).toBe("3.1.0");
+  expect(await new Validator().validate(structuredClone(json))).toEqual({ valid: true });
+  const described = Object.entries(description.paths).flatMap(([path, operations]) =>
+    Object.entries(operations).map(([method, { operationId }]) => ({
+      operationId,
+      place: `${method.toUpperCase()} ${path}`,
+    })),
+  );
+  const expected = Object.entries(endpoints).map(([operationId, { method, path }]) => ({
+    operationId,
+    place: `${method} ${path.replaceAll(/:(\w+)/g, "{$1}")}`,
+  }));
+  const byName = (one: { operationId: string }, other: { operationId: string }): number =>
+    one.operationId < other.operationId ? -1 : 1;
+  expect(described.toSorted(byName)).toEqual(expected.toSorted(byName));
+});
+
+test("each call says what it does, and which of them need no key", async () => {
+  const server = await runServer({ apiKeys: ["k"] });
+  const { paths } = (await call(server, "GET /openapi.json")).json as unknown as Description;
+  const operations = Object.values(paths).flatMap((methods) => Object.values(methods));
+  for (const { summary, tags } of operations) {
+    expect(summary).toMatch(/^[A-Z].*\.$/);
+    expect(tags).toHaveLength(1);
+  }
+  const open = operations.filter(({ security }) => security?.length === 0);
+  expect(open.map(({ operationId }) => operationId).toSorted()).toEqual(keyless.toSorted());
+});
+
+test("the page over it asks no other host, and runs nothing inline", async () => {
+  const server = await runServer();
+  const page = await call(server, "GET /docs");
+  expect(page.status).toBe(200);
+  expect(page.headers.get("content-type")).toContain("text/html");
+  expect(page.headers.get("content-security-policy")).toMatch(/^default-src 'self'; style-src/);
+  expect(page.text).not.toMatch(/(?:src|href)="(?:https?:)?\/\//);
+  const scripts = [...page.text.matchAll(/<script([^>]*)>/g)].map(([, attributes]) => attributes);
+  expect(scripts.length).toBeGreaterThan(0);
+  for (const attributes of scripts) {
+    expect(attributes).toContain("src=");
+  }
+});
