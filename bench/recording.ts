@@ -1,7 +1,7 @@
 /** The SDK's recording half without its delivering half: runs become tapes, and that is all. */
 import type { RunType } from "../dist/model/run.js";
 import { Batcher } from "../dist/tracing/batcher.js";
-import type { BatcherOptions } from "../dist/tracing/batcher.js";
+import type { BatcherOptions } from "../dist/tracing/batcher-options.js";
 import { Hiding } from "../dist/tracing/hiding.js";
 import { Ledger } from "../dist/tracing/ledger.js";
 import { recorder } from "../dist/tracing/recorder.js";
@@ -18,7 +18,7 @@ const noHiding = { hideInputs: false, hideOutputs: false, hideMetadata: false };
 export class RecordingOnly implements TracingClient {
   readonly [recorder]: TracingClient[typeof recorder];
 
-  constructor(ship: BatcherOptions["ship"]) {
+  constructor(ship: BatcherOptions["ship"], extras: Pick<BatcherOptions, "journal"> = {}) {
     const batcher = new Batcher({
       tapeBytes,
       maxQueueBytes: 64 * tapeBytes,
@@ -32,6 +32,7 @@ export class RecordingOnly implements TracingClient {
       overflow: "drop-newest",
       spill: (tape) => ({ delivered: 0, lost: tape.records }),
       ship,
+      ...extras,
     });
     this[recorder] = {
       project: "bench",

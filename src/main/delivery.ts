@@ -1,3 +1,4 @@
+import { setMaxListeners } from "node:events";
 import { createHistogram } from "node:perf_hooks";
 import type { ServerInfo } from "../model/server-info.ts";
 import type { ShipReport } from "../model/shipping.ts";
@@ -43,6 +44,8 @@ export class Delivery {
 
   constructor(options: DeliveryOptions) {
     this.#options = options;
+    // Each tape that waits for the server listens to the one signal.
+    setMaxListeners(0, this.#wake.signal);
   }
 
   /** Never rejects. */
@@ -136,16 +139,19 @@ export class Delivery {
 
   #finish(tape: Tape, report: ShipReport | undefined): TapeResult {
     this.#histogram.record(Math.max(1, Math.round((performance.now() - tape.cutAt) * 1_000)));
-    const refused = report?.refused.reduce((sum, { records }) => sum + records, 0) ?? 0;
-    return report === undefined
-      ? this.#giveUp(tape, "expired")
-      : this.#count({ delivered: report.delivered, rejected: refused });
+    if (report === undefined) {
+      return this.#giveUp(tape, "expired");
+    }
+    tape.journal?.discard();
+    const rejected = report.refused.reduce((sum, { records }) => sum + records, 0);
+    return this.#count({ delivered: report.delivered, rejected });
   }
 
   #giveUp(tape: Tape, reason: LossReason, detail?: string): TapeResult {
     const tally = tallyOf(tape);
     const counted = this.#count(tally);
     if (tally.pending === 0) {
+      tape.journal?.discard();
       return counted;
     }
     if (!this.#spool(tape, tally.pending)) {
@@ -164,27 +170,35 @@ export class Delivery {
   }
 
   #spool(tape: Tape, records: number): boolean {
-    const { spool, ledger, reporter, onSpooled } = this.#options;
+    const { ledger, reporter, onSpooled } = this.#options;
     if (tape.adopted) {
       // It is there already, and stays.
       ledger.spooled += records;
       return true;
     }
-    if (spool === undefined) {
-      return false;
+    const isOnDisk = tape.journal?.keep(records) === true || this.#append(tape, records);
+    if (isOnDisk) {
+      ledger.spooled += records;
+      reporter.publish("spooled", { records });
+      onSpooled?.();
     }
+    return isOnDisk;
+  }
+
+  #append(tape: Tape, records: number): boolean {
+    const { spool, ledger, reporter } = this.#options;
     try {
-      spool.append(pendingBytes(tape), records);
+      spool?.append(pendingBytes(tape), records);
+      return spool !== undefined;
     } catch (error) {
       const why = error instanceof Error ? error.message : String(error);
       ledger.warn("spoolUnwritable");
       reporter.log("spoolUnwritable", () => `The spool can't be written: ${why}`);
       return false;
+    } finally {
+      // It does not hold all of them, or some of them arrived.
+      tape.journal?.discard();
     }
-    ledger.spooled += records;
-    reporter.publish("spooled", { records });
-    onSpooled?.();
-    return true;
   }
 
   /** Waits without holding the process; cut short when the line ends. */
@@ -194,12 +208,14 @@ export class Delivery {
       return;
     }
     await new Promise<void>((resolve) => {
-      const timer = setTimeout(resolve, delayMs);
-      timer.unref();
-      signal.addEventListener("abort", () => {
+      const finish = (): void => {
         clearTimeout(timer);
+        signal.removeEventListener("abort", finish);
         resolve();
-      });
+      };
+      const timer = setTimeout(finish, delayMs);
+      timer.unref();
+      signal.addEventListener("abort", finish);
     });
   }
 }

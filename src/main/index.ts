@@ -151,7 +151,7 @@ export type {
   ComparedRun,
   Comparison,
 } from "../model/experiment.ts";
-export type { KeepingOptions, OverflowPolicy } from "../model/keeping-options.ts";
+export type { Durability, KeepingOptions, OverflowPolicy } from "../model/keeping-options.ts";
 export type { Hide, PlainOptions } from "../model/option-table.ts";
 export type {
   AnnotationQueue,

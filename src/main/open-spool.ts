@@ -1,7 +1,7 @@
 import type { KeepingOptions } from "../model/keeping-options.ts";
 import type { Ledger } from "../tracing/ledger.ts";
 import { Spool } from "../workers/spool.ts";
-import type { SpoolLoss } from "../workers/spool.ts";
+import type { SpoolLoss } from "../workers/spool-options.ts";
 import type { Reporter } from "./reporter.ts";
 
 /** The spool of a client's options, whose losses and troubles are counted and said; none without a folder. */

@@ -10,6 +10,7 @@ import { Ledger } from "../tracing/ledger.ts";
 import type { RecordedRun, Recorder, WarningKind } from "../tracing/recorder.ts";
 import { createSampler } from "../tracing/sampling.ts";
 import { isSettled } from "../tracing/tally.ts";
+import type { Journal } from "../tracing/tape.ts";
 import { WorkerPool } from "../workers/pool.ts";
 import type { Spool } from "../workers/spool.ts";
 import { Delivery } from "./delivery.ts";
@@ -70,6 +71,7 @@ export class Recording implements Recorder, Endable {
       hiding: new Hiding(options, (message) => this.warn("hiddenFailure", message)),
       ledger: this.#ledger,
       ship: (tape) => this.#delivery.ship(tape),
+      ...(options.durability === "spool-first" ? journalOf(this.#spool) : {}),
       spill: (tape) => this.#delivery.settleNow(tape, "queueFull"),
     });
     this.#replay = this.#spool === undefined ? undefined : this.#replayOf(this.#spool);
@@ -227,6 +229,9 @@ export class Recording implements Recorder, Endable {
     });
   }
 }
+
+const journalOf = (spool: Spool | undefined): { readonly journal?: () => Journal } =>
+  spool === undefined ? {} : { journal: () => spool.journal() };
 
 /** The trace that a wire-shaped run is of: sampling keeps a trace whole. */
 function traceIdOf(id: unknown, run: unknown): string {

@@ -6,12 +6,18 @@ export const overflowPolicies = ["drop-newest", "drop-oldest", "block", "spool"]
 
 export type OverflowPolicy = (typeof overflowPolicies)[number];
 
+/** Where a record is when the call that made it returns. */
+export const durabilities = ["memory", "spool-first"] as const;
+
+export type Durability = (typeof durabilities)[number];
+
 /** The options that say what is kept of records that can't be sent now, and where. */
 export interface KeepingOptions {
   readonly maxQueueBytes: number;
   readonly maxQueueRecords: number;
   readonly overflow: OverflowPolicy;
   readonly spoolDir: string | undefined;
+  readonly durability: Durability;
   readonly spoolQuotaBytes: number;
   readonly spoolSyncMs: number;
   readonly replayBytesPerSecond: number;
@@ -48,6 +54,13 @@ export const keepingRows: { readonly [Name in keyof KeepingOptions]: OptionRow }
     fallback: undefined,
     env: own("SPOOL_DIR"),
     doc: "Folder for what could not be delivered; sent when the server is back, by this client or the next with that folder.",
+  },
+  durability: {
+    kind: "choice",
+    fallback: "memory",
+    choices: durabilities,
+    env: own("DURABILITY"),
+    doc: "Where a record is when the call that made it returns: in memory, or written to spoolDir, where it survives the process.",
   },
   spoolQuotaBytes: {
     kind: "number",

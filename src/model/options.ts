@@ -137,7 +137,10 @@ function checkToken(name: string, token: string | undefined): void {
 }
 
 /** @throws {@link OptionError} something is to be kept on disk, and no folder is named. */
-function checkFolder({ overflow, spoolDir }: PlainOptions): void {
+function checkFolder({ overflow, durability, spoolDir }: PlainOptions): void {
+  if (durability === "spool-first" && spoolDir === undefined) {
+    throw new OptionError('Option durability can be "spool-first" only with spoolDir');
+  }
   if (overflow === "spool" && spoolDir === undefined) {
     throw new OptionError('Option overflow can be "spool" only with spoolDir');
   }

@@ -1,10 +1,8 @@
 import { ValidationError } from "../model/errors.ts";
 import type { Deferred } from "../model/deferred.ts";
-import type { OverflowPolicy } from "../model/keeping-options.ts";
 import type { FlushResult, LossReason } from "../model/stats.ts";
+import type { BatcherOptions } from "./batcher-options.ts";
 import { CutTimer } from "./cut-timer.ts";
-import type { Hiding } from "./hiding.ts";
-import type { Ledger } from "./ledger.ts";
 import { Line } from "./line.ts";
 import { RecordEncoder } from "./record-encoder.ts";
 import { Room } from "./room.ts";
@@ -12,25 +10,6 @@ import { awaitShipments } from "./shipment.ts";
 import type { Shipment, TapeResult } from "./shipment.ts";
 import { Tape, TapePool } from "./tape.ts";
 import { NoRoom, TapeWriter } from "./tape-writer.ts";
-
-export interface BatcherOptions {
-  readonly tapeBytes: number;
-  readonly maxQueueBytes: number;
-  readonly maxQueueRecords: number;
-  readonly batchLimit: number;
-  readonly firstDelayMs: number;
-  readonly aggregationDelayMs: number;
-  /** Tapes under way at once. */
-  readonly slots: number;
-  readonly hiding: Hiding;
-  readonly ledger: Ledger;
-  /** What gives way at the queue's bound. */
-  readonly overflow: OverflowPolicy;
-  /** Writes a waiting tape to the spool, for the policy `spool`, and counts its records. */
-  readonly spill: (tape: Tape) => TapeResult;
-  /** Sends a tape; settles when the outcome of each of its records is known. Never rejects. */
-  readonly ship: (tape: Tape) => Promise<TapeResult>;
-}
 
 type Encode = (encoder: RecordEncoder) => void;
 
@@ -155,7 +134,7 @@ export class Batcher {
     if (overflow !== "drop-oldest" && overflow !== "spool") {
       return false;
     }
-    const giveUp = overflow === "spool" ? spill : (tape: Tape) => ledger.drop(tape.records);
+    const giveUp = overflow === "spool" ? spill : (tape: Tape) => ledger.drop(tape);
     if (this.#line.giveWay(giveUp)) {
       return true;
     }
@@ -175,8 +154,7 @@ export class Batcher {
     this.#encoding = true;
     try {
       encode(this.#encoder);
-      this.#options.ledger.bytesRecorded += this.#writer.endRecord();
-      this.#pendingRecords += 1;
+      this.#endRecord(this.#writer);
       this.#schedule();
     } catch (error) {
       this.#writer.abandonRecord();
@@ -193,11 +171,22 @@ export class Batcher {
     const writer = new TapeWriter(new Tape(small), (atLeast) => this.#tapeFor(atLeast));
     try {
       encode(new RecordEncoder(writer, hiding));
-      ledger.bytesRecorded += writer.endRecord();
-      this.#pendingRecords += 1;
+      this.#endRecord(writer);
       this.#enqueue(writer.tape);
     } catch (error) {
       ledger.lose(lossOf(error), 1);
+    }
+  }
+
+  #endRecord(writer: TapeWriter): void {
+    const { ledger, journal } = this.#options;
+    const length = writer.endRecord();
+    ledger.bytesRecorded += length;
+    this.#pendingRecords += 1;
+    if (journal !== undefined) {
+      const { tape } = writer;
+      tape.journal ??= journal();
+      tape.journal.append(tape.bytes.subarray(tape.used - length, tape.used));
     }
   }
 
@@ -263,6 +252,7 @@ export class Batcher {
     const now = performance.now();
     tape.cutAt = now;
     this.#lastCutAt = now;
+    tape.journal?.seal();
     const settled = this.#line.push(tape);
     this.#advance();
     return settled;

@@ -1,6 +1,7 @@
 import { lossReasons } from "../model/stats.ts";
 import type { LossReason } from "../model/stats.ts";
 import type { TapeResult } from "./shipment.ts";
+import type { Tape } from "./tape.ts";
 
 /**
  * Counts what became of every record. A record is accepted once, and then delivered, spooled or lost
@@ -34,7 +35,8 @@ export class Ledger {
   }
 
   /** Loses a whole tape to the queue's bound. */
-  drop(records: number): TapeResult {
+  drop({ records, journal }: Tape): TapeResult {
+    journal?.discard();
     this.lose("queueFull", records);
     return { delivered: 0, lost: records };
   }

@@ -1,5 +1,17 @@
 import { headOffset, recordHead } from "../model/tape-format.ts";
 
+/** Where the records of a tape are on disk before it is sent. No method throws. */
+export interface Journal {
+  /** One record, as it is on the tape. */
+  append(record: Uint8Array): void;
+  /** The tape is cut: no record follows. */
+  seal(): void;
+  /** What became of the records is known. */
+  discard(): void;
+  /** Leaves them there as spooled; false where not all `records` of them are. */
+  keep(records: number): boolean;
+}
+
 /**
  * Records encoded into one shared buffer. While it is open the writer appends; once cut it never
  * changes, except that a worker writes each record's outcome into its head.
@@ -17,6 +29,8 @@ export class Tape {
   crashes = 0;
   /** Its records come from a spool, which holds them until their outcome is known. */
   adopted = false;
+  /** With `durability: "spool-first"`. */
+  journal: Journal | undefined;
 
   constructor(sizeBytes: number) {
     this.memory = new SharedArrayBuffer(sizeBytes);
@@ -50,6 +64,7 @@ export class Tape {
     this.records = 0;
     this.cutAt = 0;
     this.crashes = 0;
+    this.journal = undefined;
   }
 }
 

@@ -20,6 +20,8 @@ export const frameKind = {
   records: 1,
   /** u32 bytes of a JSON text that says why, that text, then records as above. */
   refused: 2,
+  /** One record, written as it was made: frames of this kind that follow one another are one tape. */
+  journal: 3,
 } as const;
 
 export interface FrameInit {
@@ -30,10 +32,11 @@ export interface FrameInit {
 
 /** The head that goes before `body`. */
 export function frameHead(body: Uint8Array, { kind, records, salt }: FrameInit): Buffer {
-  const head = Buffer.alloc(frameHeadBytes);
+  const head = Buffer.allocUnsafe(frameHeadBytes);
   head.writeUInt32LE(magic, 0);
   head[4] = frameVersion;
   head[5] = kind;
+  head.writeUInt16LE(0, 6);
   head.writeUInt32LE(body.length, 8);
   head.writeUInt32LE(records, 12);
   head.writeUInt32LE(crc32(body, salt), 16);

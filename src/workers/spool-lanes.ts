@@ -9,7 +9,7 @@ import {
   rmSync,
   utimes,
 } from "node:fs";
-import { mkdir, readdir, rename, stat } from "node:fs/promises";
+import { mkdir, readdir, stat } from "node:fs/promises";
 import { join } from "node:path";
 import { readSegment, saltOf } from "./spool-format.ts";
 import {
@@ -31,6 +31,7 @@ export class SpoolLanes {
   /** Paths of owned lanes. */
   readonly #owned = new Set<string>();
   #own: string | undefined;
+  #isGivenUp = false;
   #unsynced: string | undefined;
   #heartbeat: NodeJS.Timeout | undefined;
 
@@ -46,10 +47,11 @@ export class SpoolLanes {
       const path = join(this.#folder, name);
       const claimed = join(this.#folder, ownLaneName(laneMade(name)));
       try {
-        if (!isAbandoned(path, name)) {
+        // At once: a client that closes in between takes nothing over.
+        if (this.#isGivenUp || !isAbandoned(path, name)) {
           continue;
         }
-        await rename(path, claimed);
+        renameSync(path, claimed);
       } catch {
         // Another process was faster, and sends it.
         continue;
@@ -114,6 +116,7 @@ export class SpoolLanes {
 
   /** Lets go of the lanes: the empty ones are removed, the next client takes the others over. Never throws. */
   giveUp(): void {
+    this.#isGivenUp = true;
     clearInterval(this.#heartbeat);
     for (const path of this.#owned) {
       try {

@@ -10,7 +10,12 @@ export interface StoredTape {
   readonly records: number;
 }
 
-export type SpoolTrouble = "spoolDamaged" | "spoolNewer" | "spoolUnsynced" | "spoolUnreadable";
+export type SpoolTrouble =
+  | "spoolDamaged"
+  | "spoolNewer"
+  | "spoolUnsynced"
+  | "spoolUnreadable"
+  | "spoolUnwritable";
 
 /** What a segment holds. */
 export interface SegmentContent {
@@ -21,6 +26,8 @@ export interface SegmentContent {
 
 /** Longer than this a file is none of ours. */
 const longestRead = 2_147_483_647;
+/** Size of a tape that is joined of single records. */
+const joinedBytes = 1_048_576;
 
 /**
  * Reads all that can be trusted, and says what can't.
@@ -36,6 +43,7 @@ export async function readTapes(
   }
   const file = await readFile(join(folder, name));
   const tapes: StoredTape[] = [];
+  const journal: Buffer[] = [];
   let isKept = false;
   for (const part of readSegment(file, saltOf(name) ?? 0)) {
     if (part.is === "newer") {
@@ -44,9 +52,27 @@ export async function readTapes(
     } else if (part.is !== "frame") {
       isKept ||= part.is === "damaged";
       onTrouble("spoolDamaged", `${name}: ${part.bytes} bytes at ${part.at} are ${part.is}`);
+    } else if (part.kind === frameKind.journal) {
+      journal.push(part.body);
     } else if (part.kind === frameKind.records) {
       tapes.push({ body: part.body, records: part.records });
     }
   }
+  tapes.push(...joined(journal));
   return { tapes, isKept };
+}
+
+/** Records that were written one by one, as tapes. */
+function* joined(records: readonly Buffer[]): Generator<StoredTape> {
+  let from = 0;
+  let bytes = 0;
+  for (const [index, record] of records.entries()) {
+    bytes += record.length;
+    if (bytes >= joinedBytes || index === records.length - 1) {
+      const parts = records.slice(from, index + 1);
+      yield { body: Buffer.concat(parts), records: parts.length };
+      from = index + 1;
+      bytes = 0;
+    }
+  }
 }

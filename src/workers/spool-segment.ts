@@ -1,7 +1,7 @@
 import { closeSync, fstatSync, ftruncateSync, rmSync } from "node:fs";
 import type * as fileSystem from "node:fs";
 import { join } from "node:path";
-import { frameHead, frameHeadBytes, frameKind, segmentName } from "./spool-format.ts";
+import { frameHead, frameHeadBytes, segmentName } from "./spool-format.ts";
 
 /** What a spool writes with; tests put one in its place whose disk is full. */
 export type SpoolDisk = Pick<typeof fileSystem, "openSync" | "writevSync" | "fsync" | "fsyncSync">;
@@ -52,7 +52,7 @@ export class OpenSegment implements Segment {
    *
    * @throws the file system's error, such as a full disk.
    */
-  append(body: Uint8Array, records: number, kind: number = frameKind.records): void {
+  append(body: Uint8Array, { records, kind }: FrameFacts): void {
     const head = frameHead(body, { kind, records, salt: this.#salt });
     const size = frameHeadBytes + body.length;
     let written = 0;
@@ -129,6 +129,12 @@ export class OpenSegment implements Segment {
       // A reader skips what is no frame; the failure that led here is thrown and counted.
     }
   }
+}
+
+/** What a frame's head says of its body. */
+export interface FrameFacts {
+  readonly records: number;
+  readonly kind: number;
 }
 
 export interface SegmentId {

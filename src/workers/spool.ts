@@ -3,35 +3,15 @@ import * as fileSystem from "node:fs";
 import { join } from "node:path";
 import { GroupCommit } from "./group-commit.ts";
 import { SpoolFull } from "./spool-full.ts";
-import { frameHeadBytes } from "./spool-format.ts";
+import { frameHeadBytes, frameKind } from "./spool-format.ts";
+import { SpoolJournal } from "./spool-journal.ts";
 import { SpoolLanes } from "./spool-lanes.ts";
+import type { SpoolOptions } from "./spool-options.ts";
 import { readTapes } from "./spool-reading.ts";
-import type { SegmentContent, SpoolTrouble, StoredTape } from "./spool-reading.ts";
+import type { SegmentContent, StoredTape } from "./spool-reading.ts";
 import { OpenSegment } from "./spool-segment.ts";
-import type { Segment, SpoolDisk } from "./spool-segment.ts";
+import type { FrameFacts, Segment, SpoolDisk } from "./spool-segment.ts";
 import { Shelf } from "./spool-shelf.ts";
-
-export interface SpoolOptions {
-  readonly folder: string;
-  /** Most bytes on disk; beyond it the oldest segments go. */
-  readonly quotaBytes: number;
-  /** How often what was written is forced onto the disk; 0 does it at each write. */
-  readonly syncMs: number;
-  /** Hears of what went without having been sent. */
-  readonly onLost: (loss: SpoolLoss) => void;
-  /** Hears of trouble that costs no record by itself. */
-  readonly onTrouble: (kind: SpoolTrouble, message: string) => void;
-  /** @defaultValue the file system */
-  readonly disk?: SpoolDisk;
-}
-
-export interface SpoolLoss {
-  readonly why: "evicted" | "gone";
-  /** Records that this process had counted as spooled. */
-  readonly own: number;
-  /** Records of earlier processes, counted nowhere yet. */
-  readonly inherited: number;
-}
 
 /** One spooled tape, out of its segment. */
 export interface SpooledTape extends StoredTape {
@@ -104,21 +84,33 @@ export class Spool {
    * @throws the file system's error, such as a full disk.
    */
   append(body: Uint8Array, records: number): void {
-    this.#makeRoom(frameHeadBytes + body.length);
-    let segment = this.#segmentToWrite();
-    segment.append(body, records);
-    if (segment.isGone) {
-      // The folder was removed under us: what is written now is lost with the file.
-      segment.records -= records;
-      this.#forget(segment);
-      segment = this.#segmentToWrite();
-      segment.append(body, records);
+    if (this.#current?.isGone === true) {
+      // The folder was removed under us: what is written there is lost with the file.
+      this.#forget(this.#current);
     }
-    this.#bytes += frameHeadBytes + body.length;
-    this.#commit.add(segment);
+    const segment = this.#segmentToWrite();
+    this.#write(segment, body, { records, kind: frameKind.records });
     if (segment.bytes >= this.#segmentBytes) {
       this.#seal();
     }
+  }
+
+  /** For one tape, whose records are written one by one before it is sent. */
+  journal(): SpoolJournal {
+    return new SpoolJournal({
+      open: () => this.#newSegment(),
+      write: (segment, record) =>
+        this.#write(segment, record, { records: 1, kind: frameKind.journal }),
+      keep: (segment) => {
+        segment.seal();
+        this.#segments.push(segment);
+      },
+      discard: (segment) => {
+        segment.discard();
+        this.#bytes -= segment.bytes;
+      },
+      onError: (error) => this.#options.onTrouble("spoolUnwritable", messageOf(error)),
+    });
   }
 
   /** The next tape, the oldest first; `undefined` when there is none. */
@@ -154,11 +146,25 @@ export class Spool {
 
   #segmentToWrite(): OpenSegment {
     if (this.#current === undefined) {
-      const id = { sequence: this.#sequence++, salt: randomInt(2 ** 32) };
-      this.#current = this.#lanes.inOwn((lane) => new OpenSegment(lane, id, this.#disk));
+      this.#current = this.#newSegment();
       this.#segments.push(this.#current);
     }
     return this.#current;
+  }
+
+  #newSegment(): OpenSegment {
+    const id = { sequence: this.#sequence++, salt: randomInt(2 ** 32) };
+    return this.#lanes.inOwn((lane) => new OpenSegment(lane, id, this.#disk));
+  }
+
+  #write(segment: OpenSegment, body: Uint8Array, frame: FrameFacts): void {
+    const size = frameHeadBytes + body.length;
+    if (this.#bytes + size > this.#options.quotaBytes) {
+      this.#makeRoom(size, segment);
+    }
+    segment.append(body, frame);
+    this.#bytes += size;
+    this.#commit.add(segment);
   }
 
   #seal(): void {
@@ -166,13 +172,15 @@ export class Spool {
     this.#current = undefined;
   }
 
-  #makeRoom(bytes: number): void {
+  #makeRoom(bytes: number, writing: OpenSegment): void {
     const { quotaBytes, onLost } = this.#options;
     if (bytes > quotaBytes) {
       throw new SpoolFull(bytes, quotaBytes);
     }
     while (this.#bytes + bytes > quotaBytes) {
-      const oldest = this.#segments.find((segment) => segment !== this.#reading?.segment);
+      const oldest = this.#segments.find(
+        (segment) => segment !== this.#reading?.segment && segment !== writing,
+      );
       if (oldest === undefined) {
         throw new SpoolFull(bytes, quotaBytes);
       }

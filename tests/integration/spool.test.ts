@@ -1,12 +1,10 @@
-import { once } from "node:events";
 import { mkdtempSync, readdirSync, rmSync, writeFileSync } from "node:fs";
-import { createServer } from "node:http";
-import type { AddressInfo } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { Client } from "millrace";
 import type { ClientOptions, ClientStats } from "millrace";
 import { afterEach, beforeEach, expect, test, vi } from "vitest";
+import { switchable } from "../support/switchable.ts";
 
 let folder: string;
 const closing: (() => Promise<unknown>)[] = [];
@@ -21,41 +19,6 @@ afterEach(async () => {
   }
   rmSync(folder, { recursive: true, force: true });
 });
-
-interface Switchable {
-  readonly url: string;
-  readonly ended: Set<string>;
-  status: number;
-}
-
-/** Answers with `status`, and keeps the ids of the ends that it took with 202. */
-async function switchable(status: number): Promise<Switchable> {
-  const state = { url: "", ended: new Set<string>(), status };
-  const server = createServer((request, response) => {
-    const chunks: Buffer[] = [];
-    request.on("data", (chunk: Buffer) => chunks.push(chunk));
-    request.on("end", () => {
-      const body = Buffer.concat(chunks).toString("latin1");
-      if (state.status === 202) {
-        for (const [, id = ""] of body.matchAll(/name="(?:post|patch)\.([^."]+)\.outputs"/g)) {
-          state.ended.add(id);
-        }
-      }
-      response.writeHead(state.status).end("{}");
-    });
-  });
-  server.listen(0, "127.0.0.1");
-  await once(server, "listening");
-  closing.push(
-    () =>
-      new Promise((resolve) => {
-        server.closeAllConnections();
-        server.close(resolve);
-      }),
-  );
-  state.url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
-  return state;
-}
 
 function client(endpoint: string, options: ClientOptions = {}): Client {
   const made = new Client({

@@ -147,10 +147,13 @@ describe("headers and logger", () => {
   });
 });
 
-test("overflow can be spool only where there is a folder for it", () => {
+test("what is kept on disk needs a folder", () => {
   expect(() => resolveOptions({ overflow: "spool" }, {})).toThrow(
     'Option overflow can be "spool" only with spoolDir',
   );
   expect(resolveOptions({ overflow: "spool", spoolDir: "here" }, {}).overflow).toBe("spool");
+  expect(() => resolveOptions({ durability: "spool-first" }, {})).toThrow(
+    'Option durability can be "spool-first" only with spoolDir',
+  );
   expect(resolveOptions({}, { MILLRACE_OVERFLOW: "block" }).overflow).toBe("block");
 });

@@ -1,5 +1,5 @@
 import { Batcher } from "../../src/tracing/batcher.ts";
-import type { BatcherOptions } from "../../src/tracing/batcher.ts";
+import type { BatcherOptions } from "../../src/tracing/batcher-options.ts";
 import { Hiding } from "../../src/tracing/hiding.ts";
 import { Ledger } from "../../src/tracing/ledger.ts";
 import type { TapeResult } from "../../src/tracing/shipment.ts";

@@ -3,7 +3,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach } from "vitest";
 import { Spool } from "../../src/workers/spool.ts";
-import type { SpoolLoss, SpoolOptions } from "../../src/workers/spool.ts";
+import type { SpoolLoss, SpoolOptions } from "../../src/workers/spool-options.ts";
 
 /** Where the present test's spool is; a new folder for each. */
 export const place = { folder: "" };

@@ -52,6 +52,15 @@ describe("several processes", () => {
     expect(await takeAll(spool)).toEqual(["under way"]);
   });
 
+  test("a client that closes while it looks around takes nothing over, its own lane neither", async () => {
+    const { spool } = open();
+    append(spool, "ours");
+    const looking = spool.claim();
+    spool.close();
+    await looking;
+    expect((await recover()).bodies).toEqual(["ours"]);
+  });
+
   test("a lane of a process that is gone is taken over", async () => {
     append(open().spool, "left behind");
     disown(({ host, start }) => `${host}-${deadPid()}-${start}`);

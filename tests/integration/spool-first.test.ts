@@ -1,0 +1,147 @@
+import { spawn } from "node:child_process";
+import { once } from "node:events";
+import { mkdtempSync, readdirSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { Client } from "millrace";
+import type { ClientOptions } from "millrace";
+import { afterEach, beforeEach, expect, test, vi } from "vitest";
+import { runCounter } from "../support/run-counter.ts";
+import { switchable } from "../support/switchable.ts";
+
+let folder: string;
+const clients: Client[] = [];
+
+beforeEach(() => {
+  folder = mkdtempSync(join(tmpdir(), "millrace-first-"));
+});
+
+afterEach(async () => {
+  for (const made of clients.splice(0)) {
+    await made.close({ timeoutMs: 0 });
+  }
+  rmSync(folder, { recursive: true, force: true });
+});
+
+const program = join(import.meta.dirname, "..", "support", "killed-program.mjs");
+const nobody = "http://127.0.0.1:9";
+/** Never answers. */
+const hanging = (): undefined => undefined;
+
+/** Runs the program until it is killed; answers the ids of the runs whose end had returned. */
+async function killed(when: string, endpoint: string): Promise<readonly string[]> {
+  const child = spawn(process.execPath, [program, folder, endpoint, when]);
+  let output = "";
+  child.stdout.on("data", (chunk: Buffer) => {
+    output += chunk.toString();
+  });
+  const [, signal] = (await once(child, "close")) as [number | null, string | null];
+  expect(signal).toBe("SIGKILL");
+  return output.split("\n").filter((line) => line !== "");
+}
+
+function client(endpoint: string, options: ClientOptions = {}): Client {
+  const made = new Client({
+    endpoint,
+    spoolDir: folder,
+    durability: "spool-first",
+    logger: { warn: () => undefined },
+    ...options,
+  });
+  clients.push(made);
+  return made;
+}
+
+const files = (): readonly string[] =>
+  readdirSync(folder, { recursive: true, encoding: "utf8" }).filter((name) =>
+    name.endsWith(".seg"),
+  );
+
+test.each([
+  ["in the tick of the last record", nobody],
+  ["a while after, the server being away", nobody],
+])("what a call returned from survives kill -9: %s", async (when, endpoint) => {
+  const ids = await killed(when, endpoint);
+  expect(ids).toHaveLength(200);
+  await using server = await runCounter();
+  const next = client(server.url);
+  await vi.waitFor(() => expect(server.ended.size).toBe(200), { timeout: 12_000 });
+  expect(server.ended).toEqual(new Set(ids));
+  expect(server.started).toEqual(new Set(ids));
+  expect(next.stats()).toMatchObject({ accepted: 400, dropped: 0 });
+});
+
+test("a kill while a server hangs on to the requests loses nothing", async () => {
+  await using hung = await runCounter(hanging);
+  const ids = await killed("a while after, the server being away", hung.url);
+  await using server = await runCounter();
+  client(server.url);
+  await vi.waitFor(() => expect(server.ended).toEqual(new Set(ids)), { timeout: 12_000 });
+});
+
+test("what arrived leaves nothing on disk, and is not sent again", async () => {
+  await using server = await runCounter();
+  const made = client(server.url);
+  for (let i = 0; i < 50; i++) {
+    made.startRun({ name: `run ${i}` }).end();
+  }
+  expect(files()).not.toEqual([]);
+  await expect(made.flush()).resolves.toEqual({ delivered: 100, lost: 0, pending: 0 });
+  expect(files()).toEqual([]);
+  expect(made.stats()).toMatchObject({ accepted: 100, delivered: 100, spooled: 0 });
+});
+
+test("what is given up stays where it is, counted once, and the same client sends it later", async () => {
+  const server = await switchable(503);
+  const made = client(server.url, {
+    attempts: 1,
+    overflow: "spool",
+    maxQueueBytes: 65_536,
+    tapeBytes: 4_096,
+  });
+  for (let i = 0; i < 500; i++) {
+    made.startRun({ name: `run ${i}`, inputs: { text: "x".repeat(500) } }).end();
+  }
+  const { spooled, pending } = made.stats();
+  expect(spooled).toBeGreaterThan(0);
+  expect(spooled + pending).toBe(1_000);
+  server.status = 202;
+  await vi.waitFor(() => expect(made.stats()).toMatchObject({ delivered: 1_000, spooled: 0 }), {
+    timeout: 12_000,
+  });
+  expect(made.stats()).toMatchObject({ accepted: 1_000, dropped: 0, pending: 0 });
+});
+
+test("dropped records are not sent after all", async () => {
+  const made = client(nobody, { overflow: "drop-oldest", maxQueueBytes: 65_536, tapeBytes: 4_096 });
+  for (let i = 0; i < 500; i++) {
+    made.startRun({ name: `run ${i}`, inputs: { text: "x".repeat(500) } }).end();
+  }
+  const { queueFull } = made.stats().lost;
+  expect(queueFull).toBeGreaterThan(0);
+  await made.close({ timeoutMs: 0 });
+  expect(made.stats()).toMatchObject({ spooled: 1_000 - queueFull, pending: 0 });
+  await using server = await runCounter();
+  const next = client(server.url);
+  await vi.waitFor(() => expect(next.stats().delivered).toBe(1_000 - queueFull), {
+    timeout: 12_000,
+  });
+});
+
+test("a folder that is removed costs the disk's copy only: what is in memory arrives", async () => {
+  await using server = await runCounter();
+  const made = client(server.url);
+  const first = made.startRun({ name: "first" });
+  rmSync(folder, { recursive: true });
+  first.end();
+  made.startRun({ name: "second" }).end();
+  await expect(made.flush()).resolves.toEqual({ delivered: 4, lost: 0, pending: 0 });
+});
+
+test("where nothing can be written it is said, and all is sent from memory", async () => {
+  await using server = await runCounter();
+  const made = client(server.url, { spoolDir: program });
+  made.startRun({ name: "run" }).end();
+  await expect(made.flush()).resolves.toEqual({ delivered: 2, lost: 0, pending: 0 });
+  expect(made.stats().warnings["spoolUnwritable"]).toBe(1);
+});

@@ -1,0 +1,39 @@
+import { once } from "node:events";
+import { createServer } from "node:http";
+import type { AddressInfo } from "node:net";
+import { onTestFinished } from "vitest";
+
+export interface Switchable {
+  readonly url: string;
+  readonly ended: Set<string>;
+  status: number;
+}
+
+/** Answers with `status`, and keeps the ids of the ends that it took with 202; closes with the test. */
+export async function switchable(status: number): Promise<Switchable> {
+  const state = { url: "", ended: new Set<string>(), status };
+  const server = createServer((request, response) => {
+    const chunks: Buffer[] = [];
+    request.on("data", (chunk: Buffer) => chunks.push(chunk));
+    request.on("end", () => {
+      const body = Buffer.concat(chunks).toString("latin1");
+      if (state.status === 202) {
+        for (const [, id = ""] of body.matchAll(/name="(?:post|patch)\.([^."]+)\.outputs"/g)) {
+          state.ended.add(id);
+        }
+      }
+      response.writeHead(state.status).end("{}");
+    });
+  });
+  server.listen(0, "127.0.0.1");
+  await once(server, "listening");
+  onTestFinished(
+    () =>
+      new Promise<void>((resolve) => {
+        server.closeAllConnections();
+        server.close(() => resolve());
+      }),
+  );
+  state.url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+  return state;
+}

@@ -1,0 +1,93 @@
+import * as fileSystem from "node:fs";
+import { rmSync } from "node:fs";
+import { expect, test } from "vitest";
+import { append, inFolder, open, place, recover, segments, takeAll } from "../support/spooling.ts";
+
+const write = (journal: { append: (record: Uint8Array) => void }, ...texts: readonly string[]) => {
+  for (const text of texts) {
+    journal.append(Buffer.from(text));
+  }
+};
+
+test("records are on disk when the call returns, and are one tape when they are read", async () => {
+  const { spool } = open();
+  const journal = spool.journal();
+  write(journal, "one,", "two,", "three");
+  expect(segments()).toHaveLength(1);
+  journal.seal();
+  expect(journal.keep(3)).toBe(true);
+  await expect(spool.next()).resolves.toMatchObject({ records: 3, own: true });
+  expect(await takeAll(spool)).toEqual(["one,two,three"]);
+  spool.close();
+  expect(inFolder()).toEqual([]);
+});
+
+test("records of many megabytes are read as tapes of about one", async () => {
+  const { spool } = open();
+  const journal = spool.journal();
+  write(journal, ...Array.from({ length: 7 }, (_, i) => String(i).repeat(400_000)));
+  journal.keep(7);
+  expect((await takeAll(spool)).map((body) => body.length)).toEqual([
+    1_200_000, 1_200_000, 400_000,
+  ]);
+});
+
+test("what arrived goes, file and bytes", () => {
+  const { spool } = open();
+  const journal = spool.journal();
+  write(journal, "one");
+  expect(spool.bytes).toBe(24 + 3);
+  journal.discard();
+  expect(spool.bytes).toBe(0);
+  expect(segments()).toEqual([]);
+});
+
+test("a journal that does not hold all is not kept, and neither is one whose file is gone", () => {
+  const { spool } = open();
+  const journal = spool.journal();
+  expect(journal.keep(0)).toBe(false);
+  write(journal, "one", "two");
+  expect(journal.keep(1)).toBe(false);
+  rmSync(place.folder, { recursive: true });
+  expect(journal.keep(2)).toBe(false);
+});
+
+test("after a failed write a journal is left alone and its spool goes on; said once", async () => {
+  let full = true;
+  const disk = {
+    ...fileSystem,
+    writevSync(fd: number, parts: readonly NodeJS.ArrayBufferView[], at?: number | null): number {
+      if (full) {
+        throw new Error("ENOSPC: no space left on device");
+      }
+      return fileSystem.writevSync(fd, parts, at ?? undefined);
+    },
+  };
+  const { spool, troubles } = open({ disk });
+  const journal = spool.journal();
+  write(journal, "one", "two");
+  full = false;
+  write(journal, "three");
+  expect(journal.keep(3)).toBe(false);
+  journal.discard();
+  expect(troubles).toEqual(["spoolUnwritable: ENOSPC: no space left on device"]);
+  append(spool, "four");
+  expect(await takeAll(spool)).toEqual(["four"]);
+});
+
+test("the quota has spooled tapes go before journals of tapes under way", async () => {
+  const { spool, losses, troubles } = open({ quotaBytes: 1_000 });
+  append(spool, "x".repeat(500));
+  const journal = spool.journal();
+  write(journal, "y".repeat(400), "z".repeat(400));
+  expect(losses).toEqual([{ why: "evicted", own: 1, inherited: 0 }]);
+  write(journal, "w".repeat(400));
+  expect(troubles).toEqual([expect.stringMatching(/^spoolUnwritable: .*quota/)]);
+});
+
+test("what its process left without an end is read by the next", async () => {
+  const { spool } = open();
+  write(spool.journal(), "one,", "two");
+  spool.close();
+  expect((await recover()).bodies).toEqual(["one,two"]);
+});
