@@ -126,9 +126,7 @@ test("langsmith 0.1 searches the examples of an indexed dataset by likeness, and
     ).map(({ inputs }) => inputs as unknown);
   expect((await similar())[0]).toEqual({ text: texts[0] });
   expect(await similar()).toHaveLength(2);
-  expect(await similar('and(eq(metadata_key, "kind"), eq(metadata_value, "nature"))')).toEqual([
-    { text: texts[1] },
-  ]);
+  expect(await similar('eq(metadata.kind, "nature")')).toEqual([{ text: texts[1] }]);
 });
 
 desk.expectAllCalled();

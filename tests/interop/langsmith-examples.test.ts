@@ -141,6 +141,7 @@ describe.each(versions)("examples of %s", (version) => {
     expect(await idsOf({ datasetId, filter: "has(metadata, '{\"tier\": 2}')" })).toEqual([
       extra.id,
     ]);
+    expect(await idsOf({ datasetId, filter: 'eq(metadata.team, "search")' })).toEqual([extra.id]);
     expect(await idsOf({ datasetId, limit: 7 })).toHaveLength(7);
     expect(await idsOf({ datasetId, offset: 100 })).toHaveLength(4);
     const { length } = await idsOf({ datasetId, inlineS3Urls: false, limit: 3, offset: 2 });
