@@ -1,4 +1,3 @@
-import { once } from "node:events";
 import { Worker } from "node:worker_threads";
 import { ServerError } from "./errors.ts";
 import { parseServerOptions, serverLimits } from "./options.ts";
@@ -31,8 +30,11 @@ export async function startServer(options: ServerOptions = {}): Promise<RunningS
     workerData: settings satisfies ServerThreadData,
   });
   const port = await waitForPort(worker);
-  const ended = once(worker, "exit");
-  // A listener always: without one an error of the thread would end the host program.
+  // Not events.once: that rejects where the thread ends by an error, and so would end the host program.
+  const ended = new Promise<void>((resolve) => {
+    worker.once("exit", () => resolve());
+  });
+  // A listener always, for the same reason.
   worker.on("error", (cause) => process.emitWarning(`the millrace server ended: ${String(cause)}`));
   let closing: Promise<void> | undefined;
   return {
@@ -51,7 +53,7 @@ async function waitForPort(worker: Worker): Promise<number> {
   throw new ServerError(first.code, first.reason);
 }
 
-async function close(worker: Worker, ended: Promise<unknown>): Promise<void> {
+async function close(worker: Worker, ended: Promise<void>): Promise<void> {
   worker.postMessage(closeRequest);
   const timer = setTimeout(
     () => void worker.terminate(),

@@ -3,6 +3,7 @@ import { Type } from "typebox";
 import type { Static } from "typebox";
 import { RequestError } from "../errors.ts";
 import { latestTag } from "../store/dataset-version.ts";
+import type { Moment } from "../store/dataset-version.ts";
 import type { Store } from "../store/store.ts";
 import { toVersionJson } from "../view/dataset-json.ts";
 import { findMoment, parseAsOf, readAsOf } from "./as-of.ts";
@@ -48,14 +49,16 @@ export async function readDatasetVersion(store: Store, request: FastifyRequest):
 export async function diffDatasetVersions(store: Store, request: FastifyRequest): Promise<unknown> {
   const query = request.query as QueryString;
   const dataset = await findDataset(store, request);
-  const [from, to] = ["from_version", "to_version"].map((name) => {
+  const readMoment = (name: string): Promise<Moment> => {
     if ((first(query, name) ?? "") === "") {
       throw new RequestError(422, `${name} is missing: a time or a tag`);
     }
     return findMoment(store, dataset, readAsOf(query, name));
-  });
-  const moments = { from: (await from) ?? null, to: (await to) ?? null };
-  const diff = await store.read.datasets.diff(request.tenantId, dataset.id, moments);
+  };
+  // One after the other: a second that is refused too would find nobody who waits for it.
+  const from = await readMoment("from_version");
+  const to = await readMoment("to_version");
+  const diff = await store.read.datasets.diff(request.tenantId, dataset.id, { from, to });
   return {
     examples_modified: diff.modified,
     examples_added: diff.added,
