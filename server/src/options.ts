@@ -59,6 +59,8 @@ export const serverLimits = {
   /** Bytes of one text field beside the file, and how many of them. */
   formFieldBytes: mebibyte,
   formFields: 10_000,
+  /** Characters of all of them. */
+  formChars: 8 * mebibyte,
   /** How long a signed address of an attachment leads to it. */
   signedMs: 3_600_000,
   /** Feedback tokens that one request makes. */

@@ -4,7 +4,7 @@ import type { Comparator, Literal } from "./ast.ts";
 import { isJsonType, valuesOf } from "./fields.ts";
 import type { Field } from "./fields.ts";
 import { FilterError } from "./filter-error.ts";
-import { nestingOf } from "./json-sql.ts";
+import { excessOf } from "./json-bounds.ts";
 import { filterLimits } from "./parser.ts";
 
 export type Scalar = string | number | boolean | null;
@@ -139,16 +139,10 @@ function toObject(literal: Literal, use: Use): Readonly<Record<string, unknown>>
       `has takes ${example}; whether there is a key asks exists(${use.field.name}, "key")`,
     );
   }
-  if (countNodes(json, 1) > filterLimits.nodes) {
-    const { nodes, jsonDepth } = filterLimits;
-    const bounds = `more than ${nodes} values, or more than ${jsonDepth} levels`;
-    throw fault(literal, use, `the JSON object has ${bounds}`);
-  }
   const { jsonNesting, jsonNestingAtPath } = filterLimits;
-  const nestingMax = use.field.type === "entry" ? jsonNestingAtPath : jsonNesting;
-  if (nestingOf(json) > nestingMax) {
-    const bounds = `more than ${nestingMax} within one another`;
-    throw fault(literal, use, `the JSON object has lists of lists or of objects, ${bounds}`);
+  const excess = excessOf(json, use.field.type === "entry" ? jsonNestingAtPath : jsonNesting);
+  if (excess !== undefined) {
+    throw fault(literal, use, `the JSON object has ${excess}`);
   }
   return json;
 }
@@ -162,16 +156,6 @@ function parseJson(text: string | undefined): unknown {
   } catch {
     return undefined; // No JSON: the caller points at it.
   }
-}
-
-/** Values within a value, itself included; infinite where it is too deep. */
-function countNodes(value: unknown, depth: number): number {
-  if (depth > filterLimits.jsonDepth) {
-    return Infinity;
-  }
-  return typeof value === "object" && value !== null
-    ? Object.values(value).reduce<number>((sum, inner) => sum + countNodes(inner, depth + 1), 1)
-    : 1;
 }
 
 const fault = (literal: Literal, { text }: Use, reason: string): FilterError =>

@@ -24,10 +24,19 @@ export function sql(parts: TemplateStringsArray, ...pieces: readonly (Sql | stri
   return { sql: texts.join(""), values };
 }
 
+/** Conditions beside one another; SQLite reads 1,000 within one another, and each makes a level. */
+const groupMax = 100;
+
 /** Conditions, all or any of which must hold; in parentheses. */
 export function join(conditions: readonly Sql[], word: "AND" | "OR"): Sql {
   if (conditions.length === 0) {
     return { sql: word === "AND" ? "1" : "0", values: [] };
+  }
+  if (conditions.length > groupMax) {
+    const groups = Array.from({ length: Math.ceil(conditions.length / groupMax) }, (_, index) =>
+      join(conditions.slice(index * groupMax, (index + 1) * groupMax), word),
+    );
+    return join(groups, word);
   }
   return {
     sql: `(${conditions.map((condition) => condition.sql).join(` ${word} `)})`,

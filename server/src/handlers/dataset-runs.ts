@@ -72,10 +72,11 @@ export async function readDatasetRuns(
 /** What is asked of the runs of each session, in the order in which they are named. */
 function parseSessions({ session_ids: ids, filters }: DatasetRunsBody): readonly RunFilter[] {
   return [...new Set(ids)].map((sessionId) => {
+    const projectIds = [parseId(sessionId, "session_ids")];
     const runFilters = (filters?.[sessionId] ?? [])
       .map((text) => readFilter(runFields, "filters", text))
       .filter((filter): filter is CheckedFilter => filter !== undefined);
-    return { projectIds: [parseId(sessionId, "session_ids")], runFilters };
+    return { projectIds, runFilters };
   });
 }
 

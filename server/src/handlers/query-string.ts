@@ -1,5 +1,6 @@
 import { isUuid } from "millrace/model";
 import { RequestError } from "../errors.ts";
+import { excessOf } from "../filter/json-bounds.ts";
 
 /** As the router gives it: a name that is repeated has a list. */
 export type QueryString = Readonly<Record<string, string | readonly string[] | undefined>>;
@@ -43,7 +44,7 @@ export function parseId(id: unknown, name: string): string {
 export const parseIds = (query: QueryString, name: string): readonly string[] | undefined =>
   all(query, name)?.map((id) => parseId(id, name));
 
-/** Entries that metadata must have, as a JSON object. @throws RequestError 422: it is none. */
+/** Entries that metadata must have, as a JSON object. @throws RequestError 422: it is none, or too large. */
 export function parseMetadata(query: QueryString, name = "metadata"): JsonObject | undefined {
   const text = first(query, name);
   if (text === undefined || text === "") {
@@ -53,7 +54,12 @@ export function parseMetadata(query: QueryString, name = "metadata"): JsonObject
   if (typeof value !== "object" || value === null || Array.isArray(value)) {
     throw new RequestError(422, `${name} is a JSON object`);
   }
-  return { ...value };
+  const object = { ...value };
+  const excess = excessOf(object);
+  if (excess !== undefined) {
+    throw new RequestError(422, `${name} has ${excess}`);
+  }
+  return object;
 }
 
 function parseJson(text: string): unknown {

@@ -40,9 +40,16 @@ async function receive(request: IncomingMessage, file: Spool): Promise<UploadFor
   const refuse = (status: number, detail: string): void => {
     fault ??= new RequestError(status, detail);
   };
+  let fieldChars = 0;
   form.on("field", (name, value, ...cuts) => {
     if (cuts.slice(0, 2).includes(true)) {
       refuse(413, `a field is longer than ${serverLimits.formFieldBytes} bytes`);
+    }
+    // They are held, unlike the file.
+    fieldChars += name.length + value.length;
+    if (fieldChars > serverLimits.formChars) {
+      refuse(413, `the fields are longer than ${serverLimits.formChars} characters together`);
+      return;
     }
     fields.set(name, [...(fields.get(name) ?? []), value]);
   });

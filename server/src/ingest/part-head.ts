@@ -14,6 +14,9 @@ export interface PartHead {
 export const mimeTypeOf = (contentType: string): string =>
   contentType.replace(/;\s*length=\d+/i, "");
 
+/** No header has them (RFC 9110, section 5.5), and texts in the database end at a NUL. */
+const controls = /[\0\r\n]/;
+
 const namePattern = /(?:^|;)\s*name\s*=\s*(?:"([^"]*)"|([^\s;"]+))/i;
 
 /** Reads the header lines of a part. Never throws: what is wrong becomes the part's fault. */
@@ -23,6 +26,7 @@ export function parsePartHead(text: string): PartHead {
   let contentLength: string | undefined;
   let fault: string | undefined;
   for (const line of text.split("\r\n")) {
+    fault ??= controls.test(line) ? "has a broken header line" : undefined;
     const colon = line.indexOf(":");
     const value = line.slice(colon + 1).trim();
     switch (line.slice(0, Math.max(colon, 0)).toLowerCase()) {
@@ -42,8 +46,6 @@ export function parsePartHead(text: string): PartHead {
             ? undefined
             : "is compressed; only a whole body may be";
         break;
-      default:
-        fault ??= /[\r\n]/.test(line) ? "has a broken header line" : undefined;
     }
   }
   const found = disposition === undefined ? null : namePattern.exec(disposition);

@@ -1,5 +1,6 @@
 import { isUtf8 } from "node:buffer";
 import { messageOf, RequestError } from "../errors.ts";
+import { JsonCursor } from "../ingest/json-cursor.ts";
 import { serverLimits } from "../options.ts";
 import { traceRequest } from "./proto-types.ts";
 import type { Attributes, DecodedSpans, Span, SpanEvent, SpanFault, SpanLink } from "./span.ts";
@@ -89,6 +90,8 @@ function parseJson(body: Buffer): unknown {
     throw new RequestError(400, "the body is not UTF-8");
   }
   try {
+    // What walks over values later calls itself at each level.
+    new JsonCursor(body, serverLimits.bodyDepth).readWhole();
     const request: unknown = JSON.parse(quoteLargeIntegers(body.toString("utf8")));
     if (typeof request !== "object" || request === null || Array.isArray(request)) {
       throw new Error("expected an object");

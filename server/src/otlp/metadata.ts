@@ -1,6 +1,6 @@
 import { toIso } from "../view/run-json.ts";
 import type { AttributeBag } from "./attribute-bag.ts";
-import { parseJson } from "./json-text.ts";
+import { parseJson, toJson } from "./json-text.ts";
 import type { Span, SpanEvent, SpanLink } from "./span.ts";
 
 type Members = Readonly<Record<string, unknown>>;
@@ -21,7 +21,9 @@ function toTags(value: unknown): readonly string[] {
           .filter(Boolean)
       : toTags(json);
   }
-  return Array.isArray(value) ? value.map(String) : [];
+  return Array.isArray(value)
+    ? value.map((tag) => (typeof tag === "string" ? tag : toJson(tag)))
+    : [];
 }
 
 const parseList = (text: string): readonly unknown[] | undefined => {

@@ -106,15 +106,20 @@ function toValue(any: unknown, depth: number): AttributeValue {
 type ReadValue = (value: unknown, depth: number) => AttributeValue;
 
 const kinds: readonly (readonly [string, ReadValue])[] = [
-  ["stringValue", (value) => (typeof value === "string" ? value : JSON.stringify(value))],
+  ["stringValue", toText],
   ["boolValue", (value) => value === true || value === "true"],
   ["intValue", (value) => toNumber(BigInt.asIntN(64, toInteger(value) ?? 0n))],
-  // JSON has no word for what is not finite; it stays a text.
-  ["doubleValue", (value) => (Number.isFinite(Number(value)) ? Number(value) : String(value))],
+  ["doubleValue", toDouble],
   ["arrayValue", (value, depth) => items(value, "values").map((item) => toValue(item, depth + 1))],
   ["kvlistValue", toAttributeObject],
-  ["bytesValue", (value) => (value instanceof Uint8Array ? toBase64(value) : String(value))],
+  ["bytesValue", (value) => (value instanceof Uint8Array ? toBase64(value) : toText(value))],
 ];
+
+/** JSON has no word for what is not finite; it stays a text. */
+function toDouble(value: unknown): number | string {
+  const number = typeof value === "string" || typeof value === "number" ? Number(value) : undefined;
+  return number !== undefined && Number.isFinite(number) ? number : toText(value);
+}
 
 function toAttributeObject(value: unknown, depth: number): AttributeObject {
   const found = Object.create(null) as Record<string, AttributeValue>;
@@ -122,6 +127,13 @@ function toAttributeObject(value: unknown, depth: number): AttributeObject {
     found[text(entry, "key")] = toValue(member(entry, "value"), depth + 1);
   }
   return found;
+}
+
+/** A text as it is; what JSON may hold in its place, as JSON. */
+function toText(value: unknown): string {
+  return typeof value === "string" || typeof value === "number"
+    ? String(value)
+    : JSON.stringify(value);
 }
 
 const toBase64 = (bytes: Uint8Array): string => Buffer.from(bytes).toString("base64");

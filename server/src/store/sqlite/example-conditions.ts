@@ -16,7 +16,7 @@ export function toExampleConditions(tenantId: string, filter: ExampleFilter): Sq
     parts.push(sql`e.id IN (SELECT value FROM json_each(${bind(JSON.stringify(ids))}))`);
   }
   if (splits !== undefined) {
-    parts.push(join(splits.map(isInSplit), "OR"));
+    parts.push(isInSplit(splits));
   }
   if (metadata !== undefined) {
     parts.push(containsObject("e.metadata", metadata));
@@ -32,13 +32,14 @@ const isSoAt = (moment: Moment): Sql =>
     : sql`e.from_us <= ${bind(moment)} AND (e.to_us IS NULL OR e.to_us > ${bind(moment)})`;
 
 /**
- * Looks for the name as JSON in the list as JSON, behind a bracket or a comma: inside of another name
- * its quotes would be escaped. A name may hold what SQLite's texts can't.
+ * Looks for each name as JSON in the list as JSON, behind a bracket or a comma: inside of another name
+ * its quotes would be escaped. A name may hold what SQLite's texts can't, and the names may be many.
  */
-function isInSplit(name: string): Sql {
+function isInSplit(names: readonly string[]): Sql {
   const list = "e.metadata -> '$.dataset_split'";
-  const json = JSON.stringify(name);
-  return sql`(instr(${list}, ${bind(`[${json}`)}) > 0 OR instr(${list}, ${bind(`,${json}`)}) > 0)`;
+  const texts = JSON.stringify(names.map((name) => JSON.stringify(name)));
+  return sql`EXISTS (SELECT 1 FROM json_each(${bind(texts)}) n
+    WHERE instr(${list}, '[' || n.value) > 0 OR instr(${list}, ',' || n.value) > 0)`;
 }
 
 function hasText(text: string): Sql {

@@ -21,7 +21,7 @@ export function toConditions(
   const parts: { readonly sql: string; readonly values: readonly Value[] }[] = [];
   const add = (sql: string, ...values: Value[]): unknown => parts.push({ sql, values });
   const addList = (column: string, list: readonly string[] | undefined): unknown =>
-    list !== undefined && add(`${column} IN (${list.map(() => "?").join(", ")})`, ...list);
+    list !== undefined && parts.push(isAmong(column, list));
 
   // The projects of a tenant are few, and none of another's is among them.
   add(`r.${isTenants}`, tenantId);
@@ -71,6 +71,18 @@ export function toConditions(
     values: parts.flatMap(({ values }) => values),
   };
 }
+
+/** As many values as SQLite plans well for; it binds 32,766 in a statement, of which filters need some. */
+const listedMax = 100;
+
+/** Whether a column has one of so many values. */
+const isAmong = (column: string, list: readonly string[]): Conditions =>
+  list.length <= listedMax
+    ? { sql: `${column} IN (${list.map(() => "?").join(", ")})`, values: list }
+    : {
+        sql: `${column} IN (SELECT value FROM json_each(?))`,
+        values: [JSON.stringify(list)],
+      };
 
 const isTenants = "project_id IN (SELECT id FROM projects WHERE tenant_id = ?)";
 

@@ -1,0 +1,115 @@
+import { randomUUID } from "node:crypto";
+import { gzipSync } from "node:zlib";
+import { expect, test } from "vitest";
+import { DatasetDesk, textOf } from "./support/dataset-desk.ts";
+import { call, runServer } from "./support/running-server.ts";
+import { otlpRequest, otlpSpan } from "./support/otlp-spans.ts";
+import { wireRun } from "./support/wire-runs.ts";
+
+test("a comparison of two versions that are not there is refused, and the server stays", async () => {
+  const desk = await DatasetDesk.open();
+  const path = `/datasets/${desk.id}/versions/diff?from_version=one&to_version=other`;
+  expect((await desk.call(`GET ${path}`)).status).toBe(404);
+  expect((await desk.call("GET /info")).status).toBe(200);
+});
+
+test("a session that has the name of a member of every object is refused as no UUID", async () => {
+  const desk = await DatasetDesk.open();
+  const body = { session_ids: ["constructor"], filters: {} };
+  expect((await desk.call(`POST /datasets/${desk.id}/runs`, { body })).status).toBe(422);
+});
+
+test("examples are listed by as many splits as an address holds", async () => {
+  const desk = await DatasetDesk.open();
+  await desk.add({ split: 'last "one"' });
+  await desk.add({ split: "other" });
+  const query = new URLSearchParams({ dataset: desk.id });
+  Array.from({ length: 1_200 }, (_, index) => query.append("splits", String(index)));
+  query.append("splits", 'last "one"');
+  expect((await desk.call(`GET /examples/count?${query.toString()}`)).text).toBe("1");
+});
+
+test("metadata that is nested or long beyond what SQLite reads is refused, also without a key", async () => {
+  const desk = await DatasetDesk.open();
+  const { json } = await desk.call(`PUT /datasets/${desk.id}/share`);
+  const lists = `{"a":${"[".repeat(300)}${"]".repeat(300)}}`;
+  const objects = `${'{"a":'.repeat(100)}1${"}".repeat(100)}`;
+  const long = JSON.stringify({ a: Array.from({ length: 300 }, () => 1) });
+  for (const metadata of [lists, objects, long]) {
+    const query = `metadata=${encodeURIComponent(metadata)}`;
+    const path = `/public/${textOf(json["share_token"])}/examples`;
+    expect((await desk.call(`GET ${path}?${query}`)).status).toBe(422);
+    expect((await desk.call(`GET /sessions?${query}`)).status).toBe(422);
+  }
+});
+
+test("runs are asked for by as many ids and filters as a request may have", async () => {
+  const server = await runServer();
+  const run = wireRun();
+  await call(server, "POST /runs", { body: run });
+  const ids = Array.from({ length: 9_999 }, () => randomUUID());
+  const names = Array.from({ length: 3_200 }, () => '""').join(",");
+  const filter = `or(eq(is_root, true), in(name, [${names}]))`;
+  const filters = { filter, search_filter: filter, trace_filter: filter, tree_filter: filter };
+  const body = { id: [...ids, run.id], session: ids, reference_example: ids, ...filters };
+  const none = await call(server, "POST /runs/query", { body });
+  expect(none).toMatchObject({ status: 200, json: { runs: [] } });
+  expect((await call(server, "POST /runs/stats", { body })).status).toBe(200);
+  const some = await call(server, "POST /runs/query", { body: { id: body.id, ...filters } });
+  expect(some).toMatchObject({ status: 200, json: { runs: [{ id: run.id }] } });
+});
+
+test("a filter asks for as many values as its length allows, of every kind of field", async () => {
+  const server = await runServer();
+  const values = Array.from({ length: 3_200 }, () => '""').join(",");
+  for (const field of ["metadata_key", "metadata_value", "feedback_value", "error", "tags"]) {
+    const body = { filter: `in(${field}, [${values}])` };
+    expect((await call(server, "POST /runs/query", { body })).status).toBe(200);
+  }
+});
+
+test("a span whose attributes hold what their types do not allow costs no other", async () => {
+  const server = await runServer();
+  const odd = { toString: 1, valueOf: 1 };
+  const attributes = [
+    { key: "langsmith.span.tags", value: { arrayValue: { values: [{ kvlistValue: {} }] } } },
+    { key: "tag.tags", value: { stringValue: JSON.stringify([odd]) } },
+    { key: "bytes", value: { bytesValue: odd } },
+    { key: "double", value: { doubleValue: odd } },
+  ];
+  const body = otlpRequest([otlpSpan({ rest: { attributes } }), otlpSpan({ id: 2 })]);
+  const headers = { "content-type": "application/json" };
+  const answer = await call(server, "POST /otel/v1/traces", { body, headers });
+  expect(answer).toMatchObject({ status: 200, text: "{}" });
+  const deep = JSON.stringify(otlpRequest([otlpSpan({ rest: { name: "@" } })])).replace(
+    '"@"',
+    "[".repeat(100_000) + "]".repeat(100_000),
+  );
+  const refused = await call(server, "POST /otel/v1/traces", { body: deep, headers });
+  expect(refused).toMatchObject({ status: 400 });
+});
+
+test("the fields of an upload are bounded together, however small they were on the way", async () => {
+  const server = await runServer();
+  const field = (name: string): string =>
+    `--b\r\nContent-Disposition: form-data; name="${name}"\r\n\r\n${"a".repeat(1_000_000)}\r\n`;
+  const form = `${Array.from({ length: 20 }, (_, index) => field(`f${index}`)).join("")}--b--\r\n`;
+  const headers = {
+    "content-type": "multipart/form-data; boundary=b",
+    "content-encoding": "gzip",
+  };
+  const answer = await call(server, "POST /datasets/upload", { body: gzipSync(form), headers });
+  expect(answer.status).toBe(413);
+});
+
+test("a part whose headers hold a NUL or half a line end is refused, and names no other attachment", async () => {
+  const server = await runServer();
+  const run = wireRun();
+  await call(server, "POST /runs", { body: run });
+  const part = (name: string, type: string): string =>
+    `--b\r\nContent-Disposition: form-data; name="attachment.${run.id}.${name}"\r\nContent-Type: ${type}; length=1\r\n\r\nx\r\n`;
+  const body = `${part("a\0b", "text/plain")}${part("c", "text/plain\rX-Evil: 1")}--b--\r\n`;
+  const headers = { "content-type": "multipart/form-data; boundary=b" };
+  const answer = await call(server, "POST /runs/multipart", { body, headers });
+  expect(answer).toMatchObject({ status: 422, json: { accepted: 0 } });
+});
