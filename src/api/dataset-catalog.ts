@@ -215,10 +215,12 @@ function assertColumns(inputKeys: readonly string[], outputKeys: readonly string
 /** What a file is called, where it is called something. */
 function nameOf(file: ByteSource): string | undefined {
   if (file instanceof URL) {
-    return basename(fileURLToPath(file));
+    // Of another scheme it is refused where it should be read.
+    return basename(file.protocol === "file:" ? fileURLToPath(file) : file.pathname);
   }
   if (typeof file === "string") {
     return basename(file);
   }
-  return "name" in file && typeof file.name === "string" ? file.name : undefined;
+  const { name } = Object(file) as { readonly name?: unknown };
+  return typeof name === "string" ? name : undefined;
 }

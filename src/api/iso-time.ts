@@ -9,7 +9,8 @@ export function toIsoTime(time: Date | string | undefined, name: string): string
   if (time === undefined) {
     return undefined;
   }
-  if (Number.isNaN(new Date(time).getTime())) {
+  const isTime = typeof time === "string" || time instanceof Date;
+  if (!isTime || Number.isNaN(new Date(time).getTime())) {
     throw new ValidationError(`${name} must be a Date, or a text that is a time`);
   }
   return typeof time === "string" ? time : time.toISOString();

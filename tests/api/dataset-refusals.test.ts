@@ -67,6 +67,8 @@ describe("what is refused before it is sent", () => {
       datasets.createFromCsv({ file, name: "d", inputKeys: ["q"], outputKeys: [""] }),
       datasets.createFromCsv({ file, inputKeys: ["q"] }),
       datasets.createFromCsv({ file: "no/such.csv", inputKeys: ["q"] }),
+      datasets.createFromCsv({ file: new URL("https://h.test/a.csv"), inputKeys: ["q"] }),
+      datasets.createFromCsv({ file: undefined as unknown as string, inputKeys: ["q"] }),
       datasets.update("d", { name: "e" }),
       datasets.update(id, {}),
       datasets.update(id, { name: "" }),

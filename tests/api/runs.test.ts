@@ -93,6 +93,7 @@ describe("what is refused before it is sent", () => {
       runs.readShared("https://host.test/"),
       runs.stats({ traceId: "x" }),
       runs.stats({ startTime: "soon" }),
+      runs.stats({ startTime: 1_795_000_000_000 as unknown as Date }),
     ];
     expect(await Promise.allSettled(calls)).toMatchObject(
       calls.map(() => ({ status: "rejected", reason: { code: "VALIDATION" } })),
