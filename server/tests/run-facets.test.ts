@@ -9,7 +9,7 @@ import { requiredFacets } from "../src/filter/required-facets.ts";
 import { anyFacet, blockMicros, facetsOf } from "../src/store/facets.ts";
 import { narrow } from "../src/store/sqlite/facet-search.ts";
 import { createReaders } from "../src/store/sqlite/nouns.ts";
-import { parseRows } from "../src/store/sqlite/row.ts";
+import { parseRows, readColumns } from "../src/store/sqlite/row.ts";
 import {
   formats,
   openDatabase,
@@ -130,7 +130,8 @@ test("what is rare is looked up by its facet, what is common is come across", ()
   desk.send({ post: [rare] });
   desk.db.exec(`
     WITH RECURSIVE n (i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 20001)
-    INSERT INTO runs SELECT 'x' || i, 'x' || i, r.project_id, 'common', 'llm', ${2 * blockMicros} + i, NULL, 0, NULL, '', NULL, 1, 0
+    INSERT INTO runs (${readColumns.join(", ")})
+      SELECT 'x' || i, 'x' || i, r.project_id, 'common', 'llm', ${2 * blockMicros} + i, NULL, 0, NULL, '', NULL, 1, 0, 1
       FROM n, runs r WHERE r.id = '${rare.id}';
     INSERT INTO run_facets SELECT DISTINCT project_id, 'tcommon', start_us / ${blockMicros} FROM runs`);
   const projects = parseRows(desk.db.prepare("SELECT id FROM projects").raw().all()).map(String);

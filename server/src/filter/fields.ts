@@ -137,12 +137,7 @@ export const runFields: FieldTable = toTable([
   ["error", "error", "Text of its error."],
   ["start_time", "time", "When it began."],
   ["end_time", "time", "When it ended; `null` while it is pending.", { nullable: true }],
-  [
-    "first_token_time",
-    "time",
-    "When its first `new_token` event came, to the millisecond.",
-    { nullable: true },
-  ],
+  ["first_token_time", "time", "When its first `new_token` event came.", { nullable: true }],
   ["latency", "duration", "From start to end.", { nullable: true }],
   ["is_root", "boolean", "Whether it has no parent."],
   ["execution_order", "number", "1 for a root, 2 for what is below; kept for older clients."],

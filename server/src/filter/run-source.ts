@@ -1,4 +1,7 @@
-import { tokenPaths } from "../store/token-paths.ts";
+import { measureNames } from "../store/run-measures.ts";
+import type { MeasureName } from "../store/run-measures.ts";
+import { usagePlaces } from "../store/usage-places.ts";
+import type { UsageName } from "../store/usage-places.ts";
 import type { FilterSource } from "./compiler.ts";
 import type { JsonValue } from "./conditions.ts";
 
@@ -11,6 +14,7 @@ export function runSource(run: string): FilterSource {
   const inputs = memberOf(run, { member: "inputs", type: "object" });
   const outputs = memberOf(run, { member: "outputs", type: "object" });
   const tags = memberOf(run, { member: "tags", type: "array" });
+  const { first_token_us: firstToken, ...usage } = measureColumns(run);
   const error = `(${memberOf(run, { member: "error" })} ->> '$')`;
   return {
     columns: {
@@ -25,10 +29,10 @@ export function runSource(run: string): FilterSource {
       error,
       start_time: `${run}.start_us`,
       end_time: `${run}.end_us`,
-      first_token_time: firstToken(memberOf(run, { member: "events", type: "array" })),
+      first_token_time: firstToken,
       latency: `(${run}.end_us - ${run}.start_us)`,
       execution_order: `CASE WHEN ${run}.parent_run_id IS NULL THEN 1 ELSE 2 END`,
-      ...usageColumns(outputs, metadata),
+      ...usage,
     },
     conditions: {
       is_root: `(${run}.parent_run_id IS NULL)`,
@@ -85,24 +89,53 @@ const threadIds = (metadata: string): string =>
   `(SELECT json_group_array(m.atom) FROM json_each(${metadata}) m
     WHERE m.type = 'text' AND m.key IN (${threadKeys.map((key) => `'${key}'`).join(", ")}))`;
 
+/** The measures of a run: its columns, and of a run from before these the numbers in its payload. */
+export function measureColumns(run: string): Readonly<Record<MeasureName, string>> {
+  const roots = {
+    outputs: memberOf(run, { member: "outputs", type: "object" }),
+    metadata: memberOf(run, { member: "extra", inner: ".metadata", type: "object" }),
+  };
+  const inPayload = (name: MeasureName): string =>
+    name === "first_token_us"
+      ? firstTokenIn(memberOf(run, { member: "events", type: "array" }))
+      : usageIn(roots, name);
+  return Object.fromEntries(
+    measureNames.map((name) => [
+      name,
+      `CASE ${run}.measured WHEN 0 THEN ${inPayload(name)} ELSE ${run}.${name} END`,
+    ]),
+  ) as Record<MeasureName, string>;
+}
+
 /** Microseconds; events name their times as ISO 8601 texts or as epoch milliseconds. */
-const firstToken = (events: string): string =>
+const firstTokenIn = (events: string): string =>
   `(SELECT CASE typeof(v.value ->> '$.time') WHEN 'text'
       THEN CAST(round(unixepoch(v.value ->> '$.time', 'subsec') * 1000) * 1000 AS INTEGER)
       ELSE CAST((v.value ->> '$.time') * 1000 AS INTEGER) END
     FROM json_each(${events}) v WHERE v.type = 'object' AND v.value ->> '$.name' = 'new_token' LIMIT 1)`;
 
-function usageColumns(outputs: string, metadata: string): Readonly<Record<string, string>> {
-  const places = { outputs, metadata };
-  const columns = Object.entries(tokenPaths).map(([name, paths]) => {
-    const values = paths.map(([place, ...steps]) =>
-      numberAt(places[place], `$.${steps.join(".")}`),
-    );
-    return [name, `coalesce(${values.join(", ")})`] as const;
-  });
-  const costs = [outputs, metadata].map((place) => numberAt(place, "$.usage_metadata.total_cost"));
-  return { ...Object.fromEntries(columns), total_cost: `coalesce(${costs.join(", ")})` };
+type Roots = Readonly<Record<"outputs" | "metadata", string>>;
+
+function usageIn(roots: Roots, name: UsageName): string {
+  const [prompt, completion] = [
+    reportedIn(roots, "prompt_tokens"),
+    reportedIn(roots, "completion_tokens"),
+  ];
+  return name === "total_tokens"
+    ? `coalesce(${reportedIn(roots, name)}, ${prompt} + ${completion})`
+    : reportedIn(roots, name);
 }
+
+function reportedIn(roots: Roots, name: UsageName): string {
+  const values = usagePlaces.flatMap(({ root, steps, names }) => {
+    const path = [...steps, names[name]].map(toPathStep).join("");
+    return names[name] === undefined ? [] : [numberAt(roots[root], `$${path}`)];
+  });
+  return `coalesce(${values.join(", ")})`;
+}
+
+const toPathStep = (step: string | number | undefined): string =>
+  typeof step === "number" ? `[${step}]` : `.${step}`;
 
 const numberAt = (json: string, path: string): string =>
   `(SELECT n.atom FROM json_each(${json}, '${path}') n WHERE n.type IN ('integer', 'real') LIMIT 1)`;

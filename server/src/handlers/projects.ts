@@ -8,7 +8,7 @@ import { microsOf } from "../ingest/parse-time.ts";
 import type { Project, ProjectChanges } from "../store/project.ts";
 import type { Store } from "../store/store.ts";
 import { toIso } from "../view/run-json.ts";
-import { toStatsJson } from "../view/stats-json.ts";
+import { toProjectStatsJson } from "../view/stats-json.ts";
 import { parseProjectQuery } from "./project-query.ts";
 import { parseId, parseIds, parseSwitch } from "./query-string.ts";
 import type { QueryString } from "./query-string.ts";
@@ -129,7 +129,7 @@ async function withStats(
       const statistics = await store.read.runs.statistics(tenantId, { projectIds: [project.id] });
       return {
         ...toProjectJson(project),
-        ...toStatsJson(statistics, ofRuns.get(project.id)),
+        ...toProjectStatsJson(statistics, ofRuns.get(project.id)),
         session_feedback_stats: ofProjects.get(project.id) ?? {},
       };
     }),

@@ -3,6 +3,8 @@ import { ValidationError, isUuid, parseDottedOrder } from "millrace/model";
 import type { Operation } from "millrace/model";
 import { messageOf } from "../errors.ts";
 import { facetsOf } from "../store/facets.ts";
+import { readMeasures } from "../store/run-measures.ts";
+import type { RunMeasures } from "../store/run-measures.ts";
 import type { RunColumns, SpanRecord } from "../store/run-record.ts";
 import { decodeText } from "./json-cursor.ts";
 import { parseTime } from "./parse-time.ts";
@@ -40,6 +42,7 @@ export interface ParsedRun {
   readonly dottedOrder?: string;
   readonly columns: RunColumns;
   readonly facets: readonly string[];
+  readonly measures?: RunMeasures;
   readonly payload: ReadonlyMap<string, Buffer>;
   /** Tells this patch from others of the same run, given its payload's bytes. */
   readonly digestOf: (body: Buffer) => string;
@@ -58,10 +61,12 @@ export function parseRun({ operation, members }: ReceivedRun, rules: ParseRules)
     const columns = parseColumns(members);
     const place = parsePlace(members, rules);
     checkPlace({ id, isPost: operation === "post", columns, ...place });
+    const measures = readMeasures(members);
     return {
       id,
       ...place,
       columns,
+      ...(measures === undefined ? {} : { measures }),
       facets: facetsOf(members),
       payload: payloadOf(members),
       digestOf: (body) => digestOf(JSON.stringify([columns, place]), body),

@@ -86,6 +86,7 @@ export function mergeRecord(
     dottedOrder: context.place.dottedOrder,
     posted: isPost || before.posted,
     patched,
+    measures: before.measures,
   };
 }
 
@@ -134,6 +135,7 @@ const emptyRow = (id: string, context: MergeContext): RunRow => ({
   dottedOrder: context.place.dottedOrder,
   posted: false,
   patched: 0,
+  measures: "none",
 });
 
 /** The start that a dotted order's last segment names. */

@@ -1,5 +1,6 @@
 import type { CheckedFilter } from "../filter/checker.ts";
 import type { RunFile, StoredRun } from "./run-row.ts";
+import type { UsageName } from "./usage-places.ts";
 
 /** Which runs are meant. Every filter that is given must hold; lists mean any of. */
 export interface RunFilter {
@@ -46,13 +47,24 @@ export interface RunPage {
   readonly next?: RunPosition;
 }
 
-/** Durations in seconds; `null` where no run has ended. */
-export interface RunStatistics {
+/** A number that runs have, over those that have it. */
+export interface Distribution {
+  readonly count: number;
+  readonly sum: number;
+  /** `null` where no run has it. */
+  readonly p50: number | null;
+  readonly p99: number | null;
+}
+
+/** Durations in microseconds. Usage is that of runs of type `llm`. */
+export interface RunStatistics extends Readonly<Record<UsageName, Distribution>> {
   readonly runCount: number;
   readonly errorCount: number;
-  readonly latencyP50: number | null;
-  readonly latencyP99: number | null;
   readonly lastStartMicros: number | null;
+  /** Of runs that have ended. */
+  readonly latency: Distribution;
+  /** From the start of a run that streams to its first token. */
+  readonly firstToken: Distribution;
 }
 
 export interface RunReads {

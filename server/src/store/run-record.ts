@@ -1,5 +1,6 @@
 import type { Operation } from "millrace/model";
 import type { FeedbackDraft } from "./feedback.ts";
+import type { RunMeasures } from "./run-measures.ts";
 
 /** Values of a run that the store can filter and sort by. `null` clears, absent changes nothing. */
 export interface RunColumns {
@@ -38,6 +39,8 @@ export interface RunRecord {
   readonly columns: RunColumns;
   /** Where filters look for the run; see `facets.ts`. */
   readonly facets: readonly string[];
+  /** What is counted of it; absent where it has nothing of it. */
+  readonly measures?: RunMeasures;
   /** Of a run that came as a span; the store finds its place. */
   readonly span?: SpanRecord;
   /** Where the payload lies in the batch's `bodies`: a JSON object, its values as received. */

@@ -16,6 +16,8 @@ export interface RunRow {
   readonly posted: boolean;
   /** One bit for each column that a patch has set; see `merge.ts`. */
   readonly patched: number;
+  /** Whether it has measures (`run-measures.ts`); "unread": it is from before they were kept. */
+  readonly measures: "unread" | "none" | "some";
 }
 
 /** A run and its payload. */

@@ -1,9 +1,10 @@
 import { microsToStamp, stampToIso } from "millrace/model";
-import { JsonCursor } from "../ingest/json-cursor.ts";
 import type { FeedbackStats } from "../store/feedback.ts";
+import { mergePayloads } from "../store/payload.ts";
+import { readMeasures } from "../store/run-measures.ts";
+import type { RunMeasures } from "../store/run-measures.ts";
 import type { RunFile, RunRow, StoredRun } from "../store/run-row.ts";
 import { readThreadId } from "./run-thread.ts";
-import { readTokens } from "./run-tokens.ts";
 
 /** Members that a run always shows, `null` where nothing was received. */
 const payloadMembers = [
@@ -74,9 +75,10 @@ const commaJson = Buffer.from(",");
 export const toIso = (micros: number): string => stampToIso(microsToStamp(micros));
 
 function membersOf(run: StoredRun, { feedbackStats, link }: RunView): Map<string, Buffer> {
-  const received = mergeBodies(run.bodies);
+  const received = mergePayloads(run.bodies);
   const members = new Map<string, Buffer>();
-  for (const [name, value] of Object.entries(describeRow(run))) {
+  const described = { ...describeRow(run), ...describeMeasures(readMeasures(received)) };
+  for (const [name, value] of Object.entries(described)) {
     members.set(name, Buffer.from(JSON.stringify(value)));
   }
   members.set("feedback_stats", Buffer.from(JSON.stringify(feedbackStats ?? null)));
@@ -84,9 +86,6 @@ function membersOf(run: StoredRun, { feedbackStats, link }: RunView): Map<string
     "s3_urls",
     Buffer.from(JSON.stringify(link === undefined ? null : toUrls(run, link))),
   );
-  for (const [name, count] of Object.entries(readTokens(received))) {
-    members.set(name, Buffer.from(String(count)));
-  }
   members.set("thread_id", Buffer.from(JSON.stringify(readThreadId(received))));
   for (const name of payloadMembers) {
     members.set(name, received.get(name) ?? nullJson);
@@ -107,16 +106,6 @@ function toUrls({ row, attachments }: StoredRun, link: (file: RunFile) => string
     return [`attachment.${name}`, { presigned_url: url, s3_url: url, mime_type: mimeType }];
   });
   return entries.length === 0 ? null : (Object.fromEntries(entries) as object);
-}
-
-function mergeBodies(bodies: readonly Buffer[]): Map<string, Buffer> {
-  const merged = new Map<string, Buffer>();
-  for (const body of bodies) {
-    for (const [name, json] of new JsonCursor(body).readMembers()) {
-      merged.set(name, json);
-    }
-  }
-  return merged;
 }
 
 function describeRow({
@@ -144,14 +133,28 @@ function describeRow({
     session_name: projectName,
     reference_example_id: row.referenceExampleId,
     execution_order: 1,
-    first_token_time: null,
-    total_cost: null,
     in_dataset: null,
     manifest_id: null,
     share_token: shareToken,
     app_path: `/o/${tenantId}/projects/p/${row.projectId}/r/${row.id}`,
   };
 }
+
+/** Counts are whole and never null on the wire, costs are decimal texts. */
+const describeMeasures = (measures: RunMeasures | undefined) => ({
+  total_tokens: Math.round(measures?.total_tokens ?? 0),
+  prompt_tokens: Math.round(measures?.prompt_tokens ?? 0),
+  completion_tokens: Math.round(measures?.completion_tokens ?? 0),
+  total_cost: toCostText(measures?.total_cost),
+  prompt_cost: toCostText(measures?.prompt_cost),
+  completion_cost: toCostText(measures?.completion_cost),
+  first_token_time:
+    typeof measures?.first_token_us === "number" ? toIso(measures.first_token_us) : null,
+});
+
+/** `null` where the cost is not known. */
+export const toCostText = (cost: number | null | undefined): string | null =>
+  typeof cost === "number" ? String(cost) : null;
 
 function statusOf({ hasError, endMicros }: RunRow): "error" | "success" | "pending" {
   if (hasError) {

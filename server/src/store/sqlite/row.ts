@@ -1,6 +1,8 @@
+import { measureNames } from "../run-measures.ts";
+import type { RunMeasures } from "../run-measures.ts";
 import type { RunRow } from "../run-row.ts";
 
-/** The columns of `runs`, in the order of {@link rowToValues}. */
+/** The columns of `runs` that are written with the row, in the order of {@link rowToValues}. */
 export const runColumns = [
   "trace_id",
   "id",
@@ -17,8 +19,24 @@ export const runColumns = [
   "patched",
 ] as const;
 
+/** The columns that a row is read from, in the order of {@link parseRow}. */
+export const readColumns = [...runColumns, "measured"] as const;
+
+/** The columns behind those, in the order of {@link measuresToValues}. */
+export const measureColumns = ["measured", ...measureNames] as const;
+
+/** What follows `INSERT` for a run without measures: one value for each of {@link runColumns}. */
+export const intoRuns = `INTO runs (${readColumns.join(", ")}) VALUES (${marks(runColumns)}, 1)`;
+
+/** What follows it for a run with some: values for {@link measureColumns} too. */
+export const intoMeasuredRuns = `INTO runs (${[...runColumns, ...measureColumns].join(", ")})
+  VALUES (${marks([...runColumns, ...measureColumns])})`;
+
 /** What holds rows of a run, by `trace_id` and `id`. */
 export const runTables = ["runs", "payloads", "attachments", "shares"] as const;
+
+/** By the number that `measured` holds. */
+const measureStates = ["unread", "none", "some"] as const;
 
 /** What SQLite takes for a run. */
 export const rowToValues = (row: RunRow): (string | number | null)[] => [
@@ -37,7 +55,12 @@ export const rowToValues = (row: RunRow): (string | number | null)[] => [
   row.patched,
 ];
 
-/** A row of SQLite, in the order of {@link runColumns}. */
+export const measuresToValues = (measures: RunMeasures | undefined): (number | null)[] => [
+  measureStates.indexOf(measures === undefined ? "none" : "some"),
+  ...measureNames.map((name) => measures?.[name] ?? null),
+];
+
+/** A row of SQLite, in the order of {@link readColumns}. */
 export function parseRow(values: readonly unknown[]): RunRow {
   return {
     traceId: String(values[0]),
@@ -53,6 +76,7 @@ export function parseRow(values: readonly unknown[]): RunRow {
     referenceExampleId: textOrNull(values[10]),
     posted: values[11] === 1,
     patched: Number(values[12]),
+    measures: measureStates[Number(values[13])] ?? "unread",
   };
 }
 
@@ -63,3 +87,7 @@ export const parseRows = (rows: readonly unknown[]): (readonly unknown[])[] =>
 const isList = (value: unknown): value is readonly unknown[] => Array.isArray(value);
 
 const textOrNull = (value: unknown): string | null => (typeof value === "string" ? value : null);
+
+function marks(columns: readonly string[]): string {
+  return columns.map(() => "?").join(", ");
+}

@@ -9,12 +9,14 @@ import type {
 } from "../run-query.ts";
 import type { RunFile, RunRow, StoredRun } from "../run-row.ts";
 import { narrow } from "./facet-search.ts";
-import { parseRow, parseRows, runColumns } from "./row.ts";
+import { PayloadReader, toBuffer } from "./payload-reader.ts";
+import { parseRow, parseRows, readColumns } from "./row.ts";
 import { toConditions } from "./run-conditions.ts";
 import type { Conditions } from "./run-conditions.ts";
+import { readStatistics } from "./run-statistics.ts";
 import type { Connection } from "./schema.ts";
 
-const columns = runColumns.map((name) => `r.${name}`).join(", ");
+const columns = readColumns.map((name) => `r.${name}`).join(", ");
 const runSource =
   "runs r LEFT JOIN projects p ON p.id = r.project_id LEFT JOIN shares s ON s.trace_id = r.trace_id AND s.id = r.id";
 const runSelection = `SELECT ${columns}, p.tenant_id, p.name_json, s.token FROM ${runSource}`;
@@ -22,19 +24,15 @@ const runSelection = `SELECT ${columns}, p.tenant_id, p.name_json, s.token FROM 
 /** Answers questions from a connection that can't write. */
 export class RunReader implements RunReads {
   readonly #db: Connection;
+  readonly #payloads: PayloadReader;
   readonly #statements;
 
   constructor(db: Connection) {
     this.#db = db;
+    this.#payloads = new PayloadReader(db);
     this.#statements = {
       find: db.prepare(`${runSelection} WHERE r.id = ? AND p.tenant_id = ?`).raw(),
       findShared: db.prepare(`${runSelection} WHERE s.token = ?`).raw(),
-      // A blob, since SQLite's texts reach JavaScript cut at a NUL and without lone surrogates.
-      readBodies: db
-        .prepare(
-          "SELECT CAST(body AS BLOB) FROM payloads WHERE trace_id = ? AND id = ? ORDER BY digest <> '', rowid",
-        )
-        .raw(),
       listFiles: db
         .prepare(
           "SELECT name, content_type FROM attachments WHERE trace_id = ? AND id = ? ORDER BY name",
@@ -93,32 +91,7 @@ export class RunReader implements RunReads {
   }
 
   statistics(tenantId: string, filter: RunFilter): RunStatistics {
-    const { sql, values } = this.#conditions(tenantId, filter);
-    const [counts = []] = parseRows(
-      this.#db
-        .prepare(
-          `SELECT count(*), coalesce(sum(r.has_error), 0), max(r.start_us), count(r.end_us) FROM runs r WHERE ${sql}`,
-        )
-        .raw()
-        .all([...values]),
-    );
-    const [runCount = 0, errorCount = 0, lastStart, ended = 0] = counts.map(Number);
-    const latency = this.#db
-      .prepare(
-        `SELECT r.end_us - r.start_us FROM runs r WHERE ${sql} AND r.end_us IS NOT NULL ORDER BY 1 LIMIT 1 OFFSET ?`,
-      )
-      .raw();
-    const quantile = (share: number): number | null => {
-      const [row] = parseRows(latency.all([...values, Math.max(0, Math.ceil(ended * share) - 1)]));
-      return row === undefined ? null : Number(row[0]) / 1_000_000;
-    };
-    return {
-      runCount,
-      errorCount,
-      latencyP50: quantile(0.5),
-      latencyP99: quantile(0.99),
-      lastStartMicros: runCount === 0 ? null : (lastStart ?? null),
-    };
+    return readStatistics(this.#db, this.#conditions(tenantId, filter));
   }
 
   /** The conditions of a filter, put so that an index serves them where one can. */
@@ -151,14 +124,12 @@ export class RunReader implements RunReads {
 
   #toRun(values: readonly unknown[], children: "withChildren" | "alone"): StoredRun {
     const row = parseRow(values);
-    const [tenantId, nameJson, token] = values.slice(runColumns.length);
+    const [tenantId, nameJson, token] = values.slice(readColumns.length);
     return {
       row,
       tenantId: String(tenantId),
       projectName: typeof nameJson === "string" ? parseName(nameJson) : "",
-      bodies: parseRows(this.#statements.readBodies.all([row.traceId, row.id])).map(([body]) =>
-        toBuffer(body),
-      ),
+      bodies: this.#payloads.read(row),
       shareToken: typeof token === "string" ? token : null,
       attachments: parseRows(this.#statements.listFiles.all([row.traceId, row.id])).map(
         ([name, contentType]) => ({
@@ -194,11 +165,3 @@ export class RunReader implements RunReads {
 }
 
 const parseName = (json: string): string => String(JSON.parse(json));
-
-/** A blob reaches us as a Buffer or an ArrayBuffer, by how its row is read; as text it would lose bytes. */
-function toBuffer(value: unknown): Buffer {
-  if (Buffer.isBuffer(value)) {
-    return value;
-  }
-  return value instanceof ArrayBuffer ? Buffer.from(value) : Buffer.from(String(value));
-}

@@ -14,8 +14,19 @@ import type { RunWrites } from "../run-query.ts";
 import type { RunRow } from "../run-row.ts";
 import { FacetWriter } from "./facet-writer.ts";
 import type { FeedbackWriter } from "./feedback-writer.ts";
+import { MeasureWriter } from "./measure-writer.ts";
 import type { ProjectWriter } from "./project-writer.ts";
-import { parseRow, parseRows, rowToValues, runColumns, runTables } from "./row.ts";
+import {
+  intoMeasuredRuns,
+  intoRuns,
+  measuresToValues,
+  parseRow,
+  parseRows,
+  readColumns,
+  rowToValues,
+  runColumns,
+  runTables,
+} from "./row.ts";
 import type { Connection } from "./schema.ts";
 import { SpanRows } from "./span-rows.ts";
 import { SpanWriter } from "./span-writer.ts";
@@ -35,6 +46,7 @@ export class RunWriter implements RunWrites {
   readonly #feedback: FeedbackWriter;
   readonly #spans: SpanWriter;
   readonly #facets: FacetWriter;
+  readonly #measures: MeasureWriter;
   readonly #statements: ReturnType<typeof prepareStatements>;
   /** Whether a run without a dotted order may exist; its assumed trace id changes when one comes. */
   #hasUnplaced: boolean;
@@ -44,6 +56,7 @@ export class RunWriter implements RunWrites {
     this.#feedback = feedback;
     this.#spans = new SpanWriter(new SpanRows(db), projects);
     this.#facets = new FacetWriter(db);
+    this.#measures = new MeasureWriter(db);
     this.#statements = prepareStatements(db);
     this.#hasUnplaced = this.#statements.findUnplaced.all().length > 0;
   }
@@ -155,9 +168,14 @@ export class RunWriter implements RunWrites {
     record: RunRecord,
     { known, row, desk }: { known: RunRow | undefined; row: RunRow; desk: Desk },
   ): Fate | "taken" {
-    const { insertRun, updateRun, insertPayload } = this.#statements;
+    const { insertRun, insertMeasuredRun, updateRun, insertPayload } = this.#statements;
     if (known === undefined) {
-      if (insertRun.run(rowToValues(row)).changes === 0) {
+      const { measures } = record;
+      const inserted =
+        measures === undefined
+          ? insertRun.run(rowToValues(row))
+          : insertMeasuredRun.run([...rowToValues(row), ...measuresToValues(measures)]);
+      if (inserted.changes === 0) {
         return "taken";
       }
       this.#hasUnplaced ||= row.dottedOrder === "";
@@ -170,6 +188,7 @@ export class RunWriter implements RunWrites {
     }
     if (known !== undefined) {
       updateRun.run([...rowToValues(row), row.traceId, row.id]);
+      this.#measures.add(record, known, row);
     }
     this.#facets.add(row, record.facets);
     return "accepted";
@@ -218,13 +237,12 @@ export class RunWriter implements RunWrites {
 const isSpan = (record: RunRecord): record is SpanRunRecord => record.span !== undefined;
 
 function prepareStatements(db: Connection) {
-  const columns = runColumns.join(", ");
-  const places = runColumns.map(() => "?").join(", ");
   const assignments = runColumns.map((name) => `${name} = ?`).join(", ");
   return {
-    insertRun: db.prepare(`INSERT OR IGNORE INTO runs (${columns}) VALUES (${places})`),
+    insertRun: db.prepare(`INSERT OR IGNORE ${intoRuns}`),
+    insertMeasuredRun: db.prepare(`INSERT OR IGNORE ${intoMeasuredRuns}`),
     updateRun: db.prepare(`UPDATE runs SET ${assignments} WHERE trace_id = ? AND id = ?`),
-    findRun: db.prepare(`SELECT ${columns} FROM runs WHERE id = ?`).raw(),
+    findRun: db.prepare(`SELECT ${readColumns.join(", ")} FROM runs WHERE id = ?`).raw(),
     findUnplaced: db.prepare("SELECT 1 FROM runs WHERE dotted_order = '' LIMIT 1").raw(),
     insertPayload: db.prepare(
       "INSERT OR IGNORE INTO payloads (trace_id, id, digest, body) VALUES (?, ?, ?, CAST(? AS TEXT))",

@@ -6,6 +6,7 @@ import { comparativeTables } from "./tables/comparatives.ts";
 import { datasetTables } from "./tables/datasets.ts";
 import { feedbackTables } from "./tables/feedback.ts";
 import { runFacetTables } from "./tables/run-facets.ts";
+import { runMeasureTables } from "./tables/run-measures.ts";
 import { spanTables } from "./tables/spans.ts";
 import { promptTables } from "./tables/prompts.ts";
 import { tenantTables } from "./tables/tenants.ts";
@@ -159,6 +160,7 @@ const catalogTables = [
   spanTables,
   promptTables,
   runFacetTables,
+  runMeasureTables,
 ];
 
 /** What leads from each format to the next. A database of any of them is taken over. */

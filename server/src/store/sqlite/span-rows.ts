@@ -1,6 +1,6 @@
 import type { SpanRecord } from "../run-record.ts";
 import type { RunRow } from "../run-row.ts";
-import { parseRow, parseRows, rowToValues, runColumns, runTables } from "./row.ts";
+import { intoRuns, parseRow, parseRows, readColumns, rowToValues, runTables } from "./row.ts";
 import type { Connection } from "./schema.ts";
 
 /** A span that was received, and the run that it became. */
@@ -16,7 +16,7 @@ export class SpanRows {
   readonly #statements;
 
   constructor(db: Connection) {
-    const columns = runColumns.map((name) => `r.${name}`).join(", ");
+    const columns = readColumns.map((name) => `r.${name}`).join(", ");
     const selectBy = (
       index: string,
     ) => `SELECT s.trace_id, s.id, s.parent_id, s.kind, s.has_project, ${columns}
@@ -44,9 +44,7 @@ export class SpanRows {
         "INSERT OR REPLACE INTO spans (tenant_id, trace_id, id, parent_id, kind, has_project, run_id) VALUES (?, ?, ?, ?, ?, ?, ?)",
       ),
       findRun: db.prepare(`SELECT ${columns} FROM runs r WHERE r.id = ?`).raw(),
-      insertRun: db.prepare(
-        `INSERT INTO runs (${runColumns.join(", ")}) VALUES (${runColumns.map(() => "?").join(", ")})`,
-      ),
+      insertRun: db.prepare(`INSERT ${intoRuns}`),
       placeRun: db.prepare(
         "UPDATE runs SET dotted_order = ?, parent_run_id = ?, project_id = ? WHERE id = ?",
       ),

@@ -147,6 +147,7 @@ export class SpanWriter {
       referenceExampleId: null,
       posted: false,
       patched: 0,
+      measures: "none",
     };
     this.#rows.insertRun(standIn);
     return standIn;

@@ -1,0 +1,15 @@
+import { JsonCursor } from "../ingest/json-cursor.ts";
+
+/**
+ * The members that a run has after its payloads, JSON objects in the order in which later ones win: a
+ * member is replaced whole.
+ */
+export function mergePayloads(bodies: readonly Buffer[]): Map<string, Buffer> {
+  const merged = new Map<string, Buffer>();
+  for (const body of bodies) {
+    for (const [name, json] of new JsonCursor(body).readMembers()) {
+      merged.set(name, json);
+    }
+  }
+  return merged;
+}
