@@ -29,6 +29,7 @@ import { addIngestRoutes, addRunRoutes, addSharedRunRoutes } from "../routes/run
 import { addInfoRoutes, addSettingsRoutes } from "../routes/server.ts";
 import type { Store } from "../store/store.ts";
 import { addApiDocs } from "./api-docs.ts";
+import { checkLazily } from "./check-lazily.ts";
 import { KeyGuard } from "./key-guard.ts";
 import { readBody } from "./read-body.ts";
 import { SignedLinks } from "./signed-links.ts";
@@ -53,12 +54,11 @@ export function createApp(store: Store, settings: ServerSettings) {
     forceCloseConnections: "idle",
     rewriteUrl: (request) => withoutPrefix(request.url ?? "/"),
     routerOptions: { ignoreTrailingSlash: true, ignoreDuplicateSlashes: true },
-    // A value is what it is: null is no text, and "5" no number.
-    ajv: { customOptions: { coerceTypes: false, removeAdditional: false } },
   }).withTypeProvider<TypeBoxTypeProvider>();
 
   // A schema of an answer describes it, and shapes nothing.
   app.setSerializerCompiler(() => (value) => JSON.stringify(value));
+  app.setValidatorCompiler(checkLazily());
   app.decorateRequest("tenantId", "");
   app.addHook("onRequest", async ({ headers }) => sources.checkSource(headers));
   addWeb(app);
