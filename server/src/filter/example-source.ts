@@ -1,6 +1,7 @@
 import type { CheckedFilter } from "./checker.ts";
 import { compileFilter } from "./compiler.ts";
 import type { FilterSource } from "./compiler.ts";
+import { objectIn } from "./json-sql.ts";
 import type { Sql } from "./sql.ts";
 
 /**
@@ -28,7 +29,3 @@ function exampleSource(example: string): FilterSource {
     searched: { texts: [], json: [inputs, outputs, metadata] },
   };
 }
-
-/** SQLite reads JSON of up to 1,000 levels; a deeper text is passed over, since it would fail the query. */
-const objectIn = (column: string): string =>
-  `(CASE WHEN json_valid(${column}) THEN CASE json_type(${column}) WHEN 'object' THEN ${column} END END)`;

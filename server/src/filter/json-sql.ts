@@ -2,6 +2,13 @@ import { filterLimits } from "./parser.ts";
 import { bind, join, sql } from "./sql.ts";
 import type { Sql } from "./sql.ts";
 
+/**
+ * The object that a column of JSON holds; NULL where it holds none. SQLite reads JSON of up to 1,000
+ * levels: a deeper text is passed over, since it would fail the query.
+ */
+export const objectIn = (column: string): string =>
+  `(CASE WHEN json_valid(${column}) THEN CASE json_type(${column}) WHEN 'object' THEN ${column} END END)`;
+
 /** Whether one of the texts of a JSON list meets a condition on `e.atom`. `list`: SQL, NULL where there is none. */
 export const hasText = (list: string, condition: Sql): Sql =>
   sql`EXISTS (SELECT 1 FROM json_each(${list}) e WHERE e.type = 'text' AND ${condition})`;
