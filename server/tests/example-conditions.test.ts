@@ -16,7 +16,7 @@ function examplesWith(metadata: Readonly<Record<string, string>>) {
   }
   return {
     db,
-    find(filter: Omit<ExampleFilter, "moment">): unknown {
+    find: (filter: Omit<ExampleFilter, "moment">): unknown => {
       const { sql, values } = toExampleConditions("t", { moment: null, ...filter });
       const found = db.prepare(`SELECT e.id FROM examples e WHERE ${sql} ORDER BY e.id`).raw();
       return found.all([...values]).flat();

@@ -1,4 +1,4 @@
-import { containsObject } from "../../filter/json-sql.ts";
+import { containsObject, objectIn } from "../../filter/json-sql.ts";
 import { bind, join, sql } from "../../filter/sql.ts";
 import type { Sql } from "../../filter/sql.ts";
 import type { Moment } from "../dataset-version.ts";
@@ -19,7 +19,7 @@ export function toExampleConditions(tenantId: string, filter: ExampleFilter): Sq
     parts.push(isInSplit(splits));
   }
   if (metadata !== undefined) {
-    parts.push(containsObject("e.metadata", metadata));
+    parts.push(containsObject(objectIn("e.metadata"), metadata));
   }
   parts.push(...texts.map(hasText), ...(condition === undefined ? [] : [condition]));
   return join(parts, "AND");
@@ -31,15 +31,17 @@ const isSoAt = (moment: Moment): Sql =>
     ? sql`e.to_us IS NULL`
     : sql`e.from_us <= ${bind(moment)} AND (e.to_us IS NULL OR e.to_us > ${bind(moment)})`;
 
+/** The splits of the row `e`, as the JSON text of a list; NULL where it names none. */
+export const splitList = `(${objectIn("e.metadata")} -> '$.dataset_split')`;
+
 /**
  * Looks for each name as JSON in the list as JSON, behind a bracket or a comma: inside of another name
  * its quotes would be escaped. A name may hold what SQLite's texts can't, and the names may be many.
  */
 function isInSplit(names: readonly string[]): Sql {
-  const list = "e.metadata -> '$.dataset_split'";
   const texts = JSON.stringify(names.map((name) => JSON.stringify(name)));
   return sql`EXISTS (SELECT 1 FROM json_each(${bind(texts)}) n
-    WHERE instr(${list}, '[' || n.value) > 0 OR instr(${list}, ',' || n.value) > 0)`;
+    WHERE instr(${splitList}, '[' || n.value) > 0 OR instr(${splitList}, ',' || n.value) > 0)`;
 }
 
 function hasText(text: string): Sql {

@@ -10,7 +10,7 @@ import type {
   ExampleSearch,
 } from "../example.ts";
 import { DatasetLedger } from "./dataset-ledger.ts";
-import { toExampleConditions } from "./example-conditions.ts";
+import { splitList, toExampleConditions } from "./example-conditions.ts";
 import { exampleSelection, parseExampleRow } from "./example-row.ts";
 import { parseRows } from "./row.ts";
 import type { Connection } from "./schema.ts";
@@ -88,7 +88,7 @@ export class ExampleReader implements ExampleReads {
   listSplits(tenantId: string, datasetId: string, moment: Moment): readonly string[] {
     const { sql, values } = toExampleConditions(tenantId, { datasetId, moment });
     const rows = this.#db
-      .prepare(`SELECT DISTINCT e.metadata -> '$.dataset_split' FROM examples e WHERE ${sql}`)
+      .prepare(`SELECT DISTINCT ${splitList} FROM examples e WHERE ${sql}`)
       .raw()
       .all([...values]);
     const names = parseRows(rows).flatMap(([list]) =>
