@@ -1,7 +1,9 @@
 import { Command, CommanderError } from "commander";
 import { version } from "millrace/model";
 import { addKeys } from "./keys.ts";
+import { addReplay } from "./replay.ts";
 import { addServe } from "./serve.ts";
+import { addSpool } from "./spool.ts";
 import { UsageError } from "./usage-error.ts";
 
 /** Exit codes of the command. */
@@ -17,6 +19,8 @@ export async function runCommand(argv: readonly string[], env: NodeJS.ProcessEnv
     .exitOverride();
   addServe(program, env);
   addKeys(program);
+  addSpool(program);
+  addReplay(program);
   try {
     await program.parseAsync(argv);
     return succeeded;

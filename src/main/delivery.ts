@@ -1,13 +1,14 @@
 import { setMaxListeners } from "node:events";
 import { createHistogram } from "node:perf_hooks";
 import type { ServerInfo } from "../model/server-info.ts";
-import type { ShipReport } from "../model/shipping.ts";
+import type { RefusedRun, ShipReport } from "../model/shipping.ts";
 import type { LossReason, Quantiles } from "../model/stats.ts";
 
 import type { Ledger } from "../tracing/ledger.ts";
 import type { TapeResult } from "../tracing/shipment.ts";
-import { pendingBytes, tallyOf } from "../tracing/tally.ts";
+import { pendingBytes, rejectedBytes, tallyOf } from "../tracing/tally.ts";
 import type { Tape } from "../tracing/tape.ts";
+import type { DeadLetters } from "../workers/dead-letters.ts";
 import type { TapeShipper } from "../workers/pool.ts";
 import type { Spool } from "../workers/spool.ts";
 import type { Reporter } from "./reporter.ts";
@@ -17,6 +18,8 @@ export interface DeliveryOptions {
   readonly ledger: Ledger;
   readonly reporter: Reporter;
   readonly spool: Spool | undefined;
+  /** Keeps what the server refused. */
+  readonly deadLetters?: DeadLetters | undefined;
   /** Hears that records were written to the spool. */
   readonly onSpooled?: () => void;
 }
@@ -50,6 +53,7 @@ export class Delivery {
 
   /** Never rejects. */
   async ship(tape: Tape): Promise<TapeResult> {
+    const refused: RefusedRun[] = [];
     let rounds = 0;
     for (;;) {
       const report = await this.#try(tape);
@@ -59,6 +63,10 @@ export class Delivery {
       }
       if (report !== undefined) {
         this.#account(report);
+        refused.push(...report.refused);
+        if (report.undelivered === 0 || !report.away) {
+          this.#bury(tape, refused);
+        }
         if (report.undelivered === 0) {
           return this.#finish(tape, rounds === 0 ? report : undefined);
         }
@@ -161,6 +169,15 @@ export class Delivery {
       this.#options.ledger.lose(reason, tally.pending);
     }
     return { delivered: counted.delivered, lost: counted.lost + tally.pending };
+  }
+
+  /** Before the tape is used again. */
+  #bury(tape: Tape, refused: readonly RefusedRun[]): void {
+    const { deadLetters } = this.#options;
+    if (deadLetters !== undefined && refused.length > 0) {
+      const records = refused.reduce((sum, run) => sum + run.records, 0);
+      deadLetters.write(rejectedBytes(tape), records, { at: Date.now(), refused });
+    }
   }
 
   #count({ delivered, rejected }: { delivered: number; rejected: number }): TapeResult {

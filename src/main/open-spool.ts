@@ -1,27 +1,36 @@
 import type { KeepingOptions } from "../model/keeping-options.ts";
 import type { Ledger } from "../tracing/ledger.ts";
+import { DeadLetters } from "../workers/dead-letters.ts";
 import { Spool } from "../workers/spool.ts";
-import type { SpoolLoss } from "../workers/spool-options.ts";
+import type { SpoolLoss, SpoolOptions } from "../workers/spool-options.ts";
 import type { Reporter } from "./reporter.ts";
+
+/** What a client keeps on disk. */
+export interface Storage {
+  readonly spool: Spool;
+  readonly deadLetters: DeadLetters;
+}
 
 /** The spool of a client's options, whose losses and troubles are counted and said; none without a folder. */
 export function openSpool(
   { spoolDir, spoolQuotaBytes, spoolSyncMs }: KeepingOptions,
   ledger: Ledger,
   reporter: Reporter,
-): Spool | undefined {
-  return spoolDir === undefined
-    ? undefined
-    : new Spool({
-        folder: spoolDir,
-        quotaBytes: spoolQuotaBytes,
-        syncMs: spoolSyncMs,
-        onLost: (loss) => countLoss(loss, ledger),
-        onTrouble: (kind, message) => {
-          ledger.warn(kind);
-          reporter.log(kind, () => `The spool: ${message}`);
-        },
-      });
+): Storage | undefined {
+  if (spoolDir === undefined) {
+    return undefined;
+  }
+  const options: SpoolOptions = {
+    folder: spoolDir,
+    quotaBytes: spoolQuotaBytes,
+    syncMs: spoolSyncMs,
+    onLost: (loss) => countLoss(loss, ledger),
+    onTrouble: (kind, message) => {
+      ledger.warn(kind);
+      reporter.log(kind, () => `The spool: ${message}`);
+    },
+  };
+  return { spool: new Spool(options), deadLetters: new DeadLetters(options) };
 }
 
 function countLoss({ why, own, inherited }: SpoolLoss, ledger: Ledger): void {

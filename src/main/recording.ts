@@ -16,6 +16,7 @@ import type { Spool } from "../workers/spool.ts";
 import { Delivery } from "./delivery.ts";
 import type { Endable } from "./lifecycle.ts";
 import { openSpool } from "./open-spool.ts";
+import type { Storage } from "./open-spool.ts";
 import { Replay } from "./replay.ts";
 import { Reporter } from "./reporter.ts";
 import { shippingOf, workerEnvironment } from "./shipping-options.ts";
@@ -35,7 +36,7 @@ export class Recording implements Recorder, Endable {
   readonly #batcher: Batcher;
   readonly #delivery: Delivery;
   readonly #pool: WorkerPool;
-  readonly #spool: Spool | undefined;
+  readonly #storage: Storage | undefined;
   readonly #replay: Replay | undefined;
   /** How many tapes the workers finished; they count here, see {@link onForcedEnd}. */
   readonly #finished = new SharedArrayBuffer(Int32Array.BYTES_PER_ELEMENT);
@@ -49,7 +50,7 @@ export class Recording implements Recorder, Endable {
     this.#isKept = createSampler(options.samplingRate);
     this.#reporter = new Reporter(logger, Date.now);
     this.#ledger = new Ledger((reason, records) => this.#reporter.loss(reason, records));
-    this.#spool = openSpool(options, this.#ledger, this.#reporter);
+    this.#storage = openSpool(options, this.#ledger, this.#reporter);
     this.#pool = new WorkerPool({
       threads: options.workers,
       shipping: shippingOf(options, headers, this.#finished),
@@ -62,7 +63,8 @@ export class Recording implements Recorder, Endable {
       shipper: this.#pool,
       ledger: this.#ledger,
       reporter: this.#reporter,
-      spool: this.#spool,
+      spool: this.#storage?.spool,
+      deadLetters: this.#storage?.deadLetters,
       onSpooled: () => this.#replay?.wake(),
     });
     this.#batcher = new Batcher({
@@ -71,10 +73,10 @@ export class Recording implements Recorder, Endable {
       hiding: new Hiding(options, (message) => this.warn("hiddenFailure", message)),
       ledger: this.#ledger,
       ship: (tape) => this.#delivery.ship(tape),
-      ...(options.durability === "spool-first" ? journalOf(this.#spool) : {}),
+      ...(options.durability === "spool-first" ? journalOf(this.#storage?.spool) : {}),
       spill: (tape) => this.#delivery.settleNow(tape, "queueFull"),
     });
-    this.#replay = this.#spool === undefined ? undefined : this.#replayOf(this.#spool);
+    this.#replay = this.#storage === undefined ? undefined : this.#replayOf(this.#storage);
     if (options.enabled) {
       this.#replay?.start();
     }
@@ -211,14 +213,20 @@ export class Recording implements Recorder, Endable {
     for (const { tape, settled } of [...taken, ...underWay, ...waiting]) {
       settled.resolve(this.#delivery.settleNow(tape, "closed"));
     }
-    this.#spool?.close();
+    this.#storage?.spool.close();
+    this.#storage?.deadLetters.close();
     this.#reporter.sayRest();
   }
 
-  #replayOf(spool: Spool): Replay {
+  /** Settles when nothing is left in the spool, for the first time; never without one. */
+  get caughtUp(): Promise<void> | undefined {
+    return this.#replay?.caughtUp;
+  }
+
+  #replayOf(storage: Storage): Replay {
     const { maxQueueBytes, maxQueueRecords, replayBytesPerSecond } = this.#options;
     return new Replay({
-      spool,
+      ...storage,
       ledger: this.#ledger,
       reporter: this.#reporter,
       bytesPerSecond: replayBytesPerSecond,

@@ -1,7 +1,9 @@
+import { Deferred } from "../model/deferred.ts";
 import type { Ledger } from "../tracing/ledger.ts";
 import type { TapeResult } from "../tracing/shipment.ts";
 import { pendingBytes } from "../tracing/tally.ts";
 import { Tape } from "../tracing/tape.ts";
+import type { DeadLetters } from "../workers/dead-letters.ts";
 import type { Spool, SpooledTape } from "../workers/spool.ts";
 import type { Reporter } from "./reporter.ts";
 
@@ -9,6 +11,7 @@ export interface ReplayOptions {
   readonly spool: Spool;
   readonly ledger: Ledger;
   readonly reporter: Reporter;
+  readonly deadLetters: DeadLetters;
   readonly bytesPerSecond: number;
   /** Puts a tape into the line; settles when the outcome of its records is known, or they were kept. */
   readonly adopt: (tape: Tape) => Promise<TapeResult>;
@@ -19,6 +22,8 @@ export interface ReplayOptions {
 /** How often the folder is looked at for what other processes left behind. */
 const claimAgainMs = 30_000;
 const calmAgainMs = 100;
+/** A tape on which the server failed in so many rounds is a dead letter: those behind it have waited enough. */
+const roundLimit = 5;
 /** After a round in which the server failed on a tape: doubles from the first to the longest. */
 const firstPauseMs = 30_000;
 const longestPauseMs = 600_000;
@@ -29,6 +34,7 @@ const longestPauseMs = 600_000;
  */
 export class Replay {
   readonly #options: ReplayOptions;
+  readonly #caughtUp = new Deferred<void>();
   #ended = false;
   #wake: (() => void) | undefined;
 
@@ -38,6 +44,11 @@ export class Replay {
 
   start(): void {
     void this.#run();
+  }
+
+  /** Settles when nothing was left on disk, for the first time. */
+  get caughtUp(): Promise<void> {
+    return this.#caughtUp.promise;
   }
 
   /** Something was spooled. */
@@ -57,6 +68,7 @@ export class Replay {
     while (!this.#ended) {
       const tape = await spool.next();
       if (tape === undefined) {
+        this.#caughtUp.resolve();
         await this.#idle();
         continue;
       }
@@ -116,8 +128,20 @@ export class Replay {
       // What is left was counted as spooled again: it is on disk still.
       counted = true;
       tape = Tape.of(left);
+      if (round + 1 >= roundLimit && !this.#ended) {
+        this.#bury(tape, left);
+        return;
+      }
       await this.#sleep(Math.min(firstPauseMs * 2 ** round, longestPauseMs));
     }
+  }
+
+  #bury({ records }: Tape, body: Uint8Array): void {
+    const { ledger, deadLetters } = this.#options;
+    const reason = `the server failed on them in ${roundLimit} rounds`;
+    deadLetters.write(body, records, { at: Date.now(), refused: [], reason });
+    ledger.unspool(records);
+    ledger.lose("expired", records);
   }
 
   #tapeOf(body: Uint8Array): Tape | undefined {

@@ -53,7 +53,7 @@ export const keepingRows: { readonly [Name in keyof KeepingOptions]: OptionRow }
     kind: "text",
     fallback: undefined,
     env: own("SPOOL_DIR"),
-    doc: "Folder for what could not be delivered; sent when the server is back, by this client or the next with that folder.",
+    doc: "Folder for what could not be delivered; sent when the server is back, by this client or the next with that folder. Also for what the server refused.",
   },
   durability: {
     kind: "choice",

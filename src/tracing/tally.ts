@@ -34,10 +34,21 @@ export function isSettled(tape: Tape): boolean {
 }
 
 /** Copies of the records whose outcome is not known, one after another, as on a tape. */
-export function pendingBytes(tape: Tape): Buffer {
+export const pendingBytes = (tape: Tape): Buffer => copiesOf(tape, outcomeCode.pending);
+
+/** Copies of the records that the server refused, to be sent once more. */
+export function rejectedBytes(tape: Tape): Buffer {
+  const copies = copiesOf(tape, outcomeCode.rejected);
+  for (let at = 0; at < copies.length; at += copies.readUInt32LE(at + headOffset.length)) {
+    copies[at + headOffset.outcome] = outcomeCode.pending;
+  }
+  return copies;
+}
+
+function copiesOf(tape: Tape, wanted: number): Buffer {
   const parts: Buffer[] = [];
   for (const [at, outcome, length] of heads(tape)) {
-    if (outcome === outcomeCode.pending) {
+    if (outcome === wanted) {
       parts.push(tape.bytes.subarray(at, at + length));
     }
   }

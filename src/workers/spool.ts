@@ -28,7 +28,7 @@ interface Reading extends SegmentContent {
 const segmentBytes = 4_194_304;
 const segmentsInQuota = 8;
 /** Where segments stay in which something can't be read. */
-const asideFolder = "aside";
+export const asideFolder = "aside";
 
 /**
  * Tapes on disk: appended to segments in a lane of our own, read back the oldest first, those of

@@ -76,6 +76,21 @@ test("the next client sends what a closed one left, and counts it as its own", a
   expect(readdirSync(folder)).toEqual([]);
 });
 
+test("what the server refuses is counted as rejected, and kept as a dead letter that no client sends", async () => {
+  const server = await switchable(422);
+  const first = client(server.url);
+  record(first, 3);
+  await first.close();
+  expect(first.stats()).toMatchObject({ accepted: 6, rejected: 6, spooled: 0, dropped: 0 });
+  expect(readdirSync(folder)).toEqual(["dead"]);
+  server.status = 202;
+  const second = client(server.url);
+  const after = record(second, 1);
+  await second.close();
+  expect(server.ended).toEqual(new Set(after));
+  expect(readdirSync(folder)).toEqual(["dead"]);
+});
+
 test("a spool that can't be written costs what found no room, counted; recording goes on", async () => {
   const server = await switchable(202);
   const blocked = join(folder, "file");

@@ -60,10 +60,11 @@ function replaying(
 ): Replaying {
   const ledger = new Ledger(() => undefined);
   const reporter = new Reporter({ warn: () => undefined }, () => 0);
-  const spool = openSpool(resolveOptions({ spoolDir: folder }, {}), ledger, reporter);
-  if (spool === undefined) {
+  const storage = openSpool(resolveOptions({ spoolDir: folder }, {}), ledger, reporter);
+  if (storage === undefined) {
     throw new RangeError("no spool");
   }
+  const { spool } = storage;
   const adopted: (readonly string[])[] = [];
   const adopt = (tape: Tape): Promise<TapeResult> => {
     // Before it is settled: a reader passes over what is.
@@ -71,7 +72,7 @@ function replaying(
     sends[Math.min(adopted.length, sends.length) - 1]?.(tape, ledger);
     return Promise.resolve({ delivered: 0, lost: 0 });
   };
-  const replay = new Replay({ spool, ledger, reporter, bytesPerSecond, adopt, isCalm });
+  const replay = new Replay({ ...storage, ledger, reporter, bytesPerSecond, adopt, isCalm });
   return { spool, replay, ledger, adopted };
 }
 
@@ -192,6 +193,21 @@ test("sends again, later, only what the server failed on, and each record is cou
   bench.replay.end();
 });
 
+test("a tape on which the server fails in five rounds is a dead letter, counted, and the next is sent", async () => {
+  const bench = replaying([fails, fails, fails, fails, fails, arrives]);
+  const ids = [spoolTape(bench, 2), spoolTape(bench, 1)];
+  bench.replay.start();
+  await until(() => expect(bench.adopted).toHaveLength(1));
+  for (const minutes of [0.5, 1, 2, 4]) {
+    await vi.advanceTimersByTimeAsync(minutes * 60_000 + 10);
+  }
+  await until(() => expect(bench.adopted).toHaveLength(6));
+  expect(bench.adopted.at(-1)).toEqual(ids[1]);
+  expect(bench.ledger).toMatchObject({ accepted: 3, delivered: 1, lost: { expired: 2 } });
+  expect(readdirSync(join(folder, "dead"))).toHaveLength(1);
+  bench.replay.end();
+});
+
 test("at the end what has not arrived stays on disk, for the next client", async () => {
   const bench = replaying([fails]);
   const ids = spoolTape(bench, 3);
@@ -224,7 +240,7 @@ test("what went by the quota or by damage is counted, with its reason", async ()
   const ledger = new Ledger(() => undefined);
   const reporter = new Reporter({ warn: () => undefined }, () => 0);
   const options = resolveOptions({ spoolDir: folder, spoolQuotaBytes: 65_536 }, {});
-  const spool = openSpool(options, ledger, reporter);
+  const spool = openSpool(options, ledger, reporter)?.spool;
   ledger.accepted += 3;
   ledger.spooled += 3;
   spool?.append(Buffer.alloc(60_000, 1), 1);

@@ -1,0 +1,57 @@
+import type { Command } from "commander";
+import { OptionError } from "millrace/model";
+import { replaySpool } from "millrace/spool";
+import type { ReplayOptions } from "millrace/spool";
+import { UsageError } from "./usage-error.ts";
+
+interface ReplayFlags {
+  readonly endpoint?: string;
+  readonly apiKey?: string;
+  readonly limit: string;
+  readonly deadLetters: boolean;
+}
+
+/** Adds `millrace replay`. */
+export function addReplay(program: Command): void {
+  program
+    .command("replay")
+    .description("Send what is in a folder of spooled runs (spoolDir), dead letters included.")
+    .argument("<folder>", "the option spoolDir of the client")
+    .option("--endpoint <address>", "server; also MILLRACE_ENDPOINT")
+    .option("--api-key <key>", "also MILLRACE_API_KEY")
+    .option("--limit <seconds>", "longest that it takes", "300")
+    .option("--no-dead-letters", "leave what the server refused where it is")
+    .action(replay);
+}
+
+async function replay(folder: string, flags: ReplayFlags): Promise<void> {
+  const { endpoint, apiKey, limit, deadLetters } = flags;
+  const { delivered, rejected, dropped, left } = await send({
+    spoolDir: folder,
+    endpoint,
+    apiKey,
+    deadLetters,
+    limitMs: parseSeconds(limit) * 1_000,
+  });
+  process.stdout.write(
+    `delivered ${delivered}, refused ${rejected}, left ${left}, lost ${dropped} records\n`,
+  );
+  if (rejected + dropped + left > 0) {
+    throw new Error("not all of it was delivered");
+  }
+}
+
+async function send(options: ReplayOptions): ReturnType<typeof replaySpool> {
+  try {
+    return await replaySpool(options);
+  } catch (cause) {
+    throw cause instanceof OptionError ? new UsageError(cause.message, { cause }) : cause;
+  }
+}
+
+function parseSeconds(text: string): number {
+  if (!/^\d{1,6}$/.test(text) || Number(text) === 0) {
+    throw new UsageError(`--limit is a whole number of seconds, not ${JSON.stringify(text)}`);
+  }
+  return Number(text);
+}

@@ -1,0 +1,52 @@
+import type { Command } from "commander";
+import { inspectSpool } from "millrace/spool";
+import type { SpoolFile } from "millrace/spool";
+
+/** Adds `millrace spool inspect|verify`. */
+export function addSpool(program: Command): void {
+  const spool = program
+    .command("spool")
+    .description("Look into a folder of spooled runs (spoolDir); nothing in it is changed.");
+  spool
+    .command("inspect")
+    .description("List the files: whose they are, how many records they hold, why they are dead.")
+    .argument("<folder>", "the option spoolDir of the client")
+    .option("--json", "one JSON object a file")
+    .action(async (folder: string, { json }: { json?: true }) => {
+      const files = await inspectSpool(folder);
+      const lines = json === true ? files.map((file) => JSON.stringify(file)) : files.map(toLines);
+      process.stdout.write(lines.map((line) => `${line}\n`).join(""));
+    });
+  spool
+    .command("verify")
+    .description("Check every byte; fails where something can't be read.")
+    .argument("<folder>", "the option spoolDir of the client")
+    .action(async (folder: string) => {
+      const files = await inspectSpool(folder);
+      for (const { path, faults } of files) {
+        for (const { is, at, bytes } of faults) {
+          const size = bytes === undefined ? "" : `, ${bytes} bytes`;
+          process.stdout.write(`${path}: ${is} at byte ${at}${size}\n`);
+        }
+      }
+      const faulty = files.filter(({ faults }) => faults.length > 0).length;
+      if (faulty > 0) {
+        throw new Error(`${faulty} of ${files.length} files hold something that can't be read`);
+      }
+      process.stdout.write(`${files.length} files, ${totalOf(files)} records, all whole\n`);
+    });
+}
+
+const totalOf = (files: readonly SpoolFile[]): number =>
+  files.reduce((sum, { records }) => sum + records, 0);
+
+function toLines({ path, state, bytes, records, faults, notes }: SpoolFile): string {
+  const faulty = faults.length === 0 ? "" : `  ${faults.length} faults`;
+  const line = `${path}  ${state}  ${bytes} bytes  ${records} records${faulty}`;
+  const reasons = notes.flatMap(({ refused, reason }) => [
+    ...refused.map(({ runId, message }) => `  ${runId}  ${JSON.stringify(message)}`),
+    // A server's words as JSON: they can't move the terminal's cursor.
+    ...(reason === undefined ? [] : [`  ${JSON.stringify(reason)}`]),
+  ]);
+  return [line, ...reasons].join("\n");
+}

@@ -1,0 +1,60 @@
+import { readdirSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { expect, test } from "vitest";
+import { DeadLetters, readLetter } from "../../src/workers/dead-letters.ts";
+import { readSegment, saltOf } from "../../src/workers/spool-format.ts";
+import { place } from "../support/spooling.ts";
+
+const note = {
+  at: 1_795_000_000_000,
+  refused: [{ runId: "r", records: 2, code: "HTTP" as const, status: 422, message: "bad" }],
+};
+
+function open(quotaBytes = 10_000_000) {
+  const troubles: string[] = [];
+  const dead = new DeadLetters({
+    folder: place.folder,
+    quotaBytes,
+    onTrouble: (kind, message) => troubles.push(`${kind}: ${message}`),
+  });
+  return { dead, troubles };
+}
+
+const deadFolder = (): string => join(place.folder, "dead");
+const files = (): readonly string[] => readdirSync(deadFolder()).toSorted();
+
+test("what was refused is kept with the server's reasons, for the owner's eyes alone", () => {
+  const { dead } = open();
+  dead.write(Buffer.from("records"), 2, note);
+  dead.close();
+  const [name = ""] = files();
+  const path = join(deadFolder(), name);
+  expect(statSync(deadFolder()).mode & 0o777).toBe(0o700);
+  expect(statSync(path).mode & 0o777).toBe(0o600);
+  const [part] = readSegment(readFileSync(path), saltOf(name) ?? 0);
+  expect(part).toMatchObject({ is: "frame", records: 2 });
+  const letter = readLetter(part?.is === "frame" ? part.body : Buffer.alloc(0));
+  expect(letter.note).toEqual(note);
+  expect(letter.records.toString()).toBe("records");
+});
+
+test("beyond the quota the oldest files go", () => {
+  const { dead } = open(3_000_000);
+  for (let i = 0; i < 8; i++) {
+    dead.write(Buffer.alloc(1_048_576, i), 1, note);
+  }
+  // Two files of the quota, and the one that is being written.
+  expect(files().length).toBeLessThanOrEqual(3);
+});
+
+test("a folder that is removed is made anew; one that can't be made is said, and nothing throws", () => {
+  const { dead, troubles } = open();
+  dead.write(Buffer.from("one"), 1, note);
+  rmSync(deadFolder(), { recursive: true });
+  dead.write(Buffer.from("two"), 1, note);
+  expect(files()).toHaveLength(1);
+  rmSync(deadFolder(), { recursive: true });
+  writeFileSync(deadFolder(), "");
+  dead.write(Buffer.from("three"), 1, note);
+  expect(troubles).toEqual([expect.stringMatching(/^spoolUnwritable: E/)]);
+});
