@@ -17,6 +17,7 @@ export interface AnnotationQueueFields {
   readonly metadata?: KeyValues | null | undefined;
 }
 
+/** What {@link AnnotationQueues.create} takes. */
 export interface CreateAnnotationQueue extends AnnotationQueueFields, CallOptions {
   readonly name: string;
   /** @defaultValue a new one */
@@ -54,6 +55,7 @@ export type AddRuns = CallOptions &
     | { readonly runs: readonly RunKey[]; readonly runIds?: undefined }
   );
 
+/** What {@link AnnotationQueues.readRun} takes: which place of the queue. */
 export interface ReadQueuedRun extends CallOptions {
   /** From 0: the run that waits longest. @defaultValue 0 */
   readonly index?: number | undefined;
@@ -62,6 +64,7 @@ export interface ReadQueuedRun extends CallOptions {
 /** How far the review of a run is: not by this key's owner, by not enough others, done. */
 export type ReviewStatus = "needs_my_review" | "needs_others_review" | "completed";
 
+/** What {@link AnnotationQueues.listRuns} takes. */
 export interface ListQueuedRuns extends CallOptions {
   /** How far its review is. */
   readonly status?: ReviewStatus | undefined;
@@ -69,6 +72,7 @@ export interface ListQueuedRuns extends CallOptions {
   readonly limit?: number | undefined;
 }
 
+/** What {@link AnnotationQueues.updateRun} takes. What is left out stays as it is. */
 export interface UpdateQueuedRun extends CallOptions {
   /** The place of the run in the queue, as {@link AnnotationQueues.readRun} answers it. */
   readonly queueRunId: string;
@@ -78,6 +82,7 @@ export interface UpdateQueuedRun extends CallOptions {
   readonly addedAt?: Date | string | undefined;
 }
 
+/** What {@link AnnotationQueues.removeRun} takes. */
 export interface RemoveQueuedRun extends CallOptions {
   /** The place of the run in the queue, as {@link AnnotationQueues.readRun} answers it. */
   readonly queueRunId: string;

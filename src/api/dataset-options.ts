@@ -4,8 +4,10 @@ import type { DatasetKey, VersionKey } from "./dataset-key.ts";
 import type { CallOptions } from "./http.ts";
 import type { ByteSource } from "./streamed-bodies.ts";
 
+/** Which dataset a call is about, and what ends it. */
 export type DatasetCall = DatasetKey & CallOptions;
 
+/** What {@link Datasets.create} takes. */
 export interface CreateDataset extends CallOptions {
   readonly name: string;
   readonly description?: string | undefined;
@@ -20,6 +22,7 @@ export interface CreateDataset extends CallOptions {
   readonly id?: string | undefined;
 }
 
+/** What {@link Datasets.createFromCsv} takes: a file, and which of its columns are what. */
 export interface CreateDatasetFromCsv extends CallOptions {
   /** A path or a `file:` URL, bytes, a Blob, or a stream. A file is read as it is sent. */
   readonly file: ByteSource;
@@ -61,16 +64,19 @@ export interface ListDatasets extends CallOptions {
   readonly limit?: number | undefined;
 }
 
+/** A dataset, and the version of it that is read. */
 export type DatasetAsOf = DatasetCall & {
   /** The version that is read. @defaultValue the latest */
   readonly asOf?: VersionKey | undefined;
 };
 
+/** What {@link Datasets.diff} takes: from which version to which. */
 export type DiffDataset = DatasetCall & {
   readonly fromVersion: VersionKey;
   readonly toVersion: VersionKey;
 };
 
+/** What {@link Datasets.listVersions} takes. Every filter that is given must hold. */
 export type ListDatasetVersions = DatasetCall & {
   /** Only those that changed this example. */
   readonly exampleId?: string | undefined;
@@ -87,12 +93,14 @@ export type ReadDatasetVersion = DatasetCall &
     | { readonly tag: string; readonly asOf?: undefined }
   );
 
+/** What {@link Datasets.tag} takes: the version, and its new name. */
 export type TagDataset = DatasetCall & {
   readonly asOf: VersionKey;
   /** A tag that another version has moves. */
   readonly tag: string;
 };
 
+/** What {@link Datasets.updateSplits} takes: examples that join a split, or leave it. */
 export type UpdateDatasetSplits = DatasetCall & {
   readonly splitName: string;
   readonly exampleIds: readonly string[];
@@ -100,11 +108,13 @@ export type UpdateDatasetSplits = DatasetCall & {
   readonly remove?: boolean | undefined;
 };
 
+/** What {@link Datasets.index} takes. */
 export type IndexDataset = DatasetCall & {
   /** The version that is indexed. @defaultValue the latest */
   readonly tag?: string | undefined;
 };
 
+/** What {@link Datasets.search} takes: what to look for, and how much of it. */
 export type SearchDataset = DatasetCall & {
   /** What the examples' inputs should be like. */
   readonly inputs: KeyValues;
@@ -114,6 +124,7 @@ export type SearchDataset = DatasetCall & {
   readonly filter?: string | undefined;
 };
 
+/** Which examples of a shared dataset are meant. Every filter that is given must hold. */
 export interface FilterSharedExamples extends CallOptions {
   readonly exampleIds?: readonly string[] | undefined;
   /** Entries that an example's metadata has. */
@@ -122,11 +133,13 @@ export interface FilterSharedExamples extends CallOptions {
   readonly filter?: string | undefined;
 }
 
+/** What {@link Datasets.listSharedExamples} takes. */
 export interface ListSharedExamples extends FilterSharedExamples {
   /** Examples at most, from 1. @defaultValue all of them */
   readonly limit?: number | undefined;
 }
 
+/** What {@link Datasets.clone} takes beside the link. */
 export interface CloneDataset extends CallOptions {
   /** @defaultValue the shared dataset's */
   readonly name?: string | undefined;

@@ -13,6 +13,7 @@ export interface NewAttachment {
 /** By name: a text, not empty. */
 export type NewAttachments = Readonly<Record<string, NewAttachment>>;
 
+/** An example that is to be made. */
 export interface NewExample {
   /** @defaultValue a new one */
   readonly id?: string | undefined;
@@ -31,8 +32,10 @@ export interface NewExample {
   readonly attachments?: NewAttachments | undefined;
 }
 
+/** What {@link Examples.create} takes: the example, and its dataset. */
 export type CreateExample = DatasetPlace & NewExample & CallOptions;
 
+/** What {@link Examples.createMany} takes: examples, and their dataset. */
 export type CreateExamples = DatasetPlace &
   CallOptions & {
     /** As many as there are: read as they are sent, and sent in chunks. */
@@ -50,6 +53,7 @@ export interface LangChainMessage {
 /** A message: LangChain's, or as the platform has it, which stays as it is. */
 export type ChatMessage = LangChainMessage | KeyValues;
 
+/** What {@link Examples.createChat} takes: messages in place of inputs and outputs. */
 export type CreateChatExample = DatasetPlace &
   Omit<NewExample, "inputs" | "outputs" | "useSourceRunIo"> &
   CallOptions & {
@@ -75,12 +79,15 @@ export interface ExampleChanges {
   readonly renameAttachments?: Readonly<Record<string, string>> | undefined;
 }
 
+/** What {@link Examples.update} takes. */
 export interface UpdateExample extends ExampleChanges, CallOptions {}
 
+/** One of the changes that {@link Examples.updateMany} takes. */
 export interface ExampleUpdate extends ExampleChanges {
   readonly id: string;
 }
 
+/** What {@link Examples.updateMany} takes. */
 export interface UpdateExamples extends CallOptions {
   /** As many as there are: read as they are sent, and sent in chunks. */
   readonly examples: Iterable<ExampleUpdate> | AsyncIterable<ExampleUpdate>;
@@ -88,6 +95,7 @@ export interface UpdateExamples extends CallOptions {
   readonly datasetId?: string | undefined;
 }
 
+/** What {@link Examples.read} takes: the version. */
 export interface ReadExample extends CallOptions {
   /** The version of its dataset. @defaultValue the latest */
   readonly asOf?: VersionKey | undefined;
@@ -107,6 +115,7 @@ export type FilterExamples = DatasetPlace &
     readonly filter?: string | undefined;
   };
 
+/** What {@link Examples.list} takes: a filter, what to answer, and how much of it. */
 export type ListExamples = FilterExamples & {
   /** Whether large payloads are in the answer itself. @defaultValue true */
   readonly inlineS3Urls?: boolean | undefined;
@@ -118,6 +127,7 @@ export type ListExamples = FilterExamples & {
   readonly limit?: number | undefined;
 };
 
+/** What {@link Examples.deleteMany} takes beside the ids. */
 export interface DeleteExamples extends CallOptions {
   /** Whether they go from earlier versions too. @defaultValue false */
   readonly hardDelete?: boolean | undefined;

@@ -12,6 +12,7 @@ import { pagesByIds, pagesByOffset } from "./pages.ts";
 import type { Pages } from "./pages.ts";
 import type { Projects } from "./projects.ts";
 
+/** What {@link Experiments.createComparative} takes: experiments over one dataset. */
 export interface CreateComparative extends CallOptions {
   readonly name: string;
   /** Projects whose runs are over the dataset: at least one. */
@@ -37,6 +38,7 @@ export type ListComparative = DatasetPlace &
     readonly limit?: number | undefined;
   };
 
+/** What {@link Experiments.compare} takes: experiments, and which examples and runs of them. */
 export type CompareExperiments = DatasetPlace &
   CallOptions & {
     /** At least one. */

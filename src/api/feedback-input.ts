@@ -26,6 +26,7 @@ export interface FeedbackFields {
   readonly feedbackConfig?: FeedbackConfig | undefined;
 }
 
+/** What {@link Feedbacks.create} takes: what is judged, the judgement, and who gives it. */
 export type CreateFeedback = FeedbackTarget &
   FeedbackFields &
   CallOptions & {
@@ -70,6 +71,7 @@ export interface ListFeedback extends CallOptions {
   readonly limit?: number | undefined;
 }
 
+/** What can be said of a feedback token. */
 export interface TokenOptions {
   /** When the token ends. @defaultValue after 3 hours */
   readonly expiration?: Expiration | undefined;
@@ -77,6 +79,7 @@ export interface TokenOptions {
   readonly feedbackConfig?: FeedbackConfig | undefined;
 }
 
+/** What {@link Feedbacks.createToken} takes beside run and key. */
 export interface CreateFeedbackToken extends TokenOptions, CallOptions {}
 
 /** One of several tokens that are made at once. */

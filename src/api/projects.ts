@@ -27,6 +27,7 @@ export interface CreateProject extends CallOptions {
   readonly upsert?: boolean | undefined;
 }
 
+/** What {@link Projects.read} takes: which project, and what of it. */
 export type ReadProject = ProjectKey &
   CallOptions & {
     /** Whether to count its runs. @defaultValue false */

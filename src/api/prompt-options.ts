@@ -19,6 +19,7 @@ export interface UpdatePrompt extends PromptFields, CallOptions {
   readonly isArchived?: boolean | undefined;
 }
 
+/** What a list of prompts can be in the order of. */
 export type PromptSortField = "updated_at" | "num_likes" | "num_downloads" | "num_views";
 
 /** Every filter that is given must hold. */
@@ -40,6 +41,7 @@ export interface ListPrompts extends CallOptions {
   readonly limit?: number | undefined;
 }
 
+/** What {@link Prompts.listCommits} takes. */
 export interface ListCommits extends CallOptions {
   /** Only the commit that has the tag. */
   readonly tag?: string | undefined;
@@ -47,6 +49,7 @@ export interface ListCommits extends CallOptions {
   readonly limit?: number | undefined;
 }
 
+/** What {@link Prompts.commit} takes: the manifest, and its place among the commits. */
 export interface CommitPrompt extends CallOptions {
   /** An object that JSON can hold, or one with `toJSON`, such as a LangChain prompt. Taken as it is at the call. */
   readonly manifest: object;
@@ -57,6 +60,7 @@ export interface CommitPrompt extends CallOptions {
   readonly tags?: readonly string[] | undefined;
 }
 
+/** What {@link Prompts.pull} takes. */
 export interface PullPrompt extends CallOptions {
   /** Whether the manifest comes with the model that it was saved with. @defaultValue false */
   readonly includeModel?: boolean | undefined;
@@ -83,6 +87,7 @@ export interface PushedPrompt {
   readonly isCommitted: boolean;
 }
 
+/** Which tag of a commit is meant. */
 export interface TagPrompt extends CallOptions {
   readonly tag: string;
 }

@@ -16,16 +16,19 @@ import type { Projects } from "./projects.ts";
 import { toWireFilter } from "./run-filter.ts";
 import type { RunFilter } from "./run-filter.ts";
 
+/** What {@link Runs.read} takes. */
 export interface ReadRun extends CallOptions {
   /** Whether to read the runs below it too, nested as `child_runs`. @defaultValue false */
   readonly withChildRuns?: boolean | undefined;
 }
 
+/** Which runs are meant, their projects by name too. */
 export interface FilterRuns extends RunFilter, CallOptions {
   /** Names of projects, beside `projectIds`; each is looked up. */
   readonly projectNames?: readonly string[] | undefined;
 }
 
+/** What {@link Runs.list} takes: a filter, and how to answer. */
 export interface ListRuns extends FilterRuns {
   /** Members that each run has, in the words of the wire. @defaultValue what the server gives */
   readonly select?: readonly string[] | undefined;

@@ -35,6 +35,7 @@ export type ClientOptions = {
   readonly logger?: Logger | undefined;
 };
 
+/** How long a call may wait. */
 export interface TimeLimit {
   /** @defaultValue the option `drainTimeoutMs` */
   readonly timeoutMs?: number | undefined;

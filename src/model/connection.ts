@@ -25,6 +25,7 @@ export interface Connection {
 /** `auto`: what the server offers, zstd before gzip; nothing to a loopback address. */
 export const compressions = ["auto", "zstd", "gzip", "none"] as const;
 
+/** One of {@link compressions}. */
 export type Compression = (typeof compressions)[number];
 
 /** Names and addresses that stay on this machine. */

@@ -4,6 +4,7 @@ import type { KeyValues } from "./run.ts";
 /** What the examples of a dataset are like: free-form pairs, prompts with completions, or chats. */
 export const dataTypes = ["kv", "llm", "chat"] as const;
 
+/** One of {@link dataTypes}. */
 export type DataType = (typeof dataTypes)[number];
 
 /** The data type where none is given (specification, section 3). */

@@ -17,6 +17,7 @@ export type ErrorCode =
   | "INCOMPLETE"
   | "WORKER";
 
+/** What every error can be made with. */
 export interface SdkErrorOptions extends ErrorOptions {
   /** The value of the header `x-request-id` that the call was sent with. */
   readonly requestId?: string | undefined;
@@ -52,6 +53,7 @@ export class ClosedError extends SdkError {
   readonly code = "CLOSED";
 }
 
+/** What an error is made of where the server answered. */
 export interface HttpErrorInit extends SdkErrorOptions {
   /** What was attempted, such as `send runs`. */
   readonly action: string;
@@ -121,6 +123,7 @@ export class CertificateError extends SdkError {
   readonly code = "CERTIFICATE";
 }
 
+/** What {@link IncompleteError} is made of. */
 export interface IncompleteErrorInit extends SdkErrorOptions {
   readonly cause: unknown;
   readonly doneIds: readonly string[];

@@ -61,6 +61,7 @@ export interface Comparison {
   readonly runs: Readonly<Record<string, readonly ComparedRun[]>>;
 }
 
+/** A run that stands beside its example, with what was said of it. */
 export interface ComparedRun {
   readonly run: WireRun;
   /** By feedback key: how often it was given, and what it came to. */

@@ -9,6 +9,7 @@ export const runTypes = [
   "parser",
 ] as const;
 
+/** One of {@link runTypes}. */
 export type RunType = (typeof runTypes)[number];
 
 /** The run type where none is given (specification, section 3). */
