@@ -1,0 +1,72 @@
+import { spawn } from "node:child_process";
+import { once } from "node:events";
+import { mkdtempSync, rmSync } from "node:fs";
+import { createServer } from "node:http";
+import type { AddressInfo } from "node:net";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import type { ClientStats, OverflowPolicy } from "millrace";
+import { expect, onTestFinished, test } from "vitest";
+
+const program = join(import.meta.dirname, "..", "support", "flat-program.mjs");
+/** The program's queue is 4 MiB, and two requests are under way. */
+const queueMb = 4;
+const boundMb = 16;
+
+/** What the program says at its end. */
+interface Account extends Pick<ClientStats, "accepted" | "delivered" | "dropped" | "lost"> {
+  readonly sum: number;
+  /** The most memory in buffers, in each quarter of the time. */
+  readonly peaksMb: readonly number[];
+}
+
+/** Takes everything, slowly. */
+async function slowServer(): Promise<string> {
+  const server = createServer((request, response) => {
+    request.resume();
+    request.on("end", () => setTimeout(() => response.writeHead(202).end("{}"), 20));
+  });
+  server.listen(0, "127.0.0.1");
+  await once(server, "listening");
+  onTestFinished(() => {
+    server.closeAllConnections();
+    server.close();
+  });
+  return `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+}
+
+async function produce(overflow: OverflowPolicy): Promise<Account> {
+  const spoolDir = mkdtempSync(join(tmpdir(), "millrace-flat-"));
+  onTestFinished(() => rmSync(spoolDir, { recursive: true }));
+  const options = { overflow, spoolDir, spoolQuotaBytes: 10_000_000 };
+  const child = spawn(process.execPath, [program, await slowServer(), JSON.stringify(options)]);
+  let output = "";
+  child.stdout.on("data", (chunk: Buffer) => {
+    output += chunk.toString();
+  });
+  await once(child, "close");
+  return JSON.parse(output) as Account;
+}
+
+const policies: readonly (readonly [OverflowPolicy, readonly string[]])[] = [
+  ["drop-newest", ["queueFull"]],
+  ["drop-oldest", ["queueFull"]],
+  ["block", []],
+  ["spool", ["spoolFull"]],
+];
+
+test.each(policies)(
+  "%s: a producer far faster than the server fills the queue and no more, and each record is counted",
+  { timeout: 60_000 },
+  async (overflow, reasons) => {
+    const { peaksMb, accepted, sum, lost } = await produce(overflow);
+    expect(accepted).toBe(40_000);
+    expect(sum).toBe(accepted);
+    const lostBy = Object.entries(lost).filter(([, records]) => records > 0);
+    expect(lostBy.map(([reason]) => reason)).toEqual(reasons);
+    for (const peak of peaksMb) {
+      expect(peak).toBeGreaterThan(queueMb / 2);
+      expect(peak).toBeLessThan(boundMb);
+    }
+  },
+);
