@@ -24,6 +24,18 @@ export interface DeliveryOptions {
   readonly onSpooled?: () => void;
 }
 
+interface GivingUp {
+  /** What the server refused of the tape, in all rounds. */
+  readonly refused: readonly RefusedRun[];
+  /** The last failure's message. */
+  readonly detail?: string | undefined;
+}
+
+interface Finish extends GivingUp {
+  /** Where one round was enough, and its report says it all. */
+  readonly report: ShipReport | undefined;
+}
+
 /** A tape that took this many workers with it is not sent again. */
 const crashLimit = 2;
 /** Between rounds of attempts, while the server is away: doubles from the first to the longest. */
@@ -64,19 +76,16 @@ export class Delivery {
       if (report !== undefined) {
         this.#account(report);
         refused.push(...report.refused);
-        if (report.undelivered === 0 || !report.away) {
-          this.#bury(tape, refused);
-        }
         if (report.undelivered === 0) {
-          return this.#finish(tape, rounds === 0 ? report : undefined);
+          return this.#finish(tape, { report: rounds === 0 ? report : undefined, refused });
         }
         if (!report.away) {
-          return this.#giveUp(tape, "expired", report.reason);
+          return this.#giveUp(tape, "expired", { detail: report.reason, refused });
         }
         const { undelivered, reason = "" } = report;
         this.#options.reporter.log("away", () => `Keeping ${undelivered} records: ${reason}`);
       } else if (tape.crashes >= crashLimit) {
-        return this.#giveUp(tape, "workerLost");
+        return this.#giveUp(tape, "workerLost", { refused });
       }
       rounds += 1;
       await this.#pause(Math.min(firstPauseMs * 2 ** (rounds - 1), longestPauseMs));
@@ -91,7 +100,8 @@ export class Delivery {
 
   /** Counts a tape's records as its heads have them now; what is pending is spooled or lost. */
   settleNow(tape: Tape, reason: LossReason): TapeResult {
-    return this.#giveUp(tape, reason);
+    // Why some may have been refused is with a ship() that has not come to its end.
+    return this.#giveUp(tape, reason, { refused: [] });
   }
 
   get traffic(): {
@@ -145,18 +155,20 @@ export class Delivery {
     }
   }
 
-  #finish(tape: Tape, report: ShipReport | undefined): TapeResult {
+  #finish(tape: Tape, { report, refused }: Finish): TapeResult {
     this.#histogram.record(Math.max(1, Math.round((performance.now() - tape.cutAt) * 1_000)));
     if (report === undefined) {
-      return this.#giveUp(tape, "expired");
+      return this.#giveUp(tape, "expired", { refused });
     }
+    const rejected = refused.reduce((sum, { records }) => sum + records, 0);
+    this.#bury(tape, rejected, refused);
     tape.journal?.discard();
-    const rejected = report.refused.reduce((sum, { records }) => sum + records, 0);
     return this.#count({ delivered: report.delivered, rejected });
   }
 
-  #giveUp(tape: Tape, reason: LossReason, detail?: string): TapeResult {
+  #giveUp(tape: Tape, reason: LossReason, { detail, refused }: GivingUp): TapeResult {
     const tally = tallyOf(tape);
+    this.#bury(tape, tally.rejected, refused);
     const counted = this.#count(tally);
     if (tally.pending === 0) {
       tape.journal?.discard();
@@ -171,12 +183,12 @@ export class Delivery {
     return { delivered: counted.delivered, lost: counted.lost + tally.pending };
   }
 
-  /** Before the tape is used again. */
-  #bury(tape: Tape, refused: readonly RefusedRun[]): void {
+  /** Keeps what was refused, before the tape is used again. */
+  #bury(tape: Tape, records: number, refused: readonly RefusedRun[]): void {
     const { deadLetters } = this.#options;
-    if (deadLetters !== undefined && refused.length > 0) {
-      const records = refused.reduce((sum, run) => sum + run.records, 0);
-      deadLetters.write(rejectedBytes(tape), records, { at: Date.now(), refused });
+    if (deadLetters !== undefined && records > 0) {
+      const unsaid = refused.length > 0 ? {} : { reason: "the server refused them" };
+      deadLetters.write(rejectedBytes(tape), records, { at: Date.now(), refused, ...unsaid });
     }
   }
 

@@ -4,6 +4,7 @@ import { Reporter } from "../../src/main/reporter.ts";
 import type { ShipReport, ShipTask } from "../../src/model/shipping.ts";
 import { Ledger } from "../../src/tracing/ledger.ts";
 import type { Tape } from "../../src/tracing/tape.ts";
+import type { DeadLetters, DeathNote } from "../../src/workers/dead-letters.ts";
 import type { Spool } from "../../src/workers/spool.ts";
 import { batching } from "../support/batching.ts";
 import { settleTape } from "../support/settle-tape.ts";
@@ -40,7 +41,11 @@ function tapeOf(count: number): Tape {
 
 type Step = (task: ShipTask) => ShipReport;
 
-function delivering(steps: readonly Step[], spool?: Pick<Spool, "append">) {
+function delivering(
+  steps: readonly Step[],
+  spool?: Pick<Spool, "append">,
+  deadLetters?: Pick<DeadLetters, "write">,
+) {
   const ledger = new Ledger(() => undefined);
   const lines: string[] = [];
   let calls = 0;
@@ -59,6 +64,7 @@ function delivering(steps: readonly Step[], spool?: Pick<Spool, "append">) {
     ledger,
     reporter: new Reporter({ warn: (message) => lines.push(message) }, () => 0),
     spool: spool as Spool | undefined,
+    deadLetters: deadLetters as DeadLetters | undefined,
   });
   return { delivery, ledger, lines, calls: () => calls };
 }
@@ -169,4 +175,42 @@ test("after the end a tape under way is counted no more", async () => {
   delivery.end();
   await expect(shipped).resolves.toEqual({ delivered: 0, lost: 0 });
   expect(ledger.delivered).toBe(0);
+});
+
+test("what was refused is a dead letter with the reasons of all rounds; at a forced end without them", async () => {
+  const letters: (readonly [number, number, DeathNote])[] = [];
+  const write = (body: Uint8Array, records: number, note: DeathNote): void => {
+    letters.push([body.length, records, note]);
+  };
+  const refused = [{ runId: "r", records: 1, code: "HTTP" as const, status: 422, message: "bad" }];
+  const { delivery, ledger } = delivering(
+    [
+      (task) => {
+        settleTape(task, ["rejected", "pending"]);
+        return { ...nothing, refused, undelivered: 1 };
+      },
+      (task) => {
+        settleTape(task, ["rejected", "delivered"]);
+        return { ...nothing, delivered: 1 };
+      },
+    ],
+    undefined,
+    { write },
+  );
+  const tape = tapeOf(2);
+  const shipped = delivery.ship(tape);
+  await vi.advanceTimersByTimeAsync(1_000);
+  await expect(shipped).resolves.toEqual({ delivered: 1, lost: 1 });
+  const ended = tapeOf(2);
+  settleTape(ended, ["rejected", "pending"]);
+  delivery.settleNow(ended, "closed");
+  expect(letters).toEqual([
+    [tape.used / 2, 1, expect.objectContaining({ refused })],
+    [
+      ended.used / 2,
+      1,
+      expect.objectContaining({ refused: [], reason: "the server refused them" }),
+    ],
+  ]);
+  expect(ledger.lost).toMatchObject({ rejected: 2, closed: 1 });
 });
