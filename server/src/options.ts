@@ -53,7 +53,9 @@ export const serverLimits = {
   uploadBytes: 2_048 * mebibyte,
   /** Characters of one row of it. */
   csvRowChars: 8 * mebibyte,
-  /** Characters and rows of it that are written in one go. */
+  /** Columns of an exported CSV file. */
+  csvColumns: 5_000,
+  /** Characters and rows of an uploaded one that are written in one go. */
   csvStepChars: 4 * mebibyte,
   csvStepRows: 5_000,
   /** Bytes of one text field beside the file, and how many of them. */

@@ -131,3 +131,14 @@ test("CSV quotes what it must, shows values as JSON, and tells equal names apart
   const empty = await DatasetDesk.open({ name: "empty" }, desk.server);
   expect((await desk.call(`GET /datasets/${empty.id}/jsonl`)).text).toBe("");
 });
+
+test("examples that have too many different members are no CSV, and still lines of JSON", async () => {
+  const desk = await DatasetDesk.open();
+  await desk.addMany(
+    Array.from({ length: 60 }, (_, row) => ({
+      inputs: Object.fromEntries(Array.from({ length: 100 }, (_one, at) => [`${row}.${at}`, 1])),
+    })),
+  );
+  expect((await desk.call(`GET /datasets/${desk.id}/csv`)).status).toBe(422);
+  expect((await desk.call(`GET /datasets/${desk.id}/jsonl`)).text.split("\n")).toHaveLength(61);
+});

@@ -10,7 +10,7 @@ import type { Example } from "../store/example.ts";
 import type { Store } from "../store/store.ts";
 import { toIso } from "../view/run-json.ts";
 import { findMoment, readAsOf } from "./as-of.ts";
-import { findDataset } from "./datasets.ts";
+import { datasetIdOf, findDataset } from "./datasets.ts";
 import type { QueryString } from "./query-string.ts";
 
 /** `GET /datasets/{id}/openai_ft`: a line for each example. One that has no such form is refused by name. */
@@ -52,6 +52,13 @@ export async function exportDatasetCsv(
     for (const example of page) {
       Object.keys(parse(example.inputs)).forEach((name) => inputs.add(name));
       Object.keys(parse(example.outputs)).forEach((name) => outputs.add(name));
+    }
+    // Each row has a cell for each of them, however few members its example has.
+    if (inputs.size + outputs.size > serverLimits.csvColumns) {
+      throw new RequestError(
+        422,
+        `the examples have more than ${serverLimits.csvColumns} different members, each of which is a column; take /datasets/${datasetIdOf(request)}/jsonl`,
+      );
     }
   }
   const columns = [...inputs, ...[...outputs].map((name) => outputColumn(name, inputs))];
