@@ -2,6 +2,7 @@ import { randomUUID } from "node:crypto";
 import { gzipSync } from "node:zlib";
 import { expect, test } from "vitest";
 import { DatasetDesk, textOf } from "./support/dataset-desk.ts";
+import { hubTenants } from "./support/hub-tenants.ts";
 import { call, runServer } from "./support/running-server.ts";
 import { otlpRequest, otlpSpan } from "./support/otlp-spans.ts";
 import { wireRun } from "./support/wire-runs.ts";
@@ -112,4 +113,26 @@ test("a part whose headers hold a NUL or half a line end is refused, and names n
   const headers = { "content-type": "multipart/form-data; boundary=b" };
   const answer = await call(server, "POST /runs/multipart", { body, headers });
   expect(answer).toMatchObject({ status: 422, json: { accepted: 0 } });
+});
+
+test("an address that is none is an error like any other", async () => {
+  const server = await runServer();
+  for (const path of ["/%", "/runs/%zz", `/repos/-/${"a".repeat(101)}`]) {
+    expect((await call(server, `GET ${path}`)).json).toEqual({
+      detail: expect.any(String) as string,
+    });
+  }
+});
+
+test("another tenant's run that names a trace is no child in it, for its owner and for readers of its share", async () => {
+  const { me, you, server } = await hubTenants();
+  const root = wireRun();
+  const [own, foreign] = [wireRun({ parent: root }), wireRun({ parent: root })];
+  await me("POST /runs/batch", { post: [root, own] });
+  await you("POST /runs/batch", { post: [foreign] });
+  const children = { child_run_ids: [own.id], direct_child_run_ids: [own.id] };
+  expect((await me(`GET /runs/${root.id}`)).json).toMatchObject(children);
+  const { json } = await me(`PUT /runs/${root.id}/share`);
+  const shared = await call(server, `GET /public/${textOf(json["share_token"])}/run`);
+  expect(shared.json).toMatchObject(children);
 });

@@ -52,6 +52,8 @@ export function createApp(store: Store, settings: ServerSettings) {
     keepAliveTimeout: serverLimits.keepAliveMs,
     http: { headersTimeout: serverLimits.headersMs, connectionsCheckingInterval: 5_000 },
     forceCloseConnections: "idle",
+    // A path that is none, or has too long a part.
+    frameworkErrors: (cause, _request, reply) => void answerError(cause, reply),
     rewriteUrl: (request) => withoutPrefix(request.url ?? "/"),
     routerOptions: { ignoreTrailingSlash: true, ignoreDuplicateSlashes: true },
   }).withTypeProvider<TypeBoxTypeProvider>();

@@ -46,7 +46,8 @@ export class RunReader implements RunReads {
       listProjects: db.prepare("SELECT id FROM projects WHERE tenant_id = ?").raw(),
       listDescendants: db
         .prepare(
-          "SELECT id, parent_run_id FROM runs WHERE trace_id = ? AND dotted_order > ? AND dotted_order < ? ORDER BY dotted_order",
+          `SELECT id, parent_run_id FROM runs WHERE trace_id = ? AND dotted_order > ? AND dotted_order < ?
+             AND +project_id IN (SELECT id FROM projects WHERE tenant_id = ?) ORDER BY dotted_order`,
         )
         .raw(),
     };
@@ -139,22 +140,21 @@ export class RunReader implements RunReads {
       ),
       ...(children === "alone"
         ? { childRunIds: null, directChildRunIds: null }
-        : this.#childrenOf(row)),
+        : this.#childrenOf(row, String(tenantId))),
     };
   }
 
-  #childrenOf({
-    traceId,
-    id,
-    dottedOrder,
-  }: RunRow): Pick<StoredRun, "childRunIds" | "directChildRunIds"> {
+  /** Never one of another tenant's, who may name any trace. */
+  #childrenOf(
+    { traceId, id, dottedOrder }: RunRow,
+    tenantId: string,
+  ): Pick<StoredRun, "childRunIds" | "directChildRunIds"> {
     if (dottedOrder === "") {
       return { childRunIds: [], directChildRunIds: [] };
     }
     // A descendant's dotted order begins with this one's and a dot; a slash follows the dot in ASCII.
-    const found = parseRows(
-      this.#statements.listDescendants.all([traceId, `${dottedOrder}.`, `${dottedOrder}/`]),
-    );
+    const values = [traceId, `${dottedOrder}.`, `${dottedOrder}/`, tenantId];
+    const found = parseRows(this.#statements.listDescendants.all(values));
     return {
       childRunIds: found.map(([childId]) => String(childId)),
       directChildRunIds: found
