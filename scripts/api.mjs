@@ -3,7 +3,7 @@
 import { spawnSync } from "node:child_process";
 import { mkdirSync } from "node:fs";
 
-const entryPoints = ["main", "model", "wire"];
+const entryPoints = ["main", "model", "spool", "wire"];
 const local = process.argv.includes("--local") ? ["--local"] : ["--print-api-report-diff"];
 
 mkdirSync("config/api", { recursive: true });

@@ -25,7 +25,9 @@ import type { TenantIds } from "./tenant-ids.ts";
 
 /** Datasets themselves: made, found, changed, deleted. */
 export class DatasetCatalog {
+  /** @internal */
   protected readonly asking: Asking;
+  /** @internal */
   protected readonly host: string;
   readonly #tenants: TenantIds;
 

@@ -7,7 +7,7 @@ import type { ByteSource } from "./streamed-bodies.ts";
 /** Which dataset a call is about, and what ends it. */
 export type DatasetCall = DatasetKey & CallOptions;
 
-/** What {@link Datasets.create} takes. */
+/** What `datasets.create` takes. */
 export interface CreateDataset extends CallOptions {
   readonly name: string;
   readonly description?: string | undefined;
@@ -22,7 +22,7 @@ export interface CreateDataset extends CallOptions {
   readonly id?: string | undefined;
 }
 
-/** What {@link Datasets.createFromCsv} takes: a file, and which of its columns are what. */
+/** What `datasets.createFromCsv` takes: a file, and which of its columns are what. */
 export interface CreateDatasetFromCsv extends CallOptions {
   /** A path or a `file:` URL, bytes, a Blob, or a stream. A file is read as it is sent. */
   readonly file: ByteSource;
@@ -70,13 +70,13 @@ export type DatasetAsOf = DatasetCall & {
   readonly asOf?: VersionKey | undefined;
 };
 
-/** What {@link Datasets.diff} takes: from which version to which. */
+/** What `datasets.diff` takes: from which version to which. */
 export type DiffDataset = DatasetCall & {
   readonly fromVersion: VersionKey;
   readonly toVersion: VersionKey;
 };
 
-/** What {@link Datasets.listVersions} takes. Every filter that is given must hold. */
+/** What `datasets.listVersions` takes. Every filter that is given must hold. */
 export type ListDatasetVersions = DatasetCall & {
   /** Only those that changed this example. */
   readonly exampleId?: string | undefined;
@@ -93,14 +93,14 @@ export type ReadDatasetVersion = DatasetCall &
     | { readonly tag: string; readonly asOf?: undefined }
   );
 
-/** What {@link Datasets.tag} takes: the version, and its new name. */
+/** What `datasets.tag` takes: the version, and its new name. */
 export type TagDataset = DatasetCall & {
   readonly asOf: VersionKey;
   /** A tag that another version has moves. */
   readonly tag: string;
 };
 
-/** What {@link Datasets.updateSplits} takes: examples that join a split, or leave it. */
+/** What `datasets.updateSplits` takes: examples that join a split, or leave it. */
 export type UpdateDatasetSplits = DatasetCall & {
   readonly splitName: string;
   readonly exampleIds: readonly string[];
@@ -108,13 +108,13 @@ export type UpdateDatasetSplits = DatasetCall & {
   readonly remove?: boolean | undefined;
 };
 
-/** What {@link Datasets.index} takes. */
+/** What `datasets.index` takes. */
 export type IndexDataset = DatasetCall & {
   /** The version that is indexed. @defaultValue the latest */
   readonly tag?: string | undefined;
 };
 
-/** What {@link Datasets.search} takes: what to look for, and how much of it. */
+/** What `datasets.search` takes: what to look for, and how much of it. */
 export type SearchDataset = DatasetCall & {
   /** What the examples' inputs should be like. */
   readonly inputs: KeyValues;
@@ -133,13 +133,13 @@ export interface FilterSharedExamples extends CallOptions {
   readonly filter?: string | undefined;
 }
 
-/** What {@link Datasets.listSharedExamples} takes. */
+/** What `datasets.listSharedExamples` takes. */
 export interface ListSharedExamples extends FilterSharedExamples {
   /** Examples at most, from 1. @defaultValue all of them */
   readonly limit?: number | undefined;
 }
 
-/** What {@link Datasets.clone} takes beside the link. */
+/** What `datasets.clone` takes beside the link. */
 export interface CloneDataset extends CallOptions {
   /** @defaultValue the shared dataset's */
   readonly name?: string | undefined;

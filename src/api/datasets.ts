@@ -43,7 +43,7 @@ const searchLimit = 100;
 
 /**
  * Datasets: examples to measure an application by, in versions and splits. Calls that name one by `id`
- * or by `name` throw as {@link Datasets.read}.
+ * or by `name` throw as `datasets.read`.
  */
 export class Datasets extends DatasetHistory {
   readonly #cloning: CloneTools;
@@ -95,7 +95,7 @@ export class Datasets extends DatasetHistory {
     return listSharedExamples(this.asking.call, urlOrToken, filter);
   }
 
-  /** How many examples of a shared dataset a filter holds of; as {@link Datasets.listSharedExamples}. */
+  /** How many examples of a shared dataset a filter holds of; as `datasets.listSharedExamples`. */
   async countSharedExamples(
     urlOrToken: string,
     { signal, ...filter }: FilterSharedExamples = {},

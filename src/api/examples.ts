@@ -41,7 +41,7 @@ import { ServerInfoReader } from "./server-info.ts";
 /** Examples of one request, beside the limit of its bytes. */
 const examplesPerRequest = 1_000;
 
-/** Examples of datasets. Calls that name a dataset throw as {@link Datasets.read}. */
+/** Examples of datasets. Calls that name a dataset throw as `datasets.read`. */
 export class Examples {
   readonly #asking: Asking;
   readonly #endpoint: string;

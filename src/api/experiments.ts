@@ -68,8 +68,8 @@ export class Experiments {
    * Sets experiments over one dataset side by side, for feedback that ranks them. Repeated, it makes
    * another.
    *
-   * @throws {@link ValidationError} `At least one experiment is required`, `A reference dataset is
-   * required`, or an id is not a UUID.
+   * @throws {@link ValidationError} `At least one experiment is required`,
+   * `A reference dataset is required`, or an id is not a UUID.
    * @throws {@link NotFoundError} there is no such experiment or dataset.
    */
   async createComparative(comparative: CreateComparative): Promise<ComparativeExperiment> {

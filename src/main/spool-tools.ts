@@ -129,7 +129,7 @@ export interface ReplayResult {
  * Sends what is in a spool's folder, dead letters included, and answers what became of it. Lanes of
  * clients that run are left to them. What the server refuses again is a dead letter again.
  *
- * @throws {@link OptionError} an option has a value that it can't have.
+ * @throws `OptionError` an option has a value that it can't have.
  * @throws the file system's error: dead letters can't be read or made ready.
  */
 export async function replaySpool({

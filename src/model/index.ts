@@ -40,6 +40,7 @@ export type {
   RunEvent,
   RunExtra,
   RunType,
+  RunMembers,
   WirePatch,
   WireRun,
 } from "./run.ts";

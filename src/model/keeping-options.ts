@@ -2,14 +2,20 @@ import { own } from "./option-row.ts";
 import type { OptionRow } from "./option-row.ts";
 
 /** What gives way when the queue's bound is reached. */
-export const overflowPolicies = ["drop-newest", "drop-oldest", "block", "spool"] as const;
+export type OverflowPolicy = "drop-newest" | "drop-oldest" | "block" | "spool";
 
-export type OverflowPolicy = (typeof overflowPolicies)[number];
+/** Every one of them. @internal */
+export const overflowPolicies: readonly OverflowPolicy[] = [
+  "drop-newest",
+  "drop-oldest",
+  "block",
+  "spool",
+];
 
 /** Where a record is when the call that made it returns. */
-export const durabilities = ["memory", "spool-first"] as const;
+export type Durability = "memory" | "spool-first";
 
-export type Durability = (typeof durabilities)[number];
+const durabilities: readonly Durability[] = ["memory", "spool-first"];
 
 /** The options that say what is kept of records that can't be sent now, and where. */
 export interface KeepingOptions {
