@@ -23,6 +23,7 @@ export class RecordingOnly implements TracingClient {
       tapeBytes,
       maxQueueBytes: 64 * tapeBytes,
       maxQueueRecords: 1_000_000,
+      fieldBytes: 16 * tapeBytes,
       batchLimit: 100,
       firstDelayMs: 250,
       aggregationDelayMs: 50,
@@ -40,6 +41,7 @@ export class RecordingOnly implements TracingClient {
       isSampled: () => true,
       recordStart: (run) => batcher.record((encoder) => encoder.start(run)),
       recordEnd: (run) => batcher.record((encoder) => encoder.end(run)),
+      truncated: () => undefined,
       warn: () => undefined,
     };
   }

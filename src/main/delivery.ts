@@ -36,6 +36,13 @@ interface Finish extends GivingUp {
   readonly report: ShipReport | undefined;
 }
 
+/** What became of records for good. */
+interface Settled {
+  readonly delivered: number;
+  readonly rejected: number;
+  readonly truncated?: number;
+}
+
 /** A tape that took this many workers with it is not sent again. */
 const crashLimit = 2;
 /** Between rounds of attempts, while the server is away: doubles from the first to the longest. */
@@ -163,7 +170,7 @@ export class Delivery {
     const rejected = refused.reduce((sum, { records }) => sum + records, 0);
     this.#bury(tape, rejected, refused);
     tape.journal?.discard();
-    return this.#count({ delivered: report.delivered, rejected });
+    return this.#count({ ...report, rejected });
   }
 
   #giveUp(tape: Tape, reason: LossReason, { detail, refused }: GivingUp): TapeResult {
@@ -192,8 +199,9 @@ export class Delivery {
     }
   }
 
-  #count({ delivered, rejected }: { delivered: number; rejected: number }): TapeResult {
+  #count({ delivered, rejected, truncated = 0 }: Settled): TapeResult {
     this.#options.ledger.delivered += delivered;
+    this.#options.ledger.truncated += truncated;
     this.#options.ledger.lose("rejected", rejected);
     return { delivered, lost: rejected };
   }

@@ -70,6 +70,8 @@ export class Recording implements Recorder, Endable {
     this.#batcher = new Batcher({
       ...options,
       slots: options.requestsInFlight,
+      // In a small queue a large field is cut; else it would cost its whole record.
+      fieldBytes: Math.min(options.maxFieldBytes, Math.floor(options.maxQueueBytes / 4)),
       hiding: new Hiding(options, (message) => this.warn("hiddenFailure", message)),
       ledger: this.#ledger,
       ship: (tape) => this.#delivery.ship(tape),
@@ -106,6 +108,10 @@ export class Recording implements Recorder, Endable {
         encoder.wire({ operation, id, run, project: this.project }),
       );
     }
+  }
+
+  truncated(): void {
+    this.#ledger.truncated += 1;
   }
 
   warn(kind: WarningKind, message: string): void {
@@ -146,6 +152,7 @@ export class Recording implements Recorder, Endable {
       pending: this.#batcher.pending,
       lost: { ...lost },
       sampledOut,
+      truncated: this.#ledger.truncated,
       bytes: { recorded: bytesRecorded, sent: bytesSent },
       requests,
       retries,

@@ -19,6 +19,7 @@ const durabilities: readonly Durability[] = ["memory", "spool-first"];
 
 /** The options that say what is kept of records that can't be sent now, and where. */
 export interface KeepingOptions {
+  readonly maxFieldBytes: number;
   readonly maxQueueBytes: number;
   readonly maxQueueRecords: number;
   readonly overflow: OverflowPolicy;
@@ -32,6 +33,14 @@ export interface KeepingOptions {
 const mebibyte = 1_048_576;
 
 export const keepingRows: { readonly [Name in keyof KeepingOptions]: OptionRow } = {
+  maxFieldBytes: {
+    kind: "number",
+    fallback: 16 * mebibyte,
+    min: 1_024,
+    max: 256 * mebibyte,
+    env: own("MAX_FIELD_BYTES"),
+    doc: "Size of one field of a run (inputs, outputs, ...), and at most a quarter of `maxQueueBytes`; what is beyond is cut and marked.",
+  },
   maxQueueBytes: {
     kind: "number",
     fallback: 64 * mebibyte,

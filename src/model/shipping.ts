@@ -40,6 +40,8 @@ export interface RefusedRun {
 /** What became of a tape. The outcome of each record is also in its head, on the tape. */
 export interface ShipReport {
   readonly delivered: number;
+  /** Payloads with a marker in their place, in what was delivered; absent where there was none. */
+  readonly truncated?: number;
   readonly refused: readonly RefusedRun[];
   /** Records for which every try failed. */
   readonly undelivered: number;

@@ -52,6 +52,8 @@ export interface ClientStats {
   readonly lost: Readonly<Record<LossReason, number>>;
   /** Trees of runs that sampling left out, one for each root or remote parent: never accepted. */
   readonly sampledOut: number;
+  /** Fields of which a part was left out, for their size: `maxFieldBytes`, or what the server takes. */
+  readonly truncated: number;
   /** Bytes on tapes, and bytes of request bodies as sent. */
   readonly bytes: { readonly recorded: number; readonly sent: number };
   readonly requests: number;

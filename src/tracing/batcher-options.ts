@@ -9,6 +9,8 @@ export interface BatcherOptions {
   readonly tapeBytes: number;
   readonly maxQueueBytes: number;
   readonly maxQueueRecords: number;
+  /** Bytes of one field of a record; what is beyond is cut. */
+  readonly fieldBytes: number;
   readonly batchLimit: number;
   readonly firstDelayMs: number;
   readonly aggregationDelayMs: number;

@@ -9,7 +9,8 @@ import { Room } from "./room.ts";
 import { awaitShipments } from "./shipment.ts";
 import type { Shipment, TapeResult } from "./shipment.ts";
 import { Tape, TapePool } from "./tape.ts";
-import { NoRoom, TapeWriter } from "./tape-writer.ts";
+import { NoRoom } from "./no-room.ts";
+import { TapeWriter } from "./tape-writer.ts";
 
 type Encode = (encoder: RecordEncoder) => void;
 
@@ -42,7 +43,7 @@ export class Batcher {
     this.#room = new Room(() => this.#hasRoom());
     const tape = this.#pool.take(0);
     this.#open = tape;
-    this.#writer = new TapeWriter(tape, (atLeast) => this.#nextTape(atLeast));
+    this.#writer = new TapeWriter(tape, (size) => this.#nextTape(size), options.fieldBytes);
     this.#encoder = new RecordEncoder(this.#writer, options.hiding);
   }
 
@@ -166,9 +167,9 @@ export class Batcher {
 
   /** A record made while another is being encoded, by a getter or a `toJSON`: on a tape of its own. */
   #recordNested(encode: Encode): void {
-    const { ledger, hiding, tapeBytes } = this.#options;
-    const small = Math.min(tapeBytes, 16_384);
-    const writer = new TapeWriter(new Tape(small), (atLeast) => this.#tapeFor(atLeast));
+    const { ledger, hiding, tapeBytes, fieldBytes } = this.#options;
+    const tape = new Tape(Math.min(tapeBytes, 16_384));
+    const writer = new TapeWriter(tape, (atLeast) => this.#tapeFor(atLeast), fieldBytes);
     try {
       encode(new RecordEncoder(writer, hiding));
       this.#endRecord(writer);
@@ -181,7 +182,7 @@ export class Batcher {
   #endRecord(writer: TapeWriter): void {
     const { ledger, journal } = this.#options;
     const length = writer.endRecord();
-    ledger.bytesRecorded += length;
+    ledger.record(length, writer.cutFields);
     this.#pendingRecords += 1;
     if (journal !== undefined) {
       const { tape } = writer;

@@ -1,42 +1,54 @@
-/** Longest text of one error, in UTF-16 units: a message can hold a whole response. */
+import { truncated } from "./cut-text.ts";
+
+/** Longest message or stack, in UTF-16 units: a message can hold a whole response. */
 const textLimit = 65_536;
+/** Values told of a thrown object that is no error. */
+const valueLimit = 10_000;
 /** Causes told, at most. */
 const causeLimit = 8;
 
 /**
  * What was thrown, as text: name, message and stack, then the causes. Never throws, whatever was
- * thrown: a property that can't be read is left out.
+ * thrown: a property that can't be read is left out. `onCut` hears once of texts that were cut.
  */
-export function errorText(thrown: unknown): string {
-  const parts = [describe(thrown)];
+export function errorText(thrown: unknown, onCut: () => void): string {
+  const clip = (text: string): string => {
+    isCut ||= text.length > textLimit;
+    return text.length > textLimit ? truncated(text, textLimit) : text;
+  };
+  let isCut = false;
+  const parts = [describe(thrown, clip)];
   const seen = new Set([thrown]);
   let cause = read(thrown, "cause");
   while (cause !== undefined && cause !== null && !seen.has(cause) && parts.length <= causeLimit) {
     seen.add(cause);
-    parts.push(describe(cause));
+    parts.push(describe(cause, clip));
     cause = read(cause, "cause");
   }
-  return parts.join("\nCaused by: ").slice(0, textLimit);
+  if (isCut) {
+    onCut();
+  }
+  return parts.join("\nCaused by: ");
 }
 
-function describe(thrown: unknown): string {
+function describe(thrown: unknown, clip: (text: string) => string): string {
   if (typeof thrown === "string") {
     // An error that is empty would read as none.
-    return thrown === "" ? "[an empty text was thrown]" : thrown;
+    return thrown === "" ? "[an empty text was thrown]" : clip(thrown);
   }
   const message = read(thrown, "message");
   if (typeof message !== "string") {
-    return toText(thrown);
+    return clip(toText(thrown));
   }
   const name = read(thrown, "name");
-  const title = typeof name === "string" && name !== "" ? name : "Error";
-  const head = message === "" ? title : `${title}: ${message}`;
+  const title = typeof name === "string" && name !== "" ? clip(name) : "Error";
+  const head = message === "" ? title : `${title}: ${clip(message)}`;
   const stack = read(thrown, "stack");
   if (typeof stack !== "string" || stack === "") {
     return head;
   }
   // A stack keeps the message that the error was made with; the message may have changed since.
-  return stack.includes(message) ? stack : `${head}\n${stack}`;
+  return stack.includes(message) ? clip(stack) : `${head}\n${clip(stack)}`;
 }
 
 function read(thrown: unknown, key: string): unknown {
@@ -53,7 +65,15 @@ function read(thrown: unknown, key: string): unknown {
 
 function toText(thrown: unknown): string {
   try {
-    const json: unknown = typeof thrown === "object" ? JSON.stringify(thrown) : undefined;
+    let values = 0;
+    const counted = (_key: string, value: unknown): unknown => {
+      values += 1;
+      if (values > valueLimit) {
+        throw new RangeError("a graph can hold more values than there is time for");
+      }
+      return value;
+    };
+    const json: unknown = typeof thrown === "object" ? JSON.stringify(thrown, counted) : undefined;
     return typeof json === "string" ? json : String(thrown);
   } catch {
     // Nothing is lost: that it can't be told is what the run then says.

@@ -63,6 +63,7 @@ export class LangchainHandler {
   readonly projectName: string;
   readonly #root: LangsmithBridge;
   readonly #open = new Map<string, LangsmithBridge>();
+  readonly #onCut = (): void => this.client[recorder].truncated();
 
   constructor(run: RunTree) {
     this.client = run.client;
@@ -168,19 +169,19 @@ export class LangchainHandler {
   }
 
   async handleChainError(...[error, runId, ...rest]: Ended): Promise<void> {
-    await this.#end(runId, { error: errorText(error), inputs: inputsOf(rest[2]) });
+    await this.#end(runId, { error: errorText(error, this.#onCut), inputs: inputsOf(rest[2]) });
   }
 
   async handleLLMError(...[error, runId]: Ended): Promise<void> {
-    await this.#end(runId, { error: errorText(error) });
+    await this.#end(runId, { error: errorText(error, this.#onCut) });
   }
 
   async handleToolError(...[error, runId]: Ended): Promise<void> {
-    await this.#end(runId, { error: errorText(error) });
+    await this.#end(runId, { error: errorText(error, this.#onCut) });
   }
 
   async handleRetrieverError(...[error, runId]: Ended): Promise<void> {
-    await this.#end(runId, { error: errorText(error) });
+    await this.#end(runId, { error: errorText(error, this.#onCut) });
   }
 
   async #start(

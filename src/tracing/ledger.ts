@@ -13,6 +13,8 @@ export class Ledger {
   spooled = 0;
   sampledOut = 0;
   bytesRecorded = 0;
+  /** Fields of which a part was left out, for their size. */
+  truncated = 0;
   readonly lost: Record<LossReason, number> = noLosses();
   readonly warnings = new Map<string, number>();
   readonly #onLoss: (reason: LossReason, records: number) => void;
@@ -20,6 +22,12 @@ export class Ledger {
   /** `onLoss` hears of every loss as it is counted. */
   constructor(onLoss: (reason: LossReason, records: number) => void) {
     this.#onLoss = onLoss;
+  }
+
+  /** A record was made of so many bytes; so many of its fields were cut. */
+  record(bytes: number, cutFields: number): void {
+    this.bytesRecorded += bytes;
+    this.truncated += cutFields;
   }
 
   lose(reason: LossReason, records: number): void {

@@ -37,6 +37,8 @@ export interface Recorder {
   isSampled(traceId: string): boolean;
   recordStart(run: RecordedRun): void;
   recordEnd(run: RecordedRun): void;
+  /** Counts a field that was cut before it came here. */
+  truncated(): void;
   /** Counts a warning; logs it once a minute. */
   warn(kind: WarningKind, message: string): void;
 }

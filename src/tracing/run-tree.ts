@@ -175,7 +175,8 @@ export class RunTree implements RecordedRun {
   /** Ends the run as failed: message, stack and causes become its error. Ignored once ended. */
   fail(error: unknown, outputs?: unknown, options?: EndOptions): void {
     if (this.#isOpen()) {
-      this.#finish({ outputs, error: errorText(error), options });
+      const told = errorText(error, () => this.#client[recorder].truncated());
+      this.#finish({ outputs, error: told, options });
     }
   }
 

@@ -6,14 +6,17 @@ export interface Tally {
   readonly pending: number;
   readonly delivered: number;
   readonly rejected: number;
+  /** Payloads with a marker in their place, in what was delivered. */
+  readonly truncated: number;
 }
 
 /** Counts the outcomes that a worker wrote into the heads of a tape's records. */
 export function tallyOf(tape: Tape): Tally {
-  const counts = { pending: 0, delivered: 0, rejected: 0 };
-  for (const [, outcome] of heads(tape)) {
+  const counts = { pending: 0, delivered: 0, rejected: 0, truncated: 0 };
+  for (const [at, outcome] of heads(tape)) {
     if (outcome === outcomeCode.delivered) {
       counts.delivered += 1;
+      counts.truncated += tape.bytes[at + headOffset.withheld] ?? 0;
     } else if (outcome === outcomeCode.rejected) {
       counts.rejected += 1;
     } else {

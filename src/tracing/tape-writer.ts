@@ -3,32 +3,31 @@ import {
   headOffset,
   longestShortText,
   operationCode,
-  outcomeCode,
   recordHead,
   tag,
 } from "../model/tape-format.ts";
 import type { Operation } from "../model/run.ts";
-import type { Tape } from "./tape.ts";
-
-/** Thrown through a record that finds no room; the record is dropped and counted. */
-export class NoRoom extends Error {}
-
-/** Gives a tape with room for `atLeast` bytes in place of the present one; throws {@link NoRoom}. */
-export type NextTape = (atLeast: number) => Tape;
+import { cutText, looksForeign } from "./cut-text.ts";
+import { FieldFull } from "./no-room.ts";
+import type { NextTape, Tape } from "./tape.ts";
 
 /** Up to here a loop over the characters beats a call into the runtime. */
 const loopLimit = 16;
-/** Texts longer than this are probed for what is not ASCII. */
-const probedFrom = 64;
-const probes = 16;
 /** UTF-8 bytes of one UTF-16 unit, at most. */
 const utf8Growth = 3;
 const textHead = 5;
+/** Where a field without a limit ends. */
+const noEnd = Number.MAX_SAFE_INTEGER;
+/** Bytes of a marker, at most. */
+const markerBytes = 128;
 
 /**
  * Appends records to a tape: heads, fields, and the primitives of tagged values.
  * A record that does not fit moves, as far as it is written, to the next tape; offsets that a caller
  * keeps are therefore relative to the record ({@link mark}).
+ *
+ * A field has a limit: a text beyond it is cut, other values throw {@link FieldFull}. The limit and the
+ * tape's end are one bound (`#limit`), so that the limit costs nothing where it is not reached.
  */
 export class TapeWriter {
   #tape: Tape;
@@ -38,14 +37,22 @@ export class TapeWriter {
   #start = 0;
   #at = 0;
   readonly #nextTape: NextTape;
+  readonly #fieldBytes: number;
+  /** Where the field has to end, relative to the record. */
+  #fieldEnd = noEnd;
+  #fieldCut = false;
+  /** How many fields of the present record were cut. */
+  cutFields = 0;
 
-  constructor(tape: Tape, nextTape: NextTape) {
+  /** `fieldBytes`: the limit of a field's content, markers excepted. */
+  constructor(tape: Tape, nextTape: NextTape, fieldBytes: number = noEnd) {
     this.#tape = tape;
     this.#bytes = tape.bytes;
     this.#view = tape.view;
     this.#limit = tape.capacity;
     this.#at = tape.used;
     this.#nextTape = nextTape;
+    this.#fieldBytes = fieldBytes;
   }
 
   get tape(): Tape {
@@ -60,16 +67,15 @@ export class TapeWriter {
     this.#limit = tape.capacity;
     this.#start = tape.used;
     this.#at = tape.used;
+    this.#fieldEnd = noEnd;
   }
 
   beginRecord(operation: Operation): void {
-    this.#start = this.#tape.used;
-    this.#at = this.#start;
+    this.use(this.#tape);
+    this.cutFields = 0;
     this.#room(recordHead);
-    this.#bytes[this.#at + headOffset.operation] = operationCode[operation];
-    this.#bytes[this.#at + headOffset.outcome] = outcomeCode.pending;
-    this.#bytes[this.#at + 6] = 0;
-    this.#bytes[this.#at + 7] = 0;
+    // The outcome behind it is `pending`, which is 0, and so is the rest of the head.
+    this.#view.setUint32(this.#at + headOffset.operation, operationCode[operation], true);
     this.#at += recordHead;
   }
 
@@ -84,8 +90,7 @@ export class TapeWriter {
 
   /** Forgets what was written since {@link beginRecord}. */
   abandonRecord(): void {
-    this.#at = this.#tape.used;
-    this.#start = this.#at;
+    this.use(this.#tape);
   }
 
   /** Opens a field; returns the mark that {@link endField} takes. */
@@ -94,12 +99,15 @@ export class TapeWriter {
     this.#bytes[this.#at] = code;
     const mark = this.#at - this.#start;
     this.#at += fieldHead;
+    this.#fieldCut = false;
+    this.#endFieldAt(mark + fieldHead + this.#fieldBytes);
     return mark;
   }
 
   endField(mark: number): void {
-    const at = this.#start + mark;
-    this.#view.setUint32(at + 1, this.#at - at - fieldHead, true);
+    this.#view.setUint32(this.#start + mark + 1, this.mark() - mark - fieldHead, true);
+    this.#endFieldAt(noEnd);
+    this.cutFields += this.#fieldCut ? 1 : 0;
   }
 
   /** Where the next byte goes, relative to the record. */
@@ -129,6 +137,23 @@ export class TapeWriter {
       this.#spill(1);
     }
     this.#bytes[this.#at++] = value;
+  }
+
+  /** Closes an array or an object, also in a field that is full. */
+  end(): void {
+    if (this.#at >= this.#tape.capacity) {
+      this.#move(1);
+    }
+    this.#bytes[this.#at++] = tag.end;
+  }
+
+  /** An object's key: whole, or not at all. */
+  key(text: string): void {
+    const most = textHead + utf8Growth * (text.length + loopLimit);
+    if (this.#at + most > this.#limit && this.#isBeyondField(most)) {
+      this.#stop(true);
+    }
+    this.text(text);
   }
 
   number(value: number): void {
@@ -167,24 +192,38 @@ export class TapeWriter {
         this.#at = at + length;
         return;
       }
-    } else if (length > probedFrom && looksForeign(text)) {
+    } else if (looksForeign(text)) {
       this.#wideText(text);
       return;
     } else if (this.#at + textHead + utf8Growth * length > this.#limit) {
-      this.#room(textHead + Buffer.byteLength(text));
+      // A unit is a byte at least: those of a text that is too long anyway are not counted.
+      const size = textHead + (this.#isBeyondField(length) ? length : Buffer.byteLength(text));
+      if (this.#isBeyondField(size)) {
+        this.#cutText(text);
+        return;
+      }
+      this.#room(size);
     }
     const head = length * utf8Growth <= longestShortText ? 1 : textHead;
     const written = this.#bytes.write(text, this.#at + head);
     if (written !== length && !text.isWellFormed()) {
       this.#wideText(text);
     } else {
-      this.#textHead(head, written);
+      this.#bytes[this.#at] = head === 1 ? tag.shortText | written : tag.text;
+      if (head > 1) {
+        this.#view.setUint32(this.#at + 1, written, true);
+      }
       this.#at += head + written;
     }
   }
 
-  /** Binary data with the name of its type. */
+  /** Binary data with the name of its type: all of it, or a marker. */
   binary(typeName: string, data: Uint8Array): void {
+    if (this.#isBeyondField(markerBytes + Math.ceil(data.length / 3) * 4)) {
+      this.#fieldCut = true;
+      this.text(`[too large: ${typeName} of ${data.length} bytes]`);
+      return;
+    }
     this.tag(tag.bytes);
     this.text(typeName);
     this.#room(4 + data.length);
@@ -193,17 +232,13 @@ export class TapeWriter {
     this.#at += 4 + data.length;
   }
 
-  #textHead(head: number, lengthBytes: number): void {
-    if (head === 1) {
-      this.#bytes[this.#at] = tag.shortText | lengthBytes;
-    } else {
-      this.#bytes[this.#at] = tag.text;
-      this.#view.setUint32(this.#at + 1, lengthBytes, true);
-    }
-  }
-
   #wideText(text: string): void {
-    this.#room(textHead + 2 * text.length);
+    const size = textHead + 2 * text.length;
+    if (this.#isBeyondField(size)) {
+      this.#cutText(text);
+      return;
+    }
+    this.#room(size);
     this.#bytes[this.#at] = tag.wideText;
     this.#view.setUint32(this.#at + 1, 2 * text.length, true);
     this.#at += textHead + this.#bytes.write(text, this.#at + textHead, 2 * text.length, "utf16le");
@@ -215,26 +250,50 @@ export class TapeWriter {
     }
   }
 
-  /** Moves the unfinished record to a tape with `bytes` more room. */
+  /** Writes what fits of a text, and how much is left out; leaves room for a few small values. */
+  #cutText(text: string): void {
+    this.#room(textHead + markerBytes);
+    const left = this.#start + this.#fieldEnd - this.#at - textHead - markerBytes;
+    const spared = Math.min(65_536, Math.floor(this.#fieldBytes / 8));
+    this.#fieldCut = true;
+    this.text(cutText(text, Math.max(0, left - spared)));
+  }
+
+  #isBeyondField(bytes: number): boolean {
+    return this.#at + bytes > this.#start + this.#fieldEnd;
+  }
+
+  #endFieldAt(end: number): void {
+    this.#fieldEnd = end;
+    this.#limit = Math.min(this.#tape.capacity, this.#start + end);
+  }
+
+  /** The bound is reached: the field's, which ends it with a marker, or the tape's. */
   #spill(bytes: number): void {
+    if (this.#isBeyondField(bytes)) {
+      this.#stop(false);
+    }
+    this.#move(bytes);
+  }
+
+  /** The field is full: from here on there is room for markers and ends, which the caller keeps few. */
+  #stop(atKey: boolean): never {
+    this.#fieldCut = true;
+    this.#endFieldAt(noEnd);
+    if (!atKey) {
+      this.text("[truncated]");
+    }
+    throw new FieldFull(atKey);
+  }
+
+  /** Moves the unfinished record to a tape with `bytes` more room. */
+  #move(bytes: number): void {
     const begun = this.#bytes.subarray(this.#start, this.#at);
     const next = this.#nextTape(begun.length + bytes);
     next.bytes.set(begun, next.used);
-    const at = next.used + begun.length;
+    const fieldEnd = this.#fieldEnd;
     this.use(next);
-    this.#at = at;
+    this.#at += begun.length;
+    this.#endFieldAt(fieldEnd);
   }
-}
-
-/**
- * Whether a few units, evenly spread, hold one that is not ASCII. Encoding such text as UTF-8 takes
- * a branch for each unit, which is for a worker to do; UTF-16 is a copy of what is there.
- */
-function looksForeign(text: string): boolean {
-  const step = Math.floor(text.length / probes);
-  let bits = 0;
-  for (let i = 0; i < probes; i++) {
-    bits |= text.charCodeAt(i * step);
-  }
-  return bits > 0x7f;
 }

@@ -1,4 +1,11 @@
 import { headOffset, recordHead } from "../model/tape-format.ts";
+import { NoRoom } from "./no-room.ts";
+
+/** A record counts its bytes in 32 bits, and a tape holds a whole one. */
+const largestTapeBytes = 0xffff_ffff;
+
+/** Gives a tape with room for `atLeast` bytes in place of the present one; throws {@link NoRoom}. */
+export type NextTape = (atLeast: number) => Tape;
 
 /** Where the records of a tape are on disk before it is sent. No method throws. */
 export interface Journal {
@@ -80,8 +87,11 @@ export class TapePool {
     this.#limit = limit;
   }
 
-  /** An empty tape with room for `atLeast` bytes. */
+  /** An empty tape with room for `atLeast` bytes; throws {@link NoRoom} where there is no such tape. */
   take(atLeast: number): Tape {
+    if (atLeast > largestTapeBytes) {
+      throw new NoRoom();
+    }
     if (atLeast > this.#tapeBytes) {
       return new Tape(atLeast);
     }

@@ -1,12 +1,24 @@
 import { types } from "node:util";
 import { tag } from "../model/tape-format.ts";
-import { NoRoom } from "./tape-writer.ts";
+import { FieldFull, NoRoom } from "./no-room.ts";
+import {
+  bigIntText,
+  bytesOf,
+  countOr,
+  keyed,
+  reasonOf,
+  sizeOf,
+  textOf,
+  typeNameOf,
+} from "./object-kinds.ts";
 import type { TapeWriter } from "./tape-writer.ts";
 
 /** Levels of nesting that are recorded; what lies deeper becomes a marker. */
 export const depthLimit = 500;
 /** Elements of an array that are recorded; a longer one becomes a marker. */
 const lengthLimit = 5_000_000;
+/** Markers in one value that say how much of an array or an object is missing: the innermost ones. */
+const restMarkers = 16;
 
 /**
  * Writes any JavaScript value to a tape in one walk, as it is at the call. The table of what becomes
@@ -17,14 +29,24 @@ export class ValueWriter {
   readonly #out: TapeWriter;
   /** The objects that the walk is inside of, outermost first. */
   readonly #ancestors: unknown[] = [];
+  #restMarkers = 0;
 
   constructor(out: TapeWriter) {
     this.#out = out;
   }
 
-  /** Writes one value. Throws only {@link NoRoom}. */
+  /** Writes one value, as far as its field has room. Throws only {@link NoRoom}. */
   write(value: unknown): void {
-    this.#value(value, 0);
+    try {
+      this.#value(value, 0);
+    } catch (error) {
+      // What the walk was inside of is not kept alive.
+      this.#ancestors.length = 0;
+      this.#restMarkers = 0;
+      if (!(error instanceof FieldFull)) {
+        throw error;
+      }
+    }
   }
 
   #value(value: unknown, depth: number): void {
@@ -33,11 +55,16 @@ export class ValueWriter {
         this.#out.text(value);
         break;
       case "number":
-        this.#number(value);
+        if (Number.isFinite(value)) {
+          this.#out.number(value);
+        } else {
+          this.#out.text(String(value));
+        }
         break;
       case "boolean":
         this.#out.tag(value ? tag.true : tag.false);
         break;
+      case "function":
       case "object":
         if (value === null) {
           this.#out.tag(tag.null);
@@ -46,25 +73,14 @@ export class ValueWriter {
         }
         break;
       case "bigint":
-        this.#out.text(String(value));
-        break;
-      case "function":
-        this.#guarded(value, depth);
+        this.#out.text(bigIntText(value));
         break;
       case "symbol":
-        this.#out.text(`[${String(value)}]`);
+        this.#out.text(`[Symbol(${value.description ?? ""})]`);
         break;
       case "undefined":
         this.#out.tag(tag.null);
         break;
-    }
-  }
-
-  #number(value: number): void {
-    if (Number.isFinite(value)) {
-      this.#out.number(value);
-    } else {
-      this.#out.text(String(value));
     }
   }
 
@@ -88,11 +104,9 @@ export class ValueWriter {
       this.#out.text(`[too deep: ${depthLimit} levels]`);
       return;
     }
-    for (let i = depth - 1; i >= 0; i--) {
-      if (this.#ancestors[i] === value) {
-        this.#out.text("[circular]");
-        return;
-      }
+    if (this.#isInside(value, depth)) {
+      this.#out.text("[circular]");
+      return;
     }
     this.#ancestors[depth] = value;
     if (ArrayBuffer.isView(value)) {
@@ -108,10 +122,24 @@ export class ValueWriter {
     this.#withoutToJson(value, depth);
   }
 
+  /** Whether the walk is inside of this object. */
+  #isInside(value: object, depth: number): boolean {
+    for (let i = depth - 1; i >= 0; i--) {
+      if (this.#ancestors[i] === value) {
+        return true;
+      }
+    }
+    return false;
+  }
+
   /** As in JSON.stringify, `toJSON` of what `toJSON` returned is not called. */
   #afterToJson(json: unknown, depth: number): void {
     if (typeof json === "object" && json !== null && !ArrayBuffer.isView(json)) {
-      this.#withoutToJson(json, depth);
+      if (this.#isInside(json, depth)) {
+        this.#out.text("[circular]");
+      } else {
+        this.#withoutToJson(json, depth);
+      }
     } else {
       this.#value(json, depth);
     }
@@ -137,28 +165,56 @@ export class ValueWriter {
       return;
     }
     this.#out.tag(tag.array);
-    for (let i = 0; i < length; i++) {
-      let item: unknown;
-      try {
-        item = items[i];
-      } catch (error) {
-        item = `[unserializable: ${reasonOf(error)}]`;
+    let i = 0;
+    try {
+      for (; i < length; i++) {
+        let item: unknown;
+        try {
+          item = items[i];
+        } catch (error) {
+          item = `[unserializable: ${reasonOf(error)}]`;
+        }
+        this.#value(item, depth + 1);
       }
-      this.#value(item, depth + 1);
+    } catch (error) {
+      this.#stop(error, "elements", () => length - i);
     }
-    this.#out.tag(tag.end);
+    this.#out.end();
   }
 
   /** Own enumerable keys in their order; a value that is `undefined` is left out with its key. */
   #plain(value: object, depth: number): void {
     const record = keyed(value);
     this.#out.tag(tag.object);
-    for (const key in record) {
-      if (Object.hasOwn(record, key)) {
-        this.#property(record, key, depth);
+    let done = 0;
+    try {
+      for (const key in record) {
+        if (Object.hasOwn(record, key)) {
+          this.#property(record, key, depth);
+          done += 1;
+        }
       }
+    } catch (error) {
+      this.#stop(error, "keys", () => Object.keys(record).length - done);
     }
-    this.#out.tag(tag.end);
+    this.#out.end();
+  }
+
+  /** Ends an array or object whose field is full, and says how much is missing. Always throws. */
+  #stop(error: unknown, what: "elements" | "keys", undone: () => number): never {
+    if (!(error instanceof FieldFull)) {
+      throw error;
+    }
+    const rest = countOr(undone, 1) - (error.atKey ? 0 : 1);
+    if (rest > 0 && this.#restMarkers < restMarkers) {
+      this.#restMarkers += 1;
+      if (what === "keys") {
+        this.#out.text("[truncated]");
+      }
+      this.#out.text(what === "keys" ? `${rest} more keys` : `[truncated: ${rest} more elements]`);
+    }
+    this.#out.end();
+    throw new FieldFull(false);
   }
 
   #property(record: Readonly<Record<string, unknown>>, key: string, depth: number): void {
@@ -173,38 +229,34 @@ export class ValueWriter {
 
   #entry(key: string, item: unknown, depth: number): void {
     if (item !== undefined) {
-      this.#out.text(key);
+      this.#out.key(key);
       this.#value(item, depth + 1);
     }
   }
 
   /** Everything that is neither an array nor a plain object. */
   #special(value: object, depth: number): void {
-    if (typeof value === "function") {
-      this.#out.text(`[function ${value.name || "anonymous"}]`);
-    } else if (types.isDate(value)) {
-      const time = Date.prototype.getTime.call(value);
-      this.#out.text(Number.isNaN(time) ? "[invalid date]" : new Date(time).toISOString());
+    if (sizeOf(value) > lengthLimit) {
+      this.#out.text(`[too long: ${sizeOf(value)} elements]`);
     } else if (types.isMap(value)) {
       this.#map(value, depth);
     } else if (types.isSet(value)) {
       this.#array([...Set.prototype.values.call(value)], depth);
     } else if (types.isNativeError(value) || value instanceof Error) {
       this.#error(value, depth);
-    } else if (types.isRegExp(value)) {
-      this.#out.text(RegExp.prototype.toString.call(value));
     } else if (types.isAnyArrayBuffer(value)) {
       this.#out.binary(typeNameOf(value), new Uint8Array(value));
     } else if (types.isBoxedPrimitive(value)) {
       this.#value(value.valueOf(), depth);
-    } else if (isOpaque(value)) {
-      this.#out.text(`[${typeNameOf(value)}]`);
-    } else if (value instanceof URLSearchParams) {
-      this.#out.text(value.toString());
     } else if (value instanceof Headers) {
       this.#plain(Object.fromEntries(value), depth);
     } else {
-      this.#plain(value, depth);
+      const text = textOf(value);
+      if (text === undefined) {
+        this.#plain(value, depth);
+      } else {
+        this.#out.text(text);
+      }
     }
   }
 
@@ -216,63 +268,33 @@ export class ValueWriter {
       return;
     }
     this.#out.tag(tag.object);
-    for (const [key, item] of entries) {
-      this.#entry(String(key), item, depth);
+    let done = 0;
+    try {
+      for (const [key, item] of entries) {
+        this.#entry(String(key), item, depth);
+        done += 1;
+      }
+    } catch (error) {
+      this.#stop(error, "keys", () => entries.length - done);
     }
-    this.#out.tag(tag.end);
+    this.#out.end();
   }
 
   #error(error: Error, depth: number): void {
+    const own = Object.keys(error).filter((key) => !errorKeys.includes(key));
+    const keys = [...errorKeys.filter((key) => key in error), ...own];
     this.#out.tag(tag.object);
-    for (const key of errorKeys) {
-      if (key in error) {
+    let done = 0;
+    try {
+      for (const key of keys) {
         this.#property(keyed(error), key, depth);
+        done += 1;
       }
+    } catch (stopped) {
+      this.#stop(stopped, "keys", () => keys.length - done);
     }
-    for (const key of Object.keys(error)) {
-      if (!errorKeys.includes(key)) {
-        this.#property(keyed(error), key, depth);
-      }
-    }
-    this.#out.tag(tag.end);
+    this.#out.end();
   }
 }
 
 const errorKeys = ["name", "message", "stack", "cause", "errors"];
-
-/** Any object, to be read by key. */
-const keyed = (value: object): Readonly<Record<string, unknown>> =>
-  value as Readonly<Record<string, unknown>>;
-
-/** Objects whose state can't be read without changing it, or at all. */
-const isOpaque = (value: object): boolean =>
-  types.isPromise(value) ||
-  types.isWeakMap(value) ||
-  types.isWeakSet(value) ||
-  value instanceof WeakRef ||
-  types.isGeneratorObject(value) ||
-  value instanceof ReadableStream ||
-  value instanceof WritableStream ||
-  value instanceof Response ||
-  value instanceof Request ||
-  value instanceof Blob ||
-  value instanceof AbortSignal ||
-  (value instanceof Object && "pipe" in value && typeof value.pipe === "function");
-
-const typeNameOf = (value: object): string =>
-  Buffer.isBuffer(value)
-    ? "Buffer"
-    : Object.prototype.toString.call(value).slice("[object ".length, -1);
-
-const bytesOf = (view: ArrayBufferView): Uint8Array =>
-  new Uint8Array(view.buffer, view.byteOffset, view.byteLength);
-
-/** The message of whatever was thrown; never throws itself. */
-function reasonOf(error: unknown): string {
-  try {
-    return (error instanceof Error ? error.message : String(error)).slice(0, 200);
-  } catch {
-    // What was thrown can't be read either; the marker says so.
-    return "unreadable reason";
-  }
-}

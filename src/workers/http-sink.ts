@@ -103,7 +103,8 @@ export class HttpSink implements Sink {
     try {
       batch.frame(out, format);
       const frame = out.bytes.subarray(0, out.length);
-      if (batch.runs.length > 1 && frame.length > this.#state.info.batchBytes) {
+      const isTooLarge = frame.length > this.#state.info.batchBytes;
+      if (isTooLarge && (batch.runs.length > 1 || batch.lighter().length > 0)) {
         // What escapes add is known only now: the server's answer, without its trouble.
         return { status: 413, body: `${frame.length} bytes` };
       }

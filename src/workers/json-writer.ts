@@ -10,6 +10,8 @@ const textStep = 16_384;
 /** JSON bytes of one byte of UTF-16, at most: `\uXXXX` of a unit of two. */
 const wideGrowth = 3;
 const wordBytes = 4;
+/** Bytes that are turned into base64 at once: a multiple of 3, so that the parts join. */
+const base64Step = 49_152;
 /** From here on a call into the runtime copies faster than a loop. */
 const bulkBytes = 1_024;
 const comma = 0x2c;
@@ -281,7 +283,10 @@ export class JsonWriter {
     const at = this.value(source, view, start);
     const end = at + 4 + view.getUint32(at, true);
     this.ascii(',"encoding":"base64","data":"');
-    this.ascii(source.toString("base64", at + 4, end));
+    // In steps: of many bytes at once the text could be longer than a string can be.
+    for (let from = at + 4; from < end; from += base64Step) {
+      this.ascii(source.toString("base64", from, Math.min(from + base64Step, end)));
+    }
     this.ascii('"}');
     return end;
   }

@@ -1,4 +1,4 @@
-import type { Operation } from "../model/run.ts";
+import type { Operation, PayloadField } from "../model/run.ts";
 import type { TapeReader } from "./tape-reader.ts";
 
 /** What is sent of one run: its start, its end, or both joined. */
@@ -9,6 +9,8 @@ export interface RunOperation {
   readonly records: readonly number[];
   /** Whether it can go into a batch; one without a place in a trace goes alone. */
   readonly batchable: boolean;
+  /** Payloads that are left out, a marker in place of each: with them it is more than the server takes. */
+  readonly withheld?: readonly PayloadField[];
 }
 
 /**
@@ -47,6 +49,17 @@ interface Joined extends RunOperation {
   operation: Operation;
   records: number[];
   batchable: boolean;
+}
+
+/** The start and the end of a run that were joined, apart; none where they are not both in it. */
+export function startAndEnd(reader: TapeReader, run: RunOperation): readonly RunOperation[] {
+  const ofKind = (operation: Operation): RunOperation => ({
+    ...run,
+    operation,
+    records: run.records.filter((record) => reader.operation(record) === operation),
+  });
+  const parts = [ofKind("post"), ofKind("patch")];
+  return parts.every(({ records }) => records.length > 0) ? parts : [];
 }
 
 /** The record to take a field from; -1 where none has it. */

@@ -1,4 +1,5 @@
 import { stampLength, uuidLength } from "../model/dotted-order.ts";
+import { payloadFields } from "../model/run.ts";
 import type { PayloadField } from "../model/run.ts";
 import { field } from "../model/tape-format.ts";
 import { literal, viewOf } from "./ascii.ts";
@@ -37,6 +38,22 @@ const payloadValues: Readonly<Record<Exclude<PayloadField, "extra">, number>> = 
   error: field.error,
   serialized: field.serialized,
 };
+
+/** Payloads up to this size are no reason why a run is too large. */
+const withheldFrom = 1_024;
+
+/** What stands in place of a payload that the server would not take, of the kind that it wants. */
+function withheldJson(name: PayloadField, bytes: number): string {
+  const why = `"${bytes} bytes, with which the run is more than the server takes"`;
+  switch (name) {
+    case "error":
+      return `"[truncated: ${why.slice(1, -1)}]"`;
+    case "events":
+      return `[{"name":"[truncated]","reason":${why}}]`;
+    default:
+      return `{"[truncated]":${why}}`;
+  }
+}
 
 const extraCodes = [field.metadata, field.extra, field.extraWithRuntime];
 
@@ -95,9 +112,26 @@ export class RunJson {
     return this.#reader.length(recordWith(this.#reader, run, code), code);
   }
 
+  /** The largest payload field that is worth leaving out and not left out yet. */
+  largestPayload(run: RunOperation): PayloadField | undefined {
+    let largest: PayloadField | undefined;
+    let most = withheldFrom;
+    for (const name of payloadFields) {
+      const isThere = this.has(run, name) && run.withheld?.includes(name) !== true;
+      const size = isThere ? this.estimate(run, name) : 0;
+      if (size > most) {
+        largest = name;
+        most = size;
+      }
+    }
+    return largest;
+  }
+
   /** The JSON of one payload field that {@link has} says is there. */
   payload(out: JsonWriter, run: RunOperation, name: PayloadField): void {
-    if (name === "extra") {
+    if (run.withheld?.includes(name) === true) {
+      out.ascii(withheldJson(name, this.estimate(run, name)));
+    } else if (name === "extra") {
       this.#extra(out, run);
     } else {
       this.#value(out, run, payloadValues[name]);

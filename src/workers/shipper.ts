@@ -102,10 +102,14 @@ export class Shipper {
   }
 }
 
-type Counted = Pick<ShipReport, "delivered" | "refused" | "undelivered" | "away" | "reason">;
+type Counted = Pick<
+  ShipReport,
+  "delivered" | "truncated" | "refused" | "undelivered" | "away" | "reason"
+>;
 
 function count(judged: readonly JudgedBatch[]): Counted {
   let delivered = 0;
+  let truncated = 0;
   let undelivered = 0;
   let away = true;
   let reason: string | undefined;
@@ -114,6 +118,7 @@ function count(judged: readonly JudgedBatch[]): Counted {
     for (const run of batch.runs) {
       if (outcome.kind === "delivered") {
         delivered += run.records.length;
+        truncated += run.withheld?.length ?? 0;
       } else if (outcome.kind === "rejected") {
         refused.push({ runId: run.id, records: run.records.length, ...outcome.rejection });
       } else if (outcome.kind === "retry") {
@@ -123,15 +128,28 @@ function count(judged: readonly JudgedBatch[]): Counted {
       }
     }
   }
-  return { delivered, refused, undelivered, away, ...(reason === undefined ? {} : { reason }) };
+  return {
+    delivered,
+    refused,
+    undelivered,
+    away,
+    ...(truncated === 0 ? {} : { truncated }),
+    ...(reason === undefined ? {} : { reason }),
+  };
 }
 
 /** Writes the outcomes into the heads of the records. */
 function markOutcomes(reader: TapeReader, judged: readonly JudgedBatch[]): void {
   for (const { batch, outcome } of judged) {
     if (outcome.kind === "delivered" || outcome.kind === "rejected") {
-      for (const record of batch.runs.flatMap(({ records }) => records)) {
-        reader.settle(record, outcome.kind);
+      for (const run of batch.runs) {
+        const [first = -1] = run.records;
+        if (run.withheld !== undefined && outcome.kind === "delivered") {
+          reader.withhold(first, run.withheld.length);
+        }
+        for (const record of run.records) {
+          reader.settle(record, outcome.kind);
+        }
       }
     }
   }

@@ -12,6 +12,11 @@ export interface Batch {
   frame(out: JsonWriter, format: FrameFormat): void;
   /** The same kind of batch of some of its runs. */
   part(runs: readonly RunOperation[]): Batch;
+  /**
+   * What a single run is sent as that is more than the server takes: its start and its end apart, else
+   * itself with a marker in place of its largest payload. Empty where neither can be.
+   */
+  lighter(): readonly Batch[];
 }
 
 /** Why a server does not want a batch, in facts; never holds what was sent. */

@@ -6,7 +6,8 @@ const divisible = new Set([400, 413, 422]);
 
 /**
  * Halves a batch that the server refuses as too large or as invalid, and sends the halves, down to
- * single runs: one bad run costs only itself, and about two requests a halving.
+ * single runs: one bad run costs only itself, and about two requests a halving. A single run that is too
+ * large is sent in parts, and with markers in place of its largest payloads: the rest of it arrives.
  */
 export function splittingSink(inner: Sink): Sink {
   const send = async (batch: Batch, signal: AbortSignal): Promise<Outcome> => {
@@ -17,6 +18,9 @@ export function splittingSink(inner: Sink): Sink {
   };
   const divided = async (judged: JudgedBatch, signal: AbortSignal): Promise<JudgedBatch> => {
     const { batch } = judged;
+    if (isTooLarge(judged)) {
+      return lightened(judged, signal);
+    }
     if (!isDivisible(judged)) {
       return judged;
     }
@@ -27,8 +31,19 @@ export function splittingSink(inner: Sink): Sink {
     );
     return { batch, outcome: { kind: "mixed", parts } };
   };
+  /** One after the other: a server that takes runs singly wants a start before its end. */
+  const lightened = async (judged: JudgedBatch, signal: AbortSignal): Promise<JudgedBatch> => {
+    const parts: JudgedBatch[] = [];
+    for (const batch of judged.batch.lighter()) {
+      parts.push({ batch, outcome: await send(batch, signal) });
+    }
+    return parts.length === 0 ? judged : { batch: judged.batch, outcome: { kind: "mixed", parts } };
+  };
   return { send };
 }
+
+const isTooLarge = ({ batch, outcome }: JudgedBatch): boolean =>
+  batch.runs.length === 1 && outcome.kind === "rejected" && outcome.rejection.status === 413;
 
 const isDivisible = ({ batch, outcome }: JudgedBatch): boolean =>
   batch.runs.length > 1 &&

@@ -1,7 +1,7 @@
 import { frameRuns } from "./frame.ts";
 import type { FrameFormat } from "./frame.ts";
 import type { JsonWriter } from "./json-writer.ts";
-import { sizeOf } from "./operations.ts";
+import { sizeOf, startAndEnd } from "./operations.ts";
 import type { RunOperation } from "./operations.ts";
 import type { RunJson } from "./run-json.ts";
 import type { Batch } from "./sink.ts";
@@ -32,6 +32,20 @@ export class TapeBatch implements Batch {
 
   part(runs: readonly RunOperation[]): TapeBatch {
     return new TapeBatch(this.#reader, this.#json, runs);
+  }
+
+  lighter(): readonly TapeBatch[] {
+    const [run] = this.runs;
+    if (run === undefined || this.runs.length > 1) {
+      return [];
+    }
+    const apart = startAndEnd(this.#reader, run);
+    if (apart.length > 0) {
+      return apart.map((half) => this.part([half]));
+    }
+    const largest = this.#json.largestPayload(run);
+    const withheld = run.withheld ?? [];
+    return largest === undefined ? [] : [this.part([{ ...run, withheld: [...withheld, largest] }])];
   }
 
   frame(out: JsonWriter, format: FrameFormat): void {

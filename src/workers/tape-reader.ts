@@ -101,6 +101,11 @@ export class TapeReader {
     this.bytes[this.#head(record) + headOffset.outcome] = outcomeCode[outcome];
   }
 
+  /** Notes how many payloads of the record's run were left out as it was delivered. */
+  withhold(record: number, payloads: number): void {
+    this.bytes[this.#head(record) + headOffset.withheld] = payloads;
+  }
+
   #head(record: number): number {
     return this.#heads[record] ?? 0;
   }

@@ -26,6 +26,7 @@ const stats: Outcome["stats"] = {
   pending: 0,
   lost: nothingLost as Outcome["stats"]["lost"],
   sampledOut: 0,
+  truncated: 0,
   bytes: { recorded: 1, sent: 1 },
   requests: 1,
   retries: 0,

@@ -28,6 +28,7 @@ const limits = {
   tapeBytes: 4_096,
   maxQueueBytes: 65_536,
   maxQueueRecords: 1_000,
+  fieldBytes: 1_048_576,
   batchLimit: 100,
   firstDelayMs: 250,
   aggregationDelayMs: 50,

@@ -19,6 +19,7 @@ const batchOfRuns = (runs: readonly RunOperation[]): Batch => ({
   sizeBytes: runs.length,
   frame: () => undefined,
   part: batchOfRuns,
+  lighter: () => [],
 });
 
 /** How each run of a batch fared, in the order of their numbers: the kind of its outcome. */

@@ -6,8 +6,9 @@ import { JsonWriter } from "../../src/workers/json-writer.ts";
 import { TapeReader } from "../../src/workers/tape-reader.ts";
 
 /** The JSON that a worker writes of a value, which crossed on a tape that begins with `tapeBytes`. */
-export function jsonOfTape(value: unknown, tapeBytes = 65_536): string {
-  const writer = new TapeWriter(new Tape(tapeBytes), (atLeast) => new Tape(atLeast * 2));
+export function jsonOfTape(value: unknown, tapeBytes = 65_536, fieldBytes?: number): string {
+  const next = (atLeast: number): Tape => new Tape(atLeast * 2);
+  const writer = new TapeWriter(new Tape(tapeBytes), next, fieldBytes);
   writer.beginRecord("post");
   const mark = writer.beginField(field.inputs);
   new ValueWriter(writer).write(value);

@@ -40,6 +40,8 @@ export class CollectingClient implements TracingClient {
   readonly created: WireRun[] = [];
   readonly updated: WirePatch[] = [];
   readonly warnings: { readonly kind: WarningKind; readonly message: string }[] = [];
+  /** How many fields were cut. */
+  truncated = 0;
   readonly [recorder]: Recorder;
 
   constructor({ isSampled = () => true, recursionLimit = 25 }: CollectingOptions = {}) {
@@ -52,6 +54,9 @@ export class CollectingClient implements TracingClient {
       },
       recordEnd: (run) => {
         this.records.push(copyOf(run, "end"));
+      },
+      truncated: () => {
+        this.truncated += 1;
       },
       warn: (kind, message) => {
         this.warnings.push({ kind, message });

@@ -1,15 +1,19 @@
 import { expect, test } from "vitest";
 import { errorText } from "../../src/tracing/error-text.ts";
 
+const never = (): void => {
+  throw new Error("nothing is cut");
+};
+
 test("an error is its name, message and stack", () => {
-  expect(errorText(new TypeError("bad"))).toMatch(/^TypeError: bad\n {4}at /);
+  expect(errorText(new TypeError("bad"), never)).toMatch(/^TypeError: bad\n {4}at /);
 });
 
 test("causes follow, each once, also in a circle", () => {
   const inner: Error & { cause?: unknown } = new Error("inner");
   const outer = new Error("outer", { cause: inner });
   inner.cause = outer;
-  const text = errorText(outer);
+  const text = errorText(outer, never);
   expect(text.match(/Error: outer/g)).toHaveLength(1);
   expect(text).toContain("Caused by: Error: inner");
 });
@@ -17,7 +21,7 @@ test("causes follow, each once, also in a circle", () => {
 test("a message that changed after the stack was made is told", () => {
   const error = new Error("before");
   error.message = "after";
-  expect(errorText(error)).toMatch(/^Error: after\n/);
+  expect(errorText(error, never)).toMatch(/^Error: after\n/);
 });
 
 test.each([
@@ -28,7 +32,7 @@ test.each([
   [{ code: 7 }, '{"code":7}'],
   ["", "[an empty text was thrown]"],
 ])("what is no error is told as it is: %j", (thrown, text) => {
-  expect(errorText(thrown)).toBe(text);
+  expect(errorText(thrown, never)).toBe(text);
 });
 
 test("a hostile error is told as far as it lets itself be read", () => {
@@ -39,7 +43,7 @@ test("a hostile error is told as far as it lets itself be read", () => {
       },
     },
   });
-  expect(errorText(hostile)).toBe("Error: still told");
+  expect(errorText(hostile, never)).toBe("Error: still told");
   const refuses = new Proxy(
     {},
     {
@@ -48,9 +52,35 @@ test("a hostile error is told as far as it lets itself be read", () => {
       },
     },
   );
-  expect(errorText(refuses)).toBe("[a thrown value that can't be told]");
+  expect(errorText(refuses, never)).toBe("[a thrown value that can't be told]");
 });
 
-test("the text is bounded", () => {
-  expect(errorText(new Error("x".repeat(1_000_000))).length).toBe(65_536);
+test("a message beyond 65,536 characters is cut, with a marker, and that is heard once", () => {
+  let cuts = 0;
+  const error = new Error(`${"x".repeat(65_528)}🌊${"y".repeat(500)}`, {
+    cause: new Error("z".repeat(100_000)),
+  });
+  const text = errorText(error, () => {
+    cuts += 1;
+  });
+  expect(text).toMatch(/^Error: x+…\[truncated: \d+ more characters\]\nCaused by: Error: z+…/);
+  expect(text.isWellFormed()).toBe(true);
+  expect(text.length).toBeLessThan(2 * 65_536 + 200);
+  expect(cuts).toBe(1);
+});
+
+test("messages that no text could hold together are told in part", () => {
+  const error = new Error("a", { cause: new Error("b") });
+  const longest = "x".repeat(2 ** 29 - 100);
+  Object.assign(error, { message: longest, stack: longest });
+  Object.assign(error.cause as Error, { message: longest, stack: longest });
+  expect(errorText(error, () => undefined)).toMatch(/\[truncated: \d{9} more characters\]$/);
+});
+
+test("a thrown object that is a graph of 2 ** 40 paths is not walked to its end", () => {
+  let graph: unknown = 1;
+  for (let i = 0; i < 40; i++) {
+    graph = [graph, graph];
+  }
+  expect(errorText(graph, never)).toBe("[a thrown value that can't be told]");
 });

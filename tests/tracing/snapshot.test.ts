@@ -11,12 +11,47 @@ test("a change of what was copied is not seen, at any level", () => {
   expect(copy).toEqual({ inner: { a: [1, { b: 2 }] } });
 });
 
-test("other kinds of objects, and what has a toJSON, are kept as they are", () => {
-  const map = new Map();
+test("a change of a Map, a Set, a Date or binary data is not seen", () => {
+  const inner = { k: 1 };
+  const value = {
+    map: new Map<string, unknown>([["a", inner]]),
+    set: new Set([1]),
+    date: new Date(0),
+    buffer: Buffer.from("a"),
+    floats: new Float64Array([1]),
+  };
+  const copy = snapshotOf(value);
+  inner.k = 2;
+  value.map.set("b", 2);
+  value.set.clear();
+  value.date.setTime(5);
+  value.buffer[0] = 0;
+  value.floats[0] = 9;
+  expect(copy).toEqual({
+    map: new Map([["a", { k: 1 }]]),
+    set: new Set([1]),
+    date: new Date(0),
+    buffer: Buffer.from("a"),
+    floats: new Float64Array([1]),
+  });
+});
+
+test("instances of classes, and what has a toJSON, are kept as they are", () => {
+  const url = new URL("http://h");
   const own = { toJSON: () => "x", a: 1 };
-  const copy = snapshotOf([map, own]) as readonly unknown[];
-  expect(copy[0]).toBe(map);
+  const copy = snapshotOf([url, own]) as readonly unknown[];
+  expect(copy[0]).toBe(url);
   expect(copy[1]).toBe(own);
+});
+
+test("a graph of 2 ** 31 paths is not copied to its end", () => {
+  let graph: unknown = 1;
+  for (let i = 0; i < 31; i++) {
+    graph = { a: graph, b: graph };
+  }
+  const began = performance.now();
+  snapshotOf(graph);
+  expect(performance.now() - began).toBeLessThan(5_000);
 });
 
 test("a cycle ends", () => {

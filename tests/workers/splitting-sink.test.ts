@@ -61,6 +61,28 @@ test.each([400, 413, 422])("a single run that is refused with %i is rejected", a
   expect(inner.batches).toHaveLength(1);
 });
 
+test("a single run that is too large is sent lighter and lighter, until it is taken", async () => {
+  const tooLarge = (withheld: number): Batch => ({
+    ...fakeBatch(1),
+    sizeBytes: 100 - withheld,
+    lighter: () => (withheld < 5 ? [tooLarge(withheld + 1)] : []),
+  });
+  const inner = scriptedSink(({ sizeBytes }) => (sizeBytes > 97 ? refused(413) : delivered));
+  const batch = tooLarge(0);
+  const outcome = await splittingSink(inner).send(batch, noEnd());
+  expect(inner.batches.map(({ sizeBytes }) => sizeBytes)).toEqual([100, 99, 98, 97]);
+  expect(fates(batch, outcome)).toEqual(["delivered"]);
+});
+
+test("a start and an end that are too large together go one after the other", async () => {
+  const [start, end] = [fakeBatch(1), fakeBatch(2).part(fakeBatch(2).runs.slice(1))];
+  const both: Batch = { ...fakeBatch(1), lighter: () => [start, end] };
+  const inner = scriptedSink((batch) => (batch === both ? refused(413) : delivered));
+  const outcome = await splittingSink(inner).send(both, noEnd());
+  expect(inner.batches).toEqual([both, start, end]);
+  expect(outcome).toMatchObject({ kind: "mixed", parts: [{ batch: start }, { batch: end }] });
+});
+
 test.each([401, 403, 404, 410])("%i speaks of all runs: nothing is halved", async (status) => {
   const inner = scriptedSink(refused(status));
   expect(await splittingSink(inner).send(fakeBatch(8), noEnd())).toEqual(refused(status));

@@ -1,0 +1,147 @@
+import { describe, expect, test } from "vitest";
+import { batching, runsOf } from "../support/batching.ts";
+import { jsonOfTape } from "../support/json-of-tape.ts";
+
+const limit = 4_096;
+const cut = (value: unknown): unknown => JSON.parse(jsonOfTape(value, 512, limit));
+const cutText = (text: string): string => cut(text) as string;
+
+describe("a text beyond the limit", () => {
+  test("keeps its beginning, and says how much is missing", () => {
+    const text = cutText("ab".repeat(5_000));
+    const [, kept = "", rest] =
+      /^((?:ab)*a?)…\[truncated: (\d+) more characters\]$/.exec(text) ?? [];
+    expect(kept.length + Number(rest)).toBe(10_000);
+    expect(kept.length).toBeGreaterThan(limit / 2);
+    expect(Buffer.byteLength(text)).toBeLessThanOrEqual(limit);
+  });
+
+  test.each(["🌊", "a🌊", "é", "水🎡", "\u{10FFFF}x"])(
+    "is never cut within a character: %s",
+    (part) => {
+      for (const shift of ["", "x", "xx", "xxx"]) {
+        const text = cutText(shift + part.repeat(4_000));
+        const kept = text.slice(0, text.indexOf("…"));
+        expect(text.isWellFormed()).toBe(true);
+        expect((shift + part.repeat(4_000)).startsWith(kept)).toBe(true);
+        expect(Buffer.byteLength(text)).toBeLessThanOrEqual(limit);
+      }
+    },
+  );
+
+  test("of lone surrogates keeps them", () => {
+    expect(cutText("\ud800".repeat(5_000))).toMatch(/^\ud800+…\[truncated: \d+ more characters\]$/);
+  });
+
+  test("leaves room for the small values beside it", () => {
+    const value = { long: "x".repeat(100_000), question: "why?", n: 7, list: [1, { a: true }] };
+    expect(cut(value)).toEqual({
+      ...value,
+      long: expect.stringContaining("…[truncated: ") as string,
+    });
+  });
+
+  test("as long as a string can be is cut like any other, and so is a million of the same", () => {
+    const longest = "x".repeat(2 ** 29 - 24);
+    const value = { parts: Array.from({ length: 1_000_000 }, () => longest), longest };
+    const json = jsonOfTape(value, 512, 1_048_576);
+    expect(json).toMatch(/x…\[truncated: \d{9} more characters\]/);
+    expect(JSON.parse(json)).toMatchObject({ "[truncated]": "1 more keys" });
+  });
+});
+
+describe("other values beyond the limit", () => {
+  test("an array says how many elements are missing", () => {
+    const list = cut(Array.from({ length: 10_000 }, (_, i) => i)) as unknown[];
+    const [mark, marked] = [list.pop(), list.pop()];
+    expect(marked).toBe("[truncated]");
+    expect(mark).toBe(`[truncated: ${10_000 - list.length - 1} more elements]`);
+    expect(list).toEqual(list.map((_, i) => i));
+  });
+
+  test.each([
+    ["an object", (entries: [string, number][]) => Object.fromEntries(entries)],
+    ["a Map", (entries: [string, number][]) => new Map(entries)],
+  ])("%s says how many keys are missing", (_, make) => {
+    const entries = Array.from({ length: 10_000 }, (_entry, i): [string, number] => [`k${i}`, i]);
+    const { "[truncated]": mark, ...kept } = cut(make(entries)) as Record<string, unknown>;
+    const whole = Object.values(kept).filter((item) => item !== "[truncated]").length;
+    const marked = Object.keys(kept).length - whole;
+    expect(mark).toBe(`${10_000 - whole - marked} more keys`);
+    expect(whole).toBeGreaterThan(300);
+  });
+
+  test("all that they are inside of is closed, and says what it misses", () => {
+    const json = jsonOfTape(
+      { a: [[{ b: Array.from({ length: 9_000 }, () => true) }], 1, 2], c: 3 },
+      64,
+      limit,
+    );
+    expect(json).toMatch(
+      /,"\[truncated: \d+ more elements\]"\]\}\],"\[truncated: 2 more elements\]"\],"\[truncated\]":"1 more keys"\}$/,
+    );
+    expect(JSON.parse(json)).toHaveProperty("a");
+  });
+
+  test("binary data is a marker: part of it would be of no use", () => {
+    expect(cut({ image: Buffer.alloc(5_000), small: Buffer.from("a") })).toEqual({
+      image: "[too large: Buffer of 5000 bytes]",
+      small: { type: "Buffer", encoding: "base64", data: "YQ==" },
+    });
+  });
+
+  test("a key beyond the limit is left out with its value", () => {
+    expect(cut({ a: 1, ["k".repeat(9_000)]: 2 })).toEqual({ a: 1, "[truncated]": "1 more keys" });
+  });
+
+  test("a graph of 2 ** 60 paths ends at the limit", () => {
+    let graph: unknown = "leaf";
+    for (let i = 0; i < 60; i++) {
+      graph = [graph, graph];
+    }
+    expect(jsonOfTape({ graph }, 512, limit)).toMatch(/"leaf".*more elements\]"/);
+  });
+
+  test("a Proxy that no longer tells its keys is closed all the same", () => {
+    let asked = 0;
+    const target = Object.fromEntries(Array.from({ length: 5_000 }, (_, i) => [`k${i}`, i]));
+    const proxy = new Proxy(target, {
+      ownKeys: (own) => {
+        asked += 1;
+        if (asked > 1) {
+          throw new Error("not again");
+        }
+        return Reflect.ownKeys(own);
+      },
+    });
+    expect(cut({ proxy })).toHaveProperty("proxy.k0", 0);
+  });
+});
+
+describe("what is cut is counted, by field", () => {
+  test("once for each field, and the rest of the record is whole", () => {
+    const { batcher, ledger, underWay } = batching({ fieldBytes: limit });
+    const id = "00000000-0000-4000-8000-00000000000a";
+    const run = {
+      name: "n",
+      inputs: { a: "x".repeat(9_000), b: "y".repeat(9_000) },
+      outputs: { z: Array.from({ length: 9_000 }, () => 1) },
+      tags: ["kept"],
+      custom: { note: "kept" },
+    };
+    batcher.record((encoder) => encoder.wire({ operation: "post", id, run, project: "p" }));
+    void batcher.flush(0);
+    expect(ledger).toMatchObject({ accepted: 1, truncated: 2 });
+    expect(ledger.totalLost).toBe(0);
+    const [sent] = underWay.flatMap((tape) => runsOf(tape));
+    expect(sent).toMatchObject({ name: "n", tags: ["kept"], custom: { note: "kept" } });
+    expect(JSON.stringify(sent?.["inputs"])).toContain("…[truncated: ");
+  });
+
+  test("what fits is not", () => {
+    const { batcher, ledger, record } = batching({ fieldBytes: limit });
+    record(4_000);
+    void batcher.flush(0);
+    expect(ledger.truncated).toBe(0);
+  });
+});
