@@ -69,12 +69,15 @@ export class Experiments {
    * another.
    *
    * @throws {@link ValidationError} `At least one experiment is required`,
-   * `A reference dataset is required`, or an id is not a UUID.
+   * `A reference dataset is required`, the name is empty, or an id is not a UUID.
    * @throws {@link NotFoundError} there is no such experiment or dataset.
    */
   async createComparative(comparative: CreateComparative): Promise<ComparativeExperiment> {
     const { name, experimentIds, description, metadata, signal } = comparative;
     assertExperiments(experimentIds);
+    if (typeof name !== "string" || name === "") {
+      throw new ValidationError("The name of a comparative experiment must be a text, not empty");
+    }
     const json = {
       id: checkId(comparative.id, "comparative experiment id"),
       name,

@@ -161,6 +161,7 @@ test("what is refused is refused before it is sent", async () => {
   await expect(create({ referenceDatasetId: "d" })).rejects.toEqual(bad);
   await expect(create({ referenceDatasetId: datasetId, id: "c" })).rejects.toEqual(bad);
   await expect(create({ createdAt: "soon" })).rejects.toEqual(bad);
+  await expect(create({ name: "" })).rejects.toThrow("must be a text, not empty");
   expect(() => experiments.compare({ datasetId, experimentIds: [] })).toThrow(none.message);
   for (const given of [{ experimentIds: ["e"] }, { exampleIds: ["e"] }, { datasetId: "d" }]) {
     expect(() => experiments.compare({ datasetId, experimentIds: [left], ...given })).toThrow(bad);
