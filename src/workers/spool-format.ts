@@ -12,7 +12,7 @@ import { crc32 } from "node:zlib";
  */
 export const frameHeadBytes = 24;
 const magic = 0xa5_53_52_4d;
-export const frameVersion = 1;
+const frameVersion = 1;
 
 /** What a frame's body is. */
 export const frameKind = {
