@@ -12,19 +12,22 @@ export interface Conditions {
   readonly values: readonly Value[];
 }
 
+type After = RunPosition & { readonly order: "asc" | "desc" };
+
 /** The `WHERE` of a filter, within a tenant. Values are bound, never written into the text. */
-export function toConditions(
-  tenantId: string,
-  filter: RunFilter,
-  after?: RunPosition & { order: "asc" | "desc" },
-): Conditions {
+export function toConditions(tenantId: string, filter: RunFilter, after?: After): Conditions {
+  const { sql, values } = toConditionsWithin(tenantId, filter, after);
+  // The projects of a tenant are few, and none of another's is among them.
+  return { sql: `r.${isTenants} AND ${sql}`, values: [tenantId, ...values] };
+}
+
+/** As {@link toConditions}, for runs of which it is known that they are the tenant's. */
+export function toConditionsWithin(tenantId: string, filter: RunFilter, after?: After): Conditions {
   const parts: { readonly sql: string; readonly values: readonly Value[] }[] = [];
   const add = (sql: string, ...values: Value[]): unknown => parts.push({ sql, values });
   const addList = (column: string, list: readonly string[] | undefined): unknown =>
     list !== undefined && parts.push(isAmong(column, list));
 
-  // The projects of a tenant are few, and none of another's is among them.
-  add(`r.${isTenants}`, tenantId);
   addList("r.project_id", filter.projectIds);
   addList("r.id", filter.ids);
   addList("r.reference_example_id", filter.referenceExampleIds);

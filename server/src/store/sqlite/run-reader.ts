@@ -11,7 +11,8 @@ import type { RunFile, RunRow, StoredRun } from "../run-row.ts";
 import { narrow } from "./facet-search.ts";
 import { PayloadReader, toBuffer } from "./payload-reader.ts";
 import { parseRow, parseRows, readColumns } from "./row.ts";
-import { toConditions } from "./run-conditions.ts";
+import { findInOrder } from "./run-order.ts";
+import { toConditions, toConditionsWithin } from "./run-conditions.ts";
 import type { Conditions } from "./run-conditions.ts";
 import { readStatistics } from "./run-statistics.ts";
 import type { Connection } from "./schema.ts";
@@ -20,6 +21,15 @@ const columns = readColumns.map((name) => `r.${name}`).join(", ");
 const runSource =
   "runs r LEFT JOIN projects p ON p.id = r.project_id LEFT JOIN shares s ON s.trace_id = r.trace_id AND s.id = r.id";
 const runSelection = `SELECT ${columns}, p.tenant_id, p.name_json, s.token FROM ${runSource}`;
+
+/** What a filter comes to. */
+interface Served {
+  readonly conditions: Conditions;
+  /** Of the tenant's projects those that are meant. */
+  readonly projectIds: readonly string[];
+  /** Whether an index leads to the runs, whatever project they are in. */
+  readonly isNarrow: boolean;
+}
 
 /** Answers questions from a connection that can't write. */
 export class RunReader implements RunReads {
@@ -70,12 +80,9 @@ export class RunReader implements RunReads {
       : { mimeType: mimeTypeOf(String(values[0])), bytes: toBuffer(values[1]) };
   }
 
-  query(tenantId: string, { filter, order, limit, after, withChildren }: RunQuery): RunPage {
-    const { sql, values } = this.#conditions(
-      tenantId,
-      filter,
-      after === undefined ? undefined : { ...after, order },
-    );
+  query(tenantId: string, query: RunQuery): RunPage {
+    const { order, limit, withChildren } = query;
+    const { sql, values } = this.#pageConditions(tenantId, query);
     const direction = order === "asc" ? "ASC" : "DESC";
     const rows = this.#db
       .prepare(
@@ -92,7 +99,27 @@ export class RunReader implements RunReads {
   }
 
   statistics(tenantId: string, filter: RunFilter): RunStatistics {
-    return readStatistics(this.#db, this.#conditions(tenantId, filter));
+    return readStatistics(this.#db, this.#conditions(tenantId, filter).conditions);
+  }
+
+  /** The conditions on the runs of a page; those of several projects are found first. */
+  #pageConditions(tenantId: string, { filter, order, limit, after }: RunQuery): Conditions {
+    const position = after === undefined ? undefined : { ...after, order };
+    const { projectIds, isNarrow, conditions } = this.#conditions(tenantId, filter, position);
+    if (isNarrow || projectIds.length < 2) {
+      return conditions;
+    }
+    const { projectIds: _ids, ...rest } = filter;
+    const rows = findInOrder(this.#db, {
+      projectIds,
+      conditions: toConditionsWithin(tenantId, rest, position),
+      order,
+      limit: limit + 1,
+    });
+    return {
+      sql: "r.rowid IN (SELECT value FROM json_each(?))",
+      values: [JSON.stringify(rows)],
+    };
   }
 
   /** The conditions of a filter, put so that an index serves them where one can. */
@@ -100,18 +127,31 @@ export class RunReader implements RunReads {
     tenantId: string,
     filter: RunFilter,
     after?: RunPosition & { order: "asc" | "desc" },
-  ): Conditions {
-    const own = parseRows(this.#statements.listProjects.all([tenantId])).map(([id]) => String(id));
-    const projectIds = filter.projectIds?.filter((id) => own.includes(id)) ?? own;
+  ): Served {
+    const own = new Set(
+      parseRows(this.#statements.listProjects.all([tenantId])).map(([id]) => String(id)),
+    );
+    const projectIds =
+      filter.projectIds === undefined
+        ? [...own]
+        : [...new Set(filter.projectIds)].filter((id) => own.has(id));
     const placed = this.#withTrace(tenantId, filter);
     // One project's runs lie in the order of their starts.
-    const served = own.length === 1 ? { ...placed, projectIds } : placed;
+    const served = own.size === 1 ? { ...placed, projectIds } : placed;
     const all = toConditions(tenantId, served, after);
-    const isFound = filter.ids !== undefined || placed.traceId !== undefined;
+    const isFound =
+      filter.ids !== undefined ||
+      placed.traceId !== undefined ||
+      filter.referenceExampleIds !== undefined;
     const few = isFound ? undefined : narrow(this.#db, projectIds, filter.runFilters ?? []);
-    return few === undefined
-      ? all
-      : { sql: `${few.sql} AND ${all.sql}`, values: [...few.values, ...all.values] };
+    return {
+      projectIds,
+      isNarrow: isFound || few !== undefined,
+      conditions:
+        few === undefined
+          ? all
+          : { sql: `${few.sql} AND ${all.sql}`, values: [...few.values, ...all.values] },
+    };
   }
 
   /** Children lie in their parent's trace, which is the key: with it the table is not searched whole. */
