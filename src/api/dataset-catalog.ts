@@ -2,7 +2,7 @@ import { basename } from "node:path";
 import { fileURLToPath } from "node:url";
 import { dataTypes, parseDataset } from "../model/dataset.ts";
 import type { DataType, Dataset } from "../model/dataset.ts";
-import { NotFoundError, ValidationError } from "../model/errors.ts";
+import { ValidationError } from "../model/errors.ts";
 import { definedOf, parseList } from "../model/fields.ts";
 import { assertUuid, checkId, checkIds } from "../model/ids.ts";
 import { datasetUrl } from "../model/links.ts";
@@ -16,6 +16,7 @@ import type {
 } from "./dataset-options.ts";
 import { formBody } from "./form.ts";
 import type { Asking, CallOptions } from "./http.ts";
+import { isFound } from "./is-found.ts";
 import { checkOffset, chunksOf, pagesByIds, pagesByOffset } from "./pages.ts";
 import type { Pages } from "./pages.ts";
 import { toJson } from "./request.ts";
@@ -97,16 +98,8 @@ export class DatasetCatalog {
   }
 
   /** Whether there is such a dataset. Every other failure is thrown, as by {@link DatasetCatalog.read}. */
-  async has(key: DatasetCall): Promise<boolean> {
-    try {
-      await this.read(key);
-      return true;
-    } catch (error) {
-      if (error instanceof NotFoundError) {
-        return false;
-      }
-      throw error;
-    }
+  has(key: DatasetCall): Promise<boolean> {
+    return isFound(this.read(key));
   }
 
   /**

@@ -6,6 +6,7 @@ import { parseProject } from "../model/project.ts";
 import type { Project } from "../model/project.ts";
 import type { KeyValues } from "../model/run.ts";
 import type { Call, CallOptions } from "./http.ts";
+import { isFound } from "./is-found.ts";
 import { pagesByIds, pagesByOffset } from "./pages.ts";
 import type { Pages } from "./pages.ts";
 import { toJson } from "./request.ts";
@@ -123,16 +124,8 @@ export class Projects {
   }
 
   /** Whether there is such a project. Every other failure is thrown, as by {@link Projects.read}. */
-  async has(key: ProjectKey & CallOptions): Promise<boolean> {
-    try {
-      await this.read(key);
-      return true;
-    } catch (error) {
-      if (error instanceof NotFoundError) {
-        return false;
-      }
-      throw error;
-    }
+  has(key: ProjectKey & CallOptions): Promise<boolean> {
+    return isFound(this.read(key));
   }
 
   /**

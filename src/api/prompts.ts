@@ -1,4 +1,4 @@
-import { NotFoundError, ValidationError } from "../model/errors.ts";
+import { ValidationError } from "../model/errors.ts";
 import { Fields, parseList } from "../model/fields.ts";
 import { checkIds } from "../model/ids.ts";
 import {
@@ -9,6 +9,7 @@ import {
 import { parsePrompt, parsePromptTag, parseRepo } from "../model/prompt.ts";
 import type { Prompt, PromptCommit, PromptTag, PulledPrompt } from "../model/prompt.ts";
 import type { Call, CallOptions } from "./http.ts";
+import { isFound } from "./is-found.ts";
 import { chunksOf, pagesByOffset } from "./pages.ts";
 import type { Pages } from "./pages.ts";
 import { PromptCommits } from "./prompt-commits.ts";
@@ -81,16 +82,8 @@ export class Prompts {
   }
 
   /** Whether there is such a prompt. Every other failure is thrown, as by {@link Prompts.read}. */
-  async has(identifier: string, options: CallOptions = {}): Promise<boolean> {
-    try {
-      await this.read(identifier, options);
-      return true;
-    } catch (error) {
-      if (error instanceof NotFoundError) {
-        return false;
-      }
-      throw error;
-    }
+  has(identifier: string, options: CallOptions = {}): Promise<boolean> {
+    return isFound(this.read(identifier, options));
   }
 
   /**
