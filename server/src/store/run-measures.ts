@@ -28,7 +28,7 @@ export function readMeasures(members: Members): RunMeasures | undefined {
     members.get("extra"),
     members.get("events"),
   ];
-  const isUsage = has(outputs, marks) || has(extra, marks);
+  const isUsage = has(outputs, marks.outputs) || has(extra, marks.metadata);
   const isStreamed = has(events, tokenMarks);
   if (!isUsage && !isStreamed) {
     return undefined;
@@ -40,8 +40,12 @@ export function readMeasures(members: Members): RunMeasures | undefined {
   return measureNames.some((name) => found[name] !== null) ? found : undefined;
 }
 
-const marks = usageMarks.map((mark) => Buffer.from(mark));
-const tokenMarks = [Buffer.from("_token")];
+const toMark = (text: string): Buffer => Buffer.from(text);
+const marks = {
+  outputs: usageMarks.outputs.map(toMark),
+  metadata: usageMarks.metadata.map(toMark),
+};
+const tokenMarks = [toMark("_token")];
 
 const has = (json: Buffer | undefined, words: readonly Buffer[]): boolean =>
   json !== undefined && words.some((word) => json.includes(word));

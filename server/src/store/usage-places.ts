@@ -56,4 +56,7 @@ export const usagePlaces: readonly UsagePlace[] = [
  * What the JSON of a run that reports usage has in it: ends of the members' names. They begin with
  * characters that are rare in text, for which a search is several times as fast.
  */
-export const usageMarks: readonly string[] = ['_metadata"', '_usage"', 'Usage"'];
+export const usageMarks: Readonly<Record<UsagePlace["root"], readonly string[]>> = {
+  outputs: ['_metadata"', '_usage"', 'Usage"'],
+  metadata: ['_metadata"'],
+};
