@@ -3,6 +3,8 @@ import { defineConfig } from "vitest/config";
 export default defineConfig({
   test: {
     pool: "forks",
+    // One for each core: what a test waits for is mostly a thread or a socket.
+    maxWorkers: "100%",
     testTimeout: 15_000,
     hookTimeout: 30_000,
     // A promise or an error that escapes its test fails the run, and so does a run without tests.

@@ -207,9 +207,9 @@ const faults: readonly (readonly [string, readonly PartInit[], string])[] = [
     `part "post.${id}.secrets" names nothing of the wire, which has post|patch.<run id>, post|patch.<run id>.<field>, attachment.<run id>.<name>, feedback.<run id>`,
   ],
   [
-    "feedback",
+    "feedback without a key",
     [{ name: `feedback.${id}`, body: "{}" }],
-    `part "feedback.${id}" is feedback, which this server does not take with runs`,
+    `part "feedback.${id}" is no feedback: it must have required properties key`,
   ],
   [
     "an attachment of no run",

@@ -115,7 +115,8 @@ export function parseFeedbackPart(json: Buffer, runId: string): FeedbackDraft {
   const body: unknown = JSON.parse(json.toString("utf8"));
   if (!Value.Check(feedbackBody, body)) {
     const [fault] = Value.Errors(feedbackBody, body);
-    throw new RequestError(422, `is no feedback: ${fault?.instancePath ?? ""} ${fault?.message}`);
+    const place = fault?.instancePath === "" ? "it" : fault?.instancePath;
+    throw new RequestError(422, `is no feedback: ${place} ${fault?.message}`);
   }
   const draft = toDraft({ ...body, run_id: body.run_id ?? runId });
   if (draft.runId !== runId.toLowerCase()) {
