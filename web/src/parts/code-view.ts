@@ -1,0 +1,130 @@
+import { defaultKeymap, history, historyKeymap } from "@codemirror/commands";
+import { json } from "@codemirror/lang-json";
+import { markdown } from "@codemirror/lang-markdown";
+import {
+  bracketMatching,
+  codeFolding,
+  foldGutter,
+  foldKeymap,
+  HighlightStyle,
+  indentOnInput,
+  syntaxHighlighting,
+} from "@codemirror/language";
+import { highlightSelectionMatches, search, searchKeymap } from "@codemirror/search";
+import { EditorState } from "@codemirror/state";
+import type { Extension } from "@codemirror/state";
+import {
+  drawSelection,
+  EditorView,
+  highlightSpecialChars,
+  keymap,
+  lineNumbers,
+} from "@codemirror/view";
+import { tags } from "@lezer/highlight";
+
+/** What a text is written in. */
+export type CodeLanguage = "json" | "markdown" | "text";
+
+const languages: { readonly [Name in CodeLanguage]: () => Extension } = {
+  json: () => [json(), indentOnInput(), bracketMatching(), codeFolding(), foldGutter()],
+  markdown: () => markdown(),
+  text: () => [],
+};
+
+const highlights = HighlightStyle.define([
+  { tag: [tags.propertyName, tags.heading, tags.strong], color: "var(--accent)" },
+  { tag: [tags.heading, tags.strong], fontWeight: "650" },
+  { tag: tags.emphasis, fontStyle: "italic" },
+  { tag: [tags.string, tags.monospace], color: "var(--good)" },
+  { tag: [tags.number, tags.bool, tags.null], color: "var(--busy)" },
+  { tag: [tags.link, tags.url], color: "var(--accent)", textDecoration: "underline" },
+  { tag: [tags.quote, tags.meta, tags.processingInstruction], color: "var(--ink-2)" },
+]);
+
+// Custom properties reach into the shadow root, so that a change of the scheme needs nothing here.
+const theme = EditorView.theme({
+  "&": {
+    maxHeight: "var(--code-max, 420px)",
+    minHeight: "var(--code-min, 0)",
+    color: "var(--ink)",
+    backgroundColor: "var(--ground)",
+    fontSize: "12px",
+  },
+  "&.cm-focused": { outline: "2px solid var(--accent)", outlineOffset: "-2px" },
+  ".cm-scroller": {
+    fontFamily: "var(--mantine-font-family-monospace)",
+    lineHeight: "1.55",
+    minHeight: "var(--code-min, 0)",
+    overflow: "auto",
+  },
+  ".cm-content": { caretColor: "var(--ink)", minHeight: "var(--code-min, 0)" },
+  ".cm-cursor, .cm-dropCursor": { borderLeftColor: "var(--ink)" },
+  "&.cm-focused > .cm-scroller > .cm-selectionLayer .cm-selectionBackground, .cm-selectionBackground":
+    { backgroundColor: "var(--selected)" },
+  ".cm-gutters": {
+    color: "var(--ink-2)",
+    backgroundColor: "var(--ground-2)",
+    borderRight: "1px solid var(--line)",
+  },
+  ".cm-foldPlaceholder, .cm-collapsedLines": {
+    color: "var(--ink-2)",
+    background: "var(--ground-3)",
+    border: "1px solid var(--line)",
+  },
+  "&.cm-focused .cm-matchingBracket": { backgroundColor: "var(--ground-3)" },
+  ".cm-searchMatch, .cm-selectionMatch": { backgroundColor: "var(--selected)" },
+  ".cm-searchMatch-selected": { outline: "1px solid var(--accent)" },
+  ".cm-specialChar": { color: "var(--bad)" },
+  ".cm-panels": {
+    color: "var(--ink)",
+    backgroundColor: "var(--ground-2)",
+    borderColor: "var(--line)",
+  },
+  ".cm-textfield": { backgroundColor: "var(--ground)", border: "1px solid var(--line)" },
+  ".cm-button": {
+    color: "var(--ink)",
+    backgroundColor: "var(--ground)",
+    backgroundImage: "none",
+    border: "1px solid var(--line)",
+  },
+  ".cm-fault": {
+    textDecoration: "underline wavy var(--bad)",
+    backgroundColor: "var(--bad-ground)",
+  },
+});
+
+// Marks that turn or hide the text around them, beyond those that CodeMirror shows of itself.
+const turningMarks = /[\u00ad\u061c\u180e\u202a-\u202c\u2060-\u2064\u2068\u{e0000}-\u{e007f}]/gu;
+
+/** What every view of a text has. */
+export const viewExtensions = (language: CodeLanguage, label: string): Extension => [
+  theme,
+  syntaxHighlighting(highlights),
+  highlightSpecialChars({ addSpecialChars: turningMarks }),
+  lineNumbers(),
+  drawSelection(),
+  highlightSelectionMatches(),
+  search({ top: true }),
+  EditorView.lineWrapping,
+  EditorView.contentAttributes.of({ "aria-label": label, spellcheck: "false" }),
+  languages[language](),
+  // Tab leaves the text: the keyboard is never caught in it.
+  keymap.of([...searchKeymap, ...foldKeymap, ...defaultKeymap]),
+];
+
+/** What a text that is edited has besides. */
+export const editExtensions = (): Extension => [history(), keymap.of(historyKeymap)];
+
+/** A text that is only read; it takes the focus, so that the arrow keys scroll it. */
+export const readExtensions = (): Extension => [
+  EditorState.readOnly.of(true),
+  EditorView.editable.of(false),
+  EditorView.contentAttributes.of({ tabindex: "0", "aria-readonly": "true" }),
+];
+
+/**
+ * Where a CodeMirror is mounted. In a shadow root its styles are adopted sheets, which the page's policy
+ * allows; style elements are not.
+ */
+export const shadowOf = (host: HTMLElement): ShadowRoot =>
+  host.shadowRoot ?? host.attachShadow({ mode: "open" });
