@@ -2,7 +2,23 @@ import react from "@vitejs/plugin-react";
 import { defineConfig } from "vite";
 
 /** What the server answers itself; `vite` passes it on to a server started with `millrace serve`. */
-const apiPaths = ["/info", "/runs", "/sessions"];
+const apiPaths = [
+  "/info",
+  "/runs",
+  "/sessions",
+  "/datasets",
+  "/examples",
+  "/feedback",
+  "/annotation-queues",
+  "/repos",
+  "/commits",
+  "/likes",
+  "/settings",
+  "/attachments",
+  "/v1",
+  "/ui",
+  "^/public/[^/]+/(run|datasets|examples)",
+];
 const apiTarget = "http://127.0.0.1:1984";
 
 export default defineConfig({

@@ -36,17 +36,24 @@ afterAll(async () => {
 });
 
 describe("a browser", () => {
-  test.each(["/", "/?x=1", "/o/tenant/projects/p/project?trace=1"])(
-    "that opens %s gets the page",
-    async (url) => {
-      const { statusCode, headers, body } = await get(url, html);
-      expect({ statusCode, type: headers["content-type"] }).toEqual({
-        statusCode: 200,
-        type: "text/html; charset=utf-8",
-      });
-      expect(body).toContain("<title>page</title>");
-    },
-  );
+  test.each([
+    "/",
+    "/?x=1",
+    "/o/tenant/projects/p/project?trace=1",
+    "/prompts",
+    "/prompts/greeting/0123abcd?organizationId=tenant",
+    "/hub/owner/greeting",
+    "/public/token/d",
+    "/public/token/r",
+    "/feedback/tokens/token",
+  ])("that opens %s gets the page", async (url) => {
+    const { statusCode, headers, body } = await get(url, html);
+    expect({ statusCode, type: headers["content-type"] }).toEqual({
+      statusCode: 200,
+      type: "text/html; charset=utf-8",
+    });
+    expect(body).toContain("<title>page</title>");
+  });
 
   test("may run files of this server only, and guess no types", async () => {
     const { headers } = await get("/", html);

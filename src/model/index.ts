@@ -8,6 +8,8 @@ export {
 export type { DottedOrder, DottedOrderSegment } from "./dotted-order.ts";
 export { endpoints } from "./endpoints.ts";
 export type { Endpoint, EndpointName } from "./endpoints.ts";
+export { uiEndpoints } from "./ui-endpoints.ts";
+export type { UiEndpointName } from "./ui-endpoints.ts";
 export {
   AbortError,
   AnswerError,

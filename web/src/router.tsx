@@ -1,25 +1,35 @@
-import { createRootRoute, createRoute, createRouter } from "@tanstack/react-router";
-import { parseRunsSearch } from "./lib/runs-search.ts";
-import { Home } from "./views/home/home.tsx";
-import { Project } from "./views/runs/project.tsx";
-import { Shell } from "./views/shell.tsx";
-import { Empty } from "./views/states.tsx";
+import { createRouter } from "@tanstack/react-router";
+import { datasetsRoutes } from "./views/datasets/routes.ts";
+import { experimentsRoutes } from "./views/experiments/routes.ts";
+import { feedbackRoutes } from "./views/feedback/routes.ts";
+import { homeRoutes } from "./views/home/routes.ts";
+import { hubRoutes } from "./views/hub/routes.ts";
+import { projectsRoutes } from "./views/projects/routes.ts";
+import { publicRoutes } from "./views/public/routes.ts";
+import { queuesRoutes } from "./views/queues/routes.ts";
+import { rootRoute } from "./views/root-route.tsx";
+import { runsRoutes } from "./views/runs/routes.ts";
+import { settingsRoutes } from "./views/settings/routes.ts";
+import { Loading } from "./views/states.tsx";
+import { ViewFailure } from "./views/view-failure.tsx";
 
-const rootRoute = createRootRoute({
-  component: Shell,
-  notFoundComponent: () => <Empty title="There is no such page." />,
+// The page of each address is a chunk of its own; what is here is only where it lies.
+export const router = createRouter({
+  routeTree: rootRoute.addChildren([
+    ...homeRoutes,
+    ...projectsRoutes,
+    ...runsRoutes,
+    ...datasetsRoutes,
+    ...experimentsRoutes,
+    ...feedbackRoutes,
+    ...queuesRoutes,
+    ...hubRoutes,
+    ...publicRoutes,
+    ...settingsRoutes,
+  ]),
+  defaultPendingComponent: () => <Loading what="the page" />,
+  defaultErrorComponent: ViewFailure,
 });
-
-const homeRoute = createRoute({ getParentRoute: () => rootRoute, path: "/", component: Home });
-
-const projectRoute = createRoute({
-  getParentRoute: () => rootRoute,
-  path: "/o/$tenantId/projects/p/$projectId",
-  validateSearch: parseRunsSearch,
-  component: Project,
-});
-
-export const router = createRouter({ routeTree: rootRoute.addChildren([homeRoute, projectRoute]) });
 
 declare module "@tanstack/react-router" {
   interface Register {

@@ -33,6 +33,13 @@ interface WebFile {
 }
 
 /**
+ * The addresses of pages. Some are also addresses of the API: which one is meant is said by whether
+ * HTML is asked for, as a browser does where an address is opened.
+ */
+const pages =
+  /^\/(?:$|o\/|prompts(?:\/|$)|hub(?:\/|$)|public\/[^/]+\/[dr]\/?$|feedback\/tokens\/[^/]+\/?$)/;
+
+/**
  * Serves the web interface: its files by their names, and its page at each of its addresses to whoever
  * asks for HTML. Any other request goes on to the API.
  */
@@ -46,7 +53,7 @@ export function addWeb(app: FastifyInstance, folder = webFolder): void {
       return undefined;
     }
     const path = url.split("?", 1)[0] ?? "";
-    const isPage = (path === "/" || path.startsWith("/o/")) && accept.includes("text/html");
+    const isPage = pages.test(path) && accept.includes("text/html");
     const file = files.get(isPage ? "/index.html" : path);
     return file === undefined ? undefined : sendFile(reply, file, rest["if-none-match"]);
   });

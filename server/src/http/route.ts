@@ -49,6 +49,8 @@ export const route = <Body extends TSchema>(
     operationId: operationIds.get(endpoint) ?? summary,
     tags: [tag],
     summary,
+    // The page's own calls come and go with it.
+    ...(endpoint.path.startsWith("/ui/") ? { hide: true } : {}),
     ...(keyless === undefined ? {} : { security: [] }),
     ...(query === undefined ? {} : { querystring: querySchema(query) }),
     ...(body === undefined ? {} : { body }),

@@ -1,3 +1,7 @@
+import { EventStreamReader } from "../lib/event-stream.ts";
+import type { ServerEvent } from "../lib/event-stream.ts";
+import { currentTenantId, noteRefusal, readKey } from "./access.ts";
+
 /** The server answered, and the answer was not 2xx; or it did not answer. */
 export class ApiError extends Error {
   /** 0: no answer. */
@@ -13,38 +17,211 @@ export class ApiError extends Error {
 /** Longest wait for one answer. */
 const timeoutMs = 30_000;
 
+type Method = "GET" | "POST" | "PATCH" | "PUT" | "DELETE";
+
 /** @throws {@link ApiError} */
-export const getJson = async (path: string, signal: AbortSignal): Promise<unknown> =>
-  call(path, { signal });
+export const getJson = async (path: string, signal?: AbortSignal): Promise<unknown> =>
+  callJson(path, { method: "GET", signal });
 
 /** @throws {@link ApiError} */
 export const postJson = async (
   path: string,
   body: unknown,
-  signal: AbortSignal,
-): Promise<unknown> =>
-  call(path, {
-    signal,
-    method: "POST",
-    body: JSON.stringify(body),
-    headers: { "content-type": "application/json" },
-  });
+  signal?: AbortSignal,
+): Promise<unknown> => callJson(path, { method: "POST", body, signal });
 
-async function call(path: string, init: RequestInit & { signal: AbortSignal }): Promise<unknown> {
-  const signal = AbortSignal.any([init.signal, AbortSignal.timeout(timeoutMs)]);
+/** @throws {@link ApiError} */
+export const patchJson = async (
+  path: string,
+  body: unknown,
+  signal?: AbortSignal,
+): Promise<unknown> => callJson(path, { method: "PATCH", body, signal });
+
+/** @throws {@link ApiError} */
+export const putJson = async (
+  path: string,
+  body: unknown,
+  signal?: AbortSignal,
+): Promise<unknown> => callJson(path, { method: "PUT", body, signal });
+
+/** @throws {@link ApiError} */
+export const deleteJson = async (
+  path: string,
+  body?: unknown,
+  signal?: AbortSignal,
+): Promise<unknown> => callJson(path, { method: "DELETE", body, signal });
+
+/** The text of an answer that is no JSON, such as an export. @throws {@link ApiError} */
+export const getText = async (path: string, signal?: AbortSignal): Promise<string> =>
+  callText(path, { method: "GET", signal });
+
+/** A file of the server, for a link to save it. @throws {@link ApiError} */
+export async function getBlob(path: string, signal?: AbortSignal): Promise<Blob> {
+  const response = await send(path, { method: "GET", signal }, signal);
+  return response.blob();
+}
+
+/**
+ * Sends a form with files, and says how much of it is under way.
+ *
+ * @throws {@link ApiError}
+ */
+export async function sendForm(
+  path: string,
+  form: FormData,
+  {
+    method = "POST",
+    signal,
+    onProgress,
+  }: {
+    readonly method?: Method;
+    readonly signal?: AbortSignal;
+    /** 0 to 1. */
+    readonly onProgress?: (share: number) => void;
+  } = {},
+): Promise<unknown> {
+  // Not fetch, which says nothing of what it has sent.
+  const request = new XMLHttpRequest();
+  const cancel = (): void => request.abort();
+  request.upload.addEventListener("progress", ({ loaded, total }) =>
+    onProgress?.(total === 0 ? 1 : loaded / total),
+  );
+  request.open(method, path);
+  new Headers(ownHeaders()).forEach((value, name) => request.setRequestHeader(name, value));
+  signal?.addEventListener("abort", cancel, { once: true });
+  try {
+    await new Promise<void>((resolve, reject) => {
+      request.addEventListener("load", () => resolve());
+      request.addEventListener("error", (cause) => reject(noAnswer(cause)));
+      request.addEventListener("abort", () =>
+        reject(new DOMException("the upload was cancelled", "AbortError")),
+      );
+      request.send(form);
+    });
+  } finally {
+    signal?.removeEventListener("abort", cancel);
+  }
+  const { status, responseText } = request;
+  if (status < 200 || status > 299) {
+    throw new ApiError(status, describe(status, responseText));
+  }
+  return parseBody(responseText);
+}
+
+/**
+ * The events of a `text/event-stream`, until `signal` or the server ends it. Not `EventSource`: that
+ * sends no key.
+ *
+ * @throws {@link ApiError}
+ */
+export async function* listenEvents(
+  path: string,
+  signal: AbortSignal,
+): AsyncGenerator<ServerEvent, void, undefined> {
+  const init = { method: "GET", signal, accept: "text/event-stream" } as const;
+  const response = await send(path, init, signal);
+  const reader = new EventStreamReader();
+  const chunks = response.body?.pipeThrough(new TextDecoderStream()).getReader();
+  for (;;) {
+    // One after the other: the next comes when it comes.
+    const next = await readNext(chunks);
+    if (next === undefined) {
+      return;
+    }
+    yield* reader.read(next);
+  }
+}
+
+async function readNext(
+  chunks: ReadableStreamDefaultReader<string> | undefined,
+): Promise<string | undefined> {
+  try {
+    return (await chunks?.read())?.value;
+  } catch (cause) {
+    throw noAnswer(cause);
+  }
+}
+
+/**
+ * Tries a key before it is kept.
+ *
+ * @throws {@link ApiError} the server does not know it, or does not answer.
+ */
+export async function checkKey(key: string): Promise<void> {
+  await callText("/settings", { method: "GET", key });
+}
+
+interface Call {
+  readonly method: Method;
+  /** Asks with this key, about its own tenant, instead of as this browser does. */
+  readonly key?: string;
+  readonly body?: unknown;
+  readonly accept?: string;
+  readonly signal?: AbortSignal | undefined;
+}
+
+async function callJson(path: string, call: Call): Promise<unknown> {
+  return parseBody(await callText(path, call));
+}
+
+async function callText(path: string, call: Call): Promise<string> {
+  const limit = AbortSignal.timeout(timeoutMs);
+  const signal = call.signal === undefined ? limit : AbortSignal.any([call.signal, limit]);
+  const response = await send(path, call, signal);
+  try {
+    return await response.text();
+  } catch (cause) {
+    throw noAnswer(cause);
+  }
+}
+
+/** The answer, when it is a good one. */
+async function send(path: string, call: Call, signal?: AbortSignal): Promise<Response> {
+  const { method, body, accept = "application/json" } = call;
+  const init: RequestInit = {
+    method,
+    signal: signal ?? null,
+    headers: {
+      ...(call.key === undefined ? ownHeaders() : { "x-api-key": call.key }),
+      accept,
+      ...(body === undefined ? {} : { "content-type": "application/json" }),
+    },
+    ...(body === undefined ? {} : { body: JSON.stringify(body) }),
+  };
   let response: Response;
   try {
-    response = await fetch(path, { ...init, signal });
+    response = await fetch(path, init);
   } catch (cause) {
-    throw new ApiError(0, "The server does not answer. Is it still running?", { cause });
+    throw call.signal?.aborted === true ? cause : noAnswer(cause);
   }
-  const text = await response.text();
   if (!response.ok) {
-    throw new ApiError(response.status, `${response.status}: ${readDetail(text)}`);
+    if (response.status === 401 && call.key === undefined) {
+      noteRefusal();
+    }
+    throw new ApiError(response.status, describe(response.status, await response.text()));
   }
-  const value: unknown = JSON.parse(text);
+  return response;
+}
+
+/** Whose rows are asked for, and by whom. */
+function ownHeaders(): Record<string, string> {
+  const key = readKey();
+  const tenantId = currentTenantId();
+  return {
+    ...(key === undefined ? {} : { "x-api-key": key }),
+    ...(tenantId === undefined ? {} : { "x-tenant-id": tenantId }),
+  };
+}
+
+function parseBody(text: string): unknown {
+  const value: unknown = text === "" ? undefined : JSON.parse(text);
   return value;
 }
+
+const noAnswer = (cause: unknown): ApiError =>
+  new ApiError(0, "The server does not answer. Is it still running?", { cause });
+
+const describe = (status: number, text: string): string => `${status}: ${readDetail(text)}`;
 
 /** The reason that the server gave, else the beginning of what it said. */
 function readDetail(text: string): string {

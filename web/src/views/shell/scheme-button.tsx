@@ -1,25 +1,7 @@
 import { ActionIcon, useComputedColorScheme, useMantineColorScheme } from "@mantine/core";
-import { Link, Outlet } from "@tanstack/react-router";
 
-/** What stands around every view. */
-export const Shell = () => (
-  <div className="shell">
-    <header className="bar">
-      <Link to="/" className="brand">
-        <svg viewBox="0 0 32 32" aria-hidden="true">
-          <path d="M6 10h14M6 16h20M12 22h14" />
-        </svg>
-        Millrace
-      </Link>
-      <SchemeButton />
-    </header>
-    <main className="view">
-      <Outlet />
-    </main>
-  </div>
-);
-
-const SchemeButton = () => {
+/** Changes between the light and the dark colours; the settings can also follow the system. */
+export const SchemeButton = () => {
   const { setColorScheme } = useMantineColorScheme();
   const other = useComputedColorScheme("light") === "light" ? "dark" : "light";
   return (

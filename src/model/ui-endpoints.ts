@@ -1,0 +1,11 @@
+import type { Endpoint } from "./endpoints.ts";
+
+/**
+ * What the page asks of the local server beyond the platform's calls. They belong to this version of
+ * page and server, and are in no description of the API.
+ */
+export const uiEndpoints = {
+  readLive: { method: "GET", path: "/ui/live", action: "watch what arrives" },
+} as const satisfies Record<string, Endpoint>;
+
+export type UiEndpointName = keyof typeof uiEndpoints;

@@ -1,0 +1,63 @@
+import { tenantOf } from "../lib/tenant-of.ts";
+
+/** Whether the server lets this browser in, as far as it has said. */
+export type Access =
+  | { readonly kind: "open" }
+  /** The server asks for a key, and this browser has none, or one that it refuses. */
+  | { readonly kind: "needed"; readonly hadKey: boolean };
+
+const keyName = "millrace-api-key";
+const tenantName = "millrace-tenant";
+
+let access: Access = { kind: "open" };
+const listeners = new Set<() => void>();
+
+/** The key that this browser keeps, in clear: whoever can read its profile can read it. */
+export const readKey = (): string | undefined => localStorage.getItem(keyName) ?? undefined;
+
+/** Keeps a key for this browser; what was asked for without it may be asked again. */
+export function keepKey(key: string): void {
+  localStorage.setItem(keyName, key);
+  sessionStorage.removeItem(tenantName);
+  setAccess({ kind: "open" });
+}
+
+/** Forgets the key. Repeated, it changes nothing. */
+export function forgetKey(): void {
+  localStorage.removeItem(keyName);
+  setAccess({ kind: "open" });
+}
+
+/** The server answered 401. */
+export function noteRefusal(): void {
+  if (access.kind === "open") {
+    setAccess({ kind: "needed", hadKey: readKey() !== undefined });
+  }
+}
+
+export const readAccess = (): Access => access;
+
+/** Calls `listener` after each change; returns what ends that. */
+export function onAccess(listener: () => void): () => void {
+  listeners.add(listener);
+  return () => listeners.delete(listener);
+}
+
+function setAccess(next: Access): void {
+  access = next;
+  listeners.forEach((listener) => listener());
+}
+
+/**
+ * The tenant whose rows the page shows: that of its address, else the last one that this tab was at.
+ * `undefined`: the server says whose they are, by the key.
+ */
+export function currentTenantId(): string | undefined {
+  const { pathname, search } = globalThis.location;
+  const named = tenantOf(pathname, search);
+  if (named !== undefined) {
+    sessionStorage.setItem(tenantName, named);
+    return named;
+  }
+  return sessionStorage.getItem(tenantName) ?? undefined;
+}

@@ -1,0 +1,32 @@
+import { queryOptions } from "@tanstack/react-query";
+import type { endpoints } from "millrace/model";
+import { getJson } from "./http.ts";
+
+const path: (typeof endpoints)["readSettings"]["path"] = "/settings";
+
+/** Whose rows the page shows. */
+export interface TenantSettings {
+  readonly id: string;
+  readonly displayName: string;
+  /** The name that its public prompts stand under; absent until it has one. */
+  readonly handle: string | undefined;
+}
+
+/** Rarely changes; what changes it invalidates it. */
+export const tenantQuery = queryOptions({
+  queryKey: ["tenant"],
+  queryFn: async ({ signal }) => parseTenant(await getJson(path, signal)),
+  staleTime: 60_000,
+});
+
+function parseTenant(value: unknown): TenantSettings {
+  const { id, display_name, tenant_handle } = value as Readonly<Record<string, unknown>>;
+  if (typeof id !== "string") {
+    throw new TypeError("the server's answer holds no tenant");
+  }
+  return {
+    id,
+    displayName: typeof display_name === "string" ? display_name : id,
+    handle: typeof tenant_handle === "string" ? tenant_handle : undefined,
+  };
+}

@@ -1,0 +1,22 @@
+import { createRoute, lazyRouteComponent } from "@tanstack/react-router";
+import { rootRoute } from "../root-route.tsx";
+
+const getParentRoute = () => rootRoute;
+
+export const publicRoutes = [
+  createRoute({
+    getParentRoute,
+    path: "/public/$token/d",
+    component: lazyRouteComponent(async () => import("./shared-dataset.tsx"), "SharedDataset"),
+  }),
+  createRoute({
+    getParentRoute,
+    path: "/public/$token/r",
+    component: lazyRouteComponent(async () => import("./shared-run.tsx"), "SharedRun"),
+  }),
+  createRoute({
+    getParentRoute,
+    path: "/feedback/tokens/$token",
+    component: lazyRouteComponent(async () => import("./feedback-form.tsx"), "FeedbackForm"),
+  }),
+] as const;

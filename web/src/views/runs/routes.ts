@@ -1,0 +1,14 @@
+import { createRoute, lazyRouteComponent } from "@tanstack/react-router";
+import { parseRunsSearch } from "../../lib/runs-search.ts";
+import { rootRoute } from "../root-route.tsx";
+
+const getParentRoute = () => rootRoute;
+
+export const runsRoutes = [
+  createRoute({
+    getParentRoute,
+    path: "/o/$tenantId/projects/p/$projectId",
+    validateSearch: parseRunsSearch,
+    component: lazyRouteComponent(async () => import("./project.tsx"), "Project"),
+  }),
+] as const;
