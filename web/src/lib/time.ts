@@ -44,6 +44,23 @@ export function formatTime(timeMs: number): string {
   return `${date} ${time}.${String(at.getMilliseconds()).padStart(3, "0")}`;
 }
 
+/** How long ago a moment was: `just now`, `40 s ago`, `5 min ago`, `3 h ago`, `12 d ago`. */
+export function formatAge(ageMs: number): string {
+  const seconds = Math.floor(ageMs / 1_000);
+  if (seconds < 5) {
+    return seconds < -60 ? "in the future" : "just now";
+  }
+  if (seconds < 60) {
+    return `${seconds} s ago`;
+  }
+  if (seconds < 3_600) {
+    return `${Math.floor(seconds / 60)} min ago`;
+  }
+  return seconds < 48 * 3_600
+    ? `${Math.floor(seconds / 3_600)} h ago`
+    : `${Math.floor(seconds / 86_400)} d ago`;
+}
+
 const twoDigits = (count: number): string => String(count).padStart(2, "0");
 
 function toThreeDigits(value: number): string {

@@ -1,4 +1,4 @@
-import { CopyText } from "../copy-text.tsx";
+import { CopyText } from "../../parts/copy-text.tsx";
 
 const install = "npm install millrace";
 

@@ -4,7 +4,7 @@ import { formatJson, toJsonText } from "../../lib/json-text.ts";
 import type { RunDetails } from "../../lib/run.ts";
 import { formatDuration, formatTime } from "../../lib/time.ts";
 import { toVisibleText } from "../../lib/visible-text.ts";
-import { CopyText } from "../copy-text.tsx";
+import { CopyText } from "../../parts/copy-text.tsx";
 import { RunTypeMark, StatusMark } from "../marks.tsx";
 import { Failure, Loading } from "../states.tsx";
 
