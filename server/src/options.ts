@@ -39,6 +39,8 @@ export const serverLimits = {
   /** Datasets, versions or examples in one answer. */
   datasetsDefault: 100,
   datasetsMax: 1_000,
+  /** Characters of each payload in a list of the page. */
+  previewChars: 400,
   /** Arrays and objects inside one another in an example; SQLite reads 1,000. */
   exampleDepth: 500,
   /** Characters of a dataset's JSON schema. */

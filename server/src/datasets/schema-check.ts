@@ -52,6 +52,26 @@ export class SchemaCheck {
     }
   }
 
+  /**
+   * By id: the first faults of each example that does not fit.
+   *
+   * @throws RequestError 422: checking them takes too long.
+   */
+  findMisfits(schemas: Schemas, examples: Iterable<Checked>): Readonly<Record<string, string>> {
+    const inputs = this.#find(schemas.inputsSchema, "inputs_schema_definition");
+    const outputs = this.#find(schemas.outputsSchema, "outputs_schema_definition");
+    return within("the examples can't be checked against the dataset's schema", () => {
+      const misfits: Record<string, string> = {};
+      for (const example of examples) {
+        const faults = faultsOf({ inputs, outputs }, example);
+        if (faults.length > 0) {
+          misfits[example.id] = faults.slice(0, faultsShown).join("; ");
+        }
+      }
+      return misfits;
+    });
+  }
+
   #find(schema: JsonObject | null, name: string): ValidateFunction | undefined {
     if (schema === null) {
       return undefined;
@@ -114,16 +134,8 @@ interface Checks {
 
 function findFaults(checks: Checks, examples: Iterable<Checked>): string[] {
   const faults: string[] = [];
-  for (const { id, inputs, outputs } of examples) {
-    const texts = { inputs, outputs };
-    for (const member of ["inputs", "outputs"] as const) {
-      const check = checks[member];
-      const text = texts[member];
-      // An example may have no outputs yet.
-      if (check !== undefined && text !== null && !check(JSON.parse(text))) {
-        faults.push(...(check.errors ?? []).map((error) => describe(id, member, error)));
-      }
-    }
+  for (const example of examples) {
+    faults.push(...faultsOf(checks, example).map((fault) => `example ${example.id}: ${fault}`));
     if (faults.length > faultsShown) {
       break;
     }
@@ -131,12 +143,19 @@ function findFaults(checks: Checks, examples: Iterable<Checked>): string[] {
   return faults;
 }
 
-function describe(
-  id: string,
-  member: string,
-  { instancePath, message, params }: ErrorObject,
-): string {
+function faultsOf(checks: Checks, example: Checked): string[] {
+  return (["inputs", "outputs"] as const).flatMap((member) => {
+    const check = checks[member];
+    const text = example[member];
+    // An example may have no outputs yet.
+    return check === undefined || text === null || check(JSON.parse(text))
+      ? []
+      : (check.errors ?? []).map((error) => describe(member, error));
+  });
+}
+
+function describe(member: string, { instancePath, message, params }: ErrorObject): string {
   const extra = Reflect.get(params, "additionalProperty") as unknown;
   const name = typeof extra === "string" ? ` (${JSON.stringify(extra.slice(0, 80))})` : "";
-  return `example ${id}: ${member}${instancePath.slice(0, 200)} ${message ?? "is not valid"}${name}`;
+  return `${member}${instancePath.slice(0, 200)} ${message ?? "is not valid"}${name}`;
 }

@@ -23,9 +23,13 @@ export const readMembers = (body: Buffer, what = "the body"): Members =>
 
 /** The members of each object of a list. @throws RequestError 422: it is no list of JSON objects. */
 export const readItems = (body: Buffer): readonly Members[] =>
-  read(body, "the body", (cursor) => cursor.readItems()).map((item, index) =>
+  readElements(body).map((item, index) =>
     read(item, `example ${index}`, (cursor) => cursor.readMembers()),
   );
+
+/** The elements of a list, each the JSON text that was received. @throws RequestError 422: it is no list. */
+export const readElements = (body: Buffer): readonly Buffer[] =>
+  read(body, "the body", (cursor) => cursor.readItems());
 
 function read<Result>(body: Buffer, what: string, take: (cursor: JsonCursor) => Result): Result {
   try {

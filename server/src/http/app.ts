@@ -27,6 +27,7 @@ import {
 } from "../routes/examples.ts";
 import { addIngestRoutes, addRunRoutes, addSharedRunRoutes } from "../routes/runs.ts";
 import { addInfoRoutes, addSettingsRoutes } from "../routes/server.ts";
+import { addUiDatasetRoutes, addUiImportRoutes } from "../routes/ui-datasets.ts";
 import type { Store } from "../store/store.ts";
 import { addApiDocs } from "./api-docs.ts";
 import { checkLazily } from "./check-lazily.ts";
@@ -89,6 +90,7 @@ export function createApp(store: Store, settings: ServerSettings) {
     addStreamRoutes(ingest, store);
     addExampleWriteRoutes(ingest, desk);
     addUploadRoutes(ingest, { store, folder });
+    addUiImportRoutes(ingest, store);
   });
   app.register(async (rest: FastifyInstance) => {
     rest.addHook("onRequest", checkKey);
@@ -98,6 +100,7 @@ export function createApp(store: Store, settings: ServerSettings) {
     addAnnotationQueueRoutes(rest, desk);
     addDatasetSearchRoutes(rest, desk);
     addExampleRoutes(rest, desk);
+    addUiDatasetRoutes(rest, store);
   });
   return app;
 }

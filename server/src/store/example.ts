@@ -119,6 +119,32 @@ export interface ExamplePageQuery {
   readonly limit: number;
 }
 
+/** The beginning of a payload, and how long all of it is. */
+export interface TextPreview {
+  readonly text: string;
+  readonly chars: number;
+}
+
+/** An example as a list shows it: bounded, whatever it holds. */
+export interface ExamplePreview {
+  readonly id: string;
+  readonly createdMicros: number;
+  readonly modifiedMicros: number;
+  readonly sourceRunId: string | null;
+  readonly inputs: TextPreview;
+  readonly outputs: TextPreview | null;
+  readonly metadata: TextPreview;
+  readonly splits: readonly string[];
+  readonly attachmentCount: number;
+}
+
+/** What became of examples that need not all be taken. */
+export interface ExamplesImported extends ExamplesWritten {
+  readonly count: number;
+  /** By id: why it was not taken. */
+  readonly rejected: Readonly<Record<string, string>>;
+}
+
 export interface ExampleSearch {
   readonly datasetId: string;
   readonly words: readonly string[];
@@ -130,6 +156,8 @@ export interface ExampleSearch {
 export interface ExampleReads {
   find(tenantId: string, id: string, moment: Moment): Example | undefined;
   list(tenantId: string, query: ExampleQuery): readonly Example[];
+  /** As `list`, with at most so many characters of each payload. */
+  preview(tenantId: string, query: ExampleQuery, chars: number): readonly ExamplePreview[];
   count(tenantId: string, filter: ExampleFilter): number;
   /** In the order of writing. */
   page(tenantId: string, query: ExamplePageQuery): readonly Example[];
@@ -149,6 +177,12 @@ export interface ExampleWrites {
    * @throws RequestError 404: no such dataset. 409: an id is taken. 422: one does not fit a schema.
    */
   create(tenantId: string, drafts: readonly ExampleDraft[]): ExamplesWritten;
+  /**
+   * Makes those of the examples that fit the dataset's schemas, as one version.
+   *
+   * @throws RequestError 404: no such dataset.
+   */
+  import(tenantId: string, datasetId: string, drafts: readonly ExampleDraft[]): ExamplesImported;
   /**
    * All of them, or none, as one version of each dataset.
    *

@@ -5,15 +5,38 @@ import type {
   Example,
   ExampleFilter,
   ExamplePageQuery,
+  ExamplePreview,
   ExampleQuery,
   ExampleReads,
   ExampleSearch,
 } from "../example.ts";
 import { DatasetLedger } from "./dataset-ledger.ts";
 import { splitList, toExampleConditions } from "./example-conditions.ts";
+import { parsePreviewRow, previewSelection } from "./example-preview-row.ts";
 import { exampleSelection, parseExampleRow } from "./example-row.ts";
 import { parseRows } from "./row.ts";
 import type { Connection } from "./schema.ts";
+
+/** Which part of a list is read, in which order. */
+interface Tail {
+  readonly tail: string;
+  readonly values: readonly (string | number)[];
+}
+
+function toTail({ order, isDescending, seed, limit, offset }: ExampleQuery): Tail {
+  const direction = isDescending ? "DESC" : "ASC";
+  // Of one version: in the order of writing.
+  const orders = {
+    recent: `e.from_us ${direction}, e.key`,
+    recently_created: `e.created_us ${direction}, e.position`,
+    id: `e.id ${direction}`,
+    random: "(e.key * 2654435761 + ?) % 4294967291, e.key",
+  };
+  return {
+    tail: `ORDER BY ${orders[order]} LIMIT ? OFFSET ?`,
+    values: [...(order === "random" ? [seed] : []), limit, offset],
+  };
+}
 
 /** Answers questions about examples. */
 export class ExampleReader implements ExampleReads {
@@ -39,22 +62,18 @@ export class ExampleReader implements ExampleReads {
     return this.#select(tenantId, filter, { tail: "LIMIT 1", values: [] })[0];
   }
 
-  list(
-    tenantId: string,
-    { filter, order, isDescending, seed, limit, offset }: ExampleQuery,
-  ): readonly Example[] {
-    const direction = isDescending ? "DESC" : "ASC";
-    // Of one version: in the order of writing.
-    const orders = {
-      recent: `e.from_us ${direction}, e.key`,
-      recently_created: `e.created_us ${direction}, e.position`,
-      id: `e.id ${direction}`,
-      random: "(e.key * 2654435761 + ?) % 4294967291, e.key",
-    };
-    return this.#select(tenantId, filter, {
-      tail: `ORDER BY ${orders[order]} LIMIT ? OFFSET ?`,
-      values: [...(order === "random" ? [seed] : []), limit, offset],
-    });
+  list(tenantId: string, query: ExampleQuery): readonly Example[] {
+    return this.#select(tenantId, query.filter, toTail(query));
+  }
+
+  preview(tenantId: string, query: ExampleQuery, chars: number): readonly ExamplePreview[] {
+    const where = toExampleConditions(tenantId, this.#withoutMoment(tenantId, query.filter));
+    const { tail, values } = toTail(query);
+    const rows = this.#db
+      .prepare(`${previewSelection} WHERE ${where.sql} ${tail}`)
+      .raw()
+      .all([chars, chars, chars, ...where.values, ...values]);
+    return parseRows(rows).map(parsePreviewRow);
   }
 
   count(tenantId: string, filter: ExampleFilter): number {
@@ -148,11 +167,7 @@ export class ExampleReader implements ExampleReads {
     return parseRows(rows).map(parseExampleRow);
   }
 
-  #select(
-    tenantId: string,
-    filter: ExampleFilter,
-    { tail, values }: { tail: string; values: readonly (string | number)[] },
-  ): readonly Example[] {
+  #select(tenantId: string, filter: ExampleFilter, { tail, values }: Tail): readonly Example[] {
     const where = toExampleConditions(tenantId, this.#withoutMoment(tenantId, filter));
     const rows = this.#db
       .prepare(`${exampleSelection} WHERE ${where.sql} ${tail}`)

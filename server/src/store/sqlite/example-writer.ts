@@ -7,6 +7,7 @@ import type {
   Attachment,
   ExampleChange,
   ExampleDraft,
+  ExamplesImported,
   ExamplesWritten,
   ExampleTimes,
   ExampleWrites,
@@ -56,6 +57,12 @@ export class ExampleWriter implements ExampleWrites {
       });
     }
     return this.#end(datasets, versions, known);
+  }
+
+  import(tenantId: string, datasetId: string, drafts: readonly ExampleDraft[]): ExamplesImported {
+    const rejected = this.#schemas.findMisfits(this.#ledger.read(tenantId, datasetId), drafts);
+    const fitting = drafts.filter(({ id }) => rejected[id] === undefined);
+    return { ...this.create(tenantId, fitting), count: fitting.length, rejected };
   }
 
   update(tenantId: string, changes: readonly ExampleChange[], datasetId?: string): ExamplesWritten {

@@ -1,0 +1,134 @@
+import type { FastifyReply, FastifyRequest } from "fastify";
+import { RequestError } from "../errors.ts";
+import { readBody } from "../http/read-body.ts";
+import { serverLimits } from "../options.ts";
+import type { Moment } from "../store/dataset-version.ts";
+import type { ExampleDraft, ExamplePreview } from "../store/example.ts";
+import type { Store } from "../store/store.ts";
+import { toPreviewJson } from "../view/example-preview-json.ts";
+import { toIso } from "../view/run-json.ts";
+import { findMoment, readAsOf } from "./as-of.ts";
+import { datasetIdOf, findDataset } from "./datasets.ts";
+import { parseOneOf, parsePage } from "./dataset-query.ts";
+import { parseExample, readElements, readMembers } from "./example-body.ts";
+import { parseExampleQuery } from "./example-query.ts";
+import { first } from "./query-string.ts";
+import type { QueryString } from "./query-string.ts";
+
+/** `GET /ui/datasets/{id}/examples`: what a list shows of each, bounded whatever they hold. */
+export async function previewExamples(store: Store, request: FastifyRequest): Promise<unknown> {
+  const query = request.query as QueryString;
+  const dataset = await findDataset(store, request);
+  const scope = {
+    datasetId: dataset.id,
+    moment: await findMoment(store, dataset, readAsOf(query)),
+  };
+  const found = await store.read.examples.preview(
+    request.tenantId,
+    parseExampleQuery(query, scope),
+    serverLimits.previewChars,
+  );
+  return found.map(toPreviewJson);
+}
+
+const kinds = ["removed", "modified", "added"] as const;
+
+/** `GET /ui/datasets/{id}/diff`: counts, and a page of what differs, as it was and as it is. */
+export async function previewDatasetDiff(store: Store, request: FastifyRequest): Promise<unknown> {
+  const query = request.query as QueryString;
+  const dataset = await findDataset(store, request);
+  const from = await findMoment(store, dataset, readAsOf(query, "from"));
+  const to = await findMoment(store, dataset, readAsOf(query, "to"));
+  const { limit, offset } = parsePage(query);
+  const diff = await store.read.datasets.diff(request.tenantId, dataset.id, { from, to });
+  const kind = first(query, "kind") ?? "";
+  const shown = kind === "" ? kinds : [parseOneOf(kind, kinds, "kind")];
+  const page = shown
+    .flatMap((name) => diff[name].map((id) => ({ id, kind: name })))
+    .slice(offset, offset + limit);
+  const ids = page.map(({ id }) => id);
+  const before = await previewsAt(store, request, { ids, moment: from });
+  const after = await previewsAt(store, request, { ids, moment: to });
+  return {
+    counts: Object.fromEntries(kinds.map((name) => [name, diff[name].length])),
+    changes: page.map(({ id, kind: what }) => ({
+      id,
+      kind: what,
+      before: before.get(id) ?? null,
+      after: after.get(id) ?? null,
+    })),
+  };
+}
+
+async function previewsAt(
+  store: Store,
+  request: FastifyRequest,
+  { ids, moment }: { readonly ids: readonly string[]; readonly moment: Moment },
+): Promise<ReadonlyMap<string, ReturnType<typeof toPreviewJson>>> {
+  const found: readonly ExamplePreview[] = await store.read.examples.preview(
+    request.tenantId,
+    {
+      filter: { datasetId: datasetIdOf(request), moment, ids },
+      order: "id",
+      isDescending: false,
+      seed: 0,
+      limit: ids.length,
+      offset: 0,
+    },
+    serverLimits.previewChars,
+  );
+  return new Map(found.map((preview) => [preview.id, toPreviewJson(preview)]));
+}
+
+interface Rejected {
+  readonly index: number;
+  readonly reason: string;
+}
+
+/**
+ * `POST /ui/datasets/{id}/import`: takes those of a list of examples that can be taken, as one version,
+ * and says of each other one why not. Ids are made here: a file may be taken in twice.
+ */
+export async function importExamples(
+  store: Store,
+  request: FastifyRequest,
+  reply: FastifyReply,
+): Promise<FastifyReply> {
+  const { id: datasetId } = await findDataset(store, request);
+  const rejected: Rejected[] = [];
+  const drafts = new Map<string, { readonly draft: ExampleDraft; readonly index: number }>();
+  const rows = readElements(await readBody(request.raw));
+  if (rows.length > serverLimits.operationsMax) {
+    throw new RequestError(413, `at most ${serverLimits.operationsMax} rows in one request`);
+  }
+  for (const [index, json] of rows.entries()) {
+    try {
+      const draft = parseRow(json, datasetId);
+      drafts.set(draft.id, { draft, index });
+    } catch (cause) {
+      if (!(cause instanceof RequestError)) {
+        throw cause;
+      }
+      rejected.push({ index, reason: cause.message });
+    }
+  }
+  const own = [...drafts.values()].map(({ draft }) => draft);
+  const written = await store.write.examples.import(request.tenantId, datasetId, own);
+  for (const [id, reason] of Object.entries(written.rejected)) {
+    rejected.push({ index: drafts.get(id)?.index ?? 0, reason });
+  }
+  const micros = written.datasets[datasetId]?.micros;
+  return reply.send({
+    count: written.count,
+    as_of: micros === undefined ? null : toIso(micros),
+    rejected: rejected.toSorted((one, other) => one.index - other.index),
+  });
+}
+
+function parseRow(json: Buffer, datasetId: string): ExampleDraft {
+  const members = new Map(readMembers(json, "the row"));
+  for (const name of ["id", "dataset_id", "source_run_id", "use_source_run_io"]) {
+    members.delete(name);
+  }
+  return parseExample(members, { what: "the row", datasetId }).draft;
+}

@@ -1,0 +1,36 @@
+import type { FastifyInstance } from "fastify";
+import { uiEndpoints } from "millrace/model";
+import { importExamples, previewDatasetDiff, previewExamples } from "../handlers/ui-datasets.ts";
+import { route } from "../http/route.ts";
+import type { Store } from "../store/store.ts";
+
+const tag = "datasets";
+
+/** What the pages of datasets ask beside the API. */
+export function addUiDatasetRoutes(app: FastifyInstance, store: Store): void {
+  app.route({
+    ...route(uiEndpoints.previewExamples, {
+      tag,
+      summary: "Examples, bounded whatever they hold.",
+    }),
+    handler: (request) => previewExamples(store, request),
+  });
+  app.route({
+    ...route(uiEndpoints.previewDatasetDiff, {
+      tag,
+      summary: "Counts, and a page of what differs.",
+    }),
+    handler: (request) => previewDatasetDiff(store, request),
+  });
+}
+
+/** The handler reads the body itself: payloads are stored as they came. */
+export function addUiImportRoutes(app: FastifyInstance, store: Store): void {
+  app.route({
+    ...route(uiEndpoints.importExamples, {
+      tag,
+      summary: "Takes in the rows that can be taken in.",
+    }),
+    handler: (request, reply) => importExamples(store, request, reply),
+  });
+}

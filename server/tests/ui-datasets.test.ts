@@ -1,0 +1,131 @@
+import { randomUUID } from "node:crypto";
+import { expect, test } from "vitest";
+import { DatasetDesk, itemsOf } from "./support/dataset-desk.ts";
+import { containing } from "./support/matching.ts";
+import { call, runServer } from "./support/running-server.ts";
+
+const inputsOf = async (desk: DatasetDesk, query = ""): Promise<unknown[]> => {
+  const { json } = await desk.call(`GET /ui/datasets/${desk.id}/examples?${query}`);
+  return itemsOf(json).map((one) => one["inputs"]);
+};
+
+test("a preview has the beginning of each payload and its whole length", async () => {
+  const desk = await DatasetDesk.open();
+  const text = "é".repeat(5_000);
+  await desk.add({ inputs: { text }, outputs: { a: 1 }, metadata: { k: "v" }, split: ["x", "y"] });
+  const { json } = await desk.call(`GET /ui/datasets/${desk.id}/examples`);
+  expect(json).toMatchObject([
+    {
+      inputs: { text: `{"text":"${text}"}`.slice(0, 400), chars: 5_011 },
+      outputs: { text: '{"a":1}', chars: 7 },
+      splits: ["x", "y"],
+      attachment_count: 0,
+      source_run_id: null,
+    },
+  ]);
+});
+
+test("previews are filtered, sorted and paged as examples are, as of any version", async () => {
+  const desk = await DatasetDesk.open();
+  await desk.addMany([
+    { inputs: { n: 1 }, split: "train" },
+    { inputs: { n: 2 }, split: "test" },
+  ]);
+  const id = await desk.add({ inputs: { n: 3 }, metadata: { hard: true } });
+  await desk.call(`DELETE /examples/${id}`);
+  const [, second = ""] = await desk.versions();
+  const text = (n: number) => ({ text: `{"n":${n}}`, chars: 7 });
+  expect(await inputsOf(desk)).toEqual([text(1), text(2)]);
+  expect(await inputsOf(desk, "splits=test")).toEqual([text(2)]);
+  expect(await inputsOf(desk, "limit=1&offset=1")).toEqual([text(2)]);
+  expect(await inputsOf(desk, `as_of=${second}`)).toHaveLength(3);
+  const metadata = encodeURIComponent('{"hard":true}');
+  expect(await inputsOf(desk, `as_of=${second}&metadata=${metadata}`)).toEqual([text(3)]);
+});
+
+test("a diff counts all that differs and shows a page of it, before and after", async () => {
+  const desk = await DatasetDesk.open();
+  const gone = await desk.add({ inputs: { n: "gone" } });
+  const changed = await desk.add({ inputs: { n: "old" } });
+  await desk.add({ inputs: { n: "same" } });
+  await desk.call(`PATCH /examples/${changed}`, { body: { inputs: { n: "new" } } });
+  await desk.call(`DELETE /examples/${gone}`);
+  await desk.addMany([{ inputs: { n: 1 } }, { inputs: { n: 2 } }]);
+  const [, , from = ""] = await desk.versions();
+  const path = `/ui/datasets/${desk.id}/diff?from=${from}&to=latest`;
+  const counts = { added: 2, modified: 1, removed: 1 };
+  const text = (value: string) => ({ text: `{"n":"${value}"}` });
+  expect((await desk.call(`GET ${path}&limit=2`)).json).toMatchObject({
+    counts,
+    changes: [
+      { id: gone, kind: "removed", before: { inputs: text("gone") }, after: null },
+      {
+        id: changed,
+        kind: "modified",
+        before: { inputs: text("old") },
+        after: { inputs: text("new") },
+      },
+    ],
+  });
+  const added = await desk.call(`GET ${path}&kind=added`);
+  expect(added.json).toMatchObject({ counts, changes: [{ before: null }, { before: null }] });
+  expect(itemsOf(added.json["changes"]!)).toHaveLength(2);
+  expect((await desk.call(`GET ${path}&kind=moved`)).status).toBe(422);
+});
+
+test("an import takes what fits as one version, and says of each other row why not", async () => {
+  const schema = { type: "object", properties: { q: { type: "string" } }, required: ["q"] };
+  const desk = await DatasetDesk.open({ inputs_schema_definition: schema });
+  const taken = randomUUID();
+  const body = [
+    { inputs: { q: "one" }, split: "train", id: taken },
+    { inputs: { q: 2 } },
+    { outputs: { a: 1 } },
+    7,
+    { inputs: { q: "two" }, metadata: { row: 4 }, source_run_id: randomUUID() },
+  ];
+  const answer = await desk.call(`POST /ui/datasets/${desk.id}/import`, { body });
+  expect(answer).toMatchObject({
+    status: 200,
+    json: {
+      count: 2,
+      rejected: [
+        { index: 1, reason: "inputs/q must be string" },
+        { index: 2, reason: "the row: inputs are missing" },
+        { index: 3, reason: containing("the row is") },
+      ],
+    },
+  });
+  expect(await desk.versions()).toEqual([answer.json["as_of"]]);
+  expect(await desk.listOf("inputs")).toEqual([{ q: "one" }, { q: "two" }]);
+  expect(await desk.listOf("id")).not.toContain(taken);
+  await desk.call(`POST /ui/datasets/${desk.id}/import`, { body });
+  expect(await desk.list()).toHaveLength(4);
+});
+
+test("an import of nothing that fits makes no version", async () => {
+  const desk = await DatasetDesk.open();
+  const answer = await desk.call(`POST /ui/datasets/${desk.id}/import`, { body: [{}, {}] });
+  expect(answer.json).toMatchObject({ count: 0, rejected: [{ index: 0 }, { index: 1 }] });
+  expect(await desk.versions()).toEqual([]);
+  const many = Array.from({ length: 10_001 }, () => ({ inputs: {} }));
+  const refused = await desk.call(`POST /ui/datasets/${desk.id}/import`, { body: many });
+  expect(refused.status).toBe(413);
+});
+
+test("the page's calls need a key where others do, and show no other tenant's dataset", async () => {
+  const server = await runServer({ apiKeys: ["k"] });
+  const headers = { "x-api-key": "k" };
+  const made = await call(server, "POST /datasets", { headers, body: { name: "d" } });
+  const path = `/ui/datasets/${JSON.stringify(made.json["id"]).slice(1, -1)}`;
+  for (const target of [`GET ${path}/examples`, `GET ${path}/diff`, `POST ${path}/import`]) {
+    expect(
+      (await call(server, target, { body: target.startsWith("P") ? [] : undefined })).status,
+    ).toBe(401);
+  }
+  const other = `/ui/datasets/${randomUUID()}`;
+  for (const target of [`GET ${other}/examples`, `GET ${other}/diff`, `POST ${other}/import`]) {
+    const body = target.startsWith("P") ? [] : undefined;
+    expect((await call(server, target, { headers, body })).status).toBe(404);
+  }
+});
