@@ -30,7 +30,7 @@ This page is printed from the table: \`node scripts/options-doc.mjs > docs/optio
 
 /** @param {import("../src/model/option-row.ts").OptionRow} row */
 function fallbackOf({ fallback }) {
-  return fallback === undefined ? "none" : `\`${grouped(fallback)}\``;
+  return fallback === undefined || Array.isArray(fallback) ? "none" : `\`${grouped(fallback)}\``;
 }
 
 /** @param {import("../src/model/option-row.ts").OptionRow} row */
@@ -44,6 +44,8 @@ function rangeOf(row) {
       return "true, false";
     case "hide":
       return "true, false, a function";
+    case "rules":
+      return "an array of rules; the variable: names of sets, separated by commas";
     case "choice":
       return row.choices.join(", ");
   }

@@ -11,6 +11,7 @@ import type { Tape } from "../tracing/tape.ts";
 import type { DeadLetters } from "../workers/dead-letters.ts";
 import type { TapeShipper } from "../workers/pool.ts";
 import type { Spool } from "../workers/spool.ts";
+import { countRedacted } from "./count-redacted.ts";
 import type { Reporter } from "./reporter.ts";
 
 export interface DeliveryOptions {
@@ -145,11 +146,14 @@ export class Delivery {
   }
 
   #account(report: ShipReport): void {
-    const { reporter } = this.#options;
+    const { ledger, reporter } = this.#options;
     this.#requests += report.requests;
     this.#retries += report.retries;
     this.#bytesSent += report.bytes;
     this.#server = report.server ?? this.#server;
+    if (report.redacted !== undefined) {
+      countRedacted(report.redacted, ledger, reporter);
+    }
     if (report.delivered > 0) {
       reporter.publish("delivered", { records: report.delivered });
     }

@@ -153,6 +153,8 @@ export type {
 } from "../model/experiment.ts";
 export type { Durability, KeepingOptions, OverflowPolicy } from "../model/keeping-options.ts";
 export type { Hide, PlainOptions } from "../model/option-table.ts";
+export type { RedactionKeys, RedactionPattern, RedactionRule } from "../model/redaction.ts";
+export type { RedactionSet } from "../model/redaction-sets.ts";
 export type {
   AnnotationQueue,
   AnnotationQueueEntry,

@@ -1,8 +1,11 @@
-import type { KeepingOptions } from "../model/keeping-options.ts";
+import type { PlainOptions } from "../model/option-table.ts";
+import { planRedaction } from "../model/redaction.ts";
 import type { Ledger } from "../tracing/ledger.ts";
 import { DeadLetters } from "../workers/dead-letters.ts";
+import { Redactor } from "../workers/redactor.ts";
 import { Spool } from "../workers/spool.ts";
 import type { SpoolLoss, SpoolOptions } from "../workers/spool-options.ts";
+import { countRedacted } from "./count-redacted.ts";
 import type { Reporter } from "./reporter.ts";
 
 /** What a client keeps on disk. */
@@ -11,15 +14,23 @@ export interface Storage {
   readonly deadLetters: DeadLetters;
 }
 
+/** What goes to disk of a client's options. */
+type StorageOptions = Pick<
+  PlainOptions,
+  "spoolDir" | "spoolQuotaBytes" | "spoolSyncMs" | "redact" | "apiKey"
+>;
+
 /** The spool of a client's options, whose losses and troubles are counted and said; none without a folder. */
 export function openSpool(
-  { spoolDir, spoolQuotaBytes, spoolSyncMs }: KeepingOptions,
+  { spoolDir, spoolQuotaBytes, spoolSyncMs, redact, apiKey }: StorageOptions,
   ledger: Ledger,
   reporter: Reporter,
 ): Storage | undefined {
   if (spoolDir === undefined) {
     return undefined;
   }
+  const plan = planRedaction(redact, apiKey);
+  const redactor = plan === undefined ? undefined : new Redactor(plan);
   const options: SpoolOptions = {
     folder: spoolDir,
     quotaBytes: spoolQuotaBytes,
@@ -29,6 +40,10 @@ export function openSpool(
       ledger.warn(kind);
       reporter.log(kind, () => `The spool: ${message}`);
     },
+    // The worker has masked most of them already; those are not searched again.
+    ...(redactor === undefined
+      ? {}
+      : { protect: (records) => countRedacted(redactor.redact(records), ledger, reporter) }),
   };
   return { spool: new Spool(options), deadLetters: new DeadLetters(options) };
 }

@@ -153,6 +153,7 @@ export class Recording implements Recorder, Endable {
       lost: { ...lost },
       sampledOut,
       truncated: this.#ledger.truncated,
+      redacted: this.#ledger.redacted,
       bytes: { recorded: bytesRecorded, sent: bytesSent },
       requests,
       retries,

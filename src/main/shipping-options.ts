@@ -1,6 +1,7 @@
 import type { Connection } from "../model/connection.ts";
 import type { PlainOptions } from "../model/option-table.ts";
 import type { Environment } from "../model/options.ts";
+import { planRedaction } from "../model/redaction.ts";
 import type { ShippingOptions } from "../model/shipping.ts";
 import { version } from "../model/version.ts";
 
@@ -10,6 +11,7 @@ export function shippingOf(
   headers: Readonly<Record<string, string>>,
   finished: SharedArrayBuffer,
 ): ShippingOptions {
+  const redaction = planRedaction(options.redact, options.apiKey);
   return {
     connection: connectionOf(options, headers, shareOf(options)),
     batchLimit: options.batchLimit,
@@ -23,6 +25,7 @@ export function shippingOf(
       platform: process.platform,
     },
     finished,
+    ...(redaction === undefined ? {} : { redaction }),
   };
 }
 

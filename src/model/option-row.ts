@@ -18,6 +18,7 @@ export type OptionRow =
   | (Common & { readonly kind: "text"; readonly fallback: string | undefined })
   | (Common & { readonly kind: "switch"; readonly fallback: boolean })
   | (Common & { readonly kind: "hide"; readonly fallback: false })
+  | (Common & { readonly kind: "rules"; readonly fallback: readonly [] })
   | (Common & {
       readonly kind: "choice";
       readonly fallback: string;

@@ -4,6 +4,7 @@ import { keepingRows } from "./keeping-options.ts";
 import type { KeepingOptions } from "./keeping-options.ts";
 import { own, shared } from "./option-row.ts";
 import type { OptionRow } from "./option-row.ts";
+import type { RedactionRule } from "./redaction.ts";
 import type { KeyValues } from "./run.ts";
 
 /**
@@ -36,6 +37,7 @@ export interface PlainOptions extends KeepingOptions {
   readonly hideInputs: Hide;
   readonly hideOutputs: Hide;
   readonly hideMetadata: Hide;
+  readonly redact: readonly RedactionRule[];
   readonly recursionLimit: number;
   readonly ca: string | undefined;
   readonly cert: string | undefined;
@@ -208,6 +210,12 @@ export const optionTable: { readonly [Name in keyof PlainOptions]: OptionRow } =
     fallback: false,
     env: shared("HIDE_METADATA"),
     doc: "Hides metadata, likewise.",
+  },
+  redact: {
+    kind: "rules",
+    fallback: [],
+    env: own("REDACT"),
+    doc: "What is masked in the worker before a run is sent or spooled: `secrets`, `emails`, `cards`, `{ name, pattern }`, `{ name, keys }`. See privacy.md.",
   },
   recursionLimit: {
     kind: "number",

@@ -4,6 +4,7 @@ import type { Logger } from "./stats.ts";
 import type { OptionRow } from "./option-row.ts";
 import type { PlainOptions } from "./option-table.ts";
 import { chooseProxy, parseProxy } from "./proxy.ts";
+import { parseRuleNames, problemWithRules } from "./redaction.ts";
 
 /** Variables of the process, or of a test. */
 export type Environment = Readonly<Record<string, string | undefined>>;
@@ -57,7 +58,7 @@ function parseText(row: OptionRow, text: string): unknown {
     };
     return switches[text.toLowerCase()] ?? text;
   }
-  return text;
+  return row.kind === "rules" ? parseRuleNames(text) : text;
 }
 
 interface Candidate {
@@ -98,6 +99,8 @@ function problemOf(row: OptionRow, value: unknown): string | undefined {
       return typeof value === "boolean" || typeof value === "function"
         ? undefined
         : "true, false or a function";
+    case "rules":
+      return problemWithRules(value);
     case "choice":
       return row.choices.some((choice) => choice === value)
         ? undefined

@@ -1,5 +1,6 @@
 import type { Connection } from "./connection.ts";
 import type { ErrorCode } from "./errors.ts";
+import type { RedactionPlan } from "./redaction-search.ts";
 import type { ServerInfo } from "./server-info.ts";
 
 /** What a worker needs to know once: crosses to it when it starts. */
@@ -9,6 +10,8 @@ export interface ShippingOptions {
   readonly attempts: number;
   readonly retryAfterLimitMs: number;
   readonly runtime: RuntimeFacts;
+  /** What is masked on each tape before it is read; absent where nothing is. */
+  readonly redaction?: RedactionPlan;
   /** One 32-bit number: how many tapes were finished. Main waits on it when the process ends. */
   readonly finished: SharedArrayBuffer;
 }
@@ -37,11 +40,21 @@ export interface RefusedRun {
   readonly message: string;
 }
 
+/** What the rules that mask did. */
+export interface Redacted {
+  /** Places that were masked. */
+  readonly masked: number;
+  /** Records of which everything was masked, since a rule failed on them. */
+  readonly failed: number;
+}
+
 /** What became of a tape. The outcome of each record is also in its head, on the tape. */
 export interface ShipReport {
   readonly delivered: number;
   /** Payloads with a marker in their place, in what was delivered; absent where there was none. */
   readonly truncated?: number;
+  /** What was masked; absent where nothing was. */
+  readonly redacted?: Redacted;
   readonly refused: readonly RefusedRun[];
   /** Records for which every try failed. */
   readonly undelivered: number;

@@ -54,6 +54,8 @@ export interface ClientStats {
   readonly sampledOut: number;
   /** Fields of which a part was left out, for their size: `maxFieldBytes`, or what the server takes. */
   readonly truncated: number;
+  /** Places that the rules of the option `redact` masked. */
+  readonly redacted: number;
   /** Bytes on tapes, and bytes of request bodies as sent. */
   readonly bytes: { readonly recorded: number; readonly sent: number };
   readonly requests: number;

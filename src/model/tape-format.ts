@@ -2,7 +2,7 @@
  * The bytes of a tape. Written by `tracing/tape-writer`, read by `workers/tape-reader`; both read this file.
  *
  * A tape is records one after another. A record is a head of {@link recordHead} bytes
- * (u32 length of the whole record, u8 operation, u8 outcome, u8 payloads withheld, u8 zero), then fields.
+ * (u32 length of the whole record, u8 operation, u8 outcome, u8 payloads withheld, u8 redaction), then fields.
  * A field is u8 code, u32 length of what follows, then its content: without a tag up to
  * {@link field.endMicros}, a tagged value for the others. Numbers are little-endian.
  */
@@ -10,7 +10,16 @@ export const recordHead = 8;
 export const fieldHead = 5;
 
 /** Where in a record's head its parts are. */
-export const headOffset = { length: 0, operation: 4, outcome: 5, withheld: 6 } as const;
+export const headOffset = {
+  length: 0,
+  operation: 4,
+  outcome: 5,
+  withheld: 6,
+  redaction: 7,
+} as const;
+
+/** How far a record is with the rules that mask; from 2 on, the mark of the rules that were applied. */
+export const redactionMark = { none: 0, underWay: 1 } as const;
 
 export const operationCode = { post: 1, patch: 2 } as const;
 

@@ -15,6 +15,8 @@ export class Ledger {
   bytesRecorded = 0;
   /** Fields of which a part was left out, for their size. */
   truncated = 0;
+  /** Places that rules masked. */
+  redacted = 0;
   readonly lost: Record<LossReason, number> = noLosses();
   readonly warnings = new Map<string, number>();
   readonly #onLoss: (reason: LossReason, records: number) => void;

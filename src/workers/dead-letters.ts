@@ -31,13 +31,16 @@ const sequences = 100_000_000;
 export class DeadLetters {
   readonly #shelf: Shelf;
   readonly #onTrouble: SpoolOptions["onTrouble"];
+  readonly #protect: SpoolOptions["protect"];
   #segment: OpenSegment | undefined;
 
   constructor({
     folder,
     quotaBytes,
     onTrouble,
-  }: Pick<SpoolOptions, "folder" | "quotaBytes" | "onTrouble">) {
+    protect,
+  }: Pick<SpoolOptions, "folder" | "quotaBytes" | "onTrouble" | "protect">) {
+    this.#protect = protect;
     this.#shelf = new Shelf(join(folder, deadFolder), quotaBytes);
     this.#onTrouble = onTrouble;
   }
@@ -48,6 +51,7 @@ export class DeadLetters {
     const head = Buffer.alloc(4);
     head.writeUInt32LE(text.length);
     try {
+      this.#protect?.(body);
       if (this.#segment?.isGone === true) {
         this.#seal();
       }

@@ -5,6 +5,7 @@ import { defaultServerInfo } from "../model/server-info.ts";
 import type { ShippingOptions, ShipReport, ShipTask, RefusedRun } from "../model/shipping.ts";
 import { HttpSink } from "./http-sink.ts";
 import { joinRecords } from "./operations.ts";
+import { Redactor } from "./redactor.ts";
 import { retryingSink } from "./retrying-sink.ts";
 import { RunJson } from "./run-json.ts";
 import { runtimeJson } from "./runtime-json.ts";
@@ -27,15 +28,17 @@ export class Shipper {
   readonly #http: HttpSink;
   readonly #sink: Sink;
   readonly #state: ServerState;
+  readonly #redactor: Redactor | undefined;
   readonly #stop = new AbortController();
   readonly #close: () => Promise<void>;
   #retries = 0;
   #infoAskedAt = Number.NEGATIVE_INFINITY;
 
   constructor(options: ShippingOptions) {
-    const { connection, attempts, retryAfterLimitMs } = options;
+    const { connection, attempts, retryAfterLimitMs, redaction } = options;
     const dispatcher = createDispatcher(connection, answerLimitBytes);
     this.#options = options;
+    this.#redactor = redaction === undefined ? undefined : new Redactor(redaction);
     this.#runtime = Buffer.from(runtimeJson(options.runtime));
     this.#state = new ServerState(connection);
     this.#http = new HttpSink(connection, dispatcher, this.#state);
@@ -52,6 +55,7 @@ export class Shipper {
   /** Ships one tape. Throws only where the tape can't be read. */
   async ship({ memory, used }: ShipTask): Promise<ShipReport> {
     void this.#learn();
+    const redacted = this.#redactor?.redact(new Uint8Array(memory, 0, used));
     const reader = new TapeReader(memory, used);
     const json = new RunJson(reader, this.#runtime);
     const { batchLimit, batchBytes } = this.#state.info;
@@ -77,6 +81,7 @@ export class Shipper {
       ...report,
       ...this.#http.takeTraffic(),
       retries,
+      ...(redacted === undefined ? {} : { redacted }),
       ...(this.#state.info === defaultServerInfo ? {} : { server: this.#state.info }),
     };
   }

@@ -162,6 +162,7 @@ export class Spool {
     if (this.#bytes + size > this.#options.quotaBytes) {
       this.#makeRoom(size, segment);
     }
+    this.#options.protect?.(body);
     segment.append(body, frame);
     this.#bytes += size;
     this.#commit.add(segment);

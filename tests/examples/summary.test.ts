@@ -27,6 +27,7 @@ const stats: Outcome["stats"] = {
   lost: nothingLost as Outcome["stats"]["lost"],
   sampledOut: 0,
   truncated: 0,
+  redacted: 0,
   bytes: { recorded: 1, sent: 1 },
   requests: 1,
   retries: 0,

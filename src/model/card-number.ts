@@ -1,0 +1,18 @@
+/** What issuers' numbers begin with, and how long they are: ISO/IEC 7812-1 and the issuers' own words. */
+const issuers =
+  /^(?:4(?:\d{12}|\d{15}|\d{18})|(?:5[1-5]|2[2-7])\d{14}|3[47]\d{13}|6(?:011|5\d\d|4[4-9]\d)\d{12}|62\d{14,17}|35\d{14}|3(?:0[0-5]|[68]\d)\d{11})$/;
+
+/** Whether the digits of a text are a card's number: an issuer's, with the check digit of Luhn. */
+export function isCardNumber(text: string): boolean {
+  const digits = text.replace(/[ -]/g, "");
+  if (!issuers.test(digits)) {
+    return false;
+  }
+  let sum = 0;
+  for (let i = 0; i < digits.length; i++) {
+    const digit = Number(digits[digits.length - 1 - i]);
+    const doubled = i % 2 === 1 ? digit * 2 : digit;
+    sum += doubled > 9 ? doubled - 9 : doubled;
+  }
+  return sum % 10 === 0;
+}

@@ -1,0 +1,58 @@
+/** How a text lies on a tape. */
+export type Encoding = "utf8" | "utf16le";
+
+/** Where a text lies on a tape: bytes. */
+export interface TextPlace {
+  readonly start: number;
+  readonly end: number;
+  readonly encoding: Encoding;
+}
+
+/** Puts `[name]***` over what is there, or stars alone where that is too long; false where nothing is there. */
+export function maskText(
+  bytes: Buffer,
+  name: string,
+  { start, end, encoding }: TextPlace,
+): boolean {
+  if (end <= start) {
+    return false;
+  }
+  const isWide = encoding === "utf16le";
+  const label = `[${name}]`;
+  bytes.fill(isWide ? "*\0" : "*", start, end, "latin1");
+  if (label.length * (isWide ? 2 : 1) <= end - start) {
+    bytes.write(label, start, encoding);
+  }
+  return true;
+}
+
+/** From the place of a unit in a text to that of its bytes. To be asked in ascending order. */
+export function byteOffsets(
+  text: string,
+  { start, end, encoding }: TextPlace,
+): (index: number) => number {
+  if (encoding === "utf16le") {
+    return (index) => start + 2 * index;
+  }
+  if (text.length === end - start) {
+    return (index) => start + index;
+  }
+  let lastIndex = 0;
+  let lastByte = start;
+  return (index) => {
+    lastByte += Buffer.byteLength(text.slice(lastIndex, index));
+    lastIndex = index;
+    return lastByte;
+  };
+}
+
+/** A beginning that does not divide a surrogate pair: the pair is masked whole. */
+export const wholeFrom = (text: string, index: number): number =>
+  dividesPair(text, index) ? index - 1 : index;
+
+/** An end, likewise. */
+export const wholeTo = (text: string, index: number): number =>
+  dividesPair(text, index) ? index + 1 : index;
+
+const dividesPair = (text: string, index: number): boolean =>
+  index > 0 && (text.codePointAt(index - 1) ?? 0) > 0xffff;

@@ -1,0 +1,134 @@
+import { mkdtempSync, readdirSync, readFileSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { Client, OptionError } from "millrace";
+import type { ClientOptions, RedactionRule } from "millrace";
+import { afterEach, beforeEach, expect, test, vi } from "vitest";
+import { loopbackServer } from "../support/loopback-server.ts";
+import { runProgram } from "../support/run-program.ts";
+
+const mail = "ada.lovelace@example.org";
+const nobody = "http://127.0.0.1:9";
+let folder: string;
+
+beforeEach(() => {
+  folder = mkdtempSync(join(tmpdir(), "millrace-redaction-"));
+});
+
+afterEach(() => rmSync(folder, { recursive: true, force: true }));
+
+const clientTo = (endpoint: string, options: ClientOptions = {}): Client =>
+  new Client({ endpoint, redact: ["emails"], logger: { warn: () => undefined }, ...options });
+
+/** Everything in the folder, as text. */
+function filesText(): string {
+  const files = readdirSync(folder, { recursive: true, withFileTypes: true });
+  return files
+    .filter((file) => file.isFile())
+    .map((file) => readFileSync(join(file.parentPath, file.name), "latin1"))
+    .join("");
+}
+
+function record(client: Client, count = 1): void {
+  for (let run = 0; run < count; run++) {
+    const parent = client.startRun({ name: `ask ${mail}`, inputs: { mail }, tags: [mail] });
+    parent.addMetadata({ user: mail });
+    parent.end({ outputs: { answer: `mailed to ${mail}` }, error: `no such box: ${mail}` });
+  }
+}
+
+test.each([1, 0])("no request holds what a rule finds, with %i workers", async (workers) => {
+  await using server = await loopbackServer();
+  const client = clientTo(server.endpoint, { workers });
+  record(client, 20);
+  await client.flush();
+  const sent = server.runRequests.map(({ body }) => body.toString("latin1")).join("");
+  expect(sent).toContain(`"mail":"[email]${"*".repeat(mail.length - 7)}"`);
+  expect(sent).not.toContain(mail);
+  expect(client.stats()).toMatchObject({ delivered: 40, redacted: 20 * 7 });
+  await client.close();
+});
+
+test("what is written before it is sent is masked on disk", async () => {
+  const client = clientTo(nobody, { spoolDir: folder, durability: "spool-first" });
+  record(client, 3);
+  const onDisk = filesText();
+  expect(onDisk).toContain("[email]***");
+  expect(onDisk).not.toContain(mail);
+  await client.close({ timeoutMs: 0 });
+  expect(filesText()).not.toContain(mail);
+});
+
+test("what overflows onto the disk is masked there, and arrives masked", async () => {
+  const away = clientTo(nobody, {
+    spoolDir: folder,
+    overflow: "spool",
+    maxQueueBytes: 65_536,
+    tapeBytes: 16_384,
+  });
+  record(away, 2_000);
+  expect(away.stats().spooled).toBeGreaterThan(0);
+  await away.close({ timeoutMs: 0 });
+  expect(filesText()).toContain("[email]***");
+  expect(filesText()).not.toContain(mail);
+  await using server = await loopbackServer();
+  const next = clientTo(server.endpoint, { spoolDir: folder, redact: [] });
+  await vi.waitFor(() => expect(next.stats()).toMatchObject({ accepted: 4_000, delivered: 4_000 }), {
+    timeout: 12_000,
+  });
+  await next.close();
+  expect(server.runRequests.map(({ body }) => body.toString("latin1")).join("")).not.toContain(
+    mail,
+  );
+});
+
+test("what the server refuses is masked among the dead letters", async () => {
+  await using server = await loopbackServer({ runs: [{ status: 422, body: "{}" }] });
+  const client = clientTo(server.endpoint, { spoolDir: folder });
+  record(client);
+  await client.flush();
+  await client.close();
+  expect(filesText()).toContain("[email]***");
+  expect(filesText()).not.toContain(mail);
+});
+
+test("what process.exit() leaves behind is masked on disk", async () => {
+  const { code } = await runProgram(
+    `const client = new Client({ endpoint: ${JSON.stringify(nobody)}, spoolDir: ${JSON.stringify(folder)},
+       redact: ["emails"], exitTimeoutMs: 100, logger: { warn() {} } });
+     client.startRun({ name: "ask", inputs: { mail: ${JSON.stringify(mail)} } }).end();
+     process.exit(3);`,
+  );
+  expect(code).toBe(3);
+  expect(filesText()).toContain("[email]***");
+  expect(filesText()).not.toContain(mail);
+});
+
+test("the variable names sets", async () => {
+  await using server = await loopbackServer();
+  const { code, output } = await runProgram(
+    `const client = new Client();
+     client.startRun({ name: "ask", inputs: { mail: ${JSON.stringify(mail)}, card: "4111111111111111" } }).end();
+     await client.flush();`,
+    { env: { MILLRACE_ENDPOINT: server.endpoint, MILLRACE_REDACT: "emails, cards" } },
+  );
+  expect({ code, output }).toEqual({ code: 0, output: "" });
+  const sent = server.runRequests.map(({ body }) => body.toString("latin1")).join("");
+  expect(sent).toContain('"card":"[card]**********"');
+  expect(sent).not.toContain(mail);
+});
+
+test.each([
+  ["a set that there is none of", ["passwords"]],
+  ["no array", "secrets"],
+  ["a pattern that is a text", [{ name: "x", pattern: "a+" }]],
+  ["a name that could not stand in a mask", [{ name: "müll", pattern: /a/ }]],
+  ["an empty key", [{ name: "x", keys: [""] }]],
+])("rules are checked when the client is made: %s", (_what, redact) => {
+  expect(() => clientTo(nobody, { redact: redact as readonly RedactionRule[] })).toThrow(
+    new OptionError(
+      "Option redact must be an array of secrets, emails, cards, { name, pattern } or { name, keys }; a name is up to 24 letters, digits, - or _" +
+        (typeof redact === "string" ? ', not "secrets"' : ", not a value of type object"),
+    ),
+  );
+});
