@@ -71,6 +71,11 @@ export const serverLimits = {
   tokensMax: 10_000,
   /** Runs that one request adds to an annotation queue. */
   queueRunsMax: 100_000,
+  /** Characters of the name that a reviewer gives. */
+  reviewerChars: 64,
+  /** Reviewers who must be done with a run, and minutes that one may claim it. */
+  reviewersPerRun: 100,
+  claimMinutes: 1_440,
   /** Bytes received and not yet committed; above it the server answers 429. */
   pendingBytes: 256 * mebibyte,
   /** Bytes of requests that share one transaction. */

@@ -84,7 +84,9 @@ test("a database of a newer format is refused by name", async () => {
   const db = openDatabase(join(folder, "millrace.db"));
   db.exec("PRAGMA user_version = 99");
   db.close();
-  await expect(openSqliteStore(folder)).rejects.toThrow(/format 99.*up to 3/);
+  await expect(openSqliteStore(folder)).rejects.toThrow(
+    `format 99, this server knows formats up to ${formats.length}`,
+  );
 });
 
 test.each([1, 2])("a database of format %i is taken over, with what it held", async (format) => {

@@ -18,6 +18,37 @@ export const uiEndpoints = {
     action: "compare dataset versions",
   },
   importExamples: { method: "POST", path: "/ui/datasets/:id/import", action: "import examples" },
+
+  listReviewedQueues: {
+    method: "GET",
+    path: "/ui/annotation-queues",
+    action: "list annotation queues with their progress",
+  },
+  readQueueProgress: {
+    method: "GET",
+    path: "/ui/annotation-queues/:id/progress",
+    action: "read progress of annotation queue",
+  },
+  claimQueueRun: {
+    method: "POST",
+    path: "/ui/annotation-queues/:id/claim",
+    action: "claim run of annotation queue",
+  },
+  releaseQueueRun: {
+    method: "POST",
+    path: "/ui/annotation-queues/:id/runs/:queueRunId/release",
+    action: "release run of annotation queue",
+  },
+  finishQueueRun: {
+    method: "POST",
+    path: "/ui/annotation-queues/:id/runs/:queueRunId/done",
+    action: "finish run of annotation queue",
+  },
+  reopenQueueRun: {
+    method: "POST",
+    path: "/ui/annotation-queues/:id/runs/:queueRunId/reopen",
+    action: "reopen run of annotation queue",
+  },
 } as const satisfies Record<string, Endpoint>;
 
 export type UiEndpointName = keyof typeof uiEndpoints;

@@ -5,7 +5,8 @@ import { RequestError } from "../errors.ts";
 import { Maybe, Time } from "../http/schema-parts.ts";
 import { microsOf } from "../ingest/parse-time.ts";
 import { serverLimits } from "../options.ts";
-import type { EntryKey, EntryQuery, RunKey } from "../store/annotation-queue.ts";
+import { reviewStatuses } from "../store/annotation-queue.ts";
+import type { EntryKey, EntryQuery, ReviewStatus, RunKey } from "../store/annotation-queue.ts";
 import type { Store } from "../store/store.ts";
 import { toEntryJson, toQueuedRunJson } from "../view/annotation-queue-json.ts";
 import { toArrayJson } from "../view/run-json.ts";
@@ -58,11 +59,7 @@ export async function listQueueRuns(
   const page = parsePage(query);
   const status = parseStatus(query);
   const { id: queueId } = await findQueue(desk.store, request);
-  // There is one reviewer: no run waits for others.
-  const items =
-    status === "needs_others_review"
-      ? []
-      : await readRuns(desk, request, { queueId, isReviewed: isReviewed(status), ...page });
+  const items = await readRuns(desk, request, { queueId, status, ...page });
   return reply.type(jsonType).send(toArrayJson(items));
 }
 
@@ -77,7 +74,7 @@ export async function readQueueRun(
     throw new RequestError(422, `index is a whole number from 0, not ${JSON.stringify(index)}`);
   }
   const { id: queueId, size } = await findQueue(desk.store, request);
-  const page = { queueId, isReviewed: undefined, limit: 1, offset: Number(index) };
+  const page = { queueId, status: undefined, limit: 1, offset: Number(index) };
   const [run] = await readRuns(desk, request, page);
   if (run === undefined) {
     throw new RequestError(404, `There is no run at index ${index}: the queue holds ${size}`);
@@ -109,14 +106,7 @@ export async function removeQueueRun(store: Store, request: FastifyRequest): Pro
 export async function readQueueSize(store: Store, request: FastifyRequest): Promise<unknown> {
   const status = parseStatus(request.query as QueryString);
   const { id: queueId } = await findQueue(store, request);
-  const size =
-    status === "needs_others_review"
-      ? 0
-      : await store.read.annotationQueues.size(request.tenantId, {
-          queueId,
-          isReviewed: isReviewed(status),
-        });
-  return { size };
+  return { size: await store.read.annotationQueues.size(request.tenantId, { queueId, status }) };
 }
 
 async function readRuns(
@@ -151,21 +141,15 @@ function toRunKey(key: QueueRunsBody[number]): RunKey {
   };
 }
 
-const statuses = ["needs_my_review", "needs_others_review", "completed"] as const;
-type Status = (typeof statuses)[number];
-
-function parseStatus(query: QueryString): Status | undefined {
+function parseStatus(query: QueryString): ReviewStatus | undefined {
   const text = first(query, "status");
-  const status = statuses.find((one) => one === text);
+  const status = reviewStatuses.find((one) => one === text);
   if (text !== undefined && status === undefined) {
     const shown = JSON.stringify(text.slice(0, 64));
-    throw new RequestError(422, `status is one of ${statuses.join(", ")}, not ${shown}`);
+    throw new RequestError(422, `status is one of ${reviewStatuses.join(", ")}, not ${shown}`);
   }
   return status;
 }
-
-const isReviewed = (status: Status | undefined): boolean | undefined =>
-  status === undefined ? undefined : status === "completed";
 
 const keyOf = (request: FastifyRequest): EntryKey => ({
   queueId: idOf(request),

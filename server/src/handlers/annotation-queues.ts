@@ -4,7 +4,9 @@ import { Type } from "typebox";
 import type { Static } from "typebox";
 import { RequestError } from "../errors.ts";
 import { JsonObject, Maybe, Time } from "../http/schema-parts.ts";
+import { feedbackConfig } from "../ingest/parse-feedback.ts";
 import { microsOf } from "../ingest/parse-time.ts";
+import { serverLimits } from "../options.ts";
 import { missingQueue } from "../store/annotation-queue.ts";
 import type { AnnotationQueue, QueueQuery } from "../store/annotation-queue.ts";
 import type { Store } from "../store/store.ts";
@@ -27,13 +29,16 @@ const common = {
         score_descriptions: Maybe(Texts),
         is_required: Maybe(Type.Boolean()),
         is_assertion: Maybe(Type.Boolean()),
+        feedback_config: Maybe(feedbackConfig),
       }),
     ),
   ),
   metadata: Maybe(JsonObject),
-  num_reviewers_per_item: Maybe(Type.Integer()),
+  num_reviewers_per_item: Maybe(
+    Type.Integer({ minimum: 1, maximum: serverLimits.reviewersPerRun }),
+  ),
   enable_reservations: Maybe(Type.Boolean()),
-  reservation_minutes: Maybe(Type.Integer()),
+  reservation_minutes: Maybe(Type.Integer({ minimum: 1, maximum: serverLimits.claimMinutes })),
   reviewer_access_mode: Maybe(Type.String()),
 };
 
@@ -168,7 +173,8 @@ export const idOf = (request: FastifyRequest): string =>
 /** Queues that one request deletes at most. */
 const queuesAtOnce = 100;
 
-function parseQueueQuery(query: QueryString): QueueQuery {
+/** What a list of queues is narrowed by. @throws RequestError 422: a value is not what its filter takes. */
+export function parseQueueQuery(query: QueryString): QueueQuery {
   const datasetId = first(query, "dataset_id");
   const parsed = {
     ids: parseIds(query, "ids"),

@@ -27,6 +27,7 @@ import {
 } from "../routes/examples.ts";
 import { addIngestRoutes, addRunRoutes, addSharedRunRoutes } from "../routes/runs.ts";
 import { addInfoRoutes, addSettingsRoutes } from "../routes/server.ts";
+import { addUiAnnotationQueueRoutes } from "../routes/ui-annotation-queues.ts";
 import { addUiDatasetRoutes, addUiImportRoutes } from "../routes/ui-datasets.ts";
 import type { Store } from "../store/store.ts";
 import { addApiDocs } from "./api-docs.ts";
@@ -129,6 +130,7 @@ function addRoutes(app: FastifyInstance, store: Store): void {
   addComparativeRoutes(app, store);
   addPromptRoutes(app, store);
   addSettingsRoutes(app, store);
+  addUiAnnotationQueueRoutes(app, store);
 }
 
 /**

@@ -1,4 +1,4 @@
-import { endpoints } from "millrace/model";
+import { endpoints, uiEndpoints } from "millrace/model";
 import type { Endpoint } from "millrace/model";
 import { Type } from "typebox";
 import type { TSchema } from "typebox";
@@ -35,7 +35,7 @@ export interface RouteDocs<Body extends TSchema = TSchema> {
 }
 
 const operationIds = new Map<Endpoint, string>(
-  Object.entries(endpoints).map(([name, endpoint]) => [endpoint, name]),
+  Object.entries({ ...endpoints, ...uiEndpoints }).map(([name, endpoint]) => [endpoint, name]),
 );
 
 /** Where a call is served, and the schema that /openapi.json is made of. */

@@ -30,7 +30,19 @@ const tag = "annotation queues";
 const limit = "At most so many, from 1 to 100; 100 where it is left out.";
 const offset = "So many are skipped.";
 const status =
-  "needs_my_review: not reviewed; completed: reviewed; needs_others_review: none, there is one reviewer.";
+  "completed: as many reviewed it as the queue asks for; else needs_others_review where whoever asks is done with it, and needs_my_review where not. Whoever calls the API is one reviewer.";
+
+/** What lists of queues are narrowed by. */
+export const queueQueryDocs = {
+  ids: "Ids, any of which it has; may be repeated.",
+  name: "Its name.",
+  name_contains: "Part of its name, in either case.",
+  dataset_id: "The dataset that reviewed runs go to.",
+  sort_by: "name, created_at or updated_at; created_at where it is left out.",
+  sort_by_desc: "Whether the last comes first: true or false; true where it is left out.",
+  limit,
+  offset,
+};
 
 /** Runs in line for review by people: the queues. */
 export function addAnnotationQueueRoutes(app: FastifyInstance, desk: RunDesk): void {
@@ -39,16 +51,7 @@ export function addAnnotationQueueRoutes(app: FastifyInstance, desk: RunDesk): v
     ...route(endpoints.listAnnotationQueues, {
       tag,
       summary: "Annotation queues, the latest first.",
-      query: {
-        ids: "Ids, any of which it has; may be repeated.",
-        name: "Its name.",
-        name_contains: "Part of its name, in either case.",
-        dataset_id: "The dataset that reviewed runs go to.",
-        sort_by: "name, created_at or updated_at; created_at where it is left out.",
-        sort_by_desc: "Whether the last comes first: true or false; true where it is left out.",
-        limit,
-        offset,
-      },
+      query: queueQueryDocs,
     }),
     handler: (request) => listQueues(store, request),
   });

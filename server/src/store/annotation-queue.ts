@@ -11,7 +11,7 @@ export interface QueueFields {
   readonly rubricInstructions: string | null;
   readonly rubricItems: readonly JsonObject[] | null;
   readonly metadata: JsonObject | null;
-  /** Kept and given back; there is one reviewer here. */
+  /** How many review a run, and how they claim it: as the caller wrote it. */
   readonly reviewers: JsonObject;
 }
 
@@ -43,9 +43,26 @@ export interface QueueEntry {
   readonly runId: string;
   /** The order of the queue. */
   readonly addedMicros: number;
-  /** `null` until it was reviewed. */
+  /** When a reviewer was last done with it; `null` until one was. */
   readonly reviewedMicros: number | null;
+  /** `null` until as many were done with it as the queue asks for. */
+  readonly completedMicros: number | null;
+  /** Who are done with it, and who have it now. */
+  readonly reviews: readonly QueueReview[];
 }
+
+/** One reviewer's part in a run of a queue. */
+export interface QueueReview {
+  readonly reviewer: string;
+  /** Until when they have claimed it; `null` where they have not, or no longer. */
+  readonly untilMicros: number | null;
+  /** `null` until they are done. */
+  readonly doneMicros: number | null;
+}
+
+/** Where a run of a queue is, for one reviewer. */
+export const reviewStatuses = ["needs_my_review", "needs_others_review", "completed"] as const;
+export type ReviewStatus = (typeof reviewStatuses)[number];
 
 /** Every filter that is given must hold. */
 export interface QueueQuery extends PageRange {
@@ -78,8 +95,8 @@ export interface EntryKey {
 
 export interface EntryQuery extends PageRange {
   readonly queueId: string;
-  /** `undefined`: either. */
-  readonly isReviewed: boolean | undefined;
+  /** `undefined`: any. */
+  readonly status: ReviewStatus | undefined;
 }
 
 export interface AnnotationQueueReads {
@@ -87,7 +104,7 @@ export interface AnnotationQueueReads {
   list(tenantId: string, query: QueueQuery): readonly AnnotationQueue[];
   /** In the order of the queue. */
   listEntries(tenantId: string, query: EntryQuery): readonly QueueEntry[];
-  size(tenantId: string, query: Pick<EntryQuery, "queueId" | "isReviewed">): number;
+  size(tenantId: string, query: Pick<EntryQuery, "queueId" | "status">): number;
 }
 
 export interface AnnotationQueueWrites {

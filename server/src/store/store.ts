@@ -5,6 +5,7 @@ import type { DatasetReads, DatasetWrites } from "./dataset.ts";
 import type { ExampleReads, ExampleWrites } from "./example.ts";
 import type { ProjectReads, ProjectWrites } from "./project.ts";
 import type { PromptReads, PromptWrites } from "./prompt.ts";
+import type { QueueReviewReads, QueueReviewWrites } from "./queue-review.ts";
 import type { RunReads, RunWrites } from "./run-query.ts";
 import type { IngestResult, RunBatch } from "./run-record.ts";
 import type { TenantReads, TenantWrites } from "./tenant.ts";
@@ -19,6 +20,7 @@ export interface Readers {
   readonly examples: ExampleReads;
   readonly projects: ProjectReads;
   readonly prompts: PromptReads;
+  readonly queueReviews: QueueReviewReads;
   readonly runs: RunReads;
   readonly tenants: TenantReads;
 }
@@ -36,6 +38,7 @@ export interface Writers {
   readonly uploads: UploadWrites;
   readonly projects: ProjectWrites;
   readonly prompts: PromptWrites;
+  readonly queueReviews: QueueReviewWrites;
   readonly runs: RunWrites;
   readonly tenants: TenantWrites;
 }

@@ -1,4 +1,5 @@
-import type { AnnotationQueue, QueueEntry } from "../store/annotation-queue.ts";
+import type { AnnotationQueue, QueueEntry, QueueReview } from "../store/annotation-queue.ts";
+import { toReviewerId } from "../store/queue-review.ts";
 import type { StoredRun } from "../store/run-row.ts";
 import { toIso, toRunJson } from "./run-json.ts";
 import type { RunView } from "./run-json.ts";
@@ -42,8 +43,8 @@ export function toQueuedRunJson(entry: QueueEntry, run: StoredRun, view: RunView
     queue_run_id: entry.id,
     ...reviewOf(entry),
     effective_added_at: toIso(entry.addedMicros),
-    reserved_by: [],
-    completed_by: [],
+    reserved_by: idsOf(entry, ({ untilMicros }) => untilMicros !== null),
+    completed_by: idsOf(entry, ({ doneMicros }) => doneMicros !== null),
   };
   // Behind the run's own members: of equal names the last one counts.
   const head = toRunJson(run, view).subarray(0, -1);
@@ -54,3 +55,6 @@ const reviewOf = ({ addedMicros, reviewedMicros }: QueueEntry) => ({
   added_at: toIso(addedMicros),
   last_reviewed_time: reviewedMicros === null ? null : toIso(reviewedMicros),
 });
+
+const idsOf = ({ reviews }: QueueEntry, has: (review: QueueReview) => boolean) =>
+  reviews.filter(has).map(({ reviewer }) => toReviewerId(reviewer));

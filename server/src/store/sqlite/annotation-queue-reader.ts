@@ -11,6 +11,9 @@ import {
   parseQueueRow,
   queueSelection,
 } from "./annotation-queue-row.ts";
+import { namelessReviewer } from "../queue-review.ts";
+import { microsNow } from "./clock.ts";
+import type { Clock } from "./clock.ts";
 import { parseRows } from "./row.ts";
 import type { Connection } from "./schema.ts";
 
@@ -20,22 +23,30 @@ const columns = {
   updated_at: "q.updated_us",
 } as const;
 
-const ofQueue =
-  "tenant_id = ?1 AND queue_id = ?2 AND (?3 IS NULL OR (reviewed_us IS NOT NULL) = ?3)";
+/** Whoever asks here is the reviewer without a name. */
+const ofQueue = `e.tenant_id = ?1 AND e.queue_id = ?2 AND (?3 IS NULL OR ?3 = CASE
+  WHEN e.completed_us IS NOT NULL THEN 'completed'
+  WHEN EXISTS (SELECT 1 FROM annotation_queue_reviews v
+    WHERE v.place = e.place AND v.reviewer = '${namelessReviewer}' AND v.done_us IS NOT NULL) THEN 'needs_others_review'
+  ELSE 'needs_my_review' END)`;
 
 /** Answers questions about annotation queues. */
 export class AnnotationQueueReader implements AnnotationQueueReads {
   readonly #db: Connection;
+  readonly #clock: Clock;
   readonly #statements;
 
-  constructor(db: Connection) {
+  constructor(db: Connection, clock: Clock = microsNow) {
     this.#db = db;
+    this.#clock = clock;
     this.#statements = {
       find: db.prepare(`${queueSelection} WHERE q.tenant_id = ? AND q.id = ?`).raw(),
       listEntries: db
-        .prepare(`${entrySelection} WHERE ${ofQueue} ORDER BY added_us, place LIMIT ?4 OFFSET ?5`)
+        .prepare(
+          `${entrySelection} WHERE ${ofQueue} ORDER BY e.added_us, e.place LIMIT ?4 OFFSET ?5`,
+        )
         .raw(),
-      size: db.prepare(`SELECT count(*) FROM annotation_queue_runs WHERE ${ofQueue}`).raw(),
+      size: db.prepare(`SELECT count(*) FROM annotation_queue_runs e WHERE ${ofQueue}`).raw(),
     };
   }
 
@@ -71,20 +82,17 @@ export class AnnotationQueueReader implements AnnotationQueueReads {
 
   listEntries(
     tenantId: string,
-    { queueId, isReviewed, limit, offset }: EntryQuery,
+    { queueId, status, limit, offset }: EntryQuery,
   ): readonly QueueEntry[] {
-    const values = [tenantId, queueId, flagOf(isReviewed), limit, offset];
-    return parseRows(this.#statements.listEntries.all(values)).map(parseEntryRow);
+    const values = [tenantId, queueId, status ?? null, limit, offset];
+    const nowMicros = this.#clock();
+    return parseRows(this.#statements.listEntries.all(values)).map((row) =>
+      parseEntryRow(row, nowMicros),
+    );
   }
 
-  size(
-    tenantId: string,
-    { queueId, isReviewed }: Pick<EntryQuery, "queueId" | "isReviewed">,
-  ): number {
-    const rows = this.#statements.size.all([tenantId, queueId, flagOf(isReviewed)]);
+  size(tenantId: string, { queueId, status }: Pick<EntryQuery, "queueId" | "status">): number {
+    const rows = this.#statements.size.all([tenantId, queueId, status ?? null]);
     return Number(parseRows(rows)[0]?.[0]);
   }
 }
-
-const flagOf = (value: boolean | undefined): number | null =>
-  value === undefined ? null : Number(value);

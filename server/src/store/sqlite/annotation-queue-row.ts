@@ -29,16 +29,29 @@ export function toBody(fields: QueueFields): string {
 }
 
 /** Entries, in the order of {@link parseEntryRow}. */
-export const entrySelection =
-  "SELECT id, queue_id, run_id, added_us, reviewed_us FROM annotation_queue_runs";
+export const entrySelection = `SELECT e.id, e.queue_id, e.run_id, e.added_us, e.reviewed_us, e.completed_us,
+  (SELECT json_group_array(json_array(v.reviewer, v.until_us, v.done_us)) FROM annotation_queue_reviews v
+    WHERE v.place = e.place)
+  FROM annotation_queue_runs e`;
 
-export function parseEntryRow(values: readonly unknown[]): QueueEntry {
-  const [id, queueId, runId, added, reviewed] = values;
+/** @param nowMicros - claims that expired before then are left out */
+export function parseEntryRow(values: readonly unknown[], nowMicros: number): QueueEntry {
+  const [id, queueId, runId, added, reviewed, completed, reviews] = values;
   return {
     id: String(id),
     queueId: String(queueId),
     runId: String(runId),
     addedMicros: Number(added),
-    reviewedMicros: typeof reviewed === "number" ? reviewed : null,
+    reviewedMicros: numberOf(reviewed),
+    completedMicros: numberOf(completed),
+    reviews: (JSON.parse(String(reviews)) as readonly (readonly unknown[])[])
+      .map(([reviewer, until, done]) => ({
+        reviewer: String(reviewer),
+        untilMicros: typeof until === "number" && until > nowMicros ? until : null,
+        doneMicros: numberOf(done),
+      }))
+      .filter(({ untilMicros, doneMicros }) => untilMicros !== null || doneMicros !== null),
   };
 }
+
+const numberOf = (value: unknown): number | null => (typeof value === "number" ? value : null);

@@ -1,6 +1,5 @@
 import { createHash, randomUUID } from "node:crypto";
 import { RequestError } from "../../errors.ts";
-import { missingQueue } from "../annotation-queue.ts";
 import type {
   AnnotationQueue,
   AnnotationQueueWrites,
@@ -11,13 +10,11 @@ import type {
   QueueEntry,
   RunKey,
 } from "../annotation-queue.ts";
-import {
-  entrySelection,
-  parseEntryRow,
-  parseQueueRow,
-  queueSelection,
-  toBody,
-} from "./annotation-queue-row.ts";
+import { namelessReviewer, toReviewRules } from "../queue-review.ts";
+import { AnnotationQueueAccess } from "./annotation-queue-access.ts";
+import { toBody } from "./annotation-queue-row.ts";
+import { microsNow } from "./clock.ts";
+import type { Clock } from "./clock.ts";
 import { parseRows } from "./row.ts";
 import type { Connection } from "./schema.ts";
 
@@ -26,9 +23,13 @@ const namedRuns = 20;
 
 /** Writes annotation queues, and who is in them. */
 export class AnnotationQueueWriter implements AnnotationQueueWrites {
+  readonly #access: AnnotationQueueAccess;
+  readonly #clock: Clock;
   readonly #statements: ReturnType<typeof prepareStatements>;
 
-  constructor(db: Connection) {
+  constructor(db: Connection, clock: Clock = microsNow) {
+    this.#access = new AnnotationQueueAccess(db, clock);
+    this.#clock = clock;
     this.#statements = prepareStatements(db);
   }
 
@@ -42,10 +43,10 @@ export class AnnotationQueueWriter implements AnnotationQueueWrites {
           `Annotation queue ${draft.id} already exists, with other content.`,
         );
       }
-      return this.#read(tenantId, draft.id);
+      return this.#access.read(tenantId, draft.id);
     }
     this.#checkDataset(tenantId, draft.defaultDatasetId);
-    const createdMicros = draft.createdMicros ?? Date.now() * 1_000;
+    const createdMicros = draft.createdMicros ?? this.#clock();
     this.#statements.insert.run([
       tenantId,
       draft.id,
@@ -56,20 +57,24 @@ export class AnnotationQueueWriter implements AnnotationQueueWrites {
       createdMicros,
       digest,
     ]);
-    return this.#read(tenantId, draft.id);
+    return this.#access.read(tenantId, draft.id);
   }
 
   update(tenantId: string, id: string, changes: QueueChanges): AnnotationQueue {
-    const known = this.#read(tenantId, id);
+    const known = this.#access.read(tenantId, id);
     const given = Object.entries(changes).filter(([, value]) => value !== undefined);
     const reviewers = { ...known.reviewers, ...changes.reviewers };
     const queue: AnnotationQueue = { ...known, ...Object.fromEntries(given), reviewers };
     this.#checkDataset(tenantId, changes.defaultDatasetId ?? null);
     // The clock may have stepped back since.
-    const updatedMicros = Math.max(Date.now() * 1_000, known.updatedMicros + 1);
+    const updatedMicros = Math.max(this.#clock(), known.updatedMicros + 1);
     const { name, defaultDatasetId } = queue;
     const values = [JSON.stringify(name), defaultDatasetId, toBody(queue), updatedMicros];
     this.#statements.update.run([...values, tenantId, id]);
+    const { reviewersPerRun } = toReviewRules(queue);
+    if (reviewersPerRun !== toReviewRules(known).reviewersPerRun) {
+      this.#access.complete(tenantId, id, { reviewersPerRun });
+    }
     return { ...queue, updatedMicros };
   }
 
@@ -81,50 +86,39 @@ export class AnnotationQueueWriter implements AnnotationQueueWrites {
   }
 
   addRuns(tenantId: string, id: string, keys: readonly RunKey[]): readonly QueueEntry[] {
-    this.#read(tenantId, id);
+    this.#access.read(tenantId, id);
     this.#checkRuns(tenantId, keys);
     const runIds = [...new Set(keys.map(({ runId }) => runId))];
     const [last] = parseRows(this.#statements.readLast.all([tenantId, id]));
     // At the end, although the clock may have stepped back.
-    const addedMicros = Math.max(Date.now() * 1_000, Number(last?.[0] ?? 0));
+    const addedMicros = Math.max(this.#clock(), Number(last?.[0] ?? 0));
     return runIds.map((runId) => {
       this.#statements.insertEntry.run([tenantId, id, randomUUID(), runId, addedMicros]);
-      const rows = this.#statements.findEntryOfRun.all([tenantId, id, runId]);
-      return parseEntryRow(parseRows(rows)[0] ?? []);
+      return this.#access.readEntryOfRun(tenantId, id, runId);
     });
   }
 
   updateRun(tenantId: string, key: EntryKey, changes: EntryChanges): QueueEntry {
-    const known = this.#readEntry(tenantId, key);
-    const addedMicros = changes.addedMicros ?? known.addedMicros;
-    const reviewedMicros =
-      changes.reviewedMicros === undefined ? known.reviewedMicros : changes.reviewedMicros;
+    const known = this.#access.readEntry(tenantId, key);
     const { queueId, entryId } = key;
-    const values = [addedMicros, reviewedMicros, tenantId, queueId, entryId];
-    this.#statements.updateEntry.run(values);
-    return { ...known, addedMicros, reviewedMicros };
+    const one = [tenantId, queueId, entryId];
+    this.#statements.updateEntry.run([changes.addedMicros ?? known.addedMicros, ...one]);
+    if (changes.reviewedMicros !== undefined) {
+      const { reviewedMicros } = changes;
+      if (reviewedMicros === null) {
+        this.#statements.unmark.run(one);
+      } else {
+        this.#statements.mark.run([namelessReviewer, reviewedMicros, ...one]);
+      }
+      const { reviewersPerRun } = toReviewRules(this.#access.read(tenantId, queueId));
+      this.#access.complete(tenantId, queueId, { reviewersPerRun, entryId });
+    }
+    return this.#access.readEntry(tenantId, key);
   }
 
   removeRun(tenantId: string, key: EntryKey): void {
-    this.#readEntry(tenantId, key);
+    this.#access.readEntry(tenantId, key);
     this.#statements.deleteEntry.run([tenantId, key.queueId, key.entryId]);
-  }
-
-  #read(tenantId: string, id: string): AnnotationQueue {
-    const [values] = parseRows(this.#statements.find.all([tenantId, id]));
-    if (values === undefined) {
-      throw missingQueue(id);
-    }
-    return parseQueueRow(values);
-  }
-
-  #readEntry(tenantId: string, { queueId, entryId }: EntryKey): QueueEntry {
-    this.#read(tenantId, queueId);
-    const [values] = parseRows(this.#statements.findEntry.all([tenantId, queueId, entryId]));
-    if (values === undefined) {
-      throw new RequestError(404, `Run ${entryId} is not in annotation queue ${queueId}`);
-    }
-    return parseEntryRow(values);
   }
 
   #checkRuns(tenantId: string, keys: readonly RunKey[]): void {
@@ -150,7 +144,6 @@ function prepareStatements(db: Connection) {
   const one = "tenant_id = ? AND id = ?";
   const inQueue = "tenant_id = ? AND queue_id = ?";
   return {
-    find: db.prepare(`${queueSelection} WHERE q.tenant_id = ? AND q.id = ?`).raw(),
     readDigest: db.prepare(`SELECT digest FROM annotation_queues WHERE ${one}`).raw(),
     insert: db.prepare(
       `INSERT INTO annotation_queues (tenant_id, id, name_json, default_dataset_id, body, created_us, updated_us, digest)
@@ -166,10 +159,17 @@ function prepareStatements(db: Connection) {
       `INSERT OR IGNORE INTO annotation_queue_runs (tenant_id, queue_id, id, run_id, added_us)
        VALUES (?, ?, ?, ?, ?)`,
     ),
-    findEntry: db.prepare(`${entrySelection} WHERE ${inQueue} AND id = ?`).raw(),
-    findEntryOfRun: db.prepare(`${entrySelection} WHERE ${inQueue} AND run_id = ?`).raw(),
     updateEntry: db.prepare(
-      `UPDATE annotation_queue_runs SET added_us = ?, reviewed_us = ? WHERE ${inQueue} AND id = ?`,
+      `UPDATE annotation_queue_runs SET added_us = ? WHERE ${inQueue} AND id = ?`,
+    ),
+    mark: db.prepare(
+      `INSERT INTO annotation_queue_reviews (place, reviewer, tenant_id, queue_id, done_us)
+       SELECT place, ?, tenant_id, queue_id, ? FROM annotation_queue_runs WHERE ${inQueue} AND id = ?
+       ON CONFLICT DO UPDATE SET done_us = excluded.done_us, until_us = NULL`,
+    ),
+    unmark: db.prepare(
+      `UPDATE annotation_queue_reviews SET done_us = NULL
+       WHERE place = (SELECT place FROM annotation_queue_runs WHERE ${inQueue} AND id = ?)`,
     ),
     deleteEntry: db.prepare(`DELETE FROM annotation_queue_runs WHERE ${inQueue} AND id = ?`),
     projectOfRun: db

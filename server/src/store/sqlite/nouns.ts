@@ -16,6 +16,8 @@ import { PromptReader } from "./prompt-reader.ts";
 import { PromptWriter } from "./prompt-writer.ts";
 import { RunReader } from "./run-reader.ts";
 import { RunWriter } from "./run-writer.ts";
+import { QueueReviewReader } from "./queue-review-reader.ts";
+import { QueueReviewWriter } from "./queue-review-writer.ts";
 import type { Connection } from "./schema.ts";
 import { TenantReader } from "./tenant-reader.ts";
 import { TenantWriter } from "./tenant-writer.ts";
@@ -31,6 +33,7 @@ export const createReaders = (db: Connection) =>
     feedback: new FeedbackReader(db),
     projects: new ProjectReader(db),
     prompts: new PromptReader(db),
+    queueReviews: new QueueReviewReader(db),
     runs: new RunReader(db),
     tenants: new TenantReader(db),
   }) satisfies Readers;
@@ -47,6 +50,7 @@ export function createWriters(db: Connection) {
     feedback,
     projects,
     prompts: new PromptWriter(db),
+    queueReviews: new QueueReviewWriter(db),
     runs: new RunWriter(db, projects, feedback),
     tenants: new TenantWriter(db),
     datasets: new DatasetWriter(datasetDesk, examples),

@@ -5,6 +5,7 @@ import { annotationQueueTables } from "./tables/annotation-queues.ts";
 import { comparativeTables } from "./tables/comparatives.ts";
 import { datasetTables } from "./tables/datasets.ts";
 import { feedbackTables } from "./tables/feedback.ts";
+import { queueReviewTables } from "./tables/queue-reviews.ts";
 import { runFacetTables } from "./tables/run-facets.ts";
 import { runMeasureTables } from "./tables/run-measures.ts";
 import { spanTables } from "./tables/spans.ts";
@@ -163,5 +164,13 @@ const catalogTables = [
   runMeasureTables,
 ];
 
+/** Format 4: what the page works with. */
+const reviewTables = [queueReviewTables];
+
 /** What leads from each format to the next. A database of any of them is taken over. */
-export const formats: readonly string[] = [tables, projectFields, catalogTables.join("")];
+export const formats: readonly string[] = [
+  tables,
+  projectFields,
+  catalogTables.join(""),
+  reviewTables.join(""),
+];

@@ -1,0 +1,23 @@
+/**
+ * Who reviews which run of a queue: a claim until `until_us`, a mark that it was skipped or done; one row for a place in a
+ * queue and a reviewer. `completed_us` of a place is set while as many are done with it as the queue asks for.
+ * A reviewer without a name, `''`, is whoever calls the API.
+ */
+export const queueReviewTables = `
+  ALTER TABLE annotation_queue_runs ADD COLUMN completed_us INTEGER;
+  UPDATE annotation_queue_runs SET completed_us = reviewed_us;
+  CREATE INDEX annotation_queue_runs_open ON annotation_queue_runs (tenant_id, queue_id, added_us, place)
+    WHERE completed_us IS NULL;
+  CREATE TABLE annotation_queue_reviews (
+    place INTEGER NOT NULL, reviewer TEXT NOT NULL, tenant_id TEXT NOT NULL, queue_id TEXT NOT NULL,
+    until_us INTEGER, skipped_us INTEGER, done_us INTEGER,
+    PRIMARY KEY (place, reviewer)
+  ) WITHOUT ROWID;
+  CREATE INDEX annotation_queue_reviews_by_reviewer
+    ON annotation_queue_reviews (tenant_id, queue_id, reviewer, done_us, until_us);
+  INSERT INTO annotation_queue_reviews (place, reviewer, tenant_id, queue_id, done_us)
+    SELECT place, '', tenant_id, queue_id, reviewed_us FROM annotation_queue_runs WHERE reviewed_us IS NOT NULL;
+  CREATE TRIGGER annotation_queue_reviews_gone AFTER DELETE ON annotation_queue_runs BEGIN
+    DELETE FROM annotation_queue_reviews WHERE place = OLD.place;
+  END;
+`;

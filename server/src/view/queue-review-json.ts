@@ -1,0 +1,31 @@
+import type { ClaimedRun, QueueProgress } from "../store/queue-review.ts";
+import { toEntryJson } from "./annotation-queue-json.ts";
+import { toIso } from "./run-json.ts";
+
+/** A run that a reviewer has, and who else has or had it. */
+export const toClaimJson = (run: ClaimedRun) => ({
+  ...toEntryJson(run),
+  index: run.index,
+  claimed_until: run.untilMicros === null ? null : toIso(run.untilMicros),
+  completed_at: run.completedMicros === null ? null : toIso(run.completedMicros),
+  reviews: run.reviews.map(({ reviewer, untilMicros, doneMicros }) => ({
+    reviewer,
+    claimed_until: untilMicros === null ? null : toIso(untilMicros),
+    done_at: doneMicros === null ? null : toIso(doneMicros),
+  })),
+});
+
+/** How far a queue is, all in all and for the one who asks. */
+export function toProgressJson(progress: QueueProgress, reviewer: string) {
+  const { total, completed, reviewers, lastDone } = progress;
+  return {
+    total,
+    completed,
+    mine: reviewers.find(({ name }) => name === reviewer)?.done ?? 0,
+    claimed_by_others: reviewers
+      .filter(({ name }) => name !== reviewer)
+      .reduce((sum, { claimed }) => sum + claimed, 0),
+    last_done: lastDone,
+    reviewers,
+  };
+}

@@ -1,0 +1,287 @@
+import { randomUUID } from "node:crypto";
+import { join } from "node:path";
+import { expect, onTestFinished, test } from "vitest";
+import { formats, openDatabase, openWriter } from "../src/store/sqlite/schema.ts";
+import { AnnotationQueueReader } from "../src/store/sqlite/annotation-queue-reader.ts";
+import { AnnotationQueueWriter } from "../src/store/sqlite/annotation-queue-writer.ts";
+import { QueueReviewReader } from "../src/store/sqlite/queue-review-reader.ts";
+import { QueueReviewWriter } from "../src/store/sqlite/queue-review-writer.ts";
+import { toReviewerId } from "../src/store/queue-review.ts";
+import { temporaryFolder } from "./support/running-server.ts";
+
+const minute = 60_000_000;
+const tenant = "t";
+
+/** A queue of `count` runs, whose clock a test turns. */
+async function deskOf(count: number, reviewers: Readonly<Record<string, unknown>> = {}) {
+  const db = openWriter(join(await temporaryFolder(), "millrace.db"));
+  onTestFinished(() => void db.close());
+  let nowMicros = 1_000 * minute;
+  const clock = (): number => nowMicros;
+  const queues = new AnnotationQueueWriter(db, clock);
+  const queueId = randomUUID();
+  queues.create(tenant, {
+    id: queueId,
+    name: "q",
+    description: null,
+    defaultDatasetId: null,
+    rubricInstructions: null,
+    rubricItems: null,
+    metadata: null,
+    reviewers,
+    createdMicros: null,
+  });
+  const insert = db.prepare(
+    "INSERT INTO annotation_queue_runs (tenant_id, queue_id, id, run_id, added_us) VALUES (?, ?, ?, ?, ?)",
+  );
+  const ids = Array.from({ length: count }, (_, index) => {
+    const id: string = randomUUID();
+    insert.run([tenant, queueId, id, randomUUID(), index]);
+    return id;
+  });
+  const reviews = new QueueReviewWriter(db, clock);
+  const reader = new AnnotationQueueReader(db, clock);
+  const progressReader = new QueueReviewReader(db, clock);
+  const key = (reviewer: string, place: number) => ({
+    queueId,
+    entryId: ids[place] ?? "",
+    reviewer,
+  });
+  const placeOf = (claimed: { readonly id: string } | undefined): number | undefined =>
+    claimed === undefined ? undefined : ids.indexOf(claimed.id);
+  return {
+    queues,
+    queueId,
+    wait: (micros: number) => {
+      nowMicros += micros;
+    },
+    next: (reviewer: string) =>
+      placeOf(reviews.claim(tenant, { queueId, reviewer, pick: { kind: "next" } })),
+    beside: (reviewer: string, kind: "after" | "before", place: number) =>
+      placeOf(
+        reviews.claim(tenant, { queueId, reviewer, pick: { kind, entryId: ids[place] ?? "" } }),
+      ),
+    open: (reviewer: string, place: number) => {
+      const pick = { kind: "this", entryId: ids[place] ?? "" } as const;
+      return reviews.claim(tenant, { queueId, reviewer, pick });
+    },
+    finish: (reviewer: string, place: number) => reviews.finish(tenant, key(reviewer, place)),
+    reopen: (reviewer: string, place: number) => reviews.reopen(tenant, key(reviewer, place)),
+    skip: (reviewer: string, place: number) => reviews.release(tenant, key(reviewer, place), true),
+    release: (reviewer: string, place: number) =>
+      reviews.release(tenant, key(reviewer, place), false),
+    remove: (place: number) => queues.removeRun(tenant, key("", place)),
+    progress: (reviewer = "") => progressReader.progress(tenant, queueId, reviewer),
+    places: (status: "needs_my_review" | "needs_others_review" | "completed") =>
+      reader
+        .listEntries(tenant, { queueId, status, limit: 100, offset: 0 })
+        .map((entry) => placeOf(entry)),
+    reviewRows: () =>
+      Number(db.prepare("SELECT count(*) FROM annotation_queue_reviews").raw().all().flat()[0]),
+    review: (place: number, time: number | null) =>
+      queues.updateRun(tenant, key("", place), { reviewedMicros: time, addedMicros: undefined }),
+  };
+}
+
+test("two reviewers are given two runs, and each the same run again", async () => {
+  const desk = await deskOf(3);
+  expect([desk.next("ann"), desk.next("bob"), desk.next("ann"), desk.next("bob")]).toEqual([
+    0, 1, 0, 1,
+  ]);
+  expect(desk.next("cy")).toBe(2);
+  expect(desk.next("dan")).toBeUndefined();
+});
+
+test("a claim holds for the minutes that the queue says, and not a microsecond longer", async () => {
+  const desk = await deskOf(1, { reservation_minutes: 3 });
+  expect(desk.next("ann")).toBe(0);
+  desk.wait(3 * minute - 1);
+  expect(desk.next("bob")).toBeUndefined();
+  expect(() => desk.open("bob", 0)).toThrow("The run is under review by ann");
+  desk.wait(1);
+  expect(desk.next("bob")).toBe(0);
+  expect(desk.next("ann")).toBeUndefined();
+});
+
+test("a renewed claim counts from then, and one minute where the queue says nothing", async () => {
+  const desk = await deskOf(1);
+  desk.next("ann");
+  desk.wait(minute - 1);
+  expect(desk.open("ann", 0)?.untilMicros).toBe(1_000 * minute + 2 * minute - 1);
+  desk.wait(minute - 1);
+  expect(desk.next("bob")).toBeUndefined();
+});
+
+test("who comes back after the claim went to another is refused, with nothing marked", async () => {
+  const desk = await deskOf(2);
+  desk.next("ann");
+  desk.wait(minute);
+  expect(desk.next("bob")).toBe(0);
+  expect(() => desk.finish("ann", 0)).toThrow("The run is under review by bob");
+  desk.finish("bob", 0);
+  expect(() => desk.finish("ann", 0)).toThrow("The run was reviewed by bob");
+  expect(desk.progress()).toMatchObject({ total: 2, completed: 1 });
+});
+
+test("a claim that expired still finishes where nobody has taken the run", async () => {
+  const desk = await deskOf(1);
+  desk.next("ann");
+  desk.wait(9 * minute);
+  expect(desk.finish("ann", 0).completedMicros).toBe(1_009 * minute);
+});
+
+test("a queue with two reviewers a run asks both, once each, and then no one", async () => {
+  const desk = await deskOf(1, { num_reviewers_per_item: 2 });
+  expect([desk.next("ann"), desk.next("bob"), desk.next("cy")]).toEqual([0, 0, undefined]);
+  const first = desk.finish("ann", 0);
+  expect(desk.finish("ann", 0)).toEqual(first);
+  expect(first).toMatchObject({ completedMicros: null, reviewedMicros: 1_000 * minute });
+  expect([desk.next("ann"), desk.next("cy"), desk.next("bob")]).toEqual([undefined, undefined, 0]);
+  expect(desk.finish("bob", 0).completedMicros).toBe(1_000 * minute);
+  expect(desk.next("cy")).toBeUndefined();
+  expect(desk.progress("ann")).toMatchObject({ completed: 1, lastDone: first.id });
+});
+
+test("without reservations reviewers may meet, and the first to finish has it", async () => {
+  const desk = await deskOf(2, { enable_reservations: false });
+  expect([desk.next("ann"), desk.next("bob")]).toEqual([0, 0]);
+  expect(desk.open("ann", 0)?.untilMicros).toBeNull();
+  desk.finish("bob", 0);
+  expect(() => desk.finish("ann", 0)).toThrow("The run was reviewed by bob");
+  expect(desk.next("ann")).toBe(1);
+});
+
+test("skipped runs come last, the one skipped first before the others, and to others at once", async () => {
+  const desk = await deskOf(3);
+  for (const place of [0, 1]) {
+    expect(desk.next("ann")).toBe(place);
+    desk.skip("ann", place);
+    desk.wait(1);
+  }
+  expect(desk.next("bob")).toBe(0);
+  expect(desk.next("ann")).toBe(2);
+  desk.finish("ann", 2);
+  expect(desk.next("ann")).toBe(1);
+});
+
+test("a run that was given back is the next one's", async () => {
+  const desk = await deskOf(1);
+  desk.next("ann");
+  desk.release("ann", 0);
+  desk.release("ann", 0);
+  expect(desk.next("bob")).toBe(0);
+});
+
+test("a mark that is taken back reopens the run for its reviewer alone", async () => {
+  const desk = await deskOf(1);
+  desk.next("ann");
+  desk.finish("ann", 0);
+  expect(desk.progress("ann")).toMatchObject({ completed: 1 });
+  expect(desk.reopen("ann", 0)).toMatchObject({ index: 0, completedMicros: null });
+  expect(desk.progress("ann")).toMatchObject({ completed: 0, lastDone: null });
+  expect(desk.next("bob")).toBeUndefined();
+  expect(desk.places("needs_my_review")).toEqual([0]);
+});
+
+test("one walks to the runs beside that wait, past those that are others' or done", async () => {
+  const desk = await deskOf(5);
+  desk.open("bob", 1);
+  desk.finish("cy", 2);
+  expect(desk.beside("ann", "after", 0)).toBe(3);
+  expect(desk.beside("ann", "before", 3)).toBe(0);
+  expect(desk.beside("ann", "before", 0)).toBeUndefined();
+  expect(desk.beside("ann", "after", 4)).toBeUndefined();
+});
+
+test("what one is done with can be opened again, without a claim", async () => {
+  const desk = await deskOf(2);
+  desk.finish("ann", 1);
+  expect(desk.open("ann", 1)).toMatchObject({ index: 1, untilMicros: null });
+  expect(() => desk.open("bob", 1)).toThrow("The run was reviewed by ann");
+});
+
+test("progress counts runs and marks, and who has a run now", async () => {
+  const desk = await deskOf(4);
+  desk.finish("ann", 0);
+  desk.finish("ann", 1);
+  desk.next("ann");
+  desk.next("bob");
+  const progress = desk.progress("ann");
+  expect(progress).toMatchObject({ total: 4, completed: 2 });
+  expect(progress.reviewers).toEqual([
+    { name: "ann", done: 2, claimed: 1 },
+    { name: "bob", done: 0, claimed: 1 },
+  ]);
+  desk.wait(minute);
+  expect(desk.progress().reviewers.map(({ claimed }) => claimed)).toEqual([0, 0]);
+});
+
+test("a caller of the API is one reviewer: of two that are asked for, the other is still wanted", async () => {
+  const desk = await deskOf(2, { num_reviewers_per_item: 2 });
+  expect(desk.review(0, 5)).toMatchObject({ reviewedMicros: 5, completedMicros: null });
+  expect(desk.places("needs_others_review")).toEqual([0]);
+  expect(desk.places("needs_my_review")).toEqual([1]);
+  desk.finish("ann", 0);
+  expect(desk.places("completed")).toEqual([0]);
+  expect(desk.review(0, null)).toMatchObject({ reviewedMicros: null, reviews: [] });
+  expect(desk.places("needs_my_review")).toEqual([0, 1]);
+});
+
+test("when a queue asks for more reviewers or fewer, its runs are completed by that", async () => {
+  const desk = await deskOf(1);
+  desk.finish("ann", 0);
+  const ask = (count: number): void => {
+    const none = {
+      name: undefined,
+      description: undefined,
+      defaultDatasetId: undefined,
+      rubricInstructions: undefined,
+      rubricItems: undefined,
+      metadata: undefined,
+    };
+    desk.queues.update(tenant, desk.queueId, {
+      ...none,
+      reviewers: { num_reviewers_per_item: count },
+    });
+  };
+  ask(2);
+  expect(desk.progress()).toMatchObject({ completed: 0 });
+  expect(desk.next("bob")).toBe(0);
+  ask(1);
+  expect(desk.progress()).toMatchObject({ completed: 1 });
+  expect(() => desk.finish("bob", 0)).toThrow("The run was reviewed by ann");
+});
+
+test("claims and marks go with the run, and with the queue", async () => {
+  const desk = await deskOf(2);
+  desk.finish("ann", 0);
+  desk.next("ann");
+  expect(desk.reviewRows()).toBe(2);
+  desk.remove(0);
+  expect(desk.reviewRows()).toBe(1);
+  desk.queues.delete(tenant, [desk.queueId]);
+  expect(desk.reviewRows()).toBe(0);
+});
+
+test("a run that was reviewed before there were claims is completed", async () => {
+  const path = join(await temporaryFolder(), "millrace.db");
+  const before = openDatabase(path);
+  before.exec(formats.slice(0, 3).join(""));
+  before.exec(`INSERT INTO annotation_queues VALUES ('t', 'q', '"q"', NULL, '{"reviewers":{}}', 0, 0, 'd');
+    INSERT INTO annotation_queue_runs (tenant_id, queue_id, id, run_id, added_us, reviewed_us)
+      VALUES ('t', 'q', 'one', 'r1', 0, 7), ('t', 'q', 'two', 'r2', 1, NULL);
+    PRAGMA user_version = 3`);
+  before.close();
+  const db = openWriter(path);
+  onTestFinished(() => void db.close());
+  const progress = new QueueReviewReader(db).progress("t", "q", "");
+  expect(progress).toMatchObject({ total: 2, completed: 1, lastDone: "one" });
+});
+
+test("a name has one id, which is a UUID, and another name another", () => {
+  expect(toReviewerId("ann")).toMatch(
+    /^[\da-f]{8}-[\da-f]{4}-8[\da-f]{3}-[89ab][\da-f]{3}-[\da-f]{12}$/,
+  );
+  expect(toReviewerId("ann")).toBe(toReviewerId("ann"));
+  expect(toReviewerId("ann")).not.toBe(toReviewerId("bob"));
+});
