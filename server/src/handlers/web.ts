@@ -15,9 +15,10 @@ const types: Readonly<Record<string, string>> = {
 };
 
 const headers = {
-  // Files of this server alone. Nothing inline, so that text from a run can't become a program.
+  // Files of this server alone, and images that the page made of what a run holds. Nothing inline, so
+  // that text from a run can't become a program.
   "content-security-policy":
-    "default-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'; object-src 'none'",
+    "default-src 'self'; img-src 'self' blob:; base-uri 'none'; form-action 'none'; frame-ancestors 'none'; object-src 'none'",
   "cross-origin-opener-policy": "same-origin",
   "cross-origin-resource-policy": "same-origin",
   "referrer-policy": "no-referrer",

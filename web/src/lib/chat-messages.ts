@@ -1,0 +1,299 @@
+/** A message between a person, a model and its tools, whoever's shape it was recorded in. */
+export interface ChatMessage {
+  readonly role: string;
+  readonly name: string | undefined;
+  readonly parts: readonly ChatPart[];
+}
+
+export type ChatPart =
+  | { readonly kind: "text"; readonly text: string }
+  | { readonly kind: "thinking"; readonly text: string }
+  /** A `data:` address, or one that is only named. */
+  | { readonly kind: "image"; readonly address: string }
+  | {
+      readonly kind: "toolCall";
+      readonly id: string;
+      readonly name: string;
+      readonly args: unknown;
+    }
+  | { readonly kind: "toolResult"; readonly id: string; readonly value: unknown }
+  | { readonly kind: "other"; readonly value: unknown };
+
+type Fields = Readonly<Record<string, unknown>>;
+
+const messageLimit = 2_000;
+
+/**
+ * The messages in the inputs or outputs of a run: OpenAI's (chat and responses), Anthropic's,
+ * LangChain's and the AI SDK's shapes. `undefined`: there are none.
+ */
+export function toChatMessages(value: unknown): readonly ChatMessage[] | undefined {
+  const found = findMessages(value, 0);
+  return found === undefined || found.length === 0 ? undefined : found.slice(0, messageLimit);
+}
+
+/** Members that hold messages, in the order in which they are looked for. */
+const listMembers = ["messages", "prompt", "input", "output", "chat_history"] as const;
+const nestDepth = 3;
+
+function findMessages(value: unknown, depth: number): ChatMessage[] | undefined {
+  if (depth > nestDepth) {
+    return undefined;
+  }
+  if (Array.isArray(value)) {
+    return fromList(value, depth);
+  }
+  const fields = toFields(value);
+  if (fields === undefined) {
+    return undefined;
+  }
+  const own = toMessage(fields);
+  if (own !== undefined) {
+    return [own];
+  }
+  const known = fromChoices(fields) ?? fromGenerations(fields);
+  if (known !== undefined) {
+    return known;
+  }
+  for (const member of listMembers) {
+    const inner = fields[member];
+    const found = typeof inner === "object" ? findMessages(inner, depth + 1) : undefined;
+    if (found !== undefined) {
+      return [...fromSystem(fields), ...found];
+    }
+  }
+  const [only, ...more] = Object.values(fields);
+  return more.length === 0 && typeof only === "object" ? findMessages(only, depth + 1) : undefined;
+}
+
+function fromList(items: readonly unknown[], depth: number): ChatMessage[] | undefined {
+  const [first] = items;
+  if (Array.isArray(first) && !isTuple(first)) {
+    return findMessages(first, depth + 1);
+  }
+  const messages: ChatMessage[] = [];
+  for (const item of items.slice(0, messageLimit)) {
+    const message = isTuple(item) ? fromTuple(item) : toMessage(toFields(item) ?? {});
+    if (message === undefined) {
+      return undefined;
+    }
+    messages.push(message);
+  }
+  return messages.length === 0 ? undefined : messages;
+}
+
+/** What stands beside the messages: Anthropic's `system`, OpenAI's `instructions`. */
+function fromSystem({ system, instructions }: Fields): ChatMessage[] {
+  const content = system ?? instructions;
+  const parts = content === undefined ? [] : toParts(content);
+  return parts.length === 0 ? [] : [{ role: "system", name: undefined, parts }];
+}
+
+function fromChoices({ choices }: Fields): ChatMessage[] | undefined {
+  if (!Array.isArray(choices)) {
+    return undefined;
+  }
+  const messages = choices.flatMap((choice) => {
+    const fields = toFields(choice) ?? {};
+    const message = toMessage(toFields(fields["message"] ?? fields["delta"]) ?? {}, "assistant");
+    return message === undefined ? [] : [message];
+  });
+  return messages.length === 0 ? undefined : messages;
+}
+
+function fromGenerations({ generations }: Fields): ChatMessage[] | undefined {
+  if (!Array.isArray(generations)) {
+    return undefined;
+  }
+  const messages = generations.flat().flatMap((generation: unknown) => {
+    const { message, text } = toFields(generation) ?? {};
+    const found =
+      toMessage(toFields(message) ?? {}) ??
+      (typeof text === "string" ? fromText("assistant", text) : undefined);
+    return found === undefined ? [] : [found];
+  });
+  return messages.length === 0 ? undefined : messages;
+}
+
+const roles: Readonly<Record<string, string>> = {
+  human: "user",
+  HumanMessage: "user",
+  HumanMessageChunk: "user",
+  ai: "assistant",
+  AIMessage: "assistant",
+  AIMessageChunk: "assistant",
+  model: "assistant",
+  SystemMessage: "system",
+  system: "system",
+  ToolMessage: "tool",
+  tool: "tool",
+  FunctionMessage: "tool",
+  function: "tool",
+};
+
+/** Of one message; `undefined` where the fields are something else. */
+function toMessage(fields: Fields, fallbackRole?: string): ChatMessage | undefined {
+  const langChain = fromLangChain(fields) ?? fromItem(fields);
+  if (langChain !== undefined) {
+    return langChain;
+  }
+  const { role } = fields;
+  const known = typeof role === "string" ? role : fallbackRole;
+  const hasContent = "content" in fields || "tool_calls" in fields || "parts" in fields;
+  return known === undefined || !hasContent ? undefined : build(roles[known] ?? known, fields);
+}
+
+/** `{ lc: 1, id: [..., "HumanMessage"], kwargs }`, `{ type: "human", data }` and `{ type: "human", content }`. */
+function fromLangChain(fields: Fields): ChatMessage | undefined {
+  const { id, kwargs, type, data } = fields;
+  const last: unknown = Array.isArray(id) ? id.at(-1) : undefined;
+  const inner = toFields(kwargs);
+  if (fields["lc"] !== undefined && typeof last === "string" && inner !== undefined) {
+    const role = roles[last];
+    return role === undefined ? undefined : build(role, inner);
+  }
+  const role = typeof type === "string" && fields["role"] === undefined ? roles[type] : undefined;
+  const held = toFields(data) ?? fields;
+  return role !== undefined && "content" in held ? build(role, held) : undefined;
+}
+
+/** An item of OpenAI's responses that is no message. */
+function fromItem(fields: Fields): ChatMessage | undefined {
+  const { type } = fields;
+  const part =
+    type === "function_call" || type === "function_call_output" || type === "reasoning"
+      ? toPart(fields)
+      : undefined;
+  const role = type === "function_call_output" ? "tool" : "assistant";
+  return part === undefined ? undefined : { role, name: undefined, parts: [part] };
+}
+
+function build(role: string, fields: Fields): ChatMessage {
+  const { content, parts, tool_call_id, refusal, name } = fields;
+  const extra = toFields(fields["additional_kwargs"]) ?? {};
+  const calls = [fields["tool_calls"], extra["tool_calls"]].find(
+    (list): list is unknown[] => Array.isArray(list) && list.length > 0,
+  );
+  const single = toFields(fields["function_call"]);
+  const own = toParts(content ?? parts);
+  const hasCalls = own.some(({ kind }) => kind === "toolCall");
+  const said: ChatPart[] =
+    typeof tool_call_id === "string"
+      ? [{ kind: "toolResult", id: tool_call_id, value: content }]
+      : own;
+  return {
+    role,
+    name: typeof name === "string" ? name : undefined,
+    parts: [
+      ...said,
+      ...(typeof refusal === "string" ? [{ kind: "text", text: refusal } as const] : []),
+      ...(hasCalls ? [] : (calls ?? (single === undefined ? [] : [single])).map(toToolCall)),
+    ],
+  };
+}
+
+const fromText = (role: string, text: string): ChatMessage => ({
+  role,
+  name: undefined,
+  parts: [{ kind: "text", text }],
+});
+
+type Tuple = readonly [string, string];
+
+const isTuple = (value: unknown): value is Tuple =>
+  Array.isArray(value) &&
+  value.length === 2 &&
+  value.every((item) => typeof item === "string") &&
+  /^(human|user|ai|assistant|system|tool|placeholder)$/.test(String(value[0]));
+
+const fromTuple = ([role, text]: Tuple): ChatMessage => fromText(roles[role] ?? role, text);
+
+function toParts(content: unknown): ChatPart[] {
+  if (content === null || content === undefined || content === "") {
+    return [];
+  }
+  if (typeof content === "string") {
+    return [{ kind: "text", text: content }];
+  }
+  return Array.isArray(content) ? content.map(toPart) : [toPart(content)];
+}
+
+function toPart(value: unknown): ChatPart {
+  if (typeof value === "string") {
+    return { kind: "text", text: value };
+  }
+  const fields = toFields(value) ?? {};
+  switch (fields["type"]) {
+    case "thinking":
+      return { kind: "thinking", text: textOf(fields["thinking"]) };
+    case "reasoning":
+      return { kind: "thinking", text: reasoningOf(fields) };
+    case "image_url":
+    case "input_image":
+    case "image":
+      return toImage(fields) ?? { kind: "other", value };
+    case "tool_use":
+    case "tool-call":
+    case "tool_call":
+    case "function_call":
+      return toToolCall(fields);
+    case "tool_result":
+    case "tool-result":
+    case "function_call_output":
+      return {
+        kind: "toolResult",
+        id: textOf(fields["tool_use_id"] ?? fields["toolCallId"] ?? fields["call_id"]),
+        value: fields["content"] ?? fields["output"] ?? fields["result"],
+      };
+    default: {
+      const text = fields["text"] ?? fields["refusal"];
+      return typeof text === "string" ? { kind: "text", text } : { kind: "other", value };
+    }
+  }
+}
+
+function reasoningOf({ text, summary }: Fields): string {
+  const items: readonly unknown[] = Array.isArray(summary) ? summary : [];
+  const lines = items.map((item) => textOf(toFields(item)?.["text"]));
+  return typeof text === "string" ? text : lines.join("\n");
+}
+
+function toImage(fields: Fields): ChatPart | undefined {
+  const source = toFields(fields["source"]);
+  if (source?.["type"] === "base64") {
+    const address = `data:${textOf(source["media_type"])};base64,${textOf(source["data"])}`;
+    return { kind: "image", address };
+  }
+  const { image_url: inner } = fields;
+  const address = toFields(inner)?.["url"] ?? inner ?? source?.["url"] ?? fields["image"];
+  return typeof address === "string" ? { kind: "image", address } : undefined;
+}
+
+/** OpenAI's with its arguments as a text of JSON, and everybody else's. */
+function toToolCall(value: unknown): ChatPart {
+  const fields = toFields(value) ?? {};
+  const called = toFields(fields["function"]) ?? fields;
+  const args = called["arguments"] ?? called["args"] ?? called["input"];
+  return {
+    kind: "toolCall",
+    id: textOf(fields["call_id"] ?? fields["toolCallId"] ?? fields["id"]),
+    name: textOf(called["name"] ?? called["toolName"]),
+    args: typeof args === "string" ? parseOrKeep(args) : args,
+  };
+}
+
+function parseOrKeep(text: string): unknown {
+  try {
+    const value: unknown = JSON.parse(text);
+    return value;
+  } catch {
+    return text; // A model wrote it: it need not be JSON.
+  }
+}
+
+const textOf = (value: unknown): string => (typeof value === "string" ? value : "");
+
+const toFields = (value: unknown): Fields | undefined =>
+  typeof value === "object" && value !== null && !Array.isArray(value)
+    ? (value as Fields)
+    : undefined;
