@@ -61,6 +61,10 @@ export class HttpSink implements Sink {
       } catch (failure) {
         return judgeFailure(endpoint.action, failure);
       }
+      if (answer.status === 415 && this.#state.encoding !== undefined) {
+        this.#state.refuseEncoding();
+        continue;
+      }
       const isMissing = answer.status === 404 || answer.status === 405;
       if (!isMissing || format === "single") {
         if (isMissing && endpoint.path === endpoints.createRun.path) {

@@ -10,7 +10,7 @@ type ReachOptions = Pick<Connection, "endpoint" | "compression" | "socketPath">;
 
 /**
  * What a worker knows of its server. Begins with the defaults of the wire, so that no run waits for
- * `/info`; learns from `/info` when it answers, and from a 404 where a path is missing.
+ * `/info`; learns from `/info` when it answers, from a 404 where a path is missing, and from a 415.
  */
 export class ServerState {
   info: ServerInfo = defaultServerInfo;
@@ -18,6 +18,7 @@ export class ServerState {
   known = false;
   #multipartMissing = false;
   #batchMissing = false;
+  #encodingRefused = false;
   readonly #compression: Compression;
   readonly #onThisMachine: boolean;
 
@@ -51,8 +52,16 @@ export class ServerState {
     this.#batchMissing = false;
   }
 
+  /** The server reads no compressed bodies after all: another one took its place, or it was set anew. */
+  refuseEncoding(): void {
+    this.#encodingRefused = true;
+  }
+
   /** How bodies are compressed: only as the server said it can read. */
   get encoding(): ContentEncoding | undefined {
+    if (this.#encodingRefused) {
+      return undefined;
+    }
     const auto = this.#compression === "auto" && !this.#onThisMachine;
     if (
       (auto || this.#compression === "zstd") &&

@@ -68,6 +68,26 @@ describe("compression", () => {
     expect(to.sink.takeTraffic().bytes).toBe(plain!.body.length + zipped!.body.length);
   });
 
+  test("a server that reads it no longer gets the same plain, and so all that follows", async () => {
+    await using server = await loopbackServer({
+      info: offer(true, false),
+      runs: [{ status: 415 }, { status: 202 }],
+    });
+    await using to = httpSinkTo(server.endpoint, { compression: "gzip" });
+    await to.sink.readInfo(noEnd());
+    expect(await to.sink.send(big, noEnd())).toEqual({ kind: "delivered" });
+    expect(await to.sink.send(big, noEnd())).toEqual({ kind: "delivered" });
+    const encodings = server.runRequests.map(({ headers }) => headers["content-encoding"]);
+    expect(encodings).toEqual(["gzip", undefined, undefined]);
+  });
+
+  test("a 415 of a plain body is no reason to send it again at once", async () => {
+    await using server = await loopbackServer({ runs: [{ status: 415 }] });
+    await using to = httpSinkTo(server.endpoint);
+    expect(await to.sink.send(big, noEnd())).toMatchObject({ kind: "retry", away: false });
+    expect(server.runRequests).toHaveLength(1);
+  });
+
   test("a body too small to gain stays plain", async () => {
     await using server = await loopbackServer({ info: offer(true, false) });
     await using to = httpSinkTo(server.endpoint, { compression: "gzip" });

@@ -1,0 +1,52 @@
+import { expect, test } from "vitest";
+import { down, faultNames } from "./soak/faults.ts";
+import { planOf } from "./soak/plan.ts";
+import { Random } from "./soak/random.ts";
+
+const twoMinutes = 120_000;
+
+test("a plan is the same for the same seed, and another for another", () => {
+  const plan = planOf({ seed: 7, durationMs: twoMinutes });
+  expect(planOf({ seed: 7, durationMs: twoMinutes })).toEqual(plan);
+  expect(planOf({ seed: 8, durationMs: twoMinutes })).not.toEqual(plan);
+});
+
+test.each([1, 2, 3, 4, 5])("every fault comes within two minutes (seed %i)", (seed) => {
+  const plan = planOf({ seed, durationMs: twoMinutes });
+  const faults = new Set(plan.flatMap((step) => (step.is === "fault" ? [step.fault] : [])));
+  expect(faultNames.filter((name) => !faults.has(name))).toEqual([]);
+  const kinds = new Set(plan.map(({ is }) => is));
+  expect(kinds).toEqual(
+    new Set(["fault", "info", "kill worker", "set clock", "kill producer", "kill server"]),
+  );
+});
+
+test("steps are in the order of their time, and none is after the end", () => {
+  const times = planOf({ seed: 3, durationMs: twoMinutes }).map(({ atMs }) => atMs);
+  expect(times).toEqual(times.toSorted((a, b) => a - b));
+  expect(Math.min(...times)).toBeGreaterThan(0);
+  expect(Math.max(...times)).toBeLessThan(twoMinutes);
+});
+
+test("a long plan has the server down for two minutes, once", () => {
+  const faults = planOf({ seed: 5, durationMs: 1_200_000 }).filter(({ is }) => is === "fault");
+  const outages = faults.flatMap((step, index) =>
+    "fault" in step && step.fault === down
+      ? [(faults[index + 1]?.atMs ?? step.atMs) - step.atMs]
+      : [],
+  );
+  expect(outages.filter((lengthMs) => lengthMs >= 120_000)).toHaveLength(1);
+  expect(outages.length).toBeGreaterThan(3);
+});
+
+test("random numbers keep to their range, and are spread over it", () => {
+  const random = new Random(1);
+  const drawn = Array.from({ length: 10_000 }, () => random.integer(3, 7));
+  expect(new Set(drawn)).toEqual(new Set([3, 4, 5, 6, 7]));
+  expect(drawn.filter((number) => number === 3).length / drawn.length).toBeCloseTo(0.2, 1);
+  const ids = Array.from({ length: 1_000 }, () => random.uuid());
+  expect(new Set(ids).size).toBe(1_000);
+  for (const id of ids) {
+    expect(id).toMatch(/^[\da-f]{8}-[\da-f]{4}-4[\da-f]{3}-[89ab][\da-f]{3}-[\da-f]{12}$/);
+  }
+});

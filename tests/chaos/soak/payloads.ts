@@ -1,0 +1,33 @@
+import type { Random } from "./random.ts";
+
+const texts = [
+  "",
+  "a",
+  "waterwheel",
+  "水車",
+  "🌊",
+  '"\\\n\u0000',
+  "\ud800",
+  "<b>&",
+  "\u2028",
+] as const;
+
+/** A value to record; of every kind that costs something to write. */
+export function payload(random: Random): Record<string, unknown> {
+  const size = random.chance(0.01) ? random.integer(20_000, 200_000) : random.integer(0, 1_500);
+  return {
+    text: random.pick(texts).repeat(3) + "x".repeat(size),
+    number: random.next() * 10 ** random.integer(-5, 18),
+    list: Array.from({ length: random.integer(0, 9) }, (_, index) => [index, random.pick(texts)]),
+    [random.pick(texts)]: random.pick([
+      null,
+      true,
+      -0,
+      Number.NaN,
+      12n ** 30n,
+      new Date(7),
+      /a"b/u,
+    ]),
+    nested: { map: new Map([["k", new Set([random.integer(0, 9)])]]), nothing: undefined },
+  };
+}
