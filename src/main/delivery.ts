@@ -6,12 +6,14 @@ import type { LossReason, Quantiles } from "../model/stats.ts";
 
 import type { Ledger } from "../tracing/ledger.ts";
 import type { TapeResult } from "../tracing/shipment.ts";
-import { pendingBytes, rejectedBytes, tallyOf } from "../tracing/tally.ts";
+import { givenUpBytes, pendingBytes, tallyOf } from "../tracing/tally.ts";
 import type { Tape } from "../tracing/tape.ts";
 import type { DeadLetters } from "../workers/dead-letters.ts";
 import type { TapeShipper } from "../workers/pool.ts";
 import type { Spool } from "../workers/spool.ts";
+import { CarefulShipment } from "./careful-shipment.ts";
 import { countRedacted } from "./count-redacted.ts";
+import { lossTexts } from "./reporter.ts";
 import type { Reporter } from "./reporter.ts";
 
 export interface DeliveryOptions {
@@ -41,11 +43,10 @@ interface Finish extends GivingUp {
 interface Settled {
   readonly delivered: number;
   readonly rejected: number;
+  readonly setAside?: number;
   readonly truncated?: number;
 }
 
-/** A tape that took this many workers with it is not sent again. */
-const crashLimit = 2;
 /** Between rounds of attempts, while the server is away: doubles from the first to the longest. */
 const firstPauseMs = 1_000;
 const longestPauseMs = 30_000;
@@ -63,6 +64,7 @@ export class Delivery {
   #bytesSent = 0;
   #server: ServerInfo | undefined;
   #ended = false;
+  readonly #underWay = new Set<Tape>();
   readonly #wake = new AbortController();
 
   constructor(options: DeliveryOptions) {
@@ -73,28 +75,43 @@ export class Delivery {
 
   /** Never rejects. */
   async ship(tape: Tape): Promise<TapeResult> {
+    this.#underWay.add(tape);
+    try {
+      return await this.#ship(tape);
+    } finally {
+      this.#underWay.delete(tape);
+    }
+  }
+
+  async #ship(tape: Tape): Promise<TapeResult> {
+    const shipment = new CarefulShipment(tape, {
+      shipper: this.#options.shipper,
+      underWay: this.#underWay,
+      pause: () => this.#pause(firstPauseMs),
+      hasEnded: () => this.#ended,
+    });
     const refused: RefusedRun[] = [];
     let rounds = 0;
     for (;;) {
-      const report = await this.#try(tape);
+      const report = await shipment.send();
       if (this.#ended) {
         // The records were counted when the line ended.
         return { delivered: 0, lost: 0 };
       }
-      if (report !== undefined) {
-        this.#account(report);
-        refused.push(...report.refused);
-        if (report.undelivered === 0) {
-          return this.#finish(tape, { report: rounds === 0 ? report : undefined, refused });
-        }
-        if (!report.away) {
-          return this.#giveUp(tape, "expired", { detail: report.reason, refused });
-        }
-        const { undelivered, reason = "" } = report;
-        this.#options.reporter.log("away", () => `Keeping ${undelivered} records: ${reason}`);
-      } else if (tape.crashes >= crashLimit) {
+      if (report === undefined) {
         return this.#giveUp(tape, "workerLost", { refused });
       }
+      this.#account(report);
+      refused.push(...report.refused);
+      if (report.undelivered === 0) {
+        const isWhole = rounds === 0 && !shipment.hasSeenDeath && report.setAside === undefined;
+        return this.#finish(tape, { report: isWhole ? report : undefined, refused });
+      }
+      if (!report.away) {
+        return this.#giveUp(tape, "expired", { detail: report.reason, refused });
+      }
+      const { undelivered, reason = "" } = report;
+      this.#options.reporter.log("away", () => `Keeping ${undelivered} records: ${reason}`);
       rounds += 1;
       await this.#pause(Math.min(firstPauseMs * 2 ** (rounds - 1), longestPauseMs));
     }
@@ -135,16 +152,6 @@ export class Delivery {
     return { count: histogram.count, p50: of(50), p90: of(90), p99: of(99), max };
   }
 
-  async #try(tape: Tape): Promise<ShipReport | undefined> {
-    try {
-      return await this.#options.shipper.ship({ memory: tape.memory, used: tape.used });
-    } catch {
-      // The worker died; the tape is ours and whole. Counted when it is given up.
-      tape.crashes += 1;
-      return undefined;
-    }
-  }
-
   #account(report: ShipReport): void {
     const { ledger, reporter } = this.#options;
     this.#requests += report.requests;
@@ -180,6 +187,7 @@ export class Delivery {
   #giveUp(tape: Tape, reason: LossReason, { detail, refused }: GivingUp): TapeResult {
     const tally = tallyOf(tape);
     this.#bury(tape, tally.rejected, refused);
+    this.#buryAside(tape, tally.setAside);
     const counted = this.#count(tally);
     if (tally.pending === 0) {
       tape.journal?.discard();
@@ -199,15 +207,28 @@ export class Delivery {
     const { deadLetters } = this.#options;
     if (deadLetters !== undefined && records > 0) {
       const unsaid = refused.length > 0 ? {} : { reason: "the server refused them" };
-      deadLetters.write(rejectedBytes(tape), records, { at: Date.now(), refused, ...unsaid });
+      deadLetters.write(givenUpBytes(tape, "rejected"), records, {
+        at: Date.now(),
+        refused,
+        ...unsaid,
+      });
     }
   }
 
-  #count({ delivered, rejected, truncated = 0 }: Settled): TapeResult {
+  #buryAside(tape: Tape, records: number): void {
+    if (records > 0) {
+      const reason = lossTexts.setAside;
+      const note = { at: Date.now(), refused: [], reason };
+      this.#options.deadLetters?.write(givenUpBytes(tape, "setAside"), records, note);
+    }
+  }
+
+  #count({ delivered, rejected, setAside = 0, truncated = 0 }: Settled): TapeResult {
     this.#options.ledger.delivered += delivered;
     this.#options.ledger.truncated += truncated;
     this.#options.ledger.lose("rejected", rejected);
-    return { delivered, lost: rejected };
+    this.#options.ledger.lose("setAside", setAside);
+    return { delivered, lost: rejected + setAside };
   }
 
   #spool(tape: Tape, records: number): boolean {

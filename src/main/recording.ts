@@ -54,7 +54,11 @@ export class Recording implements Recorder, Endable {
     this.#pool = new WorkerPool({
       threads: options.workers,
       shipping: shippingOf(options, headers, this.#finished),
+      stallMs: options.workerStallMs,
       env: workerEnvironment(env),
+      onStuck: () => {
+        this.warn("workerStuck", `A worker stood still for ${options.workerStallMs} ms; replaced`);
+      },
       onInline: (reason) => {
         this.#reporter.log("inline", () => `No worker can start; the main thread sends: ${reason}`);
       },

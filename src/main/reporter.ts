@@ -17,12 +17,14 @@ const channels: Readonly<Record<ReportName, Channel>> = {
   retried: channel("millrace:retried"),
 };
 
-const lossTexts: Readonly<Record<LossReason, string>> = {
+/** Why records were lost, in words. */
+export const lossTexts: Readonly<Record<LossReason, string>> = {
   queueFull: "the queue is full (maxQueueBytes, maxQueueRecords)",
   rejected: "the server refused them",
   expired: "every attempt failed",
   closed: "the client was closed, or the process ended, before they were sent",
   workerLost: "workers died with them",
+  setAside: "workers died or hung as they wrote them, or they can't be written",
   invalid: "they were no runs: a bad id or dotted order",
   unencodable: "they could not be encoded",
   spoolFull: "the spool's quota was reached (spoolQuotaBytes)",

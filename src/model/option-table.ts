@@ -29,6 +29,7 @@ export interface PlainOptions extends KeepingOptions {
   readonly retryAfterLimitMs: number;
   readonly tapeBytes: number;
   readonly workers: number;
+  readonly workerStallMs: number;
   readonly requestsInFlight: number;
   readonly compression: Compression;
   readonly exitTimeoutMs: number;
@@ -152,6 +153,14 @@ export const optionTable: { readonly [Name in keyof PlainOptions]: OptionRow } =
     max: 64,
     env: own("WORKERS"),
     doc: "Worker threads that serialize and send; 0 does it on the main thread.",
+  },
+  workerStallMs: {
+    kind: "number",
+    fallback: 30_000,
+    min: 500,
+    max: 3_600_000,
+    env: own("WORKER_STALL_MS"),
+    doc: "How long a worker's event loop may stand still, as in an endless loop, before the worker is replaced; waiting for the server is no standing still.",
   },
   requestsInFlight: {
     kind: "number",

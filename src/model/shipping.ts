@@ -28,7 +28,12 @@ export interface RuntimeFacts {
 /** One tape, handed over by reference. */
 export interface ShipTask {
   readonly memory: SharedArrayBuffer;
+  /** Where its records end. */
   readonly used: number;
+  /** Where to begin; records before are left alone. @defaultValue 0 */
+  readonly from?: number;
+  /** Where records begin that a worker died with: each run of them goes alone, after all others. */
+  readonly suspects?: readonly number[];
 }
 
 /** One run that the server refused for good. */
@@ -56,6 +61,8 @@ export interface ShipReport {
   /** What was masked; absent where nothing was. */
   readonly redacted?: Redacted;
   readonly refused: readonly RefusedRun[];
+  /** Records that could not be written as JSON; absent where there was none. */
+  readonly setAside?: number;
   /** Records for which every try failed. */
   readonly undelivered: number;
   /** Whether they failed because the server is away or overloaded. */

@@ -10,8 +10,10 @@ export const lossReasons = [
   "expired",
   /** Recorded after `close()`, or undelivered when the client closed or the process ended. */
   "closed",
-  /** It was in a worker that died, twice. */
+  /** Workers died while it was under way, time and again, and not by its doing as far as is known. */
   "workerLost",
+  /** Workers died or hung as they wrote it, twice, or it could not be written: set aside for its neighbours' sake. */
+  "setAside",
   /** Not a run: an id that is no UUID, or a dotted order that contradicts it. */
   "invalid",
   /** Could not be encoded. */

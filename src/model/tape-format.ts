@@ -2,7 +2,8 @@
  * The bytes of a tape. Written by `tracing/tape-writer`, read by `workers/tape-reader`; both read this file.
  *
  * A tape is records one after another. A record is a head of {@link recordHead} bytes
- * (u32 length of the whole record, u8 operation, u8 outcome, u8 payloads withheld, u8 redaction), then fields.
+ * (u32 length of the whole record, u8 operation, u8 outcome, u8 payloads withheld, u8 redaction), then fields. Before a
+ * record is delivered, the place of its withheld payloads says whether a worker has it in hand.
  * A field is u8 code, u32 length of what follows, then its content: without a tag up to
  * {@link field.endMicros}, a tagged value for the others. Numbers are little-endian.
  */
@@ -15,6 +16,7 @@ export const headOffset = {
   operation: 4,
   outcome: 5,
   withheld: 6,
+  inHand: 6,
   redaction: 7,
 } as const;
 
@@ -23,8 +25,14 @@ export const redactionMark = { none: 0, underWay: 1 } as const;
 
 export const operationCode = { post: 1, patch: 2 } as const;
 
-/** What became of a record, and with how many markers in place of payloads: written by the worker into the record's head, read by both sides. */
-export const outcomeCode = { pending: 0, delivered: 1, rejected: 2 } as const;
+/**
+ * What became of a record, and with how many markers in place of payloads: written by the worker into the record's
+ * head, read by both sides. `setAside` is also written by the main thread, when workers died with the record.
+ */
+export const outcomeCode = { pending: 0, delivered: 1, rejected: 2, setAside: 3 } as const;
+
+/** Whether a worker is writing the record's JSON at this moment: a thread that dies leaves it said. */
+export const inHandCode = { no: 0, yes: 1 } as const;
 
 /** A field's code. A record holds each at most once, `other` excepted. */
 export const field = {

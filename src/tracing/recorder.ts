@@ -25,7 +25,7 @@ export interface RecordedRun {
 }
 
 /** What a warning is counted under in `stats().warnings`. */
-export type WarningKind = "malformedHeaders" | "hiddenFailure" | "childOfEndedRun";
+export type WarningKind = "malformedHeaders" | "hiddenFailure" | "childOfEndedRun" | "workerStuck";
 
 /** Takes the start and the end of runs. No method throws, and none waits. */
 export interface Recorder {

@@ -32,8 +32,6 @@ export class Tape {
   records = 0;
   /** `performance.now()` of the cut; 0 while open. */
   cutAt = 0;
-  /** How many workers died with it. */
-  crashes = 0;
   /** Its records come from a spool, which holds them until their outcome is known. */
   adopted = false;
   /** With `durability: "spool-first"`. */
@@ -70,7 +68,6 @@ export class Tape {
     this.used = 0;
     this.records = 0;
     this.cutAt = 0;
-    this.crashes = 0;
     this.journal = undefined;
   }
 }

@@ -95,7 +95,7 @@ export function frameRuns(
       break;
     case "single":
       for (const run of runs) {
-        wholeRun(out, json, run);
+        json.writing(run, () => wholeRun(out, json, run));
       }
       break;
   }
@@ -104,7 +104,7 @@ export function frameRuns(
 function multipart(out: JsonWriter, json: RunJson, runs: readonly RunOperation[]): void {
   const parts = new PartWriter(out, json);
   for (const run of runs) {
-    runParts(parts, json, run);
+    json.writing(run, () => runParts(parts, json, run));
   }
   out.literal(lastLine);
 }
@@ -172,7 +172,7 @@ function runList(out: JsonWriter, json: RunJson, runs: readonly RunOperation[]):
     if (index > 0) {
       out.byte(comma);
     }
-    wholeRun(out, json, run);
+    json.writing(run, () => wholeRun(out, json, run));
   });
 }
 

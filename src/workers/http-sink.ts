@@ -20,6 +20,9 @@ const keptFramesBytes = 33_554_432;
 /** A compressed body may not pay below this. */
 const compressFromBytes = 1_024;
 
+/** A batch could not be written: no failure of the server's. */
+class FrameError extends Error {}
+
 /** What the sink counts as it sends. */
 export interface Traffic {
   requests: number;
@@ -59,7 +62,9 @@ export class HttpSink implements Sink {
       try {
         answer = await this.#places.run(() => this.#try(batch, format, signal));
       } catch (failure) {
-        return judgeFailure(endpoint.action, failure);
+        return failure instanceof FrameError
+          ? { kind: "unwritable", reason: failure.message }
+          : judgeFailure(endpoint.action, failure);
       }
       if (answer.status === 415 && this.#state.encoding !== undefined) {
         this.#state.refuseEncoding();
@@ -103,9 +108,8 @@ export class HttpSink implements Sink {
   async #try(batch: Batch, format: FrameFormat, signal: AbortSignal): Promise<Answer> {
     signal.throwIfAborted();
     const { method, path } = endpointOf(batch, format);
-    const out = new JsonWriter(this.#buffers.take(Math.ceil(batch.sizeBytes * 1.2)));
+    const out = this.#written(batch, format);
     try {
-      batch.frame(out, format);
       const frame = out.bytes.subarray(0, out.length);
       const isTooLarge = frame.length > this.#state.info.batchBytes;
       if (isTooLarge && (batch.runs.length > 1 || batch.lighter().length > 0)) {
@@ -123,6 +127,17 @@ export class HttpSink implements Sink {
       return await this.#requester.ask({ method, path, body, headers }, signal);
     } finally {
       this.#buffers.give(out.bytes);
+    }
+  }
+
+  /** @throws FrameError it can't be written, or not within the memory there is. */
+  #written(batch: Batch, format: FrameFormat): JsonWriter {
+    try {
+      const out = new JsonWriter(this.#buffers.take(Math.ceil(batch.sizeBytes * 1.2)));
+      batch.frame(out, format);
+      return out;
+    } catch (error) {
+      throw new FrameError(String(error), { cause: error });
     }
   }
 }

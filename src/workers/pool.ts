@@ -1,22 +1,29 @@
 import { createRequire } from "node:module";
 import { Piscina } from "piscina";
 import type { ShippingOptions, ShipReport, ShipTask } from "../model/shipping.ts";
+import { Pulses, pulseMemory } from "./pulse.ts";
+import type { ShipData } from "./ship.task.ts";
+import { sliceOf, Watchdog } from "./watchdog.ts";
 
 export interface PoolOptions {
   /** Threads; 0 sends from this thread. */
   readonly threads: number;
   readonly shipping: ShippingOptions;
+  /** How long a worker's event loop may stand still before the worker is ended. */
+  readonly stallMs: number;
   /** The environment that workers see. */
   readonly env: Readonly<Record<string, string>>;
   /** Hears, once, that no worker can start and that this thread sends instead. */
   readonly onInline: (reason: string) => void;
+  /** Hears that a worker was ended for standing still. */
+  readonly onStuck?: () => void;
 }
 
 /** Sends tapes: in worker threads, or inline where there can be none. */
 export interface TapeShipper {
   /** Whether {@link ship} reaches another thread at once, so that this one may block for the answer. */
   readonly threaded: boolean;
-  /** Rejects only when the worker died with the tape, or the tape can't be read. */
+  /** Rejects only when the worker died with the tape, or the tape can't be read, a RangeError. */
   ship(task: ShipTask): Promise<ShipReport>;
   /** Ends threads and connections; tapes under way are given up. */
   close(): Promise<void>;
@@ -25,7 +32,7 @@ export interface TapeShipper {
 /** Tasks that one worker takes at once: more than are ever under way, for at the end all are posted. */
 const tasksPerWorker = 1_024;
 const longestQueue = 65_536;
-/** Failures before any success after which this thread sends instead. */
+/** Threads that failed to start, with no success between, after which this thread sends instead. */
 const startsTried = 2;
 
 /** The threads that turn tapes into requests. Nothing is started before the first tape. */
@@ -33,14 +40,30 @@ export class WorkerPool implements TapeShipper {
   readonly #options: PoolOptions;
   #piscina: Piscina<ShipTask, ShipReport> | undefined;
   #inline: Promise<TapeShipper> | undefined;
-  #worked = false;
   #closed = false;
-  #failedStarts = 0;
+  readonly #pulseMemory: SharedArrayBuffer;
+  readonly #pulses: Pulses;
+  readonly #watchdog: Watchdog;
+  /** Threads that ended. */
+  #gone = 0;
+  /** Threads that could not even be made. */
+  #unmade = 0;
+  /** Failed starts of which there is no need to speak any more: later ones did not fail. */
+  #forgiven = 0;
   /** What keeps the process alive for a task under way: undone after each hand-over. */
   readonly #threads = new Set<Unrefable>();
 
   constructor(options: PoolOptions) {
     this.#options = options;
+    // Twice, as one thread may come up before the place of another that died is free.
+    this.#pulseMemory = pulseMemory(2 * Math.max(1, options.threads));
+    this.#pulses = new Pulses(this.#pulseMemory);
+    this.#watchdog = new Watchdog({
+      pulses: this.#pulses,
+      threads: () => this.#piscina?.threads ?? [],
+      stallMs: options.stallMs,
+      onStuck: options.onStuck ?? (() => undefined),
+    });
   }
 
   get threaded(): boolean {
@@ -49,20 +72,23 @@ export class WorkerPool implements TapeShipper {
 
   async ship(task: ShipTask): Promise<ShipReport> {
     while (this.threaded) {
+      const failedBefore = this.#failedStarts;
+      const over = this.#watchdog.watch();
       try {
         const report = await this.#run(task);
-        this.#worked = true;
+        this.#forgiven += this.#failedStarts;
         return report;
       } catch (error) {
-        if (this.#worked || this.#closed || error instanceof RangeError) {
-          // A RangeError is of a tape that can't be read: its worker is fine.
+        if (this.#closed || this.#failedStarts <= failedBefore) {
+          // Its thread had come up: whether the tape ended it is for others to find out.
           throw error;
         }
-        this.#failedStarts += 1;
         if (this.#failedStarts >= startsTried && this.threaded) {
           this.#options.onInline(error instanceof Error ? error.message : String(error));
           void this.#inlineShipper();
         }
+      } finally {
+        over();
       }
     }
     return (await this.#inlineShipper()).ship(task);
@@ -74,8 +100,20 @@ export class WorkerPool implements TapeShipper {
     await Promise.all([this.#piscina?.destroy(), inline?.close()]);
   }
 
+  /** Threads that ended before they came up, or could not be made, since the last success. */
+  get #failedStarts(): number {
+    const living = this.#piscina?.threads ?? [];
+    const up = living.filter(({ threadId }) => this.#pulses.beats(threadId) > 0).length;
+    return this.#unmade + this.#gone - (this.#pulses.risen - up) - this.#forgiven;
+  }
+
   async #run(task: ShipTask): Promise<ShipReport> {
-    this.#piscina ??= this.#start();
+    try {
+      this.#piscina ??= this.#start();
+    } catch (error) {
+      this.#unmade += 1;
+      throw error;
+    }
     const report = this.#piscina.run(task);
     // Not at once: new threads announce themselves in a microtask.
     queueMicrotask(() => this.#letGo());
@@ -83,7 +121,8 @@ export class WorkerPool implements TapeShipper {
   }
 
   #start(): Piscina<ShipTask, ShipReport> {
-    const { threads, shipping, env } = this.#options;
+    const { threads, shipping, env, stallMs } = this.#options;
+    const pulse = { memory: this.#pulseMemory, everyMs: sliceOf(stallMs) };
     const pool = new Piscina<ShipTask, ShipReport>({
       filename: createRequire(import.meta.url).resolve("#workers/ship.task"),
       minThreads: threads,
@@ -97,14 +136,17 @@ export class WorkerPool implements TapeShipper {
       // Preloads of the program would run in every worker, and start workers of their own.
       execArgv: [],
       env,
-      workerData: { options: shipping },
+      workerData: { options: shipping, pulse } satisfies ShipData,
     });
     // Without a listener a late error of a worker ends the program. Its tapes reject on their own.
     pool.on("error", () => undefined);
     pool.on("workerCreate", (thread: object) => {
       this.#threads.add(unrefableOf(thread));
     });
-    pool.on("workerDestroy", () => queueMicrotask(() => this.#abandonEmpty(pool)));
+    pool.on("workerDestroy", () => {
+      this.#gone += 1;
+      queueMicrotask(() => this.#abandonEmpty(pool));
+    });
     return pool;
   }
 

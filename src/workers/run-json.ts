@@ -75,6 +75,16 @@ export class RunJson {
     this.#runtime = viewOf(runtime);
   }
 
+  /** Calls `write`; a thread that dies in it leaves said which run it was writing. */
+  writing(run: RunOperation, write: () => void): void {
+    this.#reader.take(run.records);
+    try {
+      write();
+    } finally {
+      this.#reader.putBack(run.records);
+    }
+  }
+
   /** Everything but the payload fields, as an object that is not closed yet. */
   envelope(out: JsonWriter, run: RunOperation): void {
     out.literal(keys.id);

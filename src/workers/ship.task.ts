@@ -1,10 +1,18 @@
-import { workerData } from "node:worker_threads";
+import { threadId, workerData } from "node:worker_threads";
 import type { ShippingOptions, ShipReport, ShipTask } from "../model/shipping.ts";
+import { startPulse } from "./pulse.ts";
+import type { PulseOptions } from "./pulse.ts";
 import { Shipper } from "./shipper.ts";
 
-// The pool starts this file in each of its threads; what it needs to know comes as worker data,
-// which Piscina wraps together with data of its own.
-const shipper = new Shipper((workerData as { options: ShippingOptions }).options);
+/** What the pool tells each of its threads; Piscina wraps it together with data of its own. */
+export interface ShipData {
+  readonly options: ShippingOptions;
+  readonly pulse: PulseOptions;
+}
+
+const { options, pulse } = workerData as ShipData;
+const shipper = new Shipper(options);
+startPulse(pulse, threadId);
 
 /** The worker's task: one tape. */
 export default function ship(task: ShipTask): Promise<ShipReport> {

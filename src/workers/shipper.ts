@@ -14,6 +14,7 @@ import { judgedParts } from "./sink.ts";
 import type { JudgedBatch, Sink } from "./sink.ts";
 import { splittingSink } from "./splitting-sink.ts";
 import { cutBatches } from "./tape-batch.ts";
+import type { TapeBatch } from "./tape-batch.ts";
 import { TapeReader } from "./tape-reader.ts";
 
 /** Longest answer that is read; an ingest answer is a few hundred bytes. */
@@ -53,23 +54,22 @@ export class Shipper {
   }
 
   /** Ships one tape. Throws only where the tape can't be read. */
-  async ship({ memory, used }: ShipTask): Promise<ShipReport> {
+  async ship({ memory, used, from = 0, suspects: accused = [] }: ShipTask): Promise<ShipReport> {
     void this.#learn();
-    const redacted = this.#redactor?.redact(new Uint8Array(memory, 0, used));
-    const reader = new TapeReader(memory, used);
+    const redacted = this.#redactor?.redact(new Uint8Array(memory, from, used - from));
+    const reader = new TapeReader(memory, used, from);
     const json = new RunJson(reader, this.#runtime);
     const { batchLimit, batchBytes } = this.#state.info;
-    const limits = { runs: Math.min(this.#options.batchLimit, batchLimit), bytes: batchBytes };
-    const batches = cutBatches(reader, json, joinRecords(reader), limits);
-    const judged = await Promise.all(
-      batches.map(async (batch) => {
-        const outcome = await this.#sink.send(batch, this.#stop.signal);
-        const parts = judgedParts({ batch, outcome });
-        // At once: if this thread dies, or the process ends, these are known.
-        markOutcomes(reader, parts);
-        return parts;
-      }),
-    );
+    const limits = {
+      runs: Math.min(this.#options.batchLimit, batchLimit),
+      bytes: batchBytes,
+      suspects: accused,
+    };
+    const { batches, suspects } = cutBatches(reader, json, joinRecords(reader), limits);
+    const judged = await Promise.all(batches.map((batch) => this.#send(batch, reader)));
+    for (const suspect of suspects) {
+      judged.push(await this.#send(suspect, reader));
+    }
     const report = count(judged.flat());
     const finished = new Int32Array(this.#options.finished);
     Atomics.add(finished, 0, 1);
@@ -84,6 +84,14 @@ export class Shipper {
       ...(redacted === undefined ? {} : { redacted }),
       ...(this.#state.info === defaultServerInfo ? {} : { server: this.#state.info }),
     };
+  }
+
+  async #send(batch: TapeBatch, reader: TapeReader): Promise<readonly JudgedBatch[]> {
+    const outcome = await this.#sink.send(batch, this.#stop.signal);
+    const parts = judgedParts({ batch, outcome });
+    // At once: if this thread dies, or the process ends, these are known.
+    markOutcomes(reader, parts);
+    return parts;
   }
 
   /** Ends every wait and gives back the connections. */
@@ -109,12 +117,13 @@ export class Shipper {
 
 type Counted = Pick<
   ShipReport,
-  "delivered" | "truncated" | "refused" | "undelivered" | "away" | "reason"
+  "delivered" | "truncated" | "refused" | "setAside" | "undelivered" | "away" | "reason"
 >;
 
 function count(judged: readonly JudgedBatch[]): Counted {
   let delivered = 0;
   let truncated = 0;
+  let setAside = 0;
   let undelivered = 0;
   let away = true;
   let reason: string | undefined;
@@ -126,6 +135,8 @@ function count(judged: readonly JudgedBatch[]): Counted {
         truncated += run.withheld?.length ?? 0;
       } else if (outcome.kind === "rejected") {
         refused.push({ runId: run.id, records: run.records.length, ...outcome.rejection });
+      } else if (outcome.kind === "unwritable") {
+        setAside += run.records.length;
       } else if (outcome.kind === "retry") {
         undelivered += run.records.length;
         away &&= outcome.away;
@@ -139,6 +150,7 @@ function count(judged: readonly JudgedBatch[]): Counted {
     undelivered,
     away,
     ...(truncated === 0 ? {} : { truncated }),
+    ...(setAside === 0 ? {} : { setAside }),
     ...(reason === undefined ? {} : { reason }),
   };
 }
@@ -146,14 +158,15 @@ function count(judged: readonly JudgedBatch[]): Counted {
 /** Writes the outcomes into the heads of the records. */
 function markOutcomes(reader: TapeReader, judged: readonly JudgedBatch[]): void {
   for (const { batch, outcome } of judged) {
-    if (outcome.kind === "delivered" || outcome.kind === "rejected") {
+    if (outcome.kind !== "retry" && outcome.kind !== "mixed") {
+      const mark = outcome.kind === "unwritable" ? "setAside" : outcome.kind;
       for (const run of batch.runs) {
         const [first = -1] = run.records;
         if (run.withheld !== undefined && outcome.kind === "delivered") {
           reader.withhold(first, run.withheld.length);
         }
         for (const record of run.records) {
-          reader.settle(record, outcome.kind);
+          reader.settle(record, mark);
         }
       }
     }

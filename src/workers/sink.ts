@@ -36,9 +36,16 @@ export interface RetryOutcome {
   readonly away: boolean;
 }
 
+/** It could not be written as JSON: a batch that has such a run in it, or is larger than memory. */
+export interface UnwritableOutcome {
+  readonly kind: "unwritable";
+  readonly reason: string;
+}
+
 /** What became of one batch. Delivery failure is a value: only bugs throw. */
 export type Outcome =
   | { readonly kind: "delivered" }
+  | UnwritableOutcome
   | { readonly kind: "rejected"; readonly rejection: Rejection }
   | RetryOutcome
   | { readonly kind: "mixed"; readonly parts: readonly JudgedBatch[] };

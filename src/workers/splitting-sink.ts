@@ -5,7 +5,7 @@ import type { Batch, JudgedBatch, Outcome, Sink } from "./sink.ts";
 const divisible = new Set([400, 413, 422]);
 
 /**
- * Halves a batch that the server refuses as too large or as invalid, and sends the halves, down to
+ * Halves a batch that the server refuses as too large or as invalid, or that can't be written, and sends the halves, down to
  * single runs: one bad run costs only itself, and about two requests a halving. A single run that is too
  * large is sent in parts, and with markers in place of its largest payloads: the rest of it arrives.
  */
@@ -47,5 +47,5 @@ const isTooLarge = ({ batch, outcome }: JudgedBatch): boolean =>
 
 const isDivisible = ({ batch, outcome }: JudgedBatch): boolean =>
   batch.runs.length > 1 &&
-  outcome.kind === "rejected" &&
-  divisible.has(outcome.rejection.status ?? 0);
+  (outcome.kind === "unwritable" ||
+    (outcome.kind === "rejected" && divisible.has(outcome.rejection.status ?? 0)));

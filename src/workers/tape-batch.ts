@@ -56,6 +56,14 @@ export class TapeBatch implements Batch {
 export interface BatchLimits {
   readonly runs: number;
   readonly bytes: number;
+  /** Where records begin that a worker died with. */
+  readonly suspects: readonly number[];
+}
+
+export interface CutBatches {
+  readonly batches: readonly TapeBatch[];
+  /** Each alone, to be sent when the others are judged: it may take the worker with it. */
+  readonly suspects: readonly TapeBatch[];
 }
 
 /** Cuts the runs of a tape into batches within the limits; a run that can't go into a batch is alone. */
@@ -65,10 +73,12 @@ export function cutBatches(
   json: RunJson,
   runs: readonly RunOperation[],
   limits: BatchLimits,
-): readonly TapeBatch[] {
+): CutBatches {
   const batches: TapeBatch[] = [];
   let current: RunOperation[] = [];
   let bytes = 0;
+  const suspects: TapeBatch[] = [];
+  const isSuspect = suspicionOf(reader, limits.suspects);
   const cut = (): void => {
     if (current.length > 0) {
       batches.push(new TapeBatch(reader, json, current));
@@ -77,6 +87,10 @@ export function cutBatches(
     }
   };
   for (const run of runs) {
+    if (isSuspect(run)) {
+      suspects.push(new TapeBatch(reader, json, [run]));
+      continue;
+    }
     if (!run.batchable) {
       batches.push(new TapeBatch(reader, json, [run]));
       continue;
@@ -89,5 +103,16 @@ export function cutBatches(
     bytes += size;
   }
   cut();
-  return batches;
+  return { batches, suspects };
+}
+
+/** Whether a worker died as it wrote one of the run's records. */
+function suspicionOf(
+  reader: TapeReader,
+  suspects: readonly number[],
+): (run: RunOperation) => boolean {
+  const heads = new Set(suspects);
+  return heads.size === 0
+    ? () => false
+    : ({ records }) => records.some((record) => heads.has(reader.head(record)));
 }

@@ -5,6 +5,7 @@ import {
   fieldCodes,
   fieldHead,
   headOffset,
+  inHandCode,
   operationCode,
   outcomeCode,
   recordHead,
@@ -27,11 +28,11 @@ export class TapeReader {
   /** Where fields of the code `other` begin, by record. */
   readonly #others = new Map<number, number[]>();
 
-  /** Reads the first `used` bytes of `memory`. Throws RangeError where they are no tape. */
-  constructor(memory: SharedArrayBuffer, used: number) {
+  /** Reads `memory` from byte `from` to byte `used`. Throws RangeError where that is no tape. */
+  constructor(memory: SharedArrayBuffer, used: number, from = 0) {
     this.bytes = Buffer.from(memory, 0, used);
     this.view = new DataView(memory, 0, used);
-    for (let at = 0; at < used;) {
+    for (let at = from; at < used;) {
       const length = this.view.getUint32(at + headOffset.length, true);
       if (length < recordHead || at + length > used) {
         throw new RangeError(`No record at byte ${at} of the tape`);
@@ -97,6 +98,21 @@ export class TapeReader {
     return this.start(record, field.dottedOrder) !== 0;
   }
 
+  /** Where the record begins on the tape. */
+  head(record: number): number {
+    return this.#head(record);
+  }
+
+  /** Says, for whoever looks after this thread died, that it was writing these records. */
+  take(records: readonly number[]): void {
+    this.#mark(records, inHandCode.yes);
+  }
+
+  /** They are written. */
+  putBack(records: readonly number[]): void {
+    this.#mark(records, inHandCode.no);
+  }
+
   settle(record: number, outcome: RecordOutcome): void {
     this.bytes[this.#head(record) + headOffset.outcome] = outcomeCode[outcome];
   }
@@ -104,6 +120,12 @@ export class TapeReader {
   /** Notes how many payloads of the record's run were left out as it was delivered. */
   withhold(record: number, payloads: number): void {
     this.bytes[this.#head(record) + headOffset.withheld] = payloads;
+  }
+
+  #mark(records: readonly number[], code: number): void {
+    for (const record of records) {
+      this.bytes[this.#head(record) + headOffset.inHand] = code;
+    }
   }
 
   #head(record: number): number {

@@ -6,6 +6,10 @@ import { join } from "node:path";
 
 export interface ProgramOptions {
   readonly env?: Readonly<Record<string, string>>;
+  /** Arguments of node's own. */
+  readonly nodeArguments?: readonly string[];
+  /** The module that has `Client`. @defaultValue the built package's */
+  readonly entry?: string;
   /** Source of a module that is loaded before the program, by this means. */
   readonly preload?: { readonly source: string; readonly by: "NODE_OPTIONS" | "argument" };
 }
@@ -18,24 +22,25 @@ export interface ProgramEnd {
 
 const dist = new URL("../../dist/main/index.js", import.meta.url).href;
 
-/** Runs a program of its own, which finds `Client`; answers when it has ended, or was killed after 20 s. */
+/** Runs a program of its own, which finds `Client`; answers when it has ended, or was killed after 60 s. */
 export async function runProgram(
   source: string,
-  { env = {}, preload }: ProgramOptions = {},
+  { env = {}, preload, nodeArguments = [], entry = dist }: ProgramOptions = {},
 ): Promise<ProgramEnd> {
   const folder = await mkdtemp(join(tmpdir(), "millrace-program-"));
   const path = join(folder, "program.mjs");
   const preloaded = join(folder, "preload.mjs");
-  const head = `import { Client } from ${JSON.stringify(dist)};\n`;
+  const head = `import { Client } from ${JSON.stringify(entry)};\n`;
   await writeFile(path, head + source);
   await writeFile(preloaded, head + (preload?.source ?? ""));
   const options = preload?.by === "NODE_OPTIONS" ? { NODE_OPTIONS: `--import=${preloaded}` } : {};
-  const args = preload?.by === "argument" ? ["--import", preloaded, path] : [path];
+  const imports = preload?.by === "argument" ? ["--import", preloaded] : [];
+  const args = [...nodeArguments, ...imports, path];
   const began = performance.now();
   const child = spawn(process.execPath, args, {
     env: { PATH: process.env["PATH"], ...options, ...env },
     stdio: ["ignore", "pipe", "pipe"],
-    timeout: 20_000,
+    timeout: 60_000,
   });
   let output = "";
   const keep = (chunk: Buffer): void => {

@@ -1,0 +1,68 @@
+import { cp, mkdtemp, rename, rm, symlink, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { fileURLToPath, pathToFileURL } from "node:url";
+
+const root = new URL("../../", import.meta.url);
+
+/** A copy of the built package, to be broken by a test. */
+export interface PackageCopy extends AsyncDisposable {
+  readonly folder: string;
+  /** The worker's file. */
+  readonly workerFile: string;
+  /** The address of one of its modules, such as `workers/pool`. */
+  readonly addressOf: (module: string) => string;
+}
+
+export async function copyPackage(): Promise<PackageCopy> {
+  const folder = await mkdtemp(join(tmpdir(), "millrace-copy-"));
+  await cp(new URL("dist", root), join(folder, "dist"), { recursive: true });
+  await symlink(fileURLToPath(new URL("node_modules", root)), join(folder, "node_modules"));
+  await writeFile(
+    join(folder, "package.json"),
+    '{"type":"module","imports":{"#main/*":"./dist/main/*.js","#workers/*":"./dist/workers/*.js"}}',
+  );
+  return {
+    folder,
+    workerFile: join(folder, "dist/workers/ship.task.js"),
+    addressOf: (module) => pathToFileURL(join(folder, `dist/${module}.js`)).href,
+    [Symbol.asyncDispose]: () => rm(folder, { recursive: true }),
+  };
+}
+
+/**
+ * A copy whose workers break on runs of certain names: `loop` keeps the thread busy for ever, `exit` ends
+ * it, `heap` uses up its memory, and `throw` can't be written.
+ */
+export async function copyThatBreaks(): Promise<PackageCopy> {
+  const copy = await copyPackage();
+  await rename(copy.workerFile, join(copy.folder, "dist/workers/whole.task.js"));
+  await writeFile(copy.workerFile, breakingWorker);
+  return copy;
+}
+
+const breakingWorker = `
+import { RunJson } from "./run-json.js";
+const { envelope } = RunJson.prototype;
+RunJson.prototype.envelope = function (out, run) {
+  const from = out.length;
+  envelope.call(this, out, run);
+  const text = Buffer.from(out.bytes.subarray(from, out.length)).toString();
+  if (text.includes('"name":"loop"')) {
+    for (;;);
+  }
+  if (text.includes('"name":"exit"')) {
+    process.exit(3);
+  }
+  if (text.includes('"name":"throw"')) {
+    throw new TypeError("the test's own");
+  }
+  if (text.includes('"name":"heap"')) {
+    const kept = [];
+    for (;;) {
+      kept.push(Array.from({ length: 100_000 }, (_, i) => ({ i })));
+    }
+  }
+};
+export { default } from "./whole.task.js";
+`;

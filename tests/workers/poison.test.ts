@@ -1,0 +1,78 @@
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterEach, beforeEach, expect, test } from "vitest";
+import type { Client, ClientOptions } from "../../src/main/index.ts";
+import { inspectSpool } from "../../src/main/spool-tools.ts";
+import { copyThatBreaks } from "../support/package-copy.ts";
+import type { PackageCopy } from "../support/package-copy.ts";
+import { runCounter } from "../support/run-counter.ts";
+
+let copy: PackageCopy;
+let spoolDir: string;
+
+beforeEach(async () => {
+  copy = await copyThatBreaks();
+  spoolDir = mkdtempSync(join(tmpdir(), "millrace-poison-"));
+});
+
+afterEach(async () => {
+  await copy[Symbol.asyncDispose]();
+  rmSync(spoolDir, { recursive: true });
+});
+
+interface Recorded {
+  readonly client: Client;
+  readonly good: readonly string[];
+  readonly lines: readonly string[];
+}
+
+/** Records 20 good runs and, among them, one of each of these names. */
+async function record(names: readonly string[], options: ClientOptions): Promise<Recorded> {
+  const { Client: Copied } = (await import(copy.addressOf("main/index"))) as {
+    readonly Client: typeof Client;
+  };
+  const lines: string[] = [];
+  const client = new Copied({ ...options, logger: { warn: (line) => lines.push(line) } });
+  const good: string[] = [];
+  for (let i = 0; i < 20; i++) {
+    const run = client.startRun({ name: `good ${i}` });
+    run.end({});
+    good.push(run.id);
+    for (const name of i === 7 ? names : []) {
+      client.startRun({ name, inputs: { text: "poison" } }).end({});
+    }
+  }
+  return { client, good, lines };
+}
+
+test.each(["loop", "exit", "throw"])(
+  "of a run that breaks its worker only itself is lost, set aside and kept: %s",
+  { timeout: 30_000 },
+  async (name) => {
+    await using server = await runCounter();
+    const options = { endpoint: server.url, workerStallMs: 2_000, spoolDir };
+    const { client, good, lines } = await record([name], options);
+    expect(await client.flush()).toEqual({ delivered: 40, lost: 2, pending: 0 });
+    expect([...server.ended].toSorted()).toEqual(good.toSorted());
+    expect(client.stats()).toMatchObject({ accepted: 42, delivered: 40, lost: { setAside: 2 } });
+    expect(lines.filter((line) => line.includes("setAside"))).toHaveLength(1);
+    await client.close();
+    const letters = (await inspectSpool(spoolDir)).filter(({ state }) => state === "dead");
+    expect(letters).toMatchObject([{ records: 2 }]);
+  },
+);
+
+test(
+  "two runs that break workers, on tapes that share them, cost neither tape a neighbour",
+  { timeout: 30_000 },
+  async () => {
+    await using server = await runCounter();
+    const options = { endpoint: server.url, workerStallMs: 2_000, tapeBytes: 4_096 };
+    const { client, good } = await record(["exit", "loop", "exit"], options);
+    await client.flush();
+    expect([...server.ended].toSorted()).toEqual(good.toSorted());
+    expect(client.stats()).toMatchObject({ lost: { setAside: 6, workerLost: 0 }, pending: 0 });
+    await client.close();
+  },
+);

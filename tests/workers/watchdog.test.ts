@@ -1,0 +1,91 @@
+import { afterEach, beforeEach, expect, test, vi } from "vitest";
+import { Pulses, pulseMemory } from "../../src/workers/pulse.ts";
+import { Watchdog } from "../../src/workers/watchdog.ts";
+
+beforeEach(() => {
+  vi.useFakeTimers({ toFake: ["setInterval", "clearInterval"] });
+});
+afterEach(() => {
+  vi.useRealTimers();
+});
+
+/** Two threads: 7 and 8 came up; `beat` is a turn of one's loop. */
+function watching() {
+  const memory = pulseMemory(2);
+  const numbers = new Int32Array(memory);
+  numbers.set([2, 7, 1, 8, 1]);
+  const ended: number[] = [];
+  const threads = [7, 8, 9].map((threadId) => ({
+    threadId,
+    terminate: () => {
+      ended.push(threadId);
+      threads.splice(
+        threads.findIndex((thread) => thread.threadId === threadId),
+        1,
+      );
+      return Promise.resolve();
+    },
+  }));
+  const watchdog = new Watchdog({
+    pulses: new Pulses(memory),
+    threads: () => [...threads],
+    stallMs: 4_000,
+    onStuck: () => undefined,
+  });
+  const beat = (threadId: number): void => {
+    const at = numbers[1] === threadId ? 2 : 4;
+    numbers[at] = (numbers[at] ?? 0) + 1;
+  };
+  return { watchdog, ended, beat, numbers };
+}
+
+test("the thread that stands still for the limit is ended, not the one beside it that turns", () => {
+  const { watchdog, ended, beat } = watching();
+  watchdog.watch();
+  for (let turn = 0; turn < 10; turn++) {
+    vi.advanceTimersByTime(500);
+    beat(8);
+  }
+  expect(ended).toEqual([7]);
+});
+
+test("a thread that never came up has ten seconds, whatever the limit", () => {
+  const { watchdog, ended, beat } = watching();
+  watchdog.watch();
+  const pass = (turns: number): void => {
+    for (let turn = 0; turn < turns; turn++) {
+      vi.advanceTimersByTime(500);
+      beat(7);
+      beat(8);
+    }
+  };
+  pass(19);
+  expect(ended).toEqual([]);
+  pass(3);
+  expect(ended).toEqual([9]);
+});
+
+test("time in which this thread did not turn either is held against nobody: a process that was stopped", () => {
+  const { watchdog, ended } = watching();
+  watchdog.watch();
+  vi.advanceTimersByTime(500);
+  vi.setSystemTime(Date.now() + 3_600_000);
+  vi.advanceTimersByTime(500);
+  expect(ended).toEqual([]);
+});
+
+test("nothing is looked at while no task is under way, and silence is counted anew", () => {
+  const { watchdog, ended } = watching();
+  watchdog.watch()();
+  vi.advanceTimersByTime(60_000);
+  expect(ended).toEqual([]);
+  expect(vi.getTimerCount()).toBe(0);
+});
+
+test("the place of a thread that is gone is free for the next", () => {
+  const { watchdog, numbers } = watching();
+  numbers.set([6], 1);
+  watchdog.watch();
+  vi.advanceTimersByTime(500);
+  expect([...numbers]).toEqual([2, 0, 1, 8, 1]);
+});
