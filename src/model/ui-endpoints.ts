@@ -5,6 +5,10 @@ import type { Endpoint } from "./endpoints.ts";
  * page and server, and are in no description of the API.
  */
 export const uiEndpoints = {
+  readTrace: { method: "GET", path: "/ui/traces/:id", action: "read trace" },
+  /** Here `id` is a run's. */
+  readTraceRun: { method: "GET", path: "/ui/trace-runs/:id", action: "read run" },
+
   readLive: { method: "GET", path: "/ui/live", action: "watch what arrives" },
 
   previewExamples: {

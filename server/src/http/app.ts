@@ -29,6 +29,7 @@ import { addIngestRoutes, addRunRoutes, addSharedRunRoutes } from "../routes/run
 import { addInfoRoutes, addSettingsRoutes } from "../routes/server.ts";
 import { addUiAnnotationQueueRoutes } from "../routes/ui-annotation-queues.ts";
 import { addUiDatasetRoutes, addUiImportRoutes } from "../routes/ui-datasets.ts";
+import { addUiTraceRoutes } from "../routes/ui-traces.ts";
 import type { Store } from "../store/store.ts";
 import { addApiDocs } from "./api-docs.ts";
 import { checkLazily } from "./check-lazily.ts";
@@ -102,6 +103,7 @@ export function createApp(store: Store, settings: ServerSettings) {
     addDatasetSearchRoutes(rest, desk);
     addExampleRoutes(rest, desk);
     addUiDatasetRoutes(rest, store);
+    addUiTraceRoutes(rest, desk);
   });
   return app;
 }

@@ -9,6 +9,7 @@ import type { QueueReviewReads, QueueReviewWrites } from "./queue-review.ts";
 import type { RunReads, RunWrites } from "./run-query.ts";
 import type { IngestResult, RunBatch } from "./run-record.ts";
 import type { TenantReads, TenantWrites } from "./tenant.ts";
+import type { TraceReads } from "./trace.ts";
 import type { UploadWrites } from "./upload.ts";
 
 /** What can be asked, by noun. An engine answers it at once, from one consistent state. */
@@ -23,6 +24,7 @@ export interface Readers {
   readonly queueReviews: QueueReviewReads;
   readonly runs: RunReads;
   readonly tenants: TenantReads;
+  readonly traces: TraceReads;
 }
 
 /**

@@ -150,7 +150,8 @@ export class PayloadDesk {
     const held: Record<string, HeldMember> = {};
     for (const [name, member] of Object.entries(whole)) {
       const sizeChars = (JSON.stringify(member) ?? "").length;
-      if (sizeChars <= heldChars) {
+      // A text is handed over as it is: nothing is gained by keeping it.
+      if (sizeChars <= heldChars || typeof member === "string") {
         value[name] = member;
       } else {
         this.#last += 1;

@@ -1,5 +1,9 @@
+import { isId } from "./is-id.ts";
+import { parseTraceSearch } from "./trace-search.ts";
+import type { TraceSearch } from "./trace-search.ts";
+
 /** What the address of a project's page selects. */
-export interface RunsSearch {
+export interface RunsSearch extends TraceSearch {
   /** The trace that is open. */
   readonly trace?: string;
   /** The run selected in it. @defaultValue its root */
@@ -12,8 +16,6 @@ export function parseRunsSearch(search: Readonly<Record<string, unknown>>): Runs
   return {
     ...(isId(trace) ? { trace } : {}),
     ...(isId(trace) && isId(run) ? { run } : {}),
+    ...(isId(trace) ? parseTraceSearch(search) : {}),
   };
 }
-
-const isId = (value: unknown): value is string =>
-  typeof value === "string" && /^[\da-f]{8}(-[\da-f]{4}){3}-[\da-f]{12}$/i.test(value);

@@ -21,6 +21,7 @@ import { QueueReviewWriter } from "./queue-review-writer.ts";
 import type { Connection } from "./schema.ts";
 import { TenantReader } from "./tenant-reader.ts";
 import { TenantWriter } from "./tenant-writer.ts";
+import { TraceReader } from "./trace-reader.ts";
 import { UploadWriter } from "./upload-writer.ts";
 
 /** What answers questions, on a connection that can't write. */
@@ -36,6 +37,7 @@ export const createReaders = (db: Connection) =>
     queueReviews: new QueueReviewReader(db),
     runs: new RunReader(db),
     tenants: new TenantReader(db),
+    traces: new TraceReader(db),
   }) satisfies Readers;
 
 /** What writes, on the one connection that does. Transactions are the caller's. */

@@ -1,0 +1,70 @@
+import type { TracePage, TraceRun } from "../store/trace.ts";
+
+/** A name is a name, whoever made it long. */
+const nameChars = 300;
+
+/**
+ * A page of a trace as columns: what 10,000 objects would repeat 10,000 times is said once. Ids stand
+ * one behind the other in one text, names and types as places in lists, times as microseconds from
+ * `base_us`, which is the first start of the page.
+ */
+export function toTraceJson({ runs, next, mark }: TracePage): Readonly<Record<string, unknown>> {
+  const base = runs.reduce((first, { startMicros }) => Math.min(first, startMicros), Infinity);
+  const baseMicros = runs.length === 0 ? 0 : base;
+  const names = new WordList();
+  const types = new WordList();
+  const places = new Map(runs.map(({ id }, index) => [id, index]));
+  /** Parents beyond the page, by the run's place. */
+  const far: Record<number, string> = {};
+  const parents = runs.map(({ parentRunId }, index) => {
+    const place = parentRunId === null ? undefined : places.get(parentRunId);
+    if (place === undefined && parentRunId !== null) {
+      far[index] = parentRunId;
+    }
+    return place ?? -1;
+  });
+  const sparse = (read: (run: TraceRun) => number | null): Record<number, number> =>
+    Object.fromEntries(
+      runs.flatMap((run, index) => {
+        const value = read(run);
+        return value === null ? [] : [[index, value]];
+      }),
+    );
+  return {
+    count: runs.length,
+    mark,
+    next: next ?? null,
+    base_us: baseMicros,
+    ids: runs.map(({ id }) => id).join(""),
+    parents,
+    far,
+    name: runs.map(({ name }) => names.place(name.slice(0, nameChars))),
+    names: names.words,
+    type: runs.map(({ runType }) => types.place(runType.slice(0, nameChars))),
+    types: types.words,
+    start: runs.map(({ startMicros }) => startMicros - baseMicros),
+    end: runs.map(({ endMicros }) => (endMicros === null ? null : endMicros - baseMicros)),
+    errors: runs.flatMap(({ hasError }, index) => (hasError ? [index] : [])),
+    tokens: sparse(({ totalTokens }) => totalTokens),
+    cost: sparse(({ totalCost }) => totalCost),
+    first_token: sparse(({ firstTokenMicros }) =>
+      firstTokenMicros === null ? null : firstTokenMicros - baseMicros,
+    ),
+  };
+}
+
+/** Words in the order in which they first came. */
+class WordList {
+  readonly words: string[] = [];
+  readonly #places = new Map<string, number>();
+
+  place(word: string): number {
+    const known = this.#places.get(word);
+    if (known !== undefined) {
+      return known;
+    }
+    this.#places.set(word, this.words.length);
+    this.words.push(word);
+    return this.words.length - 1;
+  }
+}
