@@ -95,7 +95,7 @@ describe("the latest runs of several projects", () => {
         row.at(-1),
       );
       expect(steps.join("\n")).toMatch(
-        /SEARCH r USING .*INDEX (?:runs|roots)_by_start \(project_id=\? AND start_us[<>]\?\)/,
+        /SEARCH r USING .*INDEX (?:runs|roots|errors)_by_start \(project_id=\? AND start_us[<>]\?\)/,
       );
       expect(steps.join("\n")).not.toContain("B-TREE");
     }

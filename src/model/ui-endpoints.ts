@@ -9,6 +9,25 @@ export const uiEndpoints = {
   /** Here `id` is a run's. */
   readTraceRun: { method: "GET", path: "/ui/trace-runs/:id", action: "read run" },
 
+  readFilterWords: {
+    method: "GET",
+    path: "/ui/filters/words",
+    action: "read what filters are written with",
+  },
+  checkFilter: { method: "POST", path: "/ui/filters/check", action: "check a filter" },
+  listRunWords: { method: "GET", path: "/ui/runs/words", action: "list words of a project's runs" },
+  searchRuns: { method: "POST", path: "/ui/runs/search", action: "search the runs of a project" },
+  countRuns: {
+    method: "GET",
+    path: "/ui/runs/counts",
+    action: "count the runs of a project over time",
+  },
+  fetchRunExport: {
+    method: "GET",
+    path: "/ui/runs/export/:token",
+    action: "fetch an export of runs",
+  },
+  exportRuns: { method: "POST", path: "/ui/runs/export", action: "export runs" },
   readLive: { method: "GET", path: "/ui/live", action: "watch what arrives" },
 
   previewExamples: {

@@ -16,7 +16,11 @@ const excerptReach = 40;
 
 /** The filter can't be read. The message names the fault, its place, and what is allowed there. */
 export class FilterError extends Error {
+  /** What was found and what is allowed, without the place. */
+  readonly reason: string;
   readonly offset: number;
+  /** Characters that the fault covers. */
+  readonly length: number;
   /** From 1. */
   readonly line: number;
   /** From 1. */
@@ -29,7 +33,9 @@ export class FilterError extends Error {
     const excerpt = excerptOf(text, { offset, length, lineStart });
     super(`${reason} (offset ${offset}, line ${line}, column ${column})\n${excerpt}`);
     this.name = "FilterError";
+    this.reason = reason;
     this.offset = offset;
+    this.length = length;
     this.line = line;
     this.column = column;
   }

@@ -1,4 +1,4 @@
-import { keyFacet, pairFacet, tagFacet } from "../store/facets.ts";
+import { keyFacet, nameFacet, pairFacet, tagFacet, typeFacet } from "../store/facets.ts";
 import { groupOf } from "./checker.ts";
 import type { CheckedComparison, CheckedFilter } from "./checker.ts";
 import { roleOf } from "./compiler.ts";
@@ -29,6 +29,10 @@ function facetsOf({ field, comparator, operand }: CheckedComparison): readonly A
   const asks = comparator === "eq" || comparator === "has" || comparator === "in";
   const texts = valuesOf(operand).map(String);
   switch (field.name) {
+    case "name":
+      return asks ? anyOf(texts.map(nameFacet)) : [];
+    case "run_type":
+      return asks ? anyOf(texts.map(typeFacet)) : [];
     case "tags":
     case "tag":
       return asks ? anyOf(texts.map(tagFacet)) : [];

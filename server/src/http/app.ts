@@ -30,6 +30,8 @@ import { addInfoRoutes, addSettingsRoutes } from "../routes/server.ts";
 import { addUiAnnotationQueueRoutes } from "../routes/ui-annotation-queues.ts";
 import { addUiDatasetRoutes, addUiImportRoutes } from "../routes/ui-datasets.ts";
 import { addUiTraceRoutes } from "../routes/ui-traces.ts";
+import { RunExports } from "../handlers/ui-run-export.ts";
+import { addUiRunExportRoute, addUiRunRoutes } from "../routes/ui-runs.ts";
 import type { Store } from "../store/store.ts";
 import { addApiDocs } from "./api-docs.ts";
 import { checkLazily } from "./check-lazily.ts";
@@ -45,6 +47,7 @@ export function createApp(store: Store, settings: ServerSettings) {
   const sources = new SourceGuard(settings);
   const keys = new KeyGuard(settings, store);
   const desk = { store, links: new SignedLinks() };
+  const exports = new RunExports(store);
   // Beside the database, where there is room for what becomes part of it.
   const folder = settings.dataDir === memoryDataDir ? tmpdir() : settings.dataDir;
   const app = fastify({
@@ -84,6 +87,7 @@ export function createApp(store: Store, settings: ServerSettings) {
     addSharedRunRoutes(open, desk);
     addSharedDatasetRoutes(open, desk);
     addAttachmentRoutes(open, desk);
+    addUiRunExportRoute(open, exports);
   });
   app.register(async (ingest: FastifyInstance) => {
     ingest.addHook("onRequest", checkKey);
@@ -99,6 +103,7 @@ export function createApp(store: Store, settings: ServerSettings) {
     rest.addContentTypeParser("*", parseBody);
     addRoutes(rest, store);
     addRunRoutes(rest, desk);
+    addUiRunRoutes(rest, store, exports);
     addAnnotationQueueRoutes(rest, desk);
     addDatasetSearchRoutes(rest, desk);
     addExampleRoutes(rest, desk);

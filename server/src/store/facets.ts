@@ -1,5 +1,5 @@
 /**
- * Facets: the tags and metadata of a run in words that an index can hold. A run's facets are noted with
+ * Facets: name, type, tags and metadata of a run in words that an index can hold. A run's facets are noted with
  * its project and the block of time in which it began, once for all runs of the block: so an index over
  * them costs a fraction of one with a row per run. They only say where to look; a filter still reads the
  * runs that it is led to.
@@ -31,6 +31,12 @@ export const keyFacet = (key: string): string | undefined => (has(key) ? `k${key
 /** Of a member that is this text, or a list with this text in it. */
 export const pairFacet = (key: string, value: string): string | undefined =>
   has(key) && has(value) ? `p${key.length}:${key}=${value}` : undefined;
+
+/** Of a run of this name. */
+export const nameFacet = (name: string): string | undefined => (has(name) ? `n${name}` : undefined);
+
+/** Of a run of this type. */
+export const typeFacet = (type: string): string | undefined => (has(type) ? `y${type}` : undefined);
 
 /** The facets that a received payload gives its run. */
 export function facetsOf(members: ReadonlyMap<string, Buffer>): readonly string[] {

@@ -6,6 +6,7 @@ import type { ExampleReads, ExampleWrites } from "./example.ts";
 import type { ProjectReads, ProjectWrites } from "./project.ts";
 import type { PromptReads, PromptWrites } from "./prompt.ts";
 import type { QueueReviewReads, QueueReviewWrites } from "./queue-review.ts";
+import type { RunListReads } from "./run-list.ts";
 import type { RunReads, RunWrites } from "./run-query.ts";
 import type { IngestResult, RunBatch } from "./run-record.ts";
 import type { TenantReads, TenantWrites } from "./tenant.ts";
@@ -23,6 +24,7 @@ export interface Readers {
   readonly prompts: PromptReads;
   readonly queueReviews: QueueReviewReads;
   readonly runs: RunReads;
+  readonly runLists: RunListReads;
   readonly tenants: TenantReads;
   readonly traces: TraceReads;
 }

@@ -74,7 +74,11 @@ const commaJson = Buffer.from(",");
 /** A time of the store as the wire has it: ISO 8601, UTC, microseconds. */
 export const toIso = (micros: number): string => stampToIso(microsToStamp(micros));
 
-function membersOf(run: StoredRun, { feedbackStats, link }: RunView): Map<string, Buffer> {
+/** Every member of a run by its name, as JSON. */
+export function membersOf(
+  run: StoredRun,
+  { feedbackStats, link }: RunView = {},
+): Map<string, Buffer> {
   const received = mergePayloads(run.bodies);
   const members = new Map<string, Buffer>();
   const described = { ...describeRow(run), ...describeMeasures(readMeasures(received)) };

@@ -14,6 +14,7 @@ import { ProjectReader } from "./project-reader.ts";
 import { ProjectWriter } from "./project-writer.ts";
 import { PromptReader } from "./prompt-reader.ts";
 import { PromptWriter } from "./prompt-writer.ts";
+import { RunListReader } from "./run-list-reader.ts";
 import { RunReader } from "./run-reader.ts";
 import { RunWriter } from "./run-writer.ts";
 import { QueueReviewReader } from "./queue-review-reader.ts";
@@ -25,8 +26,9 @@ import { TraceReader } from "./trace-reader.ts";
 import { UploadWriter } from "./upload-writer.ts";
 
 /** What answers questions, on a connection that can't write. */
-export const createReaders = (db: Connection) =>
-  ({
+export function createReaders(db: Connection) {
+  const runs = new RunReader(db);
+  return {
     datasets: new DatasetReader(db),
     examples: new ExampleReader(db),
     annotationQueues: new AnnotationQueueReader(db),
@@ -35,10 +37,12 @@ export const createReaders = (db: Connection) =>
     projects: new ProjectReader(db),
     prompts: new PromptReader(db),
     queueReviews: new QueueReviewReader(db),
-    runs: new RunReader(db),
+    runs,
+    runLists: new RunListReader(db, runs),
     tenants: new TenantReader(db),
     traces: new TraceReader(db),
-  }) satisfies Readers;
+  } satisfies Readers;
+}
 
 /** What writes, on the one connection that does. Transactions are the caller's. */
 export function createWriters(db: Connection) {

@@ -8,7 +8,7 @@ import type {
   RunStatistics,
 } from "../run-query.ts";
 import type { RunFile, RunRow, StoredRun } from "../run-row.ts";
-import { narrow } from "./facet-search.ts";
+import { narrow } from "./narrow.ts";
 import { PayloadReader, toBuffer } from "./payload-reader.ts";
 import { parseRow, parseRows, readColumns } from "./row.ts";
 import { findInOrder } from "./run-order.ts";
@@ -42,6 +42,7 @@ export class RunReader implements RunReads {
     this.#payloads = new PayloadReader(db);
     this.#statements = {
       find: db.prepare(`${runSelection} WHERE r.id = ? AND p.tenant_id = ?`).raw(),
+      readRow: db.prepare(`${runSelection} WHERE r.rowid = ?`).raw(),
       findShared: db.prepare(`${runSelection} WHERE s.token = ?`).raw(),
       listFiles: db
         .prepare(
@@ -78,6 +79,13 @@ export class RunReader implements RunReads {
     return values === undefined
       ? undefined
       : { mimeType: mimeTypeOf(String(values[0])), bytes: toBuffer(values[1]) };
+  }
+
+  /** Runs by their rows, in this order, alone. */
+  readRows(rows: readonly number[]): readonly StoredRun[] {
+    return rows
+      .flatMap((row) => parseRows(this.#statements.readRow.all([row])))
+      .map((values) => this.#toRun(values, "alone"));
   }
 
   query(tenantId: string, query: RunQuery): RunPage {

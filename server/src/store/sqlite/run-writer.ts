@@ -9,6 +9,7 @@ import type {
   RunBatch,
   RunRecord,
 } from "../run-record.ts";
+import { nameFacet, typeFacet } from "../facets.ts";
 import type { FeedbackDraft } from "../feedback.ts";
 import type { RunWrites } from "../run-query.ts";
 import type { RunRow } from "../run-row.ts";
@@ -190,7 +191,7 @@ export class RunWriter implements RunWrites {
       updateRun.run([...rowToValues(row), row.traceId, row.id]);
       this.#measures.add(record, known, row);
     }
-    this.#facets.add(row, record.facets);
+    this.#facets.add(row, [...record.facets, ...facetsOfRow(row)]);
     return "accepted";
   }
 
@@ -233,6 +234,9 @@ export class RunWriter implements RunWrites {
     return values === undefined ? undefined : parseRow(values);
   }
 }
+
+const facetsOfRow = ({ name, runType }: RunRow): readonly string[] =>
+  [nameFacet(name), typeFacet(runType)].filter((facet) => facet !== undefined);
 
 const isSpan = (record: RunRecord): record is SpanRunRecord => record.span !== undefined;
 

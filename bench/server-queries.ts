@@ -1,0 +1,143 @@
+// How long does the local server take to answer the page's questions with 1,000,000 runs in its store?
+import { existsSync, mkdtempSync, rmSync } from "node:fs";
+import { createRequire } from "node:module";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { pathToFileURL } from "node:url";
+import { fillServer, projectName, traceRuns } from "./server-fill.ts";
+import { publish, show, spread, table } from "./results.ts";
+
+const runsOf = (flag: string, fallback: number): number => {
+  const at = process.argv.indexOf(flag);
+  return at === -1 ? fallback : Number(process.argv[at + 1]);
+};
+const folderAt = process.argv.indexOf("--data");
+const runCount = runsOf("--runs", 1_000_000);
+const kept = folderAt === -1 ? undefined : process.argv[folderAt + 1];
+const dataDir = kept ?? mkdtempSync(join(tmpdir(), "millrace-queries-"));
+const isFilled = existsSync(join(dataDir, "millrace.db"));
+const rounds = 7;
+
+const require = createRequire(new URL("../package.json", import.meta.url));
+const { startServer } = (await import(pathToFileURL(require.resolve("@millrace/server")).href)) as {
+  startServer: (options: object) => Promise<{ url: string; close(): Promise<void> }>;
+};
+const server = await startServer({ port: 0, dataDir });
+const call = async (path: string, body?: unknown): Promise<Record<string, unknown>> => {
+  const response = await fetch(server.url + path, {
+    method: body === undefined ? "GET" : "POST",
+    body: body === undefined ? null : JSON.stringify(body),
+  });
+  if (!response.ok) {
+    throw new Error(`${path}: ${response.status} ${await response.text()}`);
+  }
+  return (await response.json()) as Record<string, unknown>;
+};
+
+if (!isFilled) {
+  await fillServer(server.url, runCount);
+}
+const [project] = (await call(`/sessions?name=${projectName}`)) as unknown as [{ id: string }];
+const session = [project.id];
+const select = ["name", "run_type", "status", "start_time", "end_time", "error", "tags"];
+const trace = await largeTrace();
+
+const search = (body: object) => () =>
+  call("/ui/runs/search", { session, select, limit: 50, ...body });
+const filter = (text: string) => search({ filter: text });
+const hour = Date.parse("2026-11-01T12:00:00Z");
+const questions: readonly (readonly [string, number, () => Promise<unknown>])[] = [
+  ["latest 50 traces", 50, search({ is_root: true })],
+  ["latest 50 runs", 50, search({})],
+  [
+    "latest 50 traces, as clients ask",
+    50,
+    () => call("/runs/query", { session, is_root: true, limit: 50, select }),
+  ],
+  ["one trace of 10,000 runs", 300, readTrace],
+  ["filter: status", 200, filter('eq(status, "error")')],
+  ["filter: status, traces", 200, search({ is_root: true, filter: 'eq(status, "error")' })],
+  ["filter: pending", 200, filter('eq(status, "pending")')],
+  ["filter: type", 200, filter('eq(run_type, "retriever")')],
+  ["filter: name", 200, filter('eq(name, "rare step")')],
+  ["filter: latency", 200, filter('gt(latency, "50s")')],
+  ["filter: tag", 200, filter('has(tags, "needle")')],
+  ["filter: metadata", 200, filter('eq(metadata.user, "user-777")')],
+  ["filter: feedback", 200, filter('and(eq(feedback_key, "helpful"), lt(feedback_score, 0.2))')],
+  [
+    "filter: type and status and latency",
+    200,
+    filter('and(eq(run_type, "llm"), eq(status, "error"), gt(latency, "2s"))'),
+  ],
+  ["filter: full text, common", 200, filter('search("refund")')],
+  ["filter: full text, none (as far as it comes)", 200, filter('search("no such words")')],
+  [
+    "filter: time",
+    200,
+    search({
+      start_time: new Date(hour).toISOString(),
+      end_time: new Date(hour + 60_000).toISOString(),
+    }),
+  ],
+  ["slowest 50", 200, search({ sort: "latency" })],
+  ["counts over time", 200, () => call(`/ui/runs/counts?session=${project.id}&is_root=true`)],
+  [
+    "names that begin with",
+    200,
+    () => call(`/ui/runs/words?session=${project.id}&kind=name&prefix=a`),
+  ],
+  [
+    "users that begin with",
+    200,
+    () => call(`/ui/runs/words?session=${project.id}&kind=metadata_value&key=user&prefix=user-1`),
+  ],
+];
+
+const rows: (string | number)[][] = [];
+for (const [title, goal, ask] of questions) {
+  const times: number[] = [];
+  for (let round = -1; round < rounds; round += 1) {
+    const began = performance.now();
+    await ask();
+    if (round >= 0) {
+      times.push(performance.now() - began);
+    }
+  }
+  const answer = (await ask()) as { runs?: readonly unknown[]; is_short?: boolean } | number;
+  const found = typeof answer === "number" ? answer : answer.runs?.length;
+  const note = typeof answer === "object" && answer.is_short === true ? ", cut" : "";
+  rows.push([title, found === undefined ? "" : `${found}${note}`, spread(times), goal]);
+}
+publish({
+  script: "queries",
+  question: `How long does the local server take with ${runCount.toLocaleString("en")} runs in its store?`,
+  body: `${table(["", "runs found", "ms", "goal, ms"], rows)}\n\nMedian (lowest–highest) of ${rounds} requests over HTTP after one to warm up.`,
+});
+await server.close();
+if (kept === undefined) {
+  rmSync(dataDir, { recursive: true, force: true });
+}
+
+async function largeTrace(): Promise<string> {
+  const { runs } = await call("/ui/runs/search", {
+    session,
+    filter: 'eq(name, "large trace")',
+    select: ["id"],
+    limit: 1,
+  });
+  return (runs as readonly { id: string }[])[0]?.id ?? show(0);
+}
+
+async function readTrace(): Promise<number> {
+  let cursor: unknown;
+  let count = 0;
+  do {
+    const page = await call("/runs/query", { trace, order: "asc", limit: 1_000, cursor, select });
+    count += (page["runs"] as readonly unknown[]).length;
+    cursor = (page["cursors"] as { next: unknown }).next;
+  } while (cursor !== null);
+  if (count !== traceRuns) {
+    throw new Error(`the trace has ${count} runs, not ${traceRuns}`);
+  }
+  return count;
+}

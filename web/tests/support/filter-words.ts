@@ -1,0 +1,47 @@
+import type { FieldWord, FilterWords } from "../../src/lib/filter-words.ts";
+
+const field = (name: string, comparators: string, rest: Partial<FieldWord> = {}): FieldWord => ({
+  name,
+  type: "text",
+  comparators: comparators.split(" "),
+  choices: [],
+  isNullable: false,
+  values: "a quoted text",
+  doc: `The ${name}.`,
+  ...rest,
+});
+
+const equal = "eq neq in";
+const ordered = "gt gte lt lte";
+
+/** Some of the words of filters of runs, as a server answers them. */
+export const filterWords: FilterWords = {
+  functions: [
+    "and(a, b, …)",
+    "or(a, b, …)",
+    "not(a)",
+    'search("text")',
+    "eq(field, value)",
+    "neq(field, value)",
+    "gt(field, value)",
+    "gte(field, value)",
+    "lt(field, value)",
+    "lte(field, value)",
+    "has(field, value)",
+    "in(field, [value, …])",
+    "exists(metadata.key)",
+  ].map((form) => ({ name: form.split("(")[0] ?? "", form, doc: "It holds." })),
+  fields: [
+    field("name", `${equal} like search`),
+    field("status", equal, { type: "choice", choices: ["success", "error", "pending"] }),
+    field("start_time", `eq neq ${ordered}`, { type: "time" }),
+    field("latency", `eq neq ${ordered}`, { type: "duration", isNullable: true }),
+    field("is_root", "eq neq", { type: "boolean" }),
+    field("tags", `has ${equal}`, { type: "texts" }),
+    field("metadata", "has exists search", { type: "json" }),
+    field("metadata_key", equal, { type: "key" }),
+    field("metadata_value", `${equal} ${ordered}`, { type: "value" }),
+    field("metadata.<path>", `${equal} ${ordered} has exists`, { type: "entry" }),
+    field("feedback_key", equal, { type: "key" }),
+  ],
+};
