@@ -1,0 +1,220 @@
+import { mkdtempSync, rmSync } from "node:fs";
+import { createSecureServer } from "node:http2";
+import { connect, createServer } from "node:net";
+import type { AddressInfo, Socket } from "node:net";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { startServer } from "@millrace/server";
+import { Client } from "millrace";
+import type { ClientOptions } from "millrace";
+import { replaySpool } from "millrace/spool";
+import { expect, onTestFinished, test, vi } from "vitest";
+import { httpSinkTo, noEnd, sendOne } from "../support/connections.ts";
+import { loopbackServer } from "../support/loopback-server.ts";
+import type { ScriptedAnswer } from "../support/loopback-server.ts";
+import { batchOf, manyRuns } from "../support/run-batch.ts";
+import { switchable } from "../support/switchable.ts";
+import { ca, serverTls } from "../support/tls.ts";
+
+/** A server of its own threads and files starts slowly on a busy machine. */
+const patient = { timeout: 60_000 };
+
+function client(options: ClientOptions): Client {
+  const made = new Client({ logger: { warn: () => undefined }, ...options });
+  onTestFinished(() => made.close({ timeoutMs: 0 }));
+  return made;
+}
+
+function emptyFolder(): string {
+  const folder = mkdtempSync(join(tmpdir(), "millrace-chaos-"));
+  onTestFinished(() => rmSync(folder, { recursive: true, force: true }));
+  return folder;
+}
+
+/** Stands before a server and breaks connections off when the first answers come. */
+async function answerCutter(port: number, cuts: number): Promise<{ url: string; left: number }> {
+  const state = { url: "", left: cuts };
+  const sockets = new Set<Socket>();
+  const cutter = createServer((socket) => {
+    const upstream = connect(port, "127.0.0.1");
+    for (const each of [socket, upstream]) {
+      sockets.add(each);
+      each.on("error", () => undefined);
+    }
+    socket.pipe(upstream);
+    upstream.on("data", (chunk) => {
+      if (state.left > 0) {
+        state.left -= 1;
+        socket.resetAndDestroy();
+        upstream.destroy();
+      } else {
+        socket.write(chunk);
+      }
+    });
+    socket.on("close", () => upstream.destroy());
+  });
+  await new Promise<void>((resolve) => {
+    cutter.listen(0, "127.0.0.1", resolve);
+  });
+  onTestFinished(() => {
+    sockets.forEach((socket) => socket.destroy());
+    cutter.close();
+  });
+  state.url = `http://127.0.0.1:${(cutter.address() as AddressInfo).port}`;
+  return state;
+}
+
+test(
+  "runs whose answers were lost are in the store of the local server once",
+  patient,
+  async () => {
+    const server = await startServer({ port: 0, dataDir: emptyFolder() });
+    onTestFinished(() => server.close());
+    const cutter = await answerCutter(Number(new URL(server.url).port), 4);
+    const recording = client({ endpoint: cutter.url, project: "cut" });
+    const ids = Array.from({ length: 40 }, (_, i) => {
+      const run = recording.startRun({ name: `run ${i}`, inputs: { i } });
+      run.end({ i });
+      return run.id;
+    });
+    expect(await recording.flush()).toEqual({ delivered: 80, lost: 0, pending: 0 });
+    expect(cutter.left).toBe(0);
+    const runs = await client({ endpoint: server.url })
+      .runs.list({ projectNames: ["cut"] })
+      .toArray();
+    expect(runs.map(({ id }) => id).toSorted()).toEqual(ids.toSorted());
+    expect(runs.map(({ outputs }) => outputs)).toEqual(runs.map(({ inputs }) => inputs));
+  },
+);
+
+test("an answer whose head drips is given up in its time", async () => {
+  const drip: ScriptedAnswer = (response) => {
+    const { socket } = response;
+    socket?.write("HTTP/1.1 202 Acc");
+    const timer = setInterval(() => socket?.write("e"), 20);
+    socket?.once("close", () => clearInterval(timer));
+  };
+  await using server = await loopbackServer({ runs: [drip, { status: 202 }] });
+  await using to = httpSinkTo(server.endpoint, { timeoutMs: 250, requestsInFlight: 1 });
+  const one = batchOf(manyRuns(1));
+  expect(await to.sink.send(one, noEnd())).toMatchObject({ kind: "retry", away: true });
+  expect(await to.sink.send(one, noEnd())).toEqual({ kind: "delivered" });
+});
+
+test.each([429, 503])(
+  "a %i that asks for a day is waited for no longer than the limit, and nothing is dropped",
+  async (status) => {
+    const headers = { "retry-after": "86400" };
+    await using server = await loopbackServer({
+      runs: [{ status, headers }, { status, headers }, { status: 202 }],
+    });
+    const recording = client({
+      endpoint: server.endpoint,
+      retryAfterLimitMs: 100,
+      timeoutMs: 2_000,
+    });
+    recording.startRun({ name: "run" }).end();
+    expect(await recording.flush()).toEqual({ delivered: 2, lost: 0, pending: 0 });
+    expect(recording.stats()).toMatchObject({ retries: 2, dropped: 0 });
+  },
+);
+
+test("401 until the key is valid: said once, counted, kept on disk; then runs flow, without a restart", async () => {
+  const server = await switchable(401);
+  const spoolDir = emptyFolder();
+  const said: string[] = [];
+  const recording = client({
+    endpoint: server.url,
+    apiKey: "the-key-of-yesterday",
+    spoolDir,
+    logger: { warn: (message) => said.push(message) },
+  });
+  const early: string[] = [];
+  for (let i = 0; i < 10; i++) {
+    const run = recording.startRun({ name: `early ${i}` });
+    run.end({ i });
+    early.push(run.id);
+    await recording.flush();
+  }
+  expect(recording.stats()).toMatchObject({ accepted: 20, rejected: 20, retries: 0 });
+  expect(said.filter((line) => line.includes("401"))).toHaveLength(1);
+  expect(said.join("\n")).not.toContain("the-key-of-yesterday");
+
+  server.status = 202;
+  const late = recording.startRun({ name: "late" });
+  late.end({});
+  expect(await recording.flush()).toEqual({ delivered: 2, lost: 0, pending: 0 });
+  expect([...server.ended]).toEqual([late.id]);
+  await recording.close();
+  const options = { endpoint: server.url, spoolDir, limitMs: 10_000 };
+  expect(await replaySpool(options)).toMatchObject({ delivered: 20, rejected: 0, left: 0 });
+  expect(server.ended).toEqual(new Set([...early, late.id]));
+});
+
+test("connections that are closed just as they are used again cost a try, never a run", async () => {
+  const close: ScriptedAnswer = (response) => {
+    const { socket } = response;
+    response.writeHead(202).end("{}");
+    // No word of it: the client finds out when it uses the connection.
+    response.once("finish", () => setImmediate(() => socket?.destroy()));
+  };
+  await using server = await loopbackServer({ runs: [close] });
+  const recording = client({ endpoint: server.endpoint, requestsInFlight: 2 });
+  for (let round = 0; round < 40; round++) {
+    recording.startRun({ name: "run" }).end();
+    expect(await recording.flush()).toEqual({ delivered: 2, lost: 0, pending: 0 });
+  }
+  expect(recording.stats()).toMatchObject({ accepted: 80, delivered: 80 });
+});
+
+test("a server that offers HTTP/2 is spoken to in HTTP/1.1: no stream of it can be refused", async () => {
+  const versions: string[] = [];
+  const server = createSecureServer({ ...serverTls, allowHTTP1: true }, (request, response) => {
+    versions.push(request.httpVersion);
+    request.resume();
+    response.writeHead(202);
+    response.end("{}");
+  });
+  await new Promise<void>((resolve) => {
+    server.listen(0, "127.0.0.1", resolve);
+  });
+  onTestFinished(() => void server.close());
+  const { port } = server.address() as AddressInfo;
+  expect(await sendOne(`https://127.0.0.1:${port}`, { ca })).toEqual({ kind: "delivered" });
+  expect(versions).toEqual(["1.1"]);
+});
+
+test("a main thread that stands still for 5 seconds has no request time out", patient, async () => {
+  const server = await startServer({ port: 0, dataDir: emptyFolder() });
+  onTestFinished(() => server.close());
+  const recording = client({ endpoint: server.url, timeoutMs: 3_000 });
+  recording.startRun({ name: "warm" }).end();
+  await recording.flush();
+  const order: string[] = [];
+  for (let i = 0; i < 500; i++) {
+    order.push(
+      recording.startRun({ name: `run ${i}`, inputs: { text: "x".repeat(3_000) } }).dottedOrder,
+    );
+  }
+  const flushed = recording.flush();
+  const until = performance.now() + 5_000;
+  while (performance.now() < until) {
+    // The loop stands still; the server and the worker have threads of their own.
+  }
+  expect(await flushed).toEqual({ delivered: 500, lost: 0, pending: 0 });
+  expect(recording.stats().retries).toBe(0);
+  expect(order).toEqual(order.toSorted());
+});
+
+test("a server that is away for a while is asked in growing pauses, and found again by itself", async () => {
+  const server = await switchable(503);
+  const recording = client({ endpoint: server.url, attempts: 1 });
+  const run = recording.startRun({ name: "run" });
+  run.end({});
+  const { pending } = await recording.flush({ timeoutMs: 300 });
+  expect(pending).toBe(2);
+  server.status = 202;
+  await vi.waitFor(() => expect([...server.ended]).toEqual([run.id]), { timeout: 10_000 });
+  expect(await recording.flush()).toMatchObject({ lost: 0, pending: 0 });
+  expect(recording.stats()).toMatchObject({ accepted: 2, delivered: 2, pending: 0 });
+});
