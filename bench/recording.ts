@@ -29,6 +29,7 @@ export class RecordingOnly implements TracingClient {
       aggregationDelayMs: 50,
       slots: 16,
       hiding: new Hiding(noHiding, () => undefined),
+      attachments: { attachmentBytes: 32 * tapeBytes, dangerouslyAllowFilesystem: false },
       ledger: new Ledger(() => undefined),
       overflow: "drop-newest",
       spill: (tape) => ({ delivered: 0, lost: tape.records }),
@@ -38,6 +39,7 @@ export class RecordingOnly implements TracingClient {
     this[recorder] = {
       project: "bench",
       recursionLimit: 25,
+      attachmentBytes: 32 * tapeBytes,
       isSampled: () => true,
       recordStart: (run) => batcher.record((encoder) => encoder.start(run)),
       recordEnd: (run) => batcher.record((encoder) => encoder.end(run)),

@@ -1,5 +1,5 @@
 import { ValidationError } from "../model/errors.ts";
-import type { Attachment } from "../model/example.ts";
+import type { Attachment } from "../model/attachment-answer.ts";
 import type { Asking, CallOptions } from "./http.ts";
 
 export interface AttachmentPlace extends CallOptions {

@@ -1,7 +1,8 @@
 import { parseDataset } from "../model/dataset.ts";
 import type { Dataset } from "../model/dataset.ts";
 import { IncompleteError, NotFoundError, SdkError, ValidationError } from "../model/errors.ts";
-import type { Attachment, Example } from "../model/example.ts";
+import type { Attachment } from "../model/attachment-answer.ts";
+import type { Example } from "../model/example.ts";
 import { readAttachmentBytes } from "./attachment-bytes.ts";
 import type { DatasetCatalog } from "./dataset-catalog.ts";
 import type { CloneDataset } from "./dataset-options.ts";

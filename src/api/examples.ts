@@ -1,6 +1,7 @@
 import { ConflictError } from "../model/errors.ts";
 import { parseCount, parseExample } from "../model/example.ts";
-import type { Attachment, Example } from "../model/example.ts";
+import type { Attachment } from "../model/attachment-answer.ts";
+import type { Example } from "../model/example.ts";
 import { parseList } from "../model/fields.ts";
 import { assertUuid, checkIds } from "../model/ids.ts";
 import { readAttachmentBytes } from "./attachment-bytes.ts";

@@ -1,5 +1,6 @@
 import { randomBytes } from "node:crypto";
 import type { StreamedBody } from "../connection/streamed-body.ts";
+import { mimePattern } from "../model/attachment.ts";
 import { ValidationError } from "../model/errors.ts";
 import { escapePartName } from "../model/part-name.ts";
 import { blobBody } from "./streamed-bodies.ts";
@@ -57,16 +58,12 @@ function headOf({ name, fileName, type }: FormPart, sizeBytes: number | undefine
   if (type === undefined) {
     return disposition;
   }
-  if (!mimeType.test(type)) {
+  if (!mimePattern.test(type)) {
     throw new ValidationError(`Not a MIME type: ${JSON.stringify(type.slice(0, 100))}`);
   }
   const length = sizeBytes === undefined ? "" : `; length=${sizeBytes}`;
   return `${disposition}${lineEnd}Content-Type: ${type}${length}`;
 }
-
-/** `type/subtype`, and parameters (RFC 9110, section 8.3.1). */
-const mimeType =
-  /^[\w!#$%&'*+.^`|~-]+\/[\w!#$%&'*+.^`|~-]+(?: *; *[\w!#$%&'*+.^`|~-]+=(?:[\w!#$%&'*+.^`|~-]+|"[ !#-[\]-~]*"))*$/;
 
 function quoted(text: string, what: string): string {
   const escaped = escapePartName(text);

@@ -1,3 +1,5 @@
+import { parseRunAttachments } from "../model/attachment-answer.ts";
+import type { Attachment } from "../model/attachment-answer.ts";
 import { NotFoundError } from "../model/errors.ts";
 import { Fields, parseList } from "../model/fields.ts";
 import { assertUuid } from "../model/ids.ts";
@@ -8,8 +10,9 @@ import { parseRunShare } from "../model/run-share.ts";
 import type { RunShare } from "../model/run-share.ts";
 import { parseRunStats } from "../model/run-stats.ts";
 import type { RunStats } from "../model/run-stats.ts";
+import { readAttachmentBytes } from "./attachment-bytes.ts";
 import { nestRuns } from "./child-runs.ts";
-import type { Call, CallOptions } from "./http.ts";
+import type { Asking, Call, CallOptions } from "./http.ts";
 import { pagesByCursor } from "./pages.ts";
 import type { Pages } from "./pages.ts";
 import type { Projects } from "./projects.ts";
@@ -38,16 +41,27 @@ export interface ListRuns extends FilterRuns {
   readonly limit?: number | undefined;
 }
 
+interface RunsPlace {
+  /** Where the pages of runs are. */
+  readonly host: string;
+  readonly endpoint: string;
+  readonly projects: Projects;
+}
+
 /** Runs, read back: as the wire has them. */
 export class Runs {
+  readonly #asking: Asking;
   readonly #call: Call;
   readonly #host: string;
+  readonly #endpoint: string;
   readonly #projects: Projects;
 
   /** @internal */
-  constructor(call: Call, host: string, projects: Projects) {
-    this.#call = call;
+  constructor(asking: Asking, { host, endpoint, projects }: RunsPlace) {
+    this.#asking = asking;
+    this.#call = asking.call;
     this.#host = host;
+    this.#endpoint = endpoint;
     this.#projects = projects;
   }
 
@@ -63,6 +77,31 @@ export class Runs {
     }
     const trace = await this.list({ traceId: run.trace_id, order: "asc", signal }).toArray();
     return nestRuns(run, trace);
+  }
+
+  /**
+   * Where the attachments of a run are, by name; empty where it has none.
+   *
+   * @throws {@link ValidationError} `id` is not a UUID.
+   * @throws {@link NotFoundError} there is no such run; one that was just recorded may be on its way.
+   */
+  async readAttachments(
+    id: string,
+    { signal }: CallOptions = {},
+  ): Promise<Readonly<Record<string, Attachment>>> {
+    assertUuid(id, "run id");
+    return parseRunAttachments(await this.#call("readRun", { path: { id }, signal }));
+  }
+
+  /**
+   * The bytes of an attachment, from where {@link Runs.readAttachments} said that they are. The key goes
+   * to the client's own server only. The address expires; reading again gives a new one.
+   *
+   * @throws {@link ValidationError} its address is none.
+   * @throws {@link HttpError} the address has expired, or leads nowhere.
+   */
+  async readAttachment(attachment: Attachment, { signal }: CallOptions = {}): Promise<Uint8Array> {
+    return readAttachmentBytes(this.#asking, attachment, { endpoint: this.#endpoint, signal });
   }
 
   /**

@@ -61,7 +61,7 @@ export function createApi(
     http,
     projects,
     prompts: new Prompts(http.call, host, tenant),
-    runs: new Runs(http.call, host, projects),
+    runs: new Runs(http, { host, endpoint: options.endpoint, projects }),
     datasets: new Datasets(http, { host, endpoint: options.endpoint, tenants, examples, warn }),
     examples,
     experiments: new Experiments(http.call, projects),

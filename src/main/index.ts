@@ -144,7 +144,9 @@ export { dataTypes } from "../model/dataset.ts";
 export type { DataType, Dataset } from "../model/dataset.ts";
 export type { DatasetShare } from "../model/dataset-share.ts";
 export type { DatasetDiff, DatasetVersion } from "../model/dataset-version.ts";
-export type { Attachment, Example } from "../model/example.ts";
+export type { Attachment } from "../model/attachment-answer.ts";
+export type { RunAttachment, RunAttachments } from "../model/attachment.ts";
+export type { Example } from "../model/example.ts";
 export type {
   ComparativeExperiment,
   ComparedExperiment,

@@ -30,6 +30,7 @@ export interface RecordingExtras {
 export class Recording implements Recorder, Endable {
   readonly project: string;
   readonly recursionLimit: number;
+  readonly attachmentBytes: number;
   readonly #options: PlainOptions;
   readonly #reporter: Reporter;
   readonly #ledger: Ledger;
@@ -47,6 +48,7 @@ export class Recording implements Recorder, Endable {
     this.#options = options;
     this.project = options.project;
     this.recursionLimit = options.recursionLimit;
+    this.attachmentBytes = attachmentBytesOf(options);
     this.#isKept = createSampler(options.samplingRate);
     this.#reporter = new Reporter(logger, Date.now);
     this.#ledger = new Ledger((reason, records) => this.#reporter.loss(reason, records));
@@ -77,6 +79,11 @@ export class Recording implements Recorder, Endable {
       // In a small queue a large field is cut; else it would cost its whole record.
       fieldBytes: Math.min(options.maxFieldBytes, Math.floor(options.maxQueueBytes / 4)),
       hiding: new Hiding(options, (message) => this.warn("hiddenFailure", message)),
+      attachments: {
+        attachmentBytes: this.attachmentBytes,
+        dangerouslyAllowFilesystem: options.dangerouslyAllowFilesystem,
+        onLeftOut: (message) => this.warn("attachmentLeftOut", message),
+      },
       ledger: this.#ledger,
       ship: (tape) => this.#delivery.ship(tape),
       ...(options.durability === "spool-first" ? journalOf(this.#storage?.spool) : {}),
@@ -249,6 +256,10 @@ export class Recording implements Recorder, Endable {
     });
   }
 }
+
+/** In a small queue a large attachment would cost its whole record. */
+const attachmentBytesOf = ({ maxAttachmentBytes, maxQueueBytes }: PlainOptions): number =>
+  Math.min(maxAttachmentBytes, Math.floor(maxQueueBytes / 2));
 
 const journalOf = (spool: Spool | undefined): { readonly journal?: () => Journal } =>
   spool === undefined ? {} : { journal: () => spool.journal() };

@@ -17,6 +17,11 @@ export function shippingOf(
     batchLimit: options.batchLimit,
     attempts: options.attempts,
     retryAfterLimitMs: options.retryAfterLimitMs,
+    files: {
+      allowed: options.dangerouslyAllowFilesystem,
+      limitBytes: options.maxAttachmentBytes,
+    },
+    attachBytesFrom: options.attachBytesFrom,
     runtime: {
       sdk: "millrace",
       sdk_version: version,

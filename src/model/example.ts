@@ -1,3 +1,5 @@
+import { parseAttachments } from "./attachment-answer.ts";
+import type { Attachment } from "./attachment-answer.ts";
 import { AnswerError } from "./errors.ts";
 import { Fields, definedOf } from "./fields.ts";
 import type { KeyValues } from "./run.ts";
@@ -23,16 +25,8 @@ export interface Example {
   readonly attachments?: Readonly<Record<string, Attachment>> | undefined;
 }
 
-/** Bytes beside an example: their address, not the bytes. */
-export interface Attachment {
-  /** Needs no key, and expires. */
-  readonly presignedUrl: string;
-  readonly mimeType?: string | undefined;
-}
-
 /** The member of an example's metadata that holds its splits (docs/wire.md). */
 const splitKey = "dataset_split";
-const attachmentPrefix = "attachment.";
 
 /** @throws {@link AnswerError} it is not an example. */
 export function parseExample(value: unknown): Example {
@@ -48,7 +42,7 @@ export function parseExample(value: unknown): Example {
     sourceRunId: fields.optionalText("source_run_id"),
     createdAt: fields.optionalText("created_at"),
     modifiedAt: fields.optionalText("modified_at"),
-    attachments: attachmentsOf(fields.object("attachment_urls")),
+    attachments: parseAttachments(fields.object("attachment_urls")),
   });
 }
 
@@ -64,14 +58,3 @@ const isAbsent = (value: unknown): boolean => value === undefined || value === n
 
 const splitsOf = (value: unknown): readonly string[] =>
   [value ?? []].flat().filter((split) => typeof split === "string");
-
-/** The names come with the prefix that attachments of runs have too. */
-function attachmentsOf(urls: KeyValues): Readonly<Record<string, Attachment>> | undefined {
-  const entries = Object.entries(urls).map(([key, value]): [string, Attachment] => {
-    const fields = new Fields(value, "attachment");
-    const name = key.startsWith(attachmentPrefix) ? key.slice(attachmentPrefix.length) : key;
-    const mimeType = fields.optionalText("mime_type");
-    return [name, definedOf({ presignedUrl: fields.text("presigned_url"), mimeType })];
-  });
-  return entries.length === 0 ? undefined : Object.fromEntries(entries);
-}

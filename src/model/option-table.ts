@@ -1,5 +1,7 @@
 import { compressions } from "./connection.ts";
 import type { Compression } from "./connection.ts";
+import { attachmentRows } from "./attachment-options.ts";
+import type { AttachmentOptions } from "./attachment-options.ts";
 import { keepingRows } from "./keeping-options.ts";
 import type { KeepingOptions } from "./keeping-options.ts";
 import { own, shared } from "./option-row.ts";
@@ -14,7 +16,7 @@ import type { KeyValues } from "./run.ts";
 export type Hide = boolean | ((value: KeyValues) => KeyValues);
 
 /** The options that are a number, a text or a switch: each can also come from the environment. */
-export interface PlainOptions extends KeepingOptions {
+export interface PlainOptions extends KeepingOptions, AttachmentOptions {
   readonly enabled: boolean;
   readonly endpoint: string;
   readonly apiKey: string | undefined;
@@ -138,6 +140,7 @@ export const optionTable: { readonly [Name in keyof PlainOptions]: OptionRow } =
     doc: "Longest wait that a server's Retry-After can ask for.",
   },
   ...keepingRows,
+  ...attachmentRows,
   tapeBytes: {
     kind: "number",
     fallback: 1_048_576,

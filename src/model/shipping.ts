@@ -12,8 +12,17 @@ export interface ShippingOptions {
   readonly runtime: RuntimeFacts;
   /** What is masked on each tape before it is read; absent where nothing is. */
   readonly redaction?: RedactionPlan;
+  readonly files: FileRules;
+  /** Binary data inside values is an attachment from this size on. */
+  readonly attachBytesFrom: number;
   /** One 32-bit number: how many tapes were finished. Main waits on it when the process ends. */
   readonly finished: SharedArrayBuffer;
+}
+
+/** Which files that attachments name may be read. */
+export interface FileRules {
+  readonly allowed: boolean;
+  readonly limitBytes: number;
 }
 
 /** `extra.runtime` of every run: what made it. Holds nothing of the environment. */
@@ -56,7 +65,7 @@ export interface Redacted {
 /** What became of a tape. The outcome of each record is also in its head, on the tape. */
 export interface ShipReport {
   readonly delivered: number;
-  /** Payloads with a marker in their place, in what was delivered; absent where there was none. */
+  /** Payloads and attachments with a marker in their place, in what was delivered; absent where none. */
   readonly truncated?: number;
   /** What was masked; absent where nothing was. */
   readonly redacted?: Redacted;

@@ -5,7 +5,7 @@
  * (u32 length of the whole record, u8 operation, u8 outcome, u8 payloads withheld, u8 redaction), then fields. Before a
  * record is delivered, the place of its withheld payloads says whether a worker has it in hand.
  * A field is u8 code, u32 length of what follows, then its content: without a tag up to
- * {@link field.endMicros}, a tagged value for the others. Numbers are little-endian.
+ * {@link field.endMicros}, tagged values for the others. Numbers are little-endian.
  */
 export const recordHead = 8;
 export const fieldHead = 5;
@@ -34,7 +34,7 @@ export const outcomeCode = { pending: 0, delivered: 1, rejected: 2, setAside: 3 
 /** Whether a worker is writing the record's JSON at this moment: a thread that dies leaves it said. */
 export const inHandCode = { no: 0, yes: 1 } as const;
 
-/** A field's code. A record holds each at most once, `other` excepted. */
+/** A field's code. A record holds each at most once, those from {@link field.other} on excepted. */
 export const field = {
   // raw text
   dottedOrder: 1,
@@ -64,9 +64,12 @@ export const field = {
   extraWithRuntime: 20,
   /** A key that the wire does not name: its text as a value, then its value. */
   other: 21,
+  /** Name and MIME type, then binary data, or the path of a file as text. Behind all other fields. */
+  attachment: 22,
 } as const;
 
-export const fieldCodes = field.other + 1;
+/** Codes of the fields that a record holds once are below. */
+export const fieldCodes = field.other;
 
 /** The first byte of a tagged value. From {@link tag.shortText} on, the low 7 bits are a text's length. */
 export const tag = {

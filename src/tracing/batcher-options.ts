@@ -1,4 +1,5 @@
 import type { OverflowPolicy } from "../model/keeping-options.ts";
+import type { AttachmentRules } from "./attachment-writer.ts";
 import type { Hiding } from "./hiding.ts";
 import type { Ledger } from "./ledger.ts";
 import type { TapeResult } from "./shipment.ts";
@@ -17,6 +18,7 @@ export interface BatcherOptions {
   /** Tapes under way at once. */
   readonly slots: number;
   readonly hiding: Hiding;
+  readonly attachments: AttachmentRules;
   readonly ledger: Ledger;
   /** What gives way at the queue's bound. */
   readonly overflow: OverflowPolicy;

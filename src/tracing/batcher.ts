@@ -9,6 +9,7 @@ import { Room } from "./room.ts";
 import { awaitShipments } from "./shipment.ts";
 import type { Shipment, TapeResult } from "./shipment.ts";
 import { Tape, TapePool } from "./tape.ts";
+import type { NextTape } from "./tape.ts";
 import { NoRoom } from "./no-room.ts";
 import { TapeWriter } from "./tape-writer.ts";
 
@@ -43,8 +44,8 @@ export class Batcher {
     this.#room = new Room(() => this.#hasRoom());
     const tape = this.#pool.take(0);
     this.#open = tape;
-    this.#writer = new TapeWriter(tape, (size) => this.#nextTape(size), options.fieldBytes);
-    this.#encoder = new RecordEncoder(this.#writer, options.hiding);
+    this.#writer = new TapeWriter(tape, (...size) => this.#nextTape(...size), options.fieldBytes);
+    this.#encoder = new RecordEncoder(this.#writer, options);
   }
 
   /** Records accepted whose outcome is not known yet. */
@@ -167,11 +168,11 @@ export class Batcher {
 
   /** A record made while another is being encoded, by a getter or a `toJSON`: on a tape of its own. */
   #recordNested(encode: Encode): void {
-    const { ledger, hiding, tapeBytes, fieldBytes } = this.#options;
+    const { ledger, tapeBytes, fieldBytes } = this.#options;
     const tape = new Tape(Math.min(tapeBytes, 16_384));
-    const writer = new TapeWriter(tape, (atLeast) => this.#tapeFor(atLeast), fieldBytes);
+    const writer = new TapeWriter(tape, (...size) => this.#tapeFor(...size), fieldBytes);
     try {
-      encode(new RecordEncoder(writer, hiding));
+      encode(new RecordEncoder(writer, this.#options));
       this.#endRecord(writer);
       this.#enqueue(writer.tape);
     } catch (error) {
@@ -199,8 +200,8 @@ export class Batcher {
   }
 
   /** The writer's tape is full in mid-record: cut it, go on with another. */
-  #nextTape(atLeast: number): Tape {
-    const next = this.#tapeFor(atLeast);
+  #nextTape(...size: Parameters<NextTape>): Tape {
+    const next = this.#tapeFor(...size);
     const full = this.#open;
     this.#open = next;
     this.#cutTimer.reset();
@@ -215,10 +216,11 @@ export class Batcher {
   }
 
   /** A tape for a record of more than `atLeast` bytes; throws {@link NoRoom} at the queue's bound. */
-  #tapeFor(atLeast: number): Tape {
+  #tapeFor(...[atLeast, isRest]: Parameters<NextTape>): Tape {
     const { tapeBytes, maxQueueBytes } = this.#options;
     // A record larger than a tape may still grow: give it half as much again, or it moves each time.
-    const size = atLeast > tapeBytes ? Math.ceil(atLeast * 1.5) + tapeBytes : tapeBytes;
+    const grown = isRest ? atLeast : Math.ceil(atLeast * 1.5) + tapeBytes;
+    const size = atLeast > tapeBytes ? grown : tapeBytes;
     while (this.queuedBytes + atLeast > maxQueueBytes) {
       // One that is larger than the whole queue costs only itself.
       if (atLeast > maxQueueBytes || !this.#giveWay()) {

@@ -2,6 +2,7 @@ import { parseDottedOrder, stampToMicros } from "../model/dotted-order.ts";
 import type { DottedOrder } from "../model/dotted-order.ts";
 import { formatBaggage, parseBaggage } from "./baggage.ts";
 import type { Baggage } from "./baggage.ts";
+import type { Recorder } from "./recorder.ts";
 
 /** Headers of any make: a `Headers`, a `Map`, Node's incoming headers, a plain object. */
 export type HeadersLike =
@@ -125,3 +126,7 @@ function collect(
   }
   return found;
 }
+
+/** Counts headers that are malformed as a warning. */
+export const malformed = (recording: Recorder) => (message: string) =>
+  recording.warn("malformedHeaders", message);

@@ -3,6 +3,8 @@ import { parseDottedOrder } from "../model/dotted-order.ts";
 import { ValidationError } from "../model/errors.ts";
 import { field, tag } from "../model/tape-format.ts";
 import type { Operation } from "../model/run.ts";
+import { checkAttachments, writeAttachments } from "./attachment-writer.ts";
+import type { AttachmentRules } from "./attachment-writer.ts";
 import type { Hiding } from "./hiding.ts";
 import type { RecordedRun } from "./recorder.ts";
 import type { TapeWriter } from "./tape-writer.ts";
@@ -17,14 +19,22 @@ export interface WireRecord {
   readonly project: string;
 }
 
+/** What an encoder is made with, beside its tape. */
+export interface EncoderOptions {
+  readonly hiding: Hiding;
+  readonly attachments: AttachmentRules;
+}
+
 /** Turns runs into records on a tape. One walk over each payload, at the call. */
 export class RecordEncoder {
   readonly #out: TapeWriter;
   readonly #values: ValueWriter;
   readonly #hiding: Hiding;
+  readonly #rules: AttachmentRules;
 
-  constructor(out: TapeWriter, hiding: Hiding) {
+  constructor(out: TapeWriter, { hiding, attachments }: EncoderOptions) {
     this.#out = out;
+    this.#rules = attachments;
     this.#values = new ValueWriter(out);
     this.#hiding = hiding;
   }
@@ -39,6 +49,7 @@ export class RecordEncoder {
     this.#details(run);
     this.#optional(field.serialized, run.serialized);
     this.#optional(field.referenceExampleId, run.referenceExampleId);
+    this.#attachments(run.attachments);
   }
 
   /** The record of a run's end. */
@@ -58,6 +69,7 @@ export class RecordEncoder {
     if (run.detailsChanged) {
       this.#details(run);
     }
+    this.#attachments(run.attachments);
   }
 
   /**
@@ -83,6 +95,7 @@ export class RecordEncoder {
         this.#wireField(key, value);
       }
     }
+    this.#attachments(fields["attachments"]);
   }
 
   #wireField(key: string, value: unknown): void {
@@ -127,6 +140,13 @@ export class RecordEncoder {
     this.#out.endField(mark);
   }
 
+  /** Behind all other fields: how much room they take is known. */
+  #attachments(given: unknown): void {
+    if (given !== undefined) {
+      writeAttachments(this.#out, checkAttachments(given, this.#rules));
+    }
+  }
+
   #optional(code: number, value: unknown): void {
     if (value !== undefined) {
       this.#value(code, value);
@@ -153,7 +173,14 @@ export class RecordEncoder {
 }
 
 /** Keys of a wire run that are written elsewhere, or that the wire has under other runs. */
-const handledKeys = new Set(["id", "trace_id", "dotted_order", "project_name", "child_runs"]);
+const handledKeys = new Set([
+  "id",
+  "trace_id",
+  "dotted_order",
+  "project_name",
+  "child_runs",
+  "attachments",
+]);
 
 const wireCodes = new Map<string, number>([
   ["name", field.name],

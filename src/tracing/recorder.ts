@@ -13,6 +13,8 @@ export interface RecordedRun {
   readonly outputs: unknown;
   /** The message and stack of what the work threw. */
   readonly error: string | undefined;
+  /** By name, as they were given: of its start, or those that came later. */
+  readonly attachments: unknown;
   readonly events: readonly RunEvent[] | undefined;
   readonly tags: readonly string[] | undefined;
   readonly metadata: KeyValues | undefined;
@@ -24,13 +26,23 @@ export interface RecordedRun {
   readonly detailsChanged: boolean;
 }
 
+/** What a remote run hands down to all runs below it. */
+export type Inherited = Pick<RecordedRun, "tags" | "metadata">;
+
 /** What a warning is counted under in `stats().warnings`. */
-export type WarningKind = "malformedHeaders" | "hiddenFailure" | "childOfEndedRun" | "workerStuck";
+export type WarningKind =
+  | "malformedHeaders"
+  | "hiddenFailure"
+  | "childOfEndedRun"
+  | "attachmentLeftOut"
+  | "workerStuck";
 
 /** Takes the start and the end of runs. No method throws, and none waits. */
 export interface Recorder {
   /** Where runs are filed that name no project. */
   readonly project: string;
+  /** Bytes that may be attached to one record. */
+  readonly attachmentBytes: number;
   /** Recursion limit of the runnable configs that a run is turned into for LangChain. */
   readonly recursionLimit: number;
   /** One answer for all runs of a trace. */

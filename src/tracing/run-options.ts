@@ -1,5 +1,7 @@
 import { isUuid } from "../model/ids.ts";
+import type { RunAttachments } from "../model/attachment.ts";
 import type { KeyValues, RunType } from "../model/run.ts";
+import { HeldAttachments } from "./held-attachments.ts";
 import type { Recorder } from "./recorder.ts";
 import { toMicros } from "./trace.ts";
 
@@ -20,6 +22,8 @@ export interface RunOptions {
   readonly serialized?: unknown;
   /** The example of a dataset that this run is a try at; a UUID. */
   readonly referenceExampleId?: string | undefined;
+  /** Binary data beside the inputs; copied now, and sent with the run's start. */
+  readonly attachments?: RunAttachments | undefined;
   /** Milliseconds since the Unix epoch, with fraction; for work that began before the call. */
   readonly startTime?: number | Date | undefined;
 }
@@ -27,6 +31,15 @@ export interface RunOptions {
 export interface EndOptions {
   /** Milliseconds since the Unix epoch, with fraction. @defaultValue now */
   readonly endTime?: number | Date | undefined;
+  /** Binary data beside the outputs, over what was attached under the same name. */
+  readonly attachments?: RunAttachments | undefined;
+}
+
+/** How a run ended. */
+export interface Ending {
+  readonly outputs: unknown;
+  readonly error?: string;
+  readonly options: EndOptions | undefined;
 }
 
 /** A name that was given, in case it is one. */
@@ -53,4 +66,19 @@ export function readEndTime(options: EndOptions | undefined): number | undefined
     // Options that can't be read; the run ends now.
     return undefined;
   }
+}
+
+/** What goes with a run's end: what was attached before, and what the end was given. Never throws. */
+export function readAttachments(before: unknown, options: EndOptions | undefined): unknown {
+  const held = before instanceof HeldAttachments ? before : undefined;
+  let given: unknown;
+  try {
+    given = options?.attachments;
+  } catch {
+    // Options that can't be read; what was attached before goes all the same.
+  }
+  if (held === undefined || given === undefined || given === null) {
+    return given ?? held?.all;
+  }
+  return typeof given === "object" ? { ...held.all, ...given } : held.all;
 }

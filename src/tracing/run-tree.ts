@@ -1,17 +1,18 @@
-import { stampToIso, microsToStamp } from "../model/dotted-order.ts";
+import type { RunAttachment } from "../model/attachment.ts";
 import { defaultRunType } from "../model/run.ts";
 import type { KeyValues, RunEvent } from "../model/run.ts";
 import { createUuid7 } from "../model/uuid7.ts";
 import { clock } from "./clock.ts";
 import { errorText } from "./error-text.ts";
+import { holding } from "./held-attachments.ts";
+import { ownCopy, ownEvent } from "./own-copy.ts";
 import { isPlainObject, mergeMetadata, mergeTags, toPayload, toTags } from "./payload.ts";
-import { readHeaders, writeHeaders } from "./propagation.ts";
+import { malformed, readHeaders, writeHeaders } from "./propagation.ts";
 import type { HeadersLike, RemotePlace } from "./propagation.ts";
 import { recorder } from "./recorder.ts";
-import type { RecordedRun, TracingClient } from "./recorder.ts";
-import { readEndTime, readId, readName } from "./run-options.ts";
-import type { EndOptions, RunOptions } from "./run-options.ts";
-import { snapshotOfEntries } from "./snapshot.ts";
+import type { Inherited, RecordedRun, TracingClient } from "./recorder.ts";
+import { readAttachments, readEndTime, readId, readName } from "./run-options.ts";
+import type { Ending, EndOptions, RunOptions } from "./run-options.ts";
 import { segment, toMicros, Trace } from "./trace.ts";
 
 /** What a run is made with, beside its options; wiring. */
@@ -54,6 +55,8 @@ export class RunTree implements RecordedRun {
   #outputs: KeyValues | undefined;
   #error: string | undefined;
   #events: RunEvent[] | undefined;
+  /** Those of the record that comes next. */
+  #attachments: unknown;
   #tags: readonly string[] | undefined;
   #metadata: KeyValues | undefined;
   #detailsChanged = false;
@@ -86,6 +89,7 @@ export class RunTree implements RecordedRun {
     this.#recorded = init.recorded && this.#trace.sampled;
     // Read only where they are recorded: reading them may be work.
     this.#inputs = this.#recorded ? toPayload(options.inputs, "input") : undefined;
+    this.#attachments = this.#recorded ? options.attachments : undefined;
     this.#tags = toTags(options.tags);
     this.#metadata = isPlainObject(options.metadata) ? options.metadata : undefined;
     if (remote !== undefined) {
@@ -107,6 +111,7 @@ export class RunTree implements RecordedRun {
     }
     if (run.#recorded) {
       recording.recordStart(run);
+      run.#attachments = undefined;
     }
     return run;
   }
@@ -121,9 +126,7 @@ export class RunTree implements RecordedRun {
     { client }: { readonly client: TracingClient },
   ): RunTree | undefined {
     const recording = client[recorder];
-    const context = readHeaders(headers, (message) => {
-      recording.warn("malformedHeaders", message);
-    });
+    const context = readHeaders(headers, malformed(recording));
     if (context === undefined) {
       return undefined;
     }
@@ -144,10 +147,20 @@ export class RunTree implements RecordedRun {
    * end; what plain objects and arrays hold is copied now. Ignored once ended.
    */
   addEvent(event: RunEvent): void {
-    const copy = this.#isOpen() ? this.#copied(event) : undefined;
+    const copy = this.#isOpen() ? ownEvent(event, this.#client[recorder]) : undefined;
     if (copy !== undefined) {
-      const time = copy.time ?? stampToIso(microsToStamp(clock()));
-      (this.#events ??= []).push({ ...copy, time });
+      (this.#events ??= []).push(copy);
+    }
+  }
+
+  /**
+   * Attaches binary data; it is copied now and sent with the run's end. Of the same name the last counts,
+   * also over what the run was started with. Ignored once ended.
+   */
+  addAttachment(name: string, attachment: RunAttachment): void {
+    if (this.#isOpen() && this.#recorded) {
+      const recording = this.#client[recorder];
+      this.#attachments = holding(this.#attachments, { name, attachment, recording });
     }
   }
 
@@ -162,7 +175,7 @@ export class RunTree implements RecordedRun {
   /** Adds metadata, over what has the same key. Ignored once ended. */
   addMetadata(metadata: KeyValues): void {
     if (this.#isOpen() && isPlainObject(metadata)) {
-      this.#metadata = { ...this.#metadata, ...this.#copied(metadata) };
+      this.#metadata = { ...this.#metadata, ...ownCopy(metadata, this.#client[recorder]) };
       this.#detailsChanged = true;
     }
   }
@@ -185,9 +198,7 @@ export class RunTree implements RecordedRun {
    * there is this one. Other vendors' `baggage` is kept as it is.
    */
   toHeaders(existing?: HeadersLike): Record<string, string> {
-    return writeHeaders(this, existing, (message) => {
-      this.#client[recorder].warn("malformedHeaders", message);
-    });
+    return writeHeaders(this, existing, malformed(this.#client[recorder]));
   }
 
   get inputs(): KeyValues | undefined {
@@ -204,6 +215,10 @@ export class RunTree implements RecordedRun {
 
   get events(): readonly RunEvent[] | undefined {
     return this.#events;
+  }
+
+  get attachments(): unknown {
+    return this.#attachments;
   }
 
   get tags(): readonly string[] | undefined {
@@ -261,14 +276,6 @@ export class RunTree implements RecordedRun {
     }
   }
 
-  #copied<Entries extends object>(value: Entries): Entries | undefined {
-    const copy = snapshotOfEntries(value);
-    if (copy === undefined) {
-      this.#client[recorder].warn("hiddenFailure", "What can't be read was left out of a run.");
-    }
-    return copy;
-  }
-
   #isOpen(): boolean {
     return this.#endMicros === undefined && !this.#remote;
   }
@@ -281,20 +288,13 @@ export class RunTree implements RecordedRun {
     this.#error = error;
     this.#outputs = toPayload(outputs, "outputs");
     if (this.#recorded) {
+      this.#attachments = readAttachments(this.#attachments, options);
       this.#client[recorder].recordEnd(this);
     }
     // They are on a tape now: a run that is kept must not keep its payloads.
     this.#inputs = undefined;
     this.#outputs = undefined;
     this.#events = undefined;
+    this.#attachments = undefined;
   }
 }
-
-interface Ending {
-  readonly outputs: unknown;
-  readonly error?: string;
-  readonly options: EndOptions | undefined;
-}
-
-/** What a remote run hands down to all runs below it. */
-type Inherited = Pick<RecordedRun, "tags" | "metadata">;

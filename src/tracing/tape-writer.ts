@@ -10,16 +10,7 @@ import type { Operation } from "../model/run.ts";
 import { cutText, looksForeign } from "./cut-text.ts";
 import { FieldFull } from "./no-room.ts";
 import type { NextTape, Tape } from "./tape.ts";
-
-/** Up to here a loop over the characters beats a call into the runtime. */
-const loopLimit = 16;
-/** UTF-8 bytes of one UTF-16 unit, at most. */
-const utf8Growth = 3;
-const textHead = 5;
-/** Where a field without a limit ends. */
-const noEnd = Number.MAX_SAFE_INTEGER;
-/** Bytes of a marker, at most. */
-const markerBytes = 128;
+import { loopLimit, markerBytes, noEnd, textHead, utf8Growth } from "./write-sizes.ts";
 
 /**
  * Appends records to a tape: heads, fields, and the primitives of tagged values.
@@ -94,13 +85,13 @@ export class TapeWriter {
   }
 
   /** Opens a field; returns the mark that {@link endField} takes. */
-  beginField(code: number): number {
+  beginField(code: number, limit = this.#fieldBytes): number {
     this.#room(fieldHead);
     this.#bytes[this.#at] = code;
     const mark = this.#at - this.#start;
     this.#at += fieldHead;
     this.#fieldCut = false;
-    this.#endFieldAt(mark + fieldHead + this.#fieldBytes);
+    this.#endFieldAt(mark + fieldHead + limit);
     return mark;
   }
 
@@ -113,6 +104,13 @@ export class TapeWriter {
   /** Where the next byte goes, relative to the record. */
   mark(): number {
     return this.#at - this.#start;
+  }
+
+  /** Has room for the `bytes` that are to come, and are all of the record's rest. */
+  reserve(bytes: number): void {
+    if (this.#at + bytes > this.#tape.capacity) {
+      this.#move(bytes, true);
+    }
   }
 
   /** Takes back all that was written since `mark`. */
@@ -287,9 +285,9 @@ export class TapeWriter {
   }
 
   /** Moves the unfinished record to a tape with `bytes` more room. */
-  #move(bytes: number): void {
+  #move(bytes: number, isRest = false): void {
     const begun = this.#bytes.subarray(this.#start, this.#at);
-    const next = this.#nextTape(begun.length + bytes);
+    const next = this.#nextTape(begun.length + bytes, isRest);
     next.bytes.set(begun, next.used);
     const fieldEnd = this.#fieldEnd;
     this.use(next);

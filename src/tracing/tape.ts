@@ -4,8 +4,11 @@ import { NoRoom } from "./no-room.ts";
 /** A record counts its bytes in 32 bits, and a tape holds a whole one. */
 const largestTapeBytes = 0xffff_ffff;
 
-/** Gives a tape with room for `atLeast` bytes in place of the present one; throws {@link NoRoom}. */
-export type NextTape = (atLeast: number) => Tape;
+/**
+ * Gives a tape with room for `atLeast` bytes in place of the present one; throws {@link NoRoom}. With
+ * `isRest` the record needs no more than that.
+ */
+export type NextTape = (atLeast: number, isRest: boolean) => Tape;
 
 /** Where the records of a tape are on disk before it is sent. No method throws. */
 export interface Journal {

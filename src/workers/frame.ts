@@ -2,6 +2,8 @@ import { randomBytes } from "node:crypto";
 import { payloadFields } from "../model/run.ts";
 import type { Operation, PayloadField } from "../model/run.ts";
 import { countDigits, literal } from "./ascii.ts";
+import { AttachmentParts, addUnsent } from "./attachment-parts.ts";
+import type { Insert } from "./attachment-parts.ts";
 import type { JsonWriter } from "./json-writer.ts";
 import type { RunOperation } from "./operations.ts";
 import type { RunJson } from "./run-json.ts";
@@ -12,8 +14,8 @@ import type { PartName } from "./wire.ts";
 export type FrameFormat = "multipart" | "batch" | "single";
 
 /**
- * Between parts. JSON text holds no raw line end, so no payload can hold `CRLF--boundary`;
- * it is random all the same.
+ * Between parts. JSON text holds no raw line end, so no payload can hold `CRLF--boundary`; an attachment
+ * may hold anything, and so it is random.
  */
 const boundary = `millrace-${randomBytes(12).toString("hex")}`;
 
@@ -66,18 +68,17 @@ const heads = { post: headsOf("post"), patch: headsOf("patch") };
 
 const fieldKeys = payloadFields.map((field) => [field, literal(`,"${field}":`)] as const);
 
-/** Writes the body of a request for these runs. */
+/** Writes the body of a request for these runs; answers the attachments that belong into it. */
 // oxlint-disable-next-line max-params -- three of them are what a batch holds; one call makes each request
 export function frameRuns(
   out: JsonWriter,
   json: RunJson,
   runs: readonly RunOperation[],
   format: FrameFormat,
-): void {
+): readonly Insert[] {
   switch (format) {
     case "multipart":
-      multipart(out, json, runs);
-      break;
+      return multipart(out, json, runs);
     case "batch":
       out.ascii('{"post":[');
       runList(
@@ -99,14 +100,23 @@ export function frameRuns(
       }
       break;
   }
+  return [];
 }
 
-function multipart(out: JsonWriter, json: RunJson, runs: readonly RunOperation[]): void {
+function multipart(
+  out: JsonWriter,
+  json: RunJson,
+  runs: readonly RunOperation[],
+): readonly Insert[] {
   const parts = new PartWriter(out, json);
   for (const run of runs) {
-    json.writing(run, () => runParts(parts, json, run));
+    if (run.attachmentsOnly !== true) {
+      json.writing(run, () => runParts(parts, json, run));
+    }
+    parts.attachments.end(run);
   }
   out.literal(lastLine);
+  return parts.attachments.inserts;
 }
 
 function runParts(parts: PartWriter, json: RunJson, run: RunOperation): void {
@@ -120,6 +130,7 @@ function runParts(parts: PartWriter, json: RunJson, run: RunOperation): void {
     if (json.has(run, field)) {
       const estimate = json.estimate(run, field);
       const bodyAt = parts.begin(run, head, estimate);
+      parts.attachments.takeFrom(field, json.attachBytesFrom);
       json.payload(out, run, field);
       parts.end(bodyAt, estimate);
     }
@@ -129,9 +140,11 @@ function runParts(parts: PartWriter, json: RunJson, run: RunOperation): void {
 /** Writes parts. A part's length stands before it and is known after it: its digits are guessed, and mended. */
 class PartWriter {
   readonly out: JsonWriter;
+  readonly attachments: AttachmentParts;
   readonly #json: RunJson;
 
   constructor(out: JsonWriter, json: RunJson) {
+    this.attachments = new AttachmentParts(out, boundary);
     this.out = out;
     this.#json = json;
   }
@@ -177,11 +190,21 @@ function runList(out: JsonWriter, json: RunJson, runs: readonly RunOperation[]):
 }
 
 function wholeRun(out: JsonWriter, json: RunJson, run: RunOperation): void {
+  const { attachments } = run;
   json.envelope(out, run);
   for (const [field, key] of fieldKeys) {
-    if (json.has(run, field)) {
+    const isMarked = field === "events" && attachments !== undefined;
+    if (isMarked || json.has(run, field)) {
       out.literal(key);
-      json.payload(out, run, field);
+      const start = out.length;
+      if (json.has(run, field)) {
+        json.payload(out, run, field);
+      } else {
+        out.ascii("[]");
+      }
+      if (isMarked) {
+        addUnsent(out, start, attachments);
+      }
     }
   }
   out.byte(closeBrace);

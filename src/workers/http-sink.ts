@@ -5,6 +5,8 @@ import type { Connection } from "../model/connection.ts";
 import { endpoints } from "../model/endpoints.ts";
 import type { Endpoint } from "../model/endpoints.ts";
 import { parseServerInfo } from "../model/server-info.ts";
+import { attachedBytes, bodyWith } from "./attachment-parts.ts";
+import type { Insert } from "./attachment-parts.ts";
 import { judgeFailure } from "./answer.ts";
 import { judgeBatch } from "./batch-answer.ts";
 import { compress } from "./compression.ts";
@@ -57,6 +59,10 @@ export class HttpSink implements Sink {
       if (format === "single" && batch.runs.length > 1) {
         return this.#sendSingly(batch, signal);
       }
+      const bare = format === "multipart" ? batch : batch.withoutAttachments();
+      if (bare !== batch) {
+        return { kind: "mixed", parts: [{ batch: bare, outcome: await this.send(bare, signal) }] };
+      }
       const endpoint = endpointOf(batch, format);
       let answer: Answer;
       try {
@@ -108,38 +114,70 @@ export class HttpSink implements Sink {
   async #try(batch: Batch, format: FrameFormat, signal: AbortSignal): Promise<Answer> {
     signal.throwIfAborted();
     const { method, path } = endpointOf(batch, format);
-    const out = this.#written(batch, format);
+    const { out, inserts } = this.#written(batch, format);
+    // A body that is streamed may be read for a while after its answer.
+    const isKept = inserts.length > 0;
     try {
       const frame = out.bytes.subarray(0, out.length);
-      const isTooLarge = frame.length > this.#state.info.batchBytes;
-      if (isTooLarge && (batch.runs.length > 1 || batch.lighter().length > 0)) {
+      const sizeBytes = frame.length + attachedBytes(inserts);
+      if (this.#isToDivide(batch, { frameBytes: frame.length, sizeBytes })) {
         // What escapes add is known only now: the server's answer, without its trouble.
-        return { status: 413, body: `${frame.length} bytes` };
+        return { status: 413, body: `${sizeBytes} bytes` };
       }
-      const encoding = frame.length >= compressFromBytes ? this.#state.encoding : undefined;
-      const body = encoding === undefined ? frame : compress(frame, encoding);
+      const isPlain = inserts.length === 0 && frame.length >= compressFromBytes;
+      const encoding = isPlain ? this.#state.encoding : undefined;
+      const compressed = encoding === undefined ? frame : compress(frame, encoding);
+      const body = inserts.length === 0 ? compressed : bodyWith(frame, inserts);
       const headers = {
         "content-type": contentTypes[format],
         ...(encoding === undefined ? {} : { "content-encoding": encoding }),
       };
       this.#traffic.requests += 1;
-      this.#traffic.bytes += body.length;
+      this.#traffic.bytes += inserts.length === 0 ? compressed.length : sizeBytes;
       return await this.#requester.ask({ method, path, body, headers }, signal);
     } finally {
-      this.#buffers.give(out.bytes);
+      if (!isKept) {
+        this.#buffers.give(out.bytes);
+      }
     }
   }
 
   /** @throws FrameError it can't be written, or not within the memory there is. */
-  #written(batch: Batch, format: FrameFormat): JsonWriter {
+  #written(batch: Batch, format: FrameFormat): Written {
     try {
       const out = new JsonWriter(this.#buffers.take(Math.ceil(batch.sizeBytes * 1.2)));
-      batch.frame(out, format);
-      return out;
+      return { out, inserts: batch.frame(out, format) };
     } catch (error) {
       throw new FrameError(String(error), { cause: error });
     }
   }
+
+  /**
+   * Whether the batch is more than the server says that it takes, and can be sent otherwise. An attachment
+   * alone is tried all the same: it is left out only where the server itself refuses it.
+   */
+  #isToDivide(batch: Batch, { frameBytes, sizeBytes }: FrameSize): boolean {
+    const { batchBytes } = this.#state.info;
+    if (sizeBytes <= batchBytes) {
+      return false;
+    }
+    return (
+      batch.runs.length > 1 ||
+      batch.shares().length > 0 ||
+      (frameBytes > batchBytes && batch.lighter().length > 0)
+    );
+  }
+}
+
+interface Written {
+  readonly out: JsonWriter;
+  readonly inserts: readonly Insert[];
+}
+
+interface FrameSize {
+  /** Without attachments. */
+  readonly frameBytes: number;
+  readonly sizeBytes: number;
 }
 
 function endpointOf(batch: Batch, format: FrameFormat): Endpoint {

@@ -34,6 +34,8 @@ const falseLiteral = literal("false");
 export class JsonWriter {
   bytes: Buffer;
   length = 0;
+  /** Takes binary data out of values; answers its name, or `undefined` where it is to be base64. */
+  apart: ((data: Buffer) => string | undefined) | undefined;
   /** `bytes`, by words. */
   #view: DataView;
 
@@ -277,11 +279,16 @@ export class JsonWriter {
     return from;
   }
 
-  /** Binary data: its type, and its bytes in base64. */
+  /** Binary data: its type, and its bytes in base64, or the name of the attachment that they are. */
   #binary(source: Buffer, view: DataView, start: number): number {
     this.ascii('{"type":');
     const at = this.value(source, view, start);
     const end = at + 4 + view.getUint32(at, true);
+    const name = this.apart?.(source.subarray(at + 4, end));
+    if (name !== undefined) {
+      this.ascii(`,"attachment":"${name}","bytes":${end - at - 4}}`);
+      return end;
+    }
     this.ascii(',"encoding":"base64","data":"');
     // In steps: of many bytes at once the text could be longer than a string can be.
     for (let from = at + 4; from < end; from += base64Step) {

@@ -1,4 +1,5 @@
 import type { Operation, PayloadField } from "../model/run.ts";
+import type { Attachment } from "./attachments.ts";
 import type { TapeReader } from "./tape-reader.ts";
 
 /** What is sent of one run: its start, its end, or both joined. */
@@ -11,6 +12,10 @@ export interface RunOperation {
   readonly batchable: boolean;
   /** Payloads that are left out, a marker in place of each: with them it is more than the server takes. */
   readonly withheld?: readonly PayloadField[];
+  /** Those that are sent with it; absent where it has none. */
+  readonly attachments?: readonly Attachment[];
+  /** Nothing is sent of it but its attachments. */
+  readonly attachmentsOnly?: true;
 }
 
 /**
@@ -53,11 +58,11 @@ interface Joined extends RunOperation {
 
 /** The start and the end of a run that were joined, apart; none where they are not both in it. */
 export function startAndEnd(reader: TapeReader, run: RunOperation): readonly RunOperation[] {
-  const ofKind = (operation: Operation): RunOperation => ({
-    ...run,
-    operation,
-    records: run.records.filter((record) => reader.operation(record) === operation),
-  });
+  const ofKind = (operation: Operation): RunOperation => {
+    const records = run.records.filter((record) => reader.operation(record) === operation);
+    const attachments = run.attachments?.filter(({ record }) => records.includes(record));
+    return { ...run, operation, records, ...(attachments && { attachments }) };
+  };
   const parts = [ofKind("post"), ofKind("patch")];
   return parts.every(({ records }) => records.length > 0) ? parts : [];
 }
@@ -71,6 +76,10 @@ export function recordWith(reader: TapeReader, operation: RunOperation, code: nu
   }
   return -1;
 }
+
+/** How much of it has a marker in its place. */
+export const leftOutOf = ({ withheld = [], attachments = [] }: RunOperation): number =>
+  withheld.length + attachments.filter(({ leftOut }) => leftOut !== undefined).length;
 
 /** Bytes of all its records' contents: about the bytes of its JSON. */
 export function sizeOf(reader: TapeReader, operation: RunOperation): number {

@@ -66,11 +66,14 @@ const colon = 0x3a;
 
 /** Writes the JSON of the runs of one tape. */
 export class RunJson {
+  readonly attachBytesFrom: number;
   readonly #reader: TapeReader;
   /** The runtime facts as JSON, the same in every run of the process. */
   readonly #runtime: DataView;
 
-  constructor(reader: TapeReader, runtime: Buffer) {
+  /** `attachBytesFrom`: from what size on binary data in values is not base64 but an attachment. */
+  constructor(reader: TapeReader, runtime: Buffer, attachBytesFrom = Number.POSITIVE_INFINITY) {
+    this.attachBytesFrom = attachBytesFrom;
     this.#reader = reader;
     this.#runtime = viewOf(runtime);
   }

@@ -3,8 +3,9 @@ import { createDispatcher } from "../connection/dispatcher.ts";
 import { retryPace } from "../model/retry-wait.ts";
 import { defaultServerInfo } from "../model/server-info.ts";
 import type { ShippingOptions, ShipReport, ShipTask, RefusedRun } from "../model/shipping.ts";
+import { withAttachments } from "./attachments.ts";
 import { HttpSink } from "./http-sink.ts";
-import { joinRecords } from "./operations.ts";
+import { joinRecords, leftOutOf } from "./operations.ts";
 import { Redactor } from "./redactor.ts";
 import { retryingSink } from "./retrying-sink.ts";
 import { RunJson } from "./run-json.ts";
@@ -58,14 +59,15 @@ export class Shipper {
     void this.#learn();
     const redacted = this.#redactor?.redact(new Uint8Array(memory, from, used - from));
     const reader = new TapeReader(memory, used, from);
-    const json = new RunJson(reader, this.#runtime);
+    const json = new RunJson(reader, this.#runtime, this.#options.attachBytesFrom);
     const { batchLimit, batchBytes } = this.#state.info;
     const limits = {
       runs: Math.min(this.#options.batchLimit, batchLimit),
       bytes: batchBytes,
       suspects: accused,
     };
-    const { batches, suspects } = cutBatches(reader, json, joinRecords(reader), limits);
+    const runs = await withAttachments(reader, joinRecords(reader), this.#options.files);
+    const { batches, suspects } = cutBatches(reader, json, runs, limits);
     const judged = await Promise.all(batches.map((batch) => this.#send(batch, reader)));
     for (const suspect of suspects) {
       judged.push(await this.#send(suspect, reader));
@@ -132,7 +134,7 @@ function count(judged: readonly JudgedBatch[]): Counted {
     for (const run of batch.runs) {
       if (outcome.kind === "delivered") {
         delivered += run.records.length;
-        truncated += run.withheld?.length ?? 0;
+        truncated += leftOutOf(run);
       } else if (outcome.kind === "rejected") {
         refused.push({ runId: run.id, records: run.records.length, ...outcome.rejection });
       } else if (outcome.kind === "unwritable") {
@@ -162,8 +164,9 @@ function markOutcomes(reader: TapeReader, judged: readonly JudgedBatch[]): void 
       const mark = outcome.kind === "unwritable" ? "setAside" : outcome.kind;
       for (const run of batch.runs) {
         const [first = -1] = run.records;
-        if (run.withheld !== undefined && outcome.kind === "delivered") {
-          reader.withhold(first, run.withheld.length);
+        const leftOut = leftOutOf(run);
+        if (leftOut > 0 && outcome.kind === "delivered") {
+          reader.withhold(first, leftOut);
         }
         for (const record of run.records) {
           reader.settle(record, mark);

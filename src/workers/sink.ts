@@ -1,4 +1,5 @@
 import type { ErrorCode } from "../model/errors.ts";
+import type { Insert } from "./attachment-parts.ts";
 import type { FrameFormat } from "./frame.ts";
 import type { JsonWriter } from "./json-writer.ts";
 import type { RunOperation } from "./operations.ts";
@@ -6,10 +7,10 @@ import type { RunOperation } from "./operations.ts";
 /** Runs that are sent, retried and judged together. */
 export interface Batch {
   readonly runs: readonly RunOperation[];
-  /** About the bytes of its body. */
+  /** About the bytes of its body, attachments excepted. */
   readonly sizeBytes: number;
-  /** Writes the body of its request. */
-  frame(out: JsonWriter, format: FrameFormat): void;
+  /** Writes the body of its request; answers the attachments that belong into it. */
+  frame(out: JsonWriter, format: FrameFormat): readonly Insert[];
   /** The same kind of batch of some of its runs. */
   part(runs: readonly RunOperation[]): Batch;
   /**
@@ -17,6 +18,15 @@ export interface Batch {
    * itself with a marker in place of its largest payload. Empty where neither can be.
    */
   lighter(): readonly Batch[];
+  /**
+   * A single run in several requests: its attachments dealt out, the run itself in the first. They have
+   * one outcome. Empty where there is nothing to deal out.
+   */
+  shares(): readonly Batch[];
+  /** The shares as one again, with the markers that each of them came to have. */
+  rejoin(shares: readonly Batch[]): Batch;
+  /** The batch with markers in place of all attachments, for a server that takes none. */
+  withoutAttachments(): Batch;
 }
 
 /** Why a server does not want a batch, in facts; never holds what was sent. */

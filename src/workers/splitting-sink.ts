@@ -31,8 +31,33 @@ export function splittingSink(inner: Sink): Sink {
     );
     return { batch, outcome: { kind: "mixed", parts } };
   };
+  /** The run first: there are no attachments of a run that the server has not. */
+  const dealtOut = async (
+    { batch }: JudgedBatch,
+    shares: readonly Batch[],
+    signal: AbortSignal,
+  ): Promise<JudgedBatch> => {
+    const parts: JudgedBatch[] = [];
+    for (const share of shares) {
+      parts.push(...judgedParts({ batch: share, outcome: await send(share, signal) }));
+      if (parts.some(({ outcome }) => outcome.kind !== "delivered")) {
+        break;
+      }
+    }
+    const undone = parts.find(({ outcome }) => outcome.kind !== "delivered");
+    const delivered: JudgedBatch = {
+      batch: batch.rejoin(parts.map((part) => part.batch)),
+      outcome: { kind: "delivered" },
+    };
+    const whole = undone === undefined ? delivered : { batch, outcome: undone.outcome };
+    return { batch, outcome: { kind: "mixed", parts: [whole] } };
+  };
   /** One after the other: a server that takes runs singly wants a start before its end. */
   const lightened = async (judged: JudgedBatch, signal: AbortSignal): Promise<JudgedBatch> => {
+    const shares = judged.batch.shares();
+    if (shares.length > 0) {
+      return dealtOut(judged, shares, signal);
+    }
     const parts: JudgedBatch[] = [];
     for (const batch of judged.batch.lighter()) {
       parts.push({ batch, outcome: await send(batch, signal) });

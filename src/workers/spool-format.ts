@@ -12,7 +12,9 @@ import { crc32 } from "node:zlib";
  */
 export const frameHeadBytes = 24;
 const magic = 0xa5_53_52_4d;
-const frameVersion = 1;
+/** 2: its records may have attachments. All that was written as 1 is read as before. */
+const frameVersion = 2;
+const oldestVersion = 1;
 
 /** What a frame's body is. */
 export const frameKind = {
@@ -84,7 +86,7 @@ function partAt(bytes: Buffer, at: number, salt: number): SegmentPart {
     return { is: torn ? "torn" : "damaged", at, bytes: left };
   }
   const version = bytes[at + 4] ?? 0;
-  if (version !== frameVersion) {
+  if (version < oldestVersion || version > frameVersion) {
     return { is: "newer", at, version };
   }
   const length = bytes.readUInt32LE(at + 8);

@@ -1,3 +1,6 @@
+import { leftOut } from "./attachments.ts";
+import type { Attachment } from "./attachments.ts";
+import type { Insert } from "./attachment-parts.ts";
 import { frameRuns } from "./frame.ts";
 import type { FrameFormat } from "./frame.ts";
 import type { JsonWriter } from "./json-writer.ts";
@@ -43,15 +46,69 @@ export class TapeBatch implements Batch {
     if (apart.length > 0) {
       return apart.map((half) => this.part([half]));
     }
-    const largest = this.#json.largestPayload(run);
+    const [attachment] = run.attachments ?? [];
+    if (attachment !== undefined && attachment.leftOut === undefined) {
+      const why = `${attachment.sizeBytes} bytes, which are more than the server takes`;
+      return [this.part([{ ...run, attachments: [leftOut(attachment, why)] }])];
+    }
+    const largest = run.attachmentsOnly === true ? undefined : this.#json.largestPayload(run);
     const withheld = run.withheld ?? [];
     return largest === undefined ? [] : [this.part([{ ...run, withheld: [...withheld, largest] }])];
   }
 
-  frame(out: JsonWriter, format: FrameFormat): void {
-    frameRuns(out, this.#json, this.runs, format);
+  shares(): readonly TapeBatch[] {
+    const [run] = this.runs;
+    const { attachments = [] } = run ?? {};
+    const isOne = run !== undefined && startAndEnd(this.#reader, run).length === 0;
+    const least = run?.attachmentsOnly === true ? 2 : 1;
+    if (this.runs.length > 1 || !isOne || attachments.length < least) {
+      return [];
+    }
+    const { attachments: _dealtOut, ...bare } = run;
+    const middle = Math.ceil(attachments.length / 2);
+    const apart = { ...run, attachmentsOnly: true } as const;
+    return least === 1
+      ? [this.part([bare]), this.part([apart])]
+      : [attachments.slice(0, middle), attachments.slice(middle)].map((half) =>
+          this.part([{ ...apart, attachments: half }]),
+        );
+  }
+
+  rejoin(shares: readonly Batch[]): TapeBatch {
+    const parts = shares.flatMap(({ runs }) => runs);
+    const [run = this.runs[0]] = parts.filter(({ attachmentsOnly }) => attachmentsOnly !== true);
+    const attachments = parts.flatMap((part) => part.attachments ?? []);
+    return run === undefined ? this : this.part([{ ...run, attachments }]);
+  }
+
+  withoutAttachments(): TapeBatch {
+    if (this.runs.every(({ attachments = [] }) => attachments.every(isLeftOut))) {
+      return this;
+    }
+    return this.part(
+      this.runs.map((run) =>
+        run.attachments === undefined ? run : { ...run, attachments: run.attachments.map(unsent) },
+      ),
+    );
+  }
+
+  frame(out: JsonWriter, format: FrameFormat): readonly Insert[] {
+    return frameRuns(out, this.#json, this.runs, format);
   }
 }
+
+const noMultipart = "the server takes runs as JSON only";
+
+const isLeftOut = (attachment: Attachment): boolean => attachment.leftOut !== undefined;
+
+const unsent = (attachment: Attachment): Attachment =>
+  isLeftOut(attachment) ? attachment : leftOut(attachment, noMultipart);
+
+const hasAttachments = ({ attachments }: RunOperation): boolean => attachments !== undefined;
+
+/** Bytes of a run with its attachments. */
+const fullSizeOf = (reader: TapeReader, run: RunOperation): number =>
+  (run.attachments ?? []).reduce((sum, { sizeBytes }) => sum + sizeBytes, sizeOf(reader, run));
 
 export interface BatchLimits {
   readonly runs: number;
@@ -66,7 +123,10 @@ export interface CutBatches {
   readonly suspects: readonly TapeBatch[];
 }
 
-/** Cuts the runs of a tape into batches within the limits; a run that can't go into a batch is alone. */
+/**
+ * Cuts the runs of a tape into batches within the limits; a run that can't go into a batch is alone. Runs
+ * with attachments are apart from the others, which are compressed and wait for nobody's file.
+ */
 // oxlint-disable-next-line max-params -- one call for each tape, and no two of them belong together elsewhere
 export function cutBatches(
   reader: TapeReader,
@@ -86,7 +146,13 @@ export function cutBatches(
       bytes = 0;
     }
   };
-  for (const run of runs) {
+  const plain = runs.filter((run) => !hasAttachments(run));
+  const attached = runs.filter(hasAttachments);
+  for (const run of attached.length === 0 ? runs : [...plain, undefined, ...attached]) {
+    if (run === undefined) {
+      cut();
+      continue;
+    }
     if (isSuspect(run)) {
       suspects.push(new TapeBatch(reader, json, [run]));
       continue;
@@ -95,7 +161,7 @@ export function cutBatches(
       batches.push(new TapeBatch(reader, json, [run]));
       continue;
     }
-    const size = sizeOf(reader, run) + overheadBytes;
+    const size = fullSizeOf(reader, run) + overheadBytes;
     if (current.length >= limits.runs || bytes + size > limits.bytes) {
       cut();
     }

@@ -27,6 +27,10 @@ export class TapeReader {
   readonly #fields: Uint32Array;
   /** Where fields of the code `other` begin, by record. */
   readonly #others = new Map<number, number[]>();
+  /** Where attachments begin, by record. */
+  readonly #attachments = new Map<number, number[]>();
+  /** Bytes of their fields, by record. */
+  readonly #attached = new Map<number, number>();
 
   /** Reads `memory` from byte `from` to byte `used`. Throws RangeError where that is no tape. */
   constructor(memory: SharedArrayBuffer, used: number, from = 0) {
@@ -74,9 +78,20 @@ export class TapeReader {
     return this.#others.size > 0;
   }
 
-  /** Bytes of all fields' contents, and a little. */
+  /** Where the record's attachments begin. */
+  attachments(record: number): readonly number[] {
+    return this.#attachments.get(record) ?? [];
+  }
+
+  /** Whether any record has some. */
+  get hasAttachments(): boolean {
+    return this.#attachments.size > 0;
+  }
+
+  /** Bytes of all fields' contents, and a little; without attachments. */
   size(record: number): number {
-    return this.view.getUint32(this.#head(record) + headOffset.length, true) - recordHead;
+    const all = this.view.getUint32(this.#head(record) + headOffset.length, true) - recordHead;
+    return all - (this.#attached.get(record) ?? 0);
   }
 
   /** Where the run's id is, as text of {@link uuidLength} bytes. */
@@ -117,9 +132,9 @@ export class TapeReader {
     this.bytes[this.#head(record) + headOffset.outcome] = outcomeCode[outcome];
   }
 
-  /** Notes how many payloads of the record's run were left out as it was delivered. */
+  /** Notes how much of the record's run was left out as it was delivered: payloads, attachments. */
   withhold(record: number, payloads: number): void {
-    this.bytes[this.#head(record) + headOffset.withheld] = payloads;
+    this.bytes[this.#head(record) + headOffset.withheld] = Math.min(payloads, 0xff);
   }
 
   #mark(records: readonly number[], code: number): void {
@@ -141,14 +156,25 @@ export class TapeReader {
       const length = this.view.getUint32(at + 1, true);
       const start = at + fieldHead;
       if (code === field.other) {
-        const others = this.#others.get(record) ?? [];
-        others.push(start);
-        this.#others.set(record, others);
-      } else {
+        addTo(this.#others, record, start);
+      } else if (code === field.attachment) {
+        addTo(this.#attachments, record, start);
+        const before = this.#attached.get(record) ?? 0;
+        this.#attached.set(record, before + fieldHead + length);
+      } else if (code < fieldCodes) {
         this.#fields[base + 2 * code] = start;
         this.#fields[base + 2 * code + 1] = length;
       }
       at = start + length;
     }
+  }
+}
+
+function addTo(lists: Map<number, number[]>, record: number, start: number): void {
+  const list = lists.get(record);
+  if (list === undefined) {
+    lists.set(record, [start]);
+  } else {
+    list.push(start);
   }
 }

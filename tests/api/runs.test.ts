@@ -15,8 +15,8 @@ const id = "0f0e0d0c-0b0a-4908-8706-050403020100";
 const host = "http://host.test";
 
 function runsAt(endpoint: string): Runs {
-  const { call } = httpTo(endpoint).http;
-  return new Runs(call, host, new Projects(call, host));
+  const { http } = httpTo(endpoint);
+  return new Runs(http, { host, endpoint, projects: new Projects(http.call, host) });
 }
 
 describe("what is sent", () => {

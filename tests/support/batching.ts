@@ -49,6 +49,7 @@ export function batching(options: Partial<BatcherOptions> = {}): Bench {
       { hideInputs: false, hideOutputs: false, hideMetadata: false },
       () => undefined,
     ),
+    attachments: { attachmentBytes: 16_384, dangerouslyAllowFilesystem: false },
     ledger,
     spill: (tape) => {
       spilled.push(tape.records);

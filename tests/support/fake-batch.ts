@@ -17,9 +17,14 @@ export const fakeBatch = (count: number): Batch =>
 const batchOfRuns = (runs: readonly RunOperation[]): Batch => ({
   runs,
   sizeBytes: runs.length,
-  frame: () => undefined,
+  frame: () => [],
   part: batchOfRuns,
   lighter: () => [],
+  shares: () => [],
+  rejoin: () => batchOfRuns(runs),
+  withoutAttachments() {
+    return this;
+  },
 });
 
 /** How each run of a batch fared, in the order of their numbers: the kind of its outcome. */

@@ -34,7 +34,10 @@ export function tapeOf(records: readonly TestRecord[]): Tape {
     throw new RangeError("the test's records are larger than its tape");
   });
   const shown = { hideInputs: false, hideOutputs: false, hideMetadata: false };
-  const encoder = new RecordEncoder(writer, new Hiding(shown, () => undefined));
+  const encoder = new RecordEncoder(writer, {
+    hiding: new Hiding(shown, () => undefined),
+    attachments: { attachmentBytes: 67_108_864, dangerouslyAllowFilesystem: true },
+  });
   for (const { id, operation = "post", run = {}, isUnplaced = false } of records) {
     const place = isUnplaced
       ? {}

@@ -48,6 +48,7 @@ export class CollectingClient implements TracingClient {
     this[recorder] = {
       project: "default",
       recursionLimit,
+      attachmentBytes: 1_048_576,
       isSampled,
       recordStart: (run) => {
         this.records.push(copyOf(run, "start"));

@@ -13,6 +13,8 @@ const shippingTo = (endpoint: string): ShippingOptions => ({
   batchLimit: 100,
   attempts: 1,
   retryAfterLimitMs: 0,
+  files: { allowed: false, limitBytes: 1_048_576 },
+  attachBytesFrom: 262_144,
   runtime: {
     sdk: "millrace",
     sdk_version: "0",

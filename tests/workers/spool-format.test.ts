@@ -58,7 +58,7 @@ describe("damage costs the frame that it is in, and no other", () => {
 
   test("a frame of a newer version", () => {
     const [one, two, three] = [frame("one"), frame("two"), frame("three")];
-    const newer = newerFrame(two);
+    const newer = frameOfVersion(two, 3);
     expect(read(Buffer.concat([one, newer, three]))).toEqual({
       bodies: ["one", "three"],
       others: ["newer"],
@@ -73,14 +73,19 @@ describe("damage costs the frame that it is in, and no other", () => {
   });
 });
 
-/** The frame as a later version might write it, its head whole. */
-function newerFrame(bytes: Buffer): Buffer {
+test("frames of the version before attachments are read as ever", () => {
+  const old = frameOfVersion(frame("one"), 1);
+  expect(read(Buffer.concat([old, frame("two")]))).toEqual({ bodies: ["one", "two"], others: [] });
+});
+
+/** The frame as another version might write it, its head whole. */
+function frameOfVersion(bytes: Buffer, version: number): Buffer {
   const body = bytes.subarray(frameHeadBytes);
   const found = Buffer.from(bytes);
-  found[4] = 2;
+  found[4] = version;
   // The head's checksum is over what it says.
   const head = frameHead(body, { kind: 1, records: 1, salt });
-  head[4] = 2;
+  head[4] = version;
   found.writeUInt32LE(crcOf(head.subarray(0, 20)), 20);
   return found;
 }

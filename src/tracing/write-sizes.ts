@@ -1,0 +1,10 @@
+/** Up to here a loop over the characters of a text beats a call into the runtime. */
+export const loopLimit = 16;
+/** UTF-8 bytes of one UTF-16 unit, at most. */
+export const utf8Growth = 3;
+/** Bytes before a text that is not short. */
+export const textHead = 5;
+/** Where a field without a limit ends. */
+export const noEnd = Number.MAX_SAFE_INTEGER;
+/** Bytes of a marker, at most. */
+export const markerBytes = 128;

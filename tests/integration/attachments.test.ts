@@ -1,0 +1,216 @@
+import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { startServer } from "@millrace/server";
+import { Client } from "millrace";
+import type { ClientOptions, RunAttachments, RunTree } from "millrace";
+import { afterAll, afterEach, beforeAll, describe, expect, test } from "vitest";
+
+/** The real chain: client, worker threads, sockets, the server, and the bytes read back. */
+let folder = "";
+let server: Awaited<ReturnType<typeof startServer>>;
+
+beforeAll(async () => {
+  folder = mkdtempSync(join(tmpdir(), "millrace-attachments-"));
+  server = await startServer({ port: 0, dataDir: join(folder, "data") });
+});
+afterAll(async () => {
+  await server.close();
+  rmSync(folder, { recursive: true });
+});
+
+const clients: Client[] = [];
+afterEach(async () => {
+  await Promise.all(clients.splice(0).map((client) => client.close()));
+});
+
+interface Heard {
+  readonly client: Client;
+  readonly heard: string[];
+}
+
+function opened(options: ClientOptions = {}): Heard {
+  const heard: string[] = [];
+  const client = new Client({
+    endpoint: server.url,
+    logger: { warn: (message) => heard.push(message) },
+    ...options,
+  });
+  clients.push(client);
+  return { client, heard };
+}
+
+/** What a run has at the server: type and bytes by name. */
+async function attached(client: Client, run: RunTree): Promise<Record<string, [string, Buffer]>> {
+  const files = await client.runs.readAttachments(run.id);
+  const read = Object.entries(files).map(
+    async ([name, file]): Promise<[string, [string, Buffer]]> => {
+      return [name, [file.mimeType ?? "", Buffer.from(await client.runs.readAttachment(file))]];
+    },
+  );
+  return Object.fromEntries(await Promise.all(read));
+}
+
+/** Every byte, and what would end a header or a part. */
+const bytes = Buffer.concat([
+  Buffer.from(Array.from({ length: 256 }, (_, i) => i)),
+  Buffer.from("\r\n--millrace-\r\nContent-Disposition: form-data\r\n\r\n"),
+]);
+
+describe.each([
+  ["through a worker", {}],
+  ["inline", { workers: 0 }],
+  ["each record on a tape of its own", { tapeBytes: 65_536, batchLimit: 1 }],
+] satisfies [string, ClientOptions][])("attachments %s", (_way, options) => {
+  test("of the start, of the run and of its end all arrive byte for byte; of one name the last counts", async () => {
+    const { client, heard } = opened(options);
+    const mine = Buffer.from(bytes);
+    const run = client.startRun({
+      name: "both",
+      inputs: { q: 1 },
+      attachments: {
+        picture: { mimeType: "image/png", data: mine },
+        twice: ["text/plain", Buffer.from("first")],
+        "späte Notiz 漢字": { mimeType: "text/plain; charset=utf-8", data: "ünï" },
+        nothing: { mimeType: "image/gif", data: new Uint8Array(0) },
+      },
+    });
+    run.addAttachment("between", { mimeType: "audio/wav", data: mine });
+    mine.fill(0);
+    run.end(
+      { a: 1 },
+      {
+        attachments: {
+          twice: ["text/html", Uint8Array.from(Buffer.from("second")).buffer],
+          late: {
+            mimeType: "application/pdf",
+            data: new Uint16Array([1, 2]) as unknown as Uint8Array,
+          },
+        },
+      },
+    );
+    const alone = client.startRun({ name: "open", attachments: { only: ["image/png", bytes] } });
+    expect(await client.flush()).toMatchObject({ pending: 0, lost: 0 });
+    const found = await attached(client, run);
+    expect(found).toEqual({
+      picture: ["image/png", bytes],
+      "späte Notiz 漢字": ["text/plain; charset=utf-8", Buffer.from("ünï")],
+      nothing: ["image/gif", Buffer.alloc(0)],
+      between: ["audio/wav", bytes],
+      late: ["application/pdf", Buffer.from([1, 0, 2, 0])],
+      twice: ["text/html", Buffer.from("second")],
+    });
+    expect(await attached(client, alone)).toEqual({ only: ["image/png", bytes] });
+    expect(await client.runs.read(run.id)).toMatchObject({ inputs: { q: 1 }, outputs: { a: 1 } });
+    expect(client.stats()).toMatchObject({ accepted: 3, delivered: 3, truncated: 0 });
+    expect(heard).toEqual([]);
+  });
+});
+
+test("large binary data in values arrives as an attachment that the value names, small as base64", async () => {
+  const { client } = opened({ attachBytesFrom: 1_000 });
+  const large = Buffer.alloc(7_000, "ab");
+  const small = Buffer.from("small");
+  const run = client.startRun({
+    inputs: { deep: [{ large, small }], again: new Float64Array(200) },
+  });
+  run.end({ large });
+  await client.flush();
+  const name = (field: string, number: number): string => `millrace_${field}_${number}`;
+  expect(await client.runs.read(run.id)).toMatchObject({
+    inputs: {
+      deep: [
+        {
+          large: { type: "Buffer", attachment: name("inputs", 1), bytes: 7_000 },
+          small: { type: "Buffer", encoding: "base64", data: small.toString("base64") },
+        },
+      ],
+      again: { type: "Float64Array", attachment: name("inputs", 2), bytes: 1_600 },
+    },
+    outputs: { large: { type: "Buffer", attachment: name("outputs", 1), bytes: 7_000 } },
+  });
+  expect(await attached(client, run)).toEqual({
+    [name("inputs", 1)]: ["application/octet-stream", large],
+    [name("inputs", 2)]: ["application/octet-stream", Buffer.alloc(1_600)],
+    [name("outputs", 1)]: ["application/octet-stream", large],
+  });
+});
+
+test("a file is read and sent by the worker where that is allowed, else a marker says why", async () => {
+  const path = join(folder, "talk.wav");
+  const content = Buffer.alloc(3_000_000, "wave");
+  writeFileSync(path, content);
+  const attachments: RunAttachments = {
+    talk: { mimeType: "audio/wav", path },
+    gone: { mimeType: "audio/wav", path: join(folder, "none.wav") },
+    folder: { mimeType: "audio/wav", path: folder },
+  };
+  const allowed = opened({ dangerouslyAllowFilesystem: true });
+  const run = allowed.client.startRun({ attachments });
+  run.end();
+  await allowed.client.flush();
+  const { talk, ...markers } = await attached(allowed.client, run);
+  // Comparing millions of bytes one by one takes a matcher half a minute.
+  expect([talk?.[0], talk?.[1].equals(content)]).toEqual(["audio/wav", true]);
+  expect(markers).toEqual({
+    gone: [markerType, Buffer.from("[left out: its file can't be read (ENOENT)]")],
+    folder: [markerType, Buffer.from("[left out: its path is not that of a file]")],
+  });
+  expect(allowed.client.stats()).toMatchObject({ delivered: 2, truncated: 2 });
+
+  const forbidden = opened();
+  const bare = forbidden.client.startRun({ attachments });
+  bare.end();
+  await forbidden.client.flush();
+  const why = "[left out: a path needs the option dangerouslyAllowFilesystem]";
+  expect(await attached(forbidden.client, bare)).toEqual({
+    talk: [markerType, Buffer.from(why)],
+    gone: [markerType, Buffer.from(why)],
+    folder: [markerType, Buffer.from(why)],
+  });
+  expect(forbidden.client.stats()).toMatchObject({ delivered: 2, truncated: 3 });
+});
+
+const markerType = "text/plain; charset=utf-8";
+
+test("what can't be an attachment becomes a marker that is counted and said; the run and the others arrive", async () => {
+  const { client, heard } = opened({ maxAttachmentBytes: 1_024 });
+  const ok = { mimeType: "image/png", data: bytes.subarray(0, 100) };
+  const hostile: Record<string, unknown> = {
+    good: ok,
+    "": ok,
+    "with.dot": ok,
+    'quo"te': ok,
+    "line\r\nX-Evil: 1": ok,
+    ["long".repeat(40)]: ok,
+    "\ud800": ok,
+    header: { mimeType: "image/png\r\nX-Evil: 1", data: bytes },
+    length: { mimeType: "image/png; length=3", data: bytes },
+    number: { mimeType: "image/png", data: 7 },
+    blob: { mimeType: "image/png", data: new Blob([bytes]) },
+    nothing: undefined,
+    large: { mimeType: "image/png", data: new Uint8Array(5_000) },
+    get broken() {
+      throw new Error("no");
+    },
+  };
+  const run = client.startRun({ attachments: hostile as RunAttachments });
+  run.addAttachment("none", null as unknown as RunAttachments[string]);
+  run.addAttachment("much", { mimeType: "image/png", data: new Uint8Array(5_000) });
+  run.end({ fine: true }, { attachments: 5 as unknown as RunAttachments });
+  await client.flush();
+  const found = await attached(client, run);
+  expect(found["good"]).toEqual(["image/png", ok.data]);
+  const { good: _good, ...markers } = found;
+  for (const [type, text] of Object.values(markers)) {
+    expect(type).toBe(markerType);
+    expect(text.toString()).toMatch(/^\[left out: .+\]$/);
+  }
+  expect(markers["with_dot"]?.[1].toString()).toContain("no dot");
+  expect(markers["large"]?.[1].toString()).toContain("5000 bytes, where");
+  expect(Object.keys(markers)).toHaveLength(15);
+  expect(await client.runs.read(run.id)).toMatchObject({ outputs: { fine: true } });
+  expect(client.stats()).toMatchObject({ accepted: 2, delivered: 2, truncated: 15 });
+  expect(client.stats().warnings).toEqual({ attachmentLeftOut: 15 });
+  expect(heard.join("\n")).toContain("Attachment");
+});

@@ -1,0 +1,182 @@
+import { createServer } from "node:http";
+import type { AddressInfo } from "node:net";
+import { onTestFinished, expect, test } from "vitest";
+import type { Attachment } from "../../src/workers/attachments.ts";
+import { withAttachments } from "../../src/workers/attachments.ts";
+import { joinRecords } from "../../src/workers/operations.ts";
+import { RunJson } from "../../src/workers/run-json.ts";
+import { judgedParts } from "../../src/workers/sink.ts";
+import { splittingSink } from "../../src/workers/splitting-sink.ts";
+import { cutBatches, TapeBatch } from "../../src/workers/tape-batch.ts";
+import { TapeReader } from "../../src/workers/tape-reader.ts";
+import { readMultipart } from "../interop/strict/read-multipart.ts";
+import { httpSinkTo, noEnd } from "../support/connections.ts";
+import { loopbackServer } from "../support/loopback-server.ts";
+import { runId, tapeOf } from "../support/run-batch.ts";
+import type { TestRecord } from "../support/run-batch.ts";
+
+async function batchWith(...records: readonly TestRecord[]): Promise<TapeBatch> {
+  const { memory, used } = tapeOf(records);
+  const reader = new TapeReader(memory, used);
+  const rules = { allowed: true, limitBytes: 1_048_576 };
+  const runs = await withAttachments(reader, joinRecords(reader), rules);
+  return new TapeBatch(reader, new RunJson(reader, Buffer.from("{}")), runs);
+}
+
+const file = (size: number): readonly [string, Uint8Array] => [
+  "image/png",
+  new Uint8Array(size).fill(7),
+];
+
+interface Taking {
+  readonly endpoint: string;
+  /** Names of the parts of each request that was taken. */
+  readonly taken: string[][];
+  /** What each attachment came to hold. */
+  readonly files: Map<string, Buffer>;
+}
+
+/** Takes requests of at most `limit` bytes; others are 413. */
+async function takingUpTo(limit: number): Promise<Taking> {
+  const taken: string[][] = [];
+  const files = new Map<string, Buffer>();
+  const server = createServer((request, response) => {
+    const chunks: Buffer[] = [];
+    request.on("data", (chunk: Buffer) => chunks.push(chunk));
+    request.on("end", () => {
+      const body = Buffer.concat(chunks);
+      if (body.length > limit) {
+        response.writeHead(413).end();
+        return;
+      }
+      const { parts } = readMultipart(request.headers["content-type"] ?? "", body);
+      taken.push(parts.map(({ name }) => name));
+      for (const { name, bytes } of parts) {
+        files.set(name.split(".").at(-1) ?? "", bytes);
+      }
+      response.writeHead(202).end("{}");
+    });
+  });
+  await new Promise<void>((resolve) => {
+    server.listen(0, "127.0.0.1", resolve);
+  });
+  onTestFinished(() => void server.close());
+  const { port } = server.address() as AddressInfo;
+  return { endpoint: `http://127.0.0.1:${port}`, taken, files };
+}
+
+const start = (attachments: Readonly<Record<string, unknown>>): TestRecord => ({
+  id: runId(1),
+  run: { inputs: { q: 1 }, attachments },
+});
+
+const leftOutOf = (batch: { runs: TapeBatch["runs"] }): readonly string[] =>
+  batch.runs.flatMap(({ attachments = [] }) =>
+    attachments.filter((one: Attachment) => one.leftOut !== undefined).map(({ name }) => name),
+  );
+
+test("413: the run goes first, and then its attachments, each of which fits by itself", async () => {
+  const server = await takingUpTo(6_000);
+  await using to = httpSinkTo(server.endpoint);
+  const batch = await batchWith(start({ a: file(5_000), b: file(5_000), c: file(100) }));
+  const outcome = await splittingSink(to.sink).send(batch, noEnd());
+  const [part, ...more] = judgedParts({ batch, outcome });
+  expect([part?.outcome, more]).toEqual([{ kind: "delivered" }, []]);
+  expect(part?.batch.runs).toHaveLength(1);
+  expect(leftOutOf(part!.batch)).toEqual([]);
+  expect(server.taken[0]).toEqual([`post.${runId(1)}`, `post.${runId(1)}.inputs`]);
+  expect(server.taken.slice(1).flat().toSorted()).toEqual(
+    ["a", "b", "c"].map((name) => `attachment.${runId(1)}.${name}`),
+  );
+  expect(server.files.get("a")).toHaveLength(5_000);
+});
+
+test("413 of one attachment alone leaves a marker in its place; the others arrive", async () => {
+  const server = await takingUpTo(3_000);
+  await using to = httpSinkTo(server.endpoint);
+  const batch = await batchWith(start({ large: file(5_000), small: file(100) }));
+  const outcome = await splittingSink(to.sink).send(batch, noEnd());
+  const [part] = judgedParts({ batch, outcome });
+  expect(part?.outcome).toEqual({ kind: "delivered" });
+  expect(leftOutOf(part!.batch)).toEqual(["large"]);
+  expect(server.files.get("small")).toHaveLength(100);
+  expect(server.files.get("large")?.toString()).toBe(
+    "[left out: 5000 bytes, which are more than the server takes]",
+  );
+});
+
+test("a start and an end with attachments are parted with their own", async () => {
+  const server = await takingUpTo(4_000);
+  await using to = httpSinkTo(server.endpoint);
+  const batch = await batchWith(start({ first: file(2_500) }), {
+    id: runId(1),
+    operation: "patch",
+    run: { outputs: {}, attachments: { second: file(2_500) } },
+  });
+  await splittingSink(to.sink).send(batch, noEnd());
+  const withFile = server.taken.map((names) => names.filter((name) => name.startsWith("attach")));
+  expect(withFile).toEqual([[`attachment.${runId(1)}.first`], [`attachment.${runId(1)}.second`]]);
+});
+
+test.each([
+  ["batch", [{ status: 404 }]],
+  ["single", [{ status: 404 }, { status: 404 }]],
+])(
+  "a server that takes JSON only (%s) gets the run with an event for each attachment",
+  async (_format, refusals) => {
+    await using server = await loopbackServer({ runs: [...refusals, { status: 202, body: "{}" }] });
+    await using to = httpSinkTo(server.endpoint);
+    const batch = await batchWith({
+      id: runId(1),
+      run: { events: [{ name: "mine" }], attachments: { photo: file(10), 'sound "x': file(20) } },
+    });
+    // The name with a quote is left out by the recorder already.
+    const outcome = await to.sink.send(batch, noEnd());
+    const [part] = judgedParts({ batch, outcome });
+    expect(part?.outcome).toEqual({ kind: "delivered" });
+    expect(leftOutOf(part!.batch)).toHaveLength(2);
+    const body = JSON.parse(server.requests.at(-1)!.body.toString()) as {
+      readonly post?: readonly unknown[];
+    };
+    const [run] = body.post ?? [body];
+    expect(run).toMatchObject({
+      id: runId(1),
+      events: [
+        { name: "mine" },
+        { attachment: "photo", reason: "the server takes runs as JSON only" },
+        { attachment: "sound _x" },
+      ],
+    });
+  },
+);
+
+test("a body is sent again whole after a failure", async () => {
+  await using server = await loopbackServer({
+    runs: [{ status: 500 }, { status: 202, body: "{}" }],
+  });
+  await using to = httpSinkTo(server.endpoint);
+  const batch = await batchWith(start({ a: file(600_000) }));
+  expect(await to.sink.send(batch, noEnd())).toMatchObject({ kind: "retry" });
+  expect(await to.sink.send(batch, noEnd())).toEqual({ kind: "delivered" });
+  const [first, second] = server.requests.map(({ body }) => body);
+  expect(first?.equals(second!)).toBe(true);
+  expect(second!.length).toBeGreaterThan(600_000);
+});
+
+test("runs with attachments are not in the requests of those without", async () => {
+  const { memory, used } = tapeOf([
+    { id: runId(1) },
+    { id: runId(2), run: { attachments: { a: file(10) } } },
+    { id: runId(3) },
+  ]);
+  const reader = new TapeReader(memory, used);
+  const rules = { allowed: false, limitBytes: 1 };
+  const runs = await withAttachments(reader, joinRecords(reader), rules);
+  const json = new RunJson(reader, Buffer.from("{}"));
+  const limits = { runs: 100, bytes: 1_000_000, suspects: [] };
+  const { batches: cut } = cutBatches(reader, json, runs, limits);
+  expect(cut.map((batch) => batch.runs.map(({ id }) => id))).toEqual([
+    [runId(1), runId(3)],
+    [runId(2)],
+  ]);
+});
