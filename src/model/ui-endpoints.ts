@@ -40,6 +40,12 @@ export const uiEndpoints = {
     path: "/ui/datasets/:id/diff",
     action: "compare dataset versions",
   },
+  compareExperiments: {
+    method: "POST",
+    path: "/ui/datasets/:id/comparison",
+    action: "compare experiments",
+    repeatable: true,
+  },
   importExamples: { method: "POST", path: "/ui/datasets/:id/import", action: "import examples" },
 
   listReviewedQueues: {

@@ -11,6 +11,7 @@ import type { Store } from "../store/store.ts";
 import { toIso } from "../view/run-json.ts";
 import { findMoment, readAsOf } from "./as-of.ts";
 import { datasetIdOf, findDataset } from "./datasets.ts";
+import { all } from "./query-string.ts";
 import type { QueryString } from "./query-string.ts";
 
 /** `GET /datasets/{id}/openai_ft`: a line for each example. One that has no such form is refused by name. */
@@ -86,14 +87,21 @@ type Pages = () => AsyncGenerator<readonly Example[]>;
 /** The examples of one version, part by part, as often as wanted. */
 async function openPages(store: Store, request: FastifyRequest): Promise<Pages> {
   const dataset = await findDataset(store, request);
-  const asOf = readAsOf(request.query as QueryString);
+  const query = request.query as QueryString;
+  const asOf = readAsOf(query);
+  const splits = all(query, "splits");
   // Pinned: what is written meanwhile is of a later version.
   const moment = (await findMoment(store, dataset, asOf)) ?? dataset.versionMicros ?? 0;
   const limit = serverLimits.examplesStep;
   return async function* pages() {
     for (let after = 0, isMore = true; isMore;) {
-      const query = { datasetId: dataset.id, moment, after, limit };
-      const page = await store.read.examples.page(request.tenantId, query);
+      const page = await store.read.examples.page(request.tenantId, {
+        datasetId: dataset.id,
+        moment,
+        after,
+        limit,
+        ...(splits === undefined ? {} : { splits }),
+      });
       if (page.length > 0) {
         yield page;
       }

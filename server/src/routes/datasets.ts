@@ -114,13 +114,15 @@ function addShareRoutes(app: FastifyInstance, store: Store): void {
   });
 }
 
+const exported = { ...asOf, splits: "Splits, any of which an example is in; may be repeated." };
+
 function addExportRoutes(app: FastifyInstance, store: Store): void {
   app.route({
     ...route(endpoints.exportDatasetOpenAi, {
       tag,
       summary:
         "Lines for fine-tuning: {messages} of inputs and outputs. 422 names an example without such a form.",
-      query: asOf,
+      query: exported,
     }),
     handler: (request, reply) => exportDatasetOpenAi(store, request, reply),
   });
@@ -128,7 +130,7 @@ function addExportRoutes(app: FastifyInstance, store: Store): void {
     ...route(endpoints.exportDatasetCsv, {
       tag,
       summary: "CSV: a column for each member of the inputs and of the outputs.",
-      query: asOf,
+      query: exported,
     }),
     handler: (request, reply) => exportDatasetCsv(store, request, reply),
   });
@@ -136,7 +138,7 @@ function addExportRoutes(app: FastifyInstance, store: Store): void {
     ...route(endpoints.exportDatasetJsonl, {
       tag,
       summary: "A line of JSON for each example.",
-      query: asOf,
+      query: exported,
     }),
     handler: (request, reply) => exportDatasetJsonl(store, request, reply),
   });

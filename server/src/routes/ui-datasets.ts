@@ -1,5 +1,7 @@
 import type { FastifyInstance } from "fastify";
 import { uiEndpoints } from "millrace/model";
+import { compareExperiments, comparisonBody } from "../handlers/ui-comparison.ts";
+import type { ComparisonBody } from "../handlers/ui-comparison.ts";
 import { importExamples, previewDatasetDiff, previewExamples } from "../handlers/ui-datasets.ts";
 import { route } from "../http/route.ts";
 import type { Store } from "../store/store.ts";
@@ -21,6 +23,14 @@ export function addUiDatasetRoutes(app: FastifyInstance, store: Store): void {
       summary: "Counts, and a page of what differs.",
     }),
     handler: (request) => previewDatasetDiff(store, request),
+  });
+  app.route<{ Body: ComparisonBody }>({
+    ...route(uiEndpoints.compareExperiments, {
+      tag: "experiments",
+      summary: "Experiments joined by example, regressions first.",
+      body: comparisonBody,
+    }),
+    handler: (request) => compareExperiments(store, request),
   });
 }
 

@@ -114,6 +114,8 @@ export interface ExampleQuery {
 export interface ExamplePageQuery {
   readonly datasetId: string;
   readonly moment: Moment;
+  /** Any of them; all examples where it is left out. */
+  readonly splits?: readonly string[];
   /** The position that the page before ended at. */
   readonly after: number;
   readonly limit: number;

@@ -1,5 +1,6 @@
 import type { AnnotationQueueReads, AnnotationQueueWrites } from "./annotation-queue.ts";
 import type { ComparativeReads, ComparativeWrites } from "./comparative.ts";
+import type { ExperimentReads } from "./experiment.ts";
 import type { FeedbackReads, FeedbackWrites } from "./feedback.ts";
 import type { DatasetReads, DatasetWrites } from "./dataset.ts";
 import type { ExampleReads, ExampleWrites } from "./example.ts";
@@ -20,6 +21,7 @@ export interface Readers {
   readonly feedback: FeedbackReads;
   readonly datasets: DatasetReads;
   readonly examples: ExampleReads;
+  readonly experiments: ExperimentReads;
   readonly projects: ProjectReads;
   readonly prompts: PromptReads;
   readonly queueReviews: QueueReviewReads;

@@ -87,14 +87,11 @@ export class ExampleReader implements ExampleReads {
     return Number(parseRows(rows)[0]?.[0]);
   }
 
-  page(
-    tenantId: string,
-    { datasetId, moment, after, limit }: ExamplePageQuery,
-  ): readonly Example[] {
+  page(tenantId: string, { after, limit, ...filter }: ExamplePageQuery): readonly Example[] {
     const condition = { sql: "e.position > ?", values: [after] };
     return this.#select(
       tenantId,
-      { datasetId, moment, condition },
+      { ...filter, condition },
       { tail: "ORDER BY e.position LIMIT ?", values: [limit] },
     );
   }

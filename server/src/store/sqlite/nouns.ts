@@ -2,6 +2,7 @@ import { AnnotationQueueReader } from "./annotation-queue-reader.ts";
 import { AnnotationQueueWriter } from "./annotation-queue-writer.ts";
 import { ComparativeReader } from "./comparative-reader.ts";
 import { ComparativeWriter } from "./comparative-writer.ts";
+import { ExperimentReader } from "./experiment-reader.ts";
 import { FeedbackReader } from "./feedback-reader.ts";
 import { FeedbackWriter } from "./feedback-writer.ts";
 import type { Readers, Writers } from "../store.ts";
@@ -31,6 +32,7 @@ export function createReaders(db: Connection) {
   return {
     datasets: new DatasetReader(db),
     examples: new ExampleReader(db),
+    experiments: new ExperimentReader(db),
     annotationQueues: new AnnotationQueueReader(db),
     comparatives: new ComparativeReader(db),
     feedback: new FeedbackReader(db),

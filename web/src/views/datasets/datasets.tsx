@@ -1,11 +1,201 @@
+import { Button, TextInput } from "@mantine/core";
+import { useInfiniteQuery, useQueryClient } from "@tanstack/react-query";
+import { getRouteApi, Link } from "@tanstack/react-router";
+import { useState } from "react";
+import type { ReactNode } from "react";
+import { datasetsQuery, deleteDatasets } from "../../api/datasets.ts";
+import type { Dataset } from "../../lib/dataset.ts";
+import type { DatasetColumn } from "../../lib/dataset-search.ts";
+import { toVisibleText } from "../../lib/visible-text.ts";
+import { counted } from "../../lib/counted.ts";
+import { Confirm } from "../../parts/confirm.tsx";
+import { DataTable } from "../../parts/data-table.tsx";
+import type { Column, RowLink } from "../../parts/data-table.tsx";
+import { Ago } from "../../parts/time.tsx";
 import { Empty } from "../states.tsx";
+import { DatasetForm } from "./dataset-form.tsx";
+import { ImportDialog } from "./import-dialog.tsx";
+import "./datasets.css";
+
+const route = getRouteApi("/o/$tenantId/datasets");
+const none: ReadonlySet<string> = new Set();
 
 /** `/o/{tenantId}/datasets`: the tenant's datasets. */
-export const Datasets = () => (
-  <>
-    <title>Datasets · Millrace</title>
-    <Empty title="Datasets">
-      <p>Examples to test an application on.</p>
+export const Datasets = () => {
+  const { tenantId } = route.useParams();
+  const search = route.useSearch();
+  const navigate = route.useNavigate();
+  const datasets = useInfiniteQuery(datasetsQuery(search));
+  const [selection, setSelection] = useState(none);
+  const [open, setOpen] = useState<"create" | "import" | "delete">();
+  const close = (): void => setOpen(undefined);
+  const rows = datasets.data?.pages.flat();
+  return (
+    <div className="fill">
+      <title>Datasets · Millrace</title>
+      <div className="heading">
+        <h1>Datasets</h1>
+        <div className="datasets-tools">
+          {selection.size > 0 && (
+            <Button size="xs" color="red" variant="light" onClick={() => setOpen("delete")}>
+              Delete {selection.size}
+            </Button>
+          )}
+          <TextInput
+            size="xs"
+            type="search"
+            aria-label="Part of a name"
+            placeholder="Search names"
+            value={search.q ?? ""}
+            onChange={({ currentTarget: { value } }) =>
+              void navigate({
+                search: ({ q: _q, ...rest }) => (value === "" ? rest : { ...rest, q: value }),
+                replace: true,
+              })
+            }
+          />
+          <Button size="xs" variant="default" onClick={() => setOpen("import")}>
+            Import file
+          </Button>
+          <Button size="xs" onClick={() => setOpen("create")}>
+            New dataset
+          </Button>
+        </div>
+      </div>
+      <DataTable
+        what="datasets"
+        rows={rows}
+        rowId={({ id }) => id}
+        columns={columns}
+        link={toLink(tenantId)}
+        sort={{ column: search.sort ?? "modified_at", order: search.order ?? "desc" }}
+        onSort={({ column, order }) =>
+          void navigate({
+            search: (now) => ({ ...now, sort: column as DatasetColumn, order }),
+            replace: true,
+          })
+        }
+        selection={selection}
+        onSelection={setSelection}
+        hasMore={datasets.hasNextPage}
+        onMore={() => void (datasets.isFetching ? undefined : datasets.fetchNextPage())}
+        error={datasets.error}
+        onRetry={datasets.refetch}
+        empty={
+          <NoDatasets isSearched={search.q !== undefined} onCreate={() => setOpen("create")} />
+        }
+      />
+      {open === "create" && <DatasetForm onClose={close} tenantId={tenantId} />}
+      {open === "import" && <ImportDialog onClose={close} tenantId={tenantId} />}
+      {open === "delete" && (
+        <DeleteDatasets ids={[...selection]} onClose={close} onDeleted={() => setSelection(none)} />
+      )}
+    </div>
+  );
+};
+
+const toLink =
+  (tenantId: string) =>
+  ({ id: datasetId }: Dataset, part: RowLink): ReactNode => (
+    <Link to="/o/$tenantId/datasets/$datasetId" params={{ tenantId, datasetId }} {...part} />
+  );
+
+const columns: readonly Column<Dataset>[] = [
+  {
+    id: "name",
+    title: "Name",
+    width: 200,
+    grow: 3,
+    sort: "asc",
+    isFixed: true,
+    isNarrow: true,
+    cell: ({ name }) => <bdi>{toVisibleText(name)}</bdi>,
+  },
+  {
+    id: "description",
+    title: "Description",
+    width: 160,
+    grow: 4,
+    cell: ({ description }) => (
+      <span className="datasets-quiet">{toVisibleText(description ?? "")}</span>
+    ),
+  },
+  { id: "data_type", title: "Type", width: 64, cell: ({ dataType }) => dataType },
+  {
+    id: "example_count",
+    title: "Examples",
+    width: 100,
+    align: "end",
+    sort: "desc",
+    isNarrow: true,
+    cell: ({ exampleCount }) => exampleCount.toLocaleString("en"),
+  },
+  {
+    id: "session_count",
+    title: "Experiments",
+    width: 112,
+    align: "end",
+    sort: "desc",
+    cell: ({ experimentCount }) => experimentCount.toLocaleString("en"),
+  },
+  {
+    id: "last_session_start_time",
+    title: "Last experiment",
+    width: 132,
+    sort: "desc",
+    cell: ({ lastExperimentMs }) =>
+      lastExperimentMs === undefined ? "–" : <Ago at={lastExperimentMs} />,
+  },
+  {
+    id: "modified_at",
+    title: "Modified",
+    width: 112,
+    sort: "desc",
+    cell: ({ modifiedMs }) => <Ago at={modifiedMs} />,
+  },
+];
+
+const NoDatasets = ({
+  isSearched,
+  onCreate,
+}: {
+  readonly isSearched: boolean;
+  readonly onCreate: () => void;
+}) =>
+  isSearched ? (
+    <Empty title="No dataset has that in its name." />
+  ) : (
+    <Empty title="No datasets yet.">
+      <p>Examples to test an application on. Make one here, import a file, or add runs to one.</p>
+      <Button size="xs" onClick={onCreate}>
+        New dataset
+      </Button>
     </Empty>
-  </>
-);
+  );
+
+const DeleteDatasets = ({
+  ids,
+  onClose,
+  onDeleted,
+}: {
+  readonly ids: readonly string[];
+  readonly onClose: () => void;
+  readonly onDeleted: () => void;
+}) => {
+  const queryClient = useQueryClient();
+  const what = counted(ids.length, "dataset");
+  return (
+    <Confirm
+      title={`Delete ${what}?`}
+      action={`Delete ${what}`}
+      onClose={onClose}
+      onConfirm={async () => {
+        await deleteDatasets(ids);
+        onDeleted();
+        await queryClient.invalidateQueries({ queryKey: ["datasets"] });
+      }}
+    >
+      <p>Their examples and all versions of them go too. Experiments on them stay as projects.</p>
+    </Confirm>
+  );
+};

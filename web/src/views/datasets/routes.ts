@@ -1,4 +1,5 @@
 import { createRoute, lazyRouteComponent } from "@tanstack/react-router";
+import { parseDatasetSearch, parseDatasetsSearch } from "../../lib/dataset-search.ts";
 import { rootRoute } from "../root-route.tsx";
 
 const getParentRoute = () => rootRoute;
@@ -7,11 +8,13 @@ export const datasetsRoutes = [
   createRoute({
     getParentRoute,
     path: "/o/$tenantId/datasets",
+    validateSearch: parseDatasetsSearch,
     component: lazyRouteComponent(async () => import("./datasets.tsx"), "Datasets"),
   }),
   createRoute({
     getParentRoute,
     path: "/o/$tenantId/datasets/$datasetId",
+    validateSearch: parseDatasetSearch,
     component: lazyRouteComponent(async () => import("./dataset.tsx"), "Dataset"),
   }),
 ] as const;

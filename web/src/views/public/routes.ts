@@ -1,4 +1,5 @@
 import { createRoute, lazyRouteComponent } from "@tanstack/react-router";
+import { parseSharedSearch } from "../../lib/dataset-search.ts";
 import { rootRoute } from "../root-route.tsx";
 
 const getParentRoute = () => rootRoute;
@@ -7,6 +8,7 @@ export const publicRoutes = [
   createRoute({
     getParentRoute,
     path: "/public/$token/d",
+    validateSearch: parseSharedSearch,
     component: lazyRouteComponent(async () => import("./shared-dataset.tsx"), "SharedDataset"),
   }),
   createRoute({

@@ -1,11 +1,158 @@
-import { Empty } from "../states.tsx";
+import { ActionIcon, TextInput } from "@mantine/core";
+import { useInfiniteQuery, useQuery } from "@tanstack/react-query";
+import { getRouteApi, Link } from "@tanstack/react-router";
+import type { ReactNode } from "react";
+import {
+  sharedCountQuery,
+  sharedDatasetQuery,
+  sharedExamplesQuery,
+} from "../../api/shared-dataset.ts";
+import { counted } from "../../lib/counted.ts";
+import type { Example } from "../../lib/example.ts";
+import { toJsonText } from "../../lib/json-text.ts";
+import { toVisibleText } from "../../lib/visible-text.ts";
+import { DataTable } from "../../parts/data-table.tsx";
+import type { Column, RowLink } from "../../parts/data-table.tsx";
+import { SplitMarks } from "../datasets/example-columns.tsx";
+import { ExampleView } from "../datasets/example-view.tsx";
+import { Empty, Failure, Loading } from "../states.tsx";
+import "../datasets/datasets.css";
+
+const route = getRouteApi("/public/$token/d");
 
 /** `/public/{token}/d`: a shared dataset, for whoever has the link. */
-export const SharedDataset = () => (
-  <>
-    <title>Shared dataset · Millrace</title>
-    <Empty title="Shared dataset">
-      <p>A dataset that someone shares by its link.</p>
-    </Empty>
-  </>
-);
+export const SharedDataset = () => {
+  const { token } = route.useParams();
+  const { data: dataset, error, refetch } = useQuery(sharedDatasetQuery(token));
+  if (dataset === undefined) {
+    return error === null ? (
+      <Loading what="the dataset" />
+    ) : (
+      <Failure what="the shared dataset" error={error} onRetry={refetch} />
+    );
+  }
+  return (
+    <div className="fill">
+      <title>{`${toVisibleText(dataset.name)} · Millrace`}</title>
+      <div className="heading">
+        <div>
+          <p className="dataset-trail datasets-quiet">Shared dataset</p>
+          <h1>
+            <bdi>{toVisibleText(dataset.name)}</bdi>
+          </h1>
+          {(dataset.description ?? "") !== "" && (
+            <p className="datasets-quiet dataset-about">
+              {toVisibleText(dataset.description ?? "")}
+            </p>
+          )}
+        </div>
+      </div>
+      <SharedExamples token={token} />
+    </div>
+  );
+};
+
+const SharedExamples = ({ token }: { readonly token: string }) => {
+  const search = route.useSearch();
+  const navigate = route.useNavigate();
+  const pages = useInfiniteQuery(sharedExamplesQuery(token, search));
+  const count = useQuery(sharedCountQuery(token, search));
+  const rows = pages.data?.pages.flat();
+  const open = rows?.find(({ id }) => id === search.example);
+  return (
+    <div className="dataset-body">
+      <div className="dataset-list">
+        <search className="example-filters">
+          <TextInput
+            size="xs"
+            type="search"
+            aria-label="Text in inputs or outputs"
+            placeholder="Text in inputs or outputs"
+            value={search.q ?? ""}
+            onChange={({ currentTarget: { value } }) =>
+              void navigate({
+                search: ({ q: _q, ...rest }) => (value === "" ? rest : { ...rest, q: value }),
+                replace: true,
+              })
+            }
+          />
+          <output className="datasets-quiet">
+            {count.data === undefined ? "" : counted(count.data, "example")}
+          </output>
+        </search>
+        <DataTable
+          what="examples"
+          rows={rows}
+          rowId={({ id }) => id}
+          columns={columns}
+          link={toLink(token)}
+          openId={search.example}
+          hasMore={pages.hasNextPage}
+          onMore={() => void (pages.isFetching ? undefined : pages.fetchNextPage())}
+          error={pages.error}
+          onRetry={pages.refetch}
+          empty={<Empty title="No examples." />}
+        />
+      </div>
+      {open !== undefined && (
+        <aside className="panel example-panel" aria-label="Example">
+          <div className="example-panel-head">
+            <h1>Example</h1>
+            <ActionIcon
+              variant="subtle"
+              color="gray"
+              aria-label="Close the example"
+              onClick={() => void navigate({ search: ({ example: _gone, ...rest }) => rest })}
+            >
+              ✕
+            </ActionIcon>
+          </div>
+          <ExampleView example={open} />
+        </aside>
+      )}
+    </div>
+  );
+};
+
+const toLink =
+  (token: string) =>
+  ({ id }: Example, part: RowLink): ReactNode => (
+    <Link
+      to="/public/$token/d"
+      params={{ token }}
+      search={(now) => ({ ...now, example: id })}
+      {...part}
+    />
+  );
+
+const Text = ({ value }: { readonly value: unknown }) =>
+  value === undefined ? (
+    "–"
+  ) : (
+    <span className="example-text">{toJsonText(value, 400).text.replaceAll(/\s+/g, " ")}</span>
+  );
+
+const columns: readonly Column<Example>[] = [
+  {
+    id: "inputs",
+    title: "Inputs",
+    width: 200,
+    grow: 1,
+    isNarrow: true,
+    cell: ({ inputs }) => <Text value={inputs} />,
+  },
+  {
+    id: "outputs",
+    title: "Reference outputs",
+    width: 200,
+    grow: 1,
+    isNarrow: true,
+    cell: ({ outputs }) => <Text value={outputs} />,
+  },
+  {
+    id: "splits",
+    title: "Splits",
+    width: 140,
+    cell: ({ splits }) => <SplitMarks names={splits} />,
+  },
+];

@@ -1,0 +1,4 @@
+import { Empty } from "../states.tsx";
+export const Experiments = (_: { readonly datasetId: string; readonly tenantId: string }) => (
+  <Empty title="Experiments" />
+);

@@ -1,0 +1,276 @@
+import { startServer } from "@millrace/server";
+import type { RunningServer } from "@millrace/server";
+import { mkdirSync, mkdtempSync, readFileSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { Client } from "millrace";
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
+import { startBrowser } from "../support/browser.ts";
+import { WatchedPage } from "../support/watched-page.ts";
+
+const browser = await startBrowser();
+
+describe.skipIf(browser === undefined)("the screen of datasets, in Chromium", () => {
+  let server: RunningServer;
+  let client: Client;
+  let dataDir: string;
+  let watched: WatchedPage;
+  let tenantId: string;
+
+  beforeAll(async () => {
+    mkdirSync("temp/web", { recursive: true });
+    dataDir = mkdtempSync(join(tmpdir(), "millrace-e2e-"));
+    server = await startServer({ port: 0, dataDir });
+    client = new Client({ endpoint: server.url });
+    const settings = (await (await fetch(`${server.url}/settings`)).json()) as { id: string };
+    tenantId = settings.id;
+    watched = await WatchedPage.open(browser!, server.url);
+  });
+
+  beforeEach(() => {
+    watched.faults.length = 0;
+  });
+
+  afterAll(async () => {
+    await client.close();
+    await browser?.close();
+    await server.close();
+    rmSync(dataDir, { recursive: true, force: true });
+  });
+
+  const addressOf = (datasetId: string): string =>
+    `${server.url}/o/${tenantId}/datasets/${datasetId}`;
+
+  /** A dataset made through the SDK: 40 questions, each in a split. */
+  async function makeQuestions(name: string): Promise<string> {
+    const { id } = await client.datasets.create({ name, description: "What people ask." });
+    await client.examples.createMany({
+      datasetId: id,
+      examples: Array.from({ length: 40 }, (_, index) => ({
+        inputs: { question: `Question ${index}?`, number: index },
+        outputs: { answer: `Answer ${index}.` },
+        metadata: { source: index % 2 === 0 ? "web" : "mail" },
+        split: index < 30 ? "train" : "test",
+      })),
+    });
+    return id;
+  }
+
+  test("an empty list says what datasets are for, and makes one", async () => {
+    const { page, faults } = watched;
+    await page.goto(`${server.url}/o/${tenantId}/datasets`);
+    await page.getByText("No datasets yet.").waitFor();
+    await page.getByRole("button", { name: "New dataset" }).first().click();
+    await page.getByRole("dialog").getByLabel("Name").fill("made here");
+    await page.getByRole("button", { name: "Create" }).click();
+    await page.getByRole("heading", { name: "made here" }).waitFor();
+    await page.getByText("No examples yet.").waitFor();
+    expect(faults).toEqual([]);
+  });
+
+  test("the list is searched and sorted in its address, and leads to a dataset", async () => {
+    const { page, faults } = watched;
+    await makeQuestions("questions");
+    await page.goto(`${server.url}/o/${tenantId}/datasets`);
+    await page.getByRole("link", { name: "questions" }).waitFor();
+    await page.getByRole("link", { name: "made here" }).waitFor();
+    await watched.picture("datasets-list");
+    expect(await watched.audit()).toEqual([]);
+    await page.getByLabel("Part of a name").fill("quest");
+    await page.getByRole("link", { name: "made here" }).waitFor({ state: "detached" });
+    expect(new URL(page.url()).searchParams.get("q")).toBe("quest");
+    await page.getByRole("link", { name: "questions" }).click();
+    await page.getByText("40 examples").waitFor();
+    expect(faults).toEqual([]);
+  });
+
+  test("examples are filtered by split, text and metadata; a link shows what one saw", async () => {
+    const { page, faults } = watched;
+    await page.goto(addressOf(await makeQuestions("filtered")));
+    await page.getByText("40 examples").waitFor();
+    await page.getByLabel("Split", { exact: true }).selectOption("test");
+    await page.getByText("10 examples").waitFor();
+    await page.getByLabel("Metadata").fill('{"source":"web"}');
+    await page.getByText("5 examples").waitFor();
+    await page.getByLabel("Text in inputs or outputs").fill("Question 38?");
+    await page.getByText("1 example", { exact: true }).waitFor();
+    await page.reload();
+    await page.getByText("1 example", { exact: true }).waitFor();
+    expect(await page.locator(".data-rows .data-row").count()).toBe(1);
+    await watched.picture("datasets-examples");
+    expect(faults).toEqual([]);
+  });
+
+  test("an example opens beside the list, is edited, and what is no JSON is said in place", async () => {
+    const { page, faults } = watched;
+    await page.goto(addressOf(await makeQuestions("edited")));
+    await page.getByRole("link", { name: "Question 7?" }).click();
+    const panel = page.getByRole("complementary", { name: "Example" });
+    await panel.getByText('"Question 7?"').waitFor();
+    await watched.picture("datasets-panel");
+    expect(await watched.audit()).toEqual([]);
+    await panel.getByRole("button", { name: "Edit" }).click();
+    const inputs = panel.getByRole("textbox", { name: "Inputs" });
+    await inputs.fill('{"question": "Changed?", ');
+    await panel.getByText('a name in " is missing').waitFor();
+    expect(await panel.getByRole("button", { name: "Save" }).isDisabled()).toBe(true);
+    await watched.picture("datasets-fault");
+    await inputs.fill('{"question": "Changed?", "number": 12345678901234567890}');
+    await panel.getByRole("button", { name: "Save" }).click();
+    await panel.getByText("12345678901234567890").waitFor();
+    await page.getByRole("link", { name: "Changed?" }).waitFor();
+    expect(faults).toEqual([]);
+  });
+
+  test("what does not fit the dataset's schema is marked at the value", async () => {
+    const { page, faults } = watched;
+    const schema = { type: "object", properties: { n: { type: "integer" } }, required: ["n"] };
+    const { id } = await client.datasets.create({ name: "strict", inputsSchema: schema });
+    await page.goto(addressOf(id));
+    await page.getByRole("button", { name: "Add example" }).click();
+    const dialog = page.getByRole("dialog");
+    await dialog.getByRole("textbox", { name: "Inputs" }).fill('{"n": "seven"}');
+    await dialog.getByRole("button", { name: "Add" }).click();
+    await dialog.getByText("inputs/n must be integer").waitFor();
+    await dialog.getByText("line 1, column 7").waitFor();
+    await watched.picture("datasets-schema");
+    await dialog.getByRole("textbox", { name: "Inputs" }).fill('{"n": 7}');
+    await dialog.getByRole("button", { name: "Add" }).click();
+    await page.getByRole("link", { name: '{"n":7}' }).waitFor();
+    // The refusal itself is an answer 422, which the browser notes.
+    expect(faults.filter((fault) => !fault.includes("422"))).toEqual([]);
+  });
+
+  test("selected examples are put into a split, and deleted after a question", async () => {
+    const { page, faults } = watched;
+    await page.goto(addressOf(await makeQuestions("selected")));
+    await page.getByLabel("Select row 1", { exact: true }).check();
+    await page.getByLabel("Select row 2", { exact: true }).check();
+    await page.getByRole("button", { name: "Splits of 2" }).click();
+    await page.getByRole("combobox", { name: "Split", exact: true }).last().fill("hard");
+    await page.getByRole("dialog").getByRole("button", { name: "Put in" }).click();
+    await page.locator(".data-rows .tag", { hasText: "hard" }).nth(1).waitFor();
+    await page.getByRole("button", { name: "Delete 2" }).click();
+    await page.getByRole("dialog").getByRole("button", { name: "Delete 2 examples" }).click();
+    await page.getByText("38 examples").waitFor();
+    expect(faults).toEqual([]);
+  });
+
+  test("versions are tagged, looked at and compared member by member", async () => {
+    const { page, faults } = watched;
+    const id = await makeQuestions("versions");
+    const listed = await fetch(`${server.url}/examples?dataset=${id}&limit=2`);
+    const [first, second] = (await listed.json()) as readonly { readonly id: string }[];
+    await client.examples.update(first!.id, {
+      inputs: { question: "Another question?", number: 0 },
+    });
+    await client.examples.delete(second!.id);
+    await page.goto(`${addressOf(id)}?tab=versions`);
+    await page.getByRole("button", { name: "Tag" }).nth(2).click();
+    await page.getByRole("dialog").getByLabel("Tag").fill("start");
+    await page.getByRole("dialog").getByRole("button", { name: "Put the tag here" }).click();
+    await page.locator(".tag", { hasText: "start" }).waitFor();
+    await watched.picture("datasets-versions");
+    await page.getByRole("link", { name: "Since then" }).nth(2).click();
+    await page.getByRole("button", { name: "~ changed 1" }).waitFor();
+    await page.getByRole("button", { name: "− removed 1" }).waitFor();
+    await page.getByRole("link", { name: /~ changed$/ }).click();
+    await page.getByRole("heading", { name: "inputs.question" }).waitFor();
+    await page.locator(".diff-host .cm-changedLine").waitFor();
+    await watched.picture("datasets-diff");
+    expect(await watched.audit()).toEqual([]);
+    expect(faults).toEqual([]);
+  });
+
+  test("a dropped CSV is previewed, mapped and imported, and rejected rows say why", async () => {
+    const { page, faults } = watched;
+    await page.goto(`${server.url}/o/${tenantId}/datasets`);
+    await page.getByRole("button", { name: "Import file" }).click();
+    const csv =
+      'question,answer,split\r\n"What, exactly?","It ""is""",train\r\none cell\r\nWhy?,So,test\r\n';
+    const dropped = await page.evaluateHandle((text) => {
+      const data = new DataTransfer();
+      data.items.add(new File([text], "faq.csv", { type: "text/csv" }));
+      return data;
+    }, csv);
+    await page.locator(".file-drop").dispatchEvent("drop", { dataTransfer: dropped });
+    const dialog = page.getByRole("dialog");
+    await dialog.getByText("1 cell where the head has 3").waitFor();
+    expect(await dialog.getByLabel("answer").inputValue()).toBe("outputs");
+    await watched.picture("datasets-import");
+    expect(await watched.audit()).toEqual([]);
+    await dialog.getByRole("button", { name: "Import", exact: true }).click();
+    await dialog.getByText("Imported. 2 examples, 1 row rejected").waitFor();
+    await watched.picture("datasets-imported");
+    await dialog.getByRole("link", { name: "Open the dataset" }).click();
+    await page.getByRole("link", { name: "What, exactly?" }).waitFor();
+    await page.getByText("2 examples").waitFor();
+    expect(faults).toEqual([]);
+  });
+
+  test("a large JSONL goes in by parts, and can be stopped", async () => {
+    const { page, faults } = watched;
+    const id = await makeQuestions("large");
+    await page.goto(addressOf(id));
+    await page.getByRole("button", { name: "Import file" }).click();
+    const line = (index: number) => JSON.stringify({ inputs: { n: index, text: "x".repeat(300) } });
+    const text = Array.from({ length: 60_000 }, (_, index) => line(index)).join("\n");
+    await page.locator("input[type=file]").setInputFiles({
+      name: "many.jsonl",
+      mimeType: "application/x-ndjson",
+      buffer: Buffer.from(text),
+    });
+    await page.getByRole("button", { name: "Import", exact: true }).click();
+    await page.getByText(/Importing… [\d,]*[1-9][\d,]* examples/).waitFor();
+    await page.getByRole("dialog").getByRole("button", { name: "Cancel" }).click();
+    await page.getByText(/^Cancelled\. .* [\d,]+ examples/).waitFor();
+    await page.getByRole("dialog").getByRole("button", { name: "Close" }).click();
+    const count = Number(await (await fetch(`${server.url}/examples/count?dataset=${id}`)).text());
+    expect(count).toBeGreaterThan(40);
+    expect(count).toBeLessThan(60_040);
+    expect(faults).toEqual([]);
+  }, 60_000);
+
+  test("a shared dataset is read by its link, without navigation, until it is taken back", async () => {
+    const { page, faults } = watched;
+    const id = await makeQuestions("shared");
+    await page.goto(addressOf(id));
+    await page.getByRole("button", { name: "Share", exact: true }).click();
+    await page.getByRole("button", { name: "Make a link" }).click();
+    const link = await page.locator(".copy-text pre").textContent();
+    expect(link).toMatch(/\/public\/[\da-f-]{36}\/d$/);
+    await page.goto(link!);
+    await page.getByRole("heading", { name: "shared" }).waitFor();
+    await page.getByText("40 examples").waitFor();
+    expect(await page.getByRole("navigation").count()).toBe(0);
+    await page.getByRole("link", { name: "Question 3?" }).click();
+    await page.getByRole("complementary").getByText('"Answer 3."').waitFor();
+    await watched.picture("datasets-public");
+    expect(await watched.audit()).toEqual([]);
+    await page.goto(addressOf(id));
+    await page.getByRole("button", { name: "Shared", exact: true }).click();
+    await page.getByRole("button", { name: "Stop sharing" }).click();
+    await page.getByRole("button", { name: "Make a link" }).waitFor();
+    expect(faults).toEqual([]);
+    await page.goto(link!);
+    await page.getByRole("alert").getByText("no dataset is shared under this token").waitFor();
+  });
+
+  test("a split of a version is saved as a file", async () => {
+    const { page, faults } = watched;
+    await page.goto(addressOf(await makeQuestions("saved")));
+    await page.getByRole("button", { name: "Export" }).click();
+    const dialog = page.getByRole("dialog");
+    await dialog.getByLabel("Split").selectOption("test");
+    const [download] = await Promise.all([
+      page.waitForEvent("download"),
+      dialog.getByRole("button", { name: "Save file" }).click(),
+    ]);
+    expect(download.suggestedFilename()).toBe("saved.jsonl");
+    const lines = readFileSync(await download.path(), "utf8")
+      .trim()
+      .split("\n");
+    expect(lines).toHaveLength(10);
+    expect(faults).toEqual([]);
+  });
+});
