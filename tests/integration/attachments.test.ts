@@ -1,3 +1,4 @@
+import { spawnSync } from "node:child_process";
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -134,6 +135,30 @@ test("large binary data in values arrives as an attachment that the value names,
     [name("inputs", 2)]: ["application/octet-stream", Buffer.alloc(1_600)],
     [name("outputs", 1)]: ["application/octet-stream", large],
   });
+});
+
+test("what a killed process had attached is on disk, and the next client sends it with its run", async () => {
+  const spoolDir = join(folder, "spool");
+  const program = join(import.meta.dirname, "..", "support", "killed-attachments-program.mjs");
+  const killed = spawnSync(process.execPath, [program, spoolDir, "http://127.0.0.1:9"], {
+    encoding: "utf8",
+  });
+  expect(killed.signal).toBe("SIGKILL");
+  const { client } = opened({ spoolDir });
+  await expect.poll(() => client.stats().delivered, { timeout: 10_000 }).toBe(2);
+  const found = await attached(client, { id: killed.stdout } as RunTree);
+  const seen = Object.entries(found).map(([name, [, content]]) => [
+    name,
+    content.length,
+    content.every((byte) => byte === content[0]) ? content[0] : undefined,
+  ]);
+  expect(new Set(seen)).toEqual(
+    new Set([
+      ["first", 40_000, 1],
+      ["second", 10, 2],
+      ["third", 20_000, 3],
+    ]),
+  );
 });
 
 test("a file is read and sent by the worker where that is allowed, else a marker says why", async () => {

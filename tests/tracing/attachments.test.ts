@@ -1,0 +1,76 @@
+import * as fc from "fast-check";
+import { expect, test } from "vitest";
+import { withAttachments } from "../../src/workers/attachments.ts";
+import { joinRecords } from "../../src/workers/operations.ts";
+import { TapeReader } from "../../src/workers/tape-reader.ts";
+import { batching, runsOf } from "../support/batching.ts";
+
+const id = "00000000-0000-4000-8000-000000000002";
+const place = { id, trace_id: id, dotted_order: `20260102T030405000006Z${id}` };
+
+const name = fc.oneof(
+  fc.stringMatching(/^[a-zA-Z0-9 _-]{1,40}$/),
+  fc.constantFrom("漢字", "ünï", "__proto__", "constructor", "x".repeat(128)),
+);
+const attachments = fc.dictionary(
+  name,
+  fc.tuple(
+    fc.constantFrom("image/png", "text/plain; charset=utf-8", "application/vnd.x+json"),
+    fc.uint8Array({ maxLength: 9_000 }),
+  ),
+  { maxKeys: 4 },
+);
+
+type Files = Readonly<Record<string, readonly [string, Uint8Array]>>;
+
+test("any attachments of a start and an end arrive joined, on tapes of any size; the end's count", async () => {
+  await fc.assert(
+    fc.asyncProperty(
+      attachments,
+      attachments,
+      fc.integer({ min: 128, max: 20_000 }),
+      async (first: Files, second: Files, tapeBytes) => {
+        const { batcher, underWay, ledger } = batching({
+          tapeBytes,
+          maxQueueBytes: 10_000_000,
+          slots: 100,
+          attachments: { attachmentBytes: 1_000_000, dangerouslyAllowFilesystem: false },
+        });
+        for (const [operation, run] of [
+          ["post", { ...place, inputs: { q: 1 }, attachments: first }],
+          ["patch", { ...place, outputs: { a: 2 }, attachments: second }],
+        ] as const) {
+          batcher.record((encoder) => encoder.wire({ operation, id, run, project: "p" }));
+        }
+        void batcher.flush(0);
+        const found = new Map<string, [string, string]>();
+        for (const { memory, used } of underWay) {
+          const reader = new TapeReader(memory, used);
+          const rules = { allowed: false, limitBytes: 0 };
+          for (const run of await withAttachments(reader, joinRecords(reader), rules)) {
+            for (const file of run.attachments ?? []) {
+              const pieces: Uint8Array[] = [];
+              for await (const piece of file.open()) {
+                pieces.push(piece);
+              }
+              found.set(file.name, [file.mimeType, Buffer.concat(pieces).toString("base64")]);
+            }
+          }
+        }
+        const expected = new Map(
+          [...Object.entries(first), ...Object.entries(second)].map(([key, [type, data]]) => [
+            key,
+            [type, Buffer.from(data).toString("base64")],
+          ]),
+        );
+        expect(found).toEqual(expected);
+        expect(Object.assign({}, ...underWay.flatMap(runsOf))).toMatchObject({
+          inputs: { q: 1 },
+          outputs: { a: 2 },
+        });
+        expect(ledger).toMatchObject({ accepted: 2, truncated: 0, totalLost: 0 });
+      },
+    ),
+    { numRuns: 150 },
+  );
+});
