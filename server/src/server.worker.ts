@@ -6,6 +6,7 @@ import type { App } from "./http/app.ts";
 import { memoryDataDir, serverLimits } from "./options.ts";
 import type { ServerThreadData, ServerThreadMessage } from "./server-protocol.ts";
 import type { Store } from "./store/store.ts";
+import { Sweeper } from "./upkeep/sweeper.ts";
 import { openSqliteStore, openTemporaryStore } from "./store/sqlite/sqlite-store.ts";
 
 // starting -> listening -> closing -> ended; a failure to start ends it at once.
@@ -22,7 +23,11 @@ async function serve(port: MessagePort, settings: ServerThreadData): Promise<voi
     const app = createApp(store, settings);
     await listen(app, settings);
     const opened = store;
-    port.once("message", () => void close(app, opened).finally(() => port.close()));
+    const sweeper = new Sweeper(store);
+    port.once("message", () => {
+      sweeper.end();
+      void close(app, opened).finally(() => port.close());
+    });
     say({ kind: "listening", port: portOf(app, settings) });
   } catch (cause) {
     await store?.close();

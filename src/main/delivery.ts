@@ -25,6 +25,8 @@ export interface DeliveryOptions {
   readonly deadLetters?: DeadLetters | undefined;
   /** Hears that records were written to the spool. */
   readonly onSpooled?: () => void;
+  /** Hears what the server said of itself, again with each tape. */
+  readonly onServer?: (server: ServerInfo) => void;
 }
 
 interface GivingUp {
@@ -157,9 +159,12 @@ export class Delivery {
     this.#requests += report.requests;
     this.#retries += report.retries;
     this.#bytesSent += report.bytes;
-    this.#server = report.server ?? this.#server;
     if (report.redacted !== undefined) {
       countRedacted(report.redacted, ledger, reporter);
+    }
+    if (report.server !== undefined) {
+      this.#server = report.server;
+      this.#options.onServer?.(report.server);
     }
     if (report.delivered > 0) {
       reporter.publish("delivered", { records: report.delivered });

@@ -19,6 +19,7 @@ import { openSpool } from "./open-spool.ts";
 import type { Storage } from "./open-spool.ts";
 import { Replay } from "./replay.ts";
 import { Reporter } from "./reporter.ts";
+import { SenderReports } from "./sender-reports.ts";
 import { shippingOf, workerEnvironment } from "./shipping-options.ts";
 
 export interface RecordingExtras {
@@ -37,6 +38,7 @@ export class Recording implements Recorder, Endable {
   readonly #batcher: Batcher;
   readonly #delivery: Delivery;
   readonly #pool: WorkerPool;
+  readonly #reports: SenderReports;
   readonly #storage: Storage | undefined;
   readonly #replay: Replay | undefined;
   /** How many tapes the workers finished; they count here, see {@link onForcedEnd}. */
@@ -65,6 +67,11 @@ export class Recording implements Recorder, Endable {
         this.#reporter.log("inline", () => `No worker can start; the main thread sends: ${reason}`);
       },
     });
+    this.#reports = new SenderReports({
+      project: options.project,
+      stats: () => this.stats(),
+      send: (report) => this.#pool.report(report),
+    });
     this.#delivery = new Delivery({
       shipper: this.#pool,
       ledger: this.#ledger,
@@ -72,6 +79,11 @@ export class Recording implements Recorder, Endable {
       spool: this.#storage?.spool,
       deadLetters: this.#storage?.deadLetters,
       onSpooled: () => this.#replay?.wake(),
+      onServer: ({ senderStats }) => {
+        if (senderStats && options.reportStats) {
+          this.#reports.begin();
+        }
+      },
     });
     this.#batcher = new Batcher({
       ...options,
@@ -227,6 +239,7 @@ export class Recording implements Recorder, Endable {
     }
     this.#ended = true;
     this.#delivery.end();
+    this.#reports.end();
     this.#replay?.end();
     const { underWay, waiting } = this.#batcher.takeAll();
     for (const { tape, settled } of [...taken, ...underWay, ...waiting]) {

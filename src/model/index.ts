@@ -46,6 +46,7 @@ export type {
   WirePatch,
   WireRun,
 } from "./run.ts";
+export type { SenderReport } from "./sender-report.ts";
 export { defaultServerInfo, parseServerInfo } from "./server-info.ts";
 export type { ServerInfo } from "./server-info.ts";
 export { version } from "./version.ts";

@@ -37,6 +37,7 @@ export interface PlainOptions extends KeepingOptions, AttachmentOptions {
   readonly exitTimeoutMs: number;
   readonly drainTimeoutMs: number;
   readonly samplingRate: number;
+  readonly reportStats: boolean;
   readonly hideInputs: Hide;
   readonly hideOutputs: Hide;
   readonly hideMetadata: Hide;
@@ -204,6 +205,12 @@ export const optionTable: { readonly [Name in keyof PlainOptions]: OptionRow } =
     fraction: true,
     env: shared("SAMPLING_RATE").concat(shared("TRACING_SAMPLING_RATE")),
     doc: "Share of traces that is recorded; a trace is kept whole or not at all.",
+  },
+  reportStats: {
+    kind: "switch",
+    fallback: true,
+    env: own("REPORT_STATS"),
+    doc: "Whether a local server of this project is told how much was recorded, delivered and dropped, for its page; no other server is.",
   },
   hideInputs: {
     kind: "hide",

@@ -13,6 +13,8 @@ export interface ServerInfo {
   readonly zstd: boolean;
   /** Whether it takes examples as parts, with attachments. */
   readonly exampleParts: boolean;
+  /** Whether it wants to know what its senders have counted; servers of this project do. */
+  readonly senderStats: boolean;
   /** Whether the server itself resolves the commit `latest` of a prompt. */
   readonly resolvesLatestCommit: boolean;
 }
@@ -28,6 +30,7 @@ export const defaultServerInfo: ServerInfo = {
   gzip: false,
   zstd: false,
   exampleParts: false,
+  senderStats: false,
   resolvesLatestCommit: false,
 };
 
@@ -45,6 +48,7 @@ export function parseServerInfo(body: unknown): ServerInfo {
     gzip: flags["gzip_body_enabled"] === true,
     zstd: flags["zstd_compression_enabled"] === true,
     exampleParts: flags["dataset_examples_multipart_enabled"] === true,
+    senderStats: flags["millrace_sender_stats"] === true,
     resolvesLatestCommit: version !== null && gte(version, resolvesLatestFrom),
   };
 }

@@ -29,6 +29,26 @@ export const uiEndpoints = {
   },
   exportRuns: { method: "POST", path: "/ui/runs/export", action: "export runs" },
   readLive: { method: "GET", path: "/ui/live", action: "watch what arrives" },
+  reportSender: { method: "POST", path: "/ui/senders", action: "report what was counted" },
+  readServerFacts: { method: "GET", path: "/ui/server", action: "read what the server is" },
+  readStorage: { method: "GET", path: "/ui/storage", action: "read what is stored" },
+  listKeys: { method: "GET", path: "/ui/keys", action: "list keys" },
+  createKey: { method: "POST", path: "/ui/keys", action: "create key" },
+  revokeKey: { method: "DELETE", path: "/ui/keys/:id", action: "revoke key" },
+  listTenants: { method: "GET", path: "/ui/tenants", action: "list tenants" },
+  createTenant: { method: "POST", path: "/ui/tenants", action: "create tenant" },
+  listRetention: { method: "GET", path: "/ui/retention", action: "read how long runs are kept" },
+  setRetention: { method: "PUT", path: "/ui/retention", action: "set how long runs are kept" },
+  readFeedbackSummary: {
+    method: "GET",
+    path: "/ui/feedback",
+    action: "read feedback over time",
+  },
+  readFeedbackForm: {
+    method: "GET",
+    path: "/ui/feedback-forms/:token",
+    action: "read feedback form",
+  },
 
   previewExamples: {
     method: "GET",

@@ -7,6 +7,8 @@ import type { Endpoint } from "../model/endpoints.ts";
 import { parseServerInfo } from "../model/server-info.ts";
 import { attachedBytes, bodyWith } from "./attachment-parts.ts";
 import type { Insert } from "./attachment-parts.ts";
+import type { SenderReport } from "../model/sender-report.ts";
+import { uiEndpoints } from "../model/ui-endpoints.ts";
 import { judgeFailure } from "./answer.ts";
 import { judgeBatch } from "./batch-answer.ts";
 import { compress } from "./compression.ts";
@@ -99,6 +101,18 @@ export class HttpSink implements Sink {
     } else if (answer.status === 404) {
       this.#state.known = true;
     }
+  }
+
+  /**
+   * Tells the server what its page shows of this sender. Once; what the server says is not read.
+   *
+   * @throws what kept the answer from coming.
+   */
+  async report(report: SenderReport, signal: AbortSignal): Promise<void> {
+    const { method, path } = uiEndpoints.reportSender;
+    const body = Buffer.from(JSON.stringify(report));
+    const headers = { "content-type": "application/json" };
+    await this.#requester.ask({ method, path, body, headers }, signal);
   }
 
   async #sendSingly(batch: Batch, signal: AbortSignal): Promise<Outcome> {

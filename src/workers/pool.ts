@@ -1,5 +1,6 @@
 import { createRequire } from "node:module";
 import { Piscina } from "piscina";
+import type { SenderReport } from "../model/sender-report.ts";
 import type { ShippingOptions, ShipReport, ShipTask } from "../model/shipping.ts";
 import { Pulses, pulseMemory } from "./pulse.ts";
 import type { ShipData } from "./ship.task.ts";
@@ -18,6 +19,9 @@ export interface PoolOptions {
   /** Hears that a worker was ended for standing still. */
   readonly onStuck?: () => void;
 }
+
+/** Each task has a function of its own in the worker; only that of tapes answers. */
+type Pool = Piscina<ShipTask | SenderReport, ShipReport>;
 
 /** Sends tapes: in worker threads, or inline where there can be none. */
 export interface TapeShipper {
@@ -38,7 +42,7 @@ const startsTried = 2;
 /** The threads that turn tapes into requests. Nothing is started before the first tape. */
 export class WorkerPool implements TapeShipper {
   readonly #options: PoolOptions;
-  #piscina: Piscina<ShipTask, ShipReport> | undefined;
+  #piscina: Pool | undefined;
   #inline: Promise<TapeShipper> | undefined;
   #closed = false;
   readonly #pulseMemory: SharedArrayBuffer;
@@ -94,6 +98,16 @@ export class WorkerPool implements TapeShipper {
     return (await this.#inlineShipper()).ship(task);
   }
 
+  /** Has a worker tell the server what was counted. Nothing is told where there is none: this thread has other things to do. */
+  async report(report: SenderReport): Promise<void> {
+    const pool = this.#closed || !this.threaded ? undefined : this.#piscina;
+    if (pool !== undefined && pool.threads.length > 0) {
+      const told = pool.run(report, { name: "report" });
+      queueMicrotask(() => this.#letGo());
+      await told;
+    }
+  }
+
   async close(): Promise<void> {
     this.#closed = true;
     const inline = await this.#inline;
@@ -120,10 +134,10 @@ export class WorkerPool implements TapeShipper {
     return report;
   }
 
-  #start(): Piscina<ShipTask, ShipReport> {
+  #start(): Pool {
     const { threads, shipping, env, stallMs } = this.#options;
     const pulse = { memory: this.#pulseMemory, everyMs: sliceOf(stallMs) };
-    const pool = new Piscina<ShipTask, ShipReport>({
+    const pool = new Piscina<ShipTask | SenderReport, ShipReport>({
       filename: createRequire(import.meta.url).resolve("#workers/ship.task"),
       minThreads: threads,
       maxThreads: threads,
@@ -154,7 +168,7 @@ export class WorkerPool implements TapeShipper {
    * Piscina starts no thread in place of one that died while it started, and leaves what is in line
    * there for ever. Destroying it rejects those tapes; the next one starts a pool anew.
    */
-  #abandonEmpty(pool: Piscina<ShipTask, ShipReport>): void {
+  #abandonEmpty(pool: Pool): void {
     if (this.#piscina === pool && !this.#closed && pool.threads.length === 0) {
       this.#piscina = undefined;
       this.#threads.clear();

@@ -1,4 +1,5 @@
 import { threadId, workerData } from "node:worker_threads";
+import type { SenderReport } from "../model/sender-report.ts";
 import type { ShippingOptions, ShipReport, ShipTask } from "../model/shipping.ts";
 import { startPulse } from "./pulse.ts";
 import type { PulseOptions } from "./pulse.ts";
@@ -18,3 +19,6 @@ startPulse(pulse, threadId);
 export default function ship(task: ShipTask): Promise<ShipReport> {
   return shipper.ship(task);
 }
+
+/** The worker's other task: what the client has counted. */
+export const report = (counts: SenderReport): Promise<void> => shipper.report(counts);

@@ -1,6 +1,7 @@
 import { setMaxListeners } from "node:events";
 import { createDispatcher } from "../connection/dispatcher.ts";
 import { retryPace } from "../model/retry-wait.ts";
+import type { SenderReport } from "../model/sender-report.ts";
 import { defaultServerInfo } from "../model/server-info.ts";
 import type { ShippingOptions, ShipReport, ShipTask, RefusedRun } from "../model/shipping.ts";
 import { withAttachments } from "./attachments.ts";
@@ -94,6 +95,11 @@ export class Shipper {
     // At once: if this thread dies, or the process ends, these are known.
     markOutcomes(reader, parts);
     return parts;
+  }
+
+  /** Tells the server what was counted. Once; rejects where it does not answer. */
+  report(report: SenderReport): Promise<void> {
+    return this.#http.report(report, this.#stop.signal);
   }
 
   /** Ends every wait and gives back the connections. */

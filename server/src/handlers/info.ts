@@ -17,6 +17,8 @@ export const readInfo = () => ({
     gzip_body_enabled: true,
     zstd_compression_enabled: hasZstd,
     dataset_examples_multipart_enabled: true,
+    // Ours alone: senders may say what they have counted.
+    millrace_sender_stats: true,
   },
 });
 

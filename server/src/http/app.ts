@@ -28,6 +28,9 @@ import {
 import { addIngestRoutes, addRunRoutes, addSharedRunRoutes } from "../routes/runs.ts";
 import { addInfoRoutes, addSettingsRoutes } from "../routes/server.ts";
 import { addUiAnnotationQueueRoutes } from "../routes/ui-annotation-queues.ts";
+import { addLiveRoutes } from "../routes/ui-live.ts";
+import { addUiFeedbackRoutes, addUiFeedbackFormRoutes } from "../routes/ui-feedback.ts";
+import { addUiSettingsRoutes } from "../routes/ui-settings.ts";
 import { addUiDatasetRoutes, addUiImportRoutes } from "../routes/ui-datasets.ts";
 import { addUiTraceRoutes } from "../routes/ui-traces.ts";
 import { RunExports } from "../handlers/ui-run-export.ts";
@@ -84,6 +87,7 @@ export function createApp(store: Store, settings: ServerSettings) {
   app.register(async (open: FastifyInstance) => {
     open.addContentTypeParser("*", parseBody);
     addOpenRoutes(open, store);
+    addUiFeedbackFormRoutes(open, store);
     addSharedRunRoutes(open, desk);
     addSharedDatasetRoutes(open, desk);
     addAttachmentRoutes(open, desk);
@@ -102,6 +106,9 @@ export function createApp(store: Store, settings: ServerSettings) {
     rest.addHook("onRequest", checkKey);
     rest.addContentTypeParser("*", parseBody);
     addRoutes(rest, store);
+    addLiveRoutes(rest, store);
+    addUiSettingsRoutes(rest, { store, keys, settings });
+    addUiFeedbackRoutes(rest, store);
     addRunRoutes(rest, desk);
     addUiRunRoutes(rest, store, exports);
     addAnnotationQueueRoutes(rest, desk);

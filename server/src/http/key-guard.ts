@@ -29,7 +29,7 @@ export class KeyGuard {
   async checkKey(headers: IncomingHttpHeaders): Promise<string> {
     const key = keyOf(headers);
     const named = headers["x-tenant-id"];
-    if (this.#keyDigests.length === 0 && !(await this.#store.read.tenants.hasKeys())) {
+    if (!(await this.isNeeded())) {
       return this.#chooseTenant(named);
     }
     if (key === undefined) {
@@ -45,6 +45,11 @@ export class KeyGuard {
       throw new RequestError(403, "x-tenant-id is not the tenant of this API key");
     }
     return tenantId;
+  }
+
+  /** Whether whoever asks must have a key. */
+  async isNeeded(): Promise<boolean> {
+    return this.#keyDigests.length > 0 || this.#store.read.tenants.hasKeys();
   }
 
   /** Without keys everyone may do all, so a name is taken as it is, where there is such a tenant. */

@@ -1,15 +1,19 @@
+import type { Activity } from "./activity.ts";
 import type { AnnotationQueueReads, AnnotationQueueWrites } from "./annotation-queue.ts";
 import type { ComparativeReads, ComparativeWrites } from "./comparative.ts";
 import type { ExperimentReads } from "./experiment.ts";
 import type { FeedbackReads, FeedbackWrites } from "./feedback.ts";
+import type { FeedbackTrendReads } from "./feedback-trend.ts";
 import type { DatasetReads, DatasetWrites } from "./dataset.ts";
 import type { ExampleReads, ExampleWrites } from "./example.ts";
 import type { ProjectReads, ProjectWrites } from "./project.ts";
 import type { PromptReads, PromptWrites } from "./prompt.ts";
 import type { QueueReviewReads, QueueReviewWrites } from "./queue-review.ts";
 import type { RunListReads } from "./run-list.ts";
+import type { RetentionReads, RetentionWrites } from "./retention.ts";
 import type { RunReads, RunWrites } from "./run-query.ts";
 import type { IngestResult, RunBatch } from "./run-record.ts";
+import type { StorageReads } from "./storage.ts";
 import type { TenantReads, TenantWrites } from "./tenant.ts";
 import type { TraceReads } from "./trace.ts";
 import type { UploadWrites } from "./upload.ts";
@@ -19,14 +23,17 @@ export interface Readers {
   readonly annotationQueues: AnnotationQueueReads;
   readonly comparatives: ComparativeReads;
   readonly feedback: FeedbackReads;
+  readonly feedbackTrend: FeedbackTrendReads;
   readonly datasets: DatasetReads;
   readonly examples: ExampleReads;
   readonly experiments: ExperimentReads;
   readonly projects: ProjectReads;
   readonly prompts: PromptReads;
   readonly queueReviews: QueueReviewReads;
+  readonly retention: RetentionReads;
   readonly runs: RunReads;
   readonly runLists: RunListReads;
+  readonly storage: StorageReads;
   readonly tenants: TenantReads;
   readonly traces: TraceReads;
 }
@@ -45,6 +52,7 @@ export interface Writers {
   readonly projects: ProjectWrites;
   readonly prompts: PromptWrites;
   readonly queueReviews: QueueReviewWrites;
+  readonly retention: RetentionWrites;
   readonly runs: RunWrites;
   readonly tenants: TenantWrites;
 }
@@ -72,6 +80,8 @@ export interface Store {
   readonly defaultTenantId: string;
   /** Resolves when the batch would survive the end of the process. */
   ingest(tenantId: string, batch: RunBatch): Promise<IngestResult>;
+  /** Has one listener hear what each commit has stored of runs. */
+  onActivity(listener: (activity: readonly Activity[]) => void): void;
   /** Writes what is under way, then lets go of files and threads. May be called twice. */
   close(): Promise<void>;
 }

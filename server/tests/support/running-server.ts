@@ -68,3 +68,11 @@ function parseJson(text: string): Json {
     return {}; // Not JSON; the test looks at the text.
   }
 }
+
+/** A member that is a text. */
+export function textOf(value: unknown): string {
+  if (typeof value !== "string") {
+    throw new TypeError("the answer holds no text there");
+  }
+  return value;
+}

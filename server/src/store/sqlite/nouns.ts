@@ -4,6 +4,7 @@ import { ComparativeReader } from "./comparative-reader.ts";
 import { ComparativeWriter } from "./comparative-writer.ts";
 import { ExperimentReader } from "./experiment-reader.ts";
 import { FeedbackReader } from "./feedback-reader.ts";
+import { FeedbackTrend } from "./feedback-trend.ts";
 import { FeedbackWriter } from "./feedback-writer.ts";
 import type { Readers, Writers } from "../store.ts";
 import { createDatasetDesk } from "./dataset-desk.ts";
@@ -16,11 +17,14 @@ import { ProjectWriter } from "./project-writer.ts";
 import { PromptReader } from "./prompt-reader.ts";
 import { PromptWriter } from "./prompt-writer.ts";
 import { RunListReader } from "./run-list-reader.ts";
+import { RetentionRules } from "./retention-rules.ts";
+import { RetentionWriter } from "./retention-writer.ts";
 import { RunReader } from "./run-reader.ts";
 import { RunWriter } from "./run-writer.ts";
 import { QueueReviewReader } from "./queue-review-reader.ts";
 import { QueueReviewWriter } from "./queue-review-writer.ts";
 import type { Connection } from "./schema.ts";
+import { StorageReader } from "./storage-reader.ts";
 import { TenantReader } from "./tenant-reader.ts";
 import { TenantWriter } from "./tenant-writer.ts";
 import { TraceReader } from "./trace-reader.ts";
@@ -36,11 +40,14 @@ export function createReaders(db: Connection) {
     annotationQueues: new AnnotationQueueReader(db),
     comparatives: new ComparativeReader(db),
     feedback: new FeedbackReader(db),
+    feedbackTrend: new FeedbackTrend(db),
     projects: new ProjectReader(db),
     prompts: new PromptReader(db),
     queueReviews: new QueueReviewReader(db),
     runs,
     runLists: new RunListReader(db, runs),
+    retention: new RetentionRules(db),
+    storage: new StorageReader(db),
     tenants: new TenantReader(db),
     traces: new TraceReader(db),
   } satisfies Readers;
@@ -59,6 +66,7 @@ export function createWriters(db: Connection) {
     projects,
     prompts: new PromptWriter(db),
     queueReviews: new QueueReviewWriter(db),
+    retention: new RetentionWriter(db),
     runs: new RunWriter(db, projects, feedback),
     tenants: new TenantWriter(db),
     datasets: new DatasetWriter(datasetDesk, examples),

@@ -13,6 +13,7 @@ import { nameFacet, typeFacet } from "../facets.ts";
 import type { FeedbackDraft } from "../feedback.ts";
 import type { RunWrites } from "../run-query.ts";
 import type { RunRow } from "../run-row.ts";
+import { ActivityCounter } from "./activity-counter.ts";
 import { FacetWriter } from "./facet-writer.ts";
 import type { FeedbackWriter } from "./feedback-writer.ts";
 import { MeasureWriter } from "./measure-writer.ts";
@@ -43,6 +44,8 @@ interface Desk {
 
 /** Applies received operations to the database. Transactions are the caller's. */
 export class RunWriter implements RunWrites {
+  /** What was stored since it was last taken. */
+  readonly activity = new ActivityCounter();
   readonly #projects: ProjectWriter;
   readonly #feedback: FeedbackWriter;
   readonly #spans: SpanWriter;
@@ -192,6 +195,7 @@ export class RunWriter implements RunWrites {
       this.#measures.add(record, known, row);
     }
     this.#facets.add(row, [...record.facets, ...facetsOfRow(row)]);
+    this.activity.add(desk.tenantId, { known, row, measures: record.measures });
     return "accepted";
   }
 

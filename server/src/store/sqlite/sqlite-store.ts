@@ -1,6 +1,7 @@
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import type { Activity } from "../activity.ts";
 import type { IngestResult, RunBatch } from "../run-record.ts";
 import type { Promised, Readers, Store, Writers } from "../store.ts";
 import { prepareFolder } from "./folder.ts";
@@ -69,6 +70,10 @@ class SqliteStore implements Store {
 
   ingest(tenantId: string, batch: RunBatch): Promise<IngestResult> {
     return this.#parts.writer.ingest(tenantId, batch);
+  }
+
+  onActivity(listener: (activity: readonly Activity[]) => void): void {
+    this.#parts.writer.onActivity = listener;
   }
 
   close(): Promise<void> {

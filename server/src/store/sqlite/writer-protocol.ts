@@ -1,3 +1,4 @@
+import type { Activity } from "../activity.ts";
 import type { RunBatch } from "../run-record.ts";
 
 /** What the writer's thread is asked to do. */
@@ -34,4 +35,6 @@ export type WriterAnswer =
 export type WriterMessage =
   | { readonly kind: "ready" }
   | { readonly kind: "failedToStart"; readonly reason: string }
+  /** What a commit has stored; comes before the answers to it. */
+  | { readonly kind: "activity"; readonly activity: readonly Activity[] }
   | WriterAnswer;

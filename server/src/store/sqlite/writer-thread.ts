@@ -2,6 +2,7 @@ import { Worker } from "node:worker_threads";
 import { RequestError, ServerError } from "../../errors.ts";
 import { serverLimits } from "../../options.ts";
 import { threadOptions, waitForFirstMessage } from "../../threads.ts";
+import type { Activity } from "../activity.ts";
 import type { IngestResult, RunBatch } from "../run-record.ts";
 import type { WriterAnswer, WriterMessage, WriterRequest } from "./writer-protocol.ts";
 
@@ -16,6 +17,8 @@ export class WriterThread {
   readonly #worker: Worker;
   readonly #waiting = new Map<number, Waiting>();
   readonly #ended: Promise<void>;
+  /** Hears what each commit has stored. */
+  onActivity: (activity: readonly Activity[]) => void = () => undefined;
   #sequence = 0;
   #pendingBytes = 0;
   #isOpen = true;
@@ -90,6 +93,10 @@ export class WriterThread {
 
   #onMessage(message: WriterMessage): void {
     if (message.kind === "ready" || message.kind === "failedToStart") {
+      return;
+    }
+    if (message.kind === "activity") {
+      this.onActivity(message.activity);
       return;
     }
     const waiting = this.#waiting.get(message.sequence);

@@ -67,9 +67,14 @@ function writeGroup(desk: Desk, group: readonly WriterCall[]): "closed" | "open"
       answers.push(perform(desk, call));
     }
     db.exec("COMMIT");
+    const activity = writers.runs.activity.take();
+    if (activity.length > 0) {
+      say({ kind: "activity", activity });
+    }
   } catch (cause) {
     rollBack(db);
     writers.runs.forget();
+    writers.runs.activity.take();
     answers.length = 0;
     const reason = messageOf(cause);
     answers.push(...group.map(({ sequence }) => ({ kind: "failed", sequence, reason }) as const));

@@ -1,0 +1,35 @@
+import type { FastifyInstance } from "fastify";
+import { uiEndpoints } from "millrace/model";
+import { reportSender, senderBody } from "../handlers/ui-senders.ts";
+import type { SenderBody } from "../handlers/ui-senders.ts";
+import { route } from "../http/route.ts";
+import { LiveFeed } from "../live/live-feed.ts";
+import { Senders } from "../live/senders.ts";
+import type { Store } from "../store/store.ts";
+
+const tag = "server";
+
+/** What arrives, as it arrives, and what senders say of themselves. */
+export function addLiveRoutes(app: FastifyInstance, store: Store): void {
+  const senders = new Senders();
+  const feed = new LiveFeed(senders);
+  store.onActivity((activity) => feed.note(activity));
+  // Before the server waits for its connections to end.
+  app.addHook("preClose", async () => feed.close());
+  app.route({
+    ...route(uiEndpoints.readLive, { tag, summary: "What arrives, each second." }),
+    exposeHeadRoute: false,
+    handler: async ({ tenantId }, reply) => {
+      feed.add(tenantId, reply.raw);
+      reply.hijack();
+    },
+  });
+  app.route<{ Body: SenderBody }>({
+    ...route(uiEndpoints.reportSender, {
+      tag,
+      summary: "Takes what a sender has counted.",
+      body: senderBody,
+    }),
+    handler: (request, reply) => reportSender(senders, request, reply),
+  });
+}

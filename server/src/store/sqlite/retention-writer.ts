@@ -1,0 +1,101 @@
+import { RequestError } from "../../errors.ts";
+import type { RetentionRule, RetentionWrites, SweepStep } from "../retention.ts";
+import { ruleKey, RetentionRules } from "./retention-rules.ts";
+import { parseRows } from "./row.ts";
+import type { Connection } from "./schema.ts";
+
+/** Runs that one step deletes, and projects that it looks at. */
+const runsPerStep = 100;
+const projectsPerStep = 200;
+const dayMicros = 86_400_000_000;
+
+/** Keeps the rules, and deletes what they no longer keep. */
+export class RetentionWriter implements RetentionWrites {
+  readonly #rules: RetentionRules;
+  readonly #statements: ReturnType<typeof prepareStatements>;
+
+  constructor(db: Connection) {
+    this.#rules = new RetentionRules(db);
+    this.#statements = prepareStatements(db);
+  }
+
+  set(tenantId: string, { projectId, days }: RetentionRule): void {
+    const { findProject, set } = this.#statements;
+    if (projectId !== null && findProject.all([projectId, tenantId]).length === 0) {
+      throw new RequestError(404, "Session not found");
+    }
+    set.run([ruleKey(tenantId, projectId), days === null ? "" : String(days)]);
+  }
+
+  clear(tenantId: string, projectId: string | null): void {
+    this.#statements.clear.run([ruleKey(tenantId, projectId)]);
+  }
+
+  sweep(nowMicros: number, from: string | null): SweepStep {
+    if (this.#statements.anyRule.all().length === 0) {
+      return { deleted: 0, next: null };
+    }
+    const daysOf = this.#lookUp();
+    const projects = parseRows(this.#statements.listProjects.all([from ?? "", projectsPerStep]));
+    for (const [id, tenantId] of projects) {
+      const days = daysOf(String(tenantId), String(id));
+      const before = days === null ? null : nowMicros - days * dayMicros;
+      const deleted = before === null ? 0 : this.#deleteSome(String(tenantId), String(id), before);
+      if (deleted > 0) {
+        // Again from this project: it may hold more.
+        return { deleted, next: String(id) };
+      }
+    }
+    const last = projects.length < projectsPerStep ? undefined : projects.at(-1);
+    return { deleted: 0, next: last === undefined ? null : `${String(last[0])}~` };
+  }
+
+  #lookUp(): (tenantId: string, projectId: string) => number | null {
+    const byTenant = new Map<string, ReadonlyMap<string | null, number | null>>();
+    return (tenantId, projectId) => {
+      const known = byTenant.get(tenantId);
+      const rules =
+        known ??
+        new Map(this.#rules.list(tenantId).map((rule) => [rule.projectId, rule.days] as const));
+      byTenant.set(tenantId, rules);
+      return rules.get(projectId) ?? (rules.has(projectId) ? null : (rules.get(null) ?? null));
+    };
+  }
+
+  #deleteSome(tenantId: string, projectId: string, before: number): number {
+    const rows = parseRows(this.#statements.findOld.all([projectId, before, runsPerStep]));
+    for (const [traceId, id] of rows) {
+      this.#statements.ofRun.forEach((statement) => statement.run([String(traceId), String(id)]));
+      this.#statements.ofTenant.forEach((statement) => statement.run([String(id), tenantId]));
+    }
+    return rows.length;
+  }
+}
+
+function prepareStatements(db: Connection) {
+  return {
+    findProject: db.prepare("SELECT 1 FROM projects WHERE id = ? AND tenant_id = ?").raw(),
+    set: db.prepare("INSERT OR REPLACE INTO settings (key, value) VALUES (?, ?)"),
+    clear: db.prepare("DELETE FROM settings WHERE key = ?"),
+    anyRule: db
+      .prepare(
+        "SELECT 1 FROM settings WHERE key >= 'retention/' AND key < 'retention0' AND value <> '' LIMIT 1",
+      )
+      .raw(),
+    listProjects: db
+      .prepare("SELECT id, tenant_id FROM projects WHERE id >= ? ORDER BY id LIMIT ?")
+      .raw(),
+    findOld: db
+      .prepare(
+        "SELECT trace_id, id FROM runs WHERE project_id = ? AND start_us < ? ORDER BY start_us LIMIT ?",
+      )
+      .raw(),
+    ofRun: ["payloads", "attachments", "shares", "runs"].map((table) =>
+      db.prepare(`DELETE FROM ${table} WHERE trace_id = ? AND id = ?`),
+    ),
+    // Another tenant may hold rows that name these ids: they stay.
+    ofTenant: ["feedback", "feedback_tokens", "annotation_queue_runs"].map((table) =>
+      db.prepare(`DELETE FROM ${table} WHERE run_id = ? AND tenant_id = ?`),
+    ),
+  };
+}

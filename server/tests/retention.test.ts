@@ -1,0 +1,136 @@
+import { randomUUID } from "node:crypto";
+import { expect, onTestFinished, test, vi } from "vitest";
+import { openTemporaryStore } from "../dist/store/sqlite/sqlite-store.js";
+import { Sweeper } from "../src/upkeep/sweeper.ts";
+import type { Store } from "../src/store/store.ts";
+import { StoreDesk } from "./support/store-desk.ts";
+import { call, runServer, textOf } from "./support/running-server.ts";
+import { wireRun } from "./support/wire-runs.ts";
+
+const dayMicros = 86_400_000_000;
+
+async function openDesk(): Promise<StoreDesk> {
+  const store: Store = await openTemporaryStore();
+  onTestFinished(() => store.close());
+  return new StoreDesk(store);
+}
+
+const agedRun = (days: number, session_name = "old", fields = {}) =>
+  wireRun({ micros: Date.now() * 1_000 - days * dayMicros, session_name, ...fields });
+
+const projectId = async ({ store, tenantId }: StoreDesk, name: string): Promise<string> => {
+  const [project] = await store.read.projects.list(tenantId, { name, limit: 1, offset: 0 });
+  return project!.id;
+};
+
+/** Steps until there is nothing left to delete. */
+async function sweepAll({ store }: StoreDesk): Promise<readonly number[]> {
+  const steps: number[] = [];
+  let from: string | null = null;
+  do {
+    const step: { deleted: number; next: string | null } = await store.write.retention.sweep(
+      Date.now() * 1_000,
+      from,
+    );
+    steps.push(step.deleted);
+    from = step.next;
+  } while (from !== null);
+  return steps;
+}
+
+test("without a rule nothing is deleted", async () => {
+  const desk = await openDesk();
+  const run = agedRun(10_000);
+  await desk.send({ post: [run] });
+  expect(await sweepAll(desk)).toEqual([0]);
+  expect(await desk.read(run.id)).toMatchObject({ id: run.id });
+});
+
+test("runs older than the tenant's days go, with their feedback; younger ones stay", async () => {
+  const desk = await openDesk();
+  const [old, young] = [agedRun(31), agedRun(29)];
+  await desk.send({ post: [old, young] });
+  const feedback = await desk.store.write.feedback.create(desk.tenantId, {
+    id: randomUUID(),
+    runId: old.id,
+    projectId: null,
+    comparativeId: null,
+    key: "k",
+    score: 1,
+    value: null,
+    comment: null,
+    correction: null,
+    config: null,
+    sourceType: "api",
+    sourceMetadata: null,
+    extra: null,
+    createdMicros: null,
+  });
+  await desk.store.write.retention.set(desk.tenantId, { projectId: null, days: 30 });
+  expect(await sweepAll(desk)).toEqual([1, 0]);
+  expect(await desk.read(old.id)).toEqual({});
+  expect(await desk.read(young.id)).toMatchObject({ id: young.id });
+  expect(await desk.store.read.feedback.find(desk.tenantId, feedback.id)).toBeUndefined();
+});
+
+test("a project's own rule comes before the tenant's, and one that keeps for ever keeps", async () => {
+  const desk = await openDesk();
+  const runs = [agedRun(20, "short"), agedRun(20, "usual"), agedRun(2_000, "ever")];
+  await desk.send({ post: runs });
+  const { tenantId, store } = desk;
+  await store.write.retention.set(tenantId, { projectId: null, days: 30 });
+  await store.write.retention.set(tenantId, { projectId: await projectId(desk, "short"), days: 7 });
+  const ever = await projectId(desk, "ever");
+  await store.write.retention.set(tenantId, { projectId: ever, days: null });
+  await sweepAll(desk);
+  const left = await Promise.all(runs.map(async ({ id }) => (await desk.read(id))["id"]));
+  expect(left).toEqual([undefined, runs[1]!.id, runs[2]!.id]);
+  await store.write.retention.clear(tenantId, ever);
+  await sweepAll(desk);
+  expect(await desk.read(runs[2]!.id)).toEqual({});
+});
+
+test("a rule of one tenant deletes nothing of another's", async () => {
+  const desk = await openDesk();
+  const other = await desk.store.write.tenants.create({ handle: "other", displayName: "o" });
+  const neighbour = new StoreDesk(desk.store, other.id);
+  const run = agedRun(100);
+  await neighbour.send({ post: [run] });
+  await desk.store.write.retention.set(desk.tenantId, { projectId: null, days: 1 });
+  await sweepAll(desk);
+  expect(await neighbour.read(run.id)).toMatchObject({ id: run.id });
+});
+
+test("a step deletes a hundred runs at most, so that what arrives gets between", async () => {
+  const desk = await openDesk();
+  await desk.send({ post: Array.from({ length: 250 }, () => agedRun(10)) });
+  await desk.store.write.retention.set(desk.tenantId, { projectId: null, days: 1 });
+  expect(await sweepAll(desk)).toEqual([100, 100, 50, 0]);
+});
+
+test("the sweeper goes on by itself until all is gone, and ends", async () => {
+  const desk = await openDesk();
+  const run = agedRun(10);
+  await desk.send({ post: [run] });
+  await desk.store.write.retention.set(desk.tenantId, { projectId: null, days: 1 });
+  const sweeper = new Sweeper(desk.store, { restMs: 1, pauseMs: 1 });
+  await vi.waitFor(async () => expect(await desk.read(run.id)).toEqual({}));
+  sweeper.end();
+});
+
+test("rules are set, read and taken away over HTTP; what is no number of days is refused", async () => {
+  const server = await runServer();
+  const put = (body: unknown) => call(server, "PUT /ui/retention", { body });
+  expect((await put({ days: 30 })).json).toEqual([{ project_id: null, days: 30 }]);
+  for (const days of [0, -1, 1.5, "30", 40_000]) {
+    expect((await put({ days })).status).toBe(422);
+  }
+  expect((await put({ project_id: randomUUID(), days: 3 })).status).toBe(404);
+  const { json } = await call(server, "POST /sessions", { body: { name: "p" } });
+  const project_id = textOf(json["id"]);
+  expect((await put({ project_id, days: null })).json).toEqual([
+    { project_id: null, days: 30 },
+    { project_id, days: null },
+  ]);
+  expect((await put({})).json).toEqual([{ project_id, days: null }]);
+});

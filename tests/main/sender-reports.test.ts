@@ -1,0 +1,86 @@
+import { afterEach, beforeEach, expect, test, vi } from "vitest";
+import { SenderReports } from "../../src/main/sender-reports.ts";
+import { resolveOptions } from "../../src/model/options.ts";
+import { Recording } from "../../src/main/recording.ts";
+import type { SenderReport } from "../../src/model/sender-report.ts";
+import type { ClientStats } from "../../src/model/stats.ts";
+
+beforeEach(() => {
+  vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout"] });
+});
+
+afterEach(() => {
+  vi.useRealTimers();
+});
+
+/** The stats of a client that has recorded nothing. */
+const noStats = (): ClientStats =>
+  new Recording(
+    resolveOptions({}, {}),
+    { headers: {}, logger: { warn: () => undefined } },
+    {},
+  ).stats();
+
+function reporting(send = async (_report: SenderReport): Promise<void> => undefined) {
+  let stats = noStats();
+  const sent: SenderReport[] = [];
+  const reports = new SenderReports({
+    project: "p",
+    stats: () => stats,
+    send: async (report) => {
+      sent.push(report);
+      await send(report);
+    },
+  });
+  const change = (changes: Partial<ClientStats>): void => {
+    stats = { ...stats, ...changes };
+  };
+  return { reports, sent, change };
+}
+
+test("nothing is told before the server asks for it", async () => {
+  const { sent, change } = reporting();
+  change({ accepted: 1 });
+  await vi.advanceTimersByTimeAsync(60_000);
+  expect(sent).toEqual([]);
+});
+
+test("what changed is told, at most every five seconds; what did not is not", async () => {
+  const { reports, sent, change } = reporting();
+  change({ accepted: 2, delivered: 1, pending: 1 });
+  reports.begin();
+  reports.begin();
+  await vi.advanceTimersByTimeAsync(500);
+  expect(sent).toMatchObject([{ project: "p", accepted: 2, delivered: 1, pending: 1, dropped: 0 }]);
+  change({ delivered: 2, pending: 0 });
+  await vi.advanceTimersByTimeAsync(4_999);
+  expect(sent).toHaveLength(1);
+  await vi.advanceTimersByTimeAsync(1);
+  expect(sent).toHaveLength(2);
+  await vi.advanceTimersByTimeAsync(60_000);
+  expect(sent).toHaveLength(2);
+  expect(new Set(sent.map(({ id }) => id)).size).toBe(1);
+  reports.end();
+});
+
+test("a report that fails is not told again, and the next one is", async () => {
+  const { reports, sent, change } = reporting(() => Promise.reject(new Error("away")));
+  change({ accepted: 1 });
+  reports.begin();
+  await vi.advanceTimersByTimeAsync(10_500);
+  expect(sent).toHaveLength(1);
+  change({ accepted: 2 });
+  await vi.advanceTimersByTimeAsync(5_000);
+  expect(sent).toHaveLength(2);
+  reports.end();
+});
+
+test("after the end nothing is told", async () => {
+  const { reports, sent, change } = reporting();
+  reports.begin();
+  reports.end();
+  reports.begin();
+  change({ accepted: 1 });
+  await vi.advanceTimersByTimeAsync(60_000);
+  expect(sent).toEqual([]);
+});
