@@ -1,20 +1,8 @@
-import { parseTimeMs } from "./time.ts";
-
 /** Where runs are filed. */
 export interface Project {
   readonly id: string;
   readonly tenantId: string;
   readonly name: string;
-}
-
-/** What a project's traces were like, within a time. Latencies are milliseconds. */
-export interface ProjectStats {
-  readonly traceCount: number;
-  /** 0 to 1; absent without traces. */
-  readonly errorRate: number | undefined;
-  readonly latencyP50Ms: number | undefined;
-  readonly latencyP99Ms: number | undefined;
-  readonly newestMs: number | undefined;
 }
 
 /** @throws TypeError the server answered something else. */
@@ -25,29 +13,10 @@ export function parseProjects(value: unknown): readonly Project[] {
   return value.map(parseProject);
 }
 
-export function parseProjectStats(value: unknown): ProjectStats {
-  const stats = value as Readonly<Record<string, unknown>>;
-  return {
-    traceCount: toNumber(stats["run_count"]) ?? 0,
-    errorRate: toNumber(stats["error_rate"]),
-    latencyP50Ms: secondsToMs(stats["latency_p50"]),
-    latencyP99Ms: secondsToMs(stats["latency_p99"]),
-    newestMs: parseTimeMs(stats["last_run_start_time"]),
-  };
-}
-
 function parseProject(value: unknown): Project {
   const { id, tenant_id, name } = value as Readonly<Record<string, unknown>>;
   if (typeof id !== "string" || typeof tenant_id !== "string" || typeof name !== "string") {
     throw new TypeError("the server's answer holds a project without id, tenant or name");
   }
   return { id, tenantId: tenant_id, name };
-}
-
-const toNumber = (value: unknown): number | undefined =>
-  typeof value === "number" ? value : undefined;
-
-function secondsToMs(value: unknown): number | undefined {
-  const seconds = toNumber(value);
-  return seconds === undefined ? undefined : seconds * 1_000;
 }

@@ -1,12 +1,19 @@
 import { useQuery } from "@tanstack/react-query";
+import { useLive } from "../../api/live.ts";
 import { projectsQuery } from "../../api/projects.ts";
+import { nothingYet } from "../../lib/live.ts";
 import { Failure, Loading } from "../states.tsx";
 import { FirstRun } from "./first-run.tsx";
+import { LiveCharts } from "./live-charts.tsx";
+import { LiveTiles } from "./live-tiles.tsx";
 import { ProjectTable } from "./project-table.tsx";
+import { SenderTable } from "./sender-table.tsx";
+import "./home.css";
 
-/** `/`: what is in the server, or how to put something in. */
+/** `/`: what arrives now, or how to put something in. */
 export const Home = () => {
   const { data: projects, error, refetch } = useQuery(projectsQuery);
+  const { live, error: liveError } = useLive();
   if (projects === undefined) {
     return error === null ? (
       <Loading what="projects" />
@@ -17,7 +24,33 @@ export const Home = () => {
   return (
     <div className="page">
       <title>Millrace</title>
-      {projects.length === 0 ? <FirstRun /> : <ProjectTable projects={projects} />}
+      {projects.length === 0 ? (
+        <FirstRun />
+      ) : (
+        <>
+          <div className="home-head">
+            <h1>What arrives now</h1>
+            <LiveMark isLive={live !== undefined} error={liveError} />
+          </div>
+          <LiveTiles live={live ?? nothingYet} />
+          <LiveCharts live={live ?? nothingYet} />
+          <ProjectTable title="Projects" projects={projects} live={live} />
+        </>
+      )}
+      {live !== undefined && live.senders.length > 0 && <SenderTable senders={live.senders} />}
     </div>
   );
+};
+
+const LiveMark = ({
+  isLive,
+  error,
+}: {
+  readonly isLive: boolean;
+  readonly error: Error | undefined;
+}) => {
+  if (error !== undefined) {
+    return <span className="live failed">{error.message}</span>;
+  }
+  return <span className={isLive ? "live on" : "live"}>{isLive ? "Live" : "Connecting"}</span>;
 };

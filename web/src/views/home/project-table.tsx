@@ -1,46 +1,73 @@
-import { useQuery } from "@tanstack/react-query";
 import { Link } from "@tanstack/react-router";
-import { projectStatsQuery } from "../../api/projects.ts";
-import type { Project, ProjectStats } from "../../lib/project.ts";
-import { formatDuration, formatTime } from "../../lib/time.ts";
+import { formatCount } from "../../lib/chart-data.ts";
+import { activeProjects, formatCost, formatShare, summarize } from "../../lib/live.ts";
+import type { Live } from "../../lib/live.ts";
+import type { Project } from "../../lib/project.ts";
+import { formatDuration } from "../../lib/time.ts";
 import { toVisibleText } from "../../lib/visible-text.ts";
 
-/** The projects, with what arrived in the last day. */
-export const ProjectTable = ({ projects }: { readonly projects: readonly Project[] }) => (
-  <section>
-    <h1>Projects</h1>
+const columns = ["Runs a second", "Errors", "p50", "p99", "Tokens", "Cost"];
+
+/** Projects, the busiest first, with what arrived in the last five minutes. */
+export const ProjectTable = ({
+  title,
+  projects,
+  live,
+}: {
+  readonly title: string;
+  readonly projects: readonly Project[];
+  readonly live: Live | undefined;
+}) => (
+  <section className="home-section">
+    <h2>{title}</h2>
     <div className="scroll-x">
       <table className="projects">
         <thead>
           <tr>
             <th scope="col">Name</th>
-            <th scope="col" className="number">
-              Traces, 24 h
-            </th>
-            <th scope="col" className="number">
-              Errors
-            </th>
-            <th scope="col" className="number">
-              Median
-            </th>
-            <th scope="col" className="number">
-              p99
-            </th>
-            <th scope="col">Newest</th>
+            {columns.map((name) => (
+              <th key={name} scope="col" className="number">
+                {name}
+              </th>
+            ))}
           </tr>
         </thead>
         <tbody>
-          {projects.map((project) => (
-            <ProjectRow key={project.id} project={project} />
+          {byActivity(projects, live).map((project) => (
+            <ProjectRow key={project.id} project={project} live={live} />
           ))}
         </tbody>
       </table>
     </div>
+    <p className="home-note">Numbers are of the last five minutes.</p>
   </section>
 );
 
-const ProjectRow = ({ project: { id, tenantId, name } }: { readonly project: Project }) => {
-  const { data, error } = useQuery(projectStatsQuery(id));
+function byActivity(projects: readonly Project[], live: Live | undefined): readonly Project[] {
+  const active = new Map((live === undefined ? [] : activeProjects(live)).map((id, n) => [id, n]));
+  const placeOf = ({ id }: Project): number => active.get(id) ?? active.size;
+  return projects.toSorted((one, other) => placeOf(one) - placeOf(other));
+}
+
+const ProjectRow = ({
+  project: { id, tenantId, name },
+  live,
+}: {
+  readonly project: Project;
+  readonly live: Live | undefined;
+}) => {
+  const summary = live === undefined ? undefined : summarize(live, 300, id);
+  const cells =
+    summary === undefined || summary.runs + summary.traces === 0
+      ? columns.map(() => "")
+      : [
+          formatCount(summary.runsPerSecond),
+          summary.errorRate === undefined ? "" : formatShare(summary.errorRate),
+          summary.p50Ms === undefined ? "" : formatDuration(summary.p50Ms),
+          summary.p99Ms === undefined ? "" : formatDuration(summary.p99Ms),
+          summary.tokens === 0 ? "" : formatCount(summary.tokens),
+          summary.cost === 0 ? "" : formatCost(summary.cost),
+        ];
   return (
     <tr>
       <td className="cell-project">
@@ -52,25 +79,14 @@ const ProjectRow = ({ project: { id, tenantId, name } }: { readonly project: Pro
           {toVisibleText(name)}
         </Link>
       </td>
-      {error === null ? <StatsCells stats={data} /> : <td colSpan={5}>{error.message}</td>}
+      {cells.map((text, index) => (
+        <td
+          key={columns[index]}
+          className={index === 1 && (summary?.errorRate ?? 0) > 0 ? "number bad" : "number"}
+        >
+          {text}
+        </td>
+      ))}
     </tr>
   );
 };
-
-const StatsCells = ({ stats }: { readonly stats: ProjectStats | undefined }) => (
-  <>
-    <td className="number">{stats?.traceCount.toLocaleString() ?? "…"}</td>
-    <td className={`number ${(stats?.errorRate ?? 0) > 0 ? "bad" : ""}`}>
-      {stats?.errorRate === undefined ? "" : formatShare(stats.errorRate)}
-    </td>
-    <td className="number">{formatOptional(stats?.latencyP50Ms, formatDuration)}</td>
-    <td className="number">{formatOptional(stats?.latencyP99Ms, formatDuration)}</td>
-    <td className="nowrap">{formatOptional(stats?.newestMs, formatTime)}</td>
-  </>
-);
-
-const formatOptional = (value: number | undefined, format: (value: number) => string): string =>
-  value === undefined ? "" : format(value);
-
-const formatShare = (share: number): string =>
-  `${(share * 100).toFixed(share > 0 && share < 0.1 ? 1 : 0)} %`;

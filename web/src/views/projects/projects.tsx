@@ -1,20 +1,61 @@
-import { useQuery } from "@tanstack/react-query";
-import { projectsQuery } from "../../api/projects.ts";
+import { TextInput } from "@mantine/core";
+import { keepPreviousData, useQuery } from "@tanstack/react-query";
+import { getRouteApi, useNavigate } from "@tanstack/react-router";
+import { useLive } from "../../api/live.ts";
+import { foundProjectsQuery } from "../../api/projects.ts";
 import { ProjectTable } from "../home/project-table.tsx";
 import { Empty, Failure, Loading } from "../states.tsx";
+import "../home/home.css";
 
-/** `/o/{tenantId}/projects`: the tenant's projects. */
+const route = getRouteApi("/o/$tenantId/projects");
+
+/** `/o/{tenantId}/projects`: the tenant's projects, found by name. */
 export const Projects = () => {
-  const { data: projects, error, refetch } = useQuery(projectsQuery);
+  const { name = "" } = route.useSearch();
+  const { tenantId } = route.useParams();
+  const navigate = useNavigate();
+  const { live } = useLive();
+  const found = useQuery({ ...foundProjectsQuery(name), placeholderData: keepPreviousData });
+  const { data: projects, error, refetch } = found;
   return (
     <div className="page">
       <title>Projects · Millrace</title>
+      <div className="home-head">
+        <h1>Projects</h1>
+        <TextInput
+          type="search"
+          aria-label="Find projects by name"
+          placeholder="Find by name"
+          value={name}
+          onChange={({ currentTarget: { value } }) =>
+            void navigate({
+              to: "/o/$tenantId/projects",
+              params: { tenantId },
+              search: value === "" ? {} : { name: value },
+              replace: true,
+            })
+          }
+        />
+      </div>
       {projects === undefined && error === null && <Loading what="projects" />}
       {projects === undefined && error !== null && (
         <Failure what="the projects" error={error} onRetry={refetch} />
       )}
-      {projects?.length === 0 && <Empty title="No project yet." />}
-      {projects !== undefined && projects.length > 0 && <ProjectTable projects={projects} />}
+      {projects?.length === 0 && (
+        <Empty title={name === "" ? "No project yet." : "No project has that in its name."} />
+      )}
+      {projects !== undefined && projects.length > 0 && (
+        <ProjectTable
+          title={projects.length === 1 ? "1 project" : `${projects.length} projects`}
+          projects={projects}
+          live={live}
+        />
+      )}
+      {projects?.length === projectsMax && (
+        <p className="home-note">Only the first {projectsMax} are shown; find others by name.</p>
+      )}
     </div>
   );
 };
+
+const projectsMax = 500;
