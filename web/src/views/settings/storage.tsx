@@ -1,0 +1,100 @@
+import { Button } from "@mantine/core";
+import { keepPreviousData, useQuery } from "@tanstack/react-query";
+import { useState } from "react";
+import { storagePage, storageQuery } from "../../api/settings.ts";
+import type { StorageUse } from "../../api/settings.ts";
+import { formatBytes } from "../../lib/bytes.ts";
+import { formatTime, parseTimeMs } from "../../lib/time.ts";
+import { toVisibleText } from "../../lib/visible-text.ts";
+import { FormSection } from "../../parts/form.tsx";
+import { Failure, Loading } from "../states.tsx";
+
+/** What takes room on the server's disk. */
+export const Storage = () => {
+  const [offset, setOffset] = useState(0);
+  const { data, error, refetch } = useQuery({
+    ...storageQuery(offset),
+    placeholderData: keepPreviousData,
+  });
+  return (
+    <FormSection title="Storage">
+      {data === undefined && error === null && <Loading what="what is stored" />}
+      {data === undefined && error !== null && (
+        <Failure what="what is stored" error={error} onRetry={refetch} />
+      )}
+      {data !== undefined && (
+        <>
+          <Totals use={data} />
+          <Projects use={data} />
+          {(offset > 0 || data.projects.length === storagePage) && (
+            <div className="settings-row">
+              <Button
+                variant="default"
+                disabled={offset === 0}
+                onClick={() => setOffset(offset - storagePage)}
+              >
+                Before
+              </Button>
+              <Button
+                variant="default"
+                disabled={data.projects.length < storagePage}
+                onClick={() => setOffset(offset + storagePage)}
+              >
+                Next
+              </Button>
+            </div>
+          )}
+        </>
+      )}
+    </FormSection>
+  );
+};
+
+const Totals = ({
+  use: { databaseBytes, freeBytes, attachments },
+}: {
+  readonly use: StorageUse;
+}) => (
+  <dl className="settings-facts">
+    <dt>Database</dt>
+    <dd>
+      {formatBytes(databaseBytes)}
+      {freeBytes > 0 && `, ${formatBytes(freeBytes)} of it free for what comes`}
+    </dd>
+    <dt>Attachments</dt>
+    <dd>
+      {attachments.isComplete ? "" : "more than "}
+      {attachments.count.toLocaleString("en")}, {formatBytes(attachments.bytes)}
+    </dd>
+  </dl>
+);
+
+const Projects = ({ use: { projects } }: { readonly use: StorageUse }) => (
+  <div className="scroll-x">
+    <table className="projects">
+      <thead>
+        <tr>
+          <th scope="col">Project</th>
+          <th scope="col" className="number">
+            Runs
+          </th>
+          <th scope="col">Oldest</th>
+        </tr>
+      </thead>
+      <tbody>
+        {projects.map(({ projectId, name, count, isComplete, oldest }) => (
+          <tr key={projectId}>
+            <td className="cell-project">{toVisibleText(name)}</td>
+            <td className="number">
+              {count.toLocaleString("en")}
+              {isComplete ? "" : "+"}
+            </td>
+            <td className="nowrap">
+              {oldest === undefined ? "" : formatTime(parseTimeMs(oldest) ?? 0).slice(0, 16)}
+            </td>
+          </tr>
+        ))}
+      </tbody>
+    </table>
+  </div>
+);
