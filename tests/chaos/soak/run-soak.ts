@@ -137,7 +137,9 @@ export async function runSoak(options: SoakOptions): Promise<SoakReport> {
   endCrowd.abort();
   server.tell({ fault: "none", info: "plain" });
   const ends = await Promise.all([steady.finish(), killed.finish()]);
+  say("The producers have said their counts.");
   const crowded = await crowding;
+  say("Replay of what is on disk.");
   const oracle = new Oracle();
   const faults = [...crowded.faults];
   for (const name of ["steady", "killed"]) {
@@ -201,7 +203,8 @@ function endFaults(
   if (flushed.pending > 0 || !oracle.has(freshId, "start") || !oracle.has(freshId, "end")) {
     faults.push(`a fresh run did not flow at the end: ${JSON.stringify(flushed)}`);
   }
-  if (stats.dropped > 0) {
+  // What was set aside is a dead letter: it has been sent since.
+  if (stats.dropped > stats.lost.setAside) {
     faults.push(`records were dropped beside a spool: ${JSON.stringify(stats.lost)}`);
   }
   if (holds.oursMs > holdLimitMs) {
