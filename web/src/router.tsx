@@ -10,6 +10,7 @@ import { queuesRoutes } from "./views/queues/routes.ts";
 import { rootRoute } from "./views/root-route.tsx";
 import { runsRoutes } from "./views/runs/routes.ts";
 import { settingsRoutes } from "./views/settings/routes.ts";
+import { traceRoutes } from "./views/trace/routes.ts";
 import { Loading } from "./views/states.tsx";
 import { ViewFailure } from "./views/view-failure.tsx";
 
@@ -19,6 +20,7 @@ export const router = createRouter({
     ...homeRoutes,
     ...projectsRoutes,
     ...runsRoutes,
+    ...traceRoutes,
     ...datasetsRoutes,
     ...experimentsRoutes,
     ...feedbackRoutes,

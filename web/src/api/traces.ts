@@ -161,4 +161,24 @@ export const contentSearchQuery = (traceId: string, text: string) =>
     staleTime: 10_000,
   });
 
+/** The id of the latest run of the project before a run that has its name. */
+export const previousNamesakeQuery = ({ id, name, startMs, projectId }: TraceRunDetails) =>
+  queryOptions({
+    queryKey: ["trace-run", id, "previous"],
+    queryFn: async ({ signal }): Promise<string | null> => {
+      const body = {
+        session: [projectId],
+        filter: `eq(name, ${JSON.stringify(name)})`,
+        end_time: new Date(startMs).toISOString(),
+        select: ["id"],
+        order: "desc",
+        limit: 2,
+      };
+      const { runs } = (await postJson(queryPath, body, signal)) as { runs: { id: string }[] };
+      return runs.find((run) => run.id !== id)?.id ?? null;
+    },
+    enabled: projectId !== undefined,
+    staleTime: 60_000,
+  });
+
 const fill = (path: string, id: string): string => path.replace(":id", encodeURIComponent(id));

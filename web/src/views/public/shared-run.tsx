@@ -1,11 +1,85 @@
-import { Empty } from "../states.tsx";
+import { Tabs } from "@mantine/core";
+import { useQuery } from "@tanstack/react-query";
+import { getRouteApi } from "@tanstack/react-router";
+import { useState } from "react";
+import { sharedRunQuery } from "../../api/traces.ts";
+import type { TraceRunDetails } from "../../api/traces.ts";
+import type { PayloadMode } from "../../lib/payload.ts";
+import { formatTime } from "../../lib/time.ts";
+import { toVisibleText } from "../../lib/visible-text.ts";
+import { Attachments } from "../../parts/attachments.tsx";
+import { Empty, Failure, Loading } from "../states.tsx";
+import { EventsTab } from "../trace/events-tab.tsx";
+import { MetadataTab } from "../trace/metadata-tab.tsx";
+import { RunData } from "../trace/run-data.tsx";
+import { RunHead } from "../trace/run-head.tsx";
+import "../trace/trace.css";
 
-/** `/public/{token}/r`: a shared run, for whoever has the link. */
-export const SharedRun = () => (
-  <>
-    <title>Shared run · Millrace</title>
-    <Empty title="Shared run">
-      <p>A run that someone shares by its link.</p>
+const route = getRouteApi("/public/$token/r");
+
+/** `/public/{token}/r`: a shared run, for whoever has the link. What is below it is not shared. */
+export const SharedRun = () => {
+  const { token } = route.useParams();
+  const { data: run, error, refetch } = useQuery(sharedRunQuery(token));
+  if (run === undefined) {
+    return (
+      <>
+        <title>Shared run · Millrace</title>
+        <Absent error={error} onRetry={refetch} />
+      </>
+    );
+  }
+  return (
+    <div className="page panel shared-run">
+      <title>{`${toVisibleText(run.name.slice(0, 200))} · Millrace`}</title>
+      <RunHead details={run} />
+      <p className="absent">Shared run, recorded {formatTime(run.startMs)}</p>
+      <Fields run={run} />
+    </div>
+  );
+};
+
+const Absent = ({
+  error,
+  onRetry,
+}: {
+  readonly error: Error | null;
+  readonly onRetry: () => unknown;
+}) => {
+  if (error === null) {
+    return <Loading what="the shared run" />;
+  }
+  return "status" in error && (error.status === 404 || error.status === 422) ? (
+    <Empty title="There is no such shared run.">
+      <p>Whoever shared it may have ended that.</p>
     </Empty>
-  </>
-);
+  ) : (
+    <Failure what="the shared run" error={error} onRetry={onRetry} />
+  );
+};
+
+const Fields = ({ run }: { readonly run: TraceRunDetails }) => {
+  const [view, setView] = useState<PayloadMode>();
+  return (
+    <Tabs defaultValue="data" keepMounted={false}>
+      <Tabs.List className="panel-tabs">
+        <Tabs.Tab value="data">Data</Tabs.Tab>
+        <Tabs.Tab value="events">Events</Tabs.Tab>
+        <Tabs.Tab value="metadata">Metadata</Tabs.Tab>
+        {run.files.length > 0 && <Tabs.Tab value="files">Files</Tabs.Tab>}
+      </Tabs.List>
+      <Tabs.Panel value="data">
+        <RunData details={run} view={view} onView={setView} />
+      </Tabs.Panel>
+      <Tabs.Panel value="events">
+        <EventsTab details={run} />
+      </Tabs.Panel>
+      <Tabs.Panel value="metadata">
+        <MetadataTab details={run} />
+      </Tabs.Panel>
+      <Tabs.Panel value="files">
+        <Attachments files={run.files} />
+      </Tabs.Panel>
+    </Tabs>
+  );
+};

@@ -2,8 +2,11 @@ import { useQuery } from "@tanstack/react-query";
 import { getRouteApi } from "@tanstack/react-router";
 import { projectsQuery } from "../../api/projects.ts";
 import { toVisibleText } from "../../lib/visible-text.ts";
-import { Trace } from "../trace/trace.tsx";
+import { lazy, Suspense } from "react";
+import { Loading } from "../states.tsx";
 import { Runs } from "./runs.tsx";
+
+const Trace = lazy(async () => ({ default: (await import("../trace/trace.tsx")).Trace }));
 
 const route = getRouteApi("/o/$tenantId/projects/p/$projectId");
 
@@ -20,13 +23,15 @@ export const Project = () => {
       {search.trace === undefined ? (
         <Runs place={place} projectName={name} />
       ) : (
-        <Trace
-          key={search.trace}
-          place={place}
-          projectName={name}
-          traceId={search.trace}
-          runId={search.run ?? search.trace}
-        />
+        <Suspense fallback={<Loading what="the trace" />}>
+          <Trace
+            key={search.trace}
+            place={place}
+            projectName={name}
+            traceId={search.trace}
+            runId={search.run ?? search.trace}
+          />
+        </Suspense>
       )}
     </div>
   );

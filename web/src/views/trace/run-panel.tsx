@@ -1,89 +1,138 @@
+import { Tabs } from "@mantine/core";
+import { useDebouncedValue } from "@mantine/hooks";
 import { useQuery } from "@tanstack/react-query";
-import { runQuery } from "../../api/runs.ts";
-import { formatJson, toJsonText } from "../../lib/json-text.ts";
-import type { RunDetails } from "../../lib/run.ts";
-import { formatDuration, formatTime } from "../../lib/time.ts";
-import { toVisibleText } from "../../lib/visible-text.ts";
-import { CopyText } from "../../parts/copy-text.tsx";
-import { RunTypeMark, StatusMark } from "../marks.tsx";
+import { lazy, Suspense } from "react";
+import { runFeedbackQuery } from "../../api/run-feedback.ts";
+import { traceRunQuery } from "../../api/traces.ts";
+import type { TraceRunDetails } from "../../api/traces.ts";
+import { traceTabs } from "../../lib/trace-search.ts";
+import type { TraceSearch, TraceTab } from "../../lib/trace-search.ts";
+import { Attachments } from "../../parts/attachments.tsx";
 import { Failure, Loading } from "../states.tsx";
+import { EventsTab } from "./events-tab.tsx";
+import { FeedbackTab } from "./feedback-tab.tsx";
+import { MetadataTab } from "./metadata-tab.tsx";
+import { RunData } from "./run-data.tsx";
+import { RunHead } from "./run-head.tsx";
+import { TimingTab } from "./timing-tab.tsx";
+import type { TraceChange } from "./use-trace-place.ts";
+import type { TraceView } from "./use-trace-view.ts";
 
-/** All that was recorded of one run. */
-export const RunPanel = ({ runId }: { readonly runId: string }) => {
-  const { data: run, error, refetch } = useQuery(runQuery(runId));
+const DiffTab = lazy(async () => ({ default: (await import("./diff-tab.tsx")).DiffTab }));
+const CodeTab = lazy(async () => ({ default: (await import("./code-tab.tsx")).CodeTab }));
+
+/** How long a run is selected before what it holds is read: a walk through the tree reads few. */
+const restMs = 120;
+
+interface RunPanelProps {
+  readonly runId: string;
+  readonly view: TraceView;
+  /** Its place. */
+  readonly run: number;
+  readonly search: TraceSearch;
+  readonly change: (change: TraceChange) => void;
+}
+
+/** All that was recorded of the selected run. */
+export const RunPanel = (props: RunPanelProps) => {
+  const [runId] = useDebouncedValue(props.runId, restMs, { leading: true });
+  const { data: details, error, refetch } = useQuery(traceRunQuery(runId));
   return (
     <section className="panel" aria-label="Selected run">
-      {run === undefined && error === null && <Loading what="the run" />}
-      {run === undefined && error !== null && (
+      {details === undefined && error === null && <Loading what="the run" />}
+      {details === undefined && error !== null && (
         <Failure what="the run" error={error} onRetry={refetch} />
       )}
-      {run !== undefined && <RunFields run={run} />}
+      {details !== undefined && <Fields key={details.id} {...props} details={details} />}
     </section>
   );
 };
 
-const RunFields = ({ run }: { readonly run: RunDetails }) => (
-  <>
-    <h1>
-      <bdi>{toVisibleText(run.name)}</bdi>
-    </h1>
-    <p className="summary">
-      <RunTypeMark type={run.runType} />
-      <StatusMark status={run.status} />
-      {run.tags.map((tag, index) => (
-        // Tags may repeat, and they don't move.
-        <span key={index} className="tag">
-          <bdi>{toVisibleText(tag)}</bdi>
-        </span>
-      ))}
-    </p>
-    {run.error !== undefined && <ErrorText error={run.error} />}
-    <JsonValue label="Inputs" value={run.inputs} />
-    <JsonValue label="Outputs" value={run.outputs} />
-    {run.events.length > 0 && (
-      <JsonValue label={`Events (${run.events.length})`} value={run.events} />
-    )}
-    {Object.keys(run.metadata).length > 0 && <JsonValue label="Metadata" value={run.metadata} />}
-    <Times run={run} />
-  </>
-);
+const names: { readonly [Tab in TraceTab]: string } = {
+  data: "Data",
+  events: "Events",
+  metadata: "Metadata",
+  feedback: "Feedback",
+  files: "Files",
+  timing: "Timing",
+  diff: "Compare",
+  code: "Code",
+};
 
-const ErrorText = ({ error }: { readonly error: string }) => (
-  <div className="error-text">
-    <CopyText label="Error" text={toVisibleText(error)} whole={() => error} />
-  </div>
-);
-
-const JsonValue = ({ label, value }: { readonly label: string; readonly value: unknown }) => {
-  if (value === undefined) {
-    return (
-      <p className="absent">
-        <span>{label}</span> none recorded
-      </p>
-    );
-  }
-  const { text, omitted } = toJsonText(value);
+const Fields = (props: RunPanelProps & { readonly details: TraceRunDetails }) => {
+  const { details, search, change } = props;
+  const { data: feedback } = useQuery(runFeedbackQuery(details.id));
+  const counts: { readonly [Tab in TraceTab]?: number } = {
+    events: details.events.length,
+    files: details.files.length,
+    feedback: feedback?.length ?? 0,
+  };
+  const onTab = (tab: string | null): void => {
+    const known = traceTabs.find((name) => name === tab);
+    change({ tab: known === "data" ? undefined : known });
+  };
   return (
     <>
-      <CopyText label={label} text={text} whole={() => formatJson(value)} />
-      {omitted > 0 && (
-        <p className="absent">{omitted.toLocaleString()} more characters; Copy takes all.</p>
-      )}
+      <RunHead details={details} />
+      <Tabs value={search.tab ?? "data"} onChange={onTab} keepMounted={false}>
+        <Tabs.List className="panel-tabs">
+          {traceTabs.map((tab) => (
+            <Tabs.Tab key={tab} value={tab}>
+              {names[tab]}
+              {(counts[tab] ?? 0) > 0 && <small> {counts[tab]?.toLocaleString()}</small>}
+            </Tabs.Tab>
+          ))}
+        </Tabs.List>
+        {traceTabs.map((tab) => (
+          <Tabs.Panel key={tab} value={tab}>
+            <Suspense fallback={<Loading what={names[tab]} />}>
+              <Tab {...props} tab={tab} />
+            </Suspense>
+          </Tabs.Panel>
+        ))}
+      </Tabs>
     </>
   );
 };
 
-const Times = ({ run: { id, startMs, endMs } }: { readonly run: RunDetails }) => (
-  <dl className="times">
-    <dt>Start</dt>
-    <dd>{formatTime(startMs)}</dd>
-    <dt>End</dt>
-    <dd>{endMs === undefined ? "still running" : formatTime(endMs)}</dd>
-    <dt>Latency</dt>
-    <dd>{endMs === undefined ? "" : formatDuration(endMs - startMs)}</dd>
-    <dt>Id</dt>
-    <dd>
-      <code>{id}</code>
-    </dd>
-  </dl>
-);
+const Tab = ({
+  tab,
+  details,
+  view,
+  run,
+  search,
+  change,
+}: RunPanelProps & { readonly details: TraceRunDetails; readonly tab: TraceTab }) => {
+  switch (tab) {
+    case "data":
+      return (
+        <RunData details={details} view={search.view} onView={(mode) => change({ view: mode })} />
+      );
+    case "events":
+      return <EventsTab details={details} />;
+    case "metadata":
+      return <MetadataTab details={details} />;
+    case "feedback":
+      return <FeedbackTab runId={details.id} />;
+    case "files":
+      return details.files.length === 0 ? (
+        <p className="absent">This run came without attachments.</p>
+      ) : (
+        <Attachments files={details.files} />
+      );
+    case "timing":
+      return <TimingTab details={details} view={view} run={run} />;
+    case "diff":
+      return (
+        <DiffTab
+          details={details}
+          view={view}
+          run={run}
+          other={search.vs}
+          onOther={(vs) => change({ vs })}
+        />
+      );
+    case "code":
+      return <CodeTab details={details} />;
+  }
+};

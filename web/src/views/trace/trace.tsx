@@ -1,14 +1,15 @@
 import { useQuery } from "@tanstack/react-query";
-import { Link, useNavigate } from "@tanstack/react-router";
-import { useCallback, useMemo } from "react";
-import { traceQuery } from "../../api/runs.ts";
+import { Link } from "@tanstack/react-router";
+import { traceQuery, traceRunLimit } from "../../api/traces.ts";
+import type { KnownTrace } from "../../api/traces.ts";
 import { formatDuration, formatTime } from "../../lib/time.ts";
-import { toTraceRows } from "../../lib/trace-rows.ts";
-import type { TraceRows } from "../../lib/trace-rows.ts";
+import { spanOf } from "../../lib/time-scale.ts";
+import { statusCodes } from "../../lib/trace-model.ts";
+import type { TraceModel } from "../../lib/trace-model.ts";
 import type { Place } from "../runs/place.ts";
 import { Empty, Failure, Loading } from "../states.tsx";
-import { RunPanel } from "./run-panel.tsx";
-import { TraceTree } from "./trace-tree.tsx";
+import { TraceBody } from "./trace-body.tsx";
+import "./trace.css";
 
 interface TraceProps {
   readonly place: Place;
@@ -17,70 +18,61 @@ interface TraceProps {
   readonly runId: string;
 }
 
-/** One trace: its tree, and what was recorded of the run that is selected in it. */
+/** One trace: its tree and waterfall, and what was recorded of the run that is selected in it. */
 export const Trace = ({ place, projectName, traceId, runId }: TraceProps) => {
-  const { data: runs, error, refetch, dataUpdatedAt } = useQuery(traceQuery(traceId));
-  const trace = useMemo(
-    () => (runs === undefined ? undefined : toTraceRows(runs, dataUpdatedAt)),
-    [runs, dataUpdatedAt],
-  );
-  const onSelect = useSelect(place, traceId);
+  const { data: trace, error, refetch } = useQuery(traceQuery(traceId));
+  const hasRuns = trace !== undefined && trace.model.count > 0;
   return (
     <>
-      <div className="heading">
+      <div className="heading trace-heading">
         <Link to="/o/$tenantId/projects/p/$projectId" params={{ ...place }} search={{}}>
           ← <bdi>{projectName}</bdi>
         </Link>
-        {trace !== undefined && trace.rows.length > 0 && <Summary trace={trace} />}
+        {hasRuns && <Summary trace={trace} />}
       </div>
       {trace === undefined && error === null && <Loading what="the trace" />}
       {trace === undefined && error !== null && (
         <Failure what="the trace" error={error} onRetry={refetch} />
       )}
-      {trace?.rows.length === 0 && (
+      {trace?.model.count === 0 && (
         <Empty title="There is no such trace.">
           <p>It may not have arrived yet; it shows here as soon as it does.</p>
         </Empty>
       )}
-      {trace !== undefined && trace.rows.length > 0 && (
-        <div className="trace">
-          <TraceTree trace={trace} selectedId={runId} onSelect={onSelect} />
-          <RunPanel runId={runId} />
-        </div>
-      )}
+      {hasRuns && <TraceBody trace={trace} traceId={traceId} runId={runId} />}
     </>
   );
 };
 
-const Summary = ({ trace: { rows, startMs, spanMs } }: { readonly trace: TraceRows }) => {
-  const errors = rows.filter(({ run }) => run.status === "error").length;
+const Summary = ({ trace: { model, readMs, isCut } }: { readonly trace: KnownTrace }) => {
+  const { from, to } = spanOf(model, readMs * 1_000 - model.baseMicros);
+  const errors = model.statuses.reduce(
+    (count, status) => count + (status === statusCodes.error ? 1 : 0),
+    0,
+  );
+  const open = model.statuses.includes(statusCodes.pending);
+  const tokens = sumOf(model, model.tokens);
+  const cost = sumOf(model, model.costs);
   return (
     <p className="summary">
       <span>
-        {rows.length.toLocaleString()} {rows.length === 1 ? "run" : "runs"}
+        {model.count.toLocaleString()} {model.count === 1 ? "run" : "runs"}
       </span>
-      <span>{formatDuration(spanMs)}</span>
+      <span>{formatDuration((to - from) / 1_000)}</span>
       {errors > 0 && (
         <span className="bad">
           {errors.toLocaleString()} with {errors === 1 ? "an error" : "errors"}
         </span>
       )}
-      <span>{formatTime(startMs)}</span>
+      {tokens > 0 && <span>{tokens.toLocaleString()} tokens</span>}
+      {cost > 0 && <span>${cost.toFixed(cost < 0.1 ? 4 : 2)}</span>}
+      {open && <span className="live on">Running</span>}
+      {isCut && <span className="bad">the first {traceRunLimit.toLocaleString()} only</span>}
+      <span>{formatTime((model.baseMicros + from) / 1_000)}</span>
     </p>
   );
 };
 
-function useSelect({ tenantId, projectId }: Place, traceId: string): (runId: string) => void {
-  const navigate = useNavigate();
-  return useCallback(
-    (runId) =>
-      void navigate({
-        to: "/o/$tenantId/projects/p/$projectId",
-        params: { tenantId, projectId },
-        search: runId === traceId ? { trace: traceId } : { trace: traceId, run: runId },
-        // Walking through a trace leaves one step in the history, not one for each run.
-        replace: true,
-      }),
-    [navigate, tenantId, projectId, traceId],
-  );
-}
+/** Of model calls alone: those above them often repeat what they used. */
+const sumOf = (model: TraceModel, values: ReadonlyMap<number, number>): number =>
+  [...values].reduce((sum, [run, value]) => sum + (model.types[run] === "llm" ? value : 0), 0);

@@ -1,0 +1,28 @@
+import type { TraceRunDetails } from "../../api/traces.ts";
+import { formatDuration } from "../../lib/time.ts";
+import { toVisibleText } from "../../lib/visible-text.ts";
+import { RunTypeMark, StatusMark } from "../marks.tsx";
+
+/** What a run is called, and how it went. */
+export const RunHead = ({ details: run }: { readonly details: TraceRunDetails }) => (
+  <>
+    <h1>
+      <bdi>{toVisibleText(run.name.slice(0, 1_000))}</bdi>
+    </h1>
+    <p className="summary">
+      <RunTypeMark type={run.runType} />
+      <StatusMark status={run.status} />
+      {run.endMs !== undefined && (
+        <span>{formatDuration(Math.max(0, run.endMs - run.startMs))}</span>
+      )}
+      {run.tokens.total > 0 && <span>{run.tokens.total.toLocaleString()} tokens</span>}
+      {run.cost !== undefined && <span>${run.cost}</span>}
+      {run.tags.map((tag, index) => (
+        // Tags may repeat, and they don't move.
+        <span key={index} className="tag">
+          <bdi>{toVisibleText(tag)}</bdi>
+        </span>
+      ))}
+    </p>
+  </>
+);

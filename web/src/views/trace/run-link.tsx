@@ -1,0 +1,28 @@
+import { useQuery } from "@tanstack/react-query";
+import { getRouteApi, Navigate } from "@tanstack/react-router";
+import { traceRunQuery } from "../../api/traces.ts";
+import { Failure, Loading } from "../states.tsx";
+
+const route = getRouteApi("/o/$tenantId/projects/p/$projectId/r/$runId");
+
+/** `/o/{tenant}/projects/p/{project}/r/{run}`: leads to the run in its trace. */
+export const RunLink = () => {
+  const { tenantId, projectId, runId } = route.useParams();
+  const { data: run, error, refetch } = useQuery(traceRunQuery(runId));
+  if (run === undefined) {
+    return error === null ? (
+      <Loading what="the run" />
+    ) : (
+      <Failure what="the run" error={error} onRetry={refetch} />
+    );
+  }
+  const { id, traceId } = run;
+  return (
+    <Navigate
+      to="/o/$tenantId/projects/p/$projectId"
+      params={{ tenantId, projectId: run.projectId ?? projectId }}
+      search={id === traceId ? { trace: traceId } : { trace: traceId, run: id }}
+      replace
+    />
+  );
+};

@@ -1,0 +1,61 @@
+import { startServer } from "@millrace/server";
+import type { RunningServer } from "@millrace/server";
+import { mkdirSync, mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { Client } from "millrace";
+import type { Page } from "playwright-core";
+import type { TestBrowser } from "./browser.ts";
+
+/** Where screenshots are kept, to be looked at. */
+export const screenshots = "temp/web";
+
+/** A server with a client, and a page that tells of all that went wrong in it. */
+export interface OpenedPage {
+  readonly server: RunningServer;
+  readonly client: Client;
+  readonly page: Page;
+  /** Exceptions, refusals of the policy, dialogs, requests to elsewhere. */
+  readonly faults: string[];
+  /** Where the project's runs are. */
+  projectAddress(): Promise<string>;
+  close(): Promise<void>;
+}
+
+export async function openPage(browser: TestBrowser, project: string): Promise<OpenedPage> {
+  mkdirSync(screenshots, { recursive: true });
+  const dataDir = mkdtempSync(join(tmpdir(), "millrace-e2e-"));
+  const server = await startServer({ port: 0, dataDir });
+  const client = new Client({ endpoint: server.url, project });
+  const page = await browser.context.newPage();
+  const faults: string[] = [];
+  page.setDefaultTimeout(15_000);
+  page.on("pageerror", (error) => faults.push(String(error)));
+  page.on("console", (line) => line.type() === "error" && faults.push(line.text()));
+  page.on("dialog", (dialog) => {
+    faults.push(`a dialog: ${dialog.message()}`);
+    void dialog.dismiss();
+  });
+  page.on("request", (request) => {
+    if (!request.url().startsWith(server.url) && !request.url().startsWith("blob:")) {
+      faults.push(`a request to ${request.url()}`);
+    }
+  });
+  return {
+    server,
+    client,
+    page,
+    faults,
+    projectAddress: async () => {
+      const response = await fetch(`${server.url}/sessions?name=${project}`);
+      const [found] = (await response.json()) as readonly { id: string; tenant_id: string }[];
+      return `${server.url}/o/${found?.tenant_id}/projects/p/${found?.id}`;
+    },
+    close: async () => {
+      await client.close();
+      await page.close();
+      await server.close();
+      rmSync(dataDir, { recursive: true, force: true });
+    },
+  };
+}
