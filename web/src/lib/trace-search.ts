@@ -17,9 +17,9 @@ export type TraceTab = (typeof traceTabs)[number];
 /** What the address says of an open trace. */
 export interface TraceSearch {
   /** What of the selected run shows. @defaultValue data */
-  readonly tab?: TraceTab;
+  readonly panel?: TraceTab;
   /** How inputs and outputs show. @defaultValue what suits them */
-  readonly view?: PayloadMode;
+  readonly as?: PayloadMode;
   /** Words searched for in the trace. */
   readonly find?: string;
   /** Types whose runs are closed, joined by commas. */
@@ -40,10 +40,10 @@ const textChars = 200;
 
 /** Reads the query of an address; what has no meaning is left out. */
 export function parseTraceSearch(search: Readonly<Record<string, unknown>>): TraceSearch {
-  const { tab, view, find, close, hide, errors, path, vs, zoom } = search;
+  const { panel, as, find, close, hide, errors, path, vs, zoom } = search;
   return {
-    ...(isOneOf(traceTabs, tab) && tab !== "data" ? { tab } : {}),
-    ...(isOneOf(payloadModes, view) ? { view } : {}),
+    ...(isOneOf(traceTabs, panel) && panel !== "data" ? { panel } : {}),
+    ...(isOneOf(payloadModes, as) ? { as } : {}),
     ...textOf("find", find),
     ...textOf("close", close),
     ...textOf("hide", hide),

@@ -62,7 +62,7 @@ export async function recordAssistant(client: Client): Promise<string> {
   first.end(
     {
       choices: [{ index: 0, message: { role: "assistant", content: null, tool_calls: tools } }],
-      usage: { prompt_tokens: 61, completion_tokens: 18, total_tokens: 79 },
+      usage_metadata: { input_tokens: 61, output_tokens: 18, total_tokens: 79 },
     },
     { endTime: startMs + 1_450 },
   );
@@ -82,6 +82,7 @@ export async function recordAssistant(client: Client): Promise<string> {
     new Error("the forecast could not be read", {
       cause: new TypeError("connect ECONNREFUSED 10.0.0.1:443"),
     }),
+    undefined,
     { endTime: startMs + 1_700 },
   );
   tool
@@ -106,8 +107,8 @@ export async function recordAssistant(client: Client): Promise<string> {
     },
     startTime: startMs + 2_320,
     attachments: {
-      "forecast.png": ["image/png", Buffer.from(png, "base64")],
-      "notes.txt": ["text/plain", Buffer.from("sunny\n")],
+      forecast: ["image/png", Buffer.from(png, "base64")],
+      notes: ["text/plain", Buffer.from("sunny\n")],
     },
   });
   for (const token of ["Rome", " is", " sunny"]) {
@@ -118,7 +119,7 @@ export async function recordAssistant(client: Client): Promise<string> {
   answer.end(
     {
       choices: [{ index: 0, message: { role: "assistant", content } }],
-      usage: { prompt_tokens: 132, completion_tokens: 40, total_tokens: 172 },
+      usage_metadata: { input_tokens: 132, output_tokens: 40, total_tokens: 172 },
     },
     { endTime: startMs + 4_020 },
   );
@@ -156,7 +157,7 @@ export async function recordForest(client: Client, count: number): Promise<strin
       startTime: at,
     });
     if (index % 997 === 0) {
-      call.fail(new Error(`call ${index} failed`), { endTime: at + 3 });
+      call.fail(new Error(`call ${index} failed`), undefined, { endTime: at + 3 });
     } else {
       call.end({ word: index === 43_210 ? "needle-in-the-payload" : "hay" }, { endTime: at + 3 });
     }

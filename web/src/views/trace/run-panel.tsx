@@ -69,12 +69,12 @@ const Fields = (props: RunPanelProps & { readonly details: TraceRunDetails }) =>
   };
   const onTab = (tab: string | null): void => {
     const known = traceTabs.find((name) => name === tab);
-    change({ tab: known === "data" ? undefined : known });
+    change({ panel: known === "data" ? undefined : known });
   };
   return (
     <>
       <RunHead details={details} />
-      <Tabs value={search.tab ?? "data"} onChange={onTab} keepMounted={false}>
+      <Tabs value={search.panel ?? "data"} onChange={onTab} keepMounted={false}>
         <Tabs.List className="panel-tabs">
           {traceTabs.map((tab) => (
             <Tabs.Tab key={tab} value={tab}>
@@ -105,9 +105,7 @@ const Tab = ({
 }: RunPanelProps & { readonly details: TraceRunDetails; readonly tab: TraceTab }) => {
   switch (tab) {
     case "data":
-      return (
-        <RunData details={details} view={search.view} onView={(mode) => change({ view: mode })} />
-      );
+      return <RunData details={details} view={search.as} onView={(mode) => change({ as: mode })} />;
     case "events":
       return <EventsTab details={details} />;
     case "metadata":

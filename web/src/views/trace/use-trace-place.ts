@@ -13,18 +13,15 @@ export function useTracePlace(): {
   readonly change: (change: TraceChange) => void;
 } {
   const search = route.useSearch();
-  const { tenantId, projectId } = route.useParams();
-  const navigate = useNavigate();
+  const navigate = useNavigate({ from: "/o/$tenantId/projects/p/$projectId" });
   const change = useCallback(
     (part: TraceChange) =>
       void navigate({
-        to: "/o/$tenantId/projects/p/$projectId",
-        params: { tenantId, projectId },
         search: (known) => withoutAbsent({ ...known, ...part }),
         // Walking through a trace leaves one step in the history, not one for each run.
         replace: true,
       }),
-    [navigate, tenantId, projectId],
+    [navigate],
   );
   return { search, change };
 }

@@ -14,8 +14,8 @@ import type { TraceModel } from "../../lib/trace-model.ts";
 import { toVisibleRuns } from "../../lib/visible-runs.ts";
 import type { VisibleRuns } from "../../lib/visible-runs.ts";
 
-/** How many of the slowest runs are marked. */
-const slowestRuns = 10;
+/** How many of the slowest runs are marked: one in five, ten at most. */
+const slowestRuns = (count: number): number => Math.min(10, Math.ceil(count / 5));
 const typingMs = 150;
 
 /** Where the time of a trace went. */
@@ -88,7 +88,11 @@ function byRun(path: readonly Stretch[]): ReadonlyMap<number, readonly Stretch[]
 
 function readFacts(model: TraceModel, now: number): TraceFacts {
   const selfTimes = toSelfTimes(model, now);
-  return { selfTimes, slowest: toSlowest(selfTimes, slowestRuns), errors: toErrors(model) };
+  return {
+    selfTimes,
+    slowest: toSlowest(selfTimes, slowestRuns(model.count)),
+    errors: toErrors(model),
+  };
 }
 
 /** What can wait until the rows are painted, in a task of its own. */
