@@ -3,6 +3,7 @@ import { parseCount, parseExample } from "../model/example.ts";
 import type { Attachment } from "../model/attachment-answer.ts";
 import type { Example } from "../model/example.ts";
 import { parseList } from "../model/fields.ts";
+import type { UploadResult, UploadSource } from "../model/upload.ts";
 import { assertUuid, checkIds } from "../model/ids.ts";
 import { readAttachmentBytes } from "./attachment-bytes.ts";
 import { toChat } from "./chat-example.ts";
@@ -38,6 +39,7 @@ import { checkOffset, chunksOf, idsByRequest, pagesByIds, pagesByOffset } from "
 import type { Pages } from "./pages.ts";
 import { assertMany, counted } from "./many-examples.ts";
 import { ServerInfoReader } from "./server-info.ts";
+import type { UploadExamples, UploadStream, Uploader } from "./uploads.ts";
 
 /** Examples of one request, beside the limit of its bytes. */
 const examplesPerRequest = 1_000;
@@ -47,11 +49,13 @@ export class Examples {
   readonly #asking: Asking;
   readonly #endpoint: string;
   readonly #info: ServerInfoReader;
+  readonly #uploader: Uploader;
   readonly #writes: ExampleWrites;
 
   /** @internal */
-  constructor(asking: Asking, endpoint: string) {
+  constructor(asking: Asking, endpoint: string, uploader: Uploader) {
     this.#asking = asking;
+    this.#uploader = uploader;
     this.#endpoint = endpoint;
     this.#info = new ServerInfoReader(asking.call);
     this.#writes = new ExampleWrites(asking.call, this.#info);
@@ -107,6 +111,26 @@ export class Examples {
       this.#writes.create(datasetId, drafts, { signal });
     return { exampleIds: await sendInChunks(chunks, { action, send, signal }) };
   }
+
+  /**
+   * Makes examples of a source of any size: read as they are sent, by worker threads, in chunks. Each row
+   * has an id that follows from its key or its content, so that the same upload once more adds nothing, and
+   * one that was killed goes on. What the server refuses is found row by row, reported, and left out.
+   *
+   * @throws {@link ValidationError} a setting can't be, or the checkpoint is another upload's.
+   * @throws {@link NotFoundError} there is no such dataset, and `createDataset` is false.
+   * @throws {@link UploadError} it ended before its source did: `result` says what was done, `cause` why.
+   */
+  async upload<Row = NewExample>(
+    source: UploadSource<Row>,
+    request: UploadExamples<Row>,
+  ): Promise<UploadResult> {
+    return this.#uploader.examples(source, request);
+  }
+
+  /** As {@link Examples.upload}, as the end of a `pipeline()`. */
+  readonly uploadStream = <Row = NewExample>(request: UploadExamples<Row>): UploadStream =>
+    this.#uploader.examplesStream(request);
 
   /**
    * Makes an example of a chat: messages, and the answer that should come; LangChain's messages are

@@ -1,3 +1,5 @@
+import type { Uploader, UploadFeedback } from "./uploads.ts";
+import type { UploadResult, UploadSource } from "../model/upload.ts";
 import { ValidationError } from "../model/errors.ts";
 import { parseFeedback, parseFeedbackToken } from "../model/feedback.ts";
 import type { Feedback, FeedbackToken } from "../model/feedback.ts";
@@ -17,10 +19,20 @@ import { Pages, pagesByIds, pagesByOffset } from "./pages.ts";
 /** Feedback: judgements on runs and projects. */
 export class Feedbacks {
   readonly #call: Call;
+  readonly #uploader: Uploader;
 
   /** @internal */
-  constructor(call: Call) {
+  constructor(call: Call, uploader: Uploader) {
     this.#call = call;
+    this.#uploader = uploader;
+  }
+
+  /** Gives judgements of a source of any size; as {@link Examples.upload}, one request for each. */
+  async upload<Row = CreateFeedback>(
+    source: UploadSource<Row>,
+    request: UploadFeedback<Row> = {},
+  ): Promise<UploadResult> {
+    return this.#uploader.feedback(source, request);
   }
 
   /**

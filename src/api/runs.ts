@@ -5,9 +5,10 @@ import { Fields, parseList } from "../model/fields.ts";
 import { assertUuid } from "../model/ids.ts";
 import { publicToken, runUrl, sharedRunUrl } from "../model/links.ts";
 import { parseRun } from "../model/run-answer.ts";
-import type { WireRun } from "../model/run.ts";
+import type { WirePost, WireRun } from "../model/run.ts";
 import { parseRunShare } from "../model/run-share.ts";
 import type { RunShare } from "../model/run-share.ts";
+import type { UploadResult, UploadSource } from "../model/upload.ts";
 import { parseRunStats } from "../model/run-stats.ts";
 import type { RunStats } from "../model/run-stats.ts";
 import { readAttachmentBytes } from "./attachment-bytes.ts";
@@ -18,6 +19,7 @@ import type { Pages } from "./pages.ts";
 import type { Projects } from "./projects.ts";
 import { toWireFilter } from "./run-filter.ts";
 import type { RunFilter } from "./run-filter.ts";
+import type { Uploader, UploadRuns } from "./uploads.ts";
 
 /** What {@link Runs.read} takes. */
 export interface ReadRun extends CallOptions {
@@ -46,6 +48,7 @@ interface RunsPlace {
   readonly host: string;
   readonly endpoint: string;
   readonly projects: Projects;
+  readonly uploader: Uploader;
 }
 
 /** Runs, read back: as the wire has them. */
@@ -55,14 +58,27 @@ export class Runs {
   readonly #host: string;
   readonly #endpoint: string;
   readonly #projects: Projects;
+  readonly #uploader: Uploader;
 
   /** @internal */
-  constructor(asking: Asking, { host, endpoint, projects }: RunsPlace) {
+  constructor(asking: Asking, { host, endpoint, projects, uploader }: RunsPlace) {
     this.#asking = asking;
     this.#call = asking.call;
     this.#host = host;
     this.#endpoint = endpoint;
     this.#projects = projects;
+    this.#uploader = uploader;
+  }
+
+  /**
+   * Brings runs from elsewhere, with the ids, times and dotted orders that they have; as
+   * {@link Examples.upload}. A run that is there already stays as it is.
+   */
+  async upload<Row = WirePost>(
+    source: UploadSource<Row>,
+    request: UploadRuns<Row> = {},
+  ): Promise<UploadResult> {
+    return this.#uploader.runs(source, request);
   }
 
   /**

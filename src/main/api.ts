@@ -13,7 +13,9 @@ import { TenantIds } from "../api/tenant-ids.ts";
 import { definedOf } from "../model/fields.ts";
 import { hostOf } from "../model/links.ts";
 import type { PlainOptions } from "../model/option-table.ts";
-import { connectionOf } from "./shipping-options.ts";
+import { Uploads } from "../bulk/uploads.ts";
+import { connectionOf, shippingOf } from "./shipping-options.ts";
+import { UploadPool } from "./upload-pool.ts";
 
 /** What a client can be asked for. */
 export interface Nouns {
@@ -28,13 +30,18 @@ export interface Nouns {
   readonly tenant: Tenant;
 }
 
-/** The request half of a client: one sender, and the nouns over it. Connects at the first call. */
+/** The request half of a client: the nouns over one sender. Connects at the first call. */
 export interface Api extends Nouns {
-  readonly http: Http;
+  /** Ends the calls under way and gives back what they took. Final; may be called twice. */
+  readonly close: () => Promise<void>;
 }
 
 /** What is around the nouns: a client, or the worker of `client.sync`. */
 export interface ApiSurroundings extends Pick<HttpOptions, "ambientSignal"> {
+  /** Threads that upload; 0 uploads from this one. */
+  readonly uploadThreads: number;
+  /** The environment that they see. */
+  readonly env: Readonly<Record<string, string>>;
   /** Where a noun's warnings go. */
   readonly warn: (message: string) => void;
 }
@@ -42,7 +49,7 @@ export interface ApiSurroundings extends Pick<HttpOptions, "ambientSignal"> {
 export function createApi(
   options: PlainOptions,
   headers: Readonly<Record<string, string>>,
-  { ambientSignal, warn }: ApiSurroundings,
+  { ambientSignal, warn, uploadThreads, env }: ApiSurroundings,
 ): Api {
   const { attempts, retryAfterLimitMs, requestsInFlight } = options;
   const connection = connectionOf(options, headers, requestsInFlight);
@@ -55,18 +62,35 @@ export function createApi(
   const host = hostOf(options.endpoint);
   const projects = new Projects(http.call, host);
   const tenant = new Tenant(http.call);
-  const examples = new Examples(http, options.endpoint);
+  const pool = new UploadPool({
+    shipping: shippingOf(options, headers, new SharedArrayBuffer(Int32Array.BYTES_PER_ELEMENT)),
+    threads: uploadThreads,
+    env,
+  });
+  const uploader: Uploads = new Uploads({
+    call: http.call,
+    datasets: { create: async (request) => datasets.create(request) },
+    shipper: () => pool,
+    hiding: options,
+    attachmentBytes: options.maxAttachmentBytes,
+    project: options.project,
+  });
+  const examples = new Examples(http, options.endpoint, uploader);
   const tenants = new TenantIds(tenant, projects);
+  const init = { host, endpoint: options.endpoint, tenants, examples, warn };
+  const datasets: Datasets = new Datasets(http, init);
   return {
-    http,
     projects,
     prompts: new Prompts(http.call, host, tenant),
-    runs: new Runs(http, { host, endpoint: options.endpoint, projects }),
-    datasets: new Datasets(http, { host, endpoint: options.endpoint, tenants, examples, warn }),
+    runs: new Runs(http, { host, endpoint: options.endpoint, projects, uploader }),
+    datasets,
     examples,
     experiments: new Experiments(http.call, projects),
-    feedback: new Feedbacks(http.call),
+    feedback: new Feedbacks(http.call, uploader),
     annotationQueues: new AnnotationQueues(http.call),
     tenant,
+    close: async () => {
+      await Promise.all([http.close(), pool.close()]);
+    },
   };
 }

@@ -22,6 +22,7 @@ import type { Api } from "./api.ts";
 import { watchEnd } from "./lifecycle.ts";
 import { consoleLogger, warnThrough } from "./reporter.ts";
 import { Recording } from "./recording.ts";
+import { workerEnvironment } from "./shipping-options.ts";
 import { Sync } from "./sync.ts";
 import type { SyncNouns } from "./sync.ts";
 
@@ -84,6 +85,8 @@ export class Client implements TracingClient {
     this.#recording = new Recording(this.#options, { headers, logger }, process.env);
     this.#api = createApi(this.#options, headers, {
       warn: (message) => warnThrough(logger, message),
+      uploadThreads: this.#options.workers,
+      env: workerEnvironment(process.env),
     });
     this.projects = this.#api.projects;
     this.prompts = this.#api.prompts;
@@ -171,7 +174,7 @@ export class Client implements TracingClient {
   async #close(timeoutMs: number): Promise<void> {
     this.#unregister();
     await this.#recording.close(timeoutMs);
-    await Promise.all([this.#api.http.close(), this.#sync.close()]);
+    await Promise.all([this.#api.close(), this.#sync.close()]);
     this.#unwatch();
   }
 }

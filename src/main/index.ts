@@ -131,6 +131,7 @@ export {
   OptionError,
   SdkError,
   TimeoutError,
+  UploadError,
   ValidationError,
   WorkerError,
 } from "../model/errors.ts";
@@ -154,6 +155,21 @@ export type {
   Comparison,
 } from "../model/experiment.ts";
 export type { Durability, KeepingOptions, OverflowPolicy } from "../model/keeping-options.ts";
+export type {
+  RowId,
+  UploadExamples,
+  UploadFeedback,
+  UploadRuns,
+  UploadStream,
+} from "../api/uploads.ts";
+export type {
+  Checkpoint,
+  RejectedRow,
+  UploadProgress,
+  UploadResult,
+  UploadSettings,
+  UploadSource,
+} from "../model/upload.ts";
 export type { Hide, PlainOptions } from "../model/option-table.ts";
 export type { RedactionKeys, RedactionPattern, RedactionRule } from "../model/redaction.ts";
 export type { RedactionSet } from "../model/redaction-sets.ts";

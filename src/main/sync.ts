@@ -53,7 +53,7 @@ export class Sync {
 
   #mirror(): SyncNouns {
     watchRequests();
-    const { http: _, ...nouns } = this.#parts.api;
+    const { close: _, ...nouns } = this.#parts.api;
     return mirrorOf<Nouns>(nouns, {
       timeoutMs: this.#parts.options.syncTimeoutMs,
       problemWithTimeout: (value) => problemWith("syncTimeoutMs", value),

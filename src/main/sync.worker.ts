@@ -11,8 +11,11 @@ try {
   // Not a static import: one that fails would end the worker before it can say so.
   const { createApi } = await import("./api.ts");
   const current = new AsyncLocalStorage<AbortSignal>();
-  const { http: _, ...nouns } = createApi(options, headers, {
+  const { close: _, ...nouns } = createApi(options, headers, {
     ambientSignal: () => current.getStore(),
+    // This is a worker: it needs none of its own.
+    uploadThreads: 0,
+    env: {},
     warn: (message) => reporting.send({ kind: "warned", message }),
   });
   serveCalls(reporting, (call, signal) => current.run(signal, () => answerOf(nouns, call)));

@@ -272,6 +272,14 @@ export const endpoints = {
     action: "pull prompt commit",
   },
 
+  /** The local server's own, said by `examples_check_enabled` in `/info`. */
+  checkExamples: {
+    method: "POST",
+    path: "/datasets/:id/examples/check",
+    action: "check examples",
+    repeatable: true,
+  },
+
   readSettings: { method: "GET", path: "/settings", action: "read settings" },
   setTenantHandle: { method: "POST", path: "/settings/handle", action: "set tenant handle" },
   sendSpans: { method: "POST", path: "/otel/v1/traces", action: "send spans" },

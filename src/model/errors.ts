@@ -1,4 +1,5 @@
 import { detailOf } from "./error-detail.ts";
+import type { UploadResult } from "./upload.ts";
 
 /** What a caller can switch on. */
 export type ErrorCode =
@@ -15,6 +16,7 @@ export type ErrorCode =
   | "ABORTED"
   | "CERTIFICATE"
   | "INCOMPLETE"
+  | "UPLOAD"
   | "WORKER";
 
 /** What every error can be made with. */
@@ -149,6 +151,24 @@ export class IncompleteError extends SdkError {
   }
 }
 
+/** What {@link UploadError} is made of. */
+export interface UploadErrorInit extends SdkErrorOptions {
+  readonly cause: unknown;
+  readonly result: UploadResult;
+}
+
+/** An upload ended before its source did: what it did until then is its `result`, why is its `cause`. */
+export class UploadError extends SdkError {
+  readonly code = "UPLOAD";
+  /** The rows that are not counted in it were not sent, or not answered. */
+  readonly result: UploadResult;
+
+  constructor(message: string, { result, ...options }: UploadErrorInit) {
+    super(message, options);
+    this.result = result;
+  }
+}
+
 /** The thread behind `client.sync` could not start, or ended during the call; the next call starts another. */
 export class WorkerError extends SdkError {
   readonly code = "WORKER";
@@ -169,6 +189,7 @@ export const errorClasses: readonly (new (...args: never[]) => SdkError)[] = [
   NotFoundError,
   OptionError,
   TimeoutError,
+  UploadError,
   ValidationError,
   WorkerError,
 ];

@@ -17,7 +17,11 @@ export interface BlockingOptions {
 /** The calls of a noun, each blocking until the answer is there. */
 export type BlockingNoun<Noun> = {
   readonly [
-    Name in keyof Noun as Noun[Name] extends (...args: never[]) => unknown ? Name : never
+    Name in keyof Noun as Noun[Name] extends (...args: never[]) => infer Result
+      ? Result extends NodeJS.WritableStream
+        ? never
+        : Name
+      : never
   ]: Noun[Name] extends (...args: infer Args) => infer Result
     ? (...args: BlockingArgs<Args>) => BlockingResult<Result>
     : never;

@@ -4,10 +4,12 @@ import type { CreateFeedback, UpdateFeedback } from "../../src/api/feedback-inpu
 import { Feedbacks } from "../../src/api/feedback.ts";
 import { httpTo } from "../support/api.ts";
 import { mswServer } from "../support/msw-server.ts";
+import { noUploads } from "../support/no-uploads.ts";
 
 const id = "0f0e0d0c-0b0a-4908-8706-050403020100";
 
-const feedbackAt = (endpoint: string): Feedbacks => new Feedbacks(httpTo(endpoint).http.call);
+const feedbackAt = (endpoint: string): Feedbacks =>
+  new Feedbacks(httpTo(endpoint).http.call, noUploads);
 
 describe("what is refused before it is sent", () => {
   const code = "VALIDATION";

@@ -4,13 +4,15 @@ import { describe, expect, test } from "vitest";
 import { Feedbacks } from "../../src/api/feedback.ts";
 import { httpTo } from "../support/api.ts";
 import { mswServer } from "../support/msw-server.ts";
+import { noUploads } from "../support/no-uploads.ts";
 
 const id = "0f0e0d0c-0b0a-4908-8706-050403020100";
 const other = "1f0e0d0c-0b0a-4908-8706-050403020100";
 const wireFeedback = { id, key: "k", run_id: other, feedback_source: { type: "api" } };
 const wireToken = { id, url: "http://t.test/x", expires_at: "2030-01-01T00:00:00Z" };
 
-const feedbackAt = (endpoint: string): Feedbacks => new Feedbacks(httpTo(endpoint).http.call);
+const feedbackAt = (endpoint: string): Feedbacks =>
+  new Feedbacks(httpTo(endpoint).http.call, noUploads);
 
 describe("what is sent", () => {
   test("create sends what is given, under an id of its own", async () => {

@@ -7,6 +7,7 @@ import { ValidationError } from "../../src/model/errors.ts";
 import { datasetNounsAt } from "../support/dataset-nouns.ts";
 import type { DatasetNouns } from "../support/dataset-nouns.ts";
 import { mswServer } from "../support/msw-server.ts";
+import { noUploads } from "../support/no-uploads.ts";
 
 const datasetId = "0f0e0d0c-0b0a-4908-8706-050403020100";
 const distinct = Array.from({ length: 250 }, () => randomUUID());
@@ -40,11 +41,15 @@ const lists: readonly (readonly [what: string, parameter: string, ask: Ask])[] =
     "ids",
     ({ http }) => new AnnotationQueues(http.call).list({ ids }).toArray(),
   ],
-  ["feedback", "run", ({ http }) => new Feedbacks(http.call).list({ runIds: ids }).toArray()],
+  [
+    "feedback",
+    "run",
+    ({ http }) => new Feedbacks(http.call, noUploads).list({ runIds: ids }).toArray(),
+  ],
   [
     "feedback of projects",
     "session",
-    ({ http }) => new Feedbacks(http.call).list({ projectIds: ids }).toArray(),
+    ({ http }) => new Feedbacks(http.call, noUploads).list({ projectIds: ids }).toArray(),
   ],
 ];
 

@@ -73,9 +73,12 @@ test("what overflows onto the disk is masked there, and arrives masked", async (
   expect(filesText()).not.toContain(mail);
   await using server = await loopbackServer();
   const next = clientTo(server.endpoint, { spoolDir: folder, redact: [] });
-  await vi.waitFor(() => expect(next.stats()).toMatchObject({ accepted: 4_000, delivered: 4_000 }), {
-    timeout: 12_000,
-  });
+  await vi.waitFor(
+    () => expect(next.stats()).toMatchObject({ accepted: 4_000, delivered: 4_000 }),
+    {
+      timeout: 12_000,
+    },
+  );
   await next.close();
   expect(server.runRequests.map(({ body }) => body.toString("latin1")).join("")).not.toContain(
     mail,

@@ -6,6 +6,7 @@ import { Tenant } from "../../src/api/tenant.ts";
 import { TenantIds } from "../../src/api/tenant-ids.ts";
 import { httpTo } from "./api.ts";
 import type { TestHttp, TestHttpOptions } from "./api.ts";
+import { noUploads } from "./no-uploads.ts";
 
 export interface DatasetNouns extends TestHttp {
   readonly projects: Projects;
@@ -22,7 +23,7 @@ export function datasetNounsAt(endpoint: string, options: TestHttpOptions = {}):
   const warnings: string[] = [];
   const warn = (message: string): unknown => warnings.push(message);
   const projects = new Projects(http.call, "http://host.test");
-  const examples = new Examples(http, endpoint);
+  const examples = new Examples(http, endpoint, noUploads);
   const tenants = new TenantIds(new Tenant(http.call), projects);
   const host = "http://host.test";
   return {

@@ -1,4 +1,4 @@
-import fc from "fast-check";
+import { assert, jsonValue, property, string } from "fast-check";
 import { expect, test } from "vitest";
 import { planRedaction } from "../../src/model/redaction.ts";
 import type { RedactionPlan } from "../../src/model/redaction-search.ts";
@@ -223,8 +223,8 @@ test("a tape is as long after masking as before, and whatever is on it stays rea
     { name: "k", keys: [/^.$/s] },
   ];
   const redactor = new Redactor(planOf(rules));
-  fc.assert(
-    fc.property(fc.jsonValue({ noUnicodeString: false }), (value) => {
+  assert(
+    property(jsonValue({ noUnicodeString: false }), (value) => {
       const tape = tapeOf({ inside: value });
       const before = tape.used;
       redactor.redact(bytesOf(tape));
@@ -232,8 +232,8 @@ test("a tape is as long after masking as before, and whatever is on it stays rea
       expect(leaves(jsonOf(tape)).filter((leaf) => /[aeiou]/.test(leaf))).toEqual([]);
     }),
   );
-  fc.assert(
-    fc.property(fc.string({ unit: "binary" }), (text) => {
+  assert(
+    property(string({ unit: "binary" }), (text) => {
       const tape = tapeOf([text]);
       redactor.redact(bytesOf(tape));
       const [shown] = jsonOf(tape) as [string];

@@ -84,7 +84,22 @@ export async function uploadExamples(
   });
   const drafts = await withRuns(store, request.tenantId, received);
   const written = await store.write.examples.create(request.tenantId, drafts);
-  return reply.code(201).send(toWritten(drafts, written));
+  const made = new Set(drafts.map(({ id }) => id).filter((id) => written.known[id] === undefined));
+  // Ours: a client that sends the same once more learns how much of it was there.
+  const existing = { existing_count: drafts.length - made.size };
+  return reply.code(201).send({ ...toWritten(drafts, written), ...existing });
+}
+
+/** `POST /datasets/{id}/examples/check`: what the dataset's schemas refuse of a list, by id; nothing is made. */
+export async function checkExamples(
+  { store }: ExampleDesk,
+  request: FastifyRequest,
+): Promise<unknown> {
+  const { id: datasetId } = await findDataset(store, request);
+  const drafts = readItems(await readBody(request.raw)).map(
+    (members, index) => parseExample(members, { what: `example ${index}`, datasetId }).draft,
+  );
+  return { rejected: await store.write.examples.check(request.tenantId, datasetId, drafts) };
 }
 
 /** `PATCH /v1/platform/datasets/{id}/examples`: multipart, with attachments. */

@@ -19,6 +19,7 @@ export const readInfo = () => ({
     dataset_examples_multipart_enabled: true,
     // Ours alone: senders may say what they have counted.
     millrace_sender_stats: true,
+    examples_check_enabled: true,
   },
 });
 

@@ -14,6 +14,7 @@ import {
 import type { ExampleDesk } from "../handlers/examples.ts";
 import {
   createExample,
+  checkExamples,
   createExamples,
   updateExample,
   updateExamples,
@@ -107,6 +108,13 @@ export function addExampleWriteRoutes(app: FastifyInstance, desk: ExampleDesk): 
       summary: "Makes examples with attachments, as parts of a form.",
     }),
     handler: (request, reply) => uploadExamples(desk, request, reply),
+  });
+  app.route({
+    ...route(endpoints.checkExamples, {
+      tag,
+      summary: "Says which examples of a list the dataset's schemas refuse, by id; makes none.",
+    }),
+    handler: (request) => checkExamples(desk, request),
   });
   app.route({
     ...route(endpoints.updateUploadedExamples, {

@@ -186,6 +186,16 @@ export interface ExampleWrites {
    */
   import(tenantId: string, datasetId: string, drafts: readonly ExampleDraft[]): ExamplesImported;
   /**
+   * Why the dataset's schemas refuse examples, by id; writes nothing.
+   *
+   * @throws RequestError 404: no such dataset.
+   */
+  check(
+    tenantId: string,
+    datasetId: string,
+    drafts: readonly ExampleDraft[],
+  ): Readonly<Record<string, string>>;
+  /**
    * All of them, or none, as one version of each dataset.
    *
    * @throws RequestError 404: no such example, here where a dataset is named. 422: one does not fit a schema.

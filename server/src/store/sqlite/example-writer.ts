@@ -65,6 +65,14 @@ export class ExampleWriter implements ExampleWrites {
     return { ...this.create(tenantId, fitting), count: fitting.length, rejected };
   }
 
+  check(
+    tenantId: string,
+    datasetId: string,
+    drafts: readonly ExampleDraft[],
+  ): Readonly<Record<string, string>> {
+    return this.#schemas.findMisfits(this.#ledger.read(tenantId, datasetId), drafts);
+  }
+
   update(tenantId: string, changes: readonly ExampleChange[], datasetId?: string): ExamplesWritten {
     const current = this.#readCurrent(
       tenantId,

@@ -1,0 +1,60 @@
+import type { Writable } from "node:stream";
+import type { WirePost } from "../model/run.ts";
+import type { UploadResult, UploadSettings, UploadSource } from "../model/upload.ts";
+import type { CreateDataset } from "./dataset-options.ts";
+import type { NewExample } from "./example-options.ts";
+import type { CreateFeedback } from "./feedback-input.ts";
+
+/** What makes the id of a row: its content, a member of it, or a function's answer. */
+export type RowId<Row> =
+  | "content"
+  | { readonly key: string }
+  | ((row: Row, number: number) => string);
+
+/** What {@link Examples.upload} takes beside the source. */
+export interface UploadExamples<Row> extends UploadSettings {
+  /** The dataset: its name, or its id. */
+  readonly dataset: string | { readonly id: string };
+  /** Whether, and as what, the dataset is made where there is none of that name. @defaultValue false */
+  readonly createDataset?: boolean | Omit<CreateDataset, "name" | "signal"> | undefined;
+  /**
+   * The example that a row becomes; `number` counts rows from 1. What it throws rejects the row.
+   *
+   * @defaultValue the row itself
+   */
+  readonly toExample?: ((row: Row, number: number) => NewExample) | undefined;
+  /**
+   * What says that two rows are the same example, here and in a later upload. The `id` of an example
+   * comes before it.
+   *
+   * @defaultValue "content"
+   */
+  readonly idFrom?: RowId<Row> | undefined;
+}
+
+/** What {@link Feedbacks.upload} takes beside the source. */
+export interface UploadFeedback<Row> extends UploadSettings {
+  /** The judgement that a row becomes. @defaultValue the row itself */
+  readonly toFeedback?: ((row: Row, number: number) => CreateFeedback) | undefined;
+  /** As of {@link UploadExamples}. @defaultValue "content" */
+  readonly idFrom?: RowId<Row> | undefined;
+}
+
+/** What {@link Runs.upload} takes beside the source. */
+export interface UploadRuns<Row> extends UploadSettings {
+  /** The wire-shaped run that a row becomes, with its own id, times and dotted order. @defaultValue the row itself */
+  readonly toRun?: ((row: Row, number: number) => WirePost) | undefined;
+  /** Where runs are filed that name no project. @defaultValue the client's */
+  readonly project?: string | undefined;
+}
+
+/** An object-mode stream that takes rows, for `pipeline()`; `result` settles when it has ended. */
+export type UploadStream = Writable & { readonly result: Promise<UploadResult> };
+
+/** Sends rows of any number through workers. */
+export interface Uploader {
+  examples<Row>(source: UploadSource<Row>, request: UploadExamples<Row>): Promise<UploadResult>;
+  examplesStream<Row>(request: UploadExamples<Row>): UploadStream;
+  feedback<Row>(source: UploadSource<Row>, request: UploadFeedback<Row>): Promise<UploadResult>;
+  runs<Row>(source: UploadSource<Row>, request: UploadRuns<Row>): Promise<UploadResult>;
+}

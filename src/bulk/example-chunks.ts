@@ -1,0 +1,167 @@
+import { isDeepStrictEqual } from "node:util";
+import type { Call } from "../api/http.ts";
+import { chunksOf } from "../api/pages.ts";
+import { ServerInfoReader } from "../api/server-info.ts";
+import { ConflictError, HttpError } from "../model/errors.ts";
+import { parseExample } from "../model/example.ts";
+import type { Example } from "../model/example.ts";
+import { Fields, parseList } from "../model/fields.ts";
+import type { RejectedRow } from "../model/upload.ts";
+import { examplesForm, examplesJson, exampleText } from "./example-form.ts";
+import type { TapeRow } from "./tape-rows.ts";
+
+/** Hears what became of rows, as soon as that is known. */
+export interface Outcomes {
+  readonly done: (rows: readonly TapeRow[], counts: { created: number; bytes: number }) => void;
+  readonly rejected: (row: TapeRow, rejection: RejectedRow) => void;
+}
+
+/** Refusals that speak of the request's rows, not of the caller or the server. */
+const refusals = new Set([400, 413, 422]);
+
+/** Makes examples. What a server refuses is divided until the row is found that it refuses. */
+export class ExampleChunks {
+  readonly #call: Call;
+  readonly #info: ServerInfoReader;
+
+  constructor(call: Call) {
+    this.#call = call;
+    this.#info = new ServerInfoReader(call);
+  }
+
+  /** @throws {@link SdkError} the failure after which the rest is open. */
+  async send(rows: readonly TapeRow[], datasetId: string, outcomes: Outcomes): Promise<void> {
+    if (rows.length === 0) {
+      return;
+    }
+    try {
+      const existing = await this.#make(rows, datasetId);
+      const bytes = rows.reduce((sum, row) => sum + sizeOf(row), 0);
+      outcomes.done(rows, { created: rows.length - existing, bytes });
+    } catch (error) {
+      if (error instanceof ConflictError) {
+        await this.#sortOut(rows, datasetId, { outcomes, error });
+      } else if (error instanceof HttpError && refusals.has(error.status)) {
+        await this.#divide(rows, datasetId, { outcomes, error });
+      } else {
+        throw error;
+      }
+    }
+  }
+
+  /** Asks whether the dataset would take them, where the server can say so. @throws as {@link ExampleChunks.send}. */
+  async check(rows: readonly TapeRow[], datasetId: string, outcomes: Outcomes): Promise<void> {
+    if (!(await this.#info.readOrDefaults({})).checksExamples) {
+      outcomes.done(rows, { created: rows.length, bytes: 0 });
+      return;
+    }
+    const body = examplesJson(rows, datasetId);
+    const answer = await this.#call("checkExamples", { path: { id: datasetId }, body });
+    const reasons = new Fields(answer, "check of examples").object("rejected");
+    for (const row of rows) {
+      const reason = reasons[row.id];
+      if (typeof reason === "string") {
+        reject(row, reason, outcomes);
+      } else {
+        outcomes.done([row], { created: 1, bytes: sizeOf(row) });
+      }
+    }
+  }
+
+  /** @returns how many of them were there already, as far as the server says so. */
+  async #make(rows: readonly TapeRow[], datasetId: string): Promise<number> {
+    const { exampleParts } = await this.#info.readOrDefaults({});
+    const wantsParts = rows.some(({ attachments }) => attachments.length > 0);
+    const answer =
+      exampleParts || wantsParts
+        ? await this.#call("uploadExamples", {
+            path: { id: datasetId },
+            body: examplesForm(rows),
+            repeatable: true,
+          })
+        : await this.#call("createExamples", {
+            body: examplesJson(rows, datasetId),
+            repeatable: true,
+          });
+    return Array.isArray(answer)
+      ? 0
+      : (new Fields(answer, "list of created examples").optionalNumber("existing_count") ?? 0);
+  }
+
+  async #divide(
+    rows: readonly TapeRow[],
+    datasetId: string,
+    { outcomes, error }: { readonly outcomes: Outcomes; readonly error: HttpError },
+  ): Promise<void> {
+    const [only] = rows;
+    if (only !== undefined && rows.length === 1) {
+      reject(only, error.message, outcomes);
+      return;
+    }
+    const middle = Math.ceil(rows.length / 2);
+    await this.send(rows.slice(0, middle), datasetId, outcomes);
+    await this.send(rows.slice(middle), datasetId, outcomes);
+  }
+
+  /** Some of the ids are taken: by the same example, as of an earlier upload, or by another one. */
+  async #sortOut(
+    rows: readonly TapeRow[],
+    datasetId: string,
+    refusal: { readonly outcomes: Outcomes; readonly error: ConflictError },
+  ): Promise<void> {
+    const there = await this.#find(rows, datasetId);
+    const { outcomes } = refusal;
+    const seen = new Set<string>();
+    const rest: TapeRow[] = [];
+    for (const row of rows) {
+      const example = there.get(row.id);
+      if (example !== undefined && isSame(row, example)) {
+        outcomes.done([row], { created: 0, bytes: sizeOf(row) });
+      } else if (example !== undefined) {
+        reject(row, `another example has the id ${row.id} already`, outcomes);
+      } else if (seen.has(row.id)) {
+        reject(row, `an earlier row has the id ${row.id} already`, outcomes);
+      } else {
+        seen.add(row.id);
+        rest.push(row);
+      }
+    }
+    await (rest.length === rows.length
+      ? this.#divide(rows, datasetId, refusal)
+      : this.send(rest, datasetId, outcomes));
+  }
+
+  async #find(rows: readonly TapeRow[], datasetId: string): Promise<ReadonlyMap<string, Example>> {
+    const ids = [...new Set(rows.map(({ id }) => id))];
+    const found = new Map<string, Example>();
+    for (const some of chunksOf(ids)) {
+      const query = { dataset: datasetId, id: some, limit: some.length };
+      const page = await this.#call("listExamples", { query });
+      for (const example of parseList(page, "examples", parseExample)) {
+        found.set(example.id, example);
+      }
+    }
+    return found;
+  }
+}
+
+const sizeOf = ({ members, attachments }: TapeRow): number =>
+  members.reduce((sum, [, json]) => sum + json.length, 0) +
+  attachments.reduce((sum, { data }) => sum + data.length, 0);
+
+function reject(row: TapeRow, reason: string, { rejected }: Outcomes): void {
+  rejected(row, { row: row.row, id: row.id, reason, content: exampleText(row) });
+}
+
+/** Whether it says the same; metadata may have more there, such as the splits. */
+function isSame({ members }: TapeRow, { inputs, outputs, metadata }: Example): boolean {
+  const own = new Map(
+    members.map(([name, json]) => [name, JSON.parse(json.toString()) as unknown]),
+  );
+  const said = Object.entries((own.get("metadata") ?? {}) as Readonly<Record<string, unknown>>);
+  return (
+    isDeepStrictEqual(own.get("inputs") ?? {}, inputs) &&
+    isDeepStrictEqual(own.get("outputs") ?? undefined, outputs) &&
+    said.every(([name, value]) => isDeepStrictEqual(value, metadata[name]))
+  );
+}

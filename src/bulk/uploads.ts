@@ -1,0 +1,202 @@
+import { assertDatasetName, readDataset } from "../api/dataset-key.ts";
+import type { Datasets } from "../api/datasets.ts";
+import type { Call } from "../api/http.ts";
+import type {
+  UploadExamples,
+  UploadFeedback,
+  Uploader,
+  UploadRuns,
+  UploadStream,
+} from "../api/uploads.ts";
+import { ConflictError, NotFoundError, ValidationError } from "../model/errors.ts";
+import { assertUuid } from "../model/ids.ts";
+import type { UploadResult, UploadSettings, UploadSource } from "../model/upload.ts";
+import { unpackError } from "../sync/packed-error.ts";
+import type { HidingOptions } from "../tracing/hiding.ts";
+import type { Tape } from "../tracing/tape.ts";
+import { CheckpointFile } from "./checkpoint.ts";
+import type { ChunkShipper, ChunkTarget } from "./chunk-task.ts";
+import { examplesOn, feedbackOn, runsOn } from "./kinds.ts";
+import { rowsOf } from "./rows.ts";
+import { checkSettings } from "./settings.ts";
+import type { CheckedSettings } from "./settings.ts";
+import { uploadStreamTo } from "./upload-stream.ts";
+import { BulkUpload } from "./upload.ts";
+import type { BulkKind, ChunkReport } from "./upload.ts";
+
+export interface UploadsInit {
+  readonly call: Call;
+  readonly datasets: Pick<Datasets, "create">;
+  /** Started at the first upload. */
+  readonly shipper: () => ChunkShipper;
+  readonly hiding: HidingOptions;
+  /** Bytes of one attachment of a run, at most. */
+  readonly attachmentBytes: number;
+  /** Where runs are filed that name no project. */
+  readonly project: string;
+}
+
+/** Uploads of any size: reads, encodes, and hands chunks to workers. */
+export class Uploads implements Uploader {
+  readonly #init: UploadsInit;
+
+  constructor(init: UploadsInit) {
+    this.#init = init;
+  }
+
+  async examples<Row>(
+    source: UploadSource<Row>,
+    request: UploadExamples<Row>,
+  ): Promise<UploadResult> {
+    const rows = rowsOf(source);
+    return drive(rows, await this.#beginExamples(request));
+  }
+
+  examplesStream<Row>(request: UploadExamples<Row>): UploadStream {
+    const beginning = this.#beginExamples(request);
+    // It is awaited with the first row; without one, nobody asked.
+    beginning.catch(() => undefined);
+    return uploadStreamTo(beginning);
+  }
+
+  async feedback<Row>(
+    source: UploadSource<Row>,
+    request: UploadFeedback<Row>,
+  ): Promise<UploadResult> {
+    const rows = rowsOf(source);
+    const settings = checkSettings(request);
+    const kind = this.#kind({ noun: "feedback" }, "feedback", settings);
+    return drive(rows, await begin({ ...kind, encoderOn: feedbackOn(request) }, settings));
+  }
+
+  async runs<Row>(source: UploadSource<Row>, request: UploadRuns<Row>): Promise<UploadResult> {
+    const rows = rowsOf(source);
+    const settings = checkSettings(request);
+    const { hiding, attachmentBytes, project } = this.#init;
+    const rowOf = new Map<string, number>();
+    const { ship, target } = this.#kind({ noun: "runs" }, "runs", settings);
+    const kind: BulkKind = {
+      target,
+      encoderOn: runsOn(
+        { ...request, project: request.project ?? project },
+        { hiding, attachmentBytes, rowOf },
+      ),
+      ship: async (tape) => {
+        const report = await ship(tape);
+        const rejected = report.rejected.map((one) => ({
+          ...one,
+          row: rowOf.get(one.id ?? "") ?? 0,
+        }));
+        return { ...report, rejected };
+      },
+    };
+    return drive(rows, await begin(kind, settings));
+  }
+
+  async #beginExamples<Row>(request: UploadExamples<Row>): Promise<BulkUpload> {
+    const settings = checkSettings(request);
+    const datasetId = await this.#datasetOf(request, settings);
+    const target = `examples of dataset ${datasetId}`;
+    const kind = this.#kind({ noun: "examples", datasetId }, target, settings);
+    return begin({ ...kind, encoderOn: examplesOn(request, datasetId) }, settings);
+  }
+
+  #kind(
+    target: ChunkTarget,
+    name: string,
+    { dryRun = false }: CheckedSettings,
+  ): Pick<BulkKind, "target" | "ship"> {
+    const ship = async ({ memory, used }: Tape): Promise<ChunkReport> => {
+      const { failure, ...report } = await this.#init
+        .shipper()
+        .ship({ target, memory, used, dryRun });
+      return failure === undefined ? report : { ...report, failure: unpackError(failure) };
+    };
+    return { target: name, ship };
+  }
+
+  async #datasetOf<Row>(
+    { dataset, createDataset = false }: UploadExamples<Row>,
+    { signal, dryRun }: UploadSettings,
+  ): Promise<string> {
+    if (typeof dataset === "object") {
+      assertUuid(dataset.id, "dataset id");
+      return (await readDataset(this.#init.call, { id: dataset.id }, { signal })).id;
+    }
+    assertDatasetName(dataset);
+    try {
+      return (await readDataset(this.#init.call, { name: dataset }, { signal })).id;
+    } catch (error) {
+      if (!(error instanceof NotFoundError) || createDataset === false) {
+        throw error;
+      }
+      if (dryRun === true) {
+        throw new ValidationError(
+          `There is no dataset ${dataset} yet: a dry run needs one to check rows against`,
+          { cause: error },
+        );
+      }
+    }
+    try {
+      const init = createDataset === true ? {} : createDataset;
+      return (await this.#init.datasets.create({ ...init, name: dataset, signal })).id;
+    } catch (error) {
+      if (error instanceof ConflictError) {
+        // Somebody made it meanwhile.
+        return (await readDataset(this.#init.call, { name: dataset }, { signal })).id;
+      }
+      throw error;
+    }
+  }
+}
+
+async function begin(kind: BulkKind, settings: CheckedSettings): Promise<BulkUpload> {
+  const warnings: string[] = [];
+  const onTrouble = (message: string): void => void warnings.push(message);
+  const checkpoint =
+    settings.checkpoint === undefined || settings.dryRun === true
+      ? undefined
+      : await CheckpointFile.open(settings.checkpoint, { target: kind.target, onTrouble });
+  return new BulkUpload(kind, settings, { checkpoint, warnings });
+}
+
+async function drive(
+  rows: AsyncIterable<unknown> | Iterable<unknown>,
+  upload: BulkUpload,
+): Promise<UploadResult> {
+  const iterator =
+    Symbol.asyncIterator in rows ? rows[Symbol.asyncIterator]() : rows[Symbol.iterator]();
+  for (;;) {
+    let step: IteratorResult<unknown> | undefined;
+    try {
+      step = await nextOf(iterator, upload);
+    } catch (error) {
+      return upload.fail(error);
+    }
+    if (step === undefined || step.done === true) {
+      break;
+    }
+    try {
+      await upload.add(step.value);
+    } catch {
+      // It says why again when what is under way has come to its end.
+      break;
+    }
+  }
+  if (upload.hasFailed) {
+    // Ends the source; what that throws comes after the failure that matters.
+    Promise.resolve(iterator.return?.()).catch(() => undefined);
+  }
+  return upload.finish();
+}
+
+/** The next row; `undefined` where the upload fails while a source takes its time. */
+function nextOf(
+  iterator: AsyncIterator<unknown> | Iterator<unknown>,
+  upload: BulkUpload,
+): Promise<IteratorResult<unknown> | undefined> {
+  return new Promise((resolve, reject) => {
+    upload.onFailure = () => resolve(undefined);
+    Promise.resolve(iterator.next()).then(resolve, reject);
+  });
+}

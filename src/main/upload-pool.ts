@@ -1,0 +1,100 @@
+import { createRequire } from "node:module";
+import { Piscina } from "piscina";
+import { Http } from "../api/http.ts";
+import type { ChunkAnswer, ChunkShipper, ChunkTask } from "../bulk/chunk-task.ts";
+import { ChunkWork } from "../bulk/chunk-work.ts";
+import { WorkerError } from "../model/errors.ts";
+import type { ShippingOptions } from "../model/shipping.ts";
+import { packError } from "../sync/packed-error.ts";
+import { Shipper } from "../workers/shipper.ts";
+
+/** What a worker that uploads needs to know: crosses to it when it starts. */
+export interface UploadWorkerData {
+  readonly shipping: ShippingOptions;
+}
+
+/** What does the work of a worker, wherever it runs. */
+export function chunkWorkOf({ shipping }: UploadWorkerData): ChunkWork {
+  const http = new Http(shipping);
+  let runs: Shipper | undefined;
+  const shipRuns: Shipper["ship"] = (task) => (runs ??= new Shipper(shipping)).ship(task);
+  return new ChunkWork({ call: http.call, shipRuns });
+}
+
+export interface UploadPoolOptions extends UploadWorkerData {
+  /** Threads; 0 sends from this thread. */
+  readonly threads: number;
+  /** The environment that workers see. */
+  readonly env: Readonly<Record<string, string>>;
+}
+
+/** Idle for so long, a thread ends: an upload is rare, and what it took is given back. */
+const idleMs = 2_000;
+
+/**
+ * The threads behind uploads, beside those that send runs: an upload of hours delays no run. They start
+ * with the first chunk and end when there is nothing more; where none can start, this thread does it.
+ */
+export class UploadPool implements ChunkShipper {
+  readonly #options: UploadPoolOptions;
+  #piscina: Piscina<ChunkTask, ChunkAnswer> | undefined;
+  #inline: ChunkWork | undefined;
+  #worked = false;
+
+  constructor(options: UploadPoolOptions) {
+    this.#options = options;
+  }
+
+  async ship(task: ChunkTask): Promise<ChunkAnswer> {
+    if (this.#options.threads > 0 && this.#inline === undefined) {
+      try {
+        this.#piscina ??= this.#start();
+        const answer = await this.#piscina.run(task);
+        this.#worked = true;
+        return answer;
+      } catch (error) {
+        if (this.#worked) {
+          // A thread that worked died: another takes its place, and what is not marked on the tape is sent again.
+          return lostBy(error);
+        }
+      }
+    }
+    this.#inline ??= chunkWorkOf(this.#options);
+    return this.#inline.ship(task);
+  }
+
+  /** Ends the threads; chunks under way are given up. May be called twice. */
+  async close(): Promise<void> {
+    await this.#piscina?.destroy();
+  }
+
+  #start(): Piscina<ChunkTask, ChunkAnswer> {
+    const { threads, env, shipping } = this.#options;
+    const data: UploadWorkerData = { shipping };
+    const pool = new Piscina<ChunkTask, ChunkAnswer>({
+      filename: createRequire(import.meta.url).resolve("#main/upload.task"),
+      minThreads: 0,
+      maxThreads: threads,
+      concurrentTasksPerWorker: 64,
+      idleTimeout: idleMs,
+      // The default freezes a worker between tasks, and with it its connections.
+      atomics: "disabled",
+      recordTiming: false,
+      // Preloads of the program would run in every worker.
+      execArgv: [],
+      env,
+      workerData: { options: data },
+    });
+    // Without a listener a late error of a worker ends the program. Its chunks reject on their own.
+    pool.on("error", () => undefined);
+    return pool;
+  }
+}
+
+const lostBy = (cause: unknown): ChunkAnswer => ({
+  created: 0,
+  skipped: 0,
+  rejected: [],
+  bytes: 0,
+  failure: packError(new WorkerError("the worker that sent the rows died", { cause })),
+});
