@@ -1,7 +1,7 @@
 import type { ClientStats } from "millrace";
 import { describe, expect, test } from "vitest";
 import { fingerprint } from "./soak/fingerprint.ts";
-import { lineText, parseLine } from "./soak/journal.ts";
+import { lineText, nowhere, parseLine } from "./soak/journal.ts";
 import type { Line, Part } from "./soak/journal.ts";
 import { counterFaults, memoryFaults, Oracle } from "./soak/oracle.ts";
 import type { Verdict } from "./soak/oracle.ts";
@@ -46,6 +46,7 @@ describe("the oracle is content", () => {
       obliged: 2,
       arrived: 2,
       duplicates: 1,
+      marked: 0,
       missing: 0,
     });
   });
@@ -55,6 +56,12 @@ describe("the oracle is content", () => {
     const received = [got("a"), got("a", "end")];
     expect(judged({ recorded, received }).faults).toEqual([]);
     expect(judged({ recorded, received: [...received, got("b")] }).faults).toEqual([]);
+  });
+
+  test("with an attachment in whose place an event says why, and counts it apart", () => {
+    const recorded = [...two, will("a", "file"), { ...done("a", "file"), place: nowhere } as Line];
+    const received = [got("a"), got("a", "end"), { is: "left", id: "a", part: "file" } as const];
+    expect(judged({ recorded, received })).toMatchObject({ faults: [], arrived: 3, marked: 1 });
   });
 
   test("where just as many are missing as were counted as lost", () => {

@@ -5,11 +5,12 @@ import { createServer } from "node:http";
 import type { IncomingMessage, Server, ServerResponse } from "node:http";
 import type { AddressInfo, Socket } from "node:net";
 import * as zlib from "node:zlib";
-import { parseMultipart } from "../../support/parse-multipart.ts";
+import { parsePartName } from "../../../src/workers/wire.ts";
+import { readMultipart } from "../../interop/strict/read-multipart.ts";
 import { anyFault, down, faults, infos, reads } from "./faults.ts";
 import type { Fault, InfoName } from "./faults.ts";
-import { endPrint, startPrint } from "./fingerprint.ts";
-import { lineText } from "./journal.ts";
+import { endPrint, filePrint, startPrint } from "./fingerprint.ts";
+import { lineText, nowhere } from "./journal.ts";
 import { Random } from "./random.ts";
 
 /** What its parent says to it. */
@@ -60,15 +61,15 @@ function onRequest(request: IncomingMessage, response: ServerResponse): void {
       response.writeHead(415).end('{"detail":"unsupported encoding"}');
       return;
     }
-    const runs = runsOf(request, decoded(Buffer.concat(chunks), encoding));
-    const badIds = runs
-      .filter(({ run }) => run["name"] === "bad")
-      .map(({ run }) => String(run["id"]));
+    const { runs, files } = bodyOf(request, decoded(Buffer.concat(chunks), encoding));
+    const bad = runs.filter(({ run }) => run["name"] === "bad").map(({ run }) => String(run["id"]));
     const keep = (without?: "bad"): void => {
-      const kept = without === "bad" ? runs.filter(({ run }) => run["name"] !== "bad") : runs;
-      writeSync(journal, kept.map(linesOf).join(""));
+      const left = new Set(without === "bad" ? bad : []);
+      const kept = runs.filter(({ run }) => !left.has(String(run["id"])));
+      const keptFiles = files.filter(({ runId }) => !left.has(runId));
+      writeSync(journal, kept.map(linesOf).join("") + keptFiles.map(fileLine).join(""));
     };
-    fault.answer({ response, path, runs: runs.length, badIds, keep, random });
+    fault.answer({ response, path, runs: runs.length, badIds: bad, keep, random });
   });
 }
 
@@ -106,45 +107,74 @@ interface SeenRun {
   readonly run: WireRun;
 }
 
-function runsOf(request: IncomingMessage, body: Buffer): readonly SeenRun[] {
+interface SeenFile {
+  readonly runId: string;
+  readonly print: string;
+}
+
+interface SeenBody {
+  readonly runs: readonly SeenRun[];
+  readonly files: readonly SeenFile[];
+}
+
+function bodyOf(request: IncomingMessage, body: Buffer): SeenBody {
   try {
     const type = request.headers["content-type"] ?? "";
-    if (type.startsWith("multipart/")) {
-      return runsOfParts(type, body);
-    }
-    const value = JSON.parse(body.toString("utf8")) as WireRun;
-    if (request.url?.endsWith("/batch") === true) {
-      const { post = [], patch = [] } = value as Record<string, WireRun[]>;
-      return [
-        ...post.map((run): SeenRun => ({ operation: "post", run })),
-        ...patch.map((run): SeenRun => ({ operation: "patch", run })),
-      ];
-    }
-    return [{ operation: request.method === "PATCH" ? "patch" : "post", run: value }];
+    return type.startsWith("multipart/")
+      ? partsOf(type, body)
+      : { runs: runsOfJson(request, body), files: [] };
   } catch (error) {
     writeSync(journal, lineText({ is: "odd", why: String(error).slice(0, 200) }));
-    return [];
+    return { runs: [], files: [] };
   }
 }
 
-function runsOfParts(type: string, body: Buffer): readonly SeenRun[] {
+function runsOfJson(request: IncomingMessage, body: Buffer): readonly SeenRun[] {
+  const value = JSON.parse(body.toString("utf8")) as WireRun;
+  if (request.url?.endsWith("/batch") !== true) {
+    return [{ operation: request.method === "PATCH" ? "patch" : "post", run: value }];
+  }
+  const { post = [], patch = [] } = value as Record<string, WireRun[]>;
+  return [
+    ...post.map((run): SeenRun => ({ operation: "post", run })),
+    ...patch.map((run): SeenRun => ({ operation: "patch", run })),
+  ];
+}
+
+function partsOf(type: string, body: Buffer): SeenBody {
   const runs = new Map<string, SeenRun>();
-  for (const { name, value } of parseMultipart(type, body)) {
-    if (name.kind === "run") {
-      runs.set(`${name.operation} ${name.runId}`, {
-        operation: name.operation,
-        run: { ...(value as WireRun) },
-      });
-    } else if (name.kind === "field") {
+  const files: SeenFile[] = [];
+  const { parts, problems } = readMultipart(type, body);
+  for (const { detail } of problems) {
+    throw new Error(detail);
+  }
+  for (const { name: text, length, bytes } of parts) {
+    const name = parsePartName(text);
+    if (length !== bytes.length) {
+      throw new Error(`${text} says ${length} bytes and has ${bytes.length}`);
+    }
+    if (name?.kind === "run") {
+      const { operation, runId } = name;
+      runs.set(`${operation} ${runId}`, { operation, run: parsed(bytes) as WireRun });
+    } else if (name?.kind === "field") {
       const seen = runs.get(`${name.operation} ${name.runId}`);
       if (seen === undefined) {
         throw new Error("a field before its run");
       }
-      seen.run[name.field] = value;
+      seen.run[name.field] = parsed(bytes);
+    } else if (name?.kind === "attachment") {
+      files.push({ runId: name.runId, print: filePrint(bytes) });
+    } else {
+      throw new Error(`no part of a run: ${text}`);
     }
   }
-  return [...runs.values()];
+  return { runs: [...runs.values()], files };
 }
+
+const parsed = (bytes: Buffer): unknown => JSON.parse(bytes.toString("utf8"));
+
+const fileLine = ({ runId, print }: SeenFile): string =>
+  lineText({ is: "got", id: runId, part: "file", print, place: nowhere });
 
 function linesOf({ operation, run }: SeenRun): string {
   const id = String(run["id"]);
@@ -165,6 +195,10 @@ function linesOf({ operation, run }: SeenRun): string {
   if ("outputs" in run) {
     const print = endPrint({ outputs: run["outputs"], error: run["error"] });
     lines += lineText({ is: "got", id, part: "end", print, place });
+  }
+  const { events = [] } = run as { events?: readonly WireRun[] };
+  if (events.some(({ attachment }) => attachment === "file")) {
+    lines += lineText({ is: "left", id, part: "file" });
   }
   return lines === "" ? lineText({ is: "odd", why: `nothing of ${id}` }) : lines;
 }

@@ -36,5 +36,8 @@ export interface EndFacts {
 export const startPrint = ({ name, run_type, inputs, metadata }: StartFacts): string =>
   fingerprint([name, run_type, inputs, metadata]);
 
+export const filePrint = (bytes: Uint8Array): string =>
+  createHash("sha256").update(bytes).digest("hex").slice(0, 16);
+
 export const endPrint = ({ outputs, error }: EndFacts): string =>
   fingerprint([outputs ?? null, error ?? null]);

@@ -1,13 +1,13 @@
 import { createReadStream } from "node:fs";
 import { createInterface } from "node:readline";
 
-/** A start or an end: what the client counts as one record. */
-export type Part = "start" | "end";
+/** A start or an end, which the client counts as one record each; or what is attached to a start. */
+export type Part = "start" | "end" | "file";
 
 /**
  * What producers and servers write down, a line each.
  * `will`: about to be recorded; `done`: the call returned; `got`: the server keeps it, and answers after
- * the line is written; `odd`: the server got something that is no part of a run as the wire has it.
+ * the line is written; `left`: in place of what is attached there is an event that says why; `odd`: the server got something that is no part of a run as the wire has it.
  */
 export type Line =
   | { readonly is: "will"; readonly id: string; readonly part: Part; readonly print: string }
@@ -20,7 +20,11 @@ export type Line =
       /** The dotted order. */
       readonly place: string;
     }
+  | { readonly is: "left"; readonly id: string; readonly part: Part }
   | { readonly is: "odd"; readonly why: string };
+
+/** In place of a place, of what names none. */
+export const nowhere = "-";
 
 export function lineText(line: Line): string {
   switch (line.is) {
@@ -30,6 +34,8 @@ export function lineText(line: Line): string {
       return `done ${line.id} ${line.part} ${line.place}\n`;
     case "got":
       return `got ${line.id} ${line.part} ${line.print} ${line.place}\n`;
+    case "left":
+      return `left ${line.id} ${line.part}\n`;
     case "odd":
       return `odd ${JSON.stringify(line.why)}\n`;
   }
@@ -41,7 +47,7 @@ export function parseLine(text: string): Line | undefined {
   if (is === "odd") {
     return { is, why: text.slice(4) };
   }
-  if (part !== "start" && part !== "end") {
+  if (part !== "start" && part !== "end" && part !== "file") {
     return undefined;
   }
   switch (is) {
@@ -51,6 +57,8 @@ export function parseLine(text: string): Line | undefined {
       return first === "" ? undefined : { is, id, part, place: first };
     case "got":
       return second === "" ? undefined : { is, id, part, print: first, place: second };
+    case "left":
+      return { is, id, part };
     default:
       return undefined;
   }

@@ -1,4 +1,5 @@
 import type { ClientStats } from "millrace";
+import { nowhere } from "./journal.ts";
 import type { Line, Part } from "./journal.ts";
 
 /** What became of the obligations of one producer. */
@@ -13,6 +14,8 @@ export interface Verdict {
   readonly arrived: number;
   /** Arrivals beyond the first of each record, all the same as the first. */
   readonly duplicates: number;
+  /** Attachments in whose place an event says why: the server took no parts at that time. */
+  readonly marked: number;
   /** Obligations that did not arrive. */
   readonly missing: number;
 }
@@ -42,6 +45,7 @@ export class Oracle {
   readonly #faults: string[] = [];
   #faultCount = 0;
   #duplicates = 0;
+  readonly #marked = new Set<string>();
 
   /** What a producer wrote down. */
   recorded(line: Line): void {
@@ -65,11 +69,16 @@ export class Oracle {
   received(line: Line): void {
     if (line.is === "odd") {
       this.#fault(`the server could not read something: ${line.why}`);
-    } else if (line.is === "got") {
+    } else if (line.is === "left" || line.is === "got") {
       const key = keyOf(line.id, line.part);
       const obligation = this.#obligations.get(key);
       if (obligation === undefined) {
         this.#fault(`${key} arrived and was never recorded`);
+        return;
+      }
+      if (line.is === "left") {
+        this.#marked.add(key);
+        obligation.arrivals += 1;
         return;
       }
       if (obligation.print !== line.print) {
@@ -113,12 +122,16 @@ export class Oracle {
       obliged,
       arrived,
       duplicates: this.#duplicates,
+      marked: this.#marked.size,
       missing: missing.length,
     };
   }
 
   #checkPlace(id: string, place: string): void {
     const known = this.#places.get(id);
+    if (place === nowhere) {
+      return;
+    }
     if (known === undefined) {
       this.#places.set(id, place);
     } else if (known !== place) {

@@ -6,11 +6,12 @@ import type { Worker } from "node:worker_threads";
 import { Client } from "millrace";
 import type { ClientOptions, ClientStats, FlushResult, RunTree } from "millrace";
 import { recordedValue } from "../../support/recorded-value.ts";
-import { endPrint, startPrint } from "./fingerprint.ts";
+import { endPrint, filePrint, startPrint } from "./fingerprint.ts";
 import { HoldWatch } from "./hold-watch.ts";
 import type { Holds } from "./hold-watch.ts";
-import { lineText } from "./journal.ts";
-import { payload } from "./payloads.ts";
+import { lineText, nowhere } from "./journal.ts";
+import type { Line } from "./journal.ts";
+import { bytes, payload } from "./payloads.ts";
 import { Random } from "./random.ts";
 
 export interface ProducerTask {
@@ -18,6 +19,8 @@ export interface ProducerTask {
   readonly seed: number;
   readonly runsPerSecond: number;
   readonly client: ClientOptions;
+  /** Whether some runs have something attached. */
+  readonly attach?: boolean;
   /** Whether garbage is collected before each look at the memory; that holds the loop. */
   readonly collect?: boolean;
 }
@@ -53,10 +56,11 @@ const {
   runsPerSecond,
   client: options,
   collect = false,
+  attach = false,
 } = JSON.parse(process.argv[2] ?? "{}") as ProducerTask;
 const tickMs = 20;
 const freshLimitMs = 45_000;
-const file = openSync(journal, "a");
+const lines = openSync(journal, "a");
 const random = new Random(seed);
 const workers = new Set<Worker>();
 let workersKilled = 0;
@@ -72,6 +76,10 @@ process.on("worker", (worker) => {
 const client = new Client({ ...options, logger: { warn: () => undefined } });
 const watch = new HoldWatch();
 
+function write(line: Line): void {
+  writeSync(lines, lineText(line));
+}
+
 /** Recorded while it is changed: what counts is the value at the call. */
 function spoil(value: Record<string, unknown>): void {
   value["text"] = "changed after the call";
@@ -84,10 +92,20 @@ function start(parent?: RunTree): RunTree {
   const metadata = { lane: seed, draw: random.integer(0, 99) };
   const name = random.chance(0.01) ? "bad" : `run ${random.integer(0, 9)}`;
   const expected = { name, run_type: "tool", inputs: recordedValue(inputs), metadata };
-  writeSync(file, lineText({ is: "will", id, part: "start", print: startPrint(expected) }));
-  const settings = { id, name, runType: "tool", inputs, metadata } as const;
+  write({ is: "will", id, part: "start", print: startPrint(expected) });
+  const file = attach && random.chance(0.05) ? bytes(random) : undefined;
+  if (file !== undefined) {
+    write({ is: "will", id, part: "file", print: filePrint(file) });
+  }
+  const attachments =
+    file === undefined ? {} : { attachments: { file: { mimeType: "image/png", data: file } } };
+  const settings = { id, name, runType: "tool", inputs, metadata, ...attachments } as const;
   const run = parent === undefined ? client.startRun(settings) : parent.startChild(settings);
-  writeSync(file, lineText({ is: "done", id, part: "start", place: run.dottedOrder }));
+  write({ is: "done", id, part: "start", place: run.dottedOrder });
+  if (file !== undefined) {
+    write({ is: "done", id, part: "file", place: nowhere });
+    file.fill(0);
+  }
   spoil(inputs);
   return run;
 }
@@ -96,13 +114,13 @@ function end(run: RunTree): void {
   const outputs = payload(random);
   const error = random.chance(0.1) ? "it failed: ✗" : undefined;
   const print = endPrint({ outputs: recordedValue(outputs), error });
-  writeSync(file, lineText({ is: "will", id: run.id, part: "end", print }));
+  write({ is: "will", id: run.id, part: "end", print });
   if (error === undefined) {
     run.end(outputs);
   } else {
     run.fail(error, outputs);
   }
-  writeSync(file, lineText({ is: "done", id: run.id, part: "end", place: run.dottedOrder }));
+  write({ is: "done", id: run.id, part: "end", place: run.dottedOrder });
   spoil(outputs);
 }
 

@@ -87,6 +87,7 @@ export async function runSoak(options: SoakOptions): Promise<SoakReport> {
     journal: paths.steady,
     seed: seed * 1_000 + 1,
     runsPerSecond,
+    attach: true,
     client: clientOf("steady"),
   });
   let life = 1;
@@ -96,6 +97,7 @@ export async function runSoak(options: SoakOptions): Promise<SoakReport> {
       journal: paths.killed,
       seed: seed * 1_000 + life,
       runsPerSecond,
+      attach: true,
       client: clientOf("killed", { durability: "spool-first", workers: 2 }),
     });
   };
