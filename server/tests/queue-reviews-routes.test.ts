@@ -116,6 +116,22 @@ test("queues are listed with how far each is", async () => {
   ]);
 });
 
+test("the runs of a queue are listed with their reviews, and without what they hold", async () => {
+  const { act, entryId, server, id, runIds } = await queueOf(3);
+  await act("done", entryId(1), { reviewer: "ann" });
+  const list = async (query: string): Promise<Json> =>
+    (await call(server, `GET /ui/annotation-queues/${id}/runs?${query}`)).json;
+  const all = await list("");
+  expect(all).toMatchObject([
+    { id: entryId(0), run_id: runIds[0], name: "a run", has_error: false, reviews: [] },
+    { completed_at: anyText(), reviews: [{ reviewer: "ann", done_at: anyText() }] },
+    { end_time: null, run_type: "chain" },
+  ]);
+  expect(all[0]).not.toHaveProperty("inputs");
+  expect(await list("status=completed")).toEqual([all[1]]);
+  expect(await list("limit=1&offset=2")).toEqual([all[2]]);
+});
+
 describe("refusals", () => {
   test.each([
     ["no name", {}],

@@ -78,6 +78,11 @@ export const uiEndpoints = {
     path: "/ui/annotation-queues/:id/progress",
     action: "read progress of annotation queue",
   },
+  listReviewedRuns: {
+    method: "GET",
+    path: "/ui/annotation-queues/:id/runs",
+    action: "list runs of annotation queue with their reviews",
+  },
   claimQueueRun: {
     method: "POST",
     path: "/ui/annotation-queues/:id/claim",

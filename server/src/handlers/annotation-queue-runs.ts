@@ -141,7 +141,8 @@ function toRunKey(key: QueueRunsBody[number]): RunKey {
   };
 }
 
-function parseStatus(query: QueryString): ReviewStatus | undefined {
+/** `status`, where it is given. @throws RequestError 422: it is none. */
+export function parseStatus(query: QueryString): ReviewStatus | undefined {
   const text = first(query, "status");
   const status = reviewStatuses.find((one) => one === text);
   if (text !== undefined && status === undefined) {

@@ -8,9 +8,10 @@ import type { ReviewKey, ReviewPick } from "../store/queue-review.ts";
 import { namelessReviewer } from "../store/queue-review.ts";
 import type { Store } from "../store/store.ts";
 import { toEntryJson, toQueueJson } from "../view/annotation-queue-json.ts";
-import { toClaimJson, toProgressJson } from "../view/queue-review-json.ts";
+import { toClaimJson, toProgressJson, toReviewedRunJson } from "../view/queue-review-json.ts";
+import { parseStatus } from "./annotation-queue-runs.ts";
 import { findQueue, idOf, parseQueueQuery } from "./annotation-queues.ts";
-import { first, parseId } from "./query-string.ts";
+import { first, parseId, parsePage } from "./query-string.ts";
 import type { QueryString } from "./query-string.ts";
 
 /** Names that people give themselves: without an account there is nothing else to know them by. */
@@ -60,6 +61,15 @@ export async function readQueueProgress(store: Store, request: FastifyRequest): 
   const reviewer = first(request.query as QueryString, "reviewer") ?? namelessReviewer;
   const progress = await store.read.queueReviews.progress(request.tenantId, id, reviewer);
   return toProgressJson(progress, reviewer);
+}
+
+/** `GET /ui/annotation-queues/{id}/runs`: without what they hold. */
+export async function listReviewedRuns(store: Store, request: FastifyRequest): Promise<unknown> {
+  const query = request.query as QueryString;
+  const [page, status] = [parsePage(query), parseStatus(query)];
+  const { id: queueId } = await findQueue(store, request);
+  const asked = { queueId, status, ...page };
+  return (await store.read.queueReviews.listRuns(request.tenantId, asked)).map(toReviewedRunJson);
 }
 
 /** `POST /ui/annotation-queues/{id}/claim`: the run, or null where none waits. */

@@ -5,6 +5,7 @@ import {
   claimQueueRun,
   finishQueueRun,
   listReviewedQueues,
+  listReviewedRuns,
   readQueueProgress,
   releaseQueueRun,
   reopenQueueRun,
@@ -35,6 +36,18 @@ export function addUiAnnotationQueueRoutes(app: FastifyInstance, store: Store): 
       query: { reviewer },
     }),
     handler: (request) => readQueueProgress(store, request),
+  });
+  app.route({
+    ...route(uiEndpoints.listReviewedRuns, {
+      tag,
+      summary: "The runs of a queue with their reviews, without what they hold.",
+      query: {
+        status: "As of GET /annotation-queues/{id}/runs.",
+        limit: "1 to 100.",
+        offset: "So many are skipped.",
+      },
+    }),
+    handler: (request) => listReviewedRuns(store, request),
   });
   app.route<{ Body: ClaimBody }>({
     ...route(uiEndpoints.claimQueueRun, {

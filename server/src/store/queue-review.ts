@@ -1,5 +1,5 @@
 import { createHash } from "node:crypto";
-import type { AnnotationQueue, QueueEntry } from "./annotation-queue.ts";
+import type { AnnotationQueue, EntryQuery, QueueEntry } from "./annotation-queue.ts";
 
 /** Whoever calls the API without saying who reviews. */
 export const namelessReviewer = "";
@@ -91,7 +91,18 @@ export interface QueueProgress {
   readonly lastDone: string | null;
 }
 
+/** A run in a queue, with as much of it as a list shows. */
+export interface ReviewedRun extends QueueEntry {
+  readonly name: string;
+  readonly runType: string;
+  readonly hasError: boolean;
+  readonly startMicros: number;
+  readonly endMicros: number | null;
+}
+
 export interface QueueReviewReads {
+  /** In the order of the queue. */
+  listRuns(tenantId: string, query: EntryQuery): readonly ReviewedRun[];
   progress(tenantId: string, queueId: string, reviewer: string): QueueProgress;
 }
 

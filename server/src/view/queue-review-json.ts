@@ -1,14 +1,29 @@
-import type { ClaimedRun, QueueProgress } from "../store/queue-review.ts";
+import type { QueueEntry } from "../store/annotation-queue.ts";
+import type { ClaimedRun, QueueProgress, ReviewedRun } from "../store/queue-review.ts";
 import { toEntryJson } from "./annotation-queue-json.ts";
 import { toIso } from "./run-json.ts";
 
 /** A run that a reviewer has, and who else has or had it. */
 export const toClaimJson = (run: ClaimedRun) => ({
-  ...toEntryJson(run),
+  ...reviewsOf(run),
   index: run.index,
   claimed_until: run.untilMicros === null ? null : toIso(run.untilMicros),
-  completed_at: run.completedMicros === null ? null : toIso(run.completedMicros),
-  reviews: run.reviews.map(({ reviewer, untilMicros, doneMicros }) => ({
+});
+
+/** A run in a queue, as a list shows it. */
+export const toReviewedRunJson = (run: ReviewedRun) => ({
+  ...reviewsOf(run),
+  name: run.name,
+  run_type: run.runType,
+  has_error: run.hasError,
+  start_time: toIso(run.startMicros),
+  end_time: run.endMicros === null ? null : toIso(run.endMicros),
+});
+
+const reviewsOf = (entry: QueueEntry) => ({
+  ...toEntryJson(entry),
+  completed_at: entry.completedMicros === null ? null : toIso(entry.completedMicros),
+  reviews: entry.reviews.map(({ reviewer, untilMicros, doneMicros }) => ({
     reviewer,
     claimed_until: untilMicros === null ? null : toIso(untilMicros),
     done_at: doneMicros === null ? null : toIso(doneMicros),

@@ -28,11 +28,13 @@ export function toBody(fields: QueueFields): string {
   return JSON.stringify(body);
 }
 
-/** Entries, in the order of {@link parseEntryRow}. */
-export const entrySelection = `SELECT e.id, e.queue_id, e.run_id, e.added_us, e.reviewed_us, e.completed_us,
+/** Of an entry `e`, in the order of {@link parseEntryRow}. */
+export const entryColumns = `e.id, e.queue_id, e.run_id, e.added_us, e.reviewed_us, e.completed_us,
   (SELECT json_group_array(json_array(v.reviewer, v.until_us, v.done_us)) FROM annotation_queue_reviews v
-    WHERE v.place = e.place)
-  FROM annotation_queue_runs e`;
+    WHERE v.place = e.place)`;
+
+/** Entries, in the order of {@link parseEntryRow}. */
+export const entrySelection = `SELECT ${entryColumns} FROM annotation_queue_runs e`;
 
 /** @param nowMicros - claims that expired before then are left out */
 export function parseEntryRow(values: readonly unknown[], nowMicros: number): QueueEntry {

@@ -1,8 +1,14 @@
-import type { QueueProgress, QueueReviewReads } from "../queue-review.ts";
+import type { EntryQuery } from "../annotation-queue.ts";
+import type { QueueProgress, QueueReviewReads, ReviewedRun } from "../queue-review.ts";
+import { ofQueue } from "./annotation-queue-reader.ts";
+import { entryColumns, parseEntryRow } from "./annotation-queue-row.ts";
 import { microsNow } from "./clock.ts";
 import type { Clock } from "./clock.ts";
 import { parseRows } from "./row.ts";
 import type { Connection } from "./schema.ts";
+
+/** What of a run stands behind the columns of its entry. */
+const runColumnCount = 5;
 
 /** Reviewers that an answer names. */
 const namedReviewers = 100;
@@ -24,6 +30,13 @@ export class QueueReviewReader implements QueueReviewReads {
            FROM annotation_queue_reviews WHERE ${inQueue} GROUP BY reviewer ORDER BY reviewer LIMIT ${namedReviewers}`,
         )
         .raw(),
+      runs: db
+        .prepare(
+          `SELECT ${entryColumns}, r.name, r.run_type, r.has_error, r.start_us, r.end_us
+           FROM annotation_queue_runs e JOIN runs r ON r.id = e.run_id
+           WHERE ${ofQueue} ORDER BY e.added_us, e.place LIMIT ?4 OFFSET ?5`,
+        )
+        .raw(),
       lastDone: db
         .prepare(
           `SELECT e.id FROM annotation_queue_reviews v JOIN annotation_queue_runs e ON e.place = v.place
@@ -32,6 +45,25 @@ export class QueueReviewReader implements QueueReviewReads {
         )
         .raw(),
     };
+  }
+
+  listRuns(
+    tenantId: string,
+    { queueId, status, limit, offset }: EntryQuery,
+  ): readonly ReviewedRun[] {
+    const nowMicros = this.#clock();
+    const values = [tenantId, queueId, status ?? null, limit, offset];
+    return parseRows(this.#statements.runs.all(values)).map((row) => {
+      const [name, runType, hasError, start, end] = row.slice(-runColumnCount);
+      return {
+        ...parseEntryRow(row, nowMicros),
+        name: String(name),
+        runType: String(runType),
+        hasError: hasError === 1,
+        startMicros: Number(start),
+        endMicros: typeof end === "number" ? end : null,
+      };
+    });
   }
 
   progress(tenantId: string, queueId: string, reviewer: string): QueueProgress {
