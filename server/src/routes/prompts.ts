@@ -56,7 +56,7 @@ function addRepoRoutes(app: FastifyInstance, store: Store): void {
         repo_type: "prompt, file, agent or skill; prompt where it is left out.",
         repo_types: "As repo_type; may be repeated.",
         source: "internal or external.",
-        sort_field: "updated_at, num_likes, num_downloads, num_views or relevance.",
+        sort_field: "updated_at, num_likes, num_downloads, num_views, relevance or repo_handle.",
         sort_direction: "asc or desc; desc where it is left out.",
         ...page,
       },

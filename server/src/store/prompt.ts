@@ -63,6 +63,7 @@ export const promptSorts = [
   "num_views",
   "updated_at",
   "relevance",
+  "repo_handle",
 ] as const;
 export type PromptSort = (typeof promptSorts)[number];
 

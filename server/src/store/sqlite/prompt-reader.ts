@@ -41,6 +41,7 @@ const filters = `(p.tenant_id = ?1 OR p.is_public = 1)
 
 const orders: Readonly<Record<PromptSort, string>> = {
   num_likes: "p.likes",
+  repo_handle: "p.handle",
   num_downloads: "p.downloads",
   num_views: "p.views",
   updated_at: "p.updated_us",
