@@ -1,4 +1,4 @@
-import { createTheme, MantineProvider } from "@mantine/core";
+import { createTheme, defaultVariantColorsResolver, MantineProvider } from "@mantine/core";
 import { QueryClient, QueryClientProvider } from "@tanstack/react-query";
 import { RouterProvider } from "@tanstack/react-router";
 import { StrictMode } from "react";
@@ -7,7 +7,17 @@ import { ApiError } from "./api/http.ts";
 import { router } from "./router.tsx";
 
 // Colours, spacing and type sizes are in theme.css, since the page's policy allows no style elements.
-const theme = createTheme({ cursorType: "pointer", respectReducedMotion: true });
+const theme = createTheme({
+  cursorType: "pointer",
+  respectReducedMotion: true,
+  variantColorResolver: (input) => {
+    const colors = defaultVariantColorsResolver(input);
+    // The accent of the dark scheme is light: what stands on it is dark.
+    return input.variant === "filled" && input.color === input.theme.primaryColor
+      ? { ...colors, color: "var(--on-accent)" }
+      : colors;
+  },
+});
 
 const queryClient = new QueryClient({
   defaultOptions: {

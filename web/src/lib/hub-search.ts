@@ -1,3 +1,5 @@
+import { toItems, toSearchText } from "./members.ts";
+
 /** What a list of prompts is sorted by, as the server calls it. */
 export const promptSorts = ["updated_at", "repo_handle", "num_likes", "num_downloads"] as const;
 export type PromptSortField = (typeof promptSorts)[number];
@@ -16,9 +18,12 @@ export interface PromptsSearch {
 export function parsePromptsSearch(search: Readonly<Record<string, unknown>>): PromptsSearch {
   const { q, tags, sort, order, archived } = search;
   const field = promptSorts.find((one) => one === sort);
-  const texts = [tags].flat().filter((tag): tag is string => typeof tag === "string" && tag !== "");
+  const text = toSearchText(q);
+  const texts = toItems(Array.isArray(tags) ? tags : [tags]).flatMap(
+    (tag) => toSearchText(tag) ?? [],
+  );
   return {
-    ...(typeof q === "string" && q !== "" ? { q } : {}),
+    ...(text === undefined ? {} : { q: text }),
     ...(texts.length > 0 ? { tags: texts } : {}),
     ...(field === undefined ? {} : { sort: field }),
     ...(order === "asc" || order === "desc" ? { order } : {}),
@@ -27,7 +32,10 @@ export function parsePromptsSearch(search: Readonly<Record<string, unknown>>): P
 }
 
 /** The query of the server's list. */
-export function toPromptQuery(search: PromptsSearch, place: { readonly tenantId?: string }): string {
+export function toPromptQuery(
+  search: PromptsSearch,
+  place: { readonly tenantId?: string },
+): string {
   const { q, tags = [], sort = "updated_at", archived } = search;
   const order = search.order ?? (sort === "repo_handle" ? "asc" : "desc");
   const query = new URLSearchParams({ sort_field: sort, sort_direction: order });

@@ -1,7 +1,7 @@
+import { toRecord } from "./members.ts";
+import type { Members } from "./members.ts";
 import { templateRole, toPromptContent, variablesOf } from "./manifest.ts";
 import type { PromptContent, PromptMessage } from "./manifest.ts";
-import { toRecord } from "./record.ts";
-import type { Fields } from "./record.ts";
 import type { TemplateFormat } from "./template.ts";
 
 /** A message as the editor has it. */
@@ -66,7 +66,7 @@ export const isSameDraft = (one: PromptDraft, other: PromptDraft): boolean =>
   JSON.stringify(toManifest(one)) === JSON.stringify(toManifest(other));
 
 /** A manifest with a draft's messages; what else it holds, its model and schema among it, stays. */
-export function withDraft(manifest: unknown, draft: PromptDraft): Fields {
+export function withDraft(manifest: unknown, draft: PromptDraft): Members {
   const node = toRecord(manifest);
   const name: unknown = Array.isArray(node["id"]) ? node["id"].at(-1) : undefined;
   const kwargs = toRecord(node["kwargs"]);
@@ -80,7 +80,7 @@ export function withDraft(manifest: unknown, draft: PromptDraft): Fields {
 }
 
 /** The manifest of a draft, as LangChain serialises it. */
-export function toManifest(draft: PromptDraft): Fields {
+export function toManifest(draft: PromptDraft): Members {
   const { format, kind, messages } = draft;
   const variables = variablesOf(toContent(draft)).map(({ name }) => name);
   if (kind === "text") {
@@ -93,7 +93,10 @@ export function toManifest(draft: PromptDraft): Fields {
       kind === "structured"
         ? ["langchain_core", "prompts", "structured", "StructuredPrompt"]
         : ["langchain_core", "prompts", "chat", "ChatPromptTemplate"],
-    kwargs: { input_variables: variables, messages: messages.map((one) => messageNode(one, format)) },
+    kwargs: {
+      input_variables: variables,
+      messages: messages.map((one) => messageNode(one, format)),
+    },
   };
 }
 
@@ -115,7 +118,7 @@ const classes: Readonly<Record<string, string>> = {
   ai: "AIMessagePromptTemplate",
 };
 
-function messageNode({ role, text, isOptional }: DraftMessage, format: TemplateFormat): Fields {
+function messageNode({ role, text, isOptional }: DraftMessage, format: TemplateFormat): Members {
   if (role === placeholderRole) {
     return {
       lc: 1,
@@ -132,7 +135,7 @@ function messageNode({ role, text, isOptional }: DraftMessage, format: TemplateF
   };
 }
 
-const promptNode = (template: string, format: TemplateFormat): Fields => ({
+const promptNode = (template: string, format: TemplateFormat): Members => ({
   lc: 1,
   type: "constructor",
   id: ["langchain_core", "prompts", "prompt", "PromptTemplate"],
@@ -142,7 +145,9 @@ const promptNode = (template: string, format: TemplateFormat): Fields => ({
       format,
       schema: undefined,
       model: undefined,
-      messages: [{ kind: "message", role: templateRole, parts: [{ kind: "text", text: template }] }],
+      messages: [
+        { kind: "message", role: templateRole, parts: [{ kind: "text", text: template }] },
+      ],
     }).map(({ name }) => name),
     template,
     template_format: format,

@@ -1,5 +1,5 @@
-import { toRecord, toText } from "./record.ts";
-import type { Fields } from "./record.ts";
+import { toRecord, toText } from "./members.ts";
+import type { Members } from "./members.ts";
 import { toVariables } from "./template.ts";
 import type { TemplateFormat, Variable } from "./template.ts";
 
@@ -23,14 +23,14 @@ export interface PromptContent {
   /** What the answer must be like, as JSON Schema; of structured prompts. */
   readonly schema: unknown;
   /** The model that it was saved with. */
-  readonly model: Fields | undefined;
+  readonly model: Members | undefined;
 }
 
 /** A node of LangChain's serialised form. */
 interface Node {
   /** The last of its `id`. */
   readonly name: string;
-  readonly kwargs: Fields;
+  readonly kwargs: Members;
 }
 
 const chatNames: Readonly<Record<string, PromptContent["kind"]>> = {
@@ -120,7 +120,7 @@ function toPart(value: unknown): PromptPart {
   return address === undefined ? { kind: "other", value } : { kind: "image", text: address };
 }
 
-function formatsOf(kwargs: Fields): readonly TemplateFormat[] {
+function formatsOf(kwargs: Members): readonly TemplateFormat[] {
   const messages = Array.isArray(kwargs["messages"]) ? (kwargs["messages"] as unknown[]) : [];
   const inner = messages
     .flatMap((message) => [toNode(message)?.kwargs["prompt"]].flat())
@@ -131,7 +131,7 @@ function formatsOf(kwargs: Fields): readonly TemplateFormat[] {
   return inner.length > 0 ? inner : [formatOf(kwargs)];
 }
 
-function formatOf(kwargs: Fields): TemplateFormat {
+function formatOf(kwargs: Members): TemplateFormat {
   const format = kwargs["template_format"] ?? kwargs["templateFormat"];
   return format === "mustache" || format === "jinja2" ? format : "f-string";
 }
@@ -139,7 +139,9 @@ function formatOf(kwargs: Fields): TemplateFormat {
 function toNode(value: unknown): Node | undefined {
   const { lc, id, kwargs } = toRecord(value);
   const name: unknown = Array.isArray(id) ? id.at(-1) : undefined;
-  return lc === undefined || typeof name !== "string" ? undefined : { name, kwargs: toRecord(kwargs) };
+  return lc === undefined || typeof name !== "string"
+    ? undefined
+    : { name, kwargs: toRecord(kwargs) };
 }
 
 /** What a prompt asks for: its variables, each once, in order. */

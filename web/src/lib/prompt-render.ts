@@ -1,5 +1,5 @@
+import { toRecord, toText } from "./members.ts";
 import type { PromptContent, PromptVariable } from "./manifest.ts";
-import { toRecord, toText } from "./record.ts";
 import { fillTemplate } from "./template.ts";
 
 /** A message with its values in it. */
@@ -12,7 +12,10 @@ export interface FilledMessage {
 export type TypedValues = Readonly<Record<string, string>>;
 
 /** A typed value, as the template takes it: JSON where it is asked for lists or objects, else the text. */
-export function toValue(text: string, { isStructured }: Pick<PromptVariable, "isStructured">): unknown {
+export function toValue(
+  text: string,
+  { isStructured }: Pick<PromptVariable, "isStructured">,
+): unknown {
   if (!isStructured) {
     return text;
   }
@@ -42,7 +45,9 @@ export function fillPrompt(
     }
     const text = message.parts
       .map((part) =>
-        part.kind === "other" ? JSON.stringify(part.value) : fillTemplate(part.text, format, values),
+        part.kind === "other"
+          ? JSON.stringify(part.value)
+          : fillTemplate(part.text, format, values),
       )
       .join("\n");
     return [{ role: message.role, text }];

@@ -1,5 +1,5 @@
-import { toRecord, toRecords, toText } from "./record.ts";
-import type { Fields } from "./record.ts";
+import { toItems, toRecord, toText } from "./members.ts";
+import type { Members } from "./members.ts";
 import { parseTimeMs } from "./time.ts";
 
 /** A prompt of the hub. */
@@ -87,15 +87,15 @@ export function parsePrompt(value: unknown): Prompt {
 /** @throws TypeError the server answered something else. */
 export function parsePromptPage(value: unknown): PromptPage {
   const { repos, total } = toRecord(value);
-  return { prompts: toRecords(repos).map(parsePrompt), total: toNumber(total) };
+  return { prompts: toItems(repos).map(toRecord).map(parsePrompt), total: toNumber(total) };
 }
 
 export function parseCommitPage(value: unknown): CommitPage {
   const { commits, total } = toRecord(value);
-  return { commits: toRecords(commits).map(parseCommit), total: toNumber(total) };
+  return { commits: toItems(commits).map(toRecord).map(parseCommit), total: toNumber(total) };
 }
 
-export const parseCommit = (commit: Fields): Commit => ({
+export const parseCommit = (commit: Members): Commit => ({
   id: toText(commit["id"]) ?? "",
   hash: toText(commit["commit_hash"]) ?? "",
   parentHash: toText(commit["parent_commit_hash"]),
@@ -110,15 +110,20 @@ export function parsePulledCommit(value: unknown): PulledCommit {
 }
 
 export const parseCommitTags = (value: unknown): readonly CommitTag[] =>
-  toRecords(value).map(({ tag_name, commit_hash }) => ({
-    name: toText(tag_name) ?? "",
-    hash: toText(commit_hash) ?? "",
-  }));
+  toItems(value)
+    .map(toRecord)
+    .map(({ tag_name, commit_hash }) => ({
+      name: toText(tag_name) ?? "",
+      hash: toText(commit_hash) ?? "",
+    }));
 
 const toNumber = (value: unknown): number => (typeof value === "number" ? value : 0);
 
 /** A program that pulls a commit; `name` is the prompt's, as `prompts.pull` takes it. */
-export const pullProgram = (name: string, endpoint: string): string => `import { Client } from "millrace";
+export const pullProgram = (
+  name: string,
+  endpoint: string,
+): string => `import { Client } from "millrace";
 
 const client = new Client({ endpoint: ${JSON.stringify(endpoint)} });
 const { manifest, commitHash } = await client.prompts.pull(${JSON.stringify(name)});
@@ -127,7 +132,10 @@ await client.close();
 `;
 
 /** The same prompt as an object of LangChain. */
-export const langchainProgram = (name: string, endpoint: string): string => `import { load } from "@langchain/core/load";
+export const langchainProgram = (
+  name: string,
+  endpoint: string,
+): string => `import { load } from "@langchain/core/load";
 import { Client } from "millrace";
 
 const client = new Client({ endpoint: ${JSON.stringify(endpoint)} });

@@ -1,4 +1,4 @@
-import { isId } from "./runs-search.ts";
+import { isId, toSearchText } from "./members.ts";
 
 /** What the address of a queue's page selects. */
 export interface QueueSearch {
@@ -22,5 +22,7 @@ export interface QueuesSearch {
   readonly name?: string;
 }
 
-export const parseQueuesSearch = ({ name }: Readonly<Record<string, unknown>>): QueuesSearch =>
-  typeof name === "string" && name !== "" ? { name } : {};
+export function parseQueuesSearch({ name }: Readonly<Record<string, unknown>>): QueuesSearch {
+  const text = toSearchText(name);
+  return text === undefined ? {} : { name: text };
+}

@@ -1,4 +1,4 @@
-import { toText, toRecord, toRecords } from "./record.ts";
+import { toItems, toRecord, toText } from "./members.ts";
 import { toScoreInput } from "./rubric.ts";
 import type { ScoreInput } from "./rubric.ts";
 import { parseTimeMs } from "./time.ts";
@@ -88,7 +88,9 @@ export function parseQueue(value: unknown): Queue {
     description: toText(queue["description"]) ?? "",
     instructions: toText(queue["rubric_instructions"]) ?? "",
     defaultDatasetId: toText(queue["default_dataset"]),
-    inputs: toRecords(queue["rubric_items"]).flatMap((item) => toScoreInput(item) ?? []),
+    inputs: toItems(queue["rubric_items"])
+      .map(toRecord)
+      .flatMap((item) => toScoreInput(item) ?? []),
     reviewersPerRun: toCount(queue["num_reviewers_per_item"]),
     claimMinutes: queue["enable_reservations"] === false ? undefined : minutes,
     createdMs: parseTimeMs(queue["created_at"]),
@@ -97,10 +99,12 @@ export function parseQueue(value: unknown): Queue {
 
 /** @throws TypeError the server answered something else. */
 export function parseListedQueues(value: unknown): readonly ListedQueue[] {
-  return toRecords(value).map((queue) => ({
-    ...parseQueue(queue),
-    progress: parseProgress(queue["progress"]),
-  }));
+  return toItems(value)
+    .map(toRecord)
+    .map((queue) => ({
+      ...parseQueue(queue),
+      progress: parseProgress(queue["progress"]),
+    }));
 }
 
 export function parseProgress(value: unknown): QueueProgress {
@@ -111,11 +115,13 @@ export function parseProgress(value: unknown): QueueProgress {
     mine: Number(progress["mine"] ?? 0),
     claimedByOthers: Number(progress["claimed_by_others"] ?? 0),
     lastDone: toText(progress["last_done"]),
-    reviewers: toRecords(progress["reviewers"]).map(({ name, done, claimed }) => ({
-      name: toText(name) ?? "",
-      done: Number(done ?? 0),
-      claimed: Number(claimed ?? 0),
-    })),
+    reviewers: toItems(progress["reviewers"])
+      .map(toRecord)
+      .map(({ name, done, claimed }) => ({
+        name: toText(name) ?? "",
+        done: Number(done ?? 0),
+        claimed: Number(claimed ?? 0),
+      })),
   };
 }
 
@@ -134,18 +140,20 @@ export function parseClaim(value: unknown): Claim | null {
 }
 
 export function parseQueuedRuns(value: unknown): readonly QueuedRun[] {
-  return toRecords(value).map((run) => {
-    const endMs = parseTimeMs(run["end_time"]);
-    const ended = run["has_error"] === true ? "error" : "success";
-    return {
-      ...parsePlace(run),
-      name: toText(run["name"]) ?? "",
-      runType: toText(run["run_type"]) ?? "",
-      status: endMs === undefined ? "pending" : ended,
-      startMs: parseTimeMs(run["start_time"]),
-      endMs,
-    };
-  });
+  return toItems(value)
+    .map(toRecord)
+    .map((run) => {
+      const endMs = parseTimeMs(run["end_time"]);
+      const ended = run["has_error"] === true ? "error" : "success";
+      return {
+        ...parsePlace(run),
+        name: toText(run["name"]) ?? "",
+        runType: toText(run["run_type"]) ?? "",
+        status: endMs === undefined ? "pending" : ended,
+        startMs: parseTimeMs(run["start_time"]),
+        endMs,
+      };
+    });
 }
 
 function parsePlace(fields: Readonly<Record<string, unknown>>): Place {
@@ -154,11 +162,13 @@ function parsePlace(fields: Readonly<Record<string, unknown>>): Place {
     runId: toText(fields["run_id"]) ?? "",
     isCompleted: toText(fields["completed_at"]) !== undefined,
     addedMs: parseTimeMs(fields["added_at"]),
-    reviews: toRecords(fields["reviews"]).map((review) => ({
-      reviewer: toText(review["reviewer"]) ?? "",
-      claimedUntilMs: parseTimeMs(review["claimed_until"]),
-      doneMs: parseTimeMs(review["done_at"]),
-    })),
+    reviews: toItems(fields["reviews"])
+      .map(toRecord)
+      .map((review) => ({
+        reviewer: toText(review["reviewer"]) ?? "",
+        claimedUntilMs: parseTimeMs(review["claimed_until"]),
+        doneMs: parseTimeMs(review["done_at"]),
+      })),
   };
 }
 

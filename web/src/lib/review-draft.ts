@@ -1,5 +1,5 @@
-import { toRecord, toRecords, toText } from "./record.ts";
-import type { Fields } from "./record.ts";
+import { toItems, toRecord, toText } from "./members.ts";
+import type { Members } from "./members.ts";
 import { toFeedbackConfig } from "./rubric.ts";
 import type { Answer, ScoreInput } from "./rubric.ts";
 
@@ -90,14 +90,16 @@ export const missingAnswers = (
   inputs: readonly ScoreInput[],
   { answers }: ReviewDraft,
 ): readonly string[] =>
-  inputs.filter(({ key, isRequired }) => isRequired && answers[key] === undefined).map(({ key }) => key);
+  inputs
+    .filter(({ key, isRequired }) => isRequired && answers[key] === undefined)
+    .map(({ key }) => key);
 
 /** One feedback to write. */
 export interface FeedbackWrite {
   readonly id: string;
   readonly key: string;
   /** `undefined`: it is taken back. */
-  readonly body: Fields | undefined;
+  readonly body: Members | undefined;
   /** Whether the server has it already. */
   readonly isSent: boolean;
 }
@@ -108,7 +110,7 @@ export function toFeedbackWrites(
   inputs: readonly ScoreInput[],
   makeId: () => string,
 ): readonly FeedbackWrite[] {
-  const bodies = new Map<string, Fields>();
+  const bodies = new Map<string, Members>();
   for (const [key, answer] of Object.entries(draft.answers)) {
     const input = inputs.find((one) => one.key === key);
     const config = input === undefined ? undefined : toFeedbackConfig(input);
@@ -147,7 +149,7 @@ export function parseCorrection(text: string): unknown {
 }
 
 /** The outputs that a correction stands for; `undefined`: it is no JSON object. */
-export function correctedOutputs(text: string): Fields | undefined {
+export function correctedOutputs(text: string): Members | undefined {
   const value = parseCorrection(text);
   return typeof value === "string" ? undefined : toRecord(value);
 }
@@ -157,10 +159,12 @@ export function draftOfFeedback(
   feedback: unknown,
   { queueId, reviewer }: Pick<DraftKey, "queueId" | "reviewer">,
 ): ReviewDraft {
-  const own = toRecords(feedback).filter(({ feedback_source: source }) => {
-    const metadata = toRecord(toRecord(source)["metadata"]);
-    return metadata["reviewer"] === reviewer && metadata["annotation_queue_id"] === queueId;
-  });
+  const own = toItems(feedback)
+    .map(toRecord)
+    .filter(({ feedback_source: source }) => {
+      const metadata = toRecord(toRecord(source)["metadata"]);
+      return metadata["reviewer"] === reviewer && metadata["annotation_queue_id"] === queueId;
+    });
   let draft = emptyDraft;
   for (const given of own) {
     const key = toText(given["key"]) ?? "";
@@ -177,7 +181,7 @@ export function draftOfFeedback(
   return draft;
 }
 
-function withFields(draft: ReviewDraft, key: string, given: Fields): ReviewDraft {
+function withFields(draft: ReviewDraft, key: string, given: Members): ReviewDraft {
   const { score, value, comment, correction } = given;
   const answer: Answer = {
     ...(typeof score === "number" || typeof score === "boolean" ? { score: Number(score) } : {}),
@@ -189,7 +193,8 @@ function withFields(draft: ReviewDraft, key: string, given: Fields): ReviewDraft
   if (key !== correctionKey || correction === null || correction === undefined) {
     return noted;
   }
-  const text = typeof correction === "string" ? correction : JSON.stringify(correction, undefined, 2);
+  const text =
+    typeof correction === "string" ? correction : JSON.stringify(correction, undefined, 2);
   return { ...noted, correction: text };
 }
 

@@ -14,8 +14,7 @@ export type ReviewAction =
         | "note"
         | "correct"
         | "dataset"
-        | "trace"
-        | "keys";
+        | "trace";
     };
 
 /** The keys, in the order in which the page lists them. */
@@ -33,7 +32,6 @@ export const reviewKeys = [
   { keys: ["j", "k"], about: "The run behind, the run before" },
   { keys: ["t"], about: "Open the trace" },
   { keys: ["Ctrl+Enter"], about: "Done, from within a text" },
-  { keys: ["?"], about: "Show or hide the keys" },
 ] as const;
 
 const letters: Readonly<Record<string, ReviewAction>> = {
@@ -48,27 +46,30 @@ const letters: Readonly<Record<string, ReviewAction>> = {
   a: { kind: "dataset" },
   t: { kind: "trace" },
   x: { kind: "clear" },
-  "?": { kind: "keys" },
   ArrowDown: { kind: "question", step: 1 },
   ArrowUp: { kind: "question", step: -1 },
 };
 
-/** A key as the browser says it, with whether it goes into a text. */
+/** A key as the browser says it, with where it goes. */
 export interface PressedKey {
   readonly key: string;
   readonly ctrlKey: boolean;
   readonly metaKey: boolean;
   readonly altKey: boolean;
-  readonly isInText: boolean;
+  /** Into a text, which keeps it; into a slider, which keeps the arrows. */
+  readonly into: "text" | "slider" | "page";
 }
 
 /** `undefined`: the key is the browser's, or the text's that is written. */
 export function toReviewAction(pressed: PressedKey): ReviewAction | undefined {
-  const { key, ctrlKey, metaKey, altKey, isInText } = pressed;
+  const { key, ctrlKey, metaKey, altKey, into } = pressed;
   if ((ctrlKey || metaKey) && key === "Enter") {
     return { kind: "done" };
   }
-  if (isInText || ctrlKey || metaKey || altKey) {
+  if (into === "text" || ctrlKey || metaKey || altKey) {
+    return undefined;
+  }
+  if (into === "slider" && key.startsWith("Arrow")) {
     return undefined;
   }
   return /^\d$/.test(key) ? { kind: "digit", digit: Number(key) } : letters[key];

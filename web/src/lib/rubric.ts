@@ -1,5 +1,5 @@
-import { toRecord, toRecords, toText } from "./record.ts";
-import type { Fields } from "./record.ts";
+import { toItems, toRecord, toText } from "./members.ts";
+import type { Members } from "./members.ts";
 
 /** One of the answers that a question offers. */
 export interface Choice {
@@ -36,7 +36,7 @@ export interface Answer {
  * How a rubric item is asked: as its `feedback_config` says, else by the scores or values that it describes; an
  * assertion is yes or no, and what says nothing a number from 0 to 1. `undefined`: it has no key.
  */
-export function toScoreInput(item: Fields): ScoreInput | undefined {
+export function toScoreInput(item: Members): ScoreInput | undefined {
   const key = toText(item["feedback_key"]);
   if (key === undefined || key === "") {
     return undefined;
@@ -70,26 +70,28 @@ type Asked =
   | { readonly kind: "categorical"; readonly choices: readonly Choice[] }
   | { readonly kind: "freeform" };
 
-function fromConfig(config: Fields, item: Fields): Asked | undefined {
+function fromConfig(config: Members, item: Members): Asked | undefined {
   switch (config["type"]) {
     case "freeform":
       return { kind: "freeform" };
     case "categorical": {
       const meanings = toRecord(item["score_descriptions"]);
-      const choices = toRecords(config["categories"]).flatMap(({ value, label }): Choice[] => {
-        if (typeof value !== "number") {
-          return [];
-        }
-        const about = toText(meanings[String(value)]);
-        return [
-          {
-            label: toText(label) ?? String(value),
-            score: value,
-            ...(typeof label === "string" ? { value: label } : {}),
-            ...(about === undefined ? {} : { about }),
-          },
-        ];
-      });
+      const choices = toItems(config["categories"])
+        .map(toRecord)
+        .flatMap(({ value, label }): Choice[] => {
+          if (typeof value !== "number") {
+            return [];
+          }
+          const about = toText(meanings[String(value)]);
+          return [
+            {
+              label: toText(label) ?? String(value),
+              score: value,
+              ...(typeof label === "string" ? { value: label } : {}),
+              ...(about === undefined ? {} : { about }),
+            },
+          ];
+        });
       return choices.length === 0 ? undefined : { kind: "categorical", choices };
     }
     case "continuous": {
@@ -102,7 +104,7 @@ function fromConfig(config: Fields, item: Fields): Asked | undefined {
   }
 }
 
-function describedChoices(item: Fields): readonly Choice[] {
+function describedChoices(item: Members): readonly Choice[] {
   const scores = Object.entries(toRecord(item["score_descriptions"]))
     .filter(([score]) => score.trim() !== "" && Number.isFinite(Number(score)))
     .map(([score, about]): Choice => ({ label: score, score: Number(score), about: String(about) }))
@@ -155,7 +157,7 @@ export const stepOf = ({ min, max }: { readonly min: number; readonly max: numbe
   Number.isInteger(min) && Number.isInteger(max) && max - min > 2 ? 1 : (max - min) / 100;
 
 /** What feedback says of its scores. */
-export function toFeedbackConfig(input: ScoreInput): Fields | undefined {
+export function toFeedbackConfig(input: ScoreInput): Members | undefined {
   switch (input.kind) {
     case "freeform":
       return { type: "freeform" };
@@ -173,7 +175,7 @@ export function toFeedbackConfig(input: ScoreInput): Fields | undefined {
 }
 
 /** The rubric item of a question, as the server keeps it. */
-export function toRubricItem(input: ScoreInput): Fields {
+export function toRubricItem(input: ScoreInput): Members {
   const item = {
     feedback_key: input.key,
     ...(input.about === "" ? {} : { description: input.about }),
@@ -185,5 +187,5 @@ export function toRubricItem(input: ScoreInput): Fields {
   }
   const choices = input.kind === "categorical" ? input.choices : [];
   const described = choices.map(({ label, about }) => [label, about ?? ""]);
-  return { ...item, value_descriptions: Object.fromEntries(described) as Fields };
+  return { ...item, value_descriptions: Object.fromEntries(described) as Members };
 }

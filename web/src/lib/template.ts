@@ -23,7 +23,7 @@ export function toSegments(template: string, format: TemplateFormat): readonly S
 const fPattern = /\{\{|\}\}|\{([^{}!:]+)(?:![rsa])?(?::[^{}]*)?\}/g;
 
 function fromFString(template: string): Segment[] {
-  return split(template, fPattern, (source, name) => {
+  return split(template, fPattern, (source, [name]) => {
     const plain = name?.trim();
     return plain === undefined || plain === ""
       ? { kind: "text", text: name === undefined ? source.slice(1) : source }
@@ -34,7 +34,7 @@ function fromFString(template: string): Segment[] {
 const mustachePattern = /\{\{\{\s*([^{}]+?)\s*\}\}\}|\{\{\s*([#^/!>&]?)\s*([^{}]*?)\s*\}\}/g;
 
 function fromMustache(template: string, format: "mustache" | "jinja2"): Segment[] {
-  return split(template, mustachePattern, (source, triple, sign, rest) => {
+  return split(template, mustachePattern, (source, [triple, sign, rest]) => {
     const name = (triple ?? rest ?? "").trim();
     if (name === "" && sign !== "!") {
       return { kind: "text", text: source };
@@ -56,13 +56,13 @@ type Groups = readonly (string | undefined)[];
 function split(
   template: string,
   pattern: RegExp,
-  toSegment: (source: string, ...groups: Groups) => Segment,
+  toSegment: (source: string, groups: Groups) => Segment,
 ): Segment[] {
   const segments: Segment[] = [];
   let end = 0;
   for (const match of template.matchAll(pattern)) {
     segments.push({ kind: "text", text: template.slice(end, match.index) });
-    segments.push(toSegment(match[0], ...match.slice(1)));
+    segments.push(toSegment(match[0], match.slice(1)));
     end = match.index + match[0].length;
   }
   segments.push({ kind: "text", text: template.slice(end) });
@@ -101,8 +101,7 @@ export function toVariables(template: string, format: TemplateFormat): readonly 
     if ((segment.kind === "variable" || isSection) && depth <= 0) {
       const [head = ""] = segment.name.split(".");
       if (head !== "") {
-        const isStructured =
-          format !== "f-string" && (isSection || segment.name.includes("."));
+        const isStructured = format !== "f-string" && (isSection || segment.name.includes("."));
         found.set(head, (found.get(head) ?? false) || isStructured);
       }
     }

@@ -1,11 +1,105 @@
-import { Empty } from "../states.tsx";
+import { useQuery } from "@tanstack/react-query";
+import { Link, useSearch } from "@tanstack/react-router";
+import { promptQuery } from "../../api/prompts.ts";
+import { tenantQuery } from "../../api/tenant.ts";
+import { parsePromptSearch } from "../../lib/hub-search.ts";
+import type { PromptTab } from "../../lib/hub-search.ts";
+import type { Prompt as PromptRow } from "../../lib/prompt.ts";
+import { toVisibleText } from "../../lib/visible-text.ts";
+import { Failure, Loading } from "../states.tsx";
+import { Commits } from "./commits.tsx";
+import { LikeButton } from "./like-button.tsx";
+import { Messages } from "./messages.tsx";
+import { PromptLink } from "./prompt-link.tsx";
+import { PromptSettings } from "./prompt-settings.tsx";
+import { PullCode } from "./pull-code.tsx";
+import { Readme } from "./readme.tsx";
+import { usePromptPlace } from "./use-prompt-place.ts";
+import "./hub.css";
+
+const tabNames: { readonly [Tab in PromptTab]: string } = {
+  messages: "Prompt",
+  commits: "Commits",
+  readme: "README",
+  pull: "Use it",
+  settings: "Settings",
+};
 
 /** `/prompts/{repo}[/{commit}]` and `/hub/{owner}/{repo}[/{commit}]`: one prompt. */
-export const Prompt = () => (
+export const Prompt = () => {
+  const { place, commit, isHub } = usePromptPlace();
+  const { tab = "messages", against } = parsePromptSearch(useSearch({ strict: false }));
+  const { data: prompt, error, refetch } = useQuery(promptQuery(place));
+  const { data: tenant } = useQuery(tenantQuery);
+  if (prompt === undefined) {
+    return error === null ? (
+      <Loading what="the prompt" />
+    ) : (
+      <Failure what="the prompt" error={error} onRetry={refetch} />
+    );
+  }
+  const isOwn = prompt.tenantId === tenant?.id;
+  const tabs = Object.keys(tabNames).filter((name) => name !== "settings" || isOwn) as PromptTab[];
+  const shown = tabs.includes(tab) ? tab : "messages";
+  return (
+    <div className="hub-page">
+      <title>{`${toVisibleText(prompt.repo)} · Millrace`}</title>
+      <header className="heading">
+        <div>
+          <p className="crumbs">
+            {isHub ? <Link to="/hub">Prompt hub</Link> : <Link to="/prompts">Prompts</Link>}
+          </p>
+          <h1>
+            <bdi>
+              {toVisibleText(isHub ? `${prompt.owner ?? "-"}/${prompt.repo}` : prompt.repo)}
+            </bdi>
+          </h1>
+          <Facts prompt={prompt} />
+        </div>
+        <LikeButton prompt={prompt} />
+      </header>
+      <nav className="hub-tabs" aria-label="Parts of the prompt">
+        {tabs.map((name) => (
+          <PromptLink
+            key={name}
+            commit={commit}
+            search={name === "messages" ? {} : { tab: name }}
+            isCurrent={name === shown}
+          >
+            {tabNames[name]}
+          </PromptLink>
+        ))}
+      </nav>
+      <div className="hub-body">
+        {shown === "messages" && (
+          <Messages prompt={prompt} place={place} commit={commit} isOwn={isOwn} />
+        )}
+        {shown === "commits" && (
+          <Commits prompt={prompt} place={place} commit={commit} against={against} isOwn={isOwn} />
+        )}
+        {shown === "readme" && <Readme prompt={prompt} place={place} isOwn={isOwn} />}
+        {shown === "pull" && <PullCode prompt={prompt} commit={commit} isOwn={isOwn} />}
+        {shown === "settings" && <PromptSettings prompt={prompt} place={place} />}
+      </div>
+    </div>
+  );
+};
+
+const Facts = ({ prompt }: { readonly prompt: PromptRow }) => (
   <>
-    <title>Prompt · Millrace</title>
-    <Empty title="Prompt">
-      <p>A prompt and its versions.</p>
-    </Empty>
+    {prompt.description !== "" && <p className="hub-about">{toVisibleText(prompt.description)}</p>}
+    <p className="summary">
+      <span>{prompt.isPublic ? "Public" : "Private"}</span>
+      {prompt.isArchived && <span className="bad">Archived</span>}
+      <span>
+        {prompt.commits.toLocaleString("en")} {prompt.commits === 1 ? "commit" : "commits"}
+      </span>
+      <span>{prompt.downloads.toLocaleString("en")} downloads</span>
+      {prompt.tags.map((tag) => (
+        <span key={tag} className="tag">
+          {toVisibleText(tag)}
+        </span>
+      ))}
+    </p>
   </>
 );

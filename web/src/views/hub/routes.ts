@@ -1,37 +1,18 @@
 import { createRoute, lazyRouteComponent } from "@tanstack/react-router";
+import { parsePromptSearch, parsePromptsSearch } from "../../lib/hub-search.ts";
 import { rootRoute } from "../root-route.tsx";
 
 const getParentRoute = () => rootRoute;
+const prompts = lazyRouteComponent(async () => import("./prompts.tsx"), "Prompts");
+const prompt = lazyRouteComponent(async () => import("./prompt.tsx"), "Prompt");
+const list = { getParentRoute, validateSearch: parsePromptsSearch, component: prompts };
+const one = { getParentRoute, validateSearch: parsePromptSearch, component: prompt };
 
 export const hubRoutes = [
-  createRoute({
-    getParentRoute,
-    path: "/prompts",
-    component: lazyRouteComponent(async () => import("./prompts.tsx"), "Prompts"),
-  }),
-  createRoute({
-    getParentRoute,
-    path: "/prompts/$repo",
-    component: lazyRouteComponent(async () => import("./prompt.tsx"), "Prompt"),
-  }),
-  createRoute({
-    getParentRoute,
-    path: "/prompts/$repo/$commit",
-    component: lazyRouteComponent(async () => import("./prompt.tsx"), "Prompt"),
-  }),
-  createRoute({
-    getParentRoute,
-    path: "/hub",
-    component: lazyRouteComponent(async () => import("./hub.tsx"), "Hub"),
-  }),
-  createRoute({
-    getParentRoute,
-    path: "/hub/$owner/$repo",
-    component: lazyRouteComponent(async () => import("./prompt.tsx"), "Prompt"),
-  }),
-  createRoute({
-    getParentRoute,
-    path: "/hub/$owner/$repo/$commit",
-    component: lazyRouteComponent(async () => import("./prompt.tsx"), "Prompt"),
-  }),
+  createRoute({ ...list, path: "/prompts" }),
+  createRoute({ ...one, path: "/prompts/$repo" }),
+  createRoute({ ...one, path: "/prompts/$repo/$commit" }),
+  createRoute({ ...list, path: "/hub" }),
+  createRoute({ ...one, path: "/hub/$owner/$repo" }),
+  createRoute({ ...one, path: "/hub/$owner/$repo/$commit" }),
 ] as const;

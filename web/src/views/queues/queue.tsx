@@ -1,11 +1,53 @@
-import { Empty } from "../states.tsx";
+import { useQuery } from "@tanstack/react-query";
+import { getRouteApi } from "@tanstack/react-router";
+import { queueQuery } from "../../api/queues.ts";
+import { toVisibleText } from "../../lib/visible-text.ts";
+import { Failure, Loading } from "../states.tsx";
+import { QueueHeading } from "./queue-heading.tsx";
+import { QueueRuns } from "./queue-runs.tsx";
+import { ReviewDesk } from "./review-desk.tsx";
+import { ReviewerEntry } from "./reviewer-entry.tsx";
+import { useReviewer } from "./use-reviewer.ts";
+import "./queues.css";
+import "./review.css";
+
+const route = getRouteApi("/o/$tenantId/annotation-queues/$queueId");
 
 /** `/o/{tenantId}/annotation-queues/{queueId}`: the review page of one queue. */
-export const Queue = () => (
-  <>
-    <title>Annotation queue · Millrace</title>
-    <Empty title="Annotation queue">
-      <p>Runs that wait for a person's judgement.</p>
-    </Empty>
-  </>
-);
+export const Queue = () => {
+  const { tenantId, queueId } = route.useParams();
+  const { run, view } = route.useSearch();
+  const { data: queue, error, refetch } = useQuery(queueQuery(queueId));
+  const [reviewer, setReviewer] = useReviewer();
+  if (queue === undefined) {
+    return error === null ? (
+      <Loading what="the queue" />
+    ) : (
+      <Failure what="the queue" error={error} onRetry={refetch} />
+    );
+  }
+  return (
+    <div className="fill">
+      <title>{`${toVisibleText(queue.name)} · Millrace`}</title>
+      <QueueHeading
+        queue={queue}
+        tenantId={tenantId}
+        view={view}
+        reviewer={reviewer}
+        onReviewer={setReviewer}
+      />
+      {view === "runs" && <QueueRuns queue={queue} tenantId={tenantId} />}
+      {view === undefined && reviewer === "" && <ReviewerEntry onName={setReviewer} />}
+      {view === undefined && reviewer !== "" && (
+        <ReviewDesk
+          // Another name is another reviewer: nothing of the first is theirs.
+          key={reviewer}
+          queue={queue}
+          desk={{ queueId, reviewer }}
+          tenantId={tenantId}
+          placeId={run}
+        />
+      )}
+    </div>
+  );
+};

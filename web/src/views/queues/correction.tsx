@@ -1,0 +1,67 @@
+import { Button } from "@mantine/core";
+import { correctedOutputs } from "../../lib/review-draft.ts";
+import { Code } from "../../parts/code.tsx";
+import type { HeldDraft } from "./use-draft.ts";
+import type { ReviewActions } from "./use-review.ts";
+
+/** The outputs as they should have been; they go into the feedback, and into the dataset. */
+export const Correction = ({
+  held: { draft, change },
+  outputs,
+  hasDataset,
+  actions,
+}: {
+  readonly held: HeldDraft;
+  readonly outputs: unknown;
+  readonly hasDataset: boolean;
+  readonly actions: ReviewActions;
+}) => {
+  const { correction, exampleId } = draft;
+  return (
+    <section className="review-correction" aria-label="Correction">
+      {correction !== undefined && (
+        <>
+          <Code
+            label="Corrected outputs"
+            language="json"
+            value={correction}
+            maxHeight={260}
+            onChange={(text) => change({ ...draft, correction: text })}
+          />
+          {correctedOutputs(correction) === undefined && (
+            <p className="review-about">No JSON object: kept as a text.</p>
+          )}
+        </>
+      )}
+      <div className="review-buttons">
+        <Button
+          size="compact-sm"
+          variant="default"
+          onClick={() => {
+            const { correction: _before, ...rest } = draft;
+            change(
+              correction === undefined ? { ...draft, correction: toCorrection(outputs) } : rest,
+            );
+          }}
+        >
+          {correction === undefined ? "Correct the outputs" : "Leave the outputs as they are"}{" "}
+          <kbd>e</kbd>
+        </Button>
+        {hasDataset && (
+          <Button
+            size="compact-sm"
+            variant="default"
+            disabled={actions.isBusy || exampleId !== undefined}
+            onClick={actions.addToDataset}
+          >
+            {exampleId === undefined ? "Add to dataset" : "In the dataset"} <kbd>a</kbd>
+          </Button>
+        )}
+      </div>
+    </section>
+  );
+};
+
+/** What a correction begins as: the outputs. */
+export const toCorrection = (outputs: unknown): string =>
+  JSON.stringify(outputs ?? {}, undefined, 2) ?? "{}";

@@ -1,0 +1,90 @@
+import { Button } from "@mantine/core";
+import { useQuery } from "@tanstack/react-query";
+import { useEffect } from "react";
+import { ApiError } from "../../api/http.ts";
+import { progressQuery } from "../../api/queues.ts";
+import type { Desk } from "../../api/queues.ts";
+import { forgetOldDrafts } from "../../lib/review-draft.ts";
+import type { Queue, QueueProgress } from "../../lib/queue.ts";
+import { toVisibleText } from "../../lib/visible-text.ts";
+import { Empty, Failure, Loading } from "../states.tsx";
+import { Review } from "./review.tsx";
+import { useClaim, useOpen } from "./use-claim.ts";
+
+/** Claims a run and shows it, or says why there is none. */
+export const ReviewDesk = ({
+  queue,
+  desk,
+  tenantId,
+  placeId,
+}: {
+  readonly queue: Queue;
+  readonly desk: Desk;
+  readonly tenantId: string;
+  readonly placeId: string | undefined;
+}) => {
+  const { data: claim, error, refetch } = useClaim(desk, placeId);
+  const { data: progress } = useQuery(progressQuery(desk.queueId, desk.reviewer));
+  const open = useOpen(desk);
+  useEffect(() => forgetOldDrafts(localStorage, Date.now()), []);
+  if (error instanceof ApiError && (error.status === 409 || error.status === 404)) {
+    return (
+      <Empty title={toVisibleText(error.message.replace(/^\d+: /, ""))}>
+        <p>What you entered for it is kept in this browser.</p>
+        <Button onClick={() => void open(null)}>Next run</Button>
+      </Empty>
+    );
+  }
+  if (claim === undefined) {
+    return error === null ? (
+      <Loading what="the next run" />
+    ) : (
+      <Failure what="the next run" error={error} onRetry={refetch} />
+    );
+  }
+  if (claim === null || placeId === undefined) {
+    return claim === null ? <Nothing progress={progress} /> : <Loading what="the next run" />;
+  }
+  return (
+    <Review
+      key={claim.id}
+      queue={queue}
+      desk={desk}
+      claim={claim}
+      tenantId={tenantId}
+      error={error}
+    />
+  );
+};
+
+const Nothing = ({ progress }: { readonly progress: QueueProgress | undefined }) => {
+  if (progress === undefined) {
+    return <Loading what="the progress" />;
+  }
+  const { total, completed, claimedByOthers } = progress;
+  if (total === 0) {
+    return (
+      <Empty title="No run in this queue yet.">
+        <p>Add some under Runs, or from the list of a project; they show here as they arrive.</p>
+      </Empty>
+    );
+  }
+  if (completed === total) {
+    return (
+      <Empty title="All done.">
+        <p>Every run of this queue is reviewed. New ones show here as they arrive.</p>
+      </Empty>
+    );
+  }
+  return (
+    <Empty title="Nothing waits for you.">
+      <p>
+        {claimedByOthers > 0
+          ? `${claimedByOthers.toLocaleString("en")} with other reviewers now. `
+          : ""}
+        The {(total - completed).toLocaleString("en")} that are open wait for others; what becomes
+        free shows here.
+      </p>
+    </Empty>
+  );
+};

@@ -1,0 +1,66 @@
+import { useQuery } from "@tanstack/react-query";
+import { Link } from "@tanstack/react-router";
+import { runPlaceQuery } from "../../api/run-place.ts";
+import { runQuery } from "../../api/runs.ts";
+import type { Claim } from "../../lib/queue.ts";
+import { formatDuration, formatTime } from "../../lib/time.ts";
+import { toVisibleText } from "../../lib/visible-text.ts";
+import { CopyText } from "../../parts/copy-text.tsx";
+import { Payload } from "../../parts/payload.tsx";
+import { RunTypeMark, StatusMark } from "../marks.tsx";
+import { Failure, Loading } from "../states.tsx";
+
+/** The run under review, as it was recorded. */
+export const ReviewRun = ({
+  claim,
+  tenantId,
+}: {
+  readonly claim: Claim;
+  readonly tenantId: string;
+}) => {
+  const { data: run, error, refetch } = useQuery(runQuery(claim.runId));
+  if (run === undefined) {
+    return error === null ? (
+      <Loading what="the run" />
+    ) : (
+      <Failure what="the run" error={error} onRetry={refetch} />
+    );
+  }
+  return (
+    <>
+      <div className="review-head">
+        <RunTypeMark type={run.runType} />
+        <h2>{toVisibleText(run.name)}</h2>
+        <StatusMark status={run.status} />
+        {run.endMs !== undefined && <span>{formatDuration(run.endMs - run.startMs)}</span>}
+        <span>{formatTime(run.startMs)}</span>
+        <TraceLink runId={run.id} tenantId={tenantId} />
+      </div>
+      {run.error !== undefined && (
+        <div className="error-text">
+          <CopyText label="Error" text={toVisibleText(run.error)} whole={() => run.error ?? ""} />
+        </div>
+      )}
+      <Payload label="Inputs" value={run.inputs} />
+      <Payload label="Outputs" value={run.outputs} />
+      {Object.keys(run.metadata).length > 0 && <Payload label="Metadata" value={run.metadata} />}
+    </>
+  );
+};
+
+/** Opens beside the review, which stays as it is. */
+const TraceLink = ({ runId, tenantId }: { readonly runId: string; readonly tenantId: string }) => {
+  const { data: place } = useQuery(runPlaceQuery(runId));
+  return place === undefined ? null : (
+    <Link
+      to="/o/$tenantId/projects/p/$projectId"
+      params={{ tenantId, projectId: place.projectId }}
+      search={{ trace: place.traceId, run: runId }}
+      className="review-trace"
+      target="_blank"
+      rel="noreferrer"
+    >
+      Open trace <kbd>t</kbd>
+    </Link>
+  );
+};

@@ -1,0 +1,37 @@
+import { useEffect, useEffectEvent } from "react";
+import { toReviewAction } from "../../lib/review-keys.ts";
+import type { PressedKey, ReviewAction } from "../../lib/review-keys.ts";
+
+/** Calls `onAction` for the keys of the review page, wherever on it the focus is. */
+export function useReviewKeys(onAction: (action: ReviewAction) => void): void {
+  const act = useEffectEvent(onAction);
+  useEffect(() => {
+    const onKey = (event: KeyboardEvent): void => {
+      // A dialog has keys of its own, and so has whoever took this one.
+      if (event.defaultPrevented || document.querySelector("dialog[open]") !== null) {
+        return;
+      }
+      const { key, ctrlKey, metaKey, altKey } = event;
+      const into = intoOf(event.composedPath()[0]);
+      const action = toReviewAction({ key, ctrlKey, metaKey, altKey, into });
+      if (action !== undefined) {
+        event.preventDefault();
+        act(action);
+      }
+    };
+    document.addEventListener("keydown", onKey);
+    return () => document.removeEventListener("keydown", onKey);
+  }, []);
+}
+
+/** The first of the path: an editor is behind the border of its shadow root. */
+function intoOf(target: EventTarget | undefined): PressedKey["into"] {
+  if (target instanceof HTMLInputElement) {
+    return target.type === "range" ? "slider" : "text";
+  }
+  const isText =
+    target instanceof HTMLTextAreaElement ||
+    target instanceof HTMLSelectElement ||
+    (target instanceof HTMLElement && target.isContentEditable);
+  return isText ? "text" : "page";
+}

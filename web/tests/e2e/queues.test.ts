@@ -1,0 +1,268 @@
+import { startServer } from "@millrace/server";
+import type { RunningServer } from "@millrace/server";
+import { mkdirSync } from "node:fs";
+import { Client } from "millrace";
+import type { Page } from "playwright-core";
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
+import { startBrowser } from "../support/browser.ts";
+import { recordAnswer } from "../support/recordings.ts";
+import { WatchedPage } from "../support/watched-page.ts";
+
+const browser = await startBrowser();
+const screenshots = "temp/web";
+
+describe.skipIf(browser === undefined)("annotation queues, in Chromium", () => {
+  let server: RunningServer;
+  let client: Client;
+  let tenantId: string;
+  /** Two reviewers: the second comes under another name of the server, so that each browser keeps its own. */
+  let ann: Page;
+  let bob: Page;
+  let bobUrl: string;
+  let watched: WatchedPage;
+
+  beforeAll(async () => {
+    mkdirSync(screenshots, { recursive: true });
+    server = await startServer({ port: 0, dataDir: ":memory:" });
+    bobUrl = server.url.replace("127.0.0.1", "localhost");
+    client = new Client({ endpoint: server.url, project: "ask-the-docs" });
+    tenantId = (await client.tenant.settings()).id;
+    watched = await WatchedPage.open(browser!, server.url);
+    ann = watched.page;
+    bob = (await WatchedPage.open(browser!, bobUrl)).page;
+  }, 60_000);
+
+  beforeEach(() => {
+    watched.faults.length = 0;
+  });
+
+  afterAll(async () => {
+    await client.close();
+    await browser?.close();
+    await server.close();
+  });
+
+  /** A queue of `count` runs that asks three questions. */
+  async function makeQueue(name: string, count: number, fields: object = {}): Promise<string> {
+    const dataset = await client.datasets.create({ name: `${name} corrected` });
+    const response = await fetch(`${server.url}/annotation-queues`, {
+      method: "POST",
+      body: JSON.stringify({
+        name,
+        description: "Answers that users doubted.",
+        rubric_instructions:
+          "Compare the answer with **the documents**.\n\n- Is it right?\n- Is it short?",
+        rubric_items: [
+          {
+            feedback_key: "correct",
+            is_assertion: true,
+            is_required: true,
+            description: "Is the answer right?",
+          },
+          {
+            feedback_key: "style",
+            score_descriptions: { "0": "hard to read", "1": "fair", "2": "a pleasure" },
+          },
+          { feedback_key: "helpful", feedback_config: { type: "continuous", min: 0, max: 1 } },
+        ],
+        default_dataset: dataset.id,
+        reservation_minutes: 5,
+        ...fields,
+      }),
+    });
+    const { id } = (await response.json()) as { readonly id: string };
+    const runIds: string[] = [];
+    for (let index = 0; index < count; index += 1) {
+      runIds.push(await recordAnswer(client, index === 1 ? "fail" : "answer"));
+    }
+    await client.annotationQueues.addRuns(id, { runIds });
+    return id;
+  }
+
+  const addressOf = (id: string, base = server.url): string =>
+    `${base}/o/${tenantId}/annotation-queues/${id}`;
+
+  async function beginAs(page: Page, name: string, address: string): Promise<void> {
+    await page.goto(address);
+    await page.getByLabel("Your name").fill(name);
+    await page.getByRole("button", { name: "Review" }).click();
+    await page.getByRole("button", { name: "Done d" }).waitFor();
+  }
+  /** Ann has said her name before. */
+  async function openAsAnn(address: string): Promise<void> {
+    await ann.goto(`${server.url}/favicon.svg`);
+    await ann.evaluate(() => localStorage.setItem("millrace-reviewer", '"Ann"'));
+    await ann.goto(address);
+  }
+  const placeOf = (page: Page): string | null => new URL(page.url()).searchParams.get("run");
+  const statusOf = (page: Page): Promise<string> => page.locator(".queues-words").innerText();
+
+  test("two reviewers go through a queue by keys and never meet; what they gave is feedback", async () => {
+    const id = await makeQueue("doubtful answers", 4);
+    await beginAs(ann, "Ann", addressOf(id));
+    await beginAs(bob, "Bob", addressOf(id, bobUrl));
+    expect(placeOf(ann)).not.toBe(placeOf(bob));
+    await bob.goto(`${addressOf(id, bobUrl)}?run=${placeOf(ann)}`);
+    await bob.getByText("The run is under review by Ann").waitFor();
+    await bob.getByRole("button", { name: "Next run" }).click();
+    await bob.getByRole("button", { name: "Done d" }).waitFor();
+    const runIds: string[] = [];
+    for (const page of [ann, bob, ann, bob]) {
+      const before = placeOf(page);
+      await page.getByText("Is the answer right?").waitFor();
+      await page.keyboard.press("1");
+      await page.keyboard.press("3");
+      await page.keyboard.press("8");
+      await page.keyboard.press("d");
+      await page.waitForFunction((place) => !location.search.includes(String(place)), before);
+      runIds.push(before ?? "");
+      await page.getByRole("button", { name: "Done d" }).or(page.locator(".state-title")).waitFor();
+    }
+    expect(new Set(runIds).size).toBe(4);
+    await ann.getByText("All done.").waitFor();
+    await ann.getByText("4 of 4 done · 2 by you").waitFor();
+    const { run } = await client.annotationQueues.readRun(id, { index: 0 });
+    const given = await client.feedback.list({ runIds: [run.id] }).toArray();
+    expect(new Map(given.map(({ key, score }) => [key, score]))).toEqual(
+      new Map([
+        ["correct", 1],
+        ["style", 2],
+        ["helpful", 0.8],
+      ]),
+    );
+    expect(given[0]?.source).toMatchObject({ type: "app", metadata: { annotation_queue_id: id } });
+    expect(watched.faults).toEqual([]);
+  }, 90_000);
+
+  test("a reload loses nothing: neither the run nor what was entered; undo brings the last back", async () => {
+    const id = await makeQueue("kept", 3);
+    await openAsAnn(addressOf(id));
+    await ann.getByRole("button", { name: "Done d" }).waitFor();
+    const place = placeOf(ann);
+    await ann.keyboard.press("2");
+    await ann.keyboard.press("c");
+    await ann.keyboard.type("half a thou");
+    await ann.reload();
+    await ann.getByRole("button", { name: "Done d" }).waitFor();
+    expect(placeOf(ann)).toBe(place);
+    expect(await ann.getByLabel("Note").inputValue()).toBe("half a thou");
+    await ann.getByRole("button", { name: "No", pressed: true }).waitFor();
+    await ann.getByLabel("Note").press("Control+Enter");
+    await ann.waitForFunction((before) => !location.search.includes(String(before)), place);
+    await ann.getByText("1 of 3 done").waitFor();
+    await ann.getByRole("button", { name: "Done d" }).waitFor();
+    expect(await ann.getByLabel("Note").inputValue()).toBe("");
+    await ann.keyboard.press("u");
+    await ann.waitForFunction((before) => location.search.includes(String(before)), place);
+    await ann.getByRole("button", { name: "No", pressed: true }).waitFor();
+    expect(await ann.getByLabel("Note").inputValue()).toBe("half a thou");
+    expect(await statusOf(ann)).toContain("0 of 3 done");
+    expect(watched.faults).toEqual([]);
+  }, 60_000);
+
+  test("skipped runs come back last, j and k walk, and what must be answered is said", async () => {
+    const id = await makeQueue("skipping", 3);
+    await openAsAnn(addressOf(id));
+    await ann.getByRole("button", { name: "Done d" }).waitFor();
+    const moved = async (key: string): Promise<string | null> => {
+      const before = placeOf(ann);
+      await ann.keyboard.press(key);
+      await ann.waitForFunction((place) => !location.search.includes(String(place)), before);
+      await ann.getByRole("button", { name: "Done d" }).waitFor();
+      return placeOf(ann);
+    };
+    const first = placeOf(ann);
+    const second = await moved("s");
+    const third = await moved("j");
+    expect(await moved("k")).toBe(second);
+    expect(new Set([first, second, third]).size).toBe(3);
+    await ann.keyboard.press("d");
+    await ann.getByText("To be answered: correct.").waitFor();
+    for (const place of [second, third]) {
+      expect(placeOf(ann)).toBe(place);
+      await ann.keyboard.press("1");
+      await moved("d");
+    }
+    expect(placeOf(ann)).toBe(first);
+    expect(watched.faults).toEqual([]);
+  }, 60_000);
+
+  test("corrected outputs become feedback and an example", async () => {
+    const id = await makeQueue("corrections", 1);
+    await openAsAnn(addressOf(id));
+    await ann.getByRole("button", { name: "Done d" }).waitFor();
+    await ann.keyboard.press("1");
+    await ann.getByRole("button", { name: "Correct the outputs" }).click();
+    const editor = ann.getByRole("textbox", { name: "Corrected outputs" });
+    await editor.click();
+    await ann.keyboard.press("Control+A");
+    await ann.keyboard.insertText('{"answer": "timeoutMs: 12,000"}');
+    await ann.getByRole("button", { name: "Add to dataset" }).click();
+    await ann.getByRole("button", { name: "In the dataset" }).waitFor();
+    await ann.screenshot({ path: `${screenshots}/queues-correction.png` });
+    await ann.getByRole("button", { name: "Done d" }).click();
+    await ann.getByText("All done.").waitFor();
+    const { run } = await client.annotationQueues.readRun(id);
+    const outputs = { answer: "timeoutMs: 12,000" };
+    const [example] = await client.examples
+      .list({ datasetName: "corrections corrected" })
+      .toArray();
+    expect(example).toMatchObject({ outputs, sourceRunId: run.id });
+    const [correction] = await client.feedback
+      .list({ runIds: [run.id], keys: ["correction"] })
+      .toArray();
+    expect(correction?.correction).toEqual(outputs);
+    expect(watched.faults).toEqual([]);
+  }, 60_000);
+
+  test("a queue is made, changed, filled, emptied and deleted from the page", async () => {
+    await openAsAnn(`${server.url}/o/${tenantId}/annotation-queues`);
+    await ann.getByRole("button", { name: "New queue" }).click();
+    const dialog = ann.getByRole("dialog");
+    await dialog.getByLabel("Name").fill("from the page");
+    await dialog.getByLabel("Answer", { exact: true }).selectOption("categorical");
+    await dialog.getByLabel("What is asked").fill("How good is it?");
+    await ann.screenshot({ path: `${screenshots}/queues-form.png` });
+    await dialog.getByRole("button", { name: "Make queue" }).click();
+    await ann.getByRole("heading", { name: "from the page" }).waitFor();
+    await ann.getByText("No run in this queue yet.").waitFor();
+    await ann.getByRole("link", { name: "Runs" }).click();
+    const runId = await recordAnswer(client);
+    await ann.getByRole("button", { name: "Add runs" }).click();
+    await dialog.getByLabel("Ids or addresses of runs").fill(`see ${runId}, please`);
+    await dialog.getByRole("button", { name: "Add 1 run" }).click();
+    await ann.getByRole("link", { name: "ask" }).waitFor();
+    await ann.screenshot({ path: `${screenshots}/queues-runs.png` });
+    await ann.getByRole("link", { name: "Review" }).click();
+    await ann.getByRole("button", { name: "good" }).waitFor();
+    await ann.getByRole("link", { name: "Runs" }).click();
+    await ann.getByRole("row").nth(1).getByRole("checkbox").check();
+    await ann.getByRole("button", { name: "Remove" }).click();
+    await dialog.getByRole("button", { name: "Remove 1 run" }).click();
+    await ann.getByText("No run in this queue yet.").waitFor();
+    await ann.getByRole("button", { name: "Edit" }).click();
+    await dialog.getByLabel("Name").fill("renamed");
+    await dialog.getByRole("button", { name: "Save" }).click();
+    await ann.getByRole("heading", { name: "renamed" }).waitFor();
+    await ann.getByRole("button", { name: "Delete" }).click();
+    await dialog.getByRole("button", { name: "Delete queue" }).click();
+    await ann.getByRole("heading", { name: "Annotation queues" }).waitFor();
+    expect(await ann.getByRole("link", { name: "renamed" }).count()).toBe(0);
+    expect(watched.faults).toEqual([]);
+  }, 60_000);
+
+  test("axe finds nothing serious in the review and in the list, in either scheme", async () => {
+    const id = await makeQueue("to look at", 3);
+    await openAsAnn(addressOf(id));
+    await ann.getByText("Set timeoutMs.").first().waitFor();
+    await watched.picture("queues-review");
+    expect(await watched.audit()).toEqual([]);
+    await ann.emulateMedia({ colorScheme: "dark" });
+    expect(await watched.audit()).toEqual([]);
+    await openAsAnn(`${server.url}/o/${tenantId}/annotation-queues`);
+    await ann.getByRole("link", { name: "to look at" }).waitFor();
+    await watched.picture("queues-list");
+    expect(await watched.audit()).toEqual([]);
+    expect(watched.faults).toEqual([]);
+  }, 120_000);
+});
