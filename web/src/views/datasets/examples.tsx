@@ -111,6 +111,7 @@ const toLink =
   (params: { readonly tenantId: string; readonly datasetId: string }) =>
   ({ id }: ExamplePreview, part: RowLink): ReactNode => (
     <Link
+      from="/o/$tenantId/datasets/$datasetId"
       to="/o/$tenantId/datasets/$datasetId"
       params={params}
       search={(now) => ({ ...now, example: id })}

@@ -104,6 +104,7 @@ const toLink =
   (params: { readonly tenantId: string; readonly datasetId: string }) =>
   ({ id }: ExampleDifference, part: RowLink) => (
     <Link
+      from="/o/$tenantId/datasets/$datasetId"
       to="/o/$tenantId/datasets/$datasetId"
       params={params}
       search={(now) => ({ ...now, example: id })}

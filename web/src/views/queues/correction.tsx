@@ -7,12 +7,10 @@ import type { ReviewActions } from "./use-review.ts";
 /** The outputs as they should have been; they go into the feedback, and into the dataset. */
 export const Correction = ({
   held: { draft, change },
-  outputs,
   hasDataset,
   actions,
 }: {
   readonly held: HeldDraft;
-  readonly outputs: unknown;
   readonly hasDataset: boolean;
   readonly actions: ReviewActions;
 }) => {
@@ -38,10 +36,12 @@ export const Correction = ({
           size="compact-sm"
           variant="default"
           onClick={() => {
-            const { correction: _before, ...rest } = draft;
-            change(
-              correction === undefined ? { ...draft, correction: toCorrection(outputs) } : rest,
-            );
+            if (correction === undefined) {
+              actions.correct();
+            } else {
+              const { correction: _before, ...rest } = draft;
+              change(rest);
+            }
           }}
         >
           {correction === undefined ? "Correct the outputs" : "Leave the outputs as they are"}{" "}
@@ -61,7 +61,3 @@ export const Correction = ({
     </section>
   );
 };
-
-/** What a correction begins as: the outputs. */
-export const toCorrection = (outputs: unknown): string =>
-  JSON.stringify(outputs ?? {}, undefined, 2) ?? "{}";

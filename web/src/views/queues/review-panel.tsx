@@ -18,7 +18,6 @@ export const ReviewPanel = ({
   marked,
   onMark,
   note,
-  outputs,
   lastDone,
 }: {
   readonly queue: Queue;
@@ -28,7 +27,6 @@ export const ReviewPanel = ({
   readonly marked: number;
   readonly onMark: (index: number) => void;
   readonly note: RefObject<HTMLTextAreaElement | null>;
-  readonly outputs: unknown;
   readonly lastDone: string | undefined;
 }) => {
   const { draft, change, isKept } = held;
@@ -56,12 +54,7 @@ export const ReviewPanel = ({
         value={draft.note}
         onChange={({ currentTarget }) => change({ ...draft, note: currentTarget.value })}
       />
-      <Correction
-        held={held}
-        outputs={outputs}
-        hasDataset={queue.defaultDatasetId !== undefined}
-        actions={actions}
-      />
+      <Correction held={held} hasDataset={queue.defaultDatasetId !== undefined} actions={actions} />
       {!isKept && (
         <p className="bad" role="alert">
           This browser has no room to keep what you enter: a reload would lose it.

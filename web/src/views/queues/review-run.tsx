@@ -1,7 +1,6 @@
 import { useQuery } from "@tanstack/react-query";
 import { Link } from "@tanstack/react-router";
-import { runPlaceQuery } from "../../api/run-place.ts";
-import { runQuery } from "../../api/runs.ts";
+import { traceRunQuery } from "../../api/traces.ts";
 import type { Claim } from "../../lib/queue.ts";
 import { formatDuration, formatTime } from "../../lib/time.ts";
 import { toVisibleText } from "../../lib/visible-text.ts";
@@ -18,7 +17,7 @@ export const ReviewRun = ({
   readonly claim: Claim;
   readonly tenantId: string;
 }) => {
-  const { data: run, error, refetch } = useQuery(runQuery(claim.runId));
+  const { data: run, error, refetch } = useQuery(traceRunQuery(claim.runId));
   if (run === undefined) {
     return error === null ? (
       <Loading what="the run" />
@@ -34,7 +33,19 @@ export const ReviewRun = ({
         <StatusMark status={run.status} />
         {run.endMs !== undefined && <span>{formatDuration(run.endMs - run.startMs)}</span>}
         <span>{formatTime(run.startMs)}</span>
-        <TraceLink runId={run.id} tenantId={tenantId} />
+        {run.projectId !== undefined && (
+          // Beside the review, which stays as it is.
+          <Link
+            to="/o/$tenantId/projects/p/$projectId"
+            params={{ tenantId, projectId: run.projectId }}
+            search={{ trace: run.traceId, run: run.id }}
+            className="review-trace"
+            target="_blank"
+            rel="noreferrer"
+          >
+            Open trace <kbd>t</kbd>
+          </Link>
+        )}
       </div>
       {run.error !== undefined && (
         <div className="error-text">
@@ -45,22 +56,5 @@ export const ReviewRun = ({
       <Payload label="Outputs" value={run.outputs} />
       {Object.keys(run.metadata).length > 0 && <Payload label="Metadata" value={run.metadata} />}
     </>
-  );
-};
-
-/** Opens beside the review, which stays as it is. */
-const TraceLink = ({ runId, tenantId }: { readonly runId: string; readonly tenantId: string }) => {
-  const { data: place } = useQuery(runPlaceQuery(runId));
-  return place === undefined ? null : (
-    <Link
-      to="/o/$tenantId/projects/p/$projectId"
-      params={{ tenantId, projectId: place.projectId }}
-      search={{ trace: place.traceId, run: runId }}
-      className="review-trace"
-      target="_blank"
-      rel="noreferrer"
-    >
-      Open trace <kbd>t</kbd>
-    </Link>
   );
 };

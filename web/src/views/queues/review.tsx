@@ -3,12 +3,11 @@ import { useQuery } from "@tanstack/react-query";
 import { useRef, useState } from "react";
 import { progressQuery } from "../../api/queues.ts";
 import type { Desk } from "../../api/queues.ts";
-import { runQuery } from "../../api/runs.ts";
+import { traceRunQuery } from "../../api/traces.ts";
 import type { Claim, Queue } from "../../lib/queue.ts";
 import { answerIn } from "../../lib/review-draft.ts";
 import type { ReviewAction } from "../../lib/review-keys.ts";
 import { answerOfDigit } from "../../lib/rubric.ts";
-import { toCorrection } from "./correction.tsx";
 import { ReviewPanel } from "./review-panel.tsx";
 import { ReviewRun } from "./review-run.tsx";
 import { useDraft } from "./use-draft.ts";
@@ -26,7 +25,7 @@ interface ReviewProps {
 
 /** One run under review: it on the left, what is asked of it on the right. */
 export const Review = ({ queue, desk, claim, tenantId, error }: ReviewProps) => {
-  const { data: run } = useQuery(runQuery(claim.runId));
+  const { data: run } = useQuery(traceRunQuery(claim.runId));
   const { data: progress } = useQuery(progressQuery(desk.queueId, desk.reviewer));
   const held = useDraft(desk, claim);
   const actions = useReview({ queue, desk, claim, held, run });
@@ -57,9 +56,7 @@ export const Review = ({ queue, desk, claim, tenantId, error }: ReviewProps) => 
         note.current?.focus();
         break;
       case "correct":
-        if (held.draft.correction === undefined) {
-          held.change({ ...held.draft, correction: toCorrection(run?.outputs) });
-        }
+        actions.correct();
         break;
       case "dataset":
         actions.addToDataset();
@@ -111,7 +108,6 @@ export const Review = ({ queue, desk, claim, tenantId, error }: ReviewProps) => 
             marked={marked}
             onMark={setMarked}
             note={note}
-            outputs={run?.outputs}
             lastDone={progress?.lastDone}
           />
         )}

@@ -5,9 +5,9 @@ import type { ClaimRequest, Desk } from "../../api/queues.ts";
 import { addExample, sendFeedback } from "../../api/reviews.ts";
 import { correctedOutputs, missingAnswers, toFeedbackWrites } from "../../lib/review-draft.ts";
 import type { Claim, Queue } from "../../lib/queue.ts";
-import type { RunDetails } from "../../lib/run.ts";
 import { useOpen } from "./use-claim.ts";
 import type { HeldDraft } from "./use-draft.ts";
+import { toWholeText, toWholeValue } from "./whole-value.ts";
 
 /** What a reviewer does with a run. Each says what went wrong, and can be tried again. */
 export interface ReviewActions {
@@ -20,6 +20,8 @@ export interface ReviewActions {
   readonly walk: (to: "next" | "after" | "before") => void;
   readonly reopen: (placeId: string | undefined) => void;
   readonly addToDataset: () => void;
+  /** Begins a correction with the outputs as they are. */
+  readonly correct: () => void;
 }
 
 interface Review {
@@ -27,7 +29,9 @@ interface Review {
   readonly desk: Desk;
   readonly claim: Claim;
   readonly held: HeldDraft;
-  readonly run: RunDetails | undefined;
+  readonly run:
+    | { readonly id: string; readonly inputs: unknown; readonly outputs: unknown }
+    | undefined;
 }
 
 export function useReview({ queue, desk, claim, held, run }: Review): ReviewActions {
@@ -115,13 +119,22 @@ export function useReview({ queue, desk, claim, held, run }: Review): ReviewActi
           throw new Error("The queue has no dataset: its form names one.");
         }
         const { correction, exampleId: id = crypto.randomUUID() } = held.draft;
-        const outputs = correction === undefined ? run.outputs : correctedOutputs(correction);
+        const outputs =
+          correction === undefined ? await toWholeValue(run.outputs) : correctedOutputs(correction);
         if (correction !== undefined && outputs === undefined) {
           throw new Error("The corrected outputs are no JSON object: an example needs one.");
         }
-        await addExample({ id, datasetId, runId: run.id, inputs: run.inputs, outputs });
+        const inputs = await toWholeValue(run.inputs);
+        await addExample({ id, datasetId, runId: run.id, inputs, outputs });
         held.change({ ...held.draft, exampleId: id });
         return "Added to the dataset.";
+      }),
+    correct: () =>
+      attempt(async () => {
+        if (held.draft.correction === undefined) {
+          held.change({ ...held.draft, correction: await toWholeText(run?.outputs) });
+        }
+        return undefined;
       }),
   };
 }
