@@ -230,7 +230,7 @@ export class Delivery {
 
   #count({ delivered, rejected, setAside = 0, truncated = 0 }: Settled): TapeResult {
     this.#options.ledger.delivered += delivered;
-    this.#options.ledger.truncated += truncated;
+    this.#options.ledger.cut("run", truncated);
     this.#options.ledger.lose("rejected", rejected);
     this.#options.ledger.lose("setAside", setAside);
     return { delivered, lost: rejected + setAside };

@@ -18,7 +18,7 @@ import type { Endable } from "./lifecycle.ts";
 import { openSpool } from "./open-spool.ts";
 import type { Storage } from "./open-spool.ts";
 import { Replay } from "./replay.ts";
-import { Reporter } from "./reporter.ts";
+import { cutTexts, Reporter } from "./reporter.ts";
 import { SenderReports } from "./sender-reports.ts";
 import { shippingOf, workerEnvironment } from "./shipping-options.ts";
 
@@ -53,7 +53,10 @@ export class Recording implements Recorder, Endable {
     this.attachmentBytes = attachmentBytesOf(options);
     this.#isKept = createSampler(options.samplingRate);
     this.#reporter = new Reporter(logger, Date.now);
-    this.#ledger = new Ledger((reason, records) => this.#reporter.loss(reason, records));
+    this.#ledger = new Ledger(
+      (reason, records) => this.#reporter.loss(reason, records),
+      (why) => this.#reporter.log(`cut ${why}`, () => cutTexts[why]),
+    );
     this.#storage = openSpool(options, this.#ledger, this.#reporter);
     this.#pool = new WorkerPool({
       threads: options.workers,
@@ -134,7 +137,7 @@ export class Recording implements Recorder, Endable {
   }
 
   truncated(): void {
-    this.#ledger.truncated += 1;
+    this.#ledger.cut("field", 1);
   }
 
   warn(kind: WarningKind, message: string): void {
@@ -191,7 +194,10 @@ export class Recording implements Recorder, Endable {
   }
 
   async onNaturalEnd(): Promise<void> {
-    const { pending } = await this.#batcher.flush(this.#options.drainTimeoutMs);
+    const { drainTimeoutMs, exitTimeoutMs } = this.#options;
+    await this.#batcher.flushRecorded(drainTimeoutMs);
+    // What a spool holds is safe there: it is waited for no longer than at a forced end.
+    const { pending } = await this.#batcher.flush(Math.min(exitTimeoutMs, drainTimeoutMs));
     if (pending > 0 && !this.#pool.threaded) {
       // Sockets of this thread would hold the process beyond its time.
       await this.#pool.close();

@@ -1,6 +1,7 @@
 import { channel } from "node:diagnostics_channel";
 import type { Channel } from "node:diagnostics_channel";
 import type { Logger, LossReason } from "../model/stats.ts";
+import type { CutReason } from "../tracing/ledger.ts";
 
 /** How often one kind of trouble is logged. */
 const quietMs = 60_000;
@@ -29,6 +30,12 @@ export const lossTexts: Readonly<Record<LossReason, string>> = {
   unencodable: "they could not be encoded",
   spoolFull: "the spool's quota was reached (spoolQuotaBytes)",
   spoolLost: "the spool's files were removed or damaged",
+};
+
+/** Why parts of fields were left out, in words; counted in `truncated`. */
+export const cutTexts: Readonly<Record<CutReason, string>> = {
+  field: "A field was cut at its limit (maxFieldBytes); the rest of its run arrives",
+  run: "Fields were left out of a run that is more than the server takes; the rest of it arrived",
 };
 
 /** Says what happens: to the log, once a minute for each kind, and to diagnostics channels, always. */

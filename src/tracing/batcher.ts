@@ -88,6 +88,14 @@ export class Batcher {
     return awaitShipments(this.#line.shipments, timeoutMs);
   }
 
+  /** As {@link flush}, but waits for nothing that a spool holds. */
+  flushRecorded(timeoutMs: number): Promise<FlushResult> {
+    this.#seal();
+    this.#advance();
+    const recorded = this.#line.shipments.filter(({ tape }) => !tape.adopted);
+    return awaitShipments(recorded, timeoutMs);
+  }
+
   /**
    * True as soon as another tape of records would be taken, false when `timeoutMs` is over. Only the
    * policy `block` makes a caller wait; with the others something gives way at the bound.

@@ -3,6 +3,9 @@ import type { LossReason } from "../model/stats.ts";
 import type { TapeResult } from "./shipment.ts";
 import type { Tape } from "./tape.ts";
 
+/** Why a part of a field was left out: the client's limit of a field, or the server's of a run. */
+export type CutReason = "field" | "run";
+
 /**
  * Counts what became of every record. A record is accepted once, and then delivered, spooled or lost
  * once; what is neither yet is pending.
@@ -20,16 +23,29 @@ export class Ledger {
   readonly lost: Record<LossReason, number> = noLosses();
   readonly warnings = new Map<string, number>();
   readonly #onLoss: (reason: LossReason, records: number) => void;
+  readonly #onCut: (why: CutReason) => void;
 
-  /** `onLoss` hears of every loss as it is counted. */
-  constructor(onLoss: (reason: LossReason, records: number) => void) {
+  /** `onLoss` hears of every loss as it is counted, `onCut` of fields that were cut. */
+  constructor(
+    onLoss: (reason: LossReason, records: number) => void,
+    onCut: (why: CutReason) => void = () => undefined,
+  ) {
     this.#onLoss = onLoss;
+    this.#onCut = onCut;
   }
 
   /** A record was made of so many bytes; so many of its fields were cut. */
   record(bytes: number, cutFields: number): void {
     this.bytesRecorded += bytes;
-    this.truncated += cutFields;
+    this.cut("field", cutFields);
+  }
+
+  /** A part of so many fields was left out. */
+  cut(why: CutReason, fields: number): void {
+    if (fields > 0) {
+      this.truncated += fields;
+      this.#onCut(why);
+    }
   }
 
   lose(reason: LossReason, records: number): void {

@@ -1,10 +1,10 @@
-import { createRequire } from "node:module";
 import { Piscina } from "piscina";
 import type { SenderReport } from "../model/sender-report.ts";
 import type { ShippingOptions, ShipReport, ShipTask } from "../model/shipping.ts";
 import { Pulses, pulseMemory } from "./pulse.ts";
 import type { ShipData } from "./ship.task.ts";
 import { sliceOf, Watchdog } from "./watchdog.ts";
+import { findWorkerFile } from "./worker-file.ts";
 
 export interface PoolOptions {
   /** Threads; 0 sends from this thread. */
@@ -45,12 +45,13 @@ export class WorkerPool implements TapeShipper {
   #piscina: Pool | undefined;
   #inline: Promise<TapeShipper> | undefined;
   #closed = false;
+  #worked = false;
   readonly #pulseMemory: SharedArrayBuffer;
   readonly #pulses: Pulses;
   readonly #watchdog: Watchdog;
   /** Threads that ended. */
   #gone = 0;
-  /** Threads that could not even be made. */
+  /** Threads that could not even be made, or came up and can't do their work. */
   #unmade = 0;
   /** Failed starts of which there is no need to speak any more: later ones did not fail. */
   #forgiven = 0;
@@ -77,12 +78,18 @@ export class WorkerPool implements TapeShipper {
   async ship(task: ShipTask): Promise<ShipReport> {
     while (this.threaded) {
       const failedBefore = this.#failedStarts;
+      const goneBefore = this.#gone;
       const over = this.#watchdog.watch();
       try {
         const report = await this.#run(task);
         this.#forgiven += this.#failedStarts;
+        this.#worked = true;
         return report;
       } catch (error) {
+        if (!this.#worked && this.#gone === goneBefore && isOfNoTape(error)) {
+          // Its thread lives and can't do its work, as where a bundler took the task's file apart.
+          this.#unmade += 1;
+        }
         if (this.#closed || this.#failedStarts <= failedBefore) {
           // Its thread had come up: whether the tape ended it is for others to find out.
           throw error;
@@ -122,12 +129,7 @@ export class WorkerPool implements TapeShipper {
   }
 
   async #run(task: ShipTask): Promise<ShipReport> {
-    try {
-      this.#piscina ??= this.#start();
-    } catch (error) {
-      this.#unmade += 1;
-      throw error;
-    }
+    this.#piscina ??= this.#start();
     const report = this.#piscina.run(task);
     // Not at once: new threads announce themselves in a microtask.
     queueMicrotask(() => this.#letGo());
@@ -138,7 +140,7 @@ export class WorkerPool implements TapeShipper {
     const { threads, shipping, env, stallMs } = this.#options;
     const pulse = { memory: this.#pulseMemory, everyMs: sliceOf(stallMs) };
     const pool = new Piscina<ShipTask | SenderReport, ShipReport>({
-      filename: createRequire(import.meta.url).resolve("#workers/ship.task"),
+      filename: findWorkerFile(),
       minThreads: threads,
       maxThreads: threads,
       concurrentTasksPerWorker: tasksPerWorker,
@@ -192,13 +194,27 @@ export class WorkerPool implements TapeShipper {
   }
 }
 
+/** A RangeError says that the tape can't be read. */
+const isOfNoTape = (error: unknown): boolean => !(error instanceof RangeError);
+
 /** The same code on this thread; loaded only where it is needed. */
 async function startInline(shipping: ShippingOptions): Promise<TapeShipper> {
   const { Shipper } = await import("./shipper.ts");
   const shipper = new Shipper(shipping);
+  let underWay = 0;
   return {
     threaded: false,
-    ship: (task) => shipper.ship(task),
+    async ship(task) {
+      underWay += 1;
+      try {
+        return await shipper.ship(task);
+      } finally {
+        underWay -= 1;
+        if (underWay === 0) {
+          shipper.leaveInfo();
+        }
+      }
+    },
     close: () => shipper.close(),
   };
 }

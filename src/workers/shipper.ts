@@ -36,6 +36,7 @@ export class Shipper {
   readonly #close: () => Promise<void>;
   #retries = 0;
   #infoAskedAt = Number.NEGATIVE_INFINITY;
+  #asking: AbortController | undefined;
 
   constructor(options: ShippingOptions) {
     const { connection, attempts, retryAfterLimitMs, redaction } = options;
@@ -108,6 +109,12 @@ export class Shipper {
     await this.#close();
   }
 
+  /** Asks no more what the server can do, until the next tape: on the main thread it would hold the process. */
+  leaveInfo(): void {
+    this.#asking?.abort(new DOMException("nothing is under way", "AbortError"));
+    this.#infoAskedAt = Number.NEGATIVE_INFINITY;
+  }
+
   /** Asks `/info` until it answers, at most every half minute; runs go on meanwhile. */
   async #learn(): Promise<void> {
     const now = performance.now();
@@ -115,8 +122,9 @@ export class Shipper {
       return;
     }
     this.#infoAskedAt = now;
+    this.#asking = new AbortController();
     try {
-      await this.#http.readInfo(this.#stop.signal);
+      await this.#http.readInfo(AbortSignal.any([this.#stop.signal, this.#asking.signal]));
     } catch {
       // Nothing is lost: the defaults stay, and the runs themselves tell what fails.
     }

@@ -141,6 +141,41 @@ describe("an end waits no longer than it may", () => {
     expect(ended.stderr).toContain("Lost 6 records (closed)");
   });
 
+  test("without workers, an /info that hangs holds no process whose runs arrived", async () => {
+    await using server = await runCounter((request, response) => {
+      request.resume();
+      if (request.url !== "/info") {
+        response.writeHead(202).end("{}");
+      }
+    });
+    const ended = await run(
+      { ending: "natural", endpoint: server.url },
+      { options: { workers: 0, timeoutMs: 60_000 } },
+    );
+    expect(ended).toMatchObject({ code: 0, stderr: "" });
+    expect(ended.tookMs).toBeLessThan(20_000);
+  });
+
+  test("a natural end waits for a tape of the spool no longer than a forced end would", async () => {
+    const spoolDir = mkdtempSync(join(tmpdir(), "millrace-spool-"));
+    try {
+      await run(
+        { ending: "natural", endpoint: nobody },
+        { options: { spoolDir, drainTimeoutMs: 500, exitTimeoutMs: 0 } },
+      );
+      await using server = await runCounter(hanging);
+      const ended = await run(
+        { ending: "spool alone", endpoint: server.url },
+        { options: { spoolDir, drainTimeoutMs: 60_000, timeoutMs: 60_000 } },
+      );
+      expect(ended).toMatchObject({ code: 0, stderr: "" });
+      expect(ended.tookMs).toBeLessThan(20_000);
+      expect(readdirSync(spoolDir)).toHaveLength(1);
+    } finally {
+      rmSync(spoolDir, { recursive: true });
+    }
+  });
+
   test("a forced end at a server that hangs: exitTimeoutMs", async () => {
     await using server = await runCounter(hanging);
     const ended = await run(

@@ -64,5 +64,5 @@ RunJson.prototype.envelope = function (out, run) {
     }
   }
 };
-export { default } from "./whole.task.js";
+export { default, report } from "./whole.task.js";
 `;

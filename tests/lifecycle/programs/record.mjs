@@ -1,4 +1,5 @@
 // Records runs and then ends as the first argument says; what it prints last is its counters.
+import { setTimeout as delay } from "node:timers/promises";
 import { Client } from "millrace";
 
 const [, , ending, endpoint, json = "{}"] = process.argv;
@@ -65,6 +66,12 @@ switch (ending) {
     process.stdout.write(`${JSON.stringify(client.stats())}\n`);
     break;
   case "nothing":
+    break;
+  case "spool alone":
+    // Until what the spool holds is under way.
+    while (client.stats().pending === 0) {
+      await delay(20);
+    }
     break;
   case "delivered":
     record();

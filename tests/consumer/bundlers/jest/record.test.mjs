@@ -1,0 +1,8 @@
+import { Client } from "millrace";
+
+// Of the machine that runs jest, which is the place of the assertions here.
+test("runs are delivered from a test, and nothing is left open", async () => {
+  const client = new Client({ endpoint: process.env.ENDPOINT });
+  client.startRun({ name: "jest" }).end({ ok: true });
+  expect(await client.flush({ timeoutMs: 10_000 })).toEqual({ delivered: 2, lost: 0, pending: 0 });
+});

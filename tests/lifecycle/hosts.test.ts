@@ -1,0 +1,85 @@
+import { spawn } from "node:child_process";
+import type { ChildProcessWithoutNullStreams } from "node:child_process";
+import { once } from "node:events";
+import { join } from "node:path";
+import { expect, test } from "vitest";
+import { runCounter } from "../support/run-counter.ts";
+
+interface Started {
+  readonly child: ChildProcessWithoutNullStreams;
+  readonly output: () => string;
+  /** Settles when it said so; rejects when it ended before. */
+  readonly said: (text: string) => Promise<void>;
+  readonly ended: Promise<readonly unknown[]>;
+}
+
+function start(program: string, args: readonly string[]): Started {
+  const path = join(import.meta.dirname, "programs", program);
+  const child = spawn(process.execPath, [path, ...args]);
+  let text = "";
+  const keep = (chunk: Buffer): void => {
+    text += chunk.toString();
+  };
+  child.stdout.on("data", keep);
+  child.stderr.on("data", keep);
+  const ended = once(child, "close");
+  const said = async (wanted: string): Promise<void> => {
+    await expect.poll(() => text, { timeout: 20_000 }).toContain(wanted);
+  };
+  return { child, output: () => text, said, ended };
+}
+
+test.each([
+  ["natural", 0],
+  ["exit", 4],
+  ["throw", 5],
+] as const)(
+  "what a worker thread of the program's own records arrives: %s",
+  async (ending, code) => {
+    await using server = await runCounter();
+    const { ended, output } = start("in-thread.mjs", [ending, server.url]);
+    expect(await ended).toEqual([0, null]);
+    expect(output()).toBe(`thread ended with ${code}\n`);
+    expect(server.ended.size).toBe(3);
+  },
+);
+
+test("what children of a cluster and their parent record arrives, and all of them end", async () => {
+  await using server = await runCounter();
+  const { ended, output } = start("in-cluster.mjs", [server.url]);
+  expect(await ended).toEqual([0, null]);
+  expect(output()).toBe("");
+  expect(server.ended.size).toBe(9);
+});
+
+test("a process that is frozen while its connections are cut loses nothing, counts once, and keeps its worker", async () => {
+  let isCut = true;
+  const seen: string[] = [];
+  await using server = await runCounter((request, response) => {
+    const chunks: Buffer[] = [];
+    request.on("data", (chunk: Buffer) => chunks.push(chunk));
+    request.on("end", () => {
+      if (isCut) {
+        // Taken, and never answered: the connection goes while the process stands still.
+        setTimeout(() => response.socket?.destroy(), 1_000);
+        return;
+      }
+      const body = Buffer.concat(chunks).toString("latin1");
+      seen.push(...[...body.matchAll(/name="post\.([^."]+)"/g)].map(([, id = ""]) => id));
+      response.writeHead(request.url === "/info" ? 404 : 202).end("{}");
+    });
+  });
+  const { child, said, ended, output } = start("frozen.mjs", [server.url]);
+  await said("ready");
+  child.kill("SIGSTOP");
+  await new Promise((resolve) => {
+    setTimeout(resolve, 4_000);
+  });
+  isCut = false;
+  child.kill("SIGCONT");
+  child.stdin.write("go on\n");
+  expect(await ended).toEqual([0, null]);
+  const stats: unknown = JSON.parse(output().slice(output().indexOf("{")));
+  expect(stats).toEqual({ accepted: 300, delivered: 300, pending: 0, warnings: {} });
+  expect(new Set(seen).size).toBe(150);
+}, 40_000);
