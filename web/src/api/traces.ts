@@ -161,6 +161,9 @@ export const contentSearchQuery = (traceId: string, text: string) =>
     staleTime: 10_000,
   });
 
+/** Longer names are asked for by nobody. */
+const filterChars = 500;
+
 /** The id of the latest run of the project before a run that has its name. */
 export const previousNamesakeQuery = ({ id, name, startMs, projectId }: TraceRunDetails) =>
   queryOptions({
@@ -177,7 +180,7 @@ export const previousNamesakeQuery = ({ id, name, startMs, projectId }: TraceRun
       const { runs } = (await postJson(queryPath, body, signal)) as { runs: { id: string }[] };
       return runs.find((run) => run.id !== id)?.id ?? null;
     },
-    enabled: projectId !== undefined,
+    enabled: projectId !== undefined && name.length <= filterChars,
     staleTime: 60_000,
   });
 

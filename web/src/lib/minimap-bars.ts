@@ -11,6 +11,12 @@ export interface MinimapBar {
   readonly isError: boolean;
 }
 
+/** Lanes of the picture: as many as the trace is deep, within reason. */
+export function countLanes({ depths }: TraceModel): number {
+  const deepest = depths.reduce((most, depth) => Math.max(most, depth), 0);
+  return Math.min(11, Math.max(4, deepest + 1));
+}
+
 /**
  * What is drawn of a trace in a picture so wide, with a lane for each depth. Of runs that would cover
  * the same pixels one is drawn, so that 50,000 take no longer than the pixels there are; errors last.

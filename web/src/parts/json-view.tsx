@@ -59,10 +59,12 @@ const SourceView = ({
   const [first, last] = [items[0]?.index ?? 0, items.at(-1)?.index ?? 0];
   const { onView, onChange } = rows;
   useEffect(() => onView(first, last), [first, last, onView]);
-  const goTo = (index: number): void => {
-    setCurrent(index);
-    virtualizer.scrollToIndex(index, { align: "auto" });
-  };
+  // A line that was just revealed is there when the count says so.
+  useEffect(() => {
+    if (current < rows.count) {
+      virtualizer.scrollToIndex(current, { align: "auto" });
+    }
+  }, [current, rows.count, virtualizer]);
   const onToggle = async (index: number): Promise<void> => {
     await source.toggle(index);
     onChange();
@@ -76,7 +78,7 @@ const SourceView = ({
       (event.key === "ArrowRight" && isOpen === false) ||
       (event.key === "ArrowLeft" && isOpen === true);
     if (next !== undefined) {
-      goTo(next);
+      setCurrent(next);
     } else if (isToggle) {
       void onToggle(current);
     } else if (event.key === "/") {
@@ -104,7 +106,7 @@ const SourceView = ({
         current={current}
         searchRef={search}
         onChange={onChange}
-        onFound={goTo}
+        onFound={setCurrent}
         onQuery={setQuery}
       />
       {rows.error !== undefined && <p className="json-failure">{rows.error.message}</p>}

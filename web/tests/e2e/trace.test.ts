@@ -74,4 +74,183 @@ describe.skipIf(browser === undefined)("a trace, in Chromium", () => {
     }
     expect(faults).toEqual([]);
   });
+
+  const tree = () => opened.page.getByRole("tree", { name: "Runs of the trace" });
+  const names = async (): Promise<readonly string[]> => tree().locator(".name").allTextContents();
+  const heading = (name: string) =>
+    opened.page.getByRole("heading", { name, exact: true }).waitFor();
+  const param = (name: string): string | null => new URL(opened.page.url()).searchParams.get(name);
+
+  test("keys lead through it: folds, errors, slowest, search, zoom and critical path", async () => {
+    const { page, faults } = opened;
+    await page.goto(address);
+    await heading("travel-assistant");
+    await page.keyboard.press("ArrowDown");
+    await heading("search-guides");
+    await page.keyboard.press("ArrowLeft");
+    await expect.poll(names).not.toContain("embed-query");
+    await page.keyboard.press("ArrowRight");
+    await expect.poll(names).toContain("embed-query");
+    await page.keyboard.press("ArrowLeft");
+    await page.keyboard.press("ArrowLeft");
+    await heading("travel-assistant");
+    await page.keyboard.press("e");
+    await heading("http-get");
+    await page.getByText("Caused by").waitFor();
+    await page.getByText("connect ECONNREFUSED").first().waitFor();
+    await page.keyboard.press("s");
+    await heading("answer");
+    await page.keyboard.press("/");
+    await page.keyboard.type("embed");
+    await page.keyboard.press("Enter");
+    await heading("embed-query");
+    await page.keyboard.press("Escape");
+    await tree().focus();
+    await page.keyboard.press("z");
+    await expect.poll(() => param("zoom")).not.toBeNull();
+    await page.keyboard.press("0");
+    await expect.poll(() => param("zoom")).toBeNull();
+    await page.keyboard.press("p");
+    await page.locator(".bar-path").first().waitFor();
+    await page.keyboard.press("x");
+    await expect.poll(names).toEqual(["travel-assistant", "weather", "http-get"]);
+    await page.reload();
+    await expect.poll(names).toEqual(["travel-assistant", "weather", "http-get"]);
+    expect(faults).toEqual([]);
+  });
+
+  test("the wheel, the ruler and the minimap choose the time that shows", async () => {
+    const { page } = opened;
+    await page.goto(address);
+    await heading("travel-assistant");
+    const bars = await tree().locator(".tree-bar").first().boundingBox();
+    await page.mouse.move(bars!.x + bars!.width / 2, bars!.y + 5);
+    await page.keyboard.down("Control");
+    await page.mouse.wheel(0, -300);
+    await page.keyboard.up("Control");
+    await expect.poll(() => param("zoom")).not.toBeNull();
+    await page.getByRole("button", { name: "Whole time" }).click();
+    await expect.poll(() => param("zoom")).toBeNull();
+    for (const place of [".ruler-scale", ".minimap"]) {
+      const box = await page.locator(place).boundingBox();
+      await page.mouse.move(box!.x + box!.width * 0.3, box!.y + 8);
+      await page.mouse.down();
+      await page.mouse.move(box!.x + box!.width * 0.6, box!.y + 8, { steps: 4 });
+      await page.mouse.up();
+      await expect.poll(() => param("zoom")).not.toBeNull();
+      const [from = 0, to = 0] = (param("zoom") ?? "").split("-").map(Number);
+      expect((to - from) / 1_000).toBeGreaterThan(1_000);
+      expect((to - from) / 1_000).toBeLessThan(1_500);
+      await tree().focus();
+      await page.keyboard.press("0");
+      await expect.poll(() => param("zoom")).toBeNull();
+    }
+  });
+
+  test("types are folded and hidden from the menu, and the address says so", async () => {
+    const { page } = opened;
+    await page.goto(address);
+    await heading("travel-assistant");
+    await page.getByRole("button", { name: "Types" }).click();
+    const choice = page.getByRole("radiogroup", { name: "Runs of type tool" });
+    await choice.getByText("Hide").click();
+    await expect.poll(names).not.toContain("weather");
+    await choice.getByText("Fold").click();
+    await expect.poll(names).toContain("weather");
+    await expect.poll(names).not.toContain("http-get");
+    expect(param("close")).toBe("tool");
+  });
+
+  test("a run's events, files, metadata, timing and code are one panel each", async () => {
+    const { page, faults } = opened;
+    await page.goto(address);
+    await tree().getByText("answer", { exact: true }).click();
+    await heading("answer");
+    await page.getByRole("tab", { name: "Events" }).click();
+    await page.getByText("first token").waitFor();
+    await page.getByRole("tab", { name: "Files" }).click();
+    await expect
+      .poll(() =>
+        page
+          .getByRole("img", { name: "forecast" })
+          .evaluate((image) => (image as HTMLImageElement).naturalWidth),
+      )
+      .toBe(10);
+    await page.getByRole("button", { name: "Show as text" }).click();
+    await page.getByText("sunny", { exact: true }).waitFor();
+    await page.getByRole("tab", { name: "Timing" }).click();
+    await page.getByText("Own time").waitFor();
+    await page.getByText("172").first().waitFor();
+    await page.getByRole("tab", { name: "Code" }).click();
+    await page.getByText("new OpenAI().chat.completions.create").waitFor();
+    expect(param("panel")).toBe("code");
+    await page.getByRole("tab", { name: "Compare" }).click();
+    await page.getByLabel("Id of the run to compare with").fill(traceId);
+    await page.getByRole("button", { name: "Compare", exact: true }).click();
+    await page.getByText("against").waitFor();
+    expect(param("vs")).toBe(traceId);
+    await page.screenshot({ path: `${screenshots}/trace-compare.png` });
+    expect(faults).toEqual([]);
+  });
+
+  test("feedback is given, changed and taken back beside the run", async () => {
+    const { page, faults } = opened;
+    await page.goto(`${address}&panel=feedback`);
+    await page.getByRole("button", { name: "Give feedback" }).click();
+    await page.getByRole("button", { name: "Give", exact: true }).click();
+    await page.getByText("Say what is judged").waitFor();
+    await page.getByLabel("Key").fill("correctness");
+    await page.getByLabel("Score").fill("0.5");
+    await page.getByLabel("Comment").fill("half right");
+    await page.getByRole("button", { name: "Give", exact: true }).click();
+    await page.getByText("half right").waitFor();
+    await page.getByRole("button", { name: "Change correctness" }).click();
+    await page.getByLabel("Score").fill("1");
+    await page.getByRole("button", { name: "Save" }).click();
+    await page.locator(".feedback-line b").getByText("1", { exact: true }).waitFor();
+    await page.screenshot({ path: `${screenshots}/trace-feedback.png` });
+    await page.getByRole("button", { name: "Delete correctness" }).click();
+    await page.getByRole("button", { name: "Delete feedback" }).click();
+    await page.getByText("Nothing was said of this run yet.").waitFor();
+    expect(faults).toEqual([]);
+  });
+
+  test("a trace that runs grows as it is watched, until it ends", async () => {
+    const { page, client, faults } = opened;
+    const root = client.startRun({ name: "slow-agent" });
+    await client.flush();
+    await page.goto(`${await opened.projectAddress()}?trace=${root.id}`);
+    await heading("slow-agent");
+    await page.getByText("Running").first().waitFor();
+    const step = root.startChild({ name: "first-step", runType: "tool" });
+    await client.flush();
+    await tree().getByText("first-step").waitFor();
+    step.fail(new Error("no"));
+    root.end({ done: true });
+    await client.flush();
+    await tree().getByText("Error").waitFor();
+    await expect.poll(() => page.getByText("Running").count()).toBe(0);
+    expect(await names()).toEqual(["slow-agent", "first-step"]);
+    expect(faults).toEqual([]);
+  });
+
+  test("the address that the platform builds for a run leads to it, and a share has a page", async () => {
+    const { page, client, server, faults } = opened;
+    let runId = "";
+    for await (const run of client.runs.list({ traceId, filter: 'eq(name, "answer")' })) {
+      runId = run.id;
+    }
+    await page.goto(`${await opened.projectAddress()}/r/${runId}`);
+    await heading("answer");
+    expect([param("trace"), param("run")]).toEqual([traceId, runId]);
+    const { shareToken } = await client.runs.share(runId);
+    await page.goto(`${server.url}/public/${shareToken}/r`);
+    await heading("answer");
+    await page.getByText("light shirts").first().waitFor();
+    await page.screenshot({ path: `${screenshots}/trace-shared.png` });
+    await client.runs.unshare(runId);
+    await page.reload();
+    await page.getByText("There is no such shared run.").waitFor();
+    expect(faults.filter((fault) => !fault.includes("404"))).toEqual([]);
+  });
 });

@@ -141,12 +141,12 @@ const largeStart = Date.parse("2026-03-01T12:00:00Z");
 /** Records one trace of `count` runs: a root, steps of it, and in each step calls; one in 997 fails. */
 export async function recordForest(client: Client, count: number): Promise<string> {
   const root = client.startRun({ name: "forest", startTime: largeStart });
-  let step: RunTree = root;
+  let step: RunTree | undefined;
   for (let index = 1; index < count; index += 1) {
     const at = largeStart + index * 4;
-    if (index % 50 === 1) {
+    if (step === undefined || index % 50 === 1) {
+      step?.end({ index }, { endTime: at });
       step = root.startChild({ name: `step ${index}`, startTime: at });
-      step.end({ index }, { endTime: at + 200 });
       continue;
     }
     const types = ["llm", "tool", "retriever", "parser"] as const;
@@ -166,6 +166,7 @@ export async function recordForest(client: Client, count: number): Promise<strin
       await client.flush();
     }
   }
+  step?.end({ last: true }, { endTime: largeStart + count * 4 });
   root.end({ done: true }, { endTime: largeStart + count * 4 + 250 });
   await client.flush();
   return root.id;

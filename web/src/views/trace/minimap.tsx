@@ -2,13 +2,12 @@ import { useComputedColorScheme } from "@mantine/core";
 import { useElementSize } from "@mantine/hooks";
 import { useEffect, useRef } from "react";
 import type { PointerEvent } from "react";
-import { toMinimapBars } from "../../lib/minimap-bars.ts";
+import { countLanes, toMinimapBars } from "../../lib/minimap-bars.ts";
 import { pan, toBar, windowBetween } from "../../lib/time-scale.ts";
 import type { TimeWindow } from "../../lib/time-scale.ts";
 import type { TraceView } from "./use-trace-view.ts";
 
 const height = 44;
-const lanes = 11;
 /** Pixels beside an edge of the window that take hold of it. */
 const grip = 6;
 
@@ -103,6 +102,7 @@ const Picture = ({
     canvas.height = Math.round(height * ratio);
     context.scale(ratio, ratio);
     const colourOf = toColours(canvas);
+    const lanes = countLanes(model);
     const laneHeight = height / lanes;
     for (const bar of toMinimapBars(model, { whole, width, lanes, now })) {
       context.fillStyle = colourOf(bar.isError ? "bad" : `type-${model.types[bar.run] ?? ""}`);

@@ -3,11 +3,15 @@ import { formatDuration } from "../../lib/time.ts";
 import { toVisibleText } from "../../lib/visible-text.ts";
 import { RunTypeMark, StatusMark } from "../marks.tsx";
 
+/** Of a name that are shown. */
+const nameChars = 300;
+
 /** What a run is called, and how it went. */
 export const RunHead = ({ details: run }: { readonly details: TraceRunDetails }) => (
   <>
     <h1>
-      <bdi>{toVisibleText(run.name.slice(0, 1_000))}</bdi>
+      <bdi>{toVisibleText(run.name.slice(0, nameChars))}</bdi>
+      {run.name.length > nameChars && `… ${run.name.length.toLocaleString()} characters`}
     </h1>
     <p className="summary">
       <RunTypeMark type={run.runType} />

@@ -114,8 +114,8 @@ function useMatches(model: TraceModel, traceId: string, find: string) {
   const [text] = useDebouncedValue(find, typingMs);
   const { data: ids, isFetching } = useQuery(contentSearchQuery(traceId, text));
   const matches = useMemo(() => {
-    const named = searchRuns(model, text);
-    if (ids === undefined || text === "") {
+    const named = searchRuns(model, find);
+    if (ids === undefined || text === "" || text !== find) {
       return named;
     }
     const all = new Set(named);
@@ -126,7 +126,7 @@ function useMatches(model: TraceModel, traceId: string, find: string) {
       }
     });
     return [...all].toSorted((a, b) => (model.ranks[a] ?? 0) - (model.ranks[b] ?? 0));
-  }, [model, text, ids]);
+  }, [model, find, text, ids]);
   return { matches, isSearching: isFetching && text.length > 1 };
 }
 

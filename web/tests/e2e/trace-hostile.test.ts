@@ -1,0 +1,148 @@
+import { randomUUID } from "node:crypto";
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
+import { startBrowser } from "../support/browser.ts";
+import { openPage, screenshots } from "../support/opened-page.ts";
+import type { OpenedPage } from "../support/opened-page.ts";
+
+const browser = await startBrowser();
+
+describe.skipIf(browser === undefined)("what would do harm in a trace, in Chromium", () => {
+  let opened: OpenedPage;
+
+  beforeAll(async () => {
+    opened = await openPage(browser!, "hostile");
+  });
+
+  beforeEach(() => {
+    opened.faults.length = 0;
+  });
+
+  afterAll(async () => {
+    await opened.close();
+    await browser?.close();
+  });
+
+  /** By REST: a client of ours would cut what is too large. */
+  const post = async (fields: object): Promise<string> => {
+    const id = randomUUID();
+    const time = new Date().toISOString();
+    const run = {
+      id,
+      trace_id: id,
+      run_type: "chain",
+      session_name: "hostile",
+      start_time: time,
+      end_time: time,
+    };
+    const stamp = time.replaceAll(/[-:.]/g, "").replace("Z", "000Z");
+    const body = JSON.stringify({ ...run, dotted_order: `${stamp}${id}`, ...fields });
+    const response = await fetch(`${opened.server.url}/runs`, {
+      method: "POST",
+      headers: { "content-type": "application/json" },
+      body,
+    });
+    expect(response.ok).toBe(true);
+    return id;
+  };
+
+  test("scripts, links, marks and huge names are text in every panel", async () => {
+    const { page, faults } = opened;
+    const script = "<script>alert(1)</script><img src=x onerror=alert(2)>";
+    const markdown = `${script}\n\n[click](javascript:alert(3)) ![x](https://evil.test/x.png)\n\n<iframe src="javascript:alert(4)">`;
+    const id = await post({
+      name: `${script}\u202egnp.exe ${"n".repeat(10_000)}`,
+      run_type: "<b>type</b>",
+      inputs: {
+        messages: [
+          { role: "<i>user</i>", content: markdown },
+          {
+            role: "assistant",
+            content: [
+              { type: "image_url", image_url: { url: "data:image/svg+xml;base64,PHN2Zy8+" } },
+            ],
+          },
+        ],
+      },
+      outputs: { text: markdown },
+      error: `${script}\n    at <anonymous>`,
+      tags: [script],
+      extra: { metadata: { [script]: "\u2067" } },
+      events: [{ name: script, time: "never" }, null, 7, "text"],
+    });
+    for (const panel of [
+      "data",
+      "events",
+      "metadata",
+      "feedback",
+      "files",
+      "timing",
+      "diff",
+      "code",
+    ]) {
+      await page.goto(`${await opened.projectAddress()}?trace=${id}&panel=${panel}`);
+      await page.getByRole("tab", { selected: true }).waitFor();
+      await page.getByRole("heading", { level: 1 }).waitFor();
+      expect(
+        await page
+          .locator("main")
+          .locator(
+            "script, iframe, svg[onload], img:not([src^='blob:']), [href^='javascript' i], [onerror]",
+          )
+          .count(),
+      ).toBe(0);
+    }
+    for (const as of ["chat", "markdown", "json", "raw"]) {
+      await page.goto(`${await opened.projectAddress()}?trace=${id}&as=${as}`);
+      await page.getByText("<img src=x onerror=alert(2)>").last().waitFor();
+      const links = page.locator("main .panel a");
+      for (const href of await links.evaluateAll((all) =>
+        all.map((link) => link.getAttribute("href")),
+      )) {
+        expect(href).toMatch(/^https:\/\//);
+      }
+    }
+    expect(await page.getByRole("heading", { level: 1 }).textContent()).toContain(
+      String.raw`\u202egnp.exe`,
+    );
+    const wide = await page.evaluate(() => document.documentElement.scrollWidth);
+    expect(wide).toBeLessThanOrEqual(1280);
+    await page.screenshot({ path: `${screenshots}/trace-hostile.png` });
+    expect(faults).toEqual([]);
+  });
+
+  test("a text of 10 MB and a list of 200,000 are parsed beside the page, searched and shown in pieces", async () => {
+    const { page, faults } = opened;
+    const list = Array.from({ length: 200_000 }, (_, at) => ({ at, word: `word ${at}` }));
+    const id = await post({
+      name: "large",
+      inputs: { text: "x".repeat(10_000_000) },
+      outputs: { list },
+    });
+    await page.goto(await opened.projectAddress());
+    await page.evaluate(() => {
+      const tasks: number[] = [];
+      Object.assign(window, { tasks });
+      new PerformanceObserver((entries) => {
+        entries.getEntries().forEach(({ duration }) => tasks.push(duration));
+      }).observe({ type: "longtask" });
+    });
+    await page.getByRole("link", { name: "large" }).first().click();
+    await page.getByRole("figure", { name: "Inputs" }).waitFor();
+    await page.getByRole("group", { name: "Show Inputs as" }).getByText("JSON").click();
+    const inputs = page.getByRole("tree", { name: "Inputs" });
+    await inputs.getByText("show more: 10,000,000 characters").click();
+    await expect.poll(() => inputs.getByRole("treeitem").count()).toBeGreaterThan(3);
+    const outputs = page.getByRole("figure", { name: "Outputs" });
+    await outputs.getByLabel("Search in the value").fill("word 123456");
+    await outputs.getByLabel("Search in the value").press("Enter");
+    await outputs.getByText("1 of 1").waitFor();
+    await outputs.locator("mark").getByText("word 123456").waitFor();
+    expect(await page.getByRole("treeitem").count()).toBeLessThan(200);
+    const tasks = await page.evaluate(() => (window as unknown as { tasks: number[] }).tasks);
+    console.log(`10 MB: longest task ${Math.max(0, ...tasks).toFixed(0)} ms`);
+    expect(Math.max(0, ...tasks)).toBeLessThan(1_000);
+    await page.screenshot({ path: `${screenshots}/trace-10mb.png` });
+    expect(new URL(page.url()).searchParams.get("trace")).toBe(id);
+    expect(faults).toEqual([]);
+  }, 60_000);
+});

@@ -1,0 +1,122 @@
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
+import { startBrowser } from "../support/browser.ts";
+import { openPage, screenshots } from "../support/opened-page.ts";
+import type { OpenedPage } from "../support/opened-page.ts";
+import { recordForest } from "../support/trace-recordings.ts";
+
+const browser = await startBrowser();
+const runs = 50_000;
+/** A task that a person feels is 100 ms; this machine is shared, so the bound is not the figure. */
+const longestTaskMs = 1_000;
+
+describe.skipIf(browser === undefined)("a trace of 50,000 runs, in Chromium", () => {
+  let opened: OpenedPage;
+  let address: string;
+
+  beforeAll(async () => {
+    opened = await openPage(browser!, "forest");
+    const traceId = await recordForest(opened.client, runs);
+    address = `${await opened.projectAddress()}?trace=${traceId}`;
+  }, 120_000);
+
+  beforeEach(() => {
+    opened.faults.length = 0;
+  });
+
+  afterAll(async () => {
+    await opened.close();
+    await browser?.close();
+  });
+
+  /** What an action takes: the time until it shows, and the longest task of the page meanwhile. */
+  const measure = async (name: string, action: () => Promise<void>): Promise<void> => {
+    const { page } = opened;
+    await page.evaluate(() => {
+      const tasks: number[] = [];
+      Object.assign(window, { tasks });
+      new PerformanceObserver((list) => {
+        list.getEntries().forEach(({ duration }) => tasks.push(duration));
+      }).observe({ type: "longtask", buffered: false });
+    });
+    const start = performance.now();
+    await action();
+    const took = performance.now() - start;
+    const tasks = await page.evaluate(async () => {
+      // An observer is told of a task after it.
+      await new Promise((resolve) => {
+        setTimeout(resolve, 100);
+      });
+      return (window as unknown as { tasks: number[] }).tasks;
+    });
+    const longest = Math.max(0, ...tasks);
+    console.log(
+      `${name}: ${took.toFixed(0)} ms, longest task ${longest === 0 ? "under 50" : longest.toFixed(0)} ms, ${tasks.length} over 50 ms`,
+    );
+    expect(longest).toBeLessThan(longestTaskMs);
+  };
+
+  const tree = () => opened.page.getByRole("tree", { name: "Runs of the trace" });
+  const heading = (name: string) =>
+    opened.page.getByRole("heading", { name, exact: true }).waitFor();
+
+  test("it opens, is scrolled, searched, zoomed and folded without a pause", async () => {
+    const { page, faults } = opened;
+    await page
+      .goto(`${opened.server.url}/settings`, { waitUntil: "commit" })
+      .catch(() => undefined);
+    await page.goto(opened.server.url);
+    await measure("open", async () => {
+      await page.evaluate((to) => {
+        history.pushState(undefined, "", to);
+        dispatchEvent(new PopStateEvent("popstate"));
+      }, address);
+      await page.getByText("50,000 runs").waitFor();
+      await tree().getByRole("treeitem").first().waitFor();
+    });
+    expect(await tree().getByRole("treeitem").count()).toBeLessThan(80);
+    await measure("scroll", async () => {
+      await tree().hover();
+      for (let turn = 0; turn < 40; turn += 1) {
+        // One after the other, as a wheel turns.
+        await page.mouse.wheel(0, 20_000);
+      }
+    });
+    await measure("last run by key", async () => {
+      await page.keyboard.press("End");
+      await heading("call 49999");
+    });
+    await measure("search a name", async () => {
+      await page.getByLabel("Search in the trace").fill("step 40");
+      await page.getByText("23", { exact: true }).waitFor();
+    });
+    await measure("search what runs hold", async () => {
+      await page.getByLabel("Search in the trace").fill("needle-in-the-payload");
+      await page.getByText("1", { exact: true }).waitFor();
+      await page.keyboard.press("Enter");
+      await heading("call 43210");
+    });
+    await tree().focus();
+    await measure("zoom", async () => {
+      for (const key of ["z", "-", "-", "-", "[", "]", "+"]) {
+        await page.keyboard.press(key);
+      }
+      await expect.poll(() => new URL(page.url()).searchParams.has("zoom")).toBe(true);
+    });
+    await page.screenshot({ path: `${screenshots}/trace-large-zoomed.png` });
+    await measure("errors alone, next error, critical path", async () => {
+      await page.keyboard.press("0");
+      await page.keyboard.press("x");
+      await page.keyboard.press("p");
+      await page.keyboard.press("e");
+      await heading("call 43868");
+    });
+    await page.screenshot({ path: `${screenshots}/trace-large-errors.png` });
+    await measure("fold by type", async () => {
+      await page.keyboard.press("x");
+      await page.getByRole("button", { name: "Types" }).click();
+      await page.getByText("Hide").first().click();
+      await expect.poll(() => new URL(page.url()).searchParams.has("hide")).toBe(true);
+    });
+    expect(faults).toEqual([]);
+  }, 120_000);
+});
