@@ -14,7 +14,9 @@ export interface PoolOptions {
   readonly stallMs: number;
   /** The environment that workers see. */
   readonly env: Readonly<Record<string, string>>;
-  /** Hears, once, that no worker can start and that this thread sends instead. */
+  /** How long this thread sends before workers are tried again that had come up once. @defaultValue a minute */
+  readonly againMs?: number;
+  /** Hears that no worker can start and that this thread sends instead. */
   readonly onInline: (reason: string) => void;
   /** Hears that a worker was ended for standing still. */
   readonly onStuck?: () => void;
@@ -38,6 +40,7 @@ const tasksPerWorker = 1_024;
 const longestQueue = 65_536;
 /** Threads that failed to start, with no success between, after which this thread sends instead. */
 const startsTried = 2;
+const minuteMs = 60_000;
 
 /** The threads that turn tapes into requests. Nothing is started before the first tape. */
 export class WorkerPool implements TapeShipper {
@@ -46,6 +49,8 @@ export class WorkerPool implements TapeShipper {
   #inline: Promise<TapeShipper> | undefined;
   #closed = false;
   #worked = false;
+  /** This thread sends until then; for good where no worker ever came up. */
+  #inlineUntil = Number.NEGATIVE_INFINITY;
   readonly #pulseMemory: SharedArrayBuffer;
   readonly #pulses: Pulses;
   readonly #watchdog: Watchdog;
@@ -72,10 +77,11 @@ export class WorkerPool implements TapeShipper {
   }
 
   get threaded(): boolean {
-    return this.#options.threads > 0 && this.#inline === undefined;
+    return this.#options.threads > 0 && performance.now() >= this.#inlineUntil;
   }
 
   async ship(task: ShipTask): Promise<ShipReport> {
+    this.#tryAgain();
     while (this.threaded) {
       const failedBefore = this.#failedStarts;
       const goneBefore = this.#gone;
@@ -95,14 +101,23 @@ export class WorkerPool implements TapeShipper {
           throw error;
         }
         if (this.#failedStarts >= startsTried && this.threaded) {
-          this.#options.onInline(error instanceof Error ? error.message : String(error));
-          void this.#inlineShipper();
+          const { againMs = minuteMs, onInline } = this.#options;
+          this.#inlineUntil = this.#worked ? performance.now() + againMs : Number.POSITIVE_INFINITY;
+          onInline(error instanceof Error ? error.message : String(error));
         }
       } finally {
         over();
       }
     }
     return (await this.#inlineShipper()).ship(task);
+  }
+
+  /** Workers that came up before will again: a machine may have been busy, or short of memory. */
+  #tryAgain(): void {
+    if (this.threaded && this.#inlineUntil > 0) {
+      this.#forgiven += this.#failedStarts;
+      this.#inlineUntil = Number.NEGATIVE_INFINITY;
+    }
   }
 
   /** Has a worker tell the server what was counted. Nothing is told where there is none: this thread has other things to do. */

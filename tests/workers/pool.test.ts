@@ -1,4 +1,4 @@
-import { rm, writeFile } from "node:fs/promises";
+import { readFile, rm, writeFile } from "node:fs/promises";
 import type { Worker } from "node:worker_threads";
 import { afterEach, beforeEach, expect, test } from "vitest";
 import type { ShippingOptions, ShipTask } from "../../src/model/shipping.ts";
@@ -25,13 +25,14 @@ const shippingTo = (endpoint: string): ShippingOptions => ({
   finished: new SharedArrayBuffer(4),
 });
 
-function poolTo(endpoint: string, threads = 1, Pool = WorkerPool) {
+function poolTo(endpoint: string, threads = 1, Pool = WorkerPool, againMs = 60_000) {
   const inline: string[] = [];
   const stuck: string[] = [];
   const pool = new Pool({
     threads,
     shipping: shippingTo(endpoint),
     stallMs: 2_000,
+    againMs,
     env: {},
     onInline: (reason) => inline.push(reason),
     onStuck: () => stuck.push("stuck"),
@@ -140,7 +141,12 @@ async function poolOfCopy(change: (workerFile: string) => Promise<void>) {
   const module = (await import(copy.addressOf("workers/pool"))) as {
     readonly WorkerPool: typeof WorkerPool;
   };
-  return { WorkerPool: module.WorkerPool, [Symbol.asyncDispose]: copy[Symbol.asyncDispose] };
+  const { workerFile } = copy;
+  return {
+    WorkerPool: module.WorkerPool,
+    workerFile,
+    [Symbol.asyncDispose]: copy[Symbol.asyncDispose],
+  };
 }
 
 test.each<readonly [string, (file: string) => Promise<void>, RegExp]>([
@@ -155,6 +161,24 @@ test.each<readonly [string, (file: string) => Promise<void>, RegExp]>([
   expect(reports.map(({ delivered }) => delivered)).toEqual([1, 1, 1, 1, 1]);
   expect(inline).toEqual([expect.stringMatching(why)]);
   expect(pool.threaded).toBe(false);
+  await pool.close();
+});
+
+test("workers that once worked and can't be started are tried again after a while", async () => {
+  await using server = await loopbackServer();
+  await using copy = await poolOfCopy(() => Promise.resolve());
+  const { pool, inline } = poolTo(server.endpoint, 1, copy.WorkerPool, 1_000);
+  expect(await pool.ship(taskOf(1))).toMatchObject({ delivered: 1 });
+  const source = await readFile(copy.workerFile);
+  await writeFile(copy.workerFile, "process.exit(3);");
+  await workers[0]?.terminate();
+  expect(await pool.ship(taskOf(2))).toMatchObject({ delivered: 2 });
+  expect(inline).toHaveLength(1);
+  await writeFile(copy.workerFile, source);
+  await expect.poll(() => pool.threaded, { timeout: 10_000 }).toBe(true);
+  expect(await pool.ship(taskOf(3))).toMatchObject({ delivered: 3 });
+  expect(inline).toHaveLength(1);
+  expect(pool.threaded).toBe(true);
   await pool.close();
 });
 
