@@ -19,6 +19,9 @@ import { parseId } from "./query-string.ts";
 const Id = Type.String({ maxLength: 64 });
 const Key = Type.String({ maxLength: 1_000 });
 
+const orders = ["regression", "improvement", "run"] as const;
+const subsets = ["all", "regressions", "improvements", "errors"] as const;
+
 /** Body of `POST /ui/datasets/{id}/comparison`. */
 export const comparisonBody = Type.Object({
   experiment_ids: Type.Array(Id, { minItems: 1, maxItems: 20 }),
@@ -27,10 +30,8 @@ export const comparisonBody = Type.Object({
   comparative_id: Maybe(Id),
   key: Maybe(Key),
   lower_is_better: Maybe(Type.Array(Key, { maxItems: 100 })),
-  order: Maybe(Type.Union(["regression", "improvement", "run"].map((one) => Type.Literal(one)))),
-  only: Maybe(
-    Type.Union(["all", "regressions", "improvements", "errors"].map((one) => Type.Literal(one))),
-  ),
+  order: Maybe(Type.Union(orders.map((one) => Type.Literal(one)))),
+  only: Maybe(Type.Union(subsets.map((one) => Type.Literal(one)))),
   limit: Maybe(Type.Integer({ minimum: 0, maximum: 100 })),
   offset: Maybe(Type.Integer({ minimum: 0, maximum: Number.MAX_SAFE_INTEGER })),
 });

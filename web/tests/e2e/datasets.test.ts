@@ -1,6 +1,6 @@
 import { startServer } from "@millrace/server";
 import type { RunningServer } from "@millrace/server";
-import { mkdirSync, mkdtempSync, readFileSync, rmSync } from "node:fs";
+import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { Client } from "millrace";
@@ -215,11 +215,8 @@ describe.skipIf(browser === undefined)("the screen of datasets, in Chromium", ()
     await page.getByRole("button", { name: "Import file" }).click();
     const line = (index: number) => JSON.stringify({ inputs: { n: index, text: "x".repeat(300) } });
     const text = Array.from({ length: 60_000 }, (_, index) => line(index)).join("\n");
-    await page.locator("input[type=file]").setInputFiles({
-      name: "many.jsonl",
-      mimeType: "application/x-ndjson",
-      buffer: Buffer.from(text),
-    });
+    writeFileSync(join(dataDir, "many.jsonl"), text);
+    await page.locator("input[type=file]").setInputFiles(join(dataDir, "many.jsonl"));
     await page.getByRole("button", { name: "Import", exact: true }).click();
     await page.getByText(/Importing… [\d,]*[1-9][\d,]* examples/).waitFor();
     await page.getByRole("dialog").getByRole("button", { name: "Cancel" }).click();

@@ -1,0 +1,148 @@
+import { randomUUID } from "node:crypto";
+import { expect, test } from "vitest";
+import { DatasetDesk, itemsOf, textOf } from "./support/dataset-desk.ts";
+import type { Json } from "./support/running-server.ts";
+import { someMicros, wireRun } from "./support/wire-runs.ts";
+
+interface Answer {
+  readonly text: string;
+  readonly score?: number;
+  readonly error?: string;
+}
+
+/** An experiment with a run on each of some examples, repeated where there are more answers. */
+async function runExperiment(
+  desk: DatasetDesk,
+  name: string,
+  answers: Readonly<Record<string, readonly Answer[]>>,
+): Promise<{ readonly id: string; readonly runIds: readonly string[] }> {
+  const made = await desk.call("POST /sessions", { body: { name, reference_dataset_id: desk.id } });
+  const given = Object.entries(answers).flatMap(([exampleId, list]) =>
+    list.map((answer) => ({ exampleId, ...answer })),
+  );
+  const runs = given.map(({ exampleId, text, error }, index) => ({
+    ...wireRun({ micros: someMicros + index * 1_000_000 }),
+    session_name: name,
+    reference_example_id: exampleId,
+    inputs: {},
+    outputs: { text },
+    end_time: (someMicros + index * 1_000_000 + 250_000) / 1_000,
+    ...(error === undefined ? {} : { error }),
+  }));
+  await desk.call("POST /runs/batch", { body: { post: runs, patch: [] } });
+  for (const [index, { score }] of given.entries()) {
+    if (score !== undefined) {
+      const body = { run_id: runs[index]?.id, key: "right", score };
+      await desk.call("POST /feedback", { body });
+    }
+  }
+  return { id: textOf(made.json["id"]), runIds: runs.map(({ id }) => id) };
+}
+
+async function makeScene() {
+  const desk = await DatasetDesk.open();
+  const one = await desk.add({ inputs: { q: 1 } });
+  const two = await desk.add({ inputs: { q: 2 } });
+  const base = await runExperiment(desk, "base", {
+    [one]: [{ text: "good", score: 1 }],
+    [two]: [{ text: "bad", score: 0 }],
+  });
+  const other = await runExperiment(desk, "other", {
+    [one]: [
+      { text: "worse", score: 0 },
+      { text: "half", score: 1 },
+    ],
+    [two]: [{ text: "better", score: 1, error: "late" }],
+  });
+  const compare = (body: object) =>
+    desk.call(`POST /ui/datasets/${desk.id}/comparison`, {
+      body: { experiment_ids: [base.id, other.id], ...body },
+    });
+  return { desk, one, two, base, other, compare };
+}
+
+const exampleIds = (json: Json): readonly unknown[] =>
+  itemsOf(json["rows"] as Json).map((row) => row["example_id"]);
+
+test("experiments are joined by example: outputs, errors and means of scores of all repetitions", async () => {
+  const { one, two, base, other, compare } = await makeScene();
+  const { status, json } = await compare({});
+  expect(status).toBe(200);
+  expect(json).toMatchObject({
+    total: 2,
+    matching: 2,
+    experiments: [
+      { id: base.id, example_count: 2, run_count: 2, error_count: 0, latency_ms: 250 },
+      { id: other.id, example_count: 2, run_count: 3, error_count: 1 },
+    ],
+    keys: [{ key: "right", min: 0, max: 1 }],
+  });
+  expect(exampleIds(json)).toEqual([two, one]);
+  const [failed, half] = itemsOf(json["rows"] as Json);
+  expect(failed).toMatchObject({
+    worst: -2,
+    best: 1,
+    example: { inputs: { text: '{"q":2}' } },
+    scores: { [base.id]: { right: 0 }, [other.id]: { right: 1 } },
+  });
+  expect(failed?.["runs"]).toMatchObject({
+    [other.id]: [{ has_error: true, error: { text: '"late"' }, latency_ms: 250 }],
+  });
+  expect(half).toMatchObject({ worst: -0.5, scores: { [other.id]: { right: 0.5 } } });
+  expect(half?.["runs"]).toMatchObject({
+    [base.id]: [{ outputs: { text: '{"text":"good"}' }, scores: { right: 1 } }],
+    [other.id]: [
+      { outputs: { text: '{"text":"worse"}' } },
+      { outputs: { text: '{"text":"half"}' } },
+    ],
+  });
+  expect(one).not.toBe(two);
+});
+
+test("pages, subsets and baselines are the server's; an unknown one is refused", async () => {
+  const { desk, one, two, base, other, compare } = await makeScene();
+  expect(exampleIds((await compare({ limit: 1, offset: 1 })).json)).toEqual([one]);
+  expect((await compare({ only: "improvements" })).json).toMatchObject({ matching: 1, total: 2 });
+  const swapped = await compare({ baseline_id: other.id, order: "improvement" });
+  expect(exampleIds(swapped.json)).toEqual([two, one]);
+  expect((await compare({ baseline_id: randomUUID() })).status).toBe(422);
+  expect((await compare({ order: "sideways" })).status).toBe(422);
+  expect((await compare({ experiment_ids: [base.id, randomUUID()] })).status).toBe(404);
+  const elsewhere = await DatasetDesk.open({ name: "elsewhere" }, desk.server);
+  const path = `POST /ui/datasets/${elsewhere.id}/comparison`;
+  const body = { experiment_ids: [base.id] };
+  expect((await elsewhere.call(path, { body })).status).toBe(404);
+});
+
+test("of a comparison only the scores count that were given in it", async () => {
+  const { desk, base, other, compare } = await makeScene();
+  const made = await desk.call("POST /datasets/comparative", {
+    body: { experiment_ids: [base.id, other.id], reference_dataset_id: desk.id },
+  });
+  const comparative = textOf(made.json["id"]);
+  const give = (runId: string | undefined, score: number) =>
+    desk.call("POST /feedback", {
+      body: { run_id: runId, key: "preferred", score, comparative_experiment_id: comparative },
+    });
+  await give(base.runIds[0], 0);
+  await give(other.runIds[0], 1);
+  const { json } = await compare({ comparative_id: comparative });
+  expect(json["keys"]).toMatchObject([
+    { key: "preferred", experiments: { [other.id]: { better: 1, worse: 0, same: 0 } } },
+  ]);
+});
+
+test("a long output is shown by its beginning, a letter that is cut is left out", async () => {
+  const desk = await DatasetDesk.open();
+  const id = await desk.add();
+  const { id: experiment } = await runExperiment(desk, "long", {
+    [id]: [{ text: "é".repeat(5_000) }],
+  });
+  const { json } = await desk.call(`POST /ui/datasets/${desk.id}/comparison`, {
+    body: { experiment_ids: [experiment] },
+  });
+  const [run] = itemsOf((json["rows"] as Json)[0]?.["runs"]?.[experiment] as Json);
+  const outputs = run?.["outputs"];
+  expect(textOf(outputs?.["text"])).toHaveLength(400);
+  expect(textOf(outputs?.["text"])).toMatch(/^\{"text":"é+$/);
+});
