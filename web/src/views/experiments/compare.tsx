@@ -1,11 +1,91 @@
-import { Empty } from "../states.tsx";
+import { useInfiniteQuery, useQuery } from "@tanstack/react-query";
+import { getRouteApi, Link } from "@tanstack/react-router";
+import { datasetQuery } from "../../api/datasets.ts";
+import { comparisonQuery, experimentsQuery } from "../../api/experiments.ts";
+import { toIds, toKeys } from "../../lib/compare-search.ts";
+import { toVisibleText } from "../../lib/visible-text.ts";
+import { Empty, Failure, Loading } from "../states.tsx";
+import { CompareFilters } from "./compare-filters.tsx";
+import { ComparePanel } from "./compare-panel.tsx";
+import { CompareRows } from "./compare-rows.tsx";
+import { CompareSummary } from "./compare-summary.tsx";
+import type { Contest } from "./contest.ts";
+import "../datasets/datasets.css";
+import "./experiments.css";
+
+const route = getRouteApi("/o/$tenantId/datasets/$datasetId/compare");
 
 /** `/o/{tenantId}/datasets/{datasetId}/compare`: experiments on one dataset, side by side. */
-export const Compare = () => (
-  <>
-    <title>Experiments · Millrace</title>
-    <Empty title="Experiments">
-      <p>What experiments made of a dataset's examples, side by side.</p>
-    </Empty>
-  </>
-);
+export const Compare = () => {
+  const { tenantId, datasetId } = route.useParams();
+  const search = route.useSearch();
+  const navigate = route.useNavigate();
+  const ids = toIds(search.experiments);
+  const dataset = useQuery(datasetQuery(datasetId));
+  const known = useQuery(experimentsQuery(datasetId));
+  const pages = useInfiniteQuery({
+    ...comparisonQuery(datasetId, search),
+    enabled: ids.length > 0,
+  });
+  const first = pages.data?.pages[0];
+  const contest: Contest = {
+    ids,
+    baselineId: search.baseline ?? ids[0] ?? "",
+    names: new Map((known.data ?? []).map(({ id, name }) => [id, toVisibleText(name)])),
+    lower: new Set(toKeys(search.lower)),
+    tenantId,
+  };
+  return (
+    <div className="fill">
+      <title>Experiments · Millrace</title>
+      <div className="heading">
+        <div>
+          <p className="dataset-trail">
+            <Link
+              to="/o/$tenantId/datasets/$datasetId"
+              params={{ tenantId, datasetId }}
+              search={{ tab: search.comparative === undefined ? "experiments" : "comparisons" }}
+            >
+              <bdi>{toVisibleText(dataset.data?.name ?? "Dataset")}</bdi>
+            </Link>
+          </p>
+          <h1>
+            {search.comparative === undefined ? "Experiments compared" : "Pairwise comparison"}
+          </h1>
+        </div>
+      </div>
+      {ids.length === 0 && <Empty title="No experiments are chosen." />}
+      {ids.length > 0 && first === undefined && pages.error === null && (
+        <Loading what="the comparison" />
+      )}
+      {first === undefined && pages.error !== null && (
+        <Failure what="the comparison" error={pages.error} onRetry={pages.refetch} />
+      )}
+      {first !== undefined && (
+        <div className="dataset-body">
+          <div className="dataset-list compare-list">
+            <CompareSummary contest={contest} page={first} search={search} />
+            <CompareFilters contest={contest} page={first} known={known.data ?? []} />
+            <CompareRows
+              contest={contest}
+              rows={pages.data?.pages.flatMap(({ rows }) => rows) ?? []}
+              openId={search.example}
+              onOpen={(example) => void navigate({ search: (now) => ({ ...now, example }) })}
+              hasMore={pages.hasNextPage}
+              onMore={() => void (pages.isFetching ? undefined : pages.fetchNextPage())}
+            />
+          </div>
+          {search.example !== undefined && (
+            <ComparePanel
+              key={search.example}
+              contest={contest}
+              datasetId={datasetId}
+              exampleId={search.example}
+              onClose={() => void navigate({ search: ({ example: _gone, ...rest }) => rest })}
+            />
+          )}
+        </div>
+      )}
+    </div>
+  );
+};

@@ -1,4 +1,81 @@
+import { useQuery } from "@tanstack/react-query";
+import { Link } from "@tanstack/react-router";
+import type { ReactNode } from "react";
+import { pairwiseQuery } from "../../api/experiments.ts";
+import type { PairwiseComparison } from "../../lib/experiment.ts";
+import { toVisibleText } from "../../lib/visible-text.ts";
+import { DataTable } from "../../parts/data-table.tsx";
+import type { Column, RowLink } from "../../parts/data-table.tsx";
+import { Ago } from "../../parts/time.tsx";
 import { Empty } from "../states.tsx";
-export const Comparisons = (_: { readonly datasetId: string; readonly tenantId: string }) => (
-  <Empty title="Comparisons" />
-);
+import "./experiments.css";
+
+/** The comparative experiments over a dataset: which answer was preferred. */
+export const Comparisons = ({
+  datasetId,
+  tenantId,
+}: {
+  readonly datasetId: string;
+  readonly tenantId: string;
+}) => {
+  const { data, error, refetch } = useQuery(pairwiseQuery(datasetId));
+  return (
+    <div className="dataset-list">
+      <DataTable
+        what="pairwise comparisons"
+        rows={data}
+        rowId={({ id }) => id}
+        columns={columns}
+        link={toLink({ tenantId, datasetId })}
+        error={error}
+        onRetry={refetch}
+        empty={
+          <Empty title="No pairwise comparisons yet.">
+            <p>
+              <code>evaluateComparative</code> judges the answers of experiments side by side.
+            </p>
+          </Empty>
+        }
+      />
+    </div>
+  );
+};
+
+const toLink =
+  (params: { readonly tenantId: string; readonly datasetId: string }) =>
+  ({ id, experiments }: PairwiseComparison, part: RowLink): ReactNode => (
+    <Link
+      to="/o/$tenantId/datasets/$datasetId/compare"
+      params={params}
+      search={{ experiments: experiments.map((one) => one.id).join(","), comparative: id }}
+      {...part}
+    />
+  );
+
+const columns: readonly Column<PairwiseComparison>[] = [
+  {
+    id: "name",
+    title: "Comparison",
+    width: 180,
+    grow: 1,
+    isFixed: true,
+    isNarrow: true,
+    cell: ({ name }) => <bdi>{toVisibleText(name)}</bdi>,
+  },
+  {
+    id: "experiments",
+    title: "Experiments",
+    width: 240,
+    grow: 2,
+    isNarrow: true,
+    cell: ({ experiments }) => experiments.map(({ name }) => toVisibleText(name)).join(" · "),
+  },
+  {
+    id: "keys",
+    title: "Judged by",
+    width: 160,
+    grow: 1,
+    cell: ({ keys }) => keys.map(toVisibleText).join(", ") || "–",
+  },
+  { id: "created", title: "Created", width: 110, cell: ({ createdMs }) => <Ago at={createdMs} /> },
+];

@@ -1,4 +1,5 @@
 import { createRoute, lazyRouteComponent } from "@tanstack/react-router";
+import { parseCompareSearch } from "../../lib/compare-search.ts";
 import { rootRoute } from "../root-route.tsx";
 
 const getParentRoute = () => rootRoute;
@@ -7,6 +8,7 @@ export const experimentsRoutes = [
   createRoute({
     getParentRoute,
     path: "/o/$tenantId/datasets/$datasetId/compare",
+    validateSearch: parseCompareSearch,
     component: lazyRouteComponent(async () => import("./compare.tsx"), "Compare"),
   }),
 ] as const;

@@ -118,6 +118,7 @@ const toLink =
   (token: string) =>
   ({ id }: Example, part: RowLink): ReactNode => (
     <Link
+      from="/public/$token/d"
       to="/public/$token/d"
       params={{ token }}
       search={(now) => ({ ...now, example: id })}

@@ -1,0 +1,171 @@
+import { Link } from "@tanstack/react-router";
+import { useVirtualizer } from "@tanstack/react-virtual";
+import { useEffect, useRef } from "react";
+import type { ComparedRow, ComparedRun } from "../../lib/comparison.ts";
+import { counted } from "../../lib/counted.ts";
+import { formatDuration } from "../../lib/time.ts";
+import { toVisibleText } from "../../lib/visible-text.ts";
+import { PayloadText } from "../datasets/example-columns.tsx";
+import { Empty } from "../states.tsx";
+import { colorOf, nameOf } from "./contest.ts";
+import type { Contest } from "./contest.ts";
+import { ScoreMark } from "./score-mark.tsx";
+
+const rowHeight = 132;
+const readAhead = 5;
+
+/** An example a row: what was asked, what is right, and what each experiment answered. */
+export const CompareRows = ({
+  contest,
+  rows,
+  openId,
+  onOpen,
+  hasMore,
+  onMore,
+}: {
+  readonly contest: Contest;
+  readonly rows: readonly ComparedRow[];
+  readonly openId: string | undefined;
+  readonly onOpen: (exampleId: string) => void;
+  readonly hasMore: boolean;
+  readonly onMore: () => void;
+}) => {
+  const scroller = useRef<HTMLDivElement>(null);
+  // oxlint-disable-next-line react/incompatible-library -- its functions are not memoized here
+  const virtualizer = useVirtualizer({
+    count: rows.length,
+    getScrollElement: () => scroller.current,
+    estimateSize: () => rowHeight,
+    overscan: 4,
+  });
+  const items = virtualizer.getVirtualItems();
+  const isNearEnd = hasMore && (items.at(-1)?.index ?? -1) >= rows.length - readAhead;
+  useEffect(() => {
+    if (isNearEnd) {
+      onMore();
+    }
+  });
+  if (rows.length === 0) {
+    return <Empty title="No example is like that." />;
+  }
+  const tracks = `minmax(220px, 1fr) repeat(${contest.ids.length}, minmax(220px, 1fr))`;
+  return (
+    <div className="compare-rows" ref={scroller}>
+      <table
+        aria-label="Examples compared"
+        aria-rowcount={hasMore ? -1 : rows.length + 1}
+        style={{ ["--tracks" as string]: tracks, minWidth: 220 * (contest.ids.length + 1) }}
+      >
+        <thead>
+          <tr className="compare-row">
+            <th scope="col">Example and reference</th>
+            {contest.ids.map((id) => (
+              <th key={id} scope="col">
+                <span
+                  className="contestant"
+                  style={{ borderColor: `var(${colorOf(contest, id)})` }}
+                >
+                  {nameOf(contest, id)}
+                </span>
+                {id === contest.baselineId && <span className="tag">baseline</span>}
+              </th>
+            ))}
+          </tr>
+        </thead>
+        <tbody style={{ height: virtualizer.getTotalSize() }}>
+          {items.map(({ index, start }) => {
+            const row = rows[index];
+            return row === undefined ? null : (
+              <tr
+                key={row.exampleId}
+                className="compare-row"
+                aria-rowindex={index + 2}
+                data-open={row.exampleId === openId || undefined}
+                style={{ height: rowHeight, transform: `translateY(${start}px)` }}
+              >
+                <td>
+                  <button
+                    type="button"
+                    className="compare-open"
+                    onClick={() => onOpen(row.exampleId)}
+                  >
+                    {row.example === undefined ? (
+                      `deleted since: ${row.exampleId}`
+                    ) : (
+                      <PayloadText of={row.example.inputs} />
+                    )}
+                  </button>
+                  <div className="compare-output compare-reference">
+                    <PayloadText of={row.example?.outputs} />
+                  </div>
+                </td>
+                {contest.ids.map((id) => (
+                  <td key={id}>
+                    <Answer contest={contest} row={row} id={id} />
+                  </td>
+                ))}
+              </tr>
+            );
+          })}
+        </tbody>
+      </table>
+    </div>
+  );
+};
+
+const Answer = ({
+  contest,
+  row,
+  id,
+}: {
+  readonly contest: Contest;
+  readonly row: ComparedRow;
+  readonly id: string;
+}) => {
+  const runs = row.runs[id] ?? [];
+  const [first] = runs;
+  if (first === undefined) {
+    return <span className="datasets-quiet">not run</span>;
+  }
+  const isBaseline = id === contest.baselineId;
+  return (
+    <>
+      <div className="compare-output">
+        {first.hasError ? (
+          <span className="bad">{toVisibleText(first.error?.text ?? "failed")}</span>
+        ) : (
+          <PayloadText of={first.outputs} />
+        )}
+      </div>
+      <div className="compare-scores">
+        {Object.entries(row.scores[id] ?? {}).map(([key, score]) => (
+          <ScoreMark
+            key={key}
+            name={key}
+            score={score}
+            baseline={isBaseline ? undefined : row.scores[contest.baselineId]?.[key]}
+            isLowerBetter={contest.lower.has(key)}
+          />
+        ))}
+      </div>
+      <div className="compare-facts">
+        <RunFacts run={first} />
+        {runs.length > 1 && <span>{counted(runs.length, "run")}, means</span>}
+        <Link
+          to="/o/$tenantId/projects/p/$projectId"
+          params={{ tenantId: contest.tenantId, projectId: id }}
+          search={{ trace: first.traceId, run: first.id }}
+        >
+          Trace
+        </Link>
+      </div>
+    </>
+  );
+};
+
+const RunFacts = ({ run }: { readonly run: ComparedRun }) => (
+  <>
+    {run.latencyMs !== undefined && <span>{formatDuration(run.latencyMs)}</span>}
+    {run.tokens !== undefined && <span>{counted(run.tokens, "token")}</span>}
+  </>
+);

@@ -1,0 +1,26 @@
+/** What is compared, and how. */
+export interface Contest {
+  /** Experiments in the order of the columns. */
+  readonly ids: readonly string[];
+  readonly baselineId: string;
+  readonly names: ReadonlyMap<string, string>;
+  /** Keys of which less is better. */
+  readonly lower: ReadonlySet<string>;
+  readonly tenantId: string;
+}
+
+const colors = [
+  "--accent",
+  "--type-llm",
+  "--type-tool",
+  "--type-embedding",
+  "--type-prompt",
+  "--type-parser",
+  "--type-chain",
+] as const;
+
+/** The colour of an experiment: its place, so that it stays while others are added. */
+export const colorOf = ({ ids }: Contest, id: string): string =>
+  colors[ids.indexOf(id) % colors.length] ?? colors[0];
+
+export const nameOf = ({ names }: Contest, id: string): string => names.get(id) ?? id.slice(0, 8);

@@ -1,0 +1,206 @@
+import { startServer } from "@millrace/server";
+import type { RunningServer } from "@millrace/server";
+import { mkdirSync, mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { Client } from "millrace";
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
+import { startBrowser } from "../support/browser.ts";
+import { WatchedPage } from "../support/watched-page.ts";
+
+const browser = await startBrowser();
+
+interface Given {
+  readonly text: string;
+  readonly score: number;
+  readonly fails?: true;
+}
+
+describe.skipIf(browser === undefined)("the screen of experiments, in Chromium", () => {
+  let server: RunningServer;
+  let client: Client;
+  let dataDir: string;
+  let watched: WatchedPage;
+  let datasetAddress: string;
+  let datasetId: string;
+  const experiments: string[] = [];
+
+  const ask = async (path: string, body: unknown): Promise<Readonly<Record<string, unknown>>> => {
+    const headers = { "content-type": "application/json" };
+    const init = { method: "POST", headers, body: JSON.stringify(body) };
+    return (await (await fetch(server.url + path, init)).json()) as Readonly<
+      Record<string, unknown>
+    >;
+  };
+
+  /** An experiment: the project and its feedback over REST, the runs through the SDK. */
+  async function runExperiment(
+    name: string,
+    exampleIds: readonly string[],
+    answer: (index: number) => readonly Given[],
+  ): Promise<readonly string[]> {
+    const made = await ask("/sessions", { name, reference_dataset_id: datasetId });
+    experiments.push(String(made["id"]));
+    const startMs = Date.now() - 5_000;
+    const given = exampleIds.flatMap((referenceExampleId, index) =>
+      answer(index).map((one) => ({ ...one, referenceExampleId, index })),
+    );
+    const runIds = given.map(({ text, fails, referenceExampleId, index }) => {
+      const startTime = startMs + index;
+      const inputs = { question: index };
+      const run = client.startRun({
+        name: "answer",
+        project: name,
+        referenceExampleId,
+        inputs,
+        startTime,
+      });
+      if (fails === true) {
+        run.fail(new Error("the model did not answer"));
+      } else {
+        run.end({ text }, { endTime: startTime + 120 + index });
+      }
+      return run.id;
+    });
+    await client.flush();
+    await Promise.all(
+      given.map(async ({ score }, index) =>
+        ask("/feedback", { run_id: runIds[index], key: "correct", score }),
+      ),
+    );
+    return runIds;
+  }
+
+  beforeAll(async () => {
+    mkdirSync("temp/web", { recursive: true });
+    dataDir = mkdtempSync(join(tmpdir(), "millrace-e2e-"));
+    server = await startServer({ port: 0, dataDir });
+    client = new Client({ endpoint: server.url });
+    const { id } = await client.datasets.create({ name: "capitals" });
+    datasetId = id;
+    await client.examples.createMany({
+      datasetId: id,
+      examples: Array.from({ length: 60 }, (_, index) => ({
+        inputs: { question: `What is the capital of country ${index}?` },
+        outputs: { text: `The capital of country ${index} is\na city.` },
+      })),
+    });
+    const listed = await fetch(`${server.url}/examples?dataset=${id}&limit=100`);
+    const ids = ((await listed.json()) as readonly { readonly id: string }[]).map((one) => one.id);
+    const right = (index: number): Given => ({
+      text: `The capital of country ${index} is\na city.`,
+      score: 1,
+    });
+    const first = await runExperiment("first", ids, (index) => [
+      index === 9 ? { text: "No idea.", score: 0 } : right(index),
+    ]);
+    const second = await runExperiment("second", ids, (index) => {
+      if (index === 5) {
+        return [{ text: "", score: 0, fails: true }];
+      }
+      return index === 7
+        ? [{ text: "The capital of country 7 is\na village.", score: 0 }, right(index)]
+        : [right(index)];
+    });
+    const comparative = await ask("/datasets/comparative", {
+      name: "which reads better",
+      experiment_ids: experiments,
+      reference_dataset_id: id,
+    });
+    const prefer = async (runId: string | undefined, score: number) =>
+      ask("/feedback", {
+        run_id: runId,
+        key: "preferred",
+        score,
+        comparative_experiment_id: comparative["id"],
+      });
+    await Promise.all([0, 1, 2].map(async (index) => prefer(first[index], index === 0 ? 1 : 0)));
+    await Promise.all([0, 1, 2].map(async (index) => prefer(second[index], index === 0 ? 0 : 1)));
+    const settings = (await (await fetch(`${server.url}/settings`)).json()) as { id: string };
+    datasetAddress = `${server.url}/o/${settings.id}/datasets/${id}`;
+    watched = await WatchedPage.open(browser!, server.url);
+  }, 60_000);
+
+  beforeEach(() => {
+    watched.faults.length = 0;
+  });
+
+  afterAll(async () => {
+    await client.close();
+    await browser?.close();
+    await server.close();
+    rmSync(dataDir, { recursive: true, force: true });
+  });
+
+  test("experiments are listed with scores, held against a baseline, and chosen to be compared", async () => {
+    const { page, faults } = watched;
+    await page.goto(`${datasetAddress}?tab=experiments`);
+    await page.getByRole("link", { name: "second" }).waitFor();
+    await page.getByLabel("Baseline").selectOption({ label: "Baseline: first" });
+    await page
+      .getByRole("row", { name: /second/ })
+      .getByText(/▼ −0\.00/)
+      .waitFor();
+    await watched.picture("experiments-list");
+    expect(await watched.audit()).toEqual([]);
+    await page.getByLabel("Select row 1", { exact: true }).check();
+    await page.getByLabel("Select row 2", { exact: true }).check();
+    await page.getByRole("link", { name: "Compare 2" }).click();
+    await page.getByRole("heading", { name: "Experiments compared" }).waitFor();
+    await page.getByText("60 examples", { exact: true }).waitFor();
+    expect(faults).toEqual([]);
+  }, 30_000);
+
+  test("regressions come first, the new error before all, and only they are kept when asked", async () => {
+    const { page, faults } = watched;
+    await page.goto(`${datasetAddress}/compare?experiments=${experiments.join(",")}`);
+    const rows = page.locator(".compare-rows tbody tr");
+    await rows.nth(2).waitFor();
+    expect(await rows.nth(0).textContent()).toContain("country 5?");
+    expect(await rows.nth(0).textContent()).toContain("the model did not answer");
+    expect(await rows.nth(1).textContent()).toContain("country 7?");
+    expect(await rows.nth(1).textContent()).toContain("▼ −0.5");
+    expect(await rows.nth(1).textContent()).toContain("2 runs");
+    await watched.picture("experiments-compare");
+    expect(await watched.audit()).toEqual([]);
+    await page.getByLabel("Which examples").selectOption("regressions");
+    await page.getByText("2 of 60 examples").waitFor();
+    await page.getByLabel("Which examples").selectOption("improvements");
+    await page.getByText("1 of 60 examples").waitFor();
+    expect(await rows.nth(0).textContent()).toContain("▲ +1");
+    await page.reload();
+    await page.getByText("1 of 60 examples").waitFor();
+    expect(faults).toEqual([]);
+  }, 30_000);
+
+  test("an example opens with each answer against the baseline or the reference, and its traces", async () => {
+    const { page, faults } = watched;
+    await page.goto(`${datasetAddress}/compare?experiments=${experiments.join(",")}`);
+    await page.getByRole("button", { name: "country 7?" }).click();
+    const panel = page.getByRole("complementary", { name: "Example" });
+    await panel.getByText("second, run 2").waitFor();
+    await panel.locator(".cm-changedLine").first().waitFor();
+    await panel.getByText("Output of second: no difference.").waitFor();
+    await watched.picture("experiments-panel");
+    await panel.getByRole("button", { name: "Side by side" }).click();
+    await panel.locator(".cm-mergeView").waitFor();
+    await watched.picture("experiments-split");
+    await panel.getByRole("button", { name: "against reference" }).click();
+    await panel.getByText("Output of first: no difference.").waitFor();
+    expect(await watched.audit()).toEqual([]);
+    await panel.getByRole("link", { name: "Open trace" }).first().click();
+    await page.waitForURL(/projects\/p\/.*trace=/);
+    expect(faults).toEqual([]);
+  }, 30_000);
+
+  test("a pairwise comparison shows who won: better, worse, and the share of wins", async () => {
+    const { page, faults } = watched;
+    await page.goto(`${datasetAddress}?tab=comparisons`);
+    await page.getByRole("link", { name: "which reads better" }).click();
+    await page.getByRole("heading", { name: "Pairwise comparison" }).waitFor();
+    await page.getByText("2 better, 1 worse, 0 same · wins 67 %").waitFor();
+    await watched.picture("experiments-pairwise");
+    expect(await watched.audit()).toEqual([]);
+    expect(faults).toEqual([]);
+  }, 30_000);
+});
