@@ -4,6 +4,7 @@ import { RouterProvider } from "@tanstack/react-router";
 import { StrictMode } from "react";
 import { createRoot } from "react-dom/client";
 import { ApiError } from "./api/http.ts";
+import { mendLanguage } from "./lib/mend-language.ts";
 import { router } from "./router.tsx";
 
 // Colours, spacing and type sizes are in theme.css, since the page's policy allows no style elements.
@@ -28,6 +29,8 @@ const queryClient = new QueryClient({
     },
   },
 });
+
+mendLanguage(globalThis.navigator);
 
 const root = document.querySelector("#root");
 if (root !== null) {

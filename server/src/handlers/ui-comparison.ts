@@ -26,7 +26,7 @@ const subsets = ["all", "regressions", "improvements", "errors"] as const;
 export const comparisonBody = Type.Object({
   experiment_ids: Type.Array(Id, { minItems: 1, maxItems: 20 }),
   baseline_id: Maybe(Id),
-  /** Only scores that were given in this comparison. */
+  /** Only scores that were given in this comparison; else only those that were given in none. */
   comparative_id: Maybe(Id),
   key: Maybe(Key),
   lower_is_better: Maybe(Type.Array(Key, { maxItems: 100 })),

@@ -24,7 +24,7 @@ export interface TraceUsage {
 export interface ExperimentReads {
   /** One for each example that the experiment has root runs on. */
   outcomes(tenantId: string, experimentId: string): readonly ExampleOutcome[];
-  /** Of the root runs; of one comparison alone where it is named. */
+  /** Of the root runs: what was given in the comparison, or, where none is named, in no comparison. */
   scores(tenantId: string, experimentId: string, comparativeId?: string): readonly ExampleScore[];
   /** By trace; of those that are the tenant's. */
   usageOfTraces(tenantId: string, traceIds: readonly string[]): ReadonlyMap<string, TraceUsage>;

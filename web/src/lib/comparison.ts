@@ -144,3 +144,10 @@ function toPreview(value: unknown): TextPreview | undefined {
   const shown = toText(text);
   return shown === undefined ? undefined : { text: shown, chars: toNumber(chars) ?? shown.length };
 }
+
+/** The first line of an error, of which the beginning of its JSON text is known. */
+export const toErrorLine = (error: TextPreview | undefined): string =>
+  error?.text
+    .replace(/^"/, "")
+    .split(String.raw`\n`, 1)[0]
+    ?.replace(/"$/, "") ?? "failed";

@@ -139,7 +139,7 @@ describe.skipIf(browser === undefined)("the screen of experiments, in Chromium",
     await page.getByLabel("Baseline").selectOption({ label: "Baseline: first" });
     await page
       .getByRole("row", { name: /second/ })
-      .getByText(/▼ −0\.00/)
+      .getByText(/▼ −0\.0/)
       .waitFor();
     await watched.picture("experiments-list");
     expect(await watched.audit()).toEqual([]);

@@ -23,7 +23,7 @@ export class ExperimentReader implements ExperimentReads {
         .prepare(
           `SELECT r.reference_example_id, f.key_json, avg(f.score) FROM runs r CROSS JOIN feedback f ON f.run_id = r.id
            WHERE ${onExamples} AND +f.tenant_id = ?1 AND f.score IS NOT NULL
-             AND (?3 IS NULL OR f.comparative_id = ?3) GROUP BY 1, 2`,
+             AND f.comparative_id IS ?3 GROUP BY 1, 2`,
         )
         .raw(),
       usage: db

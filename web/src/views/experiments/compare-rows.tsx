@@ -1,6 +1,7 @@
 import { Link } from "@tanstack/react-router";
 import { useVirtualizer } from "@tanstack/react-virtual";
 import { useEffect, useRef } from "react";
+import { toErrorLine } from "../../lib/comparison.ts";
 import type { ComparedRow, ComparedRun } from "../../lib/comparison.ts";
 import { counted } from "../../lib/counted.ts";
 import { formatDuration } from "../../lib/time.ts";
@@ -132,7 +133,7 @@ const Answer = ({
     <>
       <div className="compare-output">
         {first.hasError ? (
-          <span className="bad">{toVisibleText(first.error?.text ?? "failed")}</span>
+          <span className="bad">{toVisibleText(toErrorLine(first.error))}</span>
         ) : (
           <PayloadText of={first.outputs} />
         )}
