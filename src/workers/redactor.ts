@@ -1,3 +1,4 @@
+import { isUtf8 } from "node:buffer";
 import { isCardNumber } from "../model/card-number.ts";
 import type { RedactionPlan, RedactionSearch } from "../model/redaction-search.ts";
 import type { Redacted } from "../model/shipping.ts";
@@ -10,7 +11,7 @@ import {
   redactionMark,
   tag,
 } from "../model/tape-format.ts";
-import { byteOffsets, maskText, wholeFrom, wholeTo } from "./text-mask.ts";
+import { byteOffsets, holdsOneOf, maskText, wholeFrom, wholeTo } from "./text-mask.ts";
 import type { Encoding, TextPlace } from "./text-mask.ts";
 
 /** Fields in which rules search: all that the caller gave freely. Ids, times and places are not among them. */
@@ -28,6 +29,8 @@ const searched: ReadonlySet<number> = new Set([
   field.other,
 ]);
 
+/** MIME types of attachments whose bytes are searched. */
+const textual = /^text\/|[/+](?:json|xml|yaml|javascript)(?:;|$)/i;
 /** Of thirteen digits. */
 const smallestCard = 1e12;
 /** Keys whose answer is kept; beyond it the memory is emptied, since keys may be data. */
@@ -100,10 +103,26 @@ export class Redactor {
       if (code === field.other) {
         const valueAt = this.#skip(at + fieldHead);
         this.#value(valueAt, hide ?? this.#hiding(at + fieldHead));
+      } else if (code === field.attachment) {
+        this.#attachment(at + fieldHead, hide);
       } else if (searched.has(code)) {
         this.#value(at + fieldHead, hide);
       }
       at = next;
+    }
+  }
+
+  /** Name, MIME type, and bytes or the path of a file, whose content nobody searches. */
+  #attachment(start: number, hide: string | undefined): void {
+    const typeAt = this.#skip(start);
+    const at = this.#skip(typeAt);
+    if (hide !== undefined) {
+      this.#value(at, hide);
+    } else if (this.#bytes[at] === tag.bytes && textual.test(this.#keyText(typeAt))) {
+      const bytesAt = this.#skip(at + 1) + 4;
+      const end = bytesAt + this.#view.getUint32(bytesAt - 4, true);
+      const encoding = isUtf8(this.#bytes.subarray(bytesAt, end)) ? "utf8" : "latin1";
+      this.#text(bytesAt, end, encoding, undefined);
     }
   }
 
@@ -278,13 +297,4 @@ export class Redactor {
     }
     return at + 5 + this.#view.getUint32(at + 1, true);
   }
-}
-
-function holdsOneOf(text: string, parts: readonly string[]): boolean {
-  for (const part of parts) {
-    if (text.includes(part)) {
-      return true;
-    }
-  }
-  return false;
 }

@@ -1,5 +1,5 @@
 /** How a text lies on a tape. */
-export type Encoding = "utf8" | "utf16le";
+export type Encoding = "utf8" | "utf16le" | "latin1";
 
 /** Where a text lies on a tape: bytes. */
 export interface TextPlace {
@@ -56,3 +56,13 @@ export const wholeTo = (text: string, index: number): number =>
 
 const dividesPair = (text: string, index: number): boolean =>
   index > 0 && (text.codePointAt(index - 1) ?? 0) > 0xffff;
+
+/** Whether a text holds one of these parts. */
+export function holdsOneOf(text: string, parts: readonly string[]): boolean {
+  for (const part of parts) {
+    if (text.includes(part)) {
+      return true;
+    }
+  }
+  return false;
+}

@@ -90,7 +90,10 @@ describe("a checkpoint", () => {
       createDataset: true,
       checkpoint: join(folder, "no such folder", "checkpoint.json"),
     });
-    expect(result).toMatchObject({ created: 30, warnings: [expect.stringContaining("ENOENT")] });
+    expect(result).toMatchObject({
+      created: 30,
+      warnings: [expect.stringContaining("ENOENT") as string],
+    });
   });
 });
 
@@ -112,7 +115,10 @@ describe("feedback and runs", () => {
     };
     const result = await client.runs.upload([run, { ...run, id: "no id" }]);
     expect(result).toMatchObject({ read: 2, created: 1, rejected: 1 });
-    expect(result.faults[0]).toMatchObject({ row: 2, reason: expect.stringContaining("UUID") });
+    expect(result.faults[0]).toMatchObject({
+      row: 2,
+      reason: expect.stringContaining("UUID") as string,
+    });
     expect(await client.runs.read(runId)).toMatchObject({
       name: "migrated",
       start_time: "2024-01-02T03:04:05.000006Z",

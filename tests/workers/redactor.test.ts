@@ -4,6 +4,7 @@ import { planRedaction } from "../../src/model/redaction.ts";
 import type { RedactionPlan } from "../../src/model/redaction-search.ts";
 import type { RedactionRule } from "../../src/model/redaction.ts";
 import { field, headOffset, redactionMark } from "../../src/model/tape-format.ts";
+import { checkAttachments, writeAttachments } from "../../src/tracing/attachment-writer.ts";
 import { Tape } from "../../src/tracing/tape.ts";
 import { TapeWriter } from "../../src/tracing/tape-writer.ts";
 import { ValueWriter } from "../../src/tracing/value-writer.ts";
@@ -25,6 +26,15 @@ function tapeOf(value: unknown): Tape {
   const mark = writer.beginField(field.inputs);
   new ValueWriter(writer).write(value);
   writer.endField(mark);
+  writer.endRecord();
+  return writer.tape;
+}
+
+function attachedTape(given: Readonly<Record<string, unknown>>): Tape {
+  const writer = new TapeWriter(new Tape(65_536), (atLeast) => new Tape(atLeast * 2));
+  const rules = { attachmentBytes: 10_000, dangerouslyAllowFilesystem: false };
+  writer.beginRecord("post");
+  writeAttachments(writer, checkAttachments(given, rules));
   writer.endRecord();
   return writer.tape;
 }
@@ -52,22 +62,26 @@ function leaves(value: unknown): readonly string[] {
   return typeof value === "object" && value !== null ? Object.values(value).flatMap(leaves) : [];
 }
 
-// Made from parts, so that no scanner takes this file for a leak.
-const samples = {
-  openai: `sk-${"proj-"}${"a1B2".repeat(8)}`,
-  anthropic: `sk-ant-${"api03-"}${"Zz09_-".repeat(8)}`,
-  stripe: `rk_${"live_"}${"x".repeat(24)}`,
-  langsmith: `lsv2_${"pt_"}${"0f".repeat(16)}_${"ab".repeat(5)}`,
-  github: `ghp_${"A9".repeat(18)}`,
-  fineGrained: `github_${"pat_"}${"11ABCDEFG0".repeat(3)}`,
-  gitlab: `glpat-${"x1Y2".repeat(5)}`,
-  slack: `xoxb-${"1234567890"}-${"abcdefABCDEF"}`,
-  aws: `AKIA${"ABCDEFGH12345678"}`,
-  google: `AIza${"Sy0_-".repeat(7)}`,
-  jwt: `eyJ${"hbGciOiJIUzI1NiJ9"}.eyJ${"zdWIiOiIxMjM0In0"}.${"s1gn4ture-_"}`,
-  pem: `-----BEGIN RSA ${"PRIVATE KEY"}-----\nMIIE\n+/ab==\n-----END RSA ${"PRIVATE KEY"}-----`,
-  huggingFace: `hf_${"QwErTy".repeat(5)}`,
-};
+// The beginnings stand apart, so that no scanner takes this file for a leak.
+const samples = Object.fromEntries(
+  (
+    [
+      ["openai", "sk-proj-", "a1B2".repeat(8)],
+      ["anthropic", "sk-ant-api03-", "Zz09_-".repeat(8)],
+      ["stripe", "rk_live_", "x".repeat(24)],
+      ["langsmith", "lsv2_pt_", `${"0f".repeat(16)}_${"ab".repeat(5)}`],
+      ["github", "ghp_", "A9".repeat(18)],
+      ["fineGrained", "github_pat_", "11ABCDEFG0".repeat(3)],
+      ["gitlab", "glpat-", "x1Y2".repeat(5)],
+      ["slack", "xoxb-", "1234567890-abcdefABCDEF"],
+      ["aws", "AKIA", "ABCDEFGH12345678"],
+      ["google", "AIza", "Sy0_-".repeat(7)],
+      ["jwt", "eyJ", "hbGciOiJIUzI1NiJ9.eyJzdWIiOiIxMjM0In0.s1gn4ture-_"],
+      ["pem", "-----BEGIN RSA ", "PRIVATE KEY-----\nMIIE\n+/ab==\n-----END RSA PRIVATE KEY-----"],
+      ["huggingFace", "hf_", "QwErTy".repeat(5)],
+    ] as const
+  ).map(([name, head, rest]) => [name, head + rest]),
+);
 
 test.each(Object.entries(samples))(
   "a secret within a text is masked whole: %s",
@@ -203,7 +217,27 @@ test("a record that was left half done has everything masked, and no rule runs o
   const tape = tapeOf({ note: "something longer than the mask of a failed redaction" });
   tape.bytes[headOffset.redaction] = redactionMark.underWay;
   expect(new Redactor(planOf(["emails"])).redact(bytesOf(tape))).toMatchObject({ failed: 1 });
-  expect(jsonOf(tape)).toEqual({ note: expect.stringMatching(/^\[redaction-failed\]\*+$/) });
+  const { note } = jsonOf(tape) as { readonly note: string };
+  expect(note).toMatch(/^\[redaction-failed\]\*+$/);
+});
+
+test("attachments that are texts are searched; of a record that fails none is left", () => {
+  const mail = "ask ada@example.org";
+  const image = { mimeType: "image/png", data: Buffer.from(mail) };
+  const given = {
+    note: { mimeType: "text/plain", data: mail },
+    odd: { mimeType: "application/json", data: Buffer.from([0xe9, 0x20, ...Buffer.from(mail)]) },
+    image,
+  };
+  const tape = attachedTape(given);
+  expect(new Redactor(planOf(["emails"])).redact(bytesOf(tape)).masked).toBe(2);
+  const text = bytesOf(tape).toString("latin1");
+  expect(text.split("ask [email]********")).toHaveLength(3);
+  expect(text.split(mail)).toHaveLength(2);
+  const failing = attachedTape({ image });
+  failing.bytes[headOffset.redaction] = redactionMark.underWay;
+  new Redactor(planOf(["emails"])).redact(bytesOf(failing));
+  expect(bytesOf(failing).includes("ada")).toBe(false);
 });
 
 test("a record is searched again only by other rules", () => {
