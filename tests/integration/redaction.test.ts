@@ -107,6 +107,22 @@ test("what process.exit() leaves behind is masked on disk", async () => {
   expect(filesText()).not.toContain(mail);
 });
 
+test("a rule that hangs costs its worker once: its run arrives with everything masked", async () => {
+  await using server = await loopbackServer();
+  const client = clientTo(server.endpoint, {
+    redact: [{ name: "endless", pattern: /^(?:a+)+$/ }],
+    workerStallMs: 500,
+  });
+  client.startRun({ name: "bad", inputs: { text: `${"a".repeat(60)}!` } }).end({ fine: true });
+  client.startRun({ name: "good", inputs: { text: "short" } }).end({ fine: true });
+  await vi.waitFor(() => expect(client.stats().delivered).toBe(4), { timeout: 30_000 });
+  const sent = server.runRequests.map(({ body }) => body.toString("latin1")).join("");
+  expect(sent).not.toContain("aaaaaaaaaa");
+  expect(sent).toContain('{"text":"short"}');
+  expect(client.stats().warnings).toMatchObject({ workerStuck: 1, redactionFailure: 1 });
+  await client.close();
+}, 40_000);
+
 test("the variable names sets", async () => {
   await using server = await loopbackServer();
   const { code, output } = await runProgram(
