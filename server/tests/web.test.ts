@@ -14,6 +14,7 @@ const withApi = (webFolder: string): FastifyInstance => {
   const server = fastify();
   addWeb(server, webFolder);
   server.get("/", async () => ({ name: "millrace" }));
+  server.get("/feedback/tokens/:token", async () => ({ id: "given" }));
   server.get("/runs/:id", async () => ({ id: "a run" }));
   return server;
 };
@@ -81,6 +82,14 @@ describe("a browser", () => {
   test("that opens an address of the API gets the API's answer", async () => {
     expect((await get("/runs/5", html)).json()).toEqual({ id: "a run" });
   });
+});
+
+test("a feedback link leads a browser to the form, unless it holds a judgement", async () => {
+  const opened = await get("/feedback/tokens/token?from=mail", html);
+  expect(opened.headers["content-type"]).toContain("text/html");
+  const judged = await get("/feedback/tokens/token?from=mail&score=1", html);
+  expect(judged.json()).toEqual({ id: "given" });
+  expect((await get("/feedback/tokens/token", "*/*")).json()).toEqual({ id: "given" });
 });
 
 test("a client that asks for no HTML gets the API at every address", async () => {

@@ -40,6 +40,9 @@ interface WebFile {
 const pages =
   /^\/(?:$|o\/|prompts(?:\/|$)|hub(?:\/|$)|public\/[^/]+\/[dr]\/?$|feedback\/tokens\/[^/]+\/?$)/;
 
+/** A link that holds a judgement gives it when it is opened; without one it leads to a form. */
+const givesFeedback = /^\/feedback\/tokens\/[^?]*\?(?:.*&)?(?:score|value|comment|correction)=/;
+
 /**
  * Serves the web interface: its files by their names, and its page at each of its addresses to whoever
  * asks for HTML. Any other request goes on to the API.
@@ -54,7 +57,7 @@ export function addWeb(app: FastifyInstance, folder = webFolder): void {
       return undefined;
     }
     const path = url.split("?", 1)[0] ?? "";
-    const isPage = pages.test(path) && accept.includes("text/html");
+    const isPage = pages.test(path) && !givesFeedback.test(url) && accept.includes("text/html");
     const file = files.get(isPage ? "/index.html" : path);
     return file === undefined ? undefined : sendFile(reply, file, rest["if-none-match"]);
   });

@@ -1,5 +1,6 @@
 import { EventStreamReader } from "../lib/event-stream.ts";
 import type { ServerEvent } from "../lib/event-stream.ts";
+import { noteReach } from "./reach.ts";
 import { currentTenantId, noteRefusal, readKey } from "./access.ts";
 
 /** The server answered, and the answer was not 2xx; or it did not answer. */
@@ -92,7 +93,7 @@ export async function sendForm(
   try {
     await new Promise<void>((resolve, reject) => {
       request.addEventListener("load", () => resolve());
-      request.addEventListener("error", (cause) => reject(noAnswer(cause)));
+      request.addEventListener("error", (cause) => reject(noAnswer(cause) as Error));
       request.addEventListener("abort", () =>
         reject(new DOMException("the upload was cancelled", "AbortError")),
       );
@@ -124,7 +125,7 @@ export async function* listenEvents(
   const chunks = response.body?.pipeThrough(new TextDecoderStream()).getReader();
   for (;;) {
     // One after the other: the next comes when it comes.
-    const next = await readNext(chunks);
+    const next = await readNext(chunks, signal);
     if (next === undefined) {
       return;
     }
@@ -134,11 +135,12 @@ export async function* listenEvents(
 
 async function readNext(
   chunks: ReadableStreamDefaultReader<string> | undefined,
+  signal: AbortSignal,
 ): Promise<string | undefined> {
   try {
     return (await chunks?.read())?.value;
   } catch (cause) {
-    throw noAnswer(cause);
+    throw noAnswer(cause, signal);
   }
 }
 
@@ -171,7 +173,7 @@ async function callText(path: string, call: Call): Promise<string> {
   try {
     return await response.text();
   } catch (cause) {
-    throw noAnswer(cause);
+    throw noAnswer(cause, call.signal);
   }
 }
 
@@ -192,8 +194,9 @@ async function send(path: string, call: Call, signal?: AbortSignal): Promise<Res
   try {
     response = await fetch(path, init);
   } catch (cause) {
-    throw call.signal?.aborted === true ? cause : noAnswer(cause);
+    throw noAnswer(cause, call.signal);
   }
+  noteReach(true);
   if (!response.ok) {
     if (response.status === 401 && call.key === undefined) {
       noteRefusal();
@@ -218,8 +221,14 @@ function parseBody(text: string): unknown {
   return value;
 }
 
-const noAnswer = (cause: unknown): ApiError =>
-  new ApiError(0, "The server does not answer. Is it still running?", { cause });
+/** Who broke it off knows why; else the server is gone. */
+function noAnswer(cause: unknown, signal?: AbortSignal): unknown {
+  if (signal?.aborted === true) {
+    return cause;
+  }
+  noteReach(false);
+  return new ApiError(0, "The server does not answer. Is it still running?", { cause });
+}
 
 const describe = (status: number, text: string): string => `${status}: ${readDetail(text)}`;
 

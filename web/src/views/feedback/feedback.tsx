@@ -1,11 +1,136 @@
-import { Empty } from "../states.tsx";
+import { useQuery } from "@tanstack/react-query";
+import { getRouteApi, useNavigate } from "@tanstack/react-router";
+import { trendQuery } from "../../api/feedback.ts";
+import { foundProjectsQuery } from "../../api/projects.ts";
+import { feedbackDays } from "../../lib/feedback-search.ts";
+import type { FeedbackSearch } from "../../lib/feedback-search.ts";
+import { toVisibleText } from "../../lib/visible-text.ts";
+import { Empty, Failure, Loading } from "../states.tsx";
+import { KeyList } from "./key-list.tsx";
+import { Recent } from "./recent.tsx";
+import { TrendCharts } from "./trend-charts.tsx";
+import "./feedback.css";
 
-/** `/o/{tenantId}/feedback`: feedback of a project over time. */
-export const Feedback = () => (
-  <>
-    <title>Feedback · Millrace</title>
-    <Empty title="Feedback">
-      <p>How runs were judged.</p>
-    </Empty>
-  </>
-);
+const route = getRouteApi("/o/$tenantId/feedback");
+
+/** `/o/{tenantId}/feedback`: how a project was judged, by key, over time. */
+export const Feedback = () => {
+  const { data: projects, error, refetch } = useQuery(foundProjectsQuery(""));
+  const search = route.useSearch();
+  const projectId = search.project ?? projects?.[0]?.id;
+  return (
+    <div className="page">
+      <title>Feedback · Millrace</title>
+      <div className="feedback-head">
+        <h1>Feedback</h1>
+        {projects !== undefined && projects.length > 0 && (
+          <Choices projects={projects} search={search} projectId={projectId} />
+        )}
+      </div>
+      {projects === undefined && error === null && <Loading what="projects" />}
+      {projects === undefined && error !== null && (
+        <Failure what="the projects" error={error} onRetry={refetch} />
+      )}
+      {projects !== undefined && projectId === undefined && (
+        <Empty title="No project yet.">
+          <p>Record runs, then judge them: here, from a program, or by a link for your users.</p>
+        </Empty>
+      )}
+      {projectId !== undefined && projects !== undefined && (
+        <Judged key={projectId} projectId={projectId} search={search} />
+      )}
+    </div>
+  );
+};
+
+const Choices = ({
+  projects,
+  search,
+  projectId,
+}: {
+  readonly projects: readonly { readonly id: string; readonly name: string }[];
+  readonly search: FeedbackSearch;
+  readonly projectId: string | undefined;
+}) => {
+  const go = useSearchChange();
+  return (
+    <div className="feedback-choices">
+      <select
+        aria-label="Project"
+        value={projectId}
+        onChange={({ target: { value } }) => go({ ...toDays(search), project: value })}
+      >
+        {projects.map(({ id, name }) => (
+          <option key={id} value={id}>
+            {toVisibleText(name)}
+          </option>
+        ))}
+      </select>
+      <select
+        aria-label="Days"
+        value={search.days ?? 30}
+        onChange={({ target: { value } }) => {
+          const days = feedbackDays.find((one) => String(one) === value);
+          go(days === undefined ? search : { ...search, days });
+        }}
+      >
+        {feedbackDays.map((days) => (
+          <option key={days} value={days}>
+            {days === 1 ? "Last day" : `Last ${days} days`}
+          </option>
+        ))}
+      </select>
+    </div>
+  );
+};
+
+const toDays = ({ days }: FeedbackSearch): FeedbackSearch => (days === undefined ? {} : { days });
+
+const Judged = ({
+  projectId,
+  search,
+}: {
+  readonly projectId: string;
+  readonly search: FeedbackSearch;
+}) => {
+  const days = search.days ?? 30;
+  const asked = { projectId, key: search.key, days };
+  const { data: trend, error, refetch } = useQuery(trendQuery(asked));
+  const go = useSearchChange();
+  if (trend === undefined) {
+    return error === null ? (
+      <Loading what="feedback" />
+    ) : (
+      <Failure what="the feedback" error={error} onRetry={refetch} />
+    );
+  }
+  return (
+    <>
+      {trend.keys.length === 0 ? (
+        <Empty
+          title={
+            days === 1 ? "No feedback in the last day." : `No feedback in the last ${days} days.`
+          }
+        >
+          <p>Judge a run on its page, send scores from a program, or give your users a link.</p>
+        </Empty>
+      ) : (
+        <div className="feedback-trend">
+          <KeyList
+            keys={trend.keys}
+            selected={trend.key}
+            onSelect={(key) => go({ ...search, key })}
+          />
+          <TrendCharts trend={trend} />
+        </div>
+      )}
+      <Recent projectId={projectId} keyName={search.key} />
+    </>
+  );
+};
+
+function useSearchChange(): (search: FeedbackSearch) => void {
+  const navigate = useNavigate();
+  const { tenantId } = route.useParams();
+  return (search) => void navigate({ to: "/o/$tenantId/feedback", params: { tenantId }, search });
+}

@@ -1,4 +1,5 @@
 import { createRoute, lazyRouteComponent } from "@tanstack/react-router";
+import { parseFeedbackSearch } from "../../lib/feedback-search.ts";
 import { rootRoute } from "../root-route.tsx";
 
 const getParentRoute = () => rootRoute;
@@ -7,6 +8,12 @@ export const feedbackRoutes = [
   createRoute({
     getParentRoute,
     path: "/o/$tenantId/feedback",
+    validateSearch: parseFeedbackSearch,
     component: lazyRouteComponent(async () => import("./feedback.tsx"), "Feedback"),
+  }),
+  createRoute({
+    getParentRoute,
+    path: "/feedback/tokens/$token",
+    component: lazyRouteComponent(async () => import("./feedback-form.tsx"), "FeedbackForm"),
   }),
 ] as const;

@@ -16,9 +16,4 @@ export const publicRoutes = [
     path: "/public/$token/r",
     component: lazyRouteComponent(async () => import("./shared-run.tsx"), "SharedRun"),
   }),
-  createRoute({
-    getParentRoute,
-    path: "/feedback/tokens/$token",
-    component: lazyRouteComponent(async () => import("./feedback-form.tsx"), "FeedbackForm"),
-  }),
 ] as const;

@@ -103,10 +103,10 @@ const NewKey = ({ facts }: { readonly facts: ServerFacts }) => {
       </form>
       <FormFault error={error?.message} />
       {made !== undefined && (
-        <div className="settings-made" role="status">
+        <output className="settings-made">
           <p>Copy the key now: it is not shown again.</p>
           <CopyText label="New key" text={made} />
-        </div>
+        </output>
       )}
     </>
   );

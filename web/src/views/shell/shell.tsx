@@ -2,7 +2,9 @@ import { Outlet, useLocation } from "@tanstack/react-router";
 import { useSyncExternalStore } from "react";
 import { onAccess, readAccess } from "../../api/access.ts";
 import { isPublicAddress } from "../../lib/public-address.ts";
+import { GoneBanner } from "./gone-banner.tsx";
 import { KeyEntry } from "./key-entry.tsx";
+import { Keyboard } from "./keyboard.tsx";
 import { Navigation } from "./navigation.tsx";
 import { Brand } from "./brand.tsx";
 import { SchemeButton } from "./scheme-button.tsx";
@@ -22,9 +24,11 @@ export const Shell = () => {
         <Brand />
         {access.kind === "open" && !isPublicAddress(pathname) && <Navigation />}
         <div className="bar-end">
+          {access.kind === "open" && !isPublicAddress(pathname) && <Keyboard />}
           <SchemeButton />
         </div>
       </header>
+      <GoneBanner />
       <main className="view" id="view" tabIndex={-1} ref={main}>
         {access.kind === "open" ? <Outlet /> : <KeyEntry hadKey={access.hadKey} />}
       </main>

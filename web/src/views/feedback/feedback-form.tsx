@@ -1,0 +1,103 @@
+import { Button, Textarea } from "@mantine/core";
+import { useMutation, useQuery } from "@tanstack/react-query";
+import { getRouteApi } from "@tanstack/react-router";
+import { useState } from "react";
+import { feedbackFormQuery, giveFeedback } from "../../api/feedback.ts";
+import type { GivenFeedback } from "../../api/feedback.ts";
+import { ApiError } from "../../api/http.ts";
+import type { FeedbackForm as Form } from "../../lib/feedback.ts";
+import { toVisibleText } from "../../lib/visible-text.ts";
+import { FormFault } from "../../parts/form.tsx";
+import { Empty, Failure, Loading } from "../states.tsx";
+import { Judging } from "./judging.tsx";
+import "./feedback-form.css";
+
+const route = getRouteApi("/feedback/tokens/$token");
+
+/** `/feedback/tokens/{token}`: for whoever was given the link; needs no key. */
+export const FeedbackForm = () => {
+  const { token } = route.useParams();
+  const { data: form, error, refetch } = useQuery(feedbackFormQuery(token));
+  return (
+    <div className="page feedback-form">
+      <title>Feedback</title>
+      {form === undefined && error === null && <Loading what="the form" />}
+      {form === undefined && error !== null && <NoForm error={error} onRetry={refetch} />}
+      {form?.isExpired === true && (
+        <Empty title="This link has expired.">
+          <p>Ask whoever gave it to you for another one.</p>
+        </Empty>
+      )}
+      {form?.isExpired === false && <OpenForm form={form} token={token} />}
+    </div>
+  );
+};
+
+const NoForm = ({ error, onRetry }: { readonly error: Error; readonly onRetry: () => unknown }) =>
+  error instanceof ApiError && error.status === 404 ? (
+    <Empty title="This link leads to no form.">
+      <p>It may have been cut off, or what it was about was deleted.</p>
+    </Empty>
+  ) : (
+    <Failure what="the form" error={error} onRetry={onRetry} />
+  );
+
+const OpenForm = ({ form, token }: { readonly form: Form; readonly token: string }) => {
+  const [given, setGiven] = useState<GivenFeedback>({});
+  const [comment, setComment] = useState("");
+  const { mutate, error, isPending, isSuccess, reset } = useMutation({
+    mutationFn: (all: GivenFeedback) => giveFeedback(token, all),
+  });
+  if (isSuccess) {
+    return (
+      <Empty title="Thank you.">
+        <p>Your feedback was received.</p>
+        <Button
+          variant="default"
+          onClick={() => {
+            setGiven({});
+            setComment("");
+            reset();
+          }}
+        >
+          Give more
+        </Button>
+      </Empty>
+    );
+  }
+  const words = comment.trim();
+  const isEmpty = Object.keys(given).length === 0 && words === "";
+  return (
+    <form
+      className="form"
+      onSubmit={(event) => {
+        event.preventDefault();
+        mutate({ ...given, ...(words === "" ? {} : { comment: words }) });
+      }}
+    >
+      <h1>{toVisibleText(form.key)}</h1>
+      <Judging asks={form.asks} given={given} onGive={setGiven} />
+      <Textarea
+        label={form.asks.kind === "text" ? "Your words" : "Comment"}
+        description={form.asks.kind === "text" ? undefined : "If you like"}
+        autosize
+        minRows={3}
+        maxRows={12}
+        maxLength={10_000}
+        value={comment}
+        onChange={({ currentTarget }) => setComment(currentTarget.value)}
+      />
+      <FormFault error={error === null ? undefined : messageOf(error)} />
+      <div>
+        <Button type="submit" loading={isPending} disabled={isEmpty}>
+          Send
+        </Button>
+      </div>
+    </form>
+  );
+};
+
+const messageOf = (error: Error): string =>
+  error instanceof ApiError && error.status === 410
+    ? "This link has expired meanwhile."
+    : error.message;
