@@ -150,7 +150,13 @@ async function readNext(
  * @throws {@link ApiError} the server does not know it, or does not answer.
  */
 export async function checkKey(key: string): Promise<void> {
-  await callText("/settings", { method: "GET", key });
+  try {
+    await callText("/settings", { method: "GET", key });
+  } catch (cause) {
+    throw cause instanceof ApiError && cause.status === 401
+      ? new ApiError(401, "The server does not know this key.", { cause })
+      : cause;
+  }
 }
 
 interface Call {

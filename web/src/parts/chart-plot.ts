@@ -1,3 +1,5 @@
+// oxlint-disable-next-line import/no-unassigned-import -- sets right what uPlot reads when it is loaded
+import "../lib/valid-language.ts";
 import uPlot from "uplot";
 import type { ChartSeries } from "../lib/chart-data.ts";
 
@@ -118,13 +120,20 @@ function toSeries(
     label,
     width: isBars ? 0 : 1.5,
     stroke: () => color(name),
-    points: { show: false },
+    points: isBars ? { show: false } : { size: 5, fill: () => color(name), filter: findAlone },
     ...(bars === undefined ? {} : { paths: bars }),
     ...(isBars ? { fill: () => color(name) } : {}),
     ...(kind === "area"
       ? { fill: () => `color-mix(in srgb, ${color(name)} 18%, transparent)` }
       : {}),
   };
+}
+
+/** Values without a neighbour: no line leads to them. */
+function findAlone(plot: uPlot, index: number): number[] {
+  const values = plot.data[index] ?? [];
+  const isThere = (at: number): boolean => typeof values[at] === "number";
+  return [...values.keys()].filter((at) => isThere(at) && !isThere(at - 1) && !isThere(at + 1));
 }
 
 /** One place alone still has a scale. */

@@ -6,6 +6,7 @@ import type { FeedbackEntry } from "../../lib/feedback.ts";
 import { toVisibleText } from "../../lib/visible-text.ts";
 import { Ago } from "../../parts/time.tsx";
 import { Failure, Loading } from "../states.tsx";
+import { ScrollX } from "../../parts/scroll-x.tsx";
 
 /** The latest judgements, with the runs that they are on. */
 export const Recent = ({
@@ -26,7 +27,7 @@ export const Recent = ({
   return data.length === 0 ? null : (
     <section className="feedback-recent">
       <h2>Latest</h2>
-      <div className="scroll-x">
+      <ScrollX label="The latest feedback">
         <table className="projects">
           <thead>
             <tr>
@@ -55,7 +56,7 @@ export const Recent = ({
             ))}
           </tbody>
         </table>
-      </div>
+      </ScrollX>
     </section>
   );
 };

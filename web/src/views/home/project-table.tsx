@@ -5,6 +5,7 @@ import type { Live } from "../../lib/live.ts";
 import type { Project } from "../../lib/project.ts";
 import { formatDuration } from "../../lib/time.ts";
 import { toVisibleText } from "../../lib/visible-text.ts";
+import { ScrollX } from "../../parts/scroll-x.tsx";
 
 const columns = ["Runs a second", "Errors", "p50", "p99", "Tokens", "Cost"];
 
@@ -20,7 +21,7 @@ export const ProjectTable = ({
 }) => (
   <section className="home-section">
     <h2>{title}</h2>
-    <div className="scroll-x">
+    <ScrollX label={title}>
       <table className="projects">
         <thead>
           <tr>
@@ -38,7 +39,7 @@ export const ProjectTable = ({
           ))}
         </tbody>
       </table>
-    </div>
+    </ScrollX>
     <p className="home-note">Numbers are of the last five minutes.</p>
   </section>
 );

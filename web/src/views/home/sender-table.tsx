@@ -1,6 +1,7 @@
 import type { Sender } from "../../lib/live.ts";
 import { toVisibleText } from "../../lib/visible-text.ts";
 import { Ago } from "../../parts/time.tsx";
+import { ScrollX } from "../../parts/scroll-x.tsx";
 
 const counts = ["accepted", "delivered", "pending", "spooled", "rejected", "dropped"] as const;
 
@@ -8,7 +9,7 @@ const counts = ["accepted", "delivered", "pending", "spooled", "rejected", "drop
 export const SenderTable = ({ senders }: { readonly senders: readonly Sender[] }) => (
   <section className="home-section">
     <h2>Senders</h2>
-    <div className="scroll-x">
+    <ScrollX label="Senders">
       <table className="projects">
         <thead>
           <tr>
@@ -39,7 +40,7 @@ export const SenderTable = ({ senders }: { readonly senders: readonly Sender[] }
           ))}
         </tbody>
       </table>
-    </div>
+    </ScrollX>
     <p className="home-note">
       Records that programs with the SDK have counted since they began: a start of a run is one, its
       end another.

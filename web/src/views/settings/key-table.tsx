@@ -3,6 +3,7 @@ import type { ListedKey } from "../../api/settings.ts";
 import { parseTimeMs } from "../../lib/time.ts";
 import { toVisibleText } from "../../lib/visible-text.ts";
 import { Ago } from "../../parts/time.tsx";
+import { ScrollX } from "../../parts/scroll-x.tsx";
 
 /** The keys, revoked ones too. */
 export const KeyTable = ({
@@ -12,7 +13,7 @@ export const KeyTable = ({
   readonly keys: readonly ListedKey[];
   readonly onRevoke: (key: ListedKey) => void;
 }) => (
-  <div className="scroll-x">
+  <ScrollX label="Keys">
     <table className="projects">
       <thead>
         <tr>
@@ -52,5 +53,5 @@ export const KeyTable = ({
         ))}
       </tbody>
     </table>
-  </div>
+  </ScrollX>
 );

@@ -8,6 +8,7 @@ import { formatTime, parseTimeMs } from "../../lib/time.ts";
 import { toVisibleText } from "../../lib/visible-text.ts";
 import { FormSection } from "../../parts/form.tsx";
 import { Failure, Loading } from "../states.tsx";
+import { ScrollX } from "../../parts/scroll-x.tsx";
 
 /** What takes room on the server's disk. */
 export const Storage = () => {
@@ -70,7 +71,7 @@ const Totals = ({
 );
 
 const Projects = ({ use: { projects } }: { readonly use: StorageUse }) => (
-  <div className="scroll-x">
+  <ScrollX label="Runs by project">
     <table className="projects">
       <thead>
         <tr>
@@ -96,5 +97,5 @@ const Projects = ({ use: { projects } }: { readonly use: StorageUse }) => (
         ))}
       </tbody>
     </table>
-  </div>
+  </ScrollX>
 );

@@ -46,14 +46,14 @@ export const Keyboard = () => {
       <button
         type="button"
         className="palette-open"
-        aria-label="Go to (mod+k)"
+        aria-label={`Go to ${paletteKeys}`}
         onClick={() => setOpen("palette")}
       >
         <svg className="icon" viewBox="0 0 16 16" aria-hidden="true">
           <path d="M7 2a5 5 0 1 0 0 10A5 5 0 0 0 7 2ZM10.6 10.6 14 14" />
         </svg>
-        <span className="palette-hint">Go to</span>
-        <kbd className="palette-hint">{isMac ? "⌘K" : "Ctrl K"}</kbd>
+        <span className="palette-hint">Go to</span>{" "}
+        <kbd className="palette-hint">{paletteKeys}</kbd>
       </button>
       {open === "palette" && <Palette commands={commands} onClose={close} />}
       {open === "keys" && <KeyMap commands={commands} onClose={close} />}
@@ -61,4 +61,4 @@ export const Keyboard = () => {
   );
 };
 
-const isMac = /Mac|iPhone|iPad/.test(navigator.userAgent);
+const paletteKeys = /Mac|iPhone|iPad/.test(navigator.userAgent) ? "⌘K" : "Ctrl K";

@@ -1,0 +1,263 @@
+import { startServer } from "@millrace/server";
+import type { RunningServer } from "@millrace/server";
+import { mkdirSync, mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { Client } from "millrace";
+import type { Page } from "playwright-core";
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
+import { findFaults } from "../support/axe.ts";
+import { startBrowser } from "../support/browser.ts";
+
+const browser = await startBrowser();
+const screenshots = "temp/web";
+
+describe.skipIf(browser === undefined)("home, feedback and settings, in Chromium", () => {
+  let server: RunningServer;
+  let client: Client;
+  let dataDir: string;
+  let page: Page;
+  let tenantId: string;
+  /** Exceptions, refusals of the policy, requests to elsewhere. */
+  const faults: string[] = [];
+
+  beforeAll(async () => {
+    mkdirSync(screenshots, { recursive: true });
+    dataDir = mkdtempSync(join(tmpdir(), "millrace-e2e-"));
+    server = await startServer({ port: 0, dataDir });
+    client = new Client({ endpoint: server.url, project: "ask-the-docs" });
+    tenantId = ((await (await fetch(`${server.url}/settings`)).json()) as { id: string }).id;
+    page = await browser!.context.newPage();
+    page.setDefaultTimeout(20_000);
+    page.on("pageerror", (error) => faults.push(String(error)));
+    page.on("console", (line) => line.type() === "error" && faults.push(line.text()));
+    page.on("request", (request) => {
+      if (!request.url().startsWith(server.url)) {
+        faults.push(`a request to ${request.url()}`);
+      }
+    });
+  }, 60_000);
+
+  beforeEach(() => {
+    faults.length = 0;
+  });
+
+  afterAll(async () => {
+    await client.close();
+    await browser?.close();
+    await server.close();
+    rmSync(dataDir, { recursive: true, force: true });
+  }, 60_000);
+
+  /** Some traces, one of them failed, with tokens. */
+  async function record(count: number): Promise<void> {
+    for (let index = 0; index < count; index += 1) {
+      const startTime = Date.now() - 100 - index * 13;
+      const root = client.startRun({ name: "ask", startTime });
+      const model = root.startChild({ name: "model", runType: "llm", startTime });
+      const usage_metadata = {
+        input_tokens: 20,
+        output_tokens: 5,
+        total_tokens: 25,
+        total_cost: 0.001,
+      };
+      model.end({ usage_metadata }, { endTime: Date.now() - 10 });
+      if (index === 0) {
+        root.fail(new Error("no"));
+      } else {
+        root.end({ answer: "yes" });
+      }
+    }
+    await client.flush();
+  }
+
+  const shoot = async (name: string): Promise<void> => {
+    for (const [scheme, width] of [
+      ["light", 1_280],
+      ["dark", 1_280],
+      ["light", 390],
+      ["dark", 390],
+    ] as const) {
+      await page.setViewportSize({ width, height: 860 });
+      await page.emulateMedia({ colorScheme: scheme });
+      await page.waitForFunction(
+        (wanted) => document.documentElement.dataset["mantineColorScheme"] === wanted,
+        scheme,
+      );
+      await page.screenshot({
+        path: `${screenshots}/${name}-${scheme}-${width}.png`,
+        fullPage: true,
+      });
+      expect(await findFaults(page), `${name} ${scheme} ${width}`).toEqual([]);
+      const overflow = await page.evaluate(
+        () => document.documentElement.scrollWidth - document.documentElement.clientWidth,
+      );
+      expect(overflow, `${name} at ${width}`).toBe(0);
+    }
+    await page.setViewportSize({ width: 1_280, height: 860 });
+    await page.emulateMedia({ colorScheme: "light" });
+  };
+
+  test("home shows what arrives, live, and what the sender has counted", async () => {
+    await page.goto(server.url);
+    await page.getByText("Nothing recorded yet").waitFor();
+    await record(20);
+    await page.getByRole("heading", { name: "What arrives now" }).waitFor();
+    const tiles = page.locator(".tiles");
+    await expect
+      .poll(async () => tiles.textContent(), { timeout: 20_000 })
+      .toMatch(/Tokens a minute500/);
+    await page.getByRole("heading", { name: "Senders" }).waitFor();
+    await expect
+      .poll(async () =>
+        page.locator("section", { hasText: "Senders" }).locator("tbody").textContent(),
+      )
+      .toContain("ask-the-docs");
+    const rows = await page.getByRole("link", { name: "ask-the-docs" }).count();
+    expect(rows).toBeGreaterThan(0);
+    await shoot("home");
+    expect(faults).toEqual([]);
+  }, 120_000);
+
+  test("keys go to screens and to a project by its name, and none fires while one types", async () => {
+    await page.goto(server.url);
+    await page.getByRole("heading", { name: "What arrives now" }).waitFor();
+    await page.keyboard.press("g");
+    await page.keyboard.press("p");
+    await page.getByRole("searchbox", { name: "Find projects by name" }).focus();
+    expect(new URL(page.url()).pathname).toBe(`/o/${tenantId}/projects`);
+    await page.keyboard.type("ask g h ?");
+    expect(new URL(page.url()).searchParams.get("name")).toBe("ask g h ?");
+    await page.keyboard.press("Control+k");
+    await page.keyboard.type("ask-the");
+    await page.getByRole("option", { name: /ask-the-docs/ }).waitFor();
+    await page.screenshot({ path: `${screenshots}/palette.png` });
+    expect(await findFaults(page)).toEqual([]);
+    await page.keyboard.press("Enter");
+    await page.waitForURL(/\/projects\/p\//);
+    await page.locator("main").focus();
+    await page.keyboard.press("?");
+    await page.getByRole("heading", { name: "Keys" }).waitFor();
+    await page.keyboard.press("Escape");
+    expect(await page.locator("dialog").count()).toBe(0);
+    expect(faults).toEqual([]);
+  }, 60_000);
+
+  test("feedback: scores and values over time, the latest with their runs", async () => {
+    await record(2);
+    const [project] = (await (await fetch(`${server.url}/sessions`)).json()) as { id: string }[];
+    const runs = (await (
+      await fetch(`${server.url}/runs/query`, {
+        method: "POST",
+        body: JSON.stringify({ session: [project!.id], is_root: true, limit: 20 }),
+      })
+    ).json()) as { runs: { id: string }[] };
+    const tones = ["kind", "curt", "kind", "odd"];
+    for (const [index, { id: run_id }] of runs.runs.entries()) {
+      const created_at = new Date(Date.now() - index * 86_400_000).toISOString();
+      for (const body of [
+        {
+          run_id,
+          key: "quality",
+          score: ((index * 7) % 11) / 10,
+          created_at,
+          comment: `note ${index}`,
+        },
+        { run_id, key: "tone", value: tones[index % 4], created_at },
+      ]) {
+        await fetch(`${server.url}/feedback`, { method: "POST", body: JSON.stringify(body) });
+      }
+    }
+    await page.goto(`${server.url}/o/${tenantId}/feedback?key=quality`);
+    await page.getByRole("button", { name: /^quality/ }).waitFor();
+    await page.getByText("How often each score was given").waitFor();
+    await page.getByText("note 3", { exact: true }).waitFor();
+    await shoot("feedback");
+    await page.getByRole("button", { name: /^tone/ }).click();
+    await page.getByText("Values: tone").waitFor();
+    expect(new URL(page.url()).searchParams.get("key")).toBe("tone");
+    await page.screenshot({ path: `${screenshots}/feedback-values.png` });
+    await page.getByRole("link", { name: "Open" }).first().click();
+    await page.waitForURL(/trace=/);
+    expect(faults).toEqual([]);
+  }, 120_000);
+
+  test("a feedback link opens a form that takes a score and words, then thanks", async () => {
+    const run = client.startRun({ name: "judged by a user" });
+    run.end();
+    await client.flush();
+    const made = (await (
+      await fetch(`${server.url}/feedback/tokens`, {
+        method: "POST",
+        body: JSON.stringify({
+          run_id: run.id,
+          feedback_key: "user-rating",
+          feedback_config: {
+            type: "categorical",
+            categories: [
+              { value: 1, label: "Helpful" },
+              { value: 0, label: "Not helpful" },
+            ],
+          },
+        }),
+      })
+    ).json()) as { url: string };
+    await page.goto(made.url);
+    await page.getByText("Helpful", { exact: true }).click();
+    await page.getByLabel("Comment").fill("<b>thanks</b>");
+    await shoot("feedback-form");
+    await page.getByRole("button", { name: "Send" }).click();
+    await page.getByText("Your feedback was received.").waitFor();
+    const [given] = (await (await fetch(`${server.url}/feedback?run=${run.id}`)).json()) as Record<
+      string,
+      unknown
+    >[];
+    expect(given).toMatchObject({ key: "user-rating", score: 1, comment: "<b>thanks</b>" });
+    expect(faults).toEqual([]);
+    await page.goto(`${server.url}/feedback/tokens/00000000-0000-4000-8000-000000000000`);
+    await page.getByText("This link leads to no form.").waitFor();
+  }, 120_000);
+
+  test("settings: retention is set after a question, the first key keeps this browser in", async () => {
+    faults.length = 0;
+    await page.goto(`${server.url}/o/${tenantId}/settings`);
+    await page.getByRole("heading", { name: "Settings", exact: true }).waitFor();
+    await page.getByText("Database").waitFor();
+    await page.getByRole("button", { name: "Set", exact: true }).click();
+    await page.getByRole("button", { name: "Delete old runs" }).click();
+    await page.getByText("kept for 30 days").waitFor();
+    await page.getByLabel("Handle of the new tenant").fill("team-a");
+    await page.getByRole("button", { name: "Make a tenant" }).click();
+    await page.getByText("team-a").waitFor();
+    await shoot("settings");
+    await page.getByLabel("Name of the new key").fill("laptop");
+    await page.getByRole("button", { name: "Make a key and close the server" }).click();
+    await page.getByText("Copy the key now").waitFor();
+    await page.getByText("laptop").waitFor();
+    expect((await fetch(`${server.url}/sessions`)).status).toBe(401);
+    expect(faults).toEqual([]);
+    const key = await page.evaluate(() => localStorage.getItem("millrace-api-key"));
+    await page.getByRole("button", { name: "Forget the key of this browser" }).click();
+    await page.getByRole("heading", { name: "This server asks for a key" }).waitFor();
+    await page.screenshot({ path: `${screenshots}/key-entry.png` });
+    await page.getByLabel("API key").fill("wrong");
+    await page.getByRole("button", { name: "Use this key" }).click();
+    await page.getByText("The server does not know this key.").waitFor();
+    await page.getByLabel("API key").fill(key ?? "");
+    await page.getByRole("button", { name: "Use this key" }).click();
+    await page.getByRole("heading", { name: "Settings", exact: true }).waitFor();
+  }, 120_000);
+
+  test("a server that goes away is told of, and the page goes on when it is back", async () => {
+    const key = await page.evaluate(() => localStorage.getItem("millrace-api-key"));
+    expect(key).toMatch(/^mr_/);
+    await page.goto(server.url);
+    await page.getByText("Live", { exact: true }).waitFor();
+    const { port } = server;
+    await server.close();
+    await page.getByText("This page goes on by itself").waitFor();
+    server = await startServer({ port, dataDir });
+    await page.getByText("This page goes on by itself").waitFor({ state: "hidden" });
+    await page.getByText("Live", { exact: true }).waitFor();
+  }, 120_000);
+});

@@ -1,0 +1,32 @@
+import { readFileSync } from "node:fs";
+import { createRequire } from "node:module";
+import type { Page } from "playwright-core";
+
+interface Fault {
+  readonly id: string;
+  readonly impact: string;
+  readonly places: readonly string[];
+}
+
+const script = readFileSync(createRequire(import.meta.url).resolve("axe-core/axe.min.js"), "utf8");
+
+/** Serious and critical faults that axe finds on the page as it stands. */
+export async function findFaults(page: Page): Promise<readonly Fault[]> {
+  // Evaluated, not added as an element: the page's policy forbids that.
+  await page.evaluate(script);
+  return page.evaluate(async () => {
+    const { axe } = globalThis as unknown as {
+      axe: {
+        run(): Promise<{ violations: { id: string; impact: string; nodes: { html: string }[] }[] }>;
+      };
+    };
+    const { violations } = await axe.run();
+    return violations
+      .filter(({ impact }) => impact === "serious" || impact === "critical")
+      .map(({ id, impact, nodes }) => ({
+        id,
+        impact,
+        places: nodes.slice(0, 3).map(({ html }) => html.slice(0, 160)),
+      }));
+  });
+}
