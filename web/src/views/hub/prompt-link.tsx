@@ -17,7 +17,13 @@ export const PromptLink = ({
 }) => {
   const { place, isHub } = usePromptPlace();
   const { owner, repo } = place;
-  const rest = { search, "aria-current": isCurrent ? ("page" as const) : undefined, children };
+  const rest = {
+    search,
+    // Of links to one address the search says which is open.
+    activeOptions: { exact: true, includeSearch: true },
+    "aria-current": isCurrent ? ("page" as const) : undefined,
+    children,
+  };
   if (isHub) {
     return commit === undefined ? (
       <Link to="/hub/$owner/$repo" params={{ owner, repo }} {...rest} />

@@ -94,7 +94,9 @@ const Facts = ({ prompt }: { readonly prompt: PromptRow }) => (
       <span>
         {prompt.commits.toLocaleString("en")} {prompt.commits === 1 ? "commit" : "commits"}
       </span>
-      <span>{prompt.downloads.toLocaleString("en")} downloads</span>
+      <span>
+        {prompt.downloads.toLocaleString("en")} {prompt.downloads === 1 ? "download" : "downloads"}
+      </span>
       {prompt.tags.map((tag) => (
         <span key={tag} className="tag">
           {toVisibleText(tag)}

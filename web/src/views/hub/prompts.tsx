@@ -46,10 +46,18 @@ export const Prompts = () => {
         <h1>{isHub ? "Prompt hub" : "Prompts"}</h1>
         <div className="hub-tools">
           <nav className="hub-views" aria-label="Whose prompts">
-            <Link to="/prompts" aria-current={isHub ? undefined : "page"}>
+            <Link
+              to="/prompts"
+              activeOptions={{ exact: true, includeSearch: true }}
+              aria-current={isHub ? undefined : "page"}
+            >
               Mine
             </Link>
-            <Link to="/hub" aria-current={isHub ? "page" : undefined}>
+            <Link
+              to="/hub"
+              activeOptions={{ exact: true, includeSearch: true }}
+              aria-current={isHub ? "page" : undefined}
+            >
               Public
             </Link>
           </nav>

@@ -48,12 +48,18 @@ export const QueueHeading = ({
       <div className="queues-tools">
         {progress !== undefined && <ProgressBar progress={progress} />}
         <nav className="queues-views" aria-label="Views of the queue">
-          <Link to="." search={{}} aria-current={view === undefined ? "page" : undefined}>
+          <Link
+            to="."
+            search={{}}
+            activeOptions={{ exact: true, includeSearch: true }}
+            aria-current={view === undefined ? "page" : undefined}
+          >
             Review
           </Link>
           <Link
             to="."
             search={{ view: "runs" }}
+            activeOptions={{ exact: true, includeSearch: true }}
             aria-current={view === "runs" ? "page" : undefined}
           >
             Runs

@@ -1,0 +1,202 @@
+import { startServer } from "@millrace/server";
+import type { RunningServer } from "@millrace/server";
+import { mkdirSync } from "node:fs";
+import { ChatPromptTemplate } from "@langchain/core/prompts";
+import { Client } from "millrace";
+import type { Page } from "playwright-core";
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
+import { startBrowser } from "../support/browser.ts";
+import { WatchedPage } from "../support/watched-page.ts";
+
+const browser = await startBrowser();
+
+const answerPrompt = (system: string): ChatPromptTemplate =>
+  ChatPromptTemplate.fromMessages([
+    ["system", system],
+    ["placeholder", "{history}"],
+    ["human", "Question: {question}\nOn {{braces}}."],
+  ]);
+
+describe.skipIf(browser === undefined)("the prompt hub, in Chromium", () => {
+  let server: RunningServer;
+  let client: Client;
+  let watched: WatchedPage;
+  let page: Page;
+
+  beforeAll(async () => {
+    mkdirSync("temp/web", { recursive: true });
+    server = await startServer({ port: 0, dataDir: ":memory:" });
+    client = new Client({ endpoint: server.url });
+    await client.tenant.setHandle("acme");
+    await client.prompts.push("answer", {
+      manifest: answerPrompt("Answer from the documents."),
+      description: "Answers a question about our docs",
+      readme: "# Answer\n\nUsed by **support**. [home](https://example.org)",
+      tags: ["docs", "qa"],
+      isPublic: true,
+    });
+    await client.prompts.push("answer", {
+      manifest: answerPrompt("Answer from the documents, in {language}."),
+      commitDescription: "Any language",
+      commitTags: ["prod"],
+    });
+    await client.prompts.push("zebra", { manifest: { anything: ["<script>alert(1)</script>"] } });
+    watched = await WatchedPage.open(browser!, server.url);
+    page = watched.page;
+  }, 60_000);
+
+  beforeEach(() => {
+    watched.faults.length = 0;
+  });
+
+  afterAll(async () => {
+    await client.close();
+    await browser?.close();
+    await server.close();
+  });
+
+  const names = async (): Promise<readonly string[]> =>
+    page.locator(".data-rows a").allInnerTexts();
+
+  test("prompts are searched, sorted, narrowed by tag, liked, and found again in the address", async () => {
+    await page.goto(`${server.url}/prompts?sort=repo_handle`);
+    await page.getByRole("link", { name: "zebra" }).waitFor();
+    expect(await names()).toEqual(["answer", "zebra"]);
+    await page.getByRole("button", { name: "Like answer, 0 so far" }).click();
+    await page.getByRole("button", { name: "Like answer, 1 so far", pressed: true }).waitFor();
+    await page.getByRole("button", { name: "qa" }).click();
+    await page.getByRole("link", { name: "zebra" }).waitFor({ state: "detached" });
+    await page.reload();
+    await page.getByRole("link", { name: "answer" }).waitFor();
+    expect(await names()).toEqual(["answer"]);
+    await page.getByRole("button", { name: "Without the tag qa" }).click();
+    await page.getByLabel("Search prompts").fill("zeb");
+    await page.getByRole("link", { name: "answer" }).waitFor({ state: "detached" });
+    expect(await names()).toEqual(["zebra"]);
+    await page.goto(`${server.url}/hub`);
+    await page.getByRole("link", { name: "acme/answer" }).click();
+    await page.getByRole("heading", { name: "acme/answer" }).waitFor();
+    expect(watched.faults).toEqual([]);
+  }, 60_000);
+
+  test("a prompt shows its messages, fills its variables, and says how to pull it", async () => {
+    const address = await client.prompts.url("answer");
+    await page.goto(address.replace(/^https?:\/\/[^/]+/, server.url));
+    await page.getByText("Answer from the documents, in").first().waitFor();
+    expect(await page.locator(".hub-messages mark").allInnerTexts()).toEqual([
+      "{language}",
+      "{history}",
+      "{question}",
+    ]);
+    await page.getByLabel("language").fill("Latin");
+    await page.getByLabel("history").fill('[{"role": "ai", "content": "Salve."}]');
+    await page.getByLabel("question").fill("Quid <b>novi</b>?");
+    const filled = page.locator(".hub-filled");
+    await filled.getByText("in Latin.").waitFor();
+    expect(await filled.innerText()).toContain("Salve.");
+    expect(await filled.innerText()).toContain("Question: Quid <b>novi</b>?\nOn {braces}.");
+    await watched.picture("hub-prompt");
+    expect(await watched.audit()).toEqual([]);
+    await page.getByRole("link", { name: "Use it" }).click();
+    const { commitHash } = await client.prompts.pull("answer");
+    await page
+      .getByText(`"answer:${commitHash.slice(0, 8)}"`)
+      .first()
+      .waitFor();
+    await page.getByRole("link", { name: "README" }).click();
+    await page.getByText("support", { exact: true }).waitFor();
+    expect(watched.faults).toEqual([]);
+  }, 60_000);
+
+  test("commits are compared, tagged, and opened by hash", async () => {
+    await page.goto(`${server.url}/prompts/answer?tab=commits`);
+    await page.getByText("Any language").waitFor();
+    await page.locator(".text-diff").getByText("in {language}").waitFor();
+    await watched.picture("hub-commits");
+    expect(await watched.audit()).toEqual([]);
+    const items = page.getByRole("list", { name: "Commits" }).getByRole("listitem");
+    await items.nth(1).getByRole("button", { name: "Tag" }).click();
+    await page.getByRole("dialog").getByRole("textbox").fill("first");
+    await page.getByRole("dialog").getByRole("button", { name: "Tag" }).click();
+    await items.nth(1).getByText("first").waitFor();
+    await items.nth(1).getByRole("link").first().click();
+    await page.getByText("the first commit").waitFor();
+    await page.getByRole("link", { name: "Prompt", exact: true }).click();
+    await page.getByText("not the latest").waitFor();
+    expect(watched.faults).toEqual([]);
+  }, 60_000);
+
+  test("a prompt is made, committed to, made public, archived and deleted from the page", async () => {
+    await page.goto(`${server.url}/prompts`);
+    await page.getByRole("button", { name: "New prompt" }).click();
+    const dialog = page.getByRole("dialog");
+    await dialog.getByLabel("Name").fill("from-the-page");
+    await dialog.getByLabel("Text").last().fill("Greet {name}.");
+    await page.screenshot({ path: "temp/web/hub-new.png" });
+    await dialog.getByRole("button", { name: "Make prompt" }).click();
+    await page.getByRole("heading", { name: "from-the-page" }).waitFor();
+    await page.getByText("the latest commit").waitFor();
+    const first = await client.prompts.pull("from-the-page");
+    expect(first.manifest).toMatchObject({ kwargs: { input_variables: ["name"] } });
+    await page.getByRole("button", { name: "Edit" }).click();
+    await page.getByLabel("Text").last().fill("Greet {name} in {language}.");
+    await page.getByLabel("What changed").fill("language");
+    await page.getByRole("button", { name: "Commit" }).click();
+    await page.locator(".hub-messages").getByText("{language}").waitFor();
+    const { commits } = await client.prompts.read("from-the-page");
+    expect(commits).toBe(2);
+    await page.getByRole("button", { name: "Edit" }).click();
+    await page.getByRole("button", { name: "Commit" }).click();
+    await page.getByRole("alert").getByText("Either nothing was changed").waitFor();
+    watched.faults.length = 0; // The refusal that the test asked for.
+    await page.getByRole("link", { name: "README" }).click();
+    await page.getByRole("button", { name: "Write one" }).click();
+    await page.getByRole("textbox", { name: "README, Markdown" }).click();
+    await page.keyboard.insertText("Says **hello**.");
+    await page.getByRole("button", { name: "Save" }).click();
+    await page.getByText("hello", { exact: true }).waitFor();
+    await page.getByRole("link", { name: "Settings" }).last().click();
+    await page.getByLabel("Description").fill("greets");
+    await page.getByLabel("Tags").fill("one, two");
+    await page.getByRole("button", { name: "Save" }).click();
+    await page.locator(".summary").getByText("two").waitFor();
+    await page.getByRole("switch", { name: "Public" }).click();
+    await page.locator(".summary").getByText("Public").waitFor();
+    await page.getByRole("switch", { name: "Archived" }).click();
+    await page.locator(".summary").getByText("Archived").waitFor();
+    expect(await client.prompts.read("from-the-page")).toMatchObject({
+      description: "greets",
+      tags: ["one", "two"],
+      readme: "Says **hello**.",
+      isPublic: true,
+      isArchived: true,
+    });
+    await page.getByRole("button", { name: "Delete prompt" }).click();
+    await dialog.getByLabel("Type from-the-page to confirm").fill("from-the-page");
+    await dialog.getByRole("button", { name: "Delete prompt" }).click();
+    await page.getByRole("heading", { name: "Prompts" }).waitFor();
+    expect(await client.prompts.has("from-the-page")).toBe(false);
+    expect(watched.faults).toEqual([]);
+  }, 90_000);
+
+  test("a commit on top of one that is no longer the latest is refused, and what was written stays", async () => {
+    await page.goto(`${server.url}/prompts/answer`);
+    await page.getByRole("button", { name: "Edit" }).click();
+    await page.getByLabel("Text").first().fill("Mine.");
+    await client.prompts.commit("answer", { manifest: answerPrompt("Someone else's.") });
+    await page.getByRole("button", { name: "Commit" }).click();
+    await page.getByRole("alert").getByText("there is a newer commit").waitFor();
+    expect(await page.getByLabel("Text").first().inputValue()).toBe("Mine.");
+  }, 60_000);
+
+  test("an unknown manifest is shown as text, and the list passes axe", async () => {
+    await page.goto(`${server.url}/prompts/zebra`);
+    await page.getByText("of a kind that this page does not know").waitFor();
+    await page.getByText("<script>alert(1)</script>").waitFor();
+    await page.goto(`${server.url}/prompts`);
+    await page.getByRole("link", { name: "zebra" }).waitFor();
+    await watched.picture("hub-list");
+    expect(await watched.audit()).toEqual([]);
+    expect(watched.faults).toEqual([]);
+  }, 60_000);
+});
