@@ -6,7 +6,8 @@ const nameChars = 300;
 /**
  * A page of a trace as columns: what 10,000 objects would repeat 10,000 times is said once. Ids stand
  * one behind the other in one text, names and types as places in lists, times as microseconds from
- * `base_us`, which is the first start of the page.
+ * `base_us`, which is the first start of the page. A parent is a place in the page, or, counted on from
+ * there, in `far`, where those beyond the page stand.
  */
 export function toTraceJson({ runs, next, mark }: TracePage): Readonly<Record<string, unknown>> {
   const base = runs.reduce((first, { startMicros }) => Math.min(first, startMicros), Infinity);
@@ -14,15 +15,10 @@ export function toTraceJson({ runs, next, mark }: TracePage): Readonly<Record<st
   const names = new WordList();
   const types = new WordList();
   const places = new Map(runs.map(({ id }, index) => [id, index]));
-  /** Parents beyond the page, by the run's place. */
-  const far: Record<number, string> = {};
-  const parents = runs.map(({ parentRunId }, index) => {
-    const place = parentRunId === null ? undefined : places.get(parentRunId);
-    if (place === undefined && parentRunId !== null) {
-      far[index] = parentRunId;
-    }
-    return place ?? -1;
-  });
+  const far = new WordList();
+  const parents = runs.map(({ parentRunId }) =>
+    parentRunId === null ? -1 : (places.get(parentRunId) ?? runs.length + far.place(parentRunId)),
+  );
   const sparse = (read: (run: TraceRun) => number | null): Record<number, number> =>
     Object.fromEntries(
       runs.flatMap((run, index) => {
@@ -37,7 +33,7 @@ export function toTraceJson({ runs, next, mark }: TracePage): Readonly<Record<st
     base_us: baseMicros,
     ids: runs.map(({ id }) => id).join(""),
     parents,
-    far,
+    far: far.words.join(""),
     name: runs.map(({ name }) => names.place(name.slice(0, nameChars))),
     names: names.words,
     type: runs.map(({ runType }) => types.place(runType.slice(0, nameChars))),

@@ -147,6 +147,8 @@ async function readRun(path: string, signal: AbortSignal): Promise<TraceRunDetai
 }
 
 const contentLimit = 1_000;
+/** Shorter texts are everywhere: to look for them would only keep the server busy. */
+export const contentChars = 3;
 
 /** Ids of the runs of a trace that hold a text in their payload, up to 1,000. */
 export const contentSearchQuery = (traceId: string, text: string) =>
@@ -157,7 +159,7 @@ export const contentSearchQuery = (traceId: string, text: string) =>
       const { runs } = (await postJson(queryPath, body, signal)) as { runs: { id: string }[] };
       return runs.map(({ id }) => id);
     },
-    enabled: text.length > 1,
+    enabled: text.length >= contentChars,
     staleTime: 10_000,
   });
 

@@ -8,9 +8,10 @@ export interface TraceColumns {
   readonly baseMicros: number;
   /** One behind the other, 36 characters each. */
   readonly ids: string;
-  /** Places in this page; -1: none, or one beyond the page. */
+  /** Places in this page, or, counted on from there, in `far`; -1: none. */
   readonly parents: readonly number[];
-  readonly far: Readonly<Record<number, string>>;
+  /** Ids of parents beyond the page, as `ids`. */
+  readonly far: string;
   readonly name: readonly number[];
   readonly names: readonly string[];
   readonly type: readonly number[];
@@ -32,8 +33,9 @@ export function parseTraceColumns(value: unknown): TraceColumns {
     TraceColumns,
     "next"
   >;
-  const { count, ids, parents, name, type, start, end } = columns;
+  const { count, far, ids, parents, name, type, start, end } = columns;
   const isWhole =
+    typeof far === "string" &&
     typeof ids === "string" &&
     ids.length === count * idLength &&
     [parents, name, type, start, end].every(

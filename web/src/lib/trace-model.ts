@@ -125,7 +125,8 @@ function addPage(draft: Draft, page: TraceColumns): void {
   }
   const shift = page.baseMicros - draft.baseMicros;
   const errors = new Set(page.errors);
-  const idAt = (index: number): string => page.ids.slice(index * idLength, (index + 1) * idLength);
+  const known = page.ids + page.far;
+  const idAt = (index: number): string => known.slice(index * idLength, (index + 1) * idLength);
   for (let index = 0; index < page.count; index += 1) {
     const id = idAt(index);
     const place = draft.placeOf.get(id) ?? draft.ids.length;
@@ -133,7 +134,7 @@ function addPage(draft: Draft, page: TraceColumns): void {
     const parent = page.parents[index] ?? -1;
     draft.placeOf.set(id, place);
     draft.ids[place] = id;
-    draft.parentIds[place] = parent >= 0 ? idAt(parent) : page.far[index];
+    draft.parentIds[place] = parent >= 0 ? idAt(parent) : undefined;
     draft.names[place] = page.names[page.name[index] ?? -1] ?? "";
     draft.types[place] = page.types[page.type[index] ?? -1] ?? "";
     draft.starts[place] = (page.start[index] ?? 0) + shift;

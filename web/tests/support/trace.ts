@@ -19,18 +19,19 @@ export const idOf = (id: number): string =>
 /** What the server would answer for these runs. */
 export function toColumns(items: readonly Item[], baseMicros = 0): TraceColumns {
   const places = new Map(items.map(({ id }, place) => [id, place]));
+  const far = items.flatMap(({ parent }) =>
+    parent === undefined || places.has(parent) ? [] : [parent],
+  );
+  const placeOf = (parent: number): number =>
+    places.get(parent) ?? items.length + far.indexOf(parent);
   return {
     count: items.length,
     mark: 1,
     next: undefined,
     baseMicros,
     ids: items.map(({ id }) => idOf(id)).join(""),
-    parents: items.map(({ parent }) => (parent === undefined ? -1 : (places.get(parent) ?? -1))),
-    far: Object.fromEntries(
-      items.flatMap(({ parent }, place) =>
-        parent === undefined || places.has(parent) ? [] : [[place, idOf(parent)]],
-      ),
-    ),
+    parents: items.map(({ parent }) => (parent === undefined ? -1 : placeOf(parent))),
+    far: far.map(idOf).join(""),
     name: items.map((_, place) => place),
     names: items.map(({ name, id }) => name ?? `run ${id}`),
     type: items.map((_, place) => place),

@@ -1,7 +1,7 @@
 import { useQuery } from "@tanstack/react-query";
 import { useDebouncedValue } from "@mantine/hooks";
 import { useEffect, useMemo, useState } from "react";
-import { contentSearchQuery } from "../../api/traces.ts";
+import { contentChars, contentSearchQuery } from "../../api/traces.ts";
 import type { KnownTrace } from "../../api/traces.ts";
 import { searchRuns } from "../../lib/search-runs.ts";
 import { spanOf } from "../../lib/time-scale.ts";
@@ -127,7 +127,7 @@ function useMatches(model: TraceModel, traceId: string, find: string) {
     });
     return [...all].toSorted((a, b) => (model.ranks[a] ?? 0) - (model.ranks[b] ?? 0));
   }, [model, find, text, ids]);
-  return { matches, isSearching: isFetching && text.length > 1 };
+  return { matches, isSearching: isFetching && text.length >= contentChars };
 }
 
 function parseZoom(zoom: string | undefined, whole: TimeWindow): TimeWindow {
