@@ -70,7 +70,8 @@ const { now } = Date;
 Date.now = () => now() + clockOffByMs;
 
 process.on("worker", (worker) => {
-  workers.add(worker);
+  // Not before it is up: two that can't start have the main thread send for a minute.
+  worker.once("message", () => workers.add(worker));
   worker.once("exit", () => workers.delete(worker));
 });
 const client = new Client({ ...options, logger: { warn: () => undefined } });
