@@ -61,10 +61,6 @@ function toDraftMessage(message: PromptMessage, index: number): DraftMessage | u
     : undefined;
 }
 
-/** Whether a draft says what the manifest says. */
-export const isSameDraft = (one: PromptDraft, other: PromptDraft): boolean =>
-  JSON.stringify(toManifest(one)) === JSON.stringify(toManifest(other));
-
 /** A manifest with a draft's messages; what else it holds, its model and schema among it, stays. */
 export function withDraft(manifest: unknown, draft: PromptDraft): Members {
   const node = toRecord(manifest);

@@ -12,10 +12,7 @@ export interface FilledMessage {
 export type TypedValues = Readonly<Record<string, string>>;
 
 /** A typed value, as the template takes it: JSON where it is asked for lists or objects, else the text. */
-export function toValue(
-  text: string,
-  { isStructured }: Pick<PromptVariable, "isStructured">,
-): unknown {
+function toValue(text: string, { isStructured }: Pick<PromptVariable, "isStructured">): unknown {
   if (!isStructured) {
     return text;
   }

@@ -27,8 +27,8 @@ export interface DraftKey {
 }
 
 /** Keys of what is not a question of the rubric. */
-export const noteKey = "note";
-export const correctionKey = "correction";
+const noteKey = "note";
+const correctionKey = "correction";
 
 export const emptyDraft: ReviewDraft = { answers: {}, note: "", ids: {}, sent: [] };
 
@@ -139,7 +139,7 @@ export function toFeedbackWrites(
 }
 
 /** A correction is an object, or a text that says what is wrong. */
-export function parseCorrection(text: string): unknown {
+function parseCorrection(text: string): unknown {
   try {
     const value: unknown = JSON.parse(text);
     return typeof value === "object" && value !== null && !Array.isArray(value) ? value : text;

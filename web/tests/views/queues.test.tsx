@@ -75,7 +75,7 @@ test("a name that the server would refuse is refused here, and spaces around one
   expect(names).toEqual(["Ann"]);
 });
 
-test("keys act wherever the focus is, but not while a text is written or a dialog is open", () => {
+test("keys act wherever the focus is, but not in a text, behind a dialog, or behind the g of another screen", () => {
   const done: string[] = [];
   const Page = () => {
     useReviewKeys(({ kind }) => done.push(kind));
@@ -83,6 +83,8 @@ test("keys act wherever the focus is, but not while a text is written or a dialo
   };
   render(<Page />);
   fireEvent.keyDown(document.body, { key: "d" });
+  fireEvent.keyDown(document.body, { key: "g" });
+  fireEvent.keyDown(document.body, { key: "s" });
   fireEvent.keyDown(screen.getByLabelText("Note"), { key: "s" });
   fireEvent.keyDown(screen.getByLabelText("Note"), { key: "Enter", ctrlKey: true });
   const dialog = document.createElement("dialog");

@@ -1,10 +1,13 @@
-import { useEffect, useEffectEvent } from "react";
+import { useEffect, useEffectEvent, useRef } from "react";
 import { toReviewAction } from "../../lib/review-keys.ts";
 import type { PressedKey, ReviewAction } from "../../lib/review-keys.ts";
+import { Strokes, toStroke } from "../../lib/shortcut.ts";
 
 /** Calls `onAction` for the keys of the review page, wherever on it the focus is. */
 export function useReviewKeys(onAction: (action: ReviewAction) => void): void {
   const act = useEffectEvent(onAction);
+  /** `g` begins a sequence that leads elsewhere: what follows it is none of these keys. */
+  const strokes = useRef(new Strokes(["g"]));
   useEffect(() => {
     const onKey = (event: KeyboardEvent): void => {
       // A dialog has keys of its own, and so has whoever took this one.
@@ -13,6 +16,12 @@ export function useReviewKeys(onAction: (action: ReviewAction) => void): void {
       }
       const { key, ctrlKey, metaKey, altKey } = event;
       const into = intoOf(event.composedPath()[0]);
+      const stroke = toStroke(event);
+      const isAlone =
+        stroke === undefined || strokes.current.press(stroke, event.timeStamp) === stroke;
+      if (!isAlone && into === "page") {
+        return;
+      }
       const action = toReviewAction({ key, ctrlKey, metaKey, altKey, into });
       if (action !== undefined) {
         event.preventDefault();
