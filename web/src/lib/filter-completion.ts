@@ -57,6 +57,10 @@ export function completeFilter(filter: string, cursor: number, words: FilterWord
   const frame = frameAt(before);
   const from = current?.from ?? cursor;
   const place = { from, to: current?.to ?? cursor, typed: filter.slice(from, cursor) };
+  if (frame === undefined && before.length > 0) {
+    // It is complete: what could follow would have to stand around it.
+    return { from, to: place.to, proposals: [] };
+  }
   if (frame === undefined || combinations.has(frame.name)) {
     return completeFunction(place, words);
   }

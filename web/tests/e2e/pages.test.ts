@@ -104,7 +104,7 @@ describe.skipIf(browser === undefined)("the pages, in Chromium", () => {
     client.startRun({ name: "just now" }).end();
     await client.flush();
     await page.getByRole("link", { name: "just now" }).waitFor();
-    await page.locator(".scroller").hover();
+    await page.locator(".data-table").hover();
     await expect
       .poll(
         async () => {

@@ -96,6 +96,11 @@ describe("what a filter can go on with", () => {
     ]);
   });
 
+  test("behind a filter that is complete nothing is proposed", () => {
+    expect(labels('eq(name, "a")|')).toEqual([]);
+    expect(labels('and(eq(name, "a"), |)')).toContain("and(a, b, …)");
+  });
+
   test("nothing is proposed for a field that there is not, and nothing fails in half a text", () => {
     expect(labels("eq(nothing, |")).toEqual([]);
     for (const half of ['eq(name, "\\', "eq(name, '", ")))", ",,(", "é", '"']) {

@@ -33,6 +33,8 @@ export async function startBrowser(): Promise<TestBrowser | undefined> {
       executablePath,
       args: flags,
       viewport: { width: 1280, height: 800 },
+      // Without, it is what the shell says, which may be no language that the browser knows.
+      locale: "en-US",
     });
     return { context, close: async () => context.close().then(close) };
   } catch (cause) {

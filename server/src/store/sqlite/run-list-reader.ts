@@ -54,14 +54,14 @@ export class RunListReader implements RunListReads {
           sql: `${few.sql} AND ${conditions.sql}`,
           values: [...few.values, ...conditions.values],
         },
-        isLed: true,
+        by: isFound ? "any" : "rows",
       });
       return found.length > limit
         ? { runs: this.#read(found.slice(0, limit)), ...nextOf(found[limit - 1]) }
         : { runs: this.#read(found) };
     }
     const end = this.#skip(search, way, steps);
-    const found = this.#find(search, way, { conditions, end, isLed: false });
+    const found = this.#find(search, way, { conditions, end, by: "order" });
     if (found.length > limit) {
       const kept = found.slice(0, limit);
       return { runs: this.#read(kept), ...nextOf(kept.at(-1)) };
@@ -134,17 +134,18 @@ export class RunListReader implements RunListReads {
     how: {
       readonly conditions: Conditions;
       readonly end?: Found | undefined;
-      /** Whether an index leads to the runs by what they are, not by their order. */
-      readonly isLed: boolean;
+      /** What leads to the runs: their order, the rows that another index found, or whatever index there is. */
+      readonly by: "order" | "rows" | "any";
     },
   ): Found[] {
-    const { conditions, end, isLed } = how;
+    const { conditions, end, by } = how;
     const rest = restOf(search, way);
+    const led = { order: `INDEXED BY ${way.index}`, rows: "NOT INDEXED", any: "" }[by];
     const until = end === undefined ? everything : untilOf(search, way, end);
     const rows = this.#db
       .prepare(
-        `SELECT r.rowid, ${way.key}, r.id FROM runs r ${isLed ? "" : `INDEXED BY ${way.index}`}
-         WHERE ${isLed ? "+" : ""}r.project_id = ? AND ${way.condition} AND ${rest.sql} AND ${until.sql} AND ${conditions.sql}
+        `SELECT r.rowid, ${way.key}, r.id FROM runs r ${led}
+         WHERE r.project_id = ? AND ${way.condition} AND ${rest.sql} AND ${until.sql} AND ${conditions.sql}
          ORDER BY ${orderOf(search, way)} LIMIT ?`,
       )
       .raw()

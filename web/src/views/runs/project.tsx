@@ -21,7 +21,7 @@ export const Project = () => {
     <div className="fill">
       <title>{`${name} · Millrace`}</title>
       {search.trace === undefined ? (
-        <Runs place={place} projectName={name} />
+        <Runs key={projectId} place={place} />
       ) : (
         <Suspense fallback={<Loading what="the trace" />}>
           <Trace

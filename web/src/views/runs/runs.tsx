@@ -1,90 +1,141 @@
-import { useInfiniteQuery, useQuery, useQueryClient } from "@tanstack/react-query";
-import { useEffect, useMemo, useState } from "react";
-import { newestRootsQuery, rootPagesQuery } from "../../api/runs.ts";
-import { mergeRuns } from "../../lib/merge-runs.ts";
-import { Empty, Failure, Loading } from "../states.tsx";
+import { getRouteApi, Link } from "@tanstack/react-router";
+import { useMemo, useState } from "react";
+import type { ReactNode } from "react";
+import { readRunWords } from "../../api/run-lists.ts";
+import { parseListSearch } from "../../lib/run-list-search.ts";
+import type { RunItem } from "../../lib/run-item.ts";
+import { useColumnLayout } from "../../parts/column-layout.ts";
+import { DataTable } from "../../parts/data-table.tsx";
+import type { RowLink } from "../../parts/data-table.tsx";
+import { FilterBar } from "../../parts/filter-bar.tsx";
+import { Empty } from "../states.tsx";
+import { CompareRuns } from "./compare-runs.tsx";
 import type { Place } from "./place.ts";
-import { RunTable } from "./run-table.tsx";
+import { ProjectHeader } from "./project-header.tsx";
+import { QuickFilters } from "./quick-filters.tsx";
+import { keysIn, toRunColumns } from "./run-columns.tsx";
+import { RunListFoot } from "./run-list-foot.tsx";
+import { RunToolbar } from "./run-toolbar.tsx";
+import { SelectionBar } from "./selection-bar.tsx";
+import { RunHistogram, TimeChoice } from "./time-choice.tsx";
+import { noTimes, toSort, useListAddress } from "./use-list-address.ts";
+import { useRunKeys } from "./use-run-keys.ts";
+import { useRunList } from "./use-run-list.ts";
+import "./runs.css";
 
-/** The traces of a project, newest first; new ones appear while the top of the list is in view. */
-export const Runs = ({
-  place,
-  projectName,
-}: {
-  readonly place: Place;
-  readonly projectName: string;
-}) => {
+const route = getRouteApi("/o/$tenantId/projects/p/$projectId");
+
+/** The runs of a project: what the address asks for, live while its top is in view. */
+export const Runs = ({ place }: { readonly place: Place }) => {
+  const search = route.useSearch();
+  const { query, change, ids, select } = useListAddress(place.projectId);
   const [isAtTop, setIsAtTop] = useState(true);
-  const { runs, pages, error } = useRoots(place.projectId, isAtTop);
+  const [layout, setLayout] = useColumnLayout("runs");
+  const list = useRunList(query, !isAtTop || ids.size > 0);
+  const columns = useMemo(
+    () =>
+      toRunColumns(
+        keysIn(list.rows?.map(({ metadata }) => metadata) ?? []),
+        keysIn(list.rows?.map(({ feedback }) => feedback) ?? []),
+      ),
+    [list.rows],
+  );
+  const link = useMemo(() => linkTo(place), [place]);
+  useRunKeys();
+  if (search.compare === true && search.selected?.length === 2) {
+    return (
+      <CompareRuns
+        place={place}
+        ids={search.selected}
+        onClose={() => change({ compare: undefined })}
+      />
+    );
+  }
+  const sortColumn = query.sort === "latency" ? "latency" : "start";
   return (
     <>
-      <div className="heading">
-        <h1>
-          <bdi>{projectName}</bdi>
-        </h1>
-        <LiveMark error={error} isAtTop={isAtTop} />
-      </div>
-      {runs === undefined && error === null && <Loading what="traces" />}
-      {runs === undefined && error !== null && (
-        <Failure what="the traces" error={error} onRetry={pages.refetch} />
-      )}
-      {runs?.length === 0 && (
-        <Empty title="No trace in this project yet.">
-          <p>The first one shows here as soon as it arrives.</p>
-        </Empty>
-      )}
-      {runs !== undefined && runs.length > 0 && (
-        <RunTable
-          runs={runs}
-          place={place}
-          isComplete={!pages.hasNextPage}
-          onTop={setIsAtTop}
-          onEnd={() => {
-            if (!pages.isFetchingNextPage && pages.hasNextPage) {
-              void pages.fetchNextPage();
-            }
-          }}
+      <ProjectHeader place={place} list={list} isHeld={!isAtTop || ids.size > 0} />
+      <div className="run-tools">
+        <FilterBar
+          of="runs"
+          value={query.filter}
+          onApply={(filter) => change({ filter: filter === "" ? undefined : filter })}
+          readWords={async (wants, signal) => readRunWords(place.projectId, wants, signal)}
+          wordsKey={place.projectId}
+        >
+          <RunToolbar
+            query={query}
+            columns={columns}
+            layout={layout}
+            onLayout={setLayout}
+            onChange={change}
+          >
+            <TimeChoice times={search} onTimes={(times) => change({ ...noTimes, ...times })} />
+            <QuickFilters
+              projectId={place.projectId}
+              filter={query.filter}
+              onFilter={(filter) => change({ filter: filter === "" ? undefined : filter })}
+            />
+          </RunToolbar>
+        </FilterBar>
+        <RunHistogram
+          projectId={place.projectId}
+          isRoot={query.isRoot}
+          range={query.range}
+          onTimes={(times) => change({ ...noTimes, ...times })}
         />
-      )}
+      </div>
+      <DataTable
+        what={query.isRoot ? "traces" : "runs"}
+        rows={list.rows}
+        rowId={({ id }) => id}
+        columns={columns}
+        layout={layout}
+        onLayout={setLayout}
+        link={link}
+        sort={{ column: sortColumn, order: query.order }}
+        onSort={({ column, order }) => change({ sort: toSort(column, order) })}
+        selection={ids}
+        onSelection={select}
+        hasMore={list.hasMore}
+        onMore={list.readMore}
+        onTop={setIsAtTop}
+        error={list.error}
+        onRetry={list.retry}
+        empty={
+          <Empty title={query.filter === "" ? "No trace here yet." : "Nothing meets this filter."}>
+            <p>
+              {query.filter === ""
+                ? "The first one shows here as soon as it arrives."
+                : "Take a condition away, or choose a longer time."}
+            </p>
+          </Empty>
+        }
+        foot={<RunListFoot list={list} />}
+      />
+      <SelectionBar
+        place={place}
+        query={query}
+        ids={ids}
+        onClear={() => select(new Set())}
+        onCompare={() => change({ compare: true })}
+      />
     </>
   );
 };
 
-const LiveMark = ({
-  error,
-  isAtTop,
-}: {
-  readonly error: Error | null;
-  readonly isAtTop: boolean;
-}) => {
-  if (error !== null) {
-    return <span className="live failed">{error.message}</span>;
-  }
-  return (
-    <span className={isAtTop ? "live on" : "live"}>
-      {isAtTop ? "Live" : "Paused while you scroll"}
-    </span>
+/** To the run in its trace; the list's own part of the address stays, to come back to. */
+const linkTo =
+  (place: Place) =>
+  (run: RunItem, part: RowLink): ReactNode => (
+    <Link
+      to="/o/$tenantId/projects/p/$projectId"
+      params={{ ...place }}
+      search={(now) => ({
+        ...parseListSearch({ ...now }),
+        trace: run.traceId,
+        ...(run.id === run.traceId ? {} : { run: run.id }),
+      })}
+      {...part}
+    />
   );
-};
-
-function useRoots(projectId: string, isLive: boolean) {
-  const queryClient = useQueryClient();
-  const pages = useInfiniteQuery(rootPagesQuery(projectId));
-  const newest = useQuery({ ...newestRootsQuery(projectId), enabled: isLive });
-  const runs = useMemo(() => {
-    const read = pages.data?.pages;
-    return read === undefined || newest.data === undefined
-      ? read?.flatMap((page) => page.runs)
-      : mergeRuns(newest.data, read);
-  }, [pages.data, newest.data]);
-  const hasGap = runs === undefined && pages.data !== undefined;
-  useEffect(() => {
-    if (hasGap && newest.data !== undefined) {
-      queryClient.setQueryData(rootPagesQuery(projectId).queryKey, {
-        pages: [newest.data],
-        pageParams: [undefined],
-      });
-    }
-  }, [hasGap, newest.data, projectId, queryClient]);
-  return { pages, error: newest.error ?? pages.error, runs: hasGap ? newest.data?.runs : runs };
-}

@@ -1,3 +1,4 @@
+import { parseListSearch } from "../../lib/run-list-search.ts";
 import { useQuery } from "@tanstack/react-query";
 import { Link } from "@tanstack/react-router";
 import { traceQuery, traceRunLimit } from "../../api/traces.ts";
@@ -25,7 +26,11 @@ export const Trace = ({ place, projectName, traceId, runId }: TraceProps) => {
   return (
     <>
       <div className="heading trace-heading">
-        <Link to="/o/$tenantId/projects/p/$projectId" params={{ ...place }} search={{}}>
+        <Link
+          to="/o/$tenantId/projects/p/$projectId"
+          params={{ ...place }}
+          search={(now) => parseListSearch({ ...now })}
+        >
           ← <bdi>{projectName}</bdi>
         </Link>
         {hasRuns && <Summary trace={trace} />}

@@ -1,0 +1,94 @@
+import { useInfiniteQuery, useQuery, useQueryClient } from "@tanstack/react-query";
+import { useEffect, useMemo, useState } from "react";
+import { newestRunsQuery, runPagesQuery } from "../../api/run-lists.ts";
+import type { RunListQuery } from "../../api/run-lists.ts";
+import { holdRows, toLiveRows } from "../../lib/live-rows.ts";
+import type { Held } from "../../lib/live-rows.ts";
+import type { RunItem } from "../../lib/run-item.ts";
+
+export interface RunList {
+  /** `undefined` until the first answer. */
+  readonly rows: readonly RunItem[] | undefined;
+  readonly error: Error | null;
+  readonly hasMore: boolean;
+  readonly readMore: () => void;
+  readonly retry: () => unknown;
+  /** Rows that came while the list was held. */
+  readonly newCount: number;
+  /** Lets them in. */
+  readonly release: () => void;
+  /** How far back a search came that goes on. */
+  readonly searchedToMs: number | undefined;
+  /** Whether the search stopped on its way, to go on when it is asked to. */
+  readonly isPaused: boolean;
+}
+
+/** Rows of the top whose end is looked for again. */
+const watched = 100;
+/** Pages without a row that are asked for of themselves, one after the other. */
+const emptyPagesMax = 40;
+
+/** The rows of a list: what was read, and while it is live what came since. */
+export function useRunList(query: RunListQuery, isHeld: boolean): RunList {
+  const queryClient = useQueryClient();
+  const pages = useInfiniteQuery(runPagesQuery(query));
+  const read = useMemo(() => pages.data?.pages.map(({ items }) => items) ?? [], [pages.data]);
+  const isLive = query.sort === "start" && query.order === "desc" && query.range.toMs === undefined;
+  const sinceMs = read.flat().slice(0, watched).at(-1)?.startMs;
+  const newest = useQuery({
+    ...newestRunsQuery(query, sinceMs),
+    enabled: isLive && pages.data !== undefined,
+  });
+  const top = useMemo(
+    () =>
+      isLive && newest.data !== undefined
+        ? { items: newest.data.items, hasMore: newest.data.next !== undefined }
+        : undefined,
+    [isLive, newest.data],
+  );
+  const [held, setHeld] = useState<Held>();
+  const live = useMemo(() => toLiveRows({ pages: read, newest: top, held }), [read, top, held]);
+  if (isHeld && held === undefined && live.rows.length > 0) {
+    setHeld(holdRows(live.rows));
+  } else if (!isHeld && held !== undefined) {
+    setHeld(undefined);
+  }
+  const hasGap = live.hasGap && held === undefined;
+  useEffect(() => {
+    if (hasGap) {
+      // More came than one answer holds: the list begins anew.
+      void queryClient.resetQueries({ queryKey: runPagesQuery(query).queryKey });
+    }
+  }, [hasGap, query, queryClient]);
+  const { hasNextPage, isFetchingNextPage, fetchNextPage, error } = pages;
+  const last = pages.data?.pages.at(-1);
+  const emptyCount = countEmpty(pages.data?.pages ?? []);
+  const goesOn = hasNextPage && last?.isShort === true && emptyCount <= emptyPagesMax;
+  useEffect(() => {
+    // The time was over before a page was full: the search goes on where it stopped.
+    if (goesOn && !isFetchingNextPage && error === null) {
+      void fetchNextPage();
+    }
+  }, [goesOn, isFetchingNextPage, fetchNextPage, error]);
+  return {
+    rows: pages.data === undefined ? undefined : live.rows,
+    error: error ?? newest.error,
+    hasMore: hasNextPage,
+    readMore: () => {
+      if (!isFetchingNextPage && hasNextPage && last?.isShort !== true) {
+        void fetchNextPage();
+      }
+    },
+    retry: pages.refetch,
+    newCount: live.newCount,
+    release: () => setHeld(undefined),
+    searchedToMs: last?.searchedToMs,
+    isPaused: hasNextPage && last?.isShort === true && emptyCount > emptyPagesMax,
+  };
+}
+
+/** Pages at the end without a full one. */
+function countEmpty(pages: readonly { readonly isShort: boolean }[]): number {
+  const full = pages.findLastIndex(({ isShort }) => !isShort);
+  return pages.length - 1 - full;
+}

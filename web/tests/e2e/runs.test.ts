@@ -1,0 +1,284 @@
+import { startServer } from "@millrace/server";
+import type { RunningServer } from "@millrace/server";
+import { mkdirSync, mkdtempSync, readFileSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { createRequire } from "node:module";
+import { join } from "node:path";
+import { Client } from "millrace";
+import type { Page } from "playwright-core";
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
+import { startBrowser } from "../support/browser.ts";
+import { questionRuns } from "../support/question-runs.ts";
+import { recordAnswer } from "../support/recordings.ts";
+
+const browser = await startBrowser();
+const screenshots = "temp/web";
+const axeSource = readFileSync(
+  createRequire(import.meta.url).resolve("axe-core/axe.min.js"),
+  "utf8",
+);
+const project = "support desk";
+
+interface AxeFault {
+  readonly id: string;
+  readonly impact: string;
+}
+
+describe.skipIf(browser === undefined)("the runs of a project, in Chromium", () => {
+  let server: RunningServer;
+  let client: Client;
+  let dataDir: string;
+  let page: Page;
+  let address: string;
+  const faults: string[] = [];
+
+  beforeAll(async () => {
+    mkdirSync(screenshots, { recursive: true });
+    dataDir = mkdtempSync(join(tmpdir(), "millrace-runs-"));
+    server = await startServer({ port: 0, dataDir });
+    client = new Client({ endpoint: server.url, project });
+    await record();
+    const [found] = (await call(`/sessions?name=${encodeURIComponent(project)}`)) as readonly {
+      id: string;
+      tenant_id: string;
+    }[];
+    address = `${server.url}/o/${found?.tenant_id}/projects/p/${found?.id}`;
+    page = await browser!.context.newPage();
+    page.setDefaultTimeout(15_000);
+    page.on("pageerror", (error) => faults.push(String(error)));
+    page.on("console", (line) => line.type() === "error" && faults.push(line.text()));
+    page.on("request", (request) => {
+      if (!request.url().startsWith(server.url)) {
+        faults.push(`a request to ${request.url()}`);
+      }
+    });
+  }, 60_000);
+
+  beforeEach(() => {
+    faults.length = 0;
+  });
+
+  afterAll(async () => {
+    await client.close();
+    await browser?.close();
+    await server.close();
+    rmSync(dataDir, { recursive: true, force: true });
+  });
+
+  const call = async (path: string, body?: unknown): Promise<unknown> => {
+    const response = await fetch(server.url + path, {
+      method: body === undefined ? "GET" : "POST",
+      body: body === undefined ? null : JSON.stringify(body),
+    });
+    return response.json();
+  };
+
+  /** Traces through the SDK, and through REST with times of their own and feedback. */
+  async function record(): Promise<void> {
+    const answered = await recordAnswer(client);
+    await recordAnswer(client, "fail");
+    await call("/feedback", { run_id: answered, key: "helpful", score: 0.9 });
+    const post = questionRuns(project);
+    await call("/runs/batch", { post });
+  }
+
+  const row = (name: string) => page.getByRole("row").filter({ hasText: name });
+  const rowCount = async (): Promise<number> => page.locator("tbody tr").count();
+  const filter = () => page.getByRole("combobox", { name: "Filter" });
+  const shot = (name: string) => page.screenshot({ path: `${screenshots}/runs-${name}.png` });
+
+  async function seriousFaults(): Promise<readonly string[]> {
+    await page.evaluate(axeSource);
+    const found = await page.evaluate<{ violations: readonly AxeFault[] }>("axe.run()");
+    return found.violations
+      .filter(({ impact }) => impact === "serious" || impact === "critical")
+      .map(({ id }) => id);
+  }
+
+  test("the list shows traces, newest first, with how many began when; light and dark, wide and narrow", async () => {
+    await page.goto(address);
+    await page.getByRole("link", { name: "ask", exact: true }).first().waitFor();
+    await page.locator(".chart canvas").waitFor();
+    await shot("light-1280");
+    expect(await seriousFaults()).toEqual([]);
+    await page.emulateMedia({ colorScheme: "dark" });
+    await shot("dark-1280");
+    expect(await seriousFaults()).toEqual([]);
+    await page.setViewportSize({ width: 390, height: 800 });
+    await row("ask").first().waitFor();
+    await shot("dark-390");
+    await page.emulateMedia({ colorScheme: "light" });
+    await shot("light-390");
+    expect(await seriousFaults()).toEqual([]);
+    await page.setViewportSize({ width: 1280, height: 800 });
+    expect(faults).toEqual([]);
+  }, 60_000);
+
+  test("new traces come in at the top; held while one scrolls, they are counted", async () => {
+    await page.goto(address);
+    await page.getByText("Live", { exact: true }).waitFor();
+    client.startRun({ name: "came in live" }).end();
+    await client.flush();
+    await row("came in live").waitFor();
+    await page.locator(".data-table").hover();
+    await page.mouse.wheel(0, 900);
+    await page.getByText("Held", { exact: true }).waitFor();
+    const before = await page.locator("tbody tr").allTextContents();
+    client.startRun({ name: "came in later" }).end();
+    await client.flush();
+    await page.getByRole("button", { name: "1 new" }).waitFor();
+    expect(await page.locator("tbody tr").allTextContents()).toEqual(before);
+    await page.getByRole("button", { name: "1 new" }).click();
+    await row("came in later").waitFor();
+    expect(faults).toEqual([]);
+  }, 40_000);
+
+  test("a filter is completed with what runs have, its fault stands under the place, and the address keeps it", async () => {
+    await page.goto(address);
+    await filter().fill('eq(nam, "x")');
+    await page.getByRole("alert").getByText("did you mean `name`?").waitFor();
+    await shot("fault");
+    await filter().fill("eq(metadata.us");
+    await page.getByRole("option", { name: "user", exact: true }).waitFor();
+    await shot("completion");
+    await filter().press("ArrowDown");
+    await filter().press("Enter");
+    await page.getByRole("option", { name: "user-3" }).click();
+    expect(await filter().inputValue()).toBe('eq(metadata.user, "user-3")');
+    await filter().press("Enter");
+    await row("Question 233").waitFor();
+    await expect.poll(rowCount).toBeLessThan(60);
+    await page.getByRole("combobox", { name: "Status" }).selectOption("error");
+    await expect.poll(rowCount).toBe(4);
+    expect(new URL(page.url()).searchParams.get("filter")).toContain("status");
+    await page.reload();
+    await page.getByRole("button", { name: "Remove status = error" }).click();
+    await expect.poll(rowCount).toBeGreaterThan(20);
+    expect(faults.filter((fault) => !fault.includes("422"))).toEqual([]);
+  }, 40_000);
+
+  test("all text is searched, all runs or traces are listed, and latency is an order", async () => {
+    await page.goto(address);
+    await page.getByRole("searchbox").fill("my order 117");
+    await page.getByRole("searchbox").press("Enter");
+    await row("Question 117").waitFor();
+    await expect.poll(rowCount).toBe(1);
+    await page.getByRole("button", { name: "Remove contains “my order 117”" }).click();
+    await page.getByRole("button", { name: "All runs" }).click();
+    await row("assemble-prompt").first().waitFor();
+    await page.getByRole("button", { name: "Traces", exact: true }).click();
+    await page.getByRole("button", { name: "Latency", exact: true }).click();
+    await expect
+      .poll(async () => page.locator("tbody tr").first().textContent())
+      .toContain("Question 239");
+    expect(new URL(page.url()).searchParams.get("sort")).toBe("latency-desc");
+    expect(faults).toEqual([]);
+  }, 40_000);
+
+  test("brushing the histogram chooses the time", async () => {
+    await page.goto(address);
+    const plot = page.locator(".chart .u-over");
+    await plot.waitFor();
+    const box = await plot.boundingBox();
+    await page.mouse.move(box!.x + box!.width * 0.25, box!.y + 20);
+    await page.mouse.down();
+    await page.mouse.move(box!.x + box!.width * 0.5, box!.y + 20, { steps: 6 });
+    await page.mouse.up();
+    await expect.poll(() => new URL(page.url()).searchParams.get("from")).not.toBeNull();
+    await row("Question").first().waitFor();
+    await expect.poll(() => row("ask").count()).toBe(0);
+    await page.getByRole("button", { name: "All time" }).click();
+    await row("ask").first().waitFor();
+    expect(faults).toEqual([]);
+  }, 40_000);
+
+  test("two runs are compared by keyboard and from their link", async () => {
+    await page.goto(`${address}?filter=${encodeURIComponent('eq(run_type, "llm")')}`);
+    await row("Question 237").waitFor();
+    await page.keyboard.press("j");
+    await page.keyboard.press("x");
+    await page.keyboard.press("j");
+    await page.keyboard.press("x");
+    await page.getByText("2 selected").waitFor();
+    await page.getByRole("button", { name: "Compare two" }).click();
+    await page.getByRole("heading", { name: "Two runs" }).waitFor();
+    await page.getByText("order 237", { exact: false }).first().waitFor();
+    await page.reload();
+    await page.getByRole("heading", { name: "Two runs" }).waitFor();
+    await page.getByText("order 234", { exact: false }).first().waitFor();
+    await shot("compare");
+    await page.getByRole("button", { name: "Back to the list" }).click();
+    await page.getByText("2 selected").waitFor();
+    expect(faults).toEqual([]);
+  }, 40_000);
+
+  test("selected runs become examples of a dataset and wait in a queue", async () => {
+    await page.goto(`${address}?filter=${encodeURIComponent('eq(name, "Refund request")')}`);
+    await row("Refund request").first().waitFor();
+    await page.getByRole("checkbox", { name: "Select row 1", exact: true }).click();
+    await page
+      .getByRole("checkbox", { name: "Select row 3", exact: true })
+      .click({ modifiers: ["Shift"] });
+    await page.getByRole("button", { name: "Add to dataset" }).click();
+    await page.getByRole("textbox", { name: "Find a dataset, or name a new one" }).fill("refunds");
+    await page.getByRole("button", { name: "Make it and add 3" }).click();
+    await page.getByText("3 runs added to").waitFor();
+    await page.getByRole("button", { name: "Done" }).click();
+    const [dataset] = (await call("/datasets?name=refunds")) as readonly { id: string }[];
+    const examples = (await call(`/examples?dataset=${dataset?.id}`)) as readonly {
+      inputs: { question: string };
+      outputs: { answer: string };
+    }[];
+    expect(examples.map(({ inputs }) => inputs.question).toSorted()).toHaveLength(3);
+    expect(examples.every(({ outputs }) => outputs.answer.startsWith("It is on"))).toBe(true);
+    await page.getByRole("button", { name: "Add to queue" }).click();
+    await page.getByRole("textbox", { name: "Find a queue, or name a new one" }).fill("check");
+    await page.getByRole("button", { name: "Make it and add 3" }).click();
+    await page.getByText("3 runs added to").waitFor();
+    await shot("added");
+    const [queue] = (await call("/annotation-queues?name=check")) as readonly { id: string }[];
+    expect(await call(`/annotation-queues/${queue?.id}/size`)).toMatchObject({ size: 3 });
+    expect(faults).toEqual([]);
+  }, 40_000);
+
+  test("all that match, or what is selected, is exported as a file", async () => {
+    await page.goto(`${address}?filter=${encodeURIComponent('eq(status, "error")')}`);
+    await row("TimeoutError").first().waitFor();
+    const save = async (button: string, form: string): Promise<string> => {
+      const [download] = await Promise.all([
+        page.waitForEvent("download"),
+        page
+          .getByRole("button", { name: button })
+          .click()
+          .then(() => page.getByRole("menuitem", { name: form }).click()),
+      ]);
+      return readFileSync(await download.path(), "utf8");
+    };
+    const lines = (await save("Export all that match", "JSON lines")).trim().split("\n");
+    expect(lines).toHaveLength(23);
+    expect(JSON.parse(lines[0] ?? "")).toMatchObject({ status: "error" });
+    await page.getByRole("checkbox", { name: "Select row 2", exact: true }).click();
+    const table = await save("Export selected", "CSV");
+    expect(table.trim().split("\r\n")).toHaveLength(2);
+    expect(table).toContain("TimeoutError");
+    expect(faults).toEqual([]);
+  }, 40_000);
+
+  test("a project gets another name, and is deleted once that was typed", async () => {
+    await call("/sessions", { name: "short-lived" });
+    const [found] = (await call("/sessions?name=short-lived")) as readonly { id: string }[];
+    await page.goto(address.replace(/[^/]+$/, found?.id ?? ""));
+    await page.getByText("No trace here yet.").waitFor();
+    await page.getByRole("button", { name: "Edit" }).click();
+    await page.getByRole("textbox", { name: "Name" }).fill("renamed");
+    await page.getByRole("textbox", { name: "Description" }).fill("what it is for");
+    await page.getByRole("button", { name: "Save" }).click();
+    await page.getByRole("heading", { name: "renamed" }).waitFor();
+    await page.getByText("what it is for").waitFor();
+    await page.getByRole("button", { name: "Delete" }).click();
+    await page.getByRole("textbox", { name: /Type renamed/ }).fill("renamed");
+    await page.getByRole("button", { name: "Delete it and its runs" }).click();
+    await expect.poll(async () => call("/sessions?name=renamed")).toEqual([]);
+    expect(faults.filter((fault) => !fault.includes("404"))).toEqual([]);
+  }, 40_000);
+});
