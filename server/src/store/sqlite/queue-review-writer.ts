@@ -147,6 +147,10 @@ interface ReviewState {
 const isDone = ({ reviews }: QueueEntry, reviewer: string): boolean =>
   reviews.some((review) => review.reviewer === reviewer && review.doneMicros !== null);
 
+/** Where a run of a queue stands in its order. */
+const placeOf = (entryId: string): string =>
+  `SELECT added_us, place FROM annotation_queue_runs WHERE tenant_id = ?1 AND queue_id = ?2 AND id = ${entryId}`;
+
 function prepareStatements(db: Connection) {
   const place =
     "SELECT place FROM annotation_queue_runs WHERE tenant_id = ? AND queue_id = ? AND id = ?";
@@ -155,10 +159,10 @@ function prepareStatements(db: Connection) {
     AND (SELECT count(*) FROM annotation_queue_reviews v WHERE v.place = e.place AND v.reviewer <> ?3
       AND (v.done_us IS NOT NULL OR v.until_us > ?5)) < ?4
     AND NOT EXISTS (SELECT 1 FROM annotation_queue_reviews v WHERE ${mine} AND v.done_us IS NOT NULL)`;
+  // As row values of subqueries: so the index of the order is searched, not walked.
+  const place6 = placeOf("?6");
   const beside = (sign: "<" | ">", order: "ASC" | "DESC") => `
-    SELECT e.id FROM annotation_queue_runs e,
-      (SELECT added_us, place FROM annotation_queue_runs WHERE tenant_id = ?1 AND queue_id = ?2 AND id = ?6) f
-    WHERE ${waiting} AND (e.added_us, e.place) ${sign} (f.added_us, f.place)
+    SELECT e.id FROM annotation_queue_runs e WHERE ${waiting} AND (e.added_us, e.place) ${sign} (${place6})
     ORDER BY e.added_us ${order}, e.place ${order} LIMIT 1`;
   return {
     next: db
@@ -178,9 +182,8 @@ function prepareStatements(db: Connection) {
     before: db.prepare(beside("<", "DESC")).raw(),
     index: db
       .prepare(
-        `SELECT count(*) FROM annotation_queue_runs e, annotation_queue_runs f
-         WHERE f.tenant_id = ?1 AND f.queue_id = ?2 AND f.id = ?3 AND e.tenant_id = ?1 AND e.queue_id = ?2
-           AND (e.added_us, e.place) < (f.added_us, f.place)`,
+        `SELECT count(*) FROM annotation_queue_runs e WHERE e.tenant_id = ?1 AND e.queue_id = ?2
+           AND (e.added_us, e.place) < (${placeOf("?3")})`,
       )
       .raw(),
     write: db.prepare(
