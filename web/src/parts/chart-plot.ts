@@ -120,7 +120,9 @@ function toSeries(
     label,
     width: isBars ? 0 : 1.5,
     stroke: () => color(name),
-    points: isBars ? { show: false } : { size: 5, fill: () => color(name), filter: findAlone },
+    points: isBars
+      ? { show: false }
+      : { show: true, size: 5, fill: () => color(name), filter: findAlone },
     ...(bars === undefined ? {} : { paths: bars }),
     ...(isBars ? { fill: () => color(name) } : {}),
     ...(kind === "area"

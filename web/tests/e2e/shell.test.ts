@@ -84,6 +84,13 @@ describe.skipIf(browser === undefined)("home, feedback and settings, in Chromium
         (wanted) => document.documentElement.dataset["mantineColorScheme"] === wanted,
         scheme,
       );
+      // Colours on their way from one scheme to the other are neither's.
+      await page.evaluate(async () => {
+        const ending = document
+          .getAnimations()
+          .filter(({ effect }) => effect?.getTiming().iterations !== Infinity);
+        await Promise.allSettled(ending.map(({ finished }) => finished));
+      });
       await page.screenshot({
         path: `${screenshots}/${name}-${scheme}-${width}.png`,
         fullPage: true,
@@ -124,7 +131,8 @@ describe.skipIf(browser === undefined)("home, feedback and settings, in Chromium
     await page.getByRole("heading", { name: "What arrives now" }).waitFor();
     await page.keyboard.press("g");
     await page.keyboard.press("p");
-    await page.getByRole("searchbox", { name: "Find projects by name" }).focus();
+    await page.getByRole("searchbox", { name: "Find projects by name" }).waitFor();
+    await page.keyboard.press("/");
     expect(new URL(page.url()).pathname).toBe(`/o/${tenantId}/projects`);
     await page.keyboard.type("ask g h ?");
     expect(new URL(page.url()).searchParams.get("name")).toBe("ask g h ?");

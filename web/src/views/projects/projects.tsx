@@ -1,8 +1,10 @@
 import { TextInput } from "@mantine/core";
 import { keepPreviousData, useQuery } from "@tanstack/react-query";
 import { getRouteApi, useNavigate } from "@tanstack/react-router";
+import { useMemo, useRef } from "react";
 import { useLive } from "../../api/live.ts";
 import { foundProjectsQuery } from "../../api/projects.ts";
+import { useActions } from "../../parts/actions.ts";
 import { ProjectTable } from "../home/project-table.tsx";
 import { Empty, Failure, Loading } from "../states.tsx";
 import "../home/home.css";
@@ -15,6 +17,21 @@ export const Projects = () => {
   const { tenantId } = route.useParams();
   const navigate = useNavigate();
   const { live } = useLive();
+  const field = useRef<HTMLInputElement>(null);
+  useActions(
+    useMemo(
+      () => [
+        {
+          id: "find-projects",
+          label: "Find projects by name",
+          group: "This page",
+          keys: "/",
+          run: () => field.current?.focus(),
+        },
+      ],
+      [],
+    ),
+  );
   const found = useQuery({ ...foundProjectsQuery(name), placeholderData: keepPreviousData });
   const { data: projects, error, refetch } = found;
   return (
@@ -23,6 +40,7 @@ export const Projects = () => {
       <div className="home-head">
         <h1>Projects</h1>
         <TextInput
+          ref={field}
           type="search"
           aria-label="Find projects by name"
           placeholder="Find by name"
