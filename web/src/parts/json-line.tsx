@@ -79,9 +79,11 @@ const Value = ({ row, query }: { readonly row: JsonRow; readonly query: string }
     case "string":
       return (
         <>
-          <q>
-            <Marked text={text} query={query} />
-          </q>
+          {isOpen !== true && (
+            <q>
+              <Marked text={text} query={query} />
+            </q>
+          )}
           {isOpen !== undefined && (
             <span className="json-more" data-toggle>
               {isOpen ? "show less" : `show more: ${size.toLocaleString()} characters`}

@@ -62,7 +62,7 @@ describe.skipIf(browser === undefined)("a trace, in Chromium", () => {
     for (const colorScheme of ["light", "dark"] as const) {
       await page.emulateMedia({ colorScheme });
       for (const width of [1280, 390]) {
-        await page.setViewportSize({ width, height: 800 });
+        await page.setViewportSize({ width, height: 720 });
         await page.goto(address);
         await page.getByRole("treeitem").filter({ hasText: "answer" }).first().click();
         await page.getByText("light shirts").first().waitFor();

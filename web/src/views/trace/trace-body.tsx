@@ -66,10 +66,9 @@ export const TraceBody = ({
       onSelect(next);
     }
   };
-  const onKeyDown = useTraceKeys({ view, search, selected, searchRef, change, onStep, onWindow });
+  useTraceKeys({ view, search, selected, searchRef, change, onStep, onWindow });
   return (
-    // oxlint-disable-next-line jsx-a11y/no-static-element-interactions -- keys of all that is in it
-    <div className="trace-body" onKeyDown={onKeyDown}>
+    <div className="trace-body">
       <TraceTools
         view={view}
         search={search}

@@ -1,8 +1,10 @@
-import type { KeyboardEvent, RefObject } from "react";
+import { useEffect, useMemo, useRef } from "react";
+import type { RefObject } from "react";
 import { pan, windowBetween, zoom } from "../../lib/time-scale.ts";
 import type { TimeWindow } from "../../lib/time-scale.ts";
 import { endOf } from "../../lib/trace-model.ts";
 import type { TraceSearch } from "../../lib/trace-search.ts";
+import { useActions } from "../../parts/actions.ts";
 import type { TraceChange } from "./use-trace-place.ts";
 import type { TraceView } from "./use-trace-view.ts";
 
@@ -16,61 +18,71 @@ interface TraceKeysProps {
   readonly onWindow: (window: TimeWindow) => void;
 }
 
-/** The keys of a trace, as the keyboard map shows them. Arrows are the list's own. */
-export const traceKeys: readonly (readonly [keys: string, does: string])[] = [
-  ["↑ ↓", "the run before, the next run"],
-  ["← →", "close or open what is below; from a closed run to the one above"],
-  ["Page Up, Page Down, Home, End", "further up and down"],
-  ["/", "search in the trace"],
-  ["n, N", "the next and the last run that was searched for"],
-  ["e, E", "the next and the last error"],
-  ["s, S", "the next slowest run, and back"],
-  ["p", "show the critical path"],
-  ["x", "show errors only"],
-  ["+, −, 0", "show less time, more, all"],
-  ["[ ]", "move in time"],
-  ["z", "show the time of the selected run"],
-];
+type Act = (props: TraceKeysProps) => void;
 
-const step = 0.5;
+const zoomBy =
+  (factor: number): Act =>
+  ({ view: { window, whole }, onWindow }) =>
+    onWindow(zoom(window, { factor, around: 0.5, whole }));
+
+const panBy =
+  (share: number): Act =>
+  ({ view: { window, whole }, onWindow }) =>
+    onWindow(pan(window, share, whole));
+
 /** How much of the time around a run shows with it. */
 const margin = 0.05;
 
-export function useTraceKeys(props: TraceKeysProps): (event: KeyboardEvent) => void {
-  const { view, search, selected, searchRef, change, onStep, onWindow } = props;
-  const { window, whole, model, now } = view;
-  const toSelected = (): TimeWindow => {
-    const [start, end] = [model.starts[selected] ?? 0, endOf(model, selected, now)];
-    const around = (end - start) * margin;
-    return windowBetween(start - around, end + around, whole);
-  };
-  const zoomBy = (factor: number): void => onWindow(zoom(window, { factor, around: 0.5, whole }));
-  const actions: Readonly<Record<string, () => void>> = {
-    "/": () => searchRef.current?.focus(),
-    n: () => onStep("match", 1),
-    N: () => onStep("match", -1),
-    e: () => onStep("error", 1),
-    E: () => onStep("error", -1),
-    s: () => onStep("slow", 1),
-    S: () => onStep("slow", -1),
-    p: () => change({ path: search.path === true ? undefined : true }),
-    x: () => change({ errors: search.errors === true ? undefined : true }),
-    "+": () => zoomBy(step),
-    "=": () => zoomBy(step),
-    "-": () => zoomBy(1 / step),
-    "0": () => onWindow(whole),
-    "[": () => onWindow(pan(window, -0.25, whole)),
-    "]": () => onWindow(pan(window, 0.25, whole)),
-    z: () => onWindow(toSelected()),
-  };
-  return (event) => {
-    const isTyping =
-      event.target instanceof Element &&
-      event.target.closest("input, textarea, select, [contenteditable], .code-host") !== null;
-    const action = actions[event.key];
-    if (!isTyping && !event.ctrlKey && !event.metaKey && !event.altKey && action !== undefined) {
-      event.preventDefault();
-      action();
-    }
-  };
+const showSelected: Act = ({ view: { model, whole, now }, selected, onWindow }) => {
+  const [start, end] = [model.starts[selected] ?? 0, endOf(model, selected, now)];
+  const around = (end - start) * margin;
+  onWindow(windowBetween(start - around, end + around, whole));
+};
+
+/** Arrows are the list's own. */
+const table: readonly (readonly [keys: string, label: string, act: Act])[] = [
+  ["/", "Search in the trace", ({ searchRef }) => searchRef.current?.focus()],
+  ["n", "Next run that was searched for", ({ onStep }) => onStep("match", 1)],
+  ["b", "Previous run that was searched for", ({ onStep }) => onStep("match", -1)],
+  ["e", "Next error", ({ onStep }) => onStep("error", 1)],
+  ["w", "Previous error", ({ onStep }) => onStep("error", -1)],
+  ["s", "Next slowest run", ({ onStep }) => onStep("slow", 1)],
+  ["a", "Back among the slowest runs", ({ onStep }) => onStep("slow", -1)],
+  [
+    "p",
+    "Show or hide the critical path",
+    ({ search, change }) => change({ path: search.path === true ? undefined : true }),
+  ],
+  [
+    "x",
+    "Show errors only, or all",
+    ({ search, change }) => change({ errors: search.errors === true ? undefined : true }),
+  ],
+  ["+", "Show less time", zoomBy(0.5)],
+  ["-", "Show more time", zoomBy(2)],
+  ["0", "Show all of the time", ({ view: { whole }, onWindow }) => onWindow(whole)],
+  ["[", "Earlier", panBy(-0.25)],
+  ["]", "Later", panBy(0.25)],
+  ["z", "Show the time of the selected run", showSelected],
+];
+
+/** The keys of a trace, on the keyboard map and in the palette while it is open. */
+export function useTraceKeys(props: TraceKeysProps): void {
+  const latest = useRef(props);
+  useEffect(() => {
+    latest.current = props;
+  });
+  useActions(
+    useMemo(
+      () =>
+        table.map(([keys, label, act]) => ({
+          id: `trace ${keys}`,
+          label,
+          group: "This page",
+          keys,
+          run: () => act(latest.current),
+        })),
+      [],
+    ),
+  );
 }
