@@ -23,7 +23,7 @@ export async function openDocument(bytes: ArrayBuffer): Promise<unknown> {
 }
 
 /** A value that the worker holds; what is shown of it is asked for. */
-export class LargePayload implements PayloadSource {
+class LargePayload implements PayloadSource {
   /** Characters of its JSON text. */
   readonly sizeChars: number;
   readonly #document: number;
