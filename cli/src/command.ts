@@ -1,15 +1,18 @@
 import { Command, CommanderError } from "commander";
 import { version } from "millrace/model";
 import { addKeys } from "./keys.ts";
+import { addDownload } from "./download.ts";
 import { addReplay } from "./replay.ts";
 import { addServe } from "./serve.ts";
 import { addSpool } from "./spool.ts";
+import { addUpload } from "./upload.ts";
 import { UsageError } from "./usage-error.ts";
 
 /** Exit codes of the command. */
 const succeeded = 0;
 const failed = 1;
 const misused = 2;
+const succeededInPart = 3;
 
 /** Runs the command line; resolves with the exit code when it is done. */
 export async function runCommand(argv: readonly string[], env: NodeJS.ProcessEnv): Promise<number> {
@@ -21,9 +24,12 @@ export async function runCommand(argv: readonly string[], env: NodeJS.ProcessEnv
   addKeys(program);
   addSpool(program);
   addReplay(program);
+  let code = succeeded;
+  addUpload(program, () => void (code = succeededInPart));
+  addDownload(program);
   try {
     await program.parseAsync(argv);
-    return succeeded;
+    return code;
   } catch (cause) {
     return explain(cause);
   }

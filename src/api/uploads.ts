@@ -5,11 +5,11 @@ import type { CreateDataset } from "./dataset-options.ts";
 import type { NewExample } from "./example-options.ts";
 import type { CreateFeedback } from "./feedback-input.ts";
 
-/** What makes the id of a row: its content, a member of it, or a function's answer. */
+/** What makes the id of a row: its content, a member of it, or a function's answer; `undefined`: its content. */
 export type RowId<Row> =
   | "content"
   | { readonly key: string }
-  | ((row: Row, number: number) => string);
+  | ((row: Row, number: number) => string | undefined);
 
 /** What {@link Examples.upload} takes beside the source. */
 export interface UploadExamples<Row> extends UploadSettings {

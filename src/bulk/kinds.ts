@@ -117,6 +117,9 @@ function keyOfRow<Row>({ idFrom = "content", item, row }: RowToName<Row>): strin
   }
   const key: unknown =
     typeof idFrom === "function" ? idFrom(item, row) : Reflect.get(Object(item), idFrom.key);
+  if (key === undefined && typeof idFrom === "function") {
+    return undefined;
+  }
   if (
     (typeof key !== "string" && typeof key !== "number" && typeof key !== "bigint") ||
     key === ""

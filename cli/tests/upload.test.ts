@@ -1,0 +1,238 @@
+import { readFileSync, writeFileSync } from "node:fs";
+import { gzipSync } from "node:zlib";
+import { parquetWriteBuffer } from "hyparquet-writer";
+import { describe, expect, test } from "vitest";
+import { ended, start } from "./support/command.ts";
+import { rowDesk } from "./support/rows.ts";
+import { zstdOf } from "./support/zstd-frame.ts";
+
+const desk = rowDesk();
+
+const csv = "question,answer,score,topic\nWhat?,This,1.5,a\nWho?,They,2,b\n";
+const jsonl = '{"inputs":{"n":1},"outputs":{"m":2},"split":"test"}\n\n{"inputs":{"n":2}}\n';
+
+describe("formats", () => {
+  test("all columns of a CSV file become inputs, with the types that they have", async () => {
+    writeFileSync(desk.path("a.csv"), csv);
+    const { code, output, errors } = await desk.upload(desk.path("a.csv"));
+    expect({ code, errors }).toEqual({ code: 0, errors: "" });
+    expect(output).toMatch(/a\.csv: 2 rows, 2 created, 0 skipped, 0 rejected; .* rows\/s\n$/);
+    expect((await desk.examples()).map(({ inputs }) => inputs)).toEqual([
+      { question: "What?", answer: "This", score: 1.5, topic: "a" },
+      { question: "Who?", answer: "They", score: 2, topic: "b" },
+    ]);
+  });
+
+  test("columns are mapped by options, by a file, and by what they are called", async () => {
+    writeFileSync(desk.path("a.csv"), csv);
+    const options = ["--inputs", "question", "--outputs", "answer", "--split", "topic"];
+    const mapped = await desk.upload(
+      desk.path("a.csv"),
+      ...options,
+      "--metadata",
+      "score",
+      "--id",
+      "question",
+      "--types",
+      "score:text",
+    );
+    expect(mapped.code).toBe(0);
+    writeFileSync(
+      desk.path("map.json"),
+      JSON.stringify({
+        inputs: { q: "question" },
+        outputs: ["answer"],
+        id: "question",
+        types: { score: "number" },
+      }),
+    );
+    const byFile = await desk.run(
+      "upload",
+      desk.path("a.csv"),
+      "--dataset",
+      `${desk.dataset} 2`,
+      "--create",
+      "--map",
+      desk.path("map.json"),
+      "--metadata",
+      "score",
+    );
+    expect(byFile.code).toBe(0);
+    expect(await desk.examples()).toMatchObject([
+      {
+        inputs: { question: "What?" },
+        outputs: { answer: "This" },
+        metadata: { score: "1.5" },
+        splits: ["a"],
+      },
+      {
+        inputs: { question: "Who?" },
+        outputs: { answer: "They" },
+        metadata: { score: "2" },
+        splits: ["b"],
+      },
+    ]);
+    const second = await desk.client.examples.list({ datasetName: `${desk.dataset} 2` }).toArray();
+    expect(second.map(({ inputs, metadata }) => ({ ...inputs, ...metadata }))).toEqual(
+      expect.arrayContaining([
+        { q: "What?", score: 1.5 },
+        { q: "Who?", score: 2 },
+      ]),
+    );
+  });
+
+  test.each([
+    ["plain", "jsonl", (text: string) => Buffer.from(text)],
+    ["gzip", "jsonl.gz", (text: string) => gzipSync(text)],
+    ["zstd", "ndjson.zst", zstdOf],
+  ])("JSONL comes %s", async (_what, end, pack) => {
+    writeFileSync(desk.path(`a.${end}`), pack(jsonl));
+    expect(await desk.upload(desk.path(`a.${end}`))).toMatchObject({ code: 0 });
+    expect(await desk.examples()).toMatchObject([
+      { inputs: { n: 1 }, outputs: { m: 2 }, splits: ["test"] },
+      { inputs: { n: 2 } },
+    ]);
+  });
+
+  test.each([
+    ["plain", "parquet", (bytes: Uint8Array) => bytes],
+    ["gzip", "parquet.gz", (bytes: Uint8Array) => gzipSync(bytes)],
+  ])("Parquet comes %s, group by group", async (_what, end, pack) => {
+    const numbers = Array.from({ length: 2_500 }, (_, n) => n);
+    const columnData = [
+      { name: "n", data: BigInt64Array.from(numbers, BigInt) },
+      { name: "at", data: numbers.map((n) => new Date(n * 1_000)), type: "TIMESTAMP" as const },
+      { name: "tags", data: numbers.map((n) => [`t${n}`]), type: "JSON" as const },
+    ];
+    const bytes = new Uint8Array(parquetWriteBuffer({ columnData, rowGroupSize: 600 }));
+    writeFileSync(desk.path(`a.${end}`), pack(bytes));
+    const { code, errors } = await desk.upload(desk.path(`a.${end}`), "--metadata", "at,tags");
+    expect({ code, errors }).toEqual({ code: 0, errors: "" });
+    const all = await desk.examples();
+    expect(all).toHaveLength(2_500);
+    expect(all.find(({ inputs }) => inputs["n"] === 1_234)).toMatchObject({
+      inputs: { n: 1_234 },
+      metadata: { at: "1970-01-01T00:20:34.000Z", tags: ["t1234"] },
+    });
+  });
+
+  test("standard input is a source when its format is said", async () => {
+    const args = ["upload", "-", "--dataset", desk.dataset, "--create"];
+    const without = start(args, { MILLRACE_ENDPOINT: desk.endpoint });
+    without.stdin.end(jsonl);
+    expect(await ended(without)).toMatchObject({
+      code: 2,
+      errors: expect.stringContaining("Standard input: nothing says which format") as unknown,
+    });
+    const child = start([...args, "--format", "jsonl"], { MILLRACE_ENDPOINT: desk.endpoint });
+    child.stdin.end(jsonl);
+    expect(await ended(child)).toMatchObject({ code: 0 });
+    expect(await desk.examples()).toHaveLength(2);
+  });
+
+  test("a pattern names several files, and the result is JSON of all of them", async () => {
+    for (const n of [1, 2, 3]) {
+      writeFileSync(desk.path(`part-${n}.jsonl`), `{"n":${n}}\n`);
+    }
+    const { code, output } = await desk.upload(desk.path("part-[12].jsonl"), "--json");
+    expect(code).toBe(0);
+    expect(JSON.parse(output)).toMatchObject({
+      read: 2,
+      created: 2,
+      rejected: 0,
+      files: [{ file: desk.path("part-1.jsonl") }, { file: desk.path("part-2.jsonl") }],
+    });
+    expect(await desk.examples()).toMatchObject([{ inputs: { n: 1 } }, { inputs: { n: 2 } }]);
+  });
+
+  test("a real zstd file is read", async () => {
+    const packed = readFileSync(new URL("fixtures/rows.jsonl.zst", import.meta.url));
+    writeFileSync(desk.path("a.jsonl.zst"), packed);
+    expect(await desk.upload(desk.path("a.jsonl.zst"))).toMatchObject({ code: 0 });
+    expect(await desk.examples()).toHaveLength(500);
+  });
+});
+
+describe("a second time", () => {
+  test("the same file adds nothing, and a dry run sends nothing", async () => {
+    writeFileSync(desk.path("a.jsonl"), jsonl);
+    await desk.upload(desk.path("a.jsonl"));
+    const again = await desk.upload(desk.path("a.jsonl"), "--json");
+    expect(JSON.parse(again.output)).toMatchObject({ created: 0, skipped: 2 });
+    writeFileSync(desk.path("b.jsonl"), '{"n":5}\nno\n{"n":6}\n');
+    const dry = await desk.run(
+      "upload",
+      desk.path("b.jsonl"),
+      "--dataset",
+      desk.dataset,
+      "--dry-run",
+    );
+    expect(dry).toMatchObject({
+      code: 3,
+      output: expect.stringMatching(
+        /b\.jsonl, row 2: "the line is no JSON.*"\n.*3 rows, 2 would be created/s,
+      ) as unknown,
+    });
+    expect(await desk.examples()).toHaveLength(2);
+  });
+});
+
+describe("feedback and runs", () => {
+  const id = "01890a5d-ac96-774b-bcce-b302099a8057";
+
+  test("runs keep their ids and times; judgements come from a table", async () => {
+    const run = {
+      id,
+      trace_id: id,
+      dotted_order: `20240102T030405000006Z${id}`,
+      name: "moved",
+      run_type: "llm",
+      start_time: "2024-01-02T03:04:05.000006Z",
+      inputs: { q: 1 },
+    };
+    writeFileSync(desk.path("runs.jsonl"), `${JSON.stringify(run)}\n`);
+    const runs = await desk.run(
+      "upload",
+      desk.path("runs.jsonl"),
+      "--noun",
+      "runs",
+      "--project",
+      "moved",
+    );
+    expect(runs).toMatchObject({ code: 0, errors: "" });
+    expect(await desk.client.runs.read(id)).toMatchObject({ name: "moved", inputs: { q: 1 } });
+    writeFileSync(
+      desk.path("f.csv"),
+      `run_id,key,score,comment\n${id},good,0.5,\n${id},bad,1,so\n`,
+    );
+    const feedback = await desk.run("upload", desk.path("f.csv"), "--noun", "feedback");
+    expect(feedback).toMatchObject({ code: 0, errors: "" });
+    const given = await desk.client.feedback.list({ runIds: [id] }).toArray();
+    expect(given.map(({ key, score, comment }) => ({ key, score, comment }))).toEqual(
+      expect.arrayContaining([
+        { key: "good", score: 0.5 },
+        { key: "bad", score: 1, comment: "so" },
+      ]),
+    );
+  });
+});
+
+test("what can't be asked for is said, with the exit code of a wrong use", async () => {
+  writeFileSync(desk.path("a.csv"), csv);
+  const wrong: readonly (readonly [readonly string[], string])[] = [
+    [["no-such.csv"], "there is no file no-such.csv"],
+    [
+      [desk.path("a.csv"), "--inputs", "nope"],
+      "there is no column nope; there are question, answer",
+    ],
+    [[desk.path("a.csv"), "--types", "score:float"], "the type of a column is one of text, number"],
+    [[desk.path("a.csv"), "--noun", "cats"], "--noun is one of examples, feedback, runs"],
+    [[desk.path("a.csv"), "--map", desk.path("none.json")], "can't be read"],
+  ];
+  for (const [args, message] of wrong) {
+    expect(await desk.upload(...args)).toMatchObject({
+      code: 2,
+      errors: expect.stringContaining(message) as unknown,
+    });
+  }
+});
