@@ -42,24 +42,29 @@ test.each([
   expect((await desk.examples()).map(content)).toEqual(before.map(content));
 });
 
-test("a version, a split and standard output are what is asked for", async () => {
-  const before = await fill();
-  const place = { datasetName: desk.dataset };
-  const { asOf } = await desk.client.datasets.readVersion({ name: desk.dataset, tag: "latest" });
-  await desk.client.examples.create({ ...place, inputs: { q: "later" }, split: "train" });
-  const of = async (...flags: readonly string[]): Promise<readonly string[]> => {
-    const args = ["download", "--dataset", desk.dataset, "--format", "jsonl", ...flags];
-    const { code, output } = await desk.run(...args);
-    expect(code).toBe(0);
-    return output.split("\n").filter(Boolean);
-  };
-  expect(await of()).toHaveLength(4);
-  expect(await of("--as-of", asOf)).toHaveLength(before.length);
-  expect(await of("--split", "train")).toHaveLength(2);
-  expect(await of("--split", "train", "--as-of", asOf)).toEqual([
-    expect.stringContaining('"metadata":{"m":"[1]"},"split":["train","[odd"]') as unknown,
-  ]);
-});
+// Each run of the command starts a process.
+test(
+  "a version, a split and standard output are what is asked for",
+  { timeout: 60_000 },
+  async () => {
+    const before = await fill();
+    const place = { datasetName: desk.dataset };
+    const { asOf } = await desk.client.datasets.readVersion({ name: desk.dataset, tag: "latest" });
+    await desk.client.examples.create({ ...place, inputs: { q: "later" }, split: "train" });
+    const of = async (...flags: readonly string[]): Promise<readonly string[]> => {
+      const args = ["download", "--dataset", desk.dataset, "--format", "jsonl", ...flags];
+      const { code, output } = await desk.run(...args);
+      expect(code).toBe(0);
+      return output.split("\n").filter(Boolean);
+    };
+    expect(await of()).toHaveLength(4);
+    expect(await of("--as-of", asOf)).toHaveLength(before.length);
+    expect(await of("--split", "train")).toHaveLength(2);
+    expect(await of("--split", "train", "--as-of", asOf)).toEqual([
+      expect.stringContaining('"metadata":{"m":"[1]"},"split":["train","[odd"]') as unknown,
+    ]);
+  },
+);
 
 test("what can't be written is said, and leaves what was there", async () => {
   await fill();

@@ -217,22 +217,29 @@ describe("feedback and runs", () => {
   });
 });
 
-test("what can't be asked for is said, with the exit code of a wrong use", async () => {
-  writeFileSync(desk.path("a.csv"), csv);
-  const wrong: readonly (readonly [readonly string[], string])[] = [
-    [["no-such.csv"], "there is no file no-such.csv"],
-    [
-      [desk.path("a.csv"), "--inputs", "nope"],
-      "there is no column nope; there are question, answer",
-    ],
-    [[desk.path("a.csv"), "--types", "score:float"], "the type of a column is one of text, number"],
-    [[desk.path("a.csv"), "--noun", "cats"], "--noun is one of examples, feedback, runs"],
-    [[desk.path("a.csv"), "--map", desk.path("none.json")], "can't be read"],
-  ];
-  for (const [args, message] of wrong) {
-    expect(await desk.upload(...args)).toMatchObject({
-      code: 2,
-      errors: expect.stringContaining(message) as unknown,
-    });
-  }
-});
+test(
+  "what can't be asked for is said, with the exit code of a wrong use",
+  { timeout: 60_000 },
+  async () => {
+    writeFileSync(desk.path("a.csv"), csv);
+    const wrong: readonly (readonly [readonly string[], string])[] = [
+      [["no-such.csv"], "there is no file no-such.csv"],
+      [
+        [desk.path("a.csv"), "--inputs", "nope"],
+        "there is no column nope; there are question, answer",
+      ],
+      [
+        [desk.path("a.csv"), "--types", "score:float"],
+        "the type of a column is one of text, number",
+      ],
+      [[desk.path("a.csv"), "--noun", "cats"], "--noun is one of examples, feedback, runs"],
+      [[desk.path("a.csv"), "--map", desk.path("none.json")], "can't be read"],
+    ];
+    for (const [args, message] of wrong) {
+      expect(await desk.upload(...args)).toMatchObject({
+        code: 2,
+        errors: expect.stringContaining(message) as unknown,
+      });
+    }
+  },
+);
