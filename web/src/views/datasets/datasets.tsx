@@ -6,13 +6,12 @@ import type { ReactNode } from "react";
 import { datasetsQuery, deleteDatasets } from "../../api/datasets.ts";
 import type { Dataset } from "../../lib/dataset.ts";
 import type { DatasetColumn } from "../../lib/dataset-search.ts";
-import { toVisibleText } from "../../lib/visible-text.ts";
 import { counted } from "../../lib/counted.ts";
 import { Confirm } from "../../parts/confirm.tsx";
 import { DataTable } from "../../parts/data-table.tsx";
-import type { Column, RowLink } from "../../parts/data-table.tsx";
-import { Ago } from "../../parts/time.tsx";
+import type { RowLink } from "../../parts/data-table.tsx";
 import { Empty } from "../states.tsx";
+import { datasetColumns } from "./dataset-columns.tsx";
 import { DatasetForm } from "./dataset-form.tsx";
 import { ImportDialog } from "./import-dialog.tsx";
 import "./datasets.css";
@@ -66,7 +65,7 @@ export const Datasets = () => {
         what="datasets"
         rows={rows}
         rowId={({ id }) => id}
-        columns={columns}
+        columns={datasetColumns}
         link={toLink(tenantId)}
         sort={{ column: search.sort ?? "modified_at", order: search.order ?? "desc" }}
         onSort={({ column, order }) =>
@@ -99,61 +98,6 @@ const toLink =
   ({ id: datasetId }: Dataset, part: RowLink): ReactNode => (
     <Link to="/o/$tenantId/datasets/$datasetId" params={{ tenantId, datasetId }} {...part} />
   );
-
-const columns: readonly Column<Dataset>[] = [
-  {
-    id: "name",
-    title: "Name",
-    width: 200,
-    grow: 3,
-    sort: "asc",
-    isFixed: true,
-    isNarrow: true,
-    cell: ({ name }) => <bdi>{toVisibleText(name)}</bdi>,
-  },
-  {
-    id: "description",
-    title: "Description",
-    width: 160,
-    grow: 4,
-    cell: ({ description }) => (
-      <span className="datasets-quiet">{toVisibleText(description ?? "")}</span>
-    ),
-  },
-  { id: "data_type", title: "Type", width: 64, cell: ({ dataType }) => dataType },
-  {
-    id: "example_count",
-    title: "Examples",
-    width: 100,
-    align: "end",
-    sort: "desc",
-    isNarrow: true,
-    cell: ({ exampleCount }) => exampleCount.toLocaleString("en"),
-  },
-  {
-    id: "session_count",
-    title: "Experiments",
-    width: 112,
-    align: "end",
-    sort: "desc",
-    cell: ({ experimentCount }) => experimentCount.toLocaleString("en"),
-  },
-  {
-    id: "last_session_start_time",
-    title: "Last experiment",
-    width: 132,
-    sort: "desc",
-    cell: ({ lastExperimentMs }) =>
-      lastExperimentMs === undefined ? "–" : <Ago at={lastExperimentMs} />,
-  },
-  {
-    id: "modified_at",
-    title: "Modified",
-    width: 112,
-    sort: "desc",
-    cell: ({ modifiedMs }) => <Ago at={modifiedMs} />,
-  },
-];
 
 const NoDatasets = ({
   isSearched,

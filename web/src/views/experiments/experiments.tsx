@@ -5,18 +5,14 @@ import { useMemo, useState } from "react";
 import type { ReactNode } from "react";
 import { experimentsQuery } from "../../api/experiments.ts";
 import type { Experiment } from "../../lib/experiment.ts";
-import { formatDuration } from "../../lib/time.ts";
 import { toVisibleText } from "../../lib/visible-text.ts";
 import { DataTable } from "../../parts/data-table.tsx";
-import type { Column, RowLink } from "../../parts/data-table.tsx";
-import { Ago } from "../../parts/time.tsx";
+import type { RowLink } from "../../parts/data-table.tsx";
 import { Empty } from "../states.tsx";
-import { ScoreMark } from "./score-mark.tsx";
+import { toExperimentColumns } from "./experiment-columns.tsx";
 import "./experiments.css";
 
 const none: ReadonlySet<string> = new Set();
-/** Columns of scores; a table of more is read sideways. */
-const keysShown = 12;
 
 /** The experiments over a dataset, their scores against one of them. */
 export const Experiments = ({
@@ -30,7 +26,10 @@ export const Experiments = ({
   const [selection, setSelection] = useState(none);
   const [chosen, setBaseline] = useState("");
   const baseline = experiments?.find(({ id }) => id === chosen);
-  const columns = useMemo(() => toColumns(experiments ?? [], baseline), [experiments, baseline]);
+  const columns = useMemo(
+    () => toExperimentColumns(experiments ?? [], baseline),
+    [experiments, baseline],
+  );
   // The baseline first: the others are held against it.
   const ids = [...selection].toSorted((one) => (one === chosen ? -1 : 0));
   return (
@@ -108,82 +107,3 @@ const toLink =
       />
     );
   };
-
-function toColumns(
-  experiments: readonly Experiment[],
-  baseline: Experiment | undefined,
-): readonly Column<Experiment>[] {
-  const keys = [...new Set(experiments.flatMap(({ scores }) => Object.keys(scores)))];
-  return [
-    {
-      id: "name",
-      title: "Experiment",
-      width: 200,
-      grow: 2,
-      isFixed: true,
-      isNarrow: true,
-      cell: ({ id, name }) => (
-        <>
-          <bdi>{toVisibleText(name)}</bdi>
-          {id === baseline?.id && <span className="tag">baseline</span>}
-        </>
-      ),
-    },
-    ...keys.slice(0, keysShown).map((key, index): Column<Experiment> => ({
-      id: `score ${key}`,
-      title: toVisibleText(key),
-      width: 132,
-      isNarrow: index === 0,
-      cell: ({ id, scores }) => (
-        <ScoreMark
-          score={scores[key]}
-          baseline={id === baseline?.id ? undefined : baseline?.scores[key]}
-          isLowerBetter={false}
-        />
-      ),
-    })),
-    ...plainColumns,
-  ];
-}
-
-const plainColumns: readonly Column<Experiment>[] = [
-  {
-    id: "errors",
-    title: "Errors",
-    width: 72,
-    align: "end",
-    cell: ({ errorRate = 0 }) => (
-      <span className={errorRate > 0 ? "bad" : ""}>{(errorRate * 100).toFixed(0)} %</span>
-    ),
-  },
-  {
-    id: "latency",
-    title: "p50",
-    width: 84,
-    align: "end",
-    note: "Median latency",
-    cell: ({ latencyP50Ms }) => (latencyP50Ms === undefined ? "–" : formatDuration(latencyP50Ms)),
-  },
-  {
-    id: "tokens",
-    title: "Tokens",
-    width: 84,
-    align: "end",
-    cell: ({ tokens = 0 }) => (tokens === 0 ? "–" : tokens.toLocaleString("en")),
-  },
-  {
-    id: "cost",
-    title: "Cost",
-    width: 84,
-    align: "end",
-    cell: ({ cost }) => (cost === undefined ? "–" : `$${cost.toFixed(4)}`),
-  },
-  {
-    id: "runs",
-    title: "Runs",
-    width: 72,
-    align: "end",
-    cell: ({ runCount }) => runCount.toLocaleString("en"),
-  },
-  { id: "start", title: "Started", width: 100, cell: ({ startMs }) => <Ago at={startMs} /> },
-];
