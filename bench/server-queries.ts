@@ -54,7 +54,8 @@ const questions: readonly (readonly [string, number, () => Promise<unknown>])[] 
     50,
     () => call("/runs/query", { session, is_root: true, limit: 50, select }),
   ],
-  ["one trace of 10,000 runs", 300, readTrace],
+  ["one trace of 10,000 runs, as the page asks", 300, readColumns],
+  ["one trace of 10,000 runs with tags and errors, as clients ask", 300, readTrace],
   ["filter: status", 200, filter('eq(status, "error")')],
   ["filter: status, traces", 200, search({ is_root: true, filter: 'eq(status, "error")' })],
   ["filter: pending", 200, filter('eq(status, "pending")')],
@@ -140,4 +141,23 @@ async function readTrace(): Promise<number> {
     throw new Error(`the trace has ${count} runs, not ${traceRuns}`);
   }
   return count;
+}
+
+async function readColumns(): Promise<number> {
+  let after = "";
+  let count = 0;
+  do {
+    const page = await call(`/ui/traces/${trace}?${after}`);
+    count += Number(page["count"]);
+    after =
+      page["next"] === undefined || page["next"] === null ? "" : `after=${toText(page["next"])}`;
+  } while (after !== "");
+  if (count !== traceRuns) {
+    throw new Error(`the trace has ${count} runs, not ${traceRuns}`);
+  }
+  return count;
+}
+
+function toText(value: unknown): string {
+  return typeof value === "string" ? value : "";
 }
