@@ -1,0 +1,93 @@
+import { spawn } from "node:child_process";
+import type { ChildProcessWithoutNullStreams } from "node:child_process";
+import { once } from "node:events";
+import { existsSync, readFileSync, writeFileSync } from "node:fs";
+import { fileURLToPath } from "node:url";
+import { parquetWriteBuffer } from "hyparquet-writer";
+import { expect, test } from "vitest";
+import { ended, start } from "./support/command.ts";
+import { moments, startKillingProxy } from "./support/killing-proxy.ts";
+import { rowDesk } from "./support/rows.ts";
+
+const desk = rowDesk();
+const many = 20_000;
+const kills = 10;
+const numbers = Array.from({ length: many }, (_, n) => n);
+const program = fileURLToPath(new URL("support/pipeline-program.mjs", import.meta.url));
+
+/** The same at each run. */
+function seeded(seed: number): (below: number) => number {
+  let state = seed;
+  return (below) => {
+    state = (Math.imul(state, 1_664_525) + 1_013_904_223) >>> 0;
+    return Math.floor((state / 2 ** 32) * below);
+  };
+}
+
+/** Starts the uploader again and again: ten times it dies in the middle, then it may end. */
+async function uploadKilled(
+  seed: number,
+  begin: (endpoint: string) => ChildProcessWithoutNullStreams,
+): Promise<string> {
+  const proxy = await startKillingProxy(desk.endpoint);
+  const random = seeded(seed);
+  for (let round = 0; round < kills; round++) {
+    const child = begin(proxy.url);
+    proxy.arm({
+      // Of 80 requests: however lucky they are, ten times seven are not all of them.
+      request: 1 + random(7),
+      moment: moments[random(moments.length)] ?? "before its answer",
+      kill: () => void child.kill("SIGKILL"),
+    });
+    const [, signal] = (await once(child, "close")) as [number | null, string | null];
+    expect(signal).toBe("SIGKILL");
+  }
+  proxy.arm(undefined);
+  const { code, output, errors } = await ended(begin(proxy.url));
+  expect({ code, errors }).toEqual({ code: 0, errors: "" });
+  return output;
+}
+
+async function expectEachOnce(): Promise<void> {
+  const found: unknown[] = [];
+  for await (const { inputs } of desk.client.examples.list({ datasetName: desk.dataset })) {
+    found.push(inputs["n"]);
+  }
+  expect(found).toHaveLength(many);
+  expect(new Set(found)).toEqual(new Set(numbers));
+}
+
+test("the command, killed ten times, brings every row once", { timeout: 240_000 }, async () => {
+  const file = desk.path("rows.jsonl");
+  writeFileSync(file, numbers.map((n) => `{"n":${n},"text":"row ${n}"}\n`).join(""));
+  const args = ["upload", file, "--dataset", desk.dataset, "--create", "--chunk-count", "250"];
+  const output = await uploadKilled(7, (endpoint) =>
+    start([...args, "--json"], { MILLRACE_ENDPOINT: endpoint }),
+  );
+  const result = JSON.parse(output) as { readonly files: readonly { firstRow: number }[] };
+  expect(result).toMatchObject({ read: many, rejected: 0 });
+  expect(result.files[0]?.firstRow).toBeGreaterThan(1);
+  await expectEachOnce();
+  expect(existsSync(`${file}.millrace-checkpoint.json`)).toBe(false);
+});
+
+test(
+  "a pipeline of a Parquet file, killed ten times, brings every row once",
+  { timeout: 240_000 },
+  async () => {
+    const [file, checkpoint] = [desk.path("rows.parquet"), desk.path("checkpoint.json")];
+    const columnData = [
+      { name: "n", data: numbers, type: "DOUBLE" as const },
+      { name: "text", data: numbers.map((n) => `row ${n}`) },
+    ];
+    writeFileSync(file, new Uint8Array(parquetWriteBuffer({ columnData, rowGroupSize: 1_500 })));
+    const output = await uploadKilled(11, (endpoint) =>
+      spawn(process.execPath, [program, file, desk.dataset, checkpoint], {
+        env: { ...process.env, MILLRACE_ENDPOINT: endpoint },
+      }),
+    );
+    expect(JSON.parse(output)).toMatchObject({ read: many, rejected: 0 });
+    expect(JSON.parse(readFileSync(checkpoint, "utf8"))).toMatchObject({ rows: many });
+    await expectEachOnce();
+  },
+);
