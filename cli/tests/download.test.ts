@@ -1,8 +1,11 @@
 import { readFileSync, writeFileSync } from "node:fs";
 import * as zlib from "node:zlib";
 import type { Example } from "millrace";
-import { expect, test } from "vitest";
+import { expect, test, vi } from "vitest";
 import { rowDesk } from "./support/rows.ts";
+
+// Each run of the command starts a process.
+vi.setConfig({ testTimeout: 60_000 });
 
 const desk = rowDesk();
 
@@ -42,7 +45,6 @@ test.each([
   expect((await desk.examples()).map(content)).toEqual(before.map(content));
 });
 
-// Each run of the command starts a process.
 test(
   "a version, a split and standard output are what is asked for",
   { timeout: 60_000 },

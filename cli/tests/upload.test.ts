@@ -1,10 +1,13 @@
 import { readFileSync, writeFileSync } from "node:fs";
 import { gzipSync } from "node:zlib";
 import { parquetWriteBuffer } from "hyparquet-writer";
-import { describe, expect, test } from "vitest";
+import { describe, expect, test, vi } from "vitest";
 import { ended, start } from "./support/command.ts";
 import { rowDesk } from "./support/rows.ts";
 import { zstdOf } from "./support/zstd-frame.ts";
+
+// Each run of the command starts a process.
+vi.setConfig({ testTimeout: 60_000 });
 
 const desk = rowDesk();
 

@@ -1,0 +1,118 @@
+import * as fc from "fast-check";
+import Papa from "papaparse";
+import { describe, expect, test } from "vitest";
+import { csvLines } from "../src/rows/csv-lines.ts";
+import { inferType, parseCell } from "../src/rows/csv-types.ts";
+import { progressText, showProgress } from "../src/show-progress.ts";
+import { unzstdHere } from "../src/rows/zstd.ts";
+import { zstdOf } from "./support/zstd-frame.ts";
+
+async function* parts(bytes: Buffer, sizes: readonly number[]): AsyncGenerator<Buffer> {
+  let at = 0;
+  for (let n = 0; at < bytes.length; n++) {
+    const size = sizes[n % sizes.length] ?? bytes.length;
+    yield bytes.subarray(at, at + size);
+    at += size;
+  }
+}
+
+const cellsOf = async (text: string, sizes: readonly number[]): Promise<unknown[]> => {
+  const rows: unknown[] = [];
+  for await (const lines of csvLines(parts(Buffer.from(text), sizes), ",")) {
+    rows.push(...lines.map(({ cells, fault }) => (fault === undefined ? cells : fault)));
+  }
+  return rows;
+};
+
+test("cells of whatever text come back, wherever the bytes are parted", async () => {
+  const cell = fc.oneof(
+    fc.string({ unit: "binary" }),
+    fc.constantFrom("", '"', '""', "\n", "\r\n", ",", "é🦆", " "),
+  );
+  const row = fc.array(cell, { minLength: 2, maxLength: 3 });
+  const sizes = fc.array(fc.integer({ min: 1, max: 9 }), { minLength: 1, maxLength: 5 });
+  await fc.assert(
+    fc.asyncProperty(fc.array(row, { minLength: 1, maxLength: 6 }), sizes, async (rows, by) => {
+      // Its first characters decide how its lines end, so the first row is a plain one.
+      const all = [["a", "b"], ...rows];
+      const text = Papa.unparse(all, { quotes: true });
+      expect(await cellsOf(text, by)).toEqual(all);
+    }),
+    { numRuns: 300 },
+  );
+});
+
+describe("the type of a column", () => {
+  test.each([
+    ["number", ["1", "", "-2.5", "1e3"]],
+    ["text", ["1", "two"]],
+    ["text", ["007"]],
+    ["text", ["9007199254740993"]],
+    ["text", ["", ""]],
+    ["boolean", ["true", "false"]],
+    ["json", ['{"a":1}', "[1]"]],
+    ["text", ["[draft]"]],
+  ])("is %s of %j", (type, texts) => {
+    expect(inferType(texts)).toBe(type);
+  });
+
+  test("holds for each of its cells", () => {
+    expect(parseCell("number", "1.50")).toBe(1.5);
+    expect(parseCell("number", "")).toBeUndefined();
+    expect(parseCell("text", "")).toBe("");
+    expect(parseCell("json", '"x"')).toBe("x");
+    expect(() => parseCell("number", "0x10")).toThrow('"0x10" is no number');
+    expect(() => parseCell("boolean", "yes")).toThrow('"yes" is no boolean');
+  });
+});
+
+test("a zstd file that ends too soon is an error, a whole one is not", async () => {
+  const unpack = async (bytes: Buffer): Promise<string> => {
+    const found: Uint8Array[] = [];
+    for await (const part of unzstdHere(parts(bytes, [700]))) {
+      found.push(part);
+    }
+    return Buffer.concat(found).toString();
+  };
+  const text = "millrace ".repeat(1_000);
+  expect(await unpack(zstdOf(text))).toBe(text);
+  await expect(unpack(zstdOf(text).subarray(0, -10))).rejects.toThrow("unexpected EOF");
+});
+
+describe("progress", () => {
+  const progress = {
+    read: 12_000,
+    created: 11_990,
+    skipped: 0,
+    rejected: 10,
+    bytes: 1,
+    seconds: 6,
+  };
+
+  test("tells rate and time left, as far as they are known", () => {
+    expect(progressText(progress, 0.25)).toBe(
+      "25%, 12,000 rows, 2,000 rows/s, 10 rejected, 0:18 left",
+    );
+    expect(progressText({ ...progress, rejected: 0 }, undefined)).toBe("12,000 rows, 2,000 rows/s");
+    expect(progressText({ ...progress, seconds: 1_000, rejected: 0 }, 0.1)).toContain(
+      "2:30:00 left",
+    );
+  });
+
+  test("is a bar as wide as the terminal, which goes when it ends", () => {
+    let shown = "";
+    const screen = { isTTY: true, columns: 40, write: (text: string) => (shown += text) };
+    const bar = showProgress(screen, "a.csv", () => 0.5);
+    bar.update(progress);
+    expect(shown).toBe(`\r${"a.csv [============            ] 50%, 12,000".slice(0, 39)}\u001b[K`);
+    bar.stop();
+    expect(shown.endsWith("\r\u001b[K")).toBe(true);
+  });
+
+  test("is silent at first where there is no terminal", () => {
+    let shown = "";
+    const lines = showProgress({ write: (text: string) => (shown += text) }, "a.csv", () => 0.5);
+    lines.update(progress);
+    expect(shown).toBe("");
+  });
+});
