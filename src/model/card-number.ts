@@ -16,3 +16,25 @@ export function isCardNumber(text: string): boolean {
   }
   return sum % 10 === 0;
 }
+
+/**
+ * How far the number of a card reaches with which digits in groups begin; 0 where they begin with none.
+ * What follows may be digits too, such as the month in which it expires.
+ */
+export function cardLength(groups: string): number {
+  for (let end = groups.length; end >= shortest; end = lastSeparator(groups, end - 1)) {
+    if (isCardNumber(groups.slice(0, end))) {
+      return end;
+    }
+  }
+  return 0;
+}
+
+/** Digits of the shortest number. */
+const shortest = 13;
+
+const lastSeparator = (groups: string, from: number): number =>
+  Math.max(groups.lastIndexOf(" ", from), groups.lastIndexOf("-", from));
+
+/** How far the first of the groups reaches. */
+export const lengthOfFirst = (groups: string): number => /^\d*/.exec(groups)?.[0].length ?? 0;

@@ -46,10 +46,11 @@ export const redactionSets: Readonly<Record<RedactionSet, Rules>> = {
       secret("ya29.", /(?<![A-Za-z0-9])ya29\.[A-Za-z0-9_-]{20,}/g),
       // JSON Web Tokens: RFC 7519, section 3
       secret("eyj", /(?<![A-Za-z0-9_-])eyJ[A-Za-z0-9_-]{8,}\.[A-Za-z0-9_-]{8,}\.[A-Za-z0-9_-]*/g),
-      // PEM: RFC 7468, section 10. Also one of which the end was cut off.
+      // PEM: RFC 7468, section 10; with headers: RFC 1421, section 4.4; PGP: RFC 9580, section 6.2. Also
+      // one of which the end was cut off.
       secret(
         "-----begin",
-        /-----BEGIN [A-Z ]{0,32}PRIVATE KEY-----[^-]*(?:-----END [A-Z ]{0,32}PRIVATE KEY-----)?/g,
+        /-----BEGIN [A-Z0-9 ]{0,32}PRIVATE KEY(?: BLOCK)?-----[^-]*(?:-(?!----)[^-]*)*(?:-----END [A-Z0-9 ]{0,32}PRIVATE KEY(?: BLOCK)?-----)?/g,
       ),
       // RFC 9110, section 11.6.2, and RFC 3986, section 3.2.1
       secret("bearer", /\bBearer\s+(?<masked>[A-Za-z0-9._~+/=-]{8,})/dgi),

@@ -11,8 +11,9 @@ import {
   redactionMark,
   tag,
 } from "../model/tape-format.ts";
-import { byteOffsets, holdsOneOf, maskText, wholeFrom, wholeTo } from "./text-mask.ts";
+import { byteOffsets, holdsOneOf, isPlainKey, maskText, wholeFrom, wholeTo } from "./text-mask.ts";
 import type { Encoding, TextPlace } from "./text-mask.ts";
+import { forEachMatch } from "./text-search.ts";
 
 /** Fields in which rules search: all that the caller gave freely. Ids, times and places are not among them. */
 const searched: ReadonlySet<number> = new Set([
@@ -33,6 +34,8 @@ const searched: ReadonlySet<number> = new Set([
 const textual = /^text\/|[/+](?:json|xml|yaml|javascript)(?:;|$)/i;
 /** Of thirteen digits. */
 const smallestCard = 1e12;
+/** Stands in the masks of a record that could not be searched. */
+const failedName = "redaction-failed";
 /** Keys whose answer is kept; beyond it the memory is emptied, since keys may be data. */
 const keyMemory = 4_096;
 /**
@@ -89,7 +92,7 @@ export class Redactor {
       }
     }
     if (!isClean) {
-      this.#fields(start, end, "redaction-failed");
+      this.#fields(start, end, failedName);
     }
     bytes[start + headOffset.redaction] = this.#plan.mark;
     return isClean;
@@ -179,11 +182,17 @@ export class Redactor {
     while (this.#bytes[at] !== tag.end) {
       const keyAt = at;
       const hiding = hide ?? this.#hiding(keyAt);
-      // A key stays readable where all is hidden, unless a rule finds something in it.
-      at = hide === undefined ? this.#value(keyAt, undefined) : this.#skip(keyAt);
-      at = this.#value(at, hiding);
+      at = this.#value(this.#key(keyAt, hide), hiding);
     }
     return at + 1;
+  }
+
+  /** A key stays readable where all is hidden, unless a rule finds something in it, or might have. */
+  #key(at: number, hide: string | undefined): number {
+    if (hide !== failedName) {
+      return this.#value(at, undefined);
+    }
+    return isPlainKey(this.#keyText(at)) ? this.#skip(at) : this.#value(at, hide);
   }
 
   /** Binary data is not searched: under a key that hides, it is emptied. */
@@ -236,22 +245,12 @@ export class Redactor {
     }
   }
 
-  #search(text: string, { pattern, name, isCard }: RedactionSearch, place: TextPlace): void {
+  #search(text: string, search: RedactionSearch, place: TextPlace): void {
     const toByte = byteOffsets(text, place);
-    pattern.lastIndex = 0;
-    for (let match = pattern.exec(text); match !== null; match = pattern.exec(text)) {
-      const [whole] = match;
-      const [from, to] = match.indices?.groups?.["masked"] ?? [
-        match.index,
-        match.index + whole.length,
-      ];
-      if (whole === "") {
-        pattern.lastIndex += 1;
-      } else if (to > from && (isCard !== true || isCardNumber(whole))) {
-        const start = toByte(wholeFrom(text, from));
-        this.#mask(name, { ...place, start, end: toByte(wholeTo(text, to)) });
-      }
-    }
+    forEachMatch(text, search, (from, to) => {
+      const start = toByte(wholeFrom(text, from));
+      this.#mask(search.name, { ...place, start, end: toByte(wholeTo(text, to)) });
+    });
   }
 
   #mask(name: string, place: TextPlace): void {

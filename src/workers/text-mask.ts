@@ -26,7 +26,7 @@ export function maskText(
   return true;
 }
 
-/** From the place of a unit in a text to that of its bytes. To be asked in ascending order. */
+/** From the place of a unit in a text to that of its bytes. Quick where it is asked in ascending order. */
 export function byteOffsets(
   text: string,
   { start, end, encoding }: TextPlace,
@@ -40,7 +40,11 @@ export function byteOffsets(
   let lastIndex = 0;
   let lastByte = start;
   return (index) => {
-    lastByte += Buffer.byteLength(text.slice(lastIndex, index));
+    // Two matches may share a surrogate pair: then the second begins before the first one ends.
+    lastByte +=
+      index < lastIndex
+        ? -Buffer.byteLength(text.slice(index, lastIndex))
+        : Buffer.byteLength(text.slice(lastIndex, index));
     lastIndex = index;
     return lastByte;
   };
@@ -66,3 +70,9 @@ export function holdsOneOf(text: string, parts: readonly string[]): boolean {
   }
   return false;
 }
+
+/** Names that say nothing of whom a run is about: words, not data. */
+const plainKey = /^[A-Za-z_]{1,32}$/;
+
+/** Whether a key may stay readable where nothing could be searched. */
+export const isPlainKey = (key: string): boolean => plainKey.test(key);
