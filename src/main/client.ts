@@ -17,6 +17,8 @@ import type { Recorder, TracingClient } from "../tracing/recorder.ts";
 import { startRun } from "../tracing/context.ts";
 import type { StartOptions } from "../tracing/context.ts";
 import type { RunTree } from "../tracing/run-tree.ts";
+import { missed } from "../tracing/stack-room.ts";
+import { unmadeRun } from "../tracing/unmade-run.ts";
 import { createApi } from "./api.ts";
 import type { Api } from "./api.ts";
 import { watchEnd } from "./lifecycle.ts";
@@ -116,7 +118,13 @@ export class Client implements TracingClient {
 
   /** Starts a run below its `parent`, else below the current run, and records it at once. */
   startRun(options: StartOptions = {}): RunTree {
-    return startRun(this, options);
+    try {
+      return startRun(this, options);
+    } catch {
+      // The stack is exhausted; nothing else is thrown there.
+      counted.records += 1;
+      return unmade;
+    }
   }
 
   /**
@@ -124,14 +132,22 @@ export class Client implements TracingClient {
    * none, or has no id, is counted as lost, `invalid`.
    */
   createRun(run: WirePost): Promise<void> {
-    this.#recording.recordWire("post", idOf(run), run);
-    return Promise.resolve();
+    try {
+      this.#recording.recordWire("post", idOf(run), run);
+    } catch {
+      counted.records += 1;
+    }
+    return done;
   }
 
   /** Records part of a run that is wire-shaped already; as {@link Client.createRun}. */
   updateRun(id: string, patch: WirePatch): Promise<void> {
-    this.#recording.recordWire("patch", id, patch);
-    return Promise.resolve();
+    try {
+      this.#recording.recordWire("patch", id, patch);
+    } catch {
+      counted.records += 1;
+    }
+    return done;
   }
 
   /**
@@ -178,6 +194,10 @@ export class Client implements TracingClient {
     this.#unwatch();
   }
 }
+
+/** Bindings of this module's own: in a bundle an import may be a getter, for which there is no stack. */
+const [counted, unmade] = [missed, unmadeRun];
+const done = Promise.resolve();
 
 /** The id of what a caller without types may pass. */
 function idOf(run: unknown): unknown {

@@ -1,4 +1,3 @@
-import { stampLength, uuidLength } from "../model/dotted-order.ts";
 import type { PlainOptions } from "../model/option-table.ts";
 import type { Environment } from "../model/options.ts";
 import type { Operation } from "../model/run.ts";
@@ -11,6 +10,7 @@ import type { RecordedRun, Recorder, WarningKind } from "../tracing/recorder.ts"
 import { createSampler } from "../tracing/sampling.ts";
 import { isSettled } from "../tracing/tally.ts";
 import type { Journal } from "../tracing/tape.ts";
+import { traceIdOf } from "../tracing/wire-trace.ts";
 import { WorkerPool } from "../workers/pool.ts";
 import type { Spool } from "../workers/spool.ts";
 import { Delivery } from "./delivery.ts";
@@ -165,6 +165,7 @@ export class Recording implements Recorder, Endable {
   }
 
   stats(): ClientStats {
+    this.#ledger.admitMissed();
     const { accepted, delivered, spooled, lost, sampledOut, bytesRecorded, warnings } =
       this.#ledger;
     const { requests, retries, bytesSent, server } = this.#delivery.traffic;
@@ -195,7 +196,7 @@ export class Recording implements Recorder, Endable {
 
   async onNaturalEnd(): Promise<void> {
     const { drainTimeoutMs, exitTimeoutMs } = this.#options;
-    await this.#batcher.flushRecorded(drainTimeoutMs);
+    await this.#batcher.flush(drainTimeoutMs, "recorded");
     // What a spool holds is safe there: it is waited for no longer than at a forced end.
     const { pending } = await this.#batcher.flush(Math.min(exitTimeoutMs, drainTimeoutMs));
     if (pending > 0 && !this.#pool.threaded) {
@@ -251,6 +252,7 @@ export class Recording implements Recorder, Endable {
     for (const { tape, settled } of [...taken, ...underWay, ...waiting]) {
       settled.resolve(this.#delivery.settleNow(tape, "closed"));
     }
+    this.#ledger.admitMissed();
     this.#storage?.spool.close();
     this.#storage?.deadLetters.close();
     this.#reporter.sayRest();
@@ -282,16 +284,3 @@ const attachmentBytesOf = ({ maxAttachmentBytes, maxQueueBytes }: PlainOptions):
 
 const journalOf = (spool: Spool | undefined): { readonly journal?: () => Journal } =>
   spool === undefined ? {} : { journal: () => spool.journal() };
-
-/** The trace that a wire-shaped run is of: sampling keeps a trace whole. */
-function traceIdOf(id: unknown, run: unknown): string {
-  if (typeof run === "object" && run !== null) {
-    if ("trace_id" in run && typeof run.trace_id === "string") {
-      return run.trace_id;
-    }
-    if ("dotted_order" in run && typeof run.dotted_order === "string") {
-      return run.dotted_order.slice(stampLength, stampLength + uuidLength);
-    }
-  }
-  return String(id);
-}

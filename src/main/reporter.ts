@@ -2,6 +2,7 @@ import { channel } from "node:diagnostics_channel";
 import type { Channel } from "node:diagnostics_channel";
 import type { Logger, LossReason } from "../model/stats.ts";
 import type { CutReason } from "../tracing/ledger.ts";
+import { assertStackRoom } from "../tracing/stack-room.ts";
 
 /** How often one kind of trouble is logged. */
 const quietMs = 60_000;
@@ -87,12 +88,14 @@ export class Reporter {
     return `Lost ${records} record${records === 1 ? "" : "s"} (${reason}): ${lossTexts[reason]}`;
   }
 
-  /** Logs unless `kind` was logged within the last minute. */
+  /** Logs unless `kind` was logged within the last minute. @throws RangeError there is no stack left for it. */
   log(kind: string, message: () => string): void {
     const now = this.#now();
     if (now < (this.#quietUntil.get(kind) ?? Number.NEGATIVE_INFINITY)) {
       return;
     }
+    // A log that is broken off in the middle would stay so.
+    assertStackRoom();
     this.#quietUntil.set(kind, now + quietMs);
     warnThrough(this.#logger, message());
   }

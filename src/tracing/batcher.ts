@@ -1,6 +1,5 @@
-import { ValidationError } from "../model/errors.ts";
 import type { Deferred } from "../model/deferred.ts";
-import type { FlushResult, LossReason } from "../model/stats.ts";
+import type { FlushResult } from "../model/stats.ts";
 import type { BatcherOptions } from "./batcher-options.ts";
 import { CutTimer } from "./cut-timer.ts";
 import { Line } from "./line.ts";
@@ -10,8 +9,12 @@ import { awaitShipments } from "./shipment.ts";
 import type { Shipment, TapeResult } from "./shipment.ts";
 import { Tape, TapePool } from "./tape.ts";
 import type { NextTape } from "./tape.ts";
-import { NoRoom } from "./no-room.ts";
+import { lossOf, NoRoom } from "./no-room.ts";
+import { assertStackRoom, missed } from "./stack-room.ts";
 import { TapeWriter } from "./tape-writer.ts";
+
+/** Of this module's own: in a bundle an import may be a getter, for which there is no stack. */
+const counted = missed;
 
 type Encode = (encoder: RecordEncoder) => void;
 
@@ -62,14 +65,20 @@ export class Batcher {
   record(encode: Encode): void {
     const { ledger, maxQueueRecords } = this.#options;
     ledger.accepted += 1;
-    if (this.#refusing) {
-      ledger.lose("closed", 1);
-    } else if (this.#pendingRecords >= maxQueueRecords && !this.#giveWay()) {
-      ledger.lose("queueFull", 1);
-    } else if (this.#encoding) {
-      this.#recordNested(encode);
-    } else {
-      this.#encode(encode);
+    try {
+      if (this.#refusing) {
+        ledger.lose("closed", 1);
+      } else if (this.#pendingRecords >= maxQueueRecords && !this.#giveWay()) {
+        ledger.lose("queueFull", 1);
+      } else if (this.#encoding) {
+        this.#recordNested(encode);
+      } else {
+        this.#encode(encode);
+      }
+    } catch {
+      // The stack is exhausted: nothing was changed, and no call can be made.
+      ledger.accepted -= 1;
+      counted.records += 1;
     }
   }
 
@@ -79,21 +88,14 @@ export class Batcher {
   }
 
   /**
-   * Ships what was recorded before the call and waits for it, at most `timeoutMs`.
-   * The timer holds the process: a flush that is awaited always comes to its end.
+   * Ships what was recorded before the call and waits for it, at most `timeoutMs`; with `recorded` not
+   * for what a spool holds. The timer holds the process: a flush that is awaited always comes to its end.
    */
-  flush(timeoutMs: number): Promise<FlushResult> {
+  flush(timeoutMs: number, which: "all" | "recorded" = "all"): Promise<FlushResult> {
+    assertStackRoom();
     this.#seal();
     this.#advance();
-    return awaitShipments(this.#line.shipments, timeoutMs);
-  }
-
-  /** As {@link flush}, but waits for nothing that a spool holds. */
-  flushRecorded(timeoutMs: number): Promise<FlushResult> {
-    this.#seal();
-    this.#advance();
-    const recorded = this.#line.shipments.filter(({ tape }) => !tape.adopted);
-    return awaitShipments(recorded, timeoutMs);
+    return awaitShipments(this.#line.shipments(which), timeoutMs);
   }
 
   /**
@@ -131,7 +133,6 @@ export class Batcher {
     return this.#line.takeAll();
   }
 
-  /** Whether a tape full of records would be taken. */
   #hasRoom(): boolean {
     const { tapeBytes, maxQueueBytes, maxQueueRecords } = this.#options;
     const left = maxQueueBytes - this.queuedBytes;
@@ -140,6 +141,7 @@ export class Batcher {
 
   /** At the bound: has the oldest waiting tape give way, where the policy has it so. */
   #giveWay(): boolean {
+    assertStackRoom();
     const { overflow, spill, ledger } = this.#options;
     if (overflow !== "drop-oldest" && overflow !== "spool") {
       return false;
@@ -163,12 +165,7 @@ export class Batcher {
     this.#openTape();
     this.#encoding = true;
     try {
-      encode(this.#encoder);
-      this.#endRecord(this.#writer);
-      this.#schedule();
-    } catch (error) {
-      this.#writer.abandonRecord();
-      this.#options.ledger.lose(lossOf(error), 1);
+      this.#take(encode, this.#writer, this.#encoder);
     } finally {
       this.#encoding = false;
     }
@@ -176,39 +173,50 @@ export class Batcher {
 
   /** A record made while another is being encoded, by a getter or a `toJSON`: on a tape of its own. */
   #recordNested(encode: Encode): void {
-    const { ledger, tapeBytes, fieldBytes } = this.#options;
+    assertStackRoom();
+    const { tapeBytes, fieldBytes } = this.#options;
     const tape = new Tape(Math.min(tapeBytes, 16_384));
     const writer = new TapeWriter(tape, (...size) => this.#tapeFor(...size), fieldBytes);
-    try {
-      encode(new RecordEncoder(writer, this.#options));
-      this.#endRecord(writer);
-      this.#enqueue(writer.tape);
-    } catch (error) {
-      ledger.lose(lossOf(error), 1);
-    }
+    this.#take(encode, writer, new RecordEncoder(writer, this.#options));
   }
 
-  #endRecord(writer: TapeWriter): void {
+  #take(encode: Encode, writer: TapeWriter, encoder: RecordEncoder): void {
     const { ledger, journal } = this.#options;
-    const length = writer.endRecord();
-    ledger.record(length, writer.cutFields);
-    this.#pendingRecords += 1;
-    if (journal !== undefined) {
-      const { tape } = writer;
-      tape.journal ??= journal();
-      tape.journal.append(tape.bytes.subarray(tape.used - length, tape.used));
+    let length: number;
+    try {
+      encode(encoder);
+      length = writer.endRecord();
+      this.#pendingRecords += 1;
+    } catch (error) {
+      ledger.lose(lossOf(error), 1);
+      return;
+    }
+    try {
+      ledger.record(length, writer.cutFields);
+      writer.tape.keep(length, journal);
+      if (writer === this.#writer) {
+        this.#schedule();
+      } else {
+        this.#enqueue(writer.tape);
+      }
+    } catch {
+      counted.details += 1;
     }
   }
 
   #openTape(): void {
-    if (this.#open === undefined) {
-      this.#open = this.#pool.take(0);
+    if ((this.#open?.records ?? 0) === 0 || this.#options.journal !== undefined) {
+      assertStackRoom();
+    }
+    this.#open ??= this.#pool.take(0);
+    if (this.#writer.tape !== this.#open) {
       this.#writer.use(this.#open);
     }
   }
 
   /** The writer's tape is full in mid-record: cut it, go on with another. */
   #nextTape(...size: Parameters<NextTape>): Tape {
+    assertStackRoom();
     const next = this.#tapeFor(...size);
     const full = this.#open;
     this.#open = next;
@@ -283,16 +291,10 @@ export class Batcher {
   }
 
   #onSettled(tape: Tape): void {
+    this.#options.ledger.admitMissed();
     this.#pendingRecords -= tape.records;
     this.#pool.give(tape);
     this.#advance();
     this.#room.check();
   }
-}
-
-function lossOf(error: unknown): LossReason {
-  if (error instanceof NoRoom) {
-    return "queueFull";
-  }
-  return error instanceof ValidationError ? "invalid" : "unencodable";
 }

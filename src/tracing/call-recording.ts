@@ -3,6 +3,10 @@ import { isPlainObject, toPayload } from "./payload.ts";
 import { recorder } from "./recorder.ts";
 import type { TracingClient } from "./recorder.ts";
 import type { RunTree } from "./run-tree.ts";
+import { missed } from "./stack-room.ts";
+
+/** A binding of this module's own: in a bundle an import may be a getter, for which there is no stack. */
+const counted = missed;
 
 /**
  * Turns a payload into what may be recorded. Called once per payload, must return at once, and
@@ -116,8 +120,11 @@ export class CallRecording {
     this.#settled = true;
     try {
       record();
-    } catch {
-      this.run.client[recorder].warn("hiddenFailure", "The end of a run could not be recorded.");
+    } catch (error) {
+      counted.records += 1;
+      if (!(error instanceof RangeError)) {
+        this.run.client[recorder].warn("hiddenFailure", "The end of a run could not be recorded.");
+      }
     }
     this.#chunks = undefined;
   }

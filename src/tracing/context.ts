@@ -5,6 +5,10 @@ import { oldestClient } from "./open-clients.ts";
 import type { TracingClient } from "./recorder.ts";
 import type { RunOptions } from "./run-options.ts";
 import { RunTree } from "./run-tree.ts";
+import { assertStackRoom, missed } from "./stack-room.ts";
+
+/** A binding of this module's own: in a bundle an import may be a getter, for which there is no stack. */
+const counted = missed;
 
 /** What a run is started with by a client, which also says where in the tree it goes. */
 export interface StartOptions extends RunOptions {
@@ -29,9 +33,30 @@ export function currentRun(): RunTree | undefined {
  * answers. It does not end the run.
  */
 export function withRun<Result>(run: RunTree, fn: () => Result): Result {
-  const storage = sharedStorage();
-  return storage.run(enter(run, storage.getStore()), fn);
+  let isEntered = false;
+  const inside = (): Result => {
+    isEntered = true;
+    return fn();
+  };
+  try {
+    const storage = sharedStorage();
+    if (!isWarm) {
+      // The first use of a storage turns hooks on, in several steps.
+      assertStackRoom();
+      isWarm = true;
+    }
+    return storage.run(enter(run, storage.getStore()), inside);
+  } catch (error) {
+    if (isEntered) {
+      throw error;
+    }
+    counted.details += 1;
+  }
+  // No stack is left for a context: what it calls goes on in the one around it.
+  return fn();
 }
+
+let isWarm = false;
 
 /** Remembers the context of the caller, for a callback that is called in another. */
 export function keepContext(): <Result>(fn: () => Result) => Result {

@@ -1,3 +1,5 @@
+import { assertStackRoom } from "./stack-room.ts";
+
 /**
  * When the open tape is to be cut: after a time, or at the next turn of the event loop, whichever was
  * asked for. No later call pushes either back. It holds no process: an idle program may end, and
@@ -23,12 +25,15 @@ export class CutTimer {
   }
 
   setAfter(delayMs: number): void {
+    // Node's own lists of timers must not be broken off in the middle.
+    assertStackRoom();
     this.#timer = setTimeout(() => this.#fire(), delayMs);
     this.#timer.unref();
   }
 
   setNextTurn(): void {
     if (this.#immediate === undefined) {
+      assertStackRoom();
       this.#immediate = setImmediate(() => this.#fire());
       this.#immediate.unref();
     }

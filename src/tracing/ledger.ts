@@ -1,6 +1,7 @@
 import { lossReasons } from "../model/stats.ts";
 import type { LossReason } from "../model/stats.ts";
 import type { TapeResult } from "./shipment.ts";
+import { assertStackRoom, missed } from "./stack-room.ts";
 import type { Tape } from "./tape.ts";
 
 /** Why a part of a field was left out: the client's limit of a field, or the server's of a run. */
@@ -44,14 +45,36 @@ export class Ledger {
   cut(why: CutReason, fields: number): void {
     if (fields > 0) {
       this.truncated += fields;
-      this.#onCut(why);
+      try {
+        this.#onCut(why);
+      } catch {
+        // As of a loss.
+      }
     }
   }
 
+  /** Throws only where there is no stack left, and then has counted nothing. */
   lose(reason: LossReason, records: number): void {
     if (records > 0) {
       this.lost[reason] += records;
-      this.#onLoss(reason, records);
+      try {
+        this.#onLoss(reason, records);
+      } catch {
+        // There was no stack left to say it. It is counted, and said with the next one of its kind.
+      }
+    }
+  }
+
+  /** Counts what was missed for want of stack since somebody did so. */
+  admitMissed(): void {
+    const { records, details } = missed;
+    if (records > 0 || details > 0) {
+      assertStackRoom();
+      missed.records = 0;
+      missed.details = 0;
+      this.accepted += records;
+      this.lose("unencodable", records);
+      this.warnings.set("hiddenFailure", (this.warnings.get("hiddenFailure") ?? 0) + details);
     }
   }
 

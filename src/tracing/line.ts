@@ -35,8 +35,10 @@ export class Line {
     return this.#underWay.size < this.#options.slots;
   }
 
-  get shipments(): readonly Shipment[] {
-    return [...this.#waiting, ...this.#underWay];
+  /** Those that were recorded here, or also those that a spool holds. */
+  shipments(which: "recorded" | "all"): readonly Shipment[] {
+    const all = [...this.#waiting, ...this.#underWay];
+    return which === "all" ? all : all.filter(({ tape }) => !tape.adopted);
   }
 
   push(tape: Tape): Deferred<TapeResult> {

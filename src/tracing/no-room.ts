@@ -1,3 +1,6 @@
+import { ValidationError } from "../model/errors.ts";
+import type { LossReason } from "../model/stats.ts";
+
 /** Thrown through a record that finds no room; the record is dropped and counted. */
 export class NoRoom extends Error {}
 
@@ -10,4 +13,12 @@ export class FieldFull extends NoRoom {
     super();
     this.atKey = atKey;
   }
+}
+
+/** What a record is counted as that could not be encoded for this. */
+export function lossOf(error: unknown): LossReason {
+  if (error instanceof NoRoom) {
+    return "queueFull";
+  }
+  return error instanceof ValidationError ? "invalid" : "unencodable";
 }

@@ -125,16 +125,12 @@ export class RunTree implements RecordedRun {
     headers: HeadersLike,
     { client }: { readonly client: TracingClient },
   ): RunTree | undefined {
-    const recording = client[recorder];
-    const context = readHeaders(headers, malformed(recording));
+    const context = readHeaders(headers, malformed(client[recorder]));
     if (context === undefined) {
       return undefined;
     }
-    const { place, tags, metadata, project } = context;
-    return new RunTree(
-      { client, remote: place, recorded: false },
-      { name: "remote", tags, metadata, project },
-    );
+    const { place: remote, ...options } = context;
+    return new RunTree({ client, remote, recorded: false }, { ...options, name: "remote" });
   }
 
   /** Starts a run below this one and records it at once. */

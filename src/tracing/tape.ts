@@ -66,6 +66,14 @@ export class Tape {
     return this.bytes.length;
   }
 
+  /** Has its last record, of so many bytes, written to disk where there is a journal. */
+  keep(length: number, journal: (() => Journal) | undefined): void {
+    if (journal !== undefined) {
+      this.journal ??= journal();
+      this.journal.append(this.bytes.subarray(this.used - length, this.used));
+    }
+  }
+
   /** Makes it empty again. */
   reset(): void {
     this.used = 0;

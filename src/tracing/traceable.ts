@@ -7,6 +7,10 @@ import { toPayload } from "./payload.ts";
 import type { TracingClient } from "./recorder.ts";
 import type { RunOptions } from "./run-options.ts";
 import { watchResult } from "./results.ts";
+import { missed } from "./stack-room.ts";
+
+/** A binding of this module's own: in a bundle an import may be a getter, for which there is no stack. */
+const counted = missed;
 
 /** How the runs of a traced function are recorded. */
 export interface TraceableOptions {
@@ -51,18 +55,41 @@ export function traceable<Fn extends TraceableFunction>(
   return new Proxy(fn, {
     apply: (target, self, args: unknown[]): unknown => {
       const call = (): unknown => Reflect.apply(target, self, args);
-      const recording = begin(fn, { options, args });
+      let recording: CallRecording | undefined;
+      try {
+        recording = begin(fn, { options, args });
+      } catch {
+        // The stack is exhausted, as wherever it is counted so below: the call goes on unrecorded.
+        counted.records += 1;
+      }
       if (recording === undefined) {
         return call();
       }
       let result: unknown;
+      let isEntered = false;
       try {
-        result = withRun(recording.run, call);
+        result = withRun(recording.run, () => {
+          isEntered = true;
+          return call();
+        });
       } catch (error) {
-        recording.failed(error);
-        throw error;
+        if (isEntered) {
+          try {
+            recording.failed(error);
+          } catch {
+            counted.records += 1;
+          }
+          throw error;
+        }
+        counted.records += 1;
+        return call();
       }
-      return watchResult(result, recording);
+      try {
+        return watchResult(result, recording);
+      } catch {
+        counted.records += 1;
+        return result;
+      }
     },
   });
 }
@@ -85,8 +112,9 @@ function begin(fn: TraceableFunction, call: Call): CallRecording | undefined {
       new CallRun(options.name ?? (fn.name || "traceable"), call, client),
     );
     return new CallRecording(run, options);
-  } catch {
+  } catch (error) {
     // No client could be made. Whoever makes clients says why; the call goes on unrecorded.
+    counted.records += error instanceof RangeError ? 1 : 0;
     return undefined;
   }
 }

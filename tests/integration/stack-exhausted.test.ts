@@ -1,0 +1,165 @@
+import { afterAll, afterEach, beforeAll, expect, test } from "vitest";
+import { Client, currentRun, traceable, withRun } from "millrace";
+import type { ClientOptions } from "millrace";
+import { runCounter } from "../support/run-counter.ts";
+import type { RunCounter } from "../support/run-counter.ts";
+
+let server: RunCounter;
+beforeAll(async () => {
+  server = await runCounter();
+});
+afterAll(async () => {
+  await server[Symbol.asyncDispose]();
+});
+
+const clients: Client[] = [];
+afterEach(async () => {
+  await Promise.all(clients.splice(0).map((client) => client.close()));
+});
+
+function opened(options: ClientOptions = {}): Client {
+  const quiet = { warn: (): void => undefined };
+  const client = new Client({ endpoint: server.url, logger: quiet, ...options });
+  clients.push(client);
+  return client;
+}
+
+/** Calls `action` in each of the last frames before the stack is exhausted; answers what it threw. */
+function atTheEdge(frames: number, action: () => unknown): readonly Error[] {
+  const thrown: Error[] = [];
+  // What was never called is compiled at its first call, for which there would be no room.
+  for (let i = 0; i < 3; i++) {
+    action();
+  }
+  let left = frames;
+  const descend = (...padding: readonly number[]): void => {
+    try {
+      descend(...padding);
+    } catch {
+      // The edge.
+    }
+    if (left > 0) {
+      left -= 1;
+      try {
+        action();
+      } catch (error) {
+        thrown.push(error as Error);
+      }
+    }
+  };
+  for (let padding = 0; padding < 4; padding++) {
+    left = frames;
+    descend(...Array.from({ length: padding }, () => 0));
+  }
+  return thrown;
+}
+
+/** Whether a call of ours could be made and let out that one further in could not. */
+const isLeak = ({ stack = "" }: Error): boolean =>
+  stack.split("\n").filter((line) => ours.test(line)).length > 1;
+const ours = /\/(?:src|dist)\/(?:main|tracing|model)\//;
+
+const bystander = traceable((value: number) => value + 1, { name: "bystander" });
+
+const actions: Readonly<Record<string, (client: Client) => () => unknown>> = {
+  "startRun and end": (client) => () =>
+    client.startRun({ inputs: { a: [1, { b: "c" }] } }).end({ d: 1 }),
+  "startRun and fail": (client) => () => client.startRun().fail(new Error("own")),
+  "startChild and end": (client) => {
+    const root = client.startRun({ name: "root" });
+    return () => root.startChild({ name: "child" }).end({});
+  },
+  "what is added": (client) => {
+    const run = client.startRun({ name: "added to" });
+    return () => {
+      run.addTags("tag");
+      run.addMetadata({ key: { deep: [1] } });
+      run.addEvent({ name: "event" });
+      run.addAttachment("file", ["text/plain", new Uint8Array(8)]);
+    };
+  },
+  "wire-shaped runs": (client) => () => {
+    void client.createRun({ id: crypto.randomUUID(), name: "wire", run_type: "chain", inputs: {} });
+    void client.updateRun(crypto.randomUUID(), { outputs: {} });
+  },
+};
+
+test.each(Object.entries(actions))(
+  "with the stack all but exhausted, %s lets no RangeError of ours out, and what follows arrives",
+  async (_name, make) => {
+    const client = opened();
+    const action = make(client);
+    const thrown: Error[] = [];
+    for (let round = 0; round < 5; round++) {
+      thrown.push(...atTheEdge(400, action));
+    }
+    expect(thrown.filter(isLeak).map(({ stack }) => stack)).toEqual([]);
+    const after = client.startRun({ name: "after", inputs: { whole: true } });
+    after.end({ whole: true });
+    expect(await client.flush({ timeoutMs: 30_000 })).toMatchObject({ pending: 0 });
+    expect(server.ended).toContain(after.id);
+    const { accepted, delivered, dropped, rejected, pending, lost } = client.stats();
+    expect({ pending, rejected, accepted }).toEqual({
+      pending: 0,
+      rejected: 0,
+      accepted: delivered + dropped,
+    });
+    expect(dropped).toBe(lost.unencodable);
+  },
+  60_000,
+);
+
+test("a traced function is called, and answers, wherever there is stack for it", async () => {
+  const client = opened();
+  let calls = 0;
+  const traced = traceable((): number => (calls += 1), { client });
+  const answers: unknown[] = [];
+  const thrown = atTheEdge(600, () => answers.push(traced()));
+  // That the function itself could not be called is the program's matter.
+  const leaks = thrown.filter(
+    (error) => isLeak(error) && !/^.*\n\s+at call /.test(error.stack ?? ""),
+  );
+  expect(leaks.map(({ stack }) => stack)).toEqual([]);
+  expect(answers.length).toBeGreaterThan(1_000);
+  expect(calls).toBe(answers.length);
+  expect(bystander(1)).toBe(2);
+  expect(await client.flush({ timeoutMs: 30_000 })).toMatchObject({ pending: 0 });
+}, 60_000);
+
+test("withRun calls its function all the same, and the context is as it was before", async () => {
+  const client = opened();
+  const run = client.startRun({ name: "entered" });
+  let calls = 0;
+  const thrown = atTheEdge(400, () => withRun(run, () => (calls += 1)));
+  expect(thrown.filter(isLeak).map(({ stack }) => stack)).toEqual([]);
+  expect(calls).toBeGreaterThan(0);
+  expect(currentRun()).toBeUndefined();
+  expect(withRun(run, () => currentRun()?.id)).toBe(run.id);
+  await Promise.resolve();
+  expect(currentRun()).toBeUndefined();
+});
+
+test("tapes that are cut at the edge are sent once and whole", async () => {
+  const client = opened({ tapeBytes: 16_384, maxQueueBytes: 1_048_576 });
+  const text = "x".repeat(1_000);
+  for (let round = 0; round < 10; round++) {
+    atTheEdge(400, () => client.startRun({ inputs: { text } }).end({ text }));
+    // Room for the next round.
+    await client.flush({ timeoutMs: 30_000 });
+  }
+  const { accepted, delivered, dropped, pending, lost } = client.stats();
+  expect({ pending, accepted }).toEqual({ pending: 0, accepted: delivered + dropped });
+  expect(dropped).toBe(lost.unencodable + lost.queueFull);
+  expect(lost.unencodable).toBeGreaterThan(0);
+  expect(delivered).toBeGreaterThan(5_000);
+}, 120_000);
+
+test("a recursion without end that records at each level is the program's own error, and what it recorded arrives", async () => {
+  const client = opened({ maxQueueRecords: 200_000 });
+  const endless = traceable((level: number): number => endless(level + 1) + 1, { client });
+  expect(() => endless(0)).toThrow(RangeError);
+  expect(await client.flush({ timeoutMs: 60_000 })).toMatchObject({ pending: 0 });
+  const { accepted, delivered, lost } = client.stats();
+  expect(accepted).toBe(delivered + lost.unencodable);
+  expect(delivered).toBeGreaterThan(100);
+}, 90_000);
