@@ -22,19 +22,29 @@ export function isCardNumber(text: string): boolean {
  * What follows may be digits too, such as the month in which it expires.
  */
 export function cardLength(groups: string): number {
-  for (let end = groups.length; end >= shortest; end = lastSeparator(groups, end - 1)) {
-    if (isCardNumber(groups.slice(0, end))) {
-      return end;
-    }
+  if (isCardNumber(groups)) {
+    return groups.length;
   }
-  return 0;
+  if (!beginsLong.test(groups)) {
+    return 0;
+  }
+  let end = lastSeparator(groups, groups.length);
+  while (end >= shortest && !isCardNumber(groups.slice(0, end))) {
+    end = lastSeparator(groups, end - 1);
+  }
+  return end >= shortest ? end : 0;
 }
+
+/** How far it is to the next group that may begin a card: beside other digits those of a card stand by fours at least. */
+export function nextGroup(groups: string): number {
+  const at = groups.search(/[ -]\d{4}/);
+  return at === -1 ? groups.length : at;
+}
+
+const beginsLong = /^\d{4}/;
 
 /** Digits of the shortest number. */
 const shortest = 13;
 
 const lastSeparator = (groups: string, from: number): number =>
   Math.max(groups.lastIndexOf(" ", from), groups.lastIndexOf("-", from));
-
-/** How far the first of the groups reaches. */
-export const lengthOfFirst = (groups: string): number => /^\d*/.exec(groups)?.[0].length ?? 0;

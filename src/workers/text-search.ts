@@ -1,4 +1,4 @@
-import { cardLength, lengthOfFirst } from "../model/card-number.ts";
+import { cardLength, nextGroup } from "../model/card-number.ts";
 import type { RedactionSearch } from "../model/redaction-search.ts";
 
 /** Calls for each place in a text that a rule masks, in order: where it begins, and where it ends. */
@@ -16,7 +16,7 @@ export function forEachMatch(
       pattern.lastIndex += 1;
     } else if (length < whole.length) {
       // Behind the card, or at the next digits that may begin one.
-      pattern.lastIndex = match.index + (length > 0 ? length : lengthOfFirst(whole));
+      pattern.lastIndex = match.index + (length > 0 ? length : nextGroup(whole));
     }
     if (to > from) {
       onMatch(from, to);
