@@ -183,6 +183,16 @@ test("a mark that is taken back reopens the run for its reviewer alone", async (
   expect(desk.places("needs_my_review")).toEqual([0]);
 });
 
+test("who has no mark to take back gets no claim beside another reviewer's", async () => {
+  const desk = await deskOf(2);
+  desk.next("ann");
+  desk.finish("bob", 1);
+  expect(() => desk.reopen("cy", 0)).toThrow(/under review by ann/);
+  expect(() => desk.reopen("cy", 1)).toThrow(/reviewed by bob/);
+  desk.finish("ann", 0);
+  expect(desk.progress("ann")).toMatchObject({ completed: 2 });
+});
+
 test("one walks to the runs beside that wait, past those that are others' or done", async () => {
   const desk = await deskOf(5);
   desk.open("bob", 1);

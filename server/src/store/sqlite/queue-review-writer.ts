@@ -67,8 +67,15 @@ export class QueueReviewWriter implements QueueReviewWrites {
   }
 
   reopen(tenantId: string, key: ReviewKey): ClaimedRun {
-    this.#mark(tenantId, key, null);
-    return this.#claim(tenantId, key, toReviewRules(this.#access.read(tenantId, key.queueId)));
+    const rules = toReviewRules(this.#access.read(tenantId, key.queueId));
+    const entry = this.#access.readEntry(tenantId, key);
+    if (isDone(entry, key.reviewer)) {
+      this.#mark(tenantId, key, null);
+    } else {
+      // Without a mark of one's own it is a claim like any other.
+      this.#checkRoom(entry, key.reviewer, rules);
+    }
+    return this.#claim(tenantId, key, rules);
   }
 
   #mark(tenantId: string, key: ReviewKey, doneMicros: number | null): QueueEntry {
