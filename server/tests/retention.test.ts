@@ -73,6 +73,22 @@ test("runs older than the tenant's days go, with their feedback; younger ones st
   expect(await desk.store.read.feedback.find(desk.tenantId, feedback.id)).toBeUndefined();
 });
 
+test("runs that went are in no count of the project's runs any more", async () => {
+  const desk = await openDesk();
+  await desk.send({ post: [agedRun(31), agedRun(31, "old", { error: "no" }), agedRun(29)] });
+  const { store, tenantId } = desk;
+  await store.write.retention.set(tenantId, { projectId: null, days: 30 });
+  await sweepAll(desk);
+  const counts = await store.read.runLists.counts(tenantId, {
+    projectId: await projectId(desk, "old"),
+    isRoot: undefined,
+    fromMicros: Date.now() * 1_000 - 40 * dayMicros,
+    toMicros: Date.now() * 1_000,
+    widthMicros: dayMicros,
+  });
+  expect(counts).toMatchObject([{ runs: 1, errors: 0 }]);
+});
+
 test("a project's own rule comes before the tenant's, and one that keeps for ever keeps", async () => {
   const desk = await openDesk();
   const runs = [agedRun(20, "short"), agedRun(20, "usual"), agedRun(2_000, "ever")];

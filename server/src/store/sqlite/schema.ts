@@ -7,7 +7,7 @@ import { datasetTables } from "./tables/datasets.ts";
 import { feedbackTables } from "./tables/feedback.ts";
 import { queueReviewTables } from "./tables/queue-reviews.ts";
 import { runFacetTables } from "./tables/run-facets.ts";
-import { runListTables } from "./tables/run-lists.ts";
+import { runCountsOfDeleted, runListTables } from "./tables/run-lists.ts";
 import { runMeasureTables } from "./tables/run-measures.ts";
 import { spanTables } from "./tables/spans.ts";
 import { promptTables } from "./tables/prompts.ts";
@@ -175,4 +175,5 @@ export const formats: readonly string[] = [
   catalogTables.join(""),
   reviewTables.join(""),
   runListTables,
+  runCountsOfDeleted,
 ];

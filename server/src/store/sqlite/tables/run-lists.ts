@@ -42,3 +42,19 @@ export const runListTables = `
     END;
   INSERT OR IGNORE INTO run_facets SELECT DISTINCT project_id, '${anyFacet}', start_us / ${blockMicros} FROM runs;
 `;
+
+/**
+ * Runs that are deleted one by one, as those are that are kept for a time only, leave the counts. The counts of
+ * before may have such runs in them and are made anew.
+ */
+export const runCountsOfDeleted = `
+  DELETE FROM run_counts;
+  INSERT INTO run_counts SELECT project_id, ${isRoot("r")}, ${blockOf("r")}, count(*), total(has_error)
+    FROM runs r GROUP BY 1, 2, 3;
+  CREATE TRIGGER run_counts_deleted AFTER DELETE ON runs
+    BEGIN
+      ${count("OLD", "-")}
+      DELETE FROM run_counts WHERE project_id = OLD.project_id AND is_root = (${isRoot("OLD")})
+        AND block = ${blockOf("OLD")} AND runs <= 0;
+    END;
+`;
