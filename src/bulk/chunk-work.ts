@@ -51,7 +51,7 @@ export class ChunkWork implements ChunkShipper {
   ): Promise<ChunkAnswer> {
     const counts = { created: 0, skipped: 0, bytes: 0 };
     const rejected: RejectedRow[] = [];
-    const rows = readRows(reader, new JsonWriter(Buffer.allocUnsafe(65_536)), datasetId);
+    const rows = readRows(reader, datasetId);
     const outcomes = {
       done: (some: readonly TapeRow[], { created, bytes }: { created: number; bytes: number }) => {
         counts.created += created;
