@@ -1,16 +1,19 @@
 // One client, one size, one process: forked by deliver.ts, answers with a Measurement.
 import { readFileSync } from "node:fs";
 import { setImmediate as nextTurn, setTimeout as sleep } from "node:timers/promises";
+import { CallTimes } from "./call-times.ts";
 import type { Driver } from "./drivers/driver.ts";
 import { loadDriver } from "./drivers/index.ts";
 import type { SinkReport } from "./sink.ts";
-import { childrenPerTree, createPayloads, runsPerTree, sizes } from "./workload.ts";
-import type { Payload, SizeName } from "./workload.ts";
+import { childrenPerTree, runsPerTree } from "./workload.ts";
+import type { Payload } from "./workload.ts";
+import { workloads } from "./workloads.ts";
+import type { WorkloadName } from "./workloads.ts";
 
 /** What to measure. */
 export interface Order {
   readonly driver: string;
-  readonly size: SizeName;
+  readonly workload: WorkloadName;
   /** Address of the sink. */
   readonly endpoint: string;
   readonly warmupTrees: number;
@@ -26,6 +29,9 @@ export interface Measurement {
   readonly peakRssMb: number;
   /** The longest that one start or end held the caller. */
   readonly longestCallMs: number;
+  /** What half of all calls, and 99 of 100, stayed under. */
+  readonly callMicrosP50: number;
+  readonly callMicrosP99: number;
   readonly wireBytesPerRun: number;
   /** Runs that the client gave up, and runs that the sink did not see. */
   readonly lost: number;
@@ -44,6 +50,8 @@ const aheadRuns = 5_000;
 /** `stats()` is asked once per this much JSON, and once a tree at most. */
 const pacingBytes = 524_288;
 const pauseMs = 1;
+/** Longer than any client waits before it sends an unfilled batch: OpenTelemetry waits five seconds. */
+const silenceMs = 8_000;
 
 process.once("message", (order: Order) => {
   // A rejection ends the process, and the parent sees that.
@@ -56,15 +64,15 @@ async function answer(order: Order): Promise<void> {
 }
 
 async function measure(order: Order): Promise<Measurement> {
-  const { runBytes } = sizes[order.size];
+  const { runBytes } = workloads[order.workload];
   const createDriver = await loadDriver(order.driver);
   const driver = createDriver({
     endpoint: order.endpoint,
     requestRuns: Math.min(requestRuns, Math.floor(requestBytes / runBytes)),
   });
-  const load = new Load(driver, order.size);
+  const load = new Load(driver, order.workload);
   await load.run(order.warmupTrees);
-  load.longestCallMs = 0;
+  load.calls.clear();
 
   const cpu = process.cpuUsage();
   const main = mainNanos();
@@ -84,7 +92,9 @@ async function measure(order: Order): Promise<Measurement> {
     processMicros: (user + system) / count,
     runsPerSecond: (count / elapsedMs) * 1_000,
     peakRssMb,
-    longestCallMs: load.longestCallMs,
+    longestCallMs: load.calls.longestMs,
+    callMicrosP50: load.calls.quantileMicros(0.5),
+    callMicrosP99: load.calls.quantileMicros(0.99),
     wireBytesPerRun: runs === 0 ? 0 : bytes / runs,
     lost,
     missing,
@@ -94,18 +104,19 @@ async function measure(order: Order): Promise<Measurement> {
 /** The program that is traced: trees of runs, one turn of the event loop for each tree. */
 class Load {
   readonly ids: string[] = [];
-  longestCallMs = 0;
+  readonly calls = new CallTimes();
   readonly #driver: Driver;
   readonly #payloads: readonly Payload[];
   readonly #aheadLimit: number;
   readonly #treesBetweenChecks: number;
   #next = 0;
+  #givenUp = 0;
 
-  constructor(driver: Driver, size: SizeName) {
-    const { runBytes } = sizes[size];
+  constructor(driver: Driver, workload: WorkloadName) {
+    const { runBytes, createPayloads } = workloads[workload];
     this.#driver = driver;
-    this.#payloads = createPayloads(size);
-    this.#aheadLimit = Math.min(aheadRuns, Math.floor(aheadBytes / runBytes));
+    this.#payloads = createPayloads();
+    this.#aheadLimit = driver.aheadRuns ?? Math.min(aheadRuns, Math.floor(aheadBytes / runBytes));
     this.#treesBetweenChecks = Math.ceil(pacingBytes / runBytes / runsPerTree);
   }
 
@@ -115,12 +126,30 @@ class Load {
       this.#tree();
       await nextTurn();
       if (tree % this.#treesBetweenChecks === 0) {
-        while (this.#driver.stats().pending > this.#aheadLimit) {
-          await sleep(pauseMs);
-        }
+        await this.#caughtUp();
       }
     }
     await this.#driver.flush();
+  }
+
+  /** Waits for the client; not for runs that it gave up without a word. */
+  async #caughtUp(): Promise<void> {
+    let last = Number.NaN;
+    let since = performance.now();
+    for (;;) {
+      const pending = this.#driver.stats().pending - this.#givenUp;
+      if (pending <= this.#aheadLimit) {
+        return;
+      }
+      if (pending !== last) {
+        last = pending;
+        since = performance.now();
+      } else if (performance.now() - since > silenceMs) {
+        this.#givenUp += pending;
+        return;
+      }
+      await sleep(pauseMs);
+    }
   }
 
   #tree(): void {
@@ -136,7 +165,7 @@ class Load {
   #start(parent: unknown, payload: Payload): unknown {
     const before = performance.now();
     const run = this.#driver.start(parent, payload);
-    this.longestCallMs = Math.max(this.longestCallMs, performance.now() - before);
+    this.calls.add(performance.now() - before);
     this.ids.push(this.#driver.id(run));
     return run;
   }
@@ -144,7 +173,7 @@ class Load {
   #end(run: unknown, payload: Payload): void {
     const before = performance.now();
     this.#driver.end(run, payload);
-    this.longestCallMs = Math.max(this.longestCallMs, performance.now() - before);
+    this.calls.add(performance.now() - before);
   }
 
   #payload(): Payload {

@@ -1,12 +1,11 @@
 // What does recording a run cost until the server has it: main-thread CPU, all CPU, runs a second?
-import { fork } from "node:child_process";
-import type { ChildProcess } from "node:child_process";
-import { once } from "node:events";
 import { parseArgs } from "node:util";
 import type { Measurement, Order } from "./child.ts";
+import { measureIn } from "./processes.ts";
 import { median, publish, show, spread, table } from "./results.ts";
-import { runsPerTree, sizeNames } from "./workload.ts";
-import type { SizeName } from "./workload.ts";
+import { runsPerTree } from "./workload.ts";
+import { workloadNames, workloads } from "./workloads.ts";
+import type { WorkloadName } from "./workloads.ts";
 
 /** The client that ratios are against, and the empty one that says what the harness costs. */
 const baseline = "naive";
@@ -16,27 +15,28 @@ const measured = "millrace";
 /** Main-thread CPU of ours over the naive client's that `--guard` lets pass. */
 const guarded = { size: "M", ratio: 0.45 } as const;
 
-/** Runs that a measurement records, so that each takes about a second. */
-const runsOf: Readonly<Record<SizeName, number>> = { S: 60_000, M: 24_000, L: 4_000, XL: 500 };
 const warmupShare = 0.5;
+/** Clients that take many times as long record this share of the runs; figures are per run. */
+const slowShare: Readonly<Record<string, number>> = { langsmith: 0.1, braintrust: 0.1 };
 
 const { values: flags } = parseArgs({
   options: {
     rounds: { type: "string", default: "5" },
-    sizes: { type: "string", default: sizeNames.join(",") },
+    sizes: { type: "string", default: "S,M,L,XL" },
     drivers: { type: "string", default: `${baseline},${measured}` },
+    node: { type: "string" },
     guard: { type: "boolean", default: false },
     save: { type: "boolean", default: false },
   },
 });
 
 const rounds = Number(flags.rounds);
-const chosenSizes = sizeNames.filter((size) => flags.sizes.split(",").includes(size));
+const chosenSizes = workloadNames.filter((size) => flags.sizes.split(",").includes(size));
 const drivers = [harness, ...flags.drivers.split(",")];
 
 /** Every measurement, in the order of its rounds, by size and driver. */
 const results = new Map<string, Measurement[]>();
-const resultsOf = (size: SizeName, driver: string): readonly Measurement[] =>
+const resultsOf = (size: WorkloadName, driver: string): readonly Measurement[] =>
   results.get(`${size} ${driver}`) ?? [];
 
 for (let round = 1; round <= rounds; round++) {
@@ -51,35 +51,24 @@ for (let round = 1; round <= rounds; round++) {
 }
 report();
 
-/** One client at one size, in a process of its own, against a sink in another. */
-async function measure(size: SizeName, driver: string): Promise<Measurement> {
-  const sink = fork(new URL("sink.ts", import.meta.url));
-  const child = fork(new URL("child.ts", import.meta.url));
-  try {
-    const endpoint = (await messageOf(sink)) as string;
-    const trees = Math.ceil(runsOf[size] / runsPerTree);
-    const warmupTrees = Math.ceil(trees * warmupShare);
-    const order: Order = { driver, size, endpoint, trees, warmupTrees };
-    child.send(order);
-    return (await messageOf(child)) as Measurement;
-  } finally {
-    child.kill();
-    sink.kill();
-  }
+function runsOf(workload: WorkloadName, driver: string): number {
+  return Math.ceil(workloads[workload].runs * (slowShare[driver] ?? 1));
 }
 
-/** The next message; throws where the process ends without one. */
-async function messageOf(child: ChildProcess): Promise<unknown> {
-  const ended = once(child, "exit").then(() => {
-    throw new Error(`A process of the bench ended early: ${child.spawnargs.join(" ")}`);
-  });
-  const [message] = (await Promise.race([once(child, "message"), ended])) as readonly unknown[];
-  return message;
+/** One client at one size, in a process of its own, against a sink in another. */
+function measure(workload: WorkloadName, driver: string): Promise<Measurement> {
+  const trees = Math.ceil(runsOf(workload, driver) / runsPerTree);
+  const warmupTrees = Math.ceil(trees * warmupShare);
+  return measureIn<Measurement>(
+    "child.ts",
+    (endpoint): Order => ({ driver, workload, endpoint, trees, warmupTrees }),
+    { node: flags.node },
+  );
 }
 
 /** A figure of each round, the harness's of the same round subtracted. */
 function net(
-  size: SizeName,
+  size: WorkloadName,
   driver: string,
   figure: "mainMicros" | "processMicros",
 ): readonly number[] {
@@ -87,10 +76,9 @@ function net(
   return resultsOf(size, driver).map((one, round) => one[figure] - (own[round]?.[figure] ?? 0));
 }
 
-/** Of each round: two clients measured one after the other share the machine's mood. */
-function ratios(size: SizeName, driver: string): readonly number[] {
-  const against = net(size, baseline, "mainMicros");
-  return net(size, driver, "mainMicros").map((own, round) => own / (against[round] ?? Number.NaN));
+/** Main-thread CPU against the baseline's. */
+function ratios(size: WorkloadName, driver: string): readonly number[] {
+  return quotients(net(size, driver, "mainMicros"), net(size, baseline, "mainMicros"));
 }
 
 function report(): void {
@@ -107,8 +95,12 @@ function report(): void {
         spread(isHarness ? figures("processMicros") : net(size, driver, "processMicros")),
         isHarness ? "" : spread(figures("runsPerSecond")),
         show(median(figures("peakRssMb"))),
+        ["callMicrosP50", "callMicrosP99"]
+          .map((name) => show(median(figures(name as keyof Measurement))))
+          .join(" / "),
         show(median(figures("longestCallMs"))),
         isHarness ? "" : show(median(figures("wireBytesPerRun")) / 1_000),
+        isHarness ? "" : share(lossOf(size, driver)),
       ];
     }),
   );
@@ -120,30 +112,76 @@ function report(): void {
     "all threads µs/run",
     "runs/s",
     "peak RSS MB",
+    "call µs p50 / p99",
     "longest call ms",
     "kB/run sent",
+    "lost",
   ];
-  const counts = chosenSizes.map((size) => `${size} ${runsOf[size].toLocaleString("en-US")}`);
+  const counts = chosenSizes.map(
+    (size) => `${size} ${workloads[size].runs.toLocaleString("en-US")}`,
+  );
   const problems = failures();
   const notes = [
-    `Median (lowest–highest) of ${rounds} interleaved rounds; ${counts.join(", ")} runs each after a warm-up of half as many.`,
+    `Median (lowest–highest) of ${rounds} interleaved rounds; ${counts.join(", ")} runs each (langsmith with its defaults and braintrust a tenth) after a warm-up of half as many.`,
     "A run is a start with inputs and an end with outputs, in trees of 1 + 9. The harness's own cost is subtracted.",
+    "Lost: runs that the server had not got whole (inputs and outputs) when the client said that it had sent everything.",
     ...problems.map((problem) => `**Failed:** ${problem}`),
   ];
   publish({
     script: "deliver",
     question: "What does a run cost until the server has it?",
-    body: `${table(head, rows)}\n\n${notes.join("\n")}`,
+    body: [table(head, rows), ...comparison(), notes.join("\n")].join("\n\n"),
   });
   process.exitCode = problems.length > 0 ? 1 : 0;
 }
 
-/** Loss always fails; a ratio only under `--guard`. */
+/** Ours over each other client's, round by round; nothing where there is nobody to compare with. */
+function comparison(): readonly string[] {
+  const peers = drivers.filter((driver) => driver !== harness && driver !== measured);
+  if (!drivers.includes(measured) || peers.length === 0) {
+    return [];
+  }
+  const rows = chosenSizes.flatMap((size) =>
+    peers.map((peer) => [
+      size,
+      peer,
+      spread(quotients(net(size, measured, "mainMicros"), net(size, peer, "mainMicros"))),
+      spread(quotients(net(size, measured, "processMicros"), net(size, peer, "processMicros"))),
+      ...(["runsPerSecond", "peakRssMb"] as const).map((name) =>
+        spread(quotients(raw(size, measured, name), raw(size, peer, name))),
+      ),
+    ]),
+  );
+  const head = ["size", "ours, of", "main CPU", "all threads", "runs/s", "peak RSS"];
+  return [table(head, rows)];
+}
+
+function raw(size: WorkloadName, driver: string, name: keyof Measurement): readonly number[] {
+  return resultsOf(size, driver).map((one) => one[name]);
+}
+
+/** Of each round: two clients measured one after the other share the machine's mood. */
+function quotients(own: readonly number[], others: readonly number[]): readonly number[] {
+  return own.map((value, round) => value / (others[round] ?? Number.NaN));
+}
+
+/** Runs that the server never had whole, of those that were recorded. */
+function lossOf(size: WorkloadName, driver: string): number {
+  const missing = raw(size, driver, "missing").reduce((sum, one) => sum + one, 0);
+  return missing / (rounds * runsOf(size, driver) * (1 + warmupShare));
+}
+
+function share(value: number): string {
+  return value === 0 ? "0" : `${show(value * 100)} %`;
+}
+
+/** Loss of ours and of the baseline always fails; a ratio only under `--guard`. */
 function failures(): readonly string[] {
+  const strict = drivers.filter((driver) => driver === measured || driver === baseline);
   const losses = chosenSizes.flatMap((size) =>
-    drivers.flatMap((driver) => {
+    strict.flatMap((driver) => {
       const total = (name: "lost" | "missing"): number =>
-        resultsOf(size, driver).reduce((sum, one) => sum + one[name], 0);
+        raw(size, driver, name).reduce((sum, one) => sum + one, 0);
       const [lost, missing] = [total("lost"), total("missing")];
       return lost + missing === 0
         ? []

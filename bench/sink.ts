@@ -1,8 +1,12 @@
-// A server that counts: requests, bytes, and the ids of the runs that arrived. A process of its own,
-// forked by a bench; tells its parent the address it listens on.
+// A server that counts: requests, bytes, and the runs that arrived whole, whoever sent them. A process
+// of its own, forked by a bench; tells its parent the address it listens on. Its first argument is how
+// many milliseconds it takes to answer a request that carries runs.
 import { createServer } from "node:http";
 import type { IncomingMessage, ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
+import { setTimeout as sleep } from "node:timers/promises";
+import { arrivalsIn } from "./arrivals.ts";
+import { acknowledgedHeader } from "./drivers/acknowledged.ts";
 
 /** What arrived, as `POST /check` answers; the body lists the ids that should have. */
 export interface SinkReport {
@@ -10,7 +14,7 @@ export interface SinkReport {
   readonly bytes: number;
   /** Different runs. */
   readonly runs: number;
-  /** Listed and never seen. */
+  /** Listed and never seen whole. */
   readonly missing: number;
 }
 
@@ -24,11 +28,10 @@ const info = {
   instance_flags: { gzip_body_enabled: false, zstd_compression_enabled: false },
 };
 
-/** How every run begins, in a part and in a list alike; no payload of the workload holds it. */
-const runHead = Buffer.from('{"id":"');
-const idLength = 36;
+const delayMs = Number(process.argv[2] ?? 0);
 
-const seen = new Set<string>();
+const halves = { inputs: new Set<string>(), outputs: new Set<string>() };
+const whole = new Set<string>();
 let requests = 0;
 let bytes = 0;
 
@@ -42,33 +45,60 @@ server.listen(0, "127.0.0.1", () => {
 process.once("disconnect", () => process.exit());
 
 async function answer(request: IncomingMessage, response: ServerResponse): Promise<void> {
-  const body = JSON.stringify(await take(request));
-  response.writeHead(request.method === "POST" ? 202 : 200, { "content-type": "application/json" });
-  response.end(body);
+  const body = await bodyOf(request);
+  const path = (request.url ?? "").split("?")[0] ?? "";
+  const said = sayings[path]?.(body, `http://${request.headers.host ?? ""}`);
+  if (said !== undefined) {
+    response.writeHead(200, { "content-type": "application/json" });
+    response.end(JSON.stringify(said));
+    return;
+  }
+  const acknowledged = take(path, request.headers["content-type"] ?? "", body);
+  if (delayMs > 0) {
+    await sleep(delayMs);
+  }
+  response.writeHead(path.startsWith("/runs") ? 202 : 200, {
+    "content-type": "application/json",
+    [acknowledgedHeader]: acknowledged,
+  });
+  response.end("{}");
 }
 
-async function take(request: IncomingMessage): Promise<unknown> {
-  const body = await bodyOf(request);
-  if (request.url === "/info") {
-    return info;
-  }
-  if (request.url === "/check") {
-    return report(body.length === 0 ? [] : body.toString("latin1").split("\n"));
-  }
+/** What clients ask before they send, and what the bench asks at the end. */
+const sayings: Readonly<Record<string, (body: Buffer, origin: string) => unknown>> = {
+  "/info": () => info,
+  "/check": (body) => report(body.length === 0 ? [] : body.toString("latin1").split("\n")),
+  "/version": () => ({ logs3_payload_max_bytes: null }),
+  "/api/apikey/login": (_body, origin) => ({
+    org_info: [{ id: "bench", name: "bench", api_url: origin, proxy_url: origin }],
+  }),
+};
+
+/** Counts a request; how many runs it made whole. */
+function take(path: string, contentType: string, body: Buffer): number {
   requests += 1;
   bytes += body.length;
-  for (let at = body.indexOf(runHead); at !== -1; at = body.indexOf(runHead, at + idLength)) {
-    const start = at + runHead.length;
-    seen.add(body.toString("latin1", start, start + idLength));
+  const before = whole.size;
+  for (const { id, part } of arrivalsIn(path, contentType, body)) {
+    if (part === "whole") {
+      whole.add(id);
+      continue;
+    }
+    halves[part].add(id);
+    if (halves.inputs.has(id) && halves.outputs.has(id)) {
+      whole.add(id);
+      halves.inputs.delete(id);
+      halves.outputs.delete(id);
+    }
   }
-  return {};
+  return whole.size - before;
 }
 
 const report = (ids: readonly string[]): SinkReport => ({
   requests,
   bytes,
-  runs: seen.size,
-  missing: ids.reduce((count, id) => count + (seen.has(id) ? 0 : 1), 0),
+  runs: whole.size,
+  missing: ids.reduce((count, id) => count + (whole.has(id) ? 0 : 1), 0),
 });
 
 async function bodyOf(request: IncomingMessage): Promise<Buffer> {

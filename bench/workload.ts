@@ -101,7 +101,7 @@ function kindOf(draw: number): keyof typeof alphabets {
 }
 
 /** Random words. The string is flat: a rope would be flattened by whoever touches it first. */
-function createText(random: Random, bytes: number): string {
+export function createText(random: Random, bytes: number): string {
   const letters = alphabets[kindOf(random())];
   const parts: string[] = [];
   for (let written = 0; written < bytes;) {

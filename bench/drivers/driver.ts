@@ -4,7 +4,7 @@ import type { Payload } from "../workload.ts";
 export interface DriverStats {
   /** Given to the client and not acknowledged by the server yet. */
   readonly pending: number;
-  /** Given up, for whatever reason; any at all fails the bench. */
+  /** Given up, for whatever reason, as far as the client says so. */
   readonly lost: number;
 }
 
@@ -13,6 +13,11 @@ export interface DriverStats {
  * after them, counts as the client's cost.
  */
 export interface Driver<Handle = unknown> {
+  /**
+   * How many runs the program may be ahead of the server, where the client has a limit of its own
+   * beyond which it loses. Absent where the harness's own limit does.
+   */
+  readonly aheadRuns?: number;
   /** Starts a run with the payload's inputs, below `parent` or as the root of a new trace. */
   start(parent: Handle | undefined, payload: Payload): Handle;
   /** Ends it with the payload's outputs. */

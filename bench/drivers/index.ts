@@ -4,12 +4,23 @@ import type { CreateDriver } from "./driver.ts";
 const loaders = {
   none: async () => (await import("./none.ts")).createNone,
   naive: async () => (await import("./naive.ts")).createNaive,
+  "otlp-protobuf": async () => (await import("./opentelemetry.ts")).createOpenTelemetryProtobuf,
+  "otlp-json": async () => (await import("./opentelemetry.ts")).createOpenTelemetryJson,
+  langsmith: async () => (await import("./langsmith.ts")).createLangsmith,
+  "langsmith-best": async () => (await import("./langsmith.ts")).createLangsmithBest,
+  langfuse: async () => (await import("./langfuse.mjs")).createLangfuse,
+  braintrust: async () => (await import("./braintrust.mjs")).createBraintrust,
   millrace: async () => (await import("./millrace.ts")).createMillrace,
 } as const satisfies Record<string, () => Promise<CreateDriver>>;
 
-export type DriverName = keyof typeof loaders;
+type DriverName = keyof typeof loaders;
 
 const isDriverName = (name: string): name is DriverName => Object.hasOwn(loaders, name);
+
+/** Everybody who is measured, in the order of the tables; the last one is ours. */
+export const driverNames: readonly string[] = Object.keys(loaders).filter(
+  (name) => name !== "none",
+);
 
 /** @throws RangeError there is no driver of that name. */
 export function loadDriver(name: string): Promise<CreateDriver> {

@@ -1,0 +1,52 @@
+import { expect, test } from "vitest";
+import { arrivalsIn } from "../../bench/arrivals.ts";
+
+const id = "01a20062-256b-7000-8000-017b1bcd373f";
+
+test("a run sent in parts arrives with its inputs and its outputs, not with its head", () => {
+  const part = (name: string): string =>
+    `--b\r\ncontent-disposition: form-data; name="${name}"\r\n\r\n{}\r\n`;
+  const body = [`post.${id}`, `post.${id}.inputs`, `patch.${id}.outputs`].map(part).join("");
+  expect(arrivalsIn("/runs/multipart", "multipart/form-data", Buffer.from(body))).toEqual([
+    { id, part: "inputs" },
+    { id, part: "outputs" },
+  ]);
+});
+
+test("each run of a list arrives whole", () => {
+  const body = JSON.stringify({ post: [{ id, inputs: { id } }, { id: "b".repeat(36) }] });
+  const arrived = arrivalsIn("/runs/batch", "application/json", Buffer.from(body));
+  expect(new Set(arrived.map((one) => one.id))).toEqual(new Set([id, "b".repeat(36)]));
+});
+
+test("a span of OTLP arrives by its own id, not by its parent's, in JSON and in protobuf", () => {
+  const [trace, span, parent] = [
+    "0af7651916cd43dd8448eb211c80319c",
+    "b7ad6b7169203331",
+    "00f067aa0ba902b7",
+  ];
+  const json = JSON.stringify({ traceId: trace, spanId: span, parentSpanId: parent });
+  const protobuf = Buffer.concat([
+    Buffer.from([0x0a, 16]),
+    Buffer.from(trace ?? "", "hex"),
+    Buffer.from([0x12, 8]),
+    Buffer.from(span ?? "", "hex"),
+    Buffer.from([0x22, 8]),
+    Buffer.from(parent ?? "", "hex"),
+  ]);
+  const whole = [{ id: span, part: "whole" }];
+  expect(arrivalsIn("/v1/traces", "application/json", Buffer.from(json))).toEqual(whole);
+  expect(arrivalsIn("/v1/traces", "application/x-protobuf", protobuf)).toEqual(whole);
+});
+
+test("a logged row without outputs is half a run", () => {
+  const rows = [{ span_id: "a", input: 1 }, { span_id: "a", output: 2 }, { span_id: "c" }];
+  expect(arrivalsIn("/logs3", "application/json", Buffer.from(JSON.stringify({ rows })))).toEqual([
+    { id: "a", part: "inputs" },
+    { id: "a", part: "outputs" },
+  ]);
+});
+
+test("what is no wire of runs carries none", () => {
+  expect(arrivalsIn("/other", "application/json", Buffer.from('{"id":"x"}'))).toEqual([]);
+});
