@@ -63,53 +63,6 @@ export async function getBlob(path: string, signal?: AbortSignal): Promise<Blob>
 }
 
 /**
- * Sends a form with files, and says how much of it is under way.
- *
- * @throws {@link ApiError}
- */
-export async function sendForm(
-  path: string,
-  form: FormData,
-  {
-    method = "POST",
-    signal,
-    onProgress,
-  }: {
-    readonly method?: Method;
-    readonly signal?: AbortSignal;
-    /** 0 to 1. */
-    readonly onProgress?: (share: number) => void;
-  } = {},
-): Promise<unknown> {
-  // Not fetch, which says nothing of what it has sent.
-  const request = new XMLHttpRequest();
-  const cancel = (): void => request.abort();
-  request.upload.addEventListener("progress", ({ loaded, total }) =>
-    onProgress?.(total === 0 ? 1 : loaded / total),
-  );
-  request.open(method, path);
-  new Headers(ownHeaders()).forEach((value, name) => request.setRequestHeader(name, value));
-  signal?.addEventListener("abort", cancel, { once: true });
-  try {
-    await new Promise<void>((resolve, reject) => {
-      request.addEventListener("load", () => resolve());
-      request.addEventListener("error", (cause) => reject(noAnswer(cause) as Error));
-      request.addEventListener("abort", () =>
-        reject(new DOMException("the upload was cancelled", "AbortError")),
-      );
-      request.send(form);
-    });
-  } finally {
-    signal?.removeEventListener("abort", cancel);
-  }
-  const { status, responseText } = request;
-  if (status < 200 || status > 299) {
-    throw new ApiError(status, describe(status, responseText));
-  }
-  return parseBody(responseText);
-}
-
-/**
  * The events of a `text/event-stream`, until `signal` or the server ends it. Not `EventSource`: that
  * sends no key.
  *

@@ -2,10 +2,8 @@ import { needText, toItems, toNumber, toRecord, toText, toTexts } from "./member
 import type { Members } from "./members.ts";
 import { parseTimeMs } from "./time.ts";
 
-export const dataTypes = ["kv", "llm", "chat"] as const;
-
 /** What its examples look like: members, a text in and out, or messages. */
-export type DataType = (typeof dataTypes)[number];
+export const dataTypes = ["kv", "llm", "chat"] as const;
 
 /** A dataset, as whoever holds its link sees it too. */
 export interface SharedDataset {

@@ -52,7 +52,7 @@ export interface LiveSummary {
 }
 
 /** Seconds that are kept: as many as the server keeps. */
-export const liveSeconds = 300;
+const liveSeconds = 300;
 const growth = 1.05;
 
 export const nothingYet: Live = { now: 0, seconds: [], senders: [] };

@@ -1,5 +1,3 @@
-// oxlint-disable-next-line import/no-unassigned-import -- sets right what uPlot reads when it is loaded
-import "../lib/valid-language.ts";
 import uPlot from "uplot";
 import type { ChartSeries } from "../lib/chart-data.ts";
 

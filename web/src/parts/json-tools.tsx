@@ -67,6 +67,7 @@ export const JsonTools = ({
       <input
         ref={searchRef}
         type="search"
+        className="control"
         placeholder="Search, Enter"
         aria-label="Search in the value"
         onKeyDown={onKeyDown}

@@ -56,7 +56,7 @@ const Shown = ({
     <figure className="payload" aria-label={label}>
       <figcaption>
         <span>{label}</span>
-        <fieldset className="payload-modes" aria-label={`Show ${label} as`}>
+        <fieldset className="segments small" aria-label={`Show ${label} as`}>
           {known.map((name) => (
             <button
               key={name}

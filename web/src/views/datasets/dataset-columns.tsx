@@ -20,9 +20,7 @@ export const datasetColumns: readonly Column<Dataset>[] = [
     title: "Description",
     width: 160,
     grow: 4,
-    cell: ({ description }) => (
-      <span className="datasets-quiet">{toVisibleText(description ?? "")}</span>
-    ),
+    cell: ({ description }) => <span className="quiet">{toVisibleText(description ?? "")}</span>,
   },
   { id: "data_type", title: "Type", width: 64, cell: ({ dataType }) => dataType },
   {

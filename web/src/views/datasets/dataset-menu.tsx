@@ -33,7 +33,7 @@ export const DatasetMenu = ({
     </Button>
   );
   return (
-    <div className="dataset-tools">
+    <div className="tools">
       {button("import", "Import file")}
       {button("export", "Export")}
       {button("share", typeof share.data === "string" ? "Shared" : "Share")}

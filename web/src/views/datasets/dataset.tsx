@@ -40,7 +40,7 @@ export const Dataset = () => {
     <div className="fill">
       <title>{`${toVisibleText(dataset.name)} · Millrace`}</title>
       <DatasetHead dataset={dataset} tenantId={tenantId} />
-      <nav className="dataset-tabs" aria-label="Parts of the dataset">
+      <nav className="tabs" aria-label="Parts of the dataset">
         {/* Each names its tab: a link without one would call itself current on all of them. */}
         {datasetTabs.map((name) => (
           <Link
@@ -89,7 +89,7 @@ const DatasetHead = ({
 }) => (
   <div className="heading">
     <div>
-      <p className="dataset-trail">
+      <p className="crumbs">
         <Link to="/o/$tenantId/datasets" params={{ tenantId }}>
           Datasets
         </Link>
@@ -98,7 +98,7 @@ const DatasetHead = ({
         <bdi>{toVisibleText(dataset.name)}</bdi>
       </h1>
       {(dataset.description ?? "") !== "" && (
-        <p className="datasets-quiet dataset-about">{toVisibleText(dataset.description ?? "")}</p>
+        <p className="about">{toVisibleText(dataset.description ?? "")}</p>
       )}
     </div>
     <DatasetMenu dataset={dataset} tenantId={tenantId} />

@@ -34,7 +34,7 @@ export const Datasets = () => {
       <title>Datasets · Millrace</title>
       <div className="heading">
         <h1>Datasets</h1>
-        <div className="datasets-tools">
+        <div className="tools">
           {selection.size > 0 && (
             <Button size="xs" color="red" variant="light" onClick={() => setOpen("delete")}>
               Delete {selection.size}

@@ -8,7 +8,7 @@ const shownChars = 240;
 
 export const PayloadText = ({ of }: { readonly of: TextPreview | undefined }) =>
   of === undefined ? (
-    <span className="datasets-quiet">–</span>
+    <span className="quiet">–</span>
   ) : (
     <span className="example-text">
       {toVisibleText(of.text.slice(0, shownChars).replaceAll(/\s+/g, " "))}

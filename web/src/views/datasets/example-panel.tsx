@@ -32,7 +32,7 @@ export const ExamplePanel = ({
       <div className="example-panel-head">
         <h1>Example</h1>
         {example !== undefined && asOf === undefined && mode !== "edit" && (
-          <span className="dataset-tools">
+          <span className="tools">
             <Button size="compact-xs" variant="default" onClick={() => setMode("edit")}>
               Edit
             </Button>

@@ -34,7 +34,7 @@ export const ExampleView = ({
               <a href={url} download rel="noreferrer">
                 {toVisibleText(name)}
               </a>{" "}
-              <span className="datasets-quiet">{toVisibleText(mimeType)}</span>
+              <span className="quiet">{toVisibleText(mimeType)}</span>
             </li>
           ))}
         </ul>

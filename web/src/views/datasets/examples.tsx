@@ -39,7 +39,7 @@ export const Examples = ({ dataset: { id: datasetId } }: { readonly dataset: Dat
   return (
     <div className="dataset-list">
       <ExampleFilters datasetId={datasetId}>
-        <output className="datasets-quiet nowrap">
+        <output className="quiet nowrap">
           {count.data === undefined ? "" : counted(count.data, "example")}
         </output>
         {selection.size > 0 && isNow && (

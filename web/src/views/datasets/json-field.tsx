@@ -29,7 +29,7 @@ export const JsonField = ({
     <fieldset className="json-field">
       <legend className="json-field-label">
         {label}
-        {mayBeEmpty && <span className="datasets-quiet"> (may be empty)</span>}
+        {mayBeEmpty && <span className="quiet"> (may be empty)</span>}
       </legend>
       <Code
         language="json"
@@ -44,7 +44,7 @@ export const JsonField = ({
         <ul className="json-field-faults" role="alert">
           {all.map(({ from, message }) => (
             <li key={`${from} ${message}`}>
-              {message} <span className="datasets-quiet">{placeOf(value, from)}</span>
+              {message} <span className="quiet">{placeOf(value, from)}</span>
             </li>
           ))}
         </ul>

@@ -12,7 +12,7 @@ export const RunLink = ({
 }) => {
   const { data: place, isError } = useQuery(runPlaceQuery(runId));
   if (place === undefined) {
-    return <span className="datasets-quiet">{isError ? `${runId} (not here)` : runId}</span>;
+    return <span className="quiet">{isError ? `${runId} (not here)` : runId}</span>;
   }
   return (
     <Link

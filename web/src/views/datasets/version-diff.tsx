@@ -40,7 +40,7 @@ export const VersionDiff = ({ datasetId, from, to, kind }: Props) => {
       <div className="dataset-list">
         <div className="example-filters">
           <Ends datasetId={datasetId} from={from} to={to} />
-          <div className="dataset-tools">
+          <div className="tools">
             {[undefined, ...diffKinds].map((one) => (
               <button
                 key={one ?? "all"}

@@ -81,13 +81,13 @@ const toColumns = ({
   },
   {
     id: "actions",
-    title: "",
+    title: "Actions",
     width: 320,
     isNarrow: true,
     cell: (version) => {
       const before = rows[rows.indexOf(version) + 1];
       return (
-        <span className="dataset-tools">
+        <span className="tools">
           <Link
             to="/o/$tenantId/datasets/$datasetId"
             params={params}

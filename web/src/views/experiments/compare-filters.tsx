@@ -103,7 +103,7 @@ export const CompareFilters = ({
           onChange={() => set({ lower: toggle(search.lower, search.key ?? "") })}
         />
       )}
-      <output className="datasets-quiet">
+      <output className="quiet">
         {page.matching === page.total
           ? counted(page.total, "example")
           : `${page.matching.toLocaleString("en")} of ${counted(page.total, "example")}`}

@@ -38,7 +38,7 @@ export const ComparePanel = ({
     <aside className="panel example-panel" aria-label="Example">
       <div className="example-panel-head">
         <h1>Example {exampleId.slice(0, 8)}</h1>
-        <span className="dataset-tools">
+        <span className="tools">
           {diffBases.map((base) => (
             <button
               key={base}

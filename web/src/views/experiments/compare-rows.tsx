@@ -126,7 +126,7 @@ const Answer = ({
   const runs = row.runs[id] ?? [];
   const [first] = runs;
   if (first === undefined) {
-    return <span className="datasets-quiet">not run</span>;
+    return <span className="quiet">not run</span>;
   }
   const isBaseline = id === contest.baselineId;
   return (

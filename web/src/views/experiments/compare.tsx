@@ -40,7 +40,7 @@ export const Compare = () => {
       <title>Experiments · Millrace</title>
       <div className="heading">
         <div>
-          <p className="dataset-trail">
+          <p className="crumbs">
             <Link
               to="/o/$tenantId/datasets/$datasetId"
               params={{ tenantId, datasetId }}

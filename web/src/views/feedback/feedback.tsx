@@ -1,3 +1,4 @@
+import { NativeSelect } from "@mantine/core";
 import { useQuery } from "@tanstack/react-query";
 import { getRouteApi, useNavigate } from "@tanstack/react-router";
 import { trendQuery } from "../../api/feedback.ts";
@@ -21,7 +22,7 @@ export const Feedback = () => {
   return (
     <div className="page">
       <title>Feedback · Millrace</title>
-      <div className="feedback-head">
+      <div className="page-head">
         <h1>Feedback</h1>
         {projects !== undefined && projects.length > 0 && (
           <Choices projects={projects} search={search} projectId={projectId} />
@@ -54,8 +55,8 @@ const Choices = ({
 }) => {
   const go = useSearchChange();
   return (
-    <div className="feedback-choices">
-      <select
+    <div className="tools">
+      <NativeSelect
         aria-label="Project"
         value={projectId}
         onChange={({ target: { value } }) => go({ ...toDays(search), project: value })}
@@ -65,8 +66,8 @@ const Choices = ({
             {toVisibleText(name)}
           </option>
         ))}
-      </select>
-      <select
+      </NativeSelect>
+      <NativeSelect
         aria-label="Days"
         value={search.days ?? 30}
         onChange={({ target: { value } }) => {
@@ -79,7 +80,7 @@ const Choices = ({
             {days === 1 ? "Last day" : `Last ${days} days`}
           </option>
         ))}
-      </select>
+      </NativeSelect>
     </div>
   );
 };

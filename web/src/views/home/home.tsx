@@ -28,7 +28,7 @@ export const Home = () => {
         <FirstRun />
       ) : (
         <>
-          <div className="home-head">
+          <div className="page-head">
             <h1>What arrives now</h1>
             <LiveMark isLive={live !== undefined} error={liveError} />
           </div>

@@ -40,7 +40,7 @@ export const ProjectTable = ({
         </tbody>
       </table>
     </ScrollX>
-    <p className="home-note">Numbers are of the last five minutes.</p>
+    <p className="note">Numbers are of the last five minutes.</p>
   </section>
 );
 

@@ -16,7 +16,7 @@ export const SenderTable = ({ senders }: { readonly senders: readonly Sender[] }
             <th scope="col">Process</th>
             <th scope="col">Project</th>
             {counts.map((name) => (
-              <th key={name} scope="col" className="number">
+              <th key={name} scope="col" className="number titled">
                 {name}
               </th>
             ))}
@@ -41,7 +41,7 @@ export const SenderTable = ({ senders }: { readonly senders: readonly Sender[] }
         </tbody>
       </table>
     </ScrollX>
-    <p className="home-note">
+    <p className="note">
       Records that programs with the SDK have counted since they began: a start of a run is one, its
       end another.
     </p>

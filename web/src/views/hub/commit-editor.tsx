@@ -64,7 +64,7 @@ export const CommitEditor = ({
         void commit();
       }}
     >
-      <p className="hub-note">
+      <p className="note">
         {parent === undefined
           ? `The first commit of ${toVisibleText(place.repo)}.`
           : `On top of ${shortHash(parent)}.`}{" "}

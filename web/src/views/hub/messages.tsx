@@ -89,7 +89,7 @@ export const Messages = ({
       {content === undefined || isRaw ? (
         <>
           {content === undefined && (
-            <p className="hub-note">A manifest of a kind that this page does not know:</p>
+            <p className="note">A manifest of a kind that this page does not know:</p>
           )}
           <Code
             label="Manifest"

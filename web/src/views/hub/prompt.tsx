@@ -42,7 +42,7 @@ export const Prompt = () => {
   const tabs = Object.keys(tabNames).filter((name) => name !== "settings" || isOwn) as PromptTab[];
   const shown = tabs.includes(tab) ? tab : "messages";
   return (
-    <div className="hub-page">
+    <div>
       <title>{`${toVisibleText(prompt.repo)} · Millrace`}</title>
       <header className="heading">
         <div>
@@ -58,7 +58,7 @@ export const Prompt = () => {
         </div>
         <LikeButton prompt={prompt} />
       </header>
-      <nav className="hub-tabs" aria-label="Parts of the prompt">
+      <nav className="tabs" aria-label="Parts of the prompt">
         {tabs.map((name) => (
           <PromptLink
             key={name}
@@ -87,8 +87,8 @@ export const Prompt = () => {
 
 const Facts = ({ prompt }: { readonly prompt: PromptRow }) => (
   <>
-    {prompt.description !== "" && <p className="hub-about">{toVisibleText(prompt.description)}</p>}
-    <p className="summary">
+    {prompt.description !== "" && <p className="about">{toVisibleText(prompt.description)}</p>}
+    <p className="summary hub-facts">
       <span>{prompt.isPublic ? "Public" : "Private"}</span>
       {prompt.isArchived && <span className="bad">Archived</span>}
       <span>

@@ -44,8 +44,8 @@ export const Prompts = () => {
       <title>{isHub ? "Prompt hub · Millrace" : "Prompts · Millrace"}</title>
       <div className="heading">
         <h1>{isHub ? "Prompt hub" : "Prompts"}</h1>
-        <div className="hub-tools">
-          <nav className="hub-views" aria-label="Whose prompts">
+        <div className="tools">
+          <nav className="segments" aria-label="Whose prompts">
             <Link
               to="/prompts"
               activeOptions={{ exact: true, includeSearch: true }}

@@ -21,7 +21,7 @@ export const PullCode = ({
     <section className="hub-code" aria-label="Use it">
       <CopyText label="TypeScript, this commit" text={pullProgram(name, location.origin)} />
       <CopyText label="As a prompt of LangChain" text={langchainProgram(name, location.origin)} />
-      <p className="hub-note">
+      <p className="note">
         Without <code>:{version ?? "commit"}</code> the latest commit is pulled; a tag in its place
         pulls whatever the tag is at.
       </p>

@@ -19,7 +19,7 @@ export const TryIt = ({
     return (
       <section className="hub-try" aria-label="Variables">
         <h2>Variables</h2>
-        <p className="hub-note">
+        <p className="note">
           {variables.map(({ name }) => toVisibleText(name)).join(", ")}. Jinja2 templates are shown,
           not filled.
         </p>
@@ -29,7 +29,7 @@ export const TryIt = ({
   return (
     <section className="hub-try" aria-label="Try it">
       <h2>Variables</h2>
-      {variables.length === 0 && <p className="hub-note">This prompt asks for none.</p>}
+      {variables.length === 0 && <p className="note">This prompt asks for none.</p>}
       {variables.map(({ name, isStructured, isMessages }) => (
         <Textarea
           key={name}

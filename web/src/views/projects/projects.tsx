@@ -37,7 +37,7 @@ export const Projects = () => {
   return (
     <div className="page">
       <title>Projects · Millrace</title>
-      <div className="home-head">
+      <div className="page-head">
         <h1>Projects</h1>
         <TextInput
           ref={field}
@@ -70,7 +70,7 @@ export const Projects = () => {
         />
       )}
       {projects?.length === projectsMax && (
-        <p className="home-note">Only the first {projectsMax} are shown; find others by name.</p>
+        <p className="note">Only the first {projectsMax} are shown; find others by name.</p>
       )}
     </div>
   );

@@ -36,14 +36,12 @@ export const SharedDataset = () => {
       <title>{`${toVisibleText(dataset.name)} · Millrace`}</title>
       <div className="heading">
         <div>
-          <p className="dataset-trail datasets-quiet">Shared dataset</p>
+          <p className="crumbs quiet">Shared dataset</p>
           <h1>
             <bdi>{toVisibleText(dataset.name)}</bdi>
           </h1>
           {(dataset.description ?? "") !== "" && (
-            <p className="datasets-quiet dataset-about">
-              {toVisibleText(dataset.description ?? "")}
-            </p>
+            <p className="about">{toVisibleText(dataset.description ?? "")}</p>
           )}
         </div>
       </div>
@@ -76,7 +74,7 @@ const SharedExamples = ({ token }: { readonly token: string }) => {
               })
             }
           />
-          <output className="datasets-quiet">
+          <output className="quiet">
             {count.data === undefined ? "" : counted(count.data, "example")}
           </output>
         </search>

@@ -41,13 +41,11 @@ export const QueueHeading = ({
         <h1>
           <bdi>{toVisibleText(queue.name)}</bdi>
         </h1>
-        {queue.description !== "" && (
-          <p className="queues-about">{toVisibleText(queue.description)}</p>
-        )}
+        {queue.description !== "" && <p className="about">{toVisibleText(queue.description)}</p>}
       </div>
-      <div className="queues-tools">
+      <div className="tools">
         {progress !== undefined && <ProgressBar progress={progress} />}
-        <nav className="queues-views" aria-label="Views of the queue">
+        <nav className="segments" aria-label="Views of the queue">
           <Link
             to="."
             search={{}}

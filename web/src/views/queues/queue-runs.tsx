@@ -87,7 +87,7 @@ export const QueueRuns = ({
     <>
       <div className="heading">
         <span>{selection.size === 0 ? "" : `${words} selected`}</span>
-        <div className="queues-tools">
+        <div className="tools">
           <Button
             size="xs"
             variant="default"

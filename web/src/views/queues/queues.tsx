@@ -94,7 +94,7 @@ export const Queues = () => {
       <title>Annotation queues · Millrace</title>
       <div className="heading">
         <h1>Annotation queues</h1>
-        <div className="queues-tools">
+        <div className="tools">
           <TextInput
             size="xs"
             type="search"

@@ -1,4 +1,4 @@
-import { Button, Popover } from "@mantine/core";
+import { Button, NativeSelect, Popover } from "@mantine/core";
 import { useId, useState } from "react";
 import type { ReactNode } from "react";
 import type { WantedWords } from "../../lib/filter-completion.ts";
@@ -87,11 +87,14 @@ export const PairMenu = ({ projectId, filter, onFilter, ...pair }: QuickProps & 
           <WordInput label={pair.keyLabel} value={key} onValue={setKey} words={keys} />
           {pair.second?.isNumber === true && (
             <Labelled label="Compared">
-              <select value={comparator} onChange={({ target }) => setComparator(target.value)}>
+              <NativeSelect
+                value={comparator}
+                onChange={({ target }) => setComparator(target.value)}
+              >
                 <option value="gte">at least</option>
                 <option value="lte">at most</option>
                 <option value="eq">exactly</option>
-              </select>
+              </NativeSelect>
             </Labelled>
           )}
           {pair.second !== undefined && (
@@ -142,6 +145,7 @@ const WordInput = ({
   return (
     <Labelled label={label}>
       <input
+        className="control"
         list={words.length > 0 ? id : undefined}
         type={isNumber ? "number" : "text"}
         step="any"

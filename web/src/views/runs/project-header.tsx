@@ -42,7 +42,7 @@ export const ProjectHeader = ({
       </p>
       <LiveMark list={list} isHeld={isHeld} />
       {project !== undefined && (
-        <span className="project-actions">
+        <span className="tools">
           <Button size="compact-sm" variant="default" onClick={() => setOpen("edit")}>
             Edit
           </Button>
@@ -52,7 +52,7 @@ export const ProjectHeader = ({
         </span>
       )}
       {project !== undefined && project.description !== "" && (
-        <p className="project-about">{toVisibleText(project.description)}</p>
+        <p className="about project-about">{toVisibleText(project.description)}</p>
       )}
       {open === "edit" && project !== undefined && (
         <EditProject project={project} onClose={close} />

@@ -1,3 +1,4 @@
+import { NativeSelect } from "@mantine/core";
 import { quickValue, withQuick } from "../../lib/quick-filters.ts";
 import { toVisibleText } from "../../lib/visible-text.ts";
 import { PairMenu, pairs } from "./pair-menu.tsx";
@@ -48,7 +49,7 @@ const Choice = ({
   const value = quickValue(filter, field) ?? "";
   const isKnown = value === "" || values.some(([one]) => one === value);
   return (
-    <select
+    <NativeSelect
       className="quick-choice"
       aria-label={label}
       value={value}
@@ -63,7 +64,7 @@ const Choice = ({
         </option>
       ))}
       {!isKnown && <option value={value}>{toVisibleText(value)}</option>}
-    </select>
+    </NativeSelect>
   );
 };
 

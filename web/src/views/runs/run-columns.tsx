@@ -40,7 +40,7 @@ export const toRunColumns = (
   {
     id: "start",
     title: "Start",
-    cell: ({ startMs }) => <span className="dim">{formatTime(startMs)}</span>,
+    cell: ({ startMs }) => <span className="quiet">{formatTime(startMs)}</span>,
     width: 204,
     sort: "desc",
   },
@@ -123,7 +123,7 @@ function textColumn({
     id,
     title: toVisibleText(title),
     cell: (run) => (
-      <span className={id === "error" ? "bad" : "dim"}>{toVisibleText(read(run) ?? "")}</span>
+      <span className={id === "error" ? "bad" : "quiet"}>{toVisibleText(read(run) ?? "")}</span>
     ),
     width: 160,
     grow: 2,
@@ -135,7 +135,7 @@ function textColumn({
 const Tags = ({ tags }: { readonly tags: readonly string[] }) => (
   <>
     {tags.map((tag) => (
-      <span key={tag} className="tag run-tag">
+      <span key={tag} className="tag">
         {toVisibleText(tag)}
       </span>
     ))}

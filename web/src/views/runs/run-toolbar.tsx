@@ -27,7 +27,7 @@ export const RunToolbar = ({
   readonly children: ReactNode;
 }) => (
   <>
-    <fieldset className="switch" aria-label="What is listed">
+    <fieldset className="segments" aria-label="What is listed">
       {[true, false].map((isRoot) => (
         <button
           key={String(isRoot)}
@@ -72,6 +72,7 @@ const SearchBox = ({
     >
       <input
         type="search"
+        className="control"
         aria-label="Search in names, inputs, outputs, errors, tags and metadata"
         placeholder="Search all text"
         data-search-input

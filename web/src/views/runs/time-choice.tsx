@@ -1,4 +1,4 @@
-import { Button } from "@mantine/core";
+import { Button, NativeSelect } from "@mantine/core";
 import { useQuery } from "@tanstack/react-query";
 import { runCountsQuery } from "../../api/run-lists.ts";
 import type { RunListSearch } from "../../lib/run-list-search.ts";
@@ -23,7 +23,7 @@ export const TimeChoice = ({ times, onTimes }: Props) => {
   };
   return (
     <>
-      <select
+      <NativeSelect
         className="quick-choice"
         aria-label="Time"
         value={isAbsolute ? "between" : (times.last ?? "")}
@@ -42,11 +42,12 @@ export const TimeChoice = ({ times, onTimes }: Props) => {
           </option>
         ))}
         <option value="between">Between …</option>
-      </select>
+      </NativeSelect>
       {isAbsolute && (
         <span className="time-between">
           <input
             type="datetime-local"
+            className="control"
             aria-label="From"
             step="1"
             value={toLocalInput(times.from)}
@@ -55,6 +56,7 @@ export const TimeChoice = ({ times, onTimes }: Props) => {
           –
           <input
             type="datetime-local"
+            className="control"
             aria-label="To"
             step="1"
             value={toLocalInput(times.to)}

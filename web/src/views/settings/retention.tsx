@@ -1,4 +1,4 @@
-import { Button, NumberInput } from "@mantine/core";
+import { Button, NativeSelect, NumberInput } from "@mantine/core";
 import { useMutation, useQuery, useQueryClient } from "@tanstack/react-query";
 import { useState } from "react";
 import { foundProjectsQuery } from "../../api/projects.ts";
@@ -105,17 +105,18 @@ const NewRule = ({
         }
       }}
     >
-      <label className="settings-field">
-        <span>Runs of</span>
-        <select value={projectId} onChange={({ target: { value } }) => setProjectId(value)}>
-          <option value="">All projects</option>
-          {projects.map(({ id, name }) => (
-            <option key={id} value={id}>
-              {toVisibleText(name)}
-            </option>
-          ))}
-        </select>
-      </label>
+      <NativeSelect
+        label="Runs of"
+        value={projectId}
+        onChange={({ target: { value } }) => setProjectId(value)}
+      >
+        <option value="">All projects</option>
+        {projects.map(({ id, name }) => (
+          <option key={id} value={id}>
+            {toVisibleText(name)}
+          </option>
+        ))}
+      </NativeSelect>
       <NumberInput
         label="Keep for days"
         min={1}

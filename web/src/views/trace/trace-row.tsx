@@ -57,7 +57,7 @@ export const TraceRow = memo((props: TraceRowProps) => {
         {props.slow !== undefined && (
           <span className="slow-mark" title={`Number ${props.slow} of the slowest, by own time`}>
             {props.slow}
-            <span className="visually-hidden"> of the slowest</span>
+            <span className="unseen"> of the slowest</span>
           </span>
         )}
       </span>

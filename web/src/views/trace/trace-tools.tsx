@@ -71,7 +71,7 @@ const Search = ({ view, search, selected, searchRef, change, onStep }: TraceTool
       <input
         ref={searchRef}
         type="search"
-        className="trace-search"
+        className="control trace-search"
         placeholder="Search names and contents   /"
         aria-label="Search in the trace"
         value={search.find ?? ""}
