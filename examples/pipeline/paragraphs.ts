@@ -1,0 +1,27 @@
+import licences from "spdx-license-list/full.js";
+
+/** One paragraph of a licence. */
+export interface Paragraph {
+  readonly text: string;
+  /** The licence's name in the SPDX list, such as `MIT`. */
+  readonly licence: string;
+  readonly title: string;
+  /** Its number in the licence, from 1. */
+  readonly number: number;
+  readonly isApproved: boolean;
+}
+
+/** The paragraphs of all licences, one after another: always the same ones in the same order. */
+export function* paragraphs(): Generator<Paragraph> {
+  for (const [licence, { name: title, licenseText, osiApproved: isApproved }] of Object.entries(
+    licences,
+  )) {
+    const texts = licenseText
+      .split(/\n\s*\n/)
+      .map((text) => text.replaceAll(/\s+/g, " ").trim())
+      .filter((text) => text !== "");
+    for (const [index, text] of texts.entries()) {
+      yield { text, licence, title, number: index + 1, isApproved };
+    }
+  }
+}
