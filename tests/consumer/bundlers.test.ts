@@ -1,9 +1,10 @@
 import { execFile, spawn } from "node:child_process";
 import { once } from "node:events";
-import { cp, writeFile } from "node:fs/promises";
+import { cp, mkdtemp, rm, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { promisify } from "node:util";
-import { afterAll, beforeAll, expect, test } from "vitest";
+import { afterAll, beforeAll, describe, expect, onTestFinished, test } from "vitest";
 import { runCounter } from "../support/run-counter.ts";
 import type { RunCounter } from "../support/run-counter.ts";
 import { installBundlers } from "./bundled.ts";
@@ -108,70 +109,125 @@ test.for([
   },
 );
 
-test("webpack, all in one file: runs arrive after one warning", patient, async ({ skip }) => {
-  const folder = folderOr(skip);
-  await webpack(folder, {});
-  const said = await node(folder, ["webpacked/app.js"]);
-  expect(said).toEqual({ code: 0, stdout: delivered(false), warnings: 1 });
+describe("webpack", () => {
+  const workerFiles = {
+    worker: "./node_modules/piscina/dist/worker.js",
+    "millrace-worker": "./node_modules/millrace/dist/workers/ship.task.js",
+  };
+  const builds = {
+    single: {},
+    "with entries": {
+      entry: { app: "./program.mjs", ...workerFiles },
+      externals: { "@napi-rs/nice": "commonjs @napi-rs/nice" },
+    },
+    external: { target: "node20", externals: { millrace: "import millrace" } },
+  };
+
+  beforeAll(async () => {
+    if (bundlers.kind === "installed") {
+      await webpack(bundlers.installed.folder, builds);
+    }
+  }, 400_000);
+
+  test("all in one file, far from any node_modules: runs arrive after one warning", async ({
+    skip,
+  }) => {
+    const away = await movedAway(join(folderOr(skip), "webpacked single"));
+    const said = await node(away, ["app.js"]);
+    expect(said).toEqual({ code: 0, stdout: delivered(false), warnings: 1 });
+  }, 60_000);
+
+  test("with the worker's files as entries, far from any node_modules: runs arrive through a worker", async ({
+    skip,
+  }) => {
+    const away = await movedAway(join(folderOr(skip), "webpacked with entries"));
+    const said = await node(away, ["app.js"]);
+    expect(said).toEqual({ code: 0, stdout: delivered(true), warnings: 0 });
+  }, 60_000);
+
+  test("with the worker's files copied beside it, far from any node_modules: runs arrive after one warning", async ({
+    skip,
+  }) => {
+    const folder = folderOr(skip);
+    const away = await movedAway(join(folder, "webpacked single"));
+    await cp(join(folder, "node_modules/piscina/dist/worker.js"), join(away, "worker.js"));
+    const task = join(folder, "node_modules/millrace/dist/workers/ship.task.js");
+    await cp(task, join(away, "millrace-worker.mjs"));
+    const said = await node(away, ["app.js"]);
+    expect(said).toEqual({ code: 0, stdout: delivered(false), warnings: 1 });
+  }, 60_000);
+
+  test("the package left out: runs arrive through a worker", async ({ skip }) => {
+    const said = await node(folderOr(skip), ["webpacked external/app.js"]);
+    expect(said).toEqual({ code: 0, stdout: delivered(true), warnings: 0 });
+  }, 60_000);
 });
 
-test("webpack, the package left out: runs arrive through a worker", patient, async ({ skip }) => {
-  const folder = folderOr(skip);
-  await webpack(folder, { target: "node20", externals: { millrace: "import millrace" } });
-  const said = await node(folder, ["webpacked/app.js"]);
-  expect(said).toEqual({ code: 0, stdout: delivered(true), warnings: 0 });
-});
+/** Where no package can be found above it. */
+async function movedAway(built: string): Promise<string> {
+  const away = join(await mkdtemp(join(tmpdir(), "millrace-bundle-")), "build");
+  onTestFinished(() => rm(join(away, ".."), { recursive: true, force: true }));
+  await cp(built, away, { recursive: true });
+  return away;
+}
 
-async function webpack(folder: string, more: object): Promise<void> {
-  const config = {
+/** Builds all of them in one process. */
+async function webpack(folder: string, builds: Readonly<Record<string, object>>): Promise<void> {
+  const configs = Object.entries(builds).map(([name, more]) => ({
     mode: "production",
+    // Minified the bundle does the same, a minute later.
+    optimization: { minimize: false },
     target: "node",
     context: folder,
     entry: { app: "./program.mjs" },
-    output: { path: join(folder, "webpacked"), filename: "[name].js" },
+    output: { path: join(folder, `webpacked ${name}`), filename: "[name].js" },
     ...more,
-  };
-  const build = `require("webpack")(${JSON.stringify(config)}, (error, stats) => {
+  }));
+  const build = `require("webpack")(${JSON.stringify(configs)}, (error, stats) => {
     if (error || stats.hasErrors()) { console.error(error ?? stats.toString()); process.exit(1); }
   });`;
   await run(process.execPath, ["-e", build], { cwd: folder });
 }
 
-test(
-  "Next.js, a route handler that records: runs arrive through a worker",
+test.for([
+  { name: "with serverExternalPackages, through a worker", config: "external", threaded: true },
+  {
+    name: "without it, after one warning, from the main thread",
+    config: "bundled",
+    threaded: false,
+  },
+])(
+  "Next.js, a route handler that records, $name",
   patient,
-  async ({ skip }) => {
-    const folder = folderOr(skip);
-    await cp(join(folder, "next"), folder, { recursive: true });
+  async ({ config, threaded }, { skip }) => {
+    const folder = join(folderOr(skip), `next-${config}`);
+    await cp(join(folder, "../next"), folder, { recursive: true });
+    if (config === "bundled") {
+      await writeFile(join(folder, "next.config.mjs"), "export default {};\n");
+    }
     const env = {
       ...process.env,
       NEXT_TELEMETRY_DISABLED: "1",
       ENDPOINT: server.url,
       NODE_ENV: "production",
     };
-    const next = join(folder, "node_modules/next/dist/bin/next");
+    const next = join(folder, "../node_modules/next/dist/bin/next");
     await run(process.execPath, [next, "build"], { cwd: folder, env });
     const child = spawn(
       process.execPath,
       [next, "start", "--port", "0", "--hostname", "127.0.0.1"],
-      {
-        cwd: folder,
-        env,
-      },
+      { cwd: folder, env },
     );
+    let text = "";
+    let trouble = "";
+    child.stdout.on("data", (chunk: Buffer) => (text += chunk.toString()));
+    child.stderr.on("data", (chunk: Buffer) => (trouble += chunk.toString()));
     try {
-      const address = await new Promise<string>((resolve) => {
-        let text = "";
-        child.stdout.on("data", (chunk: Buffer) => {
-          text += chunk.toString();
-          const [found] = /http:\/\/127\.0\.0\.1:[1-9]\d*/.exec(text) ?? [];
-          if (found !== undefined && text.includes("Ready")) {
-            resolve(found);
-          }
-        });
-      });
+      await expect.poll(() => text, { timeout: 120_000 }).toContain("Ready");
+      const [address] = /http:\/\/127\.0\.0\.1:[1-9]\d*/.exec(text) ?? [];
       const response = await fetch(`${address}/record`);
-      expect(await response.json()).toEqual({ delivered: 2, threaded: true });
+      expect(await response.json()).toEqual({ delivered: 2, threaded });
+      expect(trouble.split("[millrace]").length - 1).toBe(threaded ? 0 : 1);
     } finally {
       child.kill();
       await once(child, "close");
