@@ -20,7 +20,7 @@ import type { EncodeRow } from "./row-writer.ts";
 export type EncoderOn = (out: TapeWriter) => EncodeRow;
 
 /** The namespace of ids of judgements, of which no dataset is: RFC 9562, appendix C (OID). */
-export const feedbackPlace = "6ba7b812-9dad-11d1-80b4-00c04fd430c8";
+const feedbackPlace = "6ba7b812-9dad-11d1-80b4-00c04fd430c8";
 
 /** Examples of a dataset. */
 export const examplesOn =

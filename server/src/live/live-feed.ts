@@ -14,9 +14,9 @@ export interface LiveEvent {
 }
 
 /** Seconds that are kept: five minutes. */
-export const historySeconds = 300;
+const historySeconds = 300;
 /** Pages that may watch at once. */
-export const listenersMax = 64;
+const listenersMax = 64;
 /** Bytes that a listener may be behind before it is let go; its page connects again. */
 const behindMax = 4_194_304;
 const tickMs = 1_000;

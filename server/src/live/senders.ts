@@ -6,7 +6,7 @@ export interface Sender extends SenderReport {
 }
 
 /** A sender that is silent for so long is forgotten. */
-export const senderMs = 60_000;
+const senderMs = 60_000;
 /** Senders of all tenants that are remembered at once. */
 const sendersMax = 500;
 

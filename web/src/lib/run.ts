@@ -27,22 +27,6 @@ export interface RunDetails extends RunSummary {
   readonly tags: readonly string[];
 }
 
-/** A page of runs, and where the next one begins. */
-export interface RunPage {
-  readonly runs: readonly RunSummary[];
-  readonly next: string | undefined;
-}
-
-/** @throws TypeError the server answered something else. */
-export function parseRunPage(value: unknown): RunPage {
-  const { runs, cursors } = toRecord(value);
-  if (!Array.isArray(runs)) {
-    throw new TypeError("the server's answer holds no list of runs");
-  }
-  const { next } = toRecord(cursors);
-  return { runs: runs.map(parseRunSummary), next: toText(next) };
-}
-
 /** @throws TypeError it is no run. */
 export function parseRunDetails(value: unknown): RunDetails {
   const run = toRecord(value);

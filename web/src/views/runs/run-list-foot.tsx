@@ -4,7 +4,7 @@ import type { RunList } from "./use-run-list.ts";
 
 /** Behind the last row: how far a search has come, and that it goes on. */
 export const RunListFoot = ({ list }: { readonly list: RunList }) => {
-  const { searchedToMs, isPaused, hasMore, readMore } = list;
+  const { searchedToMs, isPaused, hasMore, searchOn } = list;
   if (!hasMore || (searchedToMs === undefined && !isPaused)) {
     return null;
   }
@@ -14,7 +14,7 @@ export const RunListFoot = ({ list }: { readonly list: RunList }) => {
       {isPaused ? (
         <>
           Searched{far} without finding more.
-          <Button size="compact-sm" variant="default" onClick={readMore}>
+          <Button size="compact-sm" variant="default" onClick={searchOn}>
             Search on
           </Button>
         </>

@@ -12,6 +12,8 @@ export interface RunList {
   readonly error: Error | null;
   readonly hasMore: boolean;
   readonly readMore: () => void;
+  /** Has a search that stopped on its way go on. */
+  readonly searchOn: () => void;
   readonly retry: () => unknown;
   /** Rows that came while the list was held. */
   readonly newCount: number;
@@ -63,7 +65,8 @@ export function useRunList(query: RunListQuery, isHeld: boolean): RunList {
   const { hasNextPage, isFetchingNextPage, fetchNextPage, error } = pages;
   const last = pages.data?.pages.at(-1);
   const emptyCount = countEmpty(pages.data?.pages ?? []);
-  const goesOn = hasNextPage && last?.isShort === true && emptyCount <= emptyPagesMax;
+  const [emptyAllowed, setEmptyAllowed] = useState(emptyPagesMax);
+  const goesOn = hasNextPage && last?.isShort === true && emptyCount <= emptyAllowed;
   useEffect(() => {
     // The time was over before a page was full: the search goes on where it stopped.
     if (goesOn && !isFetchingNextPage && error === null) {
@@ -79,11 +82,12 @@ export function useRunList(query: RunListQuery, isHeld: boolean): RunList {
         void fetchNextPage();
       }
     },
+    searchOn: () => setEmptyAllowed(emptyCount + emptyPagesMax),
     retry: pages.refetch,
     newCount: live.newCount,
     release: () => setHeld(undefined),
     searchedToMs: last?.searchedToMs,
-    isPaused: hasNextPage && last?.isShort === true && emptyCount > emptyPagesMax,
+    isPaused: hasNextPage && last?.isShort === true && emptyCount > emptyAllowed,
   };
 }
 
