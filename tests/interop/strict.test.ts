@@ -40,8 +40,10 @@ async function recorded(
   await client.close();
   await server[Symbol.asyncDispose]();
   expect(server.violations()).toEqual([]);
-  const { accepted, delivered } = client.stats();
-  expect({ delivered, heard }).toEqual({ delivered: accepted, heard: [] });
+  const { accepted, delivered, truncated } = client.stats();
+  // What was cut for the server's limit is said once.
+  const said = truncated === 0 ? [] : [expect.stringContaining("more than the server takes")];
+  expect({ delivered, heard }).toEqual({ delivered: accepted, heard: said });
   return { server, client };
 }
 
