@@ -100,6 +100,17 @@ test("a server that closes ends what its listeners read", async () => {
   expect(await watching).toEqual([]);
 });
 
+test("whoever would not be let in any more hears no more: without a key once there is one, or with one that is revoked", async () => {
+  const server = await runServer();
+  const open = await fetch(`${server.url}/ui/live`);
+  const key = (await call(server, "POST /ui/keys", { body: { name: "k" } })).json;
+  const headers = { "x-api-key": textOf(key["key"]) };
+  const keyed = await fetch(`${server.url}/ui/live`, { headers });
+  expect(await open.text()).toMatch(/^data: /);
+  await call(server, `DELETE /ui/keys/${textOf(key["id"])}`, { headers });
+  expect(await keyed.text()).toMatch(/^data: /);
+});
+
 test("more listeners than the bound are told to come later", async () => {
   const server = await runServer();
   const controller = new AbortController();

@@ -106,7 +106,7 @@ export function createApp(store: Store, settings: ServerSettings) {
     rest.addHook("onRequest", checkKey);
     rest.addContentTypeParser("*", parseBody);
     addRoutes(rest, store);
-    addLiveRoutes(rest, store);
+    addLiveRoutes(rest, store, keys);
     addUiSettingsRoutes(rest, { store, keys, settings });
     addUiFeedbackRoutes(rest, store);
     addRunRoutes(rest, desk);

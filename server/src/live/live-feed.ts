@@ -24,6 +24,8 @@ const tickMs = 1_000;
 interface Listener {
   readonly tenantId: string;
   readonly response: ServerResponse;
+  /** Whether who listens would be let in now, too. */
+  readonly mayStay: () => Promise<boolean>;
   /** The first second that it has not got. */
   next: number;
 }
@@ -46,12 +48,17 @@ export class LiveFeed {
     this.#history.add(activity, this.#seconds());
   }
 
-  /** Writes events to a response until either side ends it. @throws RequestError 503: too many watch. */
-  add(tenantId: string, response: ServerResponse): void {
+  /**
+   * Writes events to a response until either side ends it, or `mayStay` says no.
+   *
+   * @throws RequestError 503: too many watch.
+   */
+  add(tenantId: string, response: ServerResponse, mayStay: Listener["mayStay"]): void {
     if (this.#listeners.size >= listenersMax) {
       throw new RequestError(503, "too many pages watch this server; close some of them", 10);
     }
-    const listener: Listener = { tenantId, response, next: this.#seconds() - historySeconds };
+    const next = this.#seconds() - historySeconds;
+    const listener: Listener = { tenantId, response, mayStay, next };
     response.writeHead(200, {
       "content-type": "text/event-stream; charset=utf-8",
       "cache-control": "no-store",
@@ -61,13 +68,29 @@ export class LiveFeed {
     response.once("close", () => this.#remove(listener));
     this.#tell(listener);
     // A page that watches holds no server open: it is closed with the rest.
-    this.#timer ??= setInterval(() => this.#listeners.forEach((one) => this.#tell(one)), tickMs);
+    this.#timer ??= setInterval(
+      () => this.#listeners.forEach((one) => void this.#goOn(one)),
+      tickMs,
+    );
     this.#timer.unref();
   }
 
   /** Ends what every listener reads. */
   close(): void {
     for (const listener of this.#listeners) {
+      listener.response.end();
+      this.#remove(listener);
+    }
+  }
+
+  async #goOn(listener: Listener): Promise<void> {
+    const mayStay = await listener.mayStay().catch(() => false);
+    if (!this.#listeners.has(listener)) {
+      return;
+    }
+    if (mayStay) {
+      this.#tell(listener);
+    } else {
       listener.response.end();
       this.#remove(listener);
     }

@@ -2,6 +2,7 @@ import type { FastifyInstance } from "fastify";
 import { uiEndpoints } from "millrace/model";
 import { reportSender, senderBody } from "../handlers/ui-senders.ts";
 import type { SenderBody } from "../handlers/ui-senders.ts";
+import type { KeyGuard } from "../http/key-guard.ts";
 import { route } from "../http/route.ts";
 import { LiveFeed } from "../live/live-feed.ts";
 import { Senders } from "../live/senders.ts";
@@ -10,7 +11,7 @@ import type { Store } from "../store/store.ts";
 const tag = "server";
 
 /** What arrives, as it arrives, and what senders say of themselves. */
-export function addLiveRoutes(app: FastifyInstance, store: Store): void {
+export function addLiveRoutes(app: FastifyInstance, store: Store, keys: KeyGuard): void {
   const senders = new Senders();
   const feed = new LiveFeed(senders);
   store.onActivity((activity) => feed.note(activity));
@@ -19,8 +20,9 @@ export function addLiveRoutes(app: FastifyInstance, store: Store): void {
   app.route({
     ...route(uiEndpoints.readLive, { tag, summary: "What arrives, each second." }),
     exposeHeadRoute: false,
-    handler: async ({ tenantId }, reply) => {
-      feed.add(tenantId, reply.raw);
+    handler: async ({ tenantId, headers }, reply) => {
+      // A key may be revoked, and the first one made, while somebody listens.
+      feed.add(tenantId, reply.raw, async () => (await keys.checkKey(headers)) === tenantId);
       reply.hijack();
     },
   });
