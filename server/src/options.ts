@@ -17,7 +17,7 @@ export const serverLimits = {
   discardMs: 5_000,
   /** Bytes of the headers of one part. */
   partHeaderBytes: 16_384,
-  /** Parts in one multipart body. */
+  /** Parts in one multipart body; examples in one list. */
   parts: 100_000,
   /** Arrays and objects inside one another. */
   jsonDepth: 10_000,

@@ -113,6 +113,17 @@ test("an import of nothing that fits makes no version", async () => {
   expect(refused.status).toBe(413);
 });
 
+test.each(["/ui/datasets/ID/import", "/examples/bulk", "/runs/batch"])(
+  "a list is refused when it becomes too long, not when all of it was read: %s",
+  async (path) => {
+    const desk = await DatasetDesk.open();
+    const target = `POST ${path.replace("ID", desk.id)}`;
+    const list = `[${"1,".repeat(100_001)}!`;
+    const body = path === "/runs/batch" ? `{"post":${list.replace("!", "1]")}}` : list;
+    expect(await desk.call(target, { body })).toMatchObject({ status: 413 });
+  },
+);
+
 test("the page's calls need a key where others do, and show no other tenant's dataset", async () => {
   const server = await runServer({ apiKeys: ["k"] });
   const headers = { "x-api-key": "k" };

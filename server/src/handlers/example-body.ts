@@ -23,13 +23,13 @@ export const readMembers = (body: Buffer, what = "the body"): Members =>
 
 /** The members of each object of a list. @throws RequestError 422: it is no list of JSON objects. */
 export const readItems = (body: Buffer): readonly Members[] =>
-  readElements(body).map((item, index) =>
+  readElements(body, serverLimits.parts).map((item, index) =>
     read(item, `example ${index}`, (cursor) => cursor.readMembers()),
   );
 
-/** The elements of a list, each the JSON text that was received. @throws RequestError 422: it is no list. */
-export const readElements = (body: Buffer): readonly Buffer[] =>
-  read(body, "the body", (cursor) => cursor.readItems());
+/** The elements of a list, each the JSON text that was received. @throws RequestError 413: they are more; 422: it is no list. */
+export const readElements = (body: Buffer, most: number): readonly Buffer[] =>
+  read(body, "the body", (cursor) => cursor.readItems(most));
 
 function read<Result>(body: Buffer, what: string, take: (cursor: JsonCursor) => Result): Result {
   try {
@@ -38,7 +38,9 @@ function read<Result>(body: Buffer, what: string, take: (cursor: JsonCursor) => 
     }
     return take(new JsonCursor(body, serverLimits.exampleDepth));
   } catch (cause) {
-    throw new RequestError(422, `${what} is ${messageOf(cause)}`);
+    throw cause instanceof RequestError
+      ? cause
+      : new RequestError(422, `${what} is ${messageOf(cause)}`);
   }
 }
 

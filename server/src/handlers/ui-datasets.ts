@@ -97,10 +97,7 @@ export async function importExamples(
   const { id: datasetId } = await findDataset(store, request);
   const rejected: Rejected[] = [];
   const drafts = new Map<string, { readonly draft: ExampleDraft; readonly index: number }>();
-  const rows = readElements(await readBody(request.raw));
-  if (rows.length > serverLimits.operationsMax) {
-    throw new RequestError(413, `at most ${serverLimits.operationsMax} rows in one request`);
-  }
+  const rows = readElements(await readBody(request.raw), serverLimits.operationsMax);
   for (const [index, json] of rows.entries()) {
     try {
       const draft = parseRow(json, datasetId);

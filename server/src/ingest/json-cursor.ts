@@ -1,5 +1,7 @@
+import { RequestError } from "../errors.ts";
 import { serverLimits } from "../options.ts";
 import { escapable, hasSpecial, hexDigit, plain } from "./json-bytes.ts";
+import { decodeText } from "./json-text.ts";
 
 /** The text is not JSON; the message says where. */
 export class JsonError extends Error {}
@@ -57,8 +59,8 @@ export class JsonCursor {
     return members;
   }
 
-  /** The items of the array that the text is. */
-  readItems(): Buffer[] {
+  /** The items of the array that the text is. @throws RequestError 413: they are more than `itemsMax`. */
+  readItems(itemsMax = Number.POSITIVE_INFINITY): Buffer[] {
     const items: Buffer[] = [];
     this.#skipSpace();
     this.#take(openBracket, "an array");
@@ -68,6 +70,13 @@ export class JsonCursor {
     } else {
       do {
         this.#skipSpace();
+        // Before it is made: a small body may hold millions of them.
+        if (items.length === itemsMax) {
+          throw new RequestError(
+            413,
+            `more than ${itemsMax} items in one list; send less in one request`,
+          );
+        }
         items.push(this.#sliceValue());
         this.#skipSpace();
       } while (this.#takesComma(closeBracket));
@@ -285,14 +294,3 @@ export class JsonCursor {
     );
   }
 }
-
-/** The text of a JSON string, its quotes included. The grammar was checked before. */
-export function decodeText(raw: Buffer): string {
-  const text = raw.toString("utf8", 1, raw.length - 1);
-  return text.includes("\\") ? parseText(raw) : text;
-}
-
-const parseText = (raw: Buffer): string => {
-  const value: unknown = JSON.parse(raw.toString("utf8"));
-  return typeof value === "string" ? value : "";
-};

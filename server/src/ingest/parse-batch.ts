@@ -59,7 +59,7 @@ function readList(members: Map<string, Buffer>, name: Operation): Buffer[] {
   if (text[0] !== openBracket) {
     throw new RequestError(422, `${name} is an array of runs`);
   }
-  return new JsonCursor(text).readItems();
+  return new JsonCursor(text).readItems(serverLimits.operationsMax);
 }
 
 const nullJson = Buffer.from("null");

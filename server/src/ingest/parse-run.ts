@@ -6,7 +6,7 @@ import { facetsOf } from "../store/facets.ts";
 import { readMeasures } from "../store/run-measures.ts";
 import type { RunMeasures } from "../store/run-measures.ts";
 import type { RunColumns, SpanRecord } from "../store/run-record.ts";
-import { decodeText } from "./json-cursor.ts";
+import { decodeText } from "./json-text.ts";
 import { parseTime } from "./parse-time.ts";
 
 /** A run that can't be stored; the message is the reason that the sender reads. */
