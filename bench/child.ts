@@ -1,12 +1,11 @@
 // One client, one size, one process: forked by deliver.ts, answers with a Measurement.
-import { readFileSync } from "node:fs";
 import { setImmediate as nextTurn, setTimeout as sleep } from "node:timers/promises";
-import { CallTimes } from "./call-times.ts";
+import type { CallTimes } from "./call-times.ts";
 import type { Driver } from "./drivers/driver.ts";
 import { loadDriver } from "./drivers/index.ts";
-import type { SinkReport } from "./sink.ts";
-import { childrenPerTree, runsPerTree } from "./workload.ts";
-import type { Payload } from "./workload.ts";
+import { askSink, mainNanos, peakRssMb } from "./process-figures.ts";
+import { Trees } from "./trees.ts";
+import { runsPerTree } from "./workload.ts";
 import { workloads } from "./workloads.ts";
 import type { WorkloadName } from "./workloads.ts";
 
@@ -82,16 +81,16 @@ async function measure(order: Order): Promise<Measurement> {
   const mainSpent = mainNanos() - main;
   const { user, system } = process.cpuUsage(cpu);
 
-  const peakRssMb = peakRssKb() / 1_024;
+  const peak = peakRssMb();
   const { lost } = driver.stats();
   await driver.close();
-  const { bytes, runs, missing } = await check(order, load.ids);
+  const { bytes, runs, missing } = await askSink(order.endpoint, load.ids);
   const count = order.trees * runsPerTree;
   return {
     mainMicros: mainSpent / 1_000 / count,
     processMicros: (user + system) / count,
     runsPerSecond: (count / elapsedMs) * 1_000,
-    peakRssMb,
+    peakRssMb: peak,
     longestCallMs: load.calls.longestMs,
     callMicrosP50: load.calls.quantileMicros(0.5),
     callMicrosP99: load.calls.quantileMicros(0.99),
@@ -103,27 +102,32 @@ async function measure(order: Order): Promise<Measurement> {
 
 /** The program that is traced: trees of runs, one turn of the event loop for each tree. */
 class Load {
-  readonly ids: string[] = [];
-  readonly calls = new CallTimes();
+  readonly #trees: Trees;
   readonly #driver: Driver;
-  readonly #payloads: readonly Payload[];
   readonly #aheadLimit: number;
   readonly #treesBetweenChecks: number;
-  #next = 0;
   #givenUp = 0;
 
   constructor(driver: Driver, workload: WorkloadName) {
     const { runBytes, createPayloads } = workloads[workload];
     this.#driver = driver;
-    this.#payloads = createPayloads();
+    this.#trees = new Trees(driver, createPayloads());
     this.#aheadLimit = driver.aheadRuns ?? Math.min(aheadRuns, Math.floor(aheadBytes / runBytes));
     this.#treesBetweenChecks = Math.ceil(pacingBytes / runBytes / runsPerTree);
+  }
+
+  get calls(): CallTimes {
+    return this.#trees.calls;
+  }
+
+  get ids(): readonly string[] {
+    return this.#trees.ids;
   }
 
   /** Records the trees and waits for the server's last answer. */
   async run(trees: number): Promise<void> {
     for (let tree = 1; tree <= trees; tree++) {
-      this.#tree();
+      this.#trees.record();
       await nextTurn();
       if (tree % this.#treesBetweenChecks === 0) {
         await this.#caughtUp();
@@ -151,55 +155,4 @@ class Load {
       await sleep(pauseMs);
     }
   }
-
-  #tree(): void {
-    const rootPayload = this.#payload();
-    const root = this.#start(undefined, rootPayload);
-    for (let child = 0; child < childrenPerTree; child++) {
-      const payload = this.#payload();
-      this.#end(this.#start(root, payload), payload);
-    }
-    this.#end(root, rootPayload);
-  }
-
-  #start(parent: unknown, payload: Payload): unknown {
-    const before = performance.now();
-    const run = this.#driver.start(parent, payload);
-    this.calls.add(performance.now() - before);
-    this.ids.push(this.#driver.id(run));
-    return run;
-  }
-
-  #end(run: unknown, payload: Payload): void {
-    const before = performance.now();
-    this.#driver.end(run, payload);
-    this.calls.add(performance.now() - before);
-  }
-
-  #payload(): Payload {
-    const payload = this.#payloads[this.#next % this.#payloads.length];
-    this.#next += 1;
-    if (payload === undefined) {
-      throw new RangeError("A workload without payloads");
-    }
-    return payload;
-  }
-}
-
-/** Nanoseconds that the main thread spent on a CPU; its thread id is the process's. */
-function mainNanos(): number {
-  const [onCpu] = readFileSync(`/proc/self/task/${process.pid}/schedstat`, "latin1").split(" ");
-  return Number(onCpu);
-}
-
-/** Peak resident memory of the whole process. */
-function peakRssKb(): number {
-  const status = readFileSync("/proc/self/status", "latin1");
-  return Number(/VmHWM:\s*(\d+)/.exec(status)?.[1] ?? Number.NaN);
-}
-
-async function check({ endpoint }: Order, ids: readonly string[]): Promise<SinkReport> {
-  const listed = ids.filter((id) => id !== "");
-  const response = await fetch(`${endpoint}/check`, { method: "POST", body: listed.join("\n") });
-  return (await response.json()) as SinkReport;
 }

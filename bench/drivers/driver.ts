@@ -35,6 +35,8 @@ export interface DriverInit {
   readonly endpoint: string;
   /** Runs in one request, for clients that do not look at bytes: 100, or what the wire's limit takes. */
   readonly requestRuns: number;
+  /** Room for millions of runs that wait, where the client can be told; else its default. */
+  readonly roomy?: boolean;
 }
 
 export type CreateDriver = (init: DriverInit) => Driver;

@@ -5,9 +5,13 @@ import type { Driver, DriverInit } from "./driver.ts";
 /** A run is two records: its start and its end. */
 const recordsPerRun = 2;
 
+const roomyBytes = 4_294_967_296;
+const roomyRecords = 4_000_000;
+
 /** This SDK with its defaults. */
-export function createMillrace({ endpoint }: DriverInit): Driver<RunTree> {
-  const client = new Client({ endpoint, apiKey: "bench", project: "bench" });
+export function createMillrace({ endpoint, roomy = false }: DriverInit): Driver<RunTree> {
+  const room = roomy ? { maxQueueBytes: roomyBytes, maxQueueRecords: roomyRecords } : {};
+  const client = new Client({ endpoint, apiKey: "bench", project: "bench", ...room });
   return {
     start: (parent, { name, runType, inputs, metadata }) =>
       client.startRun({ parent, name, runType, inputs, metadata }),

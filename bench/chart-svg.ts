@@ -1,0 +1,104 @@
+/** One bar: a client's main-thread CPU for a run. */
+export interface Bar {
+  readonly client: string;
+  readonly micros: number;
+}
+
+/** All bars of one size or workload. */
+export interface Panel {
+  readonly name: string;
+  readonly bars: readonly Bar[];
+}
+
+const ours = "millrace";
+const columns = 2;
+const panelWidth = 440;
+const labelWidth = 120;
+const valueWidth = 80;
+const titleHeight = 34;
+const barHeight = 14;
+const barStep = 22;
+const margin = 20;
+const headHeight = 48;
+
+/**
+ * The panels of the table that `deliver` puts into RESULTS.md.
+ *
+ * @throws RangeError the text has no such table.
+ */
+export function parseDeliverTable(markdown: string): readonly Panel[] {
+  const from = markdown.indexOf("<!-- deliver:");
+  const to = markdown.indexOf("<!-- end of deliver -->");
+  if (from === -1 || to === -1) {
+    throw new RangeError("RESULTS.md has no results of deliver; run it with --save");
+  }
+  const [first = ""] = markdown.slice(from, to).split("\n| size | ours, of |");
+  const panels = new Map<string, Bar[]>();
+  for (const [, name = "", client = "", micros = ""] of first.matchAll(
+    /^\| (\w+) \| ([\w-]+) \| ([\d.,]+) /gm,
+  )) {
+    const bars = panels.get(name) ?? [];
+    bars.push({ client, micros: Number(micros.replaceAll(",", "")) });
+    panels.set(name, bars);
+  }
+  return [...panels].map(([name, bars]) => ({ name, bars }));
+}
+
+/** A picture that needs nothing beside it: shapes, texts, and colours for light and dark. */
+export function drawChart(panels: readonly Panel[]): string {
+  const tallest = Math.max(0, ...panels.map(({ bars }) => bars.length));
+  const panelHeight = titleHeight + tallest * barStep + margin;
+  const width = columns * (panelWidth + margin) + margin;
+  const height = headHeight + Math.ceil(panels.length / columns) * panelHeight + margin;
+  const drawn = panels.map((panel, index) => {
+    const x = margin + (index % columns) * (panelWidth + margin);
+    const y = headHeight + Math.floor(index / columns) * panelHeight;
+    return `<g transform="translate(${x} ${y})">${drawPanel(panel)}</g>`;
+  });
+  return [
+    `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 ${width} ${height}" role="img" aria-labelledby="title">`,
+    `<title id="title">Main-thread CPU for one run, by client and size; shorter is better</title>`,
+    `<style>${style}</style>`,
+    `<rect class="page" width="${width}" height="${height}"/>`,
+    text("head", { x: margin, y: 30 }, "Main-thread CPU a run, µs (shorter is better)"),
+    ...drawn,
+    "</svg>\n",
+  ].join("\n");
+}
+
+const style = [
+  "text{font:12px system-ui,sans-serif;fill:#1f2933}",
+  ".head{font-size:16px;font-weight:600}.name{font-size:13px;font-weight:600}",
+  ".label{text-anchor:end}.page{fill:#fff}.bar{fill:#a3b1c2}.ours{fill:#0b7285}",
+  "@media(prefers-color-scheme:dark){text{fill:#e4e9ef}.page{fill:#14181d}.bar{fill:#5b6b7d}.ours{fill:#3bc9db}}",
+].join("");
+
+function drawPanel({ name, bars }: Panel): string {
+  const sorted = bars.toSorted((a, b) => a.micros - b.micros);
+  const longest = Math.max(...bars.map(({ micros }) => micros));
+  const room = panelWidth - labelWidth - valueWidth;
+  return [
+    text("name", { x: 0, y: 18 }, name),
+    ...sorted.map(({ client, micros }, row) => {
+      const y = titleHeight + row * barStep;
+      const length = Math.max(1, (micros / longest) * room).toFixed(1);
+      const kind = client === ours ? "bar ours" : "bar";
+      const baseline = y + barHeight - 3;
+      return [
+        text("label", { x: labelWidth - 8, y: baseline }, client),
+        `<rect class="${kind}" x="${labelWidth}" y="${y}" width="${length}" height="${barHeight}" rx="2"/>`,
+        text("value", { x: labelWidth + Number(length) + 6, y: baseline }, showMicros(micros)),
+      ].join("");
+    }),
+  ].join("");
+}
+
+const showMicros = (micros: number): string =>
+  Number(micros.toPrecision(3)).toLocaleString("en-US");
+
+const text = (
+  kind: string,
+  { x, y }: { readonly x: number; readonly y: number },
+  content: string,
+): string =>
+  `<text class="${kind}" x="${x}" y="${y}">${content.replaceAll("&", "&amp;").replaceAll("<", "&lt;")}</text>`;

@@ -1,0 +1,25 @@
+/** What a process under measurement knows of itself, and what the sink knows of its runs. */
+import { readFileSync } from "node:fs";
+import type { SinkReport } from "./sink.ts";
+
+/** Nanoseconds that the main thread spent on a CPU; its thread id is the process's. */
+export function mainNanos(): number {
+  const [onCpu] = readFileSync(`/proc/self/task/${process.pid}/schedstat`, "latin1").split(" ");
+  return Number(onCpu);
+}
+
+/** Peak resident memory of the whole process. */
+export function peakRssMb(): number {
+  const status = readFileSync("/proc/self/status", "latin1");
+  return Number(/VmHWM:\s*(\d+)/.exec(status)?.[1] ?? Number.NaN) / 1_024;
+}
+
+/** What the sink counted; `missing` are those of `ids` that it has not got whole. */
+export async function askSink(endpoint: string, ids: readonly string[]): Promise<SinkReport> {
+  const body = ids.filter((id) => id !== "").join("\n");
+  const response = await fetch(`${endpoint}/check`, { method: "POST", body });
+  return (await response.json()) as SinkReport;
+}
+
+export const missingAt = async (endpoint: string, ids: readonly string[]): Promise<number> =>
+  (await askSink(endpoint, ids)).missing;

@@ -1,0 +1,53 @@
+import { CallTimes } from "./call-times.ts";
+import type { Driver } from "./drivers/driver.ts";
+import { childrenPerTree } from "./workload.ts";
+import type { Payload } from "./workload.ts";
+
+/** What the traced program does: trees of runs, with one payload after the other, round and round. */
+export class Trees {
+  /** Of every run, in the order in which they started. */
+  readonly ids: string[] = [];
+  readonly calls = new CallTimes();
+  readonly #driver: Driver;
+  readonly #payloads: readonly Payload[];
+  #next = 0;
+
+  constructor(driver: Driver, payloads: readonly Payload[]) {
+    this.#driver = driver;
+    this.#payloads = payloads;
+  }
+
+  /** Records one tree, without a turn of the event loop. */
+  record(): void {
+    const rootPayload = this.#payload();
+    const root = this.#start(undefined, rootPayload);
+    for (let child = 0; child < childrenPerTree; child++) {
+      const payload = this.#payload();
+      this.#end(this.#start(root, payload), payload);
+    }
+    this.#end(root, rootPayload);
+  }
+
+  #start(parent: unknown, payload: Payload): unknown {
+    const before = performance.now();
+    const run = this.#driver.start(parent, payload);
+    this.calls.add(performance.now() - before);
+    this.ids.push(this.#driver.id(run));
+    return run;
+  }
+
+  #end(run: unknown, payload: Payload): void {
+    const before = performance.now();
+    this.#driver.end(run, payload);
+    this.calls.add(performance.now() - before);
+  }
+
+  #payload(): Payload {
+    const payload = this.#payloads[this.#next % this.#payloads.length];
+    this.#next += 1;
+    if (payload === undefined) {
+      throw new RangeError("A workload without payloads");
+    }
+    return payload;
+  }
+}
