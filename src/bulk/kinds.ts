@@ -92,6 +92,8 @@ export const runsOn =
       const id: unknown = typeof run === "object" && run !== null ? run.id : undefined;
       assertUuid(id, "run id");
       encoder.wire({ operation: "post", id, run, project });
+      // At the end, where it was known already too: they stand in the order of the rows.
+      rowOf.delete(id);
       rowOf.set(id, row);
     };
   };

@@ -11,6 +11,11 @@ export class Pace {
     this.#report = report;
   }
 
+  /** Aborted by the end. */
+  get ended(): AbortSignal {
+    return this.#ended.signal;
+  }
+
   /** Something went on. */
   tick(): void {
     const now = performance.now();

@@ -17,6 +17,8 @@ export interface BulkKind {
   readonly encoderOn: RowWriterOptions["encoderOn"];
   /** Sends the rows of a tape; what was answered is marked on it, and is not sent again. */
   readonly ship: (tape: Tape) => Promise<ChunkReport>;
+  /** Hears that so many rows from the beginning are done with. */
+  readonly onDone?: (rows: number) => void;
 }
 
 /** What became of the rows of one tape. */
@@ -85,7 +87,9 @@ export class BulkUpload {
       onFull: (written) => this.#begin(written, this.#counts.read - 1),
     });
     this.#scratch = new RowWriter({ tapeBytes: 16_384, tapes: 1, encoderOn, onFull: ignore });
-    signal?.addEventListener("abort", () => this.#fail(abortErrorOf(this.#kind, signal)));
+    const abort = (): void => this.#fail(abortErrorOf(kind, signal));
+    // It may outlive many uploads.
+    signal?.addEventListener("abort", abort, { once: true, signal: this.#pace.ended });
     if (signal?.aborted === true) {
       this.#fail(abortErrorOf(kind, signal));
     }
@@ -251,6 +255,7 @@ export class BulkUpload {
     if (reached !== undefined && this.#first !== undefined) {
       const { lastRow, last } = reached;
       this.#checkpoint?.note({ rows: lastRow, first: this.#first, last });
+      this.#kind.onDone?.(lastRow);
     }
     this.#pace.tick();
   }
@@ -289,5 +294,7 @@ export class BulkUpload {
   }
 }
 
-const abortErrorOf = ({ target }: BulkKind, { reason }: AbortSignal): AbortError =>
-  new AbortError(`Failed to upload ${target}: the caller ended it`, { cause: reason as unknown });
+const abortErrorOf = ({ target }: BulkKind, signal: AbortSignal | undefined): AbortError =>
+  new AbortError(`Failed to upload ${target}: the caller ended it`, {
+    cause: signal?.reason as unknown,
+  });

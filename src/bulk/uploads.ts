@@ -81,6 +81,8 @@ export class Uploads implements Uploader {
         { ...request, project: request.project ?? project },
         { hiding, attachmentBytes, rowOf },
       ),
+      // However many rows there are, those under way alone are in memory.
+      onDone: (count) => forgetUntil(rowOf, count),
       ship: async (tape) => {
         const report = await ship(tape);
         const rejected = report.rejected.map((one) => ({
@@ -147,6 +149,16 @@ export class Uploads implements Uploader {
       }
       throw error;
     }
+  }
+}
+
+/** Of rows in their order. */
+export function forgetUntil(rowOf: Map<string, number>, rows: number): void {
+  for (const [id, row] of rowOf) {
+    if (row > rows) {
+      return;
+    }
+    rowOf.delete(id);
   }
 }
 
