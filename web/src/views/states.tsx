@@ -1,5 +1,6 @@
 import { Alert, Button, Loader } from "@mantine/core";
 import type { ReactNode } from "react";
+import { ApiError } from "../api/http.ts";
 
 /** Shown until the first answer. */
 export const Loading = ({ what }: { readonly what: string }) => (
@@ -32,10 +33,19 @@ export const Failure = ({
   readonly error: Error;
   readonly onRetry: () => unknown;
 }) => (
-  <Alert className="failure" color="red" title={`Could not load ${what}`} role="alert">
+  <Alert
+    className="failure"
+    color="red"
+    title={`Could not ${isMissing(error) ? "find" : "load"} ${what}`}
+    role="alert"
+  >
     <p>{error.message}</p>
     <Button size="xs" variant="default" onClick={() => void onRetry()}>
       Try again
     </Button>
   </Alert>
 );
+
+/** Whether what was asked for is not there, or can't be: an address that was cut off, or a thing deleted. */
+const isMissing = (error: Error): boolean =>
+  error instanceof ApiError && (error.status === 404 || error.status === 422);
