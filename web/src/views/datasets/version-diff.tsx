@@ -1,19 +1,16 @@
-import { NativeSelect } from "@mantine/core";
 import { useInfiniteQuery } from "@tanstack/react-query";
 import { getRouteApi, Link } from "@tanstack/react-router";
-import { versionsQuery } from "../../api/datasets.ts";
 import { diffQuery } from "../../api/examples.ts";
 import type { ExampleDifference } from "../../api/examples.ts";
 import { diffKinds } from "../../lib/dataset-search.ts";
 import type { DiffKind } from "../../lib/dataset-search.ts";
 import { present } from "../../lib/members.ts";
-import { formatTime } from "../../lib/time.ts";
-import { toVisibleText } from "../../lib/visible-text.ts";
 import { DataTable } from "../../parts/data-table.tsx";
 import type { Column, RowLink } from "../../parts/data-table.tsx";
 import { Empty } from "../states.tsx";
 import { DiffPanel } from "./diff-panel.tsx";
 import { PayloadText } from "./example-columns.tsx";
+import { Ends } from "./version-ends.tsx";
 
 const route = getRouteApi("/o/$tenantId/datasets/$datasetId");
 
@@ -141,35 +138,3 @@ const columns: readonly Column<ExampleDifference>[] = [
     cell: ({ after }) => <PayloadText of={after?.inputs} />,
   },
 ];
-
-const Ends = ({ datasetId, from, to }: Omit<Props, "kind">) => {
-  const navigate = route.useNavigate();
-  const versions = useInfiniteQuery(versionsQuery(datasetId));
-  const known = (versions.data?.pages.flat() ?? []).map((one) => ({
-    value: one.asOf,
-    label: [formatTime(one.atMs), ...one.tags.map(toVisibleText)].join(" · "),
-  }));
-  const choose = (label: string, value: string, onChange: (next: string) => void) => (
-    <NativeSelect
-      size="xs"
-      aria-label={label}
-      value={value}
-      data={[
-        ...(known.some((one) => one.value === value)
-          ? []
-          : [{ value, label: toVisibleText(value) }]),
-        ...known,
-      ]}
-      onChange={({ currentTarget }) => onChange(currentTarget.value)}
-    />
-  );
-  const set = (ends: { readonly from?: string; readonly to?: string }): void =>
-    void navigate({ search: ({ example: _gone, ...now }) => ({ ...now, ...ends }), replace: true });
-  return (
-    <>
-      {choose("From version", from, (next) => set({ from: next }))}
-      <span aria-hidden="true">→</span>
-      {choose("To version", to, (next) => set({ to: next }))}
-    </>
-  );
-};

@@ -1,16 +1,11 @@
-import { Link } from "@tanstack/react-router";
 import { useVirtualizer } from "@tanstack/react-virtual";
 import { useEffect, useRef } from "react";
-import { toErrorLine } from "../../lib/comparison.ts";
-import type { ComparedRow, ComparedRun } from "../../lib/comparison.ts";
-import { counted } from "../../lib/counted.ts";
-import { formatDuration } from "../../lib/time.ts";
-import { toVisibleText } from "../../lib/visible-text.ts";
+import type { ComparedRow } from "../../lib/comparison.ts";
 import { PayloadText } from "../datasets/example-columns.tsx";
 import { Empty } from "../states.tsx";
 import { colorOf, nameOf } from "./contest.ts";
 import type { Contest } from "./contest.ts";
-import { ScoreMark } from "./score-mark.tsx";
+import { Answer } from "./compared-answer.tsx";
 
 const rowHeight = 132;
 const readAhead = 5;
@@ -113,60 +108,3 @@ export const CompareRows = ({
     </div>
   );
 };
-
-const Answer = ({
-  contest,
-  row,
-  id,
-}: {
-  readonly contest: Contest;
-  readonly row: ComparedRow;
-  readonly id: string;
-}) => {
-  const runs = row.runs[id] ?? [];
-  const [first] = runs;
-  if (first === undefined) {
-    return <span className="quiet">not run</span>;
-  }
-  const isBaseline = id === contest.baselineId;
-  return (
-    <>
-      <div className="compare-output">
-        {first.hasError ? (
-          <span className="bad">{toVisibleText(toErrorLine(first.error))}</span>
-        ) : (
-          <PayloadText of={first.outputs} />
-        )}
-      </div>
-      <div className="compare-scores">
-        {Object.entries(row.scores[id] ?? {}).map(([key, score]) => (
-          <ScoreMark
-            key={key}
-            name={key}
-            score={score}
-            baseline={isBaseline ? undefined : row.scores[contest.baselineId]?.[key]}
-            isLowerBetter={contest.lower.has(key)}
-          />
-        ))}
-      </div>
-      <div className="compare-facts">
-        <RunFacts run={first} />
-        {runs.length > 1 && <span>{counted(runs.length, "run")}, means</span>}
-        <Link
-          to="/o/$tenantId/projects/p/$projectId"
-          params={{ tenantId: contest.tenantId, projectId: id }}
-          search={{ trace: first.traceId, run: first.id }}
-        >
-          Trace
-        </Link>
-      </div>
-    </>
-  );
-};
-
-const RunFacts = ({ run }: { readonly run: ComparedRun }) => (
-  <>
-    {run.latencyMs !== undefined && <span>{formatDuration(run.latencyMs)}</span>}
-    {run.tokens !== undefined && <span>{counted(run.tokens, "token")}</span>}
-  </>
-);
