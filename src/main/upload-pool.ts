@@ -1,24 +1,13 @@
 import { createRequire } from "node:module";
-import { Piscina } from "piscina";
-import { Http } from "../api/http.ts";
+import type { Piscina } from "piscina";
 import type { ChunkAnswer, ChunkShipper, ChunkTask } from "../bulk/chunk-task.ts";
-import { ChunkWork } from "../bulk/chunk-work.ts";
 import { WorkerError } from "../model/errors.ts";
 import type { ShippingOptions } from "../model/shipping.ts";
 import { packError } from "../sync/packed-error.ts";
-import { Shipper } from "../workers/shipper.ts";
 
 /** What a worker that uploads needs to know: crosses to it when it starts. */
 export interface UploadWorkerData {
   readonly shipping: ShippingOptions;
-}
-
-/** What does the work of a worker, wherever it runs. */
-export function chunkWorkOf({ shipping }: UploadWorkerData): ChunkWork {
-  const http = new Http(shipping);
-  let runs: Shipper | undefined;
-  const shipRuns: Shipper["ship"] = (task) => (runs ??= new Shipper(shipping)).ship(task);
-  return new ChunkWork({ call: http.call, shipRuns });
 }
 
 export interface UploadPoolOptions extends UploadWorkerData {
@@ -37,8 +26,8 @@ const idleMs = 2_000;
  */
 export class UploadPool implements ChunkShipper {
   readonly #options: UploadPoolOptions;
-  #piscina: Piscina<ChunkTask, ChunkAnswer> | undefined;
-  #inline: ChunkWork | undefined;
+  #piscina: Promise<Piscina<ChunkTask, ChunkAnswer>> | undefined;
+  #inline: Promise<ChunkShipper> | undefined;
   #worked = false;
 
   constructor(options: UploadPoolOptions) {
@@ -49,7 +38,7 @@ export class UploadPool implements ChunkShipper {
     if (this.#options.threads > 0 && this.#inline === undefined) {
       try {
         this.#piscina ??= this.#start();
-        const answer = await this.#piscina.run(task);
+        const answer = await (await this.#piscina).run(task);
         this.#worked = true;
         return answer;
       } catch (error) {
@@ -59,16 +48,18 @@ export class UploadPool implements ChunkShipper {
         }
       }
     }
-    this.#inline ??= chunkWorkOf(this.#options);
-    return this.#inline.ship(task);
+    this.#inline ??= startInline(this.#options);
+    return (await this.#inline).ship(task);
   }
 
   /** Ends the threads; chunks under way are given up. May be called twice. */
   async close(): Promise<void> {
-    await this.#piscina?.destroy();
+    await (await this.#piscina)?.destroy();
   }
 
-  #start(): Piscina<ChunkTask, ChunkAnswer> {
+  /** Loads what it needs: a client that uploads nothing loads none of it. */
+  async #start(): Promise<Piscina<ChunkTask, ChunkAnswer>> {
+    const { Piscina } = await import("piscina");
     const { threads, env, shipping } = this.#options;
     const data: UploadWorkerData = { shipping };
     const pool = new Piscina<ChunkTask, ChunkAnswer>({
@@ -98,3 +89,9 @@ const lostBy = (cause: unknown): ChunkAnswer => ({
   bytes: 0,
   failure: packError(new WorkerError("the worker that sent the rows died", { cause })),
 });
+
+/** The same work on this thread; loaded only where it is needed. */
+async function startInline(data: UploadWorkerData): Promise<ChunkShipper> {
+  const { chunkWorkOf } = await import("./upload-work.ts");
+  return chunkWorkOf(data);
+}

@@ -1,7 +1,7 @@
 import { workerData } from "node:worker_threads";
 import type { ChunkAnswer, ChunkTask } from "../bulk/chunk-task.ts";
-import { chunkWorkOf } from "./upload-pool.ts";
 import type { UploadWorkerData } from "./upload-pool.ts";
+import { chunkWorkOf } from "./upload-work.ts";
 
 // Piscina wraps what the worker needs to know together with data of its own.
 const work = chunkWorkOf((workerData as { options: UploadWorkerData }).options);

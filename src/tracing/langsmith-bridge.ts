@@ -64,6 +64,8 @@ export class LangsmithBridge {
   serialized: unknown;
   reference_example_id: unknown;
   attachments: unknown;
+  /** What the start was recorded with. */
+  #attached: unknown;
   child_runs: unknown[] = noEntries;
   execution_order = 1;
   child_execution_order = 1;
@@ -120,13 +122,18 @@ export class LangsmithBridge {
       if (this._awaitInputsOnPost) {
         this.inputs = await this.inputs;
       }
-      await client.createRun(this.#wire({ inputs: this.inputs }));
+      await client.createRun(this.#wire({ inputs: this.inputs, attachments: this.attachments }));
+      this.#attached = this.attachments;
     });
   }
 
   async patchRun(options?: { readonly excludeInputs?: boolean }): Promise<void> {
     await this.#send(async (client) => {
-      const patch = this.#wire(options?.excludeInputs === false ? { inputs: this.inputs } : {});
+      const patch = this.#wire({
+        ...(options?.excludeInputs === false ? { inputs: this.inputs } : {}),
+        // Bytes that went with the start do not go again.
+        ...(this.attachments === this.#attached ? {} : { attachments: this.attachments }),
+      });
       this[ownRun].end();
       await client.updateRun(this.id, patch);
     });
@@ -214,7 +221,7 @@ export class LangsmithBridge {
   }
 
   /** The run as the wire has it, with what was added to it by our own methods. */
-  #wire(inputs: { readonly inputs?: unknown }): WireRun {
+  #wire(payloads: { readonly inputs?: unknown; readonly attachments?: unknown }): WireRun {
     const { [ownRun]: run, extra, events } = this;
     const wire: Record<string, unknown> = {
       id: this.id,
@@ -222,7 +229,7 @@ export class LangsmithBridge {
       run_type: this.run_type,
       start_time: this.start_time,
       end_time: this.end_time,
-      ...inputs,
+      ...payloads,
       outputs: this.outputs,
       error: this.error,
       extra: { ...extra, metadata: { ...run.metadata, ...metadataOf(extra) } },
@@ -234,7 +241,6 @@ export class LangsmithBridge {
       dotted_order: this.dotted_order,
       session_name: this.project_name,
       reference_example_id: this.reference_example_id,
-      attachments: this.attachments,
     };
     return wire as WireRun;
   }
