@@ -253,3 +253,19 @@ describe("what langsmith sees of our run", () => {
     });
   });
 });
+
+test("attachments of a traceable of langsmith go with its start alone", async () => {
+  const seen = new CollectingClient();
+  const inner = peerTraceable(async (name: string) => await Promise.resolve(name), {
+    name: "inner",
+    extractAttachments: (name: string) => [{ note: ["text/plain", Buffer.from("x")] }, { name }],
+  });
+  await traceable(async () => await inner("a"), { name: "outer", client: seen })();
+  await settled();
+  const sent = [...seen.created, ...seen.updated];
+  expect(sent.filter(({ name }) => name === "inner")).toHaveLength(2);
+  expect(sent.map((run) => "attachments" in run && run["attachments"] !== undefined)).toEqual([
+    true,
+    false,
+  ]);
+});
