@@ -19,7 +19,7 @@ const warmupShare = 0.5;
 /** Clients that take many times as long record this share of the runs; figures are per run. */
 const slowShare: Readonly<Record<string, number>> = {
   langsmith: 0.1,
-  "langsmith-best": 0.2,
+  "langsmith-tuned": 0.2,
   braintrust: 0.1,
 };
 
@@ -126,9 +126,10 @@ function report(): void {
   );
   const problems = failures();
   const notes = [
-    `Median (lowest–highest) of ${rounds} interleaved rounds; ${counts.join(", ")} runs each (braintrust and langsmith with its defaults a tenth, langsmith at its best a fifth) after a warm-up of half as many.`,
+    `Median (lowest–highest) of ${rounds} interleaved rounds; ${counts.join(", ")} runs each (braintrust and langsmith with its defaults a tenth, langsmith tuned a fifth) after a warm-up of half as many.`,
     "A run is a start with inputs and an end with outputs, in trees of 1 + 9. The harness's own cost is subtracted.",
     "Lost: runs that the server had not got whole (inputs and outputs) when the client said that it had sent everything.",
+    ...(flags.node === undefined ? [] : [`The clients ran under Node ${flags.node}.`]),
     ...problems.map((problem) => `**Failed:** ${problem}`),
   ];
   publish({

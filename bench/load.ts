@@ -11,7 +11,7 @@ const { values: flags } = parseArgs({
     drivers: {
       type: "string",
       default:
-        "naive,otlp-protobuf,otlp-json,langsmith,langsmith-best,langfuse,braintrust,millrace",
+        "naive,otlp-protobuf,otlp-json,langsmith,langsmith-tuned,langfuse,braintrust,millrace",
     },
     node: { type: "string" },
     save: { type: "boolean", default: false },
@@ -59,7 +59,7 @@ publish({
     await pacedLoads(),
     "Main-thread CPU of a start and an end while this many runs wait (`maxQueueBytes` 4 GiB, a server that does not answer):",
     await queues(),
-    `Medians of ${rounds} rounds.`,
+    `Rounds: ${rounds}; medians.${flags.node === undefined ? "" : ` The clients ran under Node ${flags.node}.`}`,
   ].join("\n\n"),
 });
 

@@ -1,6 +1,6 @@
 import { execFileSync } from "node:child_process";
 import { readFileSync, writeFileSync } from "node:fs";
-import { availableParallelism, cpus, totalmem } from "node:os";
+import { availableParallelism, cpus, loadavg, totalmem } from "node:os";
 
 const resultsFile = new URL("RESULTS.md", import.meta.url);
 
@@ -10,7 +10,7 @@ export function provenance(): string {
   const model = cpus()[0]?.model.trim() ?? "unknown CPU";
   return [
     `Node ${process.version.slice(1)}, ${process.platform} ${process.arch}`,
-    `${availableParallelism()} cores of ${model}, ${memoryGb} GB`,
+    `${availableParallelism()} cores of ${model}, ${memoryGb} GB, load ${show(loadavg()[0] ?? 0)}`,
     `commit ${commit()}`,
   ].join("; ");
 }
