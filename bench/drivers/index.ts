@@ -18,7 +18,7 @@ type DriverName = keyof typeof loaders;
 const isDriverName = (name: string): name is DriverName => Object.hasOwn(loaders, name);
 
 /** Everybody who is measured, in the order of the tables; the last one is ours. */
-export const driverNames: readonly string[] = Object.keys(loaders).filter(
+const driverNames: readonly string[] = Object.keys(loaders).filter(
   (name) => name !== "none",
 );
 

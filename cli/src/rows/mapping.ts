@@ -48,7 +48,7 @@ const isMapped = ({ inputs, outputs, metadata, split, id, createdAt }: Mapping):
   [inputs, outputs, metadata, split, id ?? undefined, createdAt].some((one) => one !== undefined);
 
 /** The mapping that a row with these columns has. */
-export function resolve(mapping: Mapping, columns: readonly string[]): Mapping {
+function resolve(mapping: Mapping, columns: readonly string[]): Mapping {
   if (isMapped(mapping) || !columns.includes("inputs")) {
     return mapping;
   }
