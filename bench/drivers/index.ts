@@ -17,11 +17,6 @@ type DriverName = keyof typeof loaders;
 
 const isDriverName = (name: string): name is DriverName => Object.hasOwn(loaders, name);
 
-/** Everybody who is measured, in the order of the tables; the last one is ours. */
-const driverNames: readonly string[] = Object.keys(loaders).filter(
-  (name) => name !== "none",
-);
-
 /** @throws RangeError there is no driver of that name. */
 export function loadDriver(name: string): Promise<CreateDriver> {
   if (!isDriverName(name)) {

@@ -1,6 +1,7 @@
 import * as fc from "fast-check";
 import { expect, test } from "vitest";
-import { decodeText, JsonCursor, JsonError } from "../src/ingest/json-cursor.ts";
+import { JsonCursor, JsonError } from "../src/ingest/json-cursor.ts";
+import { decodeText } from "../src/ingest/json-text.ts";
 
 const accepts = (text: string): boolean => {
   try {
