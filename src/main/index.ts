@@ -140,6 +140,7 @@ export type {
   HttpErrorInit,
   IncompleteErrorInit,
   SdkErrorOptions,
+  UploadErrorInit,
 } from "../model/errors.ts";
 export { dataTypes } from "../model/dataset.ts";
 export type { DataType, Dataset } from "../model/dataset.ts";
@@ -154,6 +155,7 @@ export type {
   ComparedRun,
   Comparison,
 } from "../model/experiment.ts";
+export type { AttachmentOptions } from "../model/attachment-options.ts";
 export type { Durability, KeepingOptions, OverflowPolicy } from "../model/keeping-options.ts";
 export type {
   RowId,

@@ -15,7 +15,7 @@ export type RunAttachment =
   | readonly [mimeType: string, data: Uint8Array | ArrayBuffer | string];
 
 /**
- * By name: 1 to {@link longestAttachmentName} characters, no dot, quote or control character, as a name
+ * By name: 1 to 128 characters, no dot, quote or control character, as a name
  * is a part of a name on the wire.
  */
 export type RunAttachments = Readonly<Record<string, RunAttachment>>;
