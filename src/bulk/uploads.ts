@@ -14,6 +14,8 @@ import type { UploadResult, UploadSettings, UploadSource } from "../model/upload
 import { unpackError } from "../sync/packed-error.ts";
 import type { HidingOptions } from "../tracing/hiding.ts";
 import type { Tape } from "../tracing/tape.ts";
+import { tallyOf } from "../tracing/tally.ts";
+import type { Tally } from "../tracing/tally.ts";
 import { CheckpointFile } from "./checkpoint.ts";
 import type { ChunkShipper, ChunkTarget } from "./chunk-task.ts";
 import { examplesOn, feedbackOn, runsOn } from "./kinds.ts";
@@ -108,11 +110,15 @@ export class Uploads implements Uploader {
     name: string,
     { dryRun = false }: CheckedSettings,
   ): Pick<BulkKind, "target" | "ship"> {
-    const ship = async ({ memory, used }: Tape): Promise<ChunkReport> => {
+    const ship = async (tape: Tape): Promise<ChunkReport> => {
+      const before = tallyOf(tape);
+      const { memory, used } = tape;
       const { failure, ...report } = await this.#init
         .shipper()
         .ship({ target, memory, used, dryRun });
-      return failure === undefined ? report : { ...report, failure: unpackError(failure) };
+      return failure === undefined
+        ? report
+        : { ...withUnsaid(report, before, tallyOf(tape)), failure: unpackError(failure) };
     };
     return { target: name, ship };
   }
@@ -160,6 +166,21 @@ export function forgetUntil(rowOf: Map<string, number>, rows: number): void {
     }
     rowOf.delete(id);
   }
+}
+
+/** What became of rows by a worker that died before it could say so stands on the tape. */
+function withUnsaid(report: ChunkReport, before: Tally, after: Tally): ChunkReport {
+  const made = after.delivered - before.delivered - report.created - report.skipped;
+  const refused = after.rejected - before.rejected - report.rejected.length;
+  const reason = "refused by the server; the worker that knew the row and the reason died";
+  return {
+    ...report,
+    created: report.created + Math.max(0, made),
+    rejected: [
+      ...report.rejected,
+      ...Array.from({ length: Math.max(0, refused) }, () => ({ row: 0, reason })),
+    ],
+  };
 }
 
 async function begin(kind: BulkKind, settings: CheckedSettings): Promise<BulkUpload> {

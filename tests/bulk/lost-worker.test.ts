@@ -1,0 +1,46 @@
+import { expect, test } from "vitest";
+import type { ChunkAnswer, ChunkShipper } from "../../src/bulk/chunk-task.ts";
+import { Uploads } from "../../src/bulk/uploads.ts";
+import { WorkerError } from "../../src/model/errors.ts";
+import { packError } from "../../src/sync/packed-error.ts";
+import { TapeReader } from "../../src/workers/tape-reader.ts";
+
+const runId = "01890a5d-ac96-774b-bcce-b302099a8057";
+const nothing = { created: 0, skipped: 0, rejected: [], bytes: 0 };
+
+/** Settles two rows, one way and the other, and dies; then does the rest. */
+function dyingOnce(): ChunkShipper {
+  let ships = 0;
+  return {
+    ship: ({ memory, used }): Promise<ChunkAnswer> => {
+      const reader = new TapeReader(memory, used);
+      ships += 1;
+      if (ships === 1) {
+        reader.settle(0, "delivered");
+        reader.settle(1, "rejected");
+        const failure = packError(new WorkerError("the worker died"));
+        return Promise.resolve({ ...nothing, failure });
+      }
+      for (let record = 0; record < reader.count; record++) {
+        reader.settle(record, "delivered");
+      }
+      return Promise.resolve({ ...nothing, created: reader.count });
+    },
+  };
+}
+
+test("rows that a worker had done with before it died are counted, and sent no more", async () => {
+  const shipper = dyingOnce();
+  const uploads = new Uploads({
+    call: () => Promise.reject(new RangeError("nothing is to be asked")),
+    datasets: { create: () => Promise.reject(new RangeError("nothing is to be made")) },
+    shipper: () => shipper,
+    hiding: { hideInputs: false, hideOutputs: false, hideMetadata: false },
+    attachmentBytes: 1_024,
+    project: "p",
+  });
+  const rows = Array.from({ length: 5 }, (_, index) => ({ runId, key: `k${index}`, score: 1 }));
+  const result = await uploads.feedback(rows, {});
+  expect(result).toMatchObject({ read: 5, created: 4, skipped: 0, rejected: 1 });
+  expect(result.faults[0]?.reason).toContain("the worker that knew the row");
+});
