@@ -213,6 +213,7 @@ class StrictState {
         gzip_body_enabled: encodings.includes("gzip"),
         zstd_compression_enabled: false,
         dataset_examples_multipart_enabled: true,
+        examples_check_enabled: true,
       },
     });
   }

@@ -26,6 +26,10 @@ export const tellExamples: Story = async ({ client, endpoint, effect, recordTrac
     datasetId,
     examples: [{ sourceRunId: rootId, useSourceRunIo: true }],
   });
+  const checked = await examples.upload([{ inputs: { q: 4 } }], {
+    dataset: { id: datasetId },
+    dryRun: true,
+  });
   const picture = { mimeType: "image/png", data: Buffer.from([137, 80, 78, 71]) };
   const withFile = await examples.create({ datasetId, ...full, attachments: { picture } });
   const asOf = (await datasets.readVersion({ id: datasetId, asOf: soon() })).asOf;
@@ -49,6 +53,7 @@ export const tellExamples: Story = async ({ client, endpoint, effect, recordTrac
   await examples.list({ datasetName: "of the examples", offset: 1, inlineS3Urls: false }).toArray();
   const count = await examples.count(filter);
   await effect(async () => {
+    expect(checked).toMatchObject({ read: 1, created: 1, rejected: 0 });
     expect(read).toMatchObject({ inputs: { q: 1 }, metadata: { kind: "k" } });
     expect(read.splits.toSorted()).toEqual(["test", "train"]);
     expect(new Set(found.map(({ id }) => id))).toEqual(new Set([one.id, exampleIds[0]]));
