@@ -22,6 +22,8 @@ export const tellFeedback: Story = async ({ client, effect, recordTrace }) => {
     runProjectId: projectId,
     runStartTime: startedAt,
   });
+  const given = await feedback.upload([{ runId: rootId, key: "uploaded", score: 1 }]);
+  await effect(() => expect(given).toMatchObject({ read: 1, created: 1 }));
   const ofProject = await feedback.create({ projectId, key: "overall", score: true });
   await feedback.update(made.id, {
     score: 1,

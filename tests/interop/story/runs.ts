@@ -1,7 +1,8 @@
+import { randomUUID } from "node:crypto";
 import { expect } from "vitest";
 import type { Story } from "./world.ts";
 
-export const tellRuns: Story = async ({ client, effect, recordTrace }) => {
+export const tellRuns: Story = async ({ client, endpoint, effect, recordTrace }) => {
   const { runs } = client;
   const { rootId, childId, startedAt } = await recordTrace({ project: "of the runs" });
   const { id: projectId } = await client.projects.read({ name: "of the runs" });
@@ -38,6 +39,30 @@ export const tellRuns: Story = async ({ client, effect, recordTrace }) => {
     expect(found).toMatchObject([{ id: childId, name: "child", parent_run_id: rootId }]);
     expect(byFilter.map(({ id }) => id)).toEqual([childId]);
     expect(stats.runCount).toBe(1);
+  });
+  const id = randomUUID();
+  const noteText = Buffer.from("a note");
+  const moved = await runs.upload([
+    {
+      id,
+      trace_id: id,
+      dotted_order: `20260102T030405000006Z${id}`,
+      name: "moved",
+      run_type: "chain",
+      start_time: "2026-01-02T03:04:05.000006Z",
+      end_time: "2026-01-02T03:04:06.000006Z",
+      inputs: { q: 1 },
+      outputs: { a: 1 },
+      session_name: "of the runs",
+      attachments: { note: ["text/plain", noteText] },
+    },
+  ]);
+  const files = await runs.readAttachments(id);
+  const note = files["note"] ?? { presignedUrl: `${endpoint}/info` };
+  const bytes = await runs.readAttachment(note);
+  await effect(() => {
+    expect(moved).toMatchObject({ read: 1, created: 1, rejected: 0 });
+    expect(Buffer.from(bytes)).toEqual(noteText);
   });
   const share = await runs.share(rootId);
   const shared = await runs.readShared(share.url);
