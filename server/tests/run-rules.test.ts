@@ -281,6 +281,9 @@ test("a run in a batch that is no object is told", () => {
 });
 
 test("more operations than the bound are refused", () => {
-  const body = Buffer.from(`{"post":[${Array.from({ length: 10_001 }, () => "{}").join(",")}]}`);
-  expect(() => parseBatch(body)).toThrow("10001 operations in one request; at most 10000");
+  const list = (length: number): string => Array.from({ length }, () => "{}").join(",");
+  const long = Buffer.from(`{"post":[${list(10_001)}]}`);
+  expect(() => parseBatch(long)).toThrow("more than 10000 items in one list");
+  const both = Buffer.from(`{"post":[${list(5_001)}],"patch":[${list(5_000)}]}`);
+  expect(() => parseBatch(both)).toThrow("10001 operations in one request; at most 10000");
 });
