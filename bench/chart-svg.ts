@@ -22,15 +22,15 @@ const margin = 20;
 const headHeight = 48;
 
 /**
- * The panels of the table that `deliver` puts into RESULTS.md.
+ * The panels of the table that `peers` puts into RESULTS.md.
  *
  * @throws RangeError the text has no such table.
  */
 export function parseDeliverTable(markdown: string): readonly Panel[] {
-  const from = markdown.indexOf("<!-- deliver:");
-  const to = markdown.indexOf("<!-- end of deliver -->");
+  const from = markdown.indexOf("<!-- peers:");
+  const to = markdown.indexOf("<!-- end of peers -->");
   if (from === -1 || to === -1) {
-    throw new RangeError("RESULTS.md has no results of deliver; run it with --save");
+    throw new RangeError("RESULTS.md has no results of peers; run it with --save");
   }
   const [first = ""] = markdown.slice(from, to).split("\n| size | ours, of |");
   const panels = new Map<string, Bar[]>();

@@ -30,12 +30,14 @@ const git = (...args: readonly string[]): string =>
 export interface Section {
   /** The script of package.json that makes it. */
   readonly script: string;
+  /** What it is kept under, where one script answers several questions. @defaultValue the script */
+  readonly section?: string;
   readonly question: string;
   readonly body: string;
 }
 
 /** Prints a bench's results; with `--save` also puts them in RESULTS.md, in place of its last. */
-export function publish({ script, question, body }: Section): void {
+export function publish({ script, section: name = script, question, body }: Section): void {
   const flags = process.argv.slice(2);
   const command = ["npm --prefix bench run", script, ...(flags.length > 0 ? ["--"] : []), ...flags];
   const text = `## ${question}\n\n\`${command.join(" ")}\`\n${provenance()}\n\n${body}\n`;
@@ -43,8 +45,8 @@ export function publish({ script, question, body }: Section): void {
   if (!flags.includes("--save")) {
     return;
   }
-  const begin = `<!-- ${script}: written by the command below -->\n`;
-  const end = `<!-- end of ${script} -->\n`;
+  const begin = `<!-- ${name}: written by the command below -->\n`;
+  const end = `<!-- end of ${name} -->\n`;
   const before = readResults();
   const from = before.indexOf(begin);
   const to = before.indexOf(end);

@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import { drawChart, parseDeliverTable } from "../../bench/chart-svg.ts";
 
-const results = `<!-- deliver: written by the command below -->
+const results = `<!-- peers: written by the command below -->
 | size | client | main CPU µs/run | main CPU, of naive's |
 | --- | --- | --- | --- |
 | S | the harness alone | 0.5 (0.5–0.7) |  |
@@ -11,7 +11,7 @@ const results = `<!-- deliver: written by the command below -->
 | size | ours, of | main CPU |
 | --- | --- | --- |
 | S | naive | 0.28 (0.2–0.3) |
-<!-- end of deliver -->`;
+<!-- end of peers -->`;
 
 test("the chart shows the medians of the clients, not the harness and not the ratios", () => {
   expect(parseDeliverTable(results)).toEqual([
