@@ -1,0 +1,98 @@
+import { startServer } from "@millrace/server";
+import type { RunningServer } from "@millrace/server";
+import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { Client } from "millrace";
+import { replaySpool } from "millrace/spool";
+import { afterAll, beforeAll, expect, test } from "vitest";
+import { loopbackServer } from "../support/loopback-server.ts";
+import { runProgram } from "../support/run-program.ts";
+
+const nobody = "http://127.0.0.1:9";
+const bytes = Buffer.from([0, 13, 10, 45, 45, 255]);
+let folder: string;
+let server: RunningServer;
+
+beforeAll(async () => {
+  folder = mkdtempSync(join(tmpdir(), "millrace-kept-"));
+  server = await startServer({ port: 0, dataDir: join(folder, "data") });
+});
+afterAll(async () => {
+  await server.close();
+  rmSync(folder, { recursive: true, force: true });
+});
+
+const quiet = { logger: { warn: () => undefined } };
+
+/** The bytes of each attachment that a run has at the server. */
+async function attachedTo(runId: string): Promise<Readonly<Record<string, string>>> {
+  await using client = {
+    nouns: new Client({ endpoint: server.url, ...quiet }),
+    [Symbol.asyncDispose]: async (): Promise<void> => client.nouns.close(),
+  };
+  const { runs } = client.nouns;
+  const files = Object.entries(await runs.readAttachments(runId));
+  const read = files.map(async ([name, file]) => [
+    name,
+    Buffer.from(await runs.readAttachment(file)).toString("latin1"),
+  ]);
+  return Object.fromEntries(await Promise.all(read)) as Record<string, string>;
+}
+
+test("a run that is refused keeps its attachments among the dead letters, and a replay sends them", async () => {
+  const spoolDir = join(folder, "refused");
+  await using refusing = await loopbackServer({ runs: [{ status: 422, body: "{}" }] });
+  const client = new Client({ endpoint: refusing.endpoint, spoolDir, ...quiet });
+  const run = client.startRun({ attachments: { start: ["image/png", bytes] } });
+  run.addAttachment("end", { mimeType: "text/plain", data: "a note" });
+  run.end();
+  await client.flush();
+  expect(client.stats()).toMatchObject({ rejected: 2, delivered: 0 });
+  await client.close();
+  const replayed = await replaySpool({
+    spoolDir,
+    endpoint: server.url,
+    limitMs: 12_000,
+    ...quiet,
+  });
+  expect(replayed).toMatchObject({ delivered: 2, left: 0 });
+  expect(await attachedTo(run.id)).toEqual({ start: bytes.toString("latin1"), end: "a note" });
+});
+
+test("what process.exit() leaves behind has its attachments, and the next client sends them", async () => {
+  const spoolDir = join(folder, "exited");
+  const { code, output } = await runProgram(
+    `const client = new Client({ endpoint: ${JSON.stringify(nobody)}, spoolDir: ${JSON.stringify(spoolDir)},
+       exitTimeoutMs: 50, logger: { warn() {} } });
+     const run = client.startRun({ attachments: { start: ["image/png", Buffer.from([0, 13, 10, 45, 45, 255])] } });
+     run.end();
+     process.stdout.write(run.id);
+     process.exit(7);`,
+  );
+  expect(code).toBe(7);
+  const client = new Client({ endpoint: server.url, spoolDir, ...quiet });
+  await expect.poll(() => client.stats().delivered, { timeout: 12_000 }).toBe(2);
+  await client.close();
+  expect(await attachedTo(output)).toEqual({ start: bytes.toString("latin1") });
+});
+
+test("a path that was recorded is opened only by a client that may", async () => {
+  const spoolDir = join(folder, "paths");
+  const path = join(folder, "secret.txt");
+  writeFileSync(path, "not for everybody");
+  const recording = new Client({
+    endpoint: nobody,
+    spoolDir,
+    dangerouslyAllowFilesystem: true,
+    ...quiet,
+  });
+  const run = recording.startRun({ attachments: { file: { mimeType: "text/plain", path } } });
+  run.end();
+  await recording.close({ timeoutMs: 0 });
+  const next = new Client({ endpoint: server.url, spoolDir, ...quiet });
+  await expect.poll(() => next.stats().delivered, { timeout: 12_000 }).toBe(2);
+  await next.close();
+  const { file } = await attachedTo(run.id);
+  expect(file).toMatch(/^\[left out: /);
+});
