@@ -1,4 +1,4 @@
-// One client, one size, one process: forked by deliver.ts, answers with a Measurement.
+// One client, one size, one process: started by deliver.ts, answers with a Measurement.
 import { setImmediate as nextTurn, setTimeout as sleep } from "node:timers/promises";
 import type { CallTimes } from "./call-times.ts";
 import type { Driver } from "./drivers/driver.ts";

@@ -64,7 +64,7 @@ function measure(workload: WorkloadName, driver: string): Promise<Measurement> {
   const trees = Math.ceil(runsOf(workload, driver) / runsPerTree);
   const warmupTrees = Math.ceil(trees * warmupShare);
   return measureIn<Measurement>(
-    "child.ts",
+    "child",
     (endpoint): Order => ({ driver, workload, endpoint, trees, warmupTrees }),
     { node: flags.node },
   );

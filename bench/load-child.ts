@@ -1,4 +1,4 @@
-// One client under one kind of load, one process: forked by load.ts, answers with what it saw.
+// One client under one kind of load, one process: started by load.ts, answers with what it saw.
 import { monitorEventLoopDelay } from "node:perf_hooks";
 import { setImmediate as nextTurn, setTimeout as sleep } from "node:timers/promises";
 import type { Driver } from "./drivers/driver.ts";

@@ -41,7 +41,7 @@ const perRound = async <Answer>(
   const answers: Answer[] = [];
   for (let round = 0; round < rounds; round++) {
     const init = { sinkDelayMs, node: flags.node };
-    answers.push(await measureIn<Answer>("load-child.ts", orderFor, init));
+    answers.push(await measureIn<Answer>("load-child", orderFor, init));
   }
   return answers;
 };

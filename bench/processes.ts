@@ -1,43 +1,80 @@
 /** A client under measurement in a process of its own, its sink in another. */
-import { fork } from "node:child_process";
+import { spawn } from "node:child_process";
 import type { ChildProcess } from "node:child_process";
 import { once } from "node:events";
 import { fileURLToPath } from "node:url";
+import { bundled } from "./bundle.ts";
+import type { ChildName } from "./bundle.ts";
 
-export interface ProcessesInit {
-  /** Milliseconds after which the sink answers a request that carries runs. */
-  readonly sinkDelayMs?: number;
-  /** `24` or `26`: run the client under that Node, as the bench's dependencies have it. */
+export interface ChildInit {
+  /** `24` or `26`: run it under that Node, as the bench's dependencies have it. */
   readonly node?: string | undefined;
+  /** The one core that it may use, all its threads together. Linux only. */
+  readonly cpu?: number | undefined;
 }
 
-/** Runs `script` (a file beside this one) with what `orderFor` makes of the sink's address; its answer. */
+export interface ProcessesInit extends ChildInit {
+  /** Milliseconds after which the sink answers a request that carries runs. */
+  readonly sinkDelayMs?: number;
+}
+
+/** Runs a child with what `orderFor` makes of the address of a sink of its own; its answer. */
 export async function measureIn<Answer>(
-  script: string,
+  name: ChildName,
   orderFor: (endpoint: string) => object,
-  { sinkDelayMs = 0, node }: ProcessesInit = {},
+  { sinkDelayMs = 0, ...init }: ProcessesInit = {},
 ): Promise<Answer> {
-  const sink = fork(new URL("sink.ts", import.meta.url), [String(sinkDelayMs)]);
-  const child = fork(new URL(script, import.meta.url), { ...execPathOf(node), env: quiet() });
+  const { cpu } = init;
+  // With one core for the client, the sink has the next: it takes nothing of what is measured.
+  const sink = await start(
+    "sink",
+    [String(sinkDelayMs)],
+    cpu === undefined ? {} : { cpu: cpu + 1 },
+  );
   try {
-    child.send(orderFor((await messageOf(sink)) as string));
-    return (await messageOf(child)) as Answer;
+    return await askChild(name, orderFor((await messageOf(sink)) as string), init);
   } finally {
-    child.kill();
     sink.kill();
   }
 }
 
+/** Runs a child with an order; its answer. */
+export async function askChild<Answer>(
+  name: ChildName,
+  order: object,
+  init: ChildInit = {},
+): Promise<Answer> {
+  const child = await start(name, [], init);
+  try {
+    child.send(order);
+    return (await messageOf(child)) as Answer;
+  } finally {
+    child.kill();
+  }
+}
+
+/** Plain Node, without a loader: what is measured is the client. */
+async function start(
+  name: ChildName,
+  args: readonly string[],
+  { node, cpu }: ChildInit,
+): Promise<ChildProcess> {
+  const command = [nodeOf(node), await bundled(name), ...args];
+  const pinned = cpu === undefined ? command : ["taskset", "-c", String(cpu), ...command];
+  const [file = "", ...rest] = pinned;
+  return spawn(file, rest, { stdio: ["ignore", "inherit", "inherit", "ipc"], env: quiet() });
+}
+
 /** Without what the environment may tell a client; what is measured are the options of the driver. */
 function quiet(): NodeJS.ProcessEnv {
-  const foreign = /^(?:LANGSMITH|LANGCHAIN|LANGFUSE|BRAINTRUST|OTEL|MILLRACE)_/;
+  const foreign = /^(?:(?:LANGSMITH|LANGCHAIN|LANGFUSE|BRAINTRUST|OTEL|MILLRACE)_|NODE_OPTIONS$)/;
   return Object.fromEntries(Object.entries(process.env).filter(([name]) => !foreign.test(name)));
 }
 
-const execPathOf = (node: string | undefined): { readonly execPath?: string } =>
+const nodeOf = (node: string | undefined): string =>
   node === undefined
-    ? {}
-    : { execPath: fileURLToPath(new URL(`node_modules/node${node}/bin/node`, import.meta.url)) };
+    ? process.execPath
+    : fileURLToPath(new URL(`node_modules/node${node}/bin/node`, import.meta.url));
 
 /** The next message; throws where the process ends without one. */
 async function messageOf(child: ChildProcess): Promise<unknown> {

@@ -1,5 +1,5 @@
 // A server that counts: requests, bytes, and the runs that arrived whole, whoever sent them. A process
-// of its own, forked by a bench; tells its parent the address it listens on. Its first argument is how
+// of its own, started by a bench; tells its parent the address it listens on. Its first argument is how
 // many milliseconds it takes to answer a request that carries runs.
 import { createServer } from "node:http";
 import type { IncomingMessage, ServerResponse } from "node:http";

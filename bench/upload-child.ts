@@ -1,4 +1,5 @@
-// One way of uploading, in one process: forked by upload.bench.ts, answers with an UploadCost.
+// One way of uploading, in one process: started by upload.bench.ts, answers with an UploadCost.
+import { peakRssMb } from "./process-figures.ts";
 
 /** What is measured. */
 export type Way = "millrace" | "createExamples" | "uploadCsv";
@@ -92,7 +93,7 @@ async function answer(order: UploadOrder): Promise<void> {
   process.send?.({
     seconds: (performance.now() - began) / 1_000,
     cpuMicros: (user + system) / order.rows,
-    peakMb: process.resourceUsage().maxRSS / 1_024,
+    peakMb: peakRssMb(),
   } satisfies UploadCost);
   process.disconnect();
 }

@@ -1,9 +1,10 @@
 // How many rows a second go into a dataset of the local server, and what does that cost who uploads?
-import { fork, spawn } from "node:child_process";
+import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { askChild } from "./processes.ts";
 import type { UploadCost, UploadOrder, Way } from "./upload-child.ts";
 import { publish, show, table } from "./results.ts";
 
@@ -56,7 +57,7 @@ publish({
       show(one.serverMicros),
       show(one.peakMb),
     ]),
-  )}\n\nServer and uploader are processes of their own on one machine. CPU is that of all threads of a process; the rate is that of the machine as busy as it was. Peak memory has that of Node with tsx in it, some 80 MB. A CSV has inputs and outputs alone, no metadata and no ids.`,
+  )}\n\nServer and uploader are processes of their own on one machine. CPU is that of all threads of a process; the rate is that of the machine as busy as it was. Peak memory is that of the uploading process, Node included. A CSV has inputs and outputs alone, no metadata and no ids.`,
 });
 
 /** One way, in a process of its own, into a server and a data folder of its own. */
@@ -70,7 +71,10 @@ async function upload(order: Omit<UploadOrder, "endpoint">): Promise<Measured> {
     const [line] = (await once(server.stdout, "data")) as [Buffer];
     const endpoint = /http:\/\/\S+/.exec(line.toString())?.[0] ?? "";
     const before = cpuMicrosOf(server.pid);
-    const cost = await inChild({ ...order, endpoint });
+    const cost = await askChild<UploadCost>("upload-child", {
+      ...order,
+      endpoint,
+    } satisfies UploadOrder);
     const count = await countOf(endpoint);
     if (count !== order.rows) {
       throw new Error(`${order.way}: ${count} of ${order.rows} rows are there`);
@@ -82,20 +86,6 @@ async function upload(order: Omit<UploadOrder, "endpoint">): Promise<Measured> {
     await once(server, "exit");
     rmSync(data, { recursive: true, force: true });
   }
-}
-
-async function inChild(order: UploadOrder): Promise<UploadCost> {
-  const child = fork(join(import.meta.dirname, "upload-child.ts"), {
-    execArgv: ["--import", "tsx"],
-  });
-  child.send(order);
-  const [cost] = (await Promise.race([
-    once(child, "message"),
-    once(child, "exit").then(([code]) => {
-      throw new Error(`${order.way} ended with ${String(code)}`);
-    }),
-  ])) as [UploadCost];
-  return cost;
 }
 
 async function countOf(endpoint: string): Promise<number> {

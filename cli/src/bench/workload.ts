@@ -1,0 +1,128 @@
+/** What is recorded: seeded, so that every client and every round gets the same runs. */
+
+/** One run's payload. The same objects are recorded again and again; no client may change them. */
+export interface Payload {
+  readonly name: string;
+  readonly runType: "chain" | "llm";
+  readonly inputs: Readonly<Record<string, unknown>>;
+  readonly outputs: Readonly<Record<string, unknown>>;
+  readonly metadata: Readonly<Record<string, unknown>>;
+}
+
+export const sizeNames = ["S", "M", "L", "XL"] as const;
+export type SizeName = (typeof sizeNames)[number];
+
+interface Size {
+  /** JSON of one run on the wire, all its fields. */
+  readonly runBytes: number;
+  /** UTF-8 bytes of one text within it, on average. */
+  readonly textBytes: number;
+}
+
+export const sizes: Readonly<Record<SizeName, Size>> = {
+  S: { runBytes: 1_300, textBytes: 180 },
+  M: { runBytes: 5_500, textBytes: 500 },
+  L: { runBytes: 42_000, textBytes: 1_500 },
+  XL: { runBytes: 411_000, textBytes: 4_000 },
+};
+
+/** A trace is a root and this many children. */
+export const childrenPerTree = 9;
+export const runsPerTree = 1 + childrenPerTree;
+
+/** What a run's JSON has beside inputs and outputs: ids, dotted order, times, names, `extra`. */
+const envelopeBytes = 750;
+/** Role, key and quotes around each text. */
+const structureBytes = 40;
+const inputsShare = 0.7;
+/** Enough different payloads that they come from memory, as a program's do, not from a cache. */
+const poolBytes = 16_777_216;
+const longestPool = 2_000;
+
+/** The payloads of a size, in the order in which they are recorded, round and round. */
+export function createPayloads(size: SizeName, seed = 1): readonly Payload[] {
+  const random = createRandom(seed);
+  const { runBytes, textBytes } = sizes[size];
+  const count = Math.min(longestPool, Math.ceil(poolBytes / runBytes));
+  const textsBytes = (runBytes - envelopeBytes) / (1 + structureBytes / textBytes);
+  return Array.from({ length: count }, (_, index) =>
+    createPayload(random, { index, textsBytes, textBytes }),
+  );
+}
+
+interface PayloadPlan {
+  readonly index: number;
+  /** Of all texts together. */
+  readonly textsBytes: number;
+  readonly textBytes: number;
+}
+
+function createPayload(random: Random, { index, textsBytes, textBytes }: PayloadPlan): Payload {
+  const inputBytes = textsBytes * inputsShare;
+  const messages = createTexts(random, inputBytes, textBytes).map((content, turn) => ({
+    role: turn === 0 ? "system" : "user",
+    content,
+  }));
+  const choices = createTexts(random, textsBytes - inputBytes, textBytes).map((content) => ({
+    role: "assistant",
+    content,
+  }));
+  return {
+    name: index % runsPerTree === 0 ? "answer" : "generate",
+    runType: index % runsPerTree === 0 ? "chain" : "llm",
+    inputs: { messages, model: "chat-large-2", temperature: 0.7, stream: false },
+    outputs: {
+      choices,
+      finish_reason: "stop",
+      usage: { input_tokens: 1 + Math.floor(random() * 9_000), output_tokens: 117, cached: null },
+    },
+    metadata: { release: "2026.11.1", attempt: 1 },
+  };
+}
+
+/** Texts of about `bytes` together, each about `textBytes`. */
+function createTexts(random: Random, bytes: number, textBytes: number): readonly string[] {
+  const count = Math.max(1, Math.round(bytes / textBytes));
+  return Array.from({ length: count }, () => createText(random, bytes / count));
+}
+
+/** Letters by kind of text: ASCII, Latin-1 (one byte in V8, two in UTF-8), beyond (two and three). */
+const alphabets = {
+  ascii: "etaoinshrdlucmfwypvbgkjqxz",
+  latin1: "etaoinshrdluéàüößçñêåæø",
+  twoByte: "етаоинсвлрдкмпу日本語言葉中文字",
+} as const;
+
+function kindOf(draw: number): keyof typeof alphabets {
+  if (draw < 0.55) {
+    return "ascii";
+  }
+  return draw < 0.8 ? "latin1" : "twoByte";
+}
+
+/** Random words. The string is flat: a rope would be flattened by whoever touches it first. */
+export function createText(random: Random, bytes: number): string {
+  const letters = alphabets[kindOf(random())];
+  const parts: string[] = [];
+  for (let written = 0; written < bytes;) {
+    const word = Array.from({ length: 2 + Math.floor(random() * 9) }, () =>
+      letters.charAt(Math.floor(random() * letters.length)),
+    ).join("");
+    parts.push(word);
+    written += Buffer.byteLength(word) + 1;
+  }
+  return Buffer.from(parts.join(" ")).toString("utf8");
+}
+
+type Random = () => number;
+
+/** mulberry32: numbers from 0 to 1, the same for the same seed. */
+export function createRandom(seed: number): Random {
+  let state = seed;
+  return () => {
+    state = (state + 0x6d2b79f5) | 0;
+    let mixed = Math.imul(state ^ (state >>> 15), 1 | state);
+    mixed = (mixed + Math.imul(mixed ^ (mixed >>> 7), 61 | mixed)) ^ mixed;
+    return ((mixed ^ (mixed >>> 14)) >>> 0) / 4_294_967_296;
+  };
+}
