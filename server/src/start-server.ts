@@ -1,4 +1,5 @@
 import { Worker } from "node:worker_threads";
+import { distFile } from "./dist-files.ts";
 import { ServerError } from "./errors.ts";
 import { parseServerOptions, serverLimits } from "./options.ts";
 import type { ServerOptions } from "./options.ts";
@@ -24,7 +25,7 @@ export interface RunningServer {
  */
 export async function startServer(options: ServerOptions = {}): Promise<RunningServer> {
   const settings = parseServerOptions(options);
-  const worker = new Worker(new URL("./server.worker.js", import.meta.url), {
+  const worker = new Worker(distFile("server.worker.js"), {
     ...threadOptions,
     name: "millrace-server",
     workerData: settings satisfies ServerThreadData,

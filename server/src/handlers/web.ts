@@ -3,9 +3,10 @@ import { existsSync, readdirSync, readFileSync } from "node:fs";
 import { extname, join, relative, sep } from "node:path";
 import { fileURLToPath } from "node:url";
 import type { FastifyInstance, FastifyReply } from "fastify";
+import { distFile } from "../dist-files.ts";
 
 /** Where the build of the web interface lies; nothing there: the server answers its API alone. */
-const webFolder = fileURLToPath(new URL("../web", import.meta.url));
+const webFolder = fileURLToPath(distFile("web"));
 
 const types: Readonly<Record<string, string>> = {
   ".css": "text/css; charset=utf-8",

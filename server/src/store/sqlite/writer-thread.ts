@@ -1,4 +1,5 @@
 import { Worker } from "node:worker_threads";
+import { distFile } from "../../dist-files.ts";
 import { RequestError, ServerError } from "../../errors.ts";
 import { serverLimits } from "../../options.ts";
 import { threadOptions, waitForFirstMessage } from "../../threads.ts";
@@ -38,7 +39,7 @@ export class WriterThread {
 
   /** @throws ServerError the database can't be opened. */
   static async start(path: string): Promise<WriterThread> {
-    const worker = new Worker(new URL("./writer.worker.js", import.meta.url), {
+    const worker = new Worker(distFile("writer.worker.js"), {
       ...threadOptions,
       name: "millrace-writer",
       workerData: path,

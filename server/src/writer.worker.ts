@@ -1,12 +1,17 @@
 import { parentPort, receiveMessageOnPort, workerData } from "node:worker_threads";
 import type { MessagePort } from "node:worker_threads";
-import { messageOf, RequestError } from "../../errors.ts";
-import { serverLimits } from "../../options.ts";
-import { createWriters } from "./nouns.ts";
-import type { SqliteWriters } from "./nouns.ts";
-import { openWriter } from "./schema.ts";
-import type { Connection } from "./schema.ts";
-import type { WriterAnswer, WriterCall, WriterMessage, WriterRequest } from "./writer-protocol.ts";
+import { messageOf, RequestError } from "./errors.ts";
+import { serverLimits } from "./options.ts";
+import { createWriters } from "./store/sqlite/nouns.ts";
+import type { SqliteWriters } from "./store/sqlite/nouns.ts";
+import { openWriter } from "./store/sqlite/schema.ts";
+import type { Connection } from "./store/sqlite/schema.ts";
+import type {
+  WriterAnswer,
+  WriterCall,
+  WriterMessage,
+  WriterRequest,
+} from "./store/sqlite/writer-protocol.ts";
 
 // The one thread that writes. Requests that wait together share a transaction: a commit costs the
 // same for one run as for ten thousand.
