@@ -8,7 +8,7 @@ const threads = readdirSync("dist").filter((name) => name.endsWith(".worker.js")
 export default defineConfig(
   threads.map((input) => ({
     input: `dist/${input}`,
-    platform: "node",
+    platform: "node" as const,
     // One loads a binary, the other serves files that lie beside it.
     external: ["libsql", "@fastify/swagger-ui"],
     output: { file: `dist/${input}`, codeSplitting: false, sourcemap: true },
