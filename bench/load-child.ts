@@ -1,6 +1,7 @@
 // One client under one kind of load, one process: started by load.ts, answers with what it saw.
-import { monitorEventLoopDelay } from "node:perf_hooks";
 import { setImmediate as nextTurn, setTimeout as sleep } from "node:timers/promises";
+import { LoopWatch } from "../cli/src/bench/loop-watch.ts";
+import type { LoopFigures } from "../cli/src/bench/loop-watch.ts";
 import type { Driver } from "./drivers/driver.ts";
 import { loadDriver } from "./drivers/index.ts";
 import { mainNanos, missingAt, peakRssMb } from "./process-figures.ts";
@@ -27,11 +28,9 @@ export interface BurstFigures {
   readonly peakRssMb: number;
 }
 
-export interface PacedFigures {
-  readonly delayMsP50: number;
-  readonly delayMsP99: number;
-  readonly delayMsMax: number;
+export interface PacedFigures extends LoopFigures {
   readonly missing: number;
+  readonly peakRssMb: number;
 }
 
 /** Main-thread CPU of a start and an end, in microseconds, at each number of runs that wait. */
@@ -89,8 +88,8 @@ async function paced(
   const trees = new Trees(driver, workloads[workload].createPayloads());
   trees.record();
   await driver.flush();
-  const delay = monitorEventLoopDelay({ resolution: 1 });
-  delay.enable();
+  const watch = new LoopWatch();
+  watch.start();
   const began = performance.now();
   for (let recorded = 0; recorded < runsPerSecond * seconds;) {
     const due = ((performance.now() - began) / 1_000) * runsPerSecond;
@@ -100,14 +99,11 @@ async function paced(
     }
     await sleep(pacedTickMs);
   }
-  delay.disable();
+  watch.stop();
+  const { figures } = watch;
   await driver.flush();
-  return {
-    delayMsP50: delay.percentile(50) / 1e6,
-    delayMsP99: delay.percentile(99) / 1e6,
-    delayMsMax: delay.max / 1e6,
-    missing: await missingAt(endpoint, trees.ids),
-  };
+  const missing = await missingAt(endpoint, trees.ids);
+  return { ...figures, missing, peakRssMb: peakRssMb() };
 }
 
 async function waiting(driver: Driver, levels: readonly number[]): Promise<WaitingFigures> {

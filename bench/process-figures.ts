@@ -1,17 +1,10 @@
 /** What a process under measurement knows of itself, and what the sink knows of its runs. */
 import { readFileSync } from "node:fs";
+import { mainCpuMicros } from "../cli/src/bench/main-cpu.ts";
 import type { SinkReport } from "./sink.ts";
 
-/**
- * Nanoseconds that the main thread spent on a CPU; its thread id is the process's. The kernel brings
- * the count of a running thread up to date only now and then, some milliseconds apart, but always
- * where a process asks for its own time: hence the first line.
- */
-export function mainNanos(): number {
-  process.cpuUsage();
-  const [onCpu] = readFileSync(`/proc/self/task/${process.pid}/schedstat`, "latin1").split(" ");
-  return Number(onCpu);
-}
+/** Nanoseconds that the main thread spent on a CPU. */
+export const mainNanos = (): number => (mainCpuMicros() ?? Number.NaN) * 1_000;
 
 /** Peak resident memory of the whole process. */
 export function peakRssMb(): number {
