@@ -5,6 +5,7 @@ import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { Client } from "millrace";
 import type { ClientStats, OverflowPolicy } from "millrace";
 import { expect, onTestFinished, test } from "vitest";
 
@@ -70,3 +71,19 @@ test.each(policies)(
     }
   },
 );
+
+test("with the defaults a burst of 80 MB, recorded before anything is sent, waits whole and arrives", async () => {
+  const client = new Client({ endpoint: await slowServer(), apiKey: "none" });
+  const outputs = { text: "x".repeat(5_500) };
+  for (let n = 0; n < 15_000; n++) {
+    client.startRun({ name: "burst" }).end(outputs);
+  }
+  await client.close();
+  const { accepted, delivered, dropped, bytes } = client.stats();
+  expect(bytes.recorded).toBeGreaterThan(80_000_000);
+  expect({ accepted, delivered, dropped }).toEqual({
+    accepted: 30_000,
+    delivered: 30_000,
+    dropped: 0,
+  });
+});
