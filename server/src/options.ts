@@ -78,6 +78,8 @@ export const serverLimits = {
   claimMinutes: 1_440,
   /** Bytes received and not yet committed; above it the server answers 429. */
   pendingBytes: 256 * mebibyte,
+  /** Questions that take long which wait for the reader's thread; above it the server answers 429. */
+  slowReadsMax: 1_000,
   /** Bytes of requests that share one transaction. */
   groupBytes: 32 * mebibyte,
   /** Longest time for a whole request to arrive. */

@@ -1,17 +1,14 @@
 import { parentPort, receiveMessageOnPort, workerData } from "node:worker_threads";
 import type { MessagePort } from "node:worker_threads";
-import { messageOf, RequestError } from "./errors.ts";
+import { messageOf } from "./errors.ts";
 import { serverLimits } from "./options.ts";
 import { createWriters } from "./store/sqlite/nouns.ts";
 import type { SqliteWriters } from "./store/sqlite/nouns.ts";
 import { openWriter } from "./store/sqlite/schema.ts";
 import type { Connection } from "./store/sqlite/schema.ts";
-import type {
-  WriterAnswer,
-  WriterCall,
-  WriterMessage,
-  WriterRequest,
-} from "./store/sqlite/writer-protocol.ts";
+import { invokeMethod, toFailure } from "./store/sqlite/thread-answer.ts";
+import type { ThreadAnswer } from "./store/sqlite/thread-answer.ts";
+import type { WriterCall, WriterMessage, WriterRequest } from "./store/sqlite/writer-protocol.ts";
 
 // The one thread that writes. Requests that wait together share a transaction: a commit costs the
 // same for one run as for ten thousand.
@@ -65,7 +62,7 @@ interface Desk {
 /** All of a group is written and then answered, or all of it failed. */
 function writeGroup(desk: Desk, group: readonly WriterCall[]): "closed" | "open" {
   const { db, writers, say } = desk;
-  const answers: WriterAnswer[] = [];
+  const answers: ThreadAnswer[] = [];
   try {
     db.exec("BEGIN IMMEDIATE");
     for (const call of group) {
@@ -88,7 +85,7 @@ function writeGroup(desk: Desk, group: readonly WriterCall[]): "closed" | "open"
   return group.some(({ request }) => request.kind === "close") ? "closed" : "open";
 }
 
-function perform(desk: Desk, { sequence, request }: WriterCall): WriterAnswer {
+function perform(desk: Desk, { sequence, request }: WriterCall): ThreadAnswer {
   switch (request.kind) {
     case "ingest": {
       const value = desk.writers.runs.apply(request.tenantId, request.batch);
@@ -106,10 +103,10 @@ function performWrite(
   { db, writers }: Desk,
   sequence: number,
   request: WriterRequest & { readonly kind: "write" },
-): WriterAnswer {
+): ThreadAnswer {
   db.exec("SAVEPOINT one");
   try {
-    const value = invoke(writers, request);
+    const value = invokeMethod(writers, request);
     db.exec("RELEASE one");
     return { kind: "answer", sequence, value };
   } catch (cause) {
@@ -118,20 +115,8 @@ function performWrite(
     }
     db.exec("ROLLBACK TO one; RELEASE one");
     writers.runs.forget();
-    return cause instanceof RequestError
-      ? { kind: "refused", sequence, status: cause.status, detail: cause.message }
-      : { kind: "failed", sequence, reason: messageOf(cause) };
+    return toFailure(sequence, cause);
   }
-}
-
-/** The types of noun, method and arguments were checked where the request was made. */
-function invoke(
-  writers: SqliteWriters,
-  { noun, method, args }: WriterRequest & { readonly kind: "write" },
-): unknown {
-  const writer: object = Reflect.get(writers, noun) as object;
-  const performer = Reflect.get(writer, method) as (...args: readonly unknown[]) => unknown;
-  return Reflect.apply(performer, writer, args);
 }
 
 function rollBack(db: Connection): void {

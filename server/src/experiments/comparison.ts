@@ -1,63 +1,14 @@
-import type { ExampleOutcome, ExampleScore } from "../store/experiment.ts";
-
-/** An experiment as it is compared. */
-export interface Contestant {
-  readonly id: string;
-  readonly outcomes: readonly ExampleOutcome[];
-  readonly scores: readonly ExampleScore[];
-}
-
-export type ComparisonOrder = "regression" | "improvement" | "run";
-export type ComparisonSubset = "all" | "regressions" | "improvements" | "errors";
-
-export interface ComparisonQuery {
-  /** Of the contestants; the others are held against it. */
-  readonly baselineId: string;
-  /** Of the scores only this one; all of them where it is left out. */
-  readonly key?: string | undefined;
-  /** Keys of which less is better. */
-  readonly lowerIsBetter: ReadonlySet<string>;
-  readonly order: ComparisonOrder;
-  readonly only: ComparisonSubset;
-}
-
-/** One example, as each contestant did on it. */
-export interface ComparedExample {
-  readonly exampleId: string;
-  readonly startMicros: number;
-  /** By contestant, then by key. */
-  readonly scores: ReadonlyMap<string, ReadonlyMap<string, number>>;
-  readonly hasError: boolean;
-  /** The worst and the best change, as shares of what the key's scores span; an error that is new is -2. */
-  readonly worst: number;
-  readonly best: number;
-}
-
-/** What one contestant's scores of a key come to. */
-export interface KeySummary {
-  readonly mean: number | null;
-  readonly count: number;
-  /** Against the baseline, by example. */
-  readonly better: number;
-  readonly worse: number;
-  readonly same: number;
-  /** How many scores lie in each tenth of what the key's scores span. */
-  readonly bins: readonly number[];
-}
-
-export interface ComparedKey {
-  readonly key: string;
-  readonly min: number;
-  readonly max: number;
-  readonly byContestant: ReadonlyMap<string, KeySummary>;
-}
-
-export interface Comparison {
-  /** Those that the subset has, in the order that was asked for. */
-  readonly examples: readonly ComparedExample[];
-  readonly total: number;
-  readonly keys: readonly ComparedKey[];
-}
+import type {
+  ComparedExample,
+  Comparison,
+  ComparisonOrder,
+  ComparisonQuery,
+  ComparisonSubset,
+  Contestant,
+  ExampleOutcome,
+  ExampleScore,
+  KeySummary,
+} from "../store/experiment.ts";
 
 const binCount = 10;
 /** Worse than any change of a score. */

@@ -2,13 +2,16 @@ import type { FastifyRequest } from "fastify";
 import { Type } from "typebox";
 import type { Static } from "typebox";
 import { RequestError } from "../errors.ts";
-import { compare } from "../experiments/comparison.ts";
-import type { ComparedExample, Comparison, Contestant } from "../experiments/comparison.ts";
 import { Maybe } from "../http/schema-parts.ts";
 import { serverLimits } from "../options.ts";
 import type { ExamplePreview } from "../store/example.ts";
 import type { FeedbackStats } from "../store/feedback.ts";
-import type { TraceUsage } from "../store/experiment.ts";
+import type {
+  ComparedExample,
+  Comparison,
+  ExperimentTotals,
+  TraceUsage,
+} from "../store/experiment.ts";
 import { mergePayloads } from "../store/payload.ts";
 import type { StoredRun } from "../store/run-row.ts";
 import type { Store } from "../store/store.ts";
@@ -58,28 +61,24 @@ export async function compareExperiments(
   const comparativeId = body.comparative_id
     ? parseId(body.comparative_id, "comparative_id")
     : undefined;
-  const contestants: Contestant[] = [];
-  for (const id of ids) {
-    // One after the other, so that others are served in between.
-    const outcomes = await store.read.experiments.outcomes(tenantId, id);
-    const scores = await store.read.experiments.scores(tenantId, id, comparativeId);
-    contestants.push({ id, outcomes, scores });
-  }
-  const comparison = compare(contestants, {
+  const comparison = await store.read.experiments.compare(tenantId, {
+    experimentIds: ids,
+    comparativeId,
     baselineId,
     key: body.key ?? undefined,
     lowerIsBetter: new Set(body.lower_is_better ?? []),
     order: body.order ?? "regression",
     only: body.only ?? "all",
+    limit: body.limit ?? pageSize,
+    offset: body.offset ?? 0,
   });
-  const offset = body.offset ?? 0;
-  const page = comparison.examples.slice(offset, offset + (body.limit ?? pageSize));
+  const page = comparison.examples;
   const examples = await readExamples(store, request, { datasetId, page });
   const runs = await readRuns(store, request, { ids, page, comparativeId });
   return {
     total: comparison.total,
-    matching: comparison.examples.length,
-    experiments: contestants.map(toTotals),
+    matching: comparison.matching,
+    experiments: comparison.experiments.map(toTotalsJson),
     keys: comparison.keys.map(toKeyJson),
     rows: page.map((row) => ({
       example_id: row.exampleId,
@@ -201,17 +200,13 @@ function preview(json: Buffer | undefined): { text: string; chars: number } | nu
   return { text: text.slice(0, serverLimits.previewChars), chars: json.length };
 }
 
-function toTotals({ id, outcomes }: Contestant) {
-  const ended = outcomes.flatMap(({ latencyMicros }) => latencyMicros ?? []);
-  return {
-    id,
-    example_count: outcomes.length,
-    run_count: outcomes.reduce((sum, { runCount }) => sum + runCount, 0),
-    error_count: outcomes.reduce((sum, { errorCount }) => sum + errorCount, 0),
-    latency_ms:
-      ended.length === 0 ? null : ended.reduce((sum, one) => sum + one, 0) / ended.length / 1_000,
-  };
-}
+const toTotalsJson = ({ latencyMicros, ...totals }: ExperimentTotals) => ({
+  id: totals.id,
+  example_count: totals.exampleCount,
+  run_count: totals.runCount,
+  error_count: totals.errorCount,
+  latency_ms: latencyMicros === null ? null : latencyMicros / 1_000,
+});
 
 const toKeyJson = ({ key, min, max, byContestant }: Comparison["keys"][number]) => ({
   key,

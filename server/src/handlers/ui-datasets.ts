@@ -2,6 +2,7 @@ import type { FastifyReply, FastifyRequest } from "fastify";
 import { RequestError } from "../errors.ts";
 import { readBody } from "../http/read-body.ts";
 import { serverLimits } from "../options.ts";
+import { differences } from "../store/dataset.ts";
 import type { Moment } from "../store/dataset-version.ts";
 import type { ExampleDraft, ExamplePreview } from "../store/example.ts";
 import type { Store } from "../store/store.ts";
@@ -31,27 +32,25 @@ export async function previewExamples(store: Store, request: FastifyRequest): Pr
   return found.map(toPreviewJson);
 }
 
-const kinds = ["removed", "modified", "added"] as const;
-
 /** `GET /ui/datasets/{id}/diff`: counts, and a page of what differs, as it was and as it is. */
 export async function previewDatasetDiff(store: Store, request: FastifyRequest): Promise<unknown> {
   const query = request.query as QueryString;
   const dataset = await findDataset(store, request);
   const from = await findMoment(store, dataset, readAsOf(query, "from"));
   const to = await findMoment(store, dataset, readAsOf(query, "to"));
-  const { limit, offset } = parsePage(query);
-  const diff = await store.read.datasets.diff(request.tenantId, dataset.id, { from, to });
   const kind = first(query, "kind") ?? "";
-  const shown = kind === "" ? kinds : [parseOneOf(kind, kinds, "kind")];
-  const page = shown
-    .flatMap((name) => diff[name].map((id) => ({ id, kind: name })))
-    .slice(offset, offset + limit);
-  const ids = page.map(({ id }) => id);
+  const { counts, changes } = await store.read.datasets.diffPage(request.tenantId, dataset.id, {
+    from,
+    to,
+    ...(kind !== "" && { kind: parseOneOf(kind, differences, "kind") }),
+    ...parsePage(query),
+  });
+  const ids = changes.map(({ id }) => id);
   const before = await previewsAt(store, request, { ids, moment: from });
   const after = await previewsAt(store, request, { ids, moment: to });
   return {
-    counts: Object.fromEntries(kinds.map((name) => [name, diff[name].length])),
-    changes: page.map(({ id, kind: what }) => ({
+    counts,
+    changes: changes.map(({ id, kind: what }) => ({
       id,
       kind: what,
       before: before.get(id) ?? null,

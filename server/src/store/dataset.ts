@@ -64,6 +64,24 @@ export interface DatasetDiff {
   readonly removed: readonly string[];
 }
 
+/** Kinds of difference, in the order in which pages show them. */
+export const differences = ["removed", "modified", "added"] as const;
+export type Difference = (typeof differences)[number];
+
+export interface DiffPageQuery {
+  readonly from: Moment;
+  readonly to: Moment;
+  /** All of them where it is left out. */
+  readonly kind?: Difference;
+  readonly limit: number;
+  readonly offset: number;
+}
+
+export interface DatasetDiffPage {
+  readonly counts: Readonly<Record<Difference, number>>;
+  readonly changes: readonly { readonly id: string; readonly kind: Difference }[];
+}
+
 export type DatasetOrder =
   | "name"
   | "created_at"
@@ -104,6 +122,8 @@ export interface DatasetReads {
   /** Newest first. */
   listVersions(tenantId: string, id: string, query: VersionQuery): readonly DatasetVersion[];
   diff(tenantId: string, id: string, moments: { from: Moment; to: Moment }): DatasetDiff;
+  /** How much differs, and a page of it. */
+  diffPage(tenantId: string, id: string, query: DiffPageQuery): DatasetDiffPage;
 }
 
 /** Where the building of an index goes on. */

@@ -1,4 +1,12 @@
-import type { Dataset, DatasetDiff, DatasetQuery, DatasetReads, VersionQuery } from "../dataset.ts";
+import { differences } from "../dataset.ts";
+import type {
+  Dataset,
+  DatasetDiff,
+  DatasetQuery,
+  DatasetReads,
+  DiffPageQuery,
+  VersionQuery,
+} from "../dataset.ts";
 import type { AsOf, DatasetVersion, Moment } from "../dataset-version.ts";
 import { hasMetadata } from "../project.ts";
 import { DatasetLedger } from "./dataset-ledger.ts";
@@ -125,5 +133,20 @@ export class DatasetReader implements DatasetReads {
       }
     }
     return diff;
+  }
+
+  diffPage(tenantId: string, id: string, { kind, limit, offset, ...moments }: DiffPageQuery) {
+    const diff = this.diff(tenantId, id, moments);
+    const shown = kind === undefined ? differences : [kind];
+    return {
+      counts: {
+        removed: diff.removed.length,
+        modified: diff.modified.length,
+        added: diff.added.length,
+      },
+      changes: shown
+        .flatMap((one) => diff[one].map((exampleId) => ({ id: exampleId, kind: one })))
+        .slice(offset, offset + limit),
+    };
   }
 }

@@ -1,4 +1,14 @@
-import type { ExampleOutcome, ExampleScore, ExperimentReads, TraceUsage } from "../experiment.ts";
+import { compare } from "../../experiments/comparison.ts";
+import type {
+  ComparisonPage,
+  ComparisonQuestion,
+  Contestant,
+  ExampleOutcome,
+  ExampleScore,
+  ExperimentReads,
+  ExperimentTotals,
+  TraceUsage,
+} from "../experiment.ts";
 import { parseRows } from "./row.ts";
 import type { Connection } from "./schema.ts";
 
@@ -36,7 +46,24 @@ export class ExperimentReader implements ExperimentReads {
     };
   }
 
-  outcomes(tenantId: string, experimentId: string): readonly ExampleOutcome[] {
+  compare(tenantId: string, question: ComparisonQuestion): ComparisonPage {
+    const { experimentIds, comparativeId, limit, offset, ...query } = question;
+    const contestants = experimentIds.map((id) => ({
+      id,
+      outcomes: this.#outcomes(tenantId, id),
+      scores: this.#scores(tenantId, id, comparativeId),
+    }));
+    const { examples, total, keys } = compare(contestants, query);
+    return {
+      total,
+      matching: examples.length,
+      experiments: contestants.map(toTotals),
+      keys,
+      examples: examples.slice(offset, offset + limit),
+    };
+  }
+
+  #outcomes(tenantId: string, experimentId: string): readonly ExampleOutcome[] {
     return parseRows(this.#statements.outcomes.all([tenantId, experimentId])).map(
       ([exampleId, runs, errors, latency, start]) => ({
         exampleId: String(exampleId),
@@ -48,7 +75,7 @@ export class ExperimentReader implements ExperimentReads {
     );
   }
 
-  scores(tenantId: string, experimentId: string, comparativeId?: string): readonly ExampleScore[] {
+  #scores(tenantId: string, experimentId: string, comparativeId?: string): readonly ExampleScore[] {
     const rows = this.#statements.scores.all([tenantId, experimentId, comparativeId ?? null]);
     return parseRows(rows).map(([exampleId, keyJson, score]) => ({
       exampleId: String(exampleId),
@@ -69,4 +96,16 @@ export class ExperimentReader implements ExperimentReads {
       ]),
     );
   }
+}
+
+function toTotals({ id, outcomes }: Contestant): ExperimentTotals {
+  const ended = outcomes.flatMap(({ latencyMicros }) => latencyMicros ?? []);
+  return {
+    id,
+    exampleCount: outcomes.length,
+    runCount: outcomes.reduce((sum, { runCount }) => sum + runCount, 0),
+    errorCount: outcomes.reduce((sum, { errorCount }) => sum + errorCount, 0),
+    latencyMicros:
+      ended.length === 0 ? null : ended.reduce((sum, one) => sum + one, 0) / ended.length,
+  };
 }

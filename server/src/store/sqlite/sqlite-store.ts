@@ -8,8 +8,11 @@ import { prepareFolder } from "./folder.ts";
 import { lockFolder } from "./folder-lock.ts";
 import type { FolderLock } from "./folder-lock.ts";
 import { createReaders } from "./nouns.ts";
+import { isSlow } from "./reader-protocol.ts";
+import { ReaderThread } from "./reader-thread.ts";
 import { databaseFile, openReader, readDefaultTenantId } from "./schema.ts";
 import type { Connection } from "./schema.ts";
+import { invokeMethod } from "./thread-answer.ts";
 import { WriterThread } from "./writer-thread.ts";
 
 /**
@@ -32,7 +35,8 @@ async function open(folder: string, onClosed?: () => void): Promise<Store> {
     const file = join(path, databaseFile);
     const writer = await WriterThread.start(file);
     const connection = openReader(file);
-    return new SqliteStore({ writer, connection, lock, ...(onClosed && { onClosed }) });
+    const slowReader = new ReaderThread(file);
+    return new SqliteStore({ writer, connection, slowReader, lock, ...(onClosed && { onClosed }) });
   } catch (cause) {
     lock.release();
     onClosed?.();
@@ -43,12 +47,13 @@ async function open(folder: string, onClosed?: () => void): Promise<Store> {
 interface Parts {
   readonly writer: WriterThread;
   readonly connection: Connection;
+  readonly slowReader: ReaderThread;
   readonly lock: FolderLock;
   /** What is done when all is closed. */
   readonly onClosed?: () => void;
 }
 
-/** Reads on this thread, writes on the writer's. */
+/** Reads on this thread, what takes long on the reader's; writes on the writer's. */
 class SqliteStore implements Store {
   readonly read: Promised<Readers>;
   readonly write: Promised<Writers>;
@@ -57,14 +62,15 @@ class SqliteStore implements Store {
   #closing: Promise<void> | undefined;
 
   constructor(parts: Parts) {
-    const { connection, writer } = parts;
+    const { connection, writer, slowReader } = parts;
     this.#parts = parts;
     this.defaultTenantId = readDefaultTenantId(connection);
     const readers = createReaders(connection);
-    this.read = callsOf<Readers>(async (noun, method, args) => {
-      const reader: object = Reflect.get(readers, noun) as object;
-      return Reflect.apply(Reflect.get(reader, method) as Method, reader, args);
-    });
+    this.read = callsOf<Readers>(async (noun, method, args) =>
+      isSlow(noun, method)
+        ? slowReader.read(noun, method, args)
+        : invokeMethod(readers, { noun, method, args }),
+    );
     this.write = callsOf<Writers>((noun, method, args) => writer.write(noun, method, args));
   }
 
@@ -82,16 +88,16 @@ class SqliteStore implements Store {
   }
 
   async #close(): Promise<void> {
-    const { connection, writer, lock, onClosed } = this.#parts;
-    // The reader first: the last connection to close folds the write-ahead log into the database.
+    const { connection, writer, slowReader, lock, onClosed } = this.#parts;
+    // The readers first: the last connection to close folds the write-ahead log into the database.
     connection.close();
+    await slowReader.close();
     await writer.close();
     lock.release();
     onClosed?.();
   }
 }
 
-type Method = (...args: readonly unknown[]) => unknown;
 type Invoke = (noun: string, method: string, args: readonly unknown[]) => Promise<unknown>;
 
 /** Every method of every noun as a call by its names; which there are is for the types to say. */

@@ -5,7 +5,8 @@ import { serverLimits } from "../../options.ts";
 import { threadOptions, waitForFirstMessage } from "../../threads.ts";
 import type { Activity } from "../activity.ts";
 import type { IngestResult, RunBatch } from "../run-record.ts";
-import type { WriterAnswer, WriterMessage, WriterRequest } from "./writer-protocol.ts";
+import { toError } from "./thread-answer.ts";
+import type { WriterMessage, WriterRequest } from "./writer-protocol.ts";
 
 interface Waiting {
   readonly bytes: number;
@@ -106,7 +107,7 @@ export class WriterThread {
     if (message.kind === "answer") {
       waiting?.resolve(message.value);
     } else {
-      waiting?.reject(errorOf(message));
+      waiting?.reject(toError(message));
     }
   }
 
@@ -118,8 +119,3 @@ export class WriterThread {
     this.#waiting.clear();
   }
 }
-
-const errorOf = (answer: Exclude<WriterAnswer, { kind: "answer" }>): RequestError =>
-  answer.kind === "refused"
-    ? new RequestError(answer.status, answer.detail)
-    : new RequestError(503, `the database refused: ${answer.reason}`, 1);
