@@ -124,6 +124,7 @@ export class Paced extends Rounds<PacedFigures> {
       `A process that records steadily for ${this.#seconds} s (\`none\`: records nothing).`,
       "Delay: how much later than asked for the event loop took its turns, by the clock; what else runs on the machine is in it.",
       "Hold: the most CPU time of the main thread between two turns, 1 ms apart where nothing holds it; what else runs is not in it.",
+      "First: the CPU time of the first turn of all, in which code is loaded and a worker is asked for; the rest is watched from a second later on.",
       "Each turn records one tree of ten runs.",
     ].join("\n");
   }
@@ -157,13 +158,23 @@ export class Paced extends Rounds<PacedFigures> {
             show(median(this.each(key, (one) => one[name]))),
           ),
           show(this.#hold(key)),
+          show(worst(this.each(key, ({ firstTurnMs }) => firstTurnMs))),
           show(worst(this.each(key, ({ peakRssMb }) => peakRssMb))),
           driver === harness ? "" : show(this.#lost(key)),
         ];
       }),
     );
     const delays = ["delay ms p50", "p99", "max"];
-    const head = ["size", "runs/s", "client", ...delays, "hold ms", "peak RSS MB", "runs lost"];
+    const head = [
+      "size",
+      "runs/s",
+      "client",
+      ...delays,
+      "hold ms",
+      "first ms",
+      "peak RSS MB",
+      "runs lost",
+    ];
     return table(head, rows);
   }
 

@@ -18,7 +18,7 @@ const noHiding = { hideInputs: false, hideOutputs: false, hideMetadata: false };
 export class RecordingOnly implements TracingClient {
   readonly [recorder]: TracingClient[typeof recorder];
 
-  constructor(ship: BatcherOptions["ship"], extras: Pick<BatcherOptions, "journal"> = {}) {
+  constructor(ship: BatcherOptions["ship"], extras: Partial<BatcherOptions> = {}) {
     const batcher = new Batcher({
       tapeBytes,
       maxQueueBytes: 64 * tapeBytes,

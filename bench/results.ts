@@ -1,6 +1,7 @@
 import { execFileSync } from "node:child_process";
 import { readFileSync, writeFileSync } from "node:fs";
 import { availableParallelism, cpus, loadavg, totalmem } from "node:os";
+import { withSection } from "./results-page.ts";
 
 const resultsFile = new URL("RESULTS.md", import.meta.url);
 
@@ -17,12 +18,15 @@ export function provenance(): string {
 
 function commit(): string {
   try {
-    const changed = git("status", "--porcelain", "--", "../src", ".", ":!RESULTS.md") !== "";
+    const changed = git("status", "--porcelain", "--", ...measuredCode) !== "";
     return git("rev-parse", "--short", "HEAD") + (changed ? " with changes" : "");
   } catch {
     return "unknown";
   }
 }
+
+/** A result is of a commit where these are as the commit has them. */
+const measuredCode = ["../src", "../cli/src/bench", ".", ":!RESULTS.md", ":!results.svg"];
 
 const git = (...args: readonly string[]): string =>
   execFileSync("git", args, { cwd: import.meta.dirname, encoding: "utf8" }).trim();
@@ -34,36 +38,27 @@ export interface Section {
   readonly section?: string;
   readonly question: string;
   readonly body: string;
+  /** The Node that the measured processes ran under, where it is not this one. */
+  readonly node?: string | undefined;
 }
 
 /** Prints a bench's results; with `--save` also puts them in RESULTS.md, in place of its last. */
-export function publish({ script, section: name = script, question, body }: Section): void {
+export function publish({ script, section = script, question, body, node }: Section): void {
   const flags = process.argv.slice(2);
   const command = ["npm --prefix bench run", script, ...(flags.length > 0 ? ["--"] : []), ...flags];
-  const text = `## ${question}\n\n\`${command.join(" ")}\`\n${provenance()}\n\n${body}\n`;
+  const under = node === undefined ? "" : `Clients under Node ${node}; harness: `;
+  const text = `## ${question}\n\n\`${command.join(" ")}\`\n${under}${provenance()}\n\n${body}\n`;
   console.log(`\n${text}`);
-  if (!flags.includes("--save")) {
-    return;
+  if (flags.includes("--save")) {
+    writeFileSync(resultsFile, withSection(readResults(), section, text));
   }
-  const begin = `<!-- ${name}: written by the command below -->\n`;
-  const end = `<!-- end of ${name} -->\n`;
-  const before = readResults();
-  const from = before.indexOf(begin);
-  const to = before.indexOf(end);
-  const section = begin + text + end;
-  writeFileSync(
-    resultsFile,
-    from === -1
-      ? `${before}\n${section}`
-      : before.slice(0, from) + section + before.slice(to + end.length),
-  );
 }
 
 function readResults(): string {
   try {
     return readFileSync(resultsFile, "utf8");
   } catch {
-    return "# Results\n\nWritten by the benches themselves. Compare figures of one table only: they come from one run.\n";
+    return "";
   }
 }
 
