@@ -18,8 +18,17 @@ export interface ReceivedExample {
 }
 
 /** The members of a body. @throws RequestError 422: it is no JSON object. */
-export const readMembers = (body: Buffer, what = "the body"): Members =>
+export const readMembers = (body: Buffer, what = "the body"): Map<string, Buffer> =>
   read(body, what, (cursor) => cursor.readMembers());
+
+/** @throws RequestError 422: it is no JSON object. */
+export const assertObject = (body: Buffer, what: string): void =>
+  read(body, what, (cursor) => {
+    cursor.readWhole();
+    if (body[0] !== openBrace && !body.toString("latin1").trimStart().startsWith("{")) {
+      throw new Error("not JSON: expected an object");
+    }
+  });
 
 /** The members of each object of a list. @throws RequestError 422: it is no list of JSON objects. */
 export const readItems = (body: Buffer): readonly Members[] =>

@@ -6,7 +6,7 @@ import { MultipartParser } from "../ingest/multipart-parser.ts";
 import type { Part } from "../ingest/multipart-parser.ts";
 import { mimeTypeOf } from "../ingest/part-head.ts";
 import type { AttachmentDraft } from "../store/example.ts";
-import { readMembers } from "./example-body.ts";
+import { assertObject, readMembers } from "./example-body.ts";
 import type { Members } from "./example-body.ts";
 import { readBoundary } from "./ingest.ts";
 
@@ -17,92 +17,126 @@ export interface ExampleParts {
   readonly attachments: readonly AttachmentDraft[];
 }
 
+/** An example whose parts come; most have two fields and no files. */
 interface Open {
+  readonly id: string;
   /** Absent until the main part comes. */
-  main: Members | undefined;
-  readonly fields: Map<string, Buffer>;
-  readonly attachments: Map<string, AttachmentDraft>;
+  main: Map<string, Buffer> | undefined;
+  readonly fields: [name: string, json: Buffer][];
+  attachments: Map<string, AttachmentDraft> | undefined;
 }
 
 /** The examples of a multipart body, in the order of their first parts. @throws RequestError it is none. */
 export async function readExampleParts(request: IncomingMessage): Promise<readonly ExampleParts[]> {
-  const examples = new Map<string, Open>();
+  const examples = new OpenExamples();
   // Forms of a browser or of fetch say no lengths.
   const parser = new MultipartParser(
     readBoundary(request.headers["content-type"]),
-    (part) => addPart(examples, part),
+    (part) => examples.add(part),
     {
       lengths: "optional",
     },
   );
   await readChunks(request, (chunk) => parser.push(chunk));
   parser.end();
-  return [...examples].map(([id, { main, fields, attachments }]) => {
-    if (main === undefined) {
-      throw new RequestError(422, `there is no part ${id}, only parts of its fields`);
-    }
-    return {
-      id,
-      members: new Map([...main, ...fields]),
-      attachments: [...attachments.values()],
-    };
-  });
+  return examples.finish();
 }
 
 const uuidLength = 36;
 const fileName = /^attachments?\.(.+)$/s;
 
-function addPart(examples: Map<string, Open>, part: Part): void {
-  const what = `part ${JSON.stringify(part.name.slice(0, 120))}`;
-  const id = part.name.slice(0, uuidLength).toLowerCase();
-  const rest = part.name.slice(uuidLength + 1);
-  if (part.fault !== undefined) {
-    throw new RequestError(422, `${what} ${part.fault}`);
-  }
-  if (!isUuid(id) || !["", "."].includes(part.name.charAt(uuidLength))) {
-    throw new RequestError(422, `${what} does not begin with the id of an example`);
-  }
-  const example = examples.get(id) ?? {
-    main: undefined,
-    fields: new Map(),
-    attachments: new Map(),
-  };
-  examples.set(id, example);
-  const file = fileName.exec(rest)?.[1];
-  if (file !== undefined) {
-    addOnce(example.attachments, file, { what, value: toAttachment(file, part) });
-  } else if (rest === "") {
-    if (example.main !== undefined) {
-      throw new RequestError(422, `${what} is there twice`);
+class OpenExamples {
+  readonly #all = new Map<string, Open>();
+  /** Parts of one example mostly come behind one another. */
+  #last: Open | undefined;
+
+  /** @throws RequestError 422: it is none that an example has. */
+  add({ fault, ...part }: Part): void {
+    const { name } = part;
+    const what = (): string => `part ${JSON.stringify(name.slice(0, 120))}`;
+    if (fault !== undefined) {
+      throw new RequestError(422, `${what()} ${fault}`);
     }
-    example.main = readMembers(part.bytes, what);
-  } else if (["inputs", "outputs", "attachments_operations"].includes(rest)) {
-    readMembers(part.bytes, what);
-    addOnce(example.fields, rest, { what, value: trim(part.bytes) });
+    const mark = name.charAt(uuidLength);
+    if (mark !== "" && mark !== ".") {
+      throw new RequestError(422, `${what()} does not begin with the id of an example`);
+    }
+    addPart(this.#find(name.slice(0, uuidLength), what), { ...part, what });
+  }
+
+  finish(): readonly ExampleParts[] {
+    return Array.from(this.#all.values(), ({ id, main, fields, attachments }) => {
+      if (main === undefined) {
+        throw new RequestError(422, `there is no part ${id}, only parts of its fields`);
+      }
+      fields.forEach(([name, json]) => main.set(name, json));
+      return {
+        id,
+        members: main,
+        attachments: attachments === undefined ? [] : [...attachments.values()],
+      };
+    });
+  }
+
+  #find(name: string, what: () => string): Open {
+    if (this.#last?.id === name) {
+      return this.#last;
+    }
+    const id = name.toLowerCase();
+    if (!isUuid(id)) {
+      throw new RequestError(422, `${what()} does not begin with the id of an example`);
+    }
+    const found = this.#all.get(id) ?? { id, main: undefined, fields: [], attachments: undefined };
+    this.#all.set(id, found);
+    return (this.#last = found);
+  }
+}
+
+interface NamedPart extends Omit<Part, "fault"> {
+  /** What messages call it. */
+  readonly what: () => string;
+}
+
+function addPart(example: Open, { what, ...part }: NamedPart): void {
+  const rest = part.name.slice(uuidLength + 1);
+  const file = rest.startsWith("attachment") ? fileName.exec(rest)?.[1] : undefined;
+  const twice = (): never => {
+    throw new RequestError(422, `${what()} is there twice`);
+  };
+  if (file !== undefined) {
+    const files = (example.attachments ??= new Map());
+    if (files.has(file)) {
+      twice();
+    }
+    files.set(file, toAttachment(file, part));
+  } else if (rest === "") {
+    example.main = example.main === undefined ? readMembers(part.bytes, what()) : twice();
+  } else if (rest === "inputs" || rest === "outputs" || rest === "attachments_operations") {
+    assertObject(part.bytes, what());
+    example.fields.push(
+      example.fields.some(([name]) => name === rest) ? twice() : [rest, trim(part.bytes)],
+    );
   } else {
     throw new RequestError(
       422,
-      `${what} is none of <id>, <id>.inputs, <id>.outputs, <id>.attachment.<name>, <id>.attachments_operations`,
+      `${what()} is none of <id>, <id>.inputs, <id>.outputs, <id>.attachment.<name>, <id>.attachments_operations`,
     );
   }
 }
 
-function addOnce<Value>(
-  map: Map<string, Value>,
-  name: string,
-  { what, value }: { what: string; value: Value },
-): void {
-  if (map.has(name)) {
-    throw new RequestError(422, `${what} is there twice`);
-  }
-  map.set(name, value);
-}
+const [openBrace, closeBrace] = [0x7b, 0x7d];
 
 /** Without the blanks around the object, which may begin and end with them. */
-const trim = (bytes: Buffer): Buffer => Buffer.from(bytes.toString("utf8").trim());
+const trim = (bytes: Buffer): Buffer =>
+  bytes[0] === openBrace && bytes.at(-1) === closeBrace
+    ? bytes
+    : Buffer.from(bytes.toString("utf8").trim());
 
 /** The bytes are copied: what crosses to the writer takes along all of the memory that it is part of. */
-const toAttachment = (name: string, { contentType, bytes }: Part): AttachmentDraft => ({
+const toAttachment = (
+  name: string,
+  { contentType, bytes }: Pick<Part, "contentType" | "bytes">,
+): AttachmentDraft => ({
   name: unescapeName(name),
   mimeType: mimeTypeOf(contentType).slice(0, 200),
   bytes: new Uint8Array(bytes),

@@ -140,16 +140,22 @@ async function answerOne(
   return sendExample(reply, example, linkFor(links, request));
 }
 
+const needsRun = ({ draft, useSourceRunIo }: ReceivedExample): boolean =>
+  useSourceRunIo || draft.runAttachments !== undefined;
+
 /** Takes inputs and outputs from the runs that they are to come from. */
-const withRuns = (
+async function withRuns(
   store: Store,
   tenantId: string,
   received: readonly ReceivedExample[],
-): Promise<readonly ExampleDraft[]> =>
-  Promise.all(
-    received.map(async ({ draft, useSourceRunIo }) => {
-      const needsRun = useSourceRunIo || draft.runAttachments !== undefined;
-      if (!needsRun || draft.sourceRunId === null) {
+): Promise<readonly ExampleDraft[]> {
+  if (!received.some(needsRun)) {
+    return received.map(({ draft }) => draft);
+  }
+  return Promise.all(
+    received.map(async (one) => {
+      const { draft, useSourceRunIo } = one;
+      if (!needsRun(one) || draft.sourceRunId === null) {
         return draft;
       }
       const run = await store.read.runs.find(tenantId, draft.sourceRunId);
@@ -161,6 +167,7 @@ const withRuns = (
         : draft;
     }),
   );
+}
 
 const ioMembers: ReadonlySet<string> = new Set(["inputs", "outputs"]);
 

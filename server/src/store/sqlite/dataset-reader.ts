@@ -11,6 +11,7 @@ import type { AsOf, DatasetVersion, Moment } from "../dataset-version.ts";
 import { hasMetadata } from "../project.ts";
 import { DatasetLedger } from "./dataset-ledger.ts";
 import { datasetSelection, parseDatasetRow } from "./dataset-row.ts";
+import { keysOfId } from "./example-places.ts";
 import { parseRows } from "./row.ts";
 import type { Connection } from "./schema.ts";
 
@@ -32,6 +33,7 @@ export class DatasetReader implements DatasetReads {
   constructor(db: Connection) {
     this.#db = db;
     this.#ledger = new DatasetLedger(db);
+    const rowsOf = `examples WHERE key IN (${keysOfId("?4")}) AND id = ?4 AND +dataset_id = ?1`;
     this.#statements = {
       findShared: db.prepare(`${datasetSelection} AND d.share_token = ? GROUP BY d.id`).raw(),
       listVersions: db
@@ -39,8 +41,7 @@ export class DatasetReader implements DatasetReads {
           `SELECT v.at_us FROM dataset_versions v WHERE v.dataset_id = ?1
            AND (?2 IS NULL OR v.at_us IN (SELECT t.at_us FROM dataset_tags t WHERE t.dataset_id = ?1
              AND instr(lower(t.tag_json), lower(?2)) > 0) OR (?3 = v.at_us))
-           AND (?4 IS NULL OR v.at_us IN (SELECT from_us FROM examples WHERE id = ?4 AND dataset_id = ?1
-             UNION SELECT to_us FROM examples WHERE id = ?4 AND dataset_id = ?1))
+           AND (?4 IS NULL OR v.at_us IN (SELECT from_us FROM ${rowsOf} UNION SELECT to_us FROM ${rowsOf}))
            ORDER BY v.at_us DESC LIMIT ?5 OFFSET ?6`,
         )
         .raw(),

@@ -4,16 +4,18 @@ import type { Sql } from "../../filter/sql.ts";
 import type { Moment } from "../dataset-version.ts";
 import type { ExampleFilter } from "../example.ts";
 import { toNeedles } from "../needles.ts";
+import { keysOfIds } from "./example-places.ts";
 
 /** The `WHERE` of a filter over rows `e`. Values are bound, never written into the text. */
 export function toExampleConditions(tenantId: string, filter: ExampleFilter): Sql {
   const { datasetId, moment, ids, splits, metadata, texts = [], condition } = filter;
   const parts = [sql`e.tenant_id = ${bind(tenantId)}`, isSoAt(moment)];
-  if (datasetId !== undefined) {
-    parts.push(sql`e.dataset_id = ${bind(datasetId)}`);
-  }
   if (ids !== undefined) {
-    parts.push(sql`e.id IN (SELECT value FROM json_each(${bind(JSON.stringify(ids))}))`);
+    parts.push(hasId(ids));
+  }
+  if (datasetId !== undefined) {
+    // Where ids are named, they lead: not the dataset, which may have millions.
+    parts.push(sql`${ids === undefined ? "" : "+"}e.dataset_id = ${bind(datasetId)}`);
   }
   if (splits !== undefined) {
     parts.push(isInSplit(splits));
@@ -23,6 +25,12 @@ export function toExampleConditions(tenantId: string, filter: ExampleFilter): Sq
   }
   parts.push(...texts.map(hasText), ...(condition === undefined ? [] : [condition]));
   return join(parts, "AND");
+}
+
+function hasId(ids: readonly string[]): Sql {
+  const list = JSON.stringify(ids);
+  const keys: Sql = { sql: keysOfIds("?"), values: [list, list] };
+  return sql`e.key IN (${keys}) AND e.id IN (SELECT value FROM json_each(${bind(list)}))`;
 }
 
 /** What was so at a time; the rows that are so now have an index of their own. */

@@ -1,5 +1,6 @@
 import type { Dataset } from "../dataset.ts";
 import type { Moment } from "../dataset-version.ts";
+import { keysOfId } from "./example-places.ts";
 import { parseRows } from "./row.ts";
 import type { Connection } from "./schema.ts";
 
@@ -19,7 +20,8 @@ export class ExampleIndex {
         "DELETE FROM example_texts WHERE rowid IN (SELECT value FROM json_each(?))",
       ),
       removeExample: db.prepare(
-        "DELETE FROM example_texts WHERE rowid IN (SELECT key FROM examples WHERE id = ? AND tenant_id = ?)",
+        `DELETE FROM example_texts WHERE rowid IN (SELECT key FROM examples
+         WHERE key IN (${keysOfId("?1")}) AND id = ?1 AND tenant_id = ?2)`,
       ),
       clear: db.prepare(
         "DELETE FROM example_texts WHERE rowid IN (SELECT key FROM examples WHERE dataset_id = ?)",

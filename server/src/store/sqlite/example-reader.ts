@@ -12,6 +12,7 @@ import type {
 } from "../example.ts";
 import { DatasetLedger } from "./dataset-ledger.ts";
 import { splitList, toExampleConditions } from "./example-conditions.ts";
+import { keysOfId } from "./example-places.ts";
 import { parsePreviewRow, previewSelection } from "./example-preview-row.ts";
 import { exampleSelection, parseExampleRow } from "./example-row.ts";
 import { parseRows } from "./row.ts";
@@ -50,7 +51,8 @@ export class ExampleReader implements ExampleReads {
     this.#statements = {
       findDatasetId: db
         .prepare(
-          "SELECT dataset_id FROM examples WHERE id = ? AND tenant_id = ? ORDER BY from_us DESC LIMIT 1",
+          `SELECT dataset_id FROM examples WHERE key IN (${keysOfId("?1")}) AND id = ?1 AND tenant_id = ?2
+           ORDER BY from_us DESC LIMIT 1`,
         )
         .raw(),
       findBlob: db.prepare("SELECT bytes FROM example_blobs WHERE key = ?").raw(),

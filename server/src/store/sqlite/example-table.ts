@@ -1,5 +1,6 @@
 import { mimeTypeOf } from "../../ingest/part-head.ts";
 import type { Attachment, AttachmentDraft, Example } from "../example.ts";
+import { ExamplePlaces, keysOfId, keysOfIds } from "./example-places.ts";
 import { exampleSelection, parseExampleRow } from "./example-row.ts";
 import { parseRows } from "./row.ts";
 import type { Connection } from "./schema.ts";
@@ -28,10 +29,13 @@ export interface CurrentExample extends Example {
 /** The rows of examples and of what is attached to them, for whoever writes. */
 export class ExampleTable {
   readonly #statements;
+  readonly #places: ExamplePlaces;
   /** Keys are never used twice, also where a write was undone. */
   #lastKey: number | undefined;
+  #placedKey = 0;
 
   constructor(db: Connection) {
+    this.#places = new ExamplePlaces(db);
     this.#statements = {
       lastKey: db.prepare("SELECT max(key) FROM examples").raw(),
       insert: db.prepare(
@@ -53,7 +57,8 @@ export class ExampleTable {
       current: db
         .prepare(
           `${exampleSelection.replace("SELECT ", "SELECT e.key, ")}
-           WHERE e.id IN (SELECT value FROM json_each(?)) AND e.tenant_id = ? AND e.to_us IS NULL`,
+           WHERE e.key IN (${keysOfIds("?1")}) AND e.id IN (SELECT value FROM json_each(?1))
+           AND e.tenant_id = ?2 AND +e.to_us IS NULL`,
         )
         .raw(),
       step: db
@@ -67,20 +72,26 @@ export class ExampleTable {
         .raw(),
       ids: db
         .prepare(
-          "SELECT DISTINCT id FROM examples WHERE id IN (SELECT value FROM json_each(?)) AND tenant_id = ?",
+          `SELECT DISTINCT id FROM examples WHERE key IN (${keysOfIds("?1")})
+           AND id IN (SELECT value FROM json_each(?1)) AND tenant_id = ?2`,
         )
         .raw(),
       keys: db.prepare("SELECT key FROM examples WHERE dataset_id = ? LIMIT ?").raw(),
       eraseRows: db.prepare("DELETE FROM examples WHERE key IN (SELECT value FROM json_each(?))"),
       eraseBlobs: db.prepare("DELETE FROM example_blobs WHERE example_id = ? AND tenant_id = ?"),
-      erase: db.prepare("DELETE FROM examples WHERE id = ? AND tenant_id = ?"),
+      erase: db.prepare(
+        `DELETE FROM examples WHERE key IN (${keysOfId("?1")}) AND id = ?1 AND tenant_id = ?2`,
+      ),
     };
   }
 
-  /** The key of the row. */
+  /** The key of the row, which is found by its id once {@link ExampleTable.place} was called. */
   insert(row: ExampleRow): number {
     const { attachments } = row;
-    this.#lastKey ??= Number(parseRows(this.#statements.lastKey.all())[0]?.[0] ?? 0);
+    if (this.#lastKey === undefined) {
+      this.#lastKey = Number(parseRows(this.#statements.lastKey.all())[0]?.[0] ?? 0);
+      this.#placedKey = this.#lastKey;
+    }
     const key = (this.#lastKey += 1);
     this.#statements.insert.run([
       key,
@@ -97,6 +108,15 @@ export class ExampleTable {
       attachments.length === 0 ? null : JSON.stringify(attachments),
     ]);
     return key;
+  }
+
+  /** Whoever inserts rows ends with it. */
+  place(): void {
+    const lastKey = this.#lastKey ?? 0;
+    if (lastKey > this.#placedKey) {
+      this.#places.add(this.#placedKey, lastKey);
+      this.#placedKey = lastKey;
+    }
   }
 
   /** From a time on, the row is not so any more. */

@@ -4,6 +4,7 @@ import type DatabaseConstructor from "libsql";
 import { annotationQueueTables } from "./tables/annotation-queues.ts";
 import { comparativeTables } from "./tables/comparatives.ts";
 import { datasetTables } from "./tables/datasets.ts";
+import { examplePlaceTables } from "./tables/example-places.ts";
 import { feedbackTables } from "./tables/feedback.ts";
 import { queueReviewTables } from "./tables/queue-reviews.ts";
 import { runFacetTables } from "./tables/run-facets.ts";
@@ -176,4 +177,5 @@ export const formats: readonly string[] = [
   reviewTables.join(""),
   runListTables,
   runCountsOfDeleted,
+  examplePlaceTables,
 ];

@@ -42,6 +42,7 @@ export class UploadWriter implements UploadWrites {
         attachments: [],
       });
     }
+    this.#desk.table.place();
   }
 
   end(tenantId: string, datasetId: string): void {

@@ -42,7 +42,8 @@ export class VersionDraft {
   }
 
   finish(): void {
-    const { dataset, ledger, index } = this.#desk;
+    const { dataset, ledger, table, index } = this.#desk;
+    table.place();
     index.change(dataset, { added: this.#added, removed: this.#removed });
     ledger.addVersion(dataset, this.micros, this.#added.length - this.#removed.length);
   }
