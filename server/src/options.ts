@@ -23,6 +23,9 @@ export const serverLimits = {
   jsonDepth: 10_000,
   /** The same in a body that is read as a whole: all beside runs. SQLite reads as many. */
   bodyDepth: 1_000,
+  /** Bytes of content that is remembered of one trace, and of all, so that it need not be sent again. */
+  contentOfTraceBytes: 8 * mebibyte,
+  contentBytes: 64 * mebibyte,
   /** Levels of spans in a trace; those further down stand side by side on the last. */
   spanDepth: 128,
   /** Runs in one answer of `POST /runs/query`. */

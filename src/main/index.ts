@@ -117,6 +117,8 @@ export { traceable } from "../tracing/traceable.ts";
 export type { TraceableFunction, TraceableOptions } from "../tracing/traceable.ts";
 export { compressions } from "../model/connection.ts";
 export type { Compression } from "../model/connection.ts";
+export { repeatedContents } from "../model/repeated-content.ts";
+export type { RepeatedContent } from "../model/repeated-content.ts";
 export {
   AbortError,
   AnswerError,

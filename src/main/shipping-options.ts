@@ -21,6 +21,7 @@ export function shippingOf(
       allowed: options.dangerouslyAllowFilesystem,
       limitBytes: options.maxAttachmentBytes,
     },
+    repeatedContent: options.repeatedContent,
     attachBytesFrom: options.attachBytesFrom,
     runtime: {
       sdk: "millrace",

@@ -34,6 +34,15 @@ export {
   looksLikeHash,
   ownOwner,
 } from "./prompt-identifier.ts";
+export {
+  digestBytes,
+  keptFromBytes,
+  listDigest,
+  noItems,
+  pieceCode,
+  piecesType,
+  textDigest,
+} from "./repeated-content.ts";
 export { defaultRunType, payloadFields, runTypes } from "./run.ts";
 export type {
   KeyValues,

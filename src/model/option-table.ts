@@ -7,6 +7,8 @@ import type { KeepingOptions } from "./keeping-options.ts";
 import { own, shared } from "./option-row.ts";
 import type { OptionRow } from "./option-row.ts";
 import type { RedactionRule } from "./redaction.ts";
+import { repeatedContents } from "./repeated-content.ts";
+import type { RepeatedContent } from "./repeated-content.ts";
 import type { KeyValues } from "./run.ts";
 
 /**
@@ -34,6 +36,7 @@ export interface PlainOptions extends KeepingOptions, AttachmentOptions {
   readonly workerStallMs: number;
   readonly requestsInFlight: number;
   readonly compression: Compression;
+  readonly repeatedContent: RepeatedContent;
   readonly exitTimeoutMs: number;
   readonly drainTimeoutMs: number;
   readonly samplingRate: number;
@@ -180,6 +183,13 @@ export const optionTable: { readonly [Name in keyof PlainOptions]: OptionRow } =
     choices: compressions,
     env: own("COMPRESSION"),
     doc: "How bodies are compressed where the server offers it; auto leaves loopback addresses plain.",
+  },
+  repeatedContent: {
+    kind: "choice",
+    fallback: "inline",
+    choices: repeatedContents,
+    env: own("REPEATED_CONTENT"),
+    doc: "Whether what a trace holds again is sent again (inline), or named by its digest (once) to a server of this project. See repeated-content.md.",
   },
   exitTimeoutMs: {
     kind: "number",

@@ -15,6 +15,8 @@ export interface ServerInfo {
   readonly exampleParts: boolean;
   /** Whether it wants to know what its senders have counted; servers of this project do. */
   readonly senderStats: boolean;
+  /** Whether it takes payloads in pieces, of which it remembers some; servers of this project do. */
+  readonly repeatedContent: boolean;
   /** Whether it says of examples, without making them, which of them their dataset would refuse. */
   readonly checksExamples: boolean;
   /** Whether the server itself resolves the commit `latest` of a prompt. */
@@ -33,6 +35,7 @@ export const defaultServerInfo: ServerInfo = {
   zstd: false,
   exampleParts: false,
   senderStats: false,
+  repeatedContent: false,
   checksExamples: false,
   resolvesLatestCommit: false,
 };
@@ -52,6 +55,7 @@ export function parseServerInfo(body: unknown): ServerInfo {
     zstd: flags["zstd_compression_enabled"] === true,
     exampleParts: flags["dataset_examples_multipart_enabled"] === true,
     senderStats: flags["millrace_sender_stats"] === true,
+    repeatedContent: flags["millrace_repeated_content"] === true,
     checksExamples: flags["examples_check_enabled"] === true,
     resolvesLatestCommit: version !== null && gte(version, resolvesLatestFrom),
   };

@@ -1,6 +1,7 @@
 import type { Connection } from "./connection.ts";
 import type { ErrorCode } from "./errors.ts";
 import type { RedactionPlan } from "./redaction-search.ts";
+import type { RepeatedContent } from "./repeated-content.ts";
 import type { ServerInfo } from "./server-info.ts";
 
 /** What a worker needs to know once: crosses to it when it starts. */
@@ -13,6 +14,8 @@ export interface ShippingOptions {
   /** What is masked on each tape before it is read; absent where nothing is. */
   readonly redaction?: RedactionPlan;
   readonly files: FileRules;
+  /** Whether content that a trace holds again is named, to a server that takes that. */
+  readonly repeatedContent: RepeatedContent;
   /** Binary data inside values is an attachment from this size on. */
   readonly attachBytesFrom: number;
   /** One 32-bit number: how many tapes were finished. Main waits on it when the process ends. */

@@ -7,6 +7,9 @@ import type { Insert } from "./attachment-parts.ts";
 import type { JsonWriter } from "./json-writer.ts";
 import type { RunOperation } from "./operations.ts";
 import type { RunJson } from "./run-json.ts";
+import { piecesType } from "../model/repeated-content.ts";
+import type { ContentDraft } from "./known-content.ts";
+import { PieceWriter } from "./piece-writer.ts";
 import { formatPartName } from "./wire.ts";
 import type { PartName } from "./wire.ts";
 
@@ -34,7 +37,7 @@ const envelopeEstimate = 400;
 const lineEndBytes = literal(lineEnd);
 const blankLine = literal(lineEnd + lineEnd);
 const lastLine = literal(`--${boundary}--${lineEnd}`);
-const typeLine = '"' + lineEnd + "Content-Type: application/json; length=";
+const typeLine = (type: string): string => `"${lineEnd}Content-Type: ${type}; length=`;
 
 /** The head of a part, around the run's id. */
 interface PartHead {
@@ -42,12 +45,12 @@ interface PartHead {
   readonly after: DataView;
 }
 
-function partHead(nameOf: (runId: string) => PartName): PartHead {
+function partHead(nameOf: (runId: string) => PartName, type = "application/json"): PartHead {
   const id = "<id>";
   const [before = "", after = ""] = formatPartName(nameOf(id)).split(id);
   return {
     before: literal(`--${boundary}${lineEnd}Content-Disposition: form-data; name="${before}`),
-    after: literal(after + typeLine),
+    after: literal(after + typeLine(type)),
   };
 }
 
@@ -55,13 +58,14 @@ const headsOf = (
   operation: Operation,
 ): {
   readonly whole: PartHead;
-  readonly fields: readonly (readonly [PayloadField, PartHead])[];
+  /** Of a field as it is, and of one in pieces. */
+  readonly fields: readonly (readonly [PayloadField, PartHead, PartHead])[];
 } => ({
   whole: partHead((runId) => ({ kind: "run", operation, runId })),
-  fields: payloadFields.map((field) => [
-    field,
-    partHead((runId) => ({ kind: "field", operation, runId, field })),
-  ]),
+  fields: payloadFields.map((field) => {
+    const nameOf = (runId: string): PartName => ({ kind: "field", operation, runId, field });
+    return [field, partHead(nameOf), partHead(nameOf, piecesType)];
+  }),
 });
 
 const heads = { post: headsOf("post"), patch: headsOf("patch") };
@@ -75,10 +79,11 @@ export function frameRuns(
   json: RunJson,
   runs: readonly RunOperation[],
   format: FrameFormat,
+  content?: ContentDraft,
 ): readonly Insert[] {
   switch (format) {
     case "multipart":
-      return multipart(out, json, runs);
+      return multipart(out, json, runs, content);
     case "batch":
       out.ascii('{"post":[');
       runList(
@@ -103,12 +108,15 @@ export function frameRuns(
   return [];
 }
 
+// oxlint-disable-next-line max-params -- as above
 function multipart(
   out: JsonWriter,
   json: RunJson,
   runs: readonly RunOperation[],
+  content: ContentDraft | undefined,
 ): readonly Insert[] {
-  const parts = new PartWriter(out, json);
+  const pieces = content === undefined ? undefined : new PieceWriter(out, content);
+  const parts = new PartWriter(out, json, pieces);
   for (const run of runs) {
     if (run.attachmentsOnly !== true) {
       json.writing(run, () => runParts(parts, json, run));
@@ -126,12 +134,17 @@ function runParts(parts: PartWriter, json: RunJson, run: RunOperation): void {
   json.envelope(out, run);
   out.byte(closeBrace);
   parts.end(envelopeAt, envelopeEstimate);
-  for (const [field, head] of fields) {
+  const trace = parts.pieces?.trace(json, run);
+  for (const [field, head, headOfPieces] of fields) {
     if (json.has(run, field)) {
       const estimate = json.estimate(run, field);
-      const bodyAt = parts.begin(run, head, estimate);
+      const bodyAt = parts.begin(run, trace === undefined ? head : headOfPieces, estimate);
       parts.attachments.takeFrom(field, json.attachBytesFrom);
-      json.payload(out, run, field);
+      if (trace === undefined) {
+        json.payload(out, run, field);
+      } else {
+        parts.pieces?.payload(json, run, field, trace);
+      }
       parts.end(bodyAt, estimate);
     }
   }
@@ -141,9 +154,12 @@ function runParts(parts: PartWriter, json: RunJson, run: RunOperation): void {
 class PartWriter {
   readonly out: JsonWriter;
   readonly attachments: AttachmentParts;
+  /** Where payloads go in pieces. */
+  readonly pieces: PieceWriter | undefined;
   readonly #json: RunJson;
 
-  constructor(out: JsonWriter, json: RunJson) {
+  constructor(out: JsonWriter, json: RunJson, pieces: PieceWriter | undefined) {
+    this.pieces = pieces;
     this.attachments = new AttachmentParts(out, boundary);
     this.out = out;
     this.#json = json;

@@ -16,9 +16,11 @@ import { FrameBuffers } from "./frame-buffers.ts";
 import { contentTypes } from "./frame.ts";
 import type { FrameFormat } from "./frame.ts";
 import { JsonWriter } from "./json-writer.ts";
+import type { ContentDraft, KnownContent } from "./known-content.ts";
 import { Semaphore } from "./semaphore.ts";
 import type { ServerState } from "./server-state.ts";
-import type { Batch, Outcome, Sink } from "./sink.ts";
+import { judgedParts } from "./sink.ts";
+import type { Batch, JudgedBatch, Outcome, Sink } from "./sink.ts";
 
 const keptFramesBytes = 33_554_432;
 /** A compressed body may not pay below this. */
@@ -40,8 +42,17 @@ export class HttpSink implements Sink {
   readonly #state: ServerState;
   readonly #buffers = new FrameBuffers(keptFramesBytes);
   readonly #places: Semaphore;
+  readonly #content: KnownContent | undefined;
 
-  constructor(connection: Connection, dispatcher: Dispatcher, state: ServerState) {
+  /** `content`: what the server is known to hold, where it is not sent again. */
+  // oxlint-disable-next-line max-params -- what one client's requests have in common
+  constructor(
+    connection: Connection,
+    dispatcher: Dispatcher,
+    state: ServerState,
+    content?: KnownContent,
+  ) {
+    this.#content = content;
     this.#requester = new Requester(connection, dispatcher);
     this.#state = state;
     this.#places = new Semaphore(connection.requestsInFlight);
@@ -56,6 +67,11 @@ export class HttpSink implements Sink {
 
   /** Sends a batch, or its runs one by one to a server that takes no batches. */
   async send(batch: Batch, signal: AbortSignal): Promise<Outcome> {
+    return this.#send(batch, { signal, isInline: false });
+  }
+
+  async #send(batch: Batch, how: Manner): Promise<Outcome> {
+    const { signal, isInline } = how;
     for (;;) {
       const format = batch.runs.every(({ batchable }) => batchable) ? this.#state.format : "single";
       if (format === "single" && batch.runs.length > 1) {
@@ -63,12 +79,13 @@ export class HttpSink implements Sink {
       }
       const bare = format === "multipart" ? batch : batch.withoutAttachments();
       if (bare !== batch) {
-        return { kind: "mixed", parts: [{ batch: bare, outcome: await this.send(bare, signal) }] };
+        return { kind: "mixed", parts: [{ batch: bare, outcome: await this.#send(bare, how) }] };
       }
       const endpoint = endpointOf(batch, format);
+      const content = format === "multipart" && !isInline ? this.#draft() : undefined;
       let answer: Answer;
       try {
-        answer = await this.#places.run(() => this.#try(batch, format, signal));
+        answer = await this.#places.run(() => this.#try({ batch, format, content }, signal));
       } catch (failure) {
         return failure instanceof FrameError
           ? { kind: "unwritable", reason: failure.message }
@@ -83,7 +100,8 @@ export class HttpSink implements Sink {
         if (isMissing && endpoint.path === endpoints.createRun.path) {
           this.#state.forgetMisses();
         }
-        return judgeBatch(batch, endpoint.action, answer);
+        const outcome = judgeBatch(batch, endpoint.action, answer);
+        return content === undefined ? outcome : this.#learn({ batch, outcome }, content, signal);
       }
       this.#state.miss(format);
     }
@@ -115,6 +133,32 @@ export class HttpSink implements Sink {
     await this.#requester.ask({ method, path, body, headers }, signal);
   }
 
+  /** What a request may leave out; `undefined` where nothing, as the server or the options have it. */
+  #draft(): ContentDraft | undefined {
+    return this.#state.info.repeatedContent ? this.#content?.draft() : undefined;
+  }
+
+  /**
+   * The server has what it took. What it refused it may have refused for a reference that it could not
+   * follow, having forgotten or never known: that goes once more as it is, and only then counts.
+   */
+  async #learn(judged: JudgedBatch, content: ContentDraft, signal: AbortSignal): Promise<Outcome> {
+    const parts = judgedParts(judged);
+    const refused = parts.filter(isToSendInline);
+    if (parts.some(({ outcome }) => outcome.kind === "retry")) {
+      return judged.outcome;
+    }
+    const runs = refused.flatMap(({ batch }) => batch.runs);
+    content.settle(runs);
+    if (runs.length === 0) {
+      return judged.outcome;
+    }
+    const batch = judged.batch.part(runs);
+    const again = await this.#send(batch, { signal, isInline: true });
+    const rest = parts.filter((part) => !refused.includes(part));
+    return { kind: "mixed", parts: [...rest, { batch, outcome: again }] };
+  }
+
   async #sendSingly(batch: Batch, signal: AbortSignal): Promise<Outcome> {
     const parts = await Promise.all(
       batch.runs.map(async (run) => {
@@ -125,10 +169,10 @@ export class HttpSink implements Sink {
     return { kind: "mixed", parts };
   }
 
-  async #try(batch: Batch, format: FrameFormat, signal: AbortSignal): Promise<Answer> {
+  async #try({ batch, format, content }: Attempt, signal: AbortSignal): Promise<Answer> {
     signal.throwIfAborted();
     const { method, path } = endpointOf(batch, format);
-    const { out, inserts } = this.#written(batch, format);
+    const { out, inserts } = this.#written(batch, format, content);
     // A body that is streamed may be read for a while after its answer.
     const isKept = inserts.length > 0;
     try {
@@ -157,10 +201,10 @@ export class HttpSink implements Sink {
   }
 
   /** @throws FrameError it can't be written, or not within the memory there is. */
-  #written(batch: Batch, format: FrameFormat): Written {
+  #written(batch: Batch, format: FrameFormat, content: ContentDraft | undefined): Written {
     try {
       const out = new JsonWriter(this.#buffers.take(Math.ceil(batch.sizeBytes * 1.2)));
-      return { out, inserts: batch.frame(out, format) };
+      return { out, inserts: batch.frame(out, format, content) };
     } catch (error) {
       throw new FrameError(String(error), { cause: error });
     }
@@ -181,6 +225,30 @@ export class HttpSink implements Sink {
       (frameBytes > batchBytes && batch.lighter().length > 0)
     );
   }
+}
+
+/** How a batch is sent. */
+interface Manner {
+  readonly signal: AbortSignal;
+  /** Whether payloads go as they are, whatever the server has of them. */
+  readonly isInline: boolean;
+}
+
+/** What may mean that a server could not read pieces; of several runs that are too much, half are tried first. */
+const isToSendInline = ({ batch, outcome }: JudgedBatch): boolean => {
+  const status = outcome.kind === "rejected" ? outcome.rejection.status : undefined;
+  return (
+    status === 400 ||
+    status === 415 ||
+    status === 422 ||
+    (status === 413 && batch.runs.length === 1)
+  );
+};
+
+interface Attempt {
+  readonly batch: Batch;
+  readonly format: FrameFormat;
+  readonly content: ContentDraft | undefined;
 }
 
 interface Written {

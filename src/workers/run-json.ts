@@ -6,6 +6,7 @@ import { literal, viewOf } from "./ascii.ts";
 import type { JsonWriter } from "./json-writer.ts";
 import { recordWith } from "./operations.ts";
 import type { RunOperation } from "./operations.ts";
+import { payloadValues } from "./payload-place.ts";
 import type { TapeReader } from "./tape-reader.ts";
 
 /** Envelope fields that are tagged values, and their keys on the wire. */
@@ -29,14 +30,6 @@ const keys = {
   metadata: literal('{"metadata":'),
   firstRuntime: literal('"runtime":'),
   nextRuntime: literal(',"runtime":'),
-};
-
-const payloadValues: Readonly<Record<Exclude<PayloadField, "extra">, number>> = {
-  inputs: field.inputs,
-  outputs: field.outputs,
-  events: field.events,
-  error: field.error,
-  serialized: field.serialized,
 };
 
 /** Payloads up to this size are no reason why a run is too large. */
@@ -76,6 +69,11 @@ export class RunJson {
     this.attachBytesFrom = attachBytesFrom;
     this.#reader = reader;
     this.#runtime = viewOf(runtime);
+  }
+
+  /** The tape that they are on. */
+  get reader(): TapeReader {
+    return this.#reader;
   }
 
   /** Calls `write`; a thread that dies in it leaves said which run it was writing. */

@@ -6,6 +6,7 @@ import { defaultServerInfo } from "../model/server-info.ts";
 import type { ShippingOptions, ShipReport, ShipTask, RefusedRun } from "../model/shipping.ts";
 import { withAttachments } from "./attachments.ts";
 import { HttpSink } from "./http-sink.ts";
+import { KnownContent } from "./known-content.ts";
 import { joinRecords, leftOutOf } from "./operations.ts";
 import { Redactor } from "./redactor.ts";
 import { retryingSink } from "./retrying-sink.ts";
@@ -45,7 +46,8 @@ export class Shipper {
     this.#redactor = redaction === undefined ? undefined : new Redactor(redaction);
     this.#runtime = Buffer.from(runtimeJson(options.runtime));
     this.#state = new ServerState(connection);
-    this.#http = new HttpSink(connection, dispatcher, this.#state);
+    const content = options.repeatedContent === "once" ? new KnownContent() : undefined;
+    this.#http = new HttpSink(connection, dispatcher, this.#state, content);
     this.#close = () => dispatcher.destroy();
     // Every request under way listens to the one signal.
     setMaxListeners(0, this.#stop.signal);

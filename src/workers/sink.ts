@@ -2,6 +2,7 @@ import type { ErrorCode } from "../model/errors.ts";
 import type { Insert } from "./attachment-parts.ts";
 import type { FrameFormat } from "./frame.ts";
 import type { JsonWriter } from "./json-writer.ts";
+import type { ContentDraft } from "./known-content.ts";
 import type { RunOperation } from "./operations.ts";
 
 /** Runs that are sent, retried and judged together. */
@@ -9,8 +10,11 @@ export interface Batch {
   readonly runs: readonly RunOperation[];
   /** About the bytes of its body, attachments excepted. */
   readonly sizeBytes: number;
-  /** Writes the body of its request; answers the attachments that belong into it. */
-  frame(out: JsonWriter, format: FrameFormat): readonly Insert[];
+  /**
+   * Writes the body of its request; answers the attachments that belong into it. With `content`, payloads
+   * are in pieces where the format has such.
+   */
+  frame(out: JsonWriter, format: FrameFormat, content?: ContentDraft): readonly Insert[];
   /** The same kind of batch of some of its runs. */
   part(runs: readonly RunOperation[]): Batch;
   /**

@@ -4,6 +4,7 @@ import type { Insert } from "./attachment-parts.ts";
 import { frameRuns } from "./frame.ts";
 import type { FrameFormat } from "./frame.ts";
 import type { JsonWriter } from "./json-writer.ts";
+import type { ContentDraft } from "./known-content.ts";
 import { sizeOf, startAndEnd } from "./operations.ts";
 import type { RunOperation } from "./operations.ts";
 import type { RunJson } from "./run-json.ts";
@@ -92,8 +93,8 @@ export class TapeBatch implements Batch {
     );
   }
 
-  frame(out: JsonWriter, format: FrameFormat): readonly Insert[] {
-    return frameRuns(out, this.#json, this.runs, format);
+  frame(out: JsonWriter, format: FrameFormat, content?: ContentDraft): readonly Insert[] {
+    return frameRuns(out, this.#json, this.runs, format, content);
   }
 }
 

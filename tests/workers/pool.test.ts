@@ -14,6 +14,7 @@ const shippingTo = (endpoint: string): ShippingOptions => ({
   attempts: 1,
   retryAfterLimitMs: 0,
   files: { allowed: false, limitBytes: 1_048_576 },
+  repeatedContent: "inline",
   attachBytesFrom: 262_144,
   runtime: {
     sdk: "millrace",

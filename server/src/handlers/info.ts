@@ -19,6 +19,8 @@ export const readInfo = () => ({
     dataset_examples_multipart_enabled: true,
     // Ours alone: senders may say what they have counted.
     millrace_sender_stats: true,
+    // Ours alone: payload fields may come in pieces.
+    millrace_repeated_content: true,
     examples_check_enabled: true,
   },
 });

@@ -2,6 +2,7 @@ import type { FastifyReply, FastifyRequest } from "fastify";
 import { RequestError } from "../errors.ts";
 import { readBody, readChunks } from "../http/read-body.ts";
 import type { ParsedBatch } from "../ingest/batch-builder.ts";
+import type { ContentMemory } from "../ingest/content-memory.ts";
 import { MultipartBatch } from "../ingest/multipart-batch.ts";
 import { MultipartParser } from "../ingest/multipart-parser.ts";
 import { parseBatch, parseOneRun } from "../ingest/parse-batch.ts";
@@ -43,13 +44,21 @@ export async function createBatch(
   );
 }
 
+/** What the call that takes parts works with. */
+export interface MultipartDesk {
+  readonly store: Store;
+  readonly content: ContentMemory;
+}
+
 /** `POST /runs/multipart`. */
 export async function createMultipart(
-  store: Store,
+  { store, content }: MultipartDesk,
   request: FastifyRequest,
   reply: FastifyReply,
 ): Promise<unknown> {
-  const batch = new MultipartBatch(Number(request.headers["content-length"] ?? 0) || undefined);
+  const expectedBytes = Number(request.headers["content-length"] ?? 0) || undefined;
+  const known = { content, tenantId: request.tenantId };
+  const batch = new MultipartBatch(expectedBytes, known);
   const parser = new MultipartParser(readBoundary(request.headers["content-type"]), (part) =>
     batch.add(part),
   );

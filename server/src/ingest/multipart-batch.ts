@@ -10,6 +10,8 @@ import type { ParsedBatch } from "./batch-builder.ts";
 import { JsonCursor } from "./json-cursor.ts";
 import { parseFeedbackPart } from "./parse-feedback.ts";
 import type { Part } from "./multipart-parser.ts";
+import { PieceReader } from "./piece-reader.ts";
+import type { TenantContent } from "./piece-reader.ts";
 
 /** A run whose parts are still coming. */
 interface OpenRun {
@@ -24,12 +26,15 @@ interface OpenRun {
 /** Puts the parts of `POST /runs/multipart` together to runs. */
 export class MultipartBatch {
   readonly #builder: BatchBuilder;
+  readonly #pieces: PieceReader;
   readonly #runs: OpenRun[] = [];
   /** By operation and id: the run to which the next field belongs. */
   readonly #latest = new Map<string, OpenRun>();
 
-  constructor(expectedBytes?: number) {
+  /** `content`: what was received of the tenant before; without it, no field may come in pieces. */
+  constructor(expectedBytes?: number, content?: TenantContent) {
     this.#builder = new BatchBuilder(expectedBytes);
+    this.#pieces = new PieceReader(content);
   }
 
   /** @throws RequestError more operations than one request may hold. */
@@ -87,7 +92,7 @@ export class MultipartBatch {
 
   #addField(name: Extract<PartName, { kind: "field" }>, part: Part): void {
     const run = this.#latest.get(keyOf(name)) ?? this.#open(name);
-    this.#read(run, part, (json) => {
+    this.#read(run, this.#pieces.joined(part, run.main?.get("trace_id")), (json) => {
       new JsonCursor(json).readWhole();
       run.fields.set(name.field, json);
     });

@@ -14,12 +14,14 @@ import {
 } from "../handlers/runs.ts";
 import type { RunDesk } from "../handlers/runs.ts";
 import { route } from "../http/route.ts";
+import { ContentMemory } from "../ingest/content-memory.ts";
 import type { Store } from "../store/store.ts";
 
 const tag = "runs";
 
 /** What takes runs in. The handlers read the body themselves, as it arrives. */
 export function addIngestRoutes(app: FastifyInstance, store: Store): void {
+  const content = new ContentMemory();
   app.route({
     ...route(endpoints.createRun, { tag, summary: "Takes in one run." }),
     handler: (request, reply) => createRun(store, request, reply),
@@ -37,7 +39,7 @@ export function addIngestRoutes(app: FastifyInstance, store: Store): void {
       tag,
       summary: "Takes in runs, their large fields, attachments and feedback as parts.",
     }),
-    handler: (request, reply) => createMultipart(store, request, reply),
+    handler: (request, reply) => createMultipart({ store, content }, request, reply),
   });
 }
 

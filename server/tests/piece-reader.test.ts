@@ -1,0 +1,152 @@
+import { randomUUID } from "node:crypto";
+import { listDigest, noItems, pieceCode, piecesType, textDigest } from "millrace/model";
+import { expect, test } from "vitest";
+import { ContentMemory } from "../src/ingest/content-memory.ts";
+import { PieceReader } from "../src/ingest/piece-reader.ts";
+import { MultipartBatch } from "../src/ingest/multipart-batch.ts";
+import type { Part } from "../src/ingest/multipart-parser.ts";
+import { RequestError } from "../src/errors.ts";
+import { wireRun } from "./support/wire-runs.ts";
+
+const traceId = Buffer.from(JSON.stringify(randomUUID()));
+
+function text(code: number, content: string): Buffer {
+  const bytes = Buffer.from(content);
+  const head = Buffer.alloc(5);
+  head[0] = code;
+  head.writeUInt32LE(bytes.length, 1);
+  return Buffer.concat([head, bytes]);
+}
+const named = (code: number, digest: string): Buffer =>
+  Buffer.concat([Buffer.from([code]), Buffer.from(digest, "latin1")]);
+const digestOf = (content: string): string => textDigest(Buffer.from(content));
+const inPieces = (...pieces: readonly Buffer[]): Part => ({
+  name: "post.id.inputs",
+  contentType: `${piecesType}; length=1`,
+  bytes: Buffer.concat(pieces),
+  fault: undefined,
+});
+const readerOf = (content = new ContentMemory()): PieceReader =>
+  new PieceReader({ content, tenantId: "t" });
+const joined = (reader: PieceReader, ...pieces: readonly Buffer[]): string => {
+  const { bytes, fault } = reader.joined(inPieces(...pieces), traceId);
+  return fault ?? bytes.toString();
+};
+
+test("texts, names and lists become one text again", () => {
+  const reader = readerOf();
+  const long = JSON.stringify("x".repeat(200));
+  expect(
+    joined(
+      reader,
+      text(pieceCode.text, '{"a":'),
+      text(pieceCode.kept, long),
+      text(pieceCode.text, ',"b":'),
+      named(pieceCode.same, digestOf(long)),
+      text(pieceCode.text, ',"c":'),
+      named(pieceCode.list, noItems),
+      text(pieceCode.item, "1"),
+      named(pieceCode.sameItem, digestOf(long)),
+      text(pieceCode.text, "]}"),
+    ),
+  ).toBe(`{"a":${long},"b":${long},"c":[1,${long}]}`);
+  const list = listDigest(listDigest(noItems, digestOf("1")), digestOf(long));
+  const more = [named(pieceCode.list, list), text(pieceCode.item, "2"), text(pieceCode.text, "]")];
+  expect(joined(reader, ...more)).toBe(`[1,${long},2]`);
+  expect(joined(reader, named(pieceCode.list, noItems), text(pieceCode.text, "]"))).toBe("[]");
+});
+
+const refers = "refers to content that this server does not have of the trace; send it as it is";
+test.each([
+  ["a text that was not sent", [named(pieceCode.same, "0123456789abcdef")], refers],
+  ["a list that was not sent", [named(pieceCode.list, "0123456789abcdef")], refers],
+  [
+    "an item that was not sent",
+    [named(pieceCode.list, noItems), named(pieceCode.sameItem, "0123456789abcdef")],
+    refers,
+  ],
+  ["a code that is none", [Buffer.from([7])], "has no piece that begins as byte 0 says"],
+  ["an item of no list", [text(pieceCode.item, "1")], "has no piece that begins as byte 0 says"],
+  ["a length without its text", [text(pieceCode.text, "12").subarray(0, 6)], "ends within a piece"],
+  ["half a length", [Buffer.from([pieceCode.text, 1, 0])], "ends within a piece"],
+  ["half a digest", [named(pieceCode.same, "012345")], "ends within a piece"],
+  [
+    "a text longer than memory",
+    [Buffer.from([pieceCode.text, 255, 255, 255, 255, 1])],
+    "ends within a piece",
+  ],
+])("%s costs its part only, and says why", (_title, pieces, reason) => {
+  expect(joined(readerOf(), ...pieces)).toBe(reason);
+});
+
+test("pieces whose run names no trace, or where nothing is remembered, are refused", () => {
+  const part = inPieces(text(pieceCode.text, "{}"));
+  const said = (raw: string | undefined): string | undefined =>
+    readerOf().joined(part, raw === undefined ? undefined : Buffer.from(raw)).fault;
+  const reason = "is in pieces, and no part before it names the run's trace";
+  expect(["null", "1", '"no id"', undefined].map(said)).toEqual([reason, reason, reason, reason]);
+  expect(new PieceReader(undefined).joined(part, traceId).fault).toBe(
+    "is in pieces, which are not taken here",
+  );
+});
+
+test("a run with bad pieces is refused, and its neighbours are stored", () => {
+  const content = new ContentMemory();
+  const batch = new MultipartBatch(undefined, { content, tenantId: "t" });
+  const runs = [wireRun(), wireRun(), wireRun()];
+  for (const [index, run] of runs.entries()) {
+    const bytes = Buffer.from(JSON.stringify(run));
+    batch.add({ name: `post.${run.id}`, contentType: "application/json", bytes, fault: undefined });
+    const pieces = index === 1 ? named(pieceCode.same, "0123456789abcdef") : text(0x54, "{}");
+    batch.add({ ...inPieces(pieces), name: `post.${run.id}.inputs` });
+  }
+  const { batch: taken, rejected } = batch.build();
+  expect(taken.records.map(({ id }) => id)).toEqual([runs[0]!.id, runs[2]!.id]);
+  const [, { id }] = runs as unknown as [unknown, { readonly id: string }];
+  expect(rejected).toEqual([
+    { id, operation: "post", reason: `part "post.${id}.inputs" ${refers}` },
+  ]);
+});
+
+test("few bytes that name much are refused before they are much: all fields of a request share one bound", () => {
+  const mebibyte = JSON.stringify("x".repeat(1_048_576));
+  const reader = readerOf();
+  const name = named(pieceCode.same, digestOf(mebibyte));
+  expect(joined(reader, text(pieceCode.kept, mebibyte)).length).toBe(mebibyte.length);
+  const tenTimes = Array.from({ length: 10 }, () => name);
+  expect(joined(reader, ...tenTimes).length).toBe(10 * mebibyte.length);
+  expect(joined(reader, ...tenTimes).length).toBe(10 * mebibyte.length);
+  expect(() => joined(reader, ...tenTimes)).toThrow(RequestError);
+  const lists = readerOf();
+  const items = Array.from({ length: 10_000 }, () => text(pieceCode.item, "1"));
+  let digest: string = noItems;
+  for (const _item of items) {
+    digest = listDigest(digest, digestOf("1"));
+  }
+  expect(joined(lists, named(pieceCode.list, noItems), ...items).length).toBe(20_000);
+  // 20,000 bytes each time, and work for 10,000 items.
+  const again = Array.from({ length: 40 }, () => named(pieceCode.list, digest));
+  expect(() => joined(lists, ...again)).toThrow("more than 25165824 bytes in all");
+});
+
+test("of one trace no more is remembered than may be, nor of all: what is older is forgotten", () => {
+  const kept = (letter: string): string => JSON.stringify(letter.repeat(1_000));
+  const content = new ContentMemory({ traceBytes: 3_000, allBytes: 5_000 });
+  const [first, second, third] = [randomUUID(), randomUUID(), randomUUID()];
+  const send = (trace: string, ...pieces: readonly Buffer[]): string | undefined =>
+    readerOf(content).joined(inPieces(...pieces), Buffer.from(JSON.stringify(trace))).fault;
+  const define = (letter: string): Buffer => text(pieceCode.kept, kept(letter));
+  const name = (letter: string): Buffer => named(pieceCode.same, digestOf(kept(letter)));
+  expect(send(first, define("a"), define("b"))).toBeUndefined();
+  expect(send(first, name("a"), name("b"))).toBeUndefined();
+  expect(send(first, define("c"))).toBe(
+    "has more content than is remembered of one trace; send it as it is",
+  );
+  expect(send(first, name("a"))).toBe(refers);
+  expect(send(first, define("a"), define("b"))).toBeUndefined();
+  expect(send(second, define("a"), define("b"))).toBeUndefined();
+  expect(send(first, name("a"))).toBeUndefined();
+  expect(send(third, define("a"))).toBeUndefined();
+  expect(send(second, name("a"))).toBe(refers);
+  expect(send(first, name("a"))).toBeUndefined();
+});

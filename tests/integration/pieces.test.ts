@@ -1,0 +1,203 @@
+import { randomUUID } from "node:crypto";
+import * as fc from "fast-check";
+import { expect, test } from "vitest";
+import { ContentMemory } from "../../server/src/ingest/content-memory.ts";
+import type { WirePatch } from "../../src/model/run.ts";
+import { KnownContent } from "../../src/workers/known-content.ts";
+import { batchOfTrace, bodyOf, receive } from "../support/pieces.ts";
+
+const traceId = randomUUID();
+const forgotten = /refers to content that this server does not have of the trace/;
+
+const message = (turn: number, extra: object = {}): object => ({
+  role: turn % 2 === 0 ? "user" : "assistant",
+  content: `turn ${turn}: ${"what was said ".repeat(20)}`,
+  ...extra,
+});
+const conversation = (turns: number): WirePatch => ({
+  inputs: { messages: Array.from({ length: turns }, (_, turn) => message(turn)), model: "m" },
+  outputs: { message: message(turns) },
+});
+
+/** Values that are long enough to be named, mixed with what a careless format would take for its own. */
+const texts = fc.constantFrom(
+  "short",
+  "long enough to be remembered ".repeat(8),
+  "水車と水路 мельница 🌊 ".repeat(12),
+  '"\\\u0000\u2028\r\n--'.repeat(30),
+  "\ud800 lone ".repeat(30),
+);
+const digest = "0123456789abcdef";
+const lookalikes: readonly unknown[] = [
+  { $ref: digest, "millrace.same": digest },
+  `S${digest}`,
+  `L${"\0".repeat(16)}`,
+  { T: { K: { S: digest } } },
+];
+const { value } = fc.letrec<{ value: unknown }>((tie) => ({
+  value: fc.oneof(
+    { depthSize: "small", withCrossShrink: true },
+    texts,
+    fc.constantFrom<unknown>(
+      ...lookalikes,
+      Number.POSITIVE_INFINITY,
+      -0,
+      1.5e300,
+      null,
+      true,
+      12_345_678_901_234,
+    ),
+    fc.array(tie("value"), { maxLength: 6 }),
+    fc.dictionary(fc.constantFrom("a", "b", "messages", "__proto__", ""), tie("value"), {
+      maxKeys: 4,
+      noNullPrototype: true,
+    }),
+    fc.constantFrom(new Uint8Array(300), new Uint8Array(3)),
+  ),
+}));
+/** Runs whose values repeat: each draws from the same few. */
+const requests = fc.array(value, { minLength: 1, maxLength: 5 }).chain((pool) => {
+  const drawn = fc.constantFrom(...pool);
+  const grown = fc.integer({ min: 0, max: pool.length }).map((end) => pool.slice(0, end));
+  const run: fc.Arbitrary<WirePatch> = fc.record(
+    {
+      inputs: fc.record({ messages: fc.oneof(grown, fc.constant(pool)), state: drawn }),
+      outputs: fc.record({ answer: drawn }),
+      events: fc.array(fc.record({ name: fc.constant("token"), kwargs: drawn })),
+      error: texts,
+      extra: fc.record({ metadata: fc.record({ drawn }) }),
+    },
+    { requiredKeys: [] },
+  ) as fc.Arbitrary<WirePatch>;
+  return fc.array(fc.array(run, { minLength: 1, maxLength: 3 }), { minLength: 1, maxLength: 5 });
+});
+
+test("any run in pieces is received byte for byte as the run as it is", () => {
+  fc.assert(
+    fc.property(requests, (all) => {
+      const known = new KnownContent();
+      const content = new ContentMemory();
+      for (const runs of all) {
+        const batch = batchOfTrace(traceId, runs);
+        const draft = known.draft();
+        const received = receive(bodyOf(batch, draft), content);
+        draft.settle([]);
+        expect(received).toEqual(receive(bodyOf(batch)));
+        expect(received.reasons.size).toBe(0);
+      }
+    }),
+    { numRuns: 60 },
+  );
+});
+
+test("whatever either side forgets, a run arrives as it is or is refused with the reason", () => {
+  const fates = fc.array(fc.constantFrom("fine", "answer lost", "server restarted", "never came"), {
+    minLength: 5,
+    maxLength: 5,
+  });
+  let refusals = 0;
+  fc.assert(
+    fc.property(requests, fates, (all, fate) => {
+      const known = new KnownContent(3_000);
+      let content = new ContentMemory({ traceBytes: 6_000, allBytes: 8_000 });
+      all.forEach((runs, index) => {
+        const batch = batchOfTrace(traceId, runs);
+        const draft = known.draft();
+        const body = bodyOf(batch, draft);
+        if (fate[index] === "server restarted") {
+          content = new ContentMemory();
+        }
+        if (fate[index] === "never came") {
+          return;
+        }
+        const { payloads, reasons } = receive(body, content);
+        const plain = receive(bodyOf(batch)).payloads;
+        expect(payloads.size + reasons.size).toBe(plain.size);
+        for (const [id, payload] of payloads) {
+          expect(payload).toBe(plain.get(id));
+        }
+        for (const reason of reasons.values()) {
+          expect(reason).toMatch(/refers to content|has more content than is remembered/);
+          refusals += 1;
+        }
+        if (fate[index] === "fine") {
+          draft.settle([...reasons.keys()].map((id) => ({ id })));
+        }
+      });
+    }),
+    { numRuns: 60 },
+  );
+  expect(refusals).toBeGreaterThan(0);
+});
+
+test("a turn of a conversation costs what is new in it, not what was said before", () => {
+  const known = new KnownContent();
+  const content = new ContentMemory();
+  const sizes = [10, 11, 50, 51].map((turns) => {
+    const batch = batchOfTrace(traceId, [conversation(turns)]);
+    const draft = known.draft();
+    const body = bodyOf(batch, draft);
+    expect(receive(body, content)).toEqual(receive(bodyOf(batch)));
+    draft.settle([]);
+    return body.length;
+  });
+  // The answer of the tenth turn is known when it becomes a message: two messages more than the envelope.
+  expect(sizes[1]).toBeLessThan(2_000);
+  expect(sizes[3]).toBeLessThan(2_000);
+  expect(sizes[2]).toBeGreaterThan(38 * 250);
+});
+
+test("a branch of a conversation shares what both have", () => {
+  const known = new KnownContent();
+  const content = new ContentMemory();
+  const messages = Array.from({ length: 40 }, (_, turn) => message(turn));
+  const branches = [messages, [...messages.slice(0, 20), message(20, { other: true })]];
+  const [, second = 0] = branches.map((branch) => {
+    const batch = batchOfTrace(traceId, [{ inputs: { messages: branch } }]);
+    const draft = known.draft();
+    const body = bodyOf(batch, draft);
+    expect(receive(body, content)).toEqual(receive(bodyOf(batch)));
+    draft.settle([]);
+    return body.length;
+  });
+  expect(second).toBeLessThan(2_000);
+});
+
+test("what one trace or one tenant sent can't be referred to from another", () => {
+  const content = new ContentMemory();
+  const known = new KnownContent();
+  const runs = [conversation(5)];
+  const first = known.draft();
+  expect(receive(bodyOf(batchOfTrace(traceId, runs), first), content).reasons.size).toBe(0);
+  first.settle([]);
+  const named = bodyOf(batchOfTrace(traceId, runs), known.draft());
+  const other = Buffer.from(named.toString("latin1").replaceAll(traceId, randomUUID()), "latin1");
+  expect([...receive(other, content).reasons.values()]).toEqual([expect.stringMatching(forgotten)]);
+  expect([...receive(named, content, "other").reasons.values()]).toEqual([
+    expect.stringMatching(forgotten),
+  ]);
+  expect(receive(named, content).reasons.size).toBe(0);
+});
+
+test("a trace that the server keeps forgetting is sent inline", () => {
+  const known = new KnownContent();
+  const batch = batchOfTrace(traceId, [conversation(5)]);
+  const isInPieces = (): boolean => {
+    const draft = known.draft();
+    const body = bodyOf(batch, draft);
+    draft.settle(batch.runs);
+    return body.includes("millrace.pieces");
+  };
+  expect([1, 2, 3, 4].map(isInPieces)).toEqual([true, true, true, false]);
+});
+
+test("a worker remembers no more than it may", () => {
+  const known = new KnownContent(50_000);
+  for (let trace = 0; trace < 40; trace++) {
+    const draft = known.draft();
+    bodyOf(batchOfTrace(randomUUID(), [conversation(20)]), draft);
+    draft.settle([]);
+    expect(known.bytes).toBeLessThanOrEqual(50_000);
+  }
+  expect(known.bytes).toBeGreaterThan(10_000);
+});
