@@ -95,6 +95,10 @@ export class HttpSink implements Sink {
         this.#state.refuseEncoding();
         continue;
       }
+      if (answer.status === 415 && content !== undefined) {
+        content.settle(batch.runs);
+        return this.#send(batch, { signal, isInline: true });
+      }
       const isMissing = answer.status === 404 || answer.status === 405;
       if (!isMissing || format === "single") {
         if (isMissing && endpoint.path === endpoints.createRun.path) {
@@ -237,12 +241,7 @@ interface Manner {
 /** What may mean that a server could not read pieces; of several runs that are too much, half are tried first. */
 const isToSendInline = ({ batch, outcome }: JudgedBatch): boolean => {
   const status = outcome.kind === "rejected" ? outcome.rejection.status : undefined;
-  return (
-    status === 400 ||
-    status === 415 ||
-    status === 422 ||
-    (status === 413 && batch.runs.length === 1)
-  );
+  return status === 400 || status === 422 || (status === 413 && batch.runs.length === 1);
 };
 
 interface Attempt {

@@ -1,0 +1,284 @@
+import { mkdtempSync, readdirSync, readFileSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { Client, RunTree } from "millrace";
+import type { ClientOptions } from "millrace";
+import { startServer } from "@millrace/server";
+import type { RunningServer } from "@millrace/server";
+import { expect, onTestFinished, test, vi } from "vitest";
+import { loopbackServer } from "../support/loopback-server.ts";
+import { relayTo } from "../support/relay.ts";
+import type { Relay } from "../support/relay.ts";
+
+// Servers start, and each turn is a round trip, on a machine that may do other things as well.
+vi.setConfig({ testTimeout: 60_000 });
+
+const inPieces = "application/vnd.millrace.pieces";
+
+function folder(): string {
+  const made = mkdtempSync(join(tmpdir(), "millrace-repeated-"));
+  onTestFinished(() => rmSync(made, { recursive: true, force: true }));
+  return made;
+}
+
+async function serve(dataDir = ":memory:"): Promise<RunningServer> {
+  const server = await startServer({ port: 0, dataDir });
+  onTestFinished(() => server.close());
+  return server;
+}
+
+function clientTo(endpoint: string, options: ClientOptions = {}): Client {
+  const client = new Client({
+    endpoint,
+    repeatedContent: "once",
+    firstDelayMs: 0,
+    aggregationDelayMs: 0,
+    project: "p",
+    logger: { warn: () => undefined },
+    ...options,
+  });
+  onTestFinished(() => client.close({ timeoutMs: 0 }));
+  return client;
+}
+
+/** A client that knows what its server can. */
+async function readyClient(relay: Relay, options: ClientOptions = {}): Promise<Client> {
+  const client = clientTo(relay.url, options);
+  client.startRun({ name: "first", project: "other" }).end();
+  await vi.waitFor(
+    async () => {
+      client.startRun({ name: "again", project: "other" }).end();
+      await client.flush();
+      expect(client.stats().server).toMatchObject({ repeatedContent: true });
+    },
+    { timeout: 10_000 },
+  );
+  relay.bodies.length = 0;
+  return client;
+}
+
+const message = (turn: number) => ({
+  role: turn % 2 === 0 ? "user" : "assistant",
+  content: `turn ${turn}: ${"what was said ".repeat(20)}`,
+});
+const inputsOf = (turn: number) => ({
+  messages: Array.from({ length: turn }, (_, each) => message(each)),
+  model: "m",
+});
+
+interface Talk {
+  readonly turns: readonly number[];
+  readonly project?: string;
+}
+
+/** One run a turn, each on its way before the next begins. */
+async function talk(client: Client, parent: RunTree, { turns, project }: Talk): Promise<void> {
+  for (const turn of turns) {
+    const run = client.startRun({ parent, name: `turn ${turn}`, inputs: inputsOf(turn), project });
+    run.end({ message: message(turn) });
+    await client.flush();
+  }
+}
+
+/** The turns that the server has, by name; fails where one is not as it was recorded. */
+async function turnsAt(url: string, project = "p"): Promise<readonly string[]> {
+  const reader = new Client({ endpoint: url, enabled: false });
+  onTestFinished(() => reader.close());
+  const found = new Map<number, object>();
+  for await (const { name, inputs, outputs } of reader.runs.list({ projectNames: [project] })) {
+    if (name.startsWith("turn ")) {
+      found.set(Number(name.slice(5)), { inputs, outputs });
+    }
+  }
+  const turns = [...found.keys()].toSorted((a, b) => a - b);
+  for (const turn of turns) {
+    expect(found.get(turn)).toEqual({
+      inputs: inputsOf(turn),
+      outputs: { message: message(turn) },
+    });
+  }
+  return namesOf(turns);
+}
+
+const upTo = (count: number): readonly number[] => Array.from({ length: count }, (_, each) => each);
+const namesOf = (turns: readonly number[]): readonly string[] =>
+  turns.map((turn) => `turn ${turn}`);
+const totalBytes = ({ bodies }: Relay): number =>
+  bodies.reduce((sum, { length }) => sum + length, 0);
+
+test.each([1, 2, 0])(
+  "a conversation is sent once and read back whole, with %i workers",
+  async (workers) => {
+    const server = await serve();
+    const relay = await relayTo(server.url);
+    const client = await readyClient(relay, { workers });
+    await talk(client, client.startRun({ name: "root" }), { turns: upTo(40) });
+    expect(await turnsAt(server.url)).toEqual(namesOf(upTo(40)));
+    expect(client.stats()).toMatchObject({ rejected: 0, dropped: 0, lost: { rejected: 0 } });
+    // As it is: 40 turns of 20 messages on average.
+    expect(totalBytes(relay)).toBeLessThan((40 * 20 * 310) / 2);
+  },
+);
+
+test("values that no format should take for its own come back as they were recorded", async () => {
+  const server = await serve();
+  const relay = await relayTo(server.url);
+  const client = await readyClient(relay);
+  const long = '水車 \ud800 \u0000 "quoted" 🌊 '.repeat(20);
+  const inputs = {
+    $ref: "0123456789abcdef",
+    "millrace.pieces": { same: long },
+    again: [long, long, { long }, { long, b: 1, a: 2 }, { a: 2, b: 1, long }],
+    numbers: [1e300, 5e-324, 12_345_678_901_234_567n, -0.5],
+    "": { __proto__: null, constructor: long },
+    small: [[], {}, [[]], null, "", " "],
+    binary: [{ role: "user", content: Buffer.alloc(400, 7) }, { long }],
+  };
+  const root = client.startRun({ name: "root", inputs });
+  for (let copy = 0; copy < 3; copy++) {
+    client.startRun({ parent: root, name: "copy", inputs }).end({ inputs });
+    await client.flush();
+  }
+  root.end();
+  await client.flush();
+  const inline = clientTo(server.url, { repeatedContent: "inline", project: "inline" });
+  inline.startRun({ name: "copy", inputs }).end({ inputs });
+  await inline.flush();
+  const valuesIn = async (projectName: string): Promise<readonly unknown[]> => {
+    const values: unknown[] = [];
+    for await (const run of inline.runs.list({ projectNames: [projectName] })) {
+      values.push(...(run.name === "copy" ? [[run.inputs, run.outputs]] : []));
+    }
+    return values;
+  };
+  const [expected] = await valuesIn("inline");
+  expect(expected).toBeDefined();
+  expect(await valuesIn("p")).toEqual([expected, expected, expected]);
+});
+
+test("a server that was restarted, and has forgotten, loses nothing", async () => {
+  const dataDir = folder();
+  const first = await startServer({ port: 0, dataDir });
+  const relay = await relayTo(first.url);
+  const client = await readyClient(relay);
+  const root = client.startRun({ name: "root" });
+  await talk(client, root, { turns: upTo(10) });
+  await first.close();
+  const second = await serve(dataDir);
+  relay.target = second.url;
+  await talk(client, root, { turns: [10, 11, 12] });
+  expect(await turnsAt(second.url)).toEqual(namesOf(upTo(13)));
+  expect(client.stats()).toMatchObject({ rejected: 0, dropped: 0, pending: 0 });
+  // What it had to say again is known again.
+  expect(relay.bodies.at(-1)?.length).toBeLessThan(3_000);
+});
+
+test("requests that are refused for a while, lost on the way back or too large lose nothing", async () => {
+  const server = await serve();
+  const relay = await relayTo(server.url);
+  const client = await readyClient(relay, { attempts: 4 });
+  const root = client.startRun({ name: "root" });
+  await client.flush();
+  for (const [at, passage] of (["lose the answer", 503, 413] as const).entries()) {
+    relay.passages.push(passage);
+    await talk(client, root, { turns: [3 * at, 3 * at + 1, 3 * at + 2] });
+  }
+  expect(await turnsAt(server.url)).toEqual(namesOf(upTo(9)));
+  expect(client.stats()).toMatchObject({ rejected: 0, dropped: 0, pending: 0 });
+});
+
+test("two clients on one trace each send what the server had not from them", async () => {
+  const server = await serve();
+  const relay = await relayTo(server.url);
+  const [one, other] = [await readyClient(relay), await readyClient(relay)];
+  const root = one.startRun({ name: "root" });
+  const remote = RunTree.fromHeaders(root.toHeaders(), { client: other });
+  for (const turn of upTo(10)) {
+    const isOdd = turn % 2 === 1;
+    await talk(isOdd ? other : one, isOdd ? remote! : root, { turns: [turn] });
+  }
+  expect(await turnsAt(server.url)).toEqual(namesOf(upTo(10)));
+  expect(one.stats().rejected + other.stats().rejected).toBe(0);
+});
+
+test("runs stay whole when those that sent their content first are deleted", async () => {
+  const server = await serve();
+  const relay = await relayTo(server.url);
+  const client = await readyClient(relay);
+  const root = client.startRun({ name: "root", project: "gone" });
+  await talk(client, root, { turns: upTo(5), project: "gone" });
+  await talk(client, root, { turns: [5, 6], project: "kept" });
+  await client.projects.delete({ name: "gone" });
+  expect(await turnsAt(server.url, "kept")).toEqual(["turn 5", "turn 6"]);
+  await talk(client, root, { turns: [7], project: "kept" });
+  expect(await turnsAt(server.url, "kept")).toEqual(["turn 5", "turn 6", "turn 7"]);
+});
+
+test("the spool holds whole content, and the next client's replay arrives", async () => {
+  const server = await serve();
+  const relay = await relayTo(server.url);
+  const spoolDir = folder();
+  const first = await readyClient(relay, { spoolDir, attempts: 1 });
+  const root = first.startRun({ name: "root" });
+  await talk(first, root, { turns: upTo(4) });
+  relay.passages.push(...Array.from({ length: 50 }, () => 503 as const));
+  for (const turn of [4, 5]) {
+    const run = first.startRun({ parent: root, name: `turn ${turn}`, inputs: inputsOf(turn) });
+    run.end({ message: message(turn) });
+  }
+  await first.close({ timeoutMs: 200 });
+  expect(first.stats().spooled).toBeGreaterThan(0);
+  const files = readdirSync(spoolDir, { recursive: true, withFileTypes: true });
+  const onDisk = files
+    .filter((file) => file.isFile())
+    .map((file) => readFileSync(join(file.parentPath, file.name), "latin1"))
+    .join("");
+  expect(onDisk).toContain(message(0).content);
+  relay.passages.length = 0;
+  const second = clientTo(relay.url, { spoolDir });
+  await vi.waitFor(() => expect(second.stats().delivered).toBeGreaterThan(0), { timeout: 10_000 });
+  await vi.waitFor(async () => expect(await turnsAt(server.url)).toEqual(namesOf(upTo(6))), {
+    timeout: 10_000,
+  });
+});
+
+const infoOf = (flag: boolean) => ({
+  body: JSON.stringify({ instance_flags: flag ? { millrace_repeated_content: true } : {} }),
+});
+
+async function talkTo(endpoint: string, options: ClientOptions): Promise<Client> {
+  const client = clientTo(endpoint, options);
+  const root = client.startRun({ name: "root" });
+  await talk(client, root, { turns: upTo(6) });
+  return client;
+}
+
+test.each([
+  ["a server that does not offer it", false, "once"],
+  ["a client that was not told to", true, "inline"],
+] as const)("no payload is in pieces: %s", async (_title, flag, repeatedContent) => {
+  await using server = await loopbackServer({ info: infoOf(flag) });
+  await talkTo(server.endpoint, { repeatedContent });
+  const sent = Buffer.concat(server.runRequests.map(({ body }) => body)).toString("latin1");
+  expect(sent).toContain(message(4).content);
+  expect(sent).not.toContain(inPieces);
+});
+
+test.each([400, 415, 422])(
+  "a server that offers it and answers %i gets the runs as they are",
+  async (status) => {
+    await using server = await loopbackServer({
+      info: infoOf(true),
+      runs: [
+        (response, { body }) => {
+          response.writeHead(body.includes(inPieces) ? status : 202).end("{}");
+        },
+      ],
+    });
+    const client = await talkTo(server.endpoint, {});
+    const isNamed = ({ body }: { readonly body: Buffer }): boolean => body.includes(inPieces);
+    expect(server.runRequests.some(isNamed)).toBe(true);
+    expect(client.stats()).toMatchObject({ rejected: 0, pending: 0, dropped: 0 });
+    expect(client.stats().delivered).toBe(client.stats().accepted);
+  },
+);
