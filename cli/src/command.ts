@@ -1,5 +1,6 @@
 import { Command, CommanderError } from "commander";
 import { version } from "millrace/model";
+import { addBench } from "./bench/bench.ts";
 import { addKeys } from "./keys.ts";
 import { addDownload } from "./download.ts";
 import { addReplay } from "./replay.ts";
@@ -27,6 +28,7 @@ export async function runCommand(argv: readonly string[], env: NodeJS.ProcessEnv
   let code = succeeded;
   addUpload(program, () => void (code = succeededInPart));
   addDownload(program);
+  addBench(program, () => void (code = succeededInPart));
   try {
     await program.parseAsync(argv);
     return code;

@@ -48,7 +48,7 @@ async function download(flags: DownloadFlags): Promise<void> {
   const packer = packerOf(flags);
   const signal = endSignal();
   let count = 0;
-  await withClient(flags, async (client) => {
+  await withClient(flags, {}, async (client) => {
     const counted = async function* counted(): AsyncGenerator<Example> {
       for await (const example of await listOf(client, flags, signal)) {
         count += 1;

@@ -1,4 +1,5 @@
 import { Client } from "millrace";
+import type { ClientOptions } from "millrace";
 import type { Command } from "commander";
 import { OptionError } from "millrace/model";
 import { UsageError } from "./usage-error.ts";
@@ -12,17 +13,18 @@ export interface ServerFlags {
 export const addServerFlags = (command: Command): Command =>
   command
     .option("--endpoint <address>", "server; also MILLRACE_ENDPOINT")
-    .option("--api-key <key>", "also MILLRACE_API_KEY");
+    .option(
+      "--key, --api-key <key>",
+      "also MILLRACE_API_KEY, which other users of the machine don't see",
+    );
 
 /** Does something with a client, and gives back what it took. @throws {@link UsageError} an option can't be. */
 export async function withClient<Result>(
   { endpoint, apiKey }: ServerFlags,
+  settings: ClientOptions,
   work: (client: Client) => Promise<Result>,
 ): Promise<Result> {
-  const client = createClient({
-    ...(endpoint === undefined ? {} : { endpoint }),
-    ...(apiKey === undefined ? {} : { apiKey }),
-  });
+  const client = createClient({ ...settings, endpoint, apiKey });
   try {
     return await work(client);
   } finally {
@@ -30,7 +32,7 @@ export async function withClient<Result>(
   }
 }
 
-function createClient(options: ServerFlags): Client {
+function createClient(options: ClientOptions): Client {
   try {
     return new Client(options);
   } catch (cause) {

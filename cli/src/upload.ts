@@ -81,7 +81,7 @@ async function upload(names: readonly string[], flags: UploadFlags): Promise<num
     }
   };
   try {
-    await withClient(flags, async (client) => {
+    await withClient(flags, {}, async (client) => {
       for (const file of files) {
         const result = await uploadFile(client, file, plan);
         done.push(result);
