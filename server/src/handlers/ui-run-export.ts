@@ -134,11 +134,13 @@ const columns = [
   "extra",
 ];
 
+const exported = new Set(columns);
+
 const toCsv = (runs: readonly StoredRun[]): Buffer =>
   Buffer.from(
     `${Papa.unparse(
       runs.map((run) => {
-        const members = membersOf(run);
+        const members = membersOf(run, { select: exported });
         return columns.map((name) => toCell(members.get(name)));
       }),
       // What begins like a formula would be one in a spreadsheet.

@@ -3,6 +3,7 @@ import type { FeedbackStats } from "../store/feedback.ts";
 import { mergePayloads } from "../store/payload.ts";
 import { readMeasures } from "../store/run-measures.ts";
 import type { RunMeasures } from "../store/run-measures.ts";
+import type { UsageName } from "../store/usage-places.ts";
 import type { RunFile, RunRow, StoredRun } from "../store/run-row.ts";
 import { readThreadId } from "./run-thread.ts";
 
@@ -34,14 +35,11 @@ export interface RunView {
  * JavaScript or SQLite would alter come back as they were.
  */
 export function toRunJson(run: StoredRun, view: RunView = {}): Buffer {
-  const { select } = view;
   const pieces: Buffer[] = [];
   let separator = "{";
   for (const [name, json] of membersOf(run, view)) {
-    if (select === undefined || select.has(name) || name === "id") {
-      pieces.push(Buffer.from(`${separator}${JSON.stringify(name)}:`), json);
-      separator = ",";
-    }
+    pieces.push(Buffer.from(`${separator}${JSON.stringify(name)}:`), json);
+    separator = ",";
   }
   pieces.push(Buffer.from("}"));
   return Buffer.concat(pieces);
@@ -74,29 +72,38 @@ const commaJson = Buffer.from(",");
 /** A time of the store as the wire has it: ISO 8601, UTC, microseconds. */
 export const toIso = (micros: number): string => stampToIso(microsToStamp(micros));
 
-/** Every member of a run by its name, as JSON. */
+/** The members of a run by their names, as JSON; of a selection only those are made that it names. */
 export function membersOf(
   run: StoredRun,
-  { feedbackStats, link }: RunView = {},
+  { select, feedbackStats, link }: RunView = {},
 ): Map<string, Buffer> {
   const received = mergePayloads(run.bodies);
   const members = new Map<string, Buffer>();
-  const described = { ...describeRow(run), ...describeMeasures(readMeasures(received)) };
-  for (const [name, value] of Object.entries(described)) {
-    members.set(name, Buffer.from(JSON.stringify(value)));
+  const isAsked = (name: string): boolean =>
+    select === undefined || select.has(name) || name === "id";
+  const add = (name: string, describe: () => unknown): void => {
+    if (isAsked(name)) {
+      members.set(name, Buffer.from(JSON.stringify(describe())));
+    }
+  };
+  for (const [name, describe] of rowMembers) {
+    add(name, () => describe(run));
   }
-  members.set("feedback_stats", Buffer.from(JSON.stringify(feedbackStats ?? null)));
-  members.set(
-    "s3_urls",
-    Buffer.from(JSON.stringify(link === undefined ? null : toUrls(run, link))),
-  );
-  members.set("thread_id", Buffer.from(JSON.stringify(readThreadId(received))));
-  for (const name of payloadMembers) {
+  if (measureMembers.some(([name]) => isAsked(name))) {
+    const measures = readMeasures(received);
+    for (const [name, describe] of measureMembers) {
+      add(name, () => describe(measures));
+    }
+  }
+  add("feedback_stats", () => feedbackStats ?? null);
+  add("s3_urls", () => (link === undefined ? null : toUrls(run, link)));
+  add("thread_id", () => readThreadId(received));
+  for (const name of payloadMembers.filter(isAsked)) {
     members.set(name, received.get(name) ?? nullJson);
   }
   for (const [name, json] of received) {
     // Never over what the server itself says of a run, but for a name kept as it was written.
-    if (name === "name" || !members.has(name)) {
+    if (isAsked(name) && (name === "name" || !members.has(name))) {
       members.set(name, json);
     }
   }
@@ -112,47 +119,44 @@ function toUrls({ row, attachments }: StoredRun, link: (file: RunFile) => string
   return entries.length === 0 ? null : (Object.fromEntries(entries) as object);
 }
 
-function describeRow({
-  row,
-  tenantId,
-  projectName,
-  childRunIds,
-  directChildRunIds,
-  shareToken,
-}: StoredRun): Readonly<Record<string, unknown>> {
-  return {
-    id: row.id,
-    name: row.name,
-    run_type: row.runType,
-    start_time: toIso(row.startMicros),
-    end_time: row.endMicros === null ? null : toIso(row.endMicros),
-    status: statusOf(row),
-    parent_run_id: row.parentRunId,
-    parent_run_ids: ancestorsOf(row),
-    child_run_ids: childRunIds,
-    direct_child_run_ids: directChildRunIds,
-    trace_id: row.traceId,
-    dotted_order: row.dottedOrder,
-    session_id: row.projectId,
-    session_name: projectName,
-    reference_example_id: row.referenceExampleId,
-    execution_order: 1,
-    in_dataset: null,
-    manifest_id: null,
-    share_token: shareToken,
-    app_path: `/o/${tenantId}/projects/p/${row.projectId}/r/${row.id}`,
-  };
-}
+/** What the server says of a run, in this order. */
+const rowMembers = Object.entries<(run: StoredRun) => unknown>({
+  id: ({ row }) => row.id,
+  name: ({ row }) => row.name,
+  run_type: ({ row }) => row.runType,
+  start_time: ({ row }) => toIso(row.startMicros),
+  end_time: ({ row }) => (row.endMicros === null ? null : toIso(row.endMicros)),
+  status: ({ row }) => statusOf(row),
+  parent_run_id: ({ row }) => row.parentRunId,
+  parent_run_ids: ({ row }) => ancestorsOf(row),
+  child_run_ids: ({ childRunIds }) => childRunIds,
+  direct_child_run_ids: ({ directChildRunIds }) => directChildRunIds,
+  trace_id: ({ row }) => row.traceId,
+  dotted_order: ({ row }) => row.dottedOrder,
+  session_id: ({ row }) => row.projectId,
+  session_name: ({ projectName }) => projectName,
+  reference_example_id: ({ row }) => row.referenceExampleId,
+  execution_order: () => 1,
+  in_dataset: () => null,
+  manifest_id: () => null,
+  share_token: ({ shareToken }) => shareToken,
+  app_path: ({ row, tenantId }) => `/o/${tenantId}/projects/p/${row.projectId}/r/${row.id}`,
+});
+
+const countOf = (name: UsageName) => (measures: RunMeasures | undefined) =>
+  Math.round(measures?.[name] ?? 0);
+const costOf = (name: UsageName) => (measures: RunMeasures | undefined) =>
+  toCostText(measures?.[name]);
 
 /** Counts are whole and never null on the wire, costs are decimal texts. */
-const describeMeasures = (measures: RunMeasures | undefined) => ({
-  total_tokens: Math.round(measures?.total_tokens ?? 0),
-  prompt_tokens: Math.round(measures?.prompt_tokens ?? 0),
-  completion_tokens: Math.round(measures?.completion_tokens ?? 0),
-  total_cost: toCostText(measures?.total_cost),
-  prompt_cost: toCostText(measures?.prompt_cost),
-  completion_cost: toCostText(measures?.completion_cost),
-  first_token_time:
+const measureMembers = Object.entries<(measures: RunMeasures | undefined) => unknown>({
+  total_tokens: countOf("total_tokens"),
+  prompt_tokens: countOf("prompt_tokens"),
+  completion_tokens: countOf("completion_tokens"),
+  total_cost: costOf("total_cost"),
+  prompt_cost: costOf("prompt_cost"),
+  completion_cost: costOf("completion_cost"),
+  first_token_time: (measures) =>
     typeof measures?.first_token_us === "number" ? toIso(measures.first_token_us) : null,
 });
 

@@ -30,7 +30,8 @@ export interface ListView {
  * their text, of `metadata` each value as a short text.
  */
 export function toListItem(run: StoredRun, { select, feedback }: ListView): object {
-  const members = membersOf(run, { feedbackStats: feedback });
+  const needed = select.has("metadata") ? new Set([...select, "extra"]) : select;
+  const members = membersOf(run, { select: needed, feedbackStats: feedback });
   const item: Record<string, unknown> = { id: run.row.id };
   for (const name of select) {
     const json = members.get(name);

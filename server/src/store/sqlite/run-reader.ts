@@ -7,15 +7,17 @@ import type {
   RunReads,
   RunStatistics,
 } from "../run-query.ts";
-import type { RunFile, RunRow, StoredRun } from "../run-row.ts";
+import type { RunAttachment, RunFile, RunRow, StoredRun } from "../run-row.ts";
 import { narrow } from "./narrow.ts";
-import { PayloadReader, toBuffer } from "./payload-reader.ts";
+import { PayloadReader, toBuffer, toPairs } from "./payload-reader.ts";
 import { parseRow, parseRows, readColumns } from "./row.ts";
 import { findInOrder } from "./run-order.ts";
 import { toConditions, toConditionsWithin } from "./run-conditions.ts";
 import type { Conditions } from "./run-conditions.ts";
 import { readStatistics } from "./run-statistics.ts";
 import type { Connection } from "./schema.ts";
+import { isOfOneTrace, TraceOrder } from "./trace-order.ts";
+import type { TraceRows } from "./trace-order.ts";
 
 const columns = readColumns.map((name) => `r.${name}`).join(", ");
 const runSource =
@@ -35,18 +37,22 @@ interface Served {
 export class RunReader implements RunReads {
   readonly #db: Connection;
   readonly #payloads: PayloadReader;
+  readonly #traceOrder: TraceOrder;
   readonly #statements;
 
   constructor(db: Connection) {
     this.#db = db;
     this.#payloads = new PayloadReader(db);
+    this.#traceOrder = new TraceOrder(db);
     this.#statements = {
       find: db.prepare(`${runSelection} WHERE r.id = ? AND p.tenant_id = ?`).raw(),
       readRow: db.prepare(`${runSelection} WHERE r.rowid = ?`).raw(),
       findShared: db.prepare(`${runSelection} WHERE s.token = ?`).raw(),
       listFiles: db
         .prepare(
-          "SELECT name, content_type FROM attachments WHERE trace_id = ? AND id = ? ORDER BY name",
+          `SELECT a.id, a.name, a.content_type FROM json_each(?) j
+           CROSS JOIN attachments a ON a.trace_id = j.value ->> 0 AND a.id = j.value ->> 1
+           ORDER BY j.key, a.name`,
         )
         .raw(),
       findFile: db
@@ -66,12 +72,12 @@ export class RunReader implements RunReads {
 
   find(tenantId: string, id: string): StoredRun | undefined {
     const [values] = parseRows(this.#statements.find.all([id, tenantId]));
-    return values === undefined ? undefined : this.#toRun(values, "withChildren");
+    return values === undefined ? undefined : this.#toRuns([values], "withChildren")[0];
   }
 
   findShared(token: string): StoredRun | undefined {
     const [values] = parseRows(this.#statements.findShared.all([token]));
-    return values === undefined ? undefined : this.#toRun(values, "withChildren");
+    return values === undefined ? undefined : this.#toRuns([values], "withChildren")[0];
   }
 
   findFile({ traceId, runId, name }: RunFile): { mimeType: string; bytes: Uint8Array } | undefined {
@@ -83,14 +89,30 @@ export class RunReader implements RunReads {
 
   /** Runs by their rows, in this order, alone. */
   readRows(rows: readonly number[]): readonly StoredRun[] {
-    return rows
-      .flatMap((row) => parseRows(this.#statements.readRow.all([row])))
-      .map((values) => this.#toRun(values, "alone"));
+    const found = rows.flatMap((row) => parseRows(this.#statements.readRow.all([row])));
+    return this.#toRuns(found, "alone");
   }
 
   query(tenantId: string, query: RunQuery): RunPage {
-    const { order, limit, withChildren } = query;
-    const { sql, values } = this.#pageConditions(tenantId, query);
+    const { limit, withChildren } = query;
+    const ordered = this.#orderedRows(tenantId, query);
+    const known = ordered && this.#select(amongRows(ordered.rows), query);
+    const rows =
+      // Fewer: a run has gone since its place was noted.
+      known !== undefined && known.length === ordered?.rows.length
+        ? known
+        : this.#select(this.#pageConditions(tenantId, query), query);
+    const runs = this.#toRuns(rows.slice(0, limit), withChildren ? "withChildren" : "alone");
+    const last = rows.length > limit ? runs.at(-1)?.row : undefined;
+    if (last === undefined) {
+      return { runs };
+    }
+    const next = { startMicros: last.startMicros, id: last.id };
+    ordered?.endAt(next);
+    return { runs, next };
+  }
+
+  #select({ sql, values }: Conditions, { order, limit }: RunQuery): (readonly unknown[])[] {
     const direction = order === "asc" ? "ASC" : "DESC";
     const rows = this.#db
       .prepare(
@@ -98,12 +120,19 @@ export class RunReader implements RunReads {
       )
       .raw()
       .all([...values, limit + 1]);
-    const children = withChildren ? "withChildren" : "alone";
-    const runs = parseRows(rows.slice(0, limit)).map((row) => this.#toRun(row, children));
-    const last = rows.length > limit ? runs.at(-1)?.row : undefined;
-    return last === undefined
-      ? { runs }
-      : { runs, next: { startMicros: last.startMicros, id: last.id } };
+    return parseRows(rows);
+  }
+
+  /** The rows of a page of one trace, where they are known without looking at all of it. */
+  #orderedRows(tenantId: string, { filter, ...page }: RunQuery): TraceRows | undefined {
+    return isOfOneTrace(filter)
+      ? this.#traceOrder.page({
+          ...page,
+          tenantId,
+          filter,
+          conditions: toConditions(tenantId, filter),
+        })
+      : undefined;
   }
 
   statistics(tenantId: string, filter: RunFilter): RunStatistics {
@@ -124,10 +153,7 @@ export class RunReader implements RunReads {
       order,
       limit: limit + 1,
     });
-    return {
-      sql: "r.rowid IN (SELECT value FROM json_each(?))",
-      values: [JSON.stringify(rows)],
-    };
+    return amongRows(rows);
   }
 
   /** The conditions of a filter, put so that an index serves them where one can. */
@@ -171,25 +197,35 @@ export class RunReader implements RunReads {
     return parent === undefined ? filter : { ...filter, traceId: parseRow(parent).traceId };
   }
 
-  #toRun(values: readonly unknown[], children: "withChildren" | "alone"): StoredRun {
-    const row = parseRow(values);
-    const [tenantId, nameJson, token] = values.slice(readColumns.length);
-    return {
-      row,
-      tenantId: String(tenantId),
-      projectName: typeof nameJson === "string" ? parseName(nameJson) : "",
-      bodies: this.#payloads.read(row),
-      shareToken: typeof token === "string" ? token : null,
-      attachments: parseRows(this.#statements.listFiles.all([row.traceId, row.id])).map(
-        ([name, contentType]) => ({
-          name: String(name),
-          mimeType: mimeTypeOf(String(contentType)),
-        }),
-      ),
-      ...(children === "alone"
-        ? { childRunIds: null, directChildRunIds: null }
-        : this.#childrenOf(row, String(tenantId))),
-    };
+  #toRuns(found: readonly (readonly unknown[])[], children: "withChildren" | "alone"): StoredRun[] {
+    const rows = found.map(parseRow);
+    const bodies = this.#payloads.readMany(rows);
+    const files = this.#listFiles(rows);
+    return rows.map((row, index) => {
+      const [tenantId, nameJson, token] = found[index]?.slice(readColumns.length) ?? [];
+      return {
+        row,
+        tenantId: String(tenantId),
+        projectName: typeof nameJson === "string" ? parseName(nameJson) : "",
+        bodies: bodies[index] ?? [],
+        shareToken: typeof token === "string" ? token : null,
+        attachments: files.get(row.id) ?? [],
+        ...(children === "alone"
+          ? { childRunIds: null, directChildRunIds: null }
+          : this.#childrenOf(row, String(tenantId))),
+      };
+    });
+  }
+
+  /** By run; runs without have no entry. */
+  #listFiles(rows: readonly RunRow[]): ReadonlyMap<string, readonly RunAttachment[]> {
+    const files = new Map<string, RunAttachment[]>();
+    for (const [id, name, type] of parseRows(this.#statements.listFiles.all([toPairs(rows)]))) {
+      const own = files.get(String(id)) ?? [];
+      files.set(String(id), own);
+      own.push({ name: String(name), mimeType: mimeTypeOf(String(type)) });
+    }
+    return files;
   }
 
   /** Never one of another tenant's, who may name any trace. */
@@ -211,5 +247,10 @@ export class RunReader implements RunReads {
     };
   }
 }
+
+const amongRows = (rows: readonly number[]): Conditions => ({
+  sql: "r.rowid IN (SELECT value FROM json_each(?))",
+  values: [JSON.stringify(rows)],
+});
 
 const parseName = (json: string): string => String(JSON.parse(json));

@@ -1,0 +1,113 @@
+import { expect, onTestFinished, test } from "vitest";
+import { openTemporaryStore } from "../dist/store/sqlite/sqlite-store.js";
+import type { RunPosition } from "../src/store/run-query.ts";
+import { StoreDesk } from "./support/store-desk.ts";
+import { someMicros, wireRun } from "./support/wire-runs.ts";
+
+const openDesk = async (): Promise<StoreDesk> => {
+  const store = await openTemporaryStore();
+  onTestFinished(() => store.close());
+  return new StoreDesk(store);
+};
+
+/** A root and runs below it, two of which begin at the same time each. */
+function traceOf(count: number) {
+  const root = wireRun({ name: "0" });
+  const below = Array.from({ length: count - 1 }, (_, index) =>
+    wireRun({ name: String(index + 1), parent: root, micros: someMicros + 10 + (index >> 1) }),
+  );
+  return { traceId: root.id, runs: [root, ...below] };
+}
+
+interface Reading {
+  readonly traceId: string;
+  readonly order: "asc" | "desc";
+  readonly limit: number;
+}
+
+/** One page at a time, so that something may happen in between. */
+async function* pagesOf({ store, tenantId }: StoreDesk, { traceId, order, limit }: Reading) {
+  let after: RunPosition | undefined;
+  do {
+    const page = await store.read.runs.query(tenantId, {
+      filter: { traceId },
+      order,
+      limit,
+      withChildren: false,
+      ...(after === undefined ? {} : { after }),
+    });
+    yield page.runs.map(({ row }) => row.id);
+    after = page.next;
+  } while (after !== undefined);
+}
+
+const collect = async (pages: AsyncIterable<readonly string[]>): Promise<readonly string[]> => {
+  const ids: string[] = [];
+  for await (const page of pages) {
+    ids.push(...page);
+  }
+  return ids;
+};
+
+test("pages of a trace follow one another in either order, whatever others read in between", async () => {
+  const desk = await openDesk();
+  const { traceId, runs } = traceOf(23);
+  await desk.send({ post: runs });
+  const whole = await collect(pagesOf(desk, { traceId, order: "asc", limit: 100 }));
+  expect(new Set(whole)).toEqual(new Set(runs.map(({ id }) => id)));
+  const up = pagesOf(desk, { traceId, order: "asc", limit: 3 });
+  const down = pagesOf(desk, { traceId, order: "desc", limit: 4 });
+  const wide = pagesOf(desk, { traceId, order: "asc", limit: 6 });
+  const [ups, downs, wides] = await Promise.all([collect(up), collect(down), collect(wide)]);
+  expect(ups).toEqual(whole);
+  expect(downs).toEqual(whole.toReversed());
+  expect(wides).toEqual(whole);
+});
+
+test("more traces are read at once than are kept in order", async () => {
+  const desk = await openDesk();
+  const traces = Array.from({ length: 9 }, () => traceOf(7));
+  await desk.send({ post: traces.flatMap(({ runs }) => runs) });
+  const read = await Promise.all(
+    traces.map(({ traceId }) => collect(pagesOf(desk, { traceId, order: "asc", limit: 2 }))),
+  );
+  expect(read.map((ids) => new Set(ids).size)).toEqual(traces.map(() => 7));
+});
+
+test("a run that comes between two pages is on the page where it belongs", async () => {
+  const desk = await openDesk();
+  const { traceId, runs } = traceOf(8);
+  await desk.send({ post: runs });
+  const pages = pagesOf(desk, { traceId, order: "asc", limit: 4 });
+  const first = (await pages.next()).value ?? [];
+  const late = wireRun({ name: "late", parent: runs[0]!, micros: someMicros + 1_000 });
+  await desk.send({ post: [late] });
+  const rest = await collect(pages);
+  expect([...first, ...rest]).toHaveLength(9);
+  expect(rest.at(-1)).toBe(late.id);
+});
+
+test("runs that go between two pages leave no gap and end nothing early", async () => {
+  const desk = await openDesk();
+  const { traceId, runs } = traceOf(12);
+  await desk.send({ post: [...runs, wireRun({ session_name: "stays" })] });
+  const pages = pagesOf(desk, { traceId, order: "asc", limit: 4 });
+  await pages.next();
+  const [project] = await desk.store.read.projects.list(desk.tenantId, {
+    name: "default",
+    limit: 1,
+    offset: 0,
+  });
+  await desk.store.write.projects.delete(desk.tenantId, project!.id);
+  expect(await collect(pages)).toEqual([]);
+});
+
+test("another tenant who names the trace gets none of its pages", async () => {
+  const desk = await openDesk();
+  const { traceId, runs } = traceOf(6);
+  await desk.send({ post: runs });
+  const other = await desk.store.write.tenants.create({ handle: "other", displayName: "o" });
+  const neighbour = new StoreDesk(desk.store, other.id);
+  await collect(pagesOf(desk, { traceId, order: "asc", limit: 2 }));
+  expect(await collect(pagesOf(neighbour, { traceId, order: "asc", limit: 2 }))).toEqual([]);
+});
