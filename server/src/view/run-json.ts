@@ -18,7 +18,7 @@ const payloadMembers = [
   "tags",
 ] as const;
 
-const nullJson = Buffer.from("null");
+const nullJson = "null";
 
 /** What of a run is shown beside what was received. */
 export interface RunView {
@@ -36,14 +36,22 @@ export interface RunView {
  */
 export function toRunJson(run: StoredRun, view: RunView = {}): Buffer {
   const pieces: Buffer[] = [];
-  let separator = "{";
-  for (const [name, json] of membersOf(run, view)) {
-    pieces.push(Buffer.from(`${separator}${JSON.stringify(name)}:`), json);
-    separator = ",";
+  // Short members are joined as text, which is sooner done than copying many small pieces; all is UTF-8.
+  let text = "{";
+  for (const [name, json] of jsonMembersOf(run, view)) {
+    text += `${text === "{" ? "" : ","}${JSON.stringify(name)}:`;
+    if (typeof json === "string" || json.length <= shortBytes) {
+      text += typeof json === "string" ? json : json.toString("utf8");
+    } else {
+      pieces.push(Buffer.from(text), json);
+      text = "";
+    }
   }
-  pieces.push(Buffer.from("}"));
-  return Buffer.concat(pieces);
+  return Buffer.concat([...pieces, Buffer.from(`${text}}`)]);
 }
+
+/** Longer JSON is copied as it is. */
+const shortBytes = 1_024;
 
 /** A JSON array of texts that are JSON already, under a name, followed by further members. */
 export function toListJson(
@@ -73,21 +81,27 @@ const commaJson = Buffer.from(",");
 export const toIso = (micros: number): string => stampToIso(microsToStamp(micros));
 
 /** The members of a run by their names, as JSON; of a selection only those are made that it names. */
-export function membersOf(
+export const membersOf = (run: StoredRun, view?: RunView): Map<string, Buffer> =>
+  new Map([...jsonMembersOf(run, view)].map(([name, json]) => [name, Buffer.from(json)]));
+
+/** What was received as its bytes, what the server says as text. */
+function jsonMembersOf(
   run: StoredRun,
   { select, feedbackStats, link }: RunView = {},
-): Map<string, Buffer> {
+): Map<string, Buffer | string> {
   const received = mergePayloads(run.bodies);
-  const members = new Map<string, Buffer>();
+  const members = new Map<string, Buffer | string>();
   const isAsked = (name: string): boolean =>
     select === undefined || select.has(name) || name === "id";
   const add = (name: string, describe: () => unknown): void => {
     if (isAsked(name)) {
-      members.set(name, Buffer.from(JSON.stringify(describe())));
+      members.set(name, JSON.stringify(describe()));
     }
   };
   for (const [name, describe] of rowMembers) {
-    add(name, () => describe(run));
+    if (isAsked(name)) {
+      members.set(name, JSON.stringify(describe(run)));
+    }
   }
   if (measureMembers.some(([name]) => isAsked(name))) {
     const measures = readMeasures(received);
@@ -98,8 +112,10 @@ export function membersOf(
   add("feedback_stats", () => feedbackStats ?? null);
   add("s3_urls", () => (link === undefined ? null : toUrls(run, link)));
   add("thread_id", () => readThreadId(received));
-  for (const name of payloadMembers.filter(isAsked)) {
-    members.set(name, received.get(name) ?? nullJson);
+  for (const name of payloadMembers) {
+    if (isAsked(name)) {
+      members.set(name, received.get(name) ?? nullJson);
+    }
   }
   for (const [name, json] of received) {
     // Never over what the server itself says of a run, but for a name kept as it was written.
