@@ -20,6 +20,7 @@ const barHeight = 14;
 const barStep = 22;
 const margin = 20;
 const headHeight = 48;
+const footHeight = 32;
 
 /**
  * The panels of the table that `peers` puts into RESULTS.md.
@@ -44,12 +45,17 @@ export function parseDeliverTable(markdown: string): readonly Panel[] {
   return [...panels].map(([name, bars]) => ({ name, bars }));
 }
 
+/** Where the table of `peers` comes from, as its section says: Node, machine, commit. */
+export function parseOrigin(markdown: string): string {
+  return /<!-- peers:[^]*?\n## [^\n]*\n\n[^\n]*\n([^\n]*)/.exec(markdown)?.[1] ?? "";
+}
+
 /** A picture that needs nothing beside it: shapes, texts, and colours for light and dark. */
-export function drawChart(panels: readonly Panel[]): string {
+export function drawChart(panels: readonly Panel[], origin = ""): string {
   const tallest = Math.max(0, ...panels.map(({ bars }) => bars.length));
   const panelHeight = titleHeight + tallest * barStep + margin;
   const width = columns * (panelWidth + margin) + margin;
-  const height = headHeight + Math.ceil(panels.length / columns) * panelHeight + margin;
+  const height = headHeight + Math.ceil(panels.length / columns) * panelHeight + footHeight;
   const drawn = panels.map((panel, index) => {
     const x = margin + (index % columns) * (panelWidth + margin);
     const y = headHeight + Math.floor(index / columns) * panelHeight;
@@ -62,6 +68,7 @@ export function drawChart(panels: readonly Panel[]): string {
     `<rect class="page" width="${width}" height="${height}"/>`,
     text("head", { x: margin, y: 30 }, "Main-thread CPU a run, µs (shorter is better)"),
     ...drawn,
+    text("origin", { x: margin, y: height - 12 }, origin),
     "</svg>\n",
   ].join("\n");
 }
@@ -69,7 +76,7 @@ export function drawChart(panels: readonly Panel[]): string {
 const style = [
   "text{font:12px system-ui,sans-serif;fill:#1f2933}",
   ".head{font-size:16px;font-weight:600}.name{font-size:13px;font-weight:600}",
-  ".label{text-anchor:end}.page{fill:#fff}.bar{fill:#a3b1c2}.ours{fill:#0b7285}",
+  ".origin{font-size:10px;opacity:.7}.label{text-anchor:end}.page{fill:#fff}.bar{fill:#a3b1c2}.ours{fill:#0b7285}",
   "@media(prefers-color-scheme:dark){text{fill:#e4e9ef}.page{fill:#14181d}.bar{fill:#5b6b7d}.ours{fill:#3bc9db}}",
 ].join("");
 

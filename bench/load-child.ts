@@ -106,7 +106,7 @@ async function paced(
     }
   };
   await pace(warmupSeconds);
-  const watch = new LoopWatch();
+  const watch = new LoopWatch({ holds: true });
   watch.start();
   await pace(seconds);
   watch.stop();

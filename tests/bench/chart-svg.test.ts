@@ -1,7 +1,12 @@
 import { expect, test } from "vitest";
-import { drawChart, parseDeliverTable } from "../../bench/chart-svg.ts";
+import { drawChart, parseDeliverTable, parseOrigin } from "../../bench/chart-svg.ts";
 
 const results = `<!-- peers: written by the command below -->
+## What does a run cost?
+
+\`npm run x\`
+Node 24.1.0, linux x64; 2 cores of <b>, 24 GB; commit abc1234
+
 | size | client | main CPU µs/run | main CPU, of naive's |
 | --- | --- | --- | --- |
 | S | the harness alone | 0.5 (0.5–0.7) |  |
@@ -35,6 +40,12 @@ test("the longest bar is the slowest client's, and names are text", () => {
   );
   expect(widths[1]).toBe((widths[0] ?? 0) * 4);
   expect(svg).toContain("&lt;b>");
+});
+
+test("the chart says where its figures come from", () => {
+  const origin = parseOrigin(results);
+  expect(origin).toBe("Node 24.1.0, linux x64; 2 cores of <b>, 24 GB; commit abc1234");
+  expect(drawChart(parseDeliverTable(results), origin)).toContain("2 cores of &lt;b>, 24 GB");
 });
 
 test("without results there is nothing to draw", () => {

@@ -2,6 +2,7 @@ import { open } from "node:fs/promises";
 import type { FileHandle } from "node:fs/promises";
 import type { Command } from "commander";
 import type { ClientOptions } from "millrace";
+import { version } from "millrace/model";
 import { addServerFlags, endSignal, withClient } from "../server-flags.ts";
 import type { ServerFlags } from "../server-flags.ts";
 import { UsageError } from "../usage-error.ts";
@@ -69,7 +70,8 @@ async function bench(flags: BenchFlags): Promise<boolean> {
       await client.close({ timeoutMs: 0 });
       const { figures } = meter;
       process.stdout.write(describe(figures, plan));
-      const said = { size, rate: rate ?? null, workers: workers ?? null, ...figures };
+      const about = { sdk: version, node: process.version, platform: process.platform };
+      const said = { size, rate: rate ?? null, workers: workers ?? null, ...figures, ...about };
       const ended = signal.aborted ? { interrupted: true } : {};
       await file?.writeFile(`${JSON.stringify({ ...said, ...ended }, undefined, 2)}\n`);
       return figures.acknowledged === figures.recorded;

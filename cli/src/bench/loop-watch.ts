@@ -9,7 +9,7 @@ export interface LoopFigures {
   readonly delayMsMax: number;
   /**
    * The most CPU time that the main thread took between two turns that are a millisecond apart where
-   * nothing holds it: without the machine's other work. Absent where nobody counts it.
+   * nothing holds it: without the machine's other work. Absent where nobody counts it, or nobody asked.
    */
   readonly longestHoldMs?: number;
 }
@@ -18,19 +18,27 @@ const turnMs = 1;
 
 /** Watches the event loop of the main thread. */
 export class LoopWatch {
+  readonly #hasHolds: boolean;
   readonly #delay = monitorEventLoopDelay({ resolution: turnMs });
   #timer: NodeJS.Timeout | undefined;
   #cpuMicros: number | undefined;
   #longestMicros = 0;
 
-  start(): void {
-    this.#delay.enable();
-    this.#cpuMicros = mainCpuMicros();
-    // Unref'd: watching holds nobody.
-    this.#timer = setInterval(() => this.#turn(), turnMs).unref();
+  /** With `holds`: what a thread has computed is asked for each millisecond, which costs the thread some percent. */
+  constructor({ holds }: { readonly holds: boolean }) {
+    this.#hasHolds = holds;
   }
 
-  /** What was seen since the start, or since the last reset. */
+  start(): void {
+    this.#delay.enable();
+    if (this.#hasHolds) {
+      this.#cpuMicros = mainCpuMicros();
+      // Unref'd: watching holds nobody.
+      this.#timer = setInterval(() => this.#turn(), turnMs).unref();
+    }
+  }
+
+  /** What was seen since the start. */
   get figures(): LoopFigures {
     const hold =
       this.#cpuMicros === undefined ? {} : { longestHoldMs: this.#longestMicros / 1_000 };

@@ -17,7 +17,7 @@ export interface Figures {
   readonly runsPerSecond: number;
   /** Of request bodies, as sent. */
   readonly megabytesPerSecond: number;
-  /** Of the thread that records, what makes the load included; absent where nobody counts it. */
+  /** Of the thread that records, the command itself included; absent where nobody counts it. */
   readonly mainCpuMicrosPerRun?: number;
   readonly eventLoop: LoopFigures;
   readonly rssMb: number;
@@ -32,7 +32,7 @@ const mebibyte = 1_048_576;
 export class Meter {
   recorded = 0;
   readonly #client: Client;
-  readonly #loop = new LoopWatch();
+  readonly #loop = new LoopWatch({ holds: false });
   #beganAt = 0;
   #endedAt: number | undefined;
   #cpuBefore: number | undefined;

@@ -46,8 +46,7 @@ export function describe(figures: Figures, { size, rate, workers }: LoadPlan): s
 function linesOf(figures: Figures): readonly string[] {
   const { recorded, acknowledged, pending, dropped, lostRecords, eventLoop } = figures;
   const why = Object.entries(lostRecords).map(([reason, records]) => `${reason} ${records}`);
-  const { delayMsP50, delayMsP99, delayMsMax, longestHoldMs } = eventLoop;
-  const hold = longestHoldMs === undefined ? "" : `; longest hold ${ms(longestHoldMs)} ms of CPU`;
+  const { delayMsP50, delayMsP99, delayMsMax } = eventLoop;
   const cpu = figures.mainCpuMicrosPerRun;
   return [
     row("recorded", whole(recorded)),
@@ -59,7 +58,7 @@ function linesOf(figures: Figures): readonly string[] {
     row("main CPU", cpu === undefined ? "not known here" : `${cpu.toFixed(1)} µs a run`),
     row(
       "loop delay",
-      `${ms(delayMsP50)} / ${ms(delayMsP99)} / ${ms(delayMsMax)} ms (p50 / p99 / max)${hold}`,
+      `${ms(delayMsP50)} / ${ms(delayMsP99)} / ${ms(delayMsMax)} ms (p50 / p99 / max)`,
     ),
     row("RSS", `${whole(figures.rssMb)} MB, peak ${whole(figures.peakRssMb)} MB`),
   ];
