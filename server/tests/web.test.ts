@@ -12,7 +12,10 @@ let app: FastifyInstance;
 
 const withApi = (webFolder: string): FastifyInstance => {
   const server = fastify();
-  addWeb(server, webFolder);
+  const sendNoPage = addWeb(server, webFolder);
+  server.setNotFoundHandler(
+    (request, reply) => sendNoPage(request, reply) || reply.code(404).send({ detail: "nothing" }),
+  );
   server.get("/", async () => ({ name: "millrace" }));
   server.get("/feedback/tokens/:token", async () => ({ id: "given" }));
   server.get("/runs/:id", async () => ({ id: "a run" }));
@@ -104,13 +107,32 @@ test.each(["/secret.env", "/../web.test.ts", "/assets/..%2fsecret.env", "/assets
   },
 );
 
+test("what is at no address is a page that says so to people, and JSON to programs", async () => {
+  const opened = await get("/nowhere", html);
+  expect(opened.statusCode).toBe(404);
+  expect(opened.headers).toMatchObject({
+    "content-type": "text/html; charset=utf-8",
+    vary: "accept",
+  });
+  expect(opened.body).toContain("<title>page</title>");
+  const again = await app.inject({
+    url: "/nowhere",
+    headers: { accept: html, "if-none-match": String(opened.headers.etag) },
+  });
+  expect(again.statusCode).toBe(404);
+  for (const accept of ["*/*", "application/json"]) {
+    const asked = await get("/nowhere", accept);
+    expect([asked.statusCode, asked.json()]).toEqual([404, { detail: "nothing" }]);
+  }
+});
+
 test("a POST is never answered with the page", async () => {
-  const { statusCode } = await app.inject({
+  const { statusCode, headers } = await app.inject({
     method: "POST",
     url: "/o/tenant",
     headers: { accept: html },
   });
-  expect(statusCode).toBe(404);
+  expect([statusCode, headers["content-type"]]).toEqual([404, "application/json; charset=utf-8"]);
 });
 
 test("without a build the API answers, to browsers as well", async () => {

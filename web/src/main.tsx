@@ -1,9 +1,9 @@
 import { createTheme, defaultVariantColorsResolver, MantineProvider } from "@mantine/core";
-import { QueryClient, QueryClientProvider } from "@tanstack/react-query";
+import { QueryClientProvider } from "@tanstack/react-query";
 import { RouterProvider } from "@tanstack/react-router";
 import { StrictMode } from "react";
 import { createRoot } from "react-dom/client";
-import { ApiError } from "./api/http.ts";
+import { createQueryClient } from "./api/query-client.ts";
 import { mendLanguage } from "./lib/mend-language.ts";
 import { router } from "./router.tsx";
 
@@ -20,15 +20,7 @@ const theme = createTheme({
   },
 });
 
-const queryClient = new QueryClient({
-  defaultOptions: {
-    queries: {
-      // What the server refused, it refuses again; a server that restarts is back soon.
-      retry: (count, error) => !(error instanceof ApiError && error.status > 0) && count < 2,
-      networkMode: "always",
-    },
-  },
-});
+const queryClient = createQueryClient();
 
 mendLanguage(globalThis.navigator);
 

@@ -11,8 +11,11 @@ import { rootRoute } from "./views/root-route.tsx";
 import { runsRoutes } from "./views/runs/routes.ts";
 import { settingsRoutes } from "./views/settings/routes.ts";
 import { traceRoutes } from "./views/trace/routes.ts";
-import { Loading } from "./views/states.tsx";
+import { PageLoading } from "./views/absent-view.tsx";
 import { ViewFailure } from "./views/view-failure.tsx";
+
+/** A view that comes sooner takes the place of the last one without a word. */
+const pendingMs = 300;
 
 // The page of each address is a chunk of its own; what is here is only where it lies.
 export const router = createRouter({
@@ -29,7 +32,10 @@ export const router = createRouter({
     ...publicRoutes,
     ...settingsRoutes,
   ]),
-  defaultPendingComponent: () => <Loading what="the page" />,
+  // What a view holds, such as a selection, is of the thing that its address names.
+  defaultRemountDeps: ({ params }) => params,
+  defaultPendingMs: pendingMs,
+  defaultPendingComponent: PageLoading,
   defaultErrorComponent: ViewFailure,
 });
 

@@ -2,7 +2,7 @@ import { createHash } from "node:crypto";
 import { existsSync, readdirSync, readFileSync } from "node:fs";
 import { extname, join, relative, sep } from "node:path";
 import { fileURLToPath } from "node:url";
-import type { FastifyInstance, FastifyReply } from "fastify";
+import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
 import { distFile } from "../dist-files.ts";
 
 /** Where the build of the web interface lies; nothing there: the server answers its API alone. */
@@ -44,14 +44,20 @@ const pages =
 /** A link that holds a judgement gives it when it is opened; without one it leads to a form. */
 const givesFeedback = /^\/feedback\/tokens\/[^?]*\?(?:.*&)?(?:score|value|comment|correction)=/;
 
+/** Answers what is at no address: with the page where HTML is asked for; `false` where it is not. */
+export type SendNoPage = (request: FastifyRequest, reply: FastifyReply) => FastifyReply | false;
+
 /**
  * Serves the web interface: its files by their names, and its page at each of its addresses to whoever
  * asks for HTML. Any other request goes on to the API.
+ *
+ * @returns what answers a request that nothing else does: the page says to people that there is nothing.
  */
-export function addWeb(app: FastifyInstance, folder = webFolder): void {
+export function addWeb(app: FastifyInstance, folder = webFolder): SendNoPage {
   const files = readWeb(folder);
-  if (files.size === 0) {
-    return;
+  const page = files.get("/index.html");
+  if (page === undefined) {
+    return () => false;
   }
   app.addHook("onRequest", async ({ method, url, headers: { accept = "", ...rest } }, reply) => {
     if (method !== "GET" && method !== "HEAD") {
@@ -62,6 +68,10 @@ export function addWeb(app: FastifyInstance, folder = webFolder): void {
     const file = files.get(isPage ? "/index.html" : path);
     return file === undefined ? undefined : sendFile(reply, file, rest["if-none-match"]);
   });
+  return ({ method, headers: { accept = "" } }, reply) =>
+    (method === "GET" || method === "HEAD") &&
+    accept.includes("text/html") &&
+    sendFile(reply.code(404), page);
 }
 
 function sendFile(reply: FastifyReply, file: WebFile, knownTag?: string): FastifyReply {

@@ -72,12 +72,16 @@ export function createApp(store: Store, settings: ServerSettings) {
   app.setValidatorCompiler(checkLazily());
   app.decorateRequest("tenantId", "");
   app.addHook("onRequest", async ({ headers }) => sources.checkSource(headers));
-  addWeb(app);
+  const sendNoPage = addWeb(app);
   app.setErrorHandler((cause: FastifyError | RequestError, _request, reply) =>
     answerError(cause, reply),
   );
-  app.setNotFoundHandler((request, reply) =>
-    reply.code(404).send({ detail: `there is no ${request.method} ${request.url.split("?")[0]}` }),
+  app.setNotFoundHandler(
+    (request, reply) =>
+      sendNoPage(request, reply) ||
+      reply
+        .code(404)
+        .send({ detail: `there is no ${request.method} ${request.url.split("?")[0]}` }),
   );
   app.removeAllContentTypeParsers();
   const checkKey = async (request: FastifyRequest): Promise<void> => {

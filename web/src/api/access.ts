@@ -54,10 +54,11 @@ function setAccess(next: Access): void {
  */
 export function currentTenantId(): string | undefined {
   const { pathname, search } = globalThis.location;
-  const named = tenantOf(pathname, search);
-  if (named !== undefined) {
-    sessionStorage.setItem(tenantName, named);
-    return named;
-  }
-  return sessionStorage.getItem(tenantName) ?? undefined;
+  return tenantOf(pathname, search) ?? sessionStorage.getItem(tenantName) ?? undefined;
 }
+
+/** The server knows the tenant: the tab stays with it at addresses that name none. */
+export const keepTenant = (id: string): void => sessionStorage.setItem(tenantName, id);
+
+/** The tab is at no tenant. */
+export const forgetTenant = (): void => sessionStorage.removeItem(tenantName);

@@ -4,7 +4,7 @@ import { diffKinds, toExampleParameters } from "../lib/dataset-search.ts";
 import type { DatasetSearch, DiffKind, ExampleFilter } from "../lib/dataset-search.ts";
 import { parseExample, parsePreview, parsePreviews } from "../lib/example.ts";
 import type { ExamplePreview } from "../lib/example.ts";
-import { needText, oneOf, toItems, toNumber, toRecord } from "../lib/members.ts";
+import { needItems, needText, oneOf, toNumber, toRecord } from "../lib/members.ts";
 import { datasetPath } from "./datasets.ts";
 import { getJson, getText, patchJson, postJson, putJson } from "./http.ts";
 
@@ -113,7 +113,7 @@ function parseDiff(value: unknown): DiffPage {
       modified: toNumber(modified) ?? 0,
       removed: toNumber(removed) ?? 0,
     },
-    changes: toItems(changes).map((item) => {
+    changes: needItems(changes, "changes").map((item) => {
       const members = toRecord(item);
       return {
         id: needText(members, "id"),

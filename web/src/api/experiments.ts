@@ -5,7 +5,7 @@ import { toIds, toKeys } from "../lib/compare-search.ts";
 import { parseComparison } from "../lib/comparison.ts";
 import type { ComparisonPage } from "../lib/comparison.ts";
 import { parseExperiments, parsePairwise } from "../lib/experiment.ts";
-import { needText, toItems, toRecord, toText } from "../lib/members.ts";
+import { needItems, needText, toItems, toRecord, toText } from "../lib/members.ts";
 import { datasetPath } from "./datasets.ts";
 import { fill } from "./examples.ts";
 import { getJson, postJson } from "./http.ts";
@@ -92,7 +92,7 @@ export const exampleRunsQuery = (
     queryFn: async ({ signal }) => {
       const body = { session_ids: experiments, example_ids: [exampleId], limit: 1 };
       const answer = await postJson(`${datasetPath(datasetId)}/runs`, body, signal);
-      const example = toRecord(toItems(answer)[0]);
+      const example = toRecord(needItems(answer, "examples")[0]);
       return {
         inputs: example["inputs"],
         reference: example["outputs"] ?? undefined,

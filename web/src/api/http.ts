@@ -15,8 +15,18 @@ export class ApiError extends Error {
   }
 }
 
+/** The server is there, but did not answer in time: what is asked again costs it the same again. */
+export class LateError extends ApiError {
+  constructor(options?: ErrorOptions) {
+    super(0, `The server did not answer within ${timeoutMs / 1_000} seconds.`, options);
+    this.name = "LateError";
+  }
+}
+
 /** Longest wait for one answer. */
 const timeoutMs = 30_000;
+/** Longest wait for a file. */
+const fileTimeoutMs = 120_000;
 
 type Method = "GET" | "POST" | "PATCH" | "PUT" | "DELETE";
 
@@ -58,8 +68,13 @@ export const getText = async (path: string, signal?: AbortSignal): Promise<strin
 
 /** A file of the server, for a link to save it. @throws {@link ApiError} */
 export async function getBlob(path: string, signal?: AbortSignal): Promise<Blob> {
-  const response = await send(path, { method: "GET", signal }, signal);
-  return response.blob();
+  const limit = AbortSignal.timeout(fileTimeoutMs);
+  const response = await send(path, { method: "GET", signal }, limit);
+  try {
+    return await response.blob();
+  } catch (cause) {
+    throw noAnswer(cause, { signal, limit });
+  }
 }
 
 /**
@@ -73,7 +88,7 @@ export async function* listenEvents(
   signal: AbortSignal,
 ): AsyncGenerator<ServerEvent, void, undefined> {
   const init = { method: "GET", signal, accept: "text/event-stream" } as const;
-  const response = await send(path, init, signal);
+  const response = await send(path, init);
   const reader = new EventStreamReader();
   const chunks = response.body?.pipeThrough(new TextDecoderStream()).getReader();
   for (;;) {
@@ -93,7 +108,7 @@ async function readNext(
   try {
     return (await chunks?.read())?.value;
   } catch (cause) {
-    throw noAnswer(cause, signal);
+    throw noAnswer(cause, { signal });
   }
 }
 
@@ -127,21 +142,21 @@ async function callJson(path: string, call: Call): Promise<unknown> {
 
 async function callText(path: string, call: Call): Promise<string> {
   const limit = AbortSignal.timeout(timeoutMs);
-  const signal = call.signal === undefined ? limit : AbortSignal.any([call.signal, limit]);
-  const response = await send(path, call, signal);
+  const response = await send(path, call, limit);
   try {
     return await response.text();
   } catch (cause) {
-    throw noAnswer(cause, call.signal);
+    throw noAnswer(cause, { signal: call.signal, limit });
   }
 }
 
-/** The answer, when it is a good one. */
-async function send(path: string, call: Call, signal?: AbortSignal): Promise<Response> {
-  const { method, body, accept = "application/json" } = call;
+/** The answer, when it is a good one. Without a limit it may take as long as it takes. */
+async function send(path: string, call: Call, limit?: AbortSignal): Promise<Response> {
+  const { method, body, accept = "application/json", signal } = call;
+  const ends = [signal, limit].filter((end) => end !== undefined);
   const init: RequestInit = {
     method,
-    signal: signal ?? null,
+    signal: AbortSignal.any(ends),
     headers: {
       ...(call.key === undefined ? ownHeaders() : { "x-api-key": call.key }),
       accept,
@@ -150,17 +165,19 @@ async function send(path: string, call: Call, signal?: AbortSignal): Promise<Res
     ...(body === undefined ? {} : { body: JSON.stringify(body) }),
   };
   let response: Response;
+  let fault = "";
   try {
     response = await fetch(path, init);
+    fault = response.ok ? "" : await response.text();
   } catch (cause) {
-    throw noAnswer(cause, call.signal);
+    throw noAnswer(cause, { signal, limit });
   }
   noteReach(true);
   if (!response.ok) {
     if (response.status === 401 && call.key === undefined) {
       noteRefusal();
     }
-    throw new ApiError(response.status, describe(response.status, await response.text()));
+    throw new ApiError(response.status, describe(response.status, fault));
   }
   return response;
 }
@@ -180,10 +197,16 @@ function parseBody(text: string): unknown {
   return value;
 }
 
-/** Who broke it off knows why; else the server is gone. */
-function noAnswer(cause: unknown, signal?: AbortSignal): unknown {
-  if (signal?.aborted === true) {
+/** Who broke it off knows why; else the server took too long, or is gone. */
+function noAnswer(
+  cause: unknown,
+  ends: { readonly signal?: AbortSignal | undefined; readonly limit?: AbortSignal | undefined },
+): unknown {
+  if (ends.signal?.aborted === true) {
     return cause;
+  }
+  if (ends.limit?.aborted === true) {
+    return new LateError({ cause });
   }
   noteReach(false);
   return new ApiError(0, "The server does not answer. Is it still running?", { cause });

@@ -1,5 +1,6 @@
 import { queryOptions } from "@tanstack/react-query";
 import type { endpoints } from "millrace/model";
+import { currentTenantId, forgetTenant, keepTenant } from "./access.ts";
 import { getJson } from "./http.ts";
 
 const path: (typeof endpoints)["readSettings"]["path"] = "/settings";
@@ -15,7 +16,16 @@ export interface TenantSettings {
 /** Rarely changes; what changes it invalidates it. */
 export const tenantQuery = queryOptions({
   queryKey: ["tenant"],
-  queryFn: async ({ signal }) => parseTenant(await getJson(path, signal)),
+  queryFn: async ({ signal }) => {
+    const asked = currentTenantId();
+    const tenant = parseTenant(await getJson(path, signal));
+    if (asked?.toLowerCase() === tenant.id) {
+      keepTenant(tenant.id);
+    } else {
+      forgetTenant();
+    }
+    return tenant;
+  },
   staleTime: 60_000,
 });
 

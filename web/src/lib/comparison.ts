@@ -1,6 +1,6 @@
 import { parsePreview } from "./example.ts";
 import type { ExamplePreview, TextPreview } from "./example.ts";
-import { needText, toItems, toNumber, toRecord, toText } from "./members.ts";
+import { needItems, needText, toItems, toNumber, toRecord, toText } from "./members.ts";
 
 type Scores = Readonly<Record<string, number>>;
 
@@ -66,7 +66,7 @@ export function parseComparison(value: unknown): ComparisonPage {
     matching: toNumber(matching) ?? 0,
     experiments: toItems(experiments).map(parseTotals),
     keys: toItems(keys).map(parseKey),
-    rows: toItems(rows).map(parseRow),
+    rows: needItems(rows, "examples").map(parseRow),
   };
 }
 

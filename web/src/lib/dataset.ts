@@ -1,4 +1,4 @@
-import { needText, toItems, toNumber, toRecord, toText, toTexts } from "./members.ts";
+import { needItems, needText, toNumber, toRecord, toText, toTexts } from "./members.ts";
 import type { Members } from "./members.ts";
 import { parseTimeMs } from "./time.ts";
 
@@ -62,11 +62,11 @@ export function parseDataset(value: unknown): Dataset {
 
 /** @throws TypeError one is no dataset. */
 export const parseDatasets = (value: unknown): readonly Dataset[] =>
-  toItems(value).map(parseDataset);
+  needItems(value, "datasets").map(parseDataset);
 
 /** @throws TypeError one is no version. */
 export const parseVersions = (value: unknown): readonly DatasetVersion[] =>
-  toItems(value).map((item) => {
+  needItems(value, "versions").map((item) => {
     const members = toRecord(item);
     const asOf = needText(members, "as_of");
     return { asOf, atMs: parseTimeMs(asOf) ?? 0, tags: toTexts(members["tags"]) };

@@ -1,5 +1,5 @@
 import { parseExact } from "./exact-json.ts";
-import { needText, toItems, toNumber, toRecord, toText, toTexts } from "./members.ts";
+import { needItems, needText, toNumber, toRecord, toText, toTexts } from "./members.ts";
 import type { Members } from "./members.ts";
 import { parseTimeMs } from "./time.ts";
 
@@ -45,7 +45,7 @@ export interface Example {
 
 /** @throws TypeError one is no preview. */
 export const parsePreviews = (value: unknown): readonly ExamplePreview[] =>
-  toItems(value).map(parsePreview);
+  needItems(value, "examples").map(parsePreview);
 
 /** @throws TypeError it is no preview. */
 export function parsePreview(value: unknown): ExamplePreview {
@@ -68,7 +68,7 @@ export const parseExample = (json: string): Example => toExample(parseExact(json
 
 /** @throws an error where the text is no list of examples. */
 export const parseExamples = (json: string): readonly Example[] =>
-  toItems(parseExact(json)).map(toExample);
+  needItems(parseExact(json), "examples").map(toExample);
 
 function toExample(value: unknown): Example {
   const members = toRecord(value);

@@ -1,4 +1,4 @@
-import { needText, toItems, toNumber, toRecord, toText } from "./members.ts";
+import { needItems, needText, toItems, toNumber, toRecord, toText } from "./members.ts";
 import { parseTimeMs } from "./time.ts";
 
 /** An experiment of a dataset, with what its runs come to. */
@@ -26,7 +26,7 @@ export interface PairwiseComparison {
 
 /** @throws TypeError one is no experiment. */
 export const parseExperiments = (value: unknown): readonly Experiment[] =>
-  toItems(value).map((item) => {
+  needItems(value, "experiments").map((item) => {
     const members = toRecord(item);
     const latency = toNumber(members["latency_p50"]);
     const cost = members["total_cost"];
@@ -51,7 +51,7 @@ export const parseExperiments = (value: unknown): readonly Experiment[] =>
 
 /** @throws TypeError one is no comparison. */
 export const parsePairwise = (value: unknown): readonly PairwiseComparison[] =>
-  toItems(value).map((item) => {
+  needItems(value, "comparisons").map((item) => {
     const members = toRecord(item);
     const id = needText(members, "id");
     return {

@@ -95,7 +95,10 @@ export interface FeedbackForm {
 
 export function parseFeedbackForm(value: unknown): FeedbackForm {
   const { key, config, is_expired: isExpired } = value as Json;
-  return { key: String(key), isExpired: isExpired === true, asks: parseAsked(config) };
+  if (typeof key !== "string") {
+    throw new TypeError("the server's answer is no form");
+  }
+  return { key, isExpired: isExpired === true, asks: parseAsked(config) };
 }
 
 function parseAsked(config: unknown): FeedbackForm["asks"] {

@@ -12,6 +12,18 @@ export const toText = (value: unknown): string | undefined =>
 export const toNumber = (value: unknown): number | undefined =>
   typeof value === "number" && Number.isFinite(value) ? value : undefined;
 
+/**
+ * The items of a list that an answer is made of.
+ *
+ * @throws TypeError it is no list: not the server of this page said so.
+ */
+export function needItems(value: unknown, what: string): readonly unknown[] {
+  if (!Array.isArray(value)) {
+    throw new TypeError(`the server's answer holds no list of ${what}`);
+  }
+  return value;
+}
+
 /** The items of a list; none where it is no list. */
 export const toItems = (value: unknown): readonly unknown[] => (Array.isArray(value) ? value : []);
 

@@ -1,4 +1,4 @@
-import { toItems, toRecord, toText } from "./members.ts";
+import { needItems, toRecord, toText } from "./members.ts";
 import type { Members } from "./members.ts";
 import { parseTimeMs } from "./time.ts";
 
@@ -87,12 +87,18 @@ export function parsePrompt(value: unknown): Prompt {
 /** @throws TypeError the server answered something else. */
 export function parsePromptPage(value: unknown): PromptPage {
   const { repos, total } = toRecord(value);
-  return { prompts: toItems(repos).map(toRecord).map(parsePrompt), total: toNumber(total) };
+  return {
+    prompts: needItems(repos, "prompts").map(toRecord).map(parsePrompt),
+    total: toNumber(total),
+  };
 }
 
 export function parseCommitPage(value: unknown): CommitPage {
   const { commits, total } = toRecord(value);
-  return { commits: toItems(commits).map(toRecord).map(parseCommit), total: toNumber(total) };
+  return {
+    commits: needItems(commits, "commits").map(toRecord).map(parseCommit),
+    total: toNumber(total),
+  };
 }
 
 export const parseCommit = (commit: Members): Commit => ({
@@ -110,7 +116,7 @@ export function parsePulledCommit(value: unknown): PulledCommit {
 }
 
 export const parseCommitTags = (value: unknown): readonly CommitTag[] =>
-  toItems(value)
+  needItems(value, "tags")
     .map(toRecord)
     .map(({ tag_name, commit_hash }) => ({
       name: toText(tag_name) ?? "",

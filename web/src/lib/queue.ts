@@ -1,4 +1,4 @@
-import { toItems, toRecord, toText } from "./members.ts";
+import { needItems, toItems, toRecord, toText } from "./members.ts";
 import { toScoreInput } from "./rubric.ts";
 import type { ScoreInput } from "./rubric.ts";
 import { parseTimeMs } from "./time.ts";
@@ -99,7 +99,7 @@ export function parseQueue(value: unknown): Queue {
 
 /** @throws TypeError the server answered something else. */
 export function parseListedQueues(value: unknown): readonly ListedQueue[] {
-  return toItems(value)
+  return needItems(value, "queues")
     .map(toRecord)
     .map((queue) => ({
       ...parseQueue(queue),
@@ -140,7 +140,7 @@ export function parseClaim(value: unknown): Claim | null {
 }
 
 export function parseQueuedRuns(value: unknown): readonly QueuedRun[] {
-  return toItems(value)
+  return needItems(value, "runs")
     .map(toRecord)
     .map((run) => {
       const endMs = parseTimeMs(run["end_time"]);

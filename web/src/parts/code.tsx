@@ -3,6 +3,7 @@ import type { CSSProperties } from "react";
 import { toVisibleText } from "../lib/visible-text.ts";
 import type { CodeFault } from "./code-faults.ts";
 import type { CodeLanguage } from "./code-view.ts";
+import { loadPart } from "./load-part.ts";
 import "./code.css";
 
 export interface CodeProps {
@@ -23,7 +24,9 @@ export interface CodeProps {
   readonly faults?: readonly CodeFault[];
 }
 
-const CodeEditor = lazy(async () => ({ default: (await import("./code-editor.tsx")).CodeEditor }));
+const CodeEditor = lazy(async () =>
+  loadPart(async () => ({ default: (await import("./code-editor.tsx")).CodeEditor })),
+);
 
 /** Characters shown until the editor is there. */
 const previewLength = 2_000;

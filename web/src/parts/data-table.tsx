@@ -96,7 +96,16 @@ export const DataTable = <Row extends object>(props: DataTableProps<Row>) => {
 const FilledTable = <Row extends object>(
   props: DataTableProps<Row> & { readonly rows: readonly Row[] },
 ) => {
-  const { rows, rowId, columns, layout = plainLayout, what, hasMore = false, onMore } = props;
+  const {
+    rows,
+    rowId,
+    columns,
+    layout = plainLayout,
+    what,
+    hasMore = false,
+    onMore,
+    error,
+  } = props;
   const isNarrow = useMediaQuery(narrow, false);
   const selection = useRowSelection(props);
   const table = useTable({
@@ -143,7 +152,8 @@ const FilledTable = <Row extends object>(
   });
   const items = virtualizer.getVirtualItems();
   useEnds({
-    isNearEnd: hasMore && (items.at(-1)?.index ?? -1) >= rows.length - readAhead,
+    // After an error more is asked for by whoever reads, not by the table again and again.
+    isNearEnd: hasMore && !error && (items.at(-1)?.index ?? -1) >= rows.length - readAhead,
     isAtTop: (virtualizer.scrollOffset ?? 0) < rowHeight / 2,
     onMore,
     onTop: props.onTop,
@@ -188,6 +198,9 @@ const FilledTable = <Row extends object>(
           })}
         </tbody>
       </table>
+      {hasMore && error && (
+        <Failure what={`more ${what}`} error={error} onRetry={onMore ?? (() => undefined)} />
+      )}
       {props.foot}
     </div>
   );

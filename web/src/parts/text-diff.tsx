@@ -4,6 +4,7 @@ import { lazy, Suspense, useState } from "react";
 import { isDiffable } from "../lib/diffable.ts";
 import { toVisibleText } from "../lib/visible-text.ts";
 import type { CodeLanguage } from "./code-view.ts";
+import { loadPart } from "./load-part.ts";
 import "./code.css";
 
 export interface TextDiffProps {
@@ -15,7 +16,9 @@ export interface TextDiffProps {
   readonly language?: CodeLanguage;
 }
 
-const DiffView = lazy(async () => ({ default: (await import("./diff-view.tsx")).DiffView }));
+const DiffView = lazy(async () =>
+  loadPart(async () => ({ default: (await import("./diff-view.tsx")).DiffView })),
+);
 
 /** Characters of each side shown where a comparison would take too long. */
 const plainLength = 50_000;

@@ -1,9 +1,29 @@
-import { createRootRoute } from "@tanstack/react-router";
+import { createRootRoute, Link, useLocation } from "@tanstack/react-router";
+import { toVisibleText } from "../lib/visible-text.ts";
 import { Shell } from "./shell/shell.tsx";
 import { Empty } from "./states.tsx";
 
+const pathChars = 200;
+
+const NoPage = () => {
+  const { pathname } = useLocation();
+  return (
+    <div className="absent-view">
+      <title>No such page · Millrace</title>
+      <div className="heading">
+        <h1>There is no such page</h1>
+      </div>
+      <Empty title="Nothing is at this address.">
+        <p>
+          <code>{toVisibleText(pathname.slice(0, pathChars))}</code>
+        </p>
+        <p>
+          It may have been cut off. <Link to="/">Go to the first page</Link>
+        </p>
+      </Empty>
+    </div>
+  );
+};
+
 /** What every address is below. */
-export const rootRoute = createRootRoute({
-  component: Shell,
-  notFoundComponent: () => <Empty title="There is no such page." />,
-});
+export const rootRoute = createRootRoute({ component: Shell, notFoundComponent: NoPage });

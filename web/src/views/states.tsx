@@ -1,13 +1,29 @@
 import { Alert, Button, Loader } from "@mantine/core";
+import { useEffect, useState } from "react";
 import type { ReactNode } from "react";
-import { ApiError } from "../api/http.ts";
+import { toFailing } from "../api/failure.ts";
+import type { Failing } from "../api/failure.ts";
+import { toVisibleText } from "../lib/visible-text.ts";
 
-/** Shown until the first answer. */
-export const Loading = ({ what }: { readonly what: string }) => (
-  <output className="state" aria-label={`Loading ${what}`}>
-    <Loader size="sm" type="dots" />
-  </output>
-);
+/** After so long it is said that the server takes its time. */
+const slowMs = 5_000;
+const detailChars = 300;
+
+/** Shown until the first answer. It ends: a call has a deadline, and then a {@link Failure} stands here. */
+export const Loading = ({ what }: { readonly what: string }) => {
+  const [isSlow, setIsSlow] = useState(false);
+  useEffect(() => {
+    const timer = setTimeout(() => setIsSlow(true), slowMs);
+    return () => clearTimeout(timer);
+  }, []);
+  return (
+    <output className="state loading" aria-label={`Loading ${what}`}>
+      <Loader size="sm" type="dots" />
+      <span>Loading {what} …</span>
+      {isSlow && <span>The server takes its time.</span>}
+    </output>
+  );
+};
 
 /** Shown where there is nothing, with what to do about it. */
 export const Empty = ({
@@ -23,29 +39,71 @@ export const Empty = ({
   </div>
 );
 
-/** Shown when the server refused or did not answer. */
+/** Shown when the server refused or did not answer: what is not here, why, and how to go on. */
 export const Failure = ({
   what,
   error,
   onRetry,
+  isOne = false,
+  missing,
+  children,
 }: {
   readonly what: string;
   readonly error: Error;
   readonly onRetry: () => unknown;
+  /** Whether it is one thing, which an address names by its id. */
+  readonly isOne?: boolean;
+  /** What is to be said where there is no such thing. */
+  readonly missing?: string | undefined;
+  /** Other ways on than to try again. */
+  readonly children?: ReactNode;
+}) => {
+  const { kind, says, detail } = toFailing(error, { isOne });
+  return (
+    <Problem
+      title={`Could not ${verbs[kind]} ${what}`}
+      says={kind === "missing" && missing !== undefined ? missing : says}
+      detail={detail}
+      onRetry={onRetry}
+    >
+      {children}
+    </Problem>
+  );
+};
+
+/** What went wrong, what that means, what was said of it, and a way to try again. */
+export const Problem = ({
+  title,
+  says,
+  detail,
+  onRetry,
+  children,
+}: {
+  readonly title: string;
+  readonly says: string;
+  readonly detail?: string | undefined;
+  readonly onRetry: () => unknown;
+  readonly children?: ReactNode;
 }) => (
-  <Alert
-    className="failure"
-    color="red"
-    title={`Could not ${isMissing(error) ? "find" : "load"} ${what}`}
-    role="alert"
-  >
-    <p>{error.message}</p>
-    <Button size="xs" variant="default" onClick={() => void onRetry()}>
-      Try again
-    </Button>
+  <Alert className="failure" color="red" title={title} role="alert">
+    <p>{says}</p>
+    {detail !== undefined && (
+      <p className="failure-detail">{toVisibleText(detail.slice(0, detailChars))}</p>
+    )}
+    <div className="tools">
+      <Button size="xs" variant="default" onClick={() => void onRetry()}>
+        Try again
+      </Button>
+      {children}
+    </div>
   </Alert>
 );
 
-/** Whether what was asked for is not there, or can't be: an address that was cut off, or a thing deleted. */
-const isMissing = (error: Error): boolean =>
-  error instanceof ApiError && (error.status === 404 || error.status === 422);
+const verbs: { readonly [Kind in Failing["kind"]]: string } = {
+  missing: "find",
+  gone: "load",
+  late: "load",
+  refused: "load",
+  failed: "load",
+  garbled: "read",
+};

@@ -7,7 +7,7 @@ import type { DatasetTab } from "../../lib/dataset-search.ts";
 import { toVisibleText } from "../../lib/visible-text.ts";
 import { Comparisons } from "../experiments/comparisons.tsx";
 import { Experiments } from "../experiments/experiments.tsx";
-import { Failure, Loading } from "../states.tsx";
+import { AbsentView } from "../absent-view.tsx";
 import { DatasetMenu } from "./dataset-menu.tsx";
 import { ExamplePanel } from "./example-panel.tsx";
 import { Examples } from "./examples.tsx";
@@ -30,10 +30,12 @@ export const Dataset = () => {
   const navigate = route.useNavigate();
   const { data: dataset, error, refetch } = useQuery(datasetQuery(datasetId));
   if (dataset === undefined) {
-    return error === null ? (
-      <Loading what="the dataset" />
-    ) : (
-      <Failure what="the dataset" error={error} onRetry={refetch} />
+    return (
+      <AbsentView title="Dataset" what="the dataset" error={error} onRetry={refetch}>
+        <Link to="/o/$tenantId/datasets" params={{ tenantId }}>
+          Datasets
+        </Link>
+      </AbsentView>
     );
   }
   return (

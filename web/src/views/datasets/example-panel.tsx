@@ -52,7 +52,7 @@ export const ExamplePanel = ({
       </div>
       {example === undefined && error === null && <Loading what="the example" />}
       {example === undefined && error !== null && (
-        <Failure what="the example" error={error} onRetry={refetch} />
+        <Failure what="the example" error={error} onRetry={refetch} isOne />
       )}
       {example !== undefined && mode !== "edit" && (
         <ExampleView example={example} tenantId={tenantId} />

@@ -1,5 +1,6 @@
-import { createRoute, lazyRouteComponent } from "@tanstack/react-router";
+import { createRoute } from "@tanstack/react-router";
 import { parseDatasetSearch, parseDatasetsSearch } from "../../lib/dataset-search.ts";
+import { lazyView } from "../lazy-view.ts";
 import { rootRoute } from "../root-route.tsx";
 
 const getParentRoute = () => rootRoute;
@@ -9,12 +10,12 @@ export const datasetsRoutes = [
     getParentRoute,
     path: "/o/$tenantId/datasets",
     validateSearch: parseDatasetsSearch,
-    component: lazyRouteComponent(async () => import("./datasets.tsx"), "Datasets"),
+    component: lazyView(async () => import("./datasets.tsx"), "Datasets"),
   }),
   createRoute({
     getParentRoute,
     path: "/o/$tenantId/datasets/$datasetId",
     validateSearch: parseDatasetSearch,
-    component: lazyRouteComponent(async () => import("./dataset.tsx"), "Dataset"),
+    component: lazyView(async () => import("./dataset.tsx"), "Dataset"),
   }),
 ] as const;

@@ -23,7 +23,10 @@ export const Versions = ({ datasetId }: { readonly datasetId: string }) => {
   const [tagged, setTagged] = useState<DatasetVersion>();
   const rows = versions.data?.pages.flat();
   if (from !== undefined && to !== undefined) {
-    return <VersionDiff datasetId={datasetId} from={from} to={to} kind={kind} />;
+    return (
+      // Of other versions nothing is kept, not even while the answer is on its way.
+      <VersionDiff key={`${from} ${to}`} datasetId={datasetId} from={from} to={to} kind={kind} />
+    );
   }
   return (
     <div className="dataset-list">

@@ -1,9 +1,11 @@
 import { useInfiniteQuery, useQuery } from "@tanstack/react-query";
 import { getRouteApi, Link } from "@tanstack/react-router";
+import { isMissing } from "../../api/failure.ts";
 import { datasetQuery } from "../../api/datasets.ts";
 import { comparisonQuery, experimentsQuery } from "../../api/experiments.ts";
 import { toIds, toKeys } from "../../lib/compare-search.ts";
 import { toVisibleText } from "../../lib/visible-text.ts";
+import { AbsentView } from "../absent-view.tsx";
 import { Empty, Failure, Loading } from "../states.tsx";
 import { CompareFilters } from "./compare-filters.tsx";
 import { ComparePanel } from "./compare-panel.tsx";
@@ -35,6 +37,16 @@ export const Compare = () => {
     lower: new Set(toKeys(search.lower)),
     tenantId,
   };
+  const title = search.comparative === undefined ? "Experiments compared" : "Pairwise comparison";
+  if (dataset.data === undefined && isMissing(dataset.error)) {
+    return (
+      <AbsentView title={title} what="the dataset" error={dataset.error} onRetry={dataset.refetch}>
+        <Link to="/o/$tenantId/datasets" params={{ tenantId }}>
+          Datasets
+        </Link>
+      </AbsentView>
+    );
+  }
   return (
     <div className="fill">
       <title>Experiments · Millrace</title>
@@ -49,12 +61,20 @@ export const Compare = () => {
               <bdi>{toVisibleText(dataset.data?.name ?? "Dataset")}</bdi>
             </Link>
           </p>
-          <h1>
-            {search.comparative === undefined ? "Experiments compared" : "Pairwise comparison"}
-          </h1>
+          <h1>{title}</h1>
         </div>
       </div>
-      {ids.length === 0 && <Empty title="No experiments are chosen." />}
+      {ids.length === 0 && (
+        <Empty title="No experiments are chosen.">
+          <Link
+            to="/o/$tenantId/datasets/$datasetId"
+            params={{ tenantId, datasetId }}
+            search={{ tab: "experiments" }}
+          >
+            Choose some
+          </Link>
+        </Empty>
+      )}
       {ids.length > 0 && first === undefined && pages.error === null && (
         <Loading what="the comparison" />
       )}

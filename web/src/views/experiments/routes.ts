@@ -1,5 +1,6 @@
-import { createRoute, lazyRouteComponent } from "@tanstack/react-router";
+import { createRoute } from "@tanstack/react-router";
 import { parseCompareSearch } from "../../lib/compare-search.ts";
+import { lazyView } from "../lazy-view.ts";
 import { rootRoute } from "../root-route.tsx";
 
 const getParentRoute = () => rootRoute;
@@ -9,6 +10,6 @@ export const experimentsRoutes = [
     getParentRoute,
     path: "/o/$tenantId/datasets/$datasetId/compare",
     validateSearch: parseCompareSearch,
-    component: lazyRouteComponent(async () => import("./compare.tsx"), "Compare"),
+    component: lazyView(async () => import("./compare.tsx"), "Compare"),
   }),
 ] as const;

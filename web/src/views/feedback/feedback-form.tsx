@@ -8,7 +8,8 @@ import { ApiError } from "../../api/http.ts";
 import type { FeedbackForm as Form } from "../../lib/feedback.ts";
 import { toVisibleText } from "../../lib/visible-text.ts";
 import { FormFault } from "../../parts/form.tsx";
-import { Empty, Failure, Loading } from "../states.tsx";
+import { AbsentView } from "../absent-view.tsx";
+import { Empty } from "../states.tsx";
 import { Judging } from "./judging.tsx";
 import "./feedback-form.css";
 
@@ -18,29 +19,33 @@ const route = getRouteApi("/feedback/tokens/$token");
 export const FeedbackForm = () => {
   const { token } = route.useParams();
   const { data: form, error, refetch } = useQuery(feedbackFormQuery(token));
+  if (form === undefined) {
+    return (
+      <AbsentView
+        title="Feedback"
+        what="the form"
+        error={error}
+        onRetry={refetch}
+        missing="This link leads to no form. It may have been cut off, or what it was about was deleted."
+      />
+    );
+  }
   return (
     <div className="page feedback-form">
       <title>Feedback</title>
-      {form === undefined && error === null && <Loading what="the form" />}
-      {form === undefined && error !== null && <NoForm error={error} onRetry={refetch} />}
-      {form?.isExpired === true && (
-        <Empty title="This link has expired.">
-          <p>Ask whoever gave it to you for another one.</p>
-        </Empty>
+      {form.isExpired ? (
+        <>
+          <h1>Feedback</h1>
+          <Empty title="This link has expired.">
+            <p>Ask whoever gave it to you for another one.</p>
+          </Empty>
+        </>
+      ) : (
+        <OpenForm form={form} token={token} />
       )}
-      {form?.isExpired === false && <OpenForm form={form} token={token} />}
     </div>
   );
 };
-
-const NoForm = ({ error, onRetry }: { readonly error: Error; readonly onRetry: () => unknown }) =>
-  error instanceof ApiError && error.status === 404 ? (
-    <Empty title="This link leads to no form.">
-      <p>It may have been cut off, or what it was about was deleted.</p>
-    </Empty>
-  ) : (
-    <Failure what="the form" error={error} onRetry={onRetry} />
-  );
 
 const OpenForm = ({ form, token }: { readonly form: Form; readonly token: string }) => {
   const [given, setGiven] = useState<GivenFeedback>({});
@@ -51,6 +56,7 @@ const OpenForm = ({ form, token }: { readonly form: Form; readonly token: string
   if (isSuccess) {
     return (
       <Empty title="Thank you.">
+        <h1>{toVisibleText(form.key)}</h1>
         <p>Your feedback was received.</p>
         <Button
           variant="default"

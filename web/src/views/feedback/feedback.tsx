@@ -1,11 +1,12 @@
 import { NativeSelect } from "@mantine/core";
 import { useQuery } from "@tanstack/react-query";
-import { getRouteApi, useNavigate } from "@tanstack/react-router";
+import { getRouteApi, Link, useNavigate } from "@tanstack/react-router";
 import { trendQuery } from "../../api/feedback.ts";
-import { foundProjectsQuery } from "../../api/projects.ts";
+import { foundProjectsQuery, projectQuery } from "../../api/projects.ts";
 import { feedbackDays } from "../../lib/feedback-search.ts";
 import type { FeedbackSearch } from "../../lib/feedback-search.ts";
 import { toVisibleText } from "../../lib/visible-text.ts";
+import { AbsentView } from "../absent-view.tsx";
 import { Empty, Failure, Loading } from "../states.tsx";
 import { KeyList } from "./key-list.tsx";
 import { Recent } from "./recent.tsx";
@@ -17,15 +18,29 @@ const route = getRouteApi("/o/$tenantId/feedback");
 /** `/o/{tenantId}/feedback`: how a project was judged, by key, over time. */
 export const Feedback = () => {
   const { data: projects, error, refetch } = useQuery(foundProjectsQuery(""));
+  const { tenantId } = route.useParams();
   const search = route.useSearch();
   const projectId = search.project ?? projects?.[0]?.id;
+  // The list may be too long to hold the one that the address names; or there is none of that id.
+  const isListed = projects?.some(({ id }) => id === projectId) ?? true;
+  const named = useQuery({ ...projectQuery(projectId ?? ""), enabled: !isListed });
+  if (!isListed && named.data === undefined) {
+    return (
+      <AbsentView title="Feedback" what="the project" error={named.error} onRetry={named.refetch}>
+        <Link to="/o/$tenantId/feedback" params={{ tenantId }} search={{}}>
+          Feedback of another project
+        </Link>
+      </AbsentView>
+    );
+  }
+  const known = named.data === undefined ? projects : [...(projects ?? []), named.data];
   return (
     <div className="page">
       <title>Feedback · Millrace</title>
       <div className="page-head">
         <h1>Feedback</h1>
-        {projects !== undefined && projects.length > 0 && (
-          <Choices projects={projects} search={search} projectId={projectId} />
+        {known !== undefined && known.length > 0 && (
+          <Choices projects={known} search={search} projectId={projectId} />
         )}
       </div>
       {projects === undefined && error === null && <Loading what="projects" />}

@@ -1,5 +1,6 @@
-import { createRoute, lazyRouteComponent } from "@tanstack/react-router";
+import { createRoute } from "@tanstack/react-router";
 import { parseFeedbackSearch } from "../../lib/feedback-search.ts";
+import { lazyView } from "../lazy-view.ts";
 import { rootRoute } from "../root-route.tsx";
 
 const getParentRoute = () => rootRoute;
@@ -9,11 +10,11 @@ export const feedbackRoutes = [
     getParentRoute,
     path: "/o/$tenantId/feedback",
     validateSearch: parseFeedbackSearch,
-    component: lazyRouteComponent(async () => import("./feedback.tsx"), "Feedback"),
+    component: lazyView(async () => import("./feedback.tsx"), "Feedback"),
   }),
   createRoute({
     getParentRoute,
     path: "/feedback/tokens/$token",
-    component: lazyRouteComponent(async () => import("./feedback-form.tsx"), "FeedbackForm"),
+    component: lazyView(async () => import("./feedback-form.tsx"), "FeedbackForm"),
   }),
 ] as const;

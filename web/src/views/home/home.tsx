@@ -2,7 +2,7 @@ import { useQuery } from "@tanstack/react-query";
 import { useLive } from "../../api/live.ts";
 import { projectsQuery } from "../../api/projects.ts";
 import { nothingYet } from "../../lib/live.ts";
-import { Failure, Loading } from "../states.tsx";
+import { AbsentView } from "../absent-view.tsx";
 import { FirstRun } from "./first-run.tsx";
 import { LiveCharts } from "./live-charts.tsx";
 import { LiveTiles } from "./live-tiles.tsx";
@@ -15,10 +15,8 @@ export const Home = () => {
   const { data: projects, error, refetch } = useQuery(projectsQuery);
   const { live, error: liveError } = useLive();
   if (projects === undefined) {
-    return error === null ? (
-      <Loading what="projects" />
-    ) : (
-      <Failure what="the projects" error={error} onRetry={refetch} />
+    return (
+      <AbsentView title="What arrives now" what="the projects" error={error} onRetry={refetch} />
     );
   }
   return (

@@ -1,4 +1,5 @@
-import { createRoute, lazyRouteComponent } from "@tanstack/react-router";
+import { createRoute } from "@tanstack/react-router";
+import { lazyView } from "../lazy-view.ts";
 import { rootRoute } from "../root-route.tsx";
 
 const getParentRoute = () => rootRoute;
@@ -7,6 +8,6 @@ export const homeRoutes = [
   createRoute({
     getParentRoute,
     path: "/",
-    component: lazyRouteComponent(async () => import("./home.tsx"), "Home"),
+    component: lazyView(async () => import("./home.tsx"), "Home"),
   }),
 ] as const;

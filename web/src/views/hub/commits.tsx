@@ -126,7 +126,18 @@ const CommitDiff = ({
   });
   const error = after.error ?? old.error;
   if (error !== null) {
-    return <Failure what="the commits" error={error} onRetry={after.refetch} />;
+    return (
+      <Failure
+        what="the commits"
+        error={error}
+        onRetry={async () => Promise.all([after.refetch(), old.refetch()])}
+        isOne
+      >
+        <PromptLink commit={undefined} search={{ tab: "commits" }}>
+          See the latest commit
+        </PromptLink>
+      </Failure>
+    );
   }
   if (after.data === undefined || (before !== undefined && old.data === undefined)) {
     return <Loading what="the difference" />;

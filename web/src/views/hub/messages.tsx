@@ -50,7 +50,9 @@ export const Messages = ({
     return asked.error === null ? (
       <Loading what="the commit" />
     ) : (
-      <Failure what="the commit" error={asked.error} onRetry={asked.refetch} />
+      <Failure what="the commit" error={asked.error} onRetry={asked.refetch} isOne>
+        {commit !== undefined && <PromptLink commit={undefined}>See the latest commit</PromptLink>}
+      </Failure>
     );
   }
   const content = toPromptContent(pulled.manifest);

@@ -6,7 +6,7 @@ import { parsePromptSearch } from "../../lib/hub-search.ts";
 import type { PromptTab } from "../../lib/hub-search.ts";
 import type { Prompt as PromptRow } from "../../lib/prompt.ts";
 import { toVisibleText } from "../../lib/visible-text.ts";
-import { Failure, Loading } from "../states.tsx";
+import { AbsentView } from "../absent-view.tsx";
 import { Commits } from "./commits.tsx";
 import { LikeButton } from "./like-button.tsx";
 import { Messages } from "./messages.tsx";
@@ -32,10 +32,10 @@ export const Prompt = () => {
   const { data: prompt, error, refetch } = useQuery(promptQuery(place));
   const { data: tenant } = useQuery(tenantQuery);
   if (prompt === undefined) {
-    return error === null ? (
-      <Loading what="the prompt" />
-    ) : (
-      <Failure what="the prompt" error={error} onRetry={refetch} />
+    return (
+      <AbsentView title="Prompt" what="the prompt" error={error} onRetry={refetch}>
+        {isHub ? <Link to="/hub">Prompt hub</Link> : <Link to="/prompts">Prompts</Link>}
+      </AbsentView>
     );
   }
   const isOwn = prompt.tenantId === tenant?.id;

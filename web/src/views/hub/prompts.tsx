@@ -1,8 +1,9 @@
 import { Button, NativeSelect, Switch, TextInput } from "@mantine/core";
-import { useInfiniteQuery } from "@tanstack/react-query";
+import { useInfiniteQuery, useQuery } from "@tanstack/react-query";
 import { Link, useLocation, useNavigate, useSearch } from "@tanstack/react-router";
 import { useState } from "react";
 import { promptsQuery } from "../../api/prompts.ts";
+import { tenantQuery } from "../../api/tenant.ts";
 import { useTenantId } from "../../api/use-tenant-id.ts";
 import { parsePromptsSearch, promptSorts } from "../../lib/hub-search.ts";
 import type { PromptsSearch } from "../../lib/hub-search.ts";
@@ -23,11 +24,12 @@ const sortNames: { readonly [Sort in (typeof promptSorts)[number]]: string } = {
 /** `/prompts`: the tenant's prompts; `/hub`: the public ones of all. */
 export const Prompts = () => {
   const { pathname } = useLocation();
+  const isHub = pathname.startsWith("/hub");
   const search = parsePromptsSearch(useSearch({ strict: false }));
   const navigate = useNavigate();
   const tenantId = useTenantId();
+  const tenant = useQuery({ ...tenantQuery, enabled: tenantId === undefined && !isHub });
   const [isMaking, setIsMaking] = useState(false);
-  const isHub = pathname.startsWith("/hub");
   const pages = useInfiniteQuery({
     ...promptsQuery(search, isHub || tenantId === undefined ? {} : { tenantId }),
     enabled: isHub || tenantId !== undefined,
@@ -38,6 +40,7 @@ export const Prompts = () => {
       search: parsePromptsSearch({ ...search, ...changes }),
       replace: true,
     });
+  const failed = [pages, tenant].find(({ error }) => error !== null);
   const prompts = pages.data?.pages.flatMap((page) => page.prompts);
   return (
     <div className="fill">
@@ -67,9 +70,9 @@ export const Prompts = () => {
         </div>
       </div>
       <Filters search={search} onChange={change} />
-      {prompts === undefined && pages.error === null && <Loading what="prompts" />}
-      {prompts === undefined && pages.error !== null && (
-        <Failure what="the prompts" error={pages.error} onRetry={pages.refetch} />
+      {prompts === undefined && failed === undefined && <Loading what="prompts" />}
+      {prompts === undefined && failed?.error && (
+        <Failure what="the prompts" error={failed.error} onRetry={failed.refetch} />
       )}
       {prompts?.length === 0 && <NoPrompt isHub={isHub} search={search} />}
       {prompts !== undefined && prompts.length > 0 && (

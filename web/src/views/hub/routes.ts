@@ -1,10 +1,11 @@
-import { createRoute, lazyRouteComponent } from "@tanstack/react-router";
+import { createRoute } from "@tanstack/react-router";
 import { parsePromptSearch, parsePromptsSearch } from "../../lib/hub-search.ts";
+import { lazyView } from "../lazy-view.ts";
 import { rootRoute } from "../root-route.tsx";
 
 const getParentRoute = () => rootRoute;
-const prompts = lazyRouteComponent(async () => import("./prompts.tsx"), "Prompts");
-const prompt = lazyRouteComponent(async () => import("./prompt.tsx"), "Prompt");
+const prompts = lazyView(async () => import("./prompts.tsx"), "Prompts");
+const prompt = lazyView(async () => import("./prompt.tsx"), "Prompt");
 const list = { getParentRoute, validateSearch: parsePromptsSearch, component: prompts };
 const one = { getParentRoute, validateSearch: parsePromptSearch, component: prompt };
 

@@ -1,5 +1,6 @@
-import { createRoute, lazyRouteComponent } from "@tanstack/react-router";
+import { createRoute } from "@tanstack/react-router";
 import { parseProjectsSearch } from "../../lib/projects-search.ts";
+import { lazyView } from "../lazy-view.ts";
 import { rootRoute } from "../root-route.tsx";
 
 const getParentRoute = () => rootRoute;
@@ -9,6 +10,6 @@ export const projectsRoutes = [
     getParentRoute,
     path: "/o/$tenantId/projects",
     validateSearch: parseProjectsSearch,
-    component: lazyRouteComponent(async () => import("./projects.tsx"), "Projects"),
+    component: lazyView(async () => import("./projects.tsx"), "Projects"),
   }),
 ] as const;

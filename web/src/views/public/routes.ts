@@ -1,5 +1,6 @@
-import { createRoute, lazyRouteComponent } from "@tanstack/react-router";
+import { createRoute } from "@tanstack/react-router";
 import { parseSharedSearch } from "../../lib/dataset-search.ts";
+import { lazyView } from "../lazy-view.ts";
 import { rootRoute } from "../root-route.tsx";
 
 const getParentRoute = () => rootRoute;
@@ -9,11 +10,11 @@ export const publicRoutes = [
     getParentRoute,
     path: "/public/$token/d",
     validateSearch: parseSharedSearch,
-    component: lazyRouteComponent(async () => import("./shared-dataset.tsx"), "SharedDataset"),
+    component: lazyView(async () => import("./shared-dataset.tsx"), "SharedDataset"),
   }),
   createRoute({
     getParentRoute,
     path: "/public/$token/r",
-    component: lazyRouteComponent(async () => import("./shared-run.tsx"), "SharedRun"),
+    component: lazyView(async () => import("./shared-run.tsx"), "SharedRun"),
   }),
 ] as const;

@@ -2,7 +2,7 @@ import { useQuery } from "@tanstack/react-query";
 import { getRouteApi } from "@tanstack/react-router";
 import { sharedDatasetQuery } from "../../api/shared-dataset.ts";
 import { toVisibleText } from "../../lib/visible-text.ts";
-import { Failure, Loading } from "../states.tsx";
+import { AbsentView } from "../absent-view.tsx";
 import { SharedExamples } from "./shared-examples.tsx";
 import "../datasets/datasets.css";
 
@@ -13,10 +13,14 @@ export const SharedDataset = () => {
   const { token } = route.useParams();
   const { data: dataset, error, refetch } = useQuery(sharedDatasetQuery(token));
   if (dataset === undefined) {
-    return error === null ? (
-      <Loading what="the dataset" />
-    ) : (
-      <Failure what="the shared dataset" error={error} onRetry={refetch} />
+    return (
+      <AbsentView
+        title="Shared dataset"
+        what="the shared dataset"
+        error={error}
+        onRetry={refetch}
+        missing="Whoever shared it may have ended that, or the link was cut off."
+      />
     );
   }
   return (

@@ -8,7 +8,7 @@ import type { PayloadMode } from "../../lib/payload.ts";
 import { formatTime } from "../../lib/time.ts";
 import { toVisibleText } from "../../lib/visible-text.ts";
 import { Attachments } from "../../parts/attachments.tsx";
-import { Empty, Failure, Loading } from "../states.tsx";
+import { AbsentView } from "../absent-view.tsx";
 import { EventsTab } from "../trace/events-tab.tsx";
 import { MetadataTab } from "../trace/metadata-tab.tsx";
 import { RunData } from "../trace/run-data.tsx";
@@ -23,10 +23,13 @@ export const SharedRun = () => {
   const { data: run, error, refetch } = useQuery(sharedRunQuery(token));
   if (run === undefined) {
     return (
-      <>
-        <title>Shared run · Millrace</title>
-        <Absent error={error} onRetry={refetch} />
-      </>
+      <AbsentView
+        title="Shared run"
+        what="the shared run"
+        error={error}
+        onRetry={refetch}
+        missing="Whoever shared it may have ended that, or the link was cut off."
+      />
     );
   }
   return (
@@ -36,25 +39,6 @@ export const SharedRun = () => {
       <p className="absent">Shared run, recorded {formatTime(run.startMs)}</p>
       <Fields run={run} />
     </div>
-  );
-};
-
-const Absent = ({
-  error,
-  onRetry,
-}: {
-  readonly error: Error | null;
-  readonly onRetry: () => unknown;
-}) => {
-  if (error === null) {
-    return <Loading what="the shared run" />;
-  }
-  return "status" in error && (error.status === 404 || error.status === 422) ? (
-    <Empty title="There is no such shared run.">
-      <p>Whoever shared it may have ended that.</p>
-    </Empty>
-  ) : (
-    <Failure what="the shared run" error={error} onRetry={onRetry} />
   );
 };
 

@@ -1,8 +1,8 @@
 import { useQuery } from "@tanstack/react-query";
-import { getRouteApi } from "@tanstack/react-router";
+import { getRouteApi, Link } from "@tanstack/react-router";
 import { queueQuery } from "../../api/queues.ts";
 import { toVisibleText } from "../../lib/visible-text.ts";
-import { Failure, Loading } from "../states.tsx";
+import { AbsentView } from "../absent-view.tsx";
 import { QueueHeading } from "./queue-heading.tsx";
 import { QueueRuns } from "./queue-runs.tsx";
 import { ReviewDesk } from "./review-desk.tsx";
@@ -20,10 +20,12 @@ export const Queue = () => {
   const { data: queue, error, refetch } = useQuery(queueQuery(queueId));
   const [reviewer, setReviewer] = useReviewer();
   if (queue === undefined) {
-    return error === null ? (
-      <Loading what="the queue" />
-    ) : (
-      <Failure what="the queue" error={error} onRetry={refetch} />
+    return (
+      <AbsentView title="Annotation queue" what="the queue" error={error} onRetry={refetch}>
+        <Link to="/o/$tenantId/annotation-queues" params={{ tenantId }}>
+          Annotation queues
+        </Link>
+      </AbsentView>
     );
   }
   return (

@@ -24,7 +24,7 @@ export const ReviewDesk = ({
   readonly placeId: string | undefined;
 }) => {
   const { data: claim, error, refetch } = useClaim(desk, placeId);
-  const { data: progress } = useQuery(progressQuery(desk.queueId, desk.reviewer));
+  const progress = useQuery(progressQuery(desk.queueId, desk.reviewer));
   const open = useOpen(desk);
   useEffect(() => forgetOldDrafts(localStorage, Date.now()), []);
   if (error instanceof ApiError && (error.status === 409 || error.status === 404)) {
@@ -43,7 +43,14 @@ export const ReviewDesk = ({
     );
   }
   if (claim === null || placeId === undefined) {
-    return claim === null ? <Nothing progress={progress} /> : <Loading what="the next run" />;
+    if (claim === null && progress.data !== undefined) {
+      return <Nothing progress={progress.data} />;
+    }
+    return progress.error === null || claim !== null ? (
+      <Loading what="the next run" />
+    ) : (
+      <Failure what="the queue's progress" error={progress.error} onRetry={progress.refetch} />
+    );
   }
   return (
     <Review
@@ -57,10 +64,7 @@ export const ReviewDesk = ({
   );
 };
 
-const Nothing = ({ progress }: { readonly progress: QueueProgress | undefined }) => {
-  if (progress === undefined) {
-    return <Loading what="the progress" />;
-  }
+const Nothing = ({ progress }: { readonly progress: QueueProgress }) => {
   const { total, completed, claimedByOthers } = progress;
   if (total === 0) {
     return (

@@ -22,7 +22,7 @@ export const ReviewRun = ({
     return error === null ? (
       <Loading what="the run" />
     ) : (
-      <Failure what="the run" error={error} onRetry={refetch} />
+      <Failure what="the run" error={error} onRetry={refetch} isOne />
     );
   }
   return (

@@ -1,5 +1,6 @@
-import { createRoute, lazyRouteComponent } from "@tanstack/react-router";
+import { createRoute } from "@tanstack/react-router";
 import { parseQueueSearch, parseQueuesSearch } from "../../lib/queue-search.ts";
+import { lazyView } from "../lazy-view.ts";
 import { rootRoute } from "../root-route.tsx";
 
 const getParentRoute = () => rootRoute;
@@ -9,12 +10,12 @@ export const queuesRoutes = [
     getParentRoute,
     path: "/o/$tenantId/annotation-queues",
     validateSearch: parseQueuesSearch,
-    component: lazyRouteComponent(async () => import("./queues.tsx"), "Queues"),
+    component: lazyView(async () => import("./queues.tsx"), "Queues"),
   }),
   createRoute({
     getParentRoute,
     path: "/o/$tenantId/annotation-queues/$queueId",
     validateSearch: parseQueueSearch,
-    component: lazyRouteComponent(async () => import("./queue.tsx"), "Queue"),
+    component: lazyView(async () => import("./queue.tsx"), "Queue"),
   }),
 ] as const;

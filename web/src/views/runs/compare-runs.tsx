@@ -34,7 +34,7 @@ export const CompareRuns = ({
         </Button>
       </div>
       {failed?.error !== null && failed?.error !== undefined && (
-        <Failure what="a run" error={failed.error} onRetry={failed.refetch} />
+        <Failure what="a run" error={failed.error} onRetry={failed.refetch} isOne />
       )}
       {before === undefined || after === undefined ? (
         failed === undefined && <Loading what="the runs" />

@@ -1,12 +1,16 @@
 import { useQuery } from "@tanstack/react-query";
-import { getRouteApi } from "@tanstack/react-router";
-import { projectsQuery } from "../../api/projects.ts";
-import { toVisibleText } from "../../lib/visible-text.ts";
+import { getRouteApi, Link } from "@tanstack/react-router";
+import { isMissing } from "../../api/failure.ts";
+import { projectQuery } from "../../api/projects.ts";
 import { lazy, Suspense } from "react";
-import { Loading } from "../states.tsx";
+import { toVisibleText } from "../../lib/visible-text.ts";
+import { loadPart } from "../../parts/load-part.ts";
+import { AbsentView, PageLoading } from "../absent-view.tsx";
 import { Runs } from "./runs.tsx";
 
-const Trace = lazy(async () => ({ default: (await import("../trace/trace.tsx")).Trace }));
+const Trace = lazy(async () =>
+  loadPart(async () => ({ default: (await import("../trace/trace.tsx")).Trace })),
+);
 
 const route = getRouteApi("/o/$tenantId/projects/p/$projectId");
 
@@ -14,16 +18,25 @@ const route = getRouteApi("/o/$tenantId/projects/p/$projectId");
 export const Project = () => {
   const { tenantId, projectId } = route.useParams();
   const search = route.useSearch();
-  const { data: projects } = useQuery(projectsQuery);
-  const name = toVisibleText(projects?.find(({ id }) => id === projectId)?.name ?? "Project");
+  const { data: project, error, refetch } = useQuery(projectQuery(projectId));
+  const name = toVisibleText(project?.name ?? "Project");
   const place = { tenantId, projectId };
+  if (project === undefined && isMissing(error)) {
+    return (
+      <AbsentView title="Project" what="the project" error={error} onRetry={refetch}>
+        <Link to="/o/$tenantId/projects" params={{ tenantId }}>
+          Projects
+        </Link>
+      </AbsentView>
+    );
+  }
   return (
     <div className="fill">
       <title>{`${name} · Millrace`}</title>
       {search.trace === undefined ? (
         <Runs key={projectId} place={place} />
       ) : (
-        <Suspense fallback={<Loading what="the trace" />}>
+        <Suspense fallback={<PageLoading />}>
           <Trace
             key={search.trace}
             place={place}

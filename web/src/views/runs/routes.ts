@@ -1,5 +1,6 @@
-import { createRoute, lazyRouteComponent } from "@tanstack/react-router";
+import { createRoute } from "@tanstack/react-router";
 import { parseRunsSearch } from "../../lib/runs-search.ts";
+import { lazyView } from "../lazy-view.ts";
 import { rootRoute } from "../root-route.tsx";
 
 const getParentRoute = () => rootRoute;
@@ -9,6 +10,6 @@ export const runsRoutes = [
     getParentRoute,
     path: "/o/$tenantId/projects/p/$projectId",
     validateSearch: parseRunsSearch,
-    component: lazyRouteComponent(async () => import("./project.tsx"), "Project"),
+    component: lazyView(async () => import("./project.tsx"), "Project"),
   }),
 ] as const;

@@ -1,4 +1,5 @@
-import { createRoute, lazyRouteComponent } from "@tanstack/react-router";
+import { createRoute } from "@tanstack/react-router";
+import { lazyView } from "../lazy-view.ts";
 import { rootRoute } from "../root-route.tsx";
 
 const getParentRoute = () => rootRoute;
@@ -7,6 +8,6 @@ export const settingsRoutes = [
   createRoute({
     getParentRoute,
     path: "/o/$tenantId/settings",
-    component: lazyRouteComponent(async () => import("./settings.tsx"), "Settings"),
+    component: lazyView(async () => import("./settings.tsx"), "Settings"),
   }),
 ] as const;

@@ -3,6 +3,7 @@ import { useEffect, useSyncExternalStore } from "react";
 import { getJson } from "../../api/http.ts";
 import { onReach, readIsGone } from "../../api/reach.ts";
 
+const askFirstMs = 300;
 const askAgainMs = 2_000;
 
 /** Says that the server is gone, asks for it, and has what failed loaded again when it is back. */
@@ -13,11 +14,15 @@ export const GoneBanner = () => {
     if (!isGone) {
       return undefined;
     }
-    const timer = setInterval(() => {
+    const ask = (): void => {
       // That it does not answer yet is known; that it does is noted where the answer comes in.
       getJson("/info").catch(() => undefined);
-    }, askAgainMs);
+    };
+    // It may have been one connection that broke.
+    const soon = setTimeout(ask, askFirstMs);
+    const timer = setInterval(ask, askAgainMs);
     return () => {
+      clearTimeout(soon);
       clearInterval(timer);
       void queryClient.invalidateQueries();
     };

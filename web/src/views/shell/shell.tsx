@@ -8,6 +8,8 @@ import { Keyboard } from "./keyboard.tsx";
 import { Navigation } from "./navigation.tsx";
 import { Brand } from "./brand.tsx";
 import { SchemeButton } from "./scheme-button.tsx";
+import { StaleBanner } from "./stale-banner.tsx";
+import { TenantGate } from "./tenant-gate.tsx";
 import { useFocusOnMove } from "./use-focus-on-move.ts";
 
 /** What stands around every view. */
@@ -29,8 +31,15 @@ export const Shell = () => {
         </div>
       </header>
       <GoneBanner />
+      <StaleBanner />
       <main className="view" id="view" tabIndex={-1} ref={main}>
-        {access.kind === "open" ? <Outlet /> : <KeyEntry hadKey={access.hadKey} />}
+        {access.kind === "open" ? (
+          <TenantGate>
+            <Outlet />
+          </TenantGate>
+        ) : (
+          <KeyEntry hadKey={access.hadKey} />
+        )}
       </main>
     </div>
   );

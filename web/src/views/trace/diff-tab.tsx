@@ -101,7 +101,7 @@ const Compared = ({
     return error === null ? (
       <Loading what="the other run" />
     ) : (
-      <Failure what="the other run" error={error} onRetry={refetch} />
+      <Failure what="the other run" error={error} onRetry={refetch} isOne />
     );
   }
   return (

@@ -1,4 +1,5 @@
-import { createRoute, lazyRouteComponent } from "@tanstack/react-router";
+import { createRoute } from "@tanstack/react-router";
+import { lazyView } from "../lazy-view.ts";
 import { rootRoute } from "../root-route.tsx";
 
 const getParentRoute = () => rootRoute;
@@ -7,6 +8,6 @@ export const traceRoutes = [
   createRoute({
     getParentRoute,
     path: "/o/$tenantId/projects/p/$projectId/r/$runId",
-    component: lazyRouteComponent(async () => import("./run-link.tsx"), "RunLink"),
+    component: lazyView(async () => import("./run-link.tsx"), "RunLink"),
   }),
 ] as const;

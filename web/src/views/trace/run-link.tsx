@@ -1,7 +1,7 @@
 import { useQuery } from "@tanstack/react-query";
-import { getRouteApi, Navigate } from "@tanstack/react-router";
+import { getRouteApi, Link, Navigate } from "@tanstack/react-router";
 import { traceRunQuery } from "../../api/traces.ts";
-import { Failure, Loading } from "../states.tsx";
+import { AbsentView } from "../absent-view.tsx";
 
 const route = getRouteApi("/o/$tenantId/projects/p/$projectId/r/$runId");
 
@@ -10,10 +10,12 @@ export const RunLink = () => {
   const { tenantId, projectId, runId } = route.useParams();
   const { data: run, error, refetch } = useQuery(traceRunQuery(runId));
   if (run === undefined) {
-    return error === null ? (
-      <Loading what="the run" />
-    ) : (
-      <Failure what="the run" error={error} onRetry={refetch} />
+    return (
+      <AbsentView title="Run" what="the run" error={error} onRetry={refetch}>
+        <Link to="/o/$tenantId/projects/p/$projectId" params={{ tenantId, projectId }} search={{}}>
+          Its project
+        </Link>
+      </AbsentView>
     );
   }
   const { id, traceId } = run;

@@ -8,6 +8,7 @@ import type { TraceRunDetails } from "../../api/traces.ts";
 import { traceTabs } from "../../lib/trace-search.ts";
 import type { TraceSearch, TraceTab } from "../../lib/trace-search.ts";
 import { Attachments } from "../../parts/attachments.tsx";
+import { loadPart } from "../../parts/load-part.ts";
 import { Failure, Loading } from "../states.tsx";
 import { EventsTab } from "./events-tab.tsx";
 import { FeedbackTab } from "./feedback-tab.tsx";
@@ -18,8 +19,12 @@ import { TimingTab } from "./timing-tab.tsx";
 import type { TraceChange } from "./use-trace-place.ts";
 import type { TraceView } from "./use-trace-view.ts";
 
-const DiffTab = lazy(async () => ({ default: (await import("./diff-tab.tsx")).DiffTab }));
-const CodeTab = lazy(async () => ({ default: (await import("./code-tab.tsx")).CodeTab }));
+const DiffTab = lazy(async () =>
+  loadPart(async () => ({ default: (await import("./diff-tab.tsx")).DiffTab })),
+);
+const CodeTab = lazy(async () =>
+  loadPart(async () => ({ default: (await import("./code-tab.tsx")).CodeTab })),
+);
 
 /** How long a run is selected before what it holds is read: a walk through the tree reads few. */
 const restMs = 120;
@@ -39,9 +44,10 @@ export const RunPanel = (props: RunPanelProps) => {
   const { data: details, error, refetch } = useQuery(traceRunQuery(runId));
   return (
     <section className="panel" aria-label="Selected run">
+      {details === undefined && <h1>Run</h1>}
       {details === undefined && error === null && <Loading what="the run" />}
       {details === undefined && error !== null && (
-        <Failure what="the run" error={error} onRetry={refetch} />
+        <Failure what="the run" error={error} onRetry={refetch} isOne />
       )}
       {details !== undefined && <Fields key={details.id} {...props} details={details} />}
     </section>

@@ -8,7 +8,8 @@ import { spanOf } from "../../lib/time-scale.ts";
 import { statusCodes } from "../../lib/trace-model.ts";
 import type { TraceModel } from "../../lib/trace-model.ts";
 import type { Place } from "../runs/place.ts";
-import { Empty, Failure, Loading } from "../states.tsx";
+import { AbsentView } from "../absent-view.tsx";
+import { Empty } from "../states.tsx";
 import { TraceBody } from "./trace-body.tsx";
 import "./trace.css";
 
@@ -22,29 +23,36 @@ interface TraceProps {
 /** One trace: its tree and waterfall, and what was recorded of the run that is selected in it. */
 export const Trace = ({ place, projectName, traceId, runId }: TraceProps) => {
   const { data: trace, error, refetch } = useQuery(traceQuery(traceId));
-  const hasRuns = trace !== undefined && trace.model.count > 0;
+  const back = (
+    <Link
+      to="/o/$tenantId/projects/p/$projectId"
+      params={{ ...place }}
+      search={(now) => parseListSearch({ ...now })}
+    >
+      ← <bdi>{projectName}</bdi>
+    </Link>
+  );
+  if (trace === undefined) {
+    return (
+      <AbsentView title="Trace" what="the trace" error={error} onRetry={refetch}>
+        {back}
+      </AbsentView>
+    );
+  }
+  const hasRuns = trace.model.count > 0;
   return (
     <>
       <div className="heading trace-heading">
-        <Link
-          to="/o/$tenantId/projects/p/$projectId"
-          params={{ ...place }}
-          search={(now) => parseListSearch({ ...now })}
-        >
-          ← <bdi>{projectName}</bdi>
-        </Link>
-        {hasRuns && <Summary trace={trace} />}
+        {back}
+        {hasRuns ? <Summary trace={trace} /> : <h1>Trace</h1>}
       </div>
-      {trace === undefined && error === null && <Loading what="the trace" />}
-      {trace === undefined && error !== null && (
-        <Failure what="the trace" error={error} onRetry={refetch} />
-      )}
-      {trace?.model.count === 0 && (
+      {hasRuns ? (
+        <TraceBody trace={trace} traceId={traceId} runId={runId} />
+      ) : (
         <Empty title="There is no such trace.">
           <p>It may not have arrived yet; it shows here as soon as it does.</p>
         </Empty>
       )}
-      {hasRuns && <TraceBody trace={trace} traceId={traceId} runId={runId} />}
     </>
   );
 };

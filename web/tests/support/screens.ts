@@ -1,0 +1,74 @@
+import type { Client } from "millrace";
+
+/** Screens by a name, and their addresses. */
+export type Screens = readonly (readonly [name: string, path: string])[];
+
+/** One of everything there is a screen for; returns where each screen is. */
+export async function recordScreens(
+  client: Client,
+  {
+    url,
+    project,
+    traceId,
+  }: { readonly url: string; readonly project: string; readonly traceId: string },
+): Promise<Screens> {
+  await client.feedback.create({ runId: traceId, key: "helpful", score: 1 });
+  const dataset = await client.datasets.create({
+    name: "questions",
+    description: "What people ask",
+  });
+  const { exampleIds } = await client.examples.createMany({
+    datasetId: dataset.id,
+    examples: [{ inputs: { question: "When?" }, outputs: { answer: "Now" }, split: "train" }],
+  });
+  const experiments: string[] = [];
+  for (const name of ["before", "after"]) {
+    const { id } = await client.projects.create({ name, referenceDatasetId: dataset.id });
+    const run = client.startRun({ name, project: name, referenceExampleId: exampleIds[0]! });
+    run.end({ answer: name });
+    experiments.push(id);
+  }
+  await client.flush();
+  const queue = await client.annotationQueues.create({ name: "doubts" });
+  await client.annotationQueues.addRuns(queue.id, { runIds: [traceId] });
+  await client.prompts.push("support-answer", { manifest: { template: "Answer {question}" } });
+  const ask = async (
+    method: string,
+    path: string,
+    body: object,
+  ): Promise<Record<string, string>> => {
+    const response = await fetch(url + path, { method, body: JSON.stringify(body) });
+    return (await response.json()) as Record<string, string>;
+  };
+  const run = await ask("PUT", `/runs/${traceId}/share`, { run_id: traceId });
+  const shared = await ask("PUT", `/datasets/${dataset.id}/share`, { dataset_id: dataset.id });
+  const form = await ask("POST", "/feedback/tokens", { run_id: traceId, feedback_key: "helpful" });
+  const [tenant, projectId] = [project.split("/projects/")[0]!, project.split("/").at(-1)!];
+  const at = `${tenant}/datasets/${dataset.id}`;
+  return [
+    ["home", "/"],
+    ["projects", `${tenant}/projects`],
+    ["runs", project],
+    ["trace", `${project}?trace=${traceId}`],
+    ["datasets", `${tenant}/datasets`],
+    ["examples", `${at}?example=${exampleIds[0]}`],
+    ["versions", `${at}?tab=versions`],
+    ["experiments", `${at}?tab=experiments`],
+    ["pairwise", `${at}?tab=comparisons`],
+    ["compare", `${at}/compare?experiments=${experiments.join(",")}`],
+    ["feedback", `${tenant}/feedback?project=${projectId}`],
+    ["queues", `${tenant}/annotation-queues`],
+    ["review", `${tenant}/annotation-queues/${queue.id}`],
+    ["queue-runs", `${tenant}/annotation-queues/${queue.id}?view=runs`],
+    ["prompts", "/prompts"],
+    ["hub", "/hub"],
+    ["prompt", "/prompts/support-answer"],
+    ["commits", "/prompts/support-answer?tab=commits"],
+    ["prompt-code", "/prompts/support-answer?tab=pull"],
+    ["prompt-settings", "/prompts/support-answer?tab=settings"],
+    ["settings", `${tenant}/settings`],
+    ["shared-run", `/public/${run["share_token"]}/r`],
+    ["shared-dataset", `/public/${shared["share_token"]}/d`],
+    ["feedback-form", new URL(form["url"]!).pathname],
+  ];
+}
