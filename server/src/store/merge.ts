@@ -63,22 +63,22 @@ export function mergeRecord(
   record: RunRecord,
   context: MergeContext,
 ): RunRow {
+  if (row === undefined && record.operation === "post") {
+    return firstRow(record, context);
+  }
   const isPost = record.operation === "post";
   const given = givenColumns(record, context);
   const before = row ?? emptyRow(record.id, context);
-  const defaults = columnDefaults(context);
   const values: Mutable<ColumnValues> = pickColumns(before);
   let { patched } = before;
-  columnNames.forEach((name, index) => {
-    const bit = 1 << index;
-    if (isPost && (patched & bit) === 0) {
-      assign(values, name, given[name] ?? defaults[name]);
+  let bit = 1;
+  for (const name of columnNames) {
+    if (isPost ? (patched & bit) === 0 : given[name] !== undefined) {
+      assign(values, name, given[name] ?? defaultOf[name](context));
+      patched |= isPost ? 0 : bit;
     }
-    if (!isPost && given[name] !== undefined) {
-      assign(values, name, given[name] ?? defaults[name]);
-      patched |= bit;
-    }
-  });
+    bit <<= 1;
+  }
   return {
     ...values,
     id: record.id,
@@ -87,6 +87,27 @@ export function mergeRecord(
     posted: isPost || before.posted,
     patched,
     measures: before.measures,
+  };
+}
+
+/** A run whose post is the first that is known of it: the common case, in one step. */
+function firstRow({ id, columns }: RunRecord, context: MergeContext): RunRow {
+  const { place } = context;
+  return {
+    traceId: place.traceId,
+    id,
+    projectId: context.projectId ?? context.defaultProjectId,
+    name: columns.name ?? unnamed,
+    runType: columns.runType ?? defaultRunType,
+    startMicros: columns.startMicros ?? defaultOf.startMicros(context),
+    endMicros: columns.endMicros ?? null,
+    hasError: columns.hasError ?? false,
+    parentRunId: columns.parentRunId ?? place.parentRunId,
+    dottedOrder: place.dottedOrder,
+    referenceExampleId: columns.referenceExampleId ?? null,
+    posted: true,
+    patched: 0,
+    measures: "none",
   };
 }
 
@@ -117,19 +138,28 @@ const pickColumns = (row: RunRow): ColumnValues => ({
 });
 
 /** What a column holds that nobody has set, or that a patch has cleared. */
-const columnDefaults = ({ place, defaultProjectId, nowMicros }: MergeContext): ColumnValues => ({
-  projectId: defaultProjectId,
-  name: unnamed,
-  runType: defaultRunType,
-  startMicros: startOf(place.dottedOrder) ?? nowMicros,
-  endMicros: null,
-  hasError: false,
-  parentRunId: place.parentRunId,
-  referenceExampleId: null,
-});
+const defaultOf: {
+  readonly [Name in ColumnName]: (context: MergeContext) => ColumnValues[Name];
+} = {
+  projectId: ({ defaultProjectId }) => defaultProjectId,
+  name: () => unnamed,
+  runType: () => defaultRunType,
+  startMicros: ({ place, nowMicros }) => startOf(place.dottedOrder) ?? nowMicros,
+  endMicros: () => null,
+  hasError: () => false,
+  parentRunId: ({ place }) => place.parentRunId,
+  referenceExampleId: () => null,
+};
 
 const emptyRow = (id: string, context: MergeContext): RunRow => ({
-  ...columnDefaults(context),
+  projectId: context.defaultProjectId,
+  name: unnamed,
+  runType: defaultRunType,
+  startMicros: defaultOf.startMicros(context),
+  endMicros: null,
+  hasError: false,
+  parentRunId: context.place.parentRunId,
+  referenceExampleId: null,
   id,
   traceId: context.place.traceId,
   dottedOrder: context.place.dottedOrder,

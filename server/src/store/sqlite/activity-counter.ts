@@ -16,7 +16,10 @@ interface Counter {
 interface Stored {
   /** What was known of the run before. */
   readonly known: RunRow | undefined;
-  readonly row: RunRow;
+  readonly row: Pick<
+    RunRow,
+    "projectId" | "runType" | "startMicros" | "endMicros" | "hasError" | "parentRunId"
+  >;
   /** What the record that was stored says of its usage. */
   readonly measures: RunMeasures | undefined;
 }

@@ -1,12 +1,14 @@
-import { blockMicros } from "../facets.ts";
+import { blockMicros, nameFacet, typeFacet } from "../facets.ts";
 import type { RunRow } from "../run-row.ts";
 import type { Connection } from "./schema.ts";
+
+type FacetedRow = Pick<RunRow, "projectId" | "startMicros" | "name" | "runType">;
 
 /** Notes the facets of runs. */
 export class FacetWriter {
   readonly #insert;
-  /** Rows of this batch: what most of its runs have is written once. */
-  readonly #written = new Set<string>();
+  /** What this batch has written, by block and project: what most of its runs have is written once. */
+  readonly #written = new Map<string, Written>();
 
   constructor(db: Connection) {
     this.#insert = db.prepare("INSERT OR IGNORE INTO run_facets VALUES (?, ?, ?)");
@@ -17,14 +19,25 @@ export class FacetWriter {
     this.#written.clear();
   }
 
-  add({ projectId, startMicros }: RunRow, facets: readonly string[]): void {
+  /** Name and type of a run, and what its payload gives it. */
+  add({ projectId, startMicros, name, runType }: FacetedRow, facets: readonly string[]): void {
     const block = Math.floor(startMicros / blockMicros);
-    for (const facet of facets) {
-      const row = `${block} ${projectId} ${facet}`;
-      if (!this.#written.has(row)) {
-        this.#written.add(row);
+    const key = `${block} ${projectId}`;
+    const written = this.#written.get(key) ?? { lists: new Set(), facets: new Set() };
+    this.#written.set(key, written);
+    const own = [nameFacet(name), typeFacet(runType)];
+    // Runs of one program often share the very list.
+    for (const facet of written.lists.has(facets) ? own : [...own, ...facets]) {
+      if (facet !== undefined && !written.facets.has(facet)) {
+        written.facets.add(facet);
         this.#insert.run([projectId, facet, block]);
       }
     }
+    written.lists.add(facets);
   }
+}
+
+interface Written {
+  readonly lists: Set<readonly string[]>;
+  readonly facets: Set<string>;
 }

@@ -41,13 +41,28 @@ export class ProjectWriter implements ProjectWrites {
         ? projectId
         : { reason: `session_id: there is no project ${projectId}` };
     }
-    return typeof projectName === "string" ? this.#idOf(tenantId, projectName) : undefined;
+    return typeof projectName === "string" ? this.idOf(tenantId, projectName) : undefined;
   }
 
   /** The project for a run that names none. Not made where the run itself names one. */
   defaultId(tenantId: string, { projectId, projectName }: RunColumns): string {
     const isNamed = typeof projectId === "string" || typeof projectName === "string";
-    return isNamed ? "" : this.#idOf(tenantId, defaultProjectName);
+    return isNamed ? "" : this.idOf(tenantId, null);
+  }
+
+  /** The id of the project of this name, `null` for the one of runs that name none; makes it where it is missing. */
+  idOf(tenantId: string, projectName: string | null): string {
+    const name = projectName ?? defaultProjectName;
+    const key = `${tenantId}/${name}`;
+    const known = this.#idsByName.get(key);
+    if (known !== undefined) {
+      return known;
+    }
+    const values = [randomUUID(), tenantId, JSON.stringify(name), Date.now() * 1_000];
+    this.#statements.insert.run(values);
+    const id = String(this.#find(tenantId, name));
+    this.#idsByName.set(key, id);
+    return id;
   }
 
   /** Whether a project is a tenant's. */
@@ -113,19 +128,6 @@ export class ProjectWriter implements ProjectWrites {
     const rows = this.#statements.findByName.all([tenantId, JSON.stringify(name)]);
     const [values] = parseRows(rows);
     return values === undefined ? undefined : String(values[0]);
-  }
-
-  #idOf(tenantId: string, name: string): string {
-    const key = `${tenantId}/${name}`;
-    const known = this.#idsByName.get(key);
-    if (known !== undefined) {
-      return known;
-    }
-    const values = [randomUUID(), tenantId, JSON.stringify(name), Date.now() * 1_000];
-    this.#statements.insert.run(values);
-    const id = String(this.#find(tenantId, name));
-    this.#idsByName.set(key, id);
-    return id;
   }
 
   #tenantOf(id: string): string | undefined {

@@ -55,10 +55,20 @@ export const rowToValues = (row: RunRow): (string | number | null)[] => [
   row.patched,
 ];
 
-export const measuresToValues = (measures: RunMeasures | undefined): (number | null)[] => [
-  measureStates.indexOf(measures === undefined ? "none" : "some"),
-  ...measureNames.map((name) => measures?.[name] ?? null),
-];
+export const measuresToValues = (measures: RunMeasures | undefined): (number | null)[] =>
+  measures === undefined
+    ? [...noMeasures]
+    : [measureStates.indexOf("some"), ...measureNames.map((name) => measures[name])];
+
+const noMeasures = [measureStates.indexOf("none"), ...measureNames.map(() => null)];
+
+/** The inverse of {@link measuresToValues}, whose values begin at `from`. */
+export const measuresOf = (values: readonly unknown[], from: number): RunMeasures | undefined =>
+  values[from] === measureStates.indexOf("some")
+    ? (Object.fromEntries(
+        measureNames.map((name, index) => [name, values[from + 1 + index]]),
+      ) as RunMeasures)
+    : undefined;
 
 /** A row of SQLite, in the order of {@link readColumns}. */
 export function parseRow(values: readonly unknown[]): RunRow {
@@ -88,6 +98,6 @@ const isList = (value: unknown): value is readonly unknown[] => Array.isArray(va
 
 const textOrNull = (value: unknown): string | null => (typeof value === "string" ? value : null);
 
-function marks(columns: readonly string[]): string {
+export function marks(columns: readonly string[]): string {
   return columns.map(() => "?").join(", ");
 }

@@ -2,14 +2,7 @@ import { randomUUID } from "node:crypto";
 import { RequestError } from "../../errors.ts";
 import { mergeRecord, placeRecord } from "../merge.ts";
 import type { Place } from "../merge.ts";
-import type {
-  AttachmentRecord,
-  IngestResult,
-  Rejection,
-  RunBatch,
-  RunRecord,
-} from "../run-record.ts";
-import { nameFacet, typeFacet } from "../facets.ts";
+import type { AttachmentRecord, IngestResult, Rejection, RunRecord } from "../run-record.ts";
 import type { FeedbackDraft } from "../feedback.ts";
 import type { RunWrites } from "../run-query.ts";
 import type { RunRow } from "../run-row.ts";
@@ -17,6 +10,8 @@ import { ActivityCounter } from "./activity-counter.ts";
 import { FacetWriter } from "./facet-writer.ts";
 import type { FeedbackWriter } from "./feedback-writer.ts";
 import { MeasureWriter } from "./measure-writer.ts";
+import { PostWriter } from "./post-writer.ts";
+import type { WriterBatch } from "./post-rows.ts";
 import type { ProjectWriter } from "./project-writer.ts";
 import {
   intoMeasuredRuns,
@@ -51,6 +46,7 @@ export class RunWriter implements RunWrites {
   readonly #spans: SpanWriter;
   readonly #facets: FacetWriter;
   readonly #measures: MeasureWriter;
+  readonly #posts: PostWriter;
   readonly #statements: ReturnType<typeof prepareStatements>;
   /** Whether a run without a dotted order may exist; its assumed trace id changes when one comes. */
   #hasUnplaced: boolean;
@@ -61,17 +57,21 @@ export class RunWriter implements RunWrites {
     this.#spans = new SpanWriter(new SpanRows(db), projects);
     this.#facets = new FacetWriter(db);
     this.#measures = new MeasureWriter(db);
+    this.#posts = new PostWriter(db, { projects, facets: this.#facets, activity: this.activity });
     this.#statements = prepareStatements(db);
     this.#hasUnplaced = this.#statements.findUnplaced.all().length > 0;
   }
 
   /** Stores what can be stored of a batch; what can't is named in the result. */
-  apply(tenantId: string, { records, attachments, feedback, bodies }: RunBatch): IngestResult {
+  apply(
+    tenantId: string,
+    { posts, records, attachments, feedback, bodies }: WriterBatch,
+  ): IngestResult {
     const desk: Desk = { tenantId, bodies };
     this.#facets.begin();
     const counts = { accepted: 0, duplicates: 0 };
     const rejected: Rejection[] = [];
-    for (const record of records) {
+    const take = (record: RunRecord): void => {
       const fate = isSpan(record) ? this.#applySpan(record, desk) : this.#applyRecord(record, desk);
       if (fate === "accepted") {
         counts.accepted += 1;
@@ -80,7 +80,13 @@ export class RunWriter implements RunWrites {
       } else {
         rejected.push({ id: record.id, operation: record.operation, ...fate });
       }
+    };
+    if (posts !== undefined) {
+      const { accepted, duplicates } = this.#posts.write(posts, { ...desk, onTaken: take });
+      counts.accepted += accepted;
+      counts.duplicates += duplicates;
     }
+    records.forEach(take);
     for (const attachment of attachments) {
       if (!this.#applyAttachment(attachment, desk)) {
         const reason = `attachment ${attachment.name}: run ${attachment.runId} was not received`;
@@ -194,7 +200,7 @@ export class RunWriter implements RunWrites {
       updateRun.run([...rowToValues(row), row.traceId, row.id]);
       this.#measures.add(record, known, row);
     }
-    this.#facets.add(row, [...record.facets, ...facetsOfRow(row)]);
+    this.#facets.add(row, record.facets);
     this.activity.add(desk.tenantId, { known, row, measures: record.measures });
     return "accepted";
   }
@@ -238,9 +244,6 @@ export class RunWriter implements RunWrites {
     return values === undefined ? undefined : parseRow(values);
   }
 }
-
-const facetsOfRow = ({ name, runType }: RunRow): readonly string[] =>
-  [nameFacet(name), typeFacet(runType)].filter((facet) => facet !== undefined);
 
 const isSpan = (record: RunRecord): record is SpanRunRecord => record.span !== undefined;
 

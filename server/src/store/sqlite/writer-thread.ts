@@ -5,6 +5,7 @@ import { serverLimits } from "../../options.ts";
 import { threadOptions, waitForFirstMessage } from "../../threads.ts";
 import type { Activity } from "../activity.ts";
 import type { IngestResult, RunBatch } from "../run-record.ts";
+import { packPosts } from "./post-rows.ts";
 import { toError } from "./thread-answer.ts";
 import type { WriterMessage, WriterRequest } from "./writer-protocol.ts";
 
@@ -56,7 +57,10 @@ export class WriterThread {
 
   /** Stores a batch; resolves when it is committed. The batch's memory goes to the thread. */
   async ingest(tenantId: string, batch: RunBatch): Promise<IngestResult> {
-    const answer = await this.#call({ kind: "ingest", tenantId, batch }, batch.bodies);
+    const answer = await this.#call(
+      { kind: "ingest", tenantId, batch: packPosts(batch) },
+      batch.bodies,
+    );
     return answer as IngestResult;
   }
 

@@ -1,0 +1,167 @@
+import { randomUUID } from "node:crypto";
+import * as fc from "fast-check";
+import { describe, expect, test } from "vitest";
+import { parseBatch } from "../src/ingest/parse-batch.ts";
+import type { IngestResult } from "../src/store/run-record.ts";
+import { createWriters } from "../src/store/sqlite/nouns.ts";
+import { packPosts, unpackPost } from "../src/store/sqlite/post-rows.ts";
+import { parseRows } from "../src/store/sqlite/row.ts";
+import { openWriter, readDefaultTenantId } from "../src/store/sqlite/schema.ts";
+import type { WireObject } from "./support/store-desk.ts";
+import { patchOf } from "./support/store-desk.ts";
+import { someMicros, wireRun } from "./support/wire-runs.ts";
+
+interface Body {
+  readonly post?: readonly WireObject[];
+  readonly patch?: readonly WireObject[];
+}
+
+const parse = (body: Body) => parseBatch(Buffer.from(JSON.stringify(body))).batch;
+
+const sorted = <T>(list: readonly T[]): T[] =>
+  list.toSorted((a, b) => (JSON.stringify(a) < JSON.stringify(b) ? -1 : 1));
+
+type Way = "packed" | "one by one";
+
+/** A database in memory; `way` says how batches reach it. */
+class Desk {
+  readonly #db = openWriter(":memory:");
+  readonly #writers = createWriters(this.#db);
+  readonly #tenantId = readDefaultTenantId(this.#db);
+  readonly #way: Way;
+
+  constructor(way: Way) {
+    this.#way = way;
+  }
+
+  send(body: Body): IngestResult {
+    const batch = parse(body);
+    const given = this.#way === "packed" ? packPosts(batch) : batch;
+    const { rejected, ...counts } = this.#writers.runs.apply(this.#tenantId, given);
+    // Which is told first is nobody's concern.
+    return { ...counts, rejected: sorted(rejected) };
+  }
+
+  /** Everything of runs, with projects by name: their ids are chosen at random. */
+  read(): unknown {
+    const named = "(SELECT name_json FROM projects p WHERE p.id = t.project_id)";
+    const rows = (sql: string): unknown[][] =>
+      parseRows(this.#db.prepare(sql).raw().all()).map((row) => [...row]);
+    return {
+      runs: rows(`SELECT ${named}, t.* FROM runs t ORDER BY id`).map((row: unknown[]) =>
+        row.map((value, at) => (at === 3 ? null : value)),
+      ),
+      payloads: rows("SELECT trace_id, id, digest, body FROM payloads ORDER BY 1, 2, 3"),
+      counts: rows(
+        `SELECT ${named}, is_root, block, runs, errors FROM run_counts t WHERE runs > 0 ORDER BY 1, 2, 3`,
+      ),
+    };
+  }
+
+  facets(): readonly string[] {
+    const rows = this.#db.prepare("SELECT facet, block FROM run_facets ORDER BY 1, 2").raw().all();
+    return rows.map(String);
+  }
+
+  activity(): unknown {
+    return this.#writers.runs.activity
+      .take()
+      .map(({ projectId: _id, tenantId: _tenant, ...counts }) => ({
+        ...counts,
+        latencies: counts.latencies.toSorted(([a], [b]) => a - b),
+      }))
+      .toSorted((a, b) => (JSON.stringify(a) < JSON.stringify(b) ? -1 : 1));
+  }
+}
+
+const ids = Array.from({ length: 90 }, () => randomUUID());
+const roots = ids.slice(0, 5).map((id, at) => wireRun({ id, micros: someMicros + at * 70_000 }));
+/** Runs of a few traces; some ids stand in two of them, which only one can have. */
+const places = ids.flatMap((id, at) => {
+  const own = roots[at];
+  const [first, second] = [roots[at % roots.length], roots[(at + 1) % roots.length]];
+  const micros = someMicros + at * 1_000;
+  const child = wireRun({ id, micros, ...(first === undefined ? {} : { parent: first }) });
+  const moved = wireRun({ id, micros, ...(second === undefined ? {} : { parent: second }) });
+  return own === undefined ? [child, ...(at % 7 === 0 ? [moved] : [])] : [own];
+});
+
+const details = fc.record(
+  {
+    name: fc.constantFrom("one", "two", "\0\ud800"),
+    session_name: fc.constantFrom("p", "q", "\ud800"),
+    session_id: fc.constantFrom(null, randomUUID()),
+    start_time: fc.constantFrom("2026-11-21T10:11:12Z", null),
+    end_time: fc.constantFrom("2026-11-21T10:11:14.5Z", null),
+    error: fc.constantFrom(null, "", "broken"),
+    tags: fc.constantFrom(["a"], ["a", "b"]),
+    outputs: fc.constantFrom({ a: 1 }, { usage_metadata: { input_tokens: 3, output_tokens: 4 } }),
+    reference_example_id: fc.constantFrom(null, randomUUID()),
+  },
+  { requiredKeys: [] },
+);
+
+const operation = fc
+  .tuple(fc.constantFrom("post", "post", "post", "patch"), fc.constantFrom(...places), details)
+  .map(([kind, place, fields]) => ({
+    kind,
+    run: kind === "post" ? { ...place, ...fields } : patchOf(place, fields),
+  }));
+
+const body = fc.array(operation, { minLength: 1, maxLength: 150 }).map((operations): Body => {
+  const of = (wanted: string): WireObject[] =>
+    operations.filter(({ kind }) => kind === wanted).map(({ run }) => run);
+  return { post: of("post"), patch: of("patch") };
+});
+
+describe("posts that are written many at once", () => {
+  test("leave what they leave one by one, whatever was received before", () => {
+    fc.assert(
+      fc.property(fc.array(body, { minLength: 1, maxLength: 4 }), (bodies) => {
+        const [packed, single] = [new Desk("packed"), new Desk("one by one")];
+        for (const one of bodies) {
+          expect(packed.send(one)).toEqual(single.send(one));
+        }
+        expect(packed.read()).toEqual(single.read());
+        expect(packed.activity()).toEqual(single.activity());
+        expect(packed.facets()).toEqual(expect.arrayContaining([...single.facets()]));
+      }),
+      { numRuns: 60 },
+    );
+  });
+
+  test("are unpacked as they would have been written", () => {
+    fc.assert(
+      fc.property(body, ({ post = [] }) => {
+        const records = parse({ post }).records.filter(
+          ({ columns: { projectId } }) => typeof projectId !== "string",
+        );
+        const packed = packPosts({ ...parse({ post }), records });
+        const { posts } = packed;
+        const unpacked = records.flatMap((_, at) =>
+          posts === undefined ? [] : unpackPost(posts, at),
+        );
+        expect(packed.records).toEqual([]);
+        expect(packPosts({ ...packed, records: unpacked })).toEqual(packed);
+      }),
+    );
+  });
+
+  test("go as rows unless a record of the same run stands before them, or they need a look at what is there", () => {
+    const [a, b, c, d] = [wireRun(), wireRun(), wireRun(), wireRun()];
+    const { records: posts, ...others } = parse({
+      post: [a, b, { ...c, session_id: randomUUID() }],
+    });
+    const { records: patches } = parse({ patch: [patchOf(b, { name: "x" }), patchOf(d, {})] });
+    const { records: late } = parse({ post: [b, d] });
+    const packed = packPosts({ ...others, records: [...posts, ...patches, ...late] });
+    expect(packed.posts?.facetsAt).toHaveLength(2);
+    expect(packed.records.map(({ operation: kind, id }) => [kind, id])).toEqual([
+      ["post", c.id],
+      ["patch", b.id],
+      ["patch", d.id],
+      ["post", b.id],
+      ["post", d.id],
+    ]);
+  });
+});
