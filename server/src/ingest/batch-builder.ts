@@ -1,3 +1,4 @@
+import { payloadFields } from "millrace/model";
 import type { FeedbackDraft } from "../store/feedback.ts";
 import type { AttachmentRecord, Rejection, RunBatch, RunRecord } from "../store/run-record.ts";
 import { parseRun, RunFault } from "./parse-run.ts";
@@ -78,18 +79,13 @@ export class BatchBuilder {
 
   /** A JSON object of values that are JSON texts already. */
   #writeObject(members: ReadonlyMap<string, Buffer>): void {
-    let separator = "{";
+    let isFirst = true;
     for (const [name, json] of members) {
-      this.#writeText(`${separator}${JSON.stringify(name)}:`);
+      this.#write((isFirst ? firstNames : laterNames).get(name) ?? nameBytes(name, isFirst));
       this.#write(json);
-      separator = ",";
+      isFirst = false;
     }
-    this.#writeText(members.size === 0 ? "{}" : "}");
-  }
-
-  #writeText(text: string): void {
-    this.#reserve(text.length * 3);
-    this.#size += this.#bodies.write(text, this.#size);
+    this.#write(members.size === 0 ? emptyObject : objectEnd);
   }
 
   #write(bytes: Buffer): void {
@@ -107,6 +103,17 @@ export class BatchBuilder {
     }
   }
 }
+
+/** A member's name as it stands before its value, behind what comes before it. */
+const nameBytes = (name: string, isFirst: boolean): Buffer =>
+  Buffer.from(`${isFirst ? "{" : ","}${JSON.stringify(name)}:`);
+/** The same for the names that most payloads have. */
+const namesAt = (isFirst: boolean): ReadonlyMap<string, Buffer> =>
+  new Map(payloadFields.map((name) => [name, nameBytes(name, isFirst)]));
+const firstNames = namesAt(true);
+const laterNames = namesAt(false);
+const emptyObject = Buffer.from("{}");
+const objectEnd = Buffer.from("}");
 
 /** Memory of its own, not of Node's pool: it is handed to another thread whole. */
 const allocate = (bytes: number): Buffer<ArrayBuffer> => Buffer.from(new ArrayBuffer(bytes));

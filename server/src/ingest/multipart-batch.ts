@@ -9,16 +9,21 @@ import { BatchBuilder } from "./batch-builder.ts";
 import type { ParsedBatch } from "./batch-builder.ts";
 import { JsonCursor } from "./json-cursor.ts";
 import { parseFeedbackPart } from "./parse-feedback.ts";
+import { readColumnValues, valueOf } from "./parse-run.ts";
+import type { ReceivedRun } from "./parse-run.ts";
 import type { Part } from "./multipart-parser.ts";
 import { PieceReader } from "./piece-reader.ts";
 import type { TenantContent } from "./piece-reader.ts";
+
+/** What the main part holds: members as they came, or the values of all. */
+type Main = Pick<ReceivedRun, "members" | "values">;
 
 /** A run whose parts are still coming. */
 interface OpenRun {
   readonly operation: Operation;
   readonly runId: string;
   /** Absent until the main part comes. */
-  main: ReadonlyMap<string, Buffer> | undefined;
+  main: Main | undefined;
   readonly fields: Map<string, Buffer>;
   fault: string | undefined;
 }
@@ -70,9 +75,8 @@ export class MultipartBatch {
         const reason = `fields without the run: there is no part ${operation}.${runId}`;
         this.#builder.reject({ id: runId, operation, reason });
       } else {
-        const members = fields.size === 0 ? main : new Map([...main, ...fields]);
         this.#builder.addRun(
-          { operation, members },
+          { operation, ...withFields(main, fields) },
           { place: "required", pathId: runId.toLowerCase() },
         );
       }
@@ -84,18 +88,26 @@ export class MultipartBatch {
     const known = this.#latest.get(keyOf(name));
     // The same run again in one request is a second operation; its fields follow it.
     const run = known === undefined || known.main !== undefined ? this.#open(name) : known;
-    run.main = new Map();
+    run.main = noMembers;
     this.#read(run, part, (json) => {
-      run.main = new JsonCursor(json).readMembers();
+      const values = readColumnValues(json);
+      run.main =
+        values === undefined
+          ? { members: new JsonCursor(json).readMembers() }
+          : { ...noMembers, values };
     });
   }
 
   #addField(name: Extract<PartName, { kind: "field" }>, part: Part): void {
     const run = this.#latest.get(keyOf(name)) ?? this.#open(name);
-    this.#read(run, this.#pieces.joined(part, run.main?.get("trace_id")), (json) => {
-      new JsonCursor(json).readWhole();
-      run.fields.set(name.field, json);
-    });
+    this.#read(
+      run,
+      this.#pieces.joined(part, () => valueOf(run.main ?? noMembers, "trace_id")),
+      (json) => {
+        new JsonCursor(json).readWhole();
+        run.fields.set(name.field, json);
+      },
+    );
   }
 
   /** Hands on the part's bytes, or remembers what is wrong with the run. */
@@ -149,6 +161,14 @@ export class MultipartBatch {
     return run;
   }
 }
+
+const noMembers: Main = { members: new Map() };
+
+/** A field replaces the member of its name. */
+const withFields = ({ members, ...main }: Main, fields: Main["members"]): Main => ({
+  ...main,
+  members: members.size === 0 ? fields : new Map([...members, ...fields]),
+});
 
 const keyOf = ({ operation, runId }: { operation: Operation; runId: string }): string =>
   `${operation}.${runId}`;

@@ -22,7 +22,9 @@ export class RunFault extends Error {
 /** A run as it came: its members' names and their JSON texts, unchanged. */
 export interface ReceivedRun {
   readonly operation: Operation;
-  readonly members: ReadonlyMap<string, Buffer>;
+  readonly members: Members;
+  /** Values of members that columns hold, where they were read already: see {@link readColumnValues}. */
+  readonly values?: ColumnValues;
   /** Of a run that came as a span. */
   readonly span?: SpanRecord;
 }
@@ -49,17 +51,21 @@ export interface ParsedRun {
 }
 
 type Members = ReadonlyMap<string, Buffer>;
+type ColumnValues = Readonly<Record<string, unknown>>;
+/** What the members of a run are read from. */
+type Received = Pick<ReceivedRun, "members" | "values">;
 
 /**
  * Checks a run by the rules of the wire.
  *
  * @throws RunFault it breaks one.
  */
-export function parseRun({ operation, members }: ReceivedRun, rules: ParseRules): ParsedRun {
-  const id = parseId(members, rules.pathId);
+export function parseRun(run: ReceivedRun, rules: ParseRules): ParsedRun {
+  const { operation, members } = run;
+  const id = parseId(run, rules.pathId);
   try {
-    const columns = parseColumns(members);
-    const place = parsePlace(members, rules);
+    const columns = parseColumns(run);
+    const place = parsePlace(run, rules);
     checkPlace({ id, isPost: operation === "post", columns, ...place });
     const measures = readMeasures(members);
     return {
@@ -68,7 +74,7 @@ export function parseRun({ operation, members }: ReceivedRun, rules: ParseRules)
       columns,
       ...(measures === undefined ? {} : { measures }),
       facets: facetsOf(members),
-      payload: payloadOf(members),
+      payload: run.values === undefined ? payloadOf(members) : members,
       digestOf: (body) => digestOf(JSON.stringify([columns, place]), body),
     };
   } catch (cause) {
@@ -76,12 +82,11 @@ export function parseRun({ operation, members }: ReceivedRun, rules: ParseRules)
   }
 }
 
-function parseId(members: Members, pathId: string | undefined): string {
-  const raw = members.get("id");
-  if (raw === undefined && pathId !== undefined) {
+function parseId(run: Received, pathId: string | undefined): string {
+  const id = valueOf(run, "id");
+  if (id === undefined && pathId !== undefined) {
     return pathId;
   }
-  const id = raw === undefined ? undefined : parseScalar(raw);
   if (!isUuid(id)) {
     throw new RunFault(
       null,
@@ -94,18 +99,18 @@ function parseId(members: Members, pathId: string | undefined): string {
   return id.toLowerCase();
 }
 
-function parseColumns(members: Members): RunColumns {
-  const error = members.get("error");
+function parseColumns(run: Received): RunColumns {
+  const error = run.members.get("error");
   return defined({
-    projectId: parseUuid(members, "session_id"),
-    projectName: parseText(members, "session_name"),
-    name: parseText(members, "name"),
-    runType: parseText(members, "run_type"),
-    startMicros: parseMicros(members, "start_time"),
-    endMicros: parseMicros(members, "end_time"),
+    projectId: parseUuid(run, "session_id"),
+    projectName: parseText(run, "session_name"),
+    name: parseText(run, "name"),
+    runType: parseText(run, "run_type"),
+    startMicros: parseMicros(run, "start_time"),
+    endMicros: parseMicros(run, "end_time"),
     hasError: error === undefined ? undefined : !isBlank(error),
-    parentRunId: parseUuid(members, "parent_run_id"),
-    referenceExampleId: parseUuid(members, "reference_example_id"),
+    parentRunId: parseUuid(run, "parent_run_id"),
+    referenceExampleId: parseUuid(run, "reference_example_id"),
   });
 }
 
@@ -119,9 +124,9 @@ interface WirePlace {
   readonly dottedOrder?: string;
 }
 
-function parsePlace(members: Members, { place }: ParseRules): WirePlace {
-  const traceId = parseUuid(members, "trace_id") ?? undefined;
-  const dottedOrder = parseText(members, "dotted_order") ?? undefined;
+function parsePlace(run: Received, { place }: ParseRules): WirePlace {
+  const traceId = parseUuid(run, "trace_id") ?? undefined;
+  const dottedOrder = parseText(run, "dotted_order") ?? undefined;
   if (place === "required" && (traceId === undefined || dottedOrder === undefined)) {
     throw new ValidationError(`${traceId === undefined ? "trace_id" : "dotted_order"} is missing`);
   }
@@ -182,6 +187,32 @@ const columnMembers: ReadonlySet<string> = new Set([
   "reference_example_id",
 ]);
 
+/** A longer text holds more than columns. */
+const valuesBytesMax = 2_048;
+
+/**
+ * All members of a run's object at once, where columns hold each of them and nothing has to be kept as
+ * it came: so it is with the main part of a run whose large fields have parts of their own. `undefined`
+ * where it is not so, or the text is no JSON object: a walk through it then says more. The bytes are UTF-8.
+ */
+export function readColumnValues(json: Buffer): ColumnValues | undefined {
+  if (json.length > valuesBytesMax || json.includes(backslash)) {
+    return undefined;
+  }
+  let values: unknown;
+  try {
+    values = JSON.parse(json.toString("utf8"));
+  } catch {
+    return undefined; // Whoever walks through it finds the fault and its place.
+  }
+  if (typeof values !== "object" || values === null || Array.isArray(values)) {
+    return undefined;
+  }
+  return Object.keys(values).every(hasColumn) ? (values as ColumnValues) : undefined;
+}
+
+const hasColumn = (name: string): boolean => name === "name" || columnMembers.has(name);
+
 const backslash = 0x5c;
 
 function payloadOf(members: Members): Members {
@@ -199,26 +230,24 @@ function payloadOf(members: Members): Members {
 const digestOf = (head: string, body: Buffer): string =>
   createHash("sha256").update(head).update(body).digest("base64url");
 
-function parseText(members: Members, name: string): string | null | undefined {
-  const raw = members.get(name);
-  const value = raw === undefined ? undefined : parseScalar(raw);
+function parseText(run: Received, name: string): string | null | undefined {
+  const value = valueOf(run, name);
   if (value !== undefined && value !== null && typeof value !== "string") {
     throw new ValidationError(`${name} is a text, not ${excerpt(value)}`);
   }
   return value;
 }
 
-function parseUuid(members: Members, name: string): string | null | undefined {
-  const value = parseText(members, name);
+function parseUuid(run: Received, name: string): string | null | undefined {
+  const value = parseText(run, name);
   if (typeof value === "string" && !isUuid(value)) {
     throw new ValidationError(`${name} is not a UUID: ${excerpt(value)}`);
   }
   return typeof value === "string" ? value.toLowerCase() : value;
 }
 
-function parseMicros(members: Members, name: string): number | null | undefined {
-  const raw = members.get(name);
-  const value = raw === undefined ? undefined : parseScalar(raw);
+function parseMicros(run: Received, name: string): number | null | undefined {
+  const value = valueOf(run, name);
   if (value === undefined || value === null) {
     return value;
   }
@@ -232,6 +261,12 @@ function parseMicros(members: Members, name: string): number | null | undefined 
 }
 
 const quote = 0x22;
+
+/** What a member says; `undefined` where it is not there. */
+export function valueOf({ members, values }: Received, name: string): unknown {
+  const raw = members.get(name);
+  return raw === undefined ? values?.[name] : parseScalar(raw);
+}
 
 function parseScalar(raw: Buffer): unknown {
   const value: unknown = raw[0] === quote ? decodeText(raw) : JSON.parse(raw.toString("utf8"));

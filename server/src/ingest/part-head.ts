@@ -21,19 +21,22 @@ const namePattern = /(?:^|;)\s*name\s*=\s*(?:"([^"]*)"|([^\s;"]+))/i;
 
 /** The lines as our own client writes them, which most parts have: found in one go. */
 const usualHead =
-  /^Content-Disposition: form-data; name="([^"\0\r\n]*)"\r\nContent-Type: ([^;\0\r\n]+)\r\nContent-Length: (\d{1,15})$/;
+  /^Content-Disposition: form-data; name="([^"\0\r\n]*)"\r\nContent-Type: ([^;\0\r\n]+(?:; length=(\d{1,15}))?)(?:\r\nContent-Length: (\d{1,15}))?$/;
 
 /** Reads the header lines of a part. Never throws: what is wrong becomes the part's fault. */
 export function parsePartHead(text: string): PartHead {
   const usual = usualHead.exec(text);
-  return usual === null
-    ? parseLines(text)
-    : {
-        name: usual[1] ?? "",
-        contentType: (usual[2] ?? "").trim(),
-        length: Number(usual[3]),
-        fault: undefined,
-      };
+  if (usual === null) {
+    return parseLines(text);
+  }
+  const [, name = "", contentType = "", parameter, header] = usual;
+  const length = parameter ?? header;
+  return {
+    name,
+    contentType: contentType.trim(),
+    length: length === undefined ? undefined : Number(length),
+    fault: undefined,
+  };
 }
 
 function parseLines(text: string): PartHead {

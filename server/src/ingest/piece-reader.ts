@@ -36,16 +36,16 @@ export class PieceReader {
   }
 
   /**
-   * A part as if it had come whole; with a fault where that can't be.
+   * A part as if it had come whole; with a fault where that can't be. `traceId` is what the run names as its.
    *
    * @throws RequestError 413: all fields together become more than one body may be.
    */
-  joined(part: Part, traceId: Buffer | undefined): Part {
+  joined(part: Part, traceId: () => unknown): Part {
     if (!part.contentType.startsWith(piecesType) || part.fault !== undefined) {
       return part;
     }
     try {
-      return { ...part, bytes: this.#join(part.bytes, traceOf(traceId)) };
+      return { ...part, bytes: this.#join(part.bytes, traceOf(traceId())) };
     } catch (cause) {
       if (cause instanceof PieceFault) {
         return { ...part, fault: cause.message };
@@ -68,8 +68,7 @@ export class PieceReader {
   }
 }
 
-function traceOf(raw: Buffer | undefined): string {
-  const traceId = raw?.toString("latin1", 1, raw.length - 1);
+function traceOf(traceId: unknown): string {
   if (!isUuid(traceId)) {
     throw new PieceFault("is in pieces, and no part before it names the run's trace");
   }
