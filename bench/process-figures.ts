@@ -21,3 +21,10 @@ export async function askSink(endpoint: string, ids: readonly string[]): Promise
 
 export const missingAt = async (endpoint: string, ids: readonly string[]): Promise<number> =>
   (await askSink(endpoint, ids)).missing;
+
+/** CPU of a process and all of its threads, microseconds; the kernel counts in hundredths of a second. */
+export function cpuMicrosOf(pid = 0): number {
+  const text = readFileSync(`/proc/${pid}/stat`, "latin1");
+  const fields = text.slice(text.lastIndexOf(")") + 2).split(" ");
+  return (Number(fields[11]) + Number(fields[12])) * 10_000;
+}

@@ -1,10 +1,11 @@
 // How many rows a second go into a dataset of the local server, and what does that cost who uploads?
 import { spawn } from "node:child_process";
 import { once } from "node:events";
-import { mkdtempSync, readFileSync, rmSync } from "node:fs";
+import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { askChild } from "./processes.ts";
+import { cpuMicrosOf } from "./process-figures.ts";
 import type { UploadCost, UploadOrder, Way } from "./upload-child.ts";
 import { publish, show, table } from "./results.ts";
 
@@ -93,11 +94,4 @@ async function countOf(endpoint: string): Promise<number> {
     readonly example_count: number;
   }[];
   return dataset?.example_count ?? 0;
-}
-
-/** Of a process and all of its threads; the kernel counts in hundredths of a second. */
-function cpuMicrosOf(pid = 0): number {
-  const text = readFileSync(`/proc/${pid}/stat`, "latin1");
-  const fields = text.slice(text.lastIndexOf(")") + 2).split(" ");
-  return (Number(fields[11]) + Number(fields[12])) * 10_000;
 }

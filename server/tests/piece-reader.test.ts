@@ -82,7 +82,7 @@ test.each([
 
 test("pieces whose run names no trace, or where nothing is remembered, are refused", () => {
   const part = inPieces(text(pieceCode.text, "{}"));
-  const said = (named: unknown): string | undefined => readerOf().joined(part, () => named).fault;
+  const said = (id: unknown): string | undefined => readerOf().joined(part, () => id).fault;
   const reason = "is in pieces, and no part before it names the run's trace";
   expect([null, 1, "no id", undefined].map(said)).toEqual([reason, reason, reason, reason]);
   expect(new PieceReader(undefined).joined(part, traceId).fault).toBe(

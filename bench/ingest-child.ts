@@ -1,0 +1,90 @@
+// The SDK with its defaults against a server: started by ingest.bench.ts, answers with an IngestCost.
+import { setImmediate as nextTurn, setTimeout as sleep } from "node:timers/promises";
+import { loadDriver } from "./drivers/index.ts";
+import { cpuMicrosOf } from "./process-figures.ts";
+import { Trees } from "./trees.ts";
+import { runsPerTree } from "./workload.ts";
+import { workloads } from "./workloads.ts";
+import type { WorkloadName } from "./workloads.ts";
+
+export interface IngestOrder {
+  readonly endpoint: string;
+  readonly serverPid: number;
+  readonly workload: WorkloadName;
+  readonly warmupRuns: number;
+  readonly runs: number;
+}
+
+export interface IngestCost {
+  /** From the first call until the server answers with all of the runs. */
+  readonly seconds: number;
+  /** Of a run: all threads of the process. */
+  readonly cpuMicros: number;
+  readonly serverMicros: number;
+  readonly lost: number;
+  /** Of all runs, in the order of their payloads. */
+  readonly ids: readonly string[];
+}
+
+/** How far the program may run ahead of the server. */
+const aheadBytes = 41_943_040;
+const aheadRuns = 5_000;
+
+process.once("message", (order: IngestOrder) => {
+  // A rejection ends the process, and the parent sees that.
+  void answer(order);
+});
+
+async function answer({
+  endpoint,
+  serverPid,
+  workload,
+  warmupRuns,
+  runs,
+}: IngestOrder): Promise<void> {
+  const { runBytes, createPayloads } = workloads[workload];
+  const driver = (await loadDriver("millrace"))({ endpoint, requestRuns: 100 });
+  const trees = new Trees(driver, createPayloads());
+  const ahead = Math.min(aheadRuns, Math.floor(aheadBytes / runBytes));
+  const record = async (count: number): Promise<void> => {
+    for (let recorded = 0; recorded < count; recorded += runsPerTree) {
+      trees.record();
+      await nextTurn();
+      while (driver.stats().pending > ahead) {
+        await sleep(1);
+      }
+    }
+    await driver.flush();
+    while ((await countAt(endpoint)) < trees.ids.length) {
+      await sleep(1);
+    }
+  };
+  await record(warmupRuns);
+  const cpu = process.cpuUsage();
+  const server = cpuMicrosOf(serverPid);
+  const began = performance.now();
+  await record(runs);
+  const seconds = (performance.now() - began) / 1_000;
+  const { user, system } = process.cpuUsage(cpu);
+  const serverMicros = (cpuMicrosOf(serverPid) - server) / runs;
+  const { lost } = driver.stats();
+  process.send?.({
+    seconds,
+    cpuMicros: (user + system) / runs,
+    serverMicros,
+    lost,
+    ids: trees.ids,
+  } satisfies IngestCost);
+  await driver.close();
+  process.disconnect();
+}
+
+/** How many runs the server answers with. */
+async function countAt(endpoint: string): Promise<number> {
+  const sessions = (await (await fetch(`${endpoint}/sessions?name=bench`)).json()) as readonly {
+    readonly id: string;
+  }[];
+  const body = JSON.stringify({ session: sessions.map(({ id }) => id) });
+  const response = await fetch(`${endpoint}/runs/stats`, { method: "POST", body });
+  return ((await response.json()) as { readonly run_count: number }).run_count;
+}
