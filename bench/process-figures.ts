@@ -6,9 +6,9 @@ import type { SinkReport } from "./sink.ts";
 /** Nanoseconds that the main thread spent on a CPU. */
 export const mainNanos = (): number => (mainCpuMicros() ?? Number.NaN) * 1_000;
 
-/** Peak resident memory of the whole process. */
-export function peakRssMb(): number {
-  const status = readFileSync("/proc/self/status", "latin1");
+/** Peak resident memory of a whole process; left out: this one. */
+export function peakRssMb(pid?: number): number {
+  const status = readFileSync(`/proc/${pid ?? "self"}/status`, "latin1");
   return Number(/VmHWM:\s*(\d+)/.exec(status)?.[1] ?? Number.NaN) / 1_024;
 }
 

@@ -15,6 +15,16 @@ export interface UploadCost {
   /** Of a row: all threads of the process. */
   readonly cpuMicros: number;
   readonly peakMb: number;
+  readonly stages: readonly UploadStage[];
+}
+
+/** A tenth of an upload: whether it becomes slower, or larger, shows in the last ones. */
+export interface UploadStage {
+  /** At its end, from the beginning on. */
+  readonly rows: number;
+  readonly seconds: number;
+  /** Resident at its end. */
+  readonly nowMb: number;
 }
 
 const words =
@@ -35,11 +45,25 @@ const rowOf = (n: number) => ({
   metadata: { source: `page-${n % 1_000}`, index: n },
 });
 
+const stages: UploadStage[] = [];
+
 function* rowsTo(many: number): Generator<ReturnType<typeof rowOf>> {
-  for (let n = 0; n < many; n++) {
-    yield rowOf(n);
+  const began = performance.now();
+  const step = Math.ceil(many / 10);
+  for (let n = 1; n <= many; n++) {
+    yield rowOf(n - 1);
+    if (n % step === 0) {
+      const seconds = (performance.now() - began) / 1_000;
+      stages.push({ rows: n, seconds, nowMb: process.memoryUsage.rss() / 2 ** 20 });
+      if (many >= told) {
+        console.error(`${n.toLocaleString("en-US")} rows in ${seconds.toFixed(1)} s`);
+      }
+    }
   }
 }
+
+/** From so many rows on, who waits is told how far it is. */
+const told = 100_000;
 
 const dataset = "bench";
 const perCall = 1_000;
@@ -94,6 +118,7 @@ async function answer(order: UploadOrder): Promise<void> {
     seconds: (performance.now() - began) / 1_000,
     cpuMicros: (user + system) / order.rows,
     peakMb: peakRssMb(),
+    stages,
   } satisfies UploadCost);
   process.disconnect();
 }

@@ -4,6 +4,7 @@ import { once } from "node:events";
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { peakRssMb } from "./process-figures.ts";
 import { askChild } from "./processes.ts";
 import { cpuMicrosOf } from "./process-figures.ts";
 import type { UploadCost, UploadOrder, Way } from "./upload-child.ts";
@@ -15,51 +16,101 @@ const flag = (name: string, fallback: number): number => {
 };
 
 const rows = flag("--rows", 1_000_000);
-const sideRows = Math.min(rows, 20_000);
+/** What others take minutes for. */
+const besideRows = 20_000;
+const goal = { rate: 15_000, peakMb: 250 };
 const folder = mkdtempSync(join(tmpdir(), "millrace-bench-"));
+
+const count = (value: number): string => value.toLocaleString("en-US");
+
+const figures = [
+  "",
+  "rows",
+  "rows/s",
+  "uploader: CPU µs a row",
+  "server: CPU µs a row",
+  "uploader: peak MB",
+  "server: peak MB",
+];
+const fineprint =
+  "Server and uploader are processes of their own on one machine. CPU is that of all threads of a process; the rate is that of the machine as busy as it was. Peak memory is that of the process, Node included.";
 
 /** A figure of one upload, server included. */
 interface Measured extends UploadCost {
   readonly rows: number;
   readonly serverMicros: number;
+  readonly serverPeakMb: number;
 }
 
-const lines: [string, Measured][] = [];
-const measure = async (name: string, order: Omit<UploadOrder, "endpoint">): Promise<void> => {
+const measure = async (name: string, order: Omit<UploadOrder, "endpoint">): Promise<Measured> => {
   const measured = await upload(order);
-  lines.push([name, measured]);
   console.error(`${name}: ${show(measured.rows / measured.seconds)} rows/s`);
+  return measured;
 };
+
+const ways: readonly (readonly [string, Way])[] = [
+  ["millrace: `examples.upload`", "millrace"],
+  ["langsmith: `createExamples`, 1,000 a call", "createExamples"],
+  ["langsmith: `uploadCsv`", "uploadCsv"],
+];
 try {
-  await measure("millrace: `examples.upload`", { way: "millrace", rows });
-  const beside: readonly (readonly [string, Way])[] = [
-    ["millrace: `examples.upload`", "millrace"],
-    ["langsmith: `createExamples`, 1,000 a call", "createExamples"],
-    ["langsmith: `uploadCsv`", "uploadCsv"],
-  ];
-  for (const [name, way] of beside) {
-    await measure(name, { way, rows: sideRows });
+  if (process.argv.includes("--beside")) {
+    await publishBeside();
+  } else {
+    await publishSize();
   }
 } finally {
   rmSync(folder, { recursive: true, force: true });
 }
 
-publish({
-  script: "upload",
-  question:
-    "How many rows of about 1 kB a second go into a dataset, and what does that cost who uploads?",
-  body: `${table(
-    ["", "rows", "rows/s", "uploader: CPU µs a row", "server: CPU µs a row", "uploader: peak MB"],
-    lines.map(([name, one]) => [
-      name,
-      one.rows.toLocaleString("en-US"),
-      show(one.rows / one.seconds),
-      show(one.cpuMicros),
-      show(one.serverMicros),
-      show(one.peakMb),
-    ]),
-  )}\n\nServer and uploader are processes of their own on one machine. CPU is that of all threads of a process; the rate is that of the machine as busy as it was. Peak memory is that of the uploading process, Node included. A CSV has inputs and outputs alone, no metadata and no ids.`,
-});
+/** One section a size: rates and memory of several stand side by side. */
+async function publishSize(): Promise<void> {
+  const one = await measure("millrace", { way: "millrace", rows });
+  const rate = one.rows / one.seconds;
+  const held = rate >= goal.rate && one.peakMb <= goal.peakMb ? "held" : "missed";
+  const tenths = one.stages.map(({ rows: done, seconds, nowMb }, index) => {
+    const before = one.stages[index - 1] ?? { rows: 0, seconds: 0 };
+    return [count(done), show((done - before.rows) / (seconds - before.seconds)), show(nowMb)];
+  });
+  publish({
+    script: "upload",
+    section: `upload-${rows}`,
+    question: `How many rows of about 1 kB a second go into a dataset: ${count(rows)} rows?`,
+    body: `${table(figures, [["millrace: `examples.upload`", ...figuresOf(one)]])}
+
+Goal: ${count(goal.rate)} rows/s on two cores, server included, and ${goal.peakMb} MB at most in the uploader, whatever the number of rows: ${held}. Each tenth of it:
+
+${table(["rows done", "rows/s since the line before", "uploader: MB now"], tenths)}
+
+${fineprint}`,
+  });
+}
+
+async function publishBeside(): Promise<void> {
+  const lines: string[][] = [];
+  for (const [name, way] of ways) {
+    const one = await measure(name, { way, rows: besideRows });
+    lines.push([name, ...figuresOf(one)]);
+  }
+  publish({
+    script: "upload",
+    question: `How many rows of about 1 kB a second go into a dataset, beside langsmith's client: ${count(besideRows)} rows?`,
+    body: `${table(figures, lines)}
+
+${fineprint} A CSV has inputs and outputs alone, no metadata and no ids. With so few rows the start of a process is much of it.`,
+  });
+}
+/** Of {@link figures}, but for the first. */
+function figuresOf(one: Measured): string[] {
+  return [
+    count(one.rows),
+    show(one.rows / one.seconds),
+    show(one.cpuMicros),
+    show(one.serverMicros),
+    show(one.peakMb),
+    show(one.serverPeakMb),
+  ];
+}
 
 /** One way, in a process of its own, into a server and a data folder of its own. */
 async function upload(order: Omit<UploadOrder, "endpoint">): Promise<Measured> {
@@ -76,12 +127,12 @@ async function upload(order: Omit<UploadOrder, "endpoint">): Promise<Measured> {
       ...order,
       endpoint,
     } satisfies UploadOrder);
-    const count = await countOf(endpoint);
-    if (count !== order.rows) {
-      throw new Error(`${order.way}: ${count} of ${order.rows} rows are there`);
+    const there = await countOf(endpoint);
+    if (there !== order.rows) {
+      throw new Error(`${order.way}: ${there} of ${order.rows} rows are there`);
     }
     const serverMicros = (cpuMicrosOf(server.pid) - before) / order.rows;
-    return { ...cost, rows: order.rows, serverMicros };
+    return { ...cost, rows: order.rows, serverMicros, serverPeakMb: peakRssMb(server.pid) };
   } finally {
     server.kill("SIGTERM");
     await once(server, "exit");

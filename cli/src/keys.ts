@@ -1,5 +1,4 @@
-import { KeyDesk } from "@millrace/server";
-import type { ListedKey } from "@millrace/server";
+import type { KeyDesk, ListedKey } from "@millrace/server";
 import type { Command } from "commander";
 import { defaultDataDir } from "./serve.ts";
 
@@ -25,28 +24,31 @@ export function addKeys(program: Command): void {
       "tenant that it lets in, made when missing; left out: the first one",
     )
     .option("--name <text>", "what it is for", "")
-    .action(({ data, ...draft }: DataFlag & { name: string; tenant?: string }) => {
-      const { id, key } = atDesk(data, (desk) => desk.create(draft));
+    .action(async ({ data, ...draft }: DataFlag & { name: string; tenant?: string }) => {
+      const { id, key } = await atDesk(data, (desk) => desk.create(draft));
       process.stdout.write(`${key}\n`);
       process.stderr.write(`key ${id}; it is kept as a digest alone and is not shown again\n`);
     });
   add("list")
     .description("List the keys by their last characters, revoked ones too.")
     .option("--json", "one JSON object a line")
-    .action(({ data, json }: DataFlag & { json?: true }) => {
-      const lines = atDesk(data, (desk) => desk.list()).map(json === true ? toJson : toLine);
+    .action(async ({ data, json }: DataFlag & { json?: true }) => {
+      const lines = (await atDesk(data, (desk) => desk.list())).map(
+        json === true ? toJson : toLine,
+      );
       process.stdout.write(lines.map((line) => `${line}\n`).join(""));
     });
   add("revoke")
     .description("End a key; whoever sends it is refused from the next request on.")
     .argument("<id>", "the key's id, as list shows it")
-    .action((id: string, { data }: DataFlag) => {
-      const { hint } = atDesk(data, (desk) => desk.revoke(id));
+    .action(async (id: string, { data }: DataFlag) => {
+      const { hint } = await atDesk(data, (desk) => desk.revoke(id));
       process.stdout.write(`revoked the key that ends in ${hint}\n`);
     });
 }
 
-function atDesk<Result>(data: string, work: (desk: KeyDesk) => Result): Result {
+async function atDesk<Result>(data: string, work: (desk: KeyDesk) => Result): Promise<Result> {
+  const { KeyDesk } = await import("@millrace/server");
   const desk = new KeyDesk(data);
   try {
     return work(desk);

@@ -1,7 +1,6 @@
 import type { Command } from "commander";
 import { OptionError } from "millrace/model";
-import { replaySpool } from "millrace/spool";
-import type { ReplayOptions } from "millrace/spool";
+import type { ReplayOptions, ReplayResult } from "millrace/spool";
 import { UsageError } from "./usage-error.ts";
 
 interface ReplayFlags {
@@ -41,7 +40,8 @@ async function replay(folder: string, flags: ReplayFlags): Promise<void> {
   }
 }
 
-async function send(options: ReplayOptions): ReturnType<typeof replaySpool> {
+async function send(options: ReplayOptions): Promise<ReplayResult> {
+  const { replaySpool } = await import("millrace/spool");
   try {
     return await replaySpool(options);
   } catch (cause) {

@@ -1,5 +1,5 @@
-import { defaultPort, startServer } from "@millrace/server";
-import type { RunningServer } from "@millrace/server";
+import { defaultPort } from "@millrace/server/default-port";
+import type { RunningServer, ServerOptions } from "@millrace/server";
 import type { Command } from "commander";
 import { OptionError } from "millrace/model";
 import { openBrowser } from "./open-browser.ts";
@@ -51,7 +51,8 @@ async function serve(
   await server.close();
 }
 
-async function start(options: Parameters<typeof startServer>[0]): Promise<RunningServer> {
+async function start(options: ServerOptions): Promise<RunningServer> {
+  const { startServer } = await import("@millrace/server");
   try {
     return await startServer(options);
   } catch (cause) {

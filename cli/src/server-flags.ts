@@ -1,5 +1,4 @@
-import { Client } from "millrace";
-import type { ClientOptions } from "millrace";
+import type { Client, ClientOptions } from "millrace";
 import type { Command } from "commander";
 import { OptionError } from "millrace/model";
 import { UsageError } from "./usage-error.ts";
@@ -24,7 +23,7 @@ export async function withClient<Result>(
   settings: ClientOptions,
   work: (client: Client) => Promise<Result>,
 ): Promise<Result> {
-  const client = createClient({ ...settings, endpoint, apiKey });
+  const client = await createClient({ ...settings, endpoint, apiKey });
   try {
     return await work(client);
   } finally {
@@ -32,7 +31,9 @@ export async function withClient<Result>(
   }
 }
 
-function createClient(options: ClientOptions): Client {
+/** The client is loaded here: other commands start without it. */
+async function createClient(options: ClientOptions): Promise<Client> {
+  const { Client } = await import("millrace");
   try {
     return new Client(options);
   } catch (cause) {

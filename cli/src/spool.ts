@@ -1,5 +1,4 @@
 import type { Command } from "commander";
-import { inspectSpool } from "millrace/spool";
 import type { SpoolFile } from "millrace/spool";
 
 /** Adds `millrace spool inspect|verify`. */
@@ -13,7 +12,7 @@ export function addSpool(program: Command): void {
     .argument("<folder>", "the option spoolDir of the client")
     .option("--json", "one JSON object a file")
     .action(async (folder: string, { json }: { json?: true }) => {
-      const files = await inspectSpool(folder);
+      const files = await inspect(folder);
       const lines = json === true ? files.map((file) => JSON.stringify(file)) : files.map(toLines);
       process.stdout.write(lines.map((line) => `${line}\n`).join(""));
     });
@@ -22,7 +21,7 @@ export function addSpool(program: Command): void {
     .description("Check every byte; fails where something can't be read.")
     .argument("<folder>", "the option spoolDir of the client")
     .action(async (folder: string) => {
-      const files = await inspectSpool(folder);
+      const files = await inspect(folder);
       for (const { path, faults } of files) {
         for (const { is, at, bytes } of faults) {
           const size = bytes === undefined ? "" : `, ${bytes} bytes`;
@@ -35,6 +34,12 @@ export function addSpool(program: Command): void {
       }
       process.stdout.write(`${files.length} files, ${totalOf(files)} records, all whole\n`);
     });
+}
+
+/** Loaded where it is used: a command opens only the files that it needs. */
+async function inspect(folder: string): Promise<readonly SpoolFile[]> {
+  const { inspectSpool } = await import("millrace/spool");
+  return inspectSpool(folder);
 }
 
 const totalOf = (files: readonly SpoolFile[]): number =>

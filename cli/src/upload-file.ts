@@ -1,4 +1,4 @@
-import { rm, stat } from "node:fs/promises";
+import { readFile, rm, stat } from "node:fs/promises";
 import { resolve as absolute } from "node:path";
 import { ValidationError } from "millrace";
 import type {
@@ -10,6 +10,7 @@ import type {
   UploadSettings,
   WirePost,
 } from "millrace";
+import { isFileMissing } from "./file-missing.ts";
 import { RejectedFile } from "./rejected-file.ts";
 import { standardInput } from "./rows/byte-source.ts";
 import { assertColumns, ExampleMaker, toFeedback, typesOf } from "./rows/mapping.ts";
@@ -71,7 +72,7 @@ export async function uploadFile(
       assertColumns(mapping, source.columns);
     }
     if (!dryRun) {
-      await rejected.begin({ isOn: checkpoint !== undefined && (await exists(checkpoint.path)) });
+      await rejected.begin(checkpoint && (await rowsDone(checkpoint.path)));
     }
     let last: Item | undefined;
     const read = (item: Item): SourceRow => {
@@ -178,12 +179,13 @@ async function fingerprint(path: string, mapping: Mapping): Promise<string> {
   return `${absolute(path)} of ${size} bytes, changed ${time}, columns ${columns}`;
 }
 
-async function exists(path: string): Promise<boolean> {
+/** How many rows a checkpoint says are done; `undefined` where there is none. */
+async function rowsDone(path: string): Promise<number | undefined> {
   try {
-    await stat(path);
-    return true;
-  } catch {
-    // Whatever else is the matter with it is told when it is opened.
-    return false;
+    const { rows } = JSON.parse(await readFile(path, "utf8")) as { readonly rows?: unknown };
+    return typeof rows === "number" ? rows : 0;
+  } catch (cause) {
+    // What else is the matter with it is told when the upload opens it.
+    return isFileMissing(cause) ? undefined : 0;
   }
 }

@@ -1,19 +1,9 @@
 import type { Command } from "commander";
-import type { RejectedRow } from "millrace";
-import { UploadError } from "millrace";
-import { findFiles } from "./find-files.ts";
-import { standardInput } from "./rows/byte-source.ts";
-import { parseFormat } from "./rows/open-rows.ts";
-import { parseMapping } from "./rows/parse-mapping.ts";
 import type { MappingFlags } from "./rows/parse-mapping.ts";
-import { addServerFlags, endSignal, isId, withClient } from "./server-flags.ts";
+import { addServerFlags } from "./server-flags.ts";
 import type { ServerFlags } from "./server-flags.ts";
-import { uploadFile } from "./upload-file.ts";
-import type { FileResult, Noun, UploadPlan } from "./upload-file.ts";
-import { describeFile, totalOf } from "./upload-report.ts";
-import { UsageError } from "./usage-error.ts";
 
-interface UploadFlags extends MappingFlags, ServerFlags {
+export interface UploadFlags extends MappingFlags, ServerFlags {
   readonly noun: string;
   readonly dataset?: string;
   readonly project?: string;
@@ -60,104 +50,10 @@ export function addUpload(program: Command, onPartial: () => void): void {
     .option("--in-flight <requests>", "requests under way")
     .option("--json", "the result as JSON");
   addServerFlags(command).action(async (files: readonly string[], flags: UploadFlags) => {
+    // What reads files and what sends them is loaded by who uploads.
+    const { upload } = await import("./run-upload.ts");
     if ((await upload(files, flags)) > 0) {
       onPartial();
     }
   });
-}
-
-/** @returns how many rows were rejected. */
-async function upload(names: readonly string[], flags: UploadFlags): Promise<number> {
-  const plan = await toPlan(flags);
-  const files = await findFiles(names);
-  if (files.length > 1 && typeof plan.checkpoint === "string") {
-    throw new UsageError("--checkpoint is of one file: several have one each, beside them");
-  }
-  const done: FileResult[] = [];
-  const report = (error?: string): void => {
-    if (flags.json === true) {
-      const result = { ...totalOf(done), files: done, ...(error === undefined ? {} : { error }) };
-      process.stdout.write(`${JSON.stringify(result)}\n`);
-    }
-  };
-  try {
-    await withClient(flags, {}, async (client) => {
-      for (const file of files) {
-        const result = await uploadFile(client, file, plan);
-        done.push(result);
-        if (flags.json !== true) {
-          process.stdout.write(describeFile(result, flags.dryRun === true));
-        }
-        result.warnings.forEach((warning) => process.stderr.write(`warning: ${warning}\n`));
-      }
-    });
-  } catch (error) {
-    report(error instanceof Error ? error.message : String(error));
-    throw error instanceof UploadError && plan.signal.aborted && plan.checkpoint !== false
-      ? new Error(`${error.message}; the same command goes on from there`, { cause: error })
-      : error;
-  }
-  report();
-  return done.reduce((sum, { rejected }) => sum + rejected, 0);
-}
-
-const nouns: readonly Noun[] = ["examples", "feedback", "runs"];
-
-async function toPlan(flags: UploadFlags): Promise<UploadPlan> {
-  const noun = nouns.find((known) => known === flags.noun);
-  const { dataset, project, format, dryRun = false, create = false, json } = flags;
-  if (noun === undefined) {
-    throw new UsageError(`--noun is one of ${nouns.join(", ")}, not ${JSON.stringify(flags.noun)}`);
-  }
-  if ((noun === "examples") !== (dataset !== undefined)) {
-    throw new UsageError(
-      noun === "examples" ? "--dataset says where examples go" : `${noun} are of no --dataset`,
-    );
-  }
-  const mapping = await parseMapping(flags);
-  const isMapped = Object.keys(mapping).some((name) => name !== "types");
-  if (noun !== "examples" && isMapped) {
-    throw new UsageError(`${noun} are not mapped: their columns are called as their members`);
-  }
-  let told = 0;
-  return {
-    noun,
-    dataset: dataset !== undefined && isId(dataset) ? { id: dataset } : (dataset ?? ""),
-    createDataset: create,
-    project,
-    format: format === undefined ? undefined : parseFormat(format),
-    delimiter: flags.delimiter,
-    mapping,
-    checkpoint: flags.checkpoint,
-    settings: {
-      dryRun,
-      ordered: flags.ordered === true,
-      chunkCount: whole(flags.chunkCount, "--chunk-count"),
-      chunkBytes: whole(flags.chunkBytes, "--chunk-bytes"),
-      inFlight: whole(flags.inFlight, "--in-flight"),
-    },
-    signal: endSignal(),
-    onRejected:
-      json === true || !dryRun
-        ? undefined
-        : (path, row) => {
-            if (told++ < faultsTold) {
-              process.stdout.write(faultLine(path, row));
-            }
-          },
-  };
-}
-
-/** Faults that a dry run tells. */
-const faultsTold = 100;
-
-const faultLine = (path: string, { row, reason }: RejectedRow): string =>
-  // As JSON a reason can't move the terminal's cursor.
-  `${path === standardInput ? "standard input" : path}, row ${row}: ${JSON.stringify(reason)}\n`;
-
-function whole(text: string | undefined, flag: string): number | undefined {
-  if (text !== undefined && !/^\d{1,9}$/.test(text)) {
-    throw new UsageError(`${flag} is a whole number, not ${JSON.stringify(text)}`);
-  }
-  return text === undefined ? undefined : Number(text);
 }

@@ -182,6 +182,27 @@ describe("checkpoints", () => {
     });
   });
 
+  test("a row that was rejected before the end of the one before is named once", async () => {
+    const file = desk.path("a.jsonl");
+    // Every tenth is none; the last ones were told, and the checkpoint knows nothing of them.
+    writeFileSync(file, lines(many.slice(0, 1_000).map((row) => (row.n % 10 === 9 ? "no" : row))));
+    const proxy = await startKillingProxy(desk.endpoint);
+    const args = ["upload", file, "--dataset", desk.dataset, "--create", "--chunk-count", "100"];
+    const child = start([...args, "--ordered"], { MILLRACE_ENDPOINT: proxy.url });
+    proxy.arm({ request: 4, moment: "before its answer", kill: () => void child.kill("SIGKILL") });
+    await ended(child);
+    const told = rejectedOf(file).length;
+    expect(told).toBeGreaterThan(0);
+    // It died in the middle of a line.
+    writeFileSync(`${file}.rejected.jsonl`, '{"row":9', { flag: "a" });
+    const { code, output } = await desk.upload(file, "--json");
+    expect({ code, output }).toMatchObject({ code: 3 });
+    expect(rejectedOf(file).map((row) => (row as { row: number }).row)).toEqual(
+      Array.from({ length: 100 }, (_, n) => n * 10 + 10),
+    );
+    expect(await desk.examples()).toHaveLength(900);
+  });
+
   test("one that belongs to another source is refused, and can be left aside", async () => {
     const file = desk.path("a.jsonl");
     writeFileSync(file, lines(many));

@@ -180,6 +180,17 @@ describe("a second time", () => {
   });
 });
 
+test("a dry run into a dataset that is to be made checks the rows, says so, and makes nothing", async () => {
+  writeFileSync(desk.path("a.jsonl"), '{"n":1}\nno\n{"n":2}\n');
+  const dry = await desk.upload(desk.path("a.jsonl"), "--dry-run");
+  expect(dry).toMatchObject({
+    code: 3,
+    output: expect.stringMatching(/row 2: .*\n.*3 rows, 2 would be created/s) as unknown,
+    errors: `warning: There is no dataset "${desk.dataset}" yet: the upload would make it\n`,
+  });
+  expect(await desk.client.datasets.list({ name: desk.dataset }).toArray()).toEqual([]);
+});
+
 describe("feedback and runs", () => {
   const id = "01890a5d-ac96-774b-bcce-b302099a8057";
 

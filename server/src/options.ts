@@ -1,4 +1,5 @@
 import { OptionError } from "millrace/model";
+import { defaultPort } from "./default-port.ts";
 
 const mebibyte = 1_048_576;
 
@@ -106,9 +107,6 @@ export const serverLimits = {
  * From 0.5.23 on clients leave it to the server to resolve the commit `latest`.
  */
 export const apiVersion = "0.10.0";
-
-/** Port of the local server where none is given. */
-export const defaultPort = 1984;
 
 /** What {@link startServer} takes. */
 export interface ServerOptions {

@@ -123,6 +123,13 @@ export type ListExamples = FilterExamples & {
   readonly includeAttachments?: boolean | undefined;
   /** Examples that are left out at the beginning. @defaultValue 0 */
   readonly offset?: number | undefined;
+  /**
+   * `recent`: the last written first. `written`: in the order of writing, where the server offers it: then
+   * a page costs the same wherever in the list it is.
+   *
+   * @defaultValue "recent"
+   */
+  readonly order?: "recent" | "written" | undefined;
   /** Examples at most, from 1; a page holds 100. @defaultValue all of them */
   readonly limit?: number | undefined;
 };

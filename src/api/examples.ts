@@ -36,7 +36,8 @@ import {
 import { ExampleWrites } from "./example-writes.ts";
 import type { Asking, CallOptions } from "./http.ts";
 import { checkOffset, chunksOf, idsByRequest, pagesByIds, pagesByOffset } from "./pages.ts";
-import type { Pages } from "./pages.ts";
+import type { OffsetRequest, Pages } from "./pages.ts";
+import type { QueryValue } from "./request.ts";
 import { assertMany, counted } from "./many-examples.ts";
 import { ServerInfoReader } from "./server-info.ts";
 import type { UploadExamples, UploadStream, Uploader } from "./uploads.ts";
@@ -178,13 +179,25 @@ export class Examples {
     const { call } = this.#asking;
     let dataset: string | undefined;
     return pagesByIds(ids, limit, (id, wanted) =>
-      pagesByOffset(wanted, async (page) => {
+      pagesByOffset(wanted, async (page, last?: Example) => {
         dataset ??= await datasetIdOf(call, keyOf(filter), { signal });
-        const range = { ...page, offset: first + page.offset };
+        const range = await this.#rangeOf(filter, { ...page, offset: first + page.offset }, last);
         const init = { query: { ...query, dataset, id, ...range }, signal };
         return parseList(await call("listExamples", init), "examples", parseExample);
       }),
     );
+  }
+
+  /** Which part of a list is asked for: behind the last example that came, where the server knows how. */
+  async #rangeOf(
+    { order, signal }: ListExamples,
+    { limit, offset }: OffsetRequest,
+    last: Example | undefined,
+  ): Promise<Readonly<Record<string, QueryValue>>> {
+    if (order !== "written" || !(await this.#info.readOrDefaults({ signal })).listsExamplesAfter) {
+      return { limit, offset };
+    }
+    return { limit, order, ...(last === undefined ? { offset } : { after: last.id }) };
   }
 
   /** How many examples a filter holds of; as {@link Examples.list}. */

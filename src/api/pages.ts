@@ -36,22 +36,24 @@ export interface OffsetRequest {
   readonly offset: number;
 }
 
-/** A list by `limit` and `offset`: ends at `limit` items, or at a page that is shorter than asked for. */
+/** A list by `limit` and `offset`, or behind the last item that came: ends at `limit` items, or at a page that is shorter than asked for. */
 export const pagesByOffset = <Item>(
   limit: number | undefined,
-  fetchPage: (request: OffsetRequest) => Promise<readonly Item[]>,
+  fetchPage: (request: OffsetRequest, last: Item | undefined) => Promise<readonly Item[]>,
 ): Pages<Item> => {
   const wanted = assertLimit(limit);
   return new Pages(async function* pages() {
     let offset = 0;
+    let last: Item | undefined;
     while (offset < wanted) {
       const size = Math.min(pageLimit, wanted - offset);
-      const page = await fetchPage({ limit: size, offset });
+      const page = await fetchPage({ limit: size, offset }, last);
       yield page.slice(0, size);
       if (page.length < size) {
         return;
       }
       offset += size;
+      last = page.at(-1);
     }
   });
 };

@@ -8,7 +8,7 @@ import type {
   UploadRuns,
   UploadStream,
 } from "../api/uploads.ts";
-import { ConflictError, NotFoundError, ValidationError } from "../model/errors.ts";
+import { ConflictError, NotFoundError } from "../model/errors.ts";
 import { assertUuid } from "../model/ids.ts";
 import type { UploadResult, UploadSettings, UploadSource } from "../model/upload.ts";
 import { unpackError } from "../sync/packed-error.ts";
@@ -100,6 +100,9 @@ export class Uploads implements Uploader {
   async #beginExamples<Row>(request: UploadExamples<Row>): Promise<BulkUpload> {
     const settings = checkSettings(request);
     const datasetId = await this.#datasetOf(request, settings);
+    if (datasetId === undefined) {
+      return beginUnmade(request, settings);
+    }
     const target = `examples of dataset ${datasetId}`;
     const kind = this.#kind({ noun: "examples", datasetId }, target, settings);
     return begin({ ...kind, encoderOn: examplesOn(request, datasetId) }, settings);
@@ -123,10 +126,11 @@ export class Uploads implements Uploader {
     return { target: name, ship };
   }
 
+  /** `undefined`: it is to be made, and this is a dry run. */
   async #datasetOf<Row>(
     { dataset, createDataset = false }: UploadExamples<Row>,
     { signal, dryRun }: UploadSettings,
-  ): Promise<string> {
+  ): Promise<string | undefined> {
     if (typeof dataset === "object") {
       assertUuid(dataset.id, "dataset id");
       return (await readDataset(this.#init.call, { id: dataset.id }, { signal })).id;
@@ -139,10 +143,7 @@ export class Uploads implements Uploader {
         throw error;
       }
       if (dryRun === true) {
-        throw new ValidationError(
-          `There is no dataset ${dataset} yet: a dry run needs one to check rows against`,
-          { cause: error },
-        );
+        return undefined;
       }
     }
     try {
@@ -182,6 +183,31 @@ function withUnsaid(report: ChunkReport, before: Tally, after: Tally): ChunkRepo
     ],
   };
 }
+
+/** A dry run into a dataset that the upload would make: rows are checked as such, there is no server to ask. */
+function beginUnmade<Row>(request: UploadExamples<Row>, settings: CheckedSettings): BulkUpload {
+  const name = JSON.stringify(request.dataset);
+  const { inputsSchema, outputsSchema } = {
+    ...(typeof request.createDataset === "object" ? request.createDataset : {}),
+  };
+  const hasSchema = inputsSchema !== undefined || outputsSchema !== undefined;
+  const schema = hasSchema ? "; its schemas are checked when it is there" : "";
+  const kind: BulkKind = {
+    target: `examples of dataset ${name}`,
+    encoderOn: examplesOn(request, nilId),
+    ship: async ({ records, used }) => ({
+      created: records,
+      skipped: 0,
+      rejected: [],
+      bytes: used,
+    }),
+  };
+  const warnings = [`There is no dataset ${name} yet: the upload would make it${schema}`];
+  return new BulkUpload(kind, settings, { checkpoint: undefined, warnings });
+}
+
+/** Of nothing: RFC 9562, section 5.9. */
+const nilId = "00000000-0000-0000-0000-000000000000";
 
 async function begin(kind: BulkKind, settings: CheckedSettings): Promise<BulkUpload> {
   const warnings: string[] = [];

@@ -19,6 +19,8 @@ export interface ServerInfo {
   readonly repeatedContent: boolean;
   /** Whether it says of examples, without making them, which of them their dataset would refuse. */
   readonly checksExamples: boolean;
+  /** Whether it lists examples in the order of writing, behind one of them. */
+  readonly listsExamplesAfter: boolean;
   /** Whether the server itself resolves the commit `latest` of a prompt. */
   readonly resolvesLatestCommit: boolean;
 }
@@ -37,6 +39,7 @@ export const defaultServerInfo: ServerInfo = {
   senderStats: false,
   repeatedContent: false,
   checksExamples: false,
+  listsExamplesAfter: false,
   resolvesLatestCommit: false,
 };
 
@@ -57,6 +60,7 @@ export function parseServerInfo(body: unknown): ServerInfo {
     senderStats: flags["millrace_sender_stats"] === true,
     repeatedContent: flags["millrace_repeated_content"] === true,
     checksExamples: flags["examples_check_enabled"] === true,
+    listsExamplesAfter: flags["examples_after_enabled"] === true,
     resolvesLatestCommit: version !== null && gte(version, resolvesLatestFrom),
   };
 }

@@ -1,9 +1,14 @@
 import { getEventListeners } from "node:events";
+import { setImmediate } from "node:timers/promises";
 import { expect, test } from "vitest";
-import { runsOn } from "../../src/bulk/kinds.ts";
+import type { CreateFeedback } from "../../src/api/feedback-input.ts";
+import { feedbackOn, runsOn } from "../../src/bulk/kinds.ts";
 import { checkSettings } from "../../src/bulk/settings.ts";
 import { BulkUpload } from "../../src/bulk/upload.ts";
 import { forgetUntil } from "../../src/bulk/uploads.ts";
+import type { Tape } from "../../src/tracing/tape.ts";
+
+const runId = "01890a5d-ac96-774b-bcce-b302099a8057";
 
 test("of an upload that ended neither its rows nor its listener stay in memory", async () => {
   const { signal } = new AbortController();
@@ -26,4 +31,37 @@ test("of an upload that ended neither its rows nor its listener stay in memory",
   await upload.finish();
   expect(rowOf.size).toBe(0);
   expect(getEventListeners(signal, "abort")).toHaveLength(0);
+});
+
+/** Uploads judgements of 200 bytes to one who answers a little later; which memories it was handed. */
+async function memoriesOf(rows: number): Promise<{ memories: number; most: number }> {
+  const memories = new Set<SharedArrayBuffer>();
+  const settings = checkSettings({ chunkCount: 100, chunkBytes: 16_384, inFlight: 3 });
+  let [taken, answered, most] = [0, 0, 0];
+  const kind = {
+    target: "feedback",
+    encoderOn: feedbackOn<CreateFeedback>({}),
+    ship: async ({ memory, records }: Tape) => {
+      memories.add(memory);
+      await setImmediate();
+      answered += records;
+      return { created: records, skipped: 0, rejected: [], bytes: 0 };
+    },
+  };
+  const upload = new BulkUpload(kind, settings, { checkpoint: undefined, warnings: [] });
+  for (let n = 0; n < rows; n++) {
+    taken += 1;
+    most = Math.max(most, taken - answered);
+    await upload.add({ runId, key: `k${n}`, score: 1, comment: "c".repeat(200) });
+  }
+  expect(await upload.finish()).toMatchObject({ read: rows, created: rows });
+  return { memories: memories.size, most };
+}
+
+test("ten times the rows are held in no more memories, and no more of them at once", async () => {
+  const [few, many] = [await memoriesOf(3_000), await memoriesOf(30_000)];
+  expect(few.memories).toBeGreaterThan(1);
+  expect(many.memories).toBeLessThanOrEqual(few.memories);
+  expect(many.most).toBeLessThanOrEqual(few.most);
+  expect(many.most).toBeLessThan(500);
 });

@@ -7,10 +7,10 @@ import type { Moment } from "../store/dataset-version.ts";
 import { allMembers, fixedMembers, listedMembers } from "../view/example-json.ts";
 import { parseOneOf, parsePage } from "./dataset-query.ts";
 import { readFilter } from "./filter-parameter.ts";
-import { all, first, parseIds, parseMetadata, parseSwitch } from "./query-string.ts";
+import { all, first, parseId, parseIds, parseMetadata, parseSwitch } from "./query-string.ts";
 import type { QueryString } from "./query-string.ts";
 
-const orders: readonly ExampleOrder[] = ["recent", "recently_created", "random", "id"];
+const orders: readonly ExampleOrder[] = ["recent", "recently_created", "random", "id", "written"];
 
 const members = [...allMembers, ...fixedMembers];
 
@@ -23,11 +23,13 @@ export interface ExampleScope {
 /** @throws RequestError 422: a value is not what its filter takes. */
 export function parseExampleQuery(query: QueryString, scope: ExampleScope): ExampleQuery {
   const order = parseOneOf(first(query, "order") ?? "recent", orders, "order");
+  const after = first(query, "after") ?? "";
   return {
     filter: parseExampleFilter(query, scope),
     order,
-    isDescending: parseSwitch(query, "descending") ?? order !== "id",
+    isDescending: parseSwitch(query, "descending") ?? (order !== "id" && order !== "written"),
     seed: parseSeed(first(query, "random_seed")),
+    ...(after === "" ? {} : { after: parseId(after, "after") }),
     ...parsePage(query),
   };
 }

@@ -22,6 +22,7 @@ export const readInfo = () => ({
     // Ours alone: payload fields may come in pieces.
     millrace_repeated_content: true,
     examples_check_enabled: true,
+    examples_after_enabled: true,
   },
 });
 

@@ -16,7 +16,8 @@ export const exampleFilters = {
   full_text_contains: "Part of its inputs or outputs, in either case; repeated: all of them.",
   filter: "An expression of the filter language.",
   order:
-    "recent (the default: last written first), recently_created, id, or random with random_seed.",
+    "recent (the default: last written first), recently_created, id, written, or random with random_seed.",
+  after: "Of the order written: the id of the example behind which the list goes on.",
   random_seed: "A number that names one random order.",
   descending: "true or false.",
   select: "Members that are shown beside id, name, dataset_id, inputs and created_at.",

@@ -84,7 +84,8 @@ export interface ExamplesWritten {
   readonly known: Readonly<Record<string, ExampleTimes>>;
 }
 
-export type ExampleOrder = "recent" | "recently_created" | "random" | "id";
+/** `written`: in the order of writing, whatever version is asked for. */
+export type ExampleOrder = "recent" | "recently_created" | "random" | "id" | "written";
 
 /** Which examples are meant. All that is given must hold. */
 export interface ExampleFilter {
@@ -107,6 +108,8 @@ export interface ExampleQuery {
   readonly isDescending: boolean;
   /** Of the order `random`. */
   readonly seed: number;
+  /** Of the order `written`: the example behind which the list goes on. */
+  readonly after?: string;
   readonly limit: number;
   readonly offset: number;
 }
@@ -157,6 +160,7 @@ export interface ExampleSearch {
 
 export interface ExampleReads {
   find(tenantId: string, id: string, moment: Moment): Example | undefined;
+  /** @throws RequestError 404: there is no example to go on behind. */
   list(tenantId: string, query: ExampleQuery): readonly Example[];
   /** As `list`, with at most so many characters of each payload. */
   preview(tenantId: string, query: ExampleQuery, chars: number): readonly ExamplePreview[];

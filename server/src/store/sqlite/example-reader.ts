@@ -1,4 +1,6 @@
 import { RequestError } from "../../errors.ts";
+import { bind, join } from "../../filter/sql.ts";
+import type { Sql } from "../../filter/sql.ts";
 import { splitsOf } from "../../datasets/splits.ts";
 import type { Moment } from "../dataset-version.ts";
 import type {
@@ -31,6 +33,7 @@ function toTail({ order, isDescending, seed, limit, offset }: ExampleQuery): Tai
     recent: `e.from_us ${direction}, e.key`,
     recently_created: `e.created_us ${direction}, e.position`,
     id: `e.id ${direction}`,
+    written: `e.position ${direction}`,
     random: "(e.key * 2654435761 + ?) % 4294967291, e.key",
   };
   return {
@@ -55,6 +58,13 @@ export class ExampleReader implements ExampleReads {
            ORDER BY from_us DESC LIMIT 1`,
         )
         .raw(),
+      // A change of an example leaves it where it stands.
+      findPosition: db
+        .prepare(
+          `SELECT position FROM examples WHERE key IN (${keysOfId("?1")}) AND id = ?1 AND tenant_id = ?2
+           ORDER BY from_us DESC LIMIT 1`,
+        )
+        .raw(),
       findBlob: db.prepare("SELECT bytes FROM example_blobs WHERE key = ?").raw(),
     };
   }
@@ -65,11 +75,12 @@ export class ExampleReader implements ExampleReads {
   }
 
   list(tenantId: string, query: ExampleQuery): readonly Example[] {
-    return this.#select(tenantId, query.filter, toTail(query));
+    return this.#select(tenantId, this.#goOn(tenantId, query), toTail(query));
   }
 
   preview(tenantId: string, query: ExampleQuery, chars: number): readonly ExamplePreview[] {
-    const where = toExampleConditions(tenantId, this.#withoutMoment(tenantId, query.filter));
+    const filter = this.#goOn(tenantId, query);
+    const where = toExampleConditions(tenantId, this.#withoutMoment(tenantId, filter));
     const { tail, values } = toTail(query);
     const rows = this.#db
       .prepare(`${previewSelection} WHERE ${where.sql} ${tail}`)
@@ -146,6 +157,27 @@ export class ExampleReader implements ExampleReads {
     const [values] = parseRows(this.#statements.findBlob.all([blob]));
     const bytes = values?.[0];
     return bytes instanceof ArrayBuffer ? new Uint8Array(bytes) : (bytes as Uint8Array | undefined);
+  }
+
+  /** By position: a page costs the same wherever in the list it is, and nobody who writes moves it. */
+  #goOn(tenantId: string, { filter, order, isDescending, after }: ExampleQuery): ExampleFilter {
+    if (order !== "written" || after === undefined) {
+      return filter;
+    }
+    const [values] = parseRows(this.#statements.findPosition.all([after, tenantId]));
+    if (values === undefined) {
+      throw new RequestError(404, "after names no example");
+    }
+    const position = bind(Number(values[0]));
+    const behind: Sql = {
+      sql: `e.position ${isDescending ? "<" : ">"} ${position.sql}`,
+      values: position.values,
+    };
+    const { condition } = filter;
+    return {
+      ...filter,
+      condition: condition === undefined ? behind : join([condition, behind], "AND"),
+    };
   }
 
   #match(

@@ -1,0 +1,173 @@
+import { once } from "node:events";
+import { createServer } from "node:http";
+import type { IncomingMessage } from "node:http";
+import type { AddressInfo } from "node:net";
+import { buffer } from "node:stream/consumers";
+import { setImmediate } from "node:timers/promises";
+import { gunzipSync } from "node:zlib";
+import { Client } from "millrace";
+import type { NewExample, UploadExamples } from "millrace";
+import { expect, onTestFinished, test } from "vitest";
+
+const dataset = {
+  id: "01890a5d-ac96-774b-bcce-b302099a8057",
+  tenant_id: "01890a5d-ac96-774b-bcce-b302099a8058",
+  name: "far",
+  created_at: "2024-01-02T03:04:05Z",
+};
+
+/** A request that brings rows, and what answers it. */
+interface Brought {
+  readonly numbers: readonly number[];
+  readonly bytes: number;
+  readonly answer: () => void;
+}
+
+async function bodyOf(request: IncomingMessage): Promise<Buffer> {
+  const body = await buffer(request);
+  return request.headers["content-encoding"] === "gzip" ? gunzipSync(body) : body;
+}
+
+/** A server of the wire that hands each request with rows to whoever decides when it is answered. */
+async function startHolding(onRows: (brought: Brought) => void): Promise<Client> {
+  const server = createServer((request, response) => {
+    const say = (answer: unknown): void => {
+      response.writeHead(200, { "content-type": "application/json" });
+      response.end(JSON.stringify(answer));
+    };
+    void (async () => {
+      const path = new URL(request.url ?? "", "http://server").pathname;
+      const body = await bodyOf(request);
+      if (path === "/examples/bulk") {
+        const rows = JSON.parse(body.toString()) as readonly { inputs: { n: number } }[];
+        const numbers = rows.map(({ inputs }) => inputs.n);
+        onRows({ numbers, bytes: body.length, answer: () => say([]) });
+      } else {
+        say(path === "/datasets" ? [dataset] : {});
+      }
+    })();
+  }).listen(0, "127.0.0.1");
+  await once(server, "listening");
+  const client = new Client({
+    endpoint: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
+  });
+  onTestFinished(async () => {
+    await client.close();
+    server.closeAllConnections();
+    server.close();
+  });
+  return client;
+}
+
+const settings = { dataset: "far", chunkCount: 10 } as const;
+
+function* rowsTo(many: number, onTaken: () => void = () => undefined): Generator<NewExample> {
+  for (let n = 0; n < many; n++) {
+    onTaken();
+    yield { inputs: { n } };
+  }
+}
+
+/** Answers two requests at a time, the later one first; the order in which rows were taken in. */
+async function upload(
+  more: Pick<UploadExamples<NewExample>, "ordered" | "inFlight">,
+): Promise<readonly number[]> {
+  const arrived: number[] = [];
+  let held: Brought | undefined;
+  const pass = ({ numbers, answer }: Brought): void => {
+    arrived.push(...numbers);
+    answer();
+  };
+  const client = await startHolding((brought) => {
+    if (held === undefined && more.ordered !== true) {
+      held = brought;
+    } else {
+      pass(brought);
+      const before = held;
+      held = undefined;
+      if (before !== undefined) {
+        pass(before);
+      }
+    }
+  });
+  expect(await client.examples.upload(rowsTo(100), { ...settings, ...more })).toMatchObject({
+    created: 100,
+  });
+  return arrived;
+}
+
+const inOrder = Array.from({ length: 100 }, (_, n) => n);
+
+test("a server that takes the later request first has rows in another order, unless order is asked for", async () => {
+  const loose = await upload({ inFlight: 2 });
+  expect(loose).not.toEqual(inOrder);
+  expect(loose.toSorted((a, b) => a - b)).toEqual(inOrder);
+});
+
+test("where order is asked for, a request goes out when the one before it was answered", async () => {
+  const waiting: Brought[] = [];
+  const arrived: number[] = [];
+  let most = 0;
+  const client = await startHolding((brought) => {
+    waiting.push(brought);
+    most = Math.max(most, waiting.length);
+    // A second one, if there were any, would come while this one is held.
+    setTimeout(() => {
+      const { numbers, answer } = waiting.pop() ?? brought;
+      arrived.push(...numbers);
+      answer();
+    }, 5);
+  });
+  await client.examples.upload(rowsTo(100), { ...settings, ordered: true, inFlight: 8 });
+  expect(most).toBe(1);
+  expect(arrived).toEqual(inOrder);
+});
+
+test("while a server holds its answers no more is read than the requests under way and one chunk", async () => {
+  let taken = 0;
+  let open = false;
+  const held: Brought[] = [];
+  const isFull = new Promise<void>((resolve) => {
+    void startHolding((brought) => {
+      if (open) {
+        brought.answer();
+      } else if (held.push(brought) === 3) {
+        resolve();
+      }
+    }).then((client) => (uploading = begin(client)));
+  });
+  let uploading: Promise<unknown> | undefined;
+  const begin = (client: Client): Promise<unknown> =>
+    client.examples.upload(
+      rowsTo(5_000, () => (taken += 1)),
+      { ...settings, inFlight: 3 },
+    );
+  await isFull;
+  // The loop turns, so that all can be read that may be: nothing but an answer goes on.
+  for (let turn = 0; turn < 1_000; turn++) {
+    await setImmediate();
+  }
+  expect(taken).toBeGreaterThanOrEqual(30);
+  expect(taken).toBeLessThanOrEqual(40);
+  open = true;
+  held.forEach(({ answer }) => answer());
+  expect(await uploading).toMatchObject({ read: 5_000, created: 5_000 });
+});
+
+test("a request has no more rows than chunkCount, and no more bytes than chunkBytes and a row", async () => {
+  const brought: Brought[] = [];
+  const client = await startHolding((one) => {
+    brought.push(one);
+    one.answer();
+  });
+  await client.examples.upload(rowsTo(105), settings);
+  expect(brought.map(({ numbers }) => numbers.length).toSorted((a, b) => b - a)).toEqual([
+    ...Array.from({ length: 10 }, () => 10),
+    5,
+  ]);
+  brought.length = 0;
+  const long = Array.from({ length: 50 }, (_, n) => ({ inputs: { n, text: "x".repeat(1_000) } }));
+  await client.examples.upload(long, { dataset: "far", chunkBytes: 5_000 });
+  expect(brought.length).toBeGreaterThan(9);
+  expect(Math.max(...brought.map(({ bytes }) => bytes))).toBeLessThan(7_500);
+});
