@@ -1,0 +1,206 @@
+import { startServer } from "@millrace/server";
+import type { RunningServer } from "@millrace/server";
+import { mkdirSync, mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { env } from "node:process";
+import type { Page } from "playwright-core";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { startBrowser } from "../support/browser.ts";
+import { screenshots } from "../support/opened-page.ts";
+import { WatchedPage } from "../support/watched-page.ts";
+
+/** A data folder that `npm --prefix bench run queries -- --data` has filled; without, a small one is filled here. */
+const folder = env["MILLRACE_STORE"];
+const browser = await startBrowser();
+
+/** The benches are a package of their own: what they fill a store with is named here and typed here. */
+const { fillServer, projectName } = (await import(
+  new URL("../../../bench/server-fill.ts", import.meta.url).href
+)) as {
+  readonly fillServer: (url: string, runCount: number) => Promise<void>;
+  readonly projectName: string;
+};
+
+describe.skipIf(browser === undefined)("every page of a store with many runs, in Chromium", () => {
+  const dataDir = folder ?? mkdtempSync(join(tmpdir(), "millrace-store-"));
+  let server: RunningServer;
+  let watched: WatchedPage;
+  let page: Page;
+  let project: string;
+  let tenant: string;
+  let projectId: string;
+
+  beforeAll(async () => {
+    mkdirSync(screenshots, { recursive: true });
+    server = await startServer({ port: 0, dataDir });
+    if (folder === undefined) {
+      await fillServer(server.url, 20_000);
+    }
+    const [found] = (await (await fetch(`${server.url}/sessions?name=${projectName}`)).json()) as [
+      { id: string; tenant_id: string },
+    ];
+    projectId = found.id;
+    tenant = `/o/${found.tenant_id}`;
+    project = `${tenant}/projects/p/${projectId}`;
+    watched = await WatchedPage.open(browser!, server.url);
+    ({ page } = watched);
+    await page.addInitScript(() => {
+      const tasks: number[] = [];
+      Object.assign(globalThis, { tasks });
+      new PerformanceObserver((list) => {
+        list.getEntries().forEach(({ duration }) => tasks.push(duration));
+      }).observe({ type: "longtask", buffered: true });
+    });
+  }, 240_000);
+
+  afterAll(async () => {
+    await server.close();
+    await browser?.close();
+    if (folder === undefined) {
+      rmSync(dataDir, { recursive: true, force: true });
+    }
+  });
+
+  const tasksOf = (): Promise<readonly number[]> =>
+    page.evaluate(() => (globalThis as unknown as { tasks: number[] }).tasks.splice(0));
+
+  /** Prints what an action takes until its content shows, and the longest task of the page in it. */
+  const measure = async (name: string, action: () => Promise<unknown>): Promise<void> => {
+    const began = performance.now();
+    await action();
+    const took = performance.now() - began;
+    const longest = Math.max(0, ...(await tasksOf()));
+    console.log(
+      `${name}: ${took.toFixed(0)} ms, longest task ${longest === 0 ? "under 50" : longest.toFixed(0)} ms`,
+    );
+  };
+
+  const grid = () => page.getByRole("table", { name: /runs|traces/i });
+  const row = (place: number) => grid().locator("tbody [role=row], tbody tr").nth(place);
+  const list = (search: Readonly<Record<string, string>>): string =>
+    `${server.url}${project}?${new URLSearchParams(search)}`;
+  const open = (address: string, content: () => Promise<unknown>) => async () => {
+    await page.goto(address, { waitUntil: "commit" });
+    await content();
+  };
+
+  test("home and the lists of a project show their content", async () => {
+    const lists: readonly (readonly [string, Record<string, string>])[] = [
+      ["latest traces", {}],
+      ["latest runs", { all: "true" }],
+      ["runs with an error", { all: "true", filter: 'eq(status, "error")' }],
+      ["traces with an error", { filter: 'eq(status, "error")' }],
+      ["runs of a type", { all: "true", filter: 'eq(run_type, "retriever")' }],
+      ["runs of 5 s and more", { all: "true", filter: 'gte(latency, "5s")' }],
+      ["runs with a tag", { all: "true", filter: 'has(tags, "prod")' }],
+      ["runs of a user", { all: "true", filter: 'eq(metadata.user, "user-77")' }],
+      [
+        "traces by feedback",
+        { filter: 'and(eq(feedback_key, "helpful"), gt(feedback_score, 0.5))' },
+      ],
+      ["search of a word", { all: "true", filter: 'search("refund")' }],
+      ["oldest first", { sort: "start-asc" }],
+      ["slowest first", { all: "true", sort: "latency-desc" }],
+      ["fastest first", { all: "true", sort: "latency-asc" }],
+    ];
+    await measure(
+      "home",
+      open(server.url, () => page.getByText(projectName).first().waitFor()),
+    );
+    for (const [name, search] of lists) {
+      // One after the other, as a person opens them.
+      await measure(
+        name,
+        open(list(search), () => row(1).waitFor()),
+      );
+      expect(await grid().locator("tbody tr").count()).toBeGreaterThan(1);
+    }
+    await page.screenshot({ path: `${screenshots}/store-runs.png` });
+    expect(watched.faults).toEqual([]);
+  }, 120_000);
+
+  test("a search that finds nothing says how far it has come, and the page stays at hand", async () => {
+    await measure(
+      "search of words that are nowhere",
+      open(list({ all: "true", filter: 'search("no such words")' }), () =>
+        page
+          .getByText(/Search(?:ing|ed)|No runs|Nothing/)
+          .first()
+          .waitFor(),
+      ),
+    );
+    await page.getByRole("button", { name: "Traces" }).click();
+    await expect.poll(() => new URL(page.url()).searchParams.has("all")).toBe(false);
+    expect(watched.faults).toEqual([]);
+  }, 60_000);
+
+  test("the histogram is brushed, and pages follow one another far down", async () => {
+    await measure(
+      "histogram",
+      open(list({}), () => page.locator(".chart .u-over").waitFor()),
+    );
+    const box = await page.locator(".chart .u-over").boundingBox();
+    await measure("brush the histogram", async () => {
+      await page.mouse.move(box!.x + box!.width * 0.4, box!.y + 20);
+      await page.mouse.down();
+      await page.mouse.move(box!.x + box!.width * 0.6, box!.y + 20, { steps: 6 });
+      await page.mouse.up();
+      await expect.poll(() => new URL(page.url()).searchParams.has("from")).toBe(true);
+      await row(1).waitFor();
+    });
+    await page.goto(list({ all: "true" }), { waitUntil: "commit" });
+    await row(1).waitFor();
+    await measure("page down through 1,500 runs", async () => {
+      await page.locator(".data-table").hover();
+      await expect
+        .poll(
+          async () => {
+            await page.mouse.wheel(0, 4_000);
+            return page.locator(".data-table").evaluate((table) => table.scrollTop);
+          },
+          { timeout: 60_000, interval: 30 },
+        )
+        .toBeGreaterThan(1_500 * 28);
+      await row(1).waitFor();
+    });
+    expect(await grid().locator("tbody tr").count()).toBeLessThan(120);
+    expect(watched.faults).toEqual([]);
+  }, 90_000);
+
+  test("the trace of 10,000 runs opens among them", async () => {
+    const body = JSON.stringify({
+      session: [projectId],
+      filter: 'eq(name, "large trace")',
+      select: ["id"],
+      limit: 1,
+    });
+    const answer = await fetch(`${server.url}/ui/runs/search`, { method: "POST", body });
+    const { runs } = (await answer.json()) as { runs: readonly { id: string }[] };
+    await measure(
+      "trace of 10,000 runs",
+      open(list({ trace: runs[0]!.id }), () => page.getByText("10,000 runs").waitFor()),
+    );
+    expect(watched.faults).toEqual([]);
+  }, 60_000);
+
+  test("feedback, datasets, projects, queues and settings show their content", async () => {
+    const screens: readonly (readonly [string, string, string])[] = [
+      ["feedback", `/feedback?project=${projectId}`, "helpful"],
+      ["projects", "/projects", projectName],
+      ["datasets", "/datasets", "Datasets"],
+      ["annotation queues", "/annotation-queues", "queue"],
+      ["settings", "/settings", "Oldest"],
+    ];
+    for (const [name, path, content] of screens) {
+      await measure(
+        name,
+        open(server.url + tenant + path, () =>
+          page.getByRole("main").getByText(content).first().waitFor(),
+        ),
+      );
+    }
+    await page.screenshot({ path: `${screenshots}/store-settings.png` });
+    expect(watched.faults).toEqual([]);
+  }, 60_000);
+});
