@@ -14,6 +14,10 @@ interface Taking {
   readonly taken: Set<string>;
 }
 
+interface Sent {
+  readonly post: readonly { readonly id: string }[];
+}
+
 /** Answers with `status`; keeps the ids of runs that it took. */
 async function server(status: number): Promise<Taking> {
   const state = { url: "", status, taken: new Set<string>() };
@@ -21,11 +25,9 @@ async function server(status: number): Promise<Taking> {
     const chunks: Buffer[] = [];
     request.on("data", (chunk: Buffer) => chunks.push(chunk));
     request.on("end", () => {
-      const body = Buffer.concat(chunks).toString("latin1");
-      for (const [, id = ""] of body.matchAll(/name="post\.([^."]+)"/g)) {
-        if (state.status === 202) {
-          state.taken.add(id);
-        }
+      if (state.status === 202 && request.url === "/runs/batch") {
+        const { post } = JSON.parse(Buffer.concat(chunks).toString()) as Sent;
+        post.forEach(({ id }) => state.taken.add(id));
       }
       response.writeHead(state.status).end(JSON.stringify({ detail: "no \u001b[2J such run" }));
     });

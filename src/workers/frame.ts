@@ -70,7 +70,15 @@ const headsOf = (
 
 const heads = { post: headsOf("post"), patch: headsOf("patch") };
 
-const fieldKeys = payloadFields.map((field) => [field, literal(`,"${field}":`)] as const);
+interface FieldKey {
+  readonly field: PayloadField;
+  readonly key: DataView;
+}
+
+const fieldKeys: readonly FieldKey[] = payloadFields.map((field) => ({
+  field,
+  key: literal(`,"${field}":`),
+}));
 
 /** Writes the body of a request for these runs; answers the attachments that belong into it. */
 // oxlint-disable-next-line max-params -- three of them are what a batch holds; one call makes each request
@@ -101,7 +109,7 @@ export function frameRuns(
       break;
     case "single":
       for (const run of runs) {
-        json.writing(run, () => wholeRun(out, json, run));
+        wholeRun(out, json, run);
       }
       break;
   }
@@ -119,7 +127,12 @@ function multipart(
   const parts = new PartWriter(out, json, pieces);
   for (const run of runs) {
     if (run.attachmentsOnly !== true) {
-      json.writing(run, () => runParts(parts, json, run));
+      json.take(run);
+      try {
+        runParts(parts, json, run);
+      } finally {
+        json.putBack(run);
+      }
     }
     parts.attachments.end(run);
   }
@@ -201,27 +214,44 @@ function runList(out: JsonWriter, json: RunJson, runs: readonly RunOperation[]):
     if (index > 0) {
       out.byte(comma);
     }
-    json.writing(run, () => wholeRun(out, json, run));
+    wholeRun(out, json, run);
   });
 }
 
 function wholeRun(out: JsonWriter, json: RunJson, run: RunOperation): void {
-  const { attachments } = run;
-  json.envelope(out, run);
-  for (const [field, key] of fieldKeys) {
-    const isMarked = field === "events" && attachments !== undefined;
-    if (isMarked || json.has(run, field)) {
-      out.literal(key);
-      const start = out.length;
-      if (json.has(run, field)) {
-        json.payload(out, run, field);
-      } else {
-        out.ascii("[]");
-      }
-      if (isMarked) {
-        addUnsent(out, start, attachments);
-      }
+  json.take(run);
+  try {
+    json.envelope(out, run);
+    for (const key of fieldKeys) {
+      wholeField(out, json, run, key);
     }
+    out.byte(closeBrace);
+  } finally {
+    json.putBack(run);
   }
-  out.byte(closeBrace);
+}
+
+// oxlint-disable-next-line max-params -- called for each field of each run
+function wholeField(
+  out: JsonWriter,
+  json: RunJson,
+  run: RunOperation,
+  { field, key }: FieldKey,
+): void {
+  const { attachments } = run;
+  const isThere = json.has(run, field);
+  const isMarked = field === "events" && attachments !== undefined;
+  if (!isThere && !isMarked) {
+    return;
+  }
+  out.literal(key);
+  const start = out.length;
+  if (isThere) {
+    json.payload(out, run, field);
+  } else {
+    out.ascii("[]");
+  }
+  if (isMarked) {
+    addUnsent(out, start, attachments);
+  }
 }

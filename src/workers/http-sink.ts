@@ -73,7 +73,10 @@ export class HttpSink implements Sink {
   async #send(batch: Batch, how: Manner): Promise<Outcome> {
     const { signal, isInline } = how;
     for (;;) {
-      const format = batch.runs.every(({ batchable }) => batchable) ? this.#state.format : "single";
+      const isPlaced = batch.runs.every(({ batchable }) => batchable);
+      const inPieces = !isInline && this.#knowsContent;
+      const isSmall = batch.isSmall && !inPieces;
+      const format = isPlaced ? this.#state.formatFor({ isSmall }) : "single";
       if (format === "single" && batch.runs.length > 1) {
         return this.#sendSingly(batch, signal);
       }
@@ -82,7 +85,7 @@ export class HttpSink implements Sink {
         return { kind: "mixed", parts: [{ batch: bare, outcome: await this.#send(bare, how) }] };
       }
       const endpoint = endpointOf(batch, format);
-      const content = format === "multipart" && !isInline ? this.#draft() : undefined;
+      const content = format === "multipart" && inPieces ? this.#content?.draft() : undefined;
       let answer: Answer;
       try {
         answer = await this.#places.run(() => this.#try({ batch, format, content }, signal));
@@ -137,9 +140,9 @@ export class HttpSink implements Sink {
     await this.#requester.ask({ method, path, body, headers }, signal);
   }
 
-  /** What a request may leave out; `undefined` where nothing, as the server or the options have it. */
-  #draft(): ContentDraft | undefined {
-    return this.#state.info.repeatedContent ? this.#content?.draft() : undefined;
+  /** Whether requests may leave out what the server has: the options and the server have it so. */
+  get #knowsContent(): boolean {
+    return this.#content !== undefined && this.#state.info.repeatedContent;
   }
 
   /**

@@ -3,13 +3,13 @@ export const backslash = 0x5c;
 export const hexDigits = "0123456789abcdef";
 
 /** The bits in which {@link findings} are. */
-export const findingBits = 0x80808080;
+const findingBits = 0x80808080;
 
 /**
  * Finds what is to be escaped among four bytes: below 0x20, a quote or a backslash. Sets the top bit
  * of such a byte; other bits mean nothing. Flipping bit 1 makes the first two one test, "below 0x21".
  */
-export function findings(word: number): number {
+function findings(word: number): number {
   const low = word ^ 0x02020202;
   const slash = word ^ 0x5c5c5c5c;
   return ((low - 0x21212121) & ~low) | ((slash - 0x01010101) & ~slash);
@@ -20,23 +20,66 @@ export function isEscaped(unit: number): boolean {
   return unit < 0x20 || unit === quote || unit === backslash;
 }
 
+const wordBytes = 4;
+const stepBytes = 8;
+
+/**
+ * Writes UTF-8 text, escaped where JSON.stringify would; returns where the next byte goes. Eight bytes
+ * at a time, moved as `moveText` does, unless one of them is to be escaped.
+ */
+// oxlint-disable-next-line max-params -- called for each text; an object would be garbage
+export function escapeText(
+  source: DataView,
+  start: number,
+  end: number,
+  out: DataView,
+  at: number,
+): number {
+  let from = start;
+  let to = at;
+  for (; from + stepBytes <= end; from += stepBytes) {
+    const first = source.getInt32(from, true);
+    const second = source.getInt32(from + wordBytes, true);
+    if (((findings(first) | findings(second)) & findingBits) === 0) {
+      out.setFloat64(to, source.getFloat64(from, true), true);
+      to += stepBytes;
+    } else {
+      for (let i = from; i < from + stepBytes; i++) {
+        to = escapeByte(out, to, source.getUint8(i));
+      }
+    }
+  }
+  if (from + wordBytes <= end) {
+    const word = source.getInt32(from, true);
+    if ((findings(word) & findingBits) === 0) {
+      out.setInt32(to, word, true);
+      from += wordBytes;
+      to += wordBytes;
+    }
+  }
+  for (; from < end; from++) {
+    to = escapeByte(out, to, source.getUint8(from));
+  }
+  return to;
+}
+
 /** Writes one byte of text, escaped where JSON.stringify would; returns where the next one goes. */
-export function escapeByte(out: Buffer, to: number, unit: number): number {
+export function escapeByte(out: DataView, to: number, unit: number): number {
   if (!isEscaped(unit)) {
-    out[to] = unit;
+    out.setUint8(to, unit);
     return to + 1;
   }
-  out[to] = backslash;
+  out.setUint8(to, backslash);
   const short = shortEscapes[unit];
   if (short !== undefined) {
-    out[to + 1] = short;
+    out.setUint8(to + 1, short);
     return to + 2;
   }
-  out[to + 1] = 0x75;
-  out[to + 2] = 0x30;
-  out[to + 3] = 0x30;
-  out[to + 4] = hexDigits.charCodeAt(unit >> 4);
-  out[to + 5] = hexDigits.charCodeAt(unit & 15);
+  // u00
+  out.setUint8(to + 1, 0x75);
+  out.setUint16(to + 2, 0x3030);
+  out.setUint8(to + 4, hexDigits.charCodeAt(unit >> 4));
+  out.setUint8(to + 5, hexDigits.charCodeAt(unit & 15));
   return to + 6;
 }
 

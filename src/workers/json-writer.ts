@@ -1,6 +1,6 @@
 import { longestShortText, tag } from "../model/tape-format.ts";
-import { countDigits, literal, secondIso, viewOf } from "./ascii.ts";
-import { escapeByte, findingBits, findings, quote } from "./json-escape.ts";
+import { countDigits, literal, moveText, secondIso, viewOf } from "./ascii.ts";
+import { escapeByte, escapeText, quote } from "./json-escape.ts";
 import { escapeUnit, isLeading, isTrailing, packedUnits, pairToUtf8 } from "./wide-escape.ts";
 
 /** JSON bytes of one byte of text, at most: `\u00XX`. */
@@ -9,11 +9,12 @@ const escapeGrowth = 6;
 const textStep = 16_384;
 /** JSON bytes of one byte of UTF-16, at most: `\uXXXX` of a unit of two. */
 const wideGrowth = 3;
-const wordBytes = 4;
 /** Bytes that are turned into base64 at once: a multiple of 3, so that the parts join. */
 const base64Step = 49_152;
 /** From here on a call into the runtime copies faster than a loop. */
-const bulkBytes = 1_024;
+const bulkBytes = 512;
+/** Up to here a loop writes a text faster than a call into the runtime. */
+const loopUnits = 24;
 const comma = 0x2c;
 const colon = 0x3a;
 const dash = 0x2d;
@@ -46,8 +47,16 @@ export class JsonWriter {
 
   /** Appends text that is ASCII and needs no escaping. */
   ascii(text: string): void {
-    this.room(text.length);
-    this.length += this.bytes.write(text, this.length, text.length, "latin1");
+    const { length } = text;
+    this.room(length);
+    if (length > loopUnits) {
+      this.length += this.bytes.write(text, this.length, length, "latin1");
+      return;
+    }
+    for (let i = 0; i < length; i++) {
+      this.bytes[this.length + i] = text.charCodeAt(i);
+    }
+    this.length += length;
   }
 
   /** Appends bytes that were made beforehand. */
@@ -55,25 +64,18 @@ export class JsonWriter {
     this.raw(source, 0, source.byteLength);
   }
 
-  /** Appends bytes as they are. */
+  /** Appends text as it is, UTF-8. */
   raw(source: DataView, start: number, end: number): void {
-    this.room(end - start);
-    if (end - start >= bulkBytes) {
+    const size = end - start;
+    this.room(size);
+    const to = this.length;
+    this.length += size;
+    if (size >= bulkBytes) {
       const { buffer, byteOffset } = source;
-      this.bytes.set(new Uint8Array(buffer, byteOffset + start, end - start), this.length);
-      this.length += end - start;
-      return;
+      this.bytes.set(new Uint8Array(buffer, byteOffset + start, size), to);
+    } else {
+      moveText(source, start, { out: this.#view, to, size });
     }
-    const view = this.#view;
-    let to = this.length;
-    let from = start;
-    for (; from + wordBytes <= end; from += wordBytes, to += wordBytes) {
-      view.setInt32(to, source.getInt32(from, true), true);
-    }
-    for (; from < end; from++) {
-      view.setUint8(to++, source.getUint8(from));
-    }
-    this.length = to;
   }
 
   byte(value: number): void {
@@ -124,9 +126,8 @@ export class JsonWriter {
   value(source: Buffer, view: DataView, at: number): number {
     const kind = source[at] ?? tag.null;
     if (kind >= tag.shortText) {
-      const start = at + 1;
-      const end = start + (kind & longestShortText);
-      this.#text(view, start, end);
+      const end = at + 1 + (kind & longestShortText);
+      this.#shortText(view, at + 1, end);
       return end;
     }
     switch (kind) {
@@ -205,39 +206,23 @@ export class JsonWriter {
     this.digits(Math.abs(value));
   }
 
+  #shortText(source: DataView, start: number, end: number): void {
+    this.room((end - start) * escapeGrowth + 2);
+    this.bytes[this.length] = quote;
+    const to = escapeText(source, start, end, this.#view, this.length + 1);
+    this.bytes[to] = quote;
+    this.length = to + 1;
+  }
+
   /** UTF-8 text in quotes; only quotes, backslashes and control characters are escaped. */
   #text(source: DataView, start: number, end: number): void {
     this.byte(quote);
     for (let at = start; at < end; at += textStep) {
-      this.#escaped(source, at, Math.min(at + textStep, end));
+      const stop = Math.min(at + textStep, end);
+      this.room((stop - at) * escapeGrowth);
+      this.length = escapeText(source, at, stop, this.#view, this.length);
     }
     this.byte(quote);
-  }
-
-  /** Copies eight bytes at a time, unless one of them is to be escaped. */
-  #escaped(source: DataView, start: number, end: number): void {
-    this.room((end - start) * escapeGrowth);
-    const view = this.#view;
-    let to = this.length;
-    let from = start;
-    while (from + 2 * wordBytes <= end) {
-      const first = source.getInt32(from, true);
-      const second = source.getInt32(from + wordBytes, true);
-      if (((findings(first) | findings(second)) & findingBits) === 0) {
-        view.setInt32(to, first, true);
-        view.setInt32(to + wordBytes, second, true);
-        from += 2 * wordBytes;
-        to += 2 * wordBytes;
-      } else {
-        for (const last = from + 2 * wordBytes; from < last; from++) {
-          to = escapeByte(this.bytes, to, source.getUint8(from));
-        }
-      }
-    }
-    for (; from < end; from++) {
-      to = escapeByte(this.bytes, to, source.getUint8(from));
-    }
-    this.length = to;
   }
 
   /** UTF-16 text, in which a surrogate without its partner is escaped, as JSON.stringify does. */
@@ -270,7 +255,7 @@ export class JsonWriter {
         to = pairToUtf8(this.bytes, to, { lead: unit, trail: source.getUint16(from, true) });
         from += 2;
       } else if (unit < 0x80) {
-        to = escapeByte(this.bytes, to, unit);
+        to = escapeByte(view, to, unit);
       } else {
         to = escapeUnit(this.bytes, to, unit);
       }

@@ -1,5 +1,6 @@
 import type { Operation, PayloadField } from "../model/run.ts";
 import type { Attachment } from "./attachments.ts";
+import { RunPlaces } from "./run-places.ts";
 import type { TapeReader } from "./tape-reader.ts";
 
 /** What is sent of one run: its start, its end, or both joined. */
@@ -23,30 +24,34 @@ export interface RunOperation {
  * one patch. Posts come first, as the wire wants them (docs/wire.md).
  */
 export function joinRecords(reader: TapeReader): readonly RunOperation[] {
-  const byRun = new Map<string, Joined>();
+  const places = new RunPlaces(reader);
+  const all: Joined[] = [];
+  let patches = 0;
   for (let record = 0; record < reader.count; record++) {
-    const id = reader.runId(record);
     const operation = reader.operation(record);
     const batchable = reader.hasDottedOrder(record);
-    const joined = byRun.get(id);
+    const place = places.find(record, all.length);
+    const joined = all[place];
     if (joined === undefined) {
-      byRun.set(id, { id, operation, records: [record], batchable });
+      all.push({ id: reader.runId(record), operation, records: [record], batchable });
+      patches += operation === "patch" ? 1 : 0;
       continue;
     }
     joined.batchable &&= batchable;
     if (operation === "post") {
+      patches -= joined.operation === "patch" ? 1 : 0;
       joined.operation = operation;
       joined.records.push(record);
     } else {
       joined.records.unshift(record);
     }
   }
-  const posts: RunOperation[] = [];
-  const patches: RunOperation[] = [];
-  for (const joined of byRun.values()) {
-    (joined.operation === "post" ? posts : patches).push(joined);
-  }
-  return patches.length === 0 ? posts : [...posts, ...patches];
+  return patches === 0
+    ? all
+    : [
+        ...all.filter(({ operation }) => operation === "post"),
+        ...all.filter(({ operation }) => operation === "patch"),
+      ];
 }
 
 /** A run while its records are found: ends before starts, the latest end first. */

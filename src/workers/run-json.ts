@@ -4,10 +4,11 @@ import type { PayloadField } from "../model/run.ts";
 import { field } from "../model/tape-format.ts";
 import { literal, viewOf } from "./ascii.ts";
 import type { JsonWriter } from "./json-writer.ts";
-import { recordWith } from "./operations.ts";
 import type { RunOperation } from "./operations.ts";
 import { payloadValues } from "./payload-place.ts";
+import { fieldNumbers } from "./tape-reader.ts";
 import type { TapeReader } from "./tape-reader.ts";
+import { withheldJson } from "./withheld-json.ts";
 
 /** Envelope fields that are tagged values, and their keys on the wire. */
 const envelopeValues: readonly (readonly [number, DataView])[] = [
@@ -35,19 +36,6 @@ const keys = {
 /** Payloads up to this size are no reason why a run is too large. */
 const withheldFrom = 1_024;
 
-/** What stands in place of a payload that the server would not take, of the kind that it wants. */
-function withheldJson(name: PayloadField, bytes: number): string {
-  const why = `"${bytes} bytes, with which the run is more than the server takes"`;
-  switch (name) {
-    case "error":
-      return `"[truncated: ${why.slice(1, -1)}]"`;
-    case "events":
-      return `[{"name":"[truncated]","reason":${why}}]`;
-    default:
-      return `{"[truncated]":${why}}`;
-  }
-}
-
 const extraCodes = [field.metadata, field.extra, field.extraWithRuntime];
 
 const openBrace = 0x7b;
@@ -63,6 +51,10 @@ export class RunJson {
   readonly #reader: TapeReader;
   /** The runtime facts as JSON, the same in every run of the process. */
   readonly #runtime: DataView;
+  /** The run that was asked for last, and of its records joined: where each field is, and its bytes. */
+  #joined: RunOperation | undefined;
+  readonly #fields = new Uint32Array(fieldNumbers);
+  #extraCode = 0;
 
   /** `attachBytesFrom`: from what size on binary data in values is not base64 but an attachment. */
   constructor(reader: TapeReader, runtime: Buffer, attachBytesFrom = Number.POSITIVE_INFINITY) {
@@ -76,14 +68,14 @@ export class RunJson {
     return this.#reader;
   }
 
-  /** Calls `write`; a thread that dies in it leaves said which run it was writing. */
-  writing(run: RunOperation, write: () => void): void {
+  /** Says, for whoever looks after this thread died, that it is writing this run. */
+  take(run: RunOperation): void {
     this.#reader.take(run.records);
-    try {
-      write();
-    } finally {
-      this.#reader.putBack(run.records);
-    }
+  }
+
+  /** It is written. */
+  putBack(run: RunOperation): void {
+    this.#reader.putBack(run.records);
   }
 
   /** Everything but the payload fields, as an object that is not closed yet. */
@@ -107,20 +99,13 @@ export class RunJson {
 
   /** Whether the run has this payload field. */
   has(run: RunOperation, name: PayloadField): boolean {
-    return name === "extra"
-      ? this.#extraRecord(run) !== undefined
-      : recordWith(this.#reader, run, payloadValues[name]) !== -1;
+    return this.#start(run, this.#codeOf(run, name)) !== 0;
   }
 
   /** About the bytes of a payload field's JSON. */
   estimate(run: RunOperation, name: PayloadField): number {
-    if (name === "extra") {
-      const found = this.#extraRecord(run);
-      const length = found === undefined ? 0 : this.#reader.length(found.record, found.code);
-      return length + this.#runtime.byteLength + 20;
-    }
-    const code = payloadValues[name];
-    return this.#reader.length(recordWith(this.#reader, run, code), code);
+    const length = this.#length(run, this.#codeOf(run, name));
+    return name === "extra" ? length + this.#runtime.byteLength + 20 : length;
   }
 
   /** The largest payload field that is worth leaving out and not left out yet. */
@@ -151,44 +136,42 @@ export class RunJson {
 
   /** Ids and dotted order, all read from the dotted order where there is one; closes the id's quote. */
   #place(out: JsonWriter, run: RunOperation): void {
-    const reader = this.#reader;
-    const record = recordWith(reader, run, field.dottedOrder);
-    if (record === -1) {
+    const { view } = this.#reader;
+    const start = this.#start(run, field.dottedOrder);
+    if (start === 0) {
       out.byte(quote);
       this.#keyed(out, run, field.parentRunId, keys.parentRunId);
       return;
     }
-    const start = reader.start(record, field.dottedOrder);
-    const end = start + reader.length(record, field.dottedOrder);
+    const end = start + this.#length(run, field.dottedOrder);
     out.literal(keys.traceId);
-    out.raw(reader.view, start + stampLength, start + stampLength + uuidLength);
+    out.raw(view, start + stampLength, start + stampLength + uuidLength);
     out.literal(keys.dottedOrder);
-    out.raw(reader.view, start, end);
+    out.raw(view, start, end);
     const parentEnd = end - stampLength - uuidLength - 1;
     if (parentEnd > start) {
       out.literal(keys.quotedParent);
-      out.raw(reader.view, parentEnd - uuidLength, parentEnd);
+      out.raw(view, parentEnd - uuidLength, parentEnd);
     }
     out.byte(quote);
   }
 
   #times(out: JsonWriter, run: RunOperation): void {
-    const reader = this.#reader;
-    const dotted = recordWith(reader, run, field.dottedOrder);
-    if (recordWith(reader, run, field.startTime) !== -1) {
+    const { view } = this.#reader;
+    const dotted = this.#start(run, field.dottedOrder);
+    if (this.#start(run, field.startTime) !== 0) {
       this.#keyed(out, run, field.startTime, keys.startTime);
-    } else if (run.operation === "post" && dotted !== -1) {
-      const end =
-        reader.start(dotted, field.dottedOrder) + reader.length(dotted, field.dottedOrder);
+    } else if (run.operation === "post" && dotted !== 0) {
       out.literal(keys.startTime);
-      isoStamp(out, reader.view, end - uuidLength - stampLength);
+      const end = dotted + this.#length(run, field.dottedOrder);
+      isoStamp(out, view, end - uuidLength - stampLength);
     }
-    const ended = recordWith(reader, run, field.endMicros);
-    if (ended === -1) {
+    const ended = this.#start(run, field.endMicros);
+    if (ended === 0) {
       this.#keyed(out, run, field.endTime, keys.endTime);
     } else {
       out.literal(keys.endTime);
-      out.isoMicros(reader.view.getFloat64(reader.start(ended, field.endMicros), true));
+      out.isoMicros(view.getFloat64(ended, true));
     }
   }
 
@@ -217,20 +200,20 @@ export class RunJson {
   }
 
   #extra(out: JsonWriter, run: RunOperation): void {
-    const found = this.#extraRecord(run);
-    if (found === undefined) {
+    const { bytes, view } = this.#reader;
+    const code = this.#codeOf(run, "extra");
+    const at = this.#start(run, code);
+    if (at === 0) {
       return;
     }
-    const { bytes, view } = this.#reader;
-    const at = this.#reader.start(found.record, found.code);
-    if (found.code === field.metadata) {
+    if (code === field.metadata) {
       out.literal(keys.metadata);
       out.value(bytes, view, at);
       out.byte(closeBrace);
     } else {
       out.value(bytes, view, at);
     }
-    if (found.code !== field.extraWithRuntime && out.bytes[out.length - 1] === closeBrace) {
+    if (code !== field.extraWithRuntime && out.bytes[out.length - 1] === closeBrace) {
       this.#addRuntime(out);
     }
   }
@@ -244,29 +227,54 @@ export class RunJson {
     out.byte(closeBrace);
   }
 
-  #extraRecord(run: RunOperation): { record: number; code: number } | undefined {
-    for (const record of run.records) {
-      for (const code of extraCodes) {
-        if (this.#reader.start(record, code) !== 0) {
-          return { record, code };
-        }
-      }
+  /** Under which code the run has a payload field. */
+  #codeOf(run: RunOperation, name: PayloadField): number {
+    if (name !== "extra") {
+      return payloadValues[name];
     }
-    return undefined;
+    this.#join(run);
+    return this.#extraCode;
+  }
+
+  /** Where a field's content begins, of the latest record that has it; 0 where none has. */
+  #start(run: RunOperation, code: number): number {
+    this.#join(run);
+    return this.#fields[2 * code] ?? 0;
+  }
+
+  #length(run: RunOperation, code: number): number {
+    this.#join(run);
+    return this.#fields[2 * code + 1] ?? 0;
+  }
+
+  /** Looks up all fields of a run's records at once: each is asked for more than once. */
+  #join(run: RunOperation): void {
+    if (run === this.#joined) {
+      return;
+    }
+    this.#joined = run;
+    this.#fields.fill(0);
+    this.#extraCode = 0;
+    const { records } = run;
+    for (let i = records.length - 1; i >= 0; i--) {
+      const record = records[i] ?? -1;
+      this.#reader.addFields(record, this.#fields);
+      const extra = extraCodes.find((code) => this.#reader.start(record, code) !== 0);
+      this.#extraCode = extra ?? this.#extraCode;
+    }
   }
 
   // oxlint-disable-next-line max-params -- called for each field of each run; an object would be garbage
   #keyed(out: JsonWriter, run: RunOperation, code: number, key: DataView): void {
-    const record = recordWith(this.#reader, run, code);
-    if (record !== -1) {
+    const at = this.#start(run, code);
+    if (at !== 0) {
       out.literal(key);
-      out.value(this.#reader.bytes, this.#reader.view, this.#reader.start(record, code));
+      out.value(this.#reader.bytes, this.#reader.view, at);
     }
   }
 
   #value(out: JsonWriter, run: RunOperation, code: number): void {
-    const record = recordWith(this.#reader, run, code);
-    out.value(this.#reader.bytes, this.#reader.view, this.#reader.start(record, code));
+    out.value(this.#reader.bytes, this.#reader.view, this.#start(run, code));
   }
 }
 

@@ -32,9 +32,10 @@ export class ServerState {
     this.known = true;
   }
 
-  /** How batches are framed. */
-  get format(): FrameFormat {
-    if (this.info.multipart && !this.#multipartMissing) {
+  /** How a batch is framed: in parts, one of small runs as one JSON object, where the server has both. */
+  formatFor({ isSmall }: { readonly isSmall: boolean }): FrameFormat {
+    const takesParts = this.info.multipart && !this.#multipartMissing;
+    if (takesParts && (this.#batchMissing || !isSmall)) {
       return "multipart";
     }
     return this.#batchMissing ? "single" : "batch";

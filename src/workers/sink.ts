@@ -10,6 +10,8 @@ export interface Batch {
   readonly runs: readonly RunOperation[];
   /** About the bytes of its body, attachments excepted. */
   readonly sizeBytes: number;
+  /** Whether its runs are small and have no attachments: one JSON object is then less to write, send and read. */
+  readonly isSmall: boolean;
   /**
    * Writes the body of its request; answers the attachments that belong into it. With `content`, payloads
    * are in pieces where the format has such.

@@ -11,8 +11,9 @@ import {
   recordHead,
 } from "../model/tape-format.ts";
 
-/** Offset and length of each field of one record: two numbers a field code; length 0 is absent. */
-const stride = 2 * fieldCodes;
+/** Offset and length of each field of one record: two numbers a field code; offset 0 is absent. */
+export const fieldNumbers = 2 * fieldCodes;
+const stride = fieldNumbers;
 
 /** What became of a record, as its head says. */
 export type RecordOutcome = keyof typeof outcomeCode;
@@ -66,6 +67,18 @@ export class TapeReader {
   /** Bytes of a field's content. */
   length(record: number, code: number): number {
     return this.#fields[record * stride + 2 * code + 1] ?? 0;
+  }
+
+  /** Adds where a record's fields are, two numbers a code as {@link TapeReader.start} and `length` say, over what is there. */
+  addFields(record: number, fields: Uint32Array): void {
+    const base = record * stride;
+    for (let i = 2; i < stride; i += 2) {
+      const start = this.#fields[base + i] ?? 0;
+      if (start !== 0) {
+        fields[i] = start;
+        fields[i + 1] = this.#fields[base + i + 1] ?? 0;
+      }
+    }
   }
 
   /** Where the fields that the wire does not name begin. */

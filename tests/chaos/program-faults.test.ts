@@ -6,6 +6,7 @@ import type { ClientOptions } from "millrace";
 import { describe, expect, onTestFinished, test, vi } from "vitest";
 import { hang, loopbackServer } from "../support/loopback-server.ts";
 import { runCounter } from "../support/run-counter.ts";
+import { runsIn } from "../support/runs-in-body.ts";
 import { runProgram } from "../support/run-program.ts";
 
 function client(options: ClientOptions): Client {
@@ -14,21 +15,12 @@ function client(options: ClientOptions): Client {
   return made;
 }
 
-const head = 'name="post.';
-const uuidLength = 36;
-const quote = 0x22;
-
 test("a burst of 100,000 runs in one tick goes in batches within the limit, each run once", async () => {
   const perRequest: number[] = [];
   await using server = await loopbackServer({
     runs: [
       (response, { body }) => {
-        let runs = 0;
-        for (let at = body.indexOf(head); at !== -1; at = body.indexOf(head, at + head.length)) {
-          // Not one of the parts of its fields, which have more in their names.
-          runs += body[at + head.length + uuidLength] === quote ? 1 : 0;
-        }
-        perRequest.push(runs);
+        perRequest.push(runsIn(body).started.length);
         response.writeHead(202).end("{}");
       },
     ],

@@ -102,7 +102,7 @@ describe("addresses", () => {
     await using server = await loopbackServer({ socketPath });
     expect(await sendOne("http://runs.test/base", { socketPath })).toEqual(delivered);
     expect(server.requests[0]).toMatchObject({
-      path: "/base/runs/multipart",
+      path: "/base/runs/batch",
       headers: { host: "runs.test" },
     });
     await server.close();

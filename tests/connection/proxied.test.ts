@@ -16,9 +16,9 @@ test("a proxy of an http endpoint is asked for the whole address", async () => {
   await using proxy = await loopbackProxy({ targetPort: server.port });
   const connection = { httpProxy: proxy.address, apiKey: "the-key" };
   expect(await sendOne("http://runs.test:8080/base", connection)).toEqual(delivered);
-  expect(proxy.asked).toEqual(["POST http://runs.test:8080/base/runs/multipart"]);
+  expect(proxy.asked).toEqual(["POST http://runs.test:8080/base/runs/batch"]);
   expect(server.requests[0]).toMatchObject({
-    path: "/base/runs/multipart",
+    path: "/base/runs/batch",
     headers: { host: "runs.test:8080", "x-api-key": "the-key" },
   });
 });

@@ -3,6 +3,7 @@ import type { IncomingMessage, ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
 import { Client } from "millrace";
 import { afterEach, describe, expect, test } from "vitest";
+import { runsIn } from "../support/runs-in-body.ts";
 
 /** A server that fails in every second request or so, in a different way each time, by a fixed plan. */
 interface FaultyServer {
@@ -69,10 +70,8 @@ async function faultyServer(): Promise<FaultyServer> {
       const fault = faults[done.length] ?? "take";
       done.push(fault);
       if (fault.startsWith("take") || fault === "garbage") {
-        const body = Buffer.concat(chunks).toString("latin1");
-        for (const [, id = ""] of body.matchAll(/name="(?:post|patch)\.([^."]+)"/g)) {
-          taken.add(id);
-        }
+        const { started, ended } = runsIn(Buffer.concat(chunks));
+        [...started, ...ended].forEach((id) => taken.add(id));
       }
       answer(fault, response);
     });

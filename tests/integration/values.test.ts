@@ -47,7 +47,12 @@ process.stdout.write(JSON.stringify(client.stats().delivered));
 /** The payloads that arrived, by run and field. */
 function payloads(requests: readonly SeenRequest[]): ReadonlyMap<string, Record<string, unknown>> {
   const byRun = new Map<string, Record<string, unknown>>();
-  for (const { headers, body } of requests) {
+  for (const { path, headers, body } of requests) {
+    if (path === "/runs/batch") {
+      const { post } = JSON.parse(body.toString()) as { post: readonly Record<string, unknown>[] };
+      post.forEach((run) => byRun.set(String(run["id"]), run));
+      continue;
+    }
     for (const { name, value } of parseMultipart(headers["content-type"] ?? "", body)) {
       if (name.kind === "run" || name.kind === "field") {
         const run = byRun.get(name.runId) ?? {};

@@ -4,6 +4,7 @@ import { once } from "node:events";
 import { join } from "node:path";
 import { expect, test } from "vitest";
 import { runCounter } from "../support/run-counter.ts";
+import { runsIn } from "../support/runs-in-body.ts";
 
 interface Started {
   readonly child: ChildProcessWithoutNullStreams;
@@ -64,8 +65,7 @@ test("a process that is frozen while its connections are cut loses nothing, coun
         setTimeout(() => response.socket?.destroy(), 1_000);
         return;
       }
-      const body = Buffer.concat(chunks).toString("latin1");
-      seen.push(...[...body.matchAll(/name="post\.([^."]+)"/g)].map(([, id = ""]) => id));
+      seen.push(...runsIn(Buffer.concat(chunks)).started);
       response.writeHead(request.url === "/info" ? 404 : 202).end("{}");
     });
   });

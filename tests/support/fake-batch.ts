@@ -17,6 +17,7 @@ export const fakeBatch = (count: number): Batch =>
 const batchOfRuns = (runs: readonly RunOperation[]): Batch => ({
   runs,
   sizeBytes: runs.length,
+  isSmall: false,
   frame: () => [],
   part: batchOfRuns,
   lighter: () => [],

@@ -49,9 +49,9 @@ export function tapeOf(records: readonly TestRecord[]): Tape {
 }
 
 /** The batch of all these records, as a worker makes it of their tape. */
-export function batchOf(records: readonly TestRecord[]): TapeBatch {
+export function batchOf(records: readonly TestRecord[], attachBytesFrom?: number): TapeBatch {
   const { memory, used } = tapeOf(records);
   const reader = new TapeReader(memory, used);
-  const json = new RunJson(reader, Buffer.from('{"sdk":"test"}'));
+  const json = new RunJson(reader, Buffer.from('{"sdk":"test"}'), attachBytesFrom);
   return new TapeBatch(reader, json, joinRecords(reader));
 }

@@ -1,8 +1,9 @@
 import { createServer } from "node:http";
 import type { RequestListener, Server } from "node:http";
 import type { AddressInfo } from "node:net";
+import { runsIn } from "./runs-in-body.ts";
 
-/** A server on loopback that counts the runs of multipart requests. */
+/** A server on loopback that counts the runs of requests. */
 export interface RunCounter extends AsyncDisposable {
   readonly url: string;
   /** Ids of runs whose start arrived, each once. */
@@ -23,13 +24,9 @@ export async function runCounter(listener?: RequestListener): Promise<RunCounter
     const chunks: Buffer[] = [];
     request.on("data", (chunk: Buffer) => chunks.push(chunk));
     request.on("end", () => {
-      const body = Buffer.concat(chunks).toString("latin1");
-      for (const [, id = ""] of body.matchAll(/name="post\.([^."]+)"/g)) {
-        started.add(id);
-      }
-      for (const [, id = ""] of body.matchAll(/name="(?:post|patch)\.([^."]+)\.outputs"/g)) {
-        ended.add(id);
-      }
+      const runs = runsIn(Buffer.concat(chunks));
+      runs.started.forEach((id) => started.add(id));
+      runs.ended.forEach((id) => ended.add(id));
       response.writeHead(request.url === "/info" ? 404 : 202, {
         "content-type": "application/json",
       });

@@ -2,6 +2,7 @@ import { once } from "node:events";
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import { onTestFinished } from "vitest";
+import { runsIn } from "./runs-in-body.ts";
 
 export interface Switchable {
   readonly url: string;
@@ -16,11 +17,8 @@ export async function switchable(status: number): Promise<Switchable> {
     const chunks: Buffer[] = [];
     request.on("data", (chunk: Buffer) => chunks.push(chunk));
     request.on("end", () => {
-      const body = Buffer.concat(chunks).toString("latin1");
       if (state.status === 202) {
-        for (const [, id = ""] of body.matchAll(/name="(?:post|patch)\.([^."]+)\.outputs"/g)) {
-          state.ended.add(id);
-        }
+        runsIn(Buffer.concat(chunks)).ended.forEach((id) => state.ended.add(id));
       }
       response.writeHead(state.status).end("{}");
     });

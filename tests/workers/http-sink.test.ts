@@ -8,12 +8,15 @@ import { batchOf, manyRuns, runId } from "../support/run-batch.ts";
 
 const missing: ScriptedAnswer = { status: 404, body: '{"detail":"Not Found"}' };
 const accepted: ScriptedAnswer = { status: 202, body: "{}" };
+/** What makes a run large. */
+const long = "words ".repeat(3_000);
+const large = { inputs: { long } };
 
 describe("the format of a request", () => {
-  test("a batch goes as multipart: lengths exact, posts before patches, payloads apart", async () => {
+  test("a batch of large runs goes as multipart: lengths exact, posts before patches, payloads apart", async () => {
     await using server = await loopbackServer();
     await using to = httpSinkTo(server.endpoint);
-    const text = 'ünïcödé 漢字 🦫 "quoted" \\ \r\n\u0000 \ud800';
+    const text = `${long}ünïcödé 漢字 🦫 "quoted" \\ \r\n\u0000 \ud800`;
     const batch = batchOf([
       { id: runId(1), operation: "patch", run: { outputs: { text }, end_time: 5 } },
       { id: runId(2), run: { name: text, inputs: { text }, tags: [text] } },
@@ -48,17 +51,50 @@ describe("the format of a request", () => {
   });
 
   test("a start and an end that wait together are one post with both", async () => {
-    await using server = await loopbackServer({ runs: [missing, accepted] });
+    await using server = await loopbackServer();
     await using to = httpSinkTo(server.endpoint);
     const batch = batchOf([
       { id: runId(1), run: { inputs: { a: 1 } } },
       { id: runId(1), operation: "patch", run: { outputs: { b: 2 }, error: "late" } },
     ]);
     await to.sink.send(batch, noEnd());
-    const body = JSON.parse(server.requests[1]!.body.toString()) as Record<string, unknown[]>;
+    const body = JSON.parse(server.requests[0]!.body.toString()) as Record<string, unknown[]>;
     expect(body["patch"]).toEqual([]);
     expect(body["post"]).toEqual([
       expect.objectContaining({ id: runId(1), inputs: { a: 1 }, outputs: { b: 2 }, error: "late" }),
+    ]);
+  });
+
+  test("small runs are one JSON object, also where there are parts; large ones and attachments parts", async () => {
+    await using server = await loopbackServer();
+    await using to = httpSinkTo(server.endpoint);
+    const batches = [
+      batchOf(manyRuns(2)),
+      batchOf(manyRuns(2, large)),
+      batchOf([...manyRuns(20), { id: runId(21), run: large }]),
+      batchOf([{ id: runId(1), run: { inputs: { data: new Uint8Array(512) } } }], 512),
+      batchOf([{ id: runId(1), run: { inputs: { data: new Uint8Array(400) } } }], 512),
+    ];
+    for (const batch of batches) {
+      expect(await to.sink.send(batch, noEnd())).toEqual({ kind: "delivered" });
+    }
+    const formats = server.requests.map(({ path }) => path.replace("/runs/", ""));
+    expect(formats).toEqual(["batch", "multipart", "batch", "multipart", "batch"]);
+    const { post } = JSON.parse(server.requests[2]!.body.toString()) as { post: unknown[] };
+    expect(post[20]).toMatchObject({ id: runId(21), ...large });
+  });
+
+  test("a server that has parts only gets small runs in parts, for good", async () => {
+    await using server = await loopbackServer({ runs: [missing, accepted] });
+    await using to = httpSinkTo(server.endpoint);
+    for (let round = 0; round < 2; round++) {
+      const batch = batchOf(manyRuns(2));
+      expect(await to.sink.send(batch, noEnd())).toEqual({ kind: "delivered" });
+    }
+    expect(server.requests.map(({ path }) => path)).toEqual([
+      "/runs/batch",
+      "/runs/multipart",
+      "/runs/multipart",
     ]);
   });
 
@@ -66,7 +102,7 @@ describe("the format of a request", () => {
     await using server = await loopbackServer({ runs: [{ status }, accepted] });
     await using to = httpSinkTo(server.endpoint);
     const batch = batchOf([
-      ...manyRuns(2),
+      ...manyRuns(2, large),
       { id: runId(9), operation: "patch", run: { outputs: { b: 2 } } },
     ]);
     expect(await to.sink.send(batch, noEnd())).toEqual({ kind: "delivered" });
@@ -84,7 +120,7 @@ describe("the format of a request", () => {
     });
   });
 
-  test("where batch JSON is missing too, runs go one by one, for good", async () => {
+  test("where neither is there, runs go one by one, for good", async () => {
     await using server = await loopbackServer({ runs: [missing, missing, accepted] });
     await using to = httpSinkTo(server.endpoint);
     const batch = batchOf([
@@ -115,7 +151,7 @@ describe("the format of a request", () => {
       "delivered",
       "rejected",
     ]);
-    expect(to.state.format).toBe("single");
+    expect(to.state.formatFor(batch)).toBe("single");
   });
 
   test("where no path is found the runs are rejected, and the next batch begins anew", async () => {
@@ -125,10 +161,10 @@ describe("the format of a request", () => {
     expect(await to.sink.send(batch, noEnd())).toMatchObject({ rejection: { status: 404 } });
     expect(await to.sink.send(batch, noEnd())).toEqual({ kind: "delivered" });
     expect(server.requests.map(({ path }) => path)).toEqual([
-      "/runs/multipart",
       "/runs/batch",
-      "/runs",
       "/runs/multipart",
+      "/runs",
+      "/runs/batch",
     ]);
   });
 
@@ -137,14 +173,14 @@ describe("the format of a request", () => {
     await using to = httpSinkTo(server.endpoint);
     await to.sink.send(batchOf([{ id: runId(1), isUnplaced: true }]), noEnd());
     expect(server.requests[0]).toMatchObject({ method: "POST", path: "/runs" });
-    expect(to.state.format).toBe("multipart");
+    expect(to.state.formatFor({ isSmall: false })).toBe("multipart");
   });
 
   test("a base address with a path keeps it", async () => {
     await using server = await loopbackServer();
     await using to = httpSinkTo(`${server.endpoint}/api/v1`);
     await to.sink.send(batchOf(manyRuns(1)), noEnd());
-    expect(server.requests[0]?.path).toBe("/api/v1/runs/multipart");
+    expect(server.requests[0]?.path).toBe("/api/v1/runs/batch");
   });
 
   test("no name, tag, project or value of a caller reaches a part's head", async () => {
@@ -156,7 +192,7 @@ describe("the format of a request", () => {
       tags: [evil],
       session_name: evil,
       run_type: evil,
-      inputs: { [evil]: evil },
+      inputs: { [evil]: evil, long },
       extra: { [evil]: evil },
       [evil]: evil,
     };
@@ -195,7 +231,7 @@ describe("what a request carries", () => {
       authorization: "Bearer gateway",
       "x-api-key": "the-key",
       "x-tenant-id": "the-workspace",
-      "content-type": expect.stringMatching(/^multipart\/form-data; boundary=/) as string,
+      "content-type": "application/json",
       "user-agent": expect.stringMatching(/^millrace\//) as string,
     });
     expect(headers).not.toHaveProperty("content-encoding");
