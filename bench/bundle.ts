@@ -2,7 +2,14 @@
 import { fileURLToPath } from "node:url";
 import { build } from "esbuild";
 
-const childNames = ["child", "load-child", "upload-child", "ingest-child", "sink"] as const;
+const childNames = [
+  "child",
+  "load-child",
+  "upload-child",
+  "repeated-child",
+  "ingest-child",
+  "sink",
+] as const;
 export type ChildName = (typeof childNames)[number];
 
 /** Below this package, so that what it depends on is found from there. */

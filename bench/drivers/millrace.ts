@@ -1,5 +1,5 @@
 import { Client } from "millrace";
-import type { RunTree } from "millrace";
+import type { ClientOptions, RunTree } from "millrace";
 import type { Driver, DriverInit } from "./driver.ts";
 
 /** A run is two records: its start and its end. */
@@ -8,10 +8,13 @@ const recordsPerRun = 2;
 const roomyBytes = 4_294_967_296;
 const roomyRecords = 4_000_000;
 
-/** This SDK with its defaults. */
-export function createMillrace({ endpoint, roomy = false }: DriverInit): Driver<RunTree> {
+/** This SDK with its defaults, but for `options`. */
+export function createMillrace(
+  { endpoint, roomy = false }: DriverInit,
+  options: ClientOptions = {},
+): Driver<RunTree> {
   const room = roomy ? { maxQueueBytes: roomyBytes, maxQueueRecords: roomyRecords } : {};
-  const client = new Client({ endpoint, apiKey: "bench", project: "bench", ...room });
+  const client = new Client({ endpoint, apiKey: "bench", project: "bench", ...room, ...options });
   return {
     start: (parent, { name, runType, inputs, metadata }) =>
       client.startRun({ parent, name, runType, inputs, metadata }),
