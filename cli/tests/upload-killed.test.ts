@@ -44,7 +44,9 @@ async function uploadKilled(
   }
   proxy.arm(undefined);
   const { code, output, errors } = await ended(begin(proxy.url));
-  expect({ code, errors }).toEqual({ code: 0, errors: "" });
+  // On a busy machine it takes long enough to tell how far it is.
+  const faults = errors.replaceAll(/^.* rows\/s.*\n/gm, "");
+  expect({ code, faults }).toEqual({ code: 0, faults: "" });
   return output;
 }
 
