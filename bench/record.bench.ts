@@ -5,7 +5,7 @@ import { clock } from "../dist/tracing/clock.js";
 import { createUuid7 } from "../dist/model/uuid7.js";
 import { Tape } from "../dist/tracing/tape.js";
 import { TapeWriter } from "../dist/tracing/tape-writer.js";
-import { segment } from "../dist/tracing/trace.js";
+import { flatOrder } from "../dist/tracing/trace.js";
 import { ValueWriter } from "../dist/tracing/value-writer.js";
 import { publish } from "./results.ts";
 import { cycle, RecordingOnly } from "./recording.ts";
@@ -86,7 +86,11 @@ function dottedOrderWays(): readonly Way[] {
       name: "`toISOString`, a regular expression",
       make: () => `${new Date().toISOString().replaceAll(/[-:.]/g, "").slice(0, -1)}000Z${id}`,
     }),
-    many({ group, name: "ours, stamp cached by the second", make: () => segment(clock(), id) }),
+    many({
+      group,
+      name: "ours, stamp cached by the second",
+      make: () => flatOrder({ id, startMicros: clock(), parentOrder: undefined }),
+    }),
   ];
 }
 

@@ -4,6 +4,7 @@ import { Batcher } from "../dist/tracing/batcher.js";
 import type { BatcherOptions } from "../dist/tracing/batcher-options.js";
 import { Hiding } from "../dist/tracing/hiding.js";
 import { Ledger } from "../dist/tracing/ledger.js";
+import { encodeEnd, encodeStart } from "../dist/tracing/record-encoder.js";
 import { recorder } from "../dist/tracing/recorder.js";
 import type { TracingClient } from "../dist/tracing/recorder.js";
 import { RunTree } from "../dist/tracing/run-tree.js";
@@ -41,8 +42,8 @@ export class RecordingOnly implements TracingClient {
       recursionLimit: 25,
       attachmentBytes: 32 * tapeBytes,
       isSampled: () => true,
-      recordStart: (run) => batcher.record((encoder) => encoder.start(run)),
-      recordEnd: (run) => batcher.record((encoder) => encoder.end(run)),
+      recordStart: (run) => batcher.record(encodeStart, run),
+      recordEnd: (run) => batcher.record(encodeEnd, run),
       truncated: () => undefined,
       warn: () => undefined,
     };

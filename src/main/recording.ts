@@ -6,6 +6,7 @@ import { Batcher } from "../tracing/batcher.ts";
 import type { Shipment } from "../tracing/shipment.ts";
 import { Hiding } from "../tracing/hiding.ts";
 import { Ledger } from "../tracing/ledger.ts";
+import { encodeEnd, encodeStart, encodeWire } from "../tracing/record-encoder.ts";
 import type { RecordedRun, Recorder, WarningKind } from "../tracing/recorder.ts";
 import { createSampler } from "../tracing/sampling.ts";
 import { isSettled } from "../tracing/tally.ts";
@@ -120,19 +121,17 @@ export class Recording implements Recorder, Endable {
   }
 
   recordStart(run: RecordedRun): void {
-    this.#batcher.record((encoder) => encoder.start(run));
+    this.#batcher.record(encodeStart, run);
   }
 
   recordEnd(run: RecordedRun): void {
-    this.#batcher.record((encoder) => encoder.end(run));
+    this.#batcher.record(encodeEnd, run);
   }
 
   /** A run that is wire-shaped already; what is none is counted as invalid. */
   recordWire(operation: Operation, id: unknown, run: unknown): void {
     if (this.#options.enabled && this.#isKept(traceIdOf(id, run))) {
-      this.#batcher.record((encoder) =>
-        encoder.wire({ operation, id, run, project: this.project }),
-      );
+      this.#batcher.record(encodeWire, { operation, id, run, project: this.project });
     }
   }
 

@@ -73,17 +73,40 @@ export const stampToIso = (stamp: string): string =>
   `${stamp.slice(0, 4)}-${stamp.slice(4, 6)}-${stamp.slice(6, 8)}T${stamp.slice(9, 11)}:${stamp.slice(11, 13)}:${stamp.slice(13, 15)}.${stamp.slice(15, 21)}Z`;
 
 const threeDigits = Array.from({ length: 1_000 }, (_, n) => String(n).padStart(3, "0"));
+const secondLength = 15;
 let cachedSecond = Number.NaN;
 let cachedPrefix = "";
 
 /** The stamp of a time in whole microseconds since the Unix epoch, years 1970 to 9999. */
 export function microsToStamp(micros: number): string {
-  const second = Math.floor(micros / 1_000_000);
-  if (second !== cachedSecond) {
-    cachedPrefix = new Date(second * 1_000).toISOString().slice(0, 19).replaceAll(/[-:]/g, "");
-    cachedSecond = second;
-  }
-  const rest = micros - second * 1_000_000;
+  const rest = intoSecond(micros);
   const millis = Math.floor(rest / 1_000);
   return `${cachedPrefix}${threeDigits[millis]}${threeDigits[rest - millis * 1_000]}Z`;
+}
+
+/** Writes the stamp of a time, as {@link microsToStamp} makes it, into {@link stampLength} bytes. */
+export function writeStamp(bytes: Buffer, at: number, micros: number): void {
+  let rest = intoSecond(micros);
+  bytes.write(cachedPrefix, at, secondLength, "latin1");
+  for (let digit = at + stampLength - 2; digit >= at + secondLength; digit--) {
+    const tenth = Math.floor(rest / 10);
+    bytes[digit] = zero + rest - 10 * tenth;
+    rest = tenth;
+  }
+  bytes[at + stampLength - 1] = zulu;
+}
+
+const zero = 0x30;
+const zulu = 0x5a;
+
+/** Microseconds since the second began, whose text is cached from here on. */
+function intoSecond(micros: number): number {
+  const second = Math.floor(micros / 1_000_000);
+  if (second !== cachedSecond) {
+    const iso = new Date(second * 1_000).toISOString().slice(0, 19);
+    // From bytes, which makes one flat string.
+    cachedPrefix = Buffer.from(iso.replaceAll(/[-:]/g, ""), "latin1").toString("latin1");
+    cachedSecond = second;
+  }
+  return micros - second * 1_000_000;
 }

@@ -24,27 +24,32 @@ const lastMs = 2 ** 48 - 1;
  * random place in each millisecond and takes random steps, then 42 fresh random bits.
  */
 export function createUuid7s({ now, random }: Uuid7Sources): () => string {
-  const pool = new Uint8Array(poolBytes);
-  const view = Buffer.from(pool.buffer);
-  let poolHex = "";
+  const pool = Buffer.alloc(poolBytes);
+  // The last id's text. One flat string is made of it: joined parts would stay a tree of strings for as long
+  // as the id is kept, four times its size and as many objects to collect.
+  const text = Buffer.from("00000000-0000-7000-0000-000000000000", "latin1");
   let used = poolBytes;
   let ms = -1;
   let counter = 0;
-  let prefix = "";
 
   const startMs = (next: number): void => {
     ms = next;
     const hex = next.toString(16).padStart(12, "0");
-    prefix = `${hex.slice(0, 8)}-${hex.slice(8)}-7`;
+    text.write(hex.slice(0, 8), 0, "latin1");
+    text.write(hex.slice(8), 9, "latin1");
     // The top bit stays clear: room for sixteen million steps before the counter is spent.
-    counter = view.readUInt32LE(used) >>> 1;
+    counter = pool.readUInt32LE(used) >>> 1;
     used += 4;
+  };
+
+  const putHex = (at: number, byte: number): void => {
+    text[at] = hexDigits[byte >>> 4] ?? 0;
+    text[at + 1] = hexDigits[byte & 15] ?? 0;
   };
 
   return () => {
     if (used + bytesPerId > poolBytes) {
       random(pool);
-      poolHex = view.toString("hex");
       used = 0;
     }
     const time = now();
@@ -57,16 +62,21 @@ export function createUuid7s({ now, random }: Uuid7Sources): () => string {
       }
     }
     // The counter lies across three groups: 12 bits, 14 bits behind the variant, 6 bits.
-    const low = ((counter & 0x3f) << 2) | ((pool[used] ?? 0) & 3);
-    const tail = (used + 1) * 2;
+    const middle = (counter >>> 6) & 0x3f_ff;
+    text[15] = hexDigits[counter >>> 28] ?? 0;
+    putHex(16, (counter >>> 20) & 0xff);
+    putHex(19, 0x80 | (middle >>> 8));
+    putHex(21, middle & 0xff);
+    putHex(24, ((counter & 0x3f) << 2) | ((pool[used] ?? 0) & 3));
+    for (let tail = 1; tail <= tailBytes; tail++) {
+      putHex(24 + 2 * tail, pool[used + tail] ?? 0);
+    }
     used += 1 + tailBytes;
-    return `${prefix}${hex3[counter >>> 20]}-${hex4(0x80_00 | ((counter >>> 6) & 0x3f_ff))}-${hex2[low]}${poolHex.slice(tail, tail + tailBytes * 2)}`;
+    return text.toString("latin1");
   };
 }
 
-const hex2 = Array.from({ length: 256 }, (_, n) => n.toString(16).padStart(2, "0"));
-const hex3 = Array.from({ length: 4_096 }, (_, n) => n.toString(16).padStart(3, "0"));
-const hex4 = (value: number): string => `${hex2[value >>> 8]}${hex2[value & 0xff]}`;
+const hexDigits = Buffer.from("0123456789abcdef", "latin1");
 
 /** A new id. */
 export const createUuid7 = createUuid7s({

@@ -4,6 +4,7 @@ import type { BatcherOptions } from "./batcher-options.ts";
 import { CutTimer } from "./cut-timer.ts";
 import { Line } from "./line.ts";
 import { RecordEncoder } from "./record-encoder.ts";
+import type { Encode } from "./record-encoder.ts";
 import { Room } from "./room.ts";
 import { awaitShipments } from "./shipment.ts";
 import type { Shipment, TapeResult } from "./shipment.ts";
@@ -15,8 +16,6 @@ import { TapeWriter } from "./tape-writer.ts";
 
 /** Of this module's own: in a bundle an import may be a getter, for which there is no stack. */
 const counted = missed;
-
-type Encode = (encoder: RecordEncoder) => void;
 
 /**
  * The line of records: one open tape, cut tapes that wait for a slot, and tapes under way.
@@ -62,7 +61,7 @@ export class Batcher {
   }
 
   /** Encodes one record. Never throws, never waits; what can't be taken is counted. */
-  record(encode: Encode): void {
+  record<Subject>(encode: Encode<Subject>, subject: Subject): void {
     const { ledger, maxQueueRecords } = this.#options;
     ledger.accepted += 1;
     try {
@@ -71,9 +70,9 @@ export class Batcher {
       } else if (this.#pendingRecords >= maxQueueRecords && !this.#giveWay()) {
         ledger.lose("queueFull", 1);
       } else if (this.#encoding) {
-        this.#recordNested(encode);
+        this.#recordNested(encode, subject);
       } else {
-        this.#encode(encode);
+        this.#encode(encode, subject);
       }
     } catch {
       // The stack is exhausted: nothing was changed, and no call can be made.
@@ -161,30 +160,31 @@ export class Batcher {
     return this.#line.giveWay(giveUp);
   }
 
-  #encode(encode: Encode): void {
+  #encode<Subject>(encode: Encode<Subject>, subject: Subject): void {
     this.#openTape();
     this.#encoding = true;
     try {
-      this.#take(encode, this.#writer, this.#encoder);
+      this.#take(this.#encoder, encode, subject);
     } finally {
       this.#encoding = false;
     }
   }
 
   /** A record made while another is being encoded, by a getter or a `toJSON`: on a tape of its own. */
-  #recordNested(encode: Encode): void {
+  #recordNested<Subject>(encode: Encode<Subject>, subject: Subject): void {
     assertStackRoom();
     const { tapeBytes, fieldBytes } = this.#options;
     const tape = new Tape(Math.min(tapeBytes, 16_384));
     const writer = new TapeWriter(tape, (...size) => this.#tapeFor(...size), fieldBytes);
-    this.#take(encode, writer, new RecordEncoder(writer, this.#options));
+    this.#take(new RecordEncoder(writer, this.#options), encode, subject);
   }
 
-  #take(encode: Encode, writer: TapeWriter, encoder: RecordEncoder): void {
+  #take<Subject>(encoder: RecordEncoder, encode: Encode<Subject>, subject: Subject): void {
     const { ledger, journal } = this.#options;
+    const writer = encoder.out;
     let length: number;
     try {
-      encode(encoder);
+      encode(encoder, subject);
       length = writer.endRecord();
       this.#pendingRecords += 1;
     } catch (error) {

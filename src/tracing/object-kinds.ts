@@ -7,8 +7,21 @@ export const keyed = (value: object): Readonly<Record<string, unknown>> =>
 /** Beyond, the digits of a BigInt take longer than anyone would wait; the time grows with the square. */
 const largestBigInt = 1n << 65_536n;
 
+/** What is recorded of a BigInt or a symbol. */
+export const rareText = (value: unknown): string =>
+  typeof value === "bigint" ? bigIntText(value) : `[${String(value)}]`;
+
+/** What an own key holds, or a marker where it can't be read. */
+export function valueAt(record: Readonly<Record<string, unknown>>, key: string): unknown {
+  try {
+    return record[key];
+  } catch (error) {
+    return `[unserializable: ${reasonOf(error)}]`;
+  }
+}
+
 /** Its digits, or a marker where they would be too many. */
-export const bigIntText = (value: bigint): string =>
+const bigIntText = (value: bigint): string =>
   value < largestBigInt && value > -largestBigInt
     ? String(value)
     : "[too large: BigInt of more than 65536 bits]";

@@ -21,6 +21,10 @@ export function isPlainObject(value: unknown): value is KeyValues {
     return false;
   }
   try {
+    if (value.constructor === Object) {
+      // Asking for the prototype is a call into the runtime; this is not, and as good.
+      return true;
+    }
     const prototype: unknown = Object.getPrototypeOf(value);
     return (
       prototype === null ||

@@ -27,13 +27,13 @@ export interface EncoderOptions {
 
 /** Turns runs into records on a tape. One walk over each payload, at the call. */
 export class RecordEncoder {
-  readonly #out: TapeWriter;
+  readonly out: TapeWriter;
   readonly #values: ValueWriter;
   readonly #hiding: Hiding;
   readonly #rules: AttachmentRules;
 
   constructor(out: TapeWriter, { hiding, attachments }: EncoderOptions) {
-    this.#out = out;
+    this.out = out;
     this.#rules = attachments;
     this.#values = new ValueWriter(out);
     this.#hiding = hiding;
@@ -41,7 +41,7 @@ export class RecordEncoder {
 
   /** The record of a run's start. */
   start(run: RecordedRun): void {
-    this.#out.beginRecord("post");
+    this.out.beginRecord("post");
     this.#identity(run);
     this.#value(field.name, run.name);
     this.#value(field.runType, run.runType);
@@ -54,12 +54,12 @@ export class RecordEncoder {
 
   /** The record of a run's end. */
   end(run: RecordedRun): void {
-    this.#out.beginRecord("patch");
+    this.out.beginRecord("patch");
     this.#identity(run);
     if (run.endMicros !== undefined) {
-      const mark = this.#out.beginField(field.endMicros);
-      this.#out.doubleRaw(run.endMicros);
-      this.#out.endField(mark);
+      const mark = this.out.beginField(field.endMicros);
+      this.out.doubleRaw(run.endMicros);
+      this.out.endField(mark);
     }
     if (run.outputs !== undefined) {
       this.#value(field.outputs, this.#hiding.outputs(run.outputs));
@@ -80,7 +80,7 @@ export class RecordEncoder {
   wire({ operation, id, run, project }: WireRecord): void {
     const fields = fieldsOf(run);
     const { runId, dottedOrder } = identityOf(id, fields);
-    this.#out.beginRecord(operation);
+    this.out.beginRecord(operation);
     if (dottedOrder === undefined) {
       this.#raw(field.id, runId);
     } else {
@@ -122,7 +122,9 @@ export class RecordEncoder {
   }
 
   #identity(run: RecordedRun): void {
-    this.#raw(field.dottedOrder, run.dottedOrder);
+    const mark = this.out.beginField(field.dottedOrder);
+    this.out.orderRaw(run);
+    this.out.endField(mark);
     this.#value(field.project, run.project);
   }
 
@@ -134,16 +136,16 @@ export class RecordEncoder {
   }
 
   #other(key: string, value: unknown): void {
-    const mark = this.#out.beginField(field.other);
-    this.#out.text(key);
+    const mark = this.out.beginField(field.other);
+    this.out.text(key);
     this.#values.write(value);
-    this.#out.endField(mark);
+    this.out.endField(mark);
   }
 
   /** Behind all other fields: how much room they take is known. */
   #attachments(given: unknown): void {
     if (given !== undefined) {
-      writeAttachments(this.#out, checkAttachments(given, this.#rules));
+      writeAttachments(this.out, checkAttachments(given, this.#rules));
     }
   }
 
@@ -154,23 +156,30 @@ export class RecordEncoder {
   }
 
   #value(code: number, value: unknown): void {
-    const mark = this.#out.beginField(code);
+    const mark = this.out.beginField(code);
     if (value === undefined) {
       // A payload that is absent where the wire wants one.
-      this.#out.tag(tag.object);
-      this.#out.tag(tag.end);
+      this.out.tag(tag.object);
+      this.out.tag(tag.end);
     } else {
       this.#values.write(value);
     }
-    this.#out.endField(mark);
+    this.out.endField(mark);
   }
 
   #raw(code: number, text: string): void {
-    const mark = this.#out.beginField(code);
-    this.#out.asciiRaw(text);
-    this.#out.endField(mark);
+    const mark = this.out.beginField(code);
+    this.out.asciiRaw(text);
+    this.out.endField(mark);
   }
 }
+
+/** Encodes what it is handed: a closure for each record would be garbage. */
+export type Encode<Subject> = (encoder: RecordEncoder, subject: Subject) => void;
+
+export const encodeStart: Encode<RecordedRun> = (encoder, run) => encoder.start(run);
+export const encodeEnd: Encode<RecordedRun> = (encoder, run) => encoder.end(run);
+export const encodeWire: Encode<WireRecord> = (encoder, record) => encoder.wire(record);
 
 /** Keys of a wire run that are written elsewhere, or that the wire has under other runs. */
 const handledKeys = new Set([

@@ -5,6 +5,10 @@ export interface RecordedRun {
   readonly id: string;
   readonly traceId: string;
   readonly dottedOrder: string;
+  /** Its parent's; its own is made of it and what follows. */
+  readonly parentOrder: string | undefined;
+  /** Microseconds since the Unix epoch. */
+  readonly startMicros: number;
   readonly parentRunId: string | undefined;
   readonly name: string;
   readonly runType: string;

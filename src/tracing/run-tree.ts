@@ -13,7 +13,7 @@ import { recorder } from "./recorder.ts";
 import type { Inherited, RecordedRun, TracingClient } from "./recorder.ts";
 import { readAttachments, readEndTime, readId, readName } from "./run-options.ts";
 import type { Ending, EndOptions, RunOptions } from "./run-options.ts";
-import { segment, toMicros, Trace } from "./trace.ts";
+import { flatOrder, toMicros, Trace } from "./trace.ts";
 
 /** What a run is made with, beside its options; wiring. */
 export interface RunInit {
@@ -38,7 +38,10 @@ export class RunTree implements RecordedRun {
   readonly traceId: string;
   /** Absent for the root of a trace. */
   readonly parentRunId: string | undefined;
-  readonly dottedOrder: string;
+  /** The parent's dotted order; absent for the root of a trace. */
+  readonly parentOrder: string | undefined;
+  /** Microseconds since the Unix epoch. */
+  readonly startMicros: number;
   readonly name: string;
   readonly runType: string;
   readonly project: string;
@@ -48,7 +51,7 @@ export class RunTree implements RecordedRun {
   readonly #trace: Trace;
   readonly #recorded: boolean;
   readonly #remote: boolean;
-  readonly #startMicros: number;
+  #dottedOrder: string | undefined;
   #inherited: Inherited | undefined;
   #endMicros: number | undefined;
   #inputs: KeyValues | undefined;
@@ -69,14 +72,14 @@ export class RunTree implements RecordedRun {
     this.traceId = remote?.traceId ?? parent?.traceId ?? this.id;
     this.#trace = kin === undefined ? new Trace(recording.isSampled(this.traceId)) : kin.#trace;
     if (remote === undefined) {
-      this.#startMicros = toMicros(options.startTime) ?? this.#trace.nextStart();
-      const own = segment(this.#startMicros, this.id);
-      this.dottedOrder = parent === undefined ? own : `${parent.dottedOrder}.${own}`;
+      this.startMicros = toMicros(options.startTime) ?? this.#trace.nextStart();
+      this.parentOrder = parent?.dottedOrder;
       this.parentRunId = parent?.id;
     } else {
-      this.#startMicros = remote.startMicros;
+      this.startMicros = remote.startMicros;
       this.#trace.startAfter(remote.startMicros);
-      this.dottedOrder = remote.dottedOrder;
+      this.parentOrder = undefined;
+      this.#dottedOrder = remote.dottedOrder;
       this.parentRunId = remote.parentRunId;
     }
     this.runType = readName(options.runType) ?? defaultRunType;
@@ -139,8 +142,8 @@ export class RunTree implements RecordedRun {
   }
 
   /**
-   * Adds what happened inside the run, with the time of the call. Events are sent with the run's
-   * end; what plain objects and arrays hold is copied now. Ignored once ended.
+   * Adds what happened inside the run, with the time of the call. Sent with its end; what plain objects
+   * and arrays hold is copied now. Ignored once ended.
    */
   addEvent(event: RunEvent): void {
     const copy = this.#isOpen() ? ownEvent(event, this.#client[recorder]) : undefined;
@@ -149,10 +152,7 @@ export class RunTree implements RecordedRun {
     }
   }
 
-  /**
-   * Attaches binary data; it is copied now and sent with the run's end. Of the same name the last counts,
-   * also over what the run was started with. Ignored once ended.
-   */
+  /** Attaches binary data, copied now, to the run's end. Of a name the last counts. Ignored once ended. */
   addAttachment(name: string, attachment: RunAttachment): void {
     if (this.#isOpen() && this.#recorded) {
       const recording = this.#client[recorder];
@@ -189,12 +189,14 @@ export class RunTree implements RecordedRun {
     }
   }
 
-  /**
-   * The headers that carry this run to another process, beside those given: a run read from them
-   * there is this one. Other vendors' `baggage` is kept as it is.
-   */
+  /** Headers, beside those given, that carry this run to another process. Foreign `baggage` is kept. */
   toHeaders(existing?: HeadersLike): Record<string, string> {
     return writeHeaders(this, existing, malformed(this.#client[recorder]));
+  }
+
+  /** Sortable ancestry: `<start><id>` segments joined by dots; a child's begins with its parent's. */
+  get dottedOrder(): string {
+    return (this.#dottedOrder ??= flatOrder(this));
   }
 
   get inputs(): KeyValues | undefined {
@@ -235,7 +237,7 @@ export class RunTree implements RecordedRun {
 
   /** Milliseconds since the Unix epoch, with microsecond fraction. */
   get startedAt(): number {
-    return this.#startMicros / 1_000;
+    return this.startMicros / 1_000;
   }
 
   /** As {@link RunTree.startedAt}; absent while the run is open. */
@@ -280,7 +282,7 @@ export class RunTree implements RecordedRun {
     if (!this.#isOpen()) {
       return;
     }
-    this.#endMicros = Math.max(readEndTime(options) ?? clock(), this.#startMicros);
+    this.#endMicros = Math.max(readEndTime(options) ?? clock(), this.startMicros);
     this.#error = error;
     this.#outputs = toPayload(outputs, "outputs");
     if (this.#recorded) {

@@ -1,16 +1,11 @@
-import {
-  fieldHead,
-  headOffset,
-  longestShortText,
-  operationCode,
-  recordHead,
-  tag,
-} from "../model/tape-format.ts";
+import { fieldHead, headOffset, operationCode, recordHead, tag } from "../model/tape-format.ts";
 import type { Operation } from "../model/run.ts";
 import { cutText, looksForeign } from "./cut-text.ts";
 import { FieldFull } from "./no-room.ts";
 import type { NextTape, Tape } from "./tape.ts";
-import { loopLimit, markerBytes, noEnd, textHead, utf8Growth } from "./write-sizes.ts";
+import { orderLength, writeOrder } from "./trace.ts";
+import type { Place } from "./trace.ts";
+import { loopLimit, markerBytes, noEnd, shortUnits, textHead, utf8Growth } from "./write-sizes.ts";
 
 /**
  * Appends records to a tape: heads, fields, and the primitives of tagged values.
@@ -124,6 +119,14 @@ export class TapeWriter {
     this.#at += this.#bytes.write(text, this.#at, text.length, "latin1");
   }
 
+  /** A run's dotted order, without a tag. */
+  orderRaw(place: Place): void {
+    const length = orderLength(place);
+    this.#room(length);
+    writeOrder(this.#bytes, this.#at, place);
+    this.#at += length;
+  }
+
   doubleRaw(value: number): void {
     this.#room(8);
     this.#view.setFloat64(this.#at, value, true);
@@ -202,7 +205,7 @@ export class TapeWriter {
       }
       this.#room(size);
     }
-    const head = length * utf8Growth <= longestShortText ? 1 : textHead;
+    const head = length <= shortUnits ? 1 : textHead;
     const written = this.#bytes.write(text, this.#at + head);
     if (written !== length && !text.isWellFormed()) {
       this.#wideText(text);

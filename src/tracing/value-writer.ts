@@ -2,14 +2,15 @@ import { types } from "node:util";
 import { tag } from "../model/tape-format.ts";
 import { FieldFull, NoRoom } from "./no-room.ts";
 import {
-  bigIntText,
   bytesOf,
   countOr,
   keyed,
+  rareText,
   reasonOf,
   sizeOf,
   textOf,
   typeNameOf,
+  valueAt,
 } from "./object-kinds.ts";
 import type { TapeWriter } from "./tape-writer.ts";
 
@@ -49,38 +50,26 @@ export class ValueWriter {
     }
   }
 
+  /** One comparison after the other, the likely ones first: a `switch` makes a text of the type each time. */
   #value(value: unknown, depth: number): void {
-    switch (typeof value) {
-      case "string":
-        this.#out.text(value);
-        break;
-      case "number":
-        if (Number.isFinite(value)) {
-          this.#out.number(value);
-        } else {
-          this.#out.text(String(value));
-        }
-        break;
-      case "boolean":
-        this.#out.tag(value ? tag.true : tag.false);
-        break;
-      case "function":
-      case "object":
-        if (value === null) {
-          this.#out.tag(tag.null);
-        } else {
-          this.#guarded(value, depth);
-        }
-        break;
-      case "bigint":
-        this.#out.text(bigIntText(value));
-        break;
-      case "symbol":
-        this.#out.text(`[Symbol(${value.description ?? ""})]`);
-        break;
-      case "undefined":
-        this.#out.tag(tag.null);
-        break;
+    if (typeof value === "string") {
+      this.#out.text(value);
+    } else if (typeof value === "object" && value !== null) {
+      this.#guarded(value, depth);
+    } else if (typeof value === "number") {
+      if (Number.isFinite(value)) {
+        this.#out.number(value);
+      } else {
+        this.#out.text(String(value));
+      }
+    } else if (typeof value === "boolean") {
+      this.#out.tag(value ? tag.true : tag.false);
+    } else if (value === null || value === undefined) {
+      this.#out.tag(tag.null);
+    } else if (typeof value === "function") {
+      this.#guarded(value, depth);
+    } else {
+      this.#out.text(rareText(value));
     }
   }
 
@@ -113,7 +102,12 @@ export class ValueWriter {
       this.#out.binary(typeNameOf(value), bytesOf(value));
       return;
     }
-    const toJson = keyed(value)["toJSON"];
+    const { toJSON: toJson, constructor } = keyed(value);
+    if (toJson === undefined && constructor === Object) {
+      // Asking for the prototype is a call into the runtime; this is not, and as good.
+      this.#plain(value, depth);
+      return;
+    }
     if (typeof toJson === "function" && !types.isDate(value)) {
       const json: unknown = Reflect.apply(toJson, value, [""]);
       this.#afterToJson(json, depth);
@@ -188,9 +182,19 @@ export class ValueWriter {
     this.#out.tag(tag.object);
     let done = 0;
     try {
+      // Key, check and value in one function, so that it is compiled to reading the fields in their order.
       for (const key in record) {
         if (Object.hasOwn(record, key)) {
-          this.#property(record, key, depth);
+          let item: unknown;
+          try {
+            item = record[key];
+          } catch (error) {
+            item = `[unserializable: ${reasonOf(error)}]`;
+          }
+          if (item !== undefined) {
+            this.#out.key(key);
+            this.#value(item, depth + 1);
+          }
           done += 1;
         }
       }
@@ -215,16 +219,6 @@ export class ValueWriter {
     }
     this.#out.end();
     throw new FieldFull(false);
-  }
-
-  #property(record: Readonly<Record<string, unknown>>, key: string, depth: number): void {
-    let item: unknown;
-    try {
-      item = record[key];
-    } catch (error) {
-      item = `[unserializable: ${reasonOf(error)}]`;
-    }
-    this.#entry(key, item, depth);
   }
 
   #entry(key: string, item: unknown, depth: number): void {
@@ -287,7 +281,7 @@ export class ValueWriter {
     let done = 0;
     try {
       for (const key of keys) {
-        this.#property(keyed(error), key, depth);
+        this.#entry(key, valueAt(keyed(error), key), depth);
         done += 1;
       }
     } catch (stopped) {

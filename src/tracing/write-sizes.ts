@@ -1,7 +1,11 @@
+import { longestShortText } from "../model/tape-format.ts";
+
 /** Up to here a loop over the characters of a text beats a call into the runtime. */
 export const loopLimit = 16;
 /** UTF-8 bytes of one UTF-16 unit, at most. */
 export const utf8Growth = 3;
+/** Texts of so many UTF-16 units are short ones, whatever they hold. */
+export const shortUnits = Math.floor(longestShortText / utf8Growth);
 /** Bytes before a text that is not short. */
 export const textHead = 5;
 /** Where a field without a limit ends. */

@@ -9,6 +9,7 @@ import { joinRecords } from "../../src/workers/operations.ts";
 import type { RunOperation } from "../../src/workers/operations.ts";
 import { RunJson } from "../../src/workers/run-json.ts";
 import { TapeReader } from "../../src/workers/tape-reader.ts";
+import { encodeWire } from "../../src/tracing/record-encoder.ts";
 
 /** A batcher whose tapes stay under way until the test settles them. */
 export interface Bench {
@@ -81,7 +82,7 @@ export function batching(options: Partial<BatcherOptions> = {}): Bench {
       serial += 1;
       const id = `00000000-0000-7000-8000-${String(serial).padStart(12, "0")}`;
       const run = { name: "run", inputs: inputs as Record<string, unknown> };
-      batcher.record((encoder) => encoder.wire({ operation: "post", id, run, project: "p" }));
+      batcher.record(encodeWire, { operation: "post", id, run, project: "p" });
       return id;
     },
   };

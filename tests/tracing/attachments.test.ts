@@ -4,6 +4,7 @@ import { withAttachments } from "../../src/workers/attachments.ts";
 import { joinRecords } from "../../src/workers/operations.ts";
 import { TapeReader } from "../../src/workers/tape-reader.ts";
 import { batching, runsOf } from "../support/batching.ts";
+import { encodeWire } from "../../src/tracing/record-encoder.ts";
 
 const id = "00000000-0000-4000-8000-000000000002";
 const place = { id, trace_id: id, dotted_order: `20260102T030405000006Z${id}` };
@@ -40,7 +41,7 @@ test("any attachments of a start and an end arrive joined, on tapes of any size;
           ["post", { ...place, inputs: { q: 1 }, attachments: first }],
           ["patch", { ...place, outputs: { a: 2 }, attachments: second }],
         ] as const) {
-          batcher.record((encoder) => encoder.wire({ operation, id, run, project: "p" }));
+          batcher.record(encodeWire, { operation, id, run, project: "p" });
         }
         void batcher.flush(0);
         const found = new Map<string, [string, string]>();

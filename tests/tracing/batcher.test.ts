@@ -133,9 +133,10 @@ describe("records that misbehave", () => {
   test("one that can't be encoded costs only itself", () => {
     const { record, batcher, ledger, underWay } = batching();
     const before = record();
-    batcher.record(() => {
+    const fail = (): never => {
       throw new Error("a bug of ours");
-    });
+    };
+    batcher.record(fail, undefined);
     const after = record();
     void batcher.flush(10);
     expect(ledger.lost.unencodable).toBe(1);

@@ -1,6 +1,7 @@
 import { describe, expect, test } from "vitest";
 import { batching, runsOf } from "../support/batching.ts";
 import { jsonOfTape } from "../support/json-of-tape.ts";
+import { encodeWire } from "../../src/tracing/record-encoder.ts";
 
 const limit = 4_096;
 const cut = (value: unknown): unknown => JSON.parse(jsonOfTape(value, 512, limit));
@@ -129,7 +130,7 @@ describe("what is cut is counted, by field", () => {
       tags: ["kept"],
       custom: { note: "kept" },
     };
-    batcher.record((encoder) => encoder.wire({ operation: "post", id, run, project: "p" }));
+    batcher.record(encodeWire, { operation: "post", id, run, project: "p" });
     void batcher.flush(0);
     expect(ledger).toMatchObject({ accepted: 1, truncated: 2 });
     expect(ledger.totalLost).toBe(0);

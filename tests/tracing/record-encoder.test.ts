@@ -1,6 +1,7 @@
 import { describe, expect, test } from "vitest";
 import type { Operation, WirePatch } from "../../src/model/run.ts";
 import { batching, runsOf } from "../support/batching.ts";
+import { encodeWire } from "../../src/tracing/record-encoder.ts";
 
 const traceId = "00000000-0000-4000-8000-000000000001";
 const id = "00000000-0000-4000-8000-000000000002";
@@ -13,7 +14,7 @@ type Step = readonly [Operation, WirePatch];
 function sent(...steps: readonly Step[]): Record<string, unknown> | undefined {
   const { batcher, underWay } = batching();
   for (const [operation, run] of steps) {
-    batcher.record((encoder) => encoder.wire({ operation, id, run, project: "default" }));
+    batcher.record(encodeWire, { operation, id, run, project: "default" });
   }
   void batcher.flush(0);
   return underWay.flatMap((tape) => runsOf(tape))[0];
@@ -134,9 +135,7 @@ describe("what is no run is counted as invalid and costs nothing else", () => {
   test.each(bad)("%s", (_, badId, run) => {
     const { batcher, ledger, record, underWay } = batching();
     const good = record();
-    batcher.record((encoder) =>
-      encoder.wire({ operation: "post", id: badId, run, project: "default" }),
-    );
+    batcher.record(encodeWire, { operation: "post", id: badId, run, project: "default" });
     void batcher.flush(0);
     expect(ledger.lost.invalid).toBe(1);
     expect(underWay.flatMap((tape) => runsOf(tape)).map((sentRun) => sentRun["id"])).toEqual([

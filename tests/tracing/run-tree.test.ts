@@ -1,7 +1,7 @@
 import * as fc from "fast-check";
 import { validate } from "uuid";
 import { afterEach, describe, expect, test, vi } from "vitest";
-import { parseDottedOrder } from "../../src/model/dotted-order.ts";
+import { microsToStamp, parseDottedOrder } from "../../src/model/dotted-order.ts";
 import { startRun } from "../../src/tracing/context.ts";
 import { RunTree } from "../../src/tracing/run-tree.ts";
 import { CollectingClient } from "./collecting-client.ts";
@@ -261,4 +261,16 @@ test("as JSON, and in the console, a run shows neither payloads nor its client",
   });
   expect(Object.values(run)).not.toContain(run.client);
   expect(run).toBeInstanceOf(RunTree);
+});
+
+test("a run's dotted order is its parent's, a dot, its start and its id, however deep", () => {
+  const root = RunTree.start({ client: client(), recorded: true }, {});
+  let run = root;
+  for (let depth = 0; depth < 40; depth += 1) {
+    const child = run.startChild();
+    const own = microsToStamp(child.startMicros) + child.id;
+    expect(child.dottedOrder).toBe(`${run.dottedOrder}.${own}`);
+    run = child;
+  }
+  expect(root.dottedOrder).toBe(microsToStamp(root.startMicros) + root.id);
 });
