@@ -10,11 +10,10 @@ import { loopbackServer } from "../support/loopback-server.ts";
 import { relayTo } from "../support/relay.ts";
 import type { Relay } from "../support/relay.ts";
 
-// Servers start, and each turn is a round trip, on a machine that may do other things as well.
+// Each turn is a round trip, on a machine that may do other things as well.
 vi.setConfig({ testTimeout: 60_000 });
 
 const inPieces = "application/vnd.millrace.pieces";
-
 function folder(): string {
   const made = mkdtempSync(join(tmpdir(), "millrace-repeated-"));
   onTestFinished(() => rmSync(made, { recursive: true, force: true }));
@@ -154,6 +153,23 @@ test("values that no format should take for its own come back as they were recor
   const [expected] = await valuesIn("inline");
   expect(expected).toBeDefined();
   expect(await valuesIn("p")).toEqual([expected, expected, expected]);
+});
+
+test("binary data that repeats is an attachment of each run", async () => {
+  const server = await serve();
+  const relay = await relayTo(server.url);
+  const client = await readyClient(relay, { attachBytesFrom: 100 });
+  const root = client.startRun({ name: "root" });
+  const ids: string[] = [];
+  for (const _turn of upTo(3)) {
+    const messages = [message(0), { content: Buffer.alloc(400, 7) }, message(1), message(2)];
+    const run = client.startRun({ parent: root, name: "look", inputs: { messages } });
+    ids.push(run.id);
+    run.end();
+    await client.flush();
+  }
+  const sent = Buffer.concat(relay.bodies);
+  expect(ids.filter((id) => sent.includes(`"attachment.${id}.`))).toEqual(ids);
 });
 
 test("a server that was restarted, and has forgotten, loses nothing", async () => {
