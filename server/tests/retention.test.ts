@@ -3,7 +3,9 @@ import { expect, onTestFinished, test, vi } from "vitest";
 import { openTemporaryStore } from "../dist/store/sqlite/sqlite-store.js";
 import { Sweeper } from "../src/upkeep/sweeper.ts";
 import type { Store } from "../src/store/store.ts";
-import { StoreDesk } from "./support/store-desk.ts";
+import { checkFilter } from "../src/filter/checker.ts";
+import { runFields } from "../src/filter/fields.ts";
+import { patchOf, StoreDesk } from "./support/store-desk.ts";
 import { call, runServer, textOf } from "./support/running-server.ts";
 import { wireRun } from "./support/wire-runs.ts";
 
@@ -87,6 +89,29 @@ test("runs that went are in no count of the project's runs any more", async () =
     widthMicros: dayMicros,
   });
   expect(counts).toMatchObject([{ runs: 1, errors: 0 }]);
+});
+
+test("words of runs that went are proposed no more, those of runs that stay are, and these are found by them", async () => {
+  const desk = await openDesk();
+  const told = (word: string) => ({
+    name: `name ${word}`,
+    tags: [`tag ${word}`],
+    extra: { metadata: { [`key-${word}`]: word } },
+  });
+  const [old, young] = [agedRun(31, "old", told("old")), agedRun(29, "old", told("young"))];
+  const patch = patchOf(old, { tags: ["tag patched"] });
+  await desk.send({ post: [old, young], patch: [patch] });
+  const { store, tenantId } = desk;
+  await store.write.retention.set(tenantId, { projectId: null, days: 30 });
+  await sweepAll(desk);
+  const id = await projectId(desk, "old");
+  const wordsOf = (kind: "name" | "tag" | "metadata_key") =>
+    store.read.runLists.words(tenantId, { projectId: id, kind, key: "", prefix: "", limit: 50 });
+  expect(await wordsOf("name")).toEqual(["name young"]);
+  expect(await wordsOf("tag")).toEqual(["tag young"]);
+  expect(await wordsOf("metadata_key")).toEqual(["key-young"]);
+  const filter = checkFilter('has(tags, "tag young")', runFields);
+  expect(await desk.query({ projectIds: [id], runFilters: [filter] })).toEqual(["name young"]);
 });
 
 test("a project's own rule comes before the tenant's, and one that keeps for ever keeps", async () => {

@@ -38,6 +38,16 @@ export const nameFacet = (name: string): string | undefined => (has(name) ? `n${
 /** Of a run of this type. */
 export const typeFacet = (type: string): string | undefined => (has(type) ? `y${type}` : undefined);
 
+/** The facets that a run has by its columns. */
+export const facetsOfRow = ({
+  name,
+  runType,
+}: {
+  readonly name: string;
+  readonly runType: string;
+}): readonly string[] =>
+  [nameFacet(name), typeFacet(runType)].filter((facet) => facet !== undefined);
+
 /** For a member that is not there. */
 const nothing = Buffer.alloc(0);
 

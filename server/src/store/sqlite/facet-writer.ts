@@ -1,4 +1,4 @@
-import { blockMicros, nameFacet, typeFacet } from "../facets.ts";
+import { blockMicros, facetsOfRow } from "../facets.ts";
 import type { RunRow } from "../run-row.ts";
 import type { Connection } from "./schema.ts";
 
@@ -25,10 +25,10 @@ export class FacetWriter {
     const key = `${block} ${projectId}`;
     const written = this.#written.get(key) ?? { lists: new Set(), facets: new Set() };
     this.#written.set(key, written);
-    const own = [nameFacet(name), typeFacet(runType)];
+    const own = facetsOfRow({ name, runType });
     // Runs of one program often share the very list.
     for (const facet of written.lists.has(facets) ? own : [...own, ...facets]) {
-      if (facet !== undefined && !written.facets.has(facet)) {
+      if (!written.facets.has(facet)) {
         written.facets.add(facet);
         this.#insert.run([projectId, facet, block]);
       }

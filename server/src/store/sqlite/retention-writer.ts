@@ -1,5 +1,7 @@
 import { RequestError } from "../../errors.ts";
 import type { RetentionRule, RetentionWrites, SweepStep } from "../retention.ts";
+import { FacetSweeper } from "./facet-sweeper.ts";
+import { PayloadReader } from "./payload-reader.ts";
 import { ruleKey, RetentionRules } from "./retention-rules.ts";
 import { parseRows } from "./row.ts";
 import type { Connection } from "./schema.ts";
@@ -12,10 +14,14 @@ const dayMicros = 86_400_000_000;
 /** Keeps the rules, and deletes what they no longer keep. */
 export class RetentionWriter implements RetentionWrites {
   readonly #rules: RetentionRules;
+  readonly #payloads: PayloadReader;
+  readonly #facets: FacetSweeper;
   readonly #statements: ReturnType<typeof prepareStatements>;
 
   constructor(db: Connection) {
     this.#rules = new RetentionRules(db);
+    this.#payloads = new PayloadReader(db);
+    this.#facets = new FacetSweeper(db);
     this.#statements = prepareStatements(db);
   }
 
@@ -64,7 +70,16 @@ export class RetentionWriter implements RetentionWrites {
 
   #deleteSome(tenantId: string, projectId: string, before: number): number {
     const rows = parseRows(this.#statements.findOld.all([projectId, before, runsPerStep]));
-    for (const [traceId, id] of rows) {
+    for (const [traceId, id, startMicros, name, runType] of rows) {
+      const row = {
+        traceId: String(traceId),
+        id: String(id),
+        projectId,
+        startMicros: Number(startMicros),
+        name: String(name),
+        runType: String(runType),
+      };
+      this.#facets.remove(row, this.#payloads.read(row), before);
       this.#statements.ofRun.forEach((statement) => statement.run([String(traceId), String(id)]));
       this.#statements.ofTenant.forEach((statement) => statement.run([String(id), tenantId]));
     }
@@ -87,7 +102,7 @@ function prepareStatements(db: Connection) {
       .raw(),
     findOld: db
       .prepare(
-        "SELECT trace_id, id FROM runs WHERE project_id = ? AND start_us < ? ORDER BY start_us LIMIT ?",
+        "SELECT trace_id, id, start_us, name, run_type FROM runs WHERE project_id = ? AND start_us < ? ORDER BY start_us LIMIT ?",
       )
       .raw(),
     ofRun: ["payloads", "attachments", "shares", "runs"].map((table) =>
