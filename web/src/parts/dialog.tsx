@@ -1,4 +1,4 @@
-import { useEffect, useEffectEvent, useId, useRef } from "react";
+import { useEffectEvent, useId, useLayoutEffect, useRef } from "react";
 import type { ReactNode } from "react";
 import "./dialog.css";
 
@@ -21,7 +21,7 @@ export const Dialog = ({
   const dialog = useRef<HTMLDialogElement>(null);
   const id = useId();
   const close = useEffectEvent(onClose);
-  useEffect(() => {
+  useLayoutEffect(() => {
     const shown = dialog.current;
     if (shown === null) {
       return undefined;
