@@ -62,6 +62,28 @@ test("a taken name is 409 without upsert, and the same project with it", async (
   expect(again.json).toMatchObject({ description: "d" });
 });
 
+test("projects come by name, or the newest first, and pages of them go on where the last ended", async () => {
+  const server = await runServer();
+  for (const [name, day] of [
+    ["b", "03"],
+    ["a", "01"],
+    ["c", "02"],
+  ] as const) {
+    const body = { name, start_time: `2026-11-${day}T00:00:00Z` };
+    await call(server, "POST /sessions", { body });
+  }
+  const names = async (query: string): Promise<readonly unknown[]> =>
+    ((await call(server, `GET /sessions?${query}`)).json as unknown as readonly Json[]).map(
+      ({ name }) => name,
+    );
+  expect(await names("")).toEqual(["a", "b", "c"]);
+  expect(await names("sort_by_desc=true")).toEqual(["c", "b", "a"]);
+  expect(await names("sort_by=start_time")).toEqual(["b", "c", "a"]);
+  expect(await names("sort_by=start_time&sort_by_desc=false")).toEqual(["a", "c", "b"]);
+  expect(await names("sort_by=start_time&limit=2&offset=1")).toEqual(["c", "a"]);
+  expect(await call(server, "GET /sessions?sort_by=colour")).toMatchObject({ status: 422 });
+});
+
 test("what is no project, no filter and no id is 422", async () => {
   const server = await runServer();
   const id = randomUUID();

@@ -1,4 +1,6 @@
+import { RequestError } from "../errors.ts";
 import { serverLimits } from "../options.ts";
+import { projectSorts } from "../store/project.ts";
 import type { ProjectQuery } from "../store/project.ts";
 import { first, parseCount, parseIds, parseMetadata, parseSwitch } from "./query-string.ts";
 import type { QueryString } from "./query-string.ts";
@@ -12,6 +14,7 @@ export function parseProjectQuery(query: QueryString): ProjectQuery {
     referenceDatasetIds: parseIds(query, "reference_dataset"),
     isReferenceFree: parseSwitch(query, "reference_free"),
     metadata: parseMetadata(query),
+    ...parseOrder(query),
   };
   return {
     ...Object.fromEntries(Object.entries(parsed).filter(([, value]) => value !== undefined)),
@@ -21,4 +24,19 @@ export function parseProjectQuery(query: QueryString): ProjectQuery {
     }),
     offset: parseCount(query, "offset", { fallback: 0, max: Number.MAX_SAFE_INTEGER }),
   };
+}
+
+/** What is sorted by a column comes from its end unless it is said otherwise, as in the platform's API. */
+function parseOrder(query: QueryString): Pick<ProjectQuery, "sortBy" | "isDescending"> {
+  const text = first(query, "sort_by");
+  const isDescending = parseSwitch(query, "sort_by_desc") ?? text !== undefined;
+  if (text === undefined) {
+    return { isDescending };
+  }
+  const sortBy = projectSorts.find((column) => column === text);
+  if (sortBy === undefined) {
+    const shown = JSON.stringify(text.slice(0, 64));
+    throw new RequestError(422, `sort_by is one of ${projectSorts.join(", ")}, not ${shown}`);
+  }
+  return { sortBy, isDescending };
 }

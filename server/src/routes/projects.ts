@@ -31,6 +31,8 @@ export function addProjectRoutes(app: FastifyInstance, store: Store): void {
         reference_free: "true: no experiments; false: experiments alone.",
         metadata: "JSON object whose entries its metadata has.",
         include_stats: includeStats,
+        sort_by: "name or start_time; by name, ascending, where it is left out.",
+        sort_by_desc: "true: the last comes first, as where sort_by is given alone; or false.",
         limit: "At most so many; 100 where it is left out.",
         offset: "So many are skipped.",
       },

@@ -31,6 +31,10 @@ export interface ProjectDraft extends ProjectChanges {
   readonly upsert: boolean;
 }
 
+/** What a list of projects can be sorted by. */
+export const projectSorts = ["name", "start_time"] as const;
+export type ProjectColumn = (typeof projectSorts)[number];
+
 export interface ProjectQuery {
   readonly name?: string;
   readonly nameContains?: string;
@@ -40,13 +44,16 @@ export interface ProjectQuery {
   readonly isReferenceFree?: boolean;
   /** Entries that its metadata has. */
   readonly metadata?: JsonObject;
+  /** @defaultValue "name" */
+  readonly sortBy?: ProjectColumn;
+  readonly isDescending?: boolean;
   readonly limit: number;
   readonly offset: number;
 }
 
 export interface ProjectReads {
   find(tenantId: string, id: string): Project | undefined;
-  /** By name, ascending. */
+  /** By name, ascending, unless the query says otherwise. */
   list(tenantId: string, query: ProjectQuery): readonly Project[];
 }
 

@@ -5,33 +5,84 @@ import { toIds, toKeys } from "../lib/compare-search.ts";
 import { parseComparison } from "../lib/comparison.ts";
 import type { ComparisonPage } from "../lib/comparison.ts";
 import { parseExperiments, parsePairwise } from "../lib/experiment.ts";
+import type { Experiment, PairwiseComparison } from "../lib/experiment.ts";
+import { parseProjects } from "../lib/project.ts";
 import { needItems, needText, toItems, toRecord, toText } from "../lib/members.ts";
 import { datasetPath } from "./datasets.ts";
 import { fill } from "./examples.ts";
 import { getJson, postJson } from "./http.ts";
 
 const projectsPath: (typeof endpoints)["listProjects"]["path"] = "/sessions";
+const createPath: (typeof endpoints)["createComparative"]["path"] = "/datasets/comparative";
 const comparisonPath: (typeof uiEndpoints)["compareExperiments"]["path"] =
   "/ui/datasets/:id/comparison";
 const pageSize = 25;
-const experimentPage = 100;
+const experimentPage = 50;
+const pairwisePage = 100;
 
-/** The experiments over a dataset, with their statistics, the latest first. */
+/** The experiments over a dataset, with their statistics, the newest first, page after page. */
 export const experimentsQuery = (datasetId: string) =>
-  queryOptions({
+  infiniteQueryOptions({
     queryKey: ["datasets", datasetId, "experiments"],
-    queryFn: async ({ signal }) => {
-      const query = `reference_dataset=${encodeURIComponent(datasetId)}&include_stats=true&limit=${experimentPage}`;
-      const found = parseExperiments(await getJson(`${projectsPath}?${query}`, signal));
-      return found.toSorted((one, other) => other.startMs - one.startMs);
+    queryFn: async ({ pageParam, signal }) => {
+      const query = new URLSearchParams({
+        reference_dataset: datasetId,
+        include_stats: "true",
+        sort_by: "start_time",
+        limit: String(experimentPage),
+        offset: String(pageParam),
+      });
+      return parseExperiments(await getJson(`${projectsPath}?${query}`, signal));
     },
+    initialPageParam: 0,
+    getNextPageParam: (page: readonly Experiment[], pages) =>
+      page.length < experimentPage ? undefined : pages.length * experimentPage,
   });
 
-export const pairwiseQuery = (datasetId: string) =>
+/** What experiments are called, wherever in their list they stand. */
+export const experimentNamesQuery = (ids: readonly string[]) =>
   queryOptions({
+    queryKey: ["experiment-names", ids],
+    queryFn: async ({ signal }) => {
+      const query = new URLSearchParams(ids.map((id) => ["id", id]));
+      const found = parseProjects(await getJson(`${projectsPath}?${query}`, signal));
+      return new Map(found.map(({ id, name }) => [id, name]));
+    },
+    enabled: ids.length > 0,
+    placeholderData: keepPreviousData,
+  });
+
+/** The pairwise comparisons over a dataset, the newest first, page after page. */
+export const pairwiseQuery = (datasetId: string) =>
+  infiniteQueryOptions({
     queryKey: ["datasets", datasetId, "pairwise"],
-    queryFn: async ({ signal }) =>
-      parsePairwise(await getJson(`${datasetPath(datasetId)}/comparative?limit=100`, signal)),
+    queryFn: async ({ pageParam, signal }) => {
+      const query = `limit=${pairwisePage}&offset=${pageParam}`;
+      return parsePairwise(await getJson(`${datasetPath(datasetId)}/comparative?${query}`, signal));
+    },
+    initialPageParam: 0,
+    getNextPageParam: (page: readonly PairwiseComparison[], pages) =>
+      page.length < pairwisePage ? undefined : pages.length * pairwisePage,
+  });
+
+/** What a pairwise comparison is made of. */
+export interface ComparisonDraft {
+  /** Made before it is sent: what is sent again is made once. */
+  readonly id: string;
+  readonly name: string;
+  readonly description: string;
+  readonly datasetId: string;
+  readonly experimentIds: readonly string[];
+}
+
+/** Sets experiments of one dataset side by side, to be judged against each other. */
+export const createComparison = async (draft: ComparisonDraft): Promise<unknown> =>
+  postJson(createPath, {
+    id: draft.id,
+    name: draft.name,
+    ...(draft.description === "" ? {} : { description: draft.description }),
+    reference_dataset_id: draft.datasetId,
+    experiment_ids: draft.experimentIds,
   });
 
 /** Experiments joined by example, page after page; what comes first is the server's to say. */

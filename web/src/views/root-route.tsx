@@ -17,9 +17,8 @@ const NoPage = () => {
         <p>
           <code>{toVisibleText(pathname.slice(0, pathChars))}</code>
         </p>
-        <p>
-          It may have been cut off. <Link to="/">Go to the first page</Link>
-        </p>
+        <p>It may have been cut off.</p>
+        <Link to="/">Go to the first page</Link>
       </Empty>
     </div>
   );

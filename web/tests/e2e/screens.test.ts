@@ -31,6 +31,7 @@ describe.skipIf(browser === undefined)("every screen of a server with data, in C
   test.each([
     ["light", 1_280],
     ["dark", 390],
+    ["light", 390],
   ] as const)(
     "in the %s scheme, %i pixels wide, each has a heading, nothing beside it, no fault for axe or the console",
     async (colorScheme, width) => {
@@ -56,11 +57,26 @@ describe.skipIf(browser === undefined)("every screen of a server with data, in C
         await page.screenshot({ path: `temp/web/all-${name}-${colorScheme}-${width}.png` });
         const axe = await findFaults(page);
         const wide = await findWide();
-        return axe.length > 0 || wide.length > 0 ? { axe, wide } : undefined;
+        const small = width < 400 ? await findSmall() : [];
+        return axe.length + wide.length + small.length > 0 ? { axe, wide, small } : undefined;
       }
     },
     120_000,
   );
+
+  /** What is pressed and too small for a finger (WCAG 2.5.8); words in a sentence and lines of code may be. */
+  const findSmall = (): Promise<readonly string[]> =>
+    opened.page.evaluate(() =>
+      [
+        ...document.querySelectorAll(
+          "button, select, [role=tab], summary, nav a, .crumbs a, .tag a",
+        ),
+      ]
+        .filter((one) => one.closest(".json-view, .cm-editor") === null)
+        .map((one) => ({ one, box: one.getBoundingClientRect() }))
+        .filter(({ box }) => box.width > 0 && (box.width < 24 || box.height < 24))
+        .map(({ one, box }) => `${one.outerHTML.slice(0, 80)} ${box.width}x${box.height}`),
+    );
 
   /** What scrolls sideways, but for tables and lines of controls, which scroll in themselves. */
   const findWide = (): Promise<readonly string[]> =>

@@ -1,11 +1,11 @@
 import type { Page, Route } from "playwright-core";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { findFaults } from "../support/axe.ts";
 import { startBrowser } from "../support/browser.ts";
-import { openPage, screenshots } from "../support/opened-page.ts";
+import { openPage } from "../support/opened-page.ts";
 import type { OpenedPage } from "../support/opened-page.ts";
 import { recordScreens } from "../support/screens.ts";
 import type { Screens } from "../support/screens.ts";
+import { lacks, picture } from "../support/view-state.ts";
 
 const browser = await startBrowser();
 
@@ -86,42 +86,6 @@ describe.skipIf(browser === undefined)("the states of every screen, in Chromium"
     return found;
   }
 
-  /** Light and wide, dark and narrow; what axe finds. */
-  async function picture(page: Page, name: string): Promise<readonly string[]> {
-    const wrong: string[] = [];
-    for (const [colorScheme, width] of [
-      ["light", 1_280],
-      ["dark", 390],
-    ] as const) {
-      await page.emulateMedia({ colorScheme });
-      await page.setViewportSize({ width, height: 800 });
-      await page.waitForFunction(
-        (wanted) => document.documentElement.dataset["mantineColorScheme"] === wanted,
-        colorScheme,
-      );
-      await page.screenshot({ path: `${screenshots}/states-${name}-${colorScheme}-${width}.png` });
-    }
-    wrong.push(...(await findFaults(page)).map(({ id, places }) => `${id}: ${places.join(" ")}`));
-    await page.setViewportSize({ width: 1_280, height: 800 });
-    await page.emulateMedia({ colorScheme: "light" });
-    return wrong;
-  }
-
-  /** What of a heading, an end to waiting, words and a way on is missing. */
-  async function lacks(page: Page): Promise<readonly string[]> {
-    return page.evaluate(() => {
-      const main = document.querySelector("main");
-      const isSeen = (one: Element): boolean => one.getClientRects().length > 0;
-      const seen = (selector: string): readonly Element[] =>
-        [...(main?.querySelectorAll(selector) ?? [])].filter(isSeen);
-      return [
-        ...(seen("h1").length === 0 ? ["no heading"] : []),
-        ...seen('[aria-label^="Loading"]').map((one) => `waits: ${one.getAttribute("aria-label")}`),
-        ...(seen("a, button").length === 0 ? ["no way on"] : []),
-      ];
-    });
-  }
-
   test("while the server takes its time each says what it waits for, then shows it", async () => {
     const found = await walk(screens, async (page, name, path) => {
       let release = (): void => undefined;
@@ -184,4 +148,127 @@ describe.skipIf(browser === undefined)("the states of every screen, in Chromium"
     },
     200_000,
   );
+
+  /** Looks at addresses of which it is known what they are to say. */
+  const read = async (
+    condition: string,
+    told: readonly (readonly [name: string, path: string, words: string])[],
+    url: string,
+  ): Promise<Readonly<Record<string, readonly string[]>>> => {
+    const words = new Map(told.map(([name, , text]) => [name, text]));
+    return walk(
+      told.map(([name, path]) => [name, path] as const),
+      async (page, name, path) => {
+        await page.goto(url + path);
+        await page
+          .locator("main")
+          .getByText(words.get(name) ?? "")
+          .first()
+          .waitFor();
+        await expect.poll(async () => lacks(page), { timeout: 5_000 }).toEqual([]);
+        return picture(page, `${condition}-${name}`);
+      },
+    );
+  };
+
+  const ask = async (
+    url: string,
+    path: string,
+    { body, tenantId }: { readonly body: object; readonly tenantId?: string },
+  ): Promise<Readonly<Record<string, string>>> => {
+    const headers = tenantId === undefined ? {} : { "x-tenant-id": tenantId };
+    const init = { method: "POST", headers, body: JSON.stringify(body) };
+    return (await (await fetch(url + path, init)).json()) as Readonly<Record<string, string>>;
+  };
+
+  test("what is not there, or is another tenant's, is said not to be there", async () => {
+    const { url } = opened.server;
+    const other = await ask(url, "/ui/tenants", {
+      body: { handle: "others", display_name: "others" },
+    });
+    const theirs = { tenantId: other["id"]! };
+    const dataset = await ask(url, "/datasets", { body: { name: "theirs" }, ...theirs });
+    const project = await ask(url, "/sessions", { body: { name: "theirs" }, ...theirs });
+    const own = new URL(await opened.projectAddress()).pathname;
+    const at = own.split("/projects/")[0]!;
+    const none = "00000000-0000-4000-8000-00000000dead";
+    const found = await read(
+      "missing",
+      [
+        ["page", "/nowhere", "Nothing is at this address."],
+        ["tenant", `/o/${none}/settings`, "There is no such tenant"],
+        ["no-tenant-id", "/o/nobody/datasets", "There is no such tenant"],
+        ["project", `${at}/projects/p/${none}`, "Could not find the project"],
+        ["project-of-others", `${at}/projects/p/${project["id"]}`, "Could not find the project"],
+        ["cut-off", `${at}/projects/p/${none.slice(0, 12)}`, "Could not find the project"],
+        ["trace", `${own}?trace=${none}`, "There is no such trace."],
+        ["run", `${own}/r/${none}`, "Could not find the run"],
+        ["dataset", `${at}/datasets/${none}`, "Could not find the dataset"],
+        ["dataset-of-others", `${at}/datasets/${dataset["id"]}`, "Could not find the dataset"],
+        ["compare", `${at}/datasets/${none}/compare`, "Could not find the dataset"],
+        ["feedback", `${at}/feedback?project=${project["id"]}`, "Could not find the project"],
+        ["queue", `${at}/annotation-queues/${none}`, "Could not find the queue"],
+        ["prompt", "/prompts/none", "Could not find the prompt"],
+        ["public-prompt", "/hub/nobody/none", "Could not find the prompt"],
+        ["commit", "/prompts/support-answer/deadbeef", "Could not find the commit"],
+        ["shared-run", `/public/${none}/r`, "Could not find the shared run"],
+        ["shared-dataset", `/public/${none}/d`, "Could not find the shared dataset"],
+        ["form", `/feedback/tokens/${none}`, "This link leads to no form."],
+      ],
+      url,
+    );
+    expect(found).toEqual({});
+    expect(faults).toEqual([]);
+  }, 120_000);
+
+  test("where there is nothing yet each says so, and what to do about it", async () => {
+    const empty = await openPage(browser!, "first");
+    try {
+      const { url } = empty.server;
+      const tenantId = ((await (await fetch(`${url}/settings`)).json()) as { id: string }).id;
+      const at = `/o/${tenantId}`;
+      const first = await read(
+        "empty",
+        [
+          ["home", "/", "Nothing recorded yet"],
+          ["projects", `${at}/projects`, "No project yet."],
+          ["datasets", `${at}/datasets`, "No datasets yet."],
+          ["feedback", `${at}/feedback`, "No project yet."],
+          ["queues", `${at}/annotation-queues`, "No annotation queue yet."],
+          ["prompts", "/prompts", "No prompt yet."],
+          ["hub", "/hub", "No public prompt yet."],
+          ["settings", `${at}/settings`, "Everything is kept for ever."],
+        ],
+        url,
+      );
+      const project = await ask(url, "/sessions", { body: { name: "bare" } });
+      const dataset = await ask(url, "/datasets", { body: { name: "bare" } });
+      const queue = await ask(url, "/annotation-queues", { body: { name: "bare" } });
+      await ask(url, "/repos", { body: { repo_handle: "bare", is_public: false } });
+      const within = `${at}/datasets/${dataset["id"]}`;
+      const review = `${at}/annotation-queues/${queue["id"]}`;
+      expect([first, faults]).toEqual([{}, []]);
+      const bare = await read(
+        "bare",
+        [
+          ["runs", `${at}/projects/p/${project["id"]}`, "No trace here yet."],
+          ["examples", within, "No examples yet."],
+          ["versions", `${within}?tab=versions`, "No versions yet."],
+          ["experiments", `${within}?tab=experiments`, "No experiments yet."],
+          ["pairwise", `${within}?tab=comparisons`, "No pairwise comparisons yet."],
+          ["compare", `${within}/compare`, "No experiments are chosen."],
+          ["judged", `${at}/feedback`, "No feedback in the last 30 days."],
+          ["review", review, "No run in this queue yet."],
+          ["queue-runs", `${review}?view=runs`, "No run in this queue yet."],
+          ["prompt", "/prompts/bare", "The first commit of bare."],
+          ["commits", "/prompts/bare?tab=commits", "No commit yet."],
+          ["readme", "/prompts/bare?tab=readme", "No README yet."],
+        ],
+        url,
+      );
+      expect([bare, faults]).toEqual([{}, []]);
+    } finally {
+      await empty.close();
+    }
+  }, 120_000);
 });

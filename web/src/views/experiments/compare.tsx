@@ -2,7 +2,7 @@ import { useInfiniteQuery, useQuery } from "@tanstack/react-query";
 import { getRouteApi, Link } from "@tanstack/react-router";
 import { isMissing } from "../../api/failure.ts";
 import { datasetQuery } from "../../api/datasets.ts";
-import { comparisonQuery, experimentsQuery } from "../../api/experiments.ts";
+import { comparisonQuery, experimentNamesQuery, experimentsQuery } from "../../api/experiments.ts";
 import { toIds, toKeys } from "../../lib/compare-search.ts";
 import { toVisibleText } from "../../lib/visible-text.ts";
 import { AbsentView } from "../absent-view.tsx";
@@ -24,7 +24,8 @@ export const Compare = () => {
   const navigate = route.useNavigate();
   const ids = toIds(search.experiments);
   const dataset = useQuery(datasetQuery(datasetId));
-  const known = useQuery(experimentsQuery(datasetId));
+  const known = useInfiniteQuery(experimentsQuery(datasetId));
+  const named = useQuery(experimentNamesQuery(ids));
   const pages = useInfiniteQuery({
     ...comparisonQuery(datasetId, search),
     enabled: ids.length > 0,
@@ -33,7 +34,7 @@ export const Compare = () => {
   const contest: Contest = {
     ids,
     baselineId: search.baseline ?? ids[0] ?? "",
-    names: new Map((known.data ?? []).map(({ id, name }) => [id, toVisibleText(name)])),
+    names: new Map([...(named.data ?? [])].map(([id, name]) => [id, toVisibleText(name)])),
     lower: new Set(toKeys(search.lower)),
     tenantId,
   };
@@ -85,7 +86,7 @@ export const Compare = () => {
         <div className="dataset-body">
           <div className="dataset-list compare-list">
             <CompareSummary contest={contest} page={first} search={search} />
-            <CompareFilters contest={contest} page={first} known={known.data ?? []} />
+            <CompareFilters contest={contest} page={first} known={known.data?.pages.flat() ?? []} />
             <CompareRows
               contest={contest}
               rows={pages.data?.pages.flatMap(({ rows }) => rows) ?? []}

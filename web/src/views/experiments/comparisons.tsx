@@ -1,4 +1,4 @@
-import { useQuery } from "@tanstack/react-query";
+import { useInfiniteQuery } from "@tanstack/react-query";
 import { Link } from "@tanstack/react-router";
 import type { ReactNode } from "react";
 import { pairwiseQuery } from "../../api/experiments.ts";
@@ -18,22 +18,31 @@ export const Comparisons = ({
   readonly datasetId: string;
   readonly tenantId: string;
 }) => {
-  const { data, error, refetch } = useQuery(pairwiseQuery(datasetId));
+  const pages = useInfiniteQuery(pairwiseQuery(datasetId));
   return (
     <div className="dataset-list">
       <DataTable
         what="pairwise comparisons"
-        rows={data}
+        rows={pages.data?.pages.flat()}
         rowId={({ id }) => id}
         columns={columns}
         link={toLink({ tenantId, datasetId })}
-        error={error}
-        onRetry={refetch}
+        hasMore={pages.hasNextPage}
+        onMore={() => void (pages.isFetching ? undefined : pages.fetchNextPage())}
+        error={pages.error}
+        onRetry={pages.refetch}
         empty={
           <Empty title="No pairwise comparisons yet.">
             <p>
               <code>evaluateComparative</code> judges the answers of experiments side by side.
             </p>
+            <Link
+              to="/o/$tenantId/datasets/$datasetId"
+              params={{ tenantId, datasetId }}
+              search={{ tab: "experiments" }}
+            >
+              Choose two experiments for one
+            </Link>
           </Empty>
         }
       />

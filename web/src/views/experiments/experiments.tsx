@@ -1,5 +1,5 @@
 import { Button, NativeSelect } from "@mantine/core";
-import { useQuery } from "@tanstack/react-query";
+import { useInfiniteQuery } from "@tanstack/react-query";
 import { Link } from "@tanstack/react-router";
 import { useMemo, useState } from "react";
 import type { ReactNode } from "react";
@@ -10,6 +10,7 @@ import { DataTable } from "../../parts/data-table.tsx";
 import type { RowLink } from "../../parts/data-table.tsx";
 import { Empty } from "../states.tsx";
 import { toExperimentColumns } from "./experiment-columns.tsx";
+import { NewComparison } from "./new-comparison.tsx";
 import "./experiments.css";
 
 const none: ReadonlySet<string> = new Set();
@@ -22,7 +23,9 @@ export const Experiments = ({
   readonly datasetId: string;
   readonly tenantId: string;
 }) => {
-  const { data: experiments, error, refetch } = useQuery(experimentsQuery(datasetId));
+  const pages = useInfiniteQuery(experimentsQuery(datasetId));
+  const experiments = useMemo(() => pages.data?.pages.flat(), [pages.data]);
+  const [isMaking, setIsMaking] = useState(false);
   const [selection, setSelection] = useState(none);
   const [chosen, setBaseline] = useState("");
   const baseline = experiments?.find(({ id }) => id === chosen);
@@ -63,6 +66,11 @@ export const Experiments = ({
             Compare {selection.size}
           </Button>
         )}
+        {selection.size > 1 && (
+          <Button size="xs" variant="default" onClick={() => setIsMaking(true)}>
+            New pairwise comparison
+          </Button>
+        )}
       </div>
       <DataTable
         what="experiments"
@@ -72,8 +80,10 @@ export const Experiments = ({
         link={toLink({ tenantId, datasetId, baseline: baseline?.id })}
         selection={selection}
         onSelection={setSelection}
-        error={error}
-        onRetry={refetch}
+        hasMore={pages.hasNextPage}
+        onMore={() => void (pages.isFetching ? undefined : pages.fetchNextPage())}
+        error={pages.error}
+        onRetry={pages.refetch}
         empty={
           <Empty title="No experiments yet.">
             <p>
@@ -82,6 +92,17 @@ export const Experiments = ({
           </Empty>
         }
       />
+      {isMaking && (
+        <NewComparison
+          datasetId={datasetId}
+          tenantId={tenantId}
+          experiments={ids.map((id) => ({
+            id,
+            name: experiments?.find((one) => one.id === id)?.name ?? id,
+          }))}
+          onClose={() => setIsMaking(false)}
+        />
+      )}
     </div>
   );
 };

@@ -22,7 +22,8 @@ export const Feedback = () => {
   const search = route.useSearch();
   const projectId = search.project ?? projects?.[0]?.id;
   // The list may be too long to hold the one that the address names; or there is none of that id.
-  const isListed = projects?.some(({ id }) => id === projectId) ?? true;
+  const isListed =
+    projectId === undefined || (projects?.some(({ id }) => id === projectId) ?? true);
   const named = useQuery({ ...projectQuery(projectId ?? ""), enabled: !isListed });
   if (!isListed && named.data === undefined) {
     return (
@@ -50,6 +51,7 @@ export const Feedback = () => {
       {projects !== undefined && projectId === undefined && (
         <Empty title="No project yet.">
           <p>Record runs, then judge them: here, from a program, or by a link for your users.</p>
+          <Link to="/">How to record a first run</Link>
         </Empty>
       )}
       {projectId !== undefined && projects !== undefined && (
@@ -109,6 +111,7 @@ const Judged = ({
   readonly projectId: string;
   readonly search: FeedbackSearch;
 }) => {
+  const { tenantId } = route.useParams();
   const days = search.days ?? 30;
   const asked = { projectId, key: search.key, days };
   const { data: trend, error, refetch } = useQuery(trendQuery(asked));
@@ -129,6 +132,13 @@ const Judged = ({
           }
         >
           <p>Judge a run on its page, send scores from a program, or give your users a link.</p>
+          <Link
+            to="/o/$tenantId/projects/p/$projectId"
+            params={{ tenantId, projectId }}
+            search={{}}
+          >
+            The runs of the project
+          </Link>
         </Empty>
       ) : (
         <div className="feedback-trend">

@@ -1,6 +1,6 @@
 import { TextInput } from "@mantine/core";
 import { keepPreviousData, useQuery } from "@tanstack/react-query";
-import { getRouteApi, useNavigate } from "@tanstack/react-router";
+import { getRouteApi, Link, useNavigate } from "@tanstack/react-router";
 import { useMemo, useRef } from "react";
 import { useLive } from "../../api/live.ts";
 import { foundProjectsQuery } from "../../api/projects.ts";
@@ -60,7 +60,9 @@ export const Projects = () => {
         <Failure what="the projects" error={error} onRetry={refetch} />
       )}
       {projects?.length === 0 && (
-        <Empty title={name === "" ? "No project yet." : "No project has that in its name."} />
+        <Empty title={name === "" ? "No project yet." : "No project has that in its name."}>
+          {name === "" && <Link to="/">How to record a first run</Link>}
+        </Empty>
       )}
       {projects !== undefined && projects.length > 0 && (
         <ProjectTable
