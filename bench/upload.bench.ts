@@ -4,9 +4,8 @@ import { once } from "node:events";
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { peakRssMb } from "./process-figures.ts";
 import { askChild } from "./processes.ts";
-import { cpuMicrosOf } from "./process-figures.ts";
+import { cpuMicrosOf, peakRssMb } from "./process-figures.ts";
 import type { UploadCost, UploadOrder, Way } from "./upload-child.ts";
 import { publish, show, table } from "./results.ts";
 
