@@ -22,7 +22,8 @@ const info = {
   version: "0.5.23",
   batch_ingest_config: {
     use_multipart_endpoint: true,
-    size_limit: 100,
+    // As the local server says it.
+    size_limit: 1_000,
     size_limit_bytes: 20_971_520,
   },
   instance_flags: { gzip_body_enabled: false, zstd_compression_enabled: false },

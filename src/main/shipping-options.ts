@@ -14,7 +14,6 @@ export function shippingOf(
   const redaction = planRedaction(options.redact, options.apiKey);
   return {
     connection: connectionOf(options, headers, shareOf(options)),
-    batchLimit: options.batchLimit,
     attempts: options.attempts,
     retryAfterLimitMs: options.retryAfterLimitMs,
     files: {

@@ -109,7 +109,7 @@ export const optionTable: { readonly [Name in keyof PlainOptions]: OptionRow } =
     min: 1,
     max: 1_000_000,
     env: own("BATCH_LIMIT"),
-    doc: "Pending operations that make a batch full; a server that takes fewer gets fewer.",
+    doc: "Pending operations that are sent at once, where nothing is under way. How many a request holds is for the server to say.",
   },
   firstDelayMs: {
     kind: "number",

@@ -7,7 +7,6 @@ import type { ServerInfo } from "./server-info.ts";
 /** What a worker needs to know once: crosses to it when it starts. */
 export interface ShippingOptions {
   readonly connection: Connection;
-  readonly batchLimit: number;
   readonly attempts: number;
   readonly retryAfterLimitMs: number;
   readonly runtime: RuntimeFacts;

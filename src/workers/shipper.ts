@@ -66,7 +66,7 @@ export class Shipper {
     const json = new RunJson(reader, this.#runtime, this.#options.attachBytesFrom);
     const { batchLimit, batchBytes } = this.#state.info;
     const limits = {
-      runs: Math.min(this.#options.batchLimit, batchLimit),
+      runs: batchLimit,
       bytes: batchBytes,
       suspects: accused,
     };

@@ -195,6 +195,20 @@ describe("what is recorded keeps every rule of the wire", () => {
   );
 });
 
+test("a request holds as many runs as the server says that it takes", async () => {
+  const { server } = await recorded(
+    async (client, strict) => {
+      await introduced(client, strict);
+      for (let n = 0; n < 600; n += 1) {
+        client.startRun({ name: `${n}`, parent: null }).end({ n });
+      }
+    },
+    {},
+    { limits: { operations: 1_000, bytes: 20_000_000 } },
+  );
+  expect(Math.max(...server.batches)).toBe(600);
+});
+
 test("text that escapes make six times as long stays within the limit of bytes", async () => {
   const { server } = await recorded(
     async (client, strict) => {

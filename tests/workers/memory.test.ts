@@ -37,7 +37,6 @@ test("a tape whose reading is more than a worker can hold is delivered in parts"
       endpoint: process.env.ENDPOINT,
       tapeBytes: 134_217_728,
       maxQueueBytes: 536_870_912,
-      batchLimit: 1_000_000,
       firstDelayMs: 60_000,
       drainTimeoutMs: 600_000,
     });

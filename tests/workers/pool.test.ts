@@ -10,7 +10,6 @@ import { manyRuns, tapeOf } from "../support/run-batch.ts";
 
 const shippingTo = (endpoint: string): ShippingOptions => ({
   connection: connectionTo(endpoint),
-  batchLimit: 100,
   attempts: 1,
   retryAfterLimitMs: 0,
   files: { allowed: false, limitBytes: 1_048_576 },
