@@ -1,7 +1,8 @@
 import { expect, onTestFinished, test } from "vitest";
 import { openTemporaryStore } from "../dist/store/sqlite/sqlite-store.js";
 import type { RunPosition } from "../src/store/run-query.ts";
-import { StoreDesk } from "./support/store-desk.ts";
+import { toRunJson } from "../src/view/run-json.ts";
+import { patchOf, StoreDesk } from "./support/store-desk.ts";
 import { someMicros, wireRun } from "./support/wire-runs.ts";
 
 const openDesk = async (): Promise<StoreDesk> => {
@@ -110,4 +111,43 @@ test("another tenant who names the trace gets none of its pages", async () => {
   const neighbour = new StoreDesk(desk.store, other.id);
   await collect(pagesOf(desk, { traceId, order: "asc", limit: 2 }));
   expect(await collect(pagesOf(neighbour, { traceId, order: "asc", limit: 2 }))).toEqual([]);
+});
+
+test("pages hold long and short payloads of posts and patches, byte for byte, in the order of the runs", async () => {
+  const desk = await openDesk();
+  const { traceId, runs } = traceOf(6);
+  // Around what is read with others; letters of several bytes, a NUL, half of a surrogate pair.
+  const texts = [
+    "a",
+    "é\u0000\ud800",
+    "b".repeat(16_400),
+    "",
+    "ü".repeat(9_000),
+    "c".repeat(300_000),
+  ];
+  await desk.send({
+    post: runs.map((run, index) => ({ ...run, inputs: { text: texts[index] } })),
+  });
+  await desk.send({
+    patch: runs.map((run, index) => patchOf(run, { outputs: { text: texts.at(-1 - index) } })),
+  });
+  await desk.send({ patch: [patchOf(runs[1]!, { outputs: { text: "the last" } })] });
+  const page = await desk.store.read.runs.query(desk.tenantId, {
+    filter: { traceId },
+    order: "asc",
+    limit: 100,
+    withChildren: false,
+  });
+  const shown = page.runs.map(
+    (run) =>
+      JSON.parse(toRunJson(run, { select: new Set(["inputs", "outputs"]) }).toString()) as object,
+  );
+  expect(shown).toEqual(
+    page.runs.map(({ row: { id, name } }) => ({
+      id,
+      inputs: { text: texts[Number(name)] },
+      outputs: { text: name === "1" ? "the last" : texts.at(-1 - Number(name)) },
+    })),
+  );
+  expect(page.runs).toHaveLength(runs.length);
 });

@@ -39,8 +39,8 @@ export class JsonCursor {
     this.#expectEnd();
   }
 
-  /** The members of the object that the text is; of equal names the last one counts. */
-  readMembers(): Map<string, Buffer> {
+  /** The members of the object that the text is, or the `wanted` ones; of equal names the last one counts. */
+  readMembers(wanted?: ReadonlySet<string>): Map<string, Buffer> {
     const members = new Map<string, Buffer>();
     this.#skipSpace();
     this.#take(openBrace, "an object");
@@ -51,7 +51,11 @@ export class JsonCursor {
       do {
         this.#skipSpace();
         const name = this.#readName();
-        members.set(name, this.#sliceValue());
+        const from = this.#at;
+        this.#skipValue();
+        if (wanted === undefined || wanted.has(name)) {
+          members.set(name, this.#bytes.subarray(from, this.#at));
+        }
         this.#skipSpace();
       } while (this.#takesComma(closeBrace));
     }

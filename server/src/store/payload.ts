@@ -2,12 +2,15 @@ import { JsonCursor } from "../ingest/json-cursor.ts";
 
 /**
  * The members that a run has after its payloads, JSON objects in the order in which later ones win: a
- * member is replaced whole.
+ * member is replaced whole. With `wanted`, of those members alone.
  */
-export function mergePayloads(bodies: readonly Buffer[]): Map<string, Buffer> {
+export function mergePayloads(
+  bodies: readonly Buffer[],
+  wanted?: ReadonlySet<string>,
+): Map<string, Buffer> {
   const merged = new Map<string, Buffer>();
   for (const body of bodies) {
-    for (const [name, json] of new JsonCursor(body).readMembers()) {
+    for (const [name, json] of new JsonCursor(body).readMembers(wanted)) {
       merged.set(name, json);
     }
   }

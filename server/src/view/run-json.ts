@@ -18,6 +18,9 @@ const payloadMembers = [
   "tags",
 ] as const;
 
+/** What is known of a run beside its row and what was received. */
+const furtherMembers = ["feedback_stats", "s3_urls", "thread_id"] as const;
+
 const nullJson = "null";
 
 /** What of a run is shown beside what was received. */
@@ -37,16 +40,16 @@ export interface RunView {
 export function toRunJson(run: StoredRun, view: RunView = {}): Buffer {
   const pieces: Buffer[] = [];
   // Short members are joined as text, which is sooner done than copying many small pieces; all is UTF-8.
-  let text = "{";
-  for (const [name, json] of jsonMembersOf(run, view)) {
-    text += `${text === "{" ? "" : ","}${JSON.stringify(name)}:`;
+  let text = "";
+  eachMember(run, view, (name, json) => {
+    text += `${text === "" && pieces.length === 0 ? "{" : ","}${keyOf(name)}:`;
     if (typeof json === "string" || json.length <= shortBytes) {
       text += typeof json === "string" ? json : json.toString("utf8");
     } else {
       pieces.push(Buffer.from(text), json);
       text = "";
     }
-  }
+  });
   return Buffer.concat([...pieces, Buffer.from(`${text}}`)]);
 }
 
@@ -81,49 +84,52 @@ const commaJson = Buffer.from(",");
 export const toIso = (micros: number): string => stampToIso(microsToStamp(micros));
 
 /** The members of a run by their names, as JSON; of a selection only those are made that it names. */
-export const membersOf = (run: StoredRun, view?: RunView): Map<string, Buffer> =>
-  new Map([...jsonMembersOf(run, view)].map(([name, json]) => [name, Buffer.from(json)]));
+export function membersOf(run: StoredRun, view: RunView = {}): Map<string, Buffer> {
+  const members = new Map<string, Buffer>();
+  eachMember(run, view, (name, json) => members.set(name, Buffer.from(json)));
+  return members;
+}
 
-/** What was received as its bytes, what the server says as text. */
-function jsonMembersOf(
+/** Each member once: what was received as its bytes, what the server says as text. */
+function eachMember(
   run: StoredRun,
-  { select, feedbackStats, link }: RunView = {},
-): Map<string, Buffer | string> {
-  const received = mergePayloads(run.bodies);
-  const members = new Map<string, Buffer | string>();
-  const isAsked = (name: string): boolean =>
-    select === undefined || select.has(name) || name === "id";
-  const add = (name: string, describe: () => unknown): void => {
-    if (isAsked(name)) {
-      members.set(name, JSON.stringify(describe()));
-    }
-  };
-  for (const [name, describe] of rowMembers) {
-    if (isAsked(name)) {
-      members.set(name, JSON.stringify(describe(run)));
-    }
+  { select, feedbackStats, link }: RunView,
+  put: (name: string, json: Buffer | string) => void,
+): void {
+  const { fromRow, fromMeasures, isAsked, wanted } = choiceOf(select);
+  const received = mergePayloads(run.bodies, wanted);
+  for (const [name, describe] of fromRow) {
+    // The row has no more of it than SQLite's text type holds.
+    const asWritten = name === "name" ? received.get(name) : undefined;
+    put(name, asWritten ?? JSON.stringify(describe(run)));
   }
-  if (measureMembers.some(([name]) => isAsked(name))) {
+  if (fromMeasures.length > 0) {
     const measures = readMeasures(received);
-    for (const [name, describe] of measureMembers) {
-      add(name, () => describe(measures));
+    for (const [name, describe] of fromMeasures) {
+      put(name, JSON.stringify(describe(measures)));
     }
   }
-  add("feedback_stats", () => feedbackStats ?? null);
-  add("s3_urls", () => (link === undefined ? null : toUrls(run, link)));
-  add("thread_id", () => readThreadId(received));
+  const further = {
+    feedback_stats: () => feedbackStats ?? null,
+    s3_urls: () => (link === undefined ? null : toUrls(run, link)),
+    thread_id: () => readThreadId(received),
+  };
+  for (const name of furtherMembers) {
+    if (isAsked(name)) {
+      put(name, JSON.stringify(further[name]()));
+    }
+  }
   for (const name of payloadMembers) {
     if (isAsked(name)) {
-      members.set(name, received.get(name) ?? nullJson);
+      put(name, received.get(name) ?? nullJson);
     }
   }
   for (const [name, json] of received) {
-    // Never over what the server itself says of a run, but for a name kept as it was written.
-    if (isAsked(name) && (name === "name" || !members.has(name))) {
-      members.set(name, json);
+    // Never over what the server itself says of a run.
+    if (isAsked(name) && !ownMembers.has(name)) {
+      put(name, json);
     }
   }
-  return members;
 }
 
 /** By `attachment.<name>`, as clients look them up; null where there is none. */
@@ -175,6 +181,55 @@ const measureMembers = Object.entries<(measures: RunMeasures | undefined) => unk
   first_token_time: (measures) =>
     typeof measures?.first_token_us === "number" ? toIso(measures.first_token_us) : null,
 });
+
+/** Members that never come from elsewhere, and their keys as JSON. */
+const ownMembers: ReadonlyMap<string, string> = new Map(
+  [...rowMembers, ...measureMembers]
+    .map(([name]): string => name)
+    .concat(furtherMembers, payloadMembers)
+    .map((name) => [name, JSON.stringify(name)]),
+);
+
+const keyOf = (name: string): string => ownMembers.get(name) ?? JSON.stringify(name);
+
+/** What a selection comes to, found once for all runs of an answer. */
+interface Choice {
+  readonly isAsked: (name: string) => boolean;
+  readonly fromRow: typeof rowMembers;
+  readonly fromMeasures: typeof measureMembers;
+  /** The members that need be found in what was received; all of them where it is left out. */
+  readonly wanted: ReadonlySet<string> | undefined;
+}
+
+const choices = new WeakMap<ReadonlySet<string>, Choice>();
+
+function choiceOf(select: ReadonlySet<string> | undefined): Choice {
+  if (select === undefined) {
+    return everyMember;
+  }
+  const known = choices.get(select);
+  if (known !== undefined) {
+    return known;
+  }
+  const isAsked = (name: string): boolean => name === "id" || select.has(name);
+  const fromMeasures = measureMembers.filter(([name]) => isAsked(name));
+  const choice = {
+    isAsked,
+    fromRow: rowMembers.filter(([name]) => isAsked(name)),
+    fromMeasures,
+    // Measures and threads are read from several members.
+    wanted: fromMeasures.length > 0 || select.has("thread_id") ? undefined : select,
+  };
+  choices.set(select, choice);
+  return choice;
+}
+
+const everyMember: Choice = {
+  isAsked: () => true,
+  fromRow: rowMembers,
+  fromMeasures: measureMembers,
+  wanted: undefined,
+};
 
 /** `null` where the cost is not known. */
 export const toCostText = (cost: number | null | undefined): string | null =>

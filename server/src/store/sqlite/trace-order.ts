@@ -22,6 +22,8 @@ const rowsMax = 500_000;
 interface List {
   /** What the trace had when the list was made. */
   readonly mark: string;
+  /** At which version of the database it was last known to have just that. */
+  version: string;
   readonly rows: Float64Array;
   /** Where pages ended that were read: from there the next one goes on. */
   readonly ends: Map<string, number>;
@@ -51,12 +53,15 @@ export interface TraceRows {
 export class TraceOrder {
   readonly #db: Connection;
   readonly #mark;
+  readonly #version;
   /** By what was asked, the last used last. */
   readonly #lists = new Map<string, List>();
 
   constructor(db: Connection) {
     this.#db = db;
     this.#mark = db.prepare("SELECT count(*), max(rowid) FROM payloads WHERE trace_id = ?").raw();
+    // Whether anything was written since: a hundredth of what the mark of a large trace takes.
+    this.#version = db.prepare("PRAGMA data_version").raw();
   }
 
   /** Rows of a page and one more; `undefined` where its place is not known: it is found by its conditions. */
@@ -76,13 +81,19 @@ export class TraceOrder {
 
   #listOf(part: TracePart, key: string): List | undefined {
     const known = this.#lists.get(key);
-    const mark = JSON.stringify(this.#mark.all([part.filter.traceId]));
+    // Before the mark: what comes between the two questions is a new version at the next page.
+    const version = JSON.stringify(this.#version.all());
+    const mark =
+      known?.version === version
+        ? known.mark
+        : JSON.stringify(this.#mark.all([part.filter.traceId]));
     this.#lists.delete(key);
     const isUsable = known !== undefined && known.mark === mark;
     if (!isUsable && part.after !== undefined) {
       return undefined;
     }
-    const list = isUsable ? known : { mark, rows: this.#readRows(part), ends: new Map() };
+    const list = isUsable ? known : { mark, version, rows: this.#readRows(part), ends: new Map() };
+    list.version = version;
     if (list.rows.length > part.limit && list.rows.length <= rowsMax) {
       this.#lists.set(key, list);
       const [first] = this.#lists.size > listsMax ? this.#lists.keys() : [];
