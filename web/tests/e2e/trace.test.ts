@@ -250,7 +250,7 @@ describe.skipIf(browser === undefined)("a trace, in Chromium", () => {
     await page.screenshot({ path: `${screenshots}/trace-shared.png` });
     await client.runs.unshare(runId);
     await page.reload();
-    await page.getByText("There is no such shared run.").waitFor();
+    await page.getByText("Whoever shared it may have ended that").waitFor();
     expect(faults.filter((fault) => !fault.includes("404"))).toEqual([]);
   });
 });
