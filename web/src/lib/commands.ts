@@ -1,4 +1,4 @@
-/** Something that the command palette can do. */
+/** Something that the command palette can do, or a key. */
 export interface Command {
   readonly id: string;
   readonly label: string;
@@ -6,13 +6,15 @@ export interface Command {
   readonly group: string;
   /** How it is done without the palette. */
   readonly keys?: string;
-  readonly run: () => unknown;
+  /** Absent: the page hears the keys itself; only the keyboard map names them. */
+  readonly run?: () => unknown;
 }
 
 /** Commands that fit what was typed, the best first; all of them where nothing was. */
 export function findCommands(commands: readonly Command[], text: string): readonly Command[] {
   const words = text.toLowerCase().split(/\s+/).filter(Boolean);
   return commands
+    .filter(({ run }) => run !== undefined)
     .map((command) => ({ command, rank: rankOf(command, words) }))
     .filter(({ rank }) => rank !== undefined)
     .toSorted((one, other) => (one.rank ?? 0) - (other.rank ?? 0))

@@ -29,7 +29,8 @@ export const reviewKeys = [
   { keys: ["s"], about: "Skip: it comes back last" },
   { keys: ["u"], about: "Reopen what was done last" },
   { keys: ["n"], about: "Leave it for the next that waits" },
-  { keys: ["j", "k"], about: "The run behind, the run before" },
+  { keys: ["j"], about: "The run behind" },
+  { keys: ["k"], about: "The run before" },
   { keys: ["t"], about: "Open the trace" },
   { keys: ["Ctrl+Enter"], about: "Done, from within a text" },
 ] as const;

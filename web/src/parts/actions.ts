@@ -15,7 +15,8 @@ export function onActions(listener: () => void): () => void {
 
 /**
  * Offers what a view can do in the command palette, under `This page`, and by its `keys` while the view
- * is there. `actions` is kept by the caller (`useMemo`): a new list is another registration.
+ * is there; two parts that offer an action of one `id` offer it once. `actions` is kept by the caller
+ * (`useMemo`): a new list is another registration.
  */
 export function useActions(actions: readonly Command[]): void {
   useEffect(() => {
@@ -29,6 +30,7 @@ export function useActions(actions: readonly Command[]): void {
 }
 
 function announce(): void {
-  all = [...registered].flat();
+  const byId = new Map([...registered].flat().map((action) => [action.id, action]));
+  all = [...byId.values()];
   listeners.forEach((listener) => listener());
 }

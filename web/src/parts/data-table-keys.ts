@@ -76,7 +76,10 @@ export function useTableKeys(
 /** Puts the focus on a row, once it exists. */
 export function showRow(scroller: HTMLElement | null, index: number): void {
   const find = (): HTMLElement | null =>
-    scroller?.querySelector<HTMLElement>(`[data-index="${index}"] [data-row-focus]`) ?? null;
+    scroller?.querySelector<HTMLElement>(
+      // A row without a link takes the focus itself.
+      `[data-index="${index}"] [data-row-focus], [data-index="${index}"][data-row-focus]`,
+    ) ?? null;
   const row = find();
   if (row !== null) {
     row.focus({ preventScroll: true });

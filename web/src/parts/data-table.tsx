@@ -18,6 +18,7 @@ import type { Column, Sort } from "./data-table-columns.ts";
 import { DataTableHead } from "./data-table-head.tsx";
 import { DataTableRow } from "./data-table-row.tsx";
 import type { RowLink } from "./data-table-row.tsx";
+import { useListKeys } from "./list-keys.ts";
 import { onTableKey, showRow, useTableKeys } from "./data-table-keys.ts";
 import { useRowSelection } from "./row-selection.ts";
 import "./data-table.css";
@@ -108,6 +109,7 @@ const FilledTable = <Row extends object>(
   } = props;
   const isNarrow = useMediaQuery(narrow, false);
   const selection = useRowSelection(props);
+  useListKeys({ canOpen: props.link !== undefined, canSelect: selection.isOn });
   const table = useTable({
     features,
     data: rows,

@@ -1,74 +1,95 @@
+import type { Client } from "millrace";
 import type { Page } from "playwright-core";
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
 import { startBrowser } from "../support/browser.ts";
-import { openPage } from "../support/opened-page.ts";
+import { effects, isFocused, press } from "../support/key-effects.ts";
+import { openPage, screenshots } from "../support/opened-page.ts";
 import type { OpenedPage } from "../support/opened-page.ts";
 import { recordAnswer } from "../support/recordings.ts";
+import { recordScreens } from "../support/screens.ts";
+import { recordAssistant } from "../support/trace-recordings.ts";
 
 const browser = await startBrowser();
 
-/** What a key of the map is seen to do; `before` is pressed first, on the page as it was opened. */
-interface Effect {
-  readonly before?: readonly string[];
-  readonly shows: (page: Page, before: URL) => Promise<unknown>;
+/** What is there once a screen shows what it has, by its name. */
+const screens = {
+  home: "main table",
+  projects: "main table",
+  runs: ".data-row",
+  trace: ".trace-tools:has-text('Next error')",
+  datasets: ".data-row",
+  examples: ".data-row",
+  versions: ".data-row",
+  experiments: ".data-row",
+  compare: ".compare-rows",
+  feedback: "main table",
+  queues: ".data-row",
+  review: ".review:has(.review-question) .review-run:has-text('Outputs')",
+  "queue-runs": ".data-row",
+  prompts: ".data-row",
+  hub: ".data-row",
+  prompt: "main h1",
+  commits: "main ol, main table, main li",
+  settings: "main table",
+} as const;
+type Screen = keyof typeof screens;
+
+/** Where a button of a screen opens a dialog. */
+const dialogs = [
+  ["datasets", "New dataset"],
+  ["examples", "Shared"],
+  ["queues", "New queue"],
+  ["prompts", "New prompt"],
+] as const satisfies readonly (readonly [Screen, string])[];
+
+/** Two rows and more where a screen has a list. */
+async function recordMore(client: Client): Promise<string> {
+  const dataset = await client.datasets.create({ name: "answers" });
+  const queue = await client.annotationQueues.create({
+    name: "judged",
+    defaultDatasetId: dataset.id,
+    rubricItems: [
+      { feedbackKey: "correct", scoreDescriptions: { "0": "no", "1": "yes" }, isRequired: true },
+      { feedbackKey: "kind", scoreDescriptions: { "0": "no", "1": "yes" } },
+    ],
+  });
+  const runIds: string[] = [];
+  for (let index = 0; index < 5; index += 1) {
+    runIds.push(await recordAnswer(client));
+  }
+  await client.annotationQueues.addRuns(queue.id, { runIds });
+  await client.tenant.setHandle("keys");
+  for (const name of ["public-one", "public-two"]) {
+    await client.prompts.push(name, { manifest: { template: name }, isPublic: true });
+  }
+  return queue.id;
 }
-
-type Effects = Readonly<Record<string, Effect>>;
-
-const focused =
-  (selector: string): Effect["shows"] =>
-  (page) =>
-    expect
-      .poll(() => page.evaluate((one) => document.activeElement?.matches(one), selector))
-      .toBe(true);
-const leads =
-  (end: string): Effect["shows"] =>
-  (page) =>
-    expect.poll(() => new URL(page.url()).pathname).toMatch(new RegExp(`${end}$`));
-
-const dialogs = (page: Page) => page.locator("dialog[open]");
-
-const everywhere: Effects = {
-  "Go to a screen, project, dataset, queue or prompt": {
-    shows: (page) => page.getByRole("dialog").getByRole("combobox").waitFor(),
-  },
-  "These keys": {
-    shows: (page) => page.getByRole("heading", { name: "Keys", exact: true }).waitFor(),
-  },
-  "Close what is open above the page": {
-    before: ["?"],
-    shows: (page) => expect.poll(() => dialogs(page).count()).toBe(0),
-  },
-  "Go to Home": { shows: leads("/") },
-  "Go to Projects": { shows: leads("/projects") },
-  "Go to Datasets": { shows: leads("/datasets") },
-  "Go to Annotation queues": { shows: leads("/annotation-queues") },
-  "Go to Feedback": { shows: leads("/feedback") },
-  "Go to Settings": { shows: leads("/settings") },
-  "Go to Prompts": { shows: leads("/prompts") },
-  "Go to Public prompts": { shows: leads("/hub") },
-};
 
 describe.skipIf(browser === undefined)("the keys that the map names, in Chromium", () => {
   let opened: OpenedPage;
   let page: Page;
-  let screens: readonly (readonly [name: string, address: string, effects: Effects])[];
+  const addresses = new Map<string, string>();
+  const pressedHere = new Set<string>();
 
   beforeAll(async () => {
     opened = await openPage(browser!, "keys");
     ({ page } = opened);
-    const { client } = opened;
-    await recordAnswer(client);
-    const address = await opened.projectAddress();
-    screens = [
-      ["home", opened.server.url, {}],
-      [
-        "projects",
-        address.replace(/\/p\/.*/, ""),
-        { "Find projects by name": { shows: focused("input") } },
-      ],
-      ["runs", address, {}],
-    ];
+    const { client, server } = opened;
+    await page.addInitScript(() => localStorage.setItem("millrace-reviewer", '"ann"'));
+    const traceId = await recordAssistant(client);
+    const project = new URL(await opened.projectAddress()).pathname;
+    const known = await recordScreens(client, { url: server.url, project, traceId });
+    known.forEach(([name, path]) => addresses.set(name, server.url + path));
+    const queueId = await recordMore(client);
+    const queue = `${addresses.get("queues")}/${queueId}`;
+    addresses.set("review", queue).set("queue-runs", `${queue}?view=runs`);
+    const examples = addresses.get("examples")!.split("?")[0]!;
+    addresses.set("examples", examples);
+    const example = { inputs: { question: "Why?" }, outputs: { answer: "So" } };
+    await client.examples.createMany({
+      datasetId: examples.split("/").at(-1)!,
+      examples: [example, example],
+    });
   }, 60_000);
 
   beforeEach(() => {
@@ -76,83 +97,107 @@ describe.skipIf(browser === undefined)("the keys that the map names, in Chromium
   });
 
   afterAll(async () => {
-    await opened.close();
+    await opened?.close();
     await browser?.close();
-  });
+  }, 60_000);
 
-  const settle = async (address: string): Promise<void> => {
-    await page.goto(address);
-    await page.getByRole("main").getByRole("heading").first().waitFor();
-    await page.locator("[data-row-focus], [role=treeitem], main a, main table").first().waitFor();
+  const isReady = async (name: Screen): Promise<void> => {
+    await page.locator("main h1").first().waitFor();
+    await page.locator(screens[name]).first().waitFor();
+  };
+  const open = async (name: Screen): Promise<void> => {
+    await page.goto(addresses.get(name)!, { waitUntil: "commit" });
+    await isReady(name);
   };
 
   /** Keys and words of the map, as it shows them. */
   const readMap = async (): Promise<readonly (readonly [keys: string, what: string])[]> => {
-    await page.keyboard.press("?");
-    await page.getByRole("heading", { name: "Keys", exact: true }).waitFor();
+    await press(page, "?");
+    await page.getByRole("dialog", { name: "Keys", exact: true }).waitFor();
     const keys = await page.locator("dialog[open] dt").allInnerTexts();
     const words = await page.locator("dialog[open] dd").allInnerTexts();
     return keys.map((key, index) => [key, words[index] ?? ""]);
   };
 
-  const press = async (keys: string): Promise<void> => {
-    const [first = ""] = keys.split(" ");
-    const strokes = { "mod+k": ["Control+k"], Esc: ["Escape"], "↑": ["ArrowDown"] }[first];
-    for (const key of strokes ?? keys.split(" ")) {
-      // One after the other, as a person presses them.
-      await page.keyboard.press(key);
-    }
-  };
+  const strokesOf = (keys: string): readonly string[] =>
+    keys === "Ctrl K" ? ["Control+k"] : keys.split(" ");
 
-  test.for(["home", "projects"])(
+  test.for(Object.keys(screens) as Screen[])(
     "on the screen %s each of them does what the map says",
     { timeout: 120_000 },
     async (name) => {
-      const [, address, own] = screens.find(([one]) => one === name)!;
-      await settle(address);
+      await open(name);
       const map = await readMap();
-      expect(map.length).toBeGreaterThan(8);
-      const effects: Effects = { ...everywhere, ...own };
+      await page.screenshot({ path: `${screenshots}/keys-${name}.png` });
+      expect(new Set(map.map(([keys]) => keys)).size, "keys that mean one thing").toBe(map.length);
+      const wrong: string[] = [];
+      await open(name);
       for (const [keys, what] of map) {
-        if (what === "Move in a list or a tree") {
-          // Tables and trees have tests of their own.
-          continue;
-        }
         const effect = effects[what];
         expect(effect, `${keys} on ${name}: ${what}`).toBeDefined();
-        await settle(address);
-        for (const key of effect!.before ?? []) {
-          await press(key);
-        }
-        await page.evaluate(() => new Promise(requestAnimationFrame));
+        pressedHere.add(what);
+        await effect!.start?.(page);
         const before = new URL(page.url());
-        await press(keys);
+        await press(page, ...(effect!.presses ?? strokesOf(keys)));
         await effect!.shows(page, before).catch((cause: unknown) => {
-          throw new Error(`${keys} on ${name}: ${what}`, { cause });
+          wrong.push(`${keys}: ${what}: ${String(cause)}`);
         });
+        if (effect!.undo === undefined || wrong.length > 0) {
+          await open(name);
+        } else {
+          await effect!.undo(page, before);
+          await isReady(name);
+        }
       }
+      expect(wrong).toEqual([]);
       expect(opened.faults).toEqual([]);
     },
   );
 
-  test("a dialog keeps the focus, ends with Escape and gives it back", async () => {
-    await settle(screens[2]![1]);
-    await page.keyboard.press("f");
-    await page.keyboard.press("Control+k");
-    await page.getByRole("dialog").waitFor();
-    for (let turn = 0; turn < 12; turn += 1) {
-      await page.keyboard.press("Tab");
-      // What is behind is inert: the focus is in the dialog, or with the browser itself.
-      expect(
-        await page.evaluate(
-          () =>
-            document.activeElement === document.body ||
-            document.activeElement?.closest("dialog[open]") !== null,
-        ),
-      ).toBe(true);
-    }
-    await page.keyboard.press("Escape");
-    await expect.poll(() => dialogs(page).count()).toBe(0);
-    await focused("[data-filter-input]")(page, new URL(page.url()));
-  }, 30_000);
+  test("none of what a key is said to do here is on no map", () => {
+    expect(Object.keys(effects).filter((what) => !pressedHere.has(what))).toEqual([]);
+  });
+
+  test("the palette does what it names, also where that moves the focus; Escape gives the focus back", async () => {
+    await open("runs");
+    await press(page, "f", "Control+k", "Escape");
+    await isFocused(page, "[data-filter-input]");
+    await press(page, "Control+k");
+    await page.keyboard.type("search all");
+    await press(page, "Enter");
+    await isFocused(page, "[data-search-input]");
+    await press(page, "Control+k");
+    await page.keyboard.type("settings");
+    await press(page, "Enter");
+    await expect.poll(() => new URL(page.url()).pathname).toMatch(/\/settings$/);
+    expect(opened.faults).toEqual([]);
+  });
+
+  test.for(dialogs)(
+    "on %s the dialog of “%s” keeps the focus and gives it back",
+    async ([name, button]) => {
+      await open(name);
+      const opener = page
+        .locator("main")
+        .getByRole("button", { name: button, exact: true })
+        .first();
+      await opener.focus();
+      await press(page, "Enter");
+      await page.getByRole("dialog").waitFor();
+      for (let turn = 0; turn < 12; turn += 1) {
+        await press(page, "Tab");
+        // What is behind is inert: the focus is in the dialog, or with the browser itself.
+        expect(
+          await page.evaluate(
+            () =>
+              document.activeElement === document.body ||
+              document.activeElement?.closest("dialog[open]") !== null,
+          ),
+        ).toBe(true);
+      }
+      await press(page, "Escape");
+      await expect.poll(() => page.locator("dialog[open]").count()).toBe(0);
+      expect(await opener.evaluate((one) => one === document.activeElement)).toBe(true);
+    },
+  );
 });

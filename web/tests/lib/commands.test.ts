@@ -28,6 +28,11 @@ test("what begins with the text comes first, then what holds it, then its group"
   expect(findCommands(commands, "nothing")).toEqual([]);
 });
 
+test("a key that the page hears itself is none of what is found", () => {
+  const key: Command = { id: "open", label: "Open the row", group: "This page", keys: "Enter" };
+  expect(findCommands([key, ...commands], "open").map(({ id }) => id)).toEqual(["Open settings"]);
+});
+
 const press = (key: string, parts: object = {}) =>
   toStroke({ key, ctrlKey: false, metaKey: false, altKey: false, ...parts });
 

@@ -3,6 +3,7 @@ import { MantineProvider } from "@mantine/core";
 import { cleanup, fireEvent, render, screen, within } from "@testing-library/react";
 import { useState } from "react";
 import { afterEach, beforeEach, expect, test, vi } from "vitest";
+import { readActions } from "../../src/parts/actions.ts";
 import { useColumnLayout } from "../../src/parts/column-layout.ts";
 import { ColumnMenu } from "../../src/parts/column-menu.tsx";
 import { DataTable } from "../../src/parts/data-table.tsx";
@@ -84,6 +85,33 @@ test("j and k move the focus from link to link, and x selects", () => {
   expect(document.activeElement?.getAttribute("href")).toBe("/fruit/f2");
   fireEvent.keyDown(table, { key: "Escape" });
   expect(selected()).toBe("");
+});
+
+test("where rows lead nowhere the focus is on the row itself", () => {
+  render(
+    <MantineProvider withCssVariables={false}>
+      <DataTable what="fruits" rows={fruits(9)} rowId={({ id }) => id} columns={columns} />
+    </MantineProvider>,
+  );
+  const table = screen.getByRole("table");
+  fireEvent.keyDown(table, { key: "j" });
+  fireEvent.keyDown(table, { key: "j" });
+  expect(document.activeElement).toBe(bodyRows()[1]);
+});
+
+test("a table names its keys once, and only those that do something in it", () => {
+  const { rerender } = render(
+    <>
+      <Table />
+      <Table />
+    </>,
+  );
+  const keys = () => readActions().map((action) => action.keys);
+  expect(keys()).toEqual(["j", "k", "Enter", "x"]);
+  rerender(<DataTable what="fruits" rows={fruits(9)} rowId={({ id }) => id} columns={columns} />);
+  expect(keys()).toEqual(["j", "k"]);
+  cleanup();
+  expect(keys()).toEqual([]);
 });
 
 test("a check box with shift selects all rows from the last one to it", () => {

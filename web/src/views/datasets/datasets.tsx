@@ -9,6 +9,7 @@ import type { DatasetColumn } from "../../lib/dataset-search.ts";
 import { counted } from "../../lib/counted.ts";
 import { Confirm } from "../../parts/confirm.tsx";
 import { DataTable } from "../../parts/data-table.tsx";
+import { useFindKey } from "../../parts/list-keys.ts";
 import type { RowLink } from "../../parts/data-table.tsx";
 import { Empty } from "../states.tsx";
 import { datasetColumns } from "./dataset-columns.tsx";
@@ -29,6 +30,7 @@ export const Datasets = () => {
   const [open, setOpen] = useState<"create" | "import" | "delete">();
   const close = (): void => setOpen(undefined);
   const rows = datasets.data?.pages.flat();
+  const field = useFindKey("Find datasets by name");
   return (
     <div className="fill">
       <title>Datasets · Millrace</title>
@@ -41,6 +43,7 @@ export const Datasets = () => {
             </Button>
           )}
           <TextInput
+            ref={field}
             size="xs"
             type="search"
             aria-label="Part of a name"

@@ -2,11 +2,12 @@ import { NativeSelect, TextInput } from "@mantine/core";
 import { useInfiniteQuery, useQuery } from "@tanstack/react-query";
 import { getRouteApi } from "@tanstack/react-router";
 import { useEffect, useState } from "react";
-import type { ReactNode } from "react";
+import type { ReactNode, RefObject } from "react";
 import { splitsQuery, versionsQuery } from "../../api/datasets.ts";
 import { isMetadata } from "../../lib/dataset-search.ts";
 import { formatTime } from "../../lib/time.ts";
 import { toVisibleText } from "../../lib/visible-text.ts";
+import { useFindKey } from "../../parts/list-keys.ts";
 
 const route = getRouteApi("/o/$tenantId/datasets/$datasetId");
 /** A pause in the typing; each letter would be a search through all examples. */
@@ -30,11 +31,13 @@ export const ExampleFilters = ({
         value === "" ? rest : { ...rest, [name]: value },
       replace: true,
     });
+  const field = useFindKey("Find examples by a text in them");
   const known = versions.data?.pages.flat() ?? [];
   const isKnown = asOf === "" || known.some((one) => one.asOf === asOf);
   return (
     <search className="example-filters">
       <TypedFilter
+        field={field}
         label="Text in inputs or outputs"
         value={q}
         onChange={(text) => set("q", text)}
@@ -76,11 +79,13 @@ export const ExampleFilters = ({
 
 /** A text that takes effect when whoever types it pauses, if it is one that means something. */
 const TypedFilter = ({
+  field,
   label,
   value,
   isValid = always,
   onChange,
 }: {
+  readonly field?: RefObject<HTMLInputElement | null>;
   readonly label: string;
   readonly value: string;
   readonly isValid?: (text: string) => boolean;
@@ -103,6 +108,7 @@ const TypedFilter = ({
   });
   return (
     <TextInput
+      {...(field === undefined ? {} : { ref: field })}
       size="xs"
       type="search"
       aria-label={label}

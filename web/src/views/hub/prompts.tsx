@@ -9,6 +9,7 @@ import { parsePromptsSearch, promptSorts } from "../../lib/hub-search.ts";
 import type { PromptsSearch } from "../../lib/hub-search.ts";
 import { toVisibleText } from "../../lib/visible-text.ts";
 import { CopyText } from "../../parts/copy-text.tsx";
+import { useFindKey } from "../../parts/list-keys.ts";
 import { Empty, Failure, Loading } from "../states.tsx";
 import { NewPrompt } from "./new-prompt.tsx";
 import { PromptTable } from "./prompt-table.tsx";
@@ -100,6 +101,7 @@ const Filters = ({
 }) => (
   <search className="hub-filters">
     <TextInput
+      ref={useFindKey("Find prompts by name or description")}
       size="xs"
       type="search"
       aria-label="Search prompts"

@@ -1,10 +1,9 @@
 import { TextInput } from "@mantine/core";
 import { keepPreviousData, useQuery } from "@tanstack/react-query";
 import { getRouteApi, Link, useNavigate } from "@tanstack/react-router";
-import { useMemo, useRef } from "react";
 import { useLive } from "../../api/live.ts";
 import { foundProjectsQuery } from "../../api/projects.ts";
-import { useActions } from "../../parts/actions.ts";
+import { useFindKey } from "../../parts/list-keys.ts";
 import { ProjectTable } from "../home/project-table.tsx";
 import { Empty, Failure, Loading } from "../states.tsx";
 import "../home/home.css";
@@ -17,21 +16,7 @@ export const Projects = () => {
   const { tenantId } = route.useParams();
   const navigate = useNavigate();
   const { live } = useLive();
-  const field = useRef<HTMLInputElement>(null);
-  useActions(
-    useMemo(
-      () => [
-        {
-          id: "find-projects",
-          label: "Find projects by name",
-          group: "This page",
-          keys: "/",
-          run: () => field.current?.focus(),
-        },
-      ],
-      [],
-    ),
-  );
+  const field = useFindKey("Find projects by name");
   const found = useQuery({ ...foundProjectsQuery(name), placeholderData: keepPreviousData });
   const { data: projects, error, refetch } = found;
   return (

@@ -44,8 +44,14 @@ export const Correction = ({
             }
           }}
         >
-          {correction === undefined ? "Correct the outputs" : "Leave the outputs as they are"}{" "}
-          <kbd>e</kbd>
+          {correction === undefined ? (
+            <>
+              Correct the outputs <kbd>e</kbd>
+            </>
+          ) : (
+            // No key: what was written would be gone with one press.
+            "Leave the outputs as they are"
+          )}
         </Button>
         {hasDataset && (
           <Button

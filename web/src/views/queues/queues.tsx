@@ -7,6 +7,7 @@ import type { ListedQueue } from "../../lib/queue.ts";
 import { toVisibleText } from "../../lib/visible-text.ts";
 import { CopyText } from "../../parts/copy-text.tsx";
 import { DataTable } from "../../parts/data-table.tsx";
+import { useFindKey } from "../../parts/list-keys.ts";
 import type { Column, RowLink } from "../../parts/data-table.tsx";
 import { Ago } from "../../parts/time.tsx";
 import { Empty } from "../states.tsx";
@@ -88,6 +89,7 @@ export const Queues = () => {
   const navigate = useNavigate();
   const [reviewer] = useReviewer();
   const [isMaking, setIsMaking] = useState(false);
+  const field = useFindKey("Find queues by name");
   const pages = useInfiniteQuery(queuesQuery(name, reviewer === "" ? undefined : reviewer));
   return (
     <div className="fill">
@@ -96,6 +98,7 @@ export const Queues = () => {
         <h1>Annotation queues</h1>
         <div className="tools">
           <TextInput
+            ref={field}
             size="xs"
             type="search"
             aria-label="Search by name"

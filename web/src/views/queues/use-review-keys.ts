@@ -1,10 +1,21 @@
 import { useEffect, useEffectEvent, useRef } from "react";
-import { toReviewAction } from "../../lib/review-keys.ts";
+import type { Command } from "../../lib/commands.ts";
+import { reviewKeys, toReviewAction } from "../../lib/review-keys.ts";
 import type { PressedKey, ReviewAction } from "../../lib/review-keys.ts";
 import { Strokes, toStroke } from "../../lib/shortcut.ts";
+import { useActions } from "../../parts/actions.ts";
+
+/** For the keyboard map; this page hears its keys itself. */
+const named: readonly Command[] = reviewKeys.map(({ keys, about }) => ({
+  id: `review ${about}`,
+  group: "This page",
+  label: about,
+  keys: keys.join(" "),
+}));
 
 /** Calls `onAction` for the keys of the review page, wherever on it the focus is. */
 export function useReviewKeys(onAction: (action: ReviewAction) => void): void {
+  useActions(named);
   const act = useEffectEvent(onAction);
   /** `g` begins a sequence that leads elsewhere: what follows it is none of these keys. */
   const strokes = useRef(new Strokes(["g"]));

@@ -34,6 +34,8 @@ interface Review {
     | undefined;
 }
 
+const notYet = "The run has not come yet: try again once it shows.";
+
 export function useReview({ queue, desk, claim, held, run }: Review): ReviewActions {
   const client = useQueryClient();
   const open = useOpen(desk);
@@ -115,8 +117,11 @@ export function useReview({ queue, desk, claim, held, run }: Review): ReviewActi
     addToDataset: () =>
       attempt(async () => {
         const { defaultDatasetId: datasetId } = queue;
-        if (datasetId === undefined || run === undefined) {
+        if (datasetId === undefined) {
           throw new Error("The queue has no dataset: its form names one.");
+        }
+        if (run === undefined) {
+          throw new Error(notYet);
         }
         const { correction, exampleId: id = crypto.randomUUID() } = held.draft;
         const outputs =
@@ -131,8 +136,11 @@ export function useReview({ queue, desk, claim, held, run }: Review): ReviewActi
       }),
     correct: () =>
       attempt(async () => {
+        if (run === undefined) {
+          throw new Error(notYet);
+        }
         if (held.draft.correction === undefined) {
-          held.change({ ...held.draft, correction: await toWholeText(run?.outputs) });
+          held.change({ ...held.draft, correction: await toWholeText(run.outputs) });
         }
         return undefined;
       }),

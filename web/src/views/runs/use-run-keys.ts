@@ -3,7 +3,6 @@ import { useActions } from "../../parts/actions.ts";
 
 const focus = (selector: string) => (): void =>
   document.querySelector<HTMLElement>(selector)?.focus();
-const goToList = focus(".data-table [tabindex='0'][data-row-focus]");
 
 const actions: readonly Command[] = [
   {
@@ -20,21 +19,7 @@ const actions: readonly Command[] = [
     keys: "f",
     run: focus("[data-filter-input]"),
   },
-  {
-    id: "runs-next",
-    group: "This page",
-    label: "Go to the list, next row",
-    keys: "j",
-    run: goToList,
-  },
-  {
-    id: "runs-previous",
-    group: "This page",
-    label: "Go to the list, previous row",
-    keys: "k",
-    run: goToList,
-  },
 ];
 
-/** Keys of the list of runs. Once the focus is in it the list has its own: `data-table.tsx` says which. */
+/** Keys of the fields above the runs; the list has its own. */
 export const useRunKeys = (): void => useActions(actions);

@@ -1,12 +1,17 @@
+import { useState } from "react";
 import type { Command } from "../../lib/commands.ts";
 import { Dialog } from "../../parts/dialog.tsx";
+import { paletteKeys } from "./palette-keys.ts";
 
-const general: readonly (readonly [keys: string, what: string])[] = [
-  ["mod+k", "Go to a screen, project, dataset, queue or prompt"],
+type KeyLine = readonly [keys: string, what: string];
+
+const general: readonly KeyLine[] = [
+  [paletteKeys, "Go to a screen, project, dataset, queue or prompt"],
   ["?", "These keys"],
   ["Esc", "Close what is open above the page"],
-  ["↑ ↓ PgUp PgDn", "Move in a list or a tree"],
 ];
+const ofLists: KeyLine = ["↑ ↓ PgUp PgDn", "Move in a list or a tree"];
+const lists = "main .data-table, main [role=tree]";
 
 /** The keys that do something here. */
 export const KeyMap = ({
@@ -15,21 +20,46 @@ export const KeyMap = ({
 }: {
   readonly commands: readonly Command[];
   readonly onClose: () => void;
-}) => (
-  <Dialog title="Keys" width={520} onClose={onClose}>
-    <dl className="keys">
-      {general.map(([keys, what]) => (
-        <KeyRow key={keys} keys={keys} what={what} />
-      ))}
-      {commands.map(({ id, keys, label, group }) =>
-        keys === undefined ? null : (
-          <KeyRow key={id} keys={keys} what={group === "Screens" ? `Go to ${label}` : label} />
-        ),
-      )}
-    </dl>
-    <p className="absent">mod is Ctrl, or ⌘ on a Mac. Two keys are pressed one after the other.</p>
-  </Dialog>
-);
+}) => {
+  const [hasList] = useState(() => document.querySelector(lists) !== null);
+  const here = toLines(commands.filter((command) => !isScreen(command)));
+  const screens = toLines(commands.filter(isScreen)).map(([keys, label]): KeyLine => [
+    keys,
+    `Go to ${label}`,
+  ]);
+  return (
+    <Dialog title="Keys" width={840} onClose={onClose}>
+      <div className="key-map">
+        <KeyLines title="Everywhere" lines={[...general, ...screens]} />
+        <KeyLines title="This page" lines={[...(hasList ? [ofLists] : []), ...here]} />
+      </div>
+      <p className="absent">Two letters are pressed one after the other.</p>
+    </Dialog>
+  );
+};
+
+const isScreen = ({ group }: Command): boolean => group === "Screens";
+
+const toLines = (commands: readonly Command[]): readonly KeyLine[] =>
+  commands.flatMap(({ keys, label }) => (keys === undefined ? [] : [[keys, label] as const]));
+
+const KeyLines = ({
+  title,
+  lines,
+}: {
+  readonly title: string;
+  readonly lines: readonly KeyLine[];
+}) =>
+  lines.length === 0 ? null : (
+    <section>
+      <h3>{title}</h3>
+      <dl className="keys">
+        {lines.map(([keys, what]) => (
+          <KeyRow key={what} keys={keys} what={what} />
+        ))}
+      </dl>
+    </section>
+  );
 
 const KeyRow = ({ keys, what }: { readonly keys: string; readonly what: string }) => (
   <>

@@ -3,6 +3,7 @@ import { Strokes, takesText, toStroke } from "../../lib/shortcut.ts";
 import { onActions, readActions } from "../../parts/actions.ts";
 import { KeyMap } from "./key-map.tsx";
 import { Palette } from "./palette.tsx";
+import { paletteKeys } from "./palette-keys.ts";
 import { useScreens } from "./use-screens.ts";
 
 /** The command palette, the map of keys, and the keys themselves. */
@@ -31,7 +32,7 @@ export const Keyboard = () => {
     const command = commands.find((one) => one.keys === keys);
     if (keys === "?") {
       setOpen("keys");
-    } else if (keys !== undefined && command !== undefined) {
+    } else if (keys !== undefined && command?.run !== undefined) {
       event.preventDefault();
       void command.run();
     }
@@ -60,5 +61,3 @@ export const Keyboard = () => {
     </>
   );
 };
-
-const paletteKeys = /Mac|iPhone|iPad/.test(navigator.userAgent) ? "⌘K" : "Ctrl K";

@@ -2,6 +2,7 @@ import { useDebouncedValue } from "@mantine/hooks";
 import { keepPreviousData, useQuery } from "@tanstack/react-query";
 import { useNavigate } from "@tanstack/react-router";
 import { useId, useMemo, useState } from "react";
+import { flushSync } from "react-dom";
 import { foundQuery } from "../../api/found.ts";
 import { useTenantId } from "../../api/use-tenant-id.ts";
 import type { Found } from "../../api/found.ts";
@@ -30,8 +31,9 @@ export const Palette = ({
   const current = Math.min(selected, shown.length - 1);
   const id = useId();
   const run = (command: Command | undefined): void => {
-    if (command !== undefined) {
-      onClose();
+    if (command?.run !== undefined) {
+      // While the dialog is open all behind it is inert, and closing it gives the focus back: only then may the command move it.
+      flushSync(onClose);
       void command.run();
     }
   };

@@ -62,8 +62,9 @@ const Search = ({ view, search, selected, searchRef, change, onStep }: TraceTool
     if (event.key === "Enter") {
       onStep("match", event.shiftKey ? -1 : 1);
     } else if (event.key === "Escape") {
-      change({ find: undefined });
-      event.currentTarget.blur();
+      // The browser would empty the field: what was found stays, for n and b to walk through.
+      event.preventDefault();
+      event.currentTarget.closest(".trace-body")?.querySelector<HTMLElement>(".tree")?.focus();
     }
   };
   return (

@@ -1,5 +1,6 @@
 import { useEffect, useMemo, useRef } from "react";
 import type { RefObject } from "react";
+import type { Command } from "../../lib/commands.ts";
 import { pan, windowBetween, zoom } from "../../lib/time-scale.ts";
 import type { TimeWindow } from "../../lib/time-scale.ts";
 import { endOf } from "../../lib/trace-model.ts";
@@ -30,6 +31,12 @@ const panBy =
   ({ view: { window, whole }, onWindow }) =>
     onWindow(pan(window, share, whole));
 
+const goToSearch: Act = ({ searchRef }) => {
+  searchRef.current?.focus();
+  // What was searched for stays until something else is typed.
+  searchRef.current?.select();
+};
+
 /** How much of the time around a run shows with it. */
 const margin = 0.05;
 
@@ -39,9 +46,8 @@ const showSelected: Act = ({ view: { model, whole, now }, selected, onWindow }) 
   onWindow(windowBetween(start - around, end + around, whole));
 };
 
-/** Arrows are the list's own. */
 const table: readonly (readonly [keys: string, label: string, act: Act])[] = [
-  ["/", "Search in the trace", ({ searchRef }) => searchRef.current?.focus()],
+  ["/", "Search in the trace", goToSearch],
   ["n", "Next run that was searched for", ({ onStep }) => onStep("match", 1)],
   ["b", "Previous run that was searched for", ({ onStep }) => onStep("match", -1)],
   ["e", "Next error", ({ onStep }) => onStep("error", 1)],
@@ -66,6 +72,11 @@ const table: readonly (readonly [keys: string, label: string, act: Act])[] = [
   ["z", "Show the time of the selected run", showSelected],
 ];
 
+/** The tree hears these itself, while the focus is in it. */
+const ofTree: readonly Command[] = [
+  { id: "trace fold", group: "This page", label: "Close or open the run", keys: "← →" },
+];
+
 /** The keys of a trace, on the keyboard map and in the palette while it is open. */
 export function useTraceKeys(props: TraceKeysProps): void {
   const latest = useRef(props);
@@ -74,14 +85,16 @@ export function useTraceKeys(props: TraceKeysProps): void {
   });
   useActions(
     useMemo(
-      () =>
-        table.map(([keys, label, act]) => ({
+      () => [
+        ...ofTree,
+        ...table.map(([keys, label, act]) => ({
           id: `trace ${keys}`,
           label,
           group: "This page",
           keys,
           run: () => act(latest.current),
         })),
+      ],
       [],
     ),
   );

@@ -1,0 +1,279 @@
+import type { Page } from "playwright-core";
+import { expect } from "vitest";
+
+/** What a key of the map is seen to do, on a page as it was opened. */
+export interface Effect {
+  /** What comes before the key. */
+  readonly start?: (page: Page) => Promise<unknown>;
+  /** What is pressed, where that is not what the map says. */
+  readonly presses?: readonly string[];
+  readonly shows: (page: Page, before: URL) => Promise<unknown>;
+  /** Leads back to the page as it was. @defaultValue it is opened anew */
+  readonly undo?: (page: Page, before: URL) => Promise<unknown>;
+}
+
+const until = <Value>(read: () => Value) => expect.poll(read);
+
+export const press = async (page: Page, ...keys: readonly string[]): Promise<void> => {
+  for (const key of keys) {
+    // One after the other, as a person presses them.
+    await page.keyboard.press(key);
+  }
+};
+
+/** Waits for the focus to be on what the selector says. */
+export const isFocused = (page: Page, selector: string) =>
+  until(() => page.evaluate((one) => document.activeElement?.matches(one), selector)).toBe(true);
+
+const focuses = (selector: string): Effect => ({ shows: (page) => isFocused(page, selector) });
+
+const parameterOf = (url: string, name: string) => new URL(url).searchParams.get(name);
+
+const differs = (page: Page, name: string, { href }: URL) =>
+  until(() => parameterOf(page.url(), name)).not.toBe(parameterOf(href, name));
+
+const changes = (name: string): Effect => ({
+  shows: (page, before) => differs(page, name, before),
+});
+
+/** Presses a key and waits for the address to say so. */
+const pressFor = async (page: Page, key: string, name: string): Promise<void> => {
+  const before = new URL(page.url());
+  await press(page, key);
+  await differs(page, name, before);
+};
+
+const stays = (): Promise<void> => Promise.resolve();
+
+/** Leads to a screen, and the browser's own step back leads back. */
+const leadsTo = (end: string): Effect => ({
+  shows: (page) => until(() => new URL(page.url()).pathname).toMatch(new RegExp(`${end}$`)),
+  undo: (page, before) => (page.url() === before.href ? stays() : page.goBack()),
+});
+
+const dialogCount = (page: Page) => until(() => page.locator("dialog[open]").count());
+const closes = async (page: Page): Promise<void> => {
+  await press(page, "Escape");
+  await dialogCount(page).toBe(0);
+};
+
+const rowFocus = "main .data-table [tabindex='0'][data-row-focus]";
+const treeFocus = "main [role=tree]";
+
+/** The row that has the focus, in a table or in a tree. */
+const placeOf = (page: Page) =>
+  page.evaluate(() => {
+    const { activeElement: one } = document;
+    return (
+      one?.getAttribute("aria-activedescendant") ??
+      one?.closest<HTMLElement>("[data-index]")?.dataset["index"]
+    );
+  });
+
+const toFirstRow = async (page: Page): Promise<void> => {
+  await press(page, "j");
+  await isFocused(page, rowFocus);
+};
+
+const atRow = (page: Page, index: number) => until(() => placeOf(page)).toBe(String(index));
+
+const moves: Effect = {
+  start: (page) => page.locator(`${treeFocus}, ${rowFocus}`).first().focus(),
+  presses: [],
+  shows: async (page) => {
+    const first = await placeOf(page);
+    for (const [forth, back] of [
+      ["ArrowDown", "ArrowUp"],
+      ["PageDown", "PageUp"],
+    ] as const) {
+      await press(page, forth);
+      await until(() => placeOf(page)).not.toBe(first);
+      await press(page, back);
+      await until(() => placeOf(page)).toBe(first);
+    }
+  },
+};
+
+const everywhere = {
+  "Go to a screen, project, dataset, queue or prompt": {
+    shows: (page) => page.getByRole("dialog").getByRole("combobox").waitFor(),
+    undo: closes,
+  },
+  "These keys": {
+    shows: (page) => page.getByRole("dialog", { name: "Keys", exact: true }).waitFor(),
+    undo: closes,
+  },
+  "Close what is open above the page": {
+    start: async (page) => {
+      await press(page, "?");
+      await dialogCount(page).toBe(1);
+    },
+    presses: ["Escape"],
+    shows: (page) => dialogCount(page).toBe(0),
+    undo: stays,
+  },
+  "Go to Home": leadsTo("/"),
+  "Go to Projects": leadsTo("/projects"),
+  "Go to Datasets": leadsTo("/datasets"),
+  "Go to Annotation queues": leadsTo("/annotation-queues"),
+  "Go to Feedback": leadsTo("/feedback"),
+  "Go to Settings": leadsTo("/settings"),
+  "Go to Prompts": leadsTo("/prompts"),
+  "Go to Public prompts": leadsTo("/hub"),
+} satisfies Readonly<Record<string, Effect>>;
+
+const field = "input[type=search]";
+const ofLists = {
+  "Move in a list or a tree": moves,
+  "Go to the list, next row": {
+    shows: async (page) => {
+      await atRow(page, 0);
+      await press(page, "j");
+      await atRow(page, 1);
+    },
+  },
+  "Go to the list, previous row": {
+    shows: async (page) => {
+      await atRow(page, 0);
+      await press(page, "j", "k");
+      await atRow(page, 0);
+    },
+  },
+  "Open the row": {
+    start: toFirstRow,
+    shows: (page, { href }) => until(() => page.url()).not.toBe(href),
+  },
+  "Select the row, or not": {
+    start: toFirstRow,
+    shows: (page) => page.locator("tr[aria-selected=true]").waitFor(),
+  },
+  "Find projects by name": focuses(field),
+  "Find datasets by name": focuses(field),
+  "Find examples by a text in them": focuses(field),
+  "Find queues by name": focuses(field),
+  "Find prompts by name or description": focuses(field),
+  "Search all text": focuses("[data-search-input]"),
+  "Filter the runs": focuses("[data-filter-input]"),
+} satisfies Readonly<Record<string, Effect>>;
+
+/** Each goes on where the one before it left the trace, but for the selected run, which is the root again. */
+const selects = (start?: Effect["start"]): Effect => ({
+  ...changes("run"),
+  ...(start === undefined ? {} : { start }),
+  undo: (page) => pressFor(page, "Home", "run"),
+});
+const zooms = (...before: readonly string[]): Effect => ({
+  ...changes("zoom"),
+  start: async (page) => {
+    for (const key of before) {
+      await pressFor(page, key, "zoom");
+    }
+  },
+  undo: stays,
+});
+const toggles = (key: string, name: string): Effect => ({
+  ...changes(name),
+  undo: (page) => pressFor(page, key, name),
+});
+const search: Effect["start"] = async (page) => {
+  await press(page, "/", "a");
+  // What matches by its contents comes from the server.
+  await page.locator("output", { hasText: /\d$/ }).waitFor();
+  await press(page, "Escape");
+  await isFocused(page, ".tree");
+};
+const runCount = (page: Page) => until(() => page.getByRole("treeitem").count());
+
+const ofTrace = {
+  "Close or open the run": {
+    presses: ["ArrowLeft"],
+    shows: async (page) => {
+      await runCount(page).toBe(1);
+      await press(page, "ArrowRight");
+      await runCount(page).toBeGreaterThan(1);
+    },
+    undo: stays,
+  },
+  "Search in the trace": focuses(".trace-search"),
+  "Next run that was searched for": selects(search),
+  "Previous run that was searched for": selects(search),
+  "Next error": selects(),
+  "Previous error": selects(),
+  "Next slowest run": selects(),
+  "Back among the slowest runs": selects(),
+  "Show or hide the critical path": toggles("p", "path"),
+  "Show errors only, or all": toggles("x", "errors"),
+  "Show less time": zooms(),
+  "Show more time": zooms("+"),
+  "Show all of the time": zooms("+"),
+  Earlier: zooms("+"),
+  Later: zooms("+"),
+  "Show the time of the selected run": {
+    ...zooms(),
+    start: (page) => pressFor(page, "e", "run"),
+  },
+} satisfies Readonly<Record<string, Effect>>;
+
+const question = (page: Page, index: number) => page.locator(".review-question").nth(index);
+const hasMark = (page: Page, index: number) =>
+  until(() => question(page, index).getAttribute("data-marked")).toBe("true");
+const isAnswered = (page: Page) => until(() => question(page, 0).getAttribute("data-answered"));
+
+const ofReview = {
+  "Answer the marked question": { presses: ["1"], shows: (page) => isAnswered(page).toBe("true") },
+  "Mark the next or previous question": {
+    presses: ["ArrowDown"],
+    shows: async (page) => {
+      await hasMark(page, 1);
+      await press(page, "ArrowUp");
+      await hasMark(page, 0);
+    },
+  },
+  "Take its answer away": {
+    start: async (page) => {
+      await press(page, "1", "ArrowUp");
+      await isAnswered(page).toBe("true");
+    },
+    shows: (page) => isAnswered(page).toBe("false"),
+  },
+  "Write a note": focuses("textarea"),
+  "Correct the outputs": {
+    shows: (page) => page.getByRole("button", { name: "Leave the outputs as they are" }).waitFor(),
+  },
+  "Add to the dataset": { shows: (page) => page.getByText("Added to the dataset.").waitFor() },
+  "Done, and on to the next run": { ...changes("run"), start: (page) => press(page, "1") },
+  "Skip: it comes back last": changes("run"),
+  "Reopen what was done last": {
+    ...changes("run"),
+    start: (page) => page.locator("button:enabled", { hasText: "Undo" }).waitFor(),
+  },
+  "Leave it for the next that waits": changes("run"),
+  "The run behind": changes("run"),
+  "The run before": {
+    ...changes("run"),
+    start: async (page) => {
+      await pressFor(page, "j", "run");
+      await question(page, 0).waitFor();
+    },
+  },
+  "Open the trace": {
+    shows: async (page) => {
+      const context = page.context();
+      await until(() => context.pages().at(-1)?.url()).toMatch(/[?&]trace=/);
+      await context.pages().at(-1)?.close();
+    },
+  },
+  "Done, from within a text": {
+    ...changes("run"),
+    start: (page) => press(page, "1", "c"),
+    presses: ["Control+Enter"],
+  },
+} satisfies Readonly<Record<string, Effect>>;
+
+/** By the words of the map. */
+export const effects: Readonly<Record<string, Effect>> = {
+  ...everywhere,
+  ...ofLists,
+  ...ofTrace,
+  ...ofReview,
+};
