@@ -26,6 +26,7 @@ export {
   ValidationError,
 } from "./errors.ts";
 export type { ErrorCode, HttpErrorInit, SdkErrorOptions } from "./errors.ts";
+export type { FieldWord, FilterWords, FunctionWord, WordKind } from "./filter-words.ts";
 export { assertUuid, isUuid } from "./ids.ts";
 export {
   handleLimit,

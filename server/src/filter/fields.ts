@@ -1,3 +1,4 @@
+import type { WordKind } from "millrace/model";
 import type { Comparator } from "./ast.ts";
 
 /** What a field holds; decides which comparators and which values it takes. */
@@ -37,6 +38,8 @@ export interface Field {
   readonly group?: Group;
   /** The values of a choice. */
   readonly choices?: readonly string[];
+  /** The words that are proposed for its value. */
+  readonly words?: WordKind;
   /** One sentence for the table of the documentation. */
   readonly doc: string;
 }
@@ -88,7 +91,7 @@ type Row = readonly [
   name: string,
   type: FieldType,
   doc: string,
-  rest?: { readonly nullable?: true; readonly group?: Group; readonly choices?: readonly string[] },
+  rest?: Partial<Pick<Field, "group" | "choices" | "words">> & { readonly nullable?: true },
 ];
 
 const toTable = (rows: readonly Row[]): FieldTable =>
@@ -108,15 +111,31 @@ const toTable = (rows: readonly Row[]): FieldTable =>
 /** Stands for a path in the name of a field; no filter can write it. */
 const anyPath = "<path>";
 
-const entryRows = (noun: string, group: Group): Row[] => [
+interface EntryWords {
+  readonly key: WordKind;
+  readonly value: WordKind;
+}
+
+/** `words`: the kinds of words of keys and of values, where runs have them. */
+const entryRows = (noun: string, group: Group, words?: EntryWords): Row[] => [
   [
     `${noun}_key`,
     "key",
     `Path of an entry of \`${group}\`, its steps joined by dots; lists add no step.`,
-    { group },
+    { group, ...(words && { words: words.key }) },
   ],
-  [`${noun}_value`, "value", `Value of an entry of \`${group}\`.`, { group }],
-  [`${group}.${anyPath}`, "entry", `The entry of \`${group}\` at a path.`, { group }],
+  [
+    `${noun}_value`,
+    "value",
+    `Value of an entry of \`${group}\`.`,
+    { group, ...(words && { words: words.value }) },
+  ],
+  [
+    `${group}.${anyPath}`,
+    "entry",
+    `The entry of \`${group}\` at a path.`,
+    { group, ...(words && { words: words.value }) },
+  ],
 ];
 
 /** Fields of a run. */
@@ -126,8 +145,8 @@ export const runFields: FieldTable = toTable([
   ["parent_run_id", "uuid", "The run above; `null` for a root.", { nullable: true }],
   ["session_id", "uuid", "The project."],
   ["reference_example_id", "uuid", "The example that it was run on.", { nullable: true }],
-  ["name", "text", "Its name."],
-  ["run_type", "text", "`llm`, `chain`, `tool`, `retriever`, …"],
+  ["name", "text", "Its name.", { words: "name" }],
+  ["run_type", "text", "`llm`, `chain`, `tool`, `retriever`, …", { words: "run_type" }],
   [
     "status",
     "choice",
@@ -145,16 +164,21 @@ export const runFields: FieldTable = toTable([
   ["prompt_tokens", "number", "Tokens read.", { nullable: true }],
   ["completion_tokens", "number", "Tokens written.", { nullable: true }],
   ["total_cost", "number", "Cost, by the usage that it reports.", { nullable: true }],
-  ["tags", "texts", "Its tags; one of them must pass."],
-  ["tag", "texts", "The same."],
+  ["tags", "texts", "Its tags; one of them must pass.", { words: "tag" }],
+  ["tag", "texts", "The same.", { words: "tag" }],
   ["thread_id", "texts", "Metadata `session_id`, `thread_id` or `conversation_id`."],
   ["metadata", "json", "Its metadata."],
   ["inputs", "json", "Its inputs."],
   ["outputs", "json", "Its outputs."],
-  ...entryRows("metadata", "metadata"),
+  ...entryRows("metadata", "metadata", { key: "metadata_key", value: "metadata_value" }),
   ...entryRows("input", "inputs"),
   ...entryRows("output", "outputs"),
-  ["feedback_key", "key", "Key of a feedback that it got.", { group: "feedback" }],
+  [
+    "feedback_key",
+    "key",
+    "Key of a feedback that it got.",
+    { group: "feedback", words: "feedback_key" },
+  ],
   [
     "feedback_score",
     "number",

@@ -1,35 +1,10 @@
+import type { FilterWords, FunctionWord } from "millrace/model";
 import { comparators } from "./ast.ts";
 import type { Comparator } from "./ast.ts";
 import { comparatorsOf, valuesOf } from "./fields.ts";
 import type { FieldTable } from "./fields.ts";
 
-/** A function, as one writes it and what it says. */
-export interface FunctionWord {
-  readonly name: string;
-  readonly form: string;
-  readonly doc: string;
-}
-
-/** A field, and what it may be compared with. */
-export interface FieldWord {
-  readonly name: string;
-  readonly type: string;
-  readonly comparators: readonly string[];
-  /** The values of a choice. */
-  readonly choices: readonly string[];
-  readonly isNullable: boolean;
-  /** What its values look like, in words. */
-  readonly values: string;
-  readonly doc: string;
-}
-
-/** All that filters of one kind of thing are written with. */
-export interface FilterWords {
-  readonly functions: readonly FunctionWord[];
-  readonly fields: readonly FieldWord[];
-}
-
-const combinations: readonly FunctionWord[] = [
+const combinations: readonly Omit<FunctionWord, "combines">[] = [
   { name: "and", form: "and(a, b, …)", doc: "All of them hold." },
   { name: "or", form: "or(a, b, …)", doc: "One of them holds." },
   { name: "not", form: "not(a)", doc: "It does not hold." },
@@ -50,14 +25,17 @@ const comparisons: { readonly [Name in Comparator]: readonly [form: string, doc:
 };
 
 const functions: readonly FunctionWord[] = [
-  ...combinations,
-  ...comparators.map((name) => ({ name, form: comparisons[name][0], doc: comparisons[name][1] })),
+  ...combinations.map((word) => ({ ...word, combines: true })),
+  ...comparators.map((name) => {
+    const [form, doc] = comparisons[name];
+    return { name, form, doc, combines: false };
+  }),
 ];
 
 /** The words for a table of fields; what its documentation is printed from, for a page that completes. */
 export const filterWords = (fields: FieldTable): FilterWords => ({
   functions,
-  fields: [...fields.values()].map(({ name, type, choices = [], nullable, doc }) => ({
+  fields: [...fields.values()].map(({ name, type, choices = [], nullable, words = null, doc }) => ({
     name,
     type,
     comparators: comparatorsOf[type],
@@ -65,5 +43,6 @@ export const filterWords = (fields: FieldTable): FilterWords => ({
     isNullable: nullable,
     values: type === "choice" ? choices.map((choice) => `"${choice}"`).join(", ") : valuesOf[type],
     doc,
+    words,
   })),
 });

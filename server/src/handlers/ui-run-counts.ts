@@ -1,8 +1,8 @@
 import type { FastifyRequest } from "fastify";
+import type { WordKind } from "millrace/model";
 import { RequestError } from "../errors.ts";
 import { parseTime } from "../ingest/parse-time.ts";
 import { countMicros } from "../store/run-list.ts";
-import type { WordKind } from "../store/run-list.ts";
 import type { Store } from "../store/store.ts";
 import { toIso } from "../view/run-json.ts";
 import { first, parseCount, parseId, parseSwitch } from "./query-string.ts";

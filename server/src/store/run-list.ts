@@ -1,3 +1,4 @@
+import type { WordKind } from "millrace/model";
 import type { RunFilter, RunPosition } from "./run-query.ts";
 import type { StoredRun } from "./run-row.ts";
 
@@ -45,15 +46,6 @@ export interface CountQuery {
   /** Width of each count; a multiple of {@link countMicros}. */
   readonly widthMicros: number;
 }
-
-/** What filters of runs are written with, as a project's runs have it. */
-export type WordKind =
-  | "name"
-  | "run_type"
-  | "tag"
-  | "metadata_key"
-  | "metadata_value"
-  | "feedback_key";
 
 export interface WordQuery {
   readonly projectId: string;

@@ -1,6 +1,6 @@
+import type { FieldWord, FilterWords, WordKind } from "millrace/model";
 import { toFilterTokens } from "./filter-tokens.ts";
 import type { FilterToken } from "./filter-tokens.ts";
-import type { FieldWord, FilterWords } from "./filter-words.ts";
 
 /** One way to go on. */
 export interface Proposal {
@@ -12,7 +12,7 @@ export interface Proposal {
 
 /** Words that only the server knows: what runs have. */
 export interface WantedWords {
-  readonly kind: "name" | "run_type" | "tag" | "metadata_key" | "metadata_value" | "feedback_key";
+  readonly kind: WordKind;
   /** Of `metadata_value`: whose value. */
   readonly key?: string;
   readonly prefix: string;
@@ -29,7 +29,6 @@ export interface Completion {
   readonly wants?: WantedWords;
 }
 
-const combinations = new Set(["and", "or", "not"]);
 const anyPath = ".<path>";
 
 /** A function whose arguments are being written. */
@@ -61,7 +60,7 @@ export function completeFilter(filter: string, cursor: number, words: FilterWord
     // It is complete: what could follow would have to stand around it.
     return { from, to: place.to, proposals: [] };
   }
-  if (frame === undefined || combinations.has(frame.name)) {
+  if (frame === undefined || isCombination(words, frame.name)) {
     return completeFunction(place, words);
   }
   if (frame.argument === 0) {
@@ -162,17 +161,6 @@ function completeField(place: Place, words: FilterWords, comparator: string): Co
       };
 }
 
-/** Fields whose values the server is asked for. */
-const worded: Readonly<Record<string, WantedWords["kind"]>> = {
-  name: "name",
-  run_type: "run_type",
-  tags: "tag",
-  tag: "tag",
-  metadata_key: "metadata_key",
-  metadata_value: "metadata_value",
-  feedback_key: "feedback_key",
-};
-
 function completeValue(
   { from, to, typed }: Place,
   field: FieldWord | undefined,
@@ -192,7 +180,7 @@ function completeValue(
   const proposals = fixed
     .filter((value) => startsWith(value.replaceAll('"', ""), bare))
     .map((value) => ({ label: value, detail: field.doc, insert: `${open}${value}${after}` }));
-  const wanted = wantedOf(frame);
+  const wanted = wantedOf(field, frame);
   return wanted === undefined
     ? { from, to, proposals }
     : {
@@ -203,17 +191,21 @@ function completeValue(
       };
 }
 
-function wantedOf({ field = "", key }: Frame): Pick<WantedWords, "kind" | "key"> | undefined {
-  const path = /^metadata\.([\w-]+)$/.exec(field)?.[1];
-  if (path !== undefined) {
-    return { kind: "metadata_value", key: path };
+/** Of a value of metadata whose key is not known yet, none. */
+function wantedOf(
+  { words }: FieldWord,
+  { field = "", key }: Frame,
+): Pick<WantedWords, "kind" | "key"> | undefined {
+  if (words !== "metadata_value") {
+    return words === null ? undefined : { kind: words };
   }
-  const kind = worded[field];
-  if (kind === "metadata_value") {
-    return key === undefined ? undefined : { kind, key };
-  }
-  return kind === undefined ? undefined : { kind };
+  const [, path] = /^metadata\.([\w-]+)$/.exec(field) ?? [];
+  const whose = path ?? (field.includes(".") ? undefined : key);
+  return whose === undefined ? undefined : { kind: words, key: whose };
 }
+
+const isCombination = ({ functions }: FilterWords, name: string): boolean =>
+  functions.some((one) => one.name === name && one.combines);
 
 function findField({ fields }: FilterWords, name: string): FieldWord | undefined {
   const [head = ""] = name.split(".", 1);

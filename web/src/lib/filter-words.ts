@@ -1,28 +1,4 @@
-/** What filters are written with, as the server says. */
-export interface FilterWords {
-  readonly functions: readonly FunctionWord[];
-  readonly fields: readonly FieldWord[];
-}
-
-export interface FunctionWord {
-  readonly name: string;
-  /** How it is written. */
-  readonly form: string;
-  readonly doc: string;
-}
-
-export interface FieldWord {
-  /** Ends in `.<path>` where any path may follow. */
-  readonly name: string;
-  readonly type: string;
-  readonly comparators: readonly string[];
-  /** The values of a choice. */
-  readonly choices: readonly string[];
-  readonly isNullable: boolean;
-  /** What its values look like. */
-  readonly values: string;
-  readonly doc: string;
-}
+import type { FilterWords } from "millrace/model";
 
 /** Where a filter can't be read, and why. */
 export interface FilterFault {

@@ -1,7 +1,7 @@
 import { keepPreviousData, useQuery } from "@tanstack/react-query";
 import { completeFilter, toWordProposals } from "../lib/filter-completion.ts";
 import type { Completion, Proposal, WantedWords } from "../lib/filter-completion.ts";
-import type { FilterWords } from "../lib/filter-words.ts";
+import type { FilterWords } from "millrace/model";
 
 interface Source {
   readonly readWords?: (wants: WantedWords, signal: AbortSignal) => Promise<readonly string[]>;

@@ -1,4 +1,4 @@
-import type { FieldWord, FilterWords } from "../../src/lib/filter-words.ts";
+import type { FieldWord, FilterWords } from "millrace/model";
 
 const field = (name: string, comparators: string, rest: Partial<FieldWord> = {}): FieldWord => ({
   name,
@@ -8,6 +8,7 @@ const field = (name: string, comparators: string, rest: Partial<FieldWord> = {})
   isNullable: false,
   values: "a quoted text",
   doc: `The ${name}.`,
+  words: null,
   ...rest,
 });
 
@@ -30,18 +31,26 @@ export const filterWords: FilterWords = {
     "has(field, value)",
     "in(field, [value, …])",
     "exists(metadata.key)",
-  ].map((form) => ({ name: form.split("(")[0] ?? "", form, doc: "It holds." })),
+  ].map((form) => ({
+    name: form.split("(")[0] ?? "",
+    form,
+    doc: "It holds.",
+    combines: /^(and|or|not)\(/.test(form),
+  })),
   fields: [
-    field("name", `${equal} like search`),
+    field("name", `${equal} like search`, { words: "name" }),
     field("status", equal, { type: "choice", choices: ["success", "error", "pending"] }),
     field("start_time", `eq neq ${ordered}`, { type: "time" }),
     field("latency", `eq neq ${ordered}`, { type: "duration", isNullable: true }),
     field("is_root", "eq neq", { type: "boolean" }),
-    field("tags", `has ${equal}`, { type: "texts" }),
+    field("tags", `has ${equal}`, { type: "texts", words: "tag" }),
     field("metadata", "has exists search", { type: "json" }),
-    field("metadata_key", equal, { type: "key" }),
-    field("metadata_value", `${equal} ${ordered}`, { type: "value" }),
-    field("metadata.<path>", `${equal} ${ordered} has exists`, { type: "entry" }),
-    field("feedback_key", equal, { type: "key" }),
+    field("metadata_key", equal, { type: "key", words: "metadata_key" }),
+    field("metadata_value", `${equal} ${ordered}`, { type: "value", words: "metadata_value" }),
+    field("metadata.<path>", `${equal} ${ordered} has exists`, {
+      type: "entry",
+      words: "metadata_value",
+    }),
+    field("feedback_key", equal, { type: "key", words: "feedback_key" }),
   ],
 };

@@ -1,4 +1,5 @@
-import type { WordKind, WordQuery } from "../run-list.ts";
+import type { WordKind } from "millrace/model";
+import type { WordQuery } from "../run-list.ts";
 import { parseRows } from "./row.ts";
 import type { Connection } from "./schema.ts";
 
