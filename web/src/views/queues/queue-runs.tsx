@@ -1,19 +1,18 @@
-import { Button, Textarea } from "@mantine/core";
+import { Button } from "@mantine/core";
 import { useInfiniteQuery, useQueryClient } from "@tanstack/react-query";
 import { Link } from "@tanstack/react-router";
 import { useState } from "react";
-import { addQueueRuns, queuedRunsQuery, removeQueueRun } from "../../api/queues.ts";
-import { parseRunIds } from "../../lib/run-ids.ts";
+import { queuedRunsQuery, removeQueueRun } from "../../api/queues.ts";
+import { counted } from "../../lib/counted.ts";
 import type { Queue, QueuedRun } from "../../lib/queue.ts";
 import { toVisibleText } from "../../lib/visible-text.ts";
 import { Confirm } from "../../parts/confirm.tsx";
 import { DataTable } from "../../parts/data-table.tsx";
 import type { Column, RowLink } from "../../parts/data-table.tsx";
-import { Dialog } from "../../parts/dialog.tsx";
-import { FormFault } from "../../parts/form.tsx";
 import { Ago } from "../../parts/time.tsx";
 import { RunTypeMark, StatusMark } from "../marks.tsx";
 import { Empty } from "../states.tsx";
+import { AddRuns } from "./add-runs.tsx";
 
 const namesOf = (run: QueuedRun, has: "doneMs" | "claimedUntilMs"): string =>
   run.reviews
@@ -82,7 +81,7 @@ export const QueueRuns = ({
   const [dialog, setDialog] = useState<"add" | "remove">();
   const refresh = async (): Promise<void> =>
     client.invalidateQueries({ queryKey: ["queues", queue.id] });
-  const words = `${selection.size.toLocaleString("en")} ${selection.size === 1 ? "run" : "runs"}`;
+  const words = counted(selection.size, "run");
   return (
     <>
       <div className="heading">
@@ -133,59 +132,5 @@ export const QueueRuns = ({
         </Confirm>
       )}
     </>
-  );
-};
-
-const AddRuns = ({
-  queueId,
-  onAdded,
-  onClose,
-}: {
-  readonly queueId: string;
-  readonly onAdded: () => Promise<void>;
-  readonly onClose: () => void;
-}) => {
-  const [text, setText] = useState("");
-  const [state, setState] = useState<{ readonly isBusy: boolean; readonly error?: string }>({
-    isBusy: false,
-  });
-  const ids = parseRunIds(text);
-  const add = async (): Promise<void> => {
-    setState({ isBusy: true });
-    try {
-      await addQueueRuns(queueId, ids);
-      await onAdded();
-      onClose();
-    } catch (cause) {
-      setState({ isBusy: false, error: cause instanceof Error ? cause.message : String(cause) });
-    }
-  };
-  return (
-    <Dialog title="Add runs" onClose={onClose}>
-      <form
-        className="form"
-        onSubmit={(event) => {
-          event.preventDefault();
-          void add();
-        }}
-      >
-        <Textarea
-          label="Ids or addresses of runs"
-          description="One after the other; what is around them is passed over."
-          rows={6}
-          value={text}
-          onChange={({ currentTarget }) => setText(currentTarget.value)}
-        />
-        <FormFault error={state.error} />
-        <div className="dialog-end">
-          <Button variant="default" onClick={onClose}>
-            Cancel
-          </Button>
-          <Button type="submit" loading={state.isBusy} disabled={ids.length === 0}>
-            Add {ids.length.toLocaleString("en")} {ids.length === 1 ? "run" : "runs"}
-          </Button>
-        </div>
-      </form>
-    </Dialog>
   );
 };
