@@ -1,57 +1,31 @@
-import { startServer } from "@millrace/server";
 import type { RunningServer } from "@millrace/server";
-import { mkdirSync, mkdtempSync, readFileSync, rmSync } from "node:fs";
-import { tmpdir } from "node:os";
-import { createRequire } from "node:module";
-import { join } from "node:path";
-import { Client } from "millrace";
+import { readFileSync } from "node:fs";
+import type { Client } from "millrace";
 import type { Page } from "playwright-core";
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
+import { findFaults } from "../support/axe.ts";
 import { startBrowser } from "../support/browser.ts";
+import { openPage, screenshots } from "../support/opened-page.ts";
+import type { OpenedPage } from "../support/opened-page.ts";
 import { questionRuns } from "../support/question-runs.ts";
 import { recordAnswer } from "../support/recordings.ts";
 
 const browser = await startBrowser();
-const screenshots = "temp/web";
-const axeSource = readFileSync(
-  createRequire(import.meta.url).resolve("axe-core/axe.min.js"),
-  "utf8",
-);
 const project = "support desk";
 
-interface AxeFault {
-  readonly id: string;
-  readonly impact: string;
-}
-
 describe.skipIf(browser === undefined)("the runs of a project, in Chromium", () => {
+  let opened: OpenedPage;
   let server: RunningServer;
   let client: Client;
-  let dataDir: string;
   let page: Page;
   let address: string;
-  const faults: string[] = [];
+  let faults: string[];
 
   beforeAll(async () => {
-    mkdirSync(screenshots, { recursive: true });
-    dataDir = mkdtempSync(join(tmpdir(), "millrace-runs-"));
-    server = await startServer({ port: 0, dataDir });
-    client = new Client({ endpoint: server.url, project });
+    opened = await openPage(browser!, project);
+    ({ server, client, page, faults } = opened);
     await record();
-    const [found] = (await call(`/sessions?name=${encodeURIComponent(project)}`)) as readonly {
-      id: string;
-      tenant_id: string;
-    }[];
-    address = `${server.url}/o/${found?.tenant_id}/projects/p/${found?.id}`;
-    page = await browser!.context.newPage();
-    page.setDefaultTimeout(15_000);
-    page.on("pageerror", (error) => faults.push(String(error)));
-    page.on("console", (line) => line.type() === "error" && faults.push(line.text()));
-    page.on("request", (request) => {
-      if (!request.url().startsWith(server.url)) {
-        faults.push(`a request to ${request.url()}`);
-      }
-    });
+    address = await opened.projectAddress();
   }, 60_000);
 
   beforeEach(() => {
@@ -59,10 +33,8 @@ describe.skipIf(browser === undefined)("the runs of a project, in Chromium", () 
   });
 
   afterAll(async () => {
-    await client.close();
+    await opened?.close();
     await browser?.close();
-    await server.close();
-    rmSync(dataDir, { recursive: true, force: true });
   });
 
   const call = async (path: string, body?: unknown): Promise<unknown> => {
@@ -87,29 +59,21 @@ describe.skipIf(browser === undefined)("the runs of a project, in Chromium", () 
   const filter = () => page.getByRole("combobox", { name: "Filter" });
   const shot = (name: string) => page.screenshot({ path: `${screenshots}/runs-${name}.png` });
 
-  async function seriousFaults(): Promise<readonly string[]> {
-    await page.evaluate(axeSource);
-    const found = await page.evaluate<{ violations: readonly AxeFault[] }>("axe.run()");
-    return found.violations
-      .filter(({ impact }) => impact === "serious" || impact === "critical")
-      .map(({ id }) => id);
-  }
-
   test("the list shows traces, newest first, with how many began when; light and dark, wide and narrow", async () => {
     await page.goto(address);
     await page.getByRole("link", { name: "ask", exact: true }).first().waitFor();
     await page.locator(".chart canvas").waitFor();
     await shot("light-1280");
-    expect(await seriousFaults()).toEqual([]);
+    expect(await findFaults(page)).toEqual([]);
     await page.emulateMedia({ colorScheme: "dark" });
     await shot("dark-1280");
-    expect(await seriousFaults()).toEqual([]);
+    expect(await findFaults(page)).toEqual([]);
     await page.setViewportSize({ width: 390, height: 800 });
     await row("ask").first().waitFor();
     await shot("dark-390");
     await page.emulateMedia({ colorScheme: "light" });
     await shot("light-390");
-    expect(await seriousFaults()).toEqual([]);
+    expect(await findFaults(page)).toEqual([]);
     await page.setViewportSize({ width: 1280, height: 800 });
     expect(faults).toEqual([]);
   }, 60_000);
@@ -274,6 +238,7 @@ describe.skipIf(browser === undefined)("the runs of a project, in Chromium", () 
     await page.getByRole("textbox", { name: "Description" }).fill("what it is for");
     await page.getByRole("button", { name: "Save" }).click();
     await page.getByRole("heading", { name: "renamed" }).waitFor();
+    await page.getByRole("dialog").waitFor({ state: "detached" });
     await page.getByText("what it is for").waitFor();
     await page.getByRole("button", { name: "Delete" }).click();
     await page.getByRole("textbox", { name: /Type renamed/ }).fill("renamed");

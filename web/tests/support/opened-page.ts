@@ -47,7 +47,7 @@ export async function openPage(browser: TestBrowser, project: string): Promise<O
     page,
     faults,
     projectAddress: async () => {
-      const response = await fetch(`${server.url}/sessions?name=${project}`);
+      const response = await fetch(`${server.url}/sessions?name=${encodeURIComponent(project)}`);
       const [found] = (await response.json()) as readonly { id: string; tenant_id: string }[];
       return `${server.url}/o/${found?.tenant_id}/projects/p/${found?.id}`;
     },
