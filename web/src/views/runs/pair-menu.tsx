@@ -1,11 +1,10 @@
 import { Button, NativeSelect, Popover } from "@mantine/core";
-import { useId, useState } from "react";
-import type { ReactNode } from "react";
+import { useState } from "react";
 import type { WantedWords } from "../../lib/filter-completion.ts";
 import { withFilterPart } from "../../lib/filter-parts.ts";
 import { feedbackPart, metadataPart, toFilterText } from "../../lib/quick-filters.ts";
-import { toVisibleText } from "../../lib/visible-text.ts";
 import { useRunWords } from "./use-run-words.ts";
+import { Labelled, WordInput } from "./word-input.tsx";
 
 export interface QuickProps {
   readonly projectId: string;
@@ -112,53 +111,5 @@ export const PairMenu = ({ projectId, filter, onFilter, ...pair }: QuickProps & 
         </form>
       </Popover.Dropdown>
     </Popover>
-  );
-};
-
-const Labelled = ({
-  label,
-  children,
-}: {
-  readonly label: string;
-  readonly children: ReactNode;
-}) => (
-  <label className="quick-field">
-    <span>{label}</span>
-    {children}
-  </label>
-);
-
-const WordInput = ({
-  label,
-  value,
-  onValue,
-  words,
-  isNumber = false,
-}: {
-  readonly label: string;
-  readonly value: string;
-  readonly onValue: (value: string) => void;
-  readonly words: readonly string[];
-  readonly isNumber?: boolean;
-}) => {
-  const id = useId();
-  return (
-    <Labelled label={label}>
-      <input
-        className="control"
-        list={words.length > 0 ? id : undefined}
-        type={isNumber ? "number" : "text"}
-        step="any"
-        value={value}
-        onChange={({ target }) => onValue(target.value)}
-      />
-      <datalist id={id}>
-        {words.map((word) => (
-          <option key={word} value={word}>
-            {toVisibleText(word)}
-          </option>
-        ))}
-      </datalist>
-    </Labelled>
   );
 };
