@@ -83,7 +83,7 @@ async function live({ seed, place, overflow, signal }: Life): Promise<Omit<Crowd
   const spoolDir = join(place, "spool");
   const server = new ServerProcess(received, seed);
   await server.start();
-  server.tell({ fault: "slow" });
+  server.tell({ fault: "slow", info: "small batches" });
   const producer = new ProducerProcess({
     journal,
     seed,
@@ -95,14 +95,13 @@ async function live({ seed, place, overflow, signal }: Life): Promise<Omit<Crowd
       maxQueueBytes: queueBytes,
       tapeBytes,
       requestsInFlight,
-      batchLimit: 20,
       ...(overflow === "spool" ? { spoolDir } : {}),
     },
   });
   await crowded(producer, overflow, signal);
   const ending = producer.finish();
   if (overflow === "spool") {
-    server.tell({ fault: "none" });
+    server.tell({ fault: "none", info: "plain" });
   }
   const { stats } = await ending;
   if (overflow === "spool") {

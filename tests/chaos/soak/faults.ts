@@ -169,7 +169,7 @@ export const infos = {
   plain: info({}),
   gzip: info({ gzip: true }),
   zstd: info({ gzip: true, zstd: true }),
-  "small batches": info({ runs: 9 }),
+  "small batches": info({ runs: 20 }),
   "large batches": info({ runs: 5_000, gzip: true }),
   "no multipart": info({ multipart: false }),
   garbage: '{"batch_ingest_config":[7],"instance_flags":"yes","version":{}}',
