@@ -30,7 +30,8 @@ export interface IngestCost {
 const aheadBytes = 41_943_040;
 const aheadRuns = 5_000;
 
-process.once("message", (order: IngestOrder) => {
+// Not once: a listener keeps the process until it has answered.
+process.on("message", (order: IngestOrder) => {
   // A rejection ends the process, and the parent sees that.
   void answer(order);
 });

@@ -3,7 +3,7 @@ import { expect, test } from "vitest";
 import { MultipartBatch } from "../src/ingest/multipart-batch.ts";
 import { parseBatch } from "../src/ingest/parse-batch.ts";
 import { parseTime } from "../src/ingest/parse-time.ts";
-import { readColumnValues } from "../src/ingest/parse-run.ts";
+import { readColumnValues } from "../src/ingest/split-run.ts";
 import { parsePartHead } from "../src/ingest/part-head.ts";
 import { wireRun } from "./support/wire-runs.ts";
 

@@ -1,19 +1,38 @@
 import { RequestError } from "../errors.ts";
 import { serverLimits } from "../options.ts";
-import { escapable, hasSpecial, hexDigit, plain } from "./json-bytes.ts";
+import {
+  fail,
+  JsonError,
+  skipColon,
+  skipSpace,
+  skipString,
+  skipValue,
+  takesComma,
+} from "./json-skip.ts";
+import type { JsonText } from "./json-skip.ts";
 import { decodeText } from "./json-text.ts";
 
-/** The text is not JSON; the message says where. */
-export class JsonError extends Error {}
+export { JsonError };
 
 const quote = 0x22;
-const backslash = 0x5c;
-const comma = 0x2c;
-const colon = 0x3a;
 const openBrace = 0x7b;
 const closeBrace = 0x7d;
 const openBracket = 0x5b;
 const closeBracket = 0x5d;
+
+/** Gives where the value ends that begins at `from`: see {@link JsonCursor.skip}. */
+type OnMember = (name: string, from: number) => number;
+type OnItem = (from: number) => number;
+
+/** A member's name as it stood at a place, quotes included. */
+interface KnownName {
+  readonly from: number;
+  readonly length: number;
+  readonly name: string;
+}
+
+/** Members of an object whose names are remembered; those behind are read each time. */
+const knownMax = 64;
 
 /**
  * Walks over JSON text without making values of it: checks the grammar (RFC 8259) and finds where
@@ -21,280 +40,136 @@ const closeBracket = 0x5d;
  * UTF-8 is checked by the caller, once for the whole text.
  */
 export class JsonCursor {
-  readonly #bytes: Buffer;
-  readonly #view: DataView;
-  readonly #depthMax: number;
-  #at = 0;
+  readonly #text: JsonText;
+  /** Names by their place in an object: objects of one list mostly have the same in one order. */
+  readonly #known: KnownName[] = [];
 
   constructor(bytes: Buffer, depthMax: number = serverLimits.jsonDepth) {
-    this.#bytes = bytes;
-    this.#depthMax = depthMax;
-    this.#view = new DataView(bytes.buffer, bytes.byteOffset, bytes.length);
+    const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.length);
+    this.#text = { bytes, view, depthMax };
   }
 
   /** The text is one value and nothing else. @throws JsonError it is not. */
   readWhole(): void {
-    this.#skipSpace();
-    this.#skipValue();
-    this.#expectEnd();
+    this.walk((from) => this.skip(from));
   }
 
   /** The members of the object that the text is, or the `wanted` ones; of equal names the last one counts. */
   readMembers(wanted?: ReadonlySet<string>): Map<string, Buffer> {
+    const { bytes } = this.#text;
     const members = new Map<string, Buffer>();
-    this.#skipSpace();
-    this.#take(openBrace, "an object");
-    this.#skipSpace();
-    if (this.#bytes[this.#at] === closeBrace) {
-      this.#at += 1;
-    } else {
-      do {
-        this.#skipSpace();
-        const name = this.#readName();
-        const from = this.#at;
-        this.#skipValue();
+    this.walk((start) =>
+      this.walkObject(start, (name, from) => {
+        const to = this.skip(from);
         if (wanted === undefined || wanted.has(name)) {
-          members.set(name, this.#bytes.subarray(from, this.#at));
+          members.set(name, bytes.subarray(from, to));
         }
-        this.#skipSpace();
-      } while (this.#takesComma(closeBrace));
-    }
-    this.#expectEnd();
+        return to;
+      }),
+    );
     return members;
   }
 
   /** The items of the array that the text is. @throws RequestError 413: they are more than `itemsMax`. */
   readItems(itemsMax = Number.POSITIVE_INFINITY): Buffer[] {
+    const { bytes } = this.#text;
     const items: Buffer[] = [];
-    this.#skipSpace();
-    this.#take(openBracket, "an array");
-    this.#skipSpace();
-    if (this.#bytes[this.#at] === closeBracket) {
-      this.#at += 1;
-    } else {
-      do {
-        this.#skipSpace();
+    this.walk((start) =>
+      this.walkArray(start, (from) => {
         // Before it is made: a small body may hold millions of them.
         if (items.length === itemsMax) {
-          throw new RequestError(
-            413,
-            `more than ${itemsMax} items in one list; send less in one request`,
-          );
+          throw tooManyItems(itemsMax);
         }
-        items.push(this.#sliceValue());
-        this.#skipSpace();
-      } while (this.#takesComma(closeBracket));
-    }
-    this.#expectEnd();
+        const to = this.skip(from);
+        items.push(bytes.subarray(from, to));
+        return to;
+      }),
+    );
     return items;
   }
 
-  #readName(): string {
-    const from = this.#at;
-    if (this.#bytes[from] !== quote) {
-      this.#fail("a name in quotes");
+  /** The whole text, whose one value `onValue` walks over. @throws JsonError there is more. */
+  walk(onValue: OnItem): void {
+    const { bytes } = this.#text;
+    const at = skipSpace(bytes, onValue(skipSpace(bytes, 0)));
+    if (at !== bytes.length) {
+      fail(this.#text, at, "the end of the text");
     }
-    this.#skipString();
-    const name = decodeText(this.#bytes.subarray(from, this.#at));
-    this.#skipSpace();
-    this.#take(colon, "a colon");
-    this.#skipSpace();
-    return name;
   }
 
-  #sliceValue(): Buffer {
-    const from = this.#at;
-    this.#skipValue();
-    return this.#bytes.subarray(from, this.#at);
+  /** Where a value ends that stands within `outer` levels. */
+  skip(from: number, outer = 0): number {
+    return skipValue(this.#text, from, outer);
   }
 
-  /** One value. A loop with its own stack: a hostile depth can't exhaust the thread's. */
-  #skipValue(): void {
-    const bytes = this.#bytes;
-    const closers: number[] = [];
+  /** The object that begins there: calls `onMember` for each member, and gives where the object ends. */
+  walkObject(from: number, onMember: OnMember): number {
+    const text = this.#text;
+    const { bytes } = text;
+    let at = skipSpace(bytes, this.#enter(from, openBrace, "an object"));
+    if (bytes[at] === closeBrace) {
+      return at + 1;
+    }
+    for (let index = 0; ; index += 1) {
+      const { name, length } = this.#nameAt(at, index);
+      at = skipSpace(bytes, onMember(name, skipColon(text, at + length)));
+      if (!takesComma(text, at, closeBrace)) {
+        return at + 1;
+      }
+      at = skipSpace(bytes, at + 1);
+    }
+  }
+
+  /** The same for an array and its items. */
+  walkArray(from: number, onItem: OnItem): number {
+    const text = this.#text;
+    const { bytes } = text;
+    let at = skipSpace(bytes, this.#enter(from, openBracket, "an array"));
+    if (bytes[at] === closeBracket) {
+      return at + 1;
+    }
     for (;;) {
-      const byte = bytes[this.#at];
-      if (byte === openBrace || byte === openBracket) {
-        const closer = byte + 2;
-        this.#at += 1;
-        this.#skipSpace();
-        if (bytes[this.#at] !== closer) {
-          if (closers.push(closer) > this.#depthMax) {
-            this.#fail(`at most ${this.#depthMax} levels`);
-          }
-          this.#enterMember(closer);
-          continue;
-        }
-        this.#at += 1;
-      } else {
-        this.#skipScalar(byte);
+      at = skipSpace(bytes, onItem(at));
+      if (!takesComma(text, at, closeBracket)) {
+        return at + 1;
       }
-      if (!this.#leaveValue(closers)) {
-        return;
-      }
+      at = skipSpace(bytes, at + 1);
     }
   }
 
-  /** After a value: on to the next member, or out of all that ends here. False when nothing is open. */
-  #leaveValue(closers: number[]): boolean {
-    for (let closer = closers.at(-1); closer !== undefined; closer = closers.at(-1)) {
-      this.#skipSpace();
-      if (this.#takesComma(closer)) {
-        this.#skipSpace();
-        this.#enterMember(closer);
-        return true;
-      }
-      closers.pop();
+  #enter(at: number, byte: number, wanted: string): number {
+    if (this.#text.bytes[at] !== byte) {
+      fail(this.#text, at, wanted);
     }
-    return false;
+    return at + 1;
   }
 
-  #enterMember(closer: number): void {
-    if (closer === closeBrace) {
-      if (this.#bytes[this.#at] !== quote) {
-        this.#fail("a name in quotes");
-      }
-      this.#skipString();
-      this.#skipSpace();
-      this.#take(colon, "a colon");
-      this.#skipSpace();
+  #nameAt(at: number, index: number): KnownName {
+    const { bytes } = this.#text;
+    const known = this.#known[index];
+    if (known !== undefined && stands(bytes, known, at)) {
+      return known;
     }
-  }
-
-  #skipScalar(byte: number | undefined): void {
-    if (byte === quote) {
-      this.#skipString();
-    } else if (byte === 0x74) {
-      this.#skipWord("true");
-    } else if (byte === 0x66) {
-      this.#skipWord("false");
-    } else if (byte === 0x6e) {
-      this.#skipWord("null");
-    } else {
-      this.#skipNumber();
+    if (bytes[at] !== quote) {
+      fail(this.#text, at, "a name in quotes");
     }
-  }
-
-  #skipString(): void {
-    const bytes = this.#bytes;
-    const view = this.#view;
-    const end = bytes.length;
-    const lastWord = end - 4;
-    let at = this.#at + 1;
-    for (;;) {
-      // Four bytes at a time, while none of them is special; then on to the one that is.
-      while (at <= lastWord && !hasSpecial(view.getInt32(at))) {
-        at += 4;
-      }
-      while (at < end && plain[bytes[at] ?? 0] === 1) {
-        at += 1;
-      }
-      const byte = bytes[at];
-      if (byte === quote) {
-        this.#at = at + 1;
-        return;
-      }
-      this.#at = at;
-      if (byte !== backslash) {
-        this.#fail(byte === undefined ? "the end of a string" : "an escaped control character");
-      }
-      at = this.#afterEscape(at);
+    const end = skipString(this.#text, at);
+    const read = { from: at, length: end - at, name: decodeText(bytes.subarray(at, end)) };
+    if (index < knownMax) {
+      this.#known[index] = read;
     }
-  }
-
-  #afterEscape(at: number): number {
-    const kind = this.#bytes[at + 1] ?? 0;
-    if (kind === 0x75) {
-      for (let digit = at + 2; digit < at + 6; digit += 1) {
-        if (hexDigit[this.#bytes[digit] ?? 0] !== 1) {
-          this.#fail("four hexadecimal digits after \\u");
-        }
-      }
-      return at + 6;
-    }
-    if (escapable[kind] !== 1) {
-      this.#fail("a known escape");
-    }
-    return at + 2;
-  }
-
-  #skipWord(word: string): void {
-    for (let index = 0; index < word.length; index += 1) {
-      if (this.#bytes[this.#at + index] !== word.charCodeAt(index)) {
-        this.#fail(word);
-      }
-    }
-    this.#at += word.length;
-  }
-
-  #skipNumber(): void {
-    const bytes = this.#bytes;
-    if (bytes[this.#at] === 0x2d) {
-      this.#at += 1;
-    }
-    if (bytes[this.#at] === 0x30) {
-      this.#at += 1;
-    } else {
-      this.#skipDigits("a value");
-    }
-    if (bytes[this.#at] === 0x2e) {
-      this.#at += 1;
-      this.#skipDigits("a digit");
-    }
-    if (bytes[this.#at] === 0x65 || bytes[this.#at] === 0x45) {
-      this.#at += bytes[this.#at + 1] === 0x2b || bytes[this.#at + 1] === 0x2d ? 2 : 1;
-      this.#skipDigits("a digit");
-    }
-  }
-
-  #skipDigits(wanted: string): void {
-    const from = this.#at;
-    for (let byte = this.#bytes[this.#at] ?? 0; byte >= 0x30 && byte <= 0x39;) {
-      this.#at += 1;
-      byte = this.#bytes[this.#at] ?? 0;
-    }
-    if (this.#at === from) {
-      this.#fail(wanted);
-    }
-  }
-
-  #skipSpace(): void {
-    for (
-      let byte = this.#bytes[this.#at];
-      byte === 0x20 || byte === 0x0a || byte === 0x0d || byte === 0x09;
-    ) {
-      this.#at += 1;
-      byte = this.#bytes[this.#at];
-    }
-  }
-
-  #take(byte: number, wanted: string): void {
-    if (this.#bytes[this.#at] !== byte) {
-      this.#fail(wanted);
-    }
-    this.#at += 1;
-  }
-
-  /** True after a comma, false after the closer. */
-  #takesComma(closer: number): boolean {
-    const byte = this.#bytes[this.#at];
-    if (byte !== comma && byte !== closer) {
-      this.#fail(`a comma or ${String.fromCharCode(closer)}`);
-    }
-    this.#at += 1;
-    return byte === comma;
-  }
-
-  #expectEnd(): void {
-    this.#skipSpace();
-    if (this.#at !== this.#bytes.length) {
-      this.#fail("the end of the text");
-    }
-  }
-
-  #fail(wanted: string): never {
-    throw new JsonError(
-      `not JSON: expected ${wanted} at byte ${this.#at} of ${this.#bytes.length}`,
-    );
+    return read;
   }
 }
+
+/** Whether the same name stands there: it ends with a quote, as that one does. */
+function stands(bytes: Buffer, { from, length }: KnownName, at: number): boolean {
+  let index = 0;
+  while (index < length && bytes[from + index] === bytes[at + index]) {
+    index += 1;
+  }
+  return index === length;
+}
+
+export const tooManyItems = (itemsMax: number): RequestError =>
+  new RequestError(413, `more than ${itemsMax} items in one list; send less in one request`);

@@ -8,3 +8,11 @@ const parseText = (raw: Buffer): string => {
   const value: unknown = JSON.parse(raw.toString("utf8"));
   return typeof value === "string" ? value : "";
 };
+
+const quote = 0x22;
+
+/** The value of a JSON text whose grammar was checked. */
+export function parseScalar(raw: Buffer): unknown {
+  const value: unknown = raw[0] === quote ? decodeText(raw) : JSON.parse(raw.toString("utf8"));
+  return value;
+}

@@ -9,11 +9,12 @@ import { BatchBuilder } from "./batch-builder.ts";
 import type { ParsedBatch } from "./batch-builder.ts";
 import { JsonCursor } from "./json-cursor.ts";
 import { parseFeedbackPart } from "./parse-feedback.ts";
-import { readColumnValues, valueOf } from "./parse-run.ts";
+import { valueOf } from "./parse-run.ts";
 import type { ReceivedRun } from "./parse-run.ts";
 import type { Part } from "./multipart-parser.ts";
 import { PieceReader } from "./piece-reader.ts";
 import type { TenantContent } from "./piece-reader.ts";
+import { readColumnValues } from "./split-run.ts";
 
 /** What the main part holds: members as they came, or the values of all. */
 type Main = Pick<ReceivedRun, "members" | "values">;

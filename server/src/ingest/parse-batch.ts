@@ -4,31 +4,95 @@ import { RequestError } from "../errors.ts";
 import { serverLimits } from "../options.ts";
 import { BatchBuilder } from "./batch-builder.ts";
 import type { ParsedBatch } from "./batch-builder.ts";
-import { JsonCursor, JsonError } from "./json-cursor.ts";
+import { JsonCursor, JsonError, tooManyItems } from "./json-cursor.ts";
 import type { ParseRules } from "./parse-run.ts";
+import { RunSource, SplitRun } from "./split-run.ts";
 
-/** Reads the body of `POST /runs/batch`. @throws RequestError it is no batch, or holds too much. */
+/** Reads the body of `POST /runs/batch`, in one walk. @throws RequestError it is no batch, or holds too much. */
 export function parseBatch(body: Buffer): ParsedBatch {
-  const members = parseObject(body);
-  const runs = (["post", "patch"] as const).flatMap((operation) =>
-    readList(members, operation).map((text) => ({ operation, text })),
-  );
-  if (runs.length > serverLimits.operationsMax) {
+  const lists = readBatch(body);
+  const count = lists.post.length + lists.patch.length;
+  if (count > serverLimits.operationsMax) {
     throw new RequestError(
       413,
-      `${runs.length} operations in one request; at most ${serverLimits.operationsMax}`,
+      `${count} operations in one request; at most ${serverLimits.operationsMax}`,
     );
   }
   const builder = new BatchBuilder(body.length);
-  for (const { operation, text } of runs) {
-    const run = readRun(text);
-    if (run === undefined) {
-      builder.reject({ id: null, operation, reason: "a run is a JSON object" });
-    } else {
-      builder.addRun({ operation, members: run }, { place: "required" });
+  for (const operation of ["post", "patch"] as const) {
+    for (const run of lists[operation]) {
+      if (run === undefined) {
+        builder.reject({ id: null, operation, reason: "a run is a JSON object" });
+      } else {
+        const { members, values } = run;
+        builder.addRun({ operation, members, values }, { place: "required" });
+      }
     }
   }
   return builder.build();
+}
+
+/** The runs of each list; `undefined` for what is no object. */
+type Lists = Record<Operation, (SplitRun | undefined)[]>;
+
+function readBatch(body: Buffer): Lists {
+  const lists: Lists = { post: [], patch: [] };
+  const source = new RunSource(body);
+  const faults = new Map<string, RequestError>();
+  readJson(body, (cursor) => {
+    cursor.walk((start) =>
+      cursor.walkObject(start, (name, from) => {
+        if (name !== "post" && name !== "patch") {
+          return cursor.skip(from);
+        }
+        // Of equal names the last one counts.
+        lists[name] = [];
+        faults.delete(name);
+        if (body[from] === openBracket) {
+          return readList(cursor, { source, from, into: lists[name] });
+        }
+        const to = cursor.skip(from);
+        if (!body.subarray(from, to).equals(nullJson)) {
+          faults.set(name, new RequestError(422, `${name} is an array of runs`));
+        }
+        return to;
+      }),
+    );
+  });
+  for (const fault of faults.values()) {
+    throw fault;
+  }
+  return lists;
+}
+
+interface List {
+  readonly source: RunSource;
+  readonly from: number;
+  readonly into: (SplitRun | undefined)[];
+}
+
+/** Levels around a run, and around its members' values. */
+const aroundRun = 1;
+const aroundValue = 2;
+
+function readList(cursor: JsonCursor, { source, from, into }: List): number {
+  return cursor.walkArray(from, (start) => {
+    // Before it is made: a small body may hold millions of them.
+    if (into.length === serverLimits.operationsMax) {
+      throw tooManyItems(serverLimits.operationsMax);
+    }
+    if (source.bytes[start] !== openBrace) {
+      into.push(undefined);
+      return cursor.skip(start, aroundRun);
+    }
+    const run = new SplitRun(source);
+    into.push(run);
+    return cursor.walkObject(start, (name, at) => {
+      const to = cursor.skip(at, aroundValue);
+      run.put(name, at, to);
+      return to;
+    });
+  });
 }
 
 /** Reads the body of a one-run call. @throws RequestError it is no JSON object. */
@@ -39,11 +103,15 @@ export function parseOneRun(body: Buffer, operation: Operation, rules: ParseRule
 }
 
 function parseObject(body: Buffer): Map<string, Buffer> {
+  return readJson(body, (cursor) => cursor.readMembers());
+}
+
+function readJson<Result>(body: Buffer, read: (cursor: JsonCursor) => Result): Result {
   if (!isUtf8(body)) {
     throw new RequestError(422, "the body is not UTF-8");
   }
   try {
-    return new JsonCursor(body).readMembers();
+    return read(new JsonCursor(body));
   } catch (cause) {
     throw cause instanceof JsonError
       ? new RequestError(422, `the body is ${cause.message}`)
@@ -51,20 +119,6 @@ function parseObject(body: Buffer): Map<string, Buffer> {
   }
 }
 
-function readList(members: Map<string, Buffer>, name: Operation): Buffer[] {
-  const text = members.get(name);
-  if (text === undefined || text.equals(nullJson)) {
-    return [];
-  }
-  if (text[0] !== openBracket) {
-    throw new RequestError(422, `${name} is an array of runs`);
-  }
-  return new JsonCursor(text).readItems(serverLimits.operationsMax);
-}
-
 const nullJson = Buffer.from("null");
 const openBracket = 0x5b;
 const openBrace = 0x7b;
-
-const readRun = (text: Buffer): Map<string, Buffer> | undefined =>
-  text[0] === openBrace ? new JsonCursor(text).readMembers() : undefined;

@@ -6,8 +6,10 @@ import { facetsOf } from "../store/facets.ts";
 import { readMeasures } from "../store/run-measures.ts";
 import type { RunMeasures } from "../store/run-measures.ts";
 import type { RunColumns, SpanRecord } from "../store/run-record.ts";
-import { decodeText } from "./json-text.ts";
+import { parseScalar } from "./json-text.ts";
 import { parseTime } from "./parse-time.ts";
+import { payloadOf } from "./split-run.ts";
+import type { ColumnValues, Members } from "./split-run.ts";
 
 /** A run that can't be stored; the message is the reason that the sender reads. */
 export class RunFault extends Error {
@@ -23,7 +25,7 @@ export class RunFault extends Error {
 export interface ReceivedRun {
   readonly operation: Operation;
   readonly members: Members;
-  /** Values of members that columns hold, where they were read already: see {@link readColumnValues}. */
+  /** Values of members that columns hold, where they were read already: see `split-run.ts`; the others alone are then `members`. */
   readonly values?: ColumnValues;
   /** Of a run that came as a span. */
   readonly span?: SpanRecord;
@@ -50,8 +52,6 @@ export interface ParsedRun {
   readonly digestOf: (body: Buffer) => string;
 }
 
-type Members = ReadonlyMap<string, Buffer>;
-type ColumnValues = Readonly<Record<string, unknown>>;
 /** What the members of a run are read from. */
 type Received = Pick<ReceivedRun, "members" | "values">;
 
@@ -173,60 +173,6 @@ function checkPlace({ id, isPost, columns, traceId, dottedOrder }: PlaceToCheck)
   }
 }
 
-/** Members that the columns hold already. */
-const columnMembers: ReadonlySet<string> = new Set([
-  "id",
-  "trace_id",
-  "dotted_order",
-  "session_id",
-  "session_name",
-  "run_type",
-  "start_time",
-  "end_time",
-  "parent_run_id",
-  "reference_example_id",
-]);
-
-/** A longer text holds more than columns. */
-const valuesBytesMax = 2_048;
-
-/**
- * All members of a run's object at once, where columns hold each of them and nothing has to be kept as
- * it came: so it is with the main part of a run whose large fields have parts of their own. `undefined`
- * where it is not so, or the text is no JSON object: a walk through it then says more. The bytes are UTF-8.
- */
-export function readColumnValues(json: Buffer): ColumnValues | undefined {
-  if (json.length > valuesBytesMax || json.includes(backslash)) {
-    return undefined;
-  }
-  let values: unknown;
-  try {
-    values = JSON.parse(json.toString("utf8"));
-  } catch {
-    return undefined; // Whoever walks through it finds the fault and its place.
-  }
-  if (typeof values !== "object" || values === null || Array.isArray(values)) {
-    return undefined;
-  }
-  return Object.keys(values).every(hasColumn) ? (values as ColumnValues) : undefined;
-}
-
-const hasColumn = (name: string): boolean => name === "name" || columnMembers.has(name);
-
-const backslash = 0x5c;
-
-function payloadOf(members: Members): Members {
-  const payload = new Map<string, Buffer>();
-  for (const [name, raw] of members) {
-    // A name with escapes is kept as it came: a column may not hold what they stand for.
-    const isKept = name === "name" ? raw.includes(backslash) : !columnMembers.has(name);
-    if (isKept) {
-      payload.set(name, raw);
-    }
-  }
-  return payload;
-}
-
 const digestOf = (head: string, body: Buffer): string =>
   createHash("sha256").update(head).update(body).digest("base64url");
 
@@ -260,17 +206,10 @@ function parseMicros(run: Received, name: string): number | null | undefined {
   return micros;
 }
 
-const quote = 0x22;
-
 /** What a member says; `undefined` where it is not there. */
 export function valueOf({ members, values }: Received, name: string): unknown {
   const raw = members.get(name);
   return raw === undefined ? values?.[name] : parseScalar(raw);
-}
-
-function parseScalar(raw: Buffer): unknown {
-  const value: unknown = raw[0] === quote ? decodeText(raw) : JSON.parse(raw.toString("utf8"));
-  return value;
 }
 
 const excerpt = (value: unknown): string => JSON.stringify(value).slice(0, 80);
