@@ -8,7 +8,7 @@ import { microsOf } from "../ingest/parse-time.ts";
 import type { Comparative, ComparativeQuery } from "../store/comparative.ts";
 import type { FeedbackStats } from "../store/feedback.ts";
 import type { Store } from "../store/store.ts";
-import { toIso } from "../view/run-json.ts";
+import { toIso } from "../view/wire-text.ts";
 import { datasetIdOf, findDataset } from "./datasets.ts";
 import { first, parseId, parseIds, parsePage, parseSwitch } from "./query-string.ts";
 import type { QueryString } from "./query-string.ts";

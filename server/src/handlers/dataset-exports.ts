@@ -8,7 +8,7 @@ import { holdOpen } from "../http/hold-open.ts";
 import { serverLimits } from "../options.ts";
 import type { Example } from "../store/example.ts";
 import type { Store } from "../store/store.ts";
-import { toIso } from "../view/run-json.ts";
+import { toIso } from "../view/wire-text.ts";
 import { findMoment, readAsOf } from "./as-of.ts";
 import { datasetIdOf, findDataset } from "./datasets.ts";
 import { all } from "./query-string.ts";

@@ -5,7 +5,8 @@ import { JsonCursor } from "../ingest/json-cursor.ts";
 import type { ExampleChange, ExampleDraft, ExamplesWritten } from "../store/example.ts";
 import type { Store } from "../store/store.ts";
 import { listedMembers, toExampleJson, toJsonList } from "../view/example-json.ts";
-import { toIso, toRunJson } from "../view/run-json.ts";
+import { toRunJson } from "../view/run-json.ts";
+import { toIso } from "../view/wire-text.ts";
 import { findDataset } from "./datasets.ts";
 import {
   parseChange,

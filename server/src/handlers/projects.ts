@@ -7,7 +7,7 @@ import { JsonObject, Maybe, Time } from "../http/schema-parts.ts";
 import { microsOf } from "../ingest/parse-time.ts";
 import type { Project, ProjectChanges } from "../store/project.ts";
 import type { Store } from "../store/store.ts";
-import { toIso } from "../view/run-json.ts";
+import { toIso } from "../view/wire-text.ts";
 import { toProjectStatsJson } from "../view/stats-json.ts";
 import { parseProjectQuery } from "./project-query.ts";
 import { parseId, parseIds, parseSwitch } from "./query-string.ts";

@@ -3,7 +3,7 @@ import { RequestError } from "../errors.ts";
 import type { SignedLinks } from "../http/signed-links.ts";
 import type { Store } from "../store/store.ts";
 import type { RunFile, StoredRun } from "../store/run-row.ts";
-import { toListJson, toRunJson } from "../view/run-json.ts";
+import { partsOf, toPageJson, toRunJson } from "../view/run-json.ts";
 import type { RunView } from "../view/run-json.ts";
 import { toStatsJson } from "../view/stats-json.ts";
 import { parseRunQuery, toCursor } from "./run-query.ts";
@@ -47,15 +47,20 @@ export async function queryRuns(
   const { body, tenantId } = request;
   const link = linkRunFiles(links, request);
   const { query, select } = parseRunQuery(body);
-  const { runs, next } = await store.read.runs.query(tenantId, query);
-  const cursors = { next: next === undefined ? null : toCursor(next, query.order), prev: null };
+  const { runs, next } = await store.read.runs.query(tenantId, {
+    ...query,
+    ...(select === undefined ? {} : { parts: partsOf(select) }),
+  });
+  const cursors = { next: next === undefined ? null : toCursor(next, query.order) };
   const ids = runs.map(({ row }) => row.id);
   const isAsked = select === undefined || select.has("feedback_stats");
   const stats = await store.read.feedback.statsOfRuns(tenantId, isAsked ? ids : []);
-  const items = runs.map((run) =>
-    toRunJson(run, { select, link, feedbackStats: stats.get(run.row.id) }),
-  );
-  return reply.type(jsonType).send(toListJson("runs", items, { cursors, parsed_query: null }));
+  const viewOf = ({ row }: StoredRun): RunView => ({
+    select,
+    link,
+    feedbackStats: stats.get(row.id),
+  });
+  return reply.type(jsonType).send(toPageJson(runs, viewOf, cursors));
 }
 
 /** `POST /runs/stats`. */

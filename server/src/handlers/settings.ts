@@ -4,7 +4,7 @@ import type { Static } from "typebox";
 import { RequestError } from "../errors.ts";
 import type { Store } from "../store/store.ts";
 import type { Tenant } from "../store/tenant.ts";
-import { toIso } from "../view/run-json.ts";
+import { toIso } from "../view/wire-text.ts";
 
 /** Body of `POST /settings/handle`. */
 export const handleBody = Type.Object({ tenant_handle: Type.String() });

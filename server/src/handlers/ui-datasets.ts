@@ -7,7 +7,7 @@ import type { Moment } from "../store/dataset-version.ts";
 import type { ExampleDraft, ExamplePreview } from "../store/example.ts";
 import type { Store } from "../store/store.ts";
 import { toPreviewJson } from "../view/example-preview-json.ts";
-import { toIso } from "../view/run-json.ts";
+import { toIso } from "../view/wire-text.ts";
 import { findMoment, readAsOf } from "./as-of.ts";
 import { datasetIdOf, findDataset } from "./datasets.ts";
 import { parseOneOf, parsePage } from "./dataset-query.ts";

@@ -3,7 +3,7 @@ import { RequestError } from "../errors.ts";
 import { microsOf } from "../ingest/parse-time.ts";
 import { toTrend } from "../store/feedback-trend.ts";
 import type { Store } from "../store/store.ts";
-import { toIso } from "../view/run-json.ts";
+import { toIso } from "../view/wire-text.ts";
 import { first, parseCount, parseId } from "./query-string.ts";
 import type { QueryString } from "./query-string.ts";
 

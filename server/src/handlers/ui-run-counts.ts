@@ -4,7 +4,7 @@ import { RequestError } from "../errors.ts";
 import { parseTime } from "../ingest/parse-time.ts";
 import { countMicros } from "../store/run-list.ts";
 import type { Store } from "../store/store.ts";
-import { toIso } from "../view/run-json.ts";
+import { toIso } from "../view/wire-text.ts";
 import { first, parseCount, parseId, parseSwitch } from "./query-string.ts";
 import type { QueryString } from "./query-string.ts";
 

@@ -7,7 +7,7 @@ import { RequestError } from "../errors.ts";
 import type { ListPosition, RunSearch, RunStretch } from "../store/run-list.ts";
 import type { StoredRun } from "../store/run-row.ts";
 import type { Store } from "../store/store.ts";
-import { toIso } from "../view/run-json.ts";
+import { toIso } from "../view/wire-text.ts";
 import { toListItem } from "../view/run-list-json.ts";
 import { parseRunQuery, runQueryBody } from "./run-query.ts";
 

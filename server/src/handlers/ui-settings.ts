@@ -9,7 +9,7 @@ import { isLoopback } from "../options.ts";
 import type { ServerSettings } from "../options.ts";
 import type { Store } from "../store/store.ts";
 import type { ApiKey, Tenant } from "../store/tenant.ts";
-import { toIso } from "../view/run-json.ts";
+import { toIso } from "../view/wire-text.ts";
 import { parseCount, parseId } from "./query-string.ts";
 import type { QueryString } from "./query-string.ts";
 

@@ -1,5 +1,5 @@
 import type { CheckedFilter } from "../filter/checker.ts";
-import type { RunFile, StoredRun } from "./run-row.ts";
+import type { RunFile, RunPart, StoredRun } from "./run-row.ts";
 import type { UsageName } from "./usage-places.ts";
 
 /** Which runs are meant. Every filter that is given must hold; lists mean any of. */
@@ -39,6 +39,11 @@ export interface RunQuery {
   readonly after?: RunPosition;
   /** Whether descendants are listed too; costs a look-up for each run. */
   readonly withChildren: boolean;
+  /**
+   * What else is read of each run, beside its id and its start; all of it where left out. What is not asked
+   * for is empty: `""`, 0, `false`, `null` or no items.
+   */
+  readonly parts?: ReadonlySet<RunPart>;
 }
 
 export interface RunPage {

@@ -20,19 +20,25 @@ export interface RunRow {
   readonly measures: "unread" | "none" | "some";
 }
 
+/** Descendants of a run, in execution order; `null` where they were not asked for. */
+export interface RunChildren {
+  readonly childRunIds: readonly string[] | null;
+  readonly directChildRunIds: readonly string[] | null;
+}
+
 /** A run and its payload. */
-export interface StoredRun {
+export interface StoredRun extends RunChildren {
   readonly row: RunRow;
   readonly tenantId: string;
   readonly projectName: string;
   /** JSON objects, in the order in which later ones win: the post's, then the patches' as received. */
   readonly bodies: readonly Buffer[];
-  /** Descendants, in execution order; read on demand only. */
-  readonly childRunIds: readonly string[] | null;
-  readonly directChildRunIds: readonly string[] | null;
   readonly shareToken: string | null;
   readonly attachments: readonly RunAttachment[];
 }
+
+/** What is read of a run, each by itself: a field of its row, or what stands beside it. */
+export type RunPart = keyof RunRow | Exclude<keyof StoredRun, "row" | keyof RunChildren>;
 
 /** A file that came with a run. */
 export interface RunAttachment {

@@ -1,7 +1,8 @@
 import type { AnnotationQueue, QueueEntry, QueueReview } from "../store/annotation-queue.ts";
 import { toReviewerId } from "../store/queue-review.ts";
 import type { StoredRun } from "../store/run-row.ts";
-import { toIso, toRunJson } from "./run-json.ts";
+import { toRunJson } from "./run-json.ts";
+import { toIso } from "./wire-text.ts";
 import type { RunView } from "./run-json.ts";
 
 /** A queue, with all that is known of it. */

@@ -1,6 +1,6 @@
 import type { Dataset } from "../store/dataset.ts";
 import type { DatasetVersion } from "../store/dataset-version.ts";
-import { toIso } from "./run-json.ts";
+import { toIso } from "./wire-text.ts";
 
 /** A dataset as whoever holds its token sees it. */
 export const toSharedDatasetJson = (dataset: Dataset) => ({

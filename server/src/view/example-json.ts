@@ -1,5 +1,5 @@
 import type { Attachment, Example } from "../store/example.ts";
-import { toIso } from "./run-json.ts";
+import { toIso } from "./wire-text.ts";
 
 /** The address under which an attachment can be read. */
 export type LinkAttachment = (attachment: Attachment) => string;

@@ -1,5 +1,5 @@
 import type { ExamplePreview } from "../store/example.ts";
-import { toIso } from "./run-json.ts";
+import { toIso } from "./wire-text.ts";
 
 /** An example as a list of the page shows it. */
 export const toPreviewJson = (preview: ExamplePreview) => ({

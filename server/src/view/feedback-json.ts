@@ -1,5 +1,5 @@
 import type { Feedback, FeedbackToken } from "../store/feedback.ts";
-import { toIso } from "./run-json.ts";
+import { toIso } from "./wire-text.ts";
 
 /** Feedback as `GET /feedback/{id}` answers it. */
 export const toFeedbackJson = (feedback: Feedback) => ({

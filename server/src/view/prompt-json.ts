@@ -1,6 +1,6 @@
 import { ownOwner } from "millrace/model";
 import type { Prompt, PromptCommit, PromptPlace, PromptTag } from "../store/prompt.ts";
-import { toIso } from "./run-json.ts";
+import { toIso } from "./wire-text.ts";
 
 /** A prompt, as the wire has it. What this server has not is null. */
 export const toPromptJson = (prompt: Prompt) => ({

@@ -1,7 +1,7 @@
 import type { QueueEntry } from "../store/annotation-queue.ts";
 import type { ClaimedRun, QueueProgress, ReviewedRun } from "../store/queue-review.ts";
 import { toEntryJson } from "./annotation-queue-json.ts";
-import { toIso } from "./run-json.ts";
+import { toIso } from "./wire-text.ts";
 
 /** A run that a reviewer has, and who else has or had it. */
 export const toClaimJson = (run: ClaimedRun) => ({

@@ -1,10 +1,9 @@
-import { microsToStamp, stampToIso } from "millrace/model";
 import type { FeedbackStats } from "../store/feedback.ts";
 import { mergePayloads } from "../store/payload.ts";
 import { readMeasures } from "../store/run-measures.ts";
-import type { RunMeasures } from "../store/run-measures.ts";
-import type { UsageName } from "../store/usage-places.ts";
-import type { RunFile, RunRow, StoredRun } from "../store/run-row.ts";
+import type { RunFile, RunPart, StoredRun } from "../store/run-row.ts";
+import { JsonPieces } from "./json-pieces.ts";
+import { measureMembers, rowMembers } from "./run-members.ts";
 import { readThreadId } from "./run-thread.ts";
 
 /** Members that a run always shows, `null` where nothing was received. */
@@ -17,9 +16,6 @@ const payloadMembers = [
   "events",
   "tags",
 ] as const;
-
-/** What is known of a run beside its row and what was received. */
-const furtherMembers = ["feedback_stats", "s3_urls", "thread_id"] as const;
 
 const nullJson = "null";
 
@@ -38,23 +34,38 @@ export interface RunView {
  * JavaScript or SQLite would alter come back as they were.
  */
 export function toRunJson(run: StoredRun, view: RunView = {}): Buffer {
-  const pieces: Buffer[] = [];
-  // Short members are joined as text, which is sooner done than copying many small pieces; all is UTF-8.
-  let text = "";
-  eachMember(run, view, (name, json) => {
-    text += `${text === "" && pieces.length === 0 ? "{" : ","}${keyOf(name)}:`;
-    if (typeof json === "string" || json.length <= shortBytes) {
-      text += typeof json === "string" ? json : json.toString("utf8");
-    } else {
-      pieces.push(Buffer.from(text), json);
-      text = "";
-    }
-  });
-  return Buffer.concat([...pieces, Buffer.from(`${text}}`)]);
+  const pieces = new JsonPieces();
+  addRun(pieces, run, view);
+  return pieces.toBuffer();
 }
 
-/** Longer JSON is copied as it is. */
-const shortBytes = 1_024;
+/** A page of runs as `POST /runs/query` answers it. */
+export function toPageJson(
+  runs: readonly StoredRun[],
+  viewOf: (run: StoredRun) => RunView,
+  cursors: { readonly next: string | null },
+): Buffer {
+  const pieces = new JsonPieces();
+  pieces.add('{"runs":[');
+  runs.forEach((run, index) => {
+    pieces.add(index === 0 ? "" : ",");
+    addRun(pieces, run, viewOf(run));
+  });
+  const rest = { cursors: { next: cursors.next, prev: null }, parsed_query: null };
+  pieces.add(`],${JSON.stringify(rest).slice(1)}`);
+  return pieces.toBuffer();
+}
+
+function addRun(pieces: JsonPieces, run: StoredRun, view: RunView): void {
+  let isFirst = true;
+  eachMember(run, view, (name, json) => {
+    pieces.add(isFirst ? "{" : ",");
+    pieces.add(keyOf(name));
+    pieces.addJson(json);
+    isFirst = false;
+  });
+  pieces.add("}");
+}
 
 /** A JSON array of texts that are JSON already, under a name, followed by further members. */
 export function toListJson(
@@ -80,9 +91,6 @@ export const toArrayJson = (items: readonly Buffer[]): Buffer =>
 
 const commaJson = Buffer.from(",");
 
-/** A time of the store as the wire has it: ISO 8601, UTC, microseconds. */
-export const toIso = (micros: number): string => stampToIso(microsToStamp(micros));
-
 /** The members of a run by their names, as JSON; of a selection only those are made that it names. */
 export function membersOf(run: StoredRun, view: RunView = {}): Map<string, Buffer> {
   const members = new Map<string, Buffer>();
@@ -90,47 +98,52 @@ export function membersOf(run: StoredRun, view: RunView = {}): Map<string, Buffe
   return members;
 }
 
-/** Each member once: what was received as its bytes, what the server says as text. */
+/** Each member once: what was received as its bytes, what the server says as text. The id is the first. */
 function eachMember(
   run: StoredRun,
   { select, feedbackStats, link }: RunView,
   put: (name: string, json: Buffer | string) => void,
 ): void {
-  const { fromRow, fromMeasures, isAsked, wanted } = choiceOf(select);
+  const { fromRow, fromMeasures, further, received: asked, isAsked, wanted } = choiceOf(select);
   const received = mergePayloads(run.bodies, wanted);
-  for (const [name, describe] of fromRow) {
+  for (const [name, { toJson }] of fromRow) {
     // The row has no more of it than SQLite's text type holds.
     const asWritten = name === "name" ? received.get(name) : undefined;
-    put(name, asWritten ?? JSON.stringify(describe(run)));
+    put(name, asWritten ?? toJson(run));
   }
   if (fromMeasures.length > 0) {
     const measures = readMeasures(received);
-    for (const [name, describe] of fromMeasures) {
-      put(name, JSON.stringify(describe(measures)));
+    for (const [name, toJson] of fromMeasures) {
+      put(name, toJson(measures));
     }
   }
-  const further = {
-    feedback_stats: () => feedbackStats ?? null,
-    s3_urls: () => (link === undefined ? null : toUrls(run, link)),
-    thread_id: () => readThreadId(received),
-  };
-  for (const name of furtherMembers) {
-    if (isAsked(name)) {
-      put(name, JSON.stringify(further[name]()));
-    }
+  for (const name of further) {
+    put(name, JSON.stringify(furtherMembers[name]({ run, received, feedbackStats, link })));
   }
-  for (const name of payloadMembers) {
-    if (isAsked(name)) {
-      put(name, received.get(name) ?? nullJson);
-    }
+  for (const name of asked) {
+    put(name, received.get(name) ?? nullJson);
   }
   for (const [name, json] of received) {
     // Never over what the server itself says of a run.
-    if (isAsked(name) && !ownMembers.has(name)) {
+    if (!ownMembers.has(name) && isAsked(name)) {
       put(name, json);
     }
   }
 }
+
+interface Further extends Pick<RunView, "feedbackStats" | "link"> {
+  readonly run: StoredRun;
+  readonly received: ReadonlyMap<string, Buffer>;
+}
+
+/** What is known of a run beside its row and what was received. */
+const furtherMembers = {
+  feedback_stats: ({ feedbackStats }: Further) => feedbackStats ?? null,
+  s3_urls: ({ run, link }: Further) => (link === undefined ? null : toUrls(run, link)),
+  thread_id: ({ received }: Further) => readThreadId(received),
+};
+
+const furtherNames = Object.keys(furtherMembers) as (keyof typeof furtherMembers)[];
 
 /** By `attachment.<name>`, as clients look them up; null where there is none. */
 function toUrls({ row, attachments }: StoredRun, link: (file: RunFile) => string) {
@@ -141,62 +154,23 @@ function toUrls({ row, attachments }: StoredRun, link: (file: RunFile) => string
   return entries.length === 0 ? null : (Object.fromEntries(entries) as object);
 }
 
-/** What the server says of a run, in this order. */
-const rowMembers = Object.entries<(run: StoredRun) => unknown>({
-  id: ({ row }) => row.id,
-  name: ({ row }) => row.name,
-  run_type: ({ row }) => row.runType,
-  start_time: ({ row }) => toIso(row.startMicros),
-  end_time: ({ row }) => (row.endMicros === null ? null : toIso(row.endMicros)),
-  status: ({ row }) => statusOf(row),
-  parent_run_id: ({ row }) => row.parentRunId,
-  parent_run_ids: ({ row }) => ancestorsOf(row),
-  child_run_ids: ({ childRunIds }) => childRunIds,
-  direct_child_run_ids: ({ directChildRunIds }) => directChildRunIds,
-  trace_id: ({ row }) => row.traceId,
-  dotted_order: ({ row }) => row.dottedOrder,
-  session_id: ({ row }) => row.projectId,
-  session_name: ({ projectName }) => projectName,
-  reference_example_id: ({ row }) => row.referenceExampleId,
-  execution_order: () => 1,
-  in_dataset: () => null,
-  manifest_id: () => null,
-  share_token: ({ shareToken }) => shareToken,
-  app_path: ({ row, tenantId }) => `/o/${tenantId}/projects/p/${row.projectId}/r/${row.id}`,
-});
-
-const countOf = (name: UsageName) => (measures: RunMeasures | undefined) =>
-  Math.round(measures?.[name] ?? 0);
-const costOf = (name: UsageName) => (measures: RunMeasures | undefined) =>
-  toCostText(measures?.[name]);
-
-/** Counts are whole and never null on the wire, costs are decimal texts. */
-const measureMembers = Object.entries<(measures: RunMeasures | undefined) => unknown>({
-  total_tokens: countOf("total_tokens"),
-  prompt_tokens: countOf("prompt_tokens"),
-  completion_tokens: countOf("completion_tokens"),
-  total_cost: costOf("total_cost"),
-  prompt_cost: costOf("prompt_cost"),
-  completion_cost: costOf("completion_cost"),
-  first_token_time: (measures) =>
-    typeof measures?.first_token_us === "number" ? toIso(measures.first_token_us) : null,
-});
-
-/** Members that never come from elsewhere, and their keys as JSON. */
+/** Members that never come from elsewhere, and their keys in JSON. */
 const ownMembers: ReadonlyMap<string, string> = new Map(
   [...rowMembers, ...measureMembers]
     .map(([name]): string => name)
-    .concat(furtherMembers, payloadMembers)
-    .map((name) => [name, JSON.stringify(name)]),
+    .concat(furtherNames, payloadMembers)
+    .map((name) => [name, `${JSON.stringify(name)}:`]),
 );
 
-const keyOf = (name: string): string => ownMembers.get(name) ?? JSON.stringify(name);
+const keyOf = (name: string): string => ownMembers.get(name) ?? `${JSON.stringify(name)}:`;
 
 /** What a selection comes to, found once for all runs of an answer. */
 interface Choice {
   readonly isAsked: (name: string) => boolean;
   readonly fromRow: typeof rowMembers;
   readonly fromMeasures: typeof measureMembers;
+  readonly further: typeof furtherNames;
+  readonly received: readonly string[];
   /** The members that need be found in what was received; all of them where it is left out. */
   readonly wanted: ReadonlySet<string> | undefined;
 }
@@ -217,6 +191,8 @@ function choiceOf(select: ReadonlySet<string> | undefined): Choice {
     isAsked,
     fromRow: rowMembers.filter(([name]) => isAsked(name)),
     fromMeasures,
+    further: furtherNames.filter(isAsked),
+    received: payloadMembers.filter(isAsked),
     // Measures and threads are read from several members.
     wanted: fromMeasures.length > 0 || select.has("thread_id") ? undefined : select,
   };
@@ -228,25 +204,26 @@ const everyMember: Choice = {
   isAsked: () => true,
   fromRow: rowMembers,
   fromMeasures: measureMembers,
+  further: furtherNames,
+  received: payloadMembers,
   wanted: undefined,
 };
 
-/** `null` where the cost is not known. */
-export const toCostText = (cost: number | null | undefined): string | null =>
-  typeof cost === "number" ? String(cost) : null;
-
-function statusOf({ hasError, endMicros }: RunRow): "error" | "success" | "pending" {
-  if (hasError) {
-    return "error";
+/** What has to be read of runs of which these members are shown. */
+export function partsOf(select: ReadonlySet<string>): ReadonlySet<RunPart> {
+  const parts = new Set(
+    choiceOf(select).fromRow.flatMap(([, { parts: ofMember }]): readonly RunPart[] => ofMember),
+  );
+  if (select.has("s3_urls")) {
+    parts.add("attachments").add("traceId");
   }
-  return endMicros === null ? "pending" : "success";
+  return [...select].every((name) => unreceived.has(name)) ? parts : parts.add("bodies");
 }
 
-const stampLength = 22;
-
-/** Ids of the runs above, root first. */
-const ancestorsOf = ({ dottedOrder }: RunRow): string[] =>
-  dottedOrder
-    .split(".")
-    .slice(0, -1)
-    .map((segment) => segment.slice(stampLength));
+/** What is told without reading what was received. A name may be more than its row has of it. */
+const unreceived: ReadonlySet<string> = new Set(
+  rowMembers
+    .map(([name]) => name)
+    .filter((name) => name !== "name")
+    .concat("feedback_stats", "s3_urls"),
+);

@@ -1,6 +1,6 @@
 import type { FeedbackStats } from "../store/feedback.ts";
 import type { Distribution, RunStatistics } from "../store/run-query.ts";
-import { toCostText, toIso } from "./run-json.ts";
+import { toCostText, toIso } from "./wire-text.ts";
 
 /** Statistics as `POST /runs/stats` answers them. */
 export const toStatsJson = (statistics: RunStatistics, feedbackStats: FeedbackStats = {}) => {

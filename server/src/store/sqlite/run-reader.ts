@@ -7,11 +7,14 @@ import type {
   RunReads,
   RunStatistics,
 } from "../run-query.ts";
-import type { RunAttachment, RunFile, RunRow, StoredRun } from "../run-row.ts";
+import type { RunFile, StoredRun } from "../run-row.ts";
 import { narrow } from "./narrow.ts";
-import { PayloadReader, toBuffer, toPairs } from "./payload-reader.ts";
-import { parseRow, parseRows, readColumns } from "./row.ts";
+import { BesideReader } from "./beside-reader.ts";
+import { toBuffer } from "./payload-reader.ts";
+import { parseRows } from "./row.ts";
 import { findInOrder } from "./run-order.ts";
+import { shapeOf } from "./run-shape.ts";
+import type { RunShape } from "./run-shape.ts";
 import { toConditions, toConditionsWithin } from "./run-conditions.ts";
 import type { Conditions } from "./run-conditions.ts";
 import { readStatistics } from "./run-statistics.ts";
@@ -19,17 +22,15 @@ import type { Connection } from "./schema.ts";
 import { isOfOneTrace, TraceOrder } from "./trace-order.ts";
 import type { TraceRows } from "./trace-order.ts";
 
-const columns = readColumns.map((name) => `r.${name}`).join(", ");
-const runSource =
-  "runs r LEFT JOIN projects p ON p.id = r.project_id LEFT JOIN shares s ON s.trace_id = r.trace_id AND s.id = r.id";
-const runSelection = `SELECT ${columns}, p.tenant_id, p.name_json, s.token FROM ${runSource}`;
+/** A run with all that is read of it, and whose it is. */
+const whole = shapeOf();
 
-/** What a row of that has, by name. */
-const fields = [...readColumns, "tenant_id", "name_json", "token"].join(", ");
+const selectRuns = ({ columns, joins }: RunShape, condition: string): string =>
+  `SELECT ${columns} FROM runs r ${joins} WHERE ${condition}`;
 
-function selectPage(condition: string, { order }: RunQuery): string {
+function selectPage(shape: RunShape, condition: string, { order }: RunQuery): string {
   const direction = order === "asc" ? "ASC" : "DESC";
-  return `${runSelection} WHERE ${condition} ORDER BY r.start_us ${direction}, r.id ${direction} LIMIT ?`;
+  return `${selectRuns(shape, condition)} ORDER BY r.start_us ${direction}, r.id ${direction} LIMIT ?`;
 }
 
 /** What a filter comes to. */
@@ -44,48 +45,38 @@ interface Served {
 /** Answers questions from a connection that can't write. */
 export class RunReader implements RunReads {
   readonly #db: Connection;
-  readonly #payloads: PayloadReader;
+  readonly #beside: BesideReader;
   readonly #traceOrder: TraceOrder;
   readonly #statements;
 
   constructor(db: Connection) {
     this.#db = db;
-    this.#payloads = new PayloadReader(db);
+    this.#beside = new BesideReader(db);
     this.#traceOrder = new TraceOrder(db);
     this.#statements = {
-      find: db.prepare(`${runSelection} WHERE r.id = ? AND p.tenant_id = ?`).raw(),
-      readRow: db.prepare(`${runSelection} WHERE r.rowid = ?`).raw(),
-      findShared: db.prepare(`${runSelection} WHERE s.token = ?`).raw(),
-      listFiles: db
-        .prepare(
-          `SELECT a.id, a.name, a.content_type FROM json_each(?) j
-           CROSS JOIN attachments a ON a.trace_id = j.value ->> 0 AND a.id = j.value ->> 1
-           ORDER BY j.key, a.name`,
-        )
-        .raw(),
+      find: db.prepare(selectRuns(whole, "r.id = ? AND p.tenant_id = ?")).raw(),
+      readRow: db.prepare(selectRuns(whole, "r.rowid = ?")).raw(),
+      findShared: db.prepare(selectRuns(whole, "s.token = ?")).raw(),
       findFile: db
         .prepare(
           "SELECT content_type, bytes FROM attachments WHERE trace_id = ? AND id = ? AND name = ?",
         )
         .raw(),
       listProjects: db.prepare("SELECT id FROM projects WHERE tenant_id = ?").raw(),
-      listDescendants: db
-        .prepare(
-          `SELECT id, parent_run_id FROM runs WHERE trace_id = ? AND dotted_order > ? AND dotted_order < ?
-             AND +project_id IN (SELECT id FROM projects WHERE tenant_id = ?) ORDER BY dotted_order`,
-        )
-        .raw(),
     };
   }
 
   find(tenantId: string, id: string): StoredRun | undefined {
-    const [values] = parseRows(this.#statements.find.all([id, tenantId]));
-    return values === undefined ? undefined : this.#toRuns([values], "withChildren")[0];
+    return this.#readOne(this.#statements.find.all([id, tenantId]));
   }
 
   findShared(token: string): StoredRun | undefined {
-    const [values] = parseRows(this.#statements.findShared.all([token]));
-    return values === undefined ? undefined : this.#toRuns([values], "withChildren")[0];
+    return this.#readOne(this.#statements.findShared.all([token]));
+  }
+
+  #readOne(found: readonly unknown[]): StoredRun | undefined {
+    const runs = parseRows(found).map(whole.toRun);
+    return this.#beside.complete(runs, { withChildren: true })[0];
   }
 
   findFile({ traceId, runId, name }: RunFile): { mimeType: string; bytes: Uint8Array } | undefined {
@@ -98,20 +89,18 @@ export class RunReader implements RunReads {
   /** Runs by their rows, in this order, alone. */
   readRows(rows: readonly number[]): readonly StoredRun[] {
     const found = rows.flatMap((row) => parseRows(this.#statements.readRow.all([row])));
-    return this.#toRuns(found, "alone");
+    return this.#beside.complete(found.map(whole.toRun), { withChildren: false });
   }
 
   query(tenantId: string, query: RunQuery): RunPage {
-    const { limit, withChildren } = query;
+    const { limit } = query;
+    const shape = shapeOf(toParts(query));
     const ordered = this.#orderedRows(tenantId, query);
-    const known = ordered && this.#selectRows(ordered.rows, query);
-    const rows =
-      // Fewer: a run has gone since its place was noted.
-      known !== undefined && known.length === ordered?.rows.length
-        ? known
-        : this.#select(this.#pageConditions(tenantId, query), query);
-    const runs = this.#toRuns(rows.slice(0, limit), withChildren ? "withChildren" : "alone");
-    const last = rows.length > limit ? runs.at(-1)?.row : undefined;
+    const found =
+      (ordered && this.#selectRows(shape, ordered.rows)) ??
+      this.#select(shape, this.#pageConditions(tenantId, query), query);
+    const runs = this.#beside.complete(found.slice(0, limit).map(shape.toRun), query);
+    const last = found.length > limit ? runs.at(-1)?.row : undefined;
     if (last === undefined) {
       return { runs };
     }
@@ -120,27 +109,33 @@ export class RunReader implements RunReads {
     return { runs, next };
   }
 
-  #select({ sql, values }: Conditions, query: RunQuery): (readonly unknown[])[] {
+  #select(shape: RunShape, { sql, values }: Conditions, query: RunQuery): (readonly unknown[])[] {
     const rows = this.#db
-      .prepare(selectPage(sql, query))
+      .prepare(selectPage(shape, sql, query))
       .raw()
       .all([...values, query.limit + 1]);
     return parseRows(rows);
   }
 
   /**
-   * As one text, as {@link TraceOrder} reads its rows: handing each value over takes longer. Not where
-   * there is a filter: within another question SQLite takes less nesting.
+   * As one text, as {@link TraceOrder} reads its rows: handing each value over takes longer. `undefined`
+   * where a run has gone since its place was noted.
    */
-  #selectRows(rows: readonly number[], query: RunQuery): (readonly unknown[])[] {
-    const { sql, values } = amongRows(rows);
+  #selectRows(
+    { columns, joins }: RunShape,
+    rows: readonly number[],
+  ): readonly (readonly unknown[])[] | undefined {
     const [[json] = []] = parseRows(
       this.#db
-        .prepare(`SELECT json_group_array(json_array(${fields})) FROM (${selectPage(sql, query)})`)
+        .prepare(
+          `SELECT json_group_array(json_array(${columns}))
+           FROM json_each(?) j CROSS JOIN runs r ON r.rowid = j.value ${joins}`,
+        )
         .raw()
-        .all([...values, query.limit + 1]),
+        .all([JSON.stringify(rows)]),
     );
-    return JSON.parse(String(json)) as (readonly unknown[])[];
+    const found = JSON.parse(String(json)) as (readonly unknown[])[];
+    return rows.every((row, index) => found[index]?.[0] === row) ? found : undefined;
   }
 
   /** The rows of a page of one trace, where they are known without looking at all of it. */
@@ -214,57 +209,7 @@ export class RunReader implements RunReads {
       return filter;
     }
     const [parent] = parseRows(this.#statements.find.all([filter.parentRunId, tenantId]));
-    return parent === undefined ? filter : { ...filter, traceId: parseRow(parent).traceId };
-  }
-
-  #toRuns(found: readonly (readonly unknown[])[], children: "withChildren" | "alone"): StoredRun[] {
-    const rows = found.map(parseRow);
-    const bodies = this.#payloads.readMany(rows);
-    const files = this.#listFiles(rows);
-    return rows.map((row, index) => {
-      const [tenantId, nameJson, token] = found[index]?.slice(readColumns.length) ?? [];
-      return {
-        row,
-        tenantId: String(tenantId),
-        projectName: typeof nameJson === "string" ? parseName(nameJson) : "",
-        bodies: bodies[index] ?? [],
-        shareToken: typeof token === "string" ? token : null,
-        attachments: files.get(row.id) ?? [],
-        ...(children === "alone"
-          ? { childRunIds: null, directChildRunIds: null }
-          : this.#childrenOf(row, String(tenantId))),
-      };
-    });
-  }
-
-  /** By run; runs without have no entry. */
-  #listFiles(rows: readonly RunRow[]): ReadonlyMap<string, readonly RunAttachment[]> {
-    const files = new Map<string, RunAttachment[]>();
-    for (const [id, name, type] of parseRows(this.#statements.listFiles.all([toPairs(rows)]))) {
-      const own = files.get(String(id)) ?? [];
-      files.set(String(id), own);
-      own.push({ name: String(name), mimeType: mimeTypeOf(String(type)) });
-    }
-    return files;
-  }
-
-  /** Never one of another tenant's, who may name any trace. */
-  #childrenOf(
-    { traceId, id, dottedOrder }: RunRow,
-    tenantId: string,
-  ): Pick<StoredRun, "childRunIds" | "directChildRunIds"> {
-    if (dottedOrder === "") {
-      return { childRunIds: [], directChildRunIds: [] };
-    }
-    // A descendant's dotted order begins with this one's and a dot; a slash follows the dot in ASCII.
-    const values = [traceId, `${dottedOrder}.`, `${dottedOrder}/`, tenantId];
-    const found = parseRows(this.#statements.listDescendants.all(values));
-    return {
-      childRunIds: found.map(([childId]) => String(childId)),
-      directChildRunIds: found
-        .filter(([, parentId]) => parentId === id)
-        .map(([childId]) => String(childId)),
-    };
+    return parent === undefined ? filter : { ...filter, traceId: whole.toRun(parent).row.traceId };
   }
 }
 
@@ -273,4 +218,8 @@ const amongRows = (rows: readonly number[]): Conditions => ({
   values: [JSON.stringify(rows)],
 });
 
-const parseName = (json: string): string => String(JSON.parse(json));
+/** Those of a run's descendants are found by its place. */
+const toParts = ({ parts, withChildren }: RunQuery): RunQuery["parts"] =>
+  parts !== undefined && withChildren
+    ? new Set([...parts, "traceId", "dottedOrder", "tenantId"] as const)
+    : parts;
