@@ -76,6 +76,7 @@ const threeDigits = Array.from({ length: 1_000 }, (_, n) => String(n).padStart(3
 const secondLength = 15;
 let cachedSecond = Number.NaN;
 let cachedPrefix = "";
+const cachedBytes = Buffer.alloc(secondLength);
 
 /** The stamp of a time in whole microseconds since the Unix epoch, years 1970 to 9999. */
 export function microsToStamp(micros: number): string {
@@ -86,10 +87,13 @@ export function microsToStamp(micros: number): string {
 
 /** Writes the stamp of a time, as {@link microsToStamp} makes it, into {@link stampLength} bytes. */
 export function writeStamp(bytes: Buffer, at: number, micros: number): void {
-  let rest = intoSecond(micros);
-  bytes.write(cachedPrefix, at, secondLength, "latin1");
+  // Whole numbers of 32 bits all along, which are divided by a multiplication.
+  let rest = intoSecond(micros) | 0;
+  for (let i = 0; i < secondLength; i++) {
+    bytes[at + i] = cachedBytes[i] ?? 0;
+  }
   for (let digit = at + stampLength - 2; digit >= at + secondLength; digit--) {
-    const tenth = Math.floor(rest / 10);
+    const tenth = (rest / 10) | 0;
     bytes[digit] = zero + rest - 10 * tenth;
     rest = tenth;
   }
@@ -104,8 +108,9 @@ function intoSecond(micros: number): number {
   const second = Math.floor(micros / 1_000_000);
   if (second !== cachedSecond) {
     const iso = new Date(second * 1_000).toISOString().slice(0, 19);
+    cachedBytes.write(iso.replaceAll(/[-:]/g, ""), "latin1");
     // From bytes, which makes one flat string.
-    cachedPrefix = Buffer.from(iso.replaceAll(/[-:]/g, ""), "latin1").toString("latin1");
+    cachedPrefix = cachedBytes.toString("latin1");
     cachedSecond = second;
   }
   return micros - second * 1_000_000;

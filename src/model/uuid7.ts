@@ -1,4 +1,5 @@
 import { randomFillSync } from "node:crypto";
+import { readLatin1 } from "./buffer-text.ts";
 
 /** Where ids take their time and their randomness from. */
 export interface Uuid7Sources {
@@ -22,8 +23,9 @@ const lastMs = 2 ** 48 - 1;
  * Makes version 7 UUIDs (RFC 9562) that are ordered within the process, even when the clock
  * stands still or steps back: 48 bits of milliseconds, then a 32-bit counter that starts at a
  * random place in each millisecond and takes random steps, then 42 fresh random bits.
+ * Each takes its time from `now`, or is given it by a caller who has it already.
  */
-export function createUuid7s({ now, random }: Uuid7Sources): () => string {
+export function createUuid7s({ now, random }: Uuid7Sources): (time?: number) => string {
   const pool = Buffer.alloc(poolBytes);
   // The last id's text. One flat string is made of it: joined parts would stay a tree of strings for as long
   // as the id is kept, four times its size and as many objects to collect.
@@ -47,14 +49,14 @@ export function createUuid7s({ now, random }: Uuid7Sources): () => string {
     text[at + 1] = hexDigits[byte & 15] ?? 0;
   };
 
-  return () => {
+  return (at = now()) => {
+    const time = Math.floor(at);
     if (used + bytesPerId > poolBytes) {
       random(pool);
       used = 0;
     }
-    const time = now();
     if (time > ms && time <= lastMs) {
-      startMs(Math.floor(time));
+      startMs(time);
     } else {
       counter += 1 + (pool[used++] ?? 0);
       if (counter >= counterLimit || ms < 0) {
@@ -72,13 +74,13 @@ export function createUuid7s({ now, random }: Uuid7Sources): () => string {
       putHex(24 + 2 * tail, pool[used + tail] ?? 0);
     }
     used += 1 + tailBytes;
-    return text.toString("latin1");
+    return readLatin1(text, 0, text.length);
   };
 }
 
 const hexDigits = Buffer.from("0123456789abcdef", "latin1");
 
-/** A new id. */
+/** A new id, of a time in milliseconds since the Unix epoch; of now without. */
 export const createUuid7 = createUuid7s({
   now: () => Date.now(),
   random: (bytes) => {

@@ -7,22 +7,31 @@ export interface ClockSources {
   readonly now: () => number;
   /** Time since any fixed moment, with fraction, never stepping back. */
   readonly monotonic: () => number;
+  /** Whether both are the system's own: what replaces them, as fake timers do, may be set at any moment. */
+  readonly isSystems: () => boolean;
 }
 
 /** How far the two sources may part before the wall clock is believed again. */
 const driftLimitMs = 2;
+/** How long the system's wall clock is believed without being asked: asking costs as much as all the rest. */
+const believedMs = 1;
 
 /**
  * Makes a clock that is as right as the wall clock and as fine as the monotonic one: it counts
  * monotonic time from an anchor, and anchors again when the system's clock is set or slewed.
  */
-export function createClock({ now, monotonic }: ClockSources): Clock {
+export function createClock({ now, monotonic, isSystems }: ClockSources): Clock {
   let anchorMs = Number.NaN;
   let anchorMonotonic = 0;
+  let believedUntil = Number.NEGATIVE_INFINITY;
   return () => {
-    const wallMs = now();
     const elapsed = monotonic();
     const ms = anchorMs + (elapsed - anchorMonotonic);
+    if (elapsed < believedUntil && isSystems()) {
+      return Math.floor(ms * 1_000);
+    }
+    const wallMs = now();
+    believedUntil = elapsed + believedMs;
     // Written so that NaN, before the first anchor, counts as drifted.
     if (Math.abs(ms - wallMs) <= driftLimitMs) {
       return Math.floor(ms * 1_000);
@@ -33,8 +42,13 @@ export function createClock({ now, monotonic }: ClockSources): Clock {
   };
 }
 
+const systemNow = Date.now;
+const monotonicNow = (): unknown => (performance as { readonly now: unknown }).now;
+const systemMonotonic = monotonicNow();
+
 /** The process's clock. Its sources are looked up at each call, so that fake timers work. */
 export const clock: Clock = createClock({
   now: () => Date.now(),
   monotonic: () => performance.now(),
+  isSystems: () => Date.now === systemNow && monotonicNow() === systemMonotonic,
 });

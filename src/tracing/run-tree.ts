@@ -68,11 +68,12 @@ export class RunTree implements RecordedRun {
   constructor(init: RunInit, options: RunOptions) {
     const { client, parent, kin = parent, remote } = init;
     const recording = client[recorder];
-    this.id = remote?.id ?? readId(options.id, recording) ?? createUuid7();
+    const now = clock();
+    this.id = remote?.id ?? readId(options.id, recording) ?? createUuid7(now / 1_000);
     this.traceId = remote?.traceId ?? parent?.traceId ?? this.id;
     this.#trace = kin === undefined ? new Trace(recording.isSampled(this.traceId)) : kin.#trace;
     if (remote === undefined) {
-      this.startMicros = toMicros(options.startTime) ?? this.#trace.nextStart();
+      this.startMicros = toMicros(options.startTime) ?? this.#trace.nextStart(now);
       this.parentOrder = parent?.dottedOrder;
       this.parentRunId = parent?.id;
     } else {

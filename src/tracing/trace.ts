@@ -1,3 +1,4 @@
+import { readLatin1, writeLatin1 } from "../model/buffer-text.ts";
 import { stampLength, uuidLength, writeStamp } from "../model/dotted-order.ts";
 import { clock } from "./clock.ts";
 
@@ -21,9 +22,8 @@ export class Trace {
     this.sampled = sampled;
   }
 
-  /** A start time after every other that this trace gave out, whatever the clock does. */
-  nextStart(): number {
-    const now = clock();
+  /** A start time after every other that this trace gave out, whatever the clock, which says `now`, does. */
+  nextStart(now: number): number {
     const next = now > this.#newestMicros ? now : this.#newestMicros + 1;
     this.#newestMicros = next;
     return next;
@@ -64,11 +64,11 @@ export function writeOrder(bytes: Buffer, from: number, place: Place): void {
   const { id, startMicros, parentOrder } = place;
   let at = from;
   if (parentOrder !== undefined) {
-    at += bytes.write(parentOrder, at, "latin1");
+    at += writeLatin1(bytes, parentOrder, at);
     bytes[at++] = dot;
   }
   writeStamp(bytes, at, startMicros);
-  bytes.write(id, at + stampLength, uuidLength, "latin1");
+  writeLatin1(bytes, id, at + stampLength);
 }
 
 const dot = 0x2e;
@@ -78,7 +78,7 @@ export function flatOrder(place: Place): string {
   const length = orderLength(place);
   const bytes = length > scratch.length ? Buffer.alloc(length) : scratch;
   writeOrder(bytes, 0, place);
-  return bytes.toString("latin1", 0, length);
+  return readLatin1(bytes, 0, length);
 }
 
 const scratch = Buffer.alloc(1_024);

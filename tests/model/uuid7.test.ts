@@ -85,3 +85,15 @@ test("42 bits of each id are fresh, also within one millisecond", () => {
     expect(ones).toBeLessThan(10_500);
   }
 });
+
+test("times that are given, with fractions, make ids in order, each with its milliseconds", () => {
+  const create = createUuid7s({ now: () => 0, random });
+  const times = Array.from({ length: 500 }, (_, n) => 1_763_720_000_123 + n / 100);
+  const ids = times.map((time) => create(time));
+  expect(ids.toSorted()).toEqual(ids);
+  expect(ids.map((id) => Number.parseInt(id.replace("-", "").slice(0, 12), 16))).toEqual(
+    times.map(Math.floor),
+  );
+  // Within a millisecond it is the counter that grows, by small steps, from one random place.
+  expect(new Set(ids.slice(0, 100).map((id) => id.slice(14, 17))).size).toBeLessThanOrEqual(2);
+});

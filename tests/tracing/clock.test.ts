@@ -1,9 +1,13 @@
-import { expect, test } from "vitest";
-import { createClock } from "../../src/tracing/clock.ts";
+import { expect, test, vi } from "vitest";
+import { createClock, clock as processClock } from "../../src/tracing/clock.ts";
 
-function steerable({ wallMs = 1_700_000_000_000, monotonicMs = 50 } = {}) {
+function steerable({ wallMs = 1_700_000_000_000, monotonicMs = 50, isSystems = false } = {}) {
   const time = { wallMs, monotonicMs };
-  const clock = createClock({ now: () => time.wallMs, monotonic: () => time.monotonicMs });
+  const clock = createClock({
+    now: () => time.wallMs,
+    monotonic: () => time.monotonicMs,
+    isSystems: () => isSystems,
+  });
   return { time, clock };
 }
 
@@ -46,5 +50,26 @@ test("is never further from the wall clock than it is allowed to drift", () => {
     time.wallMs += 1;
     time.monotonicMs += 0.999;
     expect(Math.abs(clock() - time.wallMs * 1_000)).toBeLessThanOrEqual(2_001);
+  }
+});
+
+test("the system's wall clock is believed for a millisecond, and then asked again", () => {
+  const { time, clock } = steerable({ isSystems: true });
+  const first = clock();
+  time.wallMs += 3_600_000;
+  time.monotonicMs += 0.75;
+  expect(clock() - first).toBe(750);
+  time.monotonicMs += 0.25;
+  expect(clock()).toBe(time.wallMs * 1_000);
+});
+
+test("fake timers are followed at once", () => {
+  vi.useFakeTimers({ now: 1_700_000_000_000 });
+  try {
+    expect(processClock()).toBe(1_700_000_000_000_000);
+    vi.setSystemTime(1_800_000_000_000);
+    expect(processClock()).toBe(1_800_000_000_000_000);
+  } finally {
+    vi.useRealTimers();
   }
 });
