@@ -121,7 +121,7 @@ export class RowFields {
   value(code: number, value: unknown): void {
     if (value !== undefined) {
       const mark = this.#out.beginField(code);
-      this.#values.write(value);
+      this.#values.write(value, code);
       this.#out.endField(mark);
     }
   }
@@ -129,16 +129,12 @@ export class RowFields {
   /** Plain ASCII. */
   raw(code: number, text: string | undefined): void {
     if (text !== undefined) {
-      const mark = this.#out.beginField(code);
-      this.#out.asciiRaw(text);
-      this.#out.endField(mark);
+      this.#out.asciiField(code, text);
     }
   }
 
   double(code: number, value: number): void {
-    const mark = this.#out.beginField(code);
-    this.#out.doubleRaw(value);
-    this.#out.endField(mark);
+    this.#out.doubleField(code, value);
   }
 
   attachment(name: string, mimeType: string, data: Uint8Array): void {

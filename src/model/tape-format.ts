@@ -82,7 +82,7 @@ export const tag = {
   double: 4,
   /** u32 bytes, UTF-8 */
   text: 5,
-  /** u32 bytes, UTF-16LE: text that is long and not ASCII, or not well-formed Unicode */
+  /** u32 bytes, UTF-16LE: text that is long and not Latin-1, or not well-formed Unicode */
   wideText: 6,
   /** values until `end` */
   array: 7,

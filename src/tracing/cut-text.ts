@@ -1,12 +1,12 @@
-/** Texts longer than this are probed for what is not ASCII. */
+/** Texts longer than this are probed for what is not Latin-1. */
 const probedFrom = 64;
 const probes = 16;
 
 /**
- * Whether a long text is not ASCII, as far as a few units, evenly spread, tell. Encoding such text as UTF-8 takes
- * a branch for each unit, which is for a worker to do; UTF-16 is a copy of what is there.
+ * Whether a long text goes beyond Latin-1, as far as a few units, evenly spread, tell. Encoding such text as UTF-8
+ * takes a branch for each unit, which is for a worker to do; UTF-16 is a copy of what is there.
  */
-export function looksForeign(text: string): boolean {
+export function looksWide(text: string): boolean {
   if (text.length <= probedFrom) {
     return false;
   }
@@ -15,7 +15,7 @@ export function looksForeign(text: string): boolean {
   for (let i = 0; i < probes; i++) {
     bits |= text.charCodeAt(i * step);
   }
-  return bits > 0x7f;
+  return bits > 0xff;
 }
 
 /** What fits of a text into so many bytes, and then how much is missing. */

@@ -6,6 +6,7 @@ import type { Operation } from "../model/run.ts";
 import { checkAttachments, writeAttachments } from "./attachment-writer.ts";
 import type { AttachmentRules } from "./attachment-writer.ts";
 import type { Hiding } from "./hiding.ts";
+import { KnownKeys } from "./known-text.ts";
 import type { RecordedRun } from "./recorder.ts";
 import type { TapeWriter } from "./tape-writer.ts";
 import { ValueWriter } from "./value-writer.ts";
@@ -29,6 +30,7 @@ export interface EncoderOptions {
 export class RecordEncoder {
   readonly out: TapeWriter;
   readonly #values: ValueWriter;
+  readonly #names = new KnownKeys();
   readonly #hiding: Hiding;
   readonly #rules: AttachmentRules;
 
@@ -43,8 +45,8 @@ export class RecordEncoder {
   start(run: RecordedRun): void {
     this.out.beginRecord("post");
     this.#identity(run);
-    this.#value(field.name, run.name);
-    this.#value(field.runType, run.runType);
+    this.#name(field.name, run.name);
+    this.#name(field.runType, run.runType);
     this.#value(field.inputs, this.#hiding.inputs(run.inputs));
     this.#details(run);
     this.#optional(field.serialized, run.serialized);
@@ -57,9 +59,7 @@ export class RecordEncoder {
     this.out.beginRecord("patch");
     this.#identity(run);
     if (run.endMicros !== undefined) {
-      const mark = this.out.beginField(field.endMicros);
-      this.out.doubleRaw(run.endMicros);
-      this.out.endField(mark);
+      this.out.doubleField(field.endMicros, run.endMicros);
     }
     if (run.outputs !== undefined) {
       this.#value(field.outputs, this.#hiding.outputs(run.outputs));
@@ -82,9 +82,9 @@ export class RecordEncoder {
     const { runId, dottedOrder } = identityOf(id, fields);
     this.out.beginRecord(operation);
     if (dottedOrder === undefined) {
-      this.#raw(field.id, runId);
+      this.out.asciiField(field.id, runId);
     } else {
-      this.#raw(field.dottedOrder, dottedOrder);
+      this.out.asciiField(field.dottedOrder, dottedOrder);
     }
     // A patch that names no project leaves the run where it is.
     if (operation === "post" && !("session_id" in fields) && !("session_name" in fields)) {
@@ -122,10 +122,8 @@ export class RecordEncoder {
   }
 
   #identity(run: RecordedRun): void {
-    const mark = this.out.beginField(field.dottedOrder);
-    this.out.orderRaw(run);
-    this.out.endField(mark);
-    this.#value(field.project, run.project);
+    this.out.orderField(field.dottedOrder, run);
+    this.#name(field.project, run.project);
   }
 
   #details(run: RecordedRun): void {
@@ -149,6 +147,13 @@ export class RecordEncoder {
     }
   }
 
+  /** A text that many runs have. */
+  #name(code: number, text: string): void {
+    if (!this.out.knownField(code, this.#names.find(text))) {
+      this.#value(code, text);
+    }
+  }
+
   #optional(code: number, value: unknown): void {
     if (value !== undefined) {
       this.#value(code, value);
@@ -162,14 +167,8 @@ export class RecordEncoder {
       this.out.tag(tag.object);
       this.out.tag(tag.end);
     } else {
-      this.#values.write(value);
+      this.#values.write(value, code);
     }
-    this.out.endField(mark);
-  }
-
-  #raw(code: number, text: string): void {
-    const mark = this.out.beginField(code);
-    this.out.asciiRaw(text);
     this.out.endField(mark);
   }
 }

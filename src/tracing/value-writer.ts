@@ -3,7 +3,6 @@ import { tag } from "../model/tape-format.ts";
 import { FieldFull, NoRoom } from "./no-room.ts";
 import {
   bytesOf,
-  countOr,
   keyed,
   rareText,
   reasonOf,
@@ -12,14 +11,15 @@ import {
   typeNameOf,
   valueAt,
 } from "./object-kinds.ts";
+import { keptUnits, KnownKeys } from "./known-text.ts";
+import type { KnownText } from "./known-text.ts";
+import { RestMarkers } from "./rest-markers.ts";
 import type { TapeWriter } from "./tape-writer.ts";
 
 /** Levels of nesting that are recorded; what lies deeper becomes a marker. */
 export const depthLimit = 500;
 /** Elements of an array that are recorded; a longer one becomes a marker. */
 const lengthLimit = 5_000_000;
-/** Markers in one value that say how much of an array or an object is missing: the innermost ones. */
-const restMarkers = 16;
 
 /**
  * Writes any JavaScript value to a tape in one walk, as it is at the call. The table of what becomes
@@ -30,20 +30,25 @@ export class ValueWriter {
   readonly #out: TapeWriter;
   /** The objects that the walk is inside of, outermost first. */
   readonly #ancestors: unknown[] = [];
-  #restMarkers = 0;
+  readonly #rest: RestMarkers;
+  readonly #keys = new KnownKeys();
 
   constructor(out: TapeWriter) {
     this.#out = out;
+    this.#rest = new RestMarkers(out);
   }
 
-  /** Writes one value, as far as its field has room. Throws only {@link NoRoom}. */
-  write(value: unknown): void {
+  /**
+   * Writes one value, as far as its field has room. Throws only {@link NoRoom}. Values of one `place` are thought
+   * to be of the same shape.
+   */
+  write(value: unknown, place = 0): void {
     try {
-      this.#value(value, 0);
+      this.#value(value, 0, this.#keys.at(place));
     } catch (error) {
       // What the walk was inside of is not kept alive.
       this.#ancestors.length = 0;
-      this.#restMarkers = 0;
+      this.#rest.reset();
       if (!(error instanceof FieldFull)) {
         throw error;
       }
@@ -51,11 +56,11 @@ export class ValueWriter {
   }
 
   /** One comparison after the other, the likely ones first: a `switch` makes a text of the type each time. */
-  #value(value: unknown, depth: number): void {
+  #value(value: unknown, depth: number, holder: KnownText): void {
     if (typeof value === "string") {
-      this.#out.text(value);
+      this.#text(value, holder);
     } else if (typeof value === "object" && value !== null) {
-      this.#guarded(value, depth);
+      this.#guarded(value, depth, holder);
     } else if (typeof value === "number") {
       if (Number.isFinite(value)) {
         this.#out.number(value);
@@ -67,17 +72,28 @@ export class ValueWriter {
     } else if (value === null || value === undefined) {
       this.#out.tag(tag.null);
     } else if (typeof value === "function") {
-      this.#guarded(value, depth);
+      this.#guarded(value, depth, holder);
     } else {
       this.#out.text(rareText(value));
     }
   }
 
+  /** The same few short texts come again at the same place: roles, models, kinds. */
+  #text(value: string, holder: KnownText): void {
+    const expected = holder.value;
+    if (expected === undefined || expected.text !== value || !this.#out.known(expected)) {
+      this.#out.text(value);
+      if (value.length <= keptUnits) {
+        holder.expect(value);
+      }
+    }
+  }
+
   /** Writes an object; if that throws, what it wrote is replaced by a marker. */
-  #guarded(value: object, depth: number): void {
+  #guarded(value: object, depth: number, holder: KnownText): void {
     const mark = this.#out.mark();
     try {
-      this.#object(value, depth);
+      this.#object(value, depth, holder);
     } catch (error) {
       if (error instanceof NoRoom) {
         throw error;
@@ -88,7 +104,7 @@ export class ValueWriter {
     this.#ancestors[depth] = undefined;
   }
 
-  #object(value: object, depth: number): void {
+  #object(value: object, depth: number, holder: KnownText): void {
     if (depth >= depthLimit) {
       this.#out.text(`[too deep: ${depthLimit} levels]`);
       return;
@@ -105,15 +121,15 @@ export class ValueWriter {
     const { toJSON: toJson, constructor } = keyed(value);
     if (toJson === undefined && constructor === Object) {
       // Asking for the prototype is a call into the runtime; this is not, and as good.
-      this.#plain(value, depth);
+      this.#plain(value, depth, holder);
       return;
     }
     if (typeof toJson === "function" && !types.isDate(value)) {
       const json: unknown = Reflect.apply(toJson, value, [""]);
-      this.#afterToJson(json, depth);
+      this.#afterToJson(json, depth, holder);
       return;
     }
-    this.#withoutToJson(value, depth);
+    this.#withoutToJson(value, depth, holder);
   }
 
   /** Whether the walk is inside of this object. */
@@ -127,32 +143,32 @@ export class ValueWriter {
   }
 
   /** As in JSON.stringify, `toJSON` of what `toJSON` returned is not called. */
-  #afterToJson(json: unknown, depth: number): void {
+  #afterToJson(json: unknown, depth: number, holder: KnownText): void {
     if (typeof json === "object" && json !== null && !ArrayBuffer.isView(json)) {
       if (this.#isInside(json, depth)) {
         this.#out.text("[circular]");
       } else {
-        this.#withoutToJson(json, depth);
+        this.#withoutToJson(json, depth, holder);
       }
     } else {
-      this.#value(json, depth);
+      this.#value(json, depth, holder);
     }
   }
 
-  #withoutToJson(value: object, depth: number): void {
+  #withoutToJson(value: object, depth: number, holder: KnownText): void {
     if (Array.isArray(value)) {
-      this.#array(value, depth);
+      this.#array(value, depth, holder);
       return;
     }
     const prototype: unknown = Object.getPrototypeOf(value);
     if (prototype === Object.prototype || prototype === null) {
-      this.#plain(value, depth);
+      this.#plain(value, depth, holder);
     } else {
-      this.#special(value, depth);
+      this.#special(value, depth, holder);
     }
   }
 
-  #array(items: readonly unknown[], depth: number): void {
+  #array(items: readonly unknown[], depth: number, holder: KnownText): void {
     const length = items.length;
     if (length > lengthLimit) {
       this.#out.text(`[too long: ${length} elements]`);
@@ -168,19 +184,21 @@ export class ValueWriter {
         } catch (error) {
           item = `[unserializable: ${reasonOf(error)}]`;
         }
-        this.#value(item, depth + 1);
+        this.#value(item, depth + 1, holder);
       }
     } catch (error) {
-      this.#stop(error, "elements", () => length - i);
+      this.#rest.stop(error, "elements", () => length - i);
     }
     this.#out.end();
   }
 
   /** Own enumerable keys in their order; a value that is `undefined` is left out with its key. */
-  #plain(value: object, depth: number): void {
+  #plain(value: object, depth: number, holder: KnownText): void {
     const record = keyed(value);
     this.#out.tag(tag.object);
     let done = 0;
+    let before: KnownText | undefined;
+    let expected = holder.first;
     try {
       // Key, check and value in one function, so that it is compiled to reading the fields in their order.
       for (const key in record) {
@@ -192,62 +210,45 @@ export class ValueWriter {
             item = `[unserializable: ${reasonOf(error)}]`;
           }
           if (item !== undefined) {
-            this.#out.key(key);
-            this.#value(item, depth + 1);
+            if (expected === undefined || expected.text !== key) {
+              expected = this.#keys.learn(key, holder, before);
+            }
+            if (!this.#out.known(expected)) {
+              this.#out.key(key);
+            }
+            this.#value(item, depth + 1, expected);
+            before = expected;
+            expected = expected.next;
           }
           done += 1;
         }
       }
     } catch (error) {
-      this.#stop(error, "keys", () => Object.keys(record).length - done);
+      this.#rest.stop(error, "keys", () => Object.keys(record).length - done);
     }
     this.#out.end();
-  }
-
-  /** Ends an array or object whose field is full, and says how much is missing. Always throws. */
-  #stop(error: unknown, what: "elements" | "keys", undone: () => number): never {
-    if (!(error instanceof FieldFull)) {
-      throw error;
-    }
-    const rest = countOr(undone, 1) - (error.atKey ? 0 : 1);
-    if (rest > 0 && this.#restMarkers < restMarkers) {
-      this.#restMarkers += 1;
-      if (what === "keys") {
-        this.#out.text("[truncated]");
-      }
-      this.#out.text(what === "keys" ? `${rest} more keys` : `[truncated: ${rest} more elements]`);
-    }
-    this.#out.end();
-    throw new FieldFull(false);
-  }
-
-  #entry(key: string, item: unknown, depth: number): void {
-    if (item !== undefined) {
-      this.#out.key(key);
-      this.#value(item, depth + 1);
-    }
   }
 
   /** Everything that is neither an array nor a plain object. */
-  #special(value: object, depth: number): void {
+  #special(value: object, depth: number, holder: KnownText): void {
     if (sizeOf(value) > lengthLimit) {
       this.#out.text(`[too long: ${sizeOf(value)} elements]`);
     } else if (types.isMap(value)) {
       this.#map(value, depth);
     } else if (types.isSet(value)) {
-      this.#array([...Set.prototype.values.call(value)], depth);
+      this.#array([...Set.prototype.values.call(value)], depth, holder);
     } else if (types.isNativeError(value) || value instanceof Error) {
       this.#error(value, depth);
     } else if (types.isAnyArrayBuffer(value)) {
       this.#out.binary(typeNameOf(value), new Uint8Array(value));
     } else if (types.isBoxedPrimitive(value)) {
-      this.#value(value.valueOf(), depth);
+      this.#value(value.valueOf(), depth, holder);
     } else if (value instanceof Headers) {
-      this.#plain(Object.fromEntries(value), depth);
+      this.#plain(Object.fromEntries(value), depth, holder);
     } else {
       const text = textOf(value);
       if (text === undefined) {
-        this.#plain(value, depth);
+        this.#plain(value, depth, holder);
       } else {
         this.#out.text(text);
       }
@@ -258,34 +259,37 @@ export class ValueWriter {
   #map(map: ReadonlyMap<unknown, unknown>, depth: number): void {
     const entries = [...Map.prototype.entries.call(map)];
     if (entries.some(([key]) => typeof key !== "string")) {
-      this.#array(entries, depth);
+      this.#array(entries, depth, this.#keys.others);
       return;
     }
-    this.#out.tag(tag.object);
-    let done = 0;
-    try {
-      for (const [key, item] of entries) {
-        this.#entry(String(key), item, depth);
-        done += 1;
-      }
-    } catch (error) {
-      this.#stop(error, "keys", () => entries.length - done);
-    }
-    this.#out.end();
+    this.#entries(
+      entries.map(([key, item]) => [String(key), item]),
+      depth,
+    );
   }
 
   #error(error: Error, depth: number): void {
     const own = Object.keys(error).filter((key) => !errorKeys.includes(key));
     const keys = [...errorKeys.filter((key) => key in error), ...own];
+    this.#entries(
+      keys.map((key) => [key, valueAt(keyed(error), key)]),
+      depth,
+    );
+  }
+
+  #entries(entries: readonly (readonly [key: string, item: unknown])[], depth: number): void {
     this.#out.tag(tag.object);
     let done = 0;
     try {
-      for (const key of keys) {
-        this.#entry(key, valueAt(keyed(error), key), depth);
+      for (const [key, item] of entries) {
+        if (item !== undefined) {
+          this.#out.key(key);
+          this.#value(item, depth + 1, this.#keys.others);
+        }
         done += 1;
       }
-    } catch (stopped) {
-      this.#stop(stopped, "keys", () => keys.length - done);
+    } catch (error) {
+      this.#rest.stop(error, "keys", () => entries.length - done);
     }
     this.#out.end();
   }

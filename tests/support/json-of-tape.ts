@@ -7,15 +7,31 @@ import { TapeReader } from "../../src/workers/tape-reader.ts";
 
 /** The JSON that a worker writes of a value, which crossed on a tape that begins with `tapeBytes`. */
 export function jsonOfTape(value: unknown, tapeBytes = 65_536, fieldBytes?: number): string {
+  const [json = ""] = jsonsOfTape([value], tapeBytes, fieldBytes);
+  return json;
+}
+
+/** The same of one value after the other, each in a record of its own, by one writer. */
+export function jsonsOfTape(
+  values: readonly unknown[],
+  tapeBytes = 65_536,
+  fieldBytes?: number,
+): string[] {
   const next = (atLeast: number): Tape => new Tape(atLeast * 2);
   const writer = new TapeWriter(new Tape(tapeBytes), next, fieldBytes);
-  writer.beginRecord("post");
-  const mark = writer.beginField(field.inputs);
-  new ValueWriter(writer).write(value);
-  writer.endField(mark);
-  writer.endRecord();
-  const { memory, used } = writer.tape;
-  const reader = new TapeReader(memory, used);
+  const written = new ValueWriter(writer);
+  return values.map((value) => {
+    writer.beginRecord("post");
+    const mark = writer.beginField(field.inputs);
+    written.write(value);
+    writer.endField(mark);
+    return jsonOf(writer.tape, writer.endRecord());
+  });
+}
+
+/** Of the field of a tape's last record, which has so many bytes. */
+function jsonOf({ memory, used }: Tape, length: number): string {
+  const reader = new TapeReader(memory, used, used - length);
   const out = new JsonWriter(Buffer.alloc(16));
   const start = reader.start(0, field.inputs);
   const end = out.value(reader.bytes, reader.view, start);

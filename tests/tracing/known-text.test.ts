@@ -1,0 +1,90 @@
+import { expect, test } from "vitest";
+import { KnownKeys, KnownText } from "../../src/tracing/known-text.ts";
+import { jsonsOfTape } from "../support/json-of-tape.ts";
+
+const asJson = (values: readonly unknown[]): string[] =>
+  values.map((value) => JSON.stringify(value));
+
+test("records of one shape are written as the first of them was", () => {
+  const values = Array.from({ length: 5 }, (_, n) => ({
+    role: "user",
+    content: `question ${n}`,
+    usage: { input: n, kind: "chat" },
+  }));
+  expect(jsonsOfTape(values)).toEqual(asJson(values));
+});
+
+test("shapes that change from record to record are written as they are", () => {
+  const values = [
+    { a: "one", b: { c: "two" } },
+    { b: { d: "two", c: "three" }, a: "one" },
+    { a: { a: { a: "one" } } },
+    { a: ["one", "two", { a: "one" }] },
+    { "": "", a: "", b: 1 },
+    {},
+    { b: "one" },
+    { a: "on", aa: "one", aaa: "one" },
+    { a: "one", b: { c: "two" } },
+  ];
+  expect(jsonsOfTape(values)).toEqual(asJson(values));
+});
+
+test.each([
+  "",
+  "x",
+  "eight_87",
+  "fifteen_letters",
+  "sixteen__letters",
+  "é",
+  "ключ",
+  "𐀀",
+  "𐀀𐀀𐀀𐀀𐀀𐀀",
+  '"quoted\\"\n',
+  "k".repeat(64),
+  "k".repeat(65),
+])("key and text %j are written the same every time", (text) => {
+  const values = Array.from({ length: 4 }, () => ({ [text]: text, second: { [text]: text } }));
+  expect(jsonsOfTape(values)).toEqual(asJson(values));
+});
+
+test("a text that changes every time is written as it is, for as long as it does", () => {
+  const values = Array.from({ length: 60 }, (_, n) => ({
+    role: n % 3 === 0 ? "user" : `role${n}`,
+  }));
+  expect(jsonsOfTape(values)).toEqual(asJson(values));
+});
+
+test("more keys than are known are written all the same", () => {
+  const values = Array.from({ length: 3 }, () =>
+    Object.fromEntries(Array.from({ length: 2_000 }, (_, n) => [`key${n}`, `text${n}`])),
+  );
+  expect(jsonsOfTape(values)).toEqual(asJson(values));
+});
+
+test("what is known of keys stays small", () => {
+  const keys = new KnownKeys();
+  const found = Array.from({ length: 5_000 }, (_, n) => keys.find(`key${n}`));
+  expect(new Set(found).size).toBe(1_025);
+  expect(keys.find("k".repeat(65))).toBe(keys.others);
+  expect(keys.find("key7")).toBe(found[7]);
+});
+
+test("a text that was half as many characters as units is not kept", () => {
+  expect(new KnownText("𐀀".repeat(6)).size).toBe(0);
+});
+
+test("records at a tape's end, and fields at their limit, are as without what is known", () => {
+  const value = {
+    role: "user",
+    content: "c".repeat(40),
+    parts: [{ role: "user" }, { role: "tool" }],
+  };
+  for (let tapeBytes = 16; tapeBytes < 600; tapeBytes++) {
+    expect(jsonsOfTape([value, value, value], tapeBytes)).toEqual(asJson([value, value, value]));
+  }
+  for (let fieldBytes = 1_024; fieldBytes < 1_200; fieldBytes++) {
+    const many = Array.from({ length: 30 }, () => value);
+    const [first, second] = jsonsOfTape([many, many], 65_536, fieldBytes);
+    expect(second).toBe(first);
+  }
+});
