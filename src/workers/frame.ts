@@ -2,11 +2,12 @@ import { randomBytes } from "node:crypto";
 import { payloadFields } from "../model/run.ts";
 import type { Operation, PayloadField } from "../model/run.ts";
 import { countDigits, literal } from "./ascii.ts";
-import { AttachmentParts, addUnsent } from "./attachment-parts.ts";
+import { AttachmentParts } from "./attachment-parts.ts";
 import type { Insert } from "./attachment-parts.ts";
 import type { JsonWriter } from "./json-writer.ts";
 import type { RunOperation } from "./operations.ts";
 import type { RunJson } from "./run-json.ts";
+import { writeBatch, writeRun } from "./run-list.ts";
 import { piecesType } from "../model/repeated-content.ts";
 import type { ContentDraft } from "./known-content.ts";
 import { PieceWriter } from "./piece-writer.ts";
@@ -30,7 +31,6 @@ export const contentTypes: Readonly<Record<FrameFormat, string>> = {
 
 const lineEnd = "\r\n";
 const closeBrace = 0x7d;
-const comma = 0x2c;
 /** About the bytes of a run's fields that are no payload. */
 const envelopeEstimate = 400;
 
@@ -70,16 +70,6 @@ const headsOf = (
 
 const heads = { post: headsOf("post"), patch: headsOf("patch") };
 
-interface FieldKey {
-  readonly field: PayloadField;
-  readonly key: DataView;
-}
-
-const fieldKeys: readonly FieldKey[] = payloadFields.map((field) => ({
-  field,
-  key: literal(`,"${field}":`),
-}));
-
 /** Writes the body of a request for these runs; answers the attachments that belong into it. */
 // oxlint-disable-next-line max-params -- three of them are what a batch holds; one call makes each request
 export function frameRuns(
@@ -93,23 +83,11 @@ export function frameRuns(
     case "multipart":
       return multipart(out, json, runs, content);
     case "batch":
-      out.ascii('{"post":[');
-      runList(
-        out,
-        json,
-        runs.filter(({ operation }) => operation === "post"),
-      );
-      out.ascii('],"patch":[');
-      runList(
-        out,
-        json,
-        runs.filter(({ operation }) => operation === "patch"),
-      );
-      out.ascii("]}");
+      writeBatch(out, json, runs);
       break;
     case "single":
       for (const run of runs) {
-        wholeRun(out, json, run);
+        writeRun(out, json, run);
       }
       break;
   }
@@ -125,16 +103,17 @@ function multipart(
 ): readonly Insert[] {
   const pieces = content === undefined ? undefined : new PieceWriter(out, content);
   const parts = new PartWriter(out, json, pieces);
-  for (const run of runs) {
-    if (run.attachmentsOnly !== true) {
-      json.take(run);
-      try {
-        runParts(parts, json, run);
-      } finally {
-        json.putBack(run);
+  const { wasm } = json;
+  wasm?.begin(out, json.reader, runs);
+  try {
+    for (const run of runs) {
+      if (run.attachmentsOnly !== true) {
+        json.inHand(run, () => runParts(parts, json, run));
       }
+      parts.attachments.end(run);
     }
-    parts.attachments.end(run);
+  } finally {
+    wasm?.end();
   }
   out.literal(lastLine);
   return parts.attachments.inserts;
@@ -206,52 +185,5 @@ class PartWriter {
     }
     out.digitsBefore(bodyAt + shift - blankLine.byteLength, size, digits);
     out.literal(lineEndBytes);
-  }
-}
-
-function runList(out: JsonWriter, json: RunJson, runs: readonly RunOperation[]): void {
-  runs.forEach((run, index) => {
-    if (index > 0) {
-      out.byte(comma);
-    }
-    wholeRun(out, json, run);
-  });
-}
-
-function wholeRun(out: JsonWriter, json: RunJson, run: RunOperation): void {
-  json.take(run);
-  try {
-    json.envelope(out, run);
-    for (const key of fieldKeys) {
-      wholeField(out, json, run, key);
-    }
-    out.byte(closeBrace);
-  } finally {
-    json.putBack(run);
-  }
-}
-
-// oxlint-disable-next-line max-params -- called for each field of each run
-function wholeField(
-  out: JsonWriter,
-  json: RunJson,
-  run: RunOperation,
-  { field, key }: FieldKey,
-): void {
-  const { attachments } = run;
-  const isThere = json.has(run, field);
-  const isMarked = field === "events" && attachments !== undefined;
-  if (!isThere && !isMarked) {
-    return;
-  }
-  out.literal(key);
-  const start = out.length;
-  if (isThere) {
-    json.payload(out, run, field);
-  } else {
-    out.ascii("[]");
-  }
-  if (isMarked) {
-    addUnsent(out, start, attachments);
   }
 }

@@ -78,6 +78,13 @@ export class JsonWriter {
     }
   }
 
+  /** Appends bytes as they are. */
+  append(bytes: Uint8Array): void {
+    this.room(bytes.length);
+    this.bytes.set(bytes, this.length);
+    this.length += bytes.length;
+  }
+
   byte(value: number): void {
     this.room(1);
     this.bytes[this.length++] = value;

@@ -1,13 +1,15 @@
 import { stampLength, uuidLength } from "../model/dotted-order.ts";
 import { payloadFields } from "../model/run.ts";
 import type { PayloadField } from "../model/run.ts";
-import { field } from "../model/tape-format.ts";
+import { field, tag } from "../model/tape-format.ts";
 import { literal, viewOf } from "./ascii.ts";
+import { isoStamp } from "./iso-stamp.ts";
 import type { JsonWriter } from "./json-writer.ts";
 import type { RunOperation } from "./operations.ts";
 import { payloadValues } from "./payload-place.ts";
 import { fieldNumbers } from "./tape-reader.ts";
 import type { TapeReader } from "./tape-reader.ts";
+import type { WasmJson } from "./wasm-json.ts";
 import { withheldJson } from "./withheld-json.ts";
 
 /** Envelope fields that are tagged values, and their keys on the wire. */
@@ -41,13 +43,18 @@ const extraCodes = [field.metadata, field.extra, field.extraWithRuntime];
 const openBrace = 0x7b;
 const closeBrace = 0x7d;
 const quote = 0x22;
-const dash = 0x2d;
-const dot = 0x2e;
-const colon = 0x3a;
+
+export interface RunJsonOptions {
+  /** From what size on binary data in values is not base64 but an attachment. @defaultValue never */
+  readonly attachBytesFrom?: number | undefined;
+  /** Writes what it can. */
+  readonly wasm?: WasmJson | undefined;
+}
 
 /** Writes the JSON of the runs of one tape. */
 export class RunJson {
   readonly attachBytesFrom: number;
+  readonly wasm: WasmJson | undefined;
   readonly #reader: TapeReader;
   /** The runtime facts as JSON, the same in every run of the process. */
   readonly #runtime: DataView;
@@ -56,9 +63,9 @@ export class RunJson {
   readonly #fields = new Uint32Array(fieldNumbers);
   #extraCode = 0;
 
-  /** `attachBytesFrom`: from what size on binary data in values is not base64 but an attachment. */
-  constructor(reader: TapeReader, runtime: Buffer, attachBytesFrom = Number.POSITIVE_INFINITY) {
-    this.attachBytesFrom = attachBytesFrom;
+  constructor(reader: TapeReader, runtime: Buffer, options: RunJsonOptions = {}) {
+    this.attachBytesFrom = options.attachBytesFrom ?? Number.POSITIVE_INFINITY;
+    this.wasm = options.wasm;
     this.#reader = reader;
     this.#runtime = viewOf(runtime);
   }
@@ -68,14 +75,14 @@ export class RunJson {
     return this.#reader;
   }
 
-  /** Says, for whoever looks after this thread died, that it is writing this run. */
-  take(run: RunOperation): void {
-    this.#reader.take(run.records);
-  }
-
-  /** It is written. */
-  putBack(run: RunOperation): void {
-    this.#reader.putBack(run.records);
+  /** Writes a run while its records say, for whoever looks after this thread died, what it was at. */
+  inHand(run: RunOperation, write: () => void): void {
+    try {
+      this.#reader.take(run.records);
+      write();
+    } finally {
+      this.#reader.putBack(run.records);
+    }
   }
 
   /** Everything but the payload fields, as an object that is not closed yet. */
@@ -213,7 +220,7 @@ export class RunJson {
     } else {
       out.value(bytes, view, at);
     }
-    if (code !== field.extraWithRuntime && out.bytes[out.length - 1] === closeBrace) {
+    if (code === field.metadata || (code === field.extra && bytes[at] === tag.object)) {
       this.#addRuntime(out);
     }
   }
@@ -274,24 +281,11 @@ export class RunJson {
   }
 
   #value(out: JsonWriter, run: RunOperation, code: number): void {
-    out.value(this.#reader.bytes, this.#reader.view, this.#start(run, code));
+    const at = this.#start(run, code);
+    if (this.wasm?.writes(out) === true) {
+      this.wasm.value(at);
+    } else {
+      out.value(this.#reader.bytes, this.#reader.view, at);
+    }
   }
-}
-
-/** Appends the stamp at `at`, `20261121T101112345678Z`, as quoted ISO 8601. */
-function isoStamp(out: JsonWriter, source: DataView, at: number): void {
-  out.byte(quote);
-  out.raw(source, at, at + 4);
-  out.byte(dash);
-  out.raw(source, at + 4, at + 6);
-  out.byte(dash);
-  // The day and the T.
-  out.raw(source, at + 6, at + 11);
-  out.byte(colon);
-  out.raw(source, at + 11, at + 13);
-  out.byte(colon);
-  out.raw(source, at + 13, at + 15);
-  out.byte(dot);
-  out.raw(source, at + 15, at + stampLength);
-  out.byte(quote);
 }

@@ -19,6 +19,7 @@ import { splittingSink } from "./splitting-sink.ts";
 import { cutBatches } from "./tape-batch.ts";
 import type { TapeBatch } from "./tape-batch.ts";
 import { TapeReader } from "./tape-reader.ts";
+import { WasmJson } from "./wasm-json.ts";
 
 /** Longest answer that is read; an ingest answer is a few hundred bytes. */
 const answerLimitBytes = 4_194_304;
@@ -29,6 +30,7 @@ const infoAgainMs = 30_000;
 export class Shipper {
   readonly #options: ShippingOptions;
   readonly #runtime: Buffer;
+  readonly #wasm: WasmJson | undefined;
   readonly #http: HttpSink;
   readonly #sink: Sink;
   readonly #state: ServerState;
@@ -45,6 +47,7 @@ export class Shipper {
     this.#options = options;
     this.#redactor = redaction === undefined ? undefined : new Redactor(redaction);
     this.#runtime = Buffer.from(runtimeJson(options.runtime));
+    this.#wasm = WasmJson.create(this.#runtime);
     this.#state = new ServerState(connection);
     const content = options.repeatedContent === "once" ? new KnownContent() : undefined;
     this.#http = new HttpSink(connection, dispatcher, this.#state, content);
@@ -63,7 +66,8 @@ export class Shipper {
     void this.#learn();
     const redacted = this.#redactor?.redact(new Uint8Array(memory, from, used - from));
     const reader = new TapeReader(memory, used, from);
-    const json = new RunJson(reader, this.#runtime, this.#options.attachBytesFrom);
+    const { attachBytesFrom } = this.#options;
+    const json = new RunJson(reader, this.#runtime, { attachBytesFrom, wasm: this.#wasm });
     const { batchLimit, batchBytes } = this.#state.info;
     const limits = {
       runs: batchLimit,

@@ -131,6 +131,27 @@ export class TapeReader {
     return this.#head(record);
   }
 
+  /** The part of the tape on which all these records are. */
+  extent(groups: readonly { readonly records: readonly number[] }[]): {
+    readonly from: number;
+    readonly to: number;
+  } {
+    let first = Number.POSITIVE_INFINITY;
+    let last = -1;
+    for (const { records } of groups) {
+      for (const record of records) {
+        first = Math.min(first, record);
+        last = Math.max(last, record);
+      }
+    }
+    if (last < 0) {
+      return { from: 0, to: 0 };
+    }
+    const head = this.#head(last);
+    const to = head + this.view.getUint32(head + headOffset.length, true);
+    return { from: this.#head(first), to };
+  }
+
   /** Says, for whoever looks after this thread died, that it was writing these records. */
   take(records: readonly number[]): void {
     this.#mark(records, inHandCode.yes);

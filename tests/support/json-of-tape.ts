@@ -4,8 +4,15 @@ import { TapeWriter } from "../../src/tracing/tape-writer.ts";
 import { ValueWriter } from "../../src/tracing/value-writer.ts";
 import { JsonWriter } from "../../src/workers/json-writer.ts";
 import { TapeReader } from "../../src/workers/tape-reader.ts";
+import { WasmJson } from "../../src/workers/wasm-json.ts";
 
-/** The JSON that a worker writes of a value, which crossed on a tape that begins with `tapeBytes`. */
+/** As a worker has it. */
+const wasm = WasmJson.create(Buffer.from('{"sdk":"test"}'));
+
+/**
+ * The JSON that a worker writes of a value, which crossed on a tape that begins with `tapeBytes`. Throws
+ * where its two ways to write it differ.
+ */
 export function jsonOfTape(value: unknown, tapeBytes = 65_536, fieldBytes?: number): string {
   const [json = ""] = jsonsOfTape([value], tapeBytes, fieldBytes);
   return json;
@@ -38,5 +45,15 @@ function jsonOf({ memory, used }: Tape, length: number): string {
   if (end !== start + reader.length(0, field.inputs)) {
     throw new RangeError(`The value ends at ${end}, its field elsewhere`);
   }
-  return out.bytes.toString("utf8", 0, out.length);
+  const text = out.bytes.toString("utf8", 0, out.length);
+  const quick = new JsonWriter(Buffer.alloc(16));
+  if (wasm?.begin(quick, reader, [{ records: [0] }]) !== true) {
+    return text;
+  }
+  wasm.value(start);
+  wasm.end();
+  if (quick.bytes.toString("utf8", 0, quick.length) !== text) {
+    throw new RangeError("The module writes another JSON");
+  }
+  return text;
 }

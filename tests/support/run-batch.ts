@@ -8,6 +8,7 @@ import { joinRecords } from "../../src/workers/operations.ts";
 import { RunJson } from "../../src/workers/run-json.ts";
 import { TapeBatch } from "../../src/workers/tape-batch.ts";
 import { TapeReader } from "../../src/workers/tape-reader.ts";
+import { WasmJson } from "../../src/workers/wasm-json.ts";
 
 /** One record of a tape: a root run's start or end, wire-shaped. */
 export interface TestRecord {
@@ -52,6 +53,8 @@ export function tapeOf(records: readonly TestRecord[]): Tape {
 export function batchOf(records: readonly TestRecord[], attachBytesFrom?: number): TapeBatch {
   const { memory, used } = tapeOf(records);
   const reader = new TapeReader(memory, used);
-  const json = new RunJson(reader, Buffer.from('{"sdk":"test"}'), attachBytesFrom);
+  const runtime = Buffer.from('{"sdk":"test"}');
+  const wasm = WasmJson.create(runtime);
+  const json = new RunJson(reader, runtime, { attachBytesFrom, wasm });
   return new TapeBatch(reader, json, joinRecords(reader));
 }

@@ -1,0 +1,249 @@
+import { readFileSync } from "node:fs";
+import * as fc from "fast-check";
+import { expect, test } from "vitest";
+import { renderModule } from "../../scripts/wasm.mjs";
+import { stampLength, uuidLength } from "../../src/model/dotted-order.ts";
+import * as tape from "../../src/model/tape-format.ts";
+import { JsonWriter } from "../../src/workers/json-writer.ts";
+import { joinRecords } from "../../src/workers/operations.ts";
+import type { RunOperation } from "../../src/workers/operations.ts";
+import { RunJson } from "../../src/workers/run-json.ts";
+import { TapeBatch } from "../../src/workers/tape-batch.ts";
+import { TapeReader } from "../../src/workers/tape-reader.ts";
+import { WasmJson } from "../../src/workers/wasm-json.ts";
+import { jsonOfTape } from "../support/json-of-tape.ts";
+import { manyRuns, runId, tapeOf } from "../support/run-batch.ts";
+import type { TestRecord } from "../support/run-batch.ts";
+
+const runtime = Buffer.from('{"sdk":"test","sdk_version":"1"}');
+const wasm = moduleOf(runtime);
+
+function moduleOf(facts: Buffer): WasmJson {
+  const created = WasmJson.create(facts);
+  if (created === undefined) {
+    throw new Error("There is no WebAssembly here");
+  }
+  return created;
+}
+
+interface Bodies {
+  readonly plain: string;
+  readonly quick: string;
+}
+
+/** The body of a request with these records: written without the module, and with it. */
+function bodiesOf(
+  records: readonly TestRecord[],
+  { format = "batch", change = (runs) => runs }: Partial<Way> = {},
+): Bodies {
+  const { memory, used } = tapeOf(records);
+  const reader = new TapeReader(memory, used);
+  const runs = change(joinRecords(reader));
+  const written = (json: RunJson): string => {
+    const out = new JsonWriter(Buffer.alloc(64));
+    new TapeBatch(reader, json, runs).frame(out, format);
+    return out.bytes.toString("utf8", 0, out.length);
+  };
+  return {
+    plain: written(new RunJson(reader, runtime)),
+    quick: written(new RunJson(reader, runtime, { wasm })),
+  };
+}
+
+interface Way {
+  readonly format: "batch" | "multipart" | "single";
+  readonly change: (runs: readonly RunOperation[]) => readonly RunOperation[];
+}
+
+test("src/workers/json-module.ts is what wasm/ compiles to", { timeout: 60_000 }, async () => {
+  const { field, tag, headOffset, fieldCodes, fieldHead, recordHead, longestShortText } = tape;
+  const numbers = { fieldCodes, fieldHead, recordHead, longestShortText, stampLength, uuidLength };
+  const file = new URL("../../src/workers/json-module.ts", import.meta.url);
+  expect(readFileSync(file, "utf8")).toBe(
+    await renderModule({ field, tag, headOffset, ...numbers }),
+  );
+});
+
+const whole = {
+  inputs: { messages: [{ role: "user", content: 'say "hi"\n\u0001' }], temperature: 0.7 },
+  outputs: {
+    text: "grüße, приве́т, 日本語 😀 \ud800".repeat(9),
+    usage: { tokens: -117, none: null },
+  },
+  run_type: "llm",
+  tags: ["a", "b"],
+  events: [{ name: "new_token", time: "2026-11-21T10:11:12Z" }],
+  error: 'broke: "x"\\',
+  serialized: { lc: 1 },
+  reference_example_id: runId(99),
+  start_time: "2026-11-21T10:11:12.345678Z",
+  end_time: 1_800_000_000_123,
+};
+
+test.each<readonly [string, readonly TestRecord[]]>([
+  ["one with every field", [{ id: runId(1), run: whole }]],
+  ["a start and its end", [{ id: runId(1), run: whole }, patchOf(1, { outputs: { b: 2 } })]],
+  ["several ends without a start", [1, 2, 3].map((n) => patchOf(1, { outputs: { n } }))],
+  ["posts and patches in turn", [...manyRuns(3), patchOf(9, { error: "e" }), ...manyRuns(2)]],
+  ["one without a place in a trace", [{ id: runId(1), run: whole, isUnplaced: true }]],
+  ["metadata", [{ id: runId(1), run: { extra: { metadata: { a: 1 } } } }]],
+  ["an empty extra", [{ id: runId(1), run: { extra: {} } }]],
+  ["an extra with facts of its own", [{ id: runId(1), run: { extra: { runtime: { sdk: 1 } } } }]],
+  ["keys of its own among others", [manyRuns(1), { id: runId(2), run: { own: 1 } }].flat()],
+  ["binary data", [{ id: runId(1), run: { inputs: { data: new Uint8Array(999), b: 1 } } }]],
+  ["more records than the module takes", Array.from({ length: 99 }, (_, n) => patchOf(1, { n }))],
+  [
+    "more than its memory holds at once",
+    manyRuns(500, { inputs: { text: "\u0001x".repeat(900) } }),
+  ],
+])("a run has the same JSON from the module as without it: %s", (_name, records) => {
+  const { plain, quick } = bodiesOf(records);
+  expect(quick).toBe(plain);
+  expect(() => JSON.parse(plain) as unknown).not.toThrow();
+});
+
+function patchOf(number: number, run: Readonly<Record<string, unknown>>): TestRecord {
+  return { id: runId(number), operation: "patch", run };
+}
+
+test("runs with marks among others have the same JSON as without the module", () => {
+  const { plain, quick } = bodiesOf([...manyRuns(5, whole)], {
+    change: (runs) => runs.map((run, i) => (i % 2 === 0 ? run : { ...run, withheld: ["inputs"] })),
+  });
+  expect(quick).toBe(plain);
+  expect(quick).toContain("[truncated]");
+});
+
+test.each(["multipart", "single"] as const)(
+  "the format %s is the same with the module",
+  (format) => {
+    const { plain, quick } = bodiesOf([{ id: runId(1), run: whole }], { format });
+    expect(quick).toBe(plain);
+  },
+);
+
+/** Texts in which what is odd stands anywhere in a step of the module, or between two. */
+const odd = [
+  '"',
+  "\\",
+  "\n",
+  "\u0000",
+  "\u007f",
+  "é",
+  "ܣ",
+  "ࠀ",
+  "日",
+  "😀",
+  "\ud83d",
+  "\ude00",
+  "\uffff",
+];
+const text = fc
+  .array(fc.oneof(fc.constantFrom(...odd), fc.string({ maxLength: 20 })), { maxLength: 12 })
+  .map((parts) => parts.join(""));
+
+test("a text of any length with odd characters anywhere is what JSON.stringify makes of it", () => {
+  fc.assert(
+    fc.property(text, fc.integer({ min: 0, max: 300 }), (drawn, before) => {
+      const plain = "x".repeat(before) + drawn;
+      const wide = "ж".repeat(before) + drawn;
+      expect(jsonOfTape([plain, wide, drawn])).toBe(JSON.stringify([plain, wide, drawn]));
+    }),
+    { numRuns: 2_000 },
+  );
+});
+
+test("long texts have what is odd on every border of a step", () => {
+  for (const border of [16_384, 32_768]) {
+    for (const character of ["😀", "\ud83d", '"', "日"]) {
+      for (let at = border - 3; at <= border + 3; at++) {
+        for (const fill of ["x", "ж"]) {
+          const long = `${fill.repeat(at)}${character}${fill.repeat(40)}`;
+          expect(jsonOfTape(long)).toBe(JSON.stringify(long));
+        }
+      }
+    }
+  }
+});
+
+const fraction = fc
+  .tuple(fc.integer({ min: -1_000_000_000, max: 1_000_000_000 }), fc.integer({ min: 0, max: 9 }))
+  .map(([digits, decimals]) => digits / 10 ** decimals);
+
+test("a number is what JSON.stringify makes of it", () => {
+  fc.assert(
+    fc.property(
+      fc.oneof(fc.double({ noNaN: true, noDefaultInfinity: true }), fraction),
+      (drawn) => {
+        expect(jsonOfTape(drawn)).toBe(JSON.stringify(drawn));
+      },
+    ),
+    { numRuns: 5_000 },
+  );
+  const bounds = [1e15, 999_999_999_999_999, 1e21, 1e-6, 1e-7, 0.1 + 0.2, 2 ** 53, 5e-324];
+  for (const bound of [...bounds, 1.7976931348623157e308, 123_456_789.123_456, 0.000_001_5]) {
+    expect(jsonOfTape([bound, -bound])).toBe(JSON.stringify([bound, -bound]));
+  }
+});
+
+test("after a value that is none, and after one that is too deep, the module writes on", () => {
+  const { memory, used } = tapeOf(manyRuns(1, { inputs: { a: 1 } }));
+  const reader = new TapeReader(memory, used);
+  const at = reader.start(0, tape.field.inputs);
+  const json = (): string => {
+    const out = new JsonWriter(Buffer.alloc(16));
+    expect(wasm.begin(out, reader, [{ records: [0] }])).toBe(true);
+    try {
+      wasm.value(at);
+    } finally {
+      wasm.end();
+    }
+    return out.bytes.toString("utf8", 0, out.length);
+  };
+  const before = json();
+  const kept = reader.bytes[at];
+  reader.bytes[at] = 0x3f;
+  expect(json).toThrow(new RangeError(`No value at byte ${at} of the tape`));
+  reader.bytes[at] = kept ?? 0;
+  expect(json()).toBe(before);
+  const deep = deepTape(1_000_000);
+  const out = new JsonWriter(Buffer.alloc(16));
+  expect(wasm.begin(out, deep, [{ records: [0] }])).toBe(true);
+  expect(() => wasm.value(deep.start(0, tape.field.inputs))).toThrow(RangeError);
+  wasm.end();
+  expect(json()).toBe(before);
+});
+
+/** A tape of one record, whose inputs are so many arrays one in another. */
+function deepTape(depth: number): TapeReader {
+  const used = tape.recordHead + tape.fieldHead + 2 * depth;
+  const memory = new SharedArrayBuffer(used);
+  const bytes = Buffer.from(memory);
+  bytes.writeUInt32LE(used, tape.headOffset.length);
+  bytes[tape.headOffset.operation] = tape.operationCode.post;
+  bytes[tape.recordHead] = tape.field.inputs;
+  bytes.writeUInt32LE(2 * depth, tape.recordHead + 1);
+  const start = tape.recordHead + tape.fieldHead;
+  bytes.fill(tape.tag.array, start, start + depth).fill(tape.tag.end, start + depth);
+  return new TapeReader(memory, used);
+}
+
+test("a part of a tape that is too large is left to the other way, and so are facts that are too long", () => {
+  const records = manyRuns(3, { inputs: { text: "x".repeat(2_000_000) } });
+  const { memory, used } = tapeOf(records);
+  const reader = new TapeReader(memory, used);
+  const [first, second] = joinRecords(reader);
+  const out = new JsonWriter(Buffer.alloc(16));
+  expect(wasm.begin(out, reader, joinRecords(reader))).toBe(false);
+  expect(
+    wasm.begin(
+      out,
+      reader,
+      [first, second].filter((run) => run !== undefined),
+    ),
+  ).toBe(true);
+  wasm.end();
+  const { plain, quick } = bodiesOf(records);
+  expect(quick).toBe(plain);
+  expect(WasmJson.create(Buffer.alloc(100_000))).toBeUndefined();
+});
