@@ -4,6 +4,8 @@ import { isUuid } from "./ids.ts";
 /** `YYYYMMDDTHHMMSS` + six digits + `Z` (docs/wire.md, "Dotted order"). */
 export const stampLength = 22;
 export const uuidLength = 36;
+/** Of the stamp up to its second. */
+const secondLength = 15;
 const segmentLength = stampLength + uuidLength;
 const stampPattern = /^\d{8}T\d{12}Z$/;
 
@@ -62,10 +64,20 @@ function parseSegment(text: string, index: number): DottedOrderSegment {
   return { stamp, runId };
 }
 
+/** The second of the stamp that was read last, and its microseconds: stamps come in swarms. */
+let readSecond = "";
+let readMicros = Number.NaN;
+
 /** Microseconds since the Unix epoch of a stamp; NaN where it names no day and time. */
 export function stampToMicros(stamp: string): number {
-  const millis = Date.parse(stampToIso(stamp).slice(0, 23) + "Z");
-  return millis * 1_000 + Number(stamp.slice(18, 21));
+  const second = stamp.slice(0, secondLength);
+  if (second !== readSecond) {
+    // With its fraction: 24:00:00 is a time, any later one of that hour is none, and is not kept here.
+    const millis = Date.parse(stampToIso(stamp).slice(0, 23) + "Z");
+    readMicros = (millis - Number(stamp.slice(secondLength, secondLength + 3))) * 1_000;
+    readSecond = stamp.startsWith("24", 9) ? "" : second;
+  }
+  return readMicros + Number(stamp.slice(secondLength, stampLength - 1));
 }
 
 /** `20261121T101112345678Z` as `2026-11-21T10:11:12.345678Z`. */
@@ -73,7 +85,6 @@ export const stampToIso = (stamp: string): string =>
   `${stamp.slice(0, 4)}-${stamp.slice(4, 6)}-${stamp.slice(6, 8)}T${stamp.slice(9, 11)}:${stamp.slice(11, 13)}:${stamp.slice(13, 15)}.${stamp.slice(15, 21)}Z`;
 
 const threeDigits = Array.from({ length: 1_000 }, (_, n) => String(n).padStart(3, "0"));
-const secondLength = 15;
 let cachedSecond = Number.NaN;
 let cachedPrefix = "";
 const cachedBytes = Buffer.alloc(secondLength);

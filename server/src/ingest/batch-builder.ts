@@ -34,13 +34,32 @@ export class BatchBuilder {
   addRun(run: ReceivedRun, rules: ParseRules): void {
     const bodyStart = this.#size;
     try {
-      const { payload, digestOf, ...parsed } = parseRun(run, rules);
-      this.#writeObject(payload);
+      const { operation, kept, span } = run;
+      const { id, traceId, dottedOrder, columns, facets, measures, ...parsed } = parseRun(
+        run,
+        rules,
+      );
+      if (kept === undefined) {
+        this.#writeObject(parsed.payload);
+      } else {
+        this.#writeKept(kept);
+      }
       const bodyEnd = this.#size;
       const digest =
-        run.operation === "post" ? "" : digestOf(this.#bodies.subarray(bodyStart, bodyEnd));
-      const record = { operation: run.operation, ...parsed, digest, bodyStart, bodyEnd };
-      this.#records.push(run.span === undefined ? record : { ...record, span: run.span });
+        operation === "post" ? "" : parsed.digestOf(this.#bodies.subarray(bodyStart, bodyEnd));
+      this.#records.push({
+        operation,
+        id,
+        traceId,
+        dottedOrder,
+        digest,
+        columns,
+        facets,
+        measures,
+        span,
+        bodyStart,
+        bodyEnd,
+      });
     } catch (cause) {
       if (!(cause instanceof RunFault)) {
         throw cause;
@@ -75,6 +94,13 @@ export class BatchBuilder {
       },
       rejected: this.#rejected,
     };
+  }
+
+  /** A JSON object of members that stand side by side. */
+  #writeKept(kept: Buffer): void {
+    this.#write(objectStart);
+    this.#write(kept);
+    this.#write(objectEnd);
   }
 
   /** A JSON object of values that are JSON texts already. */
@@ -112,6 +138,7 @@ const namesAt = (isFirst: boolean): ReadonlyMap<string, Buffer> =>
   new Map(payloadFields.map((name) => [name, nameBytes(name, isFirst)]));
 const firstNames = namesAt(true);
 const laterNames = namesAt(false);
+const objectStart = Buffer.from("{");
 const emptyObject = Buffer.from("{}");
 const objectEnd = Buffer.from("}");
 

@@ -21,7 +21,7 @@ const openBracket = 0x5b;
 const closeBracket = 0x5d;
 
 /** Gives where the value ends that begins at `from`: see {@link JsonCursor.skip}. */
-type OnMember = (name: string, from: number) => number;
+type OnMember = (name: string, from: number, nameAt: number) => number;
 type OnItem = (from: number) => number;
 
 /** A member's name as it stood at a place, quotes included. */
@@ -112,7 +112,7 @@ export class JsonCursor {
     }
     for (let index = 0; ; index += 1) {
       const { name, length } = this.#nameAt(at, index);
-      at = skipSpace(bytes, onMember(name, skipColon(text, at + length)));
+      at = skipSpace(bytes, onMember(name, skipColon(text, at + length), at));
       if (!takesComma(text, at, closeBrace)) {
         return at + 1;
       }

@@ -19,13 +19,14 @@ export function parseBatch(body: Buffer): ParsedBatch {
     );
   }
   const builder = new BatchBuilder(body.length);
+  const rules = { place: "required" } as const;
   for (const operation of ["post", "patch"] as const) {
     for (const run of lists[operation]) {
       if (run === undefined) {
         builder.reject({ id: null, operation, reason: "a run is a JSON object" });
       } else {
-        const { members, values } = run;
-        builder.addRun({ operation, members, values }, { place: "required" });
+        const { members, values, kept } = run;
+        builder.addRun({ operation, members, values, kept }, rules);
       }
     }
   }
@@ -87,9 +88,9 @@ function readList(cursor: JsonCursor, { source, from, into }: List): number {
     }
     const run = new SplitRun(source);
     into.push(run);
-    return cursor.walkObject(start, (name, at) => {
-      const to = cursor.skip(at, aroundValue);
-      run.put(name, at, to);
+    return cursor.walkObject(start, (name, valueAt, nameAt) => {
+      const to = cursor.skip(valueAt, aroundValue);
+      run.put(name, { nameAt, from: valueAt, to });
       return to;
     });
   });

@@ -1,6 +1,6 @@
 import { createHash } from "node:crypto";
 import { ValidationError, isUuid, parseDottedOrder } from "millrace/model";
-import type { Operation } from "millrace/model";
+import type { DottedOrder, Operation } from "millrace/model";
 import { messageOf } from "../errors.ts";
 import { facetsOf } from "../store/facets.ts";
 import { readMeasures } from "../store/run-measures.ts";
@@ -27,6 +27,8 @@ export interface ReceivedRun {
   readonly members: Members;
   /** Values of members that columns hold, where they were read already: see `split-run.ts`; the others alone are then `members`. */
   readonly values?: ColumnValues;
+  /** The members that are kept, where they stood side by side: an object's text without its braces. */
+  readonly kept?: Buffer | undefined;
   /** Of a run that came as a span. */
   readonly span?: SpanRecord;
 }
@@ -42,11 +44,11 @@ export interface ParseRules {
 /** A run, checked: columns for the tables, the rest as it came. */
 export interface ParsedRun {
   readonly id: string;
-  readonly traceId?: string;
-  readonly dottedOrder?: string;
+  readonly traceId: string | undefined;
+  readonly dottedOrder: string | undefined;
   readonly columns: RunColumns;
   readonly facets: readonly string[];
-  readonly measures?: RunMeasures;
+  readonly measures: RunMeasures | undefined;
   readonly payload: ReadonlyMap<string, Buffer>;
   /** Tells this patch from others of the same run, given its payload's bytes. */
   readonly digestOf: (body: Buffer) => string;
@@ -67,12 +69,12 @@ export function parseRun(run: ReceivedRun, rules: ParseRules): ParsedRun {
     const columns = parseColumns(run);
     const place = parsePlace(run, rules);
     checkPlace({ id, isPost: operation === "post", columns, ...place });
-    const measures = readMeasures(members);
     return {
       id,
-      ...place,
+      traceId: place.traceId,
+      dottedOrder: place.dottedOrder,
       columns,
-      ...(measures === undefined ? {} : { measures }),
+      measures: readMeasures(members),
       facets: facetsOf(members),
       payload: run.values === undefined ? payloadOf(members) : members,
       digestOf: (body) => digestOf(JSON.stringify([columns, place]), body),
@@ -101,7 +103,7 @@ function parseId(run: Received, pathId: string | undefined): string {
 
 function parseColumns(run: Received): RunColumns {
   const error = run.members.get("error");
-  return defined({
+  return {
     projectId: parseUuid(run, "session_id"),
     projectName: parseText(run, "session_name"),
     name: parseText(run, "name"),
@@ -111,7 +113,7 @@ function parseColumns(run: Received): RunColumns {
     hasError: error === undefined ? undefined : !isBlank(error),
     parentRunId: parseUuid(run, "parent_run_id"),
     referenceExampleId: parseUuid(run, "reference_example_id"),
-  });
+  };
 }
 
 /** An error that says nothing is none. */
@@ -120,8 +122,8 @@ const nullJson = Buffer.from("null");
 const emptyJson = Buffer.from('""');
 
 interface WirePlace {
-  readonly traceId?: string;
-  readonly dottedOrder?: string;
+  readonly traceId: string | undefined;
+  readonly dottedOrder: string | undefined;
 }
 
 function parsePlace(run: Received, { place }: ParseRules): WirePlace {
@@ -130,8 +132,12 @@ function parsePlace(run: Received, { place }: ParseRules): WirePlace {
   if (place === "required" && (traceId === undefined || dottedOrder === undefined)) {
     throw new ValidationError(`${traceId === undefined ? "trace_id" : "dotted_order"} is missing`);
   }
-  return defined({ traceId, dottedOrder: dottedOrder?.replaceAll(/[A-F]+/g, lower) });
+  const isLower = dottedOrder === undefined || !capital.test(dottedOrder);
+  return { traceId, dottedOrder: isLower ? dottedOrder : dottedOrder.replaceAll(capitals, lower) };
 }
+
+const capital = /[A-F]/;
+const capitals = /[A-F]+/g;
 
 const lower = (letters: string): string => letters.toLowerCase();
 
@@ -153,8 +159,8 @@ function checkPlace({ id, isPost, columns, traceId, dottedOrder }: PlaceToCheck)
   if (dottedOrder === undefined) {
     return;
   }
-  const order = parseDottedOrder(dottedOrder);
-  const count = order.segments.length;
+  const order = readOrder(dottedOrder);
+  const { count } = order;
   if (isRoot && count !== 1) {
     throw new ValidationError(
       `dotted_order of a root run, one without parent_run_id, has one segment, not ${count}`,
@@ -173,6 +179,41 @@ function checkPlace({ id, isPost, columns, traceId, dottedOrder }: PlaceToCheck)
   }
 }
 
+/** What is to be known of a dotted order. */
+interface Order {
+  readonly count: number;
+  readonly traceId: string;
+  readonly runId: string;
+}
+
+/** Ancestors that were read: siblings, and the children of a root, have the same. */
+let known = { text: "", count: 0, traceId: "" };
+
+/** @throws ValidationError it is none. */
+function readOrder(text: string): Order {
+  const end = text.lastIndexOf(".");
+  if (end !== -1 && end === known.text.length && text.startsWith(known.text)) {
+    const own = readSegment(text.slice(end + 1));
+    if (own !== undefined) {
+      return { count: known.count + 1, traceId: known.traceId, runId: own.runId };
+    }
+  }
+  const { segments, traceId, runId } = parseDottedOrder(text);
+  const count = segments.length;
+  known =
+    end === -1 ? { text, count, traceId } : { text: text.slice(0, end), count: count - 1, traceId };
+  return { count, traceId, runId };
+}
+
+/** `undefined` where it is none: which one it is of the whole is said by who reads that. */
+function readSegment(text: string): DottedOrder | undefined {
+  try {
+    return parseDottedOrder(text);
+  } catch {
+    return undefined;
+  }
+}
+
 const digestOf = (head: string, body: Buffer): string =>
   createHash("sha256").update(head).update(body).digest("base64url");
 
@@ -186,11 +227,23 @@ function parseText(run: Received, name: string): string | null | undefined {
 
 function parseUuid(run: Received, name: string): string | null | undefined {
   const value = parseText(run, name);
-  if (typeof value === "string" && !isUuid(value)) {
+  if (typeof value !== "string") {
+    return value;
+  }
+  const last = lastUuids.get(name);
+  if (last?.text === value) {
+    return last.uuid;
+  }
+  if (!isUuid(value)) {
     throw new ValidationError(`${name} is not a UUID: ${excerpt(value)}`);
   }
-  return typeof value === "string" ? value.toLowerCase() : value;
+  const uuid = value.toLowerCase();
+  lastUuids.set(name, { text: value, uuid });
+  return uuid;
 }
+
+/** By name: runs of a trace have much in common. */
+const lastUuids = new Map<string, { readonly text: string; readonly uuid: string }>();
 
 function parseMicros(run: Received, name: string): number | null | undefined {
   const value = valueOf(run, name);
@@ -213,16 +266,3 @@ export function valueOf({ members, values }: Received, name: string): unknown {
 }
 
 const excerpt = (value: unknown): string => JSON.stringify(value).slice(0, 80);
-
-/** The object without the members that are `undefined`. */
-function defined<T extends Readonly<Record<string, unknown>>>(
-  values: T,
-): { readonly [Name in keyof T]?: Exclude<T[Name], undefined> } {
-  const kept: Record<string, unknown> = {};
-  for (const name of Object.keys(values)) {
-    if (values[name] !== undefined) {
-      kept[name] = values[name];
-    }
-  }
-  return kept as { readonly [Name in keyof T]?: Exclude<T[Name], undefined> };
-}

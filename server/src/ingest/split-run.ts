@@ -105,29 +105,63 @@ export class RunSource {
   }
 }
 
+/** Where a member stands. */
+interface MemberPlace {
+  readonly nameAt: number;
+  /** Its value. */
+  readonly from: number;
+  readonly to: number;
+}
+
 /** A run whose members are found one by one: values for columns, and what is kept as it came. */
 export class SplitRun {
   readonly values: Record<string, unknown> = {};
   readonly members = new Map<string, Buffer>();
   readonly #source: RunSource;
+  #index = 0;
+  #keptIndex = 0;
+  #keptFrom = 0;
+  #keptTo = 0;
+  #count = 0;
+  #isSideBySide = true;
 
   constructor(source: RunSource) {
     this.#source = source;
   }
 
-  /** Of equal names the last one counts. */
-  put(name: string, from: number, to: number): void {
+  /** The members that are kept, where nothing stands between them. */
+  get kept(): Buffer | undefined {
+    return this.#isSideBySide && this.#count > 0
+      ? this.#source.bytes.subarray(this.#keptFrom, this.#keptTo)
+      : undefined;
+  }
+
+  /** The next member. Of equal names the last one counts. */
+  put(name: string, { nameAt, from, to }: MemberPlace): void {
+    this.#index += 1;
     if (!hasColumn(name)) {
-      this.members.set(name, this.#source.bytes.subarray(from, to));
+      this.#keep(name, { nameAt, from, to });
       return;
     }
     if (name === "name") {
-      this.members.delete(name);
-      const raw = this.#source.bytes.subarray(from, to);
-      if (isKept(name, raw)) {
-        this.members.set(name, raw);
+      this.#isSideBySide &&= !this.members.delete(name);
+      if (isKept(name, this.#source.bytes.subarray(from, to))) {
+        this.#keep(name, { nameAt, from, to });
       }
     }
     this.values[name] = this.#source.valueAt(name, from, to);
+  }
+
+  #keep(name: string, { nameAt, from, to }: MemberPlace): void {
+    if (this.#count === 0) {
+      this.#keptFrom = nameAt;
+    } else if (this.#index !== this.#keptIndex + 1) {
+      this.#isSideBySide = false;
+    }
+    this.#keptIndex = this.#index;
+    this.#keptTo = to;
+    this.#count += 1;
+    this.members.set(name, this.#source.bytes.subarray(from, to));
+    this.#isSideBySide &&= this.members.size === this.#count;
   }
 }

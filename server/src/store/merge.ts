@@ -210,11 +210,11 @@ function contradicts({ id, traceId }: RunRecord, known: RunRow | undefined): str
 
 /** What a dotted order says of a run's place. It was checked when the run was received. */
 function placeOf(dottedOrder: string): Place {
-  const parent = dottedOrder.split(".").at(-2);
+  const end = dottedOrder.lastIndexOf(".");
   return {
     traceId: dottedOrder.slice(stampLength, stampLength + uuidLength),
     dottedOrder,
-    parentRunId: parent === undefined ? null : parent.slice(stampLength),
+    parentRunId: end === -1 ? null : dottedOrder.slice(end - uuidLength, end),
   };
 }
 

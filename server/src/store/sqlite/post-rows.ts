@@ -53,7 +53,7 @@ export function packPosts({ records, ...others }: RunBatch): WriterBatch {
   // Rows are written before the rest. What came before a post of the same run stays before it.
   const before = new Set<string>();
   for (const record of records) {
-    const row = before.has(record.id) ? undefined : toRow(record);
+    const row = before.size > 0 && before.has(record.id) ? undefined : toRow(record);
     if (row === undefined) {
       rest.push(record);
       before.add(record.id);
@@ -86,7 +86,8 @@ function toRow(record: RunRecord): (string | number | null)[] | undefined {
   const values = rowToValues(row);
   values.length = rowColumns.length;
   values[postPlaces.project] = columns.projectName ?? null;
-  return [...values, ...measuresToValues(measures)];
+  values.push(...measuresToValues(measures));
+  return values;
 }
 
 /** A post as it was before it became a row. */
