@@ -17,7 +17,7 @@ const needed = (index: number): string[][] => [
 ];
 
 /** Any others, some of them wrong. */
-const memberOf = (index: number) =>
+const anyMember = () =>
   fc.oneof(
     fc.constantFrom(
       ["parent_run_id", `"${trace}"`],
@@ -41,7 +41,7 @@ const runText = (index: number) =>
   fc
     .tuple(
       fc
-        .tuple(fc.subarray(needed(index), { minLength: 2 }), fc.array(memberOf(index)))
+        .tuple(fc.subarray(needed(index), { minLength: 2 }), fc.array(anyMember()))
         .map((lists) => lists.flat())
         .chain((members) => fc.shuffledSubarray(members, { minLength: members.length })),
       fc.constantFrom("", " ", "\n\t"),
@@ -51,15 +51,17 @@ const runText = (index: number) =>
         `{${members.map(([name, raw]) => `${space}"${name}"${space}:${space}${raw}${space}`).join(",")}}`,
     );
 
-/** What came of a batch, whatever space stood in it. */
+/** What came of a batch, whatever space stood in it, and in whatever order a payload's members stand. */
 const seen = ({ batch, rejected }: ParsedBatch): unknown => ({
   rejected,
   records: batch.records.map(({ bodyStart, bodyEnd, digest, ...record }) => ({
     ...record,
     hasDigest: digest !== "",
-    payload: [
-      ...new JsonCursor(Buffer.from(batch.bodies).subarray(bodyStart, bodyEnd)).readMembers(),
-    ].map(([name, raw]) => [name, raw.toString()]),
+    payload: Object.fromEntries(
+      [...new JsonCursor(Buffer.from(batch.bodies).subarray(bodyStart, bodyEnd)).readMembers()].map(
+        ([name, raw]) => [name, raw.toString()],
+      ),
+    ),
   })),
 });
 

@@ -144,7 +144,8 @@ export class SplitRun {
       return;
     }
     if (name === "name") {
-      this.#isSideBySide &&= !this.members.delete(name);
+      const wasKept = this.members.delete(name);
+      this.#isSideBySide &&= !wasKept;
       if (isKept(name, this.#source.bytes.subarray(from, to))) {
         this.#keep(name, { nameAt, from, to });
       }
