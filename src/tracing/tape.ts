@@ -83,13 +83,20 @@ export class Tape {
   }
 }
 
-/** Keeps tapes of the usual size for reuse, so that recording allocates nothing once warm. */
+/**
+ * Keeps tapes of the usual size for reuse, so that recording allocates nothing once warm: a new megabyte
+ * costs 256 page faults, and one that is left to the garbage collector stays until two threads have
+ * collected theirs.
+ */
 export class TapePool {
   readonly #tapeBytes: number;
   readonly #limit: number;
   readonly #free: Tape[] = [];
+  /** The fewest that were free since tapes were last let go: so many nobody needed. */
+  #unneeded = 0;
+  #letGo: NodeJS.Timeout | undefined;
 
-  /** Keeps at most `limit` unused tapes of `tapeBytes` each. */
+  /** Keeps `limit` unused tapes of `tapeBytes` each for good, and of more as many as traffic goes on to need. */
   constructor(tapeBytes: number, limit: number) {
     this.#tapeBytes = tapeBytes;
     this.#limit = limit;
@@ -103,14 +110,36 @@ export class TapePool {
     if (atLeast > this.#tapeBytes) {
       return new Tape(atLeast);
     }
-    return this.#free.pop() ?? new Tape(this.#tapeBytes);
+    const tape = this.#free.pop();
+    this.#unneeded = Math.min(this.#unneeded, this.#free.length);
+    return tape ?? new Tape(this.#tapeBytes);
   }
 
   /** Takes a tape back. One of an unusual size, or of a spool, is left to the garbage collector. */
   give(tape: Tape): void {
-    if (tape.capacity === this.#tapeBytes && !tape.adopted && this.#free.length < this.#limit) {
-      tape.reset();
-      this.#free.push(tape);
+    if (tape.capacity !== this.#tapeBytes || tape.adopted) {
+      return;
+    }
+    tape.reset();
+    this.#free.push(tape);
+    if (this.#free.length > this.#limit && this.#letGo === undefined) {
+      this.#letGoLater();
     }
   }
+
+  /** Unref'd: it holds nobody, and what it would do matters to nobody then. */
+  #letGoLater(): void {
+    this.#unneeded = this.#free.length;
+    this.#letGo = setTimeout(() => {
+      this.#letGo = undefined;
+      const surplus = Math.min(this.#unneeded, this.#free.length - this.#limit);
+      this.#free.splice(0, Math.max(0, surplus));
+      if (this.#free.length > this.#limit) {
+        this.#letGoLater();
+      }
+    }, keepMs).unref();
+  }
 }
+
+/** A surplus of tapes that nobody needs all this time is let go; what comes back in it, the next time. */
+const keepMs = 1_000;

@@ -1,0 +1,75 @@
+import { afterEach, beforeEach, expect, test, vi } from "vitest";
+import { TapePool } from "../../src/tracing/tape.ts";
+import type { Tape } from "../../src/tracing/tape.ts";
+
+beforeEach(() => {
+  vi.useFakeTimers();
+});
+afterEach(() => {
+  vi.useRealTimers();
+});
+
+const tapeBytes = 4_096;
+const limit = 2;
+
+const take = (pool: TapePool, count: number): readonly Tape[] =>
+  Array.from({ length: count }, () => pool.take(0));
+
+/** Uses so many tapes at once. */
+function use(pool: TapePool, count: number): ReadonlySet<Tape> {
+  const tapes = take(pool, count);
+  tapes.forEach((tape) => pool.give(tape));
+  return new Set(tapes);
+}
+
+const made = (tapes: ReadonlySet<Tape>, before: ReadonlySet<Tape>): number =>
+  [...tapes].filter((tape) => !before.has(tape)).length;
+
+test("traffic that goes on uses the same tapes, more of them than are kept for good", () => {
+  const pool = new TapePool(tapeBytes, limit);
+  const first = use(pool, 9);
+  expect(first.size).toBe(9);
+  for (let round = 0; round < 20; round++) {
+    vi.advanceTimersByTime(300);
+    expect(made(use(pool, 9), first)).toBe(0);
+  }
+});
+
+test("tapes that nobody needs for two seconds are let go, down to those kept for good", () => {
+  const pool = new TapePool(tapeBytes, limit);
+  const first = use(pool, 9);
+  vi.advanceTimersByTime(2_000);
+  expect(made(use(pool, 9), first)).toBe(7);
+  vi.advanceTimersByTime(2_000);
+  expect(vi.getTimerCount()).toBe(0);
+});
+
+test("less traffic keeps what it needs", () => {
+  const pool = new TapePool(tapeBytes, limit);
+  const first = use(pool, 9);
+  for (let round = 0; round < 10; round++) {
+    vi.advanceTimersByTime(300);
+    expect(made(use(pool, 5), first)).toBe(0);
+  }
+  expect(made(use(pool, 9), first)).toBe(4);
+});
+
+test("tapes of an unusual size, and those of a spool, are not used again", () => {
+  const pool = new TapePool(tapeBytes, limit);
+  const large = pool.take(tapeBytes + 1);
+  pool.give(large);
+  const adopted = pool.take(0);
+  adopted.adopted = true;
+  pool.give(adopted);
+  expect([large, adopted]).not.toContain(pool.take(0));
+});
+
+test("a tape that comes back is empty", () => {
+  const pool = new TapePool(tapeBytes, limit);
+  const tape = pool.take(0);
+  tape.used = 12;
+  tape.records = 1;
+  tape.cutAt = 5;
+  pool.give(tape);
+  expect(pool.take(0)).toMatchObject({ used: 0, records: 0, cutAt: 0, journal: undefined });
+});
