@@ -13,6 +13,9 @@ export function judgeBatch(batch: Batch, action: string, answer: Answer): Outcom
   const outcome = judgeAnswer(action, answer, Date.now());
   const refused =
     outcome.kind === "delivered" || answer.status === 422 ? refusedRuns(answer.body) : none;
+  if (refused.size === 0) {
+    return outcome;
+  }
   const bad = batch.runs.filter(({ id }) => refused.has(id));
   const good = batch.runs.filter(({ id }) => !refused.has(id));
   if (bad.length === 0 || (outcome.kind !== "delivered" && good.length > 0)) {

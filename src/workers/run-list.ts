@@ -1,5 +1,5 @@
 import { payloadFields } from "../model/run.ts";
-import type { PayloadField } from "../model/run.ts";
+import type { Operation, PayloadField } from "../model/run.ts";
 import { literal } from "./ascii.ts";
 import { addUnsent } from "./attachment-parts.ts";
 import type { JsonWriter } from "./json-writer.ts";
@@ -24,13 +24,11 @@ const fieldKeys: readonly FieldKey[] = payloadFields.map((field) => ({
 export function writeBatch(out: JsonWriter, json: RunJson, runs: readonly RunOperation[]): void {
   const { wasm } = json;
   const quick = wasm?.begin(out, json.reader, runs) === true ? wasm : undefined;
-  const ofKind = (kind: RunOperation["operation"]): readonly RunOperation[] =>
-    runs.filter(({ operation }) => operation === kind);
   try {
     out.ascii('{"post":[');
-    runList(out, json, { runs: ofKind("post"), quick });
+    runList(out, json, { runs, operation: "post", quick });
     out.ascii('],"patch":[');
-    runList(out, json, { runs: ofKind("patch"), quick });
+    runList(out, json, { runs, operation: "patch", quick });
     out.ascii("]}");
   } finally {
     quick?.end();
@@ -39,12 +37,17 @@ export function writeBatch(out: JsonWriter, json: RunJson, runs: readonly RunOpe
 
 interface RunList {
   readonly runs: readonly RunOperation[];
+  /** Those of them that are written. */
+  readonly operation: Operation;
   readonly quick: WasmJson | undefined;
 }
 
-function runList(out: JsonWriter, json: RunJson, { runs, quick }: RunList): void {
+function runList(out: JsonWriter, json: RunJson, { runs, operation, quick }: RunList): void {
   let isNext = false;
   for (const run of runs) {
+    if (run.operation !== operation) {
+      continue;
+    }
     if (quick?.takes(run) === true) {
       json.inHand(run, () => quick.run(run, isNext));
     } else {

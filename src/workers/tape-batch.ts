@@ -25,21 +25,33 @@ export class TapeBatch implements Batch {
   readonly runs: readonly RunOperation[];
   readonly #reader: TapeReader;
   readonly #json: RunJson;
+  /** Of their contents: all together, and the largest; attachments excepted. */
+  readonly #contentBytes: number;
+  readonly #largestBytes: number;
 
   constructor(reader: TapeReader, json: RunJson, runs: readonly RunOperation[]) {
     this.#reader = reader;
     this.#json = json;
     this.runs = runs;
+    let all = 0;
+    let largest = 0;
+    for (const run of runs) {
+      const size = sizeOf(reader, run);
+      all += size;
+      largest = Math.max(largest, size);
+    }
+    this.#contentBytes = all;
+    this.#largestBytes = largest;
   }
 
   get sizeBytes(): number {
-    return this.#contentBytes() + this.runs.length * overheadBytes;
+    return this.#contentBytes + this.runs.length * overheadBytes;
   }
 
   get isSmall(): boolean {
-    const mayBeApart = (run: RunOperation): boolean =>
-      hasAttachments(run) || sizeOf(this.#reader, run) >= this.#json.attachBytesFrom;
-    return this.#contentBytes() <= this.runs.length * smallRunBytes && !this.runs.some(mayBeApart);
+    const mayBeApart = this.#largestBytes >= this.#json.attachBytesFrom;
+    const isLarge = this.#contentBytes > this.runs.length * smallRunBytes;
+    return !isLarge && !mayBeApart && !this.runs.some(hasAttachments);
   }
 
   part(runs: readonly RunOperation[]): TapeBatch {
@@ -91,7 +103,7 @@ export class TapeBatch implements Batch {
   }
 
   withoutAttachments(): TapeBatch {
-    if (this.runs.every(({ attachments = [] }) => attachments.every(isLeftOut))) {
+    if (this.runs.every(({ attachments }) => attachments?.every(isLeftOut) !== false)) {
       return this;
     }
     return this.part(
@@ -103,10 +115,6 @@ export class TapeBatch implements Batch {
 
   frame(out: JsonWriter, format: FrameFormat, content?: ContentDraft): readonly Insert[] {
     return frameRuns(out, this.#json, this.runs, format, content);
-  }
-
-  #contentBytes(): number {
-    return this.runs.reduce((sum, run) => sum + sizeOf(this.#reader, run), 0);
   }
 }
 
@@ -120,8 +128,13 @@ const unsent = (attachment: Attachment): Attachment =>
 const hasAttachments = ({ attachments }: RunOperation): boolean => attachments !== undefined;
 
 /** Bytes of a run with its attachments. */
-const fullSizeOf = (reader: TapeReader, run: RunOperation): number =>
-  (run.attachments ?? []).reduce((sum, { sizeBytes }) => sum + sizeBytes, sizeOf(reader, run));
+function fullSizeOf(reader: TapeReader, run: RunOperation): number {
+  let size = sizeOf(reader, run);
+  for (const { sizeBytes } of run.attachments ?? []) {
+    size += sizeBytes;
+  }
+  return size;
+}
 
 export interface BatchLimits {
   readonly runs: number;
@@ -159,9 +172,7 @@ export function cutBatches(
       bytes = 0;
     }
   };
-  const plain = runs.filter((run) => !hasAttachments(run));
-  const attached = runs.filter(hasAttachments);
-  for (const run of attached.length === 0 ? runs : [...plain, undefined, ...attached]) {
+  for (const run of reader.hasAttachments ? attachedLast(runs) : runs) {
     if (run === undefined) {
       cut();
       continue;
@@ -184,6 +195,13 @@ export function cutBatches(
   cut();
   return { batches, suspects };
 }
+
+/** The runs without attachments, a gap, and those with some. */
+const attachedLast = (runs: readonly RunOperation[]): readonly (RunOperation | undefined)[] => [
+  ...runs.filter((run) => !hasAttachments(run)),
+  undefined,
+  ...runs.filter(hasAttachments),
+];
 
 /** Whether a worker died as it wrote one of the run's records. */
 function suspicionOf(

@@ -18,14 +18,18 @@ const stride = fieldNumbers;
 /** What became of a record, as its head says. */
 export type RecordOutcome = keyof typeof outcomeCode;
 
-/** The records of one tape, indexed in one pass and read in place. */
+/** The records of one tape, found in one pass and read in place. */
 export class TapeReader {
   readonly bytes: Buffer;
   readonly view: DataView;
   /** Records whose outcome is not known yet. */
   readonly count: number;
   readonly #heads: number[] = [];
-  readonly #fields: Uint32Array;
+  /** Where their runs' ids are, and whether that is in a dotted order. */
+  readonly #ids: number[] = [];
+  readonly #placed: boolean[] = [];
+  /** Made when it is first asked for. */
+  #fields: Uint32Array | undefined;
   /** Where fields of the code `other` begin, by record. */
   readonly #others = new Map<number, number[]>();
   /** Where attachments begin, by record. */
@@ -44,14 +48,11 @@ export class TapeReader {
       }
       if (this.bytes[at + headOffset.outcome] === outcomeCode.pending) {
         this.#heads.push(at);
+        this.#scan(at, at + length);
       }
       at += length;
     }
     this.count = this.#heads.length;
-    this.#fields = new Uint32Array(this.count * stride);
-    for (let record = 0; record < this.count; record++) {
-      this.#index(record);
-    }
   }
 
   operation(record: number): Operation {
@@ -61,22 +62,23 @@ export class TapeReader {
 
   /** Where a field's content begins; 0 where the record has no such field. */
   start(record: number, code: number): number {
-    return this.#fields[record * stride + 2 * code] ?? 0;
+    return this.#index()[record * stride + 2 * code] ?? 0;
   }
 
   /** Bytes of a field's content. */
   length(record: number, code: number): number {
-    return this.#fields[record * stride + 2 * code + 1] ?? 0;
+    return this.#index()[record * stride + 2 * code + 1] ?? 0;
   }
 
   /** Adds where a record's fields are, two numbers a code as {@link TapeReader.start} and `length` say, over what is there. */
   addFields(record: number, fields: Uint32Array): void {
+    const index = this.#index();
     const base = record * stride;
     for (let i = 2; i < stride; i += 2) {
-      const start = this.#fields[base + i] ?? 0;
+      const start = index[base + i] ?? 0;
       if (start !== 0) {
         fields[i] = start;
-        fields[i + 1] = this.#fields[base + i + 1] ?? 0;
+        fields[i + 1] = index[base + i + 1] ?? 0;
       }
     }
   }
@@ -109,10 +111,7 @@ export class TapeReader {
 
   /** Where the run's id is, as text of {@link uuidLength} bytes. */
   idStart(record: number): number {
-    const dotted = this.start(record, field.dottedOrder);
-    return dotted === 0
-      ? this.start(record, field.id)
-      : dotted + this.length(record, field.dottedOrder) - uuidLength;
+    return this.#ids[record] ?? 0;
   }
 
   /** The run's id. */
@@ -123,7 +122,7 @@ export class TapeReader {
 
   /** Whether the record can go into a batch: it has its place in a trace. */
   hasDottedOrder(record: number): boolean {
-    return this.start(record, field.dottedOrder) !== 0;
+    return this.#placed[record] === true;
   }
 
   /** Where the record begins on the tape. */
@@ -181,26 +180,56 @@ export class TapeReader {
     return this.#heads[record] ?? 0;
   }
 
-  #index(record: number): void {
-    const head = this.#head(record);
-    const end = head + this.view.getUint32(head + headOffset.length, true);
-    const base = record * stride;
+  /** Takes in one more record, the last of {@link TapeReader.#heads}. */
+  #scan(head: number, end: number): void {
+    const record = this.#heads.length - 1;
+    let id = 0;
+    let placed = false;
     for (let at = head + recordHead; at < end;) {
       const code = this.bytes[at] ?? 0;
       const length = this.view.getUint32(at + 1, true);
       const start = at + fieldHead;
-      if (code === field.other) {
+      if (code === field.dottedOrder) {
+        id = start + length - uuidLength;
+        placed = true;
+      } else if (code === field.id) {
+        id = placed ? id : start;
+      } else if (code === field.other) {
         addTo(this.#others, record, start);
       } else if (code === field.attachment) {
         addTo(this.#attachments, record, start);
         const before = this.#attached.get(record) ?? 0;
         this.#attached.set(record, before + fieldHead + length);
-      } else if (code < fieldCodes) {
-        this.#fields[base + 2 * code] = start;
-        this.#fields[base + 2 * code + 1] = length;
       }
       at = start + length;
     }
+    this.#ids.push(id);
+    this.#placed.push(placed);
+  }
+
+  /** Where all fields are. */
+  #index(): Uint32Array {
+    this.#fields ??= this.#indexed(new Uint32Array(this.count * stride));
+    return this.#fields;
+  }
+
+  #indexed(fields: Uint32Array): Uint32Array {
+    for (let record = 0; record < this.count; record++) {
+      const head = this.#head(record);
+      const end = head + this.view.getUint32(head + headOffset.length, true);
+      const base = record * stride;
+      for (let at = head + recordHead; at < end;) {
+        const code = this.bytes[at] ?? 0;
+        const length = this.view.getUint32(at + 1, true);
+        const start = at + fieldHead;
+        if (code < fieldCodes) {
+          fields[base + 2 * code] = start;
+          fields[base + 2 * code + 1] = length;
+        }
+        at = start + length;
+      }
+    }
+    return fields;
   }
 }
 
