@@ -7,6 +7,7 @@ import { checkAttachments, writeAttachments } from "./attachment-writer.ts";
 import type { AttachmentRules } from "./attachment-writer.ts";
 import type { Hiding } from "./hiding.ts";
 import { KnownKeys } from "./known-text.ts";
+import type { KnownText } from "./known-text.ts";
 import type { RecordedRun } from "./recorder.ts";
 import type { TapeWriter } from "./tape-writer.ts";
 import { ValueWriter } from "./value-writer.ts";
@@ -31,6 +32,8 @@ export class RecordEncoder {
   readonly out: TapeWriter;
   readonly #values: ValueWriter;
   readonly #names = new KnownKeys();
+  /** By field: the name that it held the last time. */
+  readonly #last: (KnownText | undefined)[] = [];
   readonly #hiding: Hiding;
   readonly #rules: AttachmentRules;
 
@@ -149,7 +152,12 @@ export class RecordEncoder {
 
   /** A text that many runs have. */
   #name(code: number, text: string): void {
-    if (!this.out.knownField(code, this.#names.find(text))) {
+    let known = this.#last[code];
+    if (known?.text !== text) {
+      known = this.#names.find(text);
+      this.#last[code] = known;
+    }
+    if (!this.out.knownField(code, known)) {
       this.#value(code, text);
     }
   }
