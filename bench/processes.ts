@@ -78,7 +78,8 @@ const nodeOf = (node: string | undefined): string =>
 
 /** The next message; throws where the process ends without one. */
 async function messageOf(child: ChildProcess): Promise<unknown> {
-  const ended = once(child, "exit").then(() => {
+  // Not its exit, which may be heard of before a long message that it sent last.
+  const ended = once(child, "disconnect").then(() => {
     throw new Error(`A process of the bench ended early: ${child.spawnargs.join(" ")}`);
   });
   const [message] = (await Promise.race([once(child, "message"), ended])) as readonly unknown[];
