@@ -17,17 +17,14 @@ plain[0x5c] = 0;
 const highBits = 0x80808080 | 0;
 
 /**
- * Whether one of four bytes is a quote, a backslash or a control character. Each term finds a zero
- * byte, or a small one, by the borrow that a subtraction takes from its highest bit.
+ * Whether one of four bytes is a quote, a backslash or a control character. Each term finds a small
+ * byte by the borrow that a subtraction takes from its highest bit; flipping one bit first makes the
+ * quote the next after the control characters.
  */
 export function hasSpecial(word: number): boolean {
-  const quotes = word ^ 0x22222222;
+  const low = word ^ 0x02020202;
   const backslashes = word ^ 0x5c5c5c5c;
   return (
-    ((((quotes - 0x01010101) & ~quotes) |
-      ((backslashes - 0x01010101) & ~backslashes) |
-      ((word - 0x20202020) & ~word)) &
-      highBits) !==
-    0
+    ((((low - 0x21212121) & ~low) | ((backslashes - 0x01010101) & ~backslashes)) & highBits) !== 0
   );
 }

@@ -9,6 +9,8 @@ export class FacetWriter {
   readonly #insert;
   /** What this batch has written, by block and project: what most of its runs have is written once. */
   readonly #written = new Map<string, Written>();
+  /** The run before; the next one often has all of it. */
+  #last: Noted | undefined;
 
   constructor(db: Connection) {
     this.#insert = db.prepare("INSERT OR IGNORE INTO run_facets VALUES (?, ?, ?)");
@@ -17,11 +19,24 @@ export class FacetWriter {
   /** Before each batch: rows of an earlier one may have been undone, or deleted. */
   begin(): void {
     this.#written.clear();
+    this.#last = undefined;
   }
 
   /** Name and type of a run, and what its payload gives it. */
   add({ projectId, startMicros, name, runType }: FacetedRow, facets: readonly string[]): void {
     const block = Math.floor(startMicros / blockMicros);
+    const last = this.#last;
+    if (
+      last !== undefined &&
+      last.block === block &&
+      last.facets === facets &&
+      last.name === name &&
+      last.runType === runType &&
+      last.projectId === projectId
+    ) {
+      return;
+    }
+    this.#last = { block, facets, name, runType, projectId };
     const key = `${block} ${projectId}`;
     const written = this.#written.get(key) ?? { lists: new Set(), facets: new Set() };
     this.#written.set(key, written);
@@ -35,6 +50,11 @@ export class FacetWriter {
     }
     written.lists.add(facets);
   }
+}
+
+interface Noted extends Omit<FacetedRow, "startMicros"> {
+  readonly block: number;
+  readonly facets: readonly string[];
 }
 
 interface Written {

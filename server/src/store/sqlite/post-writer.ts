@@ -97,10 +97,10 @@ export class PostWriter {
         values[at + postPlaces.id] ?? null,
         desk.bodies.subarray(posts.bounds[bound], posts.bounds[bound + 1]),
       );
-      this.#note(values.slice(at, at + width), {
-        tenantId: desk.tenantId,
-        facets: posts.facetLists[posts.facetsAt[from + index] ?? -1] ?? [],
-      });
+      const row = readRow(values, at);
+      this.#facets.add(row, posts.facetLists[posts.facetsAt[from + index] ?? -1] ?? []);
+      const measures = measuresOf(values, at + postPlaces.measures);
+      this.#activity.add(desk.tenantId, { known: undefined, row, measures });
     }
     return insertPayloads.run(payloads).changes;
   }
@@ -108,31 +108,29 @@ export class PostWriter {
   /** What the statement takes: the rows, each with its project's id in place of the name. */
   #valuesOf({ values }: PostRows, { from, count }: Span, tenantId: string): PostRows["values"] {
     const rows = values.slice(from * width, (from + count) * width);
+    let name: Value;
+    let id: string | undefined;
     for (let at: number = postPlaces.project; at < rows.length; at += width) {
-      rows[at] = this.#projects.idOf(tenantId, textOrNull(rows[at]));
+      // Mostly the one of the row before.
+      id = id !== undefined && rows[at] === name ? id : undefined;
+      name = rows[at];
+      id ??= this.#projects.idOf(tenantId, textOrNull(name));
+      rows[at] = id;
     }
     return rows;
   }
-
-  /** What is kept beside the row. */
-  #note(
-    values: PostRows["values"],
-    { tenantId, facets }: { readonly tenantId: string; readonly facets: readonly string[] },
-  ): void {
-    const row = {
-      projectId: String(values[postPlaces.project]),
-      name: String(values[postPlaces.name]),
-      runType: String(values[postPlaces.runType]),
-      startMicros: Number(values[postPlaces.startMicros]),
-      endMicros: numberOrNull(values[postPlaces.endMicros]),
-      hasError: values[postPlaces.hasError] === 1,
-      parentRunId: textOrNull(values[postPlaces.parentRunId]),
-    };
-    this.#facets.add(row, facets);
-    const measures = measuresOf(values, postPlaces.measures);
-    this.#activity.add(tenantId, { known: undefined, row, measures });
-  }
 }
+
+/** What is noted beside the row that begins there. */
+const readRow = (values: PostRows["values"], at: number) => ({
+  projectId: String(values[at + postPlaces.project]),
+  name: String(values[at + postPlaces.name]),
+  runType: String(values[at + postPlaces.runType]),
+  startMicros: Number(values[at + postPlaces.startMicros]),
+  endMicros: numberOrNull(values[at + postPlaces.endMicros]),
+  hasError: values[at + postPlaces.hasError] === 1,
+  parentRunId: textOrNull(values[at + postPlaces.parentRunId]),
+});
 
 const width = postColumns.length;
 
