@@ -9,6 +9,8 @@ const measurableRequests = 500;
 /** The workload without recording, or with it. */
 export interface Phase {
   readonly requests: number;
+  /** Requests of each stretch. */
+  readonly stretches: readonly number[];
   /** Requests to the model that never answers. */
   readonly failedOnPurpose: number;
   /** All others that ended in an error. */
@@ -46,6 +48,9 @@ export const formatSummary = (outcome: Outcome): string =>
     "",
     "What it cost the program's main thread",
     table(costRows(outcome)),
+    "* By the clock: the program shares its cores with the load, the server and the worker, and waits for them. A hold is",
+    "  what the main thread itself computed between two turns of a timer of 5 ms. CPU a run: median of the turns, lowest",
+    "  to highest; a spread wider than the figure says that the machine changed more than recording costs.",
     "",
     ...verdict(outcome),
   ].join("\n");
@@ -81,9 +86,31 @@ const deliveryRows = (outcome: Outcome): string[][] => {
 
 const cpuPerRequest = ({ cost, requests }: Phase): number => cost.cpuMs / requests;
 
-const costRows = ({ baseline, recorded, runs }: Outcome): string[][] => {
+/**
+ * What recording adds to a run in each stretch, in microseconds: over the mean of the stretches without it
+ * that were before and after, since the machine's speed changes from one to the next.
+ */
+const recordingUs = (baseline: Phase, recorded: Phase, runs: number): readonly number[] => {
   const runsPerRequest = runs / recorded.requests;
-  const perRunUs = ((cpuPerRequest(recorded) - cpuPerRequest(baseline)) / runsPerRequest) * 1_000;
+  const without = perRequestMs(baseline);
+  return perRequestMs(recorded).map((withIt, turn) => {
+    const before = without[turn] ?? Number.NaN;
+    const after = without[turn + 1] ?? before;
+    return ((withIt - (before + after) / 2) / runsPerRequest) * 1_000;
+  });
+};
+
+const perRequestMs = ({ cost, stretches }: Phase): readonly number[] =>
+  stretches.map((requests, index) => (cost.stretchesCpuMs[index] ?? Number.NaN) / requests);
+
+/** The median, and how far it can be trusted. */
+const spread = (micros: readonly number[]): string => {
+  const sorted = micros.toSorted((one, other) => one - other).map(whole);
+  const median = sorted[Math.floor(sorted.length / 2)] ?? "";
+  return sorted.length < 2 ? `${median} µs` : `${median} µs (${sorted[0]} to ${sorted.at(-1)})`;
+};
+
+const costRows = ({ baseline, recorded, runs }: Outcome): string[][] => {
   const isMeasured = Math.min(baseline.requests, recorded.requests) >= measurableRequests;
   const row = (label: string, value: (phase: Phase) => string): string[] => [
     label,
@@ -96,15 +123,18 @@ const costRows = ({ baseline, recorded, runs }: Outcome): string[][] => {
     row("requests a second", ({ requests, cost }) => perSecond(requests, cost.wallMs)),
     row("response time p50", ({ responseMs }) => milliseconds(responseMs.p50)),
     row("response time p99", ({ responseMs }) => milliseconds(responseMs.p99)),
-    row("event-loop delay p50", ({ cost }) => milliseconds(cost.loopDelayMs.p50)),
-    row("event-loop delay p99", ({ cost }) => milliseconds(cost.loopDelayMs.p99)),
-    row("event-loop delay max", ({ cost }) => milliseconds(cost.loopDelayMs.max)),
+    row("event-loop delay p50*", ({ cost }) => milliseconds(cost.loopDelayMs.p50)),
+    row("event-loop delay p99*", ({ cost }) => milliseconds(cost.loopDelayMs.p99)),
+    row("event-loop delay max*", ({ cost }) => milliseconds(cost.loopDelayMs.max)),
+    row("longest hold, CPU", ({ cost }) =>
+      cost.longestHoldMs === undefined ? "" : milliseconds(cost.longestHoldMs),
+    ),
     row("CPU in all", ({ cost }) => seconds(cost.cpuMs)),
     row("CPU a request", (phase) => milliseconds(cpuPerRequest(phase))),
     [
       "CPU a run, for recording",
       "",
-      isMeasured ? `${Math.round(perRunUs)} µs` : "too few requests",
+      isMeasured ? spread(recordingUs(baseline, recorded, runs)) : "too few requests",
     ],
     ["CPU measured by", "", recorded.cost.cpuSource],
   ];

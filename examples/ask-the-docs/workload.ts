@@ -15,8 +15,10 @@ const runsPerRequest = 8;
 
 /** How much is asked. */
 export interface Scale {
-  /** Requests without recording, once before those with recording and once after them. */
+  /** Requests of each stretch without recording: one before and one after each with it. */
   readonly baselineRequests: number;
+  /** Stretches with recording. */
+  readonly turns: number;
   /** Runs to record, at least. */
   readonly runs: number;
   /** Where recording ends, whatever was recorded by then. */
@@ -32,12 +34,20 @@ export const chooseScale = (kind: Answering["kind"], runs: number): Scale => {
   if (kind === "openai") {
     const requestLimit = 50;
     const openAiRuns = Math.min(runs, requestLimit * runsPerRequest);
-    return { baselineRequests: 5, runs: openAiRuns, requestLimit, concurrency: 4, warmsUp: false };
+    return {
+      baselineRequests: 5,
+      turns: 1,
+      runs: openAiRuns,
+      requestLimit,
+      concurrency: 4,
+      warmsUp: false,
+    };
   }
-  // About a quarter of the requests is repeated without recording, half before and half after.
+  // About a quarter of the requests is repeated without recording, in turns with those that are recorded.
   const hundreds = Math.min(10, Math.round(runs / runsPerRequest / 8 / 100));
   return {
-    baselineRequests: hundreds === 0 ? 50 : hundreds * 100,
+    baselineRequests: hundreds === 0 ? 50 : hundreds * 50,
+    turns: hundreds === 0 ? 1 : 3,
     runs,
     requestLimit: Infinity,
     concurrency: 16,
@@ -65,7 +75,7 @@ export interface Workload {
 }
 
 /**
- * Runs the workload without recording, with it, and without it again: what the machine does
+ * Runs the workload without recording, with it, and without it again, in turns: what the machine does
  * meanwhile, and how warm the program is, then weighs on both alike.
  */
 export const runWorkload = async (options: WorkloadOptions): Promise<Workload> => {
@@ -85,21 +95,23 @@ export const runWorkload = async (options: WorkloadOptions): Promise<Workload> =
   if (scale.warmsUp) {
     await runBaseline("Warming up       ", new PhaseRecord());
   }
-  await runBaseline("Without recording", baseline);
-
   const ledger = new Ledger();
   const recorded = new PhaseRecord();
-  const progress = startProgress("With recording   ", scale.runs, "runs");
   const program = { client, ledger, requestLimit: scale.requestLimit };
-  await recorded.add(options, program, () => {
-    progress.update(ledger.size);
-    return ledger.size < scale.runs;
-  });
-  const flushStartedAt = performance.now();
-  await client.flush({ timeoutMs: flushTimeoutMs });
-  const flushMs = performance.now() - flushStartedAt;
-  progress.stop(ledger.size);
-
+  let flushMs = 0;
+  for (let turn = 1; turn <= scale.turns; turn += 1) {
+    await runBaseline("Without recording", baseline);
+    const wanted = Math.ceil((scale.runs * turn) / scale.turns);
+    const progress = startProgress("With recording   ", wanted, "runs");
+    await recorded.add(options, program, () => {
+      progress.update(ledger.size);
+      return ledger.size < wanted;
+    });
+    const flushStartedAt = performance.now();
+    await client.flush({ timeoutMs: flushTimeoutMs });
+    flushMs = performance.now() - flushStartedAt;
+    progress.stop(ledger.size);
+  }
   await runBaseline("Without recording", baseline);
   await silent.close();
   return { baseline: baseline.result(), recorded: recorded.result(), ledger, flushMs };
@@ -116,6 +128,7 @@ interface Program {
 class PhaseRecord {
   readonly #meter = new Meter();
   readonly #responseMs: number[] = [];
+  readonly #stretches: number[] = [];
   #failedOnPurpose = 0;
   #failed = 0;
 
@@ -140,6 +153,7 @@ class PhaseRecord {
     this.#failedOnPurpose += failedOnPurpose;
     this.#failed += failed;
     this.#responseMs.push(...responseMs);
+    this.#stretches.push(responseMs.length);
     return responseMs.length;
   }
 
@@ -148,6 +162,7 @@ class PhaseRecord {
     const quantile = (share: number): number => sorted[Math.floor(sorted.length * share)] ?? 0;
     return {
       requests: sorted.length,
+      stretches: this.#stretches,
       failedOnPurpose: this.#failedOnPurpose,
       failed: this.#failed,
       responseMs: { p50: quantile(0.5), p99: quantile(0.99) },

@@ -3,15 +3,18 @@ import { expect, test } from "vitest";
 import { formatSummary, isNothingMissing } from "../../examples/ask-the-docs/summary.ts";
 import type { Outcome } from "../../examples/ask-the-docs/summary.ts";
 
-const phase = (requests: number, cpuMs: number): Outcome["baseline"] => ({
+const phase = (requests: number, cpuMs: number, turns = 1): Outcome["baseline"] => ({
   requests,
+  stretches: Array.from({ length: turns }, () => requests / turns),
   failedOnPurpose: 1,
   failed: 0,
   responseMs: { p50: 40, p99: 80.126 },
   cost: {
     wallMs: 10_000,
     cpuMs,
+    stretchesCpuMs: Array.from({ length: turns }, () => cpuMs / turns),
     cpuSource: "thread clock",
+    longestHoldMs: 9,
     loopDelayMs: { p50: 1.5, p99: 12, max: 30 },
   },
 });
@@ -61,6 +64,21 @@ test("the summary says what was recorded, lost and read back, with units", () =>
 test("the cost of recording is the difference of both phases, shared among the runs of a request", () => {
   // 2.4 ms a request against 2 ms, eight runs a request: 50 µs a run.
   expect(formatSummary(outcome)).toMatch(/CPU a run, for recording +50 µs/);
+});
+
+test("a machine that becomes faster or slower weighs on both: each turn is compared with those around it", () => {
+  const slower = (one: Outcome["baseline"], cpuMs: readonly number[]) => ({
+    ...one,
+    cost: { ...one.cost, stretchesCpuMs: cpuMs },
+  });
+  const text = formatSummary({
+    ...outcome,
+    // Twice as slow at the end as at the beginning; recording costs 50, 50 and 110 µs.
+    baseline: slower(phase(800, 0, 4), [400, 400, 800, 800]),
+    recorded: slower(phase(900, 0, 3), [720, 1_020, 1_464]),
+    runs: 7_200,
+  });
+  expect(text).toMatch(/CPU a run, for recording +50 µs \(50 to 110\)/);
 });
 
 test("the columns of the cost table are aligned", () => {
