@@ -40,6 +40,9 @@ type Recorded = Pick<RunOperation, "records">;
  */
 export class WasmJson {
   readonly #module: Module;
+  readonly #tapeAt: number;
+  readonly #firstHead: number;
+  readonly #mostRecords: number;
   readonly #runtimeBytes: number;
   #bytes: Uint8Array = new Uint8Array();
   #words: Uint32Array = new Uint32Array();
@@ -73,7 +76,10 @@ export class WasmJson {
       run: { second: (seconds: number, at: number) => this.#second(seconds, at) },
     });
     this.#module = instance.exports as Module;
-    const { runtimeAt, mostRuntime } = this.#module;
+    const { runtimeAt, mostRuntime, tapeAt, headsAt, mostRecords } = this.#module;
+    this.#tapeAt = tapeAt.value;
+    this.#firstHead = headsAt.value / wordBytes;
+    this.#mostRecords = mostRecords.value;
     if (runtime.length > mostRuntime.value) {
       throw new RangeError("The runtime facts are too long");
     }
@@ -84,19 +90,18 @@ export class WasmJson {
 
   /** Takes over what the runs of one request are written from; false where that is too much. */
   begin(out: JsonWriter, reader: TapeReader, runs: readonly Recorded[]): boolean {
-    const { tapeAt, marginBytes } = this.#module;
     const { from, to } = reader.extent(runs);
     if (to - from > longestPart) {
       return false;
     }
     try {
-      this.#reach(tapeAt.value + to - from + marginBytes.value);
+      this.#reach(this.#tapeAt + to - from + this.#module.marginBytes.value);
     } catch {
       // It can't grow: there is the other way.
       return false;
     }
-    this.#bytes.set(reader.bytes.subarray(from, to), tapeAt.value);
-    this.#shift = tapeAt.value - from;
+    this.#bytes.set(reader.bytes.subarray(from, to), this.#tapeAt);
+    this.#shift = this.#tapeAt - from;
     this.#out = out;
     this.#reader = reader;
     this.#module.begin(this.#runtimeBytes);
@@ -113,16 +118,15 @@ export class WasmJson {
     return (
       attachments === undefined &&
       withheld === undefined &&
-      records.length <= this.#module.mostRecords.value &&
+      records.length <= this.#mostRecords &&
       this.#reader?.hasOthers === false
     );
   }
 
   /** Writes a run, behind a comma where it `isNext`. It may be in the output only after {@link flush}. */
   run({ records, operation }: RunOperation, isNext: boolean): void {
-    const first = this.#module.headsAt.value / wordBytes;
     for (let i = 0; i < records.length; i++) {
-      this.#words[first + i] = (this.#reader?.head(records[i] ?? -1) ?? 0) + this.#shift;
+      this.#words[this.#firstHead + i] = (this.#reader?.head(records[i] ?? -1) ?? 0) + this.#shift;
     }
     this.#module.run(records.length, operation === "post", isNext);
   }
