@@ -30,6 +30,13 @@ const requestsInFlight = 2;
 /** The server takes two requests of 20 runs in 400 ms. */
 const serverRunsPerSecond = 100;
 const mebibyte = 1_048_576;
+/** The largest record that `payload` makes, its room to grow included. */
+const largeTapeBytes = 524_288;
+/**
+ * Tapes of records that are larger than a tape are not used again. They stay until the collectors of both
+ * threads have seen them, and the worker's, which has little else to do here, comes by seldom.
+ */
+const heldByWorkerBytes = 16 * mebibyte;
 
 /**
  * Producers ten times faster than their server, one life after the other, each with the next overflow
@@ -128,7 +135,7 @@ async function live({ seed, place, overflow, signal }: Life): Promise<Omit<Crowd
         ? []
         : [`${verdict.intended} records were made and ${stats.accepted} accepted`]),
       ...memoryFaults(producer.samples, {
-        bufferBytes: queueBytes + (requestsInFlight + 2) * tapeBytes + 8 * mebibyte,
+        bufferBytes: queueBytes + (requestsInFlight + 2) * largeTapeBytes + heldByWorkerBytes,
         growthBytes: 48 * mebibyte,
       }),
     ],

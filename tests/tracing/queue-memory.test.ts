@@ -1,0 +1,34 @@
+import * as fc from "fast-check";
+import { afterEach, beforeEach, expect, test, vi } from "vitest";
+import { batching } from "../support/batching.ts";
+
+beforeEach(() => {
+  vi.useFakeTimers();
+});
+afterEach(() => {
+  vi.useRealTimers();
+});
+
+const tapeBytes = 4_096;
+const maxQueueBytes = 65_536;
+/** Of a record, beside the text that it is made with. */
+const envelopeBytes = 1_024;
+
+test.each(["drop-newest", "drop-oldest", "spool", "block"] as const)(
+  "%s: what waits takes maxQueueBytes, one record and two tapes at most, whatever the records' sizes",
+  (overflow) => {
+    const largest = 30_000;
+    fc.assert(
+      fc.property(fc.array(fc.integer({ min: 0, max: largest }), { maxLength: 60 }), (sizes) => {
+        const { batcher, record, ledger } = batching({ tapeBytes, maxQueueBytes, overflow });
+        for (const size of sizes) {
+          record(size);
+          expect(batcher.queuedBytes).toBeLessThanOrEqual(
+            maxQueueBytes + largest + envelopeBytes + 2 * tapeBytes,
+          );
+        }
+        expect(ledger.accepted).toBe(sizes.length);
+      }),
+    );
+  },
+);
