@@ -32,7 +32,7 @@ const { values: flags } = parseArgs({
     drivers: { type: "string", default: `${baseline},${measured}` },
     /** Of the usual number of runs. */
     share: { type: "string", default: "1" },
-    /** All threads of the client on this core, the sink on the next. */
+    /** All threads of the client on this core, the sink on the next, or on the first behind the last. */
     cpu: { type: "string" },
     node: { type: "string" },
     guard: { type: "boolean", default: false },

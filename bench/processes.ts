@@ -2,6 +2,7 @@
 import { spawn } from "node:child_process";
 import type { ChildProcess } from "node:child_process";
 import { once } from "node:events";
+import { availableParallelism } from "node:os";
 import { fileURLToPath } from "node:url";
 import { bundled } from "./bundle.ts";
 import type { ChildName } from "./bundle.ts";
@@ -25,11 +26,11 @@ export async function measureIn<Answer>(
   { sinkDelayMs = 0, ...init }: ProcessesInit = {},
 ): Promise<Answer> {
   const { cpu } = init;
-  // With one core for the client, the sink has the next: it takes nothing of what is measured.
+  // With one core for the client, the sink has the next, or the first: it takes nothing of what is measured.
   const sink = await start(
     "sink",
     [String(sinkDelayMs)],
-    cpu === undefined ? {} : { cpu: cpu + 1 },
+    cpu === undefined ? {} : { cpu: (cpu + 1) % availableParallelism() },
   );
   try {
     return await askChild(name, orderFor((await messageOf(sink)) as string), init);
