@@ -36,7 +36,7 @@ const largeTapeBytes = 524_288;
  * Tapes of records that are larger than a tape are not used again. They stay until the collectors of both
  * threads have seen them, and the worker's, which has little else to do here, comes by seldom.
  */
-const heldByWorkerBytes = 16 * mebibyte;
+const heldByWorkerBytes = 8 * mebibyte;
 
 /**
  * Producers ten times faster than their server, one life after the other, each with the next overflow
