@@ -29,7 +29,7 @@ const all: readonly Part[] = [
   {
     name: "peers",
     script: "deliver.ts",
-    args: `--rounds 5 --share 0.3 --sizes S,M,L,XL,agent,conversation --drivers ${everyone}`,
+    args: `--rounds 5 --share 0.6 --sizes S,M,L,XL,agent,conversation --drivers ${everyone}`,
     hasClients: true,
   },
   {
