@@ -32,7 +32,7 @@ export class KnownText {
   #changes = 0;
 
   constructor(text: string) {
-    this.text = text;
+    this.text = ownText(text);
     const bytes = Buffer.alloc(keptUnits + 1);
     const { length } = text;
     const isKept = length <= keptUnits && Buffer.byteLength(text) === length;
@@ -53,6 +53,12 @@ export class KnownText {
     }
   }
 }
+
+/**
+ * The same text as a string of its own: one that was cut out of a longer text would keep that in memory. As the name of a
+ * property it is, like every key and every literal, the one string of its text, which is compared in one step.
+ */
+const ownText = (text: string): string => Object.keys({ [text]: 0 })[0] ?? text;
 
 /** The keys that a writer knows. */
 export class KnownKeys {
@@ -87,7 +93,7 @@ export class KnownKeys {
       return this.others;
     }
     const learned = new KnownText(text);
-    this.#keys.set(text, learned);
+    this.#keys.set(learned.text, learned);
     return learned;
   }
 }

@@ -1,3 +1,5 @@
+import { setFlagsFromString } from "node:v8";
+import { runInNewContext } from "node:vm";
 import { expect, test } from "vitest";
 import { KnownKeys, KnownText } from "../../src/tracing/known-text.ts";
 import { jsonsOfTape } from "../support/json-of-tape.ts";
@@ -87,4 +89,22 @@ test("records at a tape's end, and fields at their limit, are as without what is
     const [first, second] = jsonsOfTape([many, many], 65_536, fieldBytes);
     expect(second).toBe(first);
   }
+});
+
+test("a text that was cut out of a long one does not keep that in memory", () => {
+  setFlagsFromString("--expose-gc");
+  const collect = runInNewContext("gc") as () => void;
+  const keys = new KnownKeys();
+  const holder = keys.at(0);
+  collect();
+  const before = process.memoryUsage().heapUsed;
+  for (let n = 0; n < 100; n++) {
+    const long = `${n} ${"x".repeat(1_000_000)}`;
+    keys.find(Buffer.from(long).toString("latin1").slice(0, 40));
+    holder.expect(Buffer.from(long).toString("latin1").slice(0, 14));
+  }
+  collect();
+  expect(process.memoryUsage().heapUsed - before).toBeLessThan(20_000_000);
+  // What is known is used here: it was there when the memory was looked at.
+  expect(keys.find(`7 ${"x".repeat(38)}`)).not.toBe(keys.others);
 });
