@@ -2,6 +2,7 @@ import { parentPort, receiveMessageOnPort, workerData } from "node:worker_thread
 import type { MessagePort } from "node:worker_threads";
 import { messageOf } from "./errors.ts";
 import { serverLimits } from "./options.ts";
+import { Checkpointer } from "./store/sqlite/checkpointer.ts";
 import { createWriters } from "./store/sqlite/nouns.ts";
 import type { SqliteWriters } from "./store/sqlite/nouns.ts";
 import { openWriter } from "./store/sqlite/schema.ts";
@@ -22,10 +23,19 @@ function start(port: MessagePort, path: string): void {
   try {
     const db = openWriter(path);
     const writers = createWriters(db);
+    const checkpointer = new Checkpointer(db, path);
+    const close = async (): Promise<void> => {
+      // Nothing works on the folder any more once the writer has ended: another server may take it.
+      await checkpointer.close();
+      db.close();
+      port.close();
+    };
     port.on("message", (first: WriterCall) => {
-      if (writeGroup({ db, writers, say }, takeGroup(port, first)) === "closed") {
-        db.close();
-        port.close();
+      const { group, bytes } = takeGroup(port, first);
+      if (writeGroup({ db, writers, say }, group) === "closed") {
+        void close();
+      } else {
+        checkpointer.add(bytes);
       }
     });
     say({ kind: "ready" });
@@ -34,8 +44,14 @@ function start(port: MessagePort, path: string): void {
   }
 }
 
+/** Requests that share a transaction, and the bytes of their payloads. */
+interface Group {
+  readonly group: readonly WriterCall[];
+  readonly bytes: number;
+}
+
 /** The request that came, and those that wait behind it. */
-function takeGroup(port: MessagePort, first: WriterCall): WriterCall[] {
+function takeGroup(port: MessagePort, first: WriterCall): Group {
   const group = [first];
   let bytes = sizeOf(first);
   while (bytes < serverLimits.groupBytes) {
@@ -46,7 +62,7 @@ function takeGroup(port: MessagePort, first: WriterCall): WriterCall[] {
     group.push(next);
     bytes += sizeOf(next);
   }
-  return group;
+  return { group, bytes };
 }
 
 function sizeOf({ request }: WriterCall): number {

@@ -1,11 +1,12 @@
 import { randomUUID } from "node:crypto";
+import { statSync } from "node:fs";
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, describe, expect, test } from "vitest";
 // The writer's thread needs its file, so this engine is tested as it is built.
 import { openSqliteStore } from "../dist/store/sqlite/sqlite-store.js";
-import { formats, openDatabase } from "../src/store/sqlite/schema.ts";
+import { databaseFile, formats, openDatabase } from "../src/store/sqlite/schema.ts";
 import { parseBatch } from "../src/ingest/parse-batch.ts";
 import { describeProjects } from "./project-contract.ts";
 import { describeQueries } from "./query-contract.ts";
@@ -47,6 +48,32 @@ test("what was stored is there when the folder is opened again", async () => {
   expect((await second.read.runs.find(second.defaultTenantId, run.id))?.row.name).toBe("kept");
   await second.close();
 });
+
+test("the log is written back and begins anew while the store goes on, and nothing of it is lost", async () => {
+  const folder = await temporaryFolder();
+  const store = await openSqliteStore(folder);
+  const sizeOf = (file: string): number => statSync(join(folder, file)).size;
+  const inputs = { text: "x".repeat(8 * mebibyte) };
+  const runs = Array.from({ length: 25 }, () => wireRun({ inputs }));
+  for (let from = 0; from < runs.length; from += 5) {
+    const post = runs.slice(from, from + 5);
+    const { batch } = parseBatch(Buffer.from(JSON.stringify({ post })));
+    await store.ingest(store.defaultTenantId, batch);
+    // Long before the commit of which SQLite would do it itself.
+    await expect
+      .poll(() => sizeOf(databaseFile), { timeout: 20_000 })
+      .toBeGreaterThan((from + 4) * 8 * mebibyte);
+  }
+  expect(sizeOf(`${databaseFile}-wal`)).toBeLessThan(160 * mebibyte);
+  await store.close();
+  const again = await openSqliteStore(folder);
+  for (const { id } of runs) {
+    expect((await again.read.runs.find(again.defaultTenantId, id))?.row.id).toBe(id);
+  }
+  await again.close();
+}, 60_000);
+
+const mebibyte = 1_048_576;
 
 test("close waits for what is under way, and may be called twice", async () => {
   const folder = await temporaryFolder();

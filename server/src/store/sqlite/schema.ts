@@ -31,8 +31,10 @@ const busyMs = 5_000;
  */
 const pageBytes = 16_384;
 
-/** Pages that the write-ahead log may hold before it is written back: 64 MiB. */
-const checkpointPages = 4_096;
+/** Pages that the write-ahead log holds before it begins anew: 64 MiB. */
+export const logPages = 4_096;
+/** Pages from which on a commit writes it back itself, where `Checkpointer` has not come to it: 256 MiB. */
+const logPagesMax = 16_384;
 const cacheKibibytes = 65_536;
 
 /** Opens the one connection that writes, and makes the tables when they are missing. */
@@ -41,7 +43,7 @@ export function openWriter(path: string): Connection {
   db.exec(`PRAGMA page_size = ${pageBytes};
     PRAGMA journal_mode = WAL;
     PRAGMA synchronous = NORMAL;
-    PRAGMA wal_autocheckpoint = ${checkpointPages};
+    PRAGMA wal_autocheckpoint = ${logPagesMax};
     PRAGMA cache_size = -${cacheKibibytes};
     PRAGMA temp_store = MEMORY;`);
   migrate(db);
@@ -70,6 +72,22 @@ export function openReader(path: string): Connection {
   const db = openDatabase(path);
   db.exec(`PRAGMA query_only = ON; PRAGMA cache_size = -${cacheKibibytes};`);
   return db;
+}
+
+/** Opens a connection that only writes the log back; see {@link writeBack}. */
+export function openCheckpointer(path: string): Connection {
+  const db = openDatabase(path);
+  db.exec("PRAGMA synchronous = NORMAL");
+  return db;
+}
+
+/**
+ * Writes back what of the log no one reads or writes just now, and waits for no one. Gives how many pages
+ * the log holds. What can't be written back stays in it.
+ */
+export function writeBack(db: Connection): number {
+  const [row] = db.prepare("PRAGMA wal_checkpoint(PASSIVE)").raw().all() as readonly number[][];
+  return row?.[1] ?? 0;
 }
 
 /** Opens any file; used for the lock too. */

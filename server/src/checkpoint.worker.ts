@@ -1,0 +1,21 @@
+import { parentPort, workerData } from "node:worker_threads";
+import type { MessagePort } from "node:worker_threads";
+import { openCheckpointer, writeBack } from "./store/sqlite/schema.ts";
+
+// Writes the log back into the database whenever the writer's thread says so, on a connection of its own.
+
+if (parentPort !== null) {
+  start(parentPort, String(workerData));
+}
+
+function start(port: MessagePort, path: string): void {
+  const db = openCheckpointer(path);
+  port.on("message", (call: "checkpoint" | "close") => {
+    if (call === "close") {
+      db.close();
+      port.close();
+      return;
+    }
+    port.postMessage(writeBack(db));
+  });
+}
