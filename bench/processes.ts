@@ -8,7 +8,7 @@ import { bundled } from "./bundle.ts";
 import type { ChildName } from "./bundle.ts";
 
 export interface ChildInit {
-  /** `24` or `26`: run it under that Node, as the bench's dependencies have it. */
+  /** `24` or `26`: run it under that Node, as the bench's dependencies have it; or the version that runs the bench. */
   readonly node?: string | undefined;
   /** The one core that it may use, all its threads together. Linux only. */
   readonly cpu?: number | undefined;
@@ -73,7 +73,7 @@ function quiet(): NodeJS.ProcessEnv {
 }
 
 const nodeOf = (node: string | undefined): string =>
-  node === undefined
+  node === undefined || process.version.startsWith(`v${node}.`)
     ? process.execPath
     : fileURLToPath(new URL(`node_modules/node${node}/bin/node`, import.meta.url));
 
