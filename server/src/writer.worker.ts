@@ -5,7 +5,7 @@ import { serverLimits } from "./options.ts";
 import { Checkpointer } from "./store/sqlite/checkpointer.ts";
 import { createWriters } from "./store/sqlite/nouns.ts";
 import type { SqliteWriters } from "./store/sqlite/nouns.ts";
-import { openWriter } from "./store/sqlite/schema.ts";
+import { foldLog, openWriter } from "./store/sqlite/schema.ts";
 import type { Connection } from "./store/sqlite/schema.ts";
 import { invokeMethod, toFailure } from "./store/sqlite/thread-answer.ts";
 import type { ThreadAnswer } from "./store/sqlite/thread-answer.ts";
@@ -27,6 +27,11 @@ function start(port: MessagePort, path: string): void {
     const close = async (): Promise<void> => {
       // Nothing works on the folder any more once the writer has ended: another server may take it.
       await checkpointer.close();
+      try {
+        foldLog(db);
+      } catch {
+        // It stays beside the database, and is read from there the next time.
+      }
       db.close();
       port.close();
     };

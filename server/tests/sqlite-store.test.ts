@@ -66,6 +66,10 @@ test("the log is written back and begins anew while the store goes on, and nothi
   }
   expect(sizeOf(`${databaseFile}-wal`)).toBeLessThan(160 * mebibyte);
   await store.close();
+  // Nothing is left beside the database once nobody works on it.
+  expect(statSync(join(folder, `${databaseFile}-wal`), { throwIfNoEntry: false })?.size ?? 0).toBe(
+    0,
+  );
   const again = await openSqliteStore(folder);
   for (const { id } of runs) {
     expect((await again.read.runs.find(again.defaultTenantId, id))?.row.id).toBe(id);

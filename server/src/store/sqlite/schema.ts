@@ -90,6 +90,11 @@ export function writeBack(db: Connection): number {
   return row?.[1] ?? 0;
 }
 
+/** Folds the log into the database and empties it; where somebody else still reads, as far as that lets it. */
+export function foldLog(db: Connection): void {
+  db.prepare("PRAGMA wal_checkpoint(TRUNCATE)").raw().all();
+}
+
 /** Opens any file; used for the lock too. */
 export const openDatabase = (path: string, timeoutMs = busyMs): Connection =>
   new Database(path, { timeout: timeoutMs });

@@ -89,7 +89,7 @@ class SqliteStore implements Store {
 
   async #close(): Promise<void> {
     const { connection, writer, slowReader, lock, onClosed } = this.#parts;
-    // The readers first: the last connection to close folds the write-ahead log into the database.
+    // The readers first: the writer's last act is to fold the write-ahead log into the database.
     connection.close();
     await slowReader.close();
     await writer.close();
