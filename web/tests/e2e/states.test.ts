@@ -139,7 +139,7 @@ describe.skipIf(browser === undefined)("the states of every screen, in Chromium"
           );
         }
         await expect
-          .poll(async () => [...(await lacks(page)), await alerts.count()], { timeout: 5_000 })
+          .poll(async () => [...(await lacks(page)), await alerts.count()], { timeout: 15_000 })
           .toEqual([0]);
         return wrong;
       });
