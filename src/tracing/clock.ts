@@ -23,15 +23,17 @@ const believedMs = 1;
 export function createClock({ now, monotonic, isSystems }: ClockSources): Clock {
   let anchorMs = Number.NaN;
   let anchorMonotonic = 0;
-  let believedUntil = Number.NEGATIVE_INFINITY;
+  /** When the system's wall clock was asked last, by the monotonic one. */
+  let askedAt = Number.NaN;
   return () => {
     const elapsed = monotonic();
     const ms = anchorMs + (elapsed - anchorMonotonic);
-    if (elapsed < believedUntil && isSystems()) {
+    // False for NaN, and where another monotonic clock, which is behind, took the place of the one that was asked.
+    if (elapsed >= askedAt && elapsed - askedAt < believedMs && isSystems()) {
       return Math.floor(ms * 1_000);
     }
     const wallMs = now();
-    believedUntil = elapsed + believedMs;
+    askedAt = isSystems() ? elapsed : Number.NaN;
     // Written so that NaN, before the first anchor, counts as drifted.
     if (Math.abs(ms - wallMs) <= driftLimitMs) {
       return Math.floor(ms * 1_000);

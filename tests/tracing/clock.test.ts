@@ -69,7 +69,19 @@ test("fake timers are followed at once", () => {
     expect(processClock()).toBe(1_700_000_000_000_000);
     vi.setSystemTime(1_800_000_000_000);
     expect(processClock()).toBe(1_800_000_000_000_000);
+    vi.advanceTimersByTime(86_400_000);
+    expect(processClock()).toBe(1_800_086_400_000_000);
   } finally {
     vi.useRealTimers();
   }
+  // And left at once, though their monotonic time was far ahead.
+  expect(Math.abs(processClock() / 1_000 - Date.now())).toBeLessThan(5);
+});
+
+test("a monotonic clock that is replaced by one that is behind is not believed", () => {
+  const { time, clock } = steerable({ isSystems: true, monotonicMs: 86_400_000 });
+  clock();
+  time.monotonicMs = 50;
+  time.wallMs += 1;
+  expect(clock()).toBe(time.wallMs * 1_000);
 });
