@@ -6,7 +6,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { isDeepStrictEqual } from "node:util";
 import type { IngestCost, IngestOrder } from "./ingest-child.ts";
-import { askChild } from "./processes.ts";
+import { askChild, nodeOf } from "./processes.ts";
 import { median, publish, show, spread, table } from "./results.ts";
 import { workloadNames, workloads } from "./workloads.ts";
 import type { WorkloadName } from "./workloads.ts";
@@ -16,9 +16,11 @@ const option = (name: string, fallback: string): string => {
   return at === -1 ? fallback : (process.argv[at + 1] ?? fallback);
 };
 
-/** As many runs as a size usually has in this suite, or this share of them. */
-const share = Number(option("--share", "1"));
+/** Times the runs that a size usually has in this suite: a server is at work for longer than its compiler. */
+const share = Number(option("--share", "4"));
 const rounds = Number(option("--rounds", "3"));
+/** The Node of server and client. */
+const node = option("--node", "") || undefined;
 const chosen = option("--sizes", "S,M,L").split(",");
 const sizes = workloadNames.filter((name) => chosen.includes(name));
 const command = option("--server", join(import.meta.dirname, "../cli/dist/millrace.js"));
@@ -52,17 +54,19 @@ const rows = [...results].map(([size, all]) => [
 ]);
 publish({
   script: "ingest",
+  section: node === undefined ? "ingest" : `ingest-node${node}`,
+  node,
   question:
     "How many complete runs a second does the local server take in and give back, and what do both sides spend on one?",
   body: `${table(
     ["size", "runs", "runs/s", "client: CPU µs a run", "server: CPU µs a run", "kB a run on disk"],
     rows,
-  )}\n\nMedian (lowest–highest) of ${rounds} rounds, each with a server and a folder of its own. Server and client, the SDK with its defaults, are processes of their own on one machine; CPU is that of all threads of a process. The time ends when the server counts all runs. In each round ${samples} runs are read back and compared with what was recorded.`,
+  )}\n\nMedian (lowest–highest) of ${rounds} rounds, each with a server and a folder of its own. Server and client, the SDK with its defaults, are processes of their own on one machine; CPU is that of all threads of a process. The time ends when the last run is acknowledged, which the server does once it is stored; then it must count all of them. In each round ${samples} runs are read back and compared with what was recorded.`,
 });
 
 async function measure(size: WorkloadName): Promise<Measured> {
   const data = mkdtempSync(join(tmpdir(), "millrace-bench-"));
-  const server = spawn(process.execPath, [command, "serve", "--port", "0", "--data", data], {
+  const server = spawn(nodeOf(node), [command, "serve", "--port", "0", "--data", data], {
     stdio: ["ignore", "pipe", "inherit"],
   });
   try {
@@ -71,10 +75,11 @@ async function measure(size: WorkloadName): Promise<Measured> {
     const runs = Math.ceil((workloads[size].runs * share) / 10) * 10;
     const order = { endpoint, serverPid: server.pid ?? 0, workload: size, runs };
     const warmupRuns = Math.ceil((runs * warmupShare) / 10) * 10;
-    const cost = await askChild<IngestCost>("ingest-child", {
-      ...order,
-      warmupRuns,
-    } satisfies IngestOrder);
+    const cost = await askChild<IngestCost>(
+      "ingest-child",
+      { ...order, warmupRuns } satisfies IngestOrder,
+      { node },
+    );
     if (cost.lost > 0) {
       throw new Error(`${size}: the client gave ${cost.lost} runs up`);
     }

@@ -72,7 +72,7 @@ function quiet(): NodeJS.ProcessEnv {
   return Object.fromEntries(Object.entries(process.env).filter(([name]) => !foreign.test(name)));
 }
 
-const nodeOf = (node: string | undefined): string =>
+export const nodeOf = (node: string | undefined): string =>
   node === undefined || process.version.startsWith(`v${node}.`)
     ? process.execPath
     : fileURLToPath(new URL(`node_modules/node${node}/bin/node`, import.meta.url));

@@ -49,6 +49,12 @@ interface Settled {
   readonly truncated?: number;
 }
 
+/**
+ * An hour; what takes longer counts as one. With this bound, and two figures, the quantiles are off by a
+ * percent at most and cost a look through 26 kB, where the histogram's defaults have 360.
+ */
+const longestMicros = 3_600_000_000;
+
 /** Between rounds of attempts, while the server is away: doubles from the first to the longest. */
 const firstPauseMs = 1_000;
 const longestPauseMs = 30_000;
@@ -60,7 +66,7 @@ const longestPauseMs = 30_000;
  */
 export class Delivery {
   readonly #options: DeliveryOptions;
-  readonly #histogram = createHistogram();
+  readonly #histogram = createHistogram({ figures: 2, highest: longestMicros });
   #requests = 0;
   #retries = 0;
   #bytesSent = 0;
@@ -179,7 +185,8 @@ export class Delivery {
   }
 
   #finish(tape: Tape, { report, refused }: Finish): TapeResult {
-    this.#histogram.record(Math.max(1, Math.round((performance.now() - tape.cutAt) * 1_000)));
+    const micros = Math.round((performance.now() - tape.cutAt) * 1_000);
+    this.#histogram.record(Math.min(Math.max(1, micros), longestMicros));
     if (report === undefined) {
       return this.#giveUp(tape, "expired", { refused });
     }

@@ -26,7 +26,7 @@ export const lossReasons = [
 
 export type LossReason = (typeof lossReasons)[number];
 
-/** Quantiles of a duration, milliseconds. */
+/** Quantiles of a duration, milliseconds: off by a percent at most; an hour and more counts as an hour. */
 export interface Quantiles {
   readonly count: number;
   readonly p50: number;

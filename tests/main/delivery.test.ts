@@ -214,3 +214,20 @@ test("what was refused is a dead letter with the reasons of all rounds; at a for
   ]);
   expect(ledger.lost).toMatchObject({ rejected: 2, closed: 1 });
 });
+
+test.each([
+  { tookMs: 0, fromMs: 0.001, toMs: 1_000 },
+  { tookMs: 120_000, fromMs: 118_800, toMs: 122_400 },
+  { tookMs: 7_200_000, fromMs: 3_564_000, toMs: 3_636_000 },
+])("a tape that took $tookMs ms is in the quantiles", async ({ tookMs, fromMs, toMs }) => {
+  const { delivery } = delivering([() => ({ ...nothing, delivered: 1 })]);
+  const tape = tapeOf(1);
+  tape.cutAt = performance.now() - tookMs;
+  await delivery.ship(tape);
+  const { count, p50, p90, p99, max } = delivery.latency;
+  expect(count).toBe(1);
+  for (const quantile of [p50, p90, p99, max]) {
+    expect(quantile).toBeGreaterThanOrEqual(fromMs);
+    expect(quantile).toBeLessThanOrEqual(toMs);
+  }
+});
