@@ -130,6 +130,25 @@ describe("posts that are written many at once", () => {
     );
   });
 
+  test("of every form in one batch leave what they leave one by one, with some of each received before", () => {
+    const usage = { outputs: { usage_metadata: { input_tokens: 3, output_tokens: 4 } } };
+    const forms = [{}, {}, usage, { reference_example_id: randomUUID() }, { error: "broken" }, {}];
+    const posts = Array.from({ length: 300 }, (_, at) => ({
+      ...wireRun({ micros: someMicros + at * 1_000 }),
+      session_name: at % 50 === 0 ? "q" : "p",
+      outputs: { at },
+      ...forms[at % forms.length],
+    }));
+    const others = posts.map((post) => ({ ...post, name: "other", ...usage }));
+    const [packed, single] = [new Desk("packed"), new Desk("one by one")];
+    const [few, more] = [others.slice(100, 103), others.slice(201, 204)];
+    for (const post of [few, [...more, ...posts], posts]) {
+      expect(packed.send({ post })).toEqual(single.send({ post }));
+    }
+    expect(packed.read()).toEqual(single.read());
+    expect(packed.activity()).toEqual(single.activity());
+  });
+
   test("are unpacked as they would have been written", () => {
     fc.assert(
       fc.property(body, ({ post = [] }) => {

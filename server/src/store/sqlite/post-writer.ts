@@ -3,15 +3,18 @@ import type { ActivityCounter } from "./activity-counter.ts";
 import type { FacetWriter } from "./facet-writer.ts";
 import { postColumns, postPlaces, unpackPost } from "./post-rows.ts";
 import type { PostRows } from "./post-rows.ts";
+import { postForms, PostStatements } from "./post-statements.ts";
+import type { PostForm } from "./post-statements.ts";
 import type { ProjectWriter } from "./project-writer.ts";
-import { marks, measuresOf } from "./row.ts";
+import { measuresOf, unmeasured } from "./row.ts";
 import type { Connection } from "./schema.ts";
 
 /**
- * Rows that one statement writes, the most first. Measured with runs of 5.5 kB: a statement a row costs
- * three times what a row of 64 does.
+ * How many one statement writes, the most first. Measured with runs of 5.5 kB: a statement a row costs
+ * three times what a row of 64 does. Payloads are copied twice on their way: those of a statement had
+ * better stay in the processor's cache.
  */
-const steps = [64, 8, 1];
+const steps = { rows: [128, 64, 32, 16, 8, 4, 2, 1], payloads: [16, 8, 4, 2, 1] } as const;
 
 interface PostDesk {
   readonly tenantId: string;
@@ -26,9 +29,10 @@ interface PostCounts {
   readonly duplicates: number;
 }
 
-interface Span {
-  readonly from: number;
-  readonly count: number;
+/** Posts, by their numbers, whose rows are of one form. */
+interface Lot {
+  readonly form: PostForm;
+  readonly indexes: readonly number[];
 }
 
 /** Writes posts that no one has seen, many with one statement. */
@@ -36,7 +40,7 @@ export class PostWriter {
   readonly #projects: ProjectWriter;
   readonly #facets: FacetWriter;
   readonly #activity: ActivityCounter;
-  readonly #statements;
+  readonly #statements: PostStatements;
 
   constructor(
     db: Connection,
@@ -53,77 +57,139 @@ export class PostWriter {
     this.#projects = projects;
     this.#facets = facets;
     this.#activity = activity;
-    this.#statements = new Map(steps.map((count) => [count, prepareStatements(db, count)]));
+    this.#statements = new PostStatements(db);
   }
 
-  /** In their order. */
+  /** Those of one run in their order. */
   write(posts: PostRows, desk: PostDesk): PostCounts {
-    const total = posts.facetsAt.length;
     const counts = { accepted: 0, duplicates: 0 };
-    for (let from = 0; from < total;) {
-      const count = steps.find((step) => step <= total - from) ?? 1;
-      const accepted = this.#writeSome(posts, { from, count }, desk);
-      if (accepted === undefined) {
-        for (let index = from; index < from + count; index += 1) {
-          desk.onTaken(unpackPost(posts, index));
+    for (const { form, indexes } of lotsOf(posts)) {
+      for (const part of cut(indexes, steps.rows)) {
+        const accepted = this.#writeSome(posts, { form, indexes: part }, desk);
+        if (accepted === undefined) {
+          part.forEach((index) => desk.onTaken(unpackPost(posts, index)));
+        } else {
+          counts.accepted += accepted;
+          counts.duplicates += part.length - accepted;
         }
-      } else {
-        counts.accepted += accepted;
-        counts.duplicates += count - accepted;
       }
-      from += count;
     }
     return counts;
   }
 
   /** How many were new; `undefined` where one of them was received before, and nothing was written. */
-  #writeSome(posts: PostRows, { from, count }: Span, desk: PostDesk): number | undefined {
-    const values = this.#valuesOf(posts, { from, count }, desk.tenantId);
-    const { insertRuns, insertPayloads } = this.#statements.get(count) ?? raise(count);
+  #writeSome(posts: PostRows, lot: Lot, desk: PostDesk): number | undefined {
+    const projectIds = this.#projectIdsOf(posts, lot, desk.tenantId);
     try {
-      insertRuns.run(values);
+      this.#statements.rows(lot.form, lot.indexes.length).run(rowsOf(posts, lot, projectIds));
     } catch (cause) {
       if (isTaken(cause)) {
         return undefined;
       }
       throw cause;
     }
-    const payloads: (string | number | null | Uint8Array)[] = [];
-    for (let index = 0; index < count; index += 1) {
-      const at = index * width;
-      const bound = (from + index) * 2;
-      payloads.push(
-        values[at + postPlaces.traceId] ?? null,
-        values[at + postPlaces.id] ?? null,
-        desk.bodies.subarray(posts.bounds[bound], posts.bounds[bound + 1]),
-      );
-      const row = readRow(values, at);
-      this.#facets.add(row, posts.facetLists[posts.facetsAt[from + index] ?? -1] ?? []);
-      const measures = measuresOf(values, at + postPlaces.measures);
+    for (const [at, index] of lot.indexes.entries()) {
+      const row = readRow(posts.values, index * width, projectIds[at] ?? "");
+      this.#facets.add(row, posts.facetLists[posts.facetsAt[index] ?? -1] ?? []);
+      const measures = measuresOf(posts.values, index * width + postPlaces.measures);
       this.#activity.add(desk.tenantId, { known: undefined, row, measures });
     }
-    return insertPayloads.run(payloads).changes;
+    let accepted = 0;
+    for (const part of cut(lot.indexes, steps.payloads)) {
+      accepted += this.#writePayloads(posts, part, desk.bodies);
+    }
+    return accepted;
   }
 
-  /** What the statement takes: the rows, each with its project's id in place of the name. */
-  #valuesOf({ values }: PostRows, { from, count }: Span, tenantId: string): PostRows["values"] {
-    const rows = values.slice(from * width, (from + count) * width);
+  /** How many were new. */
+  #writePayloads(
+    { values, bounds }: PostRows,
+    indexes: readonly number[],
+    bodies: Uint8Array,
+  ): number {
+    const payloads: (Value | Uint8Array)[] = [];
+    for (const index of indexes) {
+      const at = index * width;
+      payloads.push(
+        values[at + postPlaces.traceId],
+        values[at + postPlaces.id],
+        bodies.subarray(bounds[index * 2], bounds[index * 2 + 1]),
+      );
+    }
+    return this.#statements.payloads(indexes.length).run(payloads).changes;
+  }
+
+  /** For each its project's id, which stands in place of the name. */
+  #projectIdsOf({ values }: PostRows, { indexes }: Lot, tenantId: string): string[] {
     let name: Value;
     let id: string | undefined;
-    for (let at: number = postPlaces.project; at < rows.length; at += width) {
+    return indexes.map((index) => {
+      const own = values[index * width + postPlaces.project];
       // Mostly the one of the row before.
-      id = id !== undefined && rows[at] === name ? id : undefined;
-      name = rows[at];
-      id ??= this.#projects.idOf(tenantId, textOrNull(name));
-      rows[at] = id;
+      if (id === undefined || own !== name) {
+        name = own;
+        id = this.#projects.idOf(tenantId, textOrNull(name));
+      }
+      return id;
+    });
+  }
+}
+
+/** Usual posts apart, where the order of those of one run stays what it is. */
+function lotsOf(posts: PostRows): readonly Lot[] {
+  const usual: number[] = [];
+  const others: number[] = [];
+  const all = posts.facetsAt.map((_facets, index) => {
+    (isUsual(posts.values, index * width) ? usual : others).push(index);
+    return index;
+  });
+  if (usual.length === 0 || others.length === 0) {
+    return all.length === 0 ? [] : [{ form: usual.length === 0 ? "any" : "usual", indexes: all }];
+  }
+  const ids = new Set(all.map((index) => posts.values[index * width + postPlaces.id]));
+  if (ids.size < all.length) {
+    return [{ form: "any", indexes: all }];
+  }
+  return [
+    { form: "usual", indexes: usual },
+    { form: "any", indexes: others },
+  ];
+}
+
+/** As the form of that name takes it; its project is the one of the batch's first post. */
+const isUsual = (values: PostRows["values"], at: number): boolean =>
+  values[at + postPlaces.measures] === unmeasured &&
+  values[at + postPlaces.referenceExampleId] === null &&
+  values[at + postPlaces.project] === values[postPlaces.project];
+
+/** What the statement takes. */
+function rowsOf({ values }: PostRows, lot: Lot, projectIds: readonly string[]): Value[] {
+  const { places, sharesProject } = postForms[lot.form];
+  const rows: Value[] = sharesProject ? [projectIds[0]] : [];
+  for (const [row, index] of lot.indexes.entries()) {
+    const at = index * width;
+    for (const place of places) {
+      rows.push(place === postPlaces.project ? projectIds[row] : values[at + place]);
     }
-    return rows;
+  }
+  return rows;
+}
+
+/** Parts as long as the steps are. */
+function* cut(
+  indexes: readonly number[],
+  lengths: readonly number[],
+): Generator<readonly number[]> {
+  for (let from = 0; from < indexes.length;) {
+    const count = lengths.find((step) => step <= indexes.length - from) ?? 1;
+    yield indexes.slice(from, from + count);
+    from += count;
   }
 }
 
 /** What is noted beside the row that begins there. */
-const readRow = (values: PostRows["values"], at: number) => ({
-  projectId: String(values[at + postPlaces.project]),
+const readRow = (values: PostRows["values"], at: number, projectId: string) => ({
+  projectId,
   name: String(values[at + postPlaces.name]),
   runType: String(values[at + postPlaces.runType]),
   startMicros: Number(values[at + postPlaces.startMicros]),
@@ -141,19 +207,3 @@ const numberOrNull = (value: Value): number | null => (typeof value === "number"
 /** SQLite has undone the whole statement then. */
 const isTaken = (cause: unknown): boolean =>
   cause instanceof Error && String(Reflect.get(cause, "code")).startsWith("SQLITE_CONSTRAINT");
-
-const raise = (count: number): never => {
-  throw new Error(`no statement writes ${count} rows`);
-};
-
-function prepareStatements(db: Connection, count: number) {
-  const rows = (row: string): string => Array.from({ length: count }, () => row).join(", ");
-  return {
-    insertRuns: db.prepare(
-      `INSERT INTO runs (${postColumns.join(", ")}, posted, patched) VALUES ${rows(`(${marks(postColumns)}, 1, 0)`)}`,
-    ),
-    insertPayloads: db.prepare(
-      `INSERT OR IGNORE INTO payloads (trace_id, id, digest, body) VALUES ${rows("(?, ?, '', CAST(? AS TEXT))")}`,
-    ),
-  };
-}

@@ -60,7 +60,9 @@ export const measuresToValues = (measures: RunMeasures | undefined): (number | n
     ? [...noMeasures]
     : [measureStates.indexOf("some"), ...measureNames.map((name) => measures[name])];
 
-const noMeasures = [measureStates.indexOf("none"), ...measureNames.map(() => null)];
+/** What `measured` holds of a run without measures. */
+export const unmeasured = measureStates.indexOf("none");
+const noMeasures = [unmeasured, ...measureNames.map(() => null)];
 
 /** The inverse of {@link measuresToValues}, whose values begin at `from`. */
 export const measuresOf = (values: readonly unknown[], from: number): RunMeasures | undefined =>
