@@ -5,3 +5,6 @@ export type Layout = Readonly<Record<string, number | Numbers>>;
 
 /** The text of src/workers/json-module.ts. */
 export function renderModule(layout: Layout): Promise<string>;
+
+/** The text of server/src/ingest/walk-module.ts. */
+export function renderWalk(layout: Layout): Promise<string>;

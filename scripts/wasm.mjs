@@ -1,35 +1,58 @@
-// Writes src/workers/json-module.ts, the module that wasm/*.ts is: npm run wasm
+// Writes the modules that wasm/ is, as text: npm run wasm
 import { readFileSync, writeFileSync } from "node:fs";
 import { pathToFileURL } from "node:url";
 import { main } from "assemblyscript/asc";
 
-const sources = ["memory", "run", "text", "value"];
+/** The SDK's worker writes JSON with it. */
+const json = {
+  folder: "../wasm/",
+  sources: ["memory", "run", "text", "value"],
+  entry: "run",
+  head: "// Written by `npm run wasm`, of wasm/*.ts and of where things are on a tape.",
+  name: "jsonModule",
+};
+/** The server walks over batches with it. */
+const walk = {
+  folder: "../wasm/walk/",
+  sources: ["batch", "forms", "json", "memory", "texts"],
+  entry: "batch",
+  head: "// Written by `npm run wasm`, of wasm/walk/*.ts and of walk-layout.ts.",
+  name: "walkModule",
+};
 
 /**
  * @param {import("./wasm.mjs").Layout} layout
  * @returns {Promise<string>}
  */
-export async function renderModule(layout) {
-  const base64 = Buffer.from(await compiled(layout)).toString("base64");
+export const renderModule = (layout) => render(json, layout);
+
+/**
+ * @param {import("./wasm.mjs").Layout} layout
+ * @returns {Promise<string>}
+ */
+export const renderWalk = (layout) => render(walk, layout);
+
+async function render(module, layout) {
+  const base64 = Buffer.from(await compiled(module, layout)).toString("base64");
   const lines = base64.match(/.{1,90}/g).map((line) => `  "${line}",`);
-  return `// Written by \`npm run wasm\`, of wasm/*.ts and of where things are on a tape.
+  return `${module.head}
 /** The bytes of the module, base64. */
-export const jsonModule: string = [
+export const ${module.name}: string = [
 ${lines.join("\n")}
 ].join("");
 `;
 }
 
-/** @param {import("./wasm.mjs").Layout} layout */
-async function compiled(layout) {
+async function compiled({ folder, sources, entry }, layout) {
+  const sourceOf = (name) => readFileSync(new URL(`${folder}${name}.ts`, import.meta.url), "utf8");
   const files = new Map(sources.map((name) => [`${name}.ts`, sourceOf(name)]));
   files.set("layout.ts", layoutSource(layout));
   const written = new Map();
   const told = [];
   const { error } = await main(
     [
-      "run.ts",
-      "--outFile=run.wasm",
+      `${entry}.ts`,
+      `--outFile=${entry}.wasm`,
       "-O3",
       "--converge",
       "--noAssert",
@@ -49,10 +72,8 @@ async function compiled(layout) {
   if (error !== null) {
     throw new Error(`wasm/ does not compile: ${told.join("")}`, { cause: error });
   }
-  return written.get("run.wasm");
+  return written.get(`${entry}.wasm`);
 }
-
-const sourceOf = (name) => readFileSync(new URL(`../wasm/${name}.ts`, import.meta.url), "utf8");
 
 /** The constants that both sides read: numbers, and groups of numbers. */
 const layoutSource = (layout) =>
@@ -71,10 +92,22 @@ const constant = (name, value) =>
   `export const ${["null", "false", "true"].includes(name) ? `${name}_` : name}: u32 = ${value};`;
 
 if (import.meta.url === pathToFileURL(process.argv[1] ?? "").href) {
-  const tape = await import("../dist/model/tape-format.js");
   const { stampLength, uuidLength } = await import("../dist/model/dotted-order.js");
-  const file = new URL("../src/workers/json-module.ts", import.meta.url);
-  writeFileSync(file, await renderModule({ ...layoutOf(tape), stampLength, uuidLength }));
+  const tape = await import("../dist/model/tape-format.js");
+  const layout = await import("../server/dist/ingest/walk-layout.js");
+  const { serverLimits } = await import("../server/dist/options.js");
+  await write(
+    "../src/workers/json-module.ts",
+    renderModule({ ...layoutOf(tape), stampLength, uuidLength }),
+  );
+  await write(
+    "../server/src/ingest/walk-module.ts",
+    renderWalk({ ...layout, depthMax: serverLimits.jsonDepth, stampLength, uuidLength }),
+  );
+}
+
+async function write(file, rendered) {
+  writeFileSync(new URL(file, import.meta.url), await rendered);
 }
 
 function layoutOf({ field, tag, headOffset, fieldCodes, fieldHead, recordHead, longestShortText }) {

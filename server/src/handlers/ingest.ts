@@ -1,11 +1,11 @@
 import type { FastifyReply, FastifyRequest } from "fastify";
 import { RequestError } from "../errors.ts";
-import { readBody, readChunks } from "../http/read-body.ts";
+import { readBody, readChunks, readPieces } from "../http/read-body.ts";
 import type { ParsedBatch } from "../ingest/batch-builder.ts";
 import type { ContentMemory } from "../ingest/content-memory.ts";
 import { MultipartBatch } from "../ingest/multipart-batch.ts";
 import { MultipartParser } from "../ingest/multipart-parser.ts";
-import { parseBatch, parseOneRun } from "../ingest/parse-batch.ts";
+import { parseOneRun, takeBatch } from "../ingest/parse-batch.ts";
 import type { IngestResult } from "../store/run-record.ts";
 import type { Store } from "../store/store.ts";
 import { parseId } from "./query-string.ts";
@@ -40,7 +40,7 @@ export async function createBatch(
 ): Promise<unknown> {
   return answerMany(
     reply,
-    await ingest(store, request.tenantId, parseBatch(await readBody(request.raw))),
+    await ingest(store, request.tenantId, takeBatch(await readPieces(request.raw))),
   );
 }
 
@@ -73,8 +73,9 @@ export async function ingest(
   tenantId: string,
   { batch, rejected }: ParsedBatch,
 ): Promise<IngestResult> {
-  const { records, attachments, feedback } = batch;
-  if (records.length + attachments.length + feedback.length === 0) {
+  const { posts, records, attachments, feedback } = batch;
+  const postCount = posts?.facetsAt.length ?? 0;
+  if (postCount + records.length + attachments.length + feedback.length === 0) {
     return { accepted: 0, duplicates: 0, rejected };
   }
   const result = await store.ingest(tenantId, batch);

@@ -12,10 +12,19 @@ export const hasZstd = zstdFactory !== undefined;
 
 /** The whole body, inflated. @throws RequestError see {@link readChunks}. */
 export async function readBody(request: IncomingMessage): Promise<Buffer> {
+  return joinPieces(await readPieces(request));
+}
+
+/** The same in the pieces in which it came. @throws RequestError see {@link readChunks}. */
+export async function readPieces(request: IncomingMessage): Promise<readonly Buffer[]> {
   const chunks: Buffer[] = [];
   await readChunks(request, (chunk) => chunks.push(chunk));
-  return chunks.length === 1 ? (chunks[0] ?? Buffer.alloc(0)) : Buffer.concat(chunks);
+  return chunks;
 }
+
+/** Copies them only where there are several. */
+export const joinPieces = (pieces: readonly Buffer[]): Buffer =>
+  pieces.length === 1 ? (pieces[0] ?? Buffer.alloc(0)) : Buffer.concat(pieces);
 
 /** How much of a body is taken, and for how long. */
 export interface BodyBounds {

@@ -31,7 +31,8 @@ export class BatchBuilder {
     return this.#records.length + this.#rejected.length;
   }
 
-  addRun(run: ReceivedRun, rules: ParseRules): void {
+  /** The record that it became; `undefined` where it was rejected. */
+  addRun(run: ReceivedRun, rules: ParseRules): RunRecord | undefined {
     const bodyStart = this.#size;
     try {
       const { operation, kept, span } = run;
@@ -47,7 +48,7 @@ export class BatchBuilder {
       const bodyEnd = this.#size;
       const digest =
         operation === "post" ? "" : parsed.digestOf(this.#bodies.subarray(bodyStart, bodyEnd));
-      this.#records.push({
+      const record: RunRecord = {
         operation,
         id,
         traceId,
@@ -59,14 +60,28 @@ export class BatchBuilder {
         span,
         bodyStart,
         bodyEnd,
-      });
+      };
+      this.#records.push(record);
+      return record;
     } catch (cause) {
       if (!(cause instanceof RunFault)) {
         throw cause;
       }
       this.#size = bodyStart;
       this.reject({ id: cause.runId, operation: run.operation, reason: cause.message });
+      return undefined;
     }
+  }
+
+  /** Text of which payloads are parts: see {@link enclose}. It comes before all else. */
+  addText(text: Buffer): void {
+    this.#write(text);
+  }
+
+  /** Has braces stand at both ends of a part of the text. */
+  enclose(from: number, to: number): void {
+    this.#bodies[from] = openBrace;
+    this.#bodies[to - 1] = closeBrace;
   }
 
   addAttachment(attachment: Omit<AttachmentRecord, "bodyStart" | "bodyEnd">, bytes: Buffer): void {
@@ -138,6 +153,8 @@ const namesAt = (isFirst: boolean): ReadonlyMap<string, Buffer> =>
   new Map(payloadFields.map((name) => [name, nameBytes(name, isFirst)]));
 const firstNames = namesAt(true);
 const laterNames = namesAt(false);
+const openBrace = 0x7b;
+const closeBrace = 0x7d;
 const objectStart = Buffer.from("{");
 const emptyObject = Buffer.from("{}");
 const objectEnd = Buffer.from("}");

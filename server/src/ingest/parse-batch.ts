@@ -1,12 +1,31 @@
 import { isUtf8 } from "node:buffer";
 import type { Operation } from "millrace/model";
 import { RequestError } from "../errors.ts";
+import { joinPieces } from "../http/read-body.ts";
 import { serverLimits } from "../options.ts";
 import { BatchBuilder } from "./batch-builder.ts";
 import type { ParsedBatch } from "./batch-builder.ts";
+import { BatchWalk } from "./batch-walk.ts";
 import { JsonCursor, JsonError, tooManyItems } from "./json-cursor.ts";
 import type { ParseRules } from "./parse-run.ts";
 import { RunSource, SplitRun } from "./split-run.ts";
+import { WalkedBatch } from "./walked-batch.ts";
+
+/**
+ * Takes the body of `POST /runs/batch` apart, given in pieces: by the module of WebAssembly where that can, else as
+ * {@link parseBatch} does. What comes of it is the same.
+ *
+ * @throws RequestError it is no batch, or holds too much.
+ */
+export function takeBatch(pieces: readonly Buffer[]): ParsedBatch {
+  walk ??= BatchWalk.create() ?? "none";
+  return walk !== "none" && walk.walk(pieces)
+    ? new WalkedBatch(walk).build()
+    : parseBatch(joinPieces(pieces));
+}
+
+/** Made when the first batch comes. */
+let walk: BatchWalk | "none" | undefined;
 
 /** Reads the body of `POST /runs/batch`, in one walk. @throws RequestError it is no batch, or holds too much. */
 export function parseBatch(body: Buffer): ParsedBatch {

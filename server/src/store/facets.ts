@@ -60,7 +60,11 @@ let last: { readonly tags: Buffer; readonly extra: Buffer; readonly facets: read
 
 /** The facets that a received payload gives its run. The same list for the same payload in a row. */
 export function facetsOf(members: ReadonlyMap<string, Buffer>): readonly string[] {
-  const [tags, extra] = [members.get("tags") ?? nothing, members.get("extra") ?? nothing];
+  return facetsOfJson(members.get("tags") ?? nothing, members.get("extra") ?? nothing);
+}
+
+/** The same of these two members; empty where they are not there. */
+export function facetsOfJson(tags: Buffer, extra: Buffer): readonly string[] {
   if (tags.length + extra.length > bytesMax) {
     return [anyFacet];
   }

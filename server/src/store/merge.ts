@@ -26,7 +26,7 @@ const uuidLength = 36;
 export const defaultProjectName = "default";
 
 /** The name of a run that has none. */
-const unnamed = "unnamed";
+export const unnamed = "unnamed";
 
 type Mutable<T> = { -readonly [Key in keyof T]: T[Key] };
 type ColumnValues = Pick<

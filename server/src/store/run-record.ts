@@ -60,13 +60,30 @@ export interface AttachmentRecord {
   readonly bodyEnd: number;
 }
 
+/**
+ * Posts that say where they stand, as rows: what most batches are made of. They go to the writer's
+ * thread as one list of plain values, and into the table many at once; objects of each would cost more
+ * than the rows do.
+ */
+export interface PostRows {
+  /** For each post one value a column of `postColumns`; its project by name, `null` where it names none. */
+  readonly values: (string | number | null)[];
+  /** For each post where its payload begins and ends. */
+  readonly bounds: readonly number[];
+  /** For each post which of `facetLists` is its. */
+  readonly facetsAt: readonly number[];
+  readonly facetLists: readonly (readonly string[])[];
+}
+
 /** The valid content of one request. */
 export interface RunBatch {
+  /** Stored before `records`. */
+  readonly posts?: PostRows;
   readonly records: readonly RunRecord[];
   readonly attachments: readonly AttachmentRecord[];
   /** Judgements that came with the runs. */
   readonly feedback: readonly FeedbackDraft[];
-  /** Payloads, end to end. The store may take its memory away. */
+  /** Payloads, and whatever stands between them. The store may take its memory away. */
   readonly bodies: Uint8Array<ArrayBuffer>;
 }
 

@@ -1,27 +1,8 @@
-import { mergeRecord, placeRecord } from "../merge.ts";
-import type { RunBatch, RunRecord } from "../run-record.ts";
+import { defaultRunType } from "millrace/model";
+import { mergeRecord, placeRecord, unnamed } from "../merge.ts";
+import type { RunMeasures } from "../run-measures.ts";
+import type { PostRows, RunBatch, RunRecord } from "../run-record.ts";
 import { measuresOf, measuresToValues, measureColumns, rowToValues, runColumns } from "./row.ts";
-
-/**
- * Posts that say where they stand, as rows: what most batches are made of. They go to the writer's
- * thread as one list of plain values, and into the table many at once; objects of each would cost more
- * than the rows do.
- */
-export interface PostRows {
-  /** For each post one value a column of {@link postColumns}; its project by name, `null` where it names none. */
-  readonly values: (string | number | null)[];
-  /** For each post where its payload begins and ends. */
-  readonly bounds: readonly number[];
-  /** For each post which of `facetLists` is its. */
-  readonly facetsAt: readonly number[];
-  readonly facetLists: readonly (readonly string[])[];
-}
-
-/** A batch as the writer's thread gets it. */
-export interface WriterBatch extends RunBatch {
-  /** Written before `records`. */
-  readonly posts?: PostRows;
-}
 
 /** All columns of `runs` but those that say what was received, which are the same for each post. */
 const rowColumns = runColumns.filter((name) => name !== "posted" && name !== "patched");
@@ -43,30 +24,99 @@ export const postPlaces = {
   measures: rowColumns.length,
 } as const;
 
-/** Puts the posts that can go as rows apart from all other records. */
-export function packPosts({ records, ...others }: RunBatch): WriterBatch {
-  const rest: RunRecord[] = [];
-  const values: (string | number | null)[] = [];
-  const bounds: number[] = [];
-  const facetsAt: number[] = [];
-  const facetLists = new Map<readonly string[], number>();
-  // Rows are written before the rest. What came before a post of the same run stays before it.
-  const before = new Set<string>();
-  for (const record of records) {
-    const row = before.size > 0 && before.has(record.id) ? undefined : toRow(record);
-    if (row === undefined) {
-      rest.push(record);
-      before.add(record.id);
-      continue;
-    }
-    values.push(...row);
-    bounds.push(record.bodyStart, record.bodyEnd);
-    const at = facetLists.get(record.facets) ?? facetLists.size;
-    facetLists.set(record.facets, at);
-    facetsAt.push(at);
+/** Puts the posts among the records that can go as rows apart from all others. */
+export function packPosts(batch: RunBatch): RunBatch {
+  const packer = new PostPacker();
+  for (const record of batch.records) {
+    packer.add(record);
   }
-  const posts = { values, bounds, facetsAt, facetLists: [...facetLists.keys()] };
-  return { ...others, posts, records: rest };
+  return { ...batch, ...packer.build() };
+}
+
+/** A post of which all was checked, with a dotted order and without the id of a project. */
+export interface CheckedPost {
+  readonly id: string;
+  readonly traceId: string;
+  readonly parentRunId: string | null;
+  readonly dottedOrder: string;
+  readonly projectName: string | null;
+  readonly name: string | null;
+  readonly runType: string | null;
+  readonly startMicros: number | null;
+  readonly endMicros: number | null;
+  /** 1 where it has one. */
+  readonly hasError: number;
+  readonly facets: readonly string[];
+  readonly measures: RunMeasures | undefined;
+  readonly bodyStart: number;
+  readonly bodyEnd: number;
+}
+
+/** Gathers operations in their order: rows of posts, and the records of all others. */
+export class PostPacker {
+  readonly #rest: RunRecord[] = [];
+  readonly #values: (string | number | null)[] = [];
+  readonly #bounds: number[] = [];
+  readonly #facetsAt: number[] = [];
+  readonly #facetLists = new Map<readonly string[], number>();
+  /** Rows are written before the rest. What came before a post of the same run stays before it. */
+  readonly #before = new Set<string>();
+
+  /** Whether a post of that run may be a row. */
+  takes(id: string): boolean {
+    return this.#before.size === 0 || !this.#before.has(id);
+  }
+
+  add(record: RunRecord): void {
+    const row = this.takes(record.id) ? toRow(record) : undefined;
+    if (row === undefined) {
+      this.#rest.push(record);
+      this.#before.add(record.id);
+      return;
+    }
+    this.#values.push(...row);
+    this.#addBeside(record);
+  }
+
+  /** One of a run that {@link takes} allows. */
+  addPost(post: CheckedPost): void {
+    this.#values.push(
+      post.traceId,
+      post.id,
+      post.projectName,
+      post.name ?? unnamed,
+      post.runType ?? defaultRunType,
+      post.startMicros,
+      post.endMicros,
+      post.hasError,
+      post.parentRunId,
+      post.dottedOrder,
+      null,
+    );
+    this.#values.push(...measuresToValues(post.measures));
+    this.#addBeside(post);
+  }
+
+  build(): { readonly posts: PostRows; readonly records: readonly RunRecord[] } {
+    const posts = {
+      values: this.#values,
+      bounds: this.#bounds,
+      facetsAt: this.#facetsAt,
+      facetLists: [...this.#facetLists.keys()],
+    };
+    return { posts, records: this.#rest };
+  }
+
+  #addBeside({
+    facets,
+    bodyStart,
+    bodyEnd,
+  }: Pick<RunRecord, "facets" | "bodyStart" | "bodyEnd">): void {
+    this.#bounds.push(bodyStart, bodyEnd);
+    const at = this.#facetLists.get(facets) ?? this.#facetLists.size;
+    this.#facetLists.set(facets, at);
+    this.#facetsAt.push(at);
+  }
 }
 
 /** `undefined` for what is no such post. */

@@ -1,8 +1,7 @@
-import type { RunRecord } from "../run-record.ts";
+import type { PostRows, RunRecord } from "../run-record.ts";
 import type { ActivityCounter } from "./activity-counter.ts";
 import type { FacetWriter } from "./facet-writer.ts";
 import { postColumns, postPlaces, unpackPost } from "./post-rows.ts";
-import type { PostRows } from "./post-rows.ts";
 import { postForms, PostStatements } from "./post-statements.ts";
 import type { PostForm } from "./post-statements.ts";
 import type { ProjectWriter } from "./project-writer.ts";

@@ -2,7 +2,13 @@ import { randomUUID } from "node:crypto";
 import { RequestError } from "../../errors.ts";
 import { mergeRecord, placeRecord } from "../merge.ts";
 import type { Place } from "../merge.ts";
-import type { AttachmentRecord, IngestResult, Rejection, RunRecord } from "../run-record.ts";
+import type {
+  AttachmentRecord,
+  IngestResult,
+  Rejection,
+  RunBatch,
+  RunRecord,
+} from "../run-record.ts";
 import type { FeedbackDraft } from "../feedback.ts";
 import type { RunWrites } from "../run-query.ts";
 import type { RunRow } from "../run-row.ts";
@@ -11,7 +17,6 @@ import { FacetWriter } from "./facet-writer.ts";
 import type { FeedbackWriter } from "./feedback-writer.ts";
 import { MeasureWriter } from "./measure-writer.ts";
 import { PostWriter } from "./post-writer.ts";
-import type { WriterBatch } from "./post-rows.ts";
 import type { ProjectWriter } from "./project-writer.ts";
 import {
   intoMeasuredRuns,
@@ -65,7 +70,7 @@ export class RunWriter implements RunWrites {
   /** Stores what can be stored of a batch; what can't is named in the result. */
   apply(
     tenantId: string,
-    { posts, records, attachments, feedback, bodies }: WriterBatch,
+    { posts, records, attachments, feedback, bodies }: RunBatch,
   ): IngestResult {
     const desk: Desk = { tenantId, bodies };
     this.#facets.begin();

@@ -1,10 +1,10 @@
 import type { Activity } from "../activity.ts";
-import type { WriterBatch } from "./post-rows.ts";
+import type { RunBatch } from "../run-record.ts";
 import type { ThreadAnswer } from "./thread-answer.ts";
 
 /** What the writer's thread is asked to do. */
 export type WriterRequest =
-  | { readonly kind: "ingest"; readonly tenantId: string; readonly batch: WriterBatch }
+  | { readonly kind: "ingest"; readonly tenantId: string; readonly batch: RunBatch }
   /** A method of `Writers`; arguments and answer are plain data. */
   | {
       readonly kind: "write";

@@ -57,10 +57,9 @@ export class WriterThread {
 
   /** Stores a batch; resolves when it is committed. The batch's memory goes to the thread. */
   async ingest(tenantId: string, batch: RunBatch): Promise<IngestResult> {
-    const answer = await this.#call(
-      { kind: "ingest", tenantId, batch: packPosts(batch) },
-      batch.bodies,
-    );
+    // What was walked over has rows already.
+    const packed = batch.posts === undefined ? packPosts(batch) : batch;
+    const answer = await this.#call({ kind: "ingest", tenantId, batch: packed }, batch.bodies);
     return answer as IngestResult;
   }
 

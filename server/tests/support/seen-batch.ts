@@ -1,0 +1,47 @@
+import { expect } from "vitest";
+import { RequestError } from "../../src/errors.ts";
+import type { ParsedBatch } from "../../src/ingest/batch-builder.ts";
+import { parseBatch, takeBatch } from "../../src/ingest/parse-batch.ts";
+import { packPosts, postColumns } from "../../src/store/sqlite/post-rows.ts";
+
+/** What reaches the writer, and the sender; or the error. */
+function seen(take: () => ParsedBatch): unknown {
+  try {
+    const { batch, rejected } = take();
+    const { posts, records, bodies, ...others } =
+      batch.posts === undefined ? packPosts(batch) : batch;
+    const text = Buffer.from(bodies);
+    const payload = (from = 0, to = 0): string => text.toString("utf8", from, to);
+    return {
+      rejected,
+      rows: posts?.facetsAt.map((at, index) => ({
+        values: posts.values.slice(index * postColumns.length, (index + 1) * postColumns.length),
+        facets: posts.facetLists[at],
+        payload: payload(posts.bounds[2 * index], posts.bounds[2 * index + 1]),
+      })),
+      valueCount: posts?.values.length,
+      records: records.map(({ bodyStart, bodyEnd, ...record }) => ({
+        ...record,
+        payload: payload(bodyStart, bodyEnd),
+      })),
+      ...others,
+    };
+  } catch (cause) {
+    if (!(cause instanceof RequestError)) {
+      throw cause;
+    }
+    return { status: cause.status, message: cause.message };
+  }
+}
+
+/** Some pieces of a body: it comes in no others than the socket's. */
+function inPieces(body: Buffer): readonly Buffer[] {
+  const middle = Math.floor(body.length / 3);
+  return [body.subarray(0, middle), body.subarray(middle)];
+}
+
+/** A body comes to the same by the module and without it. */
+export function expectSame(body: Buffer | string): void {
+  const bytes = Buffer.from(body);
+  expect(seen(() => takeBatch(inPieces(bytes)))).toEqual(seen(() => parseBatch(bytes)));
+}

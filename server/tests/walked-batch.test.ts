@@ -1,0 +1,187 @@
+import { randomUUID } from "node:crypto";
+import { describe, expect, test } from "vitest";
+import { BatchWalk } from "../src/ingest/batch-walk.ts";
+import { takeBatch } from "../src/ingest/parse-batch.ts";
+import * as layout from "../src/ingest/walk-layout.ts";
+import { usagePlaces } from "../src/store/usage-places.ts";
+import { postColumns } from "../src/store/sqlite/post-rows.ts";
+import { expectSame } from "./support/seen-batch.ts";
+import { someMicros, wireRun } from "./support/wire-runs.ts";
+
+const walk = createWalk();
+
+function createWalk(): BatchWalk {
+  const created = BatchWalk.create();
+  if (created === undefined) {
+    throw new Error("There is no WebAssembly here");
+  }
+  return created;
+}
+
+/** How many runs of each kind a body has; `undefined` where the module leaves it alone. */
+function kindsOf(body: string): readonly number[] | undefined {
+  if (!walk.walk([Buffer.from(body)])) {
+    return undefined;
+  }
+  const { posts, patches } = walk;
+  return Array.from({ length: posts.count + patches.count }, (_, entry) =>
+    walk.word(entry, layout.field.kind),
+  );
+}
+
+const root = wireRun({ id: "01a20177-2565-737a-8327-bc822f53273d" });
+
+/** What the SDK sends of a run. */
+const usual = (over: Readonly<Record<string, unknown>> = {}) => ({
+  ...wireRun({ parent: root, micros: someMicros + 1_000 }),
+  start_time: "2026-11-21T10:11:12.346678Z",
+  end_time: "2026-11-21T10:11:13.000001Z",
+  session_name: "a project",
+  inputs: { messages: [{ role: "user", content: 'say "hi"\n\\ 日本語 😀' }], none: null },
+  outputs: { text: "grüße", list: [1, -0.5e3, true, false, [], {}] },
+  extra: { metadata: { release: "1", list: ["a", ["b"]] }, runtime: { sdk: "test" } },
+  ...over,
+});
+
+const bodyOf = (post: readonly unknown[], patch?: readonly unknown[]): string =>
+  JSON.stringify({ post, patch });
+
+describe("an ordinary post", () => {
+  test.each<[string, unknown]>([
+    ["of a child", usual()],
+    ["of a root", { ...root, inputs: {} }],
+    ["without anything to keep", root],
+    ["without name, type, project and times", { ...root, name: null, run_type: undefined }],
+    ["with an error", usual({ error: "it broke" })],
+    ["with an error that says nothing", usual({ error: "" })],
+    ["with an error that is null", usual({ error: null })],
+    ["with tags and events", usual({ tags: ["a", "b"], events: [{ name: "new_token" }] })],
+    ["with members that nobody foresaw", usual({ one: 1, two: 2 })],
+    ["with a name that is no ASCII", usual({ name: "grüße 日本語", session_name: "ä" })],
+    ["that is not ended", usual({ end_time: null })],
+    ["of a leap day", usual({ start_time: "2028-02-29T23:59:59.999999Z" })],
+    ["of a time long ahead", usual({ end_time: "2254-12-31T23:59:59.999999Z" })],
+    ["with nulls in place of ids", usual({ session_id: null, reference_example_id: null })],
+  ])("%s is a row at once", (_title, run) => {
+    const body = bodyOf([run, run]);
+    expect(kindsOf(body)).toEqual([0, 0]);
+    expectSame(body);
+  });
+
+  test.each(usagePlaces)(
+    "that reports usage in $root at $steps is counted",
+    ({ root: at, steps, names }) => {
+      const numbers = Object.fromEntries(
+        Object.values(names).map((name, index) => [name, index + 1]),
+      );
+      const value = steps
+        .toReversed()
+        .reduce<unknown>(
+          (inner, step) => (typeof step === "number" ? [inner] : { [step]: inner }),
+          numbers,
+        );
+      const run = at === "outputs" ? { outputs: value } : { extra: { metadata: value } };
+      const body = bodyOf([usual(run)]);
+      expect(kindsOf(body)).toEqual([0]);
+      expectSame(body);
+      const { batch } = takeBatch([Buffer.from(body)]);
+      expect(batch.posts?.values.at(postColumns.indexOf("measured"))).toBe(2);
+    },
+  );
+
+  test("that streams has the time of its first token", () => {
+    const events = [{ name: "start" }, { name: "new_token", time: "2026-11-21T10:11:12.5Z" }];
+    expectSame(bodyOf([usual({ events }), usual({ events: [] }), usual({ events: null })]));
+  });
+});
+
+const bad = "01A20177-2565-737a-8327-bc822f53273d";
+
+describe("an unusual run goes the other way, in its place", () => {
+  test.each<[string, unknown]>([
+    ["an escaped name", `"name":"\\u0061"`],
+    ["an escaped type", `"run_type":"l\\u006cm"`],
+    ["an escaped member", `"in\\u0070uts":1`],
+    ["a member twice", `"inputs":1,"inputs":2`],
+    ["an unforeseen member twice", `"one":1,"one":2`],
+    ["many unforeseen members", Array.from({ length: 9 }, (_, at) => `"m${at}":1`).join(",")],
+    ["a name twice", `"name":"a","name":"b"`],
+    ["a name that is a number", `"name":5`],
+    ["a type that is a list", `"run_type":["llm"]`],
+    ["a project's id", `"session_id":"${randomUUID()}"`],
+    ["a reference", `"reference_example_id":"${randomUUID()}"`],
+    ["a start in milliseconds", `"start_time":1763719872345`],
+    ["a start without a zone", `"start_time":"2026-11-21T10:11:12"`],
+    ["a day that is none", `"end_time":"2026-02-30T10:11:12.345678Z"`],
+    ["an end long ahead", `"end_time":"9999-12-31T23:59:59.999999Z"`],
+    ["an end before 1970", `"end_time":"1969-12-31T23:59:59.999999Z"`],
+    ["members that are not side by side", `"inputs":1,"run_type":"llm","outputs":2`],
+  ])("with %s", (_title, members) => {
+    const text = JSON.stringify({ ...root, name: undefined, run_type: undefined, ids: 1 }).replace(
+      `"ids":1`,
+      String(members),
+    );
+    const body = `{"post":[${JSON.stringify(usual())},${text},${JSON.stringify(usual())}]}`;
+    expect(kindsOf(body)).toEqual([0, 1, 0]);
+    expectSame(body);
+  });
+
+  test.each<[string, Readonly<Record<string, unknown>>]>([
+    ["id", { id: bad }],
+    ["trace_id", { trace_id: bad }],
+    ["parent_run_id", { parent_run_id: bad }],
+    ["a parent that is no other's", { parent_run_id: randomUUID() }],
+    ["no parent", { parent_run_id: null }],
+    ["no trace", { trace_id: undefined }],
+    ["no dotted order", { dotted_order: undefined }],
+    ["another trace", { trace_id: randomUUID() }],
+    ["a dotted order that is cut", { dotted_order: root.dotted_order.slice(1) }],
+    ["a dotted order that is another's", { dotted_order: root.dotted_order }],
+    ["ids that are numbers", { id: 5, trace_id: 6 }],
+  ])("with %s", (_title, over) => {
+    const body = bodyOf([usual(), usual(over), usual()], [usual(over)]);
+    expect(kindsOf(body)).toEqual([0, 1, 0, 1]);
+    expectSame(body);
+  });
+
+  test("and so does each later post of its run", () => {
+    const [first, second] = [usual(), usual()];
+    const unplaced = { ...first, session_id: randomUUID() };
+    expectSame(bodyOf([first, unplaced, first, second, first], [first, second]));
+    const { batch } = takeBatch([Buffer.from(bodyOf([first, unplaced, first, second]))]);
+    expect(batch.posts?.facetsAt).toHaveLength(2);
+    expect(batch.records.map(({ id }) => id)).toEqual([first.id, first.id]);
+  });
+});
+
+test("bytes that are no UTF-8 are refused with the same words", () => {
+  const body = Buffer.from(bodyOf([usual({ name: "é" })]));
+  body[body.indexOf("é") + 1] = 0x28;
+  expectSame(body);
+});
+
+test("a body of more runs, members or bytes than the module has room for is taken all the same", () => {
+  const many = Array.from({ length: 2_049 }, () => usual({ inputs: {}, outputs: {} }));
+  expect(kindsOf(bodyOf(many))).toBeUndefined();
+  expectSame(bodyOf(many));
+  const wide = Object.fromEntries(Array.from({ length: 32_800 }, (_, at) => [`m${at}`, 1]));
+  expect(kindsOf(bodyOf([usual(wide)]))).toBeUndefined();
+  expectSame(bodyOf([usual(wide)]));
+  const large = bodyOf([usual({ inputs: { text: "a".repeat(5_000_000) } })]);
+  expect(kindsOf(large)).toBeUndefined();
+  expectSame(large);
+});
+
+test("a short body behind a long one is not read beyond its end", () => {
+  takeBatch([Buffer.from(bodyOf([usual({ inputs: "1".repeat(4_000) })]))]);
+  expectSame('{"post":[{"a":1');
+  expectSame("{");
+});
+
+test("texts that fall on one place are told apart, and few bytes take little time", () => {
+  const tail = "0123456789abcdef";
+  const post = Array.from({ length: 2_000 }, (_, at) =>
+    usual({ name: `${at}-${tail}`, run_type: `${at}+${tail}` }),
+  );
+  expectSame(bodyOf(post));
+});
