@@ -2,6 +2,7 @@ import { parentPort, receiveMessageOnPort, workerData } from "node:worker_thread
 import type { MessagePort } from "node:worker_threads";
 import { messageOf } from "./errors.ts";
 import { serverLimits } from "./options.ts";
+import type { Activity } from "./store/activity.ts";
 import { Checkpointer } from "./store/sqlite/checkpointer.ts";
 import { createWriters } from "./store/sqlite/nouns.ts";
 import type { SqliteWriters } from "./store/sqlite/nouns.ts";
@@ -19,7 +20,7 @@ if (parentPort !== null) {
 }
 
 function start(port: MessagePort, path: string): void {
-  const say = (message: WriterMessage): void => port.postMessage(message);
+  const say: Desk["say"] = (message, memory) => port.postMessage(message, memory);
   try {
     const db = openWriter(path);
     const writers = createWriters(db);
@@ -77,23 +78,21 @@ function sizeOf({ request }: WriterCall): number {
 interface Desk {
   readonly db: Connection;
   readonly writers: SqliteWriters;
-  readonly say: (message: WriterMessage) => void;
+  readonly say: (message: WriterMessage, memory?: readonly ArrayBuffer[]) => void;
 }
 
 /** All of a group is written and then answered, or all of it failed. */
 function writeGroup(desk: Desk, group: readonly WriterCall[]): "closed" | "open" {
   const { db, writers, say } = desk;
   const answers: ThreadAnswer[] = [];
+  let activity: readonly Activity[] = [];
   try {
     db.exec("BEGIN IMMEDIATE");
     for (const call of group) {
       answers.push(perform(desk, call));
     }
     db.exec("COMMIT");
-    const activity = writers.runs.activity.take();
-    if (activity.length > 0) {
-      say({ kind: "activity", activity });
-    }
+    activity = writers.runs.activity.take();
   } catch (cause) {
     rollBack(db);
     writers.runs.forget();
@@ -102,7 +101,10 @@ function writeGroup(desk: Desk, group: readonly WriterCall[]): "closed" | "open"
     const reason = messageOf(cause);
     answers.push(...group.map(({ sequence }) => ({ kind: "failed", sequence, reason }) as const));
   }
-  answers.forEach(say);
+  const memory = group.flatMap(({ request }) =>
+    request.kind === "ingest" ? [request.batch.bodies.buffer] : [],
+  );
+  say({ kind: "done", activity, answers, memory }, memory);
   return group.some(({ request }) => request.kind === "close") ? "closed" : "open";
 }
 

@@ -1,4 +1,5 @@
 import { payloadFields } from "millrace/model";
+import { batchMemory } from "../store/batch-memory.ts";
 import type { FeedbackDraft } from "../store/feedback.ts";
 import type { AttachmentRecord, Rejection, RunBatch, RunRecord } from "../store/run-record.ts";
 import { parseRun, RunFault } from "./parse-run.ts";
@@ -23,7 +24,7 @@ export class BatchBuilder {
 
   /** `expectedBytes`: about how much will come; it saves growing. */
   constructor(expectedBytes = firstCapacity) {
-    this.#bodies = allocate(expectedBytes);
+    this.#bodies = batchMemory.take(expectedBytes);
   }
 
   /** Operations seen so far, valid or not. */
@@ -138,8 +139,9 @@ export class BatchBuilder {
   #reserve(bytes: number): void {
     const needed = this.#size + bytes;
     if (needed > this.#bodies.length) {
-      const grown = allocate(Math.max(needed, this.#bodies.length * 2));
+      const grown = batchMemory.take(Math.max(needed, this.#bodies.length * 2));
       this.#bodies.copy(grown, 0, 0, this.#size);
+      batchMemory.give(this.#bodies.buffer);
       this.#bodies = grown;
     }
   }
@@ -158,6 +160,3 @@ const closeBrace = 0x7d;
 const objectStart = Buffer.from("{");
 const emptyObject = Buffer.from("{}");
 const objectEnd = Buffer.from("}");
-
-/** Memory of its own, not of Node's pool: it is handed to another thread whole. */
-const allocate = (bytes: number): Buffer<ArrayBuffer> => Buffer.from(new ArrayBuffer(bytes));

@@ -24,6 +24,12 @@ export interface WriterCall {
 export type WriterMessage =
   | { readonly kind: "ready" }
   | { readonly kind: "failedToStart"; readonly reason: string }
-  /** What a commit has stored; comes before the answers to it. */
-  | { readonly kind: "activity"; readonly activity: readonly Activity[] }
-  | ThreadAnswer;
+  /** What became of requests that shared a transaction. */
+  | {
+      readonly kind: "done";
+      /** What they have stored. */
+      readonly activity: readonly Activity[];
+      readonly answers: readonly ThreadAnswer[];
+      /** The memory of their payloads, to be used again. */
+      readonly memory: readonly ArrayBuffer[];
+    };

@@ -4,9 +4,11 @@ import { RequestError, ServerError } from "../../errors.ts";
 import { serverLimits } from "../../options.ts";
 import { threadOptions, waitForFirstMessage } from "../../threads.ts";
 import type { Activity } from "../activity.ts";
+import { batchMemory } from "../batch-memory.ts";
 import type { IngestResult, RunBatch } from "../run-record.ts";
 import { packPosts } from "./post-rows.ts";
 import { toError } from "./thread-answer.ts";
+import type { ThreadAnswer } from "./thread-answer.ts";
 import type { WriterMessage, WriterRequest } from "./writer-protocol.ts";
 
 interface Waiting {
@@ -97,20 +99,24 @@ export class WriterThread {
   }
 
   #onMessage(message: WriterMessage): void {
-    if (message.kind === "ready" || message.kind === "failedToStart") {
+    if (message.kind !== "done") {
       return;
     }
-    if (message.kind === "activity") {
+    message.memory.forEach((memory) => batchMemory.give(memory));
+    if (message.activity.length > 0) {
       this.onActivity(message.activity);
-      return;
     }
-    const waiting = this.#waiting.get(message.sequence);
-    this.#waiting.delete(message.sequence);
+    message.answers.forEach((answer) => this.#onAnswer(answer));
+  }
+
+  #onAnswer(answer: ThreadAnswer): void {
+    const waiting = this.#waiting.get(answer.sequence);
+    this.#waiting.delete(answer.sequence);
     this.#pendingBytes -= waiting?.bytes ?? 0;
-    if (message.kind === "answer") {
-      waiting?.resolve(message.value);
+    if (answer.kind === "answer") {
+      waiting?.resolve(answer.value);
     } else {
-      waiting?.reject(toError(message));
+      waiting?.reject(toError(answer));
     }
   }
 

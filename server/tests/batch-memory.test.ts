@@ -1,0 +1,123 @@
+import { join } from "node:path";
+import { afterEach, describe, expect, test, vi } from "vitest";
+// The writer's thread needs its file, so the store is tested as it is built.
+import { parseBatch } from "../dist/ingest/parse-batch.js";
+import { batchMemory } from "../dist/store/batch-memory.js";
+import { openSqliteStore } from "../dist/store/sqlite/sqlite-store.js";
+import { BatchMemory } from "../src/store/batch-memory.ts";
+import { databaseFile, openDatabase } from "../src/store/sqlite/schema.ts";
+import { temporaryFolder } from "./support/running-server.ts";
+import { wireRun } from "./support/wire-runs.ts";
+
+const mebibyte = 1_048_576;
+
+describe("memory of batches", () => {
+  afterEach(() => void vi.useRealTimers());
+
+  test("is used again by whoever asks for as much or somewhat less", () => {
+    const memory = new BatchMemory();
+    const first = memory.take(mebibyte).buffer;
+    memory.give(first);
+    expect(memory.take(mebibyte - 100_000).buffer).toBe(first);
+    expect(memory.freeBytes).toBe(0);
+    expect(memory.take(mebibyte).buffer).not.toBe(first);
+  });
+
+  test("is as long as what is asked for, and no piece is given to two", () => {
+    const memory = new BatchMemory();
+    const sizes = [0, 1, 65_535, 65_536, 100_000, mebibyte, mebibyte + 1, 9 * mebibyte];
+    const taken = [...sizes, ...sizes].map((size) => ({ size, piece: memory.take(size) }));
+    for (const { size, piece } of taken) {
+      expect(piece.length).toBeGreaterThanOrEqual(size);
+      expect(piece.buffer.byteLength).toBe(piece.length);
+    }
+    expect(new Set(taken.map(({ piece }) => piece.buffer)).size).toBe(taken.length);
+  });
+
+  test("that is much larger than what is asked for stays for others", () => {
+    const memory = new BatchMemory();
+    memory.give(new ArrayBuffer(4 * mebibyte));
+    expect(memory.take(mebibyte).length).toBeLessThan(2 * mebibyte);
+    expect(memory.freeBytes).toBe(4 * mebibyte);
+  });
+
+  test("is held up to 16 MiB, what was used last first, and never in pieces above 8 MiB or below 64 KiB", () => {
+    const memory = new BatchMemory();
+    const pieces = Array.from({ length: 20 }, () => new ArrayBuffer(mebibyte));
+    pieces.forEach((piece) => memory.give(piece));
+    memory.give(new ArrayBuffer(8 * mebibyte + 1));
+    memory.give(new ArrayBuffer(65_535));
+    expect(memory.freeBytes).toBe(16 * mebibyte);
+    expect(memory.take(mebibyte).buffer).toBe(pieces.at(-1));
+    memory.give(new ArrayBuffer(8 * mebibyte));
+    expect(memory.freeBytes).toBeLessThanOrEqual(16 * mebibyte);
+    expect(memory.take(8 * mebibyte).length).toBe(8 * mebibyte);
+  });
+
+  test("that nobody takes for ten seconds is let go, and what is in use stays", () => {
+    vi.useFakeTimers();
+    const memory = new BatchMemory();
+    memory.give(new ArrayBuffer(mebibyte));
+    memory.give(new ArrayBuffer(mebibyte));
+    for (let second = 0; second < 30; second += 1) {
+      vi.advanceTimersByTime(1_000);
+      memory.give(memory.take(mebibyte).buffer);
+    }
+    expect(memory.freeBytes).toBe(mebibyte);
+    vi.advanceTimersByTime(10_000);
+    expect(memory.freeBytes).toBe(0);
+    expect(vi.getTimerCount()).toBe(0);
+  });
+});
+
+describe("the memory of a request", () => {
+  const post = (texts: readonly string[]) =>
+    texts.map((text) => ({ ...wireRun(), inputs: { text } }));
+  const batchOf = (runs: readonly unknown[]) =>
+    parseBatch(Buffer.from(JSON.stringify({ post: runs }))).batch;
+  const drain = (): void => {
+    while (batchMemory.freeBytes > 0) {
+      batchMemory.take(65_536);
+      batchMemory.take(mebibyte);
+    }
+  };
+
+  test("comes back once it is stored, and a smaller one that is written into it reads back as itself", async () => {
+    drain();
+    const store = await openSqliteStore(await temporaryFolder());
+    const large = post(Array.from({ length: 90 }, (_, at) => `${at} `.padEnd(10_000, "large ")));
+    const small = post(Array.from({ length: 90 }, (_, at) => `${at} `.padEnd(7_000, "small ")));
+    for (const runs of [large, small]) {
+      const batch = batchOf(runs);
+      expect(batchMemory.freeBytes).toBe(0);
+      const { buffer } = batch.bodies;
+      await store.ingest(store.defaultTenantId, batch);
+      expect(buffer.byteLength).toBe(0);
+      expect(batchMemory.freeBytes).toBe(mebibyte);
+    }
+    for (const { id, inputs } of [...large, ...small]) {
+      const found = await store.read.runs.find(store.defaultTenantId, id);
+      expect(JSON.parse(Buffer.from(found?.bodies[0] ?? []).toString())).toEqual({ inputs });
+    }
+    await store.close();
+  });
+
+  test("comes back where the write failed too, and the next request is stored", async () => {
+    drain();
+    const folder = await temporaryFolder();
+    const store = await openSqliteStore(folder);
+    const beside = openDatabase(join(folder, databaseFile));
+    beside.exec(
+      "CREATE TRIGGER refuse BEFORE INSERT ON payloads BEGIN SELECT RAISE(ABORT, 'not today'); END",
+    );
+    const runs = post(["x".repeat(950_000)]);
+    await expect(store.ingest(store.defaultTenantId, batchOf(runs))).rejects.toThrow("not today");
+    expect(batchMemory.freeBytes).toBe(mebibyte);
+    beside.exec("DROP TRIGGER refuse");
+    beside.close();
+    const result = await store.ingest(store.defaultTenantId, batchOf(runs));
+    expect(result).toMatchObject({ accepted: 1, duplicates: 0 });
+    expect(batchMemory.freeBytes).toBe(mebibyte);
+    await store.close();
+  });
+});
