@@ -1,5 +1,8 @@
+import { isUtf8 } from "node:buffer";
 import * as fc from "fast-check";
-import { test } from "vitest";
+import { expect, test } from "vitest";
+import { findWalk } from "../src/ingest/batch-walk.ts";
+import { JsonCursor, JsonError } from "../src/ingest/json-cursor.ts";
 import * as layout from "../src/ingest/walk-layout.ts";
 import { expectSame } from "./support/seen-batch.ts";
 import { someMicros, wireRun } from "./support/wire-runs.ts";
@@ -170,26 +173,63 @@ const mutation = fc.record({
   how: fc.constantFrom("set", "cut", "insert", "double"),
 });
 
-test("nor do bytes that are flipped, cut or doubled make a difference", () => {
-  fc.assert(
-    fc.property(batch, fc.array(mutation, { minLength: 1, maxLength: 3 }), (text, mutations) => {
-      expectSame(
-        mutations.reduce((body, { at, byte, how }) => {
-          const from = at % (body.length + 1);
-          const [head, tail] = [body.subarray(0, from), body.subarray(from)];
-          switch (how) {
-            case "set":
-              return Buffer.concat([head, Buffer.of(byte), tail.subarray(1)]);
-            case "cut":
-              return Buffer.concat([head, tail.subarray(byte)]);
-            case "insert":
-              return Buffer.concat([head, Buffer.of(byte), tail]);
-            default:
-              return Buffer.concat([head, tail.subarray(0, byte), tail]);
-          }
-        }, Buffer.from(text)),
-      );
-    }),
-    { numRuns: 3_000 },
+/** A batch in which some bytes are wrong, or only others. */
+const spoiltBatch = fc
+  .tuple(batch, fc.array(mutation, { minLength: 1, maxLength: 3 }))
+  .map(([text, mutations]) =>
+    mutations.reduce((body, { at, byte, how }) => {
+      const from = at % (body.length + 1);
+      const [head, tail] = [body.subarray(0, from), body.subarray(from)];
+      switch (how) {
+        case "set":
+          return Buffer.concat([head, Buffer.of(byte), tail.subarray(1)]);
+        case "cut":
+          return Buffer.concat([head, tail.subarray(byte)]);
+        case "insert":
+          return Buffer.concat([head, Buffer.of(byte), tail]);
+        default:
+          return Buffer.concat([head, tail.subarray(0, byte), tail]);
+      }
+    }, Buffer.from(text)),
   );
+
+test("nor do bytes that are flipped, cut or doubled make a difference", () => {
+  fc.assert(fc.property(spoiltBatch, expectSame), { numRuns: 3_000 });
+});
+
+/** Whether the grammar allows it, by the other way. */
+function isWhole(json: Buffer): boolean {
+  try {
+    new JsonCursor(json).readWhole();
+    return true;
+  } catch (cause) {
+    if (!(cause instanceof JsonError)) {
+      throw cause;
+    }
+    return false;
+  }
+}
+
+test("a value is JSON to the module where it is to the other way, unless it is short or long", () => {
+  const walk = findWalk();
+  fc.assert(
+    fc.property(
+      fc.oneof(
+        batch.map((text) => Buffer.from(text)),
+        spoiltBatch,
+      ),
+      (body) => {
+        fc.pre(isUtf8(body));
+        const padded = Buffer.concat([body, Buffer.alloc(256, " ")]);
+        expect(walk?.isJson(padded)).toBe(isWhole(padded));
+      },
+    ),
+    { numRuns: 2_000 },
+  );
+  const deep = (levels: number): Buffer => Buffer.from("[".repeat(levels) + "]".repeat(levels));
+  expect([10_001, 10_002].map((levels) => walk?.isJson(deep(levels)))).toEqual([true, false]);
+  expect([10_001, 10_002].map((levels) => isWhole(deep(levels)))).toEqual([true, false]);
+  expect(
+    [255, 256, 4_194_304, 4_194_305].map((size) => walk?.isJson(Buffer.alloc(size, "1"))),
+  ).toEqual([false, true, true, false]);
 });

@@ -178,10 +178,41 @@ test("a short body behind a long one is not read beyond its end", () => {
   expectSame("{");
 });
 
-test("texts that fall on one place are told apart, and few bytes take little time", () => {
-  const tail = "0123456789abcdef";
+test("texts that fall on one place are told apart", () => {
   const post = Array.from({ length: 2_000 }, (_, at) =>
-    usual({ name: `${at}-${tail}`, run_type: `${at}+${tail}` }),
+    usual({ name: `${1_000 + at} 0123456789abcdef`, run_type: `${1_000 + at}-0123456789abcdef` }),
   );
-  expectSame(bodyOf(post));
+  const body = bodyOf(post);
+  expect(new Set(kindsOf(body))).toEqual(new Set([0]));
+  expectSame(body);
+});
+
+test("runs whose texts the module has no room for go the other way, among the others", () => {
+  const trees = Array.from({ length: 2_000 }, (_, at) =>
+    usual({
+      ...wireRun({ parent: wireRun() }),
+      name: `n${at}`,
+      run_type: `t${at}`,
+      session_name: `s${at}`,
+    }),
+  );
+  const deep = Array.from({ length: 60 }, () => 0).reduce<typeof root>(
+    (parent) => wireRun({ parent }),
+    root,
+  );
+  const siblings = Array.from({ length: 400 }, () => usual(wireRun({ parent: deep })));
+  for (const body of [bodyOf(trees), bodyOf(siblings)]) {
+    expect(new Set(kindsOf(body))).toEqual(new Set([0, 1]));
+    expectSame(body);
+  }
+});
+
+test("without memory the other way is there", () => {
+  const { WebAssembly: engine } = globalThis as { WebAssembly?: unknown };
+  try {
+    Reflect.deleteProperty(globalThis, "WebAssembly");
+    expect(BatchWalk.create()).toBeUndefined();
+  } finally {
+    Reflect.set(globalThis, "WebAssembly", engine);
+  }
 });

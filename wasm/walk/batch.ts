@@ -1,26 +1,15 @@
 // The body of `POST /runs/batch`: one walk through all of it, which tells where each run has what, and whether a post is an
 // ordinary one, of which nothing is left to check. server/src/ingest/batch-walk.ts reads the tables.
-import { isDottedOrder, isUuid, noSeconds, stampMicros, timeLength, timeMicros } from "./forms";
+import { noSeconds } from "./forms";
 import { colon, escapes, hasMark, noMark, space, takesComma, text, value } from "./json";
-import {
-  columnCodes,
-  field,
-  kind,
-  limit,
-  member,
-  memberCodes,
-  stampLength,
-  uuidLength,
-} from "./layout";
+import { columnCodes, field, kind, limit, member, memberCodes } from "./layout";
 import {
   addMember,
   bodyAt,
   codeOf,
   entries,
-  entryBytes,
-  fromOf,
   memberCount,
-  membersAt,
+  members,
   nameEndOf,
   nameOf,
   noMembers,
@@ -28,15 +17,16 @@ import {
   openEntry,
   packed,
   put,
-  putDouble,
   putPlace,
   setValue,
   texts,
-  toOf,
 } from "./memory";
-import { hasRoom, noText, noTexts, pack, packedSize, same, textCount, textOf } from "./texts";
+import { codeOfName, namePlace } from "./names";
+import { isOrdinaryPost, noSources } from "./post";
+import { noTexts, packedSize, same, textCount } from "./texts";
 
-const quote: u8 = 0x22;
+export { know } from "./names";
+
 const openBrace: u32 = 0x7b;
 const closeBrace: u32 = 0x7d;
 const openBracket: u32 = 0x5b;
@@ -52,18 +42,11 @@ const othersMost: usize = 8;
 
 export const bodyPlace = bodyAt;
 export const entriesPlace = entries;
-export const membersPlace = membersAt;
+export const membersPlace = members;
 export const textsPlace = texts;
 export const packedPlace = packed;
+export const nameAt = namePlace;
 export const marginBytes = margin;
-
-/** By code: the name of a member, 32 bytes, and its length. */
-const names: usize = memory.data(64 * 32);
-const nameSizes: usize = memory.data(64);
-/** By length and first byte: the code and one. */
-const nameSlots: usize = memory.data(256);
-/** Where a name is written for {@link know}. */
-export const namePlace: usize = memory.data(64);
 
 /** Runs of each list, and where its first is. */
 export let postCount: usize = 0;
@@ -72,40 +55,6 @@ export let patchCount: usize = 0;
 export let patchFirst: usize = 0;
 let runCount: usize = 0;
 let seen: u64 = 0;
-/** The last entries whose tags and extra differ. */
-const sourcesMost: usize = 8;
-const sources: usize = memory.data(8 * 4, 4);
-let sourceCount: usize = 0;
-
-/** A member's name stands at `namePlace`. */
-export function know(code: usize, size: usize): void {
-  memory.copy(names + 32 * code, namePlace, 32);
-  store<u8>(nameSizes + code, <u8>size);
-  let slot = slotOf(namePlace, size);
-  while (load<u8>(nameSlots + slot) !== 0) {
-    slot = (slot + 1) & 255;
-  }
-  store<u8>(nameSlots + slot, <u8>(code + 1));
-}
-
-function slotOf(at: usize, size: usize): usize {
-  return (size * 23 + <usize>load<u8>(at) * 7 + <usize>load<u8>(at + 1)) & 255;
-}
-
-/** The code of a name; {@link memberCodes} where it has none. */
-function codeOfName(at: usize, size: usize): usize {
-  let slot = slotOf(at, size);
-  while (true) {
-    const known: usize = load<u8>(nameSlots + slot);
-    if (known === 0) {
-      return memberCodes;
-    }
-    if (load<u8>(nameSizes + known - 1) === size && same(names + 32 * (known - 1), at, size)) {
-      return known - 1;
-    }
-    slot = (slot + 1) & 255;
-  }
-}
 
 /** So many texts were told. */
 export function textsTold(): usize {
@@ -115,6 +64,19 @@ export function textsTold(): usize {
 /** So many bytes of them are packed. */
 export function bytesPacked(): usize {
   return packedSize;
+}
+
+/** Walks over a body that is any one value. A trap says that it is none. */
+export function walkValue(size: usize): void {
+  endBody(size);
+  if (space(value(space(bodyAt), 0)) !== bodyAt + size) {
+    unreachable();
+  }
+}
+
+/** Zeros behind the body, with which no value goes on. */
+function endBody(size: usize): void {
+  memory.fill(bodyAt + size, 0, margin);
 }
 
 /** Walks over the body of so many bytes. A trap says that it has to go the other way. */
@@ -142,12 +104,12 @@ export function walk(size: usize): void {
 }
 
 function begin(size: usize): void {
-  memory.fill(bodyAt + size, 0, margin);
+  endBody(size);
   noSeconds();
   noTexts();
   noMembers();
   runCount = 0;
-  sourceCount = 0;
+  noSources();
   postCount = 0;
   postFirst = 0;
   patchCount = 0;
@@ -290,7 +252,7 @@ function run(from: usize, isPost: bool): usize {
     putPlace(field.keptFrom, keptAt);
     putPlace(field.keptTo, keptTo);
   }
-  put(field.kind, isOrdinary && check() ? kind.ordinary : kind.unusual);
+  put(field.kind, isOrdinary && isOrdinaryPost(runCount) ? kind.ordinary : kind.unusual);
   return at;
 }
 
@@ -327,162 +289,4 @@ function mayMeasure(code: usize, from: usize, to: usize): bool {
   return code === member.events
     ? load<u8>(from) === openBracket && to - from > 2
     : hasMark && (code === member.outputs || code === member.extra);
-}
-
-/** Checks what the rules of the wire say of a post. */
-function check(): bool {
-  return checkPlace() && checkColumns() && checkTimes();
-}
-
-function checkPlace(): bool {
-  const id = uuidOf(member.id);
-  const trace = uuidOf(member.trace_id);
-  if (id === 0 || trace === 0 || !isText(member.dotted_order)) {
-    return false;
-  }
-  const dotted = fromOf(member.dotted_order) + 1;
-  const size = toOf(member.dotted_order) - dotted - 1;
-  if (!isDottedOrder(dotted, size)) {
-    return false;
-  }
-  const own = dotted + size - uuidLength;
-  if (!same(own, id, uuidLength) || !same(dotted + stampLength, trace, uuidLength)) {
-    return false;
-  }
-  const isRoot = size === stampLength + uuidLength;
-  const parent: usize = isRoot ? 0 : uuidOf(member.parent_run_id);
-  if (isRoot) {
-    if (!isNothing(member.parent_run_id)) {
-      return false;
-    }
-  } else if (parent === 0 || !same(own - stampLength - 1 - uuidLength, parent, uuidLength)) {
-    return false;
-  }
-  if (!hasRoom(size)) {
-    return false;
-  }
-  put(field.dottedFrom, pack(dotted, size));
-  put(field.dottedSize, size);
-  putDouble(field.startMicros, stampMicros(own - stampLength));
-  return (
-    putText(field.id, id, uuidLength) &&
-    putText(field.traceId, trace, uuidLength) &&
-    (isRoot ? putNoText(field.parent) : putText(field.parent, parent, uuidLength))
-  );
-}
-
-function checkColumns(): bool {
-  put(field.hasError, <usize>hasError());
-  putSource();
-  return (
-    isNothing(member.session_id) &&
-    isNothing(member.reference_example_id) &&
-    putTextOf(field.name, member.name) &&
-    putTextOf(field.runType, member.run_type) &&
-    putTextOf(field.project, member.session_name)
-  );
-}
-
-/** Without a start that of the dotted order counts, which is there already. */
-function checkTimes(): bool {
-  return (
-    (isNothing(member.start_time) || putTime(field.startMicros, member.start_time)) &&
-    (isNothing(member.end_time)
-      ? putNoTime(field.endMicros)
-      : putTime(field.endMicros, member.end_time))
-  );
-}
-
-function putTime(place: usize, code: usize): bool {
-  const from = fromOf(code);
-  if (!isText(code) || toOf(code) - from !== timeLength + 2) {
-    return false;
-  }
-  const micros = timeMicros(from + 1);
-  putDouble(place, micros);
-  return !isNaN(micros);
-}
-
-function putNoTime(place: usize): bool {
-  putDouble(place, NaN);
-  return true;
-}
-
-/** Left out, or null. */
-function isNothing(code: usize): bool {
-  const from = fromOf(code);
-  return from === 0 || load<u32>(from) === nullWord;
-}
-
-function isText(code: usize): bool {
-  const from = fromOf(code);
-  return from !== 0 && load<u8>(from) === quote;
-}
-
-/** Where the UUID begins that a member is; 0 where it is none. */
-function uuidOf(code: usize): usize {
-  const from = fromOf(code);
-  return isText(code) && toOf(code) - from === uuidLength + 2 && isUuid(from + 1) ? from + 1 : 0;
-}
-
-function putTextOf(place: usize, code: usize): bool {
-  if (isNothing(code)) {
-    return putNoText(place);
-  }
-  const from = fromOf(code) + 1;
-  return isText(code) && putText(place, from, toOf(code) - 1 - from);
-}
-
-function putNoText(place: usize): bool {
-  put(place, noText);
-  return true;
-}
-
-function putText(place: usize, at: usize, size: usize): bool {
-  const index = textOf(at, size);
-  put(place, index);
-  return index !== noText;
-}
-
-/** An error that says nothing is none. */
-function hasError(): bool {
-  return (
-    !isNothing(member.error) &&
-    !(isText(member.error) && toOf(member.error) - fromOf(member.error) === 2)
-  );
-}
-
-/** The run whose tags and extra are the same, of the last few; this one where there is none. */
-function putSource(): void {
-  const known = min(sourceCount, sourcesMost);
-  for (let index: usize = 0; index < known; index++) {
-    const source: usize = load<u32>(sources + 4 * index);
-    if (
-      isSameIn(source, member.tags, field.tagsFrom, field.tagsTo) &&
-      isSameIn(source, member.extra, field.extraFrom, field.extraTo)
-    ) {
-      put(field.source, source);
-      return;
-    }
-  }
-  putSpan(member.tags, field.tagsFrom, field.tagsTo);
-  putSpan(member.extra, field.extraFrom, field.extraTo);
-  put(field.source, runCount);
-  store<u32>(sources + 4 * (sourceCount % sourcesMost), <u32>runCount);
-  sourceCount += 1;
-}
-
-function putSpan(code: usize, from: usize, to: usize): void {
-  if (fromOf(code) !== 0) {
-    putPlace(from, fromOf(code));
-    putPlace(to, toOf(code));
-  }
-}
-
-/** Whether a run that is a source has the same member as the one that is looked at. */
-function isSameIn(source: usize, code: usize, from: usize, to: usize): bool {
-  const entry = entries + source * entryBytes;
-  const at: usize = load<u32>(entry + 4 * from);
-  const size = <usize>load<u32>(entry + 4 * to) - at;
-  return toOf(code) - fromOf(code) === size && same(bodyAt + at, fromOf(code), size);
 }

@@ -10,7 +10,7 @@ export const closers: usize = memory.data(depthMax);
 /** The runs, as they stand one after the other. */
 export const entries: usize = memory.data(limit.entries * entryWords * 4, 8);
 /** Their members, likewise. */
-const members: usize = memory.data(limit.members * memberWords * 4, 4);
+export const members: usize = memory.data(limit.members * memberWords * 4, 4);
 /** Texts of columns, each once. */
 export const texts: usize = memory.data(limit.texts * textWords * 4, 4);
 /** ASCII texts end to end, which become one text at once. */
@@ -113,5 +113,3 @@ export function textAt(index: usize): usize {
 export function textSize(index: usize): usize {
   return load<u32>(texts + index * textWords * wordBytes, 4);
 }
-
-export const membersAt = members;

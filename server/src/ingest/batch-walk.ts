@@ -4,6 +4,8 @@ import { walkModule } from "./walk-module.ts";
 
 /** The longest body that is walked over: the module's memory never gets smaller. */
 const longestBody = 4_194_304;
+/** Shorter texts are checked before they are copied. */
+const shortestValue = 256;
 const pageBytes = 65_536;
 const wordBytes = 4;
 const doubleBytes = 8;
@@ -20,7 +22,7 @@ interface Module {
   readonly membersPlace: Place;
   readonly textsPlace: Place;
   readonly packedPlace: Place;
-  readonly namePlace: Place;
+  readonly nameAt: Place;
   readonly marginBytes: Place;
   readonly postFirst: Place;
   readonly postCount: Place;
@@ -28,6 +30,7 @@ interface Module {
   readonly patchCount: Place;
   know(code: number, size: number): void;
   walk(size: number): void;
+  walkValue(size: number): void;
   textsTold(): number;
   bytesPacked(): number;
 }
@@ -38,6 +41,14 @@ interface Engine {
   readonly Instance: new (module: object, imports: object) => { readonly exports: object };
   readonly RuntimeError: new () => Error;
 }
+
+/** The thread's, made when it is asked for first. */
+export function findWalk(): BatchWalk | undefined {
+  found ??= BatchWalk.create() ?? "none";
+  return found === "none" ? undefined : found;
+}
+
+let found: BatchWalk | "none" | undefined;
 
 /** Entries side by side. */
 interface EntryRange {
@@ -57,6 +68,7 @@ export class BatchWalk {
   readonly #entriesAt: number;
   readonly #membersAt: number;
   readonly #textsAt: number;
+  #bytes: Uint8Array = new Uint8Array();
   #words: Int32Array = new Int32Array();
   #doubles: Float64Array = new Float64Array();
   #packed = "";
@@ -77,8 +89,8 @@ export class BatchWalk {
     const instance = new engine.Instance(new engine.Module(Buffer.from(walkModule, "base64")), {});
     this.#trap = engine.RuntimeError;
     this.#module = instance.exports as Module;
-    const { memory, namePlace, entriesPlace, membersPlace, textsPlace } = this.#module;
-    const names = Buffer.from(memory.buffer, namePlace.value);
+    const { memory, nameAt, entriesPlace, membersPlace, textsPlace } = this.#module;
+    const names = Buffer.from(memory.buffer, nameAt.value);
     for (const [name, code] of Object.entries(member)) {
       this.#module.know(code, names.write(name, "latin1"));
     }
@@ -91,7 +103,7 @@ export class BatchWalk {
   /** Walks over a body, given in pieces. False: it has to go the other way, which tells what is wrong with it, if anything is. */
   walk(pieces: readonly Buffer[]): boolean {
     const size = pieces.reduce((sum, { length }) => sum + length, 0);
-    if (size > longestBody || !this.#reach(size)) {
+    if (!this.#reach(size)) {
       return false;
     }
     const { memory, bodyPlace } = this.#module;
@@ -101,7 +113,21 @@ export class BatchWalk {
       this.body.set(piece, at);
       at += piece.length;
     }
-    return isUtf8(this.body) && this.#walk(size);
+    if (!isUtf8(this.body) || !this.#goes(() => this.#module.walk(size))) {
+      return false;
+    }
+    this.#readPacked();
+    return true;
+  }
+
+  /** Whether UTF-8 is one JSON value. False also where it is too short or too long to be worth it. */
+  isJson(text: Buffer): boolean {
+    const { length } = text;
+    if (length < shortestValue || !this.#reach(length)) {
+      return false;
+    }
+    this.#bytes.set(text, this.#module.bodyPlace.value);
+    return this.#goes(() => this.#module.walkValue(length));
   }
 
   get posts(): EntryRange {
@@ -151,25 +177,32 @@ export class BatchWalk {
     return this.body.toString("utf8", at, at + size);
   }
 
-  #walk(size: number): boolean {
+  /** One text of which the others are parts: each made alone would take a call. */
+  #readPacked(): void {
     const { memory, packedPlace } = this.#module;
+    const packed = Buffer.from(memory.buffer, packedPlace.value, this.#module.bytesPacked());
+    this.#packed = packed.toString("latin1");
+    this.#texts = Array.from<string | undefined>({ length: this.#module.textsTold() });
+  }
+
+  /** Whether a walk comes to its end. */
+  #goes(walk: () => void): boolean {
     try {
-      this.#module.walk(size);
+      walk();
+      return true;
     } catch (cause) {
       if (!(cause instanceof this.#trap)) {
         throw cause;
       }
       return false;
     }
-    // One text of which the others are parts: each made alone would take a call.
-    const packed = Buffer.from(memory.buffer, packedPlace.value, this.#module.bytesPacked());
-    this.#packed = packed.toString("latin1");
-    this.#texts = Array.from<string | undefined>({ length: this.#module.textsTold() });
-    return true;
   }
 
   /** Whether there is room for a body of so many bytes. */
   #reach(size: number): boolean {
+    if (size > longestBody) {
+      return false;
+    }
     const { memory, bodyPlace, marginBytes } = this.#module;
     const missing = bodyPlace.value + size + marginBytes.value - memory.buffer.byteLength;
     if (missing <= 0) {
@@ -186,6 +219,7 @@ export class BatchWalk {
 
   #look(): void {
     const { buffer } = this.#module.memory;
+    this.#bytes = new Uint8Array(buffer);
     this.#words = new Int32Array(buffer);
     this.#doubles = new Float64Array(buffer);
   }

@@ -7,6 +7,7 @@ import { messageOf, RequestError } from "../errors.ts";
 import { serverLimits } from "../options.ts";
 import { BatchBuilder } from "./batch-builder.ts";
 import type { ParsedBatch } from "./batch-builder.ts";
+import { findWalk } from "./batch-walk.ts";
 import { JsonCursor } from "./json-cursor.ts";
 import { parseFeedbackPart } from "./parse-feedback.ts";
 import { valueOf } from "./parse-run.ts";
@@ -105,7 +106,10 @@ export class MultipartBatch {
       run,
       this.#pieces.joined(part, () => valueOf(run.main ?? noMembers, "trace_id")),
       (json) => {
-        new JsonCursor(json).readWhole();
+        if (findWalk()?.isJson(json) !== true) {
+          // It knows what is wrong, if anything is.
+          new JsonCursor(json).readWhole();
+        }
         run.fields.set(name.field, json);
       },
     );

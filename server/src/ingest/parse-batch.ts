@@ -5,7 +5,7 @@ import { joinPieces } from "../http/read-body.ts";
 import { serverLimits } from "../options.ts";
 import { BatchBuilder } from "./batch-builder.ts";
 import type { ParsedBatch } from "./batch-builder.ts";
-import { BatchWalk } from "./batch-walk.ts";
+import { findWalk } from "./batch-walk.ts";
 import { JsonCursor, JsonError, tooManyItems } from "./json-cursor.ts";
 import type { ParseRules } from "./parse-run.ts";
 import { RunSource, SplitRun } from "./split-run.ts";
@@ -18,14 +18,11 @@ import { WalkedBatch } from "./walked-batch.ts";
  * @throws RequestError it is no batch, or holds too much.
  */
 export function takeBatch(pieces: readonly Buffer[]): ParsedBatch {
-  walk ??= BatchWalk.create() ?? "none";
-  return walk !== "none" && walk.walk(pieces)
+  const walk = findWalk();
+  return walk?.walk(pieces) === true
     ? new WalkedBatch(walk).build()
     : parseBatch(joinPieces(pieces));
 }
-
-/** Made when the first batch comes. */
-let walk: BatchWalk | "none" | undefined;
 
 /** Reads the body of `POST /runs/batch`, in one walk. @throws RequestError it is no batch, or holds too much. */
 export function parseBatch(body: Buffer): ParsedBatch {
