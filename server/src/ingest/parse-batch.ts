@@ -2,6 +2,7 @@ import { isUtf8 } from "node:buffer";
 import type { Operation } from "millrace/model";
 import { RequestError } from "../errors.ts";
 import { joinPieces } from "../http/read-body.ts";
+import { releasePieces } from "../http/release-pieces.ts";
 import { serverLimits } from "../options.ts";
 import { BatchBuilder } from "./batch-builder.ts";
 import type { ParsedBatch } from "./batch-builder.ts";
@@ -13,15 +14,17 @@ import { WalkedBatch } from "./walked-batch.ts";
 
 /**
  * Takes the body of `POST /runs/batch` apart, given in pieces: by the module of WebAssembly where that can, else as
- * {@link parseBatch} does. What comes of it is the same.
+ * {@link parseBatch} does. What comes of it is the same. The pieces may be empty after it.
  *
  * @throws RequestError it is no batch, or holds too much.
  */
 export function takeBatch(pieces: readonly Buffer[]): ParsedBatch {
   const walk = findWalk();
-  return walk?.walk(pieces) === true
-    ? new WalkedBatch(walk).build()
-    : parseBatch(joinPieces(pieces));
+  if (walk?.walk(pieces) !== true) {
+    return parseBatch(joinPieces(pieces));
+  }
+  releasePieces(pieces); // The module has a copy.
+  return new WalkedBatch(walk).build();
 }
 
 /** Reads the body of `POST /runs/batch`, in one walk. @throws RequestError it is no batch, or holds too much. */

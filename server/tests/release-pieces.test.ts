@@ -1,0 +1,51 @@
+import { markAsUntransferable } from "node:worker_threads";
+import { describe, expect, test } from "vitest";
+import { releasePieces } from "../src/http/release-pieces.ts";
+import { takeBatch } from "../src/ingest/parse-batch.ts";
+import { wireRun } from "./support/wire-runs.ts";
+
+/** As the socket gives it: in memory of its own. */
+function pieceOf(text: string): Buffer<ArrayBuffer> {
+  const piece = Buffer.from(new ArrayBuffer(Buffer.byteLength(text)));
+  piece.write(text);
+  return piece;
+}
+
+describe("the memory of a body's pieces", () => {
+  test("is gone once they are released, but not where it holds more than a piece", () => {
+    const pieces = [pieceOf("a".repeat(70_000)), pieceOf("b"), Buffer.from(new ArrayBuffer(0))];
+    const memory = new ArrayBuffer(100);
+    const parts = [Buffer.from(memory, 0, 99), Buffer.from(memory, 1)];
+    releasePieces([...pieces, ...parts]);
+    expect(pieces.map(({ length }) => length)).toEqual([0, 0, 0]);
+    expect(pieces.map(({ buffer }) => buffer.byteLength)).toEqual([0, 0, 0]);
+    expect(parts.map(({ length }) => length)).toEqual([99, 99]);
+    releasePieces(pieces);
+  });
+
+  test("stays where it may not be taken, and the others' is gone", () => {
+    const piece = pieceOf("kept");
+    markAsUntransferable(piece.buffer);
+    const other = pieceOf("gone");
+    releasePieces([piece, other]);
+    expect([piece.toString(), other.length]).toEqual(["kept", 0]);
+  });
+
+  test("is gone once a batch was made of them, and the batch reads as it came", () => {
+    const run = { ...wireRun(), inputs: { text: "x".repeat(1_000) } };
+    const text = JSON.stringify({ post: [run] });
+    const pieces = [pieceOf(text.slice(0, 500)), pieceOf(text.slice(500))];
+    const { batch } = takeBatch(pieces);
+    expect(pieces.map(({ length }) => length)).toEqual([0, 0]);
+    const [from, to] = batch.posts?.bounds ?? [];
+    expect(JSON.parse(Buffer.from(batch.bodies).toString("utf8", from, to))).toEqual({
+      inputs: run.inputs,
+    });
+  });
+
+  test("stays where a body is no batch: what is wrong with it is told", () => {
+    const piece = pieceOf('{"post":[{"a":1');
+    expect(() => takeBatch([piece])).toThrow("the body is");
+    expect(piece.length).toBe(15);
+  });
+});
