@@ -1,6 +1,6 @@
 import { parentPort, workerData } from "node:worker_threads";
 import type { MessagePort } from "node:worker_threads";
-import { openCheckpointer, writeBack } from "./store/sqlite/schema.ts";
+import { catchUp, openCheckpointer, writeBack } from "./store/sqlite/schema.ts";
 
 // Writes the log back into the database whenever the writer's thread says so, on a connection of its own.
 
@@ -16,6 +16,6 @@ function start(port: MessagePort, path: string): void {
       port.close();
       return;
     }
-    port.postMessage(writeBack(db));
+    port.postMessage(catchUp(() => writeBack(db)));
   });
 }
