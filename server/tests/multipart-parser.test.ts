@@ -1,6 +1,7 @@
 import * as fc from "fast-check";
 import { expect, test } from "vitest";
 import { MultipartParser } from "../src/ingest/multipart-parser.ts";
+import type { Part } from "../src/ingest/multipart-parser.ts";
 import { boundary, multipart } from "./support/wire-runs.ts";
 import type { PartInit } from "./support/wire-runs.ts";
 
@@ -147,4 +148,25 @@ test.each([
 test("more parts than the bound are refused", () => {
   const body = `--${boundary}\r\n\r\n\r\n`.repeat(100_001);
   expect(() => parse(Buffer.from(body))).toThrow("more than 100000 parts");
+});
+
+test("a chunk is let go once it is joined with what was left before it, and its parts read as they came", () => {
+  const body = multipart([
+    { name: "a", body: "a".repeat(100_000) },
+    { name: "b", body: "b".repeat(100_000) },
+  ]);
+  const parts: Part[] = [];
+  const parser = new MultipartParser(boundary, (part) => parts.push(part));
+  const chunks = [0, 65_536, 131_072, 196_608].map((from) => {
+    const chunk = Buffer.from(new ArrayBuffer(Math.min(65_536, body.length - from)));
+    body.copy(chunk, 0, from);
+    return chunk;
+  });
+  chunks.forEach((chunk) => parser.push(chunk));
+  parser.end();
+  expect(chunks.map(({ length }) => length)).toEqual([0, 0, 0, 0]);
+  expect(parts.map(({ bytes }) => bytes.toString())).toEqual([
+    "a".repeat(100_000),
+    "b".repeat(100_000),
+  ]);
 });

@@ -1,4 +1,5 @@
 import { RequestError } from "../errors.ts";
+import { releasePieces } from "../http/release-pieces.ts";
 import { serverLimits } from "../options.ts";
 import { parsePartHead } from "./part-head.ts";
 import type { PartHead } from "./part-head.ts";
@@ -53,7 +54,7 @@ export class MultipartParser {
     this.#needsLengths = lengths === "required";
   }
 
-  /** @throws RequestError the body breaks the format beyond repair, or a bound. */
+  /** The chunk is the parser's from then on, its memory too. @throws RequestError the body breaks the format beyond repair, or a bound. */
   push(chunk: Buffer): void {
     this.#pending.push(chunk);
     this.#pendingBytes += chunk.length;
@@ -74,7 +75,9 @@ export class MultipartParser {
   }
 
   #consume(): void {
-    const data = this.#pending.length === 1 ? this.#pending[0] : Buffer.concat(this.#pending);
+    const [first, ...more] = this.#pending;
+    const data = more.length === 0 ? first : Buffer.concat(this.#pending);
+    releasePieces(more); // Of the first there may be parts.
     let at = 0;
     for (let next: number | undefined = 0; data !== undefined && next !== undefined;) {
       at = next;
