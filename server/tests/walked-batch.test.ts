@@ -89,6 +89,33 @@ describe("an ordinary post", () => {
     },
   );
 
+  test("that says with escapes what it used is counted where a mark stands somewhere", () => {
+    const members = `"a":"_metadata","usage\\u005fmetadata":{"input_tokens":3}`;
+    const body = bodyOf([usual({ outputs: 1 })]).replace('"outputs":1', `"outputs":{${members}}`);
+    expect(kindsOf(body)).toEqual([0]);
+    expectSame(body);
+    const { batch } = takeBatch([Buffer.from(body)]);
+    expect(batch.posts?.values).toContain(3);
+  });
+
+  test("that reports usage among more members than the module has room for is counted", () => {
+    const wide = Object.fromEntries(
+      Array.from({ length: layout.limit.members }, (_, at) => [`m${at}`, 1]),
+    );
+    const body = bodyOf([usual({ outputs: { ...wide, usage_metadata: { input_tokens: 3 } } })]);
+    expect(kindsOf(body)).toEqual([0]);
+    expectSame(body);
+    expect(takeBatch([Buffer.from(body)]).batch.posts?.values).toContain(3);
+  });
+
+  test("has its own tags, whoever has the same metadata", () => {
+    const lists = [undefined, ["a"], ["b"], ["a"], [], undefined];
+    const body = bodyOf(lists.map((tags) => usual({ tags })));
+    expectSame(body);
+    const { batch } = takeBatch([Buffer.from(body)]);
+    expect(batch.posts?.facetLists).toHaveLength(4);
+  });
+
   test("that streams has the time of its first token", () => {
     const events = [{ name: "start" }, { name: "new_token", time: "2026-11-21T10:11:12.5Z" }];
     expectSame(bodyOf([usual({ events }), usual({ events: [] }), usual({ events: null })]));
@@ -137,6 +164,8 @@ describe("an unusual run goes the other way, in its place", () => {
     ["another trace", { trace_id: randomUUID() }],
     ["a dotted order that is cut", { dotted_order: root.dotted_order.slice(1) }],
     ["a dotted order that is another's", { dotted_order: root.dotted_order }],
+    ["a parent above a root", { ...root, parent_run_id: randomUUID() }],
+    ["a dotted order without dots", { dotted_order: usual().dotted_order.replace(".", "_") }],
     ["ids that are numbers", { id: 5, trace_id: 6 }],
   ])("with %s", (_title, over) => {
     const body = bodyOf([usual(), usual(over), usual()], [usual(over)]);
@@ -161,10 +190,14 @@ test("bytes that are no UTF-8 are refused with the same words", () => {
 });
 
 test("a body of more runs, members or bytes than the module has room for is taken all the same", () => {
-  const many = Array.from({ length: 2_049 }, () => usual({ inputs: {}, outputs: {} }));
+  const many = Array.from({ length: layout.limit.entries + 1 }, () =>
+    usual({ inputs: {}, outputs: {} }),
+  );
   expect(kindsOf(bodyOf(many))).toBeUndefined();
   expectSame(bodyOf(many));
-  const wide = Object.fromEntries(Array.from({ length: 32_800 }, (_, at) => [`m${at}`, 1]));
+  const wide = Object.fromEntries(
+    Array.from({ length: layout.limit.members }, (_, at) => [`m${at}`, 1]),
+  );
   expect(kindsOf(bodyOf([usual(wide)]))).toBeUndefined();
   expectSame(bodyOf([usual(wide)]));
   const large = bodyOf([usual({ inputs: { text: "a".repeat(5_000_000) } })]);

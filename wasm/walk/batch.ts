@@ -12,7 +12,7 @@ import {
   members,
   nameEndOf,
   nameOf,
-  noMembers,
+  forgetMembers,
   noValues,
   openEntry,
   packed,
@@ -27,6 +27,7 @@ import { noTexts, packedSize, same, textCount } from "./texts";
 
 export { know } from "./names";
 
+const quote: u8 = 0x22;
 const openBrace: u32 = 0x7b;
 const closeBrace: u32 = 0x7d;
 const openBracket: u32 = 0x5b;
@@ -74,6 +75,33 @@ export function walkValue(size: usize): void {
   }
 }
 
+/**
+ * Puts the members of an object, whose place is in a body that was walked over, behind those in their table, until it is called
+ * again; returns how many. A trap says that there is no room.
+ */
+export function listMembers(place: usize): usize {
+  const first = memberCount;
+  let at = space(bodyAt + place + 1);
+  while (load<u8>(at) === quote) {
+    const before = escapes;
+    const nameEnd = text(at);
+    const code = escapes === before ? codeOfName(at + 1, nameEnd - at - 2) : memberCodes;
+    const valueAt = colon(nameEnd);
+    const to = value(valueAt, 0);
+    addMember(code, at, nameEnd, valueAt, to);
+    at = space(to);
+    at = load<u8>(at) === closeBrace ? at : space(at + 1);
+  }
+  const count = memberCount - first;
+  forgetMembers(first);
+  return count;
+}
+
+/** How many members the runs have. */
+export function membersTold(): usize {
+  return memberCount;
+}
+
 /** Zeros behind the body, with which no value goes on. */
 function endBody(size: usize): void {
   memory.fill(bodyAt + size, 0, margin);
@@ -107,7 +135,7 @@ function begin(size: usize): void {
   endBody(size);
   noSeconds();
   noTexts();
-  noMembers();
+  forgetMembers(0);
   runCount = 0;
   noSources();
   postCount = 0;

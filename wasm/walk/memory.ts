@@ -22,8 +22,9 @@ export const bodyAt: usize = (__heap_base + 15) & ~15;
 export let memberCount: usize = 0;
 let run: usize = 0;
 
-export function noMembers(): void {
-  memberCount = 0;
+/** All but the first. */
+export function forgetMembers(count: usize): void {
+  memberCount = count;
 }
 
 /** The entry that words are put into from here on. */

@@ -1,11 +1,23 @@
 import { isUtf8 } from "node:buffer";
-import { entryWords, field, member, memberWords, textField, textWords } from "./walk-layout.ts";
+import { decodeText } from "./json-text.ts";
+import {
+  entryWords,
+  field,
+  member,
+  memberCodes,
+  memberField,
+  memberWords,
+  textField,
+  textWords,
+} from "./walk-layout.ts";
 import { walkModule } from "./walk-module.ts";
 
 /** The longest body that is walked over: the module's memory never gets smaller. */
 const longestBody = 4_194_304;
 /** Shorter texts are checked before they are copied. */
 const shortestValue = 256;
+/** By code. */
+const memberNames = Object.keys(member);
 const pageBytes = 65_536;
 const wordBytes = 4;
 const doubleBytes = 8;
@@ -33,6 +45,8 @@ interface Module {
   walkValue(size: number): void;
   textsTold(): number;
   bytesPacked(): number;
+  membersTold(): number;
+  listMembers(place: number): number;
 }
 
 /** The part of the interface of WebAssembly that is used. */
@@ -155,6 +169,33 @@ export class BatchWalk {
     return this.#words[this.#membersAt + index * memberWords + place] ?? 0;
   }
 
+  /** The name of a run's member, or of an object's in it. */
+  memberName(index: number): string {
+    const code = this.memberWord(index, memberField.code);
+    return code === memberCodes
+      ? decodeText(this.#slice(index, memberField.nameAt, memberField.nameEnd))
+      : (memberNames[code] ?? "");
+  }
+
+  memberValue(index: number): Buffer {
+    return this.#slice(index, memberField.from, memberField.to);
+  }
+
+  /** The members of an object that is a part of {@link body}; `undefined` where they are too many. Of equal names the last one counts. */
+  membersOf(json: Buffer): ReadonlyMap<string, Buffer> | undefined {
+    const place = json.byteOffset - this.body.byteOffset;
+    let count = 0;
+    if (!this.#goes(() => (count = this.#module.listMembers(place)))) {
+      return undefined;
+    }
+    const members = new Map<string, Buffer>();
+    const first = this.#module.membersTold();
+    for (let index = first; index < first + count; index += 1) {
+      members.set(this.memberName(index), this.memberValue(index));
+    }
+    return members;
+  }
+
   /** The text of a column; `null` where the run has none. */
   text(entry: number, place: number): string | null {
     const index = this.word(entry, place);
@@ -164,6 +205,10 @@ export class BatchWalk {
   dottedOrder(entry: number): string {
     const from = this.word(entry, field.dottedFrom);
     return this.#packed.slice(from, from + this.word(entry, field.dottedSize));
+  }
+
+  #slice(index: number, from: number, to: number): Buffer {
+    return this.body.subarray(this.memberWord(index, from), this.memberWord(index, to));
   }
 
   #readText(index: number): string {
@@ -186,7 +231,7 @@ export class BatchWalk {
   }
 
   /** Whether a walk comes to its end. */
-  #goes(walk: () => void): boolean {
+  #goes(walk: () => unknown): boolean {
     try {
       walk();
       return true;

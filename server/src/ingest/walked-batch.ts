@@ -1,16 +1,14 @@
 import type { Operation } from "millrace/model";
 import { facetsOfJson } from "../store/facets.ts";
 import { readMeasures } from "../store/run-measures.ts";
+import type { RunMeasures } from "../store/run-measures.ts";
 import { PostPacker } from "../store/sqlite/post-rows.ts";
 import { BatchBuilder } from "./batch-builder.ts";
 import type { ParsedBatch } from "./batch-builder.ts";
 import type { BatchWalk } from "./batch-walk.ts";
-import { decodeText } from "./json-text.ts";
 import { RunSource, SplitRun } from "./split-run.ts";
-import { field, kind, member, memberCodes, memberField } from "./walk-layout.ts";
+import { columnCodes, field, kind, memberField } from "./walk-layout.ts";
 
-/** By code. */
-const memberNames = Object.keys(member);
 const rules = { place: "required" } as const;
 const nothing = Buffer.alloc(0);
 
@@ -103,10 +101,7 @@ export class WalkedBatch {
       endMicros: walk.micros(entry, field.endMicros),
       hasError: walk.word(entry, field.hasError),
       facets: this.#facetsOf(walk.word(entry, field.source)),
-      measures:
-        walk.word(entry, field.hasMeasures) === 0
-          ? undefined
-          : readMeasures(this.#keptMembers(entry)),
+      measures: walk.word(entry, field.hasMeasures) === 0 ? undefined : this.#readMeasures(entry),
       bodyStart,
       bodyEnd,
     });
@@ -126,20 +121,18 @@ export class WalkedBatch {
     return end === 0 ? nothing : this.#walk.body.subarray(this.#walk.word(entry, from), end);
   }
 
-  /** Members by their names; of an ordinary post each name stands once. */
-  #keptMembers(entry: number): ReadonlyMap<string, Buffer> {
+  #readMeasures(entry: number): RunMeasures | undefined {
     const walk = this.#walk;
     const members = new Map<string, Buffer>();
     const first = walk.word(entry, field.members);
     const end = first + walk.word(entry, field.memberCount);
     for (let index = first; index < end; index += 1) {
-      const name = memberNames[walk.memberWord(index, memberField.code)];
-      if (name !== undefined) {
-        const from = walk.memberWord(index, memberField.from);
-        members.set(name, walk.body.subarray(from, walk.memberWord(index, memberField.to)));
+      const code = walk.memberWord(index, memberField.code);
+      if (code >= columnCodes) {
+        members.set(walk.memberName(index), walk.memberValue(index));
       }
     }
-    return members;
+    return readMeasures(members, (json) => walk.membersOf(json));
   }
 
   #addRun(entry: number, operation: Operation): void {
@@ -163,16 +156,8 @@ export class WalkedBatch {
       const nameAt = walk.memberWord(index, memberField.nameAt);
       const from = walk.memberWord(index, memberField.from);
       const to = walk.memberWord(index, memberField.to);
-      run.put(this.#nameOf(index, nameAt), { nameAt, from, to });
+      run.put(walk.memberName(index), { nameAt, from, to });
     }
     return run;
-  }
-
-  #nameOf(index: number, nameAt: number): string {
-    const code = this.#walk.memberWord(index, memberField.code);
-    const nameEnd = this.#walk.memberWord(index, memberField.nameEnd);
-    return code === memberCodes
-      ? decodeText(this.#walk.body.subarray(nameAt, nameEnd))
-      : (memberNames[code] ?? "");
   }
 }
