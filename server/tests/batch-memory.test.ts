@@ -4,6 +4,8 @@ import { afterEach, describe, expect, test, vi } from "vitest";
 import { parseBatch } from "../dist/ingest/parse-batch.js";
 import { batchMemory } from "../dist/store/batch-memory.js";
 import { openSqliteStore } from "../dist/store/sqlite/sqlite-store.js";
+import { BatchBuilder } from "../src/ingest/batch-builder.ts";
+import { serverLimits } from "../src/options.ts";
 import { BatchMemory } from "../src/store/batch-memory.ts";
 import { databaseFile, openDatabase } from "../src/store/sqlite/schema.ts";
 import { temporaryFolder } from "./support/running-server.ts";
@@ -81,6 +83,14 @@ describe("the memory of a request", () => {
       batchMemory.take(mebibyte);
     }
   };
+
+  test.each([1e9, 5e9, 1e14])(
+    "is no more than a body may have where %d bytes are announced",
+    (bytes) => {
+      const { bodies } = new BatchBuilder(bytes).build().batch;
+      expect(bodies.buffer.byteLength).toBeLessThanOrEqual(serverLimits.bodyBytesMax);
+    },
+  );
 
   test("comes back once it is stored, and a smaller one that is written into it reads back as itself", async () => {
     drain();

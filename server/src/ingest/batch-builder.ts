@@ -1,4 +1,5 @@
 import { payloadFields } from "millrace/model";
+import { serverLimits } from "../options.ts";
 import { batchMemory } from "../store/batch-memory.ts";
 import type { FeedbackDraft } from "../store/feedback.ts";
 import type { AttachmentRecord, Rejection, RunBatch, RunRecord } from "../store/run-record.ts";
@@ -22,9 +23,9 @@ export class BatchBuilder {
   #bodies: Buffer<ArrayBuffer>;
   #size = 0;
 
-  /** `expectedBytes`: about how much will come; it saves growing. */
+  /** `expectedBytes`: about how much will come; it saves growing. A sender may announce more than is ever taken. */
   constructor(expectedBytes = firstCapacity) {
-    this.#bodies = batchMemory.take(expectedBytes);
+    this.#bodies = batchMemory.take(Math.min(expectedBytes, serverLimits.bodyBytesMax));
   }
 
   /** Operations seen so far, valid or not. */
