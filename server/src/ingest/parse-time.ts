@@ -36,7 +36,7 @@ let knownSecond = "";
 let knownMicros = 0;
 
 /** `2026-11-21T10:11:12.345678Z`, as our clients write it. */
-const usualTime = /^.{19}\.\d{6}Z$/s;
+const usualTime = /^.{16}:\d\d\.\d{6}Z$/s;
 const secondLength = 19;
 
 function parseIso(value: unknown): number | undefined {
@@ -62,8 +62,11 @@ function parseAnyIso(value: unknown): number | undefined {
   }
   const [, year, month, day, hour, minute, second = "0", fraction = "", zone] = parts;
   const dayStart = Date.UTC(Number(year), Number(month) - 1, Number(day));
+  const date = new Date(dayStart);
   if (
-    new Date(dayStart).getUTCDate() !== Number(day) ||
+    // Of years below 100 it makes some of the last century.
+    date.getUTCFullYear() !== Number(year) ||
+    date.getUTCDate() !== Number(day) ||
     Number(month) < 1 ||
     Number(month) > 12 ||
     Number(hour) > 23 ||
