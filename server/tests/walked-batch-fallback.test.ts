@@ -1,0 +1,62 @@
+import { execFileSync } from "node:child_process";
+import { pathToFileURL } from "node:url";
+import { describe, expect, test } from "vitest";
+import { wireRun } from "./support/wire-runs.ts";
+
+const distUrl = pathToFileURL(`${import.meta.dirname}/../dist/`).href;
+
+/** Takes the same body twice; says whether its posts were rows at once, and what there is of them. */
+const script = `
+  const { takeBatch } = await import("${distUrl}ingest/parse-batch.js");
+  const { findWalk } = await import("${distUrl}ingest/batch-walk.js");
+  const { packPosts } = await import("${distUrl}store/sqlite/post-rows.js");
+  const body = Buffer.concat(await process.stdin.toArray());
+  const seen = () => {
+    const { batch, rejected } = takeBatch([Buffer.from(body)]);
+    const { posts, records } = packPosts(batch);
+    return { isWalked: batch.posts !== undefined, rows: (batch.posts ?? posts).values, records, rejected };
+  };
+  console.log(JSON.stringify({ hasWalk: findWalk() !== undefined, first: seen(), second: seen() }));
+`;
+
+interface Seen {
+  readonly isWalked: boolean;
+  readonly rows: readonly unknown[];
+  readonly records: readonly unknown[];
+  readonly rejected: readonly unknown[];
+}
+
+/** What a process with such flags makes of a body, and what it says beside. */
+function seenBy(flags: readonly string[], input: string) {
+  const args = [...flags, "--input-type=module", "--eval", script];
+  const told = execFileSync(process.execPath, args, { input, encoding: "utf8", stdio: "pipe" });
+  return JSON.parse(told) as { hasWalk: boolean; first: Seen; second: Seen };
+}
+
+const body = JSON.stringify({
+  post: [
+    ...Array.from({ length: 40 }, (_, at) => wireRun({ inputs: { text: `${at}`.repeat(5_000) } })),
+    wireRun({ id: "no id" }),
+  ],
+});
+
+describe("a batch comes to the same in a process", () => {
+  // The module's own memory is 32 pages; the body takes seven more.
+  test.each([
+    { title: "that has no WebAssembly", flags: ["--jitless"], hasWalk: false },
+    {
+      title: "that has no memory for the module",
+      flags: ["--wasm-max-mem-pages=8"],
+      hasWalk: false,
+    },
+    { title: "whose module can't grow", flags: ["--wasm-max-mem-pages=34"], hasWalk: true },
+  ])("$title", ({ flags, hasWalk }) => {
+    const usual = seenBy([], body);
+    expect(usual).toMatchObject({ hasWalk: true, first: { isWalked: true } });
+    const seen = seenBy(flags, body);
+    const other = { ...usual.first, isWalked: false };
+    expect(seen).toEqual({ hasWalk, first: other, second: other });
+    expect(other.rows.length).toBeGreaterThan(40);
+    expect(other.rejected).toHaveLength(1);
+  });
+});
