@@ -13,7 +13,7 @@ import type { Connection } from "./schema.ts";
  * three times what a row of 64 does. Payloads are copied twice on their way: those of a statement had
  * better stay in the processor's cache.
  */
-const steps = { rows: [128, 64, 32, 16, 8, 4, 2, 1], payloads: [16, 8, 4, 2, 1] } as const;
+const steps = { rows: [128, 64, 32, 16, 8, 4, 2, 1], payloads: [32, 16, 8, 4, 2, 1] } as const;
 
 interface PostDesk {
   readonly tenantId: string;
