@@ -100,6 +100,7 @@ const isList = (value: unknown): value is readonly unknown[] => Array.isArray(va
 
 const textOrNull = (value: unknown): string | null => (typeof value === "string" ? value : null);
 
-export function marks(columns: readonly string[]): string {
-  return columns.map(() => "?").join(", ");
+/** A place in a statement for each of them. */
+export function marks(values: readonly unknown[]): string {
+  return values.map(() => "?").join(", ");
 }

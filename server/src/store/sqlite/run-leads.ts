@@ -3,6 +3,7 @@ import { requiredFacets } from "../../filter/required-facets.ts";
 import { requiredFeedback, requiredLatency } from "../../filter/required-ranges.ts";
 import type { Range } from "../../filter/required-ranges.ts";
 import { anyFacet, blockMicros } from "../facets.ts";
+import { marks } from "./row.ts";
 import type { Conditions } from "./run-conditions.ts";
 
 const signs: { readonly [Comparator in Range["comparator"]]: string } = {
@@ -69,4 +70,3 @@ function byFeedback(projectIds: readonly string[], filter: CheckedFilter): reado
   ];
 }
 
-const marks = (list: readonly unknown[]): string => list.map(() => "?").join(", ");
