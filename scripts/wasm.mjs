@@ -14,7 +14,7 @@ const json = {
 /** The server walks over batches with it. */
 const walk = {
   folder: "../wasm/walk/",
-  sources: ["batch", "forms", "json", "memory", "names", "post", "texts"],
+  sources: ["batch", "forms", "json", "memory", "names", "post", "run", "texts"],
   entry: "batch",
   head: "// Written by `npm run wasm`, of wasm/walk/*.ts and of walk-layout.ts.",
   name: "walkModule",

@@ -1,29 +1,25 @@
 // The body of `POST /runs/batch`: one walk through all of it, which tells where each run has what, and whether a post is an
 // ordinary one, of which nothing is left to check. server/src/ingest/batch-walk.ts reads the tables.
 import { noSeconds } from "./forms";
-import { colon, escapes, hasMark, noMark, space, takesComma, text, value } from "./json";
-import { columnCodes, field, kind, limit, member, memberCodes } from "./layout";
+import { colon, escapes, space, takesComma, text, value } from "./json";
+import { field, kind, limit, memberCodes } from "./layout";
 import {
   addMember,
   bodyAt,
-  codeOf,
   entries,
   memberCount,
   members,
-  nameEndOf,
-  nameOf,
   forgetMembers,
-  noValues,
   openEntry,
   packed,
   put,
   putPlace,
-  setValue,
   texts,
 } from "./memory";
 import { codeOfName, namePlace } from "./names";
-import { isOrdinaryPost, noSources } from "./post";
-import { noTexts, packedSize, same, textCount } from "./texts";
+import { noSources } from "./post";
+import { run } from "./run";
+import { noTexts, packedSize, textCount } from "./texts";
 
 export { know } from "./names";
 
@@ -35,11 +31,8 @@ const closeBracket: u32 = 0x5d;
 const nullWord: u32 = 0x6c6c_756e;
 /** Zeros behind the body, and bytes that may be read there. */
 const margin: usize = 64;
-/** Levels around a run, and around its members' values. */
+/** Levels around a run. */
 const aroundRun: u32 = 1;
-const aroundValue: u32 = 2;
-/** Members of one run with names that are not foreseen; with more it is no ordinary one. */
-const othersMost: usize = 8;
 
 export const bodyPlace = bodyAt;
 export const entriesPlace = entries;
@@ -55,7 +48,6 @@ export let postFirst: usize = 0;
 export let patchCount: usize = 0;
 export let patchFirst: usize = 0;
 let runCount: usize = 0;
-let seen: u64 = 0;
 
 /** So many texts were told. */
 export function textsTold(): usize {
@@ -208,113 +200,11 @@ function item(from: usize, isPost: bool): usize {
   putPlace(field.from, from);
   let to: usize = 0;
   if (load<u8>(from) === openBrace) {
-    to = run(from, isPost);
+    to = run(from, runCount, isPost);
   } else {
     put(field.kind, kind.other);
     to = value(from, aroundRun);
   }
   runCount += 1;
   return to;
-}
-
-function run(from: usize, isPost: bool): usize {
-  const firstMember = memberCount;
-  put(field.members, firstMember);
-  seen = 0;
-  noValues();
-  let isOrdinary = isPost;
-  let hasMeasures = false;
-  let others: usize = 0;
-  let keptAt: usize = 0;
-  let keptTo: usize = 0;
-  /** Of the last that was kept: its number, from 1 on. */
-  let keptLast: usize = 0;
-  let at = space(from + 1);
-  if (load<u8>(at) === closeBrace) {
-    at += 1;
-  } else {
-    while (true) {
-      const before = escapes;
-      const nameEnd = text(at);
-      const size = nameEnd - at - 2;
-      const code: usize = escapes === before ? codeOfName(at + 1, size) : memberCodes;
-      const valueAt = colon(nameEnd);
-      const isEscapedName = escapes !== before;
-      noMark();
-      const beforeValue = escapes;
-      const to = value(valueAt, aroundValue);
-      addMember(code, at, nameEnd, valueAt, to);
-      isOrdinary = isOrdinary && !isEscapedName && isFirst(code);
-      if (code < columnCodes) {
-        isOrdinary = isOrdinary && escapes === beforeValue;
-        setValue(code, valueAt, to);
-      } else {
-        if (code === memberCodes) {
-          others += 1;
-          isOrdinary = isOrdinary && others <= othersMost && isNew(firstMember);
-        } else {
-          setValue(code, valueAt, to);
-        }
-        hasMeasures = hasMeasures || mayMeasure(code, valueAt, to);
-        const index = memberCount - firstMember;
-        if (keptLast === 0) {
-          keptAt = at;
-        } else if (keptLast + 1 !== index) {
-          isOrdinary = false;
-        }
-        keptLast = index;
-        keptTo = to;
-      }
-      at = space(to);
-      const isMore = takesComma(at, closeBrace);
-      at += 1;
-      if (!isMore) {
-        break;
-      }
-      at = space(at);
-    }
-  }
-  put(field.memberCount, memberCount - firstMember);
-  put(field.hasMeasures, <usize>hasMeasures);
-  if (keptLast !== 0) {
-    putPlace(field.keptFrom, keptAt);
-    putPlace(field.keptTo, keptTo);
-  }
-  put(field.kind, isOrdinary && isOrdinaryPost(runCount) ? kind.ordinary : kind.unusual);
-  return at;
-}
-
-/** Whether the run had no member of that code so far. */
-function isFirst(code: usize): bool {
-  if (code === memberCodes) {
-    return true;
-  }
-  const bit: u64 = (<u64>1) << (<u64>code);
-  const isAgain = (seen & bit) !== 0;
-  seen |= bit;
-  return !isAgain;
-}
-
-/** Whether no other member of the run has the name of the last, which has no code. */
-function isNew(firstMember: usize): bool {
-  const last = memberCount - 1;
-  const at = nameOf(last);
-  const size = nameEndOf(last) - at;
-  for (let index = firstMember; index < last; index++) {
-    if (
-      codeOf(index) === memberCodes &&
-      nameEndOf(index) - nameOf(index) === size &&
-      same(nameOf(index), at, size)
-    ) {
-      return false;
-    }
-  }
-  return true;
-}
-
-/** Whether something that is counted may stand in a member; that is read the other way. */
-function mayMeasure(code: usize, from: usize, to: usize): bool {
-  return code === member.events
-    ? load<u8>(from) === openBracket && to - from > 2
-    : hasMark && (code === member.outputs || code === member.extra);
 }
