@@ -69,4 +69,3 @@ function byFeedback(projectIds: readonly string[], filter: CheckedFilter): reado
     },
   ];
 }
-
