@@ -161,9 +161,11 @@ function lossOf(workload: WorkloadName, driver: string): string {
   return missing === 0 ? "0" : `${show((missing / recorded) * 100)} %`;
 }
 
+/** They are meant for one Node; the others have the order of clients to keep. */
 function goalsOf(): readonly string[] {
   const sizes = sizeNames.filter((size) => chosen.includes(size));
-  return cpu === undefined && drivers.includes(measured) ? goalTable(results, sizes) : [];
+  const isMeant = cpu === undefined && (flags.node ?? goalNode) === goalNode;
+  return isMeant && drivers.includes(measured) ? goalTable(results, sizes) : [];
 }
 
 /** Ours over each other client's, round by round; nothing where there is nobody to compare with. */

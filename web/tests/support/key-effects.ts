@@ -78,7 +78,12 @@ const toFirstRow = async (page: Page): Promise<void> => {
 const atRow = (page: Page, index: number) => until(() => placeOf(page)).toBe(String(index));
 
 const moves: Effect = {
-  start: (page) => page.locator(`${treeFocus}, ${rowFocus}`).first().focus(),
+  // Again where the list was drawn anew meanwhile, and lost it.
+  start: (page) =>
+    until(async () => {
+      await page.locator(`${treeFocus}, ${rowFocus}`).first().focus();
+      return placeOf(page);
+    }).toEqual(expect.any(String)),
   presses: [],
   shows: async (page) => {
     const first = await placeOf(page);
