@@ -62,7 +62,9 @@ test(
     expect(output).toContain("Nothing is missing");
     expect(output).toMatch(/accepted +1,[0-9]{3} records/);
     expect(output).toMatch(/lost +0 records: queueFull 0/);
-    expect(output).toMatch(/read back +[6-9][0-9]{2} runs equal, 0 different, 0 missing, 0 unknown/);
+    expect(output).toMatch(
+      /read back +[6-9][0-9]{2} runs equal, 0 different, 0 missing, 0 unknown/,
+    );
     expect(output).toMatch(/event-loop delay p99\* +[0-9.]+ ms +[0-9.]+ ms/);
     expect(output).toMatch(/CPU a run, for recording +too few requests/);
     expect(output).toMatch(
