@@ -73,3 +73,21 @@ test("the page over it asks no other host, and runs nothing inline", async () =>
     expect(attributes).toContain("src=");
   }
 });
+
+test("the page's files, its forms of the description and what is nowhere in it are answered under its address", async () => {
+  const server = await runServer();
+  const page = await call(server, "GET /docs");
+  const files = [...page.text.matchAll(/(?:src|href)="([^"]+)"/g)].map(([, file]) => file ?? "");
+  expect(files.length).toBeGreaterThan(4);
+  for (const file of files) {
+    const answer = await call(server, `GET /api/v1${file}`);
+    expect([file, answer.status, answer.text.length > 100]).toEqual([file, 200, true]);
+    expect(answer.headers.get("content-security-policy")).toMatch(/^default-src 'self'; style-src/);
+  }
+  const description = await call(server, "GET /openapi.json");
+  expect((await call(server, "GET /docs/json")).json).toEqual(description.json);
+  expect(await call(server, "GET /docs/static/nowhere.js")).toMatchObject({
+    status: 404,
+    json: { detail: "there is no GET /docs/static/nowhere.js" },
+  });
+});
