@@ -23,6 +23,8 @@ export default defineConfig({
           include: ["tests/**/*.test.ts"],
           typecheck: {
             enabled: true,
+            // The compiler in native code: it finds the same in a tenth of the time.
+            checker: "node_modules/typescript-7.0/bin/tsc",
             include: ["tests/**/*.test-d.ts"],
             tsconfig: "tests/types/tsconfig.json",
           },
