@@ -199,7 +199,10 @@ export function placeRecord(
       };
 }
 
-function contradicts({ id, traceId }: RunRecord, known: RunRow | undefined): string | undefined {
+function contradicts(record: RunRecord, known: RunRow | undefined): string | undefined {
+  const { id, dottedOrder } = record;
+  const traceId =
+    record.traceId ?? (dottedOrder === undefined ? undefined : placeOf(dottedOrder).traceId);
   // A row without a dotted order stands under a trace id that was only assumed.
   return known === undefined ||
     known.dottedOrder === "" ||

@@ -6,17 +6,22 @@ import type { Connection } from "./schema.ts";
 /** Takes the facets of runs away that are kept no longer: their names and tags are proposed to nobody. */
 export class FacetSweeper {
   readonly #delete;
+  readonly #insert;
+  readonly #findEarlier;
 
   constructor(db: Connection) {
     this.#delete = db.prepare(
       "DELETE FROM run_facets WHERE project_id = ? AND facet = ? AND block = ?",
     );
+    this.#insert = db.prepare("INSERT OR IGNORE INTO run_facets VALUES (?, ?, ?)");
+    this.#findEarlier = db
+      .prepare("SELECT 1 FROM runs WHERE project_id = ? AND start_us < ? LIMIT 1")
+      .raw();
   }
 
   /**
    * Before the run is deleted. Of its block of time all is to go, or nothing is taken away: runs that
-   * stay keep what leads to them. Runs of the block that go with a later step are found no more by
-   * their facets until then. A name that a patch has replaced is not known any more, and stays.
+   * stay keep what leads to them. A name that a patch has replaced is not known any more, and stays.
    *
    * @param beforeMicros - what began before this is to go.
    */
@@ -25,8 +30,8 @@ export class FacetSweeper {
     bodies: readonly Buffer[],
     beforeMicros: number,
   ): void {
-    const block = Math.floor(run.startMicros / blockMicros);
-    if ((block + 1) * blockMicros > beforeMicros) {
+    const block = blockOf(run);
+    if (!isToGo(block, beforeMicros)) {
       return;
     }
     const facets = new Set([anyFacet, ...facetsOfRow(run)]);
@@ -38,4 +43,25 @@ export class FacetSweeper {
       this.#delete.run([run.projectId, facet, block]);
     }
   }
+
+  /**
+   * After a step that ended with this run. What is left of its block may have any facet until the next
+   * step: that may come late, or never where the rule changes.
+   */
+  end(run: Pick<RunRow, "projectId" | "startMicros">, beforeMicros: number): void {
+    const block = blockOf(run);
+    const { projectId } = run;
+    const isLeft = (): boolean =>
+      this.#findEarlier.all([projectId, (block + 1) * blockMicros]).length > 0;
+    if (isToGo(block, beforeMicros) && isLeft()) {
+      this.#insert.run([projectId, anyFacet, block]);
+    }
+  }
 }
+
+const blockOf = ({ startMicros }: Pick<RunRow, "startMicros">): number =>
+  Math.floor(startMicros / blockMicros);
+
+/** Whether all runs of a block began before what is kept. */
+const isToGo = (block: number, beforeMicros: number): boolean =>
+  (block + 1) * blockMicros <= beforeMicros;

@@ -3,7 +3,7 @@ import type { RetentionRule, RetentionWrites, SweepStep } from "../retention.ts"
 import { FacetSweeper } from "./facet-sweeper.ts";
 import { PayloadReader } from "./payload-reader.ts";
 import { ruleKey, RetentionRules } from "./retention-rules.ts";
-import { parseRows } from "./row.ts";
+import { parseRows, wholeText } from "./row.ts";
 import type { Connection } from "./schema.ts";
 
 /** Runs that one step deletes, and projects that it looks at. */
@@ -83,6 +83,10 @@ export class RetentionWriter implements RetentionWrites {
       this.#statements.ofRun.forEach((statement) => statement.run([String(traceId), String(id)]));
       this.#statements.ofTenant.forEach((statement) => statement.run([String(id), tenantId]));
     }
+    const last = rows.at(-1);
+    if (last !== undefined) {
+      this.#facets.end({ projectId, startMicros: Number(last[2]) }, before);
+    }
     return rows.length;
   }
 }
@@ -102,7 +106,8 @@ function prepareStatements(db: Connection) {
       .raw(),
     findOld: db
       .prepare(
-        "SELECT trace_id, id, start_us, name, run_type FROM runs WHERE project_id = ? AND start_us < ? ORDER BY start_us LIMIT ?",
+        `SELECT trace_id, id, start_us, ${wholeText("name")}, ${wholeText("run_type")}
+          FROM runs WHERE project_id = ? AND start_us < ? ORDER BY start_us LIMIT ?`,
       )
       .raw(),
     ofRun: ["payloads", "attachments", "shares", "runs"].map((table) =>

@@ -22,6 +22,16 @@ export const runColumns = [
 /** The columns that a row is read from, in the order of {@link parseRow}. */
 export const readColumns = [...runColumns, "measured"] as const;
 
+/** A text as bytes: the driver reads texts only up to a NUL. */
+export const wholeText = (column: string): string => `CAST(${column} AS BLOB)`;
+
+/**
+ * The same for {@link parseRow}, where the row is written again after: with the texts that senders choose whole.
+ */
+export const wholeColumns = readColumns.map((name) =>
+  name === "name" || name === "run_type" ? wholeText(name) : name,
+);
+
 /** The columns behind those, in the order of {@link measuresToValues}. */
 export const measureColumns = ["measured", ...measureNames] as const;
 

@@ -24,10 +24,10 @@ import {
   measuresToValues,
   parseRow,
   parseRows,
-  readColumns,
   rowToValues,
   runColumns,
   runTables,
+  wholeColumns,
 } from "./row.ts";
 import type { Connection } from "./schema.ts";
 import { SpanRows } from "./span-rows.ts";
@@ -59,8 +59,8 @@ export class RunWriter implements RunWrites {
   constructor(db: Connection, projects: ProjectWriter, feedback: FeedbackWriter) {
     this.#projects = projects;
     this.#feedback = feedback;
-    this.#spans = new SpanWriter(new SpanRows(db), projects);
     this.#facets = new FacetWriter(db);
+    this.#spans = new SpanWriter(new SpanRows(db), projects, this.#facets);
     this.#measures = new MeasureWriter(db);
     this.#posts = new PostWriter(db, { projects, facets: this.#facets, activity: this.activity });
     this.#statements = prepareStatements(db);
@@ -258,7 +258,7 @@ function prepareStatements(db: Connection) {
     insertRun: db.prepare(`INSERT OR IGNORE ${intoRuns}`),
     insertMeasuredRun: db.prepare(`INSERT OR IGNORE ${intoMeasuredRuns}`),
     updateRun: db.prepare(`UPDATE runs SET ${assignments} WHERE trace_id = ? AND id = ?`),
-    findRun: db.prepare(`SELECT ${readColumns.join(", ")} FROM runs WHERE id = ?`).raw(),
+    findRun: db.prepare(`SELECT ${wholeColumns.join(", ")} FROM runs WHERE id = ?`).raw(),
     findUnplaced: db.prepare("SELECT 1 FROM runs WHERE dotted_order = '' LIMIT 1").raw(),
     insertPayload: db.prepare(
       "INSERT OR IGNORE INTO payloads (trace_id, id, digest, body) VALUES (?, ?, ?, CAST(? AS TEXT))",

@@ -7,7 +7,7 @@ import { datasetTables } from "./tables/datasets.ts";
 import { examplePlaceTables } from "./tables/example-places.ts";
 import { feedbackTables } from "./tables/feedback.ts";
 import { queueReviewTables } from "./tables/queue-reviews.ts";
-import { runFacetTables } from "./tables/run-facets.ts";
+import { runFacetRepairs, runFacetTables } from "./tables/run-facets.ts";
 import { runCountsOfDeleted, runListTables } from "./tables/run-lists.ts";
 import { runMeasureTables } from "./tables/run-measures.ts";
 import { spanTables } from "./tables/spans.ts";
@@ -225,4 +225,5 @@ export const formats: readonly string[] = [
   runListTables,
   runCountsOfDeleted,
   examplePlaceTables,
+  runFacetRepairs,
 ];

@@ -3,6 +3,7 @@ import { microsToStamp } from "millrace/model";
 import { serverLimits } from "../../options.ts";
 import type { RunColumns, RunRecord, SpanRecord } from "../run-record.ts";
 import type { RunRow } from "../run-row.ts";
+import type { FacetWriter } from "./facet-writer.ts";
 import type { ProjectWriter } from "./project-writer.ts";
 import type { SpanRow, SpanRows } from "./span-rows.ts";
 
@@ -22,10 +23,12 @@ export interface SpanRunRecord extends RunRecord {
 export class SpanWriter {
   readonly #rows: SpanRows;
   readonly #projects: ProjectWriter;
+  readonly #facets: FacetWriter;
 
-  constructor(rows: SpanRows, projects: ProjectWriter) {
+  constructor(rows: SpanRows, projects: ProjectWriter, facets: FacetWriter) {
     this.#rows = rows;
     this.#projects = projects;
+    this.#facets = facets;
   }
 
   /** The record with the id and the place that its run gets, as far as is known by now. */
@@ -150,6 +153,7 @@ export class SpanWriter {
       measures: "none",
     };
     this.#rows.insertRun(standIn);
+    this.#facets.add(standIn, noFacets);
     return standIn;
   }
 
@@ -196,6 +200,9 @@ export class SpanWriter {
     return id.replaceAll(/[\da-f]/g, (_, at: number) => hex[at] ?? "0");
   }
 }
+
+/** A stand-in has no payload. */
+const noFacets: readonly string[] = [];
 
 type Place = Pick<RunRow, "traceId" | "dottedOrder" | "parentRunId">;
 

@@ -20,3 +20,24 @@ export const runFacetTables = `
       DELETE FROM run_facets WHERE project_id = OLD.id;
     END;
 `;
+
+/** SQLite's division goes towards 0, and a block begins with its first microsecond, before 1970 too. */
+const blockOf = (row: string): string =>
+  `((${row}.start_us - (${row}.start_us < 0) * ${blockMicros - 1}) / ${blockMicros})`;
+
+/**
+ * Runs that moved to a time before 1970 are found there, and so are the roots that stand in for spans which
+ * have not come: those had no facets.
+ */
+export const runFacetRepairs = `
+  DROP TRIGGER run_facets_moved;
+  CREATE TRIGGER run_facets_moved AFTER UPDATE OF project_id, start_us ON runs
+    WHEN OLD.project_id <> NEW.project_id OR ${blockOf("OLD")} <> ${blockOf("NEW")}
+    BEGIN
+      INSERT OR IGNORE INTO run_facets VALUES (NEW.project_id, '${anyFacet}', ${blockOf("NEW")});
+    END;
+  INSERT OR IGNORE INTO run_facets SELECT DISTINCT r.project_id, '${anyFacet}', ${blockOf("r")}
+    FROM projects p JOIN runs r ON r.project_id = p.id AND r.start_us < 0;
+  INSERT OR IGNORE INTO run_facets SELECT DISTINCT r.project_id, '${anyFacet}', ${blockOf("r")}
+    FROM runs r WHERE r.parent_run_id IS NULL AND r.posted = 0;
+`;

@@ -1,0 +1,129 @@
+import { randomUUID } from "node:crypto";
+import { join } from "node:path";
+import { expect, test } from "vitest";
+import { checkFilter } from "../src/filter/checker.ts";
+import { runFields } from "../src/filter/fields.ts";
+import { parseOneRun } from "../src/ingest/parse-batch.ts";
+import { toBatch } from "../src/otlp/to-batch.ts";
+import { createReaders } from "../src/store/sqlite/nouns.ts";
+import { formats, openDatabase, openWriter } from "../src/store/sqlite/schema.ts";
+import { missingFacets } from "./support/facet-oracle.ts";
+import { FilterDesk } from "./support/filter-desk.ts";
+import { otlpSpan, readSpans } from "./support/otlp-spans.ts";
+import { temporaryFolder } from "./support/running-server.ts";
+import { patchOf } from "./support/store-desk.ts";
+import { someMicros, wireRun } from "./support/wire-runs.ts";
+
+const dayMicros = 86_400_000_000;
+
+const before1970 = (id = randomUUID()) => ({
+  id,
+  trace_id: id,
+  dotted_order: `19690101T101112345678Z${id}`,
+});
+
+test("a run that moves to a time before 1970 is found there by what it had", () => {
+  const desk = new FilterDesk();
+  const run = { ...before1970(), name: "moved", start_time: someMicros / 1_000, tags: ["a"] };
+  desk.send({ post: [run] });
+  desk.send({ patch: [patchOf(run, { start_time: null })] });
+  expect(desk.find('has(tags, "a")')).toEqual(["moved"]);
+  desk.send({ patch: [patchOf(run, { start_time: 0 })] });
+  expect(desk.find('has(tags, "a")')).toEqual(["moved"]);
+});
+
+test("the root that stands in for a span that has not come is found by its name and its type", () => {
+  const desk = new FilterDesk();
+  const spans = [otlpSpan({ id: 3, parent: 2, attributes: { "langsmith.span.kind": "llm" } })];
+  desk.writers.runs.apply(desk.tenantId, toBatch(readSpans(spans)).batch);
+  const roots = 'eq(run_type, "chain")';
+  expect(desk.find('neq(name, "x")')).toHaveLength(2);
+  expect(desk.find(roots)).toEqual(["span 3"]);
+  expect(desk.find(`and(eq(name, "span 3"), ${roots})`)).toEqual(["span 3"]);
+});
+
+test("a name and a type with a NUL stay what they are when another field is patched", () => {
+  const desk = new FilterDesk();
+  const run = wireRun({ name: "a\0b", run_type: "c\0d", tags: ["odd"] });
+  desk.send({ post: [run] });
+  desk.send({ patch: [patchOf(run, { end_time: someMicros / 1_000 + 5 })] });
+  const found = [
+    String.raw`eq(name, "a\u0000b")`,
+    String.raw`eq(run_type, "c\u0000d")`,
+    'eq(name, "a")',
+    'eq(run_type, "c")',
+  ].map((filter) => desk.find(filter).length);
+  expect(found).toEqual([1, 1, 0, 0]);
+  expect(missingFacets(desk.db)).toEqual([]);
+});
+
+test("a patch whose dotted order alone names another trace is refused, and nothing of it is kept", () => {
+  const desk = new FilterDesk();
+  const run = wireRun();
+  desk.send({ post: [run] });
+  const { dotted_order, parent_run_id, trace_id } = wireRun({ id: run.id, parent: wireRun() });
+  const { batch } = parseOneRun(
+    Buffer.from(JSON.stringify({ dotted_order, parent_run_id, tags: ["lost"] })),
+    "patch",
+    { place: "optional", pathId: run.id },
+  );
+  expect(desk.writers.runs.apply(desk.tenantId, batch)).toEqual({
+    accepted: 0,
+    duplicates: 0,
+    rejected: [
+      {
+        id: run.id,
+        operation: "patch",
+        reason: `run ${run.id} was received before in trace ${run.id}, not ${trace_id}`,
+      },
+    ],
+  });
+  expect(desk.db.prepare("SELECT body FROM payloads").raw().all()).toHaveLength(1);
+});
+
+test("runs of a moment that is deleted by half are found by their tags while they are there", () => {
+  const desk = new FilterDesk();
+  const start = someMicros - (someMicros % 100_000);
+  const runs = Array.from({ length: 150 }, (_, index) =>
+    wireRun({ micros: start + index, start_time: (start + index) / 1_000, tags: ["a"] }),
+  );
+  desk.send({ post: runs });
+  const { retention } = desk.writers;
+  const sweep = () => retention.sweep(start + 2 * dayMicros, null).deleted;
+  retention.set(desk.tenantId, { projectId: null, days: 1 });
+  expect(sweep()).toBe(100);
+  retention.clear(desk.tenantId, null);
+  expect(desk.find('has(tags, "a")')).toHaveLength(50);
+  retention.set(desk.tenantId, { projectId: null, days: 1 });
+  expect([sweep(), sweep()]).toEqual([50, 0]);
+  expect(desk.db.prepare("SELECT * FROM run_facets").raw().all()).toEqual([]);
+});
+
+test("runs that a database of before has hidden are found again", async () => {
+  const path = join(await temporaryFolder(), "old.db");
+  const old = openDatabase(path);
+  const [tenantId, projectId, standIn, moved] = [
+    randomUUID(),
+    randomUUID(),
+    randomUUID(),
+    randomUUID(),
+  ];
+  const insert = (id: string, name: string, micros: number, posted: number) =>
+    `INSERT INTO runs (trace_id, id, project_id, name, run_type, start_us, has_error, dotted_order, posted, patched)
+     VALUES ('${id}', '${id}', '${projectId}', '${name}', 'chain', ${micros}, 0, '', ${posted}, 0);`;
+  old.exec(`${formats.slice(0, 7).join("")} PRAGMA user_version = 7;
+    INSERT INTO settings VALUES ('tenant_id', '${tenantId}');
+    INSERT INTO projects (id, tenant_id, name_json, start_us) VALUES ('${projectId}', '${tenantId}', '"p"', 5);
+    ${insert(standIn, "stand-in", someMicros, 0)} ${insert(moved, "moved", -150_000, 1)}
+    INSERT INTO run_facets VALUES ('${projectId}', '*', -1);`);
+  old.close();
+  const db = openWriter(path);
+  const { runs } = createReaders(db).runs.query(tenantId, {
+    filter: { runFilters: [checkFilter('eq(run_type, "chain")', runFields)] },
+    order: "asc",
+    limit: 5,
+    withChildren: false,
+  });
+  db.close();
+  expect(runs.map(({ row }) => row.name)).toEqual(["moved", "stand-in"]);
+});

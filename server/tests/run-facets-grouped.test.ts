@@ -1,0 +1,260 @@
+import { randomUUID } from "node:crypto";
+import * as fc from "fast-check";
+import { microsToStamp } from "millrace/model";
+import { expect, test } from "vitest";
+import { RequestError } from "../src/errors.ts";
+import { parseBatch, parseOneRun, takeBatch } from "../src/ingest/parse-batch.ts";
+import { toBatch } from "../src/otlp/to-batch.ts";
+import type { RunBatch } from "../src/store/run-record.ts";
+import { createWriters } from "../src/store/sqlite/nouns.ts";
+import { packPosts } from "../src/store/sqlite/post-rows.ts";
+import { parseRows } from "../src/store/sqlite/row.ts";
+import { openWriter } from "../src/store/sqlite/schema.ts";
+import { facetIndex, missingFacets } from "./support/facet-oracle.ts";
+import { otlpSpan, readSpans } from "./support/otlp-spans.ts";
+import { someMicros } from "./support/wire-runs.ts";
+
+const dayMicros = 86_400_000_000;
+const ids = Array.from({ length: 5 }, (_, at) => `01a20177-2565-737a-8327-bc822f53273${at}`);
+
+/** Few of each, so that they meet: the blocks of two are one, the last are before 1970. */
+const stamps = [
+  ...[0, 1, 100_000].map((after) => microsToStamp(someMicros + after)),
+  "19691231T235959999999Z",
+  "19691231T235959800000Z",
+];
+const word = fc.constantFrom("a", "b", "x\0y", "\ud800", "é", "z".repeat(200), "z".repeat(201));
+const time = fc.constantFrom(null, null, someMicros / 1_000, someMicros / 1_000 + 150, 0, 99.999);
+
+/** A run and, for two of them, what it stands below. */
+const place = fc.tuple(fc.nat(4), fc.constantFrom(...stamps)).map(([at, stamp]) => {
+  const [id = "", root = ""] = [ids[at], ids[0]];
+  const own = stamp + id;
+  return at < 3
+    ? { id, trace_id: id, dotted_order: own }
+    : { id, trace_id: root, dotted_order: `${stamp}${root}.${own}`, parent_run_id: root };
+});
+const details = fc.record(
+  {
+    name: fc.option(word),
+    run_type: fc.constantFrom("llm", "chain", "t\0", null),
+    session_name: fc.constantFrom("p", "q", null),
+    start_time: time,
+    end_time: time,
+    tags: fc.option(fc.array(word, { maxLength: 2 })),
+    extra: fc.record({ metadata: fc.dictionary(word, fc.oneof(word, fc.constant(["a", ["b"]]))) }),
+    outputs: fc.constant({ usage_metadata: { total_tokens: 3 } }),
+    error: fc.constantFrom(null, "it failed"),
+  },
+  { requiredKeys: [] },
+);
+const run = fc.tuple(place, details).map(([at, fields]) => ({ ...fields, ...at }));
+/** Posts that no one has seen, many at once. */
+const crowd = fc.tuple(fc.integer({ min: 60, max: 140 }), details).map(([count, fields]) =>
+  Array.from({ length: count }, (_, at) => {
+    const id = `01a20177-2565-737a-8327-bc8230000${String(at).padStart(3, "0")}`;
+    return { ...fields, id, trace_id: id, dotted_order: stamps[at % 2] + id };
+  }),
+);
+const tenant = fc.constantFrom("t0", "t0", "t0", "t1");
+
+const step = fc.oneof(
+  {
+    weight: 12,
+    arbitrary: fc.record({
+      kind: fc.constant("batch" as const),
+      tenant,
+      post: fc.oneof(
+        { weight: 9, arbitrary: fc.array(run, { maxLength: 5 }) },
+        { weight: 1, arbitrary: crowd },
+      ),
+      patch: fc.array(run, { maxLength: 4 }),
+    }),
+  },
+  {
+    weight: 3,
+    arbitrary: fc.record({
+      kind: fc.constant("one" as const),
+      tenant,
+      operation: fc.constantFrom("post" as const, "patch" as const),
+      run,
+      /** What it does not say. */
+      without: fc.subarray(["trace_id", "dotted_order"] as const),
+    }),
+  },
+  {
+    weight: 2,
+    arbitrary: fc.record({
+      kind: fc.constant("spans" as const),
+      tenant,
+      spans: fc.array(
+        fc.record({
+          id: fc.integer({ min: 1, max: 4 }),
+          parent: fc.integer({ min: 1, max: 6 }),
+          kind: fc.constantFrom("llm", "chain"),
+        }),
+        { minLength: 1, maxLength: 3 },
+      ),
+    }),
+  },
+  {
+    weight: 1,
+    arbitrary: fc.record({
+      kind: fc.constantFrom("rename" as const, "delete" as const, "fail" as const),
+      tenant,
+      name: fc.constantFrom("p", "q", "s", "default"),
+    }),
+  },
+  {
+    weight: 1,
+    arbitrary: fc.record({
+      kind: fc.constant("sweep" as const),
+      tenant,
+      before: fc.constantFrom(150_000, someMicros + 100_000, someMicros + 300_000),
+    }),
+  },
+);
+type Step = typeof step extends fc.Arbitrary<infer Of> ? Of : never;
+
+/** A writer of its own, in whose transactions steps are taken. */
+class Side {
+  readonly db = openWriter(":memory:");
+  #writers = createWriters(this.db);
+  readonly #take: (body: Buffer) => RunBatch;
+
+  constructor(take: (body: Buffer) => RunBatch) {
+    this.#take = take;
+  }
+
+  /** As the writer's thread does it; undone after, where it is told to. */
+  transact(steps: readonly Step[], end: "COMMIT" | "ROLLBACK"): unknown[] {
+    this.db.exec("BEGIN IMMEDIATE");
+    const answers = steps.map((one) => this.#do(one));
+    this.db.exec(end);
+    if (end === "ROLLBACK") {
+      this.#writers.runs.forget();
+    }
+    return answers;
+  }
+
+  restart(): void {
+    this.#writers = createWriters(this.db);
+  }
+
+  #do(one: Step): unknown {
+    switch (one.kind) {
+      case "batch": {
+        const { post, patch } = one;
+        return this.#apply(one, () => this.#take(Buffer.from(JSON.stringify({ post, patch }))));
+      }
+      case "one": {
+        const { id, ...rest } = one.run;
+        // The clock would say when it began.
+        const kept = { start_time: 0, ...rest };
+        one.without.forEach((name) => Reflect.deleteProperty(kept, name));
+        const body = Buffer.from(JSON.stringify({ ...kept, start_time: kept.start_time ?? 0 }));
+        return this.#apply(
+          one,
+          () => parseOneRun(body, one.operation, { place: "optional", pathId: id }).batch,
+        );
+      }
+      case "spans": {
+        const spans = one.spans.map(({ id, parent, kind }) =>
+          otlpSpan({
+            id,
+            attributes: { "langsmith.span.kind": kind },
+            ...(parent === id ? {} : { parent }),
+          }),
+        );
+        return this.#apply(one, () => toBatch(readSpans(spans)).batch);
+      }
+      case "sweep": {
+        const { retention } = this.#writers;
+        retention.set(one.tenant, { projectId: null, days: 1 });
+        let deleted = 1;
+        while (deleted > 0) {
+          ({ deleted } = retention.sweep(one.before + dayMicros, null));
+        }
+        retention.clear(one.tenant, null);
+        return "swept";
+      }
+      default:
+        return this.#change(one);
+    }
+  }
+
+  #apply({ tenant: tenantId }: Step, take: () => RunBatch): unknown {
+    const batch = take();
+    return this.#writers.runs.apply(
+      tenantId,
+      structuredClone(batch.posts === undefined ? packPosts(batch) : batch),
+    );
+  }
+
+  /** A write of a noun, which fails by itself. */
+  #change({ kind, tenant: tenantId, name }: Step & { readonly name: string }): unknown {
+    const { projects, runs } = this.#writers;
+    const nameJson = JSON.stringify(name);
+    const [found] = parseRows(
+      this.db
+        .prepare("SELECT id FROM projects WHERE tenant_id = ? AND name_json = ?")
+        .raw()
+        .all([tenantId, nameJson]),
+    );
+    const id = found === undefined ? randomUUID() : String(found[0]);
+    this.db.exec("SAVEPOINT one");
+    try {
+      if (kind === "delete") {
+        projects.delete(tenantId, id);
+      } else if (kind === "rename") {
+        const changes = { description: null, endMicros: null, extra: null };
+        projects.update(tenantId, id, { name: name === "p" ? "s" : "p", ...changes });
+      } else {
+        projects.idOf(tenantId, name);
+        throw new RequestError(500, "it fails");
+      }
+      this.db.exec("RELEASE one");
+      return "done";
+    } catch (cause) {
+      this.db.exec("ROLLBACK TO one; RELEASE one");
+      runs.forget();
+      return cause instanceof RequestError ? cause.message : cause;
+    }
+  }
+}
+
+/** Payloads of no run: they were answered with success, and nobody reads them. */
+const orphans =
+  "SELECT id FROM payloads EXCEPT SELECT p.id FROM payloads p JOIN runs USING (trace_id, id)";
+
+const groups = fc.array(
+  fc.record({
+    steps: fc.array(step, { minLength: 1, maxLength: 5 }),
+    /** What comes before it is written: a transaction that fails behind so many of them, or another writer. */
+    mishap: fc.constantFrom(undefined, undefined, 1, 5, "restart" as const),
+  }),
+  { minLength: 1, maxLength: 10 },
+);
+
+test("whatever transactions and ways batches come by, the index is one, and has all that the stored runs have", () => {
+  fc.assert(
+    fc.property(groups, (received) => {
+      const alone = new Side((body) => parseBatch(body).batch);
+      const grouped = new Side((body) => takeBatch([body]).batch);
+      for (const { steps, mishap } of received) {
+        if (typeof mishap === "number") {
+          grouped.transact(steps.slice(0, mishap), "ROLLBACK");
+        } else if (mishap === "restart") {
+          grouped.restart();
+        }
+        const answers = steps.flatMap((one) => alone.transact([one], "COMMIT"));
+        expect(grouped.transact(steps, "COMMIT")).toEqual(answers);
+        expect(missingFacets(alone.db)).toEqual([]);
+        expect(alone.db.prepare(orphans).raw().all()).toEqual([]);
+      }
+      expect(facetIndex(grouped.db)).toEqual(facetIndex(alone.db));
+      [alone, grouped].forEach(({ db }) => db.close());
+    }),
+    { numRuns: 25 },
+  );
+});
