@@ -5,8 +5,10 @@ import {
   catchUp,
   databaseFile,
   foldLog,
+  openBeside,
   openDatabase,
   openWriter,
+  writeBack,
 } from "../src/store/sqlite/schema.ts";
 import { temporaryFolder } from "./support/running-server.ts";
 
@@ -18,8 +20,42 @@ describe("the log is written back", () => {
     ["no more than five times", [5_000, 7_000, 9_000, 11_000, 13_000, 15_000], 5],
   ])("%s", (_when, pages, count) => {
     let turn = 0;
-    expect(catchUp(() => pages[(turn += 1) - 1] ?? 0)).toBe(pages[count - 1]);
+    const write = () => ({ pages: pages[(turn += 1) - 1] ?? 0, isWhole: false });
+    expect(catchUp(write)).toBe(pages[count - 1]);
     expect(turn).toBe(count);
+  });
+
+  test("no more once all of it is, however long it is: the next commit may begin it anew", () => {
+    let turn = 0;
+    const write = () => ({ pages: 5_000 + 1_000 * turn, isWhole: (turn += 1) === 2 });
+    expect(catchUp(write)).toBe(6_000);
+    expect(turn).toBe(2);
+  });
+
+  test("and who does it tells whether something is left", async () => {
+    const file = join(await temporaryFolder(), databaseFile);
+    const db = openWriter(file);
+    const reader = openDatabase(file);
+    const insert = db.prepare("INSERT INTO settings VALUES (?, 'x')");
+    insert.run(["one"]);
+    reader.exec("BEGIN");
+    reader.prepare("SELECT count(*) FROM settings").raw().all();
+    insert.run(["two"]);
+    expect(writeBack(db).isWhole).toBe(false);
+    reader.exec("COMMIT");
+    const { pages, isWhole } = writeBack(db);
+    expect([pages > 0, isWhole]).toEqual([true, true]);
+    reader.close();
+    db.close();
+  });
+
+  test("by no command that works beside the server", async () => {
+    const file = join(await temporaryFolder(), databaseFile);
+    const db = openWriter(file);
+    const beside = openBeside(file);
+    expect(beside.prepare("PRAGMA wal_autocheckpoint").raw().all()).toEqual([[0]]);
+    beside.close();
+    db.close();
   });
 });
 

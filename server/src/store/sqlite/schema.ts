@@ -53,7 +53,8 @@ export function openWriter(path: string): Connection {
 }
 
 /**
- * Opens one more connection that writes, beside a server that is at work: its tables stay as they are.
+ * Opens one more connection that writes, beside a server that is at work: its tables stay as they are, and
+ * its log is written back by the server alone.
  *
  * @throws Error the server's format is another one.
  */
@@ -66,6 +67,7 @@ export function openBeside(path: string): Connection {
       `the running server's database has format ${found}, this command knows ${formats.length}: use the command of the server's version`,
     );
   }
+  db.exec("PRAGMA wal_autocheckpoint = 0");
   return db;
 }
 
@@ -83,27 +85,41 @@ export function openCheckpointer(path: string): Connection {
   return db;
 }
 
+/** How far a log was written back. */
+export interface WrittenBack {
+  /** That the log holds. */
+  readonly pages: number;
+  /** Whether each of them is in the database. */
+  readonly isWhole: boolean;
+}
+
 /**
- * Writes back what of the log no one reads or writes just now, and waits for no one. Gives how many pages
- * the log holds. What can't be written back stays in it.
+ * Writes back what of the log no one reads or writes just now, and waits for no one. What can't be written
+ * back stays in it.
  */
-export function writeBack(db: Connection): number {
-  const [row] = db.prepare("PRAGMA wal_checkpoint(PASSIVE)").raw().all() as readonly number[][];
-  return row?.[1] ?? 0;
+export function writeBack(db: Connection): WrittenBack {
+  const rows = db.prepare("PRAGMA wal_checkpoint(PASSIVE)").raw().all() as readonly number[][];
+  const [, pages = 0, written = 0] = rows[0] ?? [];
+  return { pages, isWhole: pages === written };
 }
 
 /**
  * Calls {@link writeBack} until little comes meanwhile: the log then needs but a moment between two commits
  * to begin anew. Gives how many pages it holds.
+ *
+ * A log that is written back as a whole is left alone: the next commit begins it anew, and SQLite before
+ * 3.51.3 may lose pages of it where that falls together with the begin of another turn ("WAL-reset bug").
  */
-export function catchUp(write: () => number): number {
-  let pages = write();
+export function catchUp(write: () => WrittenBack): number {
+  let last = write();
   let before = 0;
-  for (let turn = 1; turn < turnsMax && pages >= logPages && pages - before > fewPages; turn += 1) {
-    before = pages;
-    pages = write();
+  const isBehind = (): boolean =>
+    !last.isWhole && last.pages >= logPages && last.pages - before > fewPages;
+  for (let turn = 1; turn < turnsMax && isBehind(); turn += 1) {
+    before = last.pages;
+    last = write();
   }
-  return pages;
+  return last.pages;
 }
 
 /** 8 MiB. */
