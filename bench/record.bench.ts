@@ -5,7 +5,7 @@ import { clock } from "../dist/tracing/clock.js";
 import { createUuid7 } from "../dist/model/uuid7.js";
 import { Tape } from "../dist/tracing/tape.js";
 import { TapeWriter } from "../dist/tracing/tape-writer.js";
-import { flatOrder } from "../dist/tracing/trace.js";
+import { OrderBytes } from "../dist/tracing/order-bytes.js";
 import { ValueWriter } from "../dist/tracing/value-writer.js";
 import { publish } from "./results.ts";
 import { cycle, RecordingOnly } from "./recording.ts";
@@ -89,7 +89,7 @@ function dottedOrderWays(): readonly Way[] {
     many({
       group,
       name: "ours, stamp cached by the second",
-      make: () => flatOrder({ id, startMicros: clock(), parentOrder: undefined }),
+      make: () => OrderBytes.at({ id, startMicros: clock(), parentOrder: undefined }).text,
     }),
   ];
 }

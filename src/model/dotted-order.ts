@@ -88,6 +88,9 @@ const threeDigits = Array.from({ length: 1_000 }, (_, n) => String(n).padStart(3
 let cachedSecond = Number.NaN;
 let cachedPrefix = "";
 const cachedBytes = Buffer.alloc(secondLength);
+/** The first and the last eight of these bytes, as little-endian numbers of 64 bits. */
+let secondBytes0 = 0;
+let secondBytes7 = 0;
 
 /** The stamp of a time in whole microseconds since the Unix epoch, years 1970 to 9999. */
 export function microsToStamp(micros: number): string {
@@ -97,22 +100,21 @@ export function microsToStamp(micros: number): string {
 }
 
 /** Writes the stamp of a time, as {@link microsToStamp} makes it, into {@link stampLength} bytes. */
-export function writeStamp(bytes: Buffer, at: number, micros: number): void {
-  // Whole numbers of 32 bits all along, which are divided by a multiplication.
-  let rest = intoSecond(micros) | 0;
-  for (let i = 0; i < secondLength; i++) {
-    bytes[at + i] = cachedBytes[i] ?? 0;
-  }
-  for (let digit = at + stampLength - 2; digit >= at + secondLength; digit--) {
-    const tenth = (rest / 10) | 0;
-    bytes[digit] = zero + rest - 10 * tenth;
-    rest = tenth;
-  }
-  bytes[at + stampLength - 1] = zulu;
+export function writeStamp(view: DataView, at: number, micros: number): void {
+  // A whole number of 32 bits, which is divided by a multiplication.
+  const rest = intoSecond(micros) | 0;
+  const millis = (rest / 1_000) | 0;
+  // What these moves write beyond their part is written over by the next one.
+  view.setFloat64(at, secondBytes0, true);
+  view.setFloat64(at + secondLength - 8, secondBytes7, true);
+  view.setInt32(at + secondLength, threeDigitBytes[millis] ?? 0, true);
+  view.setInt32(at + secondLength + 3, threeDigitBytes[rest - millis * 1_000] ?? 0, true);
 }
 
-const zero = 0x30;
-const zulu = 0x5a;
+/** Three digits and the stamp's end, as little-endian numbers of 32 bits. */
+const threeDigitBytes = Int32Array.from(threeDigits, (digits) =>
+  Buffer.from(`${digits}Z`, "latin1").readInt32LE(),
+);
 
 /** Microseconds since the second began, whose text is cached from here on. */
 function intoSecond(micros: number): number {
@@ -122,6 +124,9 @@ function intoSecond(micros: number): number {
     cachedBytes.write(iso.replaceAll(/[-:]/g, ""), "latin1");
     // From bytes, which makes one flat string.
     cachedPrefix = cachedBytes.toString("latin1");
+    // As the text is ASCII, neither is a NaN.
+    secondBytes0 = cachedBytes.readDoubleLE(0);
+    secondBytes7 = cachedBytes.readDoubleLE(secondLength - 8);
     cachedSecond = second;
   }
   return micros - second * 1_000_000;

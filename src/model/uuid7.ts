@@ -19,17 +19,26 @@ const counterLimit = 2 ** 32;
 /** The largest time that the 48 bits of a version 7 UUID hold. */
 const lastMs = 2 ** 48 - 1;
 
+export interface Uuid7Maker {
+  /** A new id, of a time in milliseconds since the Unix epoch; without, of the maker's clock. */
+  readonly create: (time?: number) => string;
+  /** Writes the id that was made last; false, and nothing is written, where `id` is another. */
+  readonly write: (view: DataView, at: number, id: string) => boolean;
+}
+
 /**
  * Makes version 7 UUIDs (RFC 9562) that are ordered within the process, even when the clock
  * stands still or steps back: 48 bits of milliseconds, then a 32-bit counter that starts at a
  * random place in each millisecond and takes random steps, then 42 fresh random bits.
  * Each takes its time from `now`, or is given it by a caller who has it already.
  */
-export function createUuid7s({ now, random }: Uuid7Sources): (time?: number) => string {
+export function uuid7Maker({ now, random }: Uuid7Sources): Uuid7Maker {
   const pool = Buffer.alloc(poolBytes);
   // The last id's text. One flat string is made of it: joined parts would stay a tree of strings for as long
   // as the id is kept, four times its size and as many objects to collect.
   const text = Buffer.from("00000000-0000-7000-0000-000000000000", "latin1");
+  const textView = new DataView(text.buffer, text.byteOffset, text.length);
+  let last = "";
   let used = poolBytes;
   let ms = -1;
   let counter = 0;
@@ -45,11 +54,10 @@ export function createUuid7s({ now, random }: Uuid7Sources): (time?: number) => 
   };
 
   const putHex = (at: number, byte: number): void => {
-    text[at] = hexDigits[byte >>> 4] ?? 0;
-    text[at + 1] = hexDigits[byte & 15] ?? 0;
+    textView.setUint16(at, hexPairs[byte] ?? 0, true);
   };
 
-  return (at = now()) => {
+  const create = (at = now()): string => {
     const time = Math.floor(at);
     if (used + bytesPerId > poolBytes) {
       random(pool);
@@ -74,16 +82,40 @@ export function createUuid7s({ now, random }: Uuid7Sources): (time?: number) => 
       putHex(24 + 2 * tail, pool[used + tail] ?? 0);
     }
     used += 1 + tailBytes;
-    return readLatin1(text, 0, text.length);
+    last = readLatin1(text, 0, text.length);
+    return last;
   };
+
+  const write = (view: DataView, at: number, id: string): boolean => {
+    if (id !== last) {
+      return false;
+    }
+    // As the text is ASCII, none of these numbers is a NaN, which need not keep its bits.
+    for (let i = 0; i < 32; i += 8) {
+      view.setFloat64(at + i, textView.getFloat64(i, true), true);
+    }
+    view.setInt32(at + 32, textView.getInt32(32, true), true);
+    return true;
+  };
+
+  return { create, write };
 }
 
 const hexDigits = Buffer.from("0123456789abcdef", "latin1");
+/** By byte: its two digits, as a little-endian number of 16 bits. */
+const hexPairs = Uint16Array.from({ length: 256 }, (_, byte) =>
+  Buffer.from(byte.toString(16).padStart(2, "0"), "latin1").readUInt16LE(),
+);
 
-/** A new id, of a time in milliseconds since the Unix epoch; of now without. */
-export const createUuid7 = createUuid7s({
+const processMaker = uuid7Maker({
   now: () => Date.now(),
   random: (bytes) => {
     randomFillSync(bytes);
   },
 });
+
+/** A new id, of a time in milliseconds since the Unix epoch; of now without. */
+export const createUuid7 = processMaker.create;
+
+/** Writes an id, if it is the one that {@link createUuid7} made last, and says whether it is: a run is recorded when it got its id. */
+export const writeUuid7 = processMaker.write;

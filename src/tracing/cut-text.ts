@@ -1,6 +1,6 @@
 /** Texts longer than this are probed for what is not Latin-1. */
 const probedFrom = 64;
-const probes = 16;
+const probes = 8;
 
 /**
  * Whether a long text goes beyond Latin-1, as far as a few units, evenly spread, tell. Encoding such text as UTF-8

@@ -18,11 +18,9 @@ export class KnownText {
   readonly text: string;
   /** Bytes on the tape, the tag included; 0 where they are not kept. */
   readonly size: number;
-  /** These bytes, as little-endian numbers of 32 bits. */
+  /** These bytes, as little-endian numbers of 64 bits: as the text is ASCII, none of them is a NaN. */
   readonly bytes0: number;
-  readonly bytes4: number;
   readonly bytes8: number;
-  readonly bytes12: number;
   /** The key that came behind this one. */
   next: KnownText | undefined;
   /** The first key of the object that this one holds. */
@@ -39,10 +37,8 @@ export class KnownText {
     this.size = isKept ? 1 + length : 0;
     bytes[0] = tag.shortText | length;
     bytes.write(text, 1);
-    this.bytes0 = bytes.readInt32LE(0);
-    this.bytes4 = bytes.readInt32LE(4);
-    this.bytes8 = bytes.readInt32LE(8);
-    this.bytes12 = bytes.readInt32LE(12);
+    this.bytes0 = bytes.readDoubleLE(0);
+    this.bytes8 = bytes.readDoubleLE(8);
   }
 
   /** A short text was written as this key's value: it is expected the next time. */

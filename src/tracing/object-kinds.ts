@@ -12,12 +12,21 @@ export const rareText = (value: unknown): string =>
   typeof value === "bigint" ? bigIntText(value) : `[${String(value)}]`;
 
 /** What an own key holds, or a marker where it can't be read. */
-export function valueAt(record: Readonly<Record<string, unknown>>, key: string): unknown {
+function valueAt(record: Readonly<Record<string, unknown>>, key: string): unknown {
   try {
     return record[key];
   } catch (error) {
     return `[unserializable: ${reasonOf(error)}]`;
   }
+}
+
+const errorKeys = ["name", "message", "stack", "cause", "errors"];
+
+/** What an error says of itself, and then its own other keys. */
+export function errorEntries(error: Error): readonly (readonly [key: string, item: unknown])[] {
+  const own = Object.keys(error).filter((key) => !errorKeys.includes(key));
+  const keys = [...errorKeys.filter((key) => key in error), ...own];
+  return keys.map((key) => [key, valueAt(keyed(error), key)]);
 }
 
 /** Its digits, or a marker where they would be too many. */

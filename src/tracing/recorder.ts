@@ -1,3 +1,4 @@
+import type { OrderBytes } from "./order-bytes.ts";
 import type { KeyValues, RunEvent, WirePatch, WirePost } from "../model/run.ts";
 
 /** What the recorder reads of a run; {@link RunTree} is one. Read at the call, never later. */
@@ -6,7 +7,7 @@ export interface RecordedRun {
   readonly traceId: string;
   readonly dottedOrder: string;
   /** Its parent's; its own is made of it and what follows. */
-  readonly parentOrder: string | undefined;
+  readonly parentOrder: OrderBytes | undefined;
   /** Microseconds since the Unix epoch. */
   readonly startMicros: number;
   readonly parentRunId: string | undefined;

@@ -19,12 +19,19 @@ export class RestMarkers {
     this.#written = 0;
   }
 
-  /** Ends an array or object that `error` broke off, and says how much is missing. Always throws. */
-  stop(error: unknown, what: "elements" | "keys", undone: () => number): never {
+  /**
+   * Ends an array of so many elements, or an object, that `error` broke off after `done` of them, and says how much
+   * is missing. Always throws. It takes values, no closure: what a closure of the walk has is kept in memory, not in
+   * registers, also while nothing breaks off.
+   */
+  stop(error: unknown, whole: number | object, done: number): never {
     if (!(error instanceof FieldFull)) {
       throw error;
     }
-    const rest = countOr(undone, 1) - (error.atKey ? 0 : 1);
+    const what = typeof whole === "number" ? "elements" : "keys";
+    const count =
+      typeof whole === "number" ? whole : countOr(() => Object.keys(whole).length, done + 1);
+    const rest = count - done - (error.atKey ? 0 : 1);
     if (rest > 0 && this.#written < most) {
       this.#written += 1;
       if (what === "keys") {

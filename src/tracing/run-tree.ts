@@ -5,6 +5,7 @@ import { createUuid7 } from "../model/uuid7.ts";
 import { clock } from "./clock.ts";
 import { errorText } from "./error-text.ts";
 import { holding } from "./held-attachments.ts";
+import { OrderBytes } from "./order-bytes.ts";
 import { ownCopy, ownEvent } from "./own-copy.ts";
 import { isPlainObject, mergeMetadata, mergeTags, toPayload, toTags } from "./payload.ts";
 import { malformed, readHeaders, writeHeaders } from "./propagation.ts";
@@ -13,7 +14,7 @@ import { recorder } from "./recorder.ts";
 import type { Inherited, RecordedRun, TracingClient } from "./recorder.ts";
 import { readAttachments, readEndTime, readId, readName } from "./run-options.ts";
 import type { Ending, EndOptions, RunOptions } from "./run-options.ts";
-import { flatOrder, toMicros, Trace } from "./trace.ts";
+import { toMicros, Trace } from "./trace.ts";
 
 /** What a run is made with, beside its options; wiring. */
 export interface RunInit {
@@ -30,16 +31,15 @@ export interface RunInit {
  * A run and its place in the tree. States: open, then ended (by `end` or `fail`, whichever comes
  * first). It is recorded once when it starts and once when it ends. No method throws.
  *
- * A remote run, from {@link RunTree.fromHeaders}, is never recorded itself: it is where its
- * children hang.
+ * A remote run, from {@link RunTree.fromHeaders}, is never recorded itself: it is where its children hang.
  */
 export class RunTree implements RecordedRun {
   readonly id: string;
   readonly traceId: string;
   /** Absent for the root of a trace. */
   readonly parentRunId: string | undefined;
-  /** The parent's dotted order; absent for the root of a trace. */
-  readonly parentOrder: string | undefined;
+  /** The parent's dotted order; absent for the root of a trace. Wiring. */
+  readonly parentOrder: OrderBytes | undefined;
   /** Microseconds since the Unix epoch. */
   readonly startMicros: number;
   readonly name: string;
@@ -51,7 +51,7 @@ export class RunTree implements RecordedRun {
   readonly #trace: Trace;
   readonly #recorded: boolean;
   readonly #remote: boolean;
-  #dottedOrder: string | undefined;
+  #order: OrderBytes | undefined;
   #inherited: Inherited | undefined;
   #endMicros: number | undefined;
   #inputs: KeyValues | undefined;
@@ -72,17 +72,6 @@ export class RunTree implements RecordedRun {
     this.id = remote?.id ?? readId(options.id, recording) ?? createUuid7(now / 1_000);
     this.traceId = remote?.traceId ?? parent?.traceId ?? this.id;
     this.#trace = kin === undefined ? new Trace(recording.isSampled(this.traceId)) : kin.#trace;
-    if (remote === undefined) {
-      this.startMicros = toMicros(options.startTime) ?? this.#trace.nextStart(now);
-      this.parentOrder = parent?.dottedOrder;
-      this.parentRunId = parent?.id;
-    } else {
-      this.startMicros = remote.startMicros;
-      this.#trace.startAfter(remote.startMicros);
-      this.parentOrder = undefined;
-      this.#dottedOrder = remote.dottedOrder;
-      this.parentRunId = remote.parentRunId;
-    }
     this.runType = readName(options.runType) ?? defaultRunType;
     this.name = readName(options.name) ?? this.runType;
     this.project = readName(options.project) ?? parent?.project ?? recording.project;
@@ -96,10 +85,19 @@ export class RunTree implements RecordedRun {
     this.#attachments = this.#recorded ? options.attachments : undefined;
     this.#tags = toTags(options.tags);
     this.#metadata = isPlainObject(options.metadata) ? options.metadata : undefined;
-    if (remote !== undefined) {
+    this.parentOrder = parent === undefined ? undefined : parent.#orderBytes();
+    if (remote === undefined) {
+      this.startMicros = toMicros(options.startTime) ?? this.#trace.nextStart(now);
+      this.parentRunId = parent?.id;
+      if (parent !== undefined) {
+        this.#inherit(parent);
+      }
+    } else {
+      this.startMicros = remote.startMicros;
+      this.#trace.startAfter(remote.startMicros);
+      this.#order = OrderBytes.of(remote.dottedOrder);
+      this.parentRunId = remote.parentRunId;
       this.#inherited = { tags: this.#tags, metadata: this.#metadata };
-    } else if (parent !== undefined) {
-      this.#inherit(parent);
     }
   }
 
@@ -121,9 +119,8 @@ export class RunTree implements RecordedRun {
   }
 
   /**
-   * The run that another process sent along; `undefined` where the headers name none, or a
-   * malformed one, which is counted as a warning. Runs started below it belong to its trace and
-   * inherit its tags, metadata and project.
+   * The run that another process sent along; `undefined` where the headers name none, or a malformed one, which is
+   * counted as a warning. Runs started below it belong to its trace and inherit its tags, metadata and project.
    */
   static fromHeaders(
     headers: HeadersLike,
@@ -197,7 +194,7 @@ export class RunTree implements RecordedRun {
 
   /** Sortable ancestry: `<start><id>` segments joined by dots; a child's begins with its parent's. */
   get dottedOrder(): string {
-    return (this.#dottedOrder ??= flatOrder(this));
+    return this.#orderBytes().text;
   }
 
   get inputs(): KeyValues | undefined {
@@ -261,6 +258,10 @@ export class RunTree implements RecordedRun {
     const { id, traceId, parentRunId, dottedOrder, name, runType, project } = this;
     const place = { id, traceId, parentRunId, dottedOrder };
     return { ...place, name, runType, project, startedAt: this.startedAt, endedAt: this.endedAt };
+  }
+
+  #orderBytes(): OrderBytes {
+    return (this.#order ??= OrderBytes.at(this));
   }
 
   #inherit(parent: RunTree): void {

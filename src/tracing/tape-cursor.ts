@@ -57,7 +57,8 @@ export abstract class TapeCursor {
     this.cutFields = 0;
     this.room(recordHead);
     // The outcome behind it is `pending`, which is 0, and so is the rest of the head.
-    this.view.setUint32(this.at + headOffset.operation, operationCode[operation], true);
+    const code = operation === "post" ? operationCode.post : operationCode.patch;
+    this.view.setUint32(this.at + headOffset.operation, code, true);
     this.at += recordHead;
   }
 

@@ -4,8 +4,8 @@ import { cutText, looksWide } from "./cut-text.ts";
 import { FieldFull } from "./no-room.ts";
 import type { KnownText } from "./known-text.ts";
 import { TapeCursor } from "./tape-cursor.ts";
-import { orderLength, writeOrder } from "./trace.ts";
-import type { Place } from "./trace.ts";
+import { orderLength, writeOrder } from "./order-bytes.ts";
+import type { Place } from "./order-bytes.ts";
 import {
   knownRoom,
   loopLimit,
@@ -31,7 +31,7 @@ export class TapeWriter extends TapeCursor {
   orderField(code: number, place: Place): void {
     const length = orderLength(place);
     this.fieldOf(code, length);
-    writeOrder(this.bytes, this.at, place);
+    writeOrder(this.tape, this.at, place);
     this.at += length;
   }
 
@@ -84,11 +84,9 @@ export class TapeWriter extends TapeCursor {
     }
     const view = this.view;
     // What these moves write beyond the text is written over by what follows, or lies behind the tape's end.
-    view.setInt32(at, text.bytes0, true);
-    view.setInt32(at + 4, text.bytes4, true);
+    view.setFloat64(at, text.bytes0, true);
     if (size > 8) {
-      view.setInt32(at + 8, text.bytes8, true);
-      view.setInt32(at + 12, text.bytes12, true);
+      view.setFloat64(at + 8, text.bytes8, true);
     }
     this.at = at + size;
     return true;

@@ -3,13 +3,13 @@ import { tag } from "../model/tape-format.ts";
 import { FieldFull, NoRoom } from "./no-room.ts";
 import {
   bytesOf,
+  errorEntries,
   keyed,
   rareText,
   reasonOf,
   sizeOf,
   textOf,
   typeNameOf,
-  valueAt,
 } from "./object-kinds.ts";
 import { keptUnits, KnownKeys } from "./known-text.ts";
 import type { KnownText } from "./known-text.ts";
@@ -118,6 +118,11 @@ export class ValueWriter {
       this.#out.binary(typeNameOf(value), bytesOf(value));
       return;
     }
+    if (Array.isArray(value) && keyed(value)["toJSON"] === undefined) {
+      // A place of its own to ask for it: arrays are of a few kinds, and so each is compiled in.
+      this.#array(value, depth, holder);
+      return;
+    }
     const { toJSON: toJson, constructor } = keyed(value);
     if (toJson === undefined && constructor === Object) {
       // Asking for the prototype is a call into the runtime; this is not, and as good.
@@ -187,7 +192,7 @@ export class ValueWriter {
         this.#value(item, depth + 1, holder);
       }
     } catch (error) {
-      this.#rest.stop(error, "elements", () => length - i);
+      this.#rest.stop(error, length, i);
     }
     this.#out.end();
   }
@@ -200,9 +205,10 @@ export class ValueWriter {
     let before: KnownText | undefined;
     let expected = holder.first;
     try {
-      // Key, check and value in one function, so that it is compiled to reading the fields in their order.
+      // Key, check and value in one function, and the check this one: compiled, it is none, and the fields are read in
+      // their order. `Object.hasOwn` is a call for each key; so is this, where a closure has the object.
       for (const key in record) {
-        if (Object.hasOwn(record, key)) {
+        if (Object.prototype.hasOwnProperty.call(record, key)) {
           let item: unknown;
           try {
             item = record[key];
@@ -224,7 +230,7 @@ export class ValueWriter {
         }
       }
     } catch (error) {
-      this.#rest.stop(error, "keys", () => Object.keys(record).length - done);
+      this.#rest.stop(error, record, done);
     }
     this.#out.end();
   }
@@ -238,7 +244,7 @@ export class ValueWriter {
     } else if (types.isSet(value)) {
       this.#array([...Set.prototype.values.call(value)], depth, holder);
     } else if (types.isNativeError(value) || value instanceof Error) {
-      this.#error(value, depth);
+      this.#entries(errorEntries(value), depth);
     } else if (types.isAnyArrayBuffer(value)) {
       this.#out.binary(typeNameOf(value), new Uint8Array(value));
     } else if (types.isBoxedPrimitive(value)) {
@@ -268,15 +274,6 @@ export class ValueWriter {
     );
   }
 
-  #error(error: Error, depth: number): void {
-    const own = Object.keys(error).filter((key) => !errorKeys.includes(key));
-    const keys = [...errorKeys.filter((key) => key in error), ...own];
-    this.#entries(
-      keys.map((key) => [key, valueAt(keyed(error), key)]),
-      depth,
-    );
-  }
-
   #entries(entries: readonly (readonly [key: string, item: unknown])[], depth: number): void {
     this.#out.tag(tag.object);
     let done = 0;
@@ -289,10 +286,8 @@ export class ValueWriter {
         done += 1;
       }
     } catch (error) {
-      this.#rest.stop(error, "keys", () => entries.length - done);
+      this.#rest.stop(error, entries, done);
     }
     this.#out.end();
   }
 }
-
-const errorKeys = ["name", "message", "stack", "cause", "errors"];

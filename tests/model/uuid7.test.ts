@@ -2,7 +2,7 @@ import { randomFillSync } from "node:crypto";
 import * as fc from "fast-check";
 import { validate, version } from "uuid";
 import { expect, test } from "vitest";
-import { createUuid7, createUuid7s } from "../../src/model/uuid7.ts";
+import { createUuid7, uuid7Maker } from "../../src/model/uuid7.ts";
 
 const random = (bytes: Uint8Array): void => {
   randomFillSync(bytes);
@@ -17,7 +17,7 @@ test("makes version 7 UUIDs", () => {
 });
 
 test("an id begins with the milliseconds of its making", () => {
-  const create = createUuid7s({ now: () => 1_763_720_000_123, random });
+  const { create } = uuid7Maker({ now: () => 1_763_720_000_123, random });
   expect(Number.parseInt(create().replace("-", "").slice(0, 12), 16)).toBe(1_763_720_000_123);
 });
 
@@ -40,7 +40,7 @@ test("ids stay in order whatever the clock does", () => {
   fc.assert(
     fc.property(steps, (changes) => {
       let ms = 1_700_000_000_000;
-      const create = createUuid7s({ now: () => ms, random });
+      const { create } = uuid7Maker({ now: () => ms, random });
       const ids = changes.map((change) => {
         ms += change;
         return create();
@@ -52,14 +52,17 @@ test("ids stay in order whatever the clock does", () => {
 });
 
 test("a clock without a time does not stop the ids, nor their order", () => {
-  const create = createUuid7s({ now: () => Number.NaN, random });
+  const { create } = uuid7Maker({ now: () => Number.NaN, random });
   const ids = Array.from({ length: 100 }, () => create());
   expect(ids.every((id) => validate(id))).toBe(true);
   expect(ids).toEqual(ids.toSorted());
 });
 
 test("a counter that is spent borrows the next millisecond", () => {
-  const create = createUuid7s({ now: () => 1_700_000_000_000, random: (bytes) => bytes.fill(255) });
+  const { create } = uuid7Maker({
+    now: () => 1_700_000_000_000,
+    random: (bytes) => bytes.fill(255),
+  });
   let before = create();
   const firstMs = before.slice(0, 13);
   let inOrder = true;
@@ -74,7 +77,7 @@ test("a counter that is spent borrows the next millisecond", () => {
 });
 
 test("42 bits of each id are fresh, also within one millisecond", () => {
-  const create = createUuid7s({ now: () => 1_700_000_000_000, random });
+  const { create } = uuid7Maker({ now: () => 1_700_000_000_000, random });
   const tails = Array.from(
     { length: 20_000 },
     () => Number.parseInt(create().slice(-11), 16) % 2 ** 42,
@@ -87,7 +90,7 @@ test("42 bits of each id are fresh, also within one millisecond", () => {
 });
 
 test("times that are given, with fractions, make ids in order, each with its milliseconds", () => {
-  const create = createUuid7s({ now: () => 0, random });
+  const { create } = uuid7Maker({ now: () => 0, random });
   const times = Array.from({ length: 500 }, (_, n) => 1_763_720_000_123 + n / 100);
   const ids = times.map((time) => create(time));
   expect(ids.toSorted()).toEqual(ids);
@@ -96,4 +99,18 @@ test("times that are given, with fractions, make ids in order, each with its mil
   );
   // Within a millisecond it is the counter that grows, by small steps, from one random place.
   expect(new Set(ids.slice(0, 100).map((id) => id.slice(14, 17))).size).toBeLessThanOrEqual(2);
+});
+
+test("the id that was made last is written as it reads, any other is left to the caller", () => {
+  const { create, write } = uuid7Maker({ now: () => Date.now(), random });
+  const bytes = Buffer.alloc(64, "-");
+  const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.length);
+  const before = create();
+  expect(write(view, 3, before)).toBe(true);
+  expect(bytes.toString("latin1")).toBe(`---${before}${"-".repeat(25)}`);
+  const last = create();
+  expect(write(view, 3, before)).toBe(false);
+  expect(bytes.toString("latin1", 3, 39)).toBe(before);
+  expect(write(view, 28, last)).toBe(true);
+  expect(bytes.toString("latin1", 28)).toBe(last);
 });

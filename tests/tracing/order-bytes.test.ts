@@ -1,0 +1,53 @@
+import * as fc from "fast-check";
+import { expect, test } from "vitest";
+import { formatDottedOrder, microsToStamp } from "../../src/model/dotted-order.ts";
+import { createUuid7 } from "../../src/model/uuid7.ts";
+import { OrderBytes, orderLength, writeOrder } from "../../src/tracing/order-bytes.ts";
+import type { Place } from "../../src/tracing/order-bytes.ts";
+
+/** Up to the last that a number counts exactly, whole seconds and their ends among them. */
+const times = fc.array(
+  fc.oneof(
+    fc.integer({ min: 0, max: Number.MAX_SAFE_INTEGER }),
+    fc.integer({ min: 0, max: 9_007_199_254 }).map((second) => second * 1_000_000),
+    fc.integer({ min: 1, max: 9_007_199_254 }).map((second) => second * 1_000_000 - 1),
+  ),
+  { minLength: 1, maxLength: 30 },
+);
+
+test("an order reads as its ancestors' stamps and ids, at any depth and time", () => {
+  fc.assert(
+    fc.property(times, (starts) => {
+      const segments = starts.map((startMicros) => ({ startMicros, id: createUuid7() }));
+      let parentOrder: OrderBytes | undefined;
+      for (const segment of segments) {
+        parentOrder = OrderBytes.at({ ...segment, parentOrder });
+      }
+      const text = formatDottedOrder(
+        segments.map(({ startMicros, id }) => ({ stamp: microsToStamp(startMicros), runId: id })),
+      );
+      expect(parentOrder?.text).toBe(text);
+      expect(parentOrder).toHaveLength(text.length);
+      expect(OrderBytes.of(text).text).toBe(text);
+    }),
+  );
+});
+
+test("an order is written where it is asked for, over nothing that stands before it", () => {
+  const root: Place = {
+    id: createUuid7(),
+    startMicros: 1_700_000_000_000_001,
+    parentOrder: undefined,
+  };
+  const parentOrder = OrderBytes.at(root);
+  const place: Place = { id: createUuid7(), startMicros: 1_700_000_000_999_999, parentOrder };
+  for (let from = 0; from < 9; from++) {
+    const bytes = Buffer.alloc(200, "~");
+    const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.length);
+    writeOrder({ bytes, view }, from, place);
+    const end = from + orderLength(place);
+    expect(bytes.toString("latin1")).toBe(
+      `${"~".repeat(from)}${OrderBytes.at(place).text}${"~".repeat(200 - end)}`,
+    );
+  }
+});
