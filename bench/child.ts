@@ -3,7 +3,7 @@ import { setImmediate as nextTurn, setTimeout as sleep } from "node:timers/promi
 import type { CallTimes } from "./call-times.ts";
 import type { Driver } from "./drivers/driver.ts";
 import { loadDriver } from "./drivers/index.ts";
-import { askSink, mainNanos, peakRssMb } from "./process-figures.ts";
+import { askSink, mainNanos, missingAt, peakRssMb } from "./process-figures.ts";
 import { Trees } from "./trees.ts";
 import { runsPerTree } from "./workload.ts";
 import { workloads } from "./workloads.ts";
@@ -15,6 +15,7 @@ export interface Order {
   readonly workload: WorkloadName;
   /** Address of the sink. */
   readonly endpoint: string;
+  /** At least so many; and for {@link warmupMs} at least. */
   readonly warmupTrees: number;
   readonly trees: number;
 }
@@ -32,14 +33,20 @@ export interface Measurement {
   readonly callMicrosP50: number;
   readonly callMicrosP99: number;
   readonly wireBytesPerRun: number;
-  /** Runs that the client gave up, and runs that the sink did not see. */
+  /** Of all that were recorded, the warm-up's included: runs that the client gave up, and runs that the sink did not see. */
   readonly lost: number;
   readonly missing: number;
+  readonly recorded: number;
 }
 
 /** The wire's limit of a request (`size_limit_bytes`), and the most runs in one. */
 const requestBytes = 20_971_520;
 const requestRuns = 100;
+/**
+ * A client that is measured is one that has been in use: the compilers of its threads need time, however many runs it
+ * takes in that time.
+ */
+const warmupMs = 1_000;
 /**
  * How far the program may run ahead of the server: this much JSON and this many runs, for every
  * client alike. Beyond it the harness sleeps, which costs no CPU, until the client has caught up.
@@ -70,8 +77,7 @@ async function measure(order: Order): Promise<Measurement> {
     requestRuns: Math.min(requestRuns, Math.floor(requestBytes / runBytes)),
   });
   const load = new Load(driver, order.workload);
-  await load.run(order.warmupTrees);
-  load.calls.clear();
+  const warm = await warmUp(load, order);
 
   const cpu = process.cpuUsage();
   const main = mainNanos();
@@ -84,7 +90,7 @@ async function measure(order: Order): Promise<Measurement> {
   const peak = peakRssMb();
   const { lost } = driver.stats();
   await driver.close();
-  const { bytes, runs, missing } = await askSink(order.endpoint, load.ids);
+  const { bytes, runs, missing } = await askSink(order.endpoint, load.takeIds());
   const count = order.trees * runsPerTree;
   return {
     mainMicros: mainSpent / 1_000 / count,
@@ -96,8 +102,27 @@ async function measure(order: Order): Promise<Measurement> {
     callMicrosP99: load.calls.quantileMicros(0.99),
     wireBytesPerRun: runs === 0 ? 0 : bytes / runs,
     lost,
-    missing,
+    missing: warm.missing + missing,
+    recorded: warm.recorded + count,
   };
+}
+
+/** The ids of the warm-up are looked for at once, so that they are not in memory while the client is measured. */
+async function warmUp(
+  load: Load,
+  { warmupTrees, endpoint }: Order,
+): Promise<{ readonly recorded: number; readonly missing: number }> {
+  const until = performance.now() + warmupMs;
+  let recorded = 0;
+  let missing = 0;
+  do {
+    await load.run(warmupTrees);
+    const ids = load.takeIds();
+    recorded += ids.length;
+    missing += await missingAt(endpoint, ids);
+  } while (performance.now() < until);
+  load.calls.clear();
+  return { recorded, missing };
 }
 
 /** The program that is traced: trees of runs, one turn of the event loop for each tree. */
@@ -120,8 +145,9 @@ class Load {
     return this.#trees.calls;
   }
 
-  get ids(): readonly string[] {
-    return this.#trees.ids;
+  /** Those of the runs that were recorded since this was asked the last time. */
+  takeIds(): readonly string[] {
+    return this.#trees.ids.splice(0);
   }
 
   /** Records the trees and waits for the server's last answer. */

@@ -81,7 +81,7 @@ function report(): void {
   const counts = chosen.map((name) => `${name} ${show(runsOf(name, ""))}`);
   const problems = failures();
   const notes = [
-    `Median (lowest–highest) of ${rounds} interleaved rounds; ${counts.join(", ")} runs each (braintrust and langsmith with its defaults a tenth, langsmith tuned a fifth) after a warm-up of half as many.`,
+    `Median (lowest–highest) of ${rounds} interleaved rounds; ${counts.join(", ")} runs each (braintrust and langsmith with its defaults a tenth, langsmith tuned a fifth) after a warm-up of half as many, and of a second at least.`,
     "A run is a start with inputs and an end with outputs, in trees of 1 + 9. The harness's own CPU is subtracted; memory is that of the whole process, Node, harness and payloads included, which stand in the harness's row.",
     "Lost: runs that the server had not got whole (inputs and outputs) when the client said that it had sent everything.",
     ...(flags.node === undefined ? [] : [`The clients ran under Node ${flags.node}.`]),
@@ -157,7 +157,7 @@ function ofBaseline(workload: WorkloadName, driver: string): readonly number[] {
 /** Runs that the server never had whole, of those that were recorded. */
 function lossOf(workload: WorkloadName, driver: string): string {
   const missing = results.total(workload, driver, "missing");
-  const recorded = rounds * runsOf(workload, driver) * (1 + warmupShare);
+  const recorded = results.total(workload, driver, "recorded");
   return missing === 0 ? "0" : `${show((missing / recorded) * 100)} %`;
 }
 
