@@ -2,7 +2,8 @@ import { request as httpRequest } from "node:http";
 import type { RequestOptions } from "node:http";
 import { request as httpsRequest } from "node:https";
 import type { Socket } from "node:net";
-import { buildConnector } from "undici";
+import type { buildConnector } from "undici";
+import createConnector from "undici/lib/core/connect.js";
 import type { Proxy } from "../model/proxy.ts";
 import { ProxyRefusal } from "./proxy-refusal.ts";
 
@@ -23,7 +24,7 @@ export interface TunnelOptions {
  */
 export function createTunnel(options: TunnelOptions): buildConnector.connector {
   const { proxy: _proxy, timeoutMs: timeout, ...tls } = options;
-  const handshake = buildConnector({ ...tls, timeout });
+  const handshake = createConnector({ ...tls, timeout });
   return (target, callback): void => void connect(target, callback);
 
   async function connect(

@@ -1,4 +1,5 @@
-import { gte, valid } from "semver";
+import gte from "semver/functions/gte.js";
+import valid from "semver/functions/valid.js";
 
 /** What a server says of itself at `GET /info`; what it leaves out has the default. */
 export interface ServerInfo {
