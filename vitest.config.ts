@@ -1,4 +1,11 @@
-import { defineConfig } from "vitest/config";
+import { configDefaults, defineConfig } from "vitest/config";
+
+/**
+ * Files whose tests leave nothing behind: they share a process, and what they import is loaded once in
+ * place of seventy times. One that changes the environment, a timer or a global belongs elsewhere.
+ */
+const together = ["tests/{api,model}/**/*.test.ts", "web/tests/lib/**/*.test.ts"];
+const exclude = [...configDefaults.exclude, ...together];
 
 export default defineConfig({
   test: {
@@ -21,6 +28,7 @@ export default defineConfig({
         test: {
           name: "millrace",
           include: ["tests/**/*.test.ts"],
+          exclude,
           typecheck: {
             enabled: true,
             // The compiler in native code: it finds the same in a tenth of the time.
@@ -32,7 +40,8 @@ export default defineConfig({
       },
       { extends: true, test: { name: "server", include: ["server/tests/**/*.test.ts"] } },
       { extends: true, test: { name: "cli", include: ["cli/tests/**/*.test.ts"] } },
-      { extends: true, test: { name: "web", include: ["web/tests/**/*.test.{ts,tsx}"] } },
+      { extends: true, test: { name: "web", include: ["web/tests/**/*.test.{ts,tsx}"], exclude } },
+      { extends: true, test: { name: "together", include: together, isolate: false } },
     ],
     coverage: {
       provider: "v8",
