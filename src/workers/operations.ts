@@ -43,7 +43,8 @@ export function joinRecords(reader: TapeReader): readonly RunOperation[] {
       joined.operation = operation;
       joined.records.push(record);
     } else {
-      joined.records.unshift(record);
+      // A new list, of two mostly: one that is moved up costs more.
+      joined.records = [record, ...joined.records];
     }
   }
   return patches === 0
@@ -83,8 +84,9 @@ export function recordWith(reader: TapeReader, operation: RunOperation, code: nu
 }
 
 /** How much of it has a marker in its place. */
-export const leftOutOf = ({ withheld = [], attachments = [] }: RunOperation): number =>
-  withheld.length + attachments.filter(({ leftOut }) => leftOut !== undefined).length;
+export const leftOutOf = ({ withheld, attachments }: RunOperation): number =>
+  (withheld?.length ?? 0) +
+  (attachments?.filter(({ leftOut }) => leftOut !== undefined).length ?? 0);
 
 /** Bytes of all its records' contents: about the bytes of its JSON. */
 export function sizeOf(reader: TapeReader, operation: RunOperation): number {

@@ -129,11 +129,10 @@ const hasAttachments = ({ attachments }: RunOperation): boolean => attachments !
 
 /** Bytes of a run with its attachments. */
 function fullSizeOf(reader: TapeReader, run: RunOperation): number {
-  let size = sizeOf(reader, run);
-  for (const { sizeBytes } of run.attachments ?? []) {
-    size += sizeBytes;
-  }
-  return size;
+  const size = sizeOf(reader, run);
+  return run.attachments === undefined
+    ? size
+    : run.attachments.reduce((sum, { sizeBytes }) => sum + sizeBytes, size);
 }
 
 export interface BatchLimits {

@@ -8,6 +8,8 @@ import type { TapeReader } from "./tape-reader.ts";
 const longestPart = 4_194_304;
 const pageBytes = 65_536;
 const wordBytes = 4;
+/** Shared memory is copied in words of so many bytes where both sides begin alike within one, else byte by byte. */
+const copiedBytes = 8;
 
 /** What the module has (wasm/run.ts). Addresses are of its memory. */
 interface Module {
@@ -94,14 +96,15 @@ export class WasmJson {
     if (to - from > longestPart) {
       return false;
     }
+    const at = this.#tapeAt + ((from - this.#tapeAt) & (copiedBytes - 1));
     try {
-      this.#reach(this.#tapeAt + to - from + this.#module.marginBytes.value);
+      this.#reach(at + to - from + this.#module.marginBytes.value);
     } catch {
       // It can't grow: there is the other way.
       return false;
     }
-    this.#bytes.set(reader.bytes.subarray(from, to), this.#tapeAt);
-    this.#shift = this.#tapeAt - from;
+    this.#bytes.set(reader.bytes.subarray(from, to), at);
+    this.#shift = at - from;
     this.#out = out;
     this.#reader = reader;
     this.#module.begin(this.#runtimeBytes);
