@@ -12,10 +12,10 @@ export function arrivalsIn(path: string, contentType: string, body: Buffer): rea
     return multipartRuns(body);
   }
   if (path.endsWith("/runs/batch")) {
-    return idsAfter(body, batchedRun);
+    return batchedRuns(body);
   }
   if (path.endsWith("/v1/traces")) {
-    return contentType.includes("json") ? idsAfter(body, jsonSpan) : protobufSpans(body);
+    return contentType.includes("json") ? jsonSpans(body) : protobufSpans(body);
   }
   return path.endsWith("/logs3") ? loggedRows(body) : [];
 }
@@ -23,17 +23,43 @@ export function arrivalsIn(path: string, contentType: string, body: Buffer): rea
 const uuidLength = 36;
 const spanIdLength = 16;
 
-/** How a run begins in a list, and a span in OTLP's JSON; no payload of a workload holds either. */
-const batchedRun = { head: Buffer.from('{"id":"'), idLength: uuidLength };
-const jsonSpan = { head: Buffer.from('"spanId":"'), idLength: spanIdLength };
+/** How a run begins in a list, how its payloads do, and a span in OTLP's JSON; no payload of a workload holds any of them. */
+const batchedRun = Buffer.from('{"id":"');
+const batchedPart = { inputs: Buffer.from('"inputs":'), outputs: Buffer.from('"outputs":') };
+const jsonSpan = Buffer.from('"spanId":"');
 
-function idsAfter(
-  body: Buffer,
-  { head, idLength }: { readonly head: Buffer; readonly idLength: number },
-): readonly Arrival[] {
-  return positionsOf(body, head).map((at) => {
-    const from = at + head.length;
-    return { id: body.toString("latin1", from, from + idLength), part: "whole" };
+/** Runs of a list, their starts and ends joined or apart. */
+function batchedRuns(body: Buffer): readonly Arrival[] {
+  const heads = positionsOf(body, batchedRun);
+  const isWith = (part: Buffer): ((index: number) => boolean) => {
+    const places = positionsOf(body, part);
+    let next = 0;
+    return (index) => {
+      const end = heads[index + 1] ?? body.length;
+      const before = next;
+      while ((places[next] ?? end) < end) {
+        next += 1;
+      }
+      return next > before;
+    };
+  };
+  const hasInputs = isWith(batchedPart.inputs);
+  const hasOutputs = isWith(batchedPart.outputs);
+  return heads.flatMap((head, index): readonly Arrival[] => {
+    const from = head + batchedRun.length;
+    const id = body.toString("latin1", from, from + uuidLength);
+    const inputs = hasInputs(index);
+    if (hasOutputs(index)) {
+      return [{ id, part: inputs ? "whole" : "outputs" }];
+    }
+    return inputs ? [{ id, part: "inputs" }] : [];
+  });
+}
+
+function jsonSpans(body: Buffer): readonly Arrival[] {
+  return positionsOf(body, jsonSpan).map((at) => {
+    const from = at + jsonSpan.length;
+    return { id: body.toString("latin1", from, from + spanIdLength), part: "whole" };
   });
 }
 

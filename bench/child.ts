@@ -15,7 +15,7 @@ export interface Order {
   readonly workload: WorkloadName;
   /** Address of the sink. */
   readonly endpoint: string;
-  /** At least so many; and for {@link warmupMs} at least. */
+  /** Both at least so many, and for {@link leastMs} at least. */
   readonly warmupTrees: number;
   readonly trees: number;
 }
@@ -43,10 +43,10 @@ export interface Measurement {
 const requestBytes = 20_971_520;
 const requestRuns = 100;
 /**
- * A client that is measured is one that has been in use: the compilers of its threads need time, however many runs it
- * takes in that time.
+ * How long a warm-up takes, and a measurement, however many runs that is: compilers need time, not runs, and what happens
+ * now and then, as a collection of garbage does, is to weigh the same for all clients.
  */
-const warmupMs = 1_000;
+const leastMs = 1_000;
 /**
  * How far the program may run ahead of the server: this much JSON and this many runs, for every
  * client alike. Beyond it the harness sleeps, which costs no CPU, until the client has caught up.
@@ -77,12 +77,15 @@ async function measure(order: Order): Promise<Measurement> {
     requestRuns: Math.min(requestRuns, Math.floor(requestBytes / runBytes)),
   });
   const load = new Load(driver, order.workload);
-  const warm = await warmUp(load, order);
+  const warmupTrees = await load.run(order.warmupTrees);
+  load.calls.clear();
+  // At once, so that these ids are not in memory while the client is measured.
+  const missingBefore = await missingAt(order.endpoint, load.takeIds());
 
   const cpu = process.cpuUsage();
   const main = mainNanos();
   const began = performance.now();
-  await load.run(order.trees);
+  const trees = await load.run(order.trees);
   const elapsedMs = performance.now() - began;
   const mainSpent = mainNanos() - main;
   const { user, system } = process.cpuUsage(cpu);
@@ -91,7 +94,7 @@ async function measure(order: Order): Promise<Measurement> {
   const { lost } = driver.stats();
   await driver.close();
   const { bytes, runs, missing } = await askSink(order.endpoint, load.takeIds());
-  const count = order.trees * runsPerTree;
+  const count = trees * runsPerTree;
   return {
     mainMicros: mainSpent / 1_000 / count,
     processMicros: (user + system) / count,
@@ -102,27 +105,9 @@ async function measure(order: Order): Promise<Measurement> {
     callMicrosP99: load.calls.quantileMicros(0.99),
     wireBytesPerRun: runs === 0 ? 0 : bytes / runs,
     lost,
-    missing: warm.missing + missing,
-    recorded: warm.recorded + count,
+    missing: missingBefore + missing,
+    recorded: (warmupTrees + trees) * runsPerTree,
   };
-}
-
-/** The ids of the warm-up are looked for at once, so that they are not in memory while the client is measured. */
-async function warmUp(
-  load: Load,
-  { warmupTrees, endpoint }: Order,
-): Promise<{ readonly recorded: number; readonly missing: number }> {
-  const until = performance.now() + warmupMs;
-  let recorded = 0;
-  let missing = 0;
-  do {
-    await load.run(warmupTrees);
-    const ids = load.takeIds();
-    recorded += ids.length;
-    missing += await missingAt(endpoint, ids);
-  } while (performance.now() < until);
-  load.calls.clear();
-  return { recorded, missing };
 }
 
 /** The program that is traced: trees of runs, one turn of the event loop for each tree. */
@@ -150,8 +135,18 @@ class Load {
     return this.#trees.ids.splice(0);
   }
 
-  /** Records the trees and waits for the server's last answer. */
-  async run(trees: number): Promise<void> {
+  /** Records so many trees, again and again for {@link leastMs}, each time until the server's last answer; how many in all. */
+  async run(trees: number): Promise<number> {
+    const until = performance.now() + leastMs;
+    let recorded = 0;
+    do {
+      await this.#pass(trees);
+      recorded += trees;
+    } while (performance.now() < until);
+    return recorded;
+  }
+
+  async #pass(trees: number): Promise<void> {
     for (let tree = 1; tree <= trees; tree++) {
       this.#trees.record();
       await nextTurn();

@@ -81,7 +81,7 @@ function report(): void {
   const counts = chosen.map((name) => `${name} ${show(runsOf(name, ""))}`);
   const problems = failures();
   const notes = [
-    `Median (lowest–highest) of ${rounds} interleaved rounds; ${counts.join(", ")} runs each (braintrust and langsmith with its defaults a tenth, langsmith tuned a fifth) after a warm-up of half as many, and of a second at least.`,
+    `Median (lowest–highest) of ${rounds} interleaved rounds; ${counts.join(", ")} runs each (braintrust and langsmith with its defaults a tenth, langsmith tuned a fifth) after a warm-up of half as many, both again and again for a second at least.`,
     "A run is a start with inputs and an end with outputs, in trees of 1 + 9. The harness's own CPU is subtracted; memory is that of the whole process, Node, harness and payloads included, which stand in the harness's row.",
     "Lost: runs that the server had not got whole (inputs and outputs) when the client said that it had sent everything.",
     ...(flags.node === undefined ? [] : [`The clients ran under Node ${flags.node}.`]),

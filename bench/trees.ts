@@ -5,7 +5,7 @@ import type { Payload } from "./workload.ts";
 
 /** What the traced program does: trees of runs, with one payload after the other, round and round. */
 export class Trees {
-  /** Of every run, in the order in which they started. */
+  /** Of every run that has one, in the order in which they started. */
   readonly ids: string[] = [];
   readonly calls = new CallTimes();
   readonly #driver: Driver;
@@ -32,7 +32,10 @@ export class Trees {
     const before = performance.now();
     const run = this.#driver.start(parent, payload);
     this.calls.add(performance.now() - before);
-    this.ids.push(this.#driver.id(run));
+    const id = this.#driver.id(run);
+    if (id !== "") {
+      this.ids.push(id);
+    }
     return run;
   }
 

@@ -21,7 +21,7 @@ const ofSize = (size: SizeName, runs: number): Workload => ({
 });
 
 export const workloads: Readonly<Record<WorkloadName, Workload>> = {
-  S: ofSize("S", 150_000),
+  S: ofSize("S", 120_000),
   M: ofSize("M", 24_000),
   L: ofSize("L", 4_000),
   XL: ofSize("XL", 500),

@@ -22,7 +22,7 @@ export interface Driver<Handle = unknown> {
   start(parent: Handle | undefined, payload: Payload): Handle;
   /** Ends it with the payload's outputs. */
   end(handle: Handle, payload: Payload): void;
-  /** The id under which the server must have seen it. */
+  /** The id under which the server must have seen it; empty where nothing is sent. */
   id(handle: Handle): string;
   stats(): DriverStats;
   /** Resolves when all that was ended before is acknowledged, or lost. */

@@ -13,10 +13,25 @@ test("a run sent in parts arrives with its inputs and its outputs, not with its 
   ]);
 });
 
-test("each run of a list arrives whole", () => {
-  const body = JSON.stringify({ post: [{ id, inputs: { id } }, { id: "b".repeat(36) }] });
-  const arrived = arrivalsIn("/runs/batch", "application/json", Buffer.from(body));
-  expect(new Set(arrived.map((one) => one.id))).toEqual(new Set([id, "b".repeat(36)]));
+test("a run of a list arrives with the payloads that stand in it", () => {
+  const ids = [..."abcde"].map((letter) => letter.repeat(36));
+  const body = {
+    post: [
+      { id: ids[0], inputs: { text: id }, outputs: { inputs: 1 } },
+      { id: ids[1], inputs: {} },
+      { id: ids[2], name: "a head" },
+    ],
+    patch: [
+      { id: ids[3], outputs: {} },
+      { id: ids[4], error: "failed" },
+    ],
+  };
+  const bytes = Buffer.from(JSON.stringify(body));
+  expect(arrivalsIn("/runs/batch", "application/json", bytes)).toEqual([
+    { id: ids[0], part: "whole" },
+    { id: ids[1], part: "inputs" },
+    { id: ids[3], part: "outputs" },
+  ]);
 });
 
 test("a span of OTLP arrives by its own id, not by its parent's, in JSON and in protobuf", () => {
