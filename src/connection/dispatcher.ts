@@ -1,6 +1,5 @@
+import { Agent, Pool } from "undici";
 import type { Dispatcher } from "undici";
-import Agent from "undici/lib/dispatcher/agent.js";
-import Pool from "undici/lib/dispatcher/pool.js";
 import type { Connection } from "../model/connection.ts";
 import { chooseProxy, parseProxy } from "../model/proxy.ts";
 import type { Proxy } from "../model/proxy.ts";

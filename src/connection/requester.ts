@@ -1,6 +1,5 @@
 import { Readable } from "node:stream";
 import type { Dispatcher } from "undici";
-import requestOver from "undici/lib/api/api-request.js";
 import type { Connection } from "../model/connection.ts";
 import type { Endpoint } from "../model/endpoints.ts";
 import { version } from "../model/version.ts";
@@ -107,10 +106,10 @@ export class Requester {
     const request = { origin: this.#origin, path: below(this.#basePath, path), method, signal };
     const sent = { ...this.#headers, ...headers };
     if (body === undefined || body instanceof Uint8Array) {
-      return requestOver.call(this.#dispatcher, { ...request, headers: sent, body: body ?? null });
+      return this.#dispatcher.request({ ...request, headers: sent, body: body ?? null });
     }
     const { sizeBytes } = body;
-    return requestOver.call(this.#dispatcher, {
+    return this.#dispatcher.request({
       ...request,
       headers: sizeBytes === undefined ? sent : { ...sent, "content-length": String(sizeBytes) },
       body: Readable.from(

@@ -2,8 +2,7 @@ import { request as httpRequest } from "node:http";
 import type { RequestOptions } from "node:http";
 import { request as httpsRequest } from "node:https";
 import type { Socket } from "node:net";
-import type { buildConnector } from "undici";
-import createConnector from "undici/lib/core/connect.js";
+import { buildConnector } from "undici";
 import type { Proxy } from "../model/proxy.ts";
 import { ProxyRefusal } from "./proxy-refusal.ts";
 
@@ -24,7 +23,7 @@ export interface TunnelOptions {
  */
 export function createTunnel(options: TunnelOptions): buildConnector.connector {
   const { proxy: _proxy, timeoutMs: timeout, ...tls } = options;
-  const handshake = createConnector({ ...tls, timeout });
+  const handshake = buildConnector({ ...tls, timeout });
   return (target, callback): void => void connect(target, callback);
 
   async function connect(

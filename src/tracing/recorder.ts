@@ -6,7 +6,7 @@ export interface RecordedRun {
   readonly id: string;
   readonly traceId: string;
   readonly dottedOrder: string;
-  /** Its parent's; its own is made of it and what follows. */
+  /** @internal Its parent's; its own is made of it and what follows. */
   readonly parentOrder: OrderBytes | undefined;
   /** Microseconds since the Unix epoch. */
   readonly startMicros: number;

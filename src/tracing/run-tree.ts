@@ -38,7 +38,7 @@ export class RunTree implements RecordedRun {
   readonly traceId: string;
   /** Absent for the root of a trace. */
   readonly parentRunId: string | undefined;
-  /** The parent's dotted order; absent for the root of a trace. Wiring. */
+  /** @internal The parent's dotted order; absent for the root of a trace. */
   readonly parentOrder: OrderBytes | undefined;
   /** Microseconds since the Unix epoch. */
   readonly startMicros: number;
