@@ -24,7 +24,7 @@ const micro: readonly Part[] = ["record", "json", "envelope", "queue", "durabili
   }),
 );
 
-/** Meant for twenty minutes on two quiet cores; each part says at the end how long it took. */
+/** Meant for thirty minutes on two quiet cores; each part says at the end how long it took. */
 const all: readonly Part[] = [
   {
     name: "peers",

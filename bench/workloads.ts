@@ -9,7 +9,7 @@ export type WorkloadName = (typeof workloadNames)[number];
 interface Workload {
   /** JSON of one run on the wire, on average. */
   readonly runBytes: number;
-  /** Runs that a measurement records, so that each takes about a second. */
+  /** Runs that a measurement records before it looks at the time, which is to be about a second. */
   readonly runs: number;
   readonly createPayloads: () => readonly Payload[];
 }
