@@ -14,7 +14,7 @@ test("a run sent in parts arrives with its inputs and its outputs, not with its 
 });
 
 test("a run of a list arrives with the payloads that stand in it", () => {
-  const ids = [..."abcde"].map((letter) => letter.repeat(36));
+  const ids = ["a", "b", "c", "d", "e"].map((letter) => letter.repeat(36));
   const body = {
     post: [
       { id: ids[0], inputs: { text: id }, outputs: { inputs: 1 } },
