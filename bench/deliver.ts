@@ -120,6 +120,7 @@ function costs(): string {
     "call µs p50 / p99",
     "longest call ms",
     "kB/run sent",
+    "MB/s",
     "lost",
   ];
   return table(head, rows);
@@ -143,8 +144,16 @@ function rowOf(workload: WorkloadName, driver: string): readonly string[] {
     `${shownMedian("callMicrosP50")} / ${shownMedian("callMicrosP99")}`,
     shownMedian("longestCallMs"),
     isHarness ? "" : show(median(each("wireBytesPerRun")) / 1_000),
+    isHarness ? "" : show(megabytesPerSecond(workload, driver)),
     isHarness ? "" : lossOf(workload, driver),
   ];
+}
+
+/** Bodies of requests, as sent, until the last was acknowledged. */
+function megabytesPerSecond(workload: WorkloadName, driver: string): number {
+  const rates = results.each(workload, driver, "runsPerSecond");
+  const bytes = results.each(workload, driver, "wireBytesPerRun");
+  return median(rates.map((rate, round) => rate * (bytes[round] ?? Number.NaN))) / 1_000_000;
 }
 
 function ofBaseline(workload: WorkloadName, driver: string): readonly number[] {
