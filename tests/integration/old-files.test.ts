@@ -1,0 +1,148 @@
+import { cpSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { gunzipSync } from "node:zlib";
+import { startServer } from "@millrace/server";
+import type { RunningServer } from "@millrace/server";
+import { Client } from "millrace";
+import { inspectSpool, replaySpool } from "millrace/spool";
+import { afterEach, beforeEach, describe, expect, test } from "vitest";
+import { switchable } from "../support/switchable.ts";
+
+interface Contents {
+  readonly keys: { readonly local: string; readonly other: string };
+  readonly feedbackToken: string;
+  readonly spooled: readonly string[];
+  readonly refused: readonly string[];
+  readonly answers: readonly {
+    readonly key: "local" | "other";
+    readonly target: string;
+    readonly body?: unknown;
+    readonly answer: unknown;
+  }[];
+}
+
+const fixture = join(import.meta.dirname, "../fixtures/format-8");
+const contents = JSON.parse(readFileSync(join(fixture, "contents.json"), "utf8")) as Contents;
+let folder: string;
+
+beforeEach(() => {
+  folder = mkdtempSync(join(tmpdir(), "millrace-old-"));
+});
+afterEach(() => rmSync(folder, { recursive: true, force: true }));
+
+/** What differs from one answer to the next: signed addresses end, views are counted. */
+const passing = new Set(["s3_url", "presigned_url", "num_views", "num_downloads", "updated_at"]);
+const lasting = (value: unknown): unknown =>
+  JSON.parse(
+    JSON.stringify(value, (name, member: unknown) => (passing.has(name) ? undefined : member)),
+  );
+
+describe("a database of format 8 and its log", () => {
+  let server: RunningServer;
+
+  beforeEach(async () => {
+    const data = join(folder, "data");
+    mkdirSync(data);
+    for (const name of ["millrace.db", "millrace.db-wal"]) {
+      writeFileSync(join(data, name), gunzipSync(readFileSync(join(fixture, `${name}.gz`))));
+    }
+    server = await startServer({ port: 0, dataDir: data });
+  });
+  afterEach(() => server.close());
+
+  test("are answered from as before, and still after a restart", async () => {
+    for (const _start of ["first", "second"]) {
+      for (const { key, target, body, answer } of contents.answers) {
+        const [method = "", path = ""] = target.split(" ");
+        const response = await fetch(server.url + path, {
+          method,
+          headers: { "x-api-key": contents.keys[key] },
+          body: body === undefined ? null : JSON.stringify(body),
+        });
+        expect(response.status, target).toBe(200);
+        expect(lasting(await response.json()), target).toMatchObject(lasting(answer) as object);
+      }
+      await server.close();
+      server = await startServer({ port: 0, dataDir: join(folder, "data") });
+    }
+  });
+
+  test("hold their attachments, tags and tokens", async () => {
+    const client = new Client({ endpoint: server.url, apiKey: contents.keys.local });
+    expect(await bytesOf(server, "notes")).toEqual(Buffer.from("attached to a run"));
+    expect(await bytesOf(server, "large")).toEqual(Buffer.alloc(70_000, 7));
+    const version = await client.datasets.readVersion({ name: "questions", tag: "first" });
+    const before = await client.examples
+      .list({ datasetName: "questions", asOf: version.asOf })
+      .toArray();
+    expect(before).toHaveLength(8);
+    const { pathname } = new URL(contents.feedbackToken);
+    const given = await fetch(`${server.url}${pathname}?score=0.5`);
+    expect(given.status).toBe(200);
+    await client.close();
+  });
+
+  test("take in what comes now", async () => {
+    const client = new Client({ endpoint: server.url, apiKey: contents.keys.local });
+    const run = client.startRun({ name: "new", inputs: { text: "now" } });
+    run.end({ done: true });
+    await client.flush();
+    expect(await client.runs.read(run.id)).toMatchObject({ outputs: { done: true } });
+    await client.close();
+  });
+});
+
+interface Attached {
+  readonly s3_urls?: Readonly<Record<string, { readonly s3_url: string }>>;
+}
+
+/** An attachment of the one run that has some. */
+async function bytesOf(server: RunningServer, name: string): Promise<Buffer> {
+  const found = contents.answers.find(({ answer }) =>
+    JSON.stringify(answer).includes("attachment.notes"),
+  );
+  const headers = { "x-api-key": contents.keys.local };
+  const response = await fetch(`${server.url}${found?.target.slice("GET ".length)}`, { headers });
+  const { s3_urls } = (await response.json()) as Attached;
+  const file = await fetch(s3_urls?.[`attachment.${name}`]?.s3_url ?? "", { headers });
+  expect(file.status).toBe(200);
+  return Buffer.from(await file.arrayBuffer());
+}
+
+describe("a spool of that time", () => {
+  test("is taken up by the next client, all of it", async () => {
+    const spoolDir = join(folder, "spool");
+    cpSync(join(fixture, "spool"), spoolDir, { recursive: true });
+    const files = await inspectSpool(spoolDir);
+    expect(files.map(({ state }) => state).toSorted()).toEqual(["dead", "waiting"]);
+    expect(files.flatMap(({ faults }) => faults)).toEqual([]);
+    expect(files.find(({ state }) => state === "dead")?.notes[0]?.refused).toMatchObject([
+      { runId: contents.refused[0], status: 422 },
+    ]);
+    const server = await switchable(202);
+    await replaySpool({ spoolDir, endpoint: server.url, limitMs: 10_000 });
+    expect(server.ended).toEqual(new Set([...contents.spooled, ...contents.refused]));
+  });
+});
+
+describe("a checkpoint of that time", () => {
+  test("has the upload go on behind what was done", async () => {
+    const server = await startServer({ port: 0, dataDir: ":memory:" });
+    const client = new Client({ endpoint: server.url });
+    const checkpoint = join(folder, "checkpoint.json");
+    cpSync(join(fixture, "upload.checkpoint.json"), checkpoint);
+    const { target } = JSON.parse(readFileSync(checkpoint, "utf8")) as { target: string };
+    const id = target.slice("examples of dataset ".length);
+    await client.datasets.create({ id, name: "uploaded" });
+    const rows = Array.from({ length: 300 }, (_, i) => ({
+      inputs: { question: `What is ${i}?` },
+      outputs: { answer: i },
+      metadata: { index: i },
+    }));
+    const result = await client.examples.upload(rows, { dataset: "uploaded", checkpoint });
+    expect(result).toMatchObject({ read: 300, firstRow: 221, skipped: 220, created: 80 });
+    await client.close();
+    await server.close();
+  });
+});
