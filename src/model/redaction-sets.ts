@@ -56,6 +56,16 @@ export const redactionSets: Readonly<Record<RedactionSet, Rules>> = {
       secret("bearer", /\bBearer\s+(?<masked>[A-Za-z0-9._~+/=-]{8,})/dgi),
       secret("basic", /\bBasic\s+(?<masked>[A-Za-z0-9+/]{8,}={0,2})/dgi),
       secret("://", /:\/\/[^\s/?#:@"'\\]{0,256}:(?<masked>[^\s/?#@"'\\]{1,512})@/dg),
+      // XML elements, escaped ones included
+      secret(
+        "passw passphrase secret key token credential authorization cookie",
+        /(?:<|&lt;)[\w.:-]{0,64}?(?:passw(?:or)?d|passphrase|secret|(?:api|access|private|secret)[-_]?key|(?:access|refresh|auth|session|bearer)[-_]?token|credentials?|authorization|cookie)(?:\s[^<>&]{0,512})?(?:>|&gt;)\s{0,64}(?:<!\[CDATA\[)?(?<masked>(?:(?!&lt;)[^<]){1,8192})/dgi,
+      ),
+      // A field of a form: RFC 7578, section 4.2
+      secret(
+        "passw passphrase secret key token",
+        /name="[\w.-]{0,64}?(?:passw(?:or)?d|passphrase|secret|(?:api|access|private)[-_]?key|(?:access|refresh|auth|session)[-_]?token)"[^\r\n]{0,512}(?:\r?\n[^\r\n]{1,512}){0,8}\r?\n\r?\n(?<masked>[^\r\n]{1,8192})/dgi,
+      ),
       // `password=...` and `"api_key": "..."` within texts, JSON in JSON included
       secret(
         "passw passphrase secret key token",

@@ -1,6 +1,6 @@
 import { isUtf8 } from "node:buffer";
 import { isCardNumber } from "../model/card-number.ts";
-import type { RedactionPlan, RedactionSearch } from "../model/redaction-search.ts";
+import type { RedactionPlan } from "../model/redaction-search.ts";
 import type { Redacted } from "../model/shipping.ts";
 import {
   field,
@@ -13,6 +13,8 @@ import {
 } from "../model/tape-format.ts";
 import { byteOffsets, holdsOneOf, isPlainKey, maskText, wholeFrom, wholeTo } from "./text-mask.ts";
 import type { Encoding, TextPlace } from "./text-mask.ts";
+import { forEachEncodedText } from "./encoded-text.ts";
+import { foldText } from "./folded-text.ts";
 import { forEachMatch } from "./text-search.ts";
 
 /** Fields in which rules search: all that the caller gave freely. Ids, times and places are not among them. */
@@ -31,7 +33,18 @@ const searched: ReadonlySet<number> = new Set([
 ]);
 
 /** MIME types of attachments whose bytes are searched. */
-const textual = /^text\/|[/+](?:json|xml|yaml|javascript)(?:;|$)/i;
+const textual =
+  /^text\/|[/+.-](?:(?:nd)?json|jsonl|json-seq|xml|yaml|toml|sql|graphql|(?:java|ecma)script|x-www-form-urlencoded|form-data)(?:;|$)/i;
+/** Keys whose arrays hold names and values in turn, as `rawHeaders` of Node's requests does. */
+const flatHeaders = /headers$/i;
+/** Members that name what the members of `namedValues` beside them hold: `{ name: "password", value }`. */
+const valueNames: ReadonlySet<string> = new Set(["name", "key", "header", "field", "variable"]);
+const namedValues: ReadonlySet<string> = new Set(["value", "values", "val", "default"]);
+/** First byte of a mask. */
+const asterisk = 0x2a;
+const bracket = 0x5b;
+/** Bytes of the longest text that is taken for a name. Longer texts are data, which should not fill the key memory. */
+const longestName = 64;
 /** Of thirteen digits. */
 const smallestCard = 1e12;
 /** Stands in the masks of a record that could not be searched. */
@@ -124,8 +137,27 @@ export class Redactor {
     } else if (this.#bytes[at] === tag.bytes && textual.test(this.#keyText(typeAt))) {
       const bytesAt = this.#skip(at + 1) + 4;
       const end = bytesAt + this.#view.getUint32(bytesAt - 4, true);
-      const encoding = isUtf8(this.#bytes.subarray(bytesAt, end)) ? "utf8" : "latin1";
-      this.#text(bytesAt, end, encoding, undefined);
+      this.#fileText(bytesAt, end);
+    }
+  }
+
+  #fileText(start: number, end: number): void {
+    const content = this.#bytes.subarray(start, end);
+    const wide = wideOrderOf(content);
+    if (wide === undefined) {
+      this.#text(start, end, isUtf8(content) ? "utf8" : "latin1", undefined);
+      return;
+    }
+    const whole = content.subarray(0, content.length & ~1);
+    if (wide === "big-endian") {
+      whole.swap16();
+    }
+    try {
+      this.#text(start, start + whole.length, "utf16le", undefined);
+    } finally {
+      if (wide === "big-endian") {
+        whole.swap16();
+      }
     }
   }
 
@@ -157,7 +189,7 @@ export class Redactor {
         }
         return at + 1;
       case tag.array:
-        return this.#array(at + 1, hide);
+        return this.#array(at + 1, hide, false);
       case tag.object:
         return this.#object(at + 1, hide);
       case tag.bytes:
@@ -169,20 +201,60 @@ export class Redactor {
     }
   }
 
-  #array(start: number, hide: string | undefined): number {
+  /** `isFlat` says that every second element is named by the one before it. */
+  #array(start: number, hide: string | undefined, isFlat: boolean): number {
+    const bytes = this.#bytes;
     let at = start;
-    while (this.#bytes[at] !== tag.end) {
-      at = this.#value(at, hide);
+    let hiding = hide;
+    for (let index = 0; bytes[at] !== tag.end; index++) {
+      const name =
+        isFlat && hide === undefined && index % 2 === 0 ? this.#hidingName(at) : undefined;
+      const isPair = hiding === undefined && bytes[at] === tag.array;
+      at = isPair ? this.#pair(at + 1) : this.#value(at, hiding);
+      hiding = hide ?? name;
     }
     return at + 1;
   }
 
+  /** An array within an array: where it has two elements the first may name the second, as in `[["cookie", "id=1"]]`. */
+  #pair(start: number): number {
+    const name = this.#hidingName(start);
+    if (name === undefined) {
+      return this.#array(start, undefined, false);
+    }
+    const second = this.#skip(start);
+    const end = this.#array(start, undefined, false);
+    // The elements were searched one by one above, which does not move them.
+    if (this.#bytes[second] !== tag.end && this.#value(second, undefined) === end - 1) {
+      this.#value(second, name);
+    }
+    return end;
+  }
+
   #object(start: number, hide: string | undefined): number {
+    const bytes = this.#bytes;
+    const seeksNames = hide === undefined && this.#plan.keys.length > 0;
+    let namedBy: string | undefined;
+    let namedAt = 0;
     let at = start;
-    while (this.#bytes[at] !== tag.end) {
+    while (bytes[at] !== tag.end) {
       const keyAt = at;
       const hiding = hide ?? this.#hiding(keyAt);
-      at = this.#value(this.#key(keyAt, hide), hiding);
+      const key = seeksNames ? this.#shortText(keyAt) : undefined;
+      const valueAt = this.#key(keyAt, hide);
+      if (key !== undefined && valueNames.has(key)) {
+        namedBy ??= this.#hidingName(valueAt);
+      } else if (key !== undefined && namedValues.has(key)) {
+        namedAt = valueAt;
+      }
+      at =
+        hiding === undefined && key !== undefined && bytes[valueAt] === tag.array
+          ? this.#array(valueAt + 1, undefined, flatHeaders.test(key))
+          : this.#value(valueAt, hiding);
+    }
+    if (namedBy !== undefined && namedAt > 0) {
+      // The value may stand before its name, so it is masked when the whole object was read.
+      this.#value(namedAt, namedBy);
     }
     return at + 1;
   }
@@ -233,24 +305,49 @@ export class Redactor {
       return;
     }
     const text = this.#bytes.toString(encoding, start, end);
+    const place = { start, end, encoding };
+    const toByte = byteOffsets(text, place);
+    const mask = (name: string, from: number, to: number): void => {
+      const first = toByte(wholeFrom(text, from));
+      this.#mask(name, { ...place, start: first, end: toByte(wholeTo(text, to)) });
+    };
+    // What was found in the text itself is found again without the disguises, and counts once.
+    const maskNew = (name: string, from: number, to: number): void => {
+      const byte = this.#bytes[toByte(wholeFrom(text, from))];
+      if ((byte !== asterisk && byte !== bracket) || byte === text.charCodeAt(from)) {
+        mask(name, from, to);
+      }
+    };
+    this.#search(text, mask);
+    const folded = foldText(text, encoding === "utf8" && text.length === end - start);
+    if (folded !== undefined) {
+      this.#search(folded.text, (name, from, to) =>
+        maskNew(name, folded.startOf(from), folded.endOf(to)),
+      );
+    }
+    forEachEncodedText(text, (decoded, from, to) => {
+      let found: string | undefined;
+      this.#search(decoded, (name) => {
+        found ??= name;
+      });
+      if (found !== undefined) {
+        maskNew(found, from, to);
+      }
+    });
+  }
+
+  /** Calls for each place in a text that a rule finds. */
+  #search(text: string, onFound: (name: string, from: number, to: number) => void): void {
     let lower: string | undefined;
     for (const search of this.#plan.searches) {
-      const { needs } = search;
+      const { name, needs } = search;
       if (needs !== undefined) {
         lower ??= text.toLowerCase();
       }
       if (needs === undefined || holdsOneOf(lower ?? text, needs)) {
-        this.#search(text, search, { start, end, encoding });
+        forEachMatch(text, search, (from, to) => onFound(name, from, to));
       }
     }
-  }
-
-  #search(text: string, search: RedactionSearch, place: TextPlace): void {
-    const toByte = byteOffsets(text, place);
-    forEachMatch(text, search, (from, to) => {
-      const start = toByte(wholeFrom(text, from));
-      this.#mask(search.name, { ...place, start, end: toByte(wholeTo(text, to)) });
-    });
   }
 
   #mask(name: string, place: TextPlace): void {
@@ -266,7 +363,7 @@ export class Redactor {
     if (this.#hidingKeys.has(key)) {
       return this.#hidingKeys.get(key);
     }
-    const snake = key
+    const snake = (foldText(key)?.text ?? key)
       .replace(/(?<=[a-z0-9])(?=[A-Z])/g, "_")
       .replace(/[-. ]/g, "_")
       .toLowerCase();
@@ -276,6 +373,18 @@ export class Redactor {
     }
     this.#hidingKeys.set(key, found?.name);
     return found?.name;
+  }
+
+  /** The same for a text that names another value; `undefined` where there is no text at `at`. */
+  #hidingName(at: number): string | undefined {
+    const isName = this.#plan.keys.length > 0 && this.#shortText(at) !== undefined;
+    return isName ? this.#hiding(at) : undefined;
+  }
+
+  #shortText(at: number): string | undefined {
+    const kind = this.#bytes[at] ?? tag.null;
+    const isText = kind >= tag.shortText || kind === tag.text || kind === tag.wideText;
+    return isText && this.#skip(at) - at <= longestName ? this.#keyText(at) : undefined;
   }
 
   #keyText(at: number): string {
@@ -296,4 +405,28 @@ export class Redactor {
     }
     return at + 5 + this.#view.getUint32(at + 1, true);
   }
+}
+
+/** UTF-16 by its byte order mark, or by the zero bytes that it has for ASCII letters. */
+function wideOrderOf(content: Buffer): "little-endian" | "big-endian" | undefined {
+  const [first, second] = content;
+  if (first === 0xff && second === 0xfe) {
+    return "little-endian";
+  }
+  if (first === 0xfe && second === 0xff) {
+    return "big-endian";
+  }
+  const sample = content.subarray(0, 256);
+  let even = 0;
+  let odd = 0;
+  for (const [index, byte] of sample.entries()) {
+    even += byte === 0 && index % 2 === 0 ? 1 : 0;
+    odd += byte === 0 && index % 2 === 1 ? 1 : 0;
+  }
+  // Latin letters leave every second byte zero; one in four is enough for texts that mix scripts.
+  const enough = sample.length / 8;
+  if (sample.length < 4 || Math.max(even, odd) < enough || even === odd) {
+    return undefined;
+  }
+  return odd > even ? "little-endian" : "big-endian";
 }

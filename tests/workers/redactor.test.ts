@@ -90,6 +90,84 @@ test("what stands under a secret's key is masked, whatever it is; its neighbours
   });
 });
 
+const hidden = "hunter2-and-more";
+
+test.each([
+  [
+    "a pair of a list",
+    {
+      headers: [
+        ["authorization", hidden],
+        ["accept", "text/html"],
+      ],
+    },
+  ],
+  ["a pair whose value is no text", [["x-api-key", { parts: [hidden] }], "text/html"]],
+  ["names and values in turn", { rawHeaders: ["Accept", "text/html", "Cookie", hidden] }],
+  ["a name beside its value", [{ name: "password", value: hidden, kept: "text/html" }]],
+  ["a value before its name", { value: [hidden], key: "api_key", kept: "text/html" }],
+  ["an element", `<user kept="text/html"><password>${hidden}</password></user>`],
+  ["an element with attributes and a prefix", `text/html <a:dbPassword x="y">\n ${hidden}</a>`],
+  ["character data", `<api-key><![CDATA[${hidden}]]></api-key> text/html`],
+  ["an escaped element", `text/html &lt;secret&gt;${hidden}&lt;/secret&gt; after`],
+  ["a percent-encoded name in a text", `https://x.example/?api%5Fkey=${hidden}&a=text/html`],
+  ["a percent-encoded assignment", `text/html%26password%3D${hidden}%26b`],
+  ["a percent-encoded name of a member", { "api%5Fkey": hidden, kept: "text/html" }],
+  ["base64", `text/html ${Buffer.from(`password=${hidden}`).toString("base64")}`],
+  [
+    "base64 of JSON",
+    {
+      kept: "text/html",
+      body: Buffer.from(JSON.stringify({ api_key: hidden, ü: "ü".repeat(80) })).toString(
+        "base64url",
+      ),
+    },
+  ],
+  ["characters without width in a name", `text/html pass\u200bword=${hidden}`],
+  ["characters without width in a member's name", { "pass\u200bword": hidden, kept: "text/html" }],
+  ["full-width letters in a name", `text/html \uff50assword: ${hidden}`],
+  [
+    "full-width letters in a member's name",
+    { "\uff50\uff41\uff53\uff53\uff57\uff4f\uff52\uff44": hidden, kept: "text/html" },
+  ],
+  [
+    "a field of a form",
+    `--x\r\nContent-Disposition: form-data; name="password"\r\n\r\n${hidden}\r\n--x text/html`,
+  ],
+])("a secret is masked behind its form, and its neighbours stay: %s", (_name, value) => {
+  const shown = JSON.stringify(redacted(value, ["secrets"]));
+  expect(shown).not.toContain(hidden);
+  expect(shown).not.toContain(Buffer.from(hidden).toString("base64").slice(4, 12));
+  expect(shown).toMatch(/\*{4}/);
+  expect(shown).toContain("text/html");
+});
+
+test("a key of known shape is masked whole although characters without width stand in it", () => {
+  const key = samples["openai"] ?? "";
+  const split = `${key.slice(0, 12)}\u200b${key.slice(12)}`;
+  expect(redacted([`\u200bab ${split}\u200b cd`], ["secrets"])).toEqual([
+    `\u200bab [secret]${"*".repeat(key.length + 3 - 8)}\u200b cd`,
+  ]);
+  expect(redacted(["ada%40example.org, j%C3%BCrgen%40x.example"], ["emails"])).toEqual([
+    `[email]${"*".repeat("ada%40example.org".length - 7)}, [email]${"*".repeat("j%C3%BCrgen%40x.example".length - 7)}`,
+  ]);
+});
+
+test("names that are no secret's, and lists of names, stay as they are", () => {
+  const value = {
+    required: ["password", "name"],
+    pairs: [["accept", "text/html"], ["password"], ["password", "a", "b"]],
+    tool: { name: "reset", value: "kept" },
+    path: "/usr/local/share/doc/packages/index-of-everything",
+    sum: "ZDk0YjM4ZDk4ZjU5MTg2NzQ5ZTg0ZjM0NWI2",
+    image: Buffer.from([0x89, 0x50, 0x4e, 0x47, 0xd, 0xa, 0x1a, 0xa, 0, 0, 0, 0xd])
+      .toString("base64")
+      .repeat(9),
+    percent: "100%25 of %zz, 50% off",
+  };
+  expect(redacted(value, ["secrets"])).toEqual(value);
+});
+
 test("the client's own key is a secret, wherever it stands", () => {
   expect(redacted({ headers: ["x", "my own key"] }, ["secrets"], "own")).toEqual({
     headers: ["x", "my *** key"],
@@ -201,6 +279,20 @@ test("attachments that are texts are searched; of a record that fails none is le
   failing.bytes[headOffset.redaction] = redactionMark.underWay;
   new Redactor(planOf(["emails"])).redact(bytesOf(failing));
   expect(bytesOf(failing).includes("ada")).toBe(false);
+});
+
+test.each([
+  ["UTF-16 with its mark", Buffer.from(`\ufeffpassword=${hidden}\n`, "utf16le"), "text/plain"],
+  ["UTF-16 without", Buffer.from(`password=${hidden}`, "utf16le"), "text/plain"],
+  ["big-endian UTF-16", Buffer.from(`\ufeffpassword=${hidden}`, "utf16le").swap16(), "text/csv"],
+  ["a form", Buffer.from(`a=b&api%5Fkey=${hidden}&c=d`), "application/x-www-form-urlencoded"],
+  ["lines of JSON", Buffer.from(`{"password":"${hidden}"}\n{}`), "application/x-ndjson"],
+])("an attachment is searched in its own encoding: %s", (_name, data, mimeType) => {
+  const tape = attachedTape({ file: { mimeType, data } });
+  expect(new Redactor(planOf(["secrets"])).redact(bytesOf(tape))).toEqual({ masked: 1, failed: 0 });
+  const readable = bytesOf(tape).toString("latin1").replaceAll("\0", "");
+  expect(readable).not.toContain(hidden);
+  expect(readable).toContain("[secret]***");
 });
 
 test("a record is searched again only by other rules", () => {
