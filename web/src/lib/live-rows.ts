@@ -1,4 +1,4 @@
-/** A row with its place in a list that has the newest first. */
+/** A row of a list that the server sorts. */
 interface Row {
   readonly id: string;
   readonly startMs: number;
@@ -19,8 +19,9 @@ export interface LiveRows<Item> {
 }
 
 /**
- * The newest page laid over the pages read before; a row in both is taken from the newest page, which knows
- * how it went on. While the list is held no row comes in between those that are being read.
+ * The rows of a list in the order in which the server sorted them. A list that has the newest first is also
+ * polled: `newest` is laid over the pages read before, and a row in both is taken from it because it is the
+ * later state. While the list is held, no row is inserted between those that are being read.
  */
 export function toLiveRows<Item extends Row>({
   pages,
@@ -28,21 +29,23 @@ export function toLiveRows<Item extends Row>({
   held,
 }: {
   readonly pages: readonly (readonly Item[])[];
+  /** Absent for a list in any other order: there the server's order is not known from the rows alone. */
   readonly newest: { readonly items: readonly Item[]; readonly hasMore: boolean } | undefined;
   readonly held: Held | undefined;
 }): LiveRows<Item> {
   const read = pages.flat();
-  const ids = new Set(newest?.items.map(({ id }) => id));
-  const older = read.filter(({ id }) => !ids.has(id));
-  const hasGap = newest?.hasMore === true && read.length > 0 && older.length === read.length;
-  const all = [...(newest?.items ?? []), ...older].toSorted(newestFirst);
+  if (newest === undefined) {
+    return { rows: firstOfEach(read), newCount: 0, hasGap: false };
+  }
+  const ids = new Set(newest.items.map(({ id }) => id));
+  const older = firstOfEach(read).filter(({ id }) => !ids.has(id));
+  const hasGap = newest.hasMore && read.length > 0 && older.length === read.length;
+  const all = [...newest.items, ...older].toSorted(newestFirst);
   if (held === undefined) {
     return { rows: all, newCount: 0, hasGap };
   }
-  const { last } = held;
-  const rows = all.filter(
-    (row) => held.ids.has(row.id) || (last !== undefined && newestFirst(row, last) > 0),
-  );
+  const behind = behindLast(all, held.last);
+  const rows = all.filter((row, index) => held.ids.has(row.id) || index >= behind);
   return { rows, newCount: all.length - rows.length, hasGap };
 }
 
@@ -52,4 +55,24 @@ export const holdRows = (rows: readonly Row[]): Held => ({
   last: rows.at(-1),
 });
 
-const newestFirst = (a: Row, b: Row): number => b.startMs - a.startMs || (a.id < b.id ? 1 : -1);
+/** A run that moved between two requests (it ended, so its latency changed) is on two pages. */
+function firstOfEach<Item extends Row>(rows: readonly Item[]): readonly Item[] {
+  const seen = new Set<string>();
+  return rows.filter(({ id }) => !seen.has(id) && seen.add(id));
+}
+
+/** Where the rows behind the last held one begin. */
+function behindLast(rows: readonly Row[], last: Row | undefined): number {
+  if (last === undefined) {
+    return rows.length;
+  }
+  const place = rows.findIndex(({ id }) => id === last.id);
+  if (place !== -1) {
+    return place + 1;
+  }
+  const later = rows.findIndex((row) => newestFirst(row, last) > 0);
+  return later === -1 ? rows.length : later;
+}
+
+// Rows of one millisecond keep the server's order: the sort is stable and the server knows microseconds.
+const newestFirst = (a: Row, b: Row): number => b.startMs - a.startMs;

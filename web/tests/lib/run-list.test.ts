@@ -112,6 +112,26 @@ describe("a live list", () => {
   });
 });
 
+describe("a list in another order", () => {
+  const run = (name: string, startMs: number) => ({ id: name, startMs });
+
+  test("keeps the order of the server's pages, and a run on two pages once", () => {
+    const pages = [
+      [run("slow", 2), run("slower", 9)],
+      [run("slower", 9), run("fast", 5)],
+    ];
+    const { rows, newCount, hasGap } = toLiveRows({ pages, newest: undefined, held: undefined });
+    expect(rows.map((row) => row.id)).toEqual(["slow", "slower", "fast"]);
+    expect({ newCount, hasGap }).toEqual({ newCount: 0, hasGap: false });
+  });
+
+  test("that is live keeps the server's order of runs of one moment", () => {
+    const newest = { items: [run("a", 4), run("b", 4)], hasMore: false };
+    const { rows } = toLiveRows({ pages: [[run("z", 3), run("c", 3)]], newest, held: undefined });
+    expect(rows.map((row) => row.id)).toEqual(["a", "b", "z", "c"]);
+  });
+});
+
 describe("answers of the server", () => {
   test("counts have empty stretches too, and the whole range", () => {
     const counts = parseRunCounts({

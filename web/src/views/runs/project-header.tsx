@@ -83,5 +83,12 @@ const LiveMark = ({ list, isHeld }: { readonly list: RunList; readonly isHeld: b
       </Button>
     );
   }
+  if (!list.isLive) {
+    return (
+      <span className="live" title="Sort by start, newest first, to see new runs as they arrive.">
+        Not live
+      </span>
+    );
+  }
   return <span className={isHeld ? "live" : "live on"}>{isHeld ? "Held" : "Live"}</span>;
 };

@@ -23,6 +23,8 @@ export interface RunList {
   readonly searchedToMs: number | undefined;
   /** Whether the search stopped on its way, to go on when it is asked to. */
   readonly isPaused: boolean;
+  /** Whether new runs are shown: only where the newest come first and the time has no end. */
+  readonly isLive: boolean;
 }
 
 /** Rows of the top whose end is looked for again. */
@@ -48,12 +50,15 @@ export function useRunList(query: RunListQuery, isHeld: boolean): RunList {
         : undefined,
     [isLive, newest.data],
   );
-  const [held, setHeld] = useState<Held>();
+  // What was held of a list in another order or with another filter says nothing about this one.
+  const list = JSON.stringify(query);
+  const [kept, setKept] = useState<{ readonly list: string; readonly held: Held }>();
+  const held = kept?.list === list ? kept.held : undefined;
   const live = useMemo(() => toLiveRows({ pages: read, newest: top, held }), [read, top, held]);
   if (isHeld && held === undefined && live.rows.length > 0) {
-    setHeld(holdRows(live.rows));
-  } else if (!isHeld && held !== undefined) {
-    setHeld(undefined);
+    setKept({ list, held: holdRows(live.rows) });
+  } else if (!isHeld && kept !== undefined) {
+    setKept(undefined);
   }
   const hasGap = live.hasGap && held === undefined;
   useEffect(() => {
@@ -85,9 +90,10 @@ export function useRunList(query: RunListQuery, isHeld: boolean): RunList {
     searchOn: () => setEmptyAllowed(emptyCount + emptyPagesMax),
     retry: pages.refetch,
     newCount: live.newCount,
-    release: () => setHeld(undefined),
+    release: () => setKept(undefined),
     searchedToMs: last?.searchedToMs,
     isPaused: hasNextPage && last?.isShort === true && emptyCount > emptyAllowed,
+    isLive,
   };
 }
 
