@@ -82,8 +82,17 @@ export const serverLimits = {
   claimMinutes: 1_440,
   /** Bytes received and not yet committed; above it the server answers 429. */
   pendingBytes: 256 * mebibyte,
-  /** Questions that take long which wait for the reader's thread; above it the server answers 429. */
-  slowReadsMax: 1_000,
+  /** Threads that answer queries, each started when it is first needed. */
+  readerThreads: 4,
+  /** Queries that may take long which run at once: of all tenants, and of one. */
+  longQueries: 3,
+  longQueriesOfTenant: 2,
+  /** Queries of one tenant that wait for a thread, quick ones and long ones each; above it the server answers 503. */
+  waitingQueries: 200,
+  /** Longest time for one query, its wait for a thread included; the option `queryTimeoutMs` sets another. */
+  queryMs: 10_000,
+  queryMsMin: 10,
+  queryMsMax: 600_000,
   /** Bytes of requests that share one transaction. */
   groupBytes: 32 * mebibyte,
   /** Longest time for a whole request to arrive. */
@@ -95,8 +104,12 @@ export const serverLimits = {
   /** A connection without any traffic is closed. */
   idleSocketMs: 60_000,
   keepAliveMs: 72_000,
-  /** Requests under way get this long when the server closes. */
-  closeMs: 5_000,
+  /** When the server closes, queries under way get this long, and then are ended. */
+  endReadsMs: 1_000,
+  /** Requests under way get this long. */
+  closeMs: 2_000,
+  /** A reader thread gets this long to end. */
+  readerEndMs: 1_500,
   /** The threads get this long to start, and to end. */
   startMs: 20_000,
   endMs: 15_000,
@@ -118,6 +131,8 @@ export interface ServerOptions {
   readonly dataDir?: string;
   /** Keys that are let in. Without any, a loopback server is open to every local program. */
   readonly apiKeys?: readonly string[];
+  /** Longest time for one query, in milliseconds from 10 to 600,000; past it the answer is 408. @defaultValue 10,000 */
+  readonly queryTimeoutMs?: number;
 }
 
 /** {@link ServerOptions}, checked and complete. */
@@ -126,6 +141,7 @@ export interface ServerSettings {
   readonly host: string;
   readonly dataDir: string;
   readonly apiKeys: readonly string[];
+  readonly queryTimeoutMs: number;
 }
 
 /** The `dataDir` whose data goes away with the server. */
@@ -138,6 +154,7 @@ export const memoryDataDir = ":memory:";
  */
 export function parseServerOptions(options: ServerOptions): ServerSettings {
   const { port = defaultPort, host = "127.0.0.1", dataDir = "./.millrace", apiKeys = [] } = options;
+  const { queryTimeoutMs = serverLimits.queryMs } = options;
   if (!Number.isInteger(port) || port < 0 || port > 65_535) {
     throw new OptionError(`port is a whole number from 0 to 65535, not ${String(port)}`);
   }
@@ -157,7 +174,17 @@ export function parseServerOptions(options: ServerOptions): ServerSettings {
       `host ${host} is reachable from other machines: give apiKeys, or listen on 127.0.0.1`,
     );
   }
-  return { port, host: host.replace(/^\[(.*)\]$/, "$1"), dataDir, apiKeys };
+  const { queryMsMin, queryMsMax } = serverLimits;
+  if (
+    !Number.isInteger(queryTimeoutMs) ||
+    queryTimeoutMs < queryMsMin ||
+    queryTimeoutMs > queryMsMax
+  ) {
+    throw new OptionError(
+      `queryTimeoutMs is a whole number from ${queryMsMin} to ${queryMsMax}, not ${String(queryTimeoutMs)}`,
+    );
+  }
+  return { port, host: host.replace(/^\[(.*)\]$/, "$1"), dataDir, apiKeys, queryTimeoutMs };
 }
 
 const isKey = (key: unknown): key is string =>

@@ -2,18 +2,18 @@ import { parentPort, workerData } from "node:worker_threads";
 import type { MessagePort } from "node:worker_threads";
 import { messageOf } from "./errors.ts";
 import { createReaders } from "./store/sqlite/nouns.ts";
-import type { ReaderCall, ReaderMessage } from "./store/sqlite/reader-protocol.ts";
+import type { ReaderCall, ReaderData, ReaderMessage } from "./store/sqlite/reader-protocol.ts";
 import { openReader } from "./store/sqlite/schema.ts";
 import { invokeMethod, toFailure } from "./store/sqlite/thread-answer.ts";
 
-// Answers what takes long, one question after the other, on a connection of its own.
+// Answers queries, one after the other, on a connection of its own that can't write.
 
 if (parentPort !== null) {
-  start(parentPort, String(workerData));
+  start(parentPort, workerData as ReaderData);
 }
 
-function start(port: MessagePort, path: string): void {
-  const say = (message: ReaderMessage): void => port.postMessage(message);
+function start(port: MessagePort, { path }: ReaderData): void {
+  const say = (message: ReaderMessage): void => port.postMessage(message, memoryOf(message));
   try {
     const db = openReader(path);
     const readers = createReaders(db);
@@ -35,3 +35,31 @@ function start(port: MessagePort, path: string): void {
     say({ kind: "failedToStart", reason: messageOf(cause) });
   }
 }
+
+/** Memory of this size is an answer's own: Node's pool for small buffers is shorter, and can't be given away. */
+const ownBytes = 65_536;
+
+/** Payloads and files in an answer, which go to the caller's thread without a copy. */
+function memoryOf(message: ReaderMessage): ArrayBuffer[] {
+  if (message.kind !== "answer") {
+    return [];
+  }
+  const found = new Set<ArrayBuffer>();
+  const look = (value: unknown, depth: number): void => {
+    if (value instanceof Uint8Array) {
+      if (value.buffer instanceof ArrayBuffer && value.buffer.byteLength >= ownBytes) {
+        found.add(value.buffer);
+      }
+    } else if (depth > 0 && typeof value === "object" && value !== null) {
+      const members = Array.isArray(value) ? (value as readonly unknown[]) : Object.values(value);
+      for (const member of members) {
+        look(member, depth - 1);
+      }
+    }
+  };
+  look(message.value, bytesDepth);
+  return [...found];
+}
+
+/** A page, its runs, their payloads, the bytes of each: no answer has any further down. */
+const bytesDepth = 4;

@@ -19,7 +19,7 @@ async function serve(port: MessagePort, settings: ServerThreadData): Promise<voi
   const say = (message: ServerThreadMessage): void => port.postMessage(message);
   let store: Store | undefined;
   try {
-    store = await openStore(settings.dataDir);
+    store = await openStore(settings);
     const app = createApp(store, settings);
     await listen(app, settings);
     const opened = store;
@@ -37,8 +37,11 @@ async function serve(port: MessagePort, settings: ServerThreadData): Promise<voi
   }
 }
 
-function openStore(dataDir: string): Promise<Store> {
-  return dataDir === memoryDataDir ? openTemporaryStore() : openSqliteStore(dataDir);
+function openStore({ dataDir, queryTimeoutMs }: ServerThreadData): Promise<Store> {
+  const options = { queryTimeoutMs };
+  return dataDir === memoryDataDir
+    ? openTemporaryStore(options)
+    : openSqliteStore(dataDir, options);
 }
 
 async function listen(app: App, { host, port }: ServerThreadData): Promise<void> {
@@ -58,10 +61,12 @@ function portOf(app: App, { port }: ServerThreadData): number {
   return typeof address === "object" && address !== null ? address.port : port;
 }
 
-/** Requests under way are answered, for a while; then what they brought is written. */
+/** Requests under way are answered, for a while, then their queries are ended; what they brought is written. */
 async function close(app: App, store: Store): Promise<void> {
-  const timer = setTimeout(() => app.server.closeAllConnections(), serverLimits.closeMs);
+  const ending = setTimeout(() => store.endReads(), serverLimits.endReadsMs);
+  const closing = setTimeout(() => app.server.closeAllConnections(), serverLimits.closeMs);
   await app.close();
-  clearTimeout(timer);
+  clearTimeout(ending);
+  clearTimeout(closing);
   await store.close();
 }

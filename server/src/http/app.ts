@@ -35,6 +35,8 @@ import { addUiDatasetRoutes, addUiImportRoutes } from "../routes/ui-datasets.ts"
 import { addUiTraceRoutes } from "../routes/ui-traces.ts";
 import { RunExports } from "../handlers/ui-run-export.ts";
 import { addUiRunExportRoute, addUiRunRoutes } from "../routes/ui-runs.ts";
+import { runInReadScope } from "../store/read-scope.ts";
+import type { ReadScope } from "../store/read-scope.ts";
 import type { Store } from "../store/store.ts";
 import { addApiDocs } from "./api-docs.ts";
 import { checkLazily } from "./check-lazily.ts";
@@ -72,6 +74,8 @@ export function createApp(store: Store, settings: ServerSettings) {
   app.setValidatorCompiler(checkLazily());
   app.decorateRequest("tenantId", "");
   app.addHook("onRequest", async ({ headers }) => sources.checkSource(headers));
+  // With a callback: only so is what follows within the scope.
+  app.addHook("onRequest", (request, reply, done) => runInReadScope(scopeOf(request, reply), done));
   const sendNoPage = addWeb(app);
   app.setErrorHandler((cause: FastifyError | RequestError, _request, reply) =>
     answerError(cause, reply),
@@ -123,6 +127,28 @@ export function createApp(store: Store, settings: ServerSettings) {
   });
   return app;
 }
+
+/** Reads are the request's tenant's, and end where its client leaves. */
+const scopeOf = (request: FastifyRequest, { raw }: FastifyReply): ReadScope => {
+  let leaving: AbortController | undefined;
+  return {
+    get tenantId() {
+      return request.tenantId;
+    },
+    get signal() {
+      if (leaving === undefined) {
+        const controller = new AbortController();
+        leaving = controller;
+        // Also behind a whole answer, where no query is left to end.
+        raw.once("close", () => controller.abort());
+        if (raw.closed) {
+          controller.abort();
+        }
+      }
+      return leaving.signal;
+    },
+  };
+};
 
 const parseBody = async ({ raw }: FastifyRequest): Promise<unknown> =>
   parseJson(await readBody(raw));

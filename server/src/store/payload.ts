@@ -5,14 +5,18 @@ import { JsonCursor } from "../ingest/json-cursor.ts";
  * member is replaced whole. With `wanted`, of those members alone.
  */
 export function mergePayloads(
-  bodies: readonly Buffer[],
+  bodies: readonly Uint8Array[],
   wanted?: ReadonlySet<string>,
 ): Map<string, Buffer> {
   const merged = new Map<string, Buffer>();
   for (const body of bodies) {
-    for (const [name, json] of new JsonCursor(body).readMembers(wanted)) {
+    for (const [name, json] of new JsonCursor(asBuffer(body)).readMembers(wanted)) {
       merged.set(name, json);
     }
   }
   return merged;
 }
+
+/** Without a copy: what comes from another thread is a Buffer no longer. */
+const asBuffer = (bytes: Uint8Array): Buffer =>
+  Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength);

@@ -32,7 +32,7 @@ export interface StoredRun extends RunChildren {
   readonly tenantId: string;
   readonly projectName: string;
   /** JSON objects, in the order in which later ones win: the post's, then the patches' as received. */
-  readonly bodies: readonly Buffer[];
+  readonly bodies: readonly Uint8Array[];
   readonly shareToken: string | null;
   readonly attachments: readonly RunAttachment[];
 }

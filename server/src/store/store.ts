@@ -82,6 +82,8 @@ export interface Store {
   ingest(tenantId: string, batch: RunBatch): Promise<IngestResult>;
   /** Has one listener hear what each commit has stored of runs. */
   onActivity(listener: (activity: readonly Activity[]) => void): void;
-  /** Writes what is under way, then lets go of files and threads. May be called twice. */
+  /** Ends the queries that are under way and refuses those that come later: the server is to end soon. */
+  endReads(): void;
+  /** Ends queries, writes what is under way, then lets go of files and threads. May be called twice. */
   close(): Promise<void>;
 }

@@ -4,52 +4,56 @@ import { distFile } from "../../dist-files.ts";
 import { messageOf, RequestError } from "../../errors.ts";
 import { serverLimits } from "../../options.ts";
 import { threadOptions, waitForFirstMessage } from "../../threads.ts";
-import type { ReaderCall, ReaderMessage } from "./reader-protocol.ts";
+import type { ReaderCall, ReaderData, ReaderMessage } from "./reader-protocol.ts";
 import { toError } from "./thread-answer.ts";
 
+/** What is asked of a reader thread. */
+export type ReaderQuery = Omit<ReaderCall, "sequence">;
+
 interface Waiting {
+  readonly sequence: number;
   readonly resolve: (value: unknown) => void;
   readonly reject: (cause: Error) => void;
 }
 
-/** The near end of the reader's thread, which starts when it is first asked. */
+/** The near end of one reader thread, which starts with its first query and has one at a time. */
 export class ReaderThread {
   readonly #path: string;
-  readonly #waiting = new Map<number, Waiting>();
+  readonly #ended = new Int32Array(new SharedArrayBuffer(4));
+  #waiting: Waiting | undefined;
   #worker: Promise<Worker> | undefined;
   #sequence = 0;
-  #isOpen = true;
 
   constructor(path: string) {
     this.#path = path;
   }
 
   /** Asks a method of a noun. A thread that has ended is started anew. */
-  async read(noun: string, method: string, args: readonly unknown[]): Promise<unknown> {
-    if (!this.#isOpen) {
-      throw new RequestError(503, "the server is closing");
-    }
-    if (this.#waiting.size >= serverLimits.slowReadsMax) {
-      throw new RequestError(429, "too many questions that take long wait; ask again later", 1);
-    }
+  async read(query: ReaderQuery): Promise<unknown> {
+    this.#sequence += 1;
+    Atomics.store(this.#ended, 0, 0);
+    const sequence = this.#sequence;
     const worker = await (this.#worker ??= this.#start());
-    const sequence = (this.#sequence += 1);
     return new Promise<unknown>((resolve, reject) => {
-      this.#waiting.set(sequence, { resolve, reject });
-      worker.postMessage({ sequence, noun, method, args } satisfies ReaderCall);
+      this.#waiting = { sequence, resolve, reject };
+      worker.postMessage({ ...query, sequence } satisfies ReaderCall);
     });
   }
 
-  /** Answers what was asked, for a while, then ends the thread. */
+  /** Ends the query that is under way, at the next row that it visits. */
+  cancel(): void {
+    Atomics.store(this.#ended, 0, 1);
+  }
+
+  /** Ends the thread; resolves when its connection is closed. */
   async close(): Promise<void> {
-    this.#isOpen = false;
     const worker = await this.#worker?.catch(() => undefined);
     if (worker === undefined) {
       return;
     }
     const ended = once(worker, "exit");
     worker.postMessage("close");
-    const timer = setTimeout(() => void worker.terminate(), serverLimits.endMs);
+    const timer = setTimeout(() => void worker.terminate(), serverLimits.readerEndMs);
     await ended;
     clearTimeout(timer);
   }
@@ -58,15 +62,15 @@ export class ReaderThread {
     const worker = new Worker(distFile("reader.worker.js"), {
       ...threadOptions,
       name: "millrace-reader",
-      workerData: this.#path,
+      workerData: { path: this.#path, ended: this.#ended } satisfies ReaderData,
     });
-    // Before anything else: an end that nobody hears of would leave callers waiting.
+    // Before anything else: an end without a listener would leave callers waiting.
     worker.once("exit", () => this.#onExit());
     const first = await this.#firstOf(worker);
     if (first.kind !== "ready") {
       await worker.terminate();
       const reason = first.kind === "failedToStart" ? first.reason : first.kind;
-      throw new RequestError(503, `the reader's thread did not start: ${reason}`, 1);
+      throw new RequestError(503, `a reader thread did not start: ${reason}`, 1);
     }
     worker.on("message", (message: ReaderMessage) => this.#onMessage(message));
     // An error is followed by the exit.
@@ -86,20 +90,21 @@ export class ReaderThread {
     if (message.kind === "ready" || message.kind === "failedToStart") {
       return;
     }
-    const waiting = this.#waiting.get(message.sequence);
-    this.#waiting.delete(message.sequence);
+    const waiting = this.#waiting;
+    if (waiting?.sequence !== message.sequence) {
+      return;
+    }
+    this.#waiting = undefined;
     if (message.kind === "answer") {
-      waiting?.resolve(message.value);
+      waiting.resolve(message.value);
     } else {
-      waiting?.reject(toError(message));
+      waiting.reject(toError(message));
     }
   }
 
   #onExit(): void {
     this.#worker = undefined;
-    for (const { reject } of this.#waiting.values()) {
-      reject(new RequestError(503, "the reader's thread ended; ask again", 1));
-    }
-    this.#waiting.clear();
+    this.#waiting?.reject(new RequestError(503, "a reader thread ended; ask again", 1));
+    this.#waiting = undefined;
   }
 }

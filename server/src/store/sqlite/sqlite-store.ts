@@ -3,40 +3,53 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import type { Activity } from "../activity.ts";
 import type { IngestResult, RunBatch } from "../run-record.ts";
+import { currentReadScope } from "../read-scope.ts";
 import type { Promised, Readers, Store, Writers } from "../store.ts";
+import { serverLimits } from "../../options.ts";
 import { prepareFolder } from "./folder.ts";
 import { lockFolder } from "./folder-lock.ts";
 import type { FolderLock } from "./folder-lock.ts";
-import { createReaders } from "./nouns.ts";
-import { isSlow } from "./reader-protocol.ts";
+import { isImmediate } from "./reader-protocol.ts";
+import { ReadPool } from "./read-pool.ts";
 import { ReaderThread } from "./reader-thread.ts";
 import { databaseFile, openReader, readDefaultTenantId } from "./schema.ts";
 import type { Connection } from "./schema.ts";
+import { TenantReader } from "./tenant-reader.ts";
 import { invokeMethod } from "./thread-answer.ts";
 import { WriterThread } from "./writer-thread.ts";
+
+export interface StoreOptions {
+  /** Longest time for one query. */
+  readonly queryTimeoutMs?: number;
+}
 
 /**
  * Opens the store in a folder, which is made when missing.
  *
  * @throws ServerError the folder can't be written, or another server works on it.
  */
-export const openSqliteStore = (folder: string): Promise<Store> => open(folder);
+export const openSqliteStore = (folder: string, options?: StoreOptions): Promise<Store> =>
+  open(folder, options);
 
 /** A store in a folder of its own, which goes away when the store is closed. */
-export function openTemporaryStore(): Promise<Store> {
+export function openTemporaryStore(options?: StoreOptions): Promise<Store> {
   const folder = mkdtempSync(join(tmpdir(), "millrace-"));
-  return open(folder, () => rmSync(folder, { recursive: true, force: true }));
+  return open(folder, options, () => rmSync(folder, { recursive: true, force: true }));
 }
 
-async function open(folder: string, onClosed?: () => void): Promise<Store> {
+async function open(
+  folder: string,
+  { queryTimeoutMs = serverLimits.queryMs }: StoreOptions = {},
+  onClosed?: () => void,
+): Promise<Store> {
   const path = prepareFolder(folder);
   const lock = lockFolder(path);
   try {
     const file = join(path, databaseFile);
     const writer = await WriterThread.start(file);
     const connection = openReader(file);
-    const slowReader = new ReaderThread(file);
-    return new SqliteStore({ writer, connection, slowReader, lock, ...(onClosed && { onClosed }) });
+    const pool = new ReadPool(() => new ReaderThread(file), queryTimeoutMs);
+    return new SqliteStore({ writer, connection, pool, lock, ...(onClosed && { onClosed }) });
   } catch (cause) {
     lock.release();
     onClosed?.();
@@ -47,13 +60,13 @@ async function open(folder: string, onClosed?: () => void): Promise<Store> {
 interface Parts {
   readonly writer: WriterThread;
   readonly connection: Connection;
-  readonly slowReader: ReaderThread;
+  readonly pool: ReadPool;
   readonly lock: FolderLock;
   /** What is done when all is closed. */
   readonly onClosed?: () => void;
 }
 
-/** Reads on this thread, what takes long on the reader's; writes on the writer's. */
+/** Reads on the threads of the pool, but for keys of requests; writes on the writer's. */
 class SqliteStore implements Store {
   readonly read: Promised<Readers>;
   readonly write: Promised<Writers>;
@@ -62,14 +75,14 @@ class SqliteStore implements Store {
   #closing: Promise<void> | undefined;
 
   constructor(parts: Parts) {
-    const { connection, writer, slowReader } = parts;
+    const { connection, writer, pool } = parts;
     this.#parts = parts;
     this.defaultTenantId = readDefaultTenantId(connection);
-    const readers = createReaders(connection);
+    const readers = { tenants: new TenantReader(connection) };
     this.read = callsOf<Readers>(async (noun, method, args) =>
-      isSlow(noun, method)
-        ? slowReader.read(noun, method, args)
-        : invokeMethod(readers, { noun, method, args }),
+      isImmediate(noun, method)
+        ? invokeMethod(readers, { noun, method, args })
+        : pool.read({ noun, method, args }, currentReadScope()),
     );
     this.write = callsOf<Writers>((noun, method, args) => writer.write(noun, method, args));
   }
@@ -82,16 +95,20 @@ class SqliteStore implements Store {
     this.#parts.writer.onActivity = listener;
   }
 
+  endReads(): void {
+    this.#parts.pool.end();
+  }
+
   close(): Promise<void> {
     this.#closing ??= this.#close();
     return this.#closing;
   }
 
   async #close(): Promise<void> {
-    const { connection, writer, slowReader, lock, onClosed } = this.#parts;
+    const { connection, writer, pool, lock, onClosed } = this.#parts;
     // The readers first: the writer's last act is to fold the write-ahead log into the database.
     connection.close();
-    await slowReader.close();
+    await pool.close();
     await writer.close();
     lock.release();
     onClosed?.();

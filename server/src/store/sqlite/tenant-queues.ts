@@ -1,0 +1,39 @@
+/** What waits, by tenant: tenants have their turns one after the other, whatever each has waiting. */
+export class TenantQueues<Item> {
+  /** None is empty. The first tenant is the next one. */
+  readonly #queues = new Map<string, Set<Item>>();
+
+  countOf(tenantId: string): number {
+    return this.#queues.get(tenantId)?.size ?? 0;
+  }
+
+  add(tenantId: string, item: Item): void {
+    const queue = this.#queues.get(tenantId) ?? new Set();
+    this.#queues.set(tenantId, queue);
+    queue.add(item);
+  }
+
+  remove(tenantId: string, item: Item): void {
+    const queue = this.#queues.get(tenantId);
+    queue?.delete(item);
+    if (queue?.size === 0) {
+      this.#queues.delete(tenantId);
+    }
+  }
+
+  /** The oldest item of the first tenant that may have its turn; that tenant is the last one then. */
+  take(mayTake: (tenantId: string) => boolean): Item | undefined {
+    for (const [tenantId, queue] of this.#queues) {
+      if (mayTake(tenantId)) {
+        const [item] = queue;
+        this.#queues.delete(tenantId);
+        queue.delete(item as Item);
+        if (queue.size > 0) {
+          this.#queues.set(tenantId, queue);
+        }
+        return item;
+      }
+    }
+    return undefined;
+  }
+}

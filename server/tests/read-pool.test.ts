@@ -1,0 +1,177 @@
+import { mkdir } from "node:fs/promises";
+import { join } from "node:path";
+import { expect, onTestFinished, test } from "vitest";
+import { ReaderThread } from "../dist/store/sqlite/reader-thread.js";
+import { openSqliteStore } from "../dist/store/sqlite/sqlite-store.js";
+import { ReadPool } from "../src/store/sqlite/read-pool.ts";
+import type { QueryThread } from "../src/store/sqlite/read-pool.ts";
+import type { ReaderQuery } from "../src/store/sqlite/reader-thread.ts";
+import { openWriter } from "../src/store/sqlite/schema.ts";
+import { StoreDesk } from "./support/store-desk.ts";
+import { temporaryFolder } from "./support/running-server.ts";
+import { wireRun } from "./support/wire-runs.ts";
+
+/** A thread whose queries end when the test says so. */
+class ScriptedThread implements QueryThread {
+  static all: ScriptedThread[] = [];
+  query: ReaderQuery | undefined;
+  isCancelled = false;
+  #answer: (value: unknown) => void = () => undefined;
+
+  constructor() {
+    ScriptedThread.all.push(this);
+  }
+
+  read(query: ReaderQuery): Promise<unknown> {
+    this.query = query;
+    this.isCancelled = false;
+    return new Promise((resolve) => {
+      this.#answer = resolve;
+    });
+  }
+
+  cancel(): void {
+    this.isCancelled = true;
+  }
+
+  async answer(): Promise<void> {
+    this.query = undefined;
+    this.#answer("answered");
+    await new Promise(setImmediate);
+  }
+
+  async close(): Promise<void> {}
+}
+
+const sizes = { threads: 4, longQueries: 3, longQueriesOfTenant: 2, waiting: 5 };
+
+function createPool(timeoutMs = 60_000) {
+  ScriptedThread.all = [];
+  const pool = new ReadPool(() => new ScriptedThread(), timeoutMs, sizes);
+  onTestFinished(() => pool.close());
+  const running = () => ScriptedThread.all.flatMap(({ query }) => (query ? [query.args[0]] : []));
+  const ask = (method: "statistics" | "find", tenantId: string, signal?: AbortSignal) => {
+    const scope = { tenantId, signal: signal ?? new AbortController().signal };
+    const asked = pool.read({ noun: "runs", method, args: [`${tenantId} ${method}`] }, scope);
+    asked.catch(() => undefined); // Those that wait are ended with the pool.
+    return asked;
+  };
+  return { pool, running, ask };
+}
+
+test("a tenant's long queries leave threads to quick ones and to another tenant", () => {
+  const { running, ask } = createPool();
+  for (let count = 0; count < 6; count += 1) {
+    void ask("statistics", "one");
+  }
+  expect(running()).toEqual(["one statistics", "one statistics"]);
+  void ask("statistics", "two");
+  void ask("statistics", "three");
+  expect(running()).toEqual(["one statistics", "one statistics", "two statistics"]);
+  void ask("find", "one");
+  expect(running().at(-1)).toBe("one find");
+  expect(ScriptedThread.all).toHaveLength(sizes.threads);
+});
+
+test("tenants have their turns one after the other, however many queries one has waiting", async () => {
+  const { running, ask } = createPool();
+  for (const tenant of ["one", "one", "two", "one", "one", "three", "two"]) {
+    void ask("statistics", tenant);
+  }
+  expect(running()).toEqual(["one statistics", "one statistics", "two statistics"]);
+  await ScriptedThread.all[2]?.answer();
+  expect(running()[2]).toBe("three statistics");
+  await ScriptedThread.all[0]?.answer();
+  expect(running()[0]).toBe("one statistics");
+  await ScriptedThread.all[0]?.answer();
+  expect(running()[0]).toBe("two statistics");
+});
+
+test("a tenant with too many queries waiting is refused with 503 and Retry-After; others are not", async () => {
+  const { ask } = createPool();
+  for (let count = 0; count < 2 + sizes.waiting; count += 1) {
+    void ask("statistics", "one");
+  }
+  await expect(ask("statistics", "one")).rejects.toMatchObject({
+    status: 503,
+    retryAfterSeconds: 1,
+  });
+  void ask("statistics", "two");
+  const quick = ask("find", "one");
+  await ScriptedThread.all.at(-1)?.answer();
+  expect(await quick).toBe("answered");
+});
+
+test("the deadline counts from when a query is asked, whether it waits or runs", async () => {
+  const { ask } = createPool(20);
+  const asked = [1, 2, 3].map(() => ask("statistics", "one"));
+  for (const one of asked) {
+    await expect(one).rejects.toMatchObject({ status: 408, message: /queryTimeoutMs/ });
+  }
+  expect(ScriptedThread.all.map(({ isCancelled }) => isCancelled)).toEqual([true, true]);
+});
+
+test("a client that leaves ends its query; its thread is free once it has come to an end", async () => {
+  const { ask, running } = createPool();
+  const leaving = new AbortController();
+  const left = ask("statistics", "one", leaving.signal);
+  void ask("statistics", "one");
+  const waiting = ask("statistics", "one", leaving.signal);
+  const next = ask("statistics", "one");
+  leaving.abort();
+  await expect(left).rejects.toMatchObject({ status: 503 });
+  await expect(waiting).rejects.toMatchObject({ status: 503 });
+  expect(ScriptedThread.all.map(({ isCancelled }) => isCancelled)).toEqual([true, false]);
+  await ScriptedThread.all[0]?.answer();
+  expect(running()).toHaveLength(2);
+  await ScriptedThread.all[0]?.answer();
+  expect(await next).toBe("answered");
+});
+
+test("what was written before a query is in its answer", async () => {
+  const store = await openSqliteStore(await temporaryFolder());
+  const desk = new StoreDesk(store);
+  for (const runCount of [1, 2, 3]) {
+    await desk.send({ post: [wireRun()] });
+    expect(await store.read.runs.statistics(desk.tenantId, {})).toMatchObject({ runCount });
+  }
+  await store.close();
+});
+
+test("what a query throws reaches who asked, and the next one is answered", async () => {
+  const store = await openSqliteStore(await temporaryFolder());
+  const desk = new StoreDesk(store);
+  const broken = { count: 1 } as unknown as Record<string, never>;
+  await expect(
+    store.read.storage.projects(desk.tenantId, broken as unknown as { limit: 1; offset: 0 }),
+  ).rejects.toMatchObject({ name: "RequestError", status: 503 });
+  expect(await store.read.storage.projects(desk.tenantId, { limit: 1, offset: 0 })).toEqual([]);
+  await store.close();
+});
+
+test("a closing store ends the queries under way and refuses further ones", async () => {
+  const store = await openSqliteStore(await temporaryFolder());
+  const desk = new StoreDesk(store);
+  await desk.send({ post: [wireRun()] });
+  const asked = Array.from({ length: 40 }, () => store.read.runs.statistics(desk.tenantId, {}));
+  const settled = Promise.allSettled(asked);
+  await store.close();
+  const ended = (await settled).filter(({ status }) => status === "rejected");
+  expect(ended.length).toBeGreaterThan(30);
+  await expect(store.read.runs.statistics(desk.tenantId, {})).rejects.toMatchObject({
+    status: 503,
+  });
+});
+
+test("a thread that did not start is 503, and the next query starts it anew", async () => {
+  const folder = join(await temporaryFolder(), "later");
+  const file = join(folder, "millrace.db");
+  const thread = new ReaderThread(file);
+  const ask = (): Promise<unknown> =>
+    thread.read({ noun: "storage", method: "use", args: ["t"], withinMs: 60_000 });
+  await expect(ask()).rejects.toMatchObject({ name: "RequestError", status: 503 });
+  await mkdir(folder);
+  openWriter(file).close();
+  expect(await ask()).toMatchObject({ attachments: { count: 0 } });
+  await thread.close();
+});
