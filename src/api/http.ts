@@ -8,7 +8,7 @@ import type { HttpRequest, Requester } from "../connection/requester.ts";
 import type { Connection } from "../model/connection.ts";
 import { endpoints } from "../model/endpoints.ts";
 import type { Endpoint, EndpointName } from "../model/endpoints.ts";
-import { AbortError, ClosedError } from "../model/errors.ts";
+import { AbortError, ClosedError, OptionError } from "../model/errors.ts";
 import { retryPace, retryWaitMs } from "../model/retry-wait.ts";
 import { judgeFailure, readAnswer } from "./judge.ts";
 import type { TryFacts, Verdict } from "./judge.ts";
@@ -138,6 +138,10 @@ export class Http implements Asking {
     kind: LineKind,
     exchange: (requester: Requester, facts: TryFacts) => Promise<Verdict>,
   ): Promise<unknown> {
+    const { refusal } = this.#options.connection;
+    if (refusal !== undefined) {
+      throw new OptionError(`Failed to ${endpoint.action}: ${refusal}`, { requestId });
+    }
     const isRepeatable = init.repeatable ?? isRepeatableEndpoint(endpoint);
     let last: Verdict | undefined;
     const goesAgain = (): boolean =>

@@ -2,6 +2,7 @@ import { Readable } from "node:stream";
 import type { Dispatcher } from "undici";
 import type { Connection } from "../model/connection.ts";
 import type { Endpoint } from "../model/endpoints.ts";
+import { OptionError } from "../model/errors.ts";
 import { version } from "../model/version.ts";
 import { isOk } from "./answer.ts";
 import type { Answer, OpenAnswer } from "./answer.ts";
@@ -22,7 +23,11 @@ export class Requester {
   readonly #headers: Readonly<Record<string, string>>;
   readonly #secrets: readonly string[];
 
+  /** @throws {@link OptionError} nothing may be sent over this connection. */
   constructor(connection: Connection, dispatcher: Dispatcher) {
+    if (connection.refusal !== undefined) {
+      throw new OptionError(connection.refusal);
+    }
     const url = new URL(connection.endpoint);
     this.#dispatcher = dispatcher;
     this.#timeoutMs = connection.timeoutMs;

@@ -10,9 +10,11 @@ import { Prompts } from "../api/prompts.ts";
 import { Runs } from "../api/runs.ts";
 import { Tenant } from "../api/tenant.ts";
 import { TenantIds } from "../api/tenant-ids.ts";
+import { OptionError } from "../model/errors.ts";
 import { definedOf } from "../model/fields.ts";
 import { hostOf } from "../model/links.ts";
-import type { PlainOptions } from "../model/option-table.ts";
+import { sendsNothing } from "../model/options.ts";
+import type { ResolvedOptions } from "../model/options.ts";
 import { Uploads } from "../bulk/uploads.ts";
 import { connectionOf, shippingOf } from "./shipping-options.ts";
 import { UploadPool } from "./upload-pool.ts";
@@ -47,7 +49,7 @@ export interface ApiSurroundings extends Pick<HttpOptions, "ambientSignal"> {
 }
 
 export function createApi(
-  options: PlainOptions,
+  options: ResolvedOptions,
   headers: Readonly<Record<string, string>>,
   { ambientSignal, warn, uploadThreads, env }: ApiSurroundings,
 ): Api {
@@ -59,6 +61,7 @@ export function createApi(
     retryAfterLimitMs,
     ...definedOf({ ambientSignal }),
   });
+  const refusal = sendsNothing(options);
   const host = hostOf(options.endpoint);
   const projects = new Projects(http.call, host);
   const tenant = new Tenant(http.call);
@@ -70,7 +73,12 @@ export function createApi(
   const uploader: Uploads = new Uploads({
     call: http.call,
     datasets: { create: async (request) => datasets.create(request) },
-    shipper: () => pool,
+    shipper: () => {
+      if (refusal !== undefined) {
+        throw new OptionError(refusal);
+      }
+      return pool;
+    },
     hiding: options,
     attachmentBytes: options.maxAttachmentBytes,
     project: options.project,

@@ -8,8 +8,10 @@ import type { Prompts } from "../api/prompts.ts";
 import type { Runs } from "../api/runs.ts";
 import type { Tenant } from "../api/tenant.ts";
 import type { WirePatch, WirePost } from "../model/run.ts";
+import { isLogged } from "../model/log-level.ts";
 import type { PlainOptions } from "../model/option-table.ts";
 import { checkHeaders, checkLogger, resolveOptions } from "../model/options.ts";
+import type { ResolvedOptions } from "../model/options.ts";
 import type { ClientStats, FlushResult, Logger } from "../model/stats.ts";
 import { registerClient, setClientFactory } from "../tracing/default-client.ts";
 import { recorder } from "../tracing/recorder.ts";
@@ -22,7 +24,7 @@ import { unmadeRun } from "../tracing/unmade-run.ts";
 import { createApi } from "./api.ts";
 import type { Api } from "./api.ts";
 import { watchEnd } from "./lifecycle.ts";
-import { consoleLogger, warnThrough } from "./reporter.ts";
+import { consoleLogger, logThrough } from "./reporter.ts";
 import { Recording } from "./recording.ts";
 import { workerEnvironment } from "./shipping-options.ts";
 import { Sync } from "./sync.ts";
@@ -74,7 +76,7 @@ export class Client implements TracingClient {
   readonly tenant: Tenant;
   readonly #api: Api;
   readonly #sync: Sync;
-  readonly #options: PlainOptions;
+  readonly #options: ResolvedOptions;
   readonly #recording: Recording;
   readonly #unwatch: () => void;
   readonly #unregister: () => void;
@@ -85,8 +87,13 @@ export class Client implements TracingClient {
     const headers = checkHeaders(options.headers);
     const logger = checkLogger(options.logger ?? consoleLogger);
     this.#recording = new Recording(this.#options, { headers, logger }, process.env);
+    const warn = (message: string): void => {
+      if (isLogged("warn", this.#options.logLevel)) {
+        logThrough(logger, "warn", message);
+      }
+    };
     this.#api = createApi(this.#options, headers, {
-      warn: (message) => warnThrough(logger, message),
+      warn,
       uploadThreads: this.#options.workers,
       env: workerEnvironment(process.env),
     });
@@ -99,7 +106,7 @@ export class Client implements TracingClient {
     this.feedback = this.#api.feedback;
     this.annotationQueues = this.#api.annotationQueues;
     this.tenant = this.#api.tenant;
-    this.#sync = new Sync({ api: this.#api, options: this.#options, headers, logger });
+    this.#sync = new Sync({ api: this.#api, options: this.#options, headers, warn });
     this[recorder] = this.#recording;
     this.#unregister = registerClient(this);
     this.#unwatch = watchEnd(this.#recording);

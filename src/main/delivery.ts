@@ -17,6 +17,8 @@ import { lossTexts } from "./reporter.ts";
 import type { Reporter } from "./reporter.ts";
 
 export interface DeliveryOptions {
+  /** `false`: nothing may be sent, and what is recorded is lost or spooled. @defaultValue true */
+  readonly maySend?: boolean;
   readonly shipper: TapeShipper;
   readonly ledger: Ledger;
   readonly reporter: Reporter;
@@ -83,6 +85,9 @@ export class Delivery {
 
   /** Never rejects. */
   async ship(tape: Tape): Promise<TapeResult> {
+    if (this.#options.maySend === false) {
+      return this.settleNow(tape, "misconfigured");
+    }
     this.#underWay.add(tape);
     try {
       return await this.#ship(tape);
@@ -162,6 +167,7 @@ export class Delivery {
 
   #account(report: ShipReport): void {
     const { ledger, reporter } = this.#options;
+    reporter.shipped(report);
     this.#requests += report.requests;
     this.#retries += report.retries;
     this.#bytesSent += report.bytes;
@@ -171,12 +177,6 @@ export class Delivery {
     if (report.server !== undefined) {
       this.#server = report.server;
       this.#options.onServer?.(report.server);
-    }
-    if (report.delivered > 0) {
-      reporter.publish("delivered", { records: report.delivered });
-    }
-    if (report.retries > 0) {
-      reporter.publish("retried", { retries: report.retries, reason: report.reason });
     }
     for (const run of report.refused) {
       reporter.publish("rejected", { ...run });
@@ -254,6 +254,7 @@ export class Delivery {
     if (isOnDisk) {
       ledger.spooled += records;
       reporter.publish("spooled", { records });
+      reporter.log("spooled", () => `${records} records were written to the spool`, "info");
       onSpooled?.();
     }
     return isOnDisk;

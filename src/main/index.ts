@@ -174,6 +174,9 @@ export type {
   UploadSettings,
   UploadSource,
 } from "../model/upload.ts";
+export { logLevels } from "../model/log-level.ts";
+export type { LogLevel } from "../model/log-level.ts";
+export type { ConnectionOptions } from "../model/connection-options.ts";
 export type { Hide, PlainOptions } from "../model/option-table.ts";
 export type { RedactionKeys, RedactionPattern, RedactionRule } from "../model/redaction.ts";
 export type { RedactionSet } from "../model/redaction-sets.ts";

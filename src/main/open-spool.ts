@@ -1,5 +1,4 @@
-import type { PlainOptions } from "../model/option-table.ts";
-import { planRedaction } from "../model/redaction.ts";
+import type { ResolvedOptions } from "../model/options.ts";
 import type { Ledger } from "../tracing/ledger.ts";
 import { DeadLetters } from "../workers/dead-letters.ts";
 import { Redactor } from "../workers/redactor.ts";
@@ -7,6 +6,7 @@ import { Spool } from "../workers/spool.ts";
 import type { SpoolLoss, SpoolOptions } from "../workers/spool-options.ts";
 import { countRedacted } from "./count-redacted.ts";
 import type { Reporter } from "./reporter.ts";
+import { redactionOf } from "./shipping-options.ts";
 
 /** What a client keeps on disk. */
 export interface Storage {
@@ -16,22 +16,23 @@ export interface Storage {
 
 /** What goes to disk of a client's options. */
 type StorageOptions = Pick<
-  PlainOptions,
-  "spoolDir" | "spoolQuotaBytes" | "spoolSyncMs" | "redact" | "apiKey"
+  ResolvedOptions,
+  "spoolDir" | "spoolQuotaBytes" | "spoolSyncMs" | "redact" | "apiKey" | "faults"
 >;
 
 /** The spool of a client's options, whose losses and troubles are counted and said; none without a folder. */
 export function openSpool(
-  { spoolDir, spoolQuotaBytes, spoolSyncMs, redact, apiKey }: StorageOptions,
+  options: StorageOptions,
   ledger: Ledger,
   reporter: Reporter,
 ): Storage | undefined {
+  const { spoolDir, spoolQuotaBytes, spoolSyncMs } = options;
   if (spoolDir === undefined) {
     return undefined;
   }
-  const plan = planRedaction(redact, apiKey);
+  const plan = redactionOf(options);
   const redactor = plan === undefined ? undefined : new Redactor(plan);
-  const options: SpoolOptions = {
+  const spoolOptions: SpoolOptions = {
     folder: spoolDir,
     quotaBytes: spoolQuotaBytes,
     syncMs: spoolSyncMs,
@@ -45,7 +46,7 @@ export function openSpool(
       ? {}
       : { protect: (records) => countRedacted(redactor.redact(records), ledger, reporter) }),
   };
-  return { spool: new Spool(options), deadLetters: new DeadLetters(options) };
+  return { spool: new Spool(spoolOptions), deadLetters: new DeadLetters(spoolOptions) };
 }
 
 function countLoss({ why, own, inherited }: SpoolLoss, ledger: Ledger): void {

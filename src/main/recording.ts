@@ -1,5 +1,6 @@
-import type { PlainOptions } from "../model/option-table.ts";
-import type { Environment } from "../model/options.ts";
+import type { Environment } from "../model/environment.ts";
+import { sendsNothing } from "../model/options.ts";
+import type { ResolvedOptions } from "../model/options.ts";
 import type { Operation } from "../model/run.ts";
 import type { ClientStats, FlushResult, Logger } from "../model/stats.ts";
 import { Batcher } from "../tracing/batcher.ts";
@@ -19,7 +20,7 @@ import type { Endable } from "./lifecycle.ts";
 import { openSpool } from "./open-spool.ts";
 import type { Storage } from "./open-spool.ts";
 import { Replay } from "./replay.ts";
-import { cutTexts, Reporter } from "./reporter.ts";
+import { cutTexts, logFaults, Reporter } from "./reporter.ts";
 import { SenderReports } from "./sender-reports.ts";
 import { shippingOf, workerEnvironment } from "./shipping-options.ts";
 
@@ -33,7 +34,9 @@ export class Recording implements Recorder, Endable {
   readonly project: string;
   readonly recursionLimit: number;
   readonly attachmentBytes: number;
-  readonly #options: PlainOptions;
+  readonly #options: ResolvedOptions;
+  /** Whether the variables that say where to send can be read. */
+  readonly #maySend: boolean;
   readonly #reporter: Reporter;
   readonly #ledger: Ledger;
   readonly #batcher: Batcher;
@@ -47,13 +50,14 @@ export class Recording implements Recorder, Endable {
   readonly #isKept: (traceId: string) => boolean;
   #ended = false;
 
-  constructor(options: PlainOptions, { headers, logger }: RecordingExtras, env: Environment) {
+  constructor(options: ResolvedOptions, { headers, logger }: RecordingExtras, env: Environment) {
     this.#options = options;
     this.project = options.project;
     this.recursionLimit = options.recursionLimit;
     this.attachmentBytes = attachmentBytesOf(options);
     this.#isKept = createSampler(options.samplingRate);
-    this.#reporter = new Reporter(logger, Date.now);
+    this.#reporter = new Reporter(logger, Date.now, options.logLevel);
+    this.#maySend = sendsNothing(options) === undefined;
     this.#ledger = new Ledger(
       (reason, records) => this.#reporter.loss(reason, records),
       (why) => this.#reporter.log(`cut ${why}`, () => cutTexts[why]),
@@ -77,6 +81,7 @@ export class Recording implements Recorder, Endable {
       send: (report) => this.#pool.report(report),
     });
     this.#delivery = new Delivery({
+      maySend: this.#maySend,
       shipper: this.#pool,
       ledger: this.#ledger,
       reporter: this.#reporter,
@@ -106,7 +111,18 @@ export class Recording implements Recorder, Endable {
       spill: (tape) => this.#delivery.settleNow(tape, "queueFull"),
     });
     this.#replay = this.#storage === undefined ? undefined : this.#replayOf(this.#storage);
-    if (options.enabled) {
+    this.#begin(logger);
+  }
+
+  /** Says what was wrong with the environment, and begins to send what an earlier process left. */
+  #begin(logger: Logger): void {
+    const { faults, logLevel, enabled } = this.#options;
+    logFaults(faults, logger, logLevel);
+    for (const _ of faults) {
+      this.#ledger.warn("badVariable");
+    }
+    this.#reporter.begin(this.#options);
+    if (enabled && this.#maySend) {
       this.#replay?.start();
     }
   }
@@ -215,7 +231,7 @@ export class Recording implements Recorder, Endable {
     }
     const { underWay, waiting } = this.#batcher.takeAll();
     const shipments = [...underWay, ...waiting];
-    if (this.#pool.threaded) {
+    if (this.#pool.threaded && this.#maySend) {
       for (const { tape } of waiting) {
         // What becomes of it is read from the tape below.
         this.#pool.ship({ memory: tape.memory, used: tape.used }).catch(() => undefined);
@@ -249,7 +265,7 @@ export class Recording implements Recorder, Endable {
     this.#replay?.end();
     const { underWay, waiting } = this.#batcher.takeAll();
     for (const { tape, settled } of [...taken, ...underWay, ...waiting]) {
-      settled.resolve(this.#delivery.settleNow(tape, "closed"));
+      settled.resolve(this.#delivery.settleNow(tape, this.#maySend ? "closed" : "misconfigured"));
     }
     this.#ledger.admitMissed();
     this.#storage?.spool.close();
@@ -278,7 +294,7 @@ export class Recording implements Recorder, Endable {
 }
 
 /** In a small queue a large attachment would cost its whole record. */
-const attachmentBytesOf = ({ maxAttachmentBytes, maxQueueBytes }: PlainOptions): number =>
+const attachmentBytesOf = ({ maxAttachmentBytes, maxQueueBytes }: ResolvedOptions): number =>
   Math.min(maxAttachmentBytes, Math.floor(maxQueueBytes / 2));
 
 const journalOf = (spool: Spool | undefined): { readonly journal?: () => Journal } =>

@@ -1,5 +1,10 @@
 import { channel } from "node:diagnostics_channel";
 import type { Channel } from "node:diagnostics_channel";
+import type { EnvironmentFault } from "../model/environment.ts";
+import { isLogged } from "../model/log-level.ts";
+import type { LogLevel, MessageLevel } from "../model/log-level.ts";
+import type { PlainOptions } from "../model/option-table.ts";
+import type { ShipReport } from "../model/shipping.ts";
 import type { Logger, LossReason } from "../model/stats.ts";
 import type { CutReason } from "../tracing/ledger.ts";
 import { assertStackRoom } from "../tracing/stack-room.ts";
@@ -31,6 +36,7 @@ export const lossTexts: Readonly<Record<LossReason, string>> = {
   unencodable: "they could not be encoded",
   spoolFull: "the spool's quota was reached (spoolQuotaBytes)",
   spoolLost: "the spool's files were removed or damaged",
+  misconfigured: "a variable that says where to send can't be read",
 };
 
 /** Why parts of fields were left out, in words; counted in `truncated`. */
@@ -39,17 +45,31 @@ export const cutTexts: Readonly<Record<CutReason, string>> = {
   run: "Fields were left out of a run that is more than the server takes; the rest of it arrived",
 };
 
+type Whereabouts = Pick<PlainOptions, "enabled" | "endpoint" | "project" | "spoolDir">;
+
 /** Says what happens: to the log, once a minute for each kind, and to diagnostics channels, always. */
 export class Reporter {
   readonly #logger: Logger;
+  readonly #level: LogLevel;
   readonly #now: () => number;
   readonly #quietUntil = new Map<string, number>();
   readonly #unsaid = new Map<LossReason, number>();
   #timer: NodeJS.Timeout | undefined;
+  #hasServer = false;
 
-  constructor(logger: Logger, now: () => number) {
+  constructor(logger: Logger, now: () => number, level: LogLevel = "warn") {
     this.#logger = logger;
+    this.#level = level;
     this.#now = now;
+  }
+
+  /** Says where is recorded to, with a level that shows it. */
+  begin({ enabled, endpoint, project, spoolDir }: Whereabouts): void {
+    const spool = spoolDir === undefined ? "" : `, spool ${spoolDir}`;
+    const text = enabled
+      ? `Recording to ${endpoint}, project ${project}${spool}`
+      : "Tracing is off: nothing is recorded";
+    this.log("begin", () => text, "info");
   }
 
   /** Publishes an outcome; `facts` hold no inputs or outputs. */
@@ -63,8 +83,12 @@ export class Reporter {
   /** Logs a loss: at once, or with the others of its kind when a minute is over. */
   loss(reason: LossReason, records: number): void {
     this.publish("dropped", { reason, records });
+    if (reason === "misconfigured") {
+      // The variable was named when the client was made.
+      return;
+    }
     this.#unsaid.set(reason, (this.#unsaid.get(reason) ?? 0) + records);
-    this.log(reason, () => this.#lossText(reason));
+    this.log(reason, () => this.#lossText(reason), "error");
     if (this.#unsaid.size > 0 && this.#timer === undefined) {
       this.#timer = setTimeout(() => this.sayRest(), quietMs);
       // A program that ends before says the rest when its client closes.
@@ -78,7 +102,7 @@ export class Reporter {
     this.#timer = undefined;
     for (const reason of this.#unsaid.keys()) {
       this.#quietUntil.delete(reason);
-      this.log(reason, () => this.#lossText(reason));
+      this.log(reason, () => this.#lossText(reason), "error");
     }
   }
 
@@ -89,7 +113,10 @@ export class Reporter {
   }
 
   /** Logs unless `kind` was logged within the last minute. @throws RangeError there is no stack left for it. */
-  log(kind: string, message: () => string): void {
+  log(kind: string, message: () => string, level: MessageLevel = "warn"): void {
+    if (!isLogged(level, this.#level)) {
+      return;
+    }
     const now = this.#now();
     if (now < (this.#quietUntil.get(kind) ?? Number.NEGATIVE_INFINITY)) {
       return;
@@ -97,16 +124,64 @@ export class Reporter {
     // A log that is broken off in the middle would stay so.
     assertStackRoom();
     this.#quietUntil.set(kind, now + quietMs);
-    warnThrough(this.#logger, message());
+    logThrough(this.#logger, level, message());
+  }
+
+  /** Says what a worker did with a tape: to the log each time, where that shows deliveries. */
+  shipped({ delivered, requests, retries, reason, server }: ShipReport): void {
+    if (delivered > 0) {
+      this.publish("delivered", { records: delivered });
+    }
+    if (retries > 0) {
+      this.publish("retried", { retries, reason });
+    }
+    if (server !== undefined && !this.#hasServer) {
+      this.#hasServer = true;
+      this.log(
+        "server",
+        () => `The server answers: version ${server.version ?? "unknown"}`,
+        "info",
+      );
+    }
+    if (this.#level === "debug") {
+      const why = reason === undefined ? "" : `: ${reason}`;
+      const text = `Delivered ${delivered} records in ${requests} requests, ${retries} of them retries${why}`;
+      logThrough(this.#logger, "debug", text);
+    }
   }
 }
 
 /** Logs, now. */
-export function warnThrough(logger: Logger, message: string): void {
+export function logThrough(logger: Logger, level: MessageLevel, message: string): void {
   try {
-    logger.warn(`[millrace] ${message}`);
+    const text = `[millrace] ${message}`;
+    if (logger[level] === undefined) {
+      logger.warn(text);
+    } else {
+      logger[level](text);
+    }
   } catch {
     // A logger that throws must not reach the program; what is lost is counted elsewhere.
+  }
+}
+
+/** By logger: the faults of the environment that it was told of. */
+const toldFaults = new WeakMap<Logger, Set<string>>();
+
+/** Logs what was wrong with the environment, each fault once, however many clients read it. */
+export function logFaults(
+  faults: readonly EnvironmentFault[],
+  logger: Logger,
+  level: LogLevel,
+): void {
+  const told = toldFaults.get(logger) ?? new Set();
+  toldFaults.set(logger, told);
+  for (const { message, effect } of faults) {
+    const weight = effect === "default" ? "warn" : "error";
+    if (!told.has(message) && isLogged(weight, level)) {
+      told.add(message);
+      logThrough(logger, weight, message);
+    }
   }
 }
 

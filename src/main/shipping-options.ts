@@ -1,17 +1,20 @@
 import type { Connection } from "../model/connection.ts";
+import type { Environment } from "../model/environment.ts";
 import type { PlainOptions } from "../model/option-table.ts";
-import type { Environment } from "../model/options.ts";
-import { planRedaction } from "../model/redaction.ts";
+import { masksEverything, sendsNothing } from "../model/options.ts";
+import type { ResolvedOptions } from "../model/options.ts";
+import { maskEverything, planRedaction } from "../model/redaction.ts";
+import type { RedactionPlan } from "../model/redaction-search.ts";
 import type { ShippingOptions } from "../model/shipping.ts";
 import { version } from "../model/version.ts";
 
 /** What the workers need to know, of a client's options. */
 export function shippingOf(
-  options: PlainOptions,
+  options: ResolvedOptions,
   headers: Readonly<Record<string, string>>,
   finished: SharedArrayBuffer,
 ): ShippingOptions {
-  const redaction = planRedaction(options.redact, options.apiKey);
+  const redaction = redactionOf(options);
   return {
     connection: connectionOf(options, headers, shareOf(options)),
     attempts: options.attempts,
@@ -34,17 +37,25 @@ export function shippingOf(
   };
 }
 
+/** What the options have masked; `undefined` where nothing is. */
+export const redactionOf = (
+  options: Pick<ResolvedOptions, "redact" | "apiKey" | "faults">,
+): RedactionPlan | undefined =>
+  masksEverything(options) ? maskEverything : planRedaction(options.redact, options.apiKey);
+
 /** Of the requests that may be under way, those of one worker. */
 const shareOf = ({ workers, requestsInFlight }: PlainOptions): number =>
   Math.ceil(requestsInFlight / Math.max(1, workers));
 
 /** How to reach the server, of a client's options. */
 export function connectionOf(
-  options: PlainOptions,
+  options: ResolvedOptions,
   headers: Readonly<Record<string, string>>,
   requestsInFlight: number,
 ): Connection {
+  const refusal = sendsNothing(options);
   return {
+    ...(refusal === undefined ? {} : { refusal }),
     endpoint: options.endpoint,
     headers,
     timeoutMs: options.timeoutMs,

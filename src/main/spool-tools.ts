@@ -1,6 +1,7 @@
 import { readdir, readFile, rm } from "node:fs/promises";
 import { join } from "node:path";
-import { checkHeaders, resolveOptions } from "../model/options.ts";
+import { OptionError } from "../model/errors.ts";
+import { checkHeaders, resolveOptions, sendsNothing } from "../model/options.ts";
 import { deadFolder, readLetter } from "../workers/dead-letters.ts";
 import type { DeathNote } from "../workers/dead-letters.ts";
 import { frameKind, readSegment, saltOf } from "../workers/spool-format.ts";
@@ -141,7 +142,13 @@ export async function replaySpool({
 }: ReplayOptions): Promise<ReplayResult> {
   // A folder that is not there is a mistake, not an empty spool.
   await readdir(given.spoolDir);
-  const options = resolveOptions({ ...given, enabled: true }, process.env);
+  const resolved = resolveOptions(given, process.env);
+  const refusal = sendsNothing(resolved);
+  if (refusal !== undefined) {
+    throw new OptionError(refusal);
+  }
+  // A variable that turns tracing off is about what is recorded, not about what was.
+  const options = { ...resolved, enabled: true };
   if (deadLetters) {
     await revive(given.spoolDir);
   }

@@ -1,8 +1,7 @@
 import { createRequire } from "node:module";
 import { ClosedError } from "../model/errors.ts";
-import type { PlainOptions } from "../model/option-table.ts";
 import { problemWith } from "../model/options.ts";
-import type { Logger } from "../model/stats.ts";
+import type { ResolvedOptions } from "../model/options.ts";
 import { BlockingWorker } from "../sync/blocking-worker.ts";
 import type { BlockingCall } from "../sync/blocking-worker.ts";
 import { mirrorOf } from "../sync/mirror.ts";
@@ -10,7 +9,6 @@ import type { BlockingNouns } from "../sync/mirror.ts";
 import type { Outcome } from "../sync/protocol.ts";
 import { isHandlingRequest, watchRequests } from "../sync/request-context.ts";
 import type { Api, Nouns } from "./api.ts";
-import { warnThrough } from "./reporter.ts";
 import { workerEnvironment } from "./shipping-options.ts";
 
 /** Every noun of the client, with calls that block until the answer is there. */
@@ -18,14 +16,15 @@ export type SyncNouns = BlockingNouns<Nouns>;
 
 export interface SyncParts {
   readonly api: Api;
-  readonly options: PlainOptions;
+  readonly options: ResolvedOptions;
   readonly headers: Readonly<Record<string, string>>;
-  readonly logger: Logger;
+  /** Where warnings go. */
+  readonly warn: (message: string) => void;
 }
 
 /** What the worker is given to make the same nouns from. */
 export interface SyncData {
-  readonly options: PlainOptions;
+  readonly options: ResolvedOptions;
   readonly headers: Readonly<Record<string, string>>;
 }
 
@@ -70,8 +69,7 @@ export class Sync {
     }
     if (!this.#hasWarned && isHandlingRequest()) {
       this.#hasWarned = true;
-      warnThrough(
-        this.#parts.logger,
+      this.#parts.warn(
         `client.sync.${noun}.${method} was called while handling a request: it stops every other request until the answer is there; await client.${noun}.${method} instead`,
       );
     }
@@ -89,7 +87,7 @@ export class Sync {
       path: createRequire(import.meta.url).resolve("#main/sync.worker"),
       data: { options: plain, headers } satisfies SyncData,
       env: workerEnvironment(process.env),
-      warn: (message) => warnThrough(this.#parts.logger, message),
+      warn: this.#parts.warn,
     });
   }
 }

@@ -1,5 +1,7 @@
 /** How to reach the server: what the options say, ready to cross to a worker. */
 export interface Connection {
+  /** Why nothing may be sent: a variable that says where, or with what key, can't be read. */
+  readonly refusal?: string;
   /** Base address without a slash at its end. */
   readonly endpoint: string;
   readonly apiKey?: string;

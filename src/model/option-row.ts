@@ -3,6 +3,13 @@ interface Common {
   readonly env: readonly string[];
   /** What the option is for: feeds the documentation. */
   readonly doc: string;
+  /**
+   * What a bad variable leads to, where the default would leak a payload or reach the wrong server.
+   * Without it the default holds.
+   */
+  readonly failClosed?: "withhold" | "sendNothing";
+  /** Whether its value may appear in no message. */
+  readonly isSecret?: true;
 }
 
 /** One option: its kind, default, range, variables and sentence. */
@@ -15,7 +22,12 @@ export type OptionRow =
       /** Whether fractions are allowed. */
       readonly fraction?: true;
     })
-  | (Common & { readonly kind: "text"; readonly fallback: string | undefined })
+  | (Common & {
+      readonly kind: "text";
+      readonly fallback: string | undefined;
+      /** @defaultValue any text that is not empty */
+      readonly format?: TextFormat;
+    })
   | (Common & { readonly kind: "switch"; readonly fallback: boolean })
   | (Common & { readonly kind: "hide"; readonly fallback: false })
   | (Common & { readonly kind: "rules"; readonly fallback: readonly [] })
@@ -24,6 +36,9 @@ export type OptionRow =
       readonly fallback: string;
       readonly choices: readonly string[];
     });
+
+/** An address of a server; what can stand in a header; certificates or a private key as PEM text. */
+export type TextFormat = "address" | "token" | "certificates" | "privateKey";
 
 /** The variable of an option that is only ours. */
 export const own = (name: string): readonly string[] => [`MILLRACE_${name}`];

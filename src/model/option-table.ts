@@ -2,8 +2,12 @@ import { compressions } from "./connection.ts";
 import type { Compression } from "./connection.ts";
 import { attachmentRows } from "./attachment-options.ts";
 import type { AttachmentOptions } from "./attachment-options.ts";
+import { connectionRows } from "./connection-options.ts";
+import type { ConnectionOptions } from "./connection-options.ts";
 import { keepingRows } from "./keeping-options.ts";
 import type { KeepingOptions } from "./keeping-options.ts";
+import { logLevels } from "./log-level.ts";
+import type { LogLevel } from "./log-level.ts";
 import { own, shared } from "./option-row.ts";
 import type { OptionRow } from "./option-row.ts";
 import type { RedactionRule } from "./redaction.ts";
@@ -18,7 +22,7 @@ import type { KeyValues } from "./run.ts";
 export type Hide = boolean | ((value: KeyValues) => KeyValues);
 
 /** The options that are a number, a text or a switch: each can also come from the environment. */
-export interface PlainOptions extends KeepingOptions, AttachmentOptions {
+export interface PlainOptions extends KeepingOptions, AttachmentOptions, ConnectionOptions {
   readonly enabled: boolean;
   readonly endpoint: string;
   readonly apiKey: string | undefined;
@@ -41,18 +45,12 @@ export interface PlainOptions extends KeepingOptions, AttachmentOptions {
   readonly drainTimeoutMs: number;
   readonly samplingRate: number;
   readonly reportStats: boolean;
+  readonly logLevel: LogLevel;
   readonly hideInputs: Hide;
   readonly hideOutputs: Hide;
   readonly hideMetadata: Hide;
   readonly redact: readonly RedactionRule[];
   readonly recursionLimit: number;
-  readonly ca: string | undefined;
-  readonly cert: string | undefined;
-  readonly key: string | undefined;
-  readonly socketPath: string | undefined;
-  readonly httpProxy: string | undefined;
-  readonly httpsProxy: string | undefined;
-  readonly noProxy: string | undefined;
 }
 
 /** Every tunable of the client: its default, range, variables and sentence. Written here only. */
@@ -60,24 +58,31 @@ export const optionTable: { readonly [Name in keyof PlainOptions]: OptionRow } =
   enabled: {
     kind: "switch",
     fallback: true,
-    env: [...shared("TRACING"), "LANGCHAIN_TRACING_V2"],
-    doc: "Whether anything is recorded at all.",
+    env: [...shared("TRACING"), "LANGSMITH_TRACING_V2", "LANGCHAIN_TRACING_V2"],
+    doc: "Whether anything is recorded. A variable that says false wins over `enabled: true`; one that says true starts tracing without a client. See tracing.md.",
   },
   endpoint: {
     kind: "text",
     fallback: "http://localhost:1984",
+    format: "address",
+    failClosed: "sendNothing",
     env: shared("ENDPOINT"),
     doc: "Base address of the server, http or https, with a path where it has one.",
   },
   apiKey: {
     kind: "text",
     fallback: undefined,
+    format: "token",
+    isSecret: true,
+    failClosed: "sendNothing",
     env: shared("API_KEY"),
     doc: "Key sent in the header x-api-key; never logged.",
   },
   workspaceId: {
     kind: "text",
     fallback: undefined,
+    format: "token",
+    failClosed: "sendNothing",
     env: shared("WORKSPACE_ID"),
     doc: "Workspace sent in the header x-tenant-id, for keys that reach several.",
   },
@@ -222,27 +227,38 @@ export const optionTable: { readonly [Name in keyof PlainOptions]: OptionRow } =
     env: own("REPORT_STATS"),
     doc: "Whether a local server of this project is told how much was recorded, delivered and dropped, for its page; no other server is.",
   },
+  logLevel: {
+    kind: "choice",
+    fallback: "warn",
+    choices: logLevels,
+    env: own("LOG_LEVEL"),
+    doc: "What is logged: nothing (silent), lost data and what stops sending (error), also what may need attention (warn), what the client found and did (info), each delivery (debug). See delivery.md.",
+  },
   hideInputs: {
     kind: "hide",
     fallback: false,
+    failClosed: "withhold",
     env: shared("HIDE_INPUTS"),
     doc: "Hides inputs: true for all of them, or a function that returns what may be recorded.",
   },
   hideOutputs: {
     kind: "hide",
     fallback: false,
+    failClosed: "withhold",
     env: shared("HIDE_OUTPUTS"),
     doc: "Hides outputs, likewise.",
   },
   hideMetadata: {
     kind: "hide",
     fallback: false,
+    failClosed: "withhold",
     env: shared("HIDE_METADATA"),
     doc: "Hides metadata, likewise.",
   },
   redact: {
     kind: "rules",
     fallback: [],
+    failClosed: "withhold",
     env: own("REDACT"),
     doc: "What is masked in the worker before a run is sent or spooled: `secrets`, `emails`, `cards`, `{ name, pattern }`, `{ name, keys }`. See privacy.md.",
   },
@@ -254,46 +270,5 @@ export const optionTable: { readonly [Name in keyof PlainOptions]: OptionRow } =
     env: own("RECURSION_LIMIT"),
     doc: "Recursion limit of the runnable configs that a run is turned into for LangChain.",
   },
-  ca: {
-    kind: "text",
-    fallback: undefined,
-    env: own("CA"),
-    doc: "Certificate authorities to trust in place of the usual ones, PEM text.",
-  },
-  cert: {
-    kind: "text",
-    fallback: undefined,
-    env: own("CERT"),
-    doc: "Client certificate, PEM text.",
-  },
-  key: {
-    kind: "text",
-    fallback: undefined,
-    env: own("KEY"),
-    doc: "Key of the client certificate, PEM text; never logged.",
-  },
-  socketPath: {
-    kind: "text",
-    fallback: undefined,
-    env: own("SOCKET_PATH"),
-    doc: "Unix socket to connect to in place of the endpoint's host.",
-  },
-  httpProxy: {
-    kind: "text",
-    fallback: undefined,
-    env: ["MILLRACE_HTTP_PROXY", "http_proxy", "HTTP_PROXY"],
-    doc: "Proxy for an endpoint that begins with http.",
-  },
-  httpsProxy: {
-    kind: "text",
-    fallback: undefined,
-    env: ["MILLRACE_HTTPS_PROXY", "https_proxy", "HTTPS_PROXY"],
-    doc: "Proxy for an endpoint that begins with https.",
-  },
-  noProxy: {
-    kind: "text",
-    fallback: undefined,
-    env: ["MILLRACE_NO_PROXY", "no_proxy", "NO_PROXY"],
-    doc: "Hosts reached without a proxy, separated by commas; * is all of them.",
-  },
+  ...connectionRows,
 };

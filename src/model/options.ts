@@ -1,161 +1,114 @@
 import { OptionError } from "./errors.ts";
+import { faultOf, fromEnvironment, isTracingOff } from "./environment.ts";
+import type { Environment, EnvironmentFault } from "./environment.ts";
+import { problemOf, shownValue } from "./option-problems.ts";
 import { optionTable } from "./option-table.ts";
 import type { Logger } from "./stats.ts";
 import type { OptionRow } from "./option-row.ts";
 import type { PlainOptions } from "./option-table.ts";
 import { chooseProxy, parseProxy } from "./proxy.ts";
-import { parseRuleNames, problemWithRules } from "./redaction.ts";
 
-/** Variables of the process, or of a test. */
-export type Environment = Readonly<Record<string, string | undefined>>;
+/** The options as they count, and what was wrong with the environment. */
+export interface ResolvedOptions extends PlainOptions {
+  readonly faults: readonly EnvironmentFault[];
+}
+
+/** What a caller may give. */
+export type GivenOptions = {
+  readonly [Name in keyof PlainOptions]?: PlainOptions[Name] | undefined;
+};
 
 /**
- * The options as they count: what was given, else the environment, else the default.
+ * The options as they count: what was given, else the environment, else the default. A bad variable is a
+ * fault, and the default holds; where that would leak a payload or reach the wrong server, payloads are
+ * withheld, or nothing is sent ({@link sendsNothing}).
  *
- * @throws {@link OptionError} a value that is not what the option takes; names the option, its range
- * and the value, the value of a key excepted.
+ * @throws {@link OptionError} a given value is not what the option takes; names the option, its range
+ * and the value, the value of a secret excepted.
  */
-export function resolveOptions(
-  given: { readonly [Name in keyof PlainOptions]?: PlainOptions[Name] | undefined },
-  env: Environment,
-): PlainOptions {
+export function resolveOptions(given: GivenOptions, env: Environment): ResolvedOptions {
+  const faults: EnvironmentFault[] = [];
   const resolved: Record<string, unknown> = {};
+  const sources = new Map<string, string>();
   for (const [name, row] of Object.entries(optionTable)) {
     const value: unknown = Reflect.get(given, name);
-    resolved[name] =
-      value === undefined ? fromEnvironment(name, row, env) : checked({ name, row, value });
+    if (value === undefined) {
+      resolved[name] = fromEnvironment({ name, row, env, faults, sources });
+    } else {
+      assertGiven({ name, row, value });
+      resolved[name] = value;
+    }
+  }
+  const refuse: Refusal = (name, problem) => {
+    const variable = sources.get(name);
+    if (variable === undefined) {
+      throw new OptionError(`Option ${name} ${problem}`);
+    }
+    const row = optionTable[name];
+    faults.push(faultOf({ name, row, variable }, `${variable} ${problem}.`));
+    resolved[name] = row.fallback;
+  };
+  checkProxy(resolved as unknown as PlainOptions, refuse);
+  checkFolder(resolved as unknown as PlainOptions, refuse);
+  if (isTracingOff(env)) {
+    resolved["enabled"] = false;
   }
   const options = resolved as unknown as PlainOptions;
-  checkEndpoint(options.endpoint);
-  checkToken("apiKey", options.apiKey);
-  checkToken("workspaceId", options.workspaceId);
-  checkProxy(options);
-  checkFolder(options);
-  return { ...options, endpoint: options.endpoint.replace(/\/+$/, "") };
+  const withheld = faults.some(({ option }) => option === "redact")
+    ? { hideInputs: true, hideOutputs: true, hideMetadata: true }
+    : {};
+  return { ...options, ...withheld, endpoint: options.endpoint.replace(/\/+$/, ""), faults };
 }
 
-function fromEnvironment(name: string, row: OptionRow, env: Environment): unknown {
-  // Empty counts as unset, as in a shell.
-  const variable = row.env.find((key) => (env[key] ?? "").trim() !== "");
-  if (variable === undefined) {
-    return row.fallback;
-  }
-  const text = (env[variable] ?? "").trim();
-  return checked({ name, row, value: parseText(row, text), variable });
-}
+/** Why nothing may be sent: a variable that says where or with what key can't be read. */
+export const sendsNothing = ({ faults }: Pick<ResolvedOptions, "faults">): string | undefined =>
+  faults.find(({ effect }) => effect === "sendNothing")?.message;
 
-/** A variable's text as the option's kind of value; stays text where it is not one. */
-function parseText(row: OptionRow, text: string): unknown {
-  if (row.kind === "number") {
-    return /^[+-]?(?:\d+\.?\d*|\.\d+)(?:e[+-]?\d+)?$/i.test(text) ? Number(text) : text;
-  }
-  if (row.kind === "switch" || row.kind === "hide") {
-    const switches: Readonly<Record<string, boolean>> = {
-      true: true,
-      "1": true,
-      false: false,
-      "0": false,
-    };
-    return switches[text.toLowerCase()] ?? text;
-  }
-  return row.kind === "rules" ? parseRuleNames(text) : text;
-}
+/** Whether the rules that mask can't be known, so that all that they would search is masked. */
+export const masksEverything = ({ faults }: Pick<ResolvedOptions, "faults">): boolean =>
+  faults.some(({ option }) => option === "redact");
 
 interface Candidate {
   readonly name: string;
   readonly row: OptionRow;
   readonly value: unknown;
-  /** The variable that it comes from. */
-  readonly variable?: string;
 }
 
-function checked({ name, row, value, variable }: Candidate): unknown {
+/** @throws {@link OptionError} the value is not what the option takes. */
+function assertGiven({ name, row, value }: Candidate): void {
   const problem = problemOf(row, value);
   if (problem !== undefined) {
-    const shown = name === "apiKey" || name === "key" ? "" : `, not ${show(value)}`;
-    const label = variable === undefined ? name : `${name} (${variable})`;
-    throw new OptionError(`Option ${label} must be ${problem}${shown}`);
+    const isHidden = row.isSecret === true || problem.isHidden === true;
+    const shown = isHidden ? "" : `, not ${shownValue(value)}`;
+    throw new OptionError(`Option ${name} must be ${problem.allowed}${shown}`);
   }
-  return value;
 }
 
 /** What a value must be to be this option's; `undefined` where it is. */
 export const problemWith = (name: keyof PlainOptions, value: unknown): string | undefined =>
-  problemOf(optionTable[name], value);
+  problemOf(optionTable[name], value)?.allowed;
 
-function problemOf(row: OptionRow, value: unknown): string | undefined {
-  switch (row.kind) {
-    case "number": {
-      const inRange = typeof value === "number" && value >= row.min && value <= row.max;
-      const allowed = row.fraction === true || Number.isInteger(value);
-      const kind = row.fraction === true ? "a number" : "a whole number";
-      return inRange && allowed ? undefined : `${kind} from ${row.min} to ${row.max}`;
-    }
-    case "text":
-      return typeof value === "string" && value.trim() !== "" ? undefined : "a text, not empty";
-    case "switch":
-      return typeof value === "boolean" ? undefined : "true or false";
-    case "hide":
-      return typeof value === "boolean" || typeof value === "function"
-        ? undefined
-        : "true, false or a function";
-    case "rules":
-      return problemWithRules(value);
-    case "choice":
-      return row.choices.some((choice) => choice === value)
-        ? undefined
-        : `one of ${row.choices.join(", ")}`;
-  }
-}
+/** Throws for a value that was given; for one of the environment, notes the fault and takes the default. */
+type Refusal = (name: keyof PlainOptions, problem: string) => void;
 
-const show = (value: unknown): string =>
-  typeof value === "string" ? JSON.stringify(value.slice(0, 100)) : kindOf(value);
-
-const kindOf = (value: unknown): string =>
-  typeof value === "number" || typeof value === "boolean" || value === null
-    ? String(value)
-    : `a value of type ${typeof value}`;
-
-function checkEndpoint(endpoint: string): void {
-  const url = URL.canParse(endpoint) ? new URL(endpoint) : undefined;
-  if (url === undefined || (url.protocol !== "http:" && url.protocol !== "https:")) {
-    throw new OptionError(
-      `Option endpoint must be an address that begins with http:// or https://, not ${show(endpoint)}`,
-    );
-  }
-  if (url.username !== "" || url.password !== "" || url.search !== "" || url.hash !== "") {
-    throw new OptionError(
-      "Option endpoint must have no user, password, query or fragment; pass the key as apiKey",
-    );
-  }
-}
-
-/** It goes into a header: what can't stand there is refused here, where the message can say so. */
-function checkToken(name: string, token: string | undefined): void {
-  if (token !== undefined && !/^[\x21-\x7e]+$/.test(token)) {
-    throw new OptionError(
-      `Option ${name} must be printable ASCII without spaces or line ends (its value is not shown)`,
-    );
-  }
-}
-
-/** @throws {@link OptionError} something is to be kept on disk, and no folder is named. */
-function checkFolder({ overflow, durability, spoolDir }: PlainOptions): void {
+/** Something is to be kept on disk, and no folder is named. */
+function checkFolder({ overflow, durability, spoolDir }: PlainOptions, refuse: Refusal): void {
   if (durability === "spool-first" && spoolDir === undefined) {
-    throw new OptionError('Option durability can be "spool-first" only with spoolDir');
+    refuse("durability", 'can be "spool-first" only with spoolDir (MILLRACE_SPOOL_DIR)');
   }
   if (overflow === "spool" && spoolDir === undefined) {
-    throw new OptionError('Option overflow can be "spool" only with spoolDir');
+    refuse("overflow", 'can be "spool" only with spoolDir (MILLRACE_SPOOL_DIR)');
   }
 }
 
 /** Only the proxy that is on the way: a variable of the environment may be for other programs. */
-function checkProxy(options: PlainOptions): void {
+function checkProxy(options: PlainOptions, refuse: Refusal): void {
   const address = chooseProxy(options);
   if (address !== undefined && parseProxy(address) === undefined) {
     const name = address === options.httpsProxy ? "httpsProxy" : "httpProxy";
-    throw new OptionError(
-      `Option ${name} must be the address of a proxy, such as http://host:3128 (its value may hold a password and is not shown)`,
+    refuse(
+      name,
+      "must be the address of a proxy, such as http://host:3128 (its value may hold a password and is not shown)",
     );
   }
 }
@@ -175,7 +128,7 @@ export function checkHeaders(headers: unknown): Readonly<Record<string, string>>
   }
   const checkedEntries = entries.map(([name, value]: [string, unknown]): [string, string] => {
     if (!headerName.test(name)) {
-      throw new OptionError(`Option headers: ${show(name)} is not the name of a header`);
+      throw new OptionError(`Option headers: ${shownValue(name)} is not the name of a header`);
     }
     if (typeof value !== "string" || !headerValue.test(value)) {
       throw new OptionError(

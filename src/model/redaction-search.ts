@@ -21,4 +21,6 @@ export interface RedactionPlan {
   readonly keys: readonly RedactionKeySearch[];
   /** From 2 to 255: says on a tape that these very rules were applied. */
   readonly mark: number;
+  /** The rules can't be known: everything that they would search is masked. */
+  readonly masksEverything?: true;
 }

@@ -35,6 +35,15 @@ export const parseRuleNames = (text: string): readonly string[] =>
     .map((name) => name.trim())
     .filter((name) => name !== "");
 
+/** Masks everything: for rules that can't be read. */
+export const maskEverything: RedactionPlan = {
+  searches: [],
+  keys: [],
+  // Never the mark of rules: theirs are 2 to 255 by their content, and this says that all is masked.
+  mark: 255,
+  masksEverything: true,
+};
+
 /** What the workers search for; `undefined` where there are no rules. `apiKey` is a secret too. */
 export function planRedaction(
   rules: readonly RedactionRule[],

@@ -22,6 +22,8 @@ export const lossReasons = [
   "spoolFull",
   /** It was spooled, and its file was removed or damaged. */
   "spoolLost",
+  /** Nothing may be sent: a variable that names the server, or what proves who is asking, can't be read. */
+  "misconfigured",
 ] as const;
 
 export type LossReason = (typeof lossReasons)[number];
@@ -79,7 +81,13 @@ export interface FlushResult {
   readonly lost: number;
 }
 
-/** Where warnings go. Keys, inputs and outputs never do. */
+/**
+ * Where messages go. Keys, inputs and outputs never do. `warn` takes the levels that have no function of
+ * their own.
+ */
 export interface Logger {
   warn(message: string): void;
+  error?(message: string): void;
+  info?(message: string): void;
+  debug?(message: string): void;
 }

@@ -94,7 +94,7 @@ export class Redactor {
     if (state === this.#plan.mark) {
       return true;
     }
-    let isClean = state !== redactionMark.underWay;
+    let isClean = state !== redactionMark.underWay && this.#plan.masksEverything !== true;
     bytes[start + headOffset.redaction] = redactionMark.underWay;
     if (isClean) {
       try {

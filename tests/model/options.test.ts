@@ -2,6 +2,7 @@ import * as fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { OptionError } from "../../src/model/errors.ts";
 import { optionTable } from "../../src/model/option-table.ts";
+import { isTracingConfigured } from "../../src/model/environment.ts";
 import { checkHeaders, checkLogger, resolveOptions } from "../../src/model/options.ts";
 
 describe("defaults", () => {
@@ -56,10 +57,32 @@ describe("the environment", () => {
     expect(resolveOptions({}, env).project).toBe("c");
   });
 
-  test("a number with a unit is refused, and the variable named", () => {
-    expect(() => resolveOptions({}, { MILLRACE_TIMEOUT_MS: "15s" })).toThrow(
-      'Option timeoutMs (MILLRACE_TIMEOUT_MS) must be a whole number from 1 to 600000, not "15s"',
-    );
+  test.each(["true", "TRUE", "1", "yes", "Yes", "on", "ON"])("%s turns tracing on", (text) => {
+    expect(isTracingConfigured({ LANGSMITH_TRACING: text })).toBe(true);
+    expect(resolveOptions({}, { LANGSMITH_TRACING: text })).toMatchObject({
+      enabled: true,
+      faults: [],
+    });
+  });
+
+  test.each(["false", "False", "0", "no", "NO", "off", "Off"])(
+    "%s turns tracing off, whatever the program says",
+    (text) => {
+      const env = { MILLRACE_TRACING: text, MILLRACE_ENDPOINT: "http://localhost:1" };
+      expect(isTracingConfigured(env)).toBe(false);
+      expect(resolveOptions({ enabled: true }, env)).toMatchObject({ enabled: false, faults: [] });
+    },
+  );
+
+  test("an endpoint starts tracing, a key alone does not", () => {
+    expect(isTracingConfigured({})).toBe(false);
+    expect(isTracingConfigured({ LANGSMITH_API_KEY: "key", MILLRACE_PROJECT: "p" })).toBe(false);
+    expect(isTracingConfigured({ LANGCHAIN_ENDPOINT: "http://localhost:1984" })).toBe(true);
+    expect(isTracingConfigured({ LANGSMITH_TRACING: "perhaps" })).toBe(false);
+  });
+
+  test("a level of the log is taken in any case", () => {
+    expect(resolveOptions({}, { MILLRACE_LOG_LEVEL: "DEBUG" }).logLevel).toBe("debug");
   });
 
   test("no variable belongs to two options", () => {
@@ -87,7 +110,10 @@ describe("a bad option names itself, its range and the value", () => {
     ],
     [{ endpoint: "localhost:1984" }, "Option endpoint must be an address that begins with http://"],
     [{ endpoint: "ftp://h" }, "Option endpoint must be an address that begins with http://"],
-    [{ endpoint: "http://user:secret@h" }, "Option endpoint must have no user, password"],
+    [
+      { endpoint: "http://user:secret@h" },
+      "Option endpoint must be an address without user, password",
+    ],
     [{ apiKey: "k\nx: y" }, "Option apiKey must be printable ASCII without spaces or line ends"],
     [{ apiKey: " " }, "Option apiKey must be a text, not empty"],
   ];

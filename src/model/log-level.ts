@@ -1,0 +1,12 @@
+/** From the one that logs nothing to the one that logs everything; each includes those before it. */
+export const logLevels = ["silent", "error", "warn", "info", "debug"] as const;
+
+/** One of {@link logLevels}. */
+export type LogLevel = (typeof logLevels)[number];
+
+/** How much a message matters. */
+export type MessageLevel = Exclude<LogLevel, "silent">;
+
+/** Whether a message of one level is logged at another. */
+export const isLogged = (level: MessageLevel, at: LogLevel): boolean =>
+  logLevels.indexOf(level) <= logLevels.indexOf(at);

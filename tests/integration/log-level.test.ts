@@ -1,0 +1,52 @@
+import { Client, logLevels } from "millrace";
+import type { LogLevel, Logger } from "millrace";
+import { afterEach, expect, test, vi } from "vitest";
+import { loopbackServer } from "../support/loopback-server.ts";
+
+afterEach(() => {
+  vi.unstubAllEnvs();
+});
+
+/** What is said at a level of a run that arrives, of an id that is left out, and of a run recorded after the end. */
+async function saidAt(level: LogLevel | undefined): Promise<readonly string[]> {
+  await using server = await loopbackServer({ info: { body: '{"version":"1.2.3"}' } });
+  const said: string[] = [];
+  const logger: Logger = {
+    warn: (text) => said.push(`warn ${text}`),
+    error: (text) => said.push(`error ${text}`),
+    debug: (text) => said.push(`debug ${text}`),
+  };
+  const client = new Client({ endpoint: server.endpoint, logger, logLevel: level });
+  client.startRun({ name: "r", id: "no id" }).end();
+  await client.close();
+  client.startRun({ name: "late" }).end();
+  return said.map((text) =>
+    text.replace(server.endpoint, "SERVER").replace(/\d+ requests/, "N requests"),
+  );
+}
+
+const lost =
+  "error [millrace] Lost 1 record (closed): the client was closed, or the process ended, before they were sent";
+const noUuid = "warn [millrace] An id that is no UUID was left out.";
+const recordingTo = "warn [millrace] Recording to SERVER, project default";
+const delivered = "debug [millrace] Delivered 2 records in N requests, 0 of them retries";
+
+const expected: Readonly<Record<LogLevel, readonly string[]>> = {
+  silent: [],
+  error: [lost],
+  warn: [noUuid, lost],
+  // The logger has no `info`: `warn` takes it.
+  info: [recordingTo, noUuid, lost],
+  debug: [recordingTo, noUuid, delivered, lost],
+};
+
+test.each(logLevels)("%s shows what its row in docs/delivery.md says", async (level) => {
+  const said = await saidAt(level);
+  expect(said.filter((text) => !text.includes("The server answers"))).toEqual(expected[level]);
+});
+
+test("the variable chooses where the program does not, and warn is the default", async () => {
+  expect(await saidAt(undefined)).toEqual(expected.warn);
+  vi.stubEnv("MILLRACE_LOG_LEVEL", "Error");
+  expect(await saidAt(undefined)).toEqual(expected.error);
+});
