@@ -30,6 +30,8 @@ export default defineConfig({
     // The policy of the page allows files only: nothing inline, no `data:`.
     assetsInlineLimit: 0,
     modulePreload: { polyfill: false },
+    // Their licences ask to be named wherever their code goes. The server does not serve this file.
+    license: { fileName: "THIRD-PARTY-LICENSES.md" },
   },
   server: { proxy: Object.fromEntries(apiPaths.map((path) => [path, apiTarget])) },
 });

@@ -3,6 +3,7 @@ import type { RunningServer, ServerOptions } from "@millrace/server";
 import type { Command } from "commander";
 import { OptionError } from "millrace/model";
 import { openBrowser } from "./open-browser.ts";
+import { nextStopRequest } from "./stop-request.ts";
 import { UsageError } from "./usage-error.ts";
 
 interface ServeFlags {
@@ -30,16 +31,17 @@ export function addServe(program: Command, env: NodeJS.ProcessEnv): void {
     .option("--data <folder>", "folder of the database", defaultDataDir)
     .option("--api-key <key>", "key to let in; may be repeated; also MILLRACE_API_KEY", addKey, [])
     .option("--open", "open the address in a browser")
-    .action((flags: ServeFlags) => serve(flags, env["MILLRACE_API_KEY"]));
+    .action((flags: ServeFlags) => serve(flags, env));
 }
 
 const addKey = (key: string, keys: readonly string[]): readonly string[] => [...keys, key];
 
 async function serve(
   { port, host, data, apiKey, open }: ServeFlags,
-  environmentKey: string | undefined,
+  env: NodeJS.ProcessEnv,
 ): Promise<void> {
-  const stopped = nextStopSignal();
+  const stopped = nextStopRequest(env);
+  const environmentKey = env["MILLRACE_API_KEY"];
   const apiKeys =
     environmentKey === undefined || environmentKey === "" ? apiKey : [...apiKey, environmentKey];
   const server = await start({ port: parsePort(port), host, dataDir: data, apiKeys });
@@ -65,13 +67,4 @@ function parsePort(text: string): number {
     throw new UsageError(`--port is a whole number from 0 to 65535, not ${JSON.stringify(text)}`);
   }
   return Number(text);
-}
-
-/** Listens from before the start on: a signal that comes early is not lost. */
-function nextStopSignal(): Promise<void> {
-  return new Promise((resolve) => {
-    for (const signal of ["SIGINT", "SIGTERM"] as const) {
-      process.once(signal, () => resolve());
-    }
-  });
 }

@@ -38,7 +38,8 @@ test("the package depends on six packages and no other", async () => {
 test("the package holds the SDK's own folders: no server, database, UI or test", () => {
   const own =
     /^dist\/(api|bulk|connection|integrations|main|model|sync|tracing|workers)\/[\w./-]+\.(js|d\.ts)(\.map)?$/;
-  const beside = ["CHANGELOG.md", "LICENSE", "README.md", "package.json"];
+  const entries = ["bin/millrace.mjs", "cjs/index.cjs", "cjs/index.d.cts"];
+  const beside = [...entries, "CHANGELOG.md", "LICENSE", "README.md", "package.json"];
   expect(files.filter((file) => !own.test(file) && !beside.includes(file))).toEqual([]);
   expect(
     files.filter((file) => /test|fixture|server\/|web\/|\.(db|node|html)$/.test(file)),

@@ -1,8 +1,7 @@
 import swagger from "@fastify/swagger";
-import type { StaticDocumentSpec } from "@fastify/swagger";
-import fastify from "fastify";
-import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
+import type { FastifyInstance, FastifyReply } from "fastify";
 import { apiVersion } from "../options.ts";
+import { readDocsFile } from "./api-docs-page.ts";
 import { tags } from "./route.ts";
 
 /** Where the page is that shows the calls to a person. */
@@ -39,58 +38,21 @@ export function addApiDocs(app: FastifyInstance): void {
   });
   app.register(async (open: FastifyInstance) => {
     open.get("/openapi.json", async () => open.swagger());
-    let page: Promise<FastifyInstance> | undefined;
-    const answer = async (request: FastifyRequest, reply: FastifyReply): Promise<FastifyReply> =>
-      passOn(await (page ??= makePage(open)), request, reply);
-    open.get(pagePath, { schema: { hide: true } }, answer);
-    open.get(`${pagePath}/*`, { schema: { hide: true } }, answer);
+    open.get(`${pagePath}/json`, { schema: { hide: true } }, async () => open.swagger());
+    open.get(pagePath, { schema: { hide: true } }, (_request, reply) => sendFile("", reply));
+    open.get<{ readonly Params: { readonly "*": string } }>(
+      `${pagePath}/*`,
+      { schema: { hide: true } },
+      ({ params }, reply) => sendFile(params["*"], reply),
+    );
   });
 }
 
-/**
- * The page, a small server within this one. Made when it is first asked for: to load what it is made of
- * takes a sixth of what a server takes to start, and most are never asked.
- */
-async function makePage(described: FastifyInstance): Promise<FastifyInstance> {
-  const { default: swaggerUi } = await import("@fastify/swagger-ui");
-  const page = fastify({
-    routerOptions: { ignoreTrailingSlash: true, ignoreDuplicateSlashes: true },
-  });
-  await page.register(swagger, {
-    mode: "static",
-    // Its type ends at OpenAPI 3.0; it is passed on as it is.
-    specification: { document: described.swagger() as StaticDocumentSpec["document"] },
-  });
-  await page.register(swaggerUi, {
-    routePrefix: pagePath,
-    indexPrefix: "",
-    staticCSP: pagePolicy,
-    uiConfig: {
-      url: "/openapi.json",
-      // The page asks this server alone.
-      validatorUrl: null,
-      docExpansion: "list",
-      deepLinking: true,
-      // Without the bar on top, whose field would fetch from anywhere.
-      layout: "BaseLayout",
-    },
-    theme: { title: "Millrace: calls of the local server" },
-  });
-  return page;
-}
-
-/** Has the page answer; what is nowhere in it is nowhere in this server. */
-async function passOn(
-  page: FastifyInstance,
-  { url, headers }: FastifyRequest,
-  reply: FastifyReply,
-): Promise<FastifyReply> {
-  const answer = await page.inject({ method: "GET", url, headers });
-  if (answer.statusCode === 404) {
+async function sendFile(path: string, reply: FastifyReply): Promise<FastifyReply> {
+  const file = await readDocsFile(path);
+  if (file === undefined) {
     reply.callNotFound();
     return reply;
   }
-  // What concerns the connection is not the page's to say.
-  const { connection: _connection, date: _date, ...rest } = answer.headers;
-  return reply.code(answer.statusCode).headers(rest).send(answer.rawPayload);
+  return reply.header("content-security-policy", pagePolicy).type(file.type).send(file.body);
 }

@@ -1,0 +1,134 @@
+import { readdir, readFile, writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import { satisfies } from "semver";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { startLocalRegistry } from "./local-registry.ts";
+import type { LocalRegistry } from "./local-registry.ts";
+import { openShell } from "./shell.ts";
+import type { Ended, Shell } from "./shell.ts";
+
+let registry: LocalRegistry;
+
+beforeAll(async () => {
+  registry = await startLocalRegistry();
+});
+
+afterAll(() => registry[Symbol.asyncDispose]());
+
+/** An empty folder whose npm has our packages. */
+const emptyFolder = (): Promise<Shell> => openShell({ npm_config_registry: registry.url });
+
+/** A command that went well and had nothing to warn of. */
+const quietly = (stdout: unknown): Ended => ({
+  code: 0,
+  signal: null,
+  stdout: stdout as string,
+  stderr: "",
+});
+
+describe("with all three packages installed in an empty folder", () => {
+  let shell: Shell;
+  let installing: Ended;
+
+  beforeAll(async () => {
+    shell = await emptyFolder();
+    const names = "millrace @millrace/server @millrace/cli";
+    installing = await shell.run(`npm install --engine-strict ${names}`);
+  }, 180_000);
+
+  afterAll(() => shell[Symbol.asyncDispose]());
+
+  test("npm refuses nothing and warns of nothing", () => {
+    expect(installing).toEqual(quietly(expect.stringContaining("added ")));
+  });
+
+  test("no package that a consumer gets asks for a Node above the floor", async () => {
+    const { packages } = JSON.parse(
+      await readFile(join(shell.folder, "package-lock.json"), "utf8"),
+    ) as { readonly packages: Readonly<Record<string, { engines?: { node?: string } }>> };
+    const refusing = Object.entries(packages).filter(
+      ([, { engines }]) => !satisfies("20.19.0", engines?.node ?? "*"),
+    );
+    expect(Object.keys(packages).length).toBeGreaterThan(10);
+    expect(refusing).toEqual([]);
+  });
+
+  test("npx millrace --version prints the version", async () => {
+    expect(await shell.run("npx millrace --version")).toEqual(quietly(`${registry.version}\n`));
+  });
+
+  test("npx millrace serve answers with API, UI and documentation, and ends on SIGTERM", async () => {
+    const serving = shell.start("exec npx millrace serve --port 0 --data served");
+    const [url] = await serving.waitFor(/http:\/\/127\.0\.0\.1:\d+/);
+    const info = (await (await fetch(`${url}/info`)).json()) as { readonly version: string };
+    expect(info.version).toMatch(/^\d+\.\d+\.\d+/);
+    const accept = { headers: { accept: "text/html" } };
+    expect(await (await fetch(url, accept)).text()).toContain('<div id="root">');
+    const documentation = await (await fetch(`${url}/docs`, accept)).text();
+    const files = [...documentation.matchAll(/(?:src|href)="([^"]+)"/g)].map(([, file]) => file);
+    expect(files.length).toBeGreaterThan(3);
+    for (const file of files) {
+      expect([file, (await fetch(`${url}${file}`)).status]).toEqual([file, 200]);
+    }
+    serving.kill("SIGTERM");
+    expect((await serving.ended).stderr).toBe("");
+    // npx ends by the signal itself; what it started ends too.
+    await expect(fetch(`${url}/info`)).rejects.toThrow("fetch failed");
+  });
+
+  test("runs that a program records are stored by a server that it starts, and read back", async () => {
+    await writeFile(
+      join(shell.folder, "program.mjs"),
+      `import { startServer } from "@millrace/server";
+       import { Client, traceable } from "millrace";
+       const server = await startServer({ port: 0, dataDir: ":memory:" });
+       const client = new Client({ endpoint: server.url, project: "p" });
+       await traceable(async (question) => question, { name: "answer", client })("why?");
+       const { delivered, lost } = await client.flush();
+       const runs = await client.runs.list({ projectNames: ["p"] }).toArray();
+       await client.close();
+       await server.close();
+       console.log(JSON.stringify([lost, runs.length, runs[0].name]));`,
+    );
+    expect(await shell.run("node program.mjs")).toEqual(quietly('[0,1,"answer"]\n'));
+  });
+
+  test("a CommonJS program requires the SDK without a warning, and gets what an import gets", async () => {
+    await writeFile(
+      join(shell.folder, "program.cjs"),
+      `const required = require("millrace");
+       import("millrace").then((imported) => {
+         console.log(required.version, required.Client === imported.Client);
+       });`,
+    );
+    expect(await shell.run("node program.cjs")).toEqual(quietly(`${registry.version} true\n`));
+  });
+
+  test("both packages that name a command millrace reach it, whichever npm links", async () => {
+    for (const bin of ["millrace/bin/millrace.mjs", "@millrace/cli/bin/millrace.mjs"]) {
+      const said = await shell.run(`node node_modules/${bin} --version`);
+      expect(said).toEqual(quietly(`${registry.version}\n`));
+    }
+  });
+});
+
+describe("with the SDK alone", () => {
+  test("the command names the package to install, and works once it is", async () => {
+    await using shell = await emptyFolder();
+    expect((await shell.run("npm install --engine-strict millrace")).code).toBe(0);
+    const without = await shell.run("npx millrace serve");
+    expect(without).toMatchObject({ code: 1, stdout: "" });
+    expect(without.stderr).toMatch(/^error: the command millrace is in the package @millrace\/cli/);
+    const [install] = /npm install .*/.exec(without.stderr) ?? [];
+    expect((await shell.run(`${install} --engine-strict`)).code).toBe(0);
+    expect(await shell.run("npx millrace --version")).toEqual(quietly(`${registry.version}\n`));
+    // The CLI came last here; the SDK does in the other order.
+    expect((await shell.run("npm uninstall millrace @millrace/cli")).code).toBe(0);
+    expect(await readdir(join(shell.folder, "node_modules")).catch(() => [])).not.toContain(
+      "millrace",
+    );
+    expect((await shell.run("npm install @millrace/cli")).code).toBe(0);
+    expect((await shell.run("npm install millrace")).code).toBe(0);
+    expect(await shell.run("npx millrace --version")).toEqual(quietly(`${registry.version}\n`));
+  }, 180_000);
+});

@@ -1,0 +1,120 @@
+import { spawn } from "node:child_process";
+import type { ChildProcess } from "node:child_process";
+import { once } from "node:events";
+import { mkdtemp, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { delimiter, dirname, join } from "node:path";
+
+/** The Node that commands run on: that of the tests, unless `npm run test:packages` names another. */
+const node = process.env["MILLRACE_TEST_NODE"] ?? process.execPath;
+
+/** What a command did. */
+export interface Ended {
+  readonly code: number | null;
+  readonly signal: NodeJS.Signals | null;
+  readonly stdout: string;
+  readonly stderr: string;
+}
+
+/** A command that runs. */
+export interface Running {
+  readonly ended: Promise<Ended>;
+  /** Resolves with the first match in its output. @throws Error it ended before. */
+  waitFor(pattern: RegExp): Promise<RegExpExecArray>;
+  /** Sends a signal to the command, as a service manager does: not to what it started. */
+  kill(signal: NodeJS.Signals): void;
+}
+
+/** A folder of its own and a shell in it, as someone has who tries the packages. */
+export interface Shell extends AsyncDisposable {
+  readonly folder: string;
+  run(command: string): Promise<Ended>;
+  start(command: string): Running;
+}
+
+const limitMs = 120_000;
+
+/** @param env - added to the environment, which has nothing of npm's or of ours. */
+export async function openShell(env: NodeJS.ProcessEnv = {}): Promise<Shell> {
+  const folder = await mkdtemp(join(tmpdir(), "millrace-shell-"));
+  const running = new Set<ChildProcess>();
+  const start = (command: string): Running => {
+    // A group of its own, so that nothing that the command starts outlives the test.
+    const child = spawn("bash", ["-c", command], {
+      cwd: folder,
+      env: { ...cleanEnvironment(), ...env },
+      detached: true,
+      stdio: ["ignore", "pipe", "pipe"],
+    });
+    running.add(child);
+    return follow(child, command);
+  };
+  return {
+    folder,
+    start,
+    run: (command) => start(command).ended,
+    async [Symbol.asyncDispose]() {
+      running.forEach(killGroup);
+      await rm(folder, { recursive: true, force: true, maxRetries: 5 });
+    },
+  };
+}
+
+function follow(child: ChildProcess, command: string): Running {
+  const output = { stdout: "", stderr: "" };
+  const listeners = new Set<() => void>();
+  for (const name of ["stdout", "stderr"] as const) {
+    child[name]?.on("data", (chunk: Buffer) => {
+      output[name] += chunk.toString();
+      listeners.forEach((listener) => listener());
+    });
+  }
+  const timer = setTimeout(() => killGroup(child), limitMs);
+  const ended = once(child, "close").then((args): Ended => {
+    clearTimeout(timer);
+    const [code, signal] = args as [number | null, NodeJS.Signals | null];
+    return { code, signal, stdout: output.stdout, stderr: withoutSettings(output.stderr) };
+  });
+  const waitFor = (pattern: RegExp): Promise<RegExpExecArray> =>
+    new Promise((resolve, reject) => {
+      const look = (): void => {
+        const match = pattern.exec(output.stdout + output.stderr);
+        if (match !== null) {
+          resolve(match);
+        }
+      };
+      listeners.add(look);
+      look();
+      void ended.then((end) => reject(new Error(`${command} ended: ${JSON.stringify(end)}`)));
+    });
+  return { ended, waitFor, kill: (signal) => void child.kill(signal) };
+}
+
+/** What npm says of the settings of whoever runs the tests concerns no package. */
+const withoutSettings = (stderr: string): string =>
+  stderr.replaceAll(/^npm warn Unknown .* config .*\n/gm, "");
+
+function killGroup(child: ChildProcess): void {
+  try {
+    process.kill(-(child.pid ?? 0), "SIGKILL");
+  } catch (error) {
+    // Nothing is left of it.
+    if ((error as NodeJS.ErrnoException).code !== "ESRCH") {
+      throw error;
+    }
+  }
+}
+
+function cleanEnvironment(): NodeJS.ProcessEnv {
+  const foreign = /^(npm_|NODE_|VITEST|MILLRACE_|LANGSMITH_|LANGCHAIN_|INIT_CWD)/i;
+  const kept = Object.entries(process.env).filter(([name]) => !foreign.test(name));
+  return {
+    ...Object.fromEntries(kept),
+    PATH: [dirname(node), process.env["PATH"]].join(delimiter),
+    NO_PROXY: "127.0.0.1,localhost",
+    no_proxy: "127.0.0.1,localhost",
+    npm_config_update_notifier: "false",
+    npm_config_audit: "false",
+    npm_config_fund: "false",
+  };
+}
