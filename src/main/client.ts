@@ -8,12 +8,13 @@ import type { Prompts } from "../api/prompts.ts";
 import type { Runs } from "../api/runs.ts";
 import type { Tenant } from "../api/tenant.ts";
 import type { WirePatch, WirePost } from "../model/run.ts";
+import { isTracingConfigured } from "../model/environment.ts";
 import { isLogged } from "../model/log-level.ts";
 import type { PlainOptions } from "../model/option-table.ts";
 import { checkHeaders, checkLogger, resolveOptions } from "../model/options.ts";
 import type { ResolvedOptions } from "../model/options.ts";
 import type { ClientStats, FlushResult, Logger } from "../model/stats.ts";
-import { registerClient, setClientFactory } from "../tracing/default-client.ts";
+import { flushAll, registerClient, setClientFactory } from "../tracing/default-client.ts";
 import { recorder } from "../tracing/recorder.ts";
 import type { Recorder, TracingClient } from "../tracing/recorder.ts";
 import { startRun } from "../tracing/context.ts";
@@ -24,7 +25,7 @@ import { unmadeRun } from "../tracing/unmade-run.ts";
 import { createApi } from "./api.ts";
 import type { Api } from "./api.ts";
 import { watchEnd } from "./lifecycle.ts";
-import { consoleLogger, logThrough } from "./reporter.ts";
+import { consoleLogger, logFaults, logThrough } from "./reporter.ts";
 import { Recording } from "./recording.ts";
 import { workerEnvironment } from "./shipping-options.ts";
 import { Sync } from "./sync.ts";
@@ -108,7 +109,7 @@ export class Client implements TracingClient {
     this.tenant = this.#api.tenant;
     this.#sync = new Sync({ api: this.#api, options: this.#options, headers, warn });
     this[recorder] = this.#recording;
-    this.#unregister = registerClient(this);
+    this.#unregister = registerClient(this, (timeoutMs) => this.flush({ timeoutMs }));
     this.#unwatch = watchEnd(this.#recording);
   }
 
@@ -202,6 +203,12 @@ export class Client implements TracingClient {
   }
 }
 
+/**
+ * Flushes every open client of this process, as {@link Client.flush} does one, and adds up what became of
+ * their records: for handlers that know no client, such as a serverless function's before it returns.
+ */
+export const flush = ({ timeoutMs }: TimeLimit = {}): Promise<FlushResult> => flushAll(timeoutMs);
+
 /** Bindings of this module's own: in a bundle an import may be a getter, for which there is no stack. */
 const [counted, unmade] = [missed, unmadeRun];
 const done = Promise.resolve();
@@ -211,4 +218,19 @@ function idOf(run: unknown): unknown {
   return typeof run === "object" && run !== null && "id" in run ? run.id : undefined;
 }
 
-setClientFactory(() => new Client());
+setClientFactory(() => {
+  const { env } = process;
+  try {
+    if (isTracingConfigured(env)) {
+      return new Client();
+    }
+    // Nothing is recorded; a tracing variable that can't be read may have meant otherwise.
+    const { faults, logLevel } = resolveOptions({}, env);
+    const about = faults.filter(({ option }) => option === "enabled");
+    logFaults(about, consoleLogger, logLevel);
+  } catch (error) {
+    const why = error instanceof Error ? error.message : String(error);
+    logThrough(consoleLogger, "error", `Nothing is recorded, as no client can be made: ${why}`);
+  }
+  return undefined;
+});

@@ -1,4 +1,4 @@
-export { Client } from "./client.ts";
+export { Client, flush } from "./client.ts";
 export type { ClientOptions, TimeLimit } from "./client.ts";
 export type {
   AddRuns,
@@ -103,6 +103,7 @@ export type { RunFilter } from "../api/run-filter.ts";
 export type { FilterRuns, ListRuns, ReadRun, Runs } from "../api/runs.ts";
 export type { ByteSource } from "../api/streamed-bodies.ts";
 export type { Tenant } from "../api/tenant.ts";
+export { setDefaultClient } from "../tracing/default-client.ts";
 export { currentRun, withRun } from "../tracing/context.ts";
 export type { StartOptions } from "../tracing/context.ts";
 export { toRunnableConfig } from "../tracing/langchain-handler.ts";

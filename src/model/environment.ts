@@ -105,7 +105,8 @@ function effectText(option: keyof PlainOptions, row: OptionRow): string {
     const what = withheldTexts[option] ?? "All that the rules would search is";
     return `${what} withheld until it is corrected.`;
   }
-  return row.fallback === undefined
+  // Whether a client records depends on more than this option's default.
+  return row.fallback === undefined || option === "enabled"
     ? "It is ignored."
     : `The default, ${String(row.fallback)}, holds.`;
 }

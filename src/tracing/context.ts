@@ -1,7 +1,7 @@
 import { AsyncLocalStorage } from "node:async_hooks";
 import { LangsmithBridge } from "./langsmith-bridge.ts";
 import { adopt, runOf } from "./foreign-run.ts";
-import { oldestClient } from "./open-clients.ts";
+import { existingClient } from "./open-clients.ts";
 import type { TracingClient } from "./recorder.ts";
 import type { RunOptions } from "./run-options.ts";
 import { RunTree } from "./run-tree.ts";
@@ -92,7 +92,7 @@ function runIn(store: unknown, client: TracingClient | undefined): RunTree | und
     return undefined;
   }
   try {
-    return runOf(store) ?? adopt(store, client ?? oldestClient());
+    return runOf(store) ?? adopt(store, client ?? existingClient());
   } catch {
     // A store that can't be read is no parent; the run becomes the root of a trace of its own.
     return undefined;

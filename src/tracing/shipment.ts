@@ -36,5 +36,5 @@ export async function awaitShipments(
   });
   await Promise.race([Promise.all(counted), timeout]);
   clearTimeout(deadline);
-  return { delivered, lost, pending: total - delivered - lost };
+  return { delivered, pending: total - delivered - lost, lost };
 }

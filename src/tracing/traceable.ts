@@ -14,7 +14,7 @@ const counted = missed;
 
 /** How the runs of a traced function are recorded. */
 export interface TraceableOptions {
-  /** @defaultValue the function's own name, or `"traceable"` */
+  /** @defaultValue the function's own name, or the run type where it has none */
   readonly name?: string | undefined;
   /** @defaultValue `"chain"` */
   readonly runType?: RunType | undefined;
@@ -22,7 +22,10 @@ export interface TraceableOptions {
   readonly metadata?: KeyValues | undefined;
   /** @defaultValue the parent's project, or the client's */
   readonly project?: string | undefined;
-  /** @defaultValue the current run's client, else the oldest open one, else a new one */
+  /**
+   * @defaultValue the current run's client, else that of `setDefaultClient`, else the program's first that is
+   * open, else one that the environment configures; without any, nothing is recorded
+   */
   readonly client?: TracingClient | undefined;
   /**
    * Makes of the inputs what may be recorded. Called once per call, must return at once. If it
@@ -109,7 +112,8 @@ function begin(fn: TraceableFunction, call: Call): CallRecording | undefined {
     }
     const run = startRun(
       client,
-      new CallRun(options.name ?? (fn.name || "traceable"), call, client),
+      // Without a name of its own the function has that of its run type.
+      new CallRun(options.name ?? fn.name, call, client),
     );
     return new CallRecording(run, options);
   } catch (error) {

@@ -21,7 +21,7 @@ describe("a bad variable", () => {
     [
       "LANGSMITH_TRACING",
       "perhaps",
-      'LANGSMITH_TRACING is "perhaps"; allowed: true, false, yes, no, on, off, 1 or 0. The default, true, holds.',
+      'LANGSMITH_TRACING is "perhaps"; allowed: true, false, yes, no, on, off, 1 or 0. It is ignored.',
       "enabled",
       true,
     ],

@@ -1,19 +1,29 @@
-import { expect, test } from "vitest";
-import { startRun, withRun } from "../../src/tracing/context.ts";
-import {
-  defaultClient,
-  registerClient,
-  setClientFactory,
-} from "../../src/tracing/default-client.ts";
-import { traceable } from "../../src/tracing/traceable.ts";
+import { beforeEach, expect, test, vi } from "vitest";
+import { OptionError } from "../../src/model/errors.ts";
 import { CollectingClient } from "./collecting-client.ts";
 
-test("is the current run's, else the oldest that is open, else a new one, else none", () => {
+const empty = { delivered: 0, pending: 0, lost: 0 };
+const noFlush = async (): Promise<typeof empty> => empty;
+
+/** The modules anew: which clients are open is a matter of the process. */
+async function load() {
+  const clients = await import("../../src/tracing/default-client.ts");
+  const context = await import("../../src/tracing/context.ts");
+  const { traceable } = await import("../../src/tracing/traceable.ts");
+  return { ...clients, ...context, traceable };
+}
+
+beforeEach(() => {
+  vi.resetModules();
+});
+
+test("is the current run's, else the program's first that is open, else an implicit one, else none", async () => {
+  const { defaultClient, registerClient, setClientFactory, startRun, withRun } = await load();
   expect(defaultClient()).toBeUndefined();
   const [first, second, made] = [1, 2, 3].map(() => new CollectingClient());
   setClientFactory(() => made!);
-  const closeFirst = registerClient(first!);
-  const closeSecond = registerClient(second!);
+  const closeFirst = registerClient(first!, noFlush);
+  const closeSecond = registerClient(second!, noFlush);
   expect(defaultClient()).toBe(first);
   expect(withRun(startRun(second!), () => defaultClient())).toBe(second);
   closeFirst();
@@ -23,9 +33,78 @@ test("is the current run's, else the oldest that is open, else a new one, else n
   expect(defaultClient()).toBe(made);
 });
 
-test("that can't be made leaves the traced call as it is", () => {
+test("the program's first client takes over from the implicit one, which is flushed and keeps its runs", async () => {
+  const { defaultClient, registerClient, setClientFactory, traceable } = await load();
+  const [implicit, own] = [new CollectingClient(), new CollectingClient()];
+  const flushed = vi.fn<typeof noFlush>(noFlush);
   setClientFactory(() => {
-    throw new Error("no configuration");
+    registerClient(implicit, flushed);
+    return implicit;
+  });
+  const outer = traceable(
+    (during: () => void) => {
+      during();
+      traceable(() => 1, { name: "inner" })();
+    },
+    { name: "outer" },
+  );
+  outer(() => {
+    expect(defaultClient()).toBe(implicit);
+    expect(flushed).not.toHaveBeenCalled();
+    registerClient(own, noFlush);
+    expect(flushed).toHaveBeenCalledOnce();
+  });
+  traceable(() => 1, { name: "later" })();
+  expect(implicit.records.map(({ name, kind }) => `${name} ${kind}`)).toEqual([
+    "outer start",
+    "inner start",
+    "inner end",
+    "outer end",
+  ]);
+  expect(own.records.map(({ name }) => name)).toEqual(["later", "later"]);
+});
+
+test("with several the one that was chosen, while it is open", async () => {
+  const { defaultClient, registerClient, setDefaultClient } = await load();
+  const [first, second] = [new CollectingClient(), new CollectingClient()];
+  registerClient(first, noFlush);
+  const closeSecond = registerClient(second, noFlush);
+  setDefaultClient(second);
+  expect(defaultClient()).toBe(second);
+  setDefaultClient(undefined);
+  expect(defaultClient()).toBe(first);
+  setDefaultClient(second);
+  closeSecond();
+  expect(defaultClient()).toBe(first);
+  expect(() => setDefaultClient(second)).toThrow("setDefaultClient takes a Client that is open");
+});
+
+test("where the environment configures none it is asked once, and calls go on unrecorded", async () => {
+  const { setClientFactory, traceable } = await load();
+  const create = vi.fn<() => undefined>(() => undefined);
+  setClientFactory(create);
+  const next = traceable((n: number) => n + 1);
+  expect(next(1)).toBe(2);
+  expect(next(2)).toBe(3);
+  expect(create).toHaveBeenCalledOnce();
+});
+
+test("that can't be made leaves the traced call as it is", async () => {
+  const { setClientFactory, traceable } = await load();
+  setClientFactory(() => {
+    throw new OptionError("no configuration");
   });
   expect(traceable((n: number) => n + 1)(1)).toBe(2);
+});
+
+test("flushAll adds up what became of the records of every open client", async () => {
+  const { flushAll, registerClient } = await load();
+  registerClient(new CollectingClient(), async () => ({ delivered: 2, pending: 1, lost: 0 }));
+  const limits: (number | undefined)[] = [];
+  registerClient(new CollectingClient(), async (timeoutMs) => {
+    limits.push(timeoutMs);
+    return { delivered: 3, pending: 0, lost: 4 };
+  });
+  expect(await flushAll(50)).toEqual({ delivered: 5, pending: 1, lost: 4 });
+  expect(limits).toEqual([50]);
 });

@@ -58,12 +58,12 @@ describe("a call", () => {
     expect(seen.start("fn").inputs).toEqual(inputs);
   });
 
-  test("goes by the function's name, else by its own", () => {
+  test("goes by the function's name, else by its run type", () => {
     const seen = client();
     function named(): void {}
     traceable(named, { client: seen })();
     traceable(() => {}, { client: seen })();
-    expect(seen.starts().map(({ name }) => name)).toEqual(["named", "traceable"]);
+    expect(seen.starts().map(({ name }) => name)).toEqual(["named", "chain"]);
   });
 
   test("keeps this, and the identity of what is answered", () => {
