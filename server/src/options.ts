@@ -13,6 +13,13 @@ export const serverLimits = {
   bodyBytes: 20 * mebibyte,
   /** Enforced: bytes of one body, as sent and as inflated. Boundaries and part headers need room. */
   bodyBytesMax: 24 * mebibyte,
+  /** The same where no key is needed. */
+  openBodyBytes: 65_536,
+  /** Values in a body that is read as a whole: all beside runs, spans and examples. */
+  bodyValues: 150_000,
+  /** How many times as long as sent a body may become when it is inflated, and from how many bytes on that counts. */
+  inflateRatio: 500,
+  inflateFreeBytes: 4 * mebibyte,
   /** Bytes of a refused body that are read and thrown away, so that the client sees the answer. */
   discardBytes: 64 * mebibyte,
   discardMs: 5_000,

@@ -142,3 +142,21 @@ test("examples that have too many different members are no CSV, and still lines 
   expect((await desk.call(`GET /datasets/${desk.id}/csv`)).status).toBe(422);
   expect((await desk.call(`GET /datasets/${desk.id}/jsonl`)).text.split("\n")).toHaveLength(61);
 });
+
+test("a CSV export holds no formula, and an upload of it makes the same examples", async () => {
+  const desk = await DatasetDesk.open();
+  const inputs = { "=head": "=cmd|' /C calc'!A0", q: "-5", r: "'@x", s: "plain" };
+  await desk.add({ inputs, outputs: { a: "+1-1" } });
+  const { text } = await desk.call(`GET /datasets/${desk.id}/csv`);
+  for (const cell of text.split(/[\r\n,]+/).filter((one) => one !== "" && one !== "-5")) {
+    expect(cell.replace(/^"/, "")).not.toMatch(/^[=+\-@\t]/);
+  }
+  const form = new FormData();
+  form.append("file", new Blob([text], { type: "text/csv" }), "again.csv");
+  Object.keys(inputs).forEach((name) => form.append("input_keys", name));
+  form.append("output_keys", "a");
+  const again = await desk.call("POST /datasets/upload", { body: form });
+  const query = new URLSearchParams({ dataset: textOf(again.json["id"]) });
+  const listed = await desk.call(`GET /examples?${query.toString()}`);
+  expect(listed.json).toMatchObject([{ inputs, outputs: { a: "+1-1" } }]);
+});

@@ -27,6 +27,7 @@ export {
 } from "./errors.ts";
 export type { ErrorCode, HttpErrorInit, SdkErrorOptions } from "./errors.ts";
 export type { FieldWord, FilterWords, FunctionWord, WordKind } from "./filter-words.ts";
+export { escapeFormula, unescapeFormula } from "./csv-cell.ts";
 export { assertUuid, isUuid } from "./ids.ts";
 export {
   handleLimit,

@@ -1,3 +1,4 @@
+import { unescapeFormula } from "millrace/model";
 import { UsageError } from "../usage-error.ts";
 import { messageOf } from "./byte-source.ts";
 import type { ByteSource } from "./byte-source.ts";
@@ -56,7 +57,9 @@ export async function openCsv(
   }
   const columns = names.map((name, index): Column => {
     const given = types.get(name);
-    const cells = first.slice(0, sampleRows).map((line) => line.cells[index] ?? "");
+    const cells = first
+      .slice(0, sampleRows)
+      .map((line) => unescapeFormula(line.cells[index] ?? ""));
     return { name, type: given ?? inferType(cells), isGiven: given !== undefined };
   });
   const rows = async function* rows(): AsyncGenerator<SourceRow | BadRow> {
@@ -83,7 +86,7 @@ function namesOf({ cells, fault }: CsvLine): readonly string[] {
         : `two columns are called ${twice}`;
     throw new SourceError(`the first row does not name the columns: ${fault ?? why}`);
   }
-  return cells;
+  return cells.map(unescapeFormula);
 }
 
 function toRow({ cells, fault }: CsvLine, columns: readonly Column[]): SourceRow | BadRow {
@@ -97,7 +100,7 @@ function toRow({ cells, fault }: CsvLine, columns: readonly Column[]): SourceRow
   const row: Record<string, unknown> = {};
   for (const [index, { name, type, isGiven }] of columns.entries()) {
     try {
-      const value = parseCell(type, cells[index] ?? "");
+      const value = parseCell(type, unescapeFormula(cells[index] ?? ""));
       if (value !== undefined) {
         row[name] = value;
       }

@@ -1,6 +1,7 @@
 import Papa from "papaparse";
 import { ByteWriter, ParquetWriter } from "hyparquet-writer";
 import type { Example } from "millrace";
+import { escapeFormula } from "millrace/model";
 import type { SchemaElement } from "hyparquet";
 import type { Format } from "./open-rows.ts";
 import { ownColumns } from "./mapping.ts";
@@ -90,7 +91,7 @@ async function* toCsv(batches: AsyncIterable<readonly Row[]>): AsyncGenerator<st
   for await (const rows of batches) {
     const cells = rows.map(({ cells: { split, id, created_at: createdAt }, json }) => [
       ...json.map((text) => text ?? ""),
-      splitText(split),
+      escapeFormula(splitText(split)),
       id,
       createdAt ?? "",
     ]);

@@ -1,3 +1,4 @@
+import { unescapeFormula } from "millrace/model";
 import { withSplits } from "../datasets/splits.ts";
 import { RequestError } from "../errors.ts";
 import type { UploadRow } from "../store/upload.ts";
@@ -16,7 +17,7 @@ export interface Column {
   readonly name: string;
 }
 
-/** Makes rows of cells to examples. All cells are texts. */
+/** Makes rows of cells to examples. All cells are texts; a mark that one is no formula is taken off. */
 export class CsvColumns {
   readonly #width: number;
   readonly #inputs: readonly Place[];
@@ -24,7 +25,8 @@ export class CsvColumns {
   readonly #metadata: readonly Place[];
 
   /** @throws RequestError 422: the head lacks a column that is named, or has it twice. */
-  constructor(head: readonly string[], choice: ColumnChoice) {
+  constructor(received: readonly string[], choice: ColumnChoice) {
+    const head = received.map(unescapeFormula);
     this.#width = head.length;
     this.#inputs = findPlaces(head, choice.inputs, "input_keys");
     this.#outputs = findPlaces(head, choice.outputs, "output_keys");
@@ -82,4 +84,4 @@ function findPlaces(
 }
 
 const toObject = (places: readonly Place[], cells: readonly string[]): string =>
-  `{${places.map(({ index, start }) => start + JSON.stringify(cells[index])).join(",")}}`;
+  `{${places.map(({ index, start }) => start + JSON.stringify(unescapeFormula(cells[index] ?? ""))).join(",")}}`;

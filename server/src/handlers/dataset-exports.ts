@@ -2,6 +2,7 @@ import { Readable } from "node:stream";
 import { setImmediate } from "node:timers/promises";
 import type { FastifyReply, FastifyRequest } from "fastify";
 import Papa from "papaparse";
+import { escapeFormula } from "millrace/model";
 import { toFineTuning } from "../datasets/fine-tuning.ts";
 import { messageOf, RequestError } from "../errors.ts";
 import { holdOpen } from "../http/hold-open.ts";
@@ -73,8 +74,8 @@ export async function exportDatasetCsv(
   return sendLines(reply, {
     pages,
     type: "text/csv",
-    head: `${Papa.unparse([columns])}\r\n`,
-    toText: (page) => `${Papa.unparse(page.map(toRow))}\r\n`,
+    head: `${Papa.unparse([columns.map(escapeFormula)])}\r\n`,
+    toText: (page) => `${Papa.unparse(page.map((one) => toRow(one).map(escapeFormula)))}\r\n`,
   });
 }
 

@@ -59,6 +59,11 @@ export async function listFeedbackTokens(store: Store, request: FastifyRequest):
   return tokens.map((token) => toTokenJson(token, originOf(request)));
 }
 
+/** @throws RequestError 404: there is no such token; 410: it has expired. */
+export async function checkToken(store: Store, request: FastifyRequest): Promise<void> {
+  await findToken(store, request);
+}
+
 /** `POST /feedback/tokens/{token}`: without a key. */
 export async function giveFeedback(
   store: Store,

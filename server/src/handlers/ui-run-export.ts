@@ -4,6 +4,7 @@ import { Readable } from "node:stream";
 import Papa from "papaparse";
 import { Type } from "typebox";
 import type { Static } from "typebox";
+import { escapeFormula } from "millrace/model";
 import { RequestError } from "../errors.ts";
 import type { RunSearch } from "../store/run-list.ts";
 import type { StoredRun } from "../store/run-row.ts";
@@ -141,10 +142,8 @@ const toCsv = (runs: readonly StoredRun[]): Buffer =>
     `${Papa.unparse(
       runs.map((run) => {
         const members = membersOf(run, { select: exported });
-        return columns.map((name) => toCell(members.get(name)));
+        return columns.map((name) => escapeFormula(toCell(members.get(name))));
       }),
-      // What begins like a formula would be one in a spreadsheet.
-      { escapeFormulae: true },
     )}\r\n`,
   );
 

@@ -1,10 +1,10 @@
+import type { IncomingMessage } from "node:http";
 import { tmpdir } from "node:os";
 import type { TypeBoxTypeProvider } from "@fastify/type-provider-typebox";
 import fastify from "fastify";
 import type { FastifyError, FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
 import { RequestError } from "../errors.ts";
 import { addWeb } from "../handlers/web.ts";
-import { JsonCursor } from "../ingest/json-cursor.ts";
 import { memoryDataDir, serverLimits } from "../options.ts";
 import type { ServerSettings } from "../options.ts";
 import { addAnnotationQueueRoutes } from "../routes/annotation-queues.ts";
@@ -40,9 +40,12 @@ import type { ReadScope } from "../store/read-scope.ts";
 import type { Store } from "../store/store.ts";
 import { addApiDocs } from "./api-docs.ts";
 import { checkLazily } from "./check-lazily.ts";
+import { closeUnread } from "./close-unread.ts";
+import { JsonBoundsCheck } from "./json-bounds.ts";
 import { KeyGuard } from "./key-guard.ts";
-import { readBody } from "./read-body.ts";
+import { joinPieces, readChunks } from "./read-body.ts";
 import { SignedLinks } from "./signed-links.ts";
+import { addSafeHeaders, answerBrokenRequest } from "./safe-headers.ts";
 import { SourceGuard } from "./source-guard.ts";
 
 export type App = ReturnType<typeof createApp>;
@@ -64,7 +67,8 @@ export function createApp(store: Store, settings: ServerSettings) {
     http: { headersTimeout: serverLimits.headersMs, connectionsCheckingInterval: 5_000 },
     forceCloseConnections: "idle",
     // A path that is none, or has too long a part.
-    frameworkErrors: (cause, _request, reply) => void answerError(cause, reply),
+    frameworkErrors: (cause, _request, reply) => void answerError(cause, addSafeHeaders(reply)),
+    clientErrorHandler: answerBrokenRequest,
     rewriteUrl: (request) => withoutPrefix(request.url ?? "/"),
     routerOptions: { ignoreTrailingSlash: true, ignoreDuplicateSlashes: true },
   }).withTypeProvider<TypeBoxTypeProvider>();
@@ -76,6 +80,14 @@ export function createApp(store: Store, settings: ServerSettings) {
   app.addHook("onRequest", async ({ headers }) => sources.checkSource(headers));
   // With a callback: only so is what follows within the scope.
   app.addHook("onRequest", (request, reply, done) => runInReadScope(scopeOf(request, reply), done));
+  app.addHook("onSend", async ({ raw }, reply) => {
+    addSafeHeaders(reply);
+    if (!raw.complete) {
+      // Answered before all of the body came. Nothing else is to follow on the connection.
+      void reply.header("connection", "close");
+      closeUnread(raw);
+    }
+  });
   const sendNoPage = addWeb(app);
   app.setErrorHandler((cause: FastifyError | RequestError, _request, reply) =>
     answerError(cause, reply),
@@ -93,7 +105,9 @@ export function createApp(store: Store, settings: ServerSettings) {
   };
   addApiDocs(app);
   app.register(async (open: FastifyInstance) => {
-    open.addContentTypeParser("*", parseBody);
+    open.addContentTypeParser("*", ({ raw }: FastifyRequest) =>
+      parseBody(raw, serverLimits.openBodyBytes),
+    );
     addOpenRoutes(open, store);
     addUiFeedbackFormRoutes(open, store);
     addSharedRunRoutes(open, desk);
@@ -112,7 +126,9 @@ export function createApp(store: Store, settings: ServerSettings) {
   });
   app.register(async (rest: FastifyInstance) => {
     rest.addHook("onRequest", checkKey);
-    rest.addContentTypeParser("*", parseBody);
+    rest.addContentTypeParser("*", ({ raw }: FastifyRequest) =>
+      parseBody(raw, serverLimits.bodyBytesMax),
+    );
     addRoutes(rest, store);
     addLiveRoutes(rest, store, keys);
     addUiSettingsRoutes(rest, { store, keys, settings });
@@ -150,8 +166,23 @@ const scopeOf = (request: FastifyRequest, { raw }: FastifyReply): ReadScope => {
   };
 };
 
-const parseBody = async ({ raw }: FastifyRequest): Promise<unknown> =>
-  parseJson(await readBody(raw));
+/** A body that is read as a whole, within bounds of its own. Whatever the content type says. An empty one is an absent one. */
+async function parseBody(request: IncomingMessage, bytesMax: number): Promise<unknown> {
+  const pieces: Buffer[] = [];
+  const check = new JsonBoundsCheck({
+    valuesMax: serverLimits.bodyValues,
+    depthMax: serverLimits.bodyDepth,
+  });
+  await readChunks(
+    request,
+    (chunk) => {
+      check.push(chunk);
+      pieces.push(chunk);
+    },
+    { bytesMax, withinMs: serverLimits.requestMs, inflateRatioMax: serverLimits.inflateRatio },
+  );
+  return parseJson(joinPieces(pieces));
+}
 
 /** What needs no key. */
 function addOpenRoutes(app: FastifyInstance, store: Store): void {
@@ -186,16 +217,11 @@ const withoutPrefix = (url: string): string => {
   return rest.startsWith("/") ? rest : `/${rest}`;
 };
 
-/** Whatever the content type says. An empty body is an absent one. */
 function parseJson(body: Buffer): unknown {
   if (body.length === 0) {
     return undefined;
   }
   try {
-    // Two bytes a level: a short body can't be too deep. What is deeper could be read, but not written.
-    if (body.length > serverLimits.bodyDepth * 2) {
-      new JsonCursor(body, serverLimits.bodyDepth).readWhole();
-    }
     const value: unknown = JSON.parse(body.toString("utf8"));
     return value;
   } catch (cause) {

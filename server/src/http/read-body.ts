@@ -11,14 +11,17 @@ const zstdFactory = (zlib as { createZstdDecompress?: () => Transform }).createZ
 export const hasZstd = zstdFactory !== undefined;
 
 /** The whole body, inflated. @throws RequestError see {@link readChunks}. */
-export async function readBody(request: IncomingMessage): Promise<Buffer> {
-  return joinPieces(await readPieces(request));
+export async function readBody(request: IncomingMessage, bounds?: BodyBounds): Promise<Buffer> {
+  return joinPieces(await readPieces(request, bounds));
 }
 
 /** The same in the pieces in which it came. @throws RequestError see {@link readChunks}. */
-export async function readPieces(request: IncomingMessage): Promise<readonly Buffer[]> {
+export async function readPieces(
+  request: IncomingMessage,
+  bounds?: BodyBounds,
+): Promise<readonly Buffer[]> {
   const chunks: Buffer[] = [];
-  await readChunks(request, (chunk) => chunks.push(chunk));
+  await readChunks(request, (chunk) => chunks.push(chunk), bounds);
   return chunks;
 }
 
@@ -32,11 +35,14 @@ export interface BodyBounds {
   readonly bytesMax: number;
   /** Milliseconds for all of it to arrive; then the connection ends. */
   readonly withinMs: number;
+  /** Bytes that each byte sent may become, once so many have come of it that it matters. */
+  readonly inflateRatioMax?: number;
 }
 
 const usualBounds: BodyBounds = {
   bytesMax: serverLimits.bodyBytesMax,
   withinMs: serverLimits.requestMs,
+  inflateRatioMax: serverLimits.inflateRatio,
 };
 
 /**
@@ -48,9 +54,9 @@ const usualBounds: BodyBounds = {
 export async function readChunks(
   request: IncomingMessage,
   onChunk: (chunk: Buffer) => unknown,
-  { bytesMax, withinMs }: BodyBounds = usualBounds,
+  { bytesMax, withinMs, inflateRatioMax = Number.POSITIVE_INFINITY }: BodyBounds = usualBounds,
 ): Promise<void> {
-  const bounded = { onChunk, bytesMax };
+  const bounded = { onChunk, bytesMax, inflateRatioMax };
   let late: RequestError | undefined;
   const timer = setTimeout(() => {
     late = new RequestError(408, `the body took longer than ${withinMs} ms`);
@@ -65,7 +71,6 @@ export async function readChunks(
       ? pass(request, bounded)
       : passInflated(request, inflate(), bounded));
   } catch (cause) {
-    await discard(request);
     if (late !== undefined || cause instanceof RequestError) {
       throw late ?? cause;
     }
@@ -105,6 +110,7 @@ const inflatedChunkBytes = 65_536;
 interface Taker {
   readonly onChunk: (chunk: Buffer) => unknown;
   readonly bytesMax: number;
+  readonly inflateRatioMax: number;
 }
 
 async function pass(source: Readable, { onChunk, bytesMax }: Taker): Promise<void> {
@@ -124,8 +130,12 @@ const waitFor = (taken: unknown): unknown => (taken instanceof Promise ? taken :
 async function passInflated(
   source: Readable,
   inflate: Transform,
-  { onChunk, bytesMax }: Taker,
+  { onChunk, bytesMax, inflateRatioMax }: Taker,
 ): Promise<void> {
+  let sentBytes = 0;
+  source.on("data", (chunk: Buffer) => {
+    sentBytes += chunk.length;
+  });
   source.on("error", (cause) => inflate.destroy(cause));
   source.on("aborted", () => inflate.destroy(new Error("aborted")));
   source.pipe(inflate);
@@ -135,6 +145,12 @@ async function passInflated(
       size += chunk.length;
       if (size > bytesMax) {
         throw tooLarge("the inflated body", bytesMax);
+      }
+      if (size > serverLimits.inflateFreeBytes && size > sentBytes * inflateRatioMax) {
+        throw new RequestError(
+          413,
+          `the body inflates to more than ${inflateRatioMax} times what was sent; send it without an encoding`,
+        );
       }
       await waitFor(onChunk(chunk));
     }
@@ -150,25 +166,3 @@ async function passInflated(
 
 const tooLarge = (what: string, bytesMax: number): RequestError =>
   new RequestError(413, `${what} is larger than ${bytesMax} bytes; send less in one request`);
-
-/** Reads on for a while without keeping anything: a client that is still sending sees no answer. */
-async function discard(request: IncomingMessage): Promise<void> {
-  if (request.readableEnded || request.destroyed) {
-    return;
-  }
-  await new Promise<void>((resolve) => {
-    let size = 0;
-    const timer = setTimeout(resolve, serverLimits.discardMs);
-    const finish = (): void => {
-      clearTimeout(timer);
-      resolve();
-    };
-    request.on("data", (chunk: Buffer) => {
-      size += chunk.length;
-      if (size > serverLimits.discardBytes) {
-        finish();
-      }
-    });
-    request.once("end", finish).once("close", finish).once("error", finish).resume();
-  });
-}

@@ -15,11 +15,12 @@ export class SourceGuard {
 
   /**
    * A page on any site can make a browser send requests here, under a name that resolves to this
-   * machine or from a script of its own. The first shows in Host, the second in Origin.
+   * machine or from a script of its own. The first shows in Host, the second in Origin, or, where a
+   * picture or a frame is asked for, in Sec-Fetch-Site alone.
    *
    * @throws RequestError 403: the request comes from elsewhere.
    */
-  checkSource({ host, origin }: IncomingHttpHeaders): void {
+  checkSource({ host, origin, ...headers }: IncomingHttpHeaders): void {
     if (this.#isLocal && !this.#isOwnName(nameOf(host ?? ""))) {
       throw new RequestError(
         403,
@@ -27,6 +28,7 @@ export class SourceGuard {
       );
     }
     if (origin === undefined) {
+      checkSite(headers);
       return;
     }
     const source = hostOf(origin);
@@ -41,6 +43,23 @@ export class SourceGuard {
 
   #isOwnName(name: string): boolean {
     return name === this.#host || isLoopback(name);
+  }
+}
+
+/**
+ * Browsers say where a request comes from that has no Origin. A link that a person follows from another
+ * site is let in: a shared run, the page of a project. What it opens that site can't read.
+ *
+ * @throws RequestError 403: another site asks for it, and not as a page of its own.
+ */
+function checkSite(headers: IncomingHttpHeaders): void {
+  const isFollowed =
+    headers["sec-fetch-mode"] === "navigate" && headers["sec-fetch-dest"] === "document";
+  if (headers["sec-fetch-site"] === "cross-site" && !isFollowed) {
+    throw new RequestError(
+      403,
+      "Sec-Fetch-Site says that another site asks for this; only pages of this server and of this machine may, and a link that is opened as a page",
+    );
   }
 }
 

@@ -1,6 +1,7 @@
 import type { FastifyInstance } from "fastify";
 import { endpoints } from "millrace/model";
 import {
+  checkToken,
   createFeedbackTokens,
   giveFeedback,
   giveFeedbackByLink,
@@ -107,6 +108,8 @@ export function addGivenFeedbackRoutes(app: FastifyInstance, store: Store): void
       body: givenFeedbackBody,
       keyless: true,
     }),
+    // Before a body is read: without a token nobody is to make the server parse anything.
+    onRequest: async (request) => checkToken(store, request),
     handler: (request) => giveFeedback(store, request),
   });
   app.route({

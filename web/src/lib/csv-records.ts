@@ -79,5 +79,8 @@ function toCells(record: string): string[] {
       cell += character;
     }
   }
-  return [...cells, cell];
+  return [...cells, cell].map(withoutMark);
 }
+
+/** Exports put an apostrophe before what a spreadsheet would take for a formula (`escapeFormula` of millrace/model). */
+const withoutMark = (cell: string): string => (/^'+[=+\-@\t\r]/.test(cell) ? cell.slice(1) : cell);

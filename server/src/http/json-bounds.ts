@@ -1,0 +1,97 @@
+import { RequestError } from "../errors.ts";
+
+/** How much JSON one body may hold. */
+export interface JsonBounds {
+  /** Values of any kind, the names of members not counted. */
+  readonly valuesMax: number;
+  /** Arrays and objects inside one another. */
+  readonly depthMax: number;
+}
+
+const [quote, backslash, comma] = [0x22, 0x5c, 0x2c];
+const [openBracket, closeBracket, openBrace, closeBrace] = [0x5b, 0x5d, 0x7b, 0x7d];
+
+/**
+ * Counts the values of a JSON text while it arrives, and how deep they lie, before anything is made of
+ * them: a small body may hold millions of values, each of which costs memory and time. Says nothing of
+ * the grammar; of a text that is no JSON it may count too much.
+ */
+export class JsonBoundsCheck {
+  readonly #bounds: JsonBounds;
+  #values = 1;
+  #depth = 0;
+  #isInText = false;
+  /** The next byte of the text stands behind a backslash. */
+  #isEscaped = false;
+
+  constructor(bounds: JsonBounds) {
+    this.#bounds = bounds;
+  }
+
+  /** @throws RequestError 413: too many values; 422: they are nested too deeply. */
+  push(bytes: Buffer): void {
+    let at = 0;
+    while (at < bytes.length) {
+      at = this.#isInText ? this.#skipText(bytes, at) : this.#count(bytes, at);
+    }
+    const { valuesMax } = this.#bounds;
+    if (this.#values > valuesMax) {
+      throw new RequestError(
+        413,
+        `the body holds more than ${valuesMax} values; send less in one request`,
+      );
+    }
+  }
+
+  /** Up to the next quote. Every comma and every bracket stands before another value. */
+  #count(bytes: Buffer, from: number): number {
+    for (let at = from; at < bytes.length; at += 1) {
+      switch (bytes[at]) {
+        case quote:
+          this.#isInText = true;
+          return at + 1;
+        case comma:
+          this.#values += 1;
+          break;
+        case openBracket:
+        case openBrace:
+          this.#values += 1;
+          this.#enter();
+          break;
+        case closeBracket:
+        case closeBrace:
+          this.#depth -= 1;
+          break;
+        default:
+      }
+    }
+    return bytes.length;
+  }
+
+  #enter(): void {
+    this.#depth += 1;
+    const { depthMax } = this.#bounds;
+    if (this.#depth > depthMax) {
+      throw new RequestError(
+        422,
+        `the body is not JSON that can be taken: more than ${depthMax} levels`,
+      );
+    }
+  }
+
+  /** Behind the quote that ends the text, or to the end of what has arrived. */
+  #skipText(bytes: Buffer, from: number): number {
+    for (let at = from; at < bytes.length; at += 1) {
+      const byte = bytes[at];
+      if (this.#isEscaped) {
+        this.#isEscaped = false;
+      } else if (byte === backslash) {
+        this.#isEscaped = true;
+      } else if (byte === quote) {
+        this.#isInText = false;
+        return at + 1;
+      }
+    }
+    return bytes.length;
+  }
+}

@@ -1,0 +1,51 @@
+import type { Socket } from "node:net";
+import type { FastifyReply } from "fastify";
+
+/**
+ * On every answer, an error or not: browsers take it for what its type says, keep no copy, show it to no
+ * page of another site, and name no address of this server elsewhere. An answer may say otherwise of itself.
+ */
+export const safeHeaders = {
+  "x-content-type-options": "nosniff",
+  "cache-control": "no-store",
+  "cross-origin-resource-policy": "same-origin",
+  "referrer-policy": "no-referrer",
+} as const;
+
+export function addSafeHeaders(reply: FastifyReply): FastifyReply {
+  for (const [name, value] of Object.entries(safeHeaders)) {
+    if (!reply.hasHeader(name)) {
+      void reply.header(name, value);
+    }
+  }
+  return reply;
+}
+
+const headerLines = Object.entries(safeHeaders)
+  .map(([name, value]) => `${name}: ${value}\r\n`)
+  .join("");
+
+/** What the parser of Node says of bytes that are no request. */
+interface ParserError extends Error {
+  readonly code?: string;
+}
+
+/** Answers what is no request of HTTP, or has headers that are too long or too slow. */
+export function answerBrokenRequest({ code }: ParserError, socket: Socket): void {
+  // Nobody reads it any more, or an answer is on its way.
+  if (code === "ECONNRESET" || socket.destroyed || !socket.writable) {
+    socket.destroy();
+    return;
+  }
+  const status = statuses[code ?? ""] ?? "400 Bad Request";
+  const body = JSON.stringify({ detail: `not a request of HTTP that can be served: ${status}` });
+  socket.end(
+    `HTTP/1.1 ${status}\r\nconnection: close\r\ncontent-type: application/json; charset=utf-8\r\n` +
+      `content-length: ${Buffer.byteLength(body)}\r\n${headerLines}\r\n${body}`,
+  );
+}
+
+const statuses: Readonly<Record<string, string>> = {
+  ERR_HTTP_REQUEST_TIMEOUT: "408 Request Timeout",
+  HPE_HEADER_OVERFLOW: "431 Request Header Fields Too Large",
+};

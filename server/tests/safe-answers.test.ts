@@ -1,0 +1,133 @@
+import { connect } from "node:net";
+import { randomBytes } from "node:crypto";
+import { gzipSync } from "node:zlib";
+import { once } from "node:events";
+import { expect, onTestFinished, test } from "vitest";
+import { JsonBoundsCheck } from "../src/http/json-bounds.ts";
+import { call, runServer, textOf } from "./support/running-server.ts";
+
+const safe = {
+  "x-content-type-options": "nosniff",
+  "cache-control": "no-store",
+  "cross-origin-resource-policy": "same-origin",
+  "referrer-policy": "no-referrer",
+};
+
+test("every answer has the headers that keep browsers from guessing, storing and sharing it", async () => {
+  const server = await runServer();
+  const targets = [
+    "GET /info",
+    "GET /sessions",
+    "GET /nowhere",
+    "POST /nowhere",
+    "GET /runs/x",
+    "POST /runs/batch",
+    "GET /docs",
+    "GET /docs/nowhere",
+    "GET /openapi.json",
+    "GET /%zz",
+    "POST /feedback/tokens/x",
+  ];
+  for (const target of targets) {
+    const { headers } = await call(server, target);
+    expect([target, Object.fromEntries(headers)]).toMatchObject([target, safe]);
+  }
+  const refused = await call(server, "GET /info", { headers: { origin: "https://evil.example" } });
+  expect([refused.status, Object.fromEntries(refused.headers)]).toMatchObject([403, safe]);
+});
+
+test("what is no request of HTTP is answered with them too", async () => {
+  const server = await runServer();
+  const answer = await exchange(server.url, "NONSENSE\r\n\r\n");
+  expect(answer).toMatch(/^HTTP\/1\.1 400 /);
+  for (const [name, value] of Object.entries(safe)) {
+    expect(answer).toContain(`${name}: ${value}\r\n`);
+  }
+});
+
+test("a body that is announced as too large is refused at once, and the connection ends in order", async () => {
+  const server = await runServer();
+  const size = 48 * 1_048_576;
+  const socket = connect(Number(new URL(server.url).port), "127.0.0.1");
+  onTestFinished(() => void socket.destroy());
+  const faults: unknown[] = [];
+  socket.on("error", (cause) => faults.push(cause));
+  socket.write(
+    `POST /runs/batch HTTP/1.1\r\nhost: localhost\r\ncontent-length: ${size}\r\n\r\n{"post":[`,
+  );
+  let text = "";
+  socket.setEncoding("utf8").on("data", (piece: string) => {
+    text += piece;
+  });
+  // The server ends its side although most of the body was never sent.
+  await once(socket, "end");
+  expect(text).toMatch(/^HTTP\/1\.1 413 /);
+  expect(text.toLowerCase()).toContain("connection: close");
+  expect(faults).toEqual([]);
+});
+
+test("a call without a key takes 64 KiB, and one with a token that is none reads no body", async () => {
+  const server = await runServer();
+  const unread = await exchange(
+    server.url,
+    "POST /feedback/tokens/x HTTP/1.1\r\nhost: localhost\r\ncontent-length: 50000\r\n\r\n",
+  );
+  expect(unread).toMatch(/^HTTP\/1\.1 404 /);
+  const run = "7b6d5b46-96ee-4b86-b0f8-0a2e22f5a4b2";
+  const made = await call(server, "POST /feedback/tokens", {
+    body: { run_id: run, feedback_key: "k" },
+  });
+  const path = new URL(textOf(made.json["url"])).pathname;
+  const large = { comment: "x".repeat(70_000) };
+  expect((await call(server, `POST ${path}`, { body: large })).status).toBe(413);
+  const small = { comment: "x".repeat(60_000) };
+  expect((await call(server, `POST ${path}`, { body: small })).status).toBe(200);
+});
+
+test("a body with more values than a call can mean is refused before it is parsed", async () => {
+  const server = await runServer();
+  const body = `{"id":[${'"x",'.repeat(200_000)}"x"]}`;
+  const answer = await call(server, "POST /runs/query", { body });
+  expect(answer.status).toBe(413);
+  expect(answer.text).toContain("more than 150000 values");
+});
+
+test("what inflates to hundreds of times its length is refused, what is merely regular is not", async () => {
+  const server = await runServer();
+  const headers = { "content-encoding": "gzip" };
+  const blanks = Buffer.alloc(8 * 1_048_576, 0x20);
+  const bomb = await call(server, "POST /runs/query", { body: gzipSync(blanks), headers });
+  expect(bomb.status).toBe(413);
+  expect(bomb.text).toContain("inflates to more than 500 times");
+  const text = randomBytes(512).toString("hex").repeat(6_000);
+  const regular = gzipSync(JSON.stringify({ filter: "eq(is_root, true)", x: text }));
+  const taken = await call(server, "POST /runs/query", { body: regular, headers });
+  expect(taken.status).toBe(200);
+});
+
+test("values and depth are counted across pieces, and not within texts", () => {
+  const text = Buffer.from(String.raw`{"a":[1,"[[,,\"[,\\",{"b":null}],"c":"\\"}`);
+  for (let size = 1; size <= text.length; size += 1) {
+    const check = new JsonBoundsCheck({ valuesMax: 7, depthMax: 3 });
+    for (let at = 0; at < text.length; at += size) {
+      check.push(text.subarray(at, at + size));
+    }
+    expect(() => check.push(Buffer.from(",1"))).toThrow("more than 7 values");
+  }
+  const deep = new JsonBoundsCheck({ valuesMax: 100, depthMax: 3 });
+  deep.push(Buffer.from("[[["));
+  expect(() => deep.push(Buffer.from("["))).toThrow("3 levels");
+});
+
+/** Sends bytes and gives all that comes back. */
+async function exchange(url: string, bytes: string): Promise<string> {
+  const socket = connect(Number(new URL(url).port), "127.0.0.1");
+  onTestFinished(() => void socket.destroy());
+  let text = "";
+  socket.setEncoding("utf8").on("data", (piece: string) => {
+    text += piece;
+  });
+  socket.write(bytes);
+  await once(socket, "end");
+  return text;
+}
