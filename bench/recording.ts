@@ -38,7 +38,7 @@ export class RecordingOnly implements TracingClient {
       ...extras,
     });
     this[recorder] = {
-      project: "bench",
+      projectName: "bench",
       recursionLimit: 25,
       attachmentBytes: 32 * tapeBytes,
       isSampled: () => true,

@@ -12,7 +12,7 @@ type Name = (typeof names)[number];
 
 const rounds = 7;
 const callsPerRound = 200;
-const big = { name: "bytes-10000000" };
+const big = { projectName: "bytes-10000000" };
 
 const server = new Worker(new URL("../tests/support/scripted-server.mjs", import.meta.url), {
   execArgv: [],
@@ -32,8 +32,12 @@ async function timesOfCalls(): Promise<string> {
   const client = new Client({ endpoint, enabled: false });
   const calls = names.map((name) => bridges[name](endpoint, 60_000));
   const ways: readonly (readonly [string, number, () => unknown])[] = [
-    ["awaited: a small answer", callsPerRound, () => client.projects.list({ name: "p" }).toArray()],
-    ...ofEach("a small answer", callsPerRound, { name: "p" }),
+    [
+      "awaited: a small answer",
+      callsPerRound,
+      () => client.projects.list({ projectName: "p" }).toArray(),
+    ],
+    ...ofEach("a small answer", callsPerRound, { projectName: "p" }),
     ...ofEach("an argument refused, nothing sent", callsPerRound, { limit: -1 }),
     ["awaited: 10 MB", 3, () => client.projects.list(big).toArray()],
     ...ofEach("10 MB", 3, big),

@@ -73,7 +73,7 @@ const ways: Readonly<Record<Way, (order: UploadOrder) => Promise<unknown>>> = {
   async millrace({ endpoint, rows }) {
     const { Client } = await import("millrace");
     const client = new Client({ endpoint });
-    await client.examples.upload(rowsTo(rows), { dataset, createDataset: true });
+    await client.examples.upload(rowsTo(rows), { datasetName: dataset, createDataset: true });
     await client.close();
   },
   async createExamples({ endpoint, rows }) {

@@ -14,7 +14,13 @@ export function createMillrace(
   options: ClientOptions = {},
 ): Driver<RunTree> {
   const room = roomy ? { maxQueueBytes: roomyBytes, maxQueueRecords: roomyRecords } : {};
-  const client = new Client({ endpoint, apiKey: "bench", project: "bench", ...room, ...options });
+  const client = new Client({
+    endpoint,
+    apiKey: "bench",
+    projectName: "bench",
+    ...room,
+    ...options,
+  });
   return {
     start: (parent, { name, runType, inputs, metadata }) =>
       client.startRun({ parent, name, runType, inputs, metadata }),

@@ -17,13 +17,13 @@ const questions = {
   start() {
     const before = process.memoryUsage.rss();
     const began = performance.now();
-    bridges[name](endpoint, 20_000)("projects", "list", { name: "p" });
+    bridges[name](endpoint, 20_000)("projects", "list", { projectName: "p" });
     const startMs = performance.now() - began;
     return { startMs, mebibytes: (process.memoryUsage.rss() - before) / 2 ** 20 };
   },
   errors() {
     const call = bridges[name](endpoint, 20_000);
-    const readConfiguration = () => call("projects", "list", { name: "status-409" });
+    const readConfiguration = () => call("projects", "list", { projectName: "status-409" });
     const error = thrownBy(readConfiguration);
     const unreached = thrownBy(() =>
       bridges[name]("http://127.0.0.1:1", 20_000)("tenant", "settings"),
@@ -39,7 +39,7 @@ const questions = {
   timeouts() {
     const limitMs = 400;
     const call = bridges[name](endpoint, limitMs);
-    const list = (project) => call("projects", "list", { name: project });
+    const list = (project) => call("projects", "list", { projectName: project });
     thrownBy(() => list("p"));
     let own = 0;
     for (let round = 0; round < 20; round++) {
@@ -57,7 +57,7 @@ const questions = {
     return { message: error.message, noticedAfterMs: performance.now() - began };
   },
   preload() {
-    bridges[name](endpoint, 20_000)("projects", "list", { name: "p" });
+    bridges[name](endpoint, 20_000)("projects", "list", { projectName: "p" });
     return {};
   },
 };

@@ -63,7 +63,7 @@ async function listOf(
   signal: AbortSignal,
 ): Promise<AsyncIterable<Example>> {
   const place = isId(dataset) ? { datasetId: dataset } : { datasetName: dataset };
-  const { id } = await client.datasets.read(isId(dataset) ? { id: dataset } : { name: dataset });
+  const { id } = await client.datasets.read(place);
   const version = asOf ?? (await newestOf(client, id, signal));
   return client.examples.list({
     ...place,
@@ -81,7 +81,7 @@ async function newestOf(
   signal: AbortSignal,
 ): Promise<string | undefined> {
   try {
-    return (await client.datasets.readVersion({ id, tag: "latest", signal })).asOf;
+    return (await client.datasets.readVersion({ datasetId: id, tag: "latest", signal })).asOf;
   } catch (error) {
     if (error instanceof NotFoundError) {
       return undefined;

@@ -67,7 +67,10 @@ async function toPlan(flags: UploadFlags): Promise<UploadPlan> {
   let told = 0;
   return {
     noun,
-    dataset: dataset !== undefined && isId(dataset) ? { id: dataset } : (dataset ?? ""),
+    dataset:
+      dataset !== undefined && isId(dataset)
+        ? { datasetId: dataset }
+        : { datasetName: dataset ?? "" },
     createDataset: create,
     project,
     format: format === undefined ? undefined : parseFormat(format),

@@ -4,6 +4,7 @@ import { ValidationError } from "millrace";
 import type {
   Client,
   CreateFeedback,
+  DatasetKey,
   NewExample,
   RejectedRow,
   UploadResult,
@@ -27,7 +28,7 @@ export type Noun = "examples" | "feedback" | "runs";
 export interface UploadPlan {
   readonly noun: Noun;
   /** Of examples alone. */
-  readonly dataset: string | { readonly id: string };
+  readonly dataset: DatasetKey;
   readonly createDataset: boolean;
   /** Of runs alone. */
   readonly project: string | undefined;
@@ -134,7 +135,7 @@ function send(
     case "examples":
       return client.examples.upload(source.rows, {
         ...settings,
-        dataset,
+        ...dataset,
         createDataset,
         idFrom,
         toExample: (item): NewExample => maker.make(read(item)),
@@ -147,7 +148,7 @@ function send(
     case "runs":
       return client.runs.upload(source.rows, {
         ...settings,
-        project,
+        projectName: project,
         toRun: (item): WirePost => read(item) as unknown as WirePost,
       });
   }

@@ -39,7 +39,7 @@ test.each([
     errors: `3 examples in ${file}\n`,
   });
   const id = before[0]?.datasetId ?? "";
-  await desk.client.datasets.delete({ id });
+  await desk.client.datasets.delete({ datasetId: id });
   const back = await desk.upload(file);
   expect(back).toMatchObject({ code: 0, errors: "" });
   expect((await desk.examples()).map(content)).toEqual(before.map(content));
@@ -51,7 +51,10 @@ test(
   async () => {
     const before = await fill();
     const place = { datasetName: desk.dataset };
-    const { asOf } = await desk.client.datasets.readVersion({ name: desk.dataset, tag: "latest" });
+    const { asOf } = await desk.client.datasets.readVersion({
+      datasetName: desk.dataset,
+      tag: "latest",
+    });
     await desk.client.examples.create({ ...place, inputs: { q: "later" }, split: "train" });
     const of = async (...flags: readonly string[]): Promise<readonly string[]> => {
       const args = ["download", "--dataset", desk.dataset, "--format", "jsonl", ...flags];

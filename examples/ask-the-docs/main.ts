@@ -42,7 +42,7 @@ export const main = async (options: ExampleOptions): Promise<number> => {
   const project = `ask-the-docs-${new Date().toISOString()}`;
   // Said here, so that nothing in the environment changes what is compared later.
   const whole = { enabled: true, samplingRate: 1, hideInputs: false, hideOutputs: false };
-  const client = new Client({ ...whole, endpoint: server.url, project });
+  const client = new Client({ ...whole, endpoint: server.url, projectName: project });
   try {
     console.log(`The server listens at ${server.url} and keeps its data in ${dataDir}`);
     const prepared = prepare(options);

@@ -10,7 +10,7 @@ const [dataset = "licence paragraphs", checkpoint = "licences.checkpoint.json"] 
 
 const client = new Client();
 const end = client.examples.uploadStream<Paragraph>({
-  dataset,
+  datasetName: dataset,
   createDataset: {
     description: "Paragraphs of the licences of the SPDX list, and whose they are.",
   },

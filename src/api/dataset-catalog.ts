@@ -4,9 +4,15 @@ import { dataTypes, parseDataset } from "../model/dataset.ts";
 import type { DataType, Dataset } from "../model/dataset.ts";
 import { ValidationError } from "../model/errors.ts";
 import { definedOf, parseList } from "../model/fields.ts";
-import { assertUuid, checkId, checkIds } from "../model/ids.ts";
+import { checkId, checkIds } from "../model/ids.ts";
 import { datasetUrl } from "../model/links.ts";
-import { answerOf, assertDatasetName, datasetIdOf, readDataset } from "./dataset-key.ts";
+import {
+  answerOf,
+  assertDatasetKey,
+  assertDatasetName,
+  datasetIdOf,
+  readDataset,
+} from "./dataset-key.ts";
 import type {
   CreateDataset,
   CreateDatasetFromCsv,
@@ -109,11 +115,11 @@ export class DatasetCatalog {
    * given with more than 100 ids.
    */
   list(filter: ListDatasets = {}): Pages<Dataset> {
-    const { ids, metadata, limit, signal } = filter;
+    const { datasetIds: ids, metadata, limit, signal } = filter;
     checkIds(ids, "dataset id");
     const first = checkOffset(filter.offset, ids);
     const query = {
-      name: filter.name,
+      name: filter.datasetName,
       name_contains: filter.nameContains,
       data_type: checkDataType(filter.dataType),
       metadata: metadata && toJson("list datasets", metadata),
@@ -134,8 +140,8 @@ export class DatasetCatalog {
    * @throws {@link NotFoundError} `Dataset[...] not found`.
    * @throws {@link ConflictError} the new name is taken.
    */
-  async update(id: string, changes: UpdateDataset): Promise<Dataset> {
-    assertUuid(id, "dataset id");
+  async update(changes: UpdateDataset): Promise<Dataset> {
+    assertDatasetKey(changes);
     const { name, description, metadata, signal } = changes;
     if (name !== undefined) {
       assertDatasetName(name);
@@ -151,8 +157,9 @@ export class DatasetCatalog {
       throw new ValidationError("No valid update options provided");
     }
     const { call } = this.asking;
+    const id = await datasetIdOf(call, changes, changes);
     return parseDataset(
-      await answerOf({ id }, () => call("updateDataset", { path: { id }, json, signal })),
+      await answerOf(changes, () => call("updateDataset", { path: { id }, json, signal })),
     );
   }
 

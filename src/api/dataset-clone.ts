@@ -39,7 +39,7 @@ export async function cloneDataset(
   const found = await call("readSharedDataset", { path: { token }, server, signal });
   const source = parseDataset(found);
   const { name = source.name } = options;
-  const present = await unlessNotFound(() => datasets.read({ name, signal }));
+  const present = await unlessNotFound(() => datasets.read({ datasetName: name, signal }));
   if (present !== undefined) {
     warn(`Dataset ${JSON.stringify(name)} already exists in your tenant: skipping its clone`);
     return { kind: "skipped", dataset: present };

@@ -7,36 +7,28 @@ import type { Call, CallOptions } from "./http.ts";
 
 /** Which dataset: by its id or by its name, never both. */
 export type DatasetKey =
-  | { readonly id: string; readonly name?: undefined }
-  | { readonly name: string; readonly id?: undefined };
-
-/** Which dataset, where an `id` or a `name` would be something else's. */
-export type DatasetPlace =
   | { readonly datasetId: string; readonly datasetName?: undefined }
   | { readonly datasetName: string; readonly datasetId?: undefined };
 
 /** A version of a dataset: a time, as a Date or ISO 8601, or a tag of it. */
 export type VersionKey = Date | string;
 
-export const keyOf = ({ datasetId, datasetName }: DatasetPlace): DatasetKey =>
-  ({ id: datasetId, name: datasetName }) as DatasetKey;
-
 /**
  * The texts are the specification's (section 5).
  *
  * @throws {@link ValidationError} neither id nor name, both, or an id that is not a UUID.
  */
-export function assertDatasetKey({ id, name }: DatasetKey): void {
-  if (id === undefined && name === undefined) {
+export function assertDatasetKey({ datasetId, datasetName }: DatasetKey): void {
+  if (datasetId === undefined && datasetName === undefined) {
     throw new ValidationError("Must provide either datasetName or datasetId");
   }
-  if (id !== undefined && name !== undefined) {
+  if (datasetId !== undefined && datasetName !== undefined) {
     throw new ValidationError("Must provide either datasetName or datasetId, not both");
   }
-  if (id === undefined) {
-    assertDatasetName(name);
+  if (datasetId === undefined) {
+    assertDatasetName(datasetName);
   } else {
-    assertUuid(id, "dataset id");
+    assertUuid(datasetId, "dataset id");
   }
 }
 
@@ -53,7 +45,7 @@ export async function readDataset(
   { signal }: CallOptions,
 ): Promise<Dataset> {
   assertDatasetKey(key);
-  const { id, name } = key;
+  const { datasetId: id, datasetName: name } = key;
   if (id !== undefined) {
     return parseDataset(await answerOf(key, () => call("readDataset", { path: { id }, signal })));
   }
@@ -72,7 +64,7 @@ export async function datasetIdOf(
   options: CallOptions,
 ): Promise<string> {
   assertDatasetKey(key);
-  return key.id ?? (await readDataset(call, key, options)).id;
+  return key.datasetId ?? (await readDataset(call, key, options)).id;
 }
 
 /** What `ask` answers, where "not found" can be said of nothing but the dataset. */
@@ -85,7 +77,10 @@ export async function answerOf(key: DatasetKey, ask: () => Promise<unknown>): Pr
 }
 
 /** The text is the specification's (section 8). */
-function datasetNotFound({ id, name }: DatasetKey, cause?: NotFoundError): NotFoundError {
+function datasetNotFound(
+  { datasetId: id, datasetName: name }: DatasetKey,
+  cause?: NotFoundError,
+): NotFoundError {
   const label = id === undefined ? `name=${name}` : `id=${id}`;
   return new NotFoundError({
     action: "read dataset",

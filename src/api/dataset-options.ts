@@ -39,20 +39,24 @@ export interface CreateDatasetFromCsv extends CallOptions {
   readonly dataType?: DataType | undefined;
 }
 
-/** What is left out stays as it is; `null` takes away what was there. */
-export interface UpdateDataset extends CallOptions {
+/**
+ * What `datasets.update` takes: which dataset, and its new values. What is left out stays as it is;
+ * `null` takes away what was there.
+ */
+export type UpdateDataset = DatasetCall & {
+  /** The new name. */
   readonly name?: string | undefined;
   readonly description?: string | null | undefined;
   readonly inputsSchema?: KeyValues | null | undefined;
   readonly outputsSchema?: KeyValues | null | undefined;
   /** Replaces what is there. */
   readonly metadata?: KeyValues | null | undefined;
-}
+};
 
 /** Every filter that is given must hold. */
 export interface ListDatasets extends CallOptions {
-  readonly ids?: readonly string[] | undefined;
-  readonly name?: string | undefined;
+  readonly datasetIds?: readonly string[] | undefined;
+  readonly datasetName?: string | undefined;
   /** Part of the name, in either case. */
   readonly nameContains?: string | undefined;
   readonly dataType?: DataType | undefined;

@@ -1,5 +1,5 @@
 import type { KeyValues } from "../model/run.ts";
-import type { DatasetPlace, VersionKey } from "./dataset-key.ts";
+import type { DatasetKey, VersionKey } from "./dataset-key.ts";
 import type { CallOptions } from "./http.ts";
 
 /** Bytes that go with an example. */
@@ -33,10 +33,10 @@ export interface NewExample {
 }
 
 /** What {@link Examples.create} takes: the example, and its dataset. */
-export type CreateExample = DatasetPlace & NewExample & CallOptions;
+export type CreateExample = DatasetKey & NewExample & CallOptions;
 
 /** What {@link Examples.createMany} takes: examples, and their dataset. */
-export type CreateExamples = DatasetPlace &
+export type CreateExamples = DatasetKey &
   CallOptions & {
     /** As many as there are: read as they are sent, and sent in chunks. */
     readonly examples: Iterable<NewExample> | AsyncIterable<NewExample>;
@@ -54,7 +54,7 @@ export interface LangChainMessage {
 export type ChatMessage = LangChainMessage | KeyValues;
 
 /** What {@link Examples.createChat} takes: messages in place of inputs and outputs. */
-export type CreateChatExample = DatasetPlace &
+export type CreateChatExample = DatasetKey &
   Omit<NewExample, "inputs" | "outputs" | "useSourceRunIo"> &
   CallOptions & {
     /** The messages up to the answer. */
@@ -102,7 +102,7 @@ export interface ReadExample extends CallOptions {
 }
 
 /** Every filter that is given must hold. */
-export type FilterExamples = DatasetPlace &
+export type FilterExamples = DatasetKey &
   CallOptions & {
     readonly ids?: readonly string[] | undefined;
     /** The version that is read. @defaultValue the latest */

@@ -9,7 +9,7 @@ import { readAttachmentBytes } from "./attachment-bytes.ts";
 import { toChat } from "./chat-example.ts";
 import { chunksOfDrafts, sendInChunks } from "./chunked-sending.ts";
 import type { ChunkLimits, ChunkedSending } from "./chunked-sending.ts";
-import { assertDatasetKey, datasetIdOf, keyOf, toVersion } from "./dataset-key.ts";
+import { assertDatasetKey, datasetIdOf, toVersion } from "./dataset-key.ts";
 import type {
   CreateChatExample,
   CreateExample,
@@ -72,10 +72,10 @@ export class Examples {
    * @throws {@link HttpError} it does not keep to the schemas of its dataset.
    */
   async create(example: CreateExample): Promise<Example> {
-    assertDatasetKey(keyOf(example));
+    assertDatasetKey(example);
     const draft = draftOf(example, "create example");
     const { signal } = example;
-    const datasetId = await datasetIdOf(this.#asking.call, keyOf(example), { signal });
+    const datasetId = await datasetIdOf(this.#asking.call, example, { signal });
     if (hasAttachments(draft)) {
       await this.#writes.create(datasetId, [draft], { signal });
       return this.read(draft.id, { signal });
@@ -102,9 +102,9 @@ export class Examples {
    */
   async createMany(request: CreateExamples): Promise<CreatedExamples> {
     const { examples, signal } = request;
-    assertDatasetKey(keyOf(request));
+    assertDatasetKey(request);
     assertMany(examples, checkNew);
-    const datasetId = await datasetIdOf(this.#asking.call, keyOf(request), { signal });
+    const datasetId = await datasetIdOf(this.#asking.call, request, { signal });
     const action = "create examples";
     const toDraft = counted((example: NewExample) => draftOf(example, action));
     const chunks = chunksOfDrafts(examples, toDraft, await this.#limits(signal));
@@ -170,7 +170,7 @@ export class Examples {
    */
   list(filter: ListExamples): Pages<Example> {
     const { ids, limit, signal, inlineS3Urls = true } = filter;
-    assertDatasetKey(keyOf(filter));
+    assertDatasetKey(filter);
     const first = checkOffset(filter.offset, ids);
     const query = { ...toExampleQuery(filter), inline_s3_urls: inlineS3Urls };
     if (isEmptyFilter(filter)) {
@@ -180,7 +180,7 @@ export class Examples {
     let dataset: string | undefined;
     return pagesByIds(ids, limit, (id, wanted) =>
       pagesByOffset(wanted, async (page, last?: Example) => {
-        dataset ??= await datasetIdOf(call, keyOf(filter), { signal });
+        dataset ??= await datasetIdOf(call, filter, { signal });
         const range = await this.#rangeOf(filter, { ...page, offset: first + page.offset }, last);
         const init = { query: { ...query, dataset, id, ...range }, signal };
         return parseList(await call("listExamples", init), "examples", parseExample);
@@ -203,13 +203,13 @@ export class Examples {
   /** How many examples a filter holds of; as {@link Examples.list}. */
   async count(filter: FilterExamples): Promise<number> {
     const { ids, signal } = filter;
-    assertDatasetKey(keyOf(filter));
+    assertDatasetKey(filter);
     const query = toExampleQuery(filter);
     if (isEmptyFilter(filter)) {
       return 0;
     }
     const { call } = this.#asking;
-    const dataset = await datasetIdOf(call, keyOf(filter), { signal });
+    const dataset = await datasetIdOf(call, filter, { signal });
     let count = 0;
     for (const id of idsByRequest(ids)) {
       const init = { query: { ...query, dataset, id }, signal };

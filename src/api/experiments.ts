@@ -4,8 +4,8 @@ import type { ComparativeExperiment, Comparison } from "../model/experiment.ts";
 import { definedOf, parseList } from "../model/fields.ts";
 import { assertUuid, checkId, checkIds } from "../model/ids.ts";
 import type { KeyValues } from "../model/run.ts";
-import { assertDatasetKey, datasetIdOf, keyOf } from "./dataset-key.ts";
-import type { DatasetPlace } from "./dataset-key.ts";
+import { assertDatasetKey, datasetIdOf } from "./dataset-key.ts";
+import type { DatasetKey } from "./dataset-key.ts";
 import type { Call, CallOptions } from "./http.ts";
 import { toIsoTime } from "./iso-time.ts";
 import { pagesByIds, pagesByOffset } from "./pages.ts";
@@ -28,7 +28,7 @@ export interface CreateComparative extends CallOptions {
 }
 
 /** Every filter that is given must hold. */
-export type ListComparative = DatasetPlace &
+export type ListComparative = DatasetKey &
   CallOptions & {
     readonly ids?: readonly string[] | undefined;
     readonly name?: string | undefined;
@@ -39,7 +39,7 @@ export type ListComparative = DatasetPlace &
   };
 
 /** What {@link Experiments.compare} takes: experiments, and which examples and runs of them. */
-export type CompareExperiments = DatasetPlace &
+export type CompareExperiments = DatasetKey &
   CallOptions & {
     /** At least one. */
     readonly experimentIds: readonly string[];
@@ -102,14 +102,14 @@ export class Experiments {
    * `limit` not a whole number from 1.
    */
   listComparative(filter: ListComparative): Pages<ComparativeExperiment> {
-    assertDatasetKey(keyOf(filter));
+    assertDatasetKey(filter);
     const { ids, name, nameContains, limit, signal } = filter;
     checkIds(ids, "comparative experiment id");
     const query = { name, name_contains: nameContains };
     let dataset: string | undefined;
     return pagesByIds(ids, limit, (id, wanted) =>
       pagesByOffset(wanted, async (page) => {
-        dataset ??= await datasetIdOf(this.#call, keyOf(filter), { signal });
+        dataset ??= await datasetIdOf(this.#call, filter, { signal });
         const init = { path: { id: dataset }, query: { id, ...query, ...page }, signal };
         const found = await this.#call("listComparatives", init);
         return parseList(found, "comparative experiments", parseComparative);
@@ -126,7 +126,7 @@ export class Experiments {
    */
   compare(request: CompareExperiments): Pages<Comparison> {
     const { experimentIds, exampleIds, filters, limit, signal } = request;
-    assertDatasetKey(keyOf(request));
+    assertDatasetKey(request);
     assertExperiments(experimentIds);
     const wire = definedOf({
       session_ids: experimentIds,
@@ -142,7 +142,7 @@ export class Experiments {
     }
     let id: string | undefined;
     return pagesByOffset(limit, async (page) => {
-      id ??= await datasetIdOf(this.#call, keyOf(request), { signal });
+      id ??= await datasetIdOf(this.#call, request, { signal });
       const init = { path: { id }, json: { ...wire, ...page }, signal };
       const found = await this.#call("readDatasetRuns", init);
       return parseList(found, "examples with runs", (one) => parseComparison(one, experimentIds));
@@ -156,7 +156,7 @@ export class Experiments {
     if (experimentId === undefined) {
       return undefined;
     }
-    return (await this.#projects.read({ id: experimentId, signal })).referenceDatasetId;
+    return (await this.#projects.read({ projectId: experimentId, signal })).referenceDatasetId;
   }
 }
 

@@ -13,8 +13,8 @@ import { toJson } from "./request.ts";
 
 /** Which project: by its id or by its name, never both. */
 export type ProjectKey =
-  | { readonly id: string; readonly name?: undefined }
-  | { readonly name: string; readonly id?: undefined };
+  | { readonly projectId: string; readonly projectName?: undefined }
+  | { readonly projectName: string; readonly projectId?: undefined };
 
 /** Both `extra` and `metadata` given: `metadata` is a member of `extra`, and wins over one in it. */
 export interface CreateProject extends CallOptions {
@@ -35,20 +35,22 @@ export type ReadProject = ProjectKey &
     readonly includeStats?: boolean | undefined;
   };
 
-/** What is left out stays as it is. */
-export interface UpdateProject extends CallOptions {
-  readonly name?: string | undefined;
-  readonly description?: string | undefined;
-  /** Replaces what is there, `metadata` included. */
-  readonly extra?: KeyValues | undefined;
-  readonly metadata?: KeyValues | undefined;
-  readonly endTime?: Date | string | undefined;
-}
+/** What {@link Projects.update} takes: which project, and its new values. What is left out stays as it is. */
+export type UpdateProject = ProjectKey &
+  CallOptions & {
+    /** The new name. */
+    readonly name?: string | undefined;
+    readonly description?: string | undefined;
+    /** Replaces what is there, `metadata` included. */
+    readonly extra?: KeyValues | undefined;
+    readonly metadata?: KeyValues | undefined;
+    readonly endTime?: Date | string | undefined;
+  };
 
 /** Every filter that is given must hold. */
 export interface ListProjects extends CallOptions {
-  readonly ids?: readonly string[] | undefined;
-  readonly name?: string | undefined;
+  readonly projectIds?: readonly string[] | undefined;
+  readonly projectName?: string | undefined;
   /** Part of the name, in either case. */
   readonly nameContains?: string | undefined;
   readonly referenceDatasetId?: string | undefined;
@@ -102,7 +104,7 @@ export class Projects {
    */
   async read(key: ReadProject): Promise<Project> {
     assertKey(key);
-    const { id, name, includeStats, signal } = key;
+    const { projectId: id, projectName: name, includeStats, signal } = key;
     if (id !== undefined) {
       return parseProject(
         await this.#answerOf(key, () =>
@@ -134,13 +136,13 @@ export class Projects {
    * @throws {@link ValidationError} an id is not a UUID, or `limit` not a whole number from 1.
    */
   list(filter: ListProjects = {}): Pages<Project> {
-    const { ids, referenceDatasetId, metadata, limit, signal } = filter;
+    const { projectIds: ids, referenceDatasetId, metadata, limit, signal } = filter;
     checkIds(ids, "project id");
     if (referenceDatasetId !== undefined) {
       assertUuid(referenceDatasetId, "reference dataset id");
     }
     const query = {
-      name: filter.name,
+      name: filter.projectName,
       name_contains: filter.nameContains,
       reference_dataset: referenceDatasetId,
       reference_free: filter.referenceFree,
@@ -158,12 +160,13 @@ export class Projects {
   /**
    * Changes what is given. Repeating it changes nothing more.
    *
-   * @throws {@link ValidationError} nothing to change, an id that is not a UUID, or a time that is none.
+   * @throws {@link ValidationError} neither id nor name of the project, both, nothing to change, an id that
+   * is not a UUID, or a time that is none.
    * @throws {@link NotFoundError} `Project[...] not found`.
    * @throws {@link ConflictError} the new name is taken.
    */
-  async update(id: string, changes: UpdateProject): Promise<Project> {
-    assertUuid(id, "project id");
+  async update(changes: UpdateProject): Promise<Project> {
+    assertKey(changes);
     const { name, description, endTime, signal } = changes;
     if (name !== undefined) {
       assertName(name);
@@ -173,8 +176,9 @@ export class Projects {
     if (Object.keys(json).length === 0) {
       throw new ValidationError("No valid update options provided");
     }
+    const id = changes.projectId ?? (await this.read(toKey(changes))).id;
     return parseProject(
-      await this.#answerOf({ id }, () =>
+      await this.#answerOf(changes, () =>
         this.#call("updateProject", { path: { id }, json, signal }),
       ),
     );
@@ -188,7 +192,7 @@ export class Projects {
    */
   async delete(key: ProjectKey & CallOptions): Promise<void> {
     assertKey(key);
-    const id = key.id ?? (await this.read(key)).id;
+    const id = key.projectId ?? (await this.read(toKey(key))).id;
     await this.#answerOf(key, () =>
       this.#call("deleteProject", { path: { id }, signal: key.signal }),
     );
@@ -209,18 +213,26 @@ export class Projects {
   }
 }
 
+/** Which project, and the end of the call, of options that hold more. */
+const toKey = ({
+  projectId,
+  projectName,
+  signal,
+}: ProjectKey & CallOptions): ProjectKey & CallOptions =>
+  projectId === undefined ? { projectName, signal } : { projectId, signal };
+
 /** The texts are the specification's (section 5). */
-function assertKey({ id, name }: { readonly id?: unknown; readonly name?: unknown }): void {
-  if (id !== undefined && name !== undefined) {
+function assertKey({ projectId, projectName }: ProjectKey): void {
+  if (projectId !== undefined && projectName !== undefined) {
     throw new ValidationError("Must provide either projectName or projectId, not both");
   }
-  if (id === undefined && name === undefined) {
+  if (projectId === undefined && projectName === undefined) {
     throw new ValidationError("Must provide projectName or projectId");
   }
-  if (id === undefined) {
-    assertName(name);
+  if (projectId === undefined) {
+    assertName(projectName);
   } else {
-    assertUuid(id, "project id");
+    assertUuid(projectId, "project id");
   }
 }
 
@@ -231,7 +243,10 @@ function assertName(name: unknown): void {
 }
 
 /** The text is the specification's (section 8). */
-function notFound({ id, name }: ProjectKey, cause?: NotFoundError): NotFoundError {
+function notFound(
+  { projectId: id, projectName: name }: ProjectKey,
+  cause?: NotFoundError,
+): NotFoundError {
   const label = id === undefined ? `name=${name}` : `id=${id}`;
   return new NotFoundError({
     action: "read project",

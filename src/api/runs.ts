@@ -195,7 +195,7 @@ export class Runs {
         message: `Failed to read the project of run ${id}: it names none`,
       });
     }
-    const { tenantId } = await this.#projects.read({ id: run.session_id, signal });
+    const { tenantId } = await this.#projects.read({ projectId: run.session_id, signal });
     const { session_id: projectId, trace_id: traceId = id } = run;
     return runUrl(this.#host, { tenantId, projectId, traceId, runId: id });
   }
@@ -209,7 +209,9 @@ export class Runs {
     if (names === undefined) {
       return ids;
     }
-    const found = await Promise.all(names.map((name) => this.#projects.read({ name, signal })));
+    const found = await Promise.all(
+      names.map((name) => this.#projects.read({ projectName: name, signal })),
+    );
     return [...(ids ?? []), ...found.map(({ id }) => id)];
   }
 }

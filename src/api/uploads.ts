@@ -1,6 +1,7 @@
 import type { Writable } from "node:stream";
 import type { WirePost } from "../model/run.ts";
 import type { UploadResult, UploadSettings, UploadSource } from "../model/upload.ts";
+import type { DatasetKey } from "./dataset-key.ts";
 import type { CreateDataset } from "./dataset-options.ts";
 import type { NewExample } from "./example-options.ts";
 import type { CreateFeedback } from "./feedback-input.ts";
@@ -12,25 +13,24 @@ export type RowId<Row> =
   | ((row: Row, number: number) => string | undefined);
 
 /** What {@link Examples.upload} takes beside the source. */
-export interface UploadExamples<Row> extends UploadSettings {
-  /** The dataset: its name, or its id. */
-  readonly dataset: string | { readonly id: string };
-  /** Whether, and as what, the dataset is made where there is none of that name. @defaultValue false */
-  readonly createDataset?: boolean | Omit<CreateDataset, "name" | "signal"> | undefined;
-  /**
-   * The example that a row becomes; `number` counts rows from 1. What it throws rejects the row.
-   *
-   * @defaultValue the row itself
-   */
-  readonly toExample?: ((row: Row, number: number) => NewExample) | undefined;
-  /**
-   * What says that two rows are the same example, here and in a later upload. The `id` of an example
-   * comes before it.
-   *
-   * @defaultValue "content"
-   */
-  readonly idFrom?: RowId<Row> | undefined;
-}
+export type UploadExamples<Row> = DatasetKey &
+  UploadSettings & {
+    /** Whether, and as what, the dataset is made where there is none of the name given. @defaultValue false */
+    readonly createDataset?: boolean | Omit<CreateDataset, "name" | "signal"> | undefined;
+    /**
+     * The example that a row becomes; `number` counts rows from 1. What it throws rejects the row.
+     *
+     * @defaultValue the row itself
+     */
+    readonly toExample?: ((row: Row, number: number) => NewExample) | undefined;
+    /**
+     * What says that two rows are the same example, here and in a later upload. The `id` of an example
+     * comes before it.
+     *
+     * @defaultValue "content"
+     */
+    readonly idFrom?: RowId<Row> | undefined;
+  };
 
 /** What {@link Feedbacks.upload} takes beside the source. */
 export interface UploadFeedback<Row> extends UploadSettings {
@@ -45,7 +45,7 @@ export interface UploadRuns<Row> extends UploadSettings {
   /** The wire-shaped run that a row becomes, with its own id, times and dotted order. @defaultValue the row itself */
   readonly toRun?: ((row: Row, number: number) => WirePost) | undefined;
   /** Where runs are filed that name no project. @defaultValue the client's */
-  readonly project?: string | undefined;
+  readonly projectName?: string | undefined;
 }
 
 /** An object-mode stream that takes rows, for `pipeline()`; `result` settles when it has ended. */

@@ -78,7 +78,7 @@ export interface RunsSetting {
 /** Runs, as they are. `rowOf` learns which row each id is. */
 export const runsOn =
   <Row>(
-    { toRun, project }: UploadRuns<Row> & { readonly project: string },
+    { toRun, projectName }: UploadRuns<Row> & { readonly projectName: string },
     { hiding, attachmentBytes, rowOf }: RunsSetting,
   ): EncoderOn =>
   (out) => {
@@ -91,7 +91,7 @@ export const runsOn =
       const run = toRun === undefined ? (item as WirePost) : toRun(item as Row, row);
       const id: unknown = typeof run === "object" && run !== null ? run.id : undefined;
       assertUuid(id, "run id");
-      encoder.wire({ operation: "post", id, run, project });
+      encoder.wire({ operation: "post", id, run, projectName });
       // At the end, where it was known already too: they stand in the order of the rows.
       rowOf.delete(id);
       rowOf.set(id, row);

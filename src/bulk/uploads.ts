@@ -1,4 +1,4 @@
-import { assertDatasetName, readDataset } from "../api/dataset-key.ts";
+import { readDataset } from "../api/dataset-key.ts";
 import type { Datasets } from "../api/datasets.ts";
 import type { Call } from "../api/http.ts";
 import type {
@@ -9,7 +9,6 @@ import type {
   UploadStream,
 } from "../api/uploads.ts";
 import { ConflictError, NotFoundError } from "../model/errors.ts";
-import { assertUuid } from "../model/ids.ts";
 import type { UploadResult, UploadSettings, UploadSource } from "../model/upload.ts";
 import { unpackError } from "../sync/packed-error.ts";
 import type { HidingOptions } from "../tracing/hiding.ts";
@@ -35,7 +34,7 @@ export interface UploadsInit {
   /** Bytes of one attachment of a run, at most. */
   readonly attachmentBytes: number;
   /** Where runs are filed that name no project. */
-  readonly project: string;
+  readonly projectName: string;
 }
 
 /** Uploads of any size: reads, encodes, and hands chunks to workers. */
@@ -74,13 +73,13 @@ export class Uploads implements Uploader {
   async runs<Row>(source: UploadSource<Row>, request: UploadRuns<Row>): Promise<UploadResult> {
     const rows = rowsOf(source);
     const settings = checkSettings(request);
-    const { hiding, attachmentBytes, project } = this.#init;
+    const { hiding, attachmentBytes } = this.#init;
     const rowOf = new Map<string, number>();
     const { ship, target } = this.#kind({ noun: "runs" }, "runs", settings);
     const kind: BulkKind = {
       target,
       encoderOn: runsOn(
-        { ...request, project: request.project ?? project },
+        { ...request, projectName: request.projectName ?? this.#init.projectName },
         { hiding, attachmentBytes, rowOf },
       ),
       // However many rows there are, those under way alone are in memory.
@@ -128,18 +127,15 @@ export class Uploads implements Uploader {
 
   /** `undefined`: it is to be made, and this is a dry run. */
   async #datasetOf<Row>(
-    { dataset, createDataset = false }: UploadExamples<Row>,
+    request: UploadExamples<Row>,
     { signal, dryRun }: UploadSettings,
   ): Promise<string | undefined> {
-    if (typeof dataset === "object") {
-      assertUuid(dataset.id, "dataset id");
-      return (await readDataset(this.#init.call, { id: dataset.id }, { signal })).id;
-    }
-    assertDatasetName(dataset);
+    const { datasetName, createDataset = false } = request;
     try {
-      return (await readDataset(this.#init.call, { name: dataset }, { signal })).id;
+      return (await readDataset(this.#init.call, request, { signal })).id;
     } catch (error) {
-      if (!(error instanceof NotFoundError) || createDataset === false) {
+      const isMissing = error instanceof NotFoundError && datasetName !== undefined;
+      if (!isMissing || createDataset === false) {
         throw error;
       }
       if (dryRun === true) {
@@ -148,11 +144,11 @@ export class Uploads implements Uploader {
     }
     try {
       const init = createDataset === true ? {} : createDataset;
-      return (await this.#init.datasets.create({ ...init, name: dataset, signal })).id;
+      return (await this.#init.datasets.create({ ...init, name: datasetName, signal })).id;
     } catch (error) {
       if (error instanceof ConflictError) {
         // Somebody made it meanwhile.
-        return (await readDataset(this.#init.call, { name: dataset }, { signal })).id;
+        return (await readDataset(this.#init.call, { datasetName }, { signal })).id;
       }
       throw error;
     }
@@ -186,7 +182,7 @@ function withUnsaid(report: ChunkReport, before: Tally, after: Tally): ChunkRepo
 
 /** A dry run into a dataset that the upload would make: rows are checked as such, there is no server to ask. */
 function beginUnmade<Row>(request: UploadExamples<Row>, settings: CheckedSettings): BulkUpload {
-  const name = JSON.stringify(request.dataset);
+  const name = JSON.stringify(request.datasetName);
   const { inputsSchema, outputsSchema } = {
     ...(typeof request.createDataset === "object" ? request.createDataset : {}),
   };

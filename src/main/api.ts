@@ -81,7 +81,7 @@ export function createApi(
     },
     hiding: options,
     attachmentBytes: options.maxAttachmentBytes,
-    project: options.project,
+    projectName: options.projectName,
   });
   const examples = new Examples(http, options.endpoint, uploader);
   const tenants = new TenantIds(tenant, projects);

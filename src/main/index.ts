@@ -29,7 +29,7 @@ export type { Feedbacks } from "../api/feedback.ts";
 export type { DatasetCatalog } from "../api/dataset-catalog.ts";
 export type { ClonedDataset } from "../api/dataset-clone.ts";
 export type { DatasetHistory } from "../api/dataset-history.ts";
-export type { DatasetKey, DatasetPlace, VersionKey } from "../api/dataset-key.ts";
+export type { DatasetKey, VersionKey } from "../api/dataset-key.ts";
 export type {
   CloneDataset,
   CreateDataset,

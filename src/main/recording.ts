@@ -31,7 +31,7 @@ export interface RecordingExtras {
 
 /** The recording half of a client: composes the queue, the workers, the spool and the counters. */
 export class Recording implements Recorder, Endable {
-  readonly project: string;
+  readonly projectName: string;
   readonly recursionLimit: number;
   readonly attachmentBytes: number;
   readonly #options: ResolvedOptions;
@@ -52,7 +52,7 @@ export class Recording implements Recorder, Endable {
 
   constructor(options: ResolvedOptions, { headers, logger }: RecordingExtras, env: Environment) {
     this.#options = options;
-    this.project = options.project;
+    this.projectName = options.projectName;
     this.recursionLimit = options.recursionLimit;
     this.attachmentBytes = attachmentBytesOf(options);
     this.#isKept = createSampler(options.samplingRate);
@@ -76,7 +76,7 @@ export class Recording implements Recorder, Endable {
       },
     });
     this.#reports = new SenderReports({
-      project: options.project,
+      projectName: options.projectName,
       stats: () => this.stats(),
       send: (report) => this.#pool.report(report),
     });
@@ -147,7 +147,7 @@ export class Recording implements Recorder, Endable {
   /** A run that is wire-shaped already; what is none is counted as invalid. */
   recordWire(operation: Operation, id: unknown, run: unknown): void {
     if (this.#options.enabled && this.#isKept(traceIdOf(id, run))) {
-      this.#batcher.record(encodeWire, { operation, id, run, project: this.project });
+      this.#batcher.record(encodeWire, { operation, id, run, projectName: this.projectName });
     }
   }
 

@@ -45,7 +45,7 @@ export const cutTexts: Readonly<Record<CutReason, string>> = {
   run: "Fields were left out of a run that is more than the server takes; the rest of it arrived",
 };
 
-type Whereabouts = Pick<PlainOptions, "enabled" | "endpoint" | "project" | "spoolDir">;
+type Whereabouts = Pick<PlainOptions, "enabled" | "endpoint" | "projectName" | "spoolDir">;
 
 /** Says what happens: to the log, once a minute for each kind, and to diagnostics channels, always. */
 export class Reporter {
@@ -64,10 +64,10 @@ export class Reporter {
   }
 
   /** Says where is recorded to, with a level that shows it. */
-  begin({ enabled, endpoint, project, spoolDir }: Whereabouts): void {
+  begin({ enabled, endpoint, projectName, spoolDir }: Whereabouts): void {
     const spool = spoolDir === undefined ? "" : `, spool ${spoolDir}`;
     const text = enabled
-      ? `Recording to ${endpoint}, project ${project}${spool}`
+      ? `Recording to ${endpoint}, project ${projectName}${spool}`
       : "Tracing is off: nothing is recorded";
     this.log("begin", () => text, "info");
   }

@@ -9,7 +9,7 @@ const firstMs = 500;
 const pauseMs = 5_000;
 
 export interface SenderReportsOptions {
-  readonly project: string;
+  readonly projectName: string;
   readonly stats: () => ClientStats;
   /** Hands a report over. What becomes of it is not asked. */
   readonly send: (report: SenderReport) => Promise<void>;
@@ -59,8 +59,9 @@ export class SenderReports {
       return;
     }
     this.#last = told;
-    const { project, send } = this.#options;
-    const report = { id: this.#id, project: project.slice(0, 1_024), pid: process.pid, version };
+    const { projectName, send } = this.#options;
+    const project = projectName.slice(0, 1_024);
+    const report = { id: this.#id, project, pid: process.pid, version };
     // Not a record: what fails here is counted nowhere.
     send({ ...report, ...counts }).catch(() => undefined);
   }

@@ -27,7 +27,7 @@ export interface PlainOptions extends KeepingOptions, AttachmentOptions, Connect
   readonly endpoint: string;
   readonly apiKey: string | undefined;
   readonly workspaceId: string | undefined;
-  readonly project: string;
+  readonly projectName: string;
   readonly timeoutMs: number;
   readonly syncTimeoutMs: number;
   readonly batchLimit: number;
@@ -86,7 +86,7 @@ export const optionTable: { readonly [Name in keyof PlainOptions]: OptionRow } =
     env: shared("WORKSPACE_ID"),
     doc: "Workspace sent in the header x-tenant-id, for keys that reach several.",
   },
-  project: {
+  projectName: {
     kind: "text",
     fallback: "default",
     env: [...shared("PROJECT"), "LANGCHAIN_SESSION"],

@@ -5,7 +5,7 @@ import { isPlainObject } from "./payload.ts";
 export interface Baggage {
   readonly tags: readonly string[] | undefined;
   readonly metadata: KeyValues | undefined;
-  readonly project: string | undefined;
+  readonly projectName: string | undefined;
 }
 
 /** Our keys; all other entries of the header are other vendors'. */
@@ -28,7 +28,7 @@ const entryLimit = 8_192;
 export function parseBaggage(header: string, onMalformed: (message: string) => void): Baggage {
   let tags: readonly string[] | undefined;
   let metadata: KeyValues | undefined;
-  let project: string | undefined;
+  let projectName: string | undefined;
   for (const { key, value } of entries(header)) {
     if (!key.startsWith(family)) {
       continue;
@@ -39,7 +39,7 @@ export function parseBaggage(header: string, onMalformed: (message: string) => v
     } else if (key === keys.tags) {
       tags = text.split(",").filter(Boolean).map(unescapeTag);
     } else if (key === keys.project) {
-      project = text;
+      projectName = text;
     } else if (key === keys.metadata) {
       metadata = parseMetadata(text);
       if (metadata === undefined) {
@@ -47,7 +47,7 @@ export function parseBaggage(header: string, onMalformed: (message: string) => v
       }
     }
   }
-  return { tags, metadata, project };
+  return { tags, metadata, projectName };
 }
 
 /**
@@ -55,7 +55,7 @@ export function parseBaggage(header: string, onMalformed: (message: string) => v
  * A value that has no text, or too long a one, is told to `onOmitted` and left out.
  */
 export function formatBaggage(
-  { tags, metadata, project }: Baggage,
+  { tags, metadata, projectName }: Baggage,
   existing: string,
   onOmitted: (message: string) => void,
 ): string {
@@ -76,8 +76,8 @@ export function formatBaggage(
   if (tags !== undefined) {
     add(keys.tags, tags.filter(Boolean).map(escapeTag).join(","));
   }
-  if (project !== undefined) {
-    add(keys.project, project);
+  if (projectName !== undefined) {
+    add(keys.project, projectName);
   }
   return parts.join(",");
 }

@@ -44,7 +44,7 @@ export function adopt(store: unknown, fallback: TracingClient | undefined): RunT
     { client, kin: kinOf(store), remote: place, recorded: false },
     {
       name: text(store["name"]),
-      project: text(store["project_name"]),
+      projectName: text(store["project_name"]),
     },
   );
   adopted.set(store, run);

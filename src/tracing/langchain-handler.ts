@@ -67,7 +67,7 @@ export class LangchainHandler {
 
   constructor(run: RunTree) {
     this.client = run.client;
-    this.projectName = run.project;
+    this.projectName = run.projectName;
     this.#root = new LangsmithBridge(run, {});
   }
 

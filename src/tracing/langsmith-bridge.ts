@@ -79,7 +79,7 @@ export class LangsmithBridge {
     this.parent_run_id = run.parentRunId;
     this.parent_run = guest?.parent;
     this.client = run.client;
-    this.project_name = run.project;
+    this.project_name = run.projectName;
     this.start_time = stampToIso(run.dottedOrder.slice(-stampLength - uuidLength, -uuidLength));
     this.name = run.name;
     this.run_type = run.runType;
@@ -103,7 +103,7 @@ export class LangsmithBridge {
       id: config["id"],
       name: config["name"],
       runType: config["run_type"],
-      project: this.project_name,
+      projectName: this.project_name,
       tags: config["tags"],
       metadata: {
         ...metadataOf(this.extra),

@@ -53,7 +53,7 @@ export function readHeaders(
   const baggage = found.get(baggageHeader) ?? "";
   if (baggage.length > baggageLimit) {
     onMalformed(`A ${baggageHeader} header is too long; it was ignored.`);
-    return { place, tags: undefined, metadata: undefined, project: undefined };
+    return { place, tags: undefined, metadata: undefined, projectName: undefined };
   }
   return { place, ...parseBaggage(baggage, onMalformed) };
 }

@@ -18,7 +18,7 @@ export interface WireRecord {
   readonly id: unknown;
   readonly run: unknown;
   /** Where it is filed if it names no project. */
-  readonly project: string;
+  readonly projectName: string;
 }
 
 /** What an encoder is made with, beside its tape. */
@@ -80,7 +80,7 @@ export class RecordEncoder {
    *
    * @throws {@link ValidationError} the id is no UUID, or the dotted order is not one or contradicts it.
    */
-  wire({ operation, id, run, project }: WireRecord): void {
+  wire({ operation, id, run, projectName }: WireRecord): void {
     const fields = fieldsOf(run);
     const { runId, dottedOrder } = identityOf(id, fields);
     this.out.beginRecord(operation);
@@ -91,7 +91,7 @@ export class RecordEncoder {
     }
     // A patch that names no project leaves the run where it is.
     if (operation === "post" && !("session_id" in fields) && !("session_name" in fields)) {
-      this.#value(field.project, fields["project_name"] ?? project);
+      this.#value(field.project, fields["project_name"] ?? projectName);
     }
     for (const [key, value] of Object.entries(fields)) {
       if (!handledKeys.has(key)) {
@@ -126,7 +126,7 @@ export class RecordEncoder {
 
   #identity(run: RecordedRun): void {
     this.out.orderField(field.dottedOrder, run);
-    this.#name(field.project, run.project);
+    this.#name(field.project, run.projectName);
   }
 
   #details(run: RecordedRun): void {

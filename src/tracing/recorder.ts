@@ -13,7 +13,7 @@ export interface RecordedRun {
   readonly parentRunId: string | undefined;
   readonly name: string;
   readonly runType: string;
-  readonly project: string;
+  readonly projectName: string;
   readonly inputs: unknown;
   readonly outputs: unknown;
   /** The message and stack of what the work threw. */
@@ -45,7 +45,7 @@ export type WarningKind =
 /** Takes the start and the end of runs. No method throws, and none waits. */
 export interface Recorder {
   /** Where runs are filed that name no project. */
-  readonly project: string;
+  readonly projectName: string;
   /** Bytes that may be attached to one record. */
   readonly attachmentBytes: number;
   /** Recursion limit of the runnable configs that a run is turned into for LangChain. */

@@ -17,7 +17,7 @@ export interface RunOptions {
   readonly tags?: readonly string[] | undefined;
   readonly metadata?: KeyValues | undefined;
   /** @defaultValue the parent's project, or the client's */
-  readonly project?: string | undefined;
+  readonly projectName?: string | undefined;
   /** How the thing that runs was built, as LangChain writes it. */
   readonly serialized?: unknown;
   /** The example of a dataset that this run is a try at; a UUID. */

@@ -44,7 +44,7 @@ export class RunTree implements RecordedRun {
   readonly startMicros: number;
   readonly name: string;
   readonly runType: string;
-  readonly project: string;
+  readonly projectName: string;
   readonly serialized: unknown;
   readonly referenceExampleId: string | undefined;
   readonly #client: TracingClient;
@@ -74,7 +74,7 @@ export class RunTree implements RecordedRun {
     this.#trace = kin === undefined ? new Trace(recording.isSampled(this.traceId)) : kin.#trace;
     this.runType = readName(options.runType) ?? defaultRunType;
     this.name = readName(options.name) ?? this.runType;
-    this.project = readName(options.project) ?? parent?.project ?? recording.project;
+    this.projectName = readName(options.projectName) ?? (parent ?? recording).projectName;
     this.serialized = options.serialized;
     this.referenceExampleId = readId(options.referenceExampleId, recording);
     this.#client = client;
@@ -255,9 +255,9 @@ export class RunTree implements RecordedRun {
 
   /** What tells this run from others; neither payloads nor the client. */
   toJSON(): KeyValues {
-    const { id, traceId, parentRunId, dottedOrder, name, runType, project } = this;
-    const place = { id, traceId, parentRunId, dottedOrder };
-    return { ...place, name, runType, project, startedAt: this.startedAt, endedAt: this.endedAt };
+    const { id, traceId, parentRunId, dottedOrder, name, runType, projectName } = this;
+    const identity = { id, traceId, parentRunId, dottedOrder, name };
+    return { ...identity, runType, projectName, startedAt: this.startedAt, endedAt: this.endedAt };
   }
 
   #orderBytes(): OrderBytes {

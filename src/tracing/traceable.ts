@@ -21,7 +21,7 @@ export interface TraceableOptions {
   readonly tags?: readonly string[] | undefined;
   readonly metadata?: KeyValues | undefined;
   /** @defaultValue the parent's project, or the client's */
-  readonly project?: string | undefined;
+  readonly projectName?: string | undefined;
   /**
    * @defaultValue the current run's client, else that of `setDefaultClient`, else the program's first that is
    * open, else one that the environment configures; without any, nothing is recorded
@@ -129,17 +129,17 @@ class CallRun implements RunOptions {
   readonly runType: RunType | undefined;
   readonly tags: readonly string[] | undefined;
   readonly metadata: KeyValues | undefined;
-  readonly project: string | undefined;
+  readonly projectName: string | undefined;
   readonly #call: Call;
   readonly #client: TracingClient;
 
   constructor(name: string, call: Call, client: TracingClient) {
-    const { runType, tags, metadata, project } = call.options;
+    const { runType, tags, metadata, projectName } = call.options;
     this.name = name;
     this.runType = runType;
     this.tags = tags;
     this.metadata = metadata;
-    this.project = project;
+    this.projectName = projectName;
     this.#call = call;
     this.#client = client;
   }

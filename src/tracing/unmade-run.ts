@@ -9,7 +9,7 @@ const nothing = (): void => undefined;
 /** Records nothing. */
 const nobody: TracingClient = {
   [recorder]: {
-    project: "default",
+    projectName: "default",
     attachmentBytes: 0,
     recursionLimit: 25,
     isSampled: () => false,

@@ -15,7 +15,7 @@ describe("exports", () => {
     const text = `{"a":"é"}\n\r\n{"b":1}\r\n{"c":2}`;
     const server = await mswServer(on.get(`*/${path}`, () => new HttpResponse(text)));
     const { datasets } = datasetNounsAt(server.endpoint);
-    expect(await datasets[call]({ id, asOf: "prod" }).toArray()).toEqual([
+    expect(await datasets[call]({ datasetId: id, asOf: "prod" }).toArray()).toEqual([
       '{"a":"é"}',
       '{"b":1}',
       '{"c":2}',
@@ -28,7 +28,9 @@ describe("exports", () => {
       on.get("*/openai_ft", () => HttpResponse.json({ detail: "no tag x" }, { status: 404 })),
     );
     const { datasets } = datasetNounsAt(server.endpoint);
-    await expect(datasets.exportOpenAi({ id, asOf: "x" }).toArray()).rejects.toMatchObject({
+    await expect(
+      datasets.exportOpenAi({ datasetId: id, asOf: "x" }).toArray(),
+    ).rejects.toMatchObject({
       code: "NOT_FOUND",
       message: "Failed to export dataset for fine-tuning: 404 no tag x",
     });
@@ -43,20 +45,22 @@ describe("what comes back", () => {
     );
     const { datasets } = datasetNounsAt(server.endpoint);
     const calls = [
-      datasets.read({ id }),
-      datasets.update(id, { name: "n" }),
-      datasets.delete({ id }),
-      datasets.url({ id }),
-      datasets.share({ id }),
-      datasets.readShare({ id }),
-      datasets.listVersions({ id }).toArray(),
+      datasets.read({ datasetId: id }),
+      datasets.update({ datasetId: id, name: "n" }),
+      datasets.delete({ datasetId: id }),
+      datasets.url({ datasetId: id }),
+      datasets.share({ datasetId: id }),
+      datasets.readShare({ datasetId: id }),
+      datasets.listVersions({ datasetId: id }).toArray(),
     ];
     const expected = { code: "NOT_FOUND", status: 404, message: `Dataset[id=${id}] not found` };
     expect(await Promise.allSettled(calls)).toMatchObject(calls.map(() => ({ reason: expected })));
-    await expect(datasets.read({ name: "n" })).rejects.toThrow("Dataset[name=n] not found");
-    await expect(datasets.listSplits({ name: "n" })).rejects.toThrow("Dataset[name=n] not found");
-    expect(await datasets.has({ id })).toBe(false);
-    expect(await datasets.has({ name: "n" })).toBe(false);
+    await expect(datasets.read({ datasetName: "n" })).rejects.toThrow("Dataset[name=n] not found");
+    await expect(datasets.listSplits({ datasetName: "n" })).rejects.toThrow(
+      "Dataset[name=n] not found",
+    );
+    expect(await datasets.has({ datasetId: id })).toBe(false);
+    expect(await datasets.has({ datasetName: "n" })).toBe(false);
   });
 
   test("a failure other than not found is no answer to has", async () => {
@@ -64,7 +68,7 @@ describe("what comes back", () => {
       on.get("*/datasets/:id", () => HttpResponse.json({ detail: "no" }, { status: 403 })),
     );
     const { datasets } = datasetNounsAt(server.endpoint);
-    await expect(datasets.has({ id })).rejects.toMatchObject({ status: 403 });
+    await expect(datasets.has({ datasetId: id })).rejects.toMatchObject({ status: 403 });
   });
 
   test("a dataset has its defaults, and metadata from beside or within extra", async () => {
@@ -76,13 +80,13 @@ describe("what comes back", () => {
       on.get("*/datasets/:id", () => HttpResponse.json(answers.shift() ?? null)),
     );
     const { datasets } = datasetNounsAt(server.endpoint);
-    expect(await datasets.read({ id })).toEqual({
+    expect(await datasets.read({ datasetId: id })).toEqual({
       id,
       name: "d",
       dataType: "kv",
       metadata: { a: 1 },
     });
-    expect(await datasets.read({ id })).toMatchObject({
+    expect(await datasets.read({ datasetId: id })).toMatchObject({
       metadata: { b: 2 },
       exampleCount: 3,
       experimentCount: 1,
@@ -93,14 +97,14 @@ describe("what comes back", () => {
     const server = await mswServer(on.all("*", () => HttpResponse.json({ wrong: true })));
     const { datasets } = datasetNounsAt(server.endpoint);
     const calls = [
-      datasets.read({ id }),
-      datasets.read({ name: "d" }),
+      datasets.read({ datasetId: id }),
+      datasets.read({ datasetName: "d" }),
       datasets.list().toArray(),
-      datasets.share({ id }),
-      datasets.diff({ id, fromVersion: "a", toVersion: "b" }),
-      datasets.listSplits({ id }),
-      datasets.readVersion({ id, tag: "t" }),
-      datasets.search({ id, inputs: {} }),
+      datasets.share({ datasetId: id }),
+      datasets.diff({ datasetId: id, fromVersion: "a", toVersion: "b" }),
+      datasets.listSplits({ datasetId: id }),
+      datasets.readVersion({ datasetId: id, tag: "t" }),
+      datasets.search({ datasetId: id, inputs: {} }),
       datasets.countSharedExamples(token),
     ];
     expect(await Promise.allSettled(calls)).toMatchObject(

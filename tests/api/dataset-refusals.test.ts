@@ -39,9 +39,12 @@ describe("what is refused before it is sent", () => {
     ];
     const refusals: readonly (readonly [object, string])[] = [
       [{}, "Must provide either datasetName or datasetId"],
-      [{ id, name: "d" }, "Must provide either datasetName or datasetId, not both"],
-      [{ id: "d-1" }, 'Invalid UUID for dataset id: "d-1"'],
-      [{ name: "" }, "The name of a dataset must be a text, not empty"],
+      [
+        { datasetId: id, datasetName: "d" },
+        "Must provide either datasetName or datasetId, not both",
+      ],
+      [{ datasetId: "d-1" }, 'Invalid UUID for dataset id: "d-1"'],
+      [{ datasetName: "" }, "The name of a dataset must be a text, not empty"],
     ];
     for (const [key, message] of refusals) {
       for (const call of calls(key as DatasetKey)) {
@@ -69,33 +72,38 @@ describe("what is refused before it is sent", () => {
       datasets.createFromCsv({ file: "no/such.csv", inputKeys: ["q"] }),
       datasets.createFromCsv({ file: new URL("https://h.test/a.csv"), inputKeys: ["q"] }),
       datasets.createFromCsv({ file: undefined as unknown as string, inputKeys: ["q"] }),
-      datasets.update("d", { name: "e" }),
-      datasets.update(id, {}),
-      datasets.update(id, { name: "" }),
+      datasets.update({ datasetId: "d", name: "e" }),
+      datasets.update({ datasetId: id }),
+      datasets.update({ datasetId: id, name: "" }),
       datasets.deleteMany(["d"]),
-      datasets.readVersion({ id } as Parameters<typeof datasets.readVersion>[0]),
-      datasets.readVersion({ id, tag: "t", asOf: "a" } as unknown as { id: string; tag: string }),
-      datasets.readVersion({ id, tag: "" }),
-      datasets.readVersion({ id, asOf: never }),
-      datasets.tag({ id, asOf: "a", tag: "" }),
-      datasets.tag({ id, asOf: "", tag: "t" }),
-      datasets.diff({ id, fromVersion: never, toVersion: "b" }),
-      datasets.diff({ id, fromVersion: "a" } as Parameters<typeof datasets.diff>[0]),
-      datasets.listSplits({ id, asOf: "" }),
-      datasets.updateSplits({ id, splitName: "", exampleIds: [id] }),
-      datasets.updateSplits({ id, splitName: "s", exampleIds: [] }),
-      datasets.updateSplits({ id, splitName: "s", exampleIds: ["e"] }),
-      ...[0, 101, -1, 1.5, Number.NaN].map((limit) => datasets.search({ id, inputs: {}, limit })),
+      datasets.readVersion({ datasetId: id } as Parameters<typeof datasets.readVersion>[0]),
+      datasets.readVersion({ datasetId: id, tag: "t", asOf: "a" } as unknown as {
+        datasetId: string;
+        tag: string;
+      }),
+      datasets.readVersion({ datasetId: id, tag: "" }),
+      datasets.readVersion({ datasetId: id, asOf: never }),
+      datasets.tag({ datasetId: id, asOf: "a", tag: "" }),
+      datasets.tag({ datasetId: id, asOf: "", tag: "t" }),
+      datasets.diff({ datasetId: id, fromVersion: never, toVersion: "b" }),
+      datasets.diff({ datasetId: id, fromVersion: "a" } as Parameters<typeof datasets.diff>[0]),
+      datasets.listSplits({ datasetId: id, asOf: "" }),
+      datasets.updateSplits({ datasetId: id, splitName: "", exampleIds: [id] }),
+      datasets.updateSplits({ datasetId: id, splitName: "s", exampleIds: [] }),
+      datasets.updateSplits({ datasetId: id, splitName: "s", exampleIds: ["e"] }),
+      ...[0, 101, -1, 1.5, Number.NaN].map((limit) =>
+        datasets.search({ datasetId: id, inputs: {}, limit }),
+      ),
     ]);
     for (const limit of [0, -1, Number.NaN, "100" as unknown as number]) {
       expect(() => datasets.list({ limit })).toThrow(/^limit must be/);
-      expect(() => datasets.listVersions({ id, limit })).toThrow(/^limit must be/);
+      expect(() => datasets.listVersions({ datasetId: id, limit })).toThrow(/^limit must be/);
       expect(() => datasets.listSharedExamples(token, { limit })).toThrow(/^limit must be/);
     }
     for (const offset of [-1, 0.5, Number.NaN]) {
       expect(() => datasets.list({ offset })).toThrow(/^offset must be/);
     }
-    expect(() => datasets.list({ ids: ["x"] })).toThrow('Invalid UUID for dataset id: "x"');
+    expect(() => datasets.list({ datasetIds: ["x"] })).toThrow('Invalid UUID for dataset id: "x"');
     expect(() => datasets.listSharedExamples(token, { exampleIds: ["x"] })).toThrow("example id");
     expect(server.requests).toEqual([]);
   });
@@ -103,7 +111,7 @@ describe("what is refused before it is sent", () => {
   test("lists of no ids are empty, and not asked for", async () => {
     const server = await mswServer();
     const { datasets } = datasetNounsAt(server.endpoint);
-    expect(await datasets.list({ ids: [] }).toArray()).toEqual([]);
+    expect(await datasets.list({ datasetIds: [] }).toArray()).toEqual([]);
     expect(await datasets.listSharedExamples(token, { exampleIds: [] }).toArray()).toEqual([]);
     expect(await datasets.countSharedExamples(token, { exampleIds: [] })).toBe(0);
     expect(server.requests).toEqual([]);
@@ -116,20 +124,20 @@ describe("what is refused before it is sent", () => {
     const outcomes = await Promise.allSettled([
       datasets.create({ name: "d", signal }),
       datasets.createFromCsv({ file: "package.json", inputKeys: ["q"], signal }),
-      datasets.read({ id, signal }),
-      datasets.has({ id, signal }),
-      datasets.update(id, { name: "d", signal }),
-      datasets.delete({ id, signal }),
+      datasets.read({ datasetId: id, signal }),
+      datasets.has({ datasetId: id, signal }),
+      datasets.update({ datasetId: id, name: "d", signal }),
+      datasets.delete({ datasetId: id, signal }),
       datasets.deleteMany([id], { signal }),
-      datasets.url({ name: "d", signal }),
-      datasets.share({ id, signal }),
+      datasets.url({ datasetName: "d", signal }),
+      datasets.share({ datasetId: id, signal }),
       datasets.readShared(token, { signal }),
       datasets.clone(token, { signal }),
-      datasets.search({ id, inputs: {}, signal }),
+      datasets.search({ datasetId: id, inputs: {}, signal }),
       datasets.list({ signal }).toArray(),
-      datasets.listVersions({ id, signal }).toArray(),
+      datasets.listVersions({ datasetId: id, signal }).toArray(),
       datasets.listSharedExamples(token, { signal }).toArray(),
-      datasets.exportOpenAi({ id, signal }).toArray(),
+      datasets.exportOpenAi({ datasetId: id, signal }).toArray(),
     ]);
     expect(outcomes).toMatchObject(outcomes.map(() => ({ reason: { code: "ABORTED" } })));
     expect(server.requests).toEqual([]);

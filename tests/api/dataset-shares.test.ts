@@ -25,10 +25,10 @@ describe("sharing", () => {
       shareToken: token,
       url: `http://host.test/public/${token}/d`,
     };
-    expect(await datasets.share({ id })).toEqual(expected);
-    expect(await datasets.readShare({ id })).toEqual(expected);
-    expect(await datasets.readShare({ id })).toBeUndefined();
-    await datasets.unshare({ id });
+    expect(await datasets.share({ datasetId: id })).toEqual(expected);
+    expect(await datasets.readShare({ datasetId: id })).toEqual(expected);
+    expect(await datasets.readShare({ datasetId: id })).toBeUndefined();
+    await datasets.unshare({ datasetId: id });
     expect(server.requests.at(-1)?.target).toBe(`DELETE /datasets/${id}/share`);
   });
 
@@ -103,7 +103,7 @@ describe("addresses of pages", () => {
     const refused = () => HttpResponse.json({ detail: "no" }, { status: 403 });
     const urlWith = async (...handlers: readonly HttpHandler[]): Promise<string> => {
       const server = await mswServer(...handlers);
-      return datasetNounsAt(server.endpoint).datasets.url({ id });
+      return datasetNounsAt(server.endpoint).datasets.url({ datasetId: id });
     };
     const page = (tenant: string): string => `http://host.test/o/${tenant}/datasets/${id}`;
     expect(await urlWith(on.get("*/datasets/:id", () => HttpResponse.json(wireDataset)))).toBe(

@@ -100,8 +100,8 @@ describe("what is sent", () => {
       on.get("*/datasets", () => HttpResponse.json(answers.shift() ?? [])),
     );
     const filter = {
-      ids: [id, other],
-      name: "n&m",
+      datasetIds: [id, other],
+      datasetName: "n&m",
       nameContains: "n",
       dataType: "kv",
       metadata: { a: 1 },
@@ -133,7 +133,7 @@ describe("what is sent", () => {
       on.patch("*/datasets/:id", () => HttpResponse.json(wireDataset)),
     );
     const { datasets } = datasetNounsAt(server.endpoint);
-    await datasets.update(id, { inputsSchema: null, description: null, name: "n" });
+    await datasets.update({ datasetId: id, inputsSchema: null, description: null, name: "n" });
     expect(server.requests).toMatchObject([
       {
         target: `PATCH /datasets/${id}`,
@@ -156,22 +156,27 @@ describe("what is sent", () => {
     const { datasets } = datasetNounsAt(server.endpoint);
     const at = new Date("2026-11-21T10:11:12.345Z");
     const parsed = { asOf: version.as_of, tags: ["prod"] };
-    expect(await datasets.listVersions({ id, exampleId: other, search: "p" }).toArray()).toEqual([
-      parsed,
-    ]);
-    expect(await datasets.readVersion({ id, asOf: at })).toEqual(parsed);
-    expect(await datasets.readVersion({ id, tag: "prod" })).toEqual(parsed);
-    expect(await datasets.tag({ id, asOf: "2026-11-21T10:11:12.345678Z", tag: "prod" })).toEqual(
-      parsed,
-    );
-    expect(await datasets.diff({ id, fromVersion: at, toVersion: "latest" })).toEqual({
+    expect(
+      await datasets.listVersions({ datasetId: id, exampleId: other, search: "p" }).toArray(),
+    ).toEqual([parsed]);
+    expect(await datasets.readVersion({ datasetId: id, asOf: at })).toEqual(parsed);
+    expect(await datasets.readVersion({ datasetId: id, tag: "prod" })).toEqual(parsed);
+    expect(
+      await datasets.tag({ datasetId: id, asOf: "2026-11-21T10:11:12.345678Z", tag: "prod" }),
+    ).toEqual(parsed);
+    expect(await datasets.diff({ datasetId: id, fromVersion: at, toVersion: "latest" })).toEqual({
       examplesAdded: [id],
       examplesModified: [],
       examplesRemoved: [other],
     });
-    expect(await datasets.listSplits({ id, asOf: "prod" })).toEqual(["base", "x"]);
-    await datasets.updateSplits({ id, splitName: "x", exampleIds: [other] });
-    await datasets.updateSplits({ id, splitName: "x", exampleIds: [other], remove: true });
+    expect(await datasets.listSplits({ datasetId: id, asOf: "prod" })).toEqual(["base", "x"]);
+    await datasets.updateSplits({ datasetId: id, splitName: "x", exampleIds: [other] });
+    await datasets.updateSplits({
+      datasetId: id,
+      splitName: "x",
+      exampleIds: [other],
+      remove: true,
+    });
     const time = "2026-11-21T10%3A11%3A12.345Z";
     expect(server.requests.map(({ target, body }) => [target, body])).toEqual([
       [`GET /datasets/${id}/versions?search=p&example=${other}&limit=100&offset=0`, undefined],
@@ -192,8 +197,8 @@ describe("what is sent", () => {
       on.delete("*/datasets/:id", () => HttpResponse.json(null)),
     );
     const { datasets } = datasetNounsAt(server.endpoint);
-    await datasets.listSplits({ name: "d" });
-    await datasets.delete({ name: "d" });
+    await datasets.listSplits({ datasetName: "d" });
+    await datasets.delete({ datasetName: "d" });
     expect(server.requests.map(({ target }) => target)).toEqual([
       "GET /datasets?name=d&limit=1",
       `GET /datasets/${id}/splits`,
@@ -217,14 +222,14 @@ describe("what is sent", () => {
       on.post("*/search", () => HttpResponse.json({ examples: [wireExample] })),
     );
     const { datasets } = datasetNounsAt(server.endpoint);
-    await datasets.index({ id });
-    await datasets.index({ id, tag: "prod" });
+    await datasets.index({ datasetId: id });
+    await datasets.index({ datasetId: id, tag: "prod" });
     const inputs = { question: "why?" };
-    const found = await datasets.search({ id, inputs, limit: 3, filter: "eq(a, 1)" });
+    const found = await datasets.search({ datasetId: id, inputs, limit: 3, filter: "eq(a, 1)" });
     expect(found).toEqual([
       { id: other, datasetId: id, inputs: { q: 1 }, metadata: {}, splits: [] },
     ]);
-    await datasets.search({ id, inputs });
+    await datasets.search({ datasetId: id, inputs });
     expect(server.requests.map(({ body }) => body)).toEqual([
       {},
       { tag: "prod" },

@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import type { DatasetPlace } from "../../src/api/dataset-key.ts";
+import type { DatasetKey } from "../../src/api/dataset-key.ts";
 import { datasetNounsAt } from "../support/dataset-nouns.ts";
 import { mswServer } from "../support/msw-server.ts";
 
@@ -16,7 +16,7 @@ describe("what is refused before it is sent", () => {
       [{ datasetId: "d" }, 'Invalid UUID for dataset id: "d"'],
     ];
     for (const [given, message] of refusals) {
-      const place = given as DatasetPlace;
+      const place = given as DatasetKey;
       for (const call of [
         () => examples.create({ ...place, inputs: {} }),
         () => examples.createMany({ ...place, examples: [] }),

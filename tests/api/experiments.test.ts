@@ -1,6 +1,6 @@
 import { HttpResponse, http as on } from "msw";
 import { describe, expect, test } from "vitest";
-import type { DatasetPlace } from "../../src/api/dataset-key.ts";
+import type { DatasetKey } from "../../src/api/dataset-key.ts";
 import { datasetNounsAt } from "../support/dataset-nouns.ts";
 import { mswServer } from "../support/msw-server.ts";
 
@@ -167,7 +167,7 @@ test("what is refused is refused before it is sent", async () => {
     expect(() => experiments.compare({ datasetId, experimentIds: [left], ...given })).toThrow(bad);
   }
   for (const place of [{}, { datasetId, datasetName: "d" }] as readonly object[]) {
-    expect(() => experiments.listComparative(place as DatasetPlace)).toThrow(
+    expect(() => experiments.listComparative(place as DatasetKey)).toThrow(
       "Must provide either datasetName or datasetId",
     );
   }

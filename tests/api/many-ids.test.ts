@@ -17,8 +17,8 @@ const ids = [...distinct, ...distinct.slice(0, 20)];
 type Ask = (nouns: DatasetNouns) => Promise<unknown>;
 
 const lists: readonly (readonly [what: string, parameter: string, ask: Ask])[] = [
-  ["projects", "id", ({ projects }) => projects.list({ ids }).toArray()],
-  ["datasets", "id", ({ datasets }) => datasets.list({ ids }).toArray()],
+  ["projects", "id", ({ projects }) => projects.list({ projectIds: ids }).toArray()],
+  ["datasets", "id", ({ datasets }) => datasets.list({ datasetIds: ids }).toArray()],
   ["examples", "id", ({ examples }) => examples.list({ datasetId, ids }).toArray()],
   ["examples to count", "id", ({ examples }) => examples.count({ datasetId, ids })],
   [
@@ -70,7 +70,9 @@ describe("refused before anything is sent", () => {
   test("an offset into a list that takes several requests", async () => {
     const server = await mswServer();
     const { datasets, examples } = datasetNounsAt(server.endpoint);
-    expect(() => datasets.list({ ids, offset: 1 })).toThrow("offset can't be given with more");
+    expect(() => datasets.list({ datasetIds: ids, offset: 1 })).toThrow(
+      "offset can't be given with more",
+    );
     expect(() => examples.list({ datasetId, ids, offset: 1 })).toThrow(ValidationError);
     expect(server.requests).toEqual([]);
   });
@@ -87,7 +89,7 @@ describe("refused before anything is sent", () => {
       expect(() => datasets.listSharedExamples(datasetId, { metadata })).toThrow(ValidationError);
     }
     const noArray = "abc" as unknown as string[];
-    expect(() => projects.list({ ids: noArray })).toThrow("Ids must be in an array");
+    expect(() => projects.list({ projectIds: noArray })).toThrow("Ids must be in an array");
     await expect(datasets.deleteMany(noArray)).rejects.toThrow(ValidationError);
     expect(server.requests).toEqual([]);
   });

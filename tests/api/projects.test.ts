@@ -44,8 +44,8 @@ describe("what is sent", () => {
   test("every filter of list is a query of its own", async () => {
     const server = await mswServer(on.get("*/sessions", () => HttpResponse.json([])));
     const filter = {
-      ids: [id, other, id],
-      name: "n&m",
+      projectIds: [id, other, id],
+      projectName: "n&m",
       nameContains: "n",
       referenceDatasetId: id,
       referenceFree: false,
@@ -70,7 +70,7 @@ describe("what is sent", () => {
 
   test("a list of no ids is empty, and is not asked for", async () => {
     const server = await mswServer();
-    expect(await projectsAt(server.endpoint).list({ ids: [] }).toArray()).toEqual([]);
+    expect(await projectsAt(server.endpoint).list({ projectIds: [] }).toArray()).toEqual([]);
     expect(server.requests).toEqual([]);
   });
 
@@ -82,7 +82,7 @@ describe("what is sent", () => {
     );
     const projects = projectsAt(server.endpoint);
     for (const _answer of answers) {
-      await expect(projects.read({ id })).rejects.toMatchObject({ code: "ANSWER" });
+      await expect(projects.read({ projectId: id })).rejects.toMatchObject({ code: "ANSWER" });
     }
   });
 
@@ -90,13 +90,15 @@ describe("what is sent", () => {
     const server = await mswServer(
       on.get("*/sessions/:id", () => HttpResponse.json({ detail: "no" }, { status: 403 })),
     );
-    await expect(projectsAt(server.endpoint).has({ id })).rejects.toMatchObject({ status: 403 });
+    await expect(projectsAt(server.endpoint).has({ projectId: id })).rejects.toMatchObject({
+      status: 403,
+    });
   });
 });
 
 describe("what is refused before it is sent", () => {
   const neither = {} as ProjectKey;
-  const both = { id, name: "p" } as unknown as ProjectKey;
+  const both = { projectId: id, projectName: "p" } as unknown as ProjectKey;
 
   test.each(["read", "has", "delete", "url"] as const)(
     "%s takes one of id and name",
@@ -112,11 +114,11 @@ describe("what is refused before it is sent", () => {
         code,
         message: "Must provide either projectName or projectId, not both",
       });
-      await expect(projects[call]({ id: "p-1" })).rejects.toMatchObject({
+      await expect(projects[call]({ projectId: "p-1" })).rejects.toMatchObject({
         code,
         message: 'Invalid UUID for project id: "p-1"',
       });
-      await expect(projects[call]({ name: "" })).rejects.toMatchObject({ code });
+      await expect(projects[call]({ projectName: "" })).rejects.toMatchObject({ code });
       expect(server.requests).toEqual([]);
     },
   );
@@ -128,11 +130,11 @@ describe("what is refused before it is sent", () => {
       projects.create({ name: "" }),
       projects.create({ name: 7 as unknown as string }),
       projects.create({ name: "p", referenceDatasetId: "d" }),
-      projects.update("p", { name: "q" }),
-      projects.update(id, {}),
-      projects.update(id, { name: "" }),
-      projects.update(id, { endTime: "soon" }),
-      projects.update(id, { endTime: new Date(Number.NaN) }),
+      projects.update({ projectId: "p", name: "q" }),
+      projects.update({ projectId: id }),
+      projects.update({ projectId: id, name: "" }),
+      projects.update({ projectId: id, endTime: "soon" }),
+      projects.update({ projectId: id, endTime: new Date(Number.NaN) }),
     ];
     const outcomes = await Promise.allSettled(failures);
     expect(outcomes).toMatchObject(
@@ -144,7 +146,7 @@ describe("what is refused before it is sent", () => {
     for (const limit of [0, -1, Number.NaN, "100" as unknown as number]) {
       expect(() => projects.list({ limit })).toThrow(/^limit must be/);
     }
-    expect(() => projects.list({ ids: ["x"] })).toThrow('Invalid UUID for project id: "x"');
+    expect(() => projects.list({ projectIds: ["x"] })).toThrow('Invalid UUID for project id: "x"');
     expect(server.requests).toEqual([]);
   });
 
@@ -154,9 +156,9 @@ describe("what is refused before it is sent", () => {
     const signal = AbortSignal.abort();
     const outcomes = await Promise.allSettled([
       projects.create({ name: "p", signal }),
-      projects.read({ id, signal }),
-      projects.update(id, { name: "p", signal }),
-      projects.delete({ id, signal }),
+      projects.read({ projectId: id, signal }),
+      projects.update({ projectId: id, name: "p", signal }),
+      projects.delete({ projectId: id, signal }),
       projects.list({ signal }).toArray(),
     ]);
     expect(outcomes).toMatchObject(outcomes.map(() => ({ reason: { code: "ABORTED" } })));
@@ -176,38 +178,40 @@ describe("against the local server", () => {
     const name = `<script>'; DROP TABLE projects; --"\u0000 ${randomUUID()}`;
     const made = await projects.create({ name, description: name, metadata: { [name]: name } });
     expect(made).toMatchObject({ name, description: name, extra: { metadata: { [name]: name } } });
-    expect(await projects.read({ id: made.id })).toEqual(made);
-    expect(await projects.read({ name })).toEqual(made);
+    expect(await projects.read({ projectId: made.id })).toEqual(made);
+    expect(await projects.read({ projectName: name })).toEqual(made);
     const endTime = new Date("2026-11-21T10:11:12.345Z");
-    const changed = await projects.update(made.id, { endTime, description: "d" });
+    const changed = await projects.update({ projectId: made.id, endTime, description: "d" });
     expect(changed).toEqual({
       ...made,
       description: "d",
       endTime: "2026-11-21T10:11:12.345000Z",
     });
-    expect(await projects.read({ name, includeStats: true })).toMatchObject({
+    expect(await projects.read({ projectName: name, includeStats: true })).toMatchObject({
       stats: { runCount: 0 },
     });
-    expect(await projects.has({ name })).toBe(true);
-    expect(await projects.url({ name })).toBe(
+    expect(await projects.has({ projectName: name })).toBe(true);
+    expect(await projects.url({ projectName: name })).toBe(
       `http://host.test/o/${made.tenantId}/projects/p/${made.id}`,
     );
-    await projects.delete({ name });
-    expect(await projects.has({ name })).toBe(false);
-    expect(await projects.has({ id: made.id })).toBe(false);
+    await projects.delete({ projectName: name });
+    expect(await projects.has({ projectName: name })).toBe(false);
+    expect(await projects.has({ projectId: made.id })).toBe(false);
   });
 
   test("what is not there is named in the specification's words", async () => {
     const projects = projectsAt(server.url);
     const calls = [
-      projects.read({ id }),
-      projects.update(id, { name: "p" }),
-      projects.delete({ id }),
-      projects.url({ id }),
+      projects.read({ projectId: id }),
+      projects.update({ projectId: id, name: "p" }),
+      projects.delete({ projectId: id }),
+      projects.url({ projectId: id }),
     ];
     const expected = { code: "NOT_FOUND", status: 404, message: `Project[id=${id}] not found` };
     expect(await Promise.allSettled(calls)).toMatchObject(calls.map(() => ({ reason: expected })));
-    await expect(projects.delete({ name: "nope" })).rejects.toThrow("Project[name=nope] not found");
+    await expect(projects.delete({ projectName: "nope" })).rejects.toThrow(
+      "Project[name=nope] not found",
+    );
   });
 
   test("a taken name is a conflict, and with upsert the same project", async () => {
@@ -236,6 +240,6 @@ describe("against the local server", () => {
       names.filter((_name, n) => n % 2 === 1),
     );
     expect(await namesOf({ referenceFree: false })).toEqual([]);
-    expect(await namesOf({ name: names[7] })).toEqual([names[7]]);
+    expect(await namesOf({ projectName: names[7] })).toEqual([names[7]]);
   });
 });

@@ -37,7 +37,7 @@ test("rows that a worker had done with before it died are counted, and sent no m
     shipper: () => shipper,
     hiding: { hideInputs: false, hideOutputs: false, hideMetadata: false },
     attachmentBytes: 1_024,
-    project: "p",
+    projectName: "p",
   });
   const rows = Array.from({ length: 5 }, (_, index) => ({ runId, key: `k${index}`, score: 1 }));
   const result = await uploads.feedback(rows, {});

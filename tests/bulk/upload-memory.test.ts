@@ -16,7 +16,7 @@ test("of an upload that ended neither its rows nor its listener stay in memory",
   const hiding = { hideInputs: false, hideOutputs: false, hideMetadata: false } as const;
   const kind = {
     target: "runs",
-    encoderOn: runsOn({ project: "p" }, { hiding, attachmentBytes: 1_000, rowOf }),
+    encoderOn: runsOn({ projectName: "p" }, { hiding, attachmentBytes: 1_000, rowOf }),
     ship: async () => ({ created: 1, skipped: 0, rejected: [], bytes: 0 }),
     onDone: (rows: number) => forgetUntil(rowOf, rows),
   };

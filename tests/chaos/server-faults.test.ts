@@ -71,7 +71,7 @@ test(
     const server = await startServer({ port: 0, dataDir: emptyFolder() });
     onTestFinished(() => server.close());
     const cutter = await answerCutter(Number(new URL(server.url).port), 4);
-    const recording = client({ endpoint: cutter.url, project: "cut" });
+    const recording = client({ endpoint: cutter.url, projectName: "cut" });
     const ids = Array.from({ length: 40 }, (_, i) => {
       const run = recording.startRun({ name: `run ${i}`, inputs: { i } });
       run.end({ i });

@@ -82,7 +82,7 @@ describe("with all three packages installed in an empty folder", () => {
       `import { startServer } from "@millrace/server";
        import { Client, traceable } from "millrace";
        const server = await startServer({ port: 0, dataDir: ":memory:" });
-       const client = new Client({ endpoint: server.url, project: "p" });
+       const client = new Client({ endpoint: server.url, projectName: "p" });
        await traceable(async (question) => question, { name: "answer", client })("why?");
        const { delivered, lost } = await client.flush();
        const runs = await client.runs.list({ projectNames: ["p"] }).toArray();

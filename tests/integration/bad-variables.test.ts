@@ -97,7 +97,7 @@ test.each([
     pending: 0,
     lost: { misconfigured: 2 },
   });
-  const asked = client.projects.read({ name: "p" });
+  const asked = client.projects.read({ projectName: "p" });
   await expect(asked).rejects.toBeInstanceOf(OptionError);
   await expect(asked).rejects.toThrow(variable);
   await client.close();

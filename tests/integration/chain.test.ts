@@ -86,7 +86,7 @@ const plan = fc.record({
 const asJson = (value: KeyValues): unknown => JSON.parse(JSON.stringify(value));
 
 test("3,000 runs of every shape are read back as they were recorded", async () => {
-  const client = new Client({ endpoint: server.url, project: "chain" });
+  const client = new Client({ endpoint: server.url, projectName: "chain" });
   const expected = new Map<string, Expected>();
   const late: { readonly run: RunTree; readonly outputs: KeyValues }[] = [];
   const runs: RunTree[] = [];
@@ -223,7 +223,7 @@ describe("promises on the whole chain", () => {
     const client = opened({
       endpoint: server.url,
       samplingRate: 0.5,
-      project: "sampled",
+      projectName: "sampled",
     });
     const traces = Array.from({ length: 200 }, () => {
       const root = client.startRun({ parent: null });

@@ -25,10 +25,10 @@ describe("shares and clones", () => {
       datasetId: id,
       examples: Array.from({ length: 130 }, (_, n) => ({ inputs: { n }, metadata: { n } })),
     });
-    expect(await datasets.readShare({ id })).toBeUndefined();
-    const share = await datasets.share({ name });
-    expect(await datasets.share({ id })).toEqual(share);
-    expect(await datasets.readShare({ id })).toEqual(share);
+    expect(await datasets.readShare({ datasetId: id })).toBeUndefined();
+    const share = await datasets.share({ datasetName: name });
+    expect(await datasets.share({ datasetId: id })).toEqual(share);
+    expect(await datasets.readShare({ datasetId: id })).toEqual(share);
     const stranger = datasetNounsAt(server.url, { connection: { apiKey: "wrong" } });
     expect(await stranger.datasets.readShared(share.url)).toMatchObject({ id, name });
     const shared = await stranger.datasets.listSharedExamples(share.url).toArray();
@@ -40,7 +40,7 @@ describe("shares and clones", () => {
     expect(filtered).toHaveLength(3);
     expect(await datasets.countSharedExamples(share.url)).toBe(130);
     expect(await datasets.countSharedExamples(share.url, { metadata: { n: 7 } })).toBe(1);
-    await datasets.unshare({ id });
+    await datasets.unshare({ datasetId: id });
     await expect(datasets.readShared(share.url)).rejects.toMatchObject({ code: "NOT_FOUND" });
     await expect(datasets.listSharedExamples(share.url).toArray()).rejects.toThrow(
       /^Failed to list shared examples\.\nStatus: 404\nMessage: /,
@@ -66,7 +66,7 @@ describe("shares and clones", () => {
         ...(n === 7 && { attachments: { "a.bin": file } }),
       })),
     });
-    const { url } = await datasets.share({ id: source.id });
+    const { url } = await datasets.share({ datasetId: source.id });
     const name = newName();
     const cloned = await datasets.clone(url, { name, sourceEndpoint: server.url });
     expect(cloned).toMatchObject({ kind: "cloned", exampleCount: 120, dataset: { name } });
@@ -84,7 +84,7 @@ describe("shares and clones", () => {
     const copied = seventh?.attachments?.["a.bin"] ?? { presignedUrl: "" };
     expect(copied).toMatchObject({ mimeType: "image/png" });
     expect(await examples.readAttachment(copied)).toEqual(Buffer.from(file.data));
-    expect(await datasets.read({ name })).toMatchObject({
+    expect(await datasets.read({ datasetName: name })).toMatchObject({
       dataType: "llm",
       inputsSchema: source.inputsSchema,
     });
@@ -104,7 +104,7 @@ describe("exports and search", () => {
         answer: { type: "ai", data: { content: `a ${n}` } },
       });
     }
-    const lines = await datasets.exportOpenAi({ id }).toArray();
+    const lines = await datasets.exportOpenAi({ datasetId: id }).toArray();
     const parsed = lines.map((line) => JSON.parse(line) as { readonly messages: unknown });
     expect(parsed.map(({ messages }) => messages)).toEqual(
       expect.arrayContaining([
@@ -126,11 +126,11 @@ describe("exports and search", () => {
       datasetId: id,
       examples: Array.from({ length: 3_000 }, (_, n) => ({ inputs: { n, text } })),
     });
-    const lines = await datasets.exportJsonl({ id }).toArray();
+    const lines = await datasets.exportJsonl({ datasetId: id }).toArray();
     expect(lines).toHaveLength(3_000);
     expect(new Set(lines.map((line) => JSON.stringify(JSON.parse(line)))).size).toBe(3_000);
     let read = 0;
-    for await (const _line of datasets.exportCsv({ id })) {
+    for await (const _line of datasets.exportCsv({ datasetId: id })) {
       read += 1;
       if (read === 10) {
         break;
@@ -148,9 +148,9 @@ describe("exports and search", () => {
       datasetId: id,
       examples: questions.map((question) => ({ inputs: { question } })),
     });
-    await datasets.index({ id });
+    await datasets.index({ datasetId: id });
     const inputs = { question: "tall mountain" };
-    const found = await datasets.search({ id, inputs, limit: 2 });
+    const found = await datasets.search({ datasetId: id, inputs, limit: 2 });
     expect(found.map((example) => example.inputs["question"])).toEqual([
       "how tall is the mountain",
       "where is the mountain",

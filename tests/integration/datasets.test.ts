@@ -37,23 +37,27 @@ describe("datasets", () => {
       inputsSchema: { type: "object", [name]: true },
       metadata: { camelCase: name },
     });
-    expect(await datasets.read({ id: made.id })).toMatchObject({ id: made.id, name });
-    const found = await datasets.read({ name: made.name });
+    expect(await datasets.read({ datasetId: made.id })).toMatchObject({ id: made.id, name });
+    const found = await datasets.read({ datasetName: made.name });
     expect(found.id).toBe(made.id);
-    expect(await datasets.has({ name })).toBe(true);
-    const changed = await datasets.update(made.id, { inputsSchema: null, description: "d" });
+    expect(await datasets.has({ datasetName: name })).toBe(true);
+    const changed = await datasets.update({
+      datasetId: made.id,
+      inputsSchema: null,
+      description: "d",
+    });
     expect(changed).not.toHaveProperty("inputsSchema");
-    expect(await datasets.read({ id: made.id })).toMatchObject({
+    expect(await datasets.read({ datasetId: made.id })).toMatchObject({
       name,
       description: "d",
       dataType: "chat",
     });
-    expect(await datasets.url({ name })).toBe(
+    expect(await datasets.url({ datasetName: name })).toBe(
       `http://host.test/o/${made.tenantId}/datasets/${made.id}`,
     );
-    await datasets.delete({ name });
-    expect(await datasets.has({ name })).toBe(false);
-    await expect(datasets.read({ id: made.id })).rejects.toThrow(
+    await datasets.delete({ datasetName: name });
+    expect(await datasets.has({ datasetName: name })).toBe(false);
+    await expect(datasets.read({ datasetId: made.id })).rejects.toThrow(
       `Dataset[id=${made.id}] not found`,
     );
   });
@@ -123,18 +127,20 @@ describe("versions and splits", () => {
     const { datasets, examples } = all;
     const { id } = await newDataset(all);
     const first = await examples.create({ datasetId: id, inputs: { n: 1 } });
-    const [one] = await datasets.listVersions({ id, limit: 1 }).toArray();
-    await datasets.tag({ id, asOf: one?.asOf ?? "", tag: "v1" });
+    const [one] = await datasets.listVersions({ datasetId: id, limit: 1 }).toArray();
+    await datasets.tag({ datasetId: id, asOf: one?.asOf ?? "", tag: "v1" });
     const second = await examples.create({ datasetId: id, inputs: { n: 2 }, split: ["test"] });
     await examples.update(first.id, { inputs: { n: 10 } });
     await examples.delete(second.id);
-    const versions = await datasets.listVersions({ id }).toArray();
+    const versions = await datasets.listVersions({ datasetId: id }).toArray();
     expect(versions.length).toBeGreaterThanOrEqual(4);
-    expect(await datasets.readVersion({ id, tag: "v1" })).toMatchObject({ asOf: one?.asOf });
-    expect(await datasets.readVersion({ id, asOf: new Date() })).toMatchObject({
+    expect(await datasets.readVersion({ datasetId: id, tag: "v1" })).toMatchObject({
+      asOf: one?.asOf,
+    });
+    expect(await datasets.readVersion({ datasetId: id, asOf: new Date() })).toMatchObject({
       asOf: versions[0]?.asOf,
     });
-    expect(await datasets.diff({ id, fromVersion: "v1", toVersion: "latest" })).toEqual({
+    expect(await datasets.diff({ datasetId: id, fromVersion: "v1", toVersion: "latest" })).toEqual({
       examplesAdded: [],
       examplesModified: [first.id],
       examplesRemoved: [],
@@ -142,7 +148,7 @@ describe("versions and splits", () => {
     const [, beforeDelete] = versions;
     expect(
       await datasets.diff({
-        id,
+        datasetId: id,
         fromVersion: beforeDelete?.asOf ?? "",
         toVersion: versions[0]?.asOf ?? "",
       }),
@@ -171,11 +177,16 @@ describe("versions and splits", () => {
       examples: [{ inputs: { n: 0 } }, { inputs: { n: 1 }, split: "test" }],
     });
     const [base = "", other = ""] = exampleIds;
-    expect(await datasets.listSplits({ name })).toEqual(["base", "test"]);
-    await datasets.updateSplits({ id, splitName: "hard", exampleIds: [base, other] });
+    expect(await datasets.listSplits({ datasetName: name })).toEqual(["base", "test"]);
+    await datasets.updateSplits({ datasetId: id, splitName: "hard", exampleIds: [base, other] });
     expect((await examples.read(other)).splits.toSorted()).toEqual(["hard", "test"]);
-    await datasets.updateSplits({ id, splitName: "test", exampleIds: [other], remove: true });
-    expect(await datasets.listSplits({ id })).toEqual(["base", "hard"]);
+    await datasets.updateSplits({
+      datasetId: id,
+      splitName: "test",
+      exampleIds: [other],
+      remove: true,
+    });
+    expect(await datasets.listSplits({ datasetId: id })).toEqual(["base", "hard"]);
     const hard = await examples.list({ datasetId: id, splits: ["hard"] }).toArray();
     expect(hard.map((example) => example.id).toSorted()).toEqual([base, other].toSorted());
     expect(await examples.count({ datasetId: id, splits: ["base", "test"] })).toBe(1);

@@ -212,6 +212,8 @@ test("the nouns of a client answer, blocking too", async () => {
   client.sync.examples.createMany({ datasetId: id, examples: [{ inputs: { n: 1 } }] });
   const [example] = client.sync.examples.list({ datasetId: id });
   expect(example).toMatchObject({ inputs: { n: 1 } });
-  expect(client.sync.datasets.exportJsonl({ id })).toHaveLength(1);
-  expect(() => client.sync.datasets.read({ name: "none" })).toThrow("Dataset[name=none] not found");
+  expect(client.sync.datasets.exportJsonl({ datasetId: id })).toHaveLength(1);
+  expect(() => client.sync.datasets.read({ datasetName: "none" })).toThrow(
+    "Dataset[name=none] not found",
+  );
 });

@@ -35,7 +35,12 @@ async function trial(): Promise<Trial> {
     client.projects.create({ name: newName(name), referenceDatasetId: datasetId });
   const [left, right] = await Promise.all([project("left"), project("right")]);
   const record = (of: Project, referenceExampleId: string, score: number) => {
-    const run = client.startRun({ name: "try", project: of.name, inputs: {}, referenceExampleId });
+    const run = client.startRun({
+      name: "try",
+      projectName: of.name,
+      inputs: {},
+      referenceExampleId,
+    });
     run.end({ score });
     return { runId: run.id, score };
   };
@@ -108,7 +113,7 @@ test("a project over no dataset is no experiment to compare", async () => {
 
 test("experiments over a dataset that was deleted have nothing to be compared by", async () => {
   const { datasetId, left } = await trial();
-  await client.datasets.delete({ id: datasetId });
+  await client.datasets.delete({ datasetId: datasetId });
   const compared = client.experiments.compare({ datasetId, experimentIds: [left.id] });
   await expect(compared.toArray()).rejects.toMatchObject({ code: "NOT_FOUND" });
 });

@@ -16,7 +16,7 @@ beforeAll(async () => {
 afterAll(() => server.close());
 
 function openClient(): Client {
-  const client = new Client({ endpoint: server.url, apiKey, project: "integration" });
+  const client = new Client({ endpoint: server.url, apiKey, projectName: "integration" });
   onTestFinished(() => client.close());
   return client;
 }

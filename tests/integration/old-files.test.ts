@@ -72,7 +72,7 @@ describe("a database of format 8 and its log", () => {
     const client = new Client({ endpoint: server.url, apiKey: contents.keys.local });
     expect(await bytesOf(server, "notes")).toEqual(Buffer.from("attached to a run"));
     expect(await bytesOf(server, "large")).toEqual(Buffer.alloc(70_000, 7));
-    const version = await client.datasets.readVersion({ name: "questions", tag: "first" });
+    const version = await client.datasets.readVersion({ datasetName: "questions", tag: "first" });
     const before = await client.examples
       .list({ datasetName: "questions", asOf: version.asOf })
       .toArray();
@@ -140,7 +140,7 @@ describe("a checkpoint of that time", () => {
       outputs: { answer: i },
       metadata: { index: i },
     }));
-    const result = await client.examples.upload(rows, { dataset: "uploaded", checkpoint });
+    const result = await client.examples.upload(rows, { datasetName: "uploaded", checkpoint });
     expect(result).toMatchObject({ read: 300, firstRow: 221, skipped: 220, created: 80 });
     await client.close();
     await server.close();

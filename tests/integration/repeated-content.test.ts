@@ -32,7 +32,7 @@ function clientTo(endpoint: string, options: ClientOptions = {}): Client {
     repeatedContent: "once",
     firstDelayMs: 0,
     aggregationDelayMs: 0,
-    project: "p",
+    projectName: "p",
     logger: { warn: () => undefined },
     ...options,
   });
@@ -43,10 +43,10 @@ function clientTo(endpoint: string, options: ClientOptions = {}): Client {
 /** A client that knows what its server can. */
 async function readyClient(relay: Relay, options: ClientOptions = {}): Promise<Client> {
   const client = clientTo(relay.url, options);
-  client.startRun({ name: "first", project: "other" }).end();
+  client.startRun({ name: "first", projectName: "other" }).end();
   await vi.waitFor(
     async () => {
-      client.startRun({ name: "again", project: "other" }).end();
+      client.startRun({ name: "again", projectName: "other" }).end();
       await client.flush();
       expect(client.stats().server).toMatchObject({ repeatedContent: true });
     },
@@ -60,20 +60,18 @@ const message = (turn: number) => ({
   role: turn % 2 === 0 ? "user" : "assistant",
   content: `turn ${turn}: ${"what was said ".repeat(20)}`,
 });
-const inputsOf = (turn: number) => ({
-  messages: Array.from({ length: turn }, (_, each) => message(each)),
-  model: "m",
-});
+const inputsOf = (turn: number) => ({ messages: upTo(turn).map(message), model: "m" });
 
 interface Talk {
   readonly turns: readonly number[];
-  readonly project?: string;
+  readonly projectName?: string;
 }
 
 /** One run a turn, each on its way before the next begins. */
-async function talk(client: Client, parent: RunTree, { turns, project }: Talk): Promise<void> {
+async function talk(client: Client, parent: RunTree, { turns, projectName }: Talk): Promise<void> {
   for (const turn of turns) {
-    const run = client.startRun({ parent, name: `turn ${turn}`, inputs: inputsOf(turn), project });
+    const name = `turn ${turn}`;
+    const run = client.startRun({ parent, name, inputs: inputsOf(turn), projectName });
     run.end({ message: message(turn) });
     await client.flush();
   }
@@ -140,7 +138,7 @@ test("values that no format should take for its own come back as they were recor
   }
   root.end();
   await client.flush();
-  const inline = clientTo(server.url, { repeatedContent: "inline", project: "inline" });
+  const inline = clientTo(server.url, { repeatedContent: "inline", projectName: "inline" });
   inline.startRun({ name: "copy", inputs }).end({ inputs });
   await inline.flush();
   const valuesIn = async (projectName: string): Promise<readonly unknown[]> => {
@@ -221,12 +219,12 @@ test("runs stay whole when those that sent their content first are deleted", asy
   const server = await serve();
   const relay = await relayTo(server.url);
   const client = await readyClient(relay);
-  const root = client.startRun({ name: "root", project: "gone" });
-  await talk(client, root, { turns: upTo(5), project: "gone" });
-  await talk(client, root, { turns: [5, 6], project: "kept" });
-  await client.projects.delete({ name: "gone" });
+  const root = client.startRun({ name: "root", projectName: "gone" });
+  await talk(client, root, { turns: upTo(5), projectName: "gone" });
+  await talk(client, root, { turns: [5, 6], projectName: "kept" });
+  await client.projects.delete({ projectName: "gone" });
   expect(await turnsAt(server.url, "kept")).toEqual(["turn 5", "turn 6"]);
-  await talk(client, root, { turns: [7], project: "kept" });
+  await talk(client, root, { turns: [7], projectName: "kept" });
   expect(await turnsAt(server.url, "kept")).toEqual(["turn 5", "turn 6", "turn 7"]);
 });
 

@@ -11,7 +11,7 @@ afterEach(async () => {
 });
 
 function clientTo(endpoint: string, options: ClientOptions = {}): Client {
-  const client = new Client({ endpoint, project: "told", firstDelayMs: 0, ...options });
+  const client = new Client({ endpoint, projectName: "told", firstDelayMs: 0, ...options });
   clients.push(client);
   return client;
 }

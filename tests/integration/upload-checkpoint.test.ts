@@ -43,7 +43,12 @@ describe("a checkpoint", () => {
   const path = (): string => join(folder, `${dataset}.json`);
 
   test("the next upload goes on behind what was done", async () => {
-    const request = { dataset, createDataset: true, checkpoint: path(), chunkCount: 50 };
+    const request = {
+      datasetName: dataset,
+      createDataset: true,
+      checkpoint: path(),
+      chunkCount: 50,
+    };
     async function* failing(): AsyncGenerator<NewExample> {
       yield* rows(220);
       throw new RangeError("killed");
@@ -57,7 +62,7 @@ describe("a checkpoint", () => {
   });
 
   test("one of another source is refused, by its name or by its rows", async () => {
-    const request = { dataset, createDataset: true };
+    const request = { datasetName: dataset, createDataset: true };
     await client.examples.upload(rows(10), {
       ...request,
       checkpoint: { path: path(), source: "a" },
@@ -73,20 +78,28 @@ describe("a checkpoint", () => {
   });
 
   test("one of another dataset, and a file that is none, are refused", async () => {
-    await client.examples.upload(rows(3), { dataset, createDataset: true, checkpoint: path() });
+    await client.examples.upload(rows(3), {
+      datasetName: dataset,
+      createDataset: true,
+      checkpoint: path(),
+    });
     const other = `${dataset} other`;
     await expect(
-      client.examples.upload(rows(3), { dataset: other, createDataset: true, checkpoint: path() }),
+      client.examples.upload(rows(3), {
+        datasetName: other,
+        createDataset: true,
+        checkpoint: path(),
+      }),
     ).rejects.toThrow("is of an upload to examples of dataset");
     writeFileSync(path(), "{");
-    await expect(client.examples.upload(rows(3), { dataset, checkpoint: path() })).rejects.toThrow(
-      "is not a checkpoint",
-    );
+    await expect(
+      client.examples.upload(rows(3), { datasetName: dataset, checkpoint: path() }),
+    ).rejects.toThrow("is not a checkpoint");
   });
 
   test("one that can't be written is told, and the rows arrive", async () => {
     const result = await client.examples.upload(rows(30), {
-      dataset,
+      datasetName: dataset,
       createDataset: true,
       checkpoint: join(folder, "no such folder", "checkpoint.json"),
     });

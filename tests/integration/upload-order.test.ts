@@ -59,7 +59,7 @@ async function startHolding(onRows: (brought: Brought) => void): Promise<Client>
   return client;
 }
 
-const settings = { dataset: "far", chunkCount: 10 } as const;
+const settings = { datasetName: "far", chunkCount: 10 } as const;
 
 function* rowsTo(many: number, onTaken: () => void = () => undefined): Generator<NewExample> {
   for (let n = 0; n < many; n++) {
@@ -167,7 +167,7 @@ test("a request has no more rows than chunkCount, and no more bytes than chunkBy
   ]);
   brought.length = 0;
   const long = Array.from({ length: 50 }, (_, n) => ({ inputs: { n, text: "x".repeat(1_000) } }));
-  await client.examples.upload(long, { dataset: "far", chunkBytes: 5_000 });
+  await client.examples.upload(long, { datasetName: "far", chunkBytes: 5_000 });
   expect(brought.length).toBeGreaterThan(9);
   expect(Math.max(...brought.map(({ bytes }) => bytes))).toBeLessThan(7_500);
 });

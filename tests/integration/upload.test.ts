@@ -57,7 +57,7 @@ describe("examples", () => {
     ["a stream of the web", (items: readonly NewExample[]) => ReadableStream.from(items)],
   ])("every row of %s arrives as it is", async (_what, from) => {
     const result = await client.examples.upload(from(rows(2_500)), {
-      dataset,
+      datasetName: dataset,
       createDataset: true,
     });
     expect(result).toMatchObject({ read: 2_500, created: 2_500, skipped: 0, rejected: 0 });
@@ -73,7 +73,7 @@ describe("examples", () => {
   });
 
   test("the same upload once more adds nothing, and what is new comes to what is there", async () => {
-    const request = { dataset, createDataset: true, chunkCount: 100 };
+    const request = { datasetName: dataset, createDataset: true, chunkCount: 100 };
     await client.examples.upload(rows(500), request);
     const again = await client.examples.upload(rows(700), request);
     expect(again).toMatchObject({ read: 700, created: 200, skipped: 500, rejected: 0 });
@@ -82,14 +82,14 @@ describe("examples", () => {
 
   test("rows come to a pipeline's end, and its result is there", async () => {
     const end = client.examples.uploadStream<{ q: string }>({
-      dataset,
+      datasetName: dataset,
       createDataset: { description: "from a pipeline" },
       toExample: ({ q }) => ({ inputs: { q } }),
       idFrom: { key: "q" },
     });
     await pipeline(Readable.from(Array.from({ length: 1_500 }, (_, i) => ({ q: `q${i}` }))), end);
     expect(await end.result).toMatchObject({ read: 1_500, created: 1_500 });
-    expect(await client.datasets.read({ name: dataset })).toMatchObject({
+    expect(await client.datasets.read({ datasetName: dataset })).toMatchObject({
       description: "from a pipeline",
       exampleCount: 1_500,
     });
@@ -105,7 +105,7 @@ describe("examples", () => {
       inputs: n === 333 || n === 777 ? { n: "seven" } : { n },
     }));
     const result = await client.examples.upload(source, {
-      dataset,
+      datasetName: dataset,
       onRejected: (row) => void told.push(row),
     });
     expect(result).toMatchObject({ read: 1_000, created: 998, rejected: 2, skipped: 0 });
@@ -119,7 +119,7 @@ describe("examples", () => {
 
   test("a row that can't become an example is told, and its neighbours arrive", async () => {
     const result = await client.examples.upload([1, 2, 3, 4], {
-      dataset,
+      datasetName: dataset,
       createDataset: true,
       toExample: (n) => {
         if (n === 2) {
@@ -143,7 +143,7 @@ describe("examples", () => {
       { key: "", text: "none" },
     ];
     const result = await client.examples.upload(source, {
-      dataset,
+      datasetName: dataset,
       createDataset: true,
       idFrom: { key: "key" },
       toExample: ({ text }) => ({ inputs: { text } }),
@@ -155,7 +155,7 @@ describe("examples", () => {
   test("a row beyond what the server takes is rejected alone", async () => {
     const large = { inputs: { text: "x".repeat(30_000_000) } };
     const result = await client.examples.upload([...rows(10), large, ...rows(20)], {
-      dataset,
+      datasetName: dataset,
       createDataset: true,
     });
     expect(result).toMatchObject({ read: 31, created: 20, skipped: 10, rejected: 1 });
@@ -170,7 +170,7 @@ describe("examples", () => {
     const source = Array.from({ length: 300 }, (_, n) => ({
       inputs: n % 2 === 0 ? { n } : { m: n },
     }));
-    const result = await client.examples.upload(source, { dataset, dryRun: true });
+    const result = await client.examples.upload(source, { datasetName: dataset, dryRun: true });
     expect(result).toMatchObject({ read: 300, created: 150, rejected: 150 });
     expect(result.faults).toHaveLength(100);
     expect(result.faults[0]).toMatchObject({
@@ -183,7 +183,7 @@ describe("examples", () => {
   test("an unknown dataset is told before a row is read", async () => {
     let reads = 0;
     const source = slowly([1, 2].map((n) => (reads++, { inputs: { n } })));
-    await expect(client.examples.upload(source, { dataset: "no such" })).rejects.toThrow(
+    await expect(client.examples.upload(source, { datasetName: "no such" })).rejects.toThrow(
       "Dataset[name=no such] not found",
     );
     expect(reads).toBe(2);
@@ -196,7 +196,7 @@ describe("examples", () => {
       { inputs: { n: 1 } },
     ];
     const result = await client.examples.upload(source, {
-      dataset,
+      datasetName: dataset,
       createDataset: true,
     });
     expect(result.created).toBe(2);
@@ -213,7 +213,7 @@ describe("examples", () => {
       throw new RangeError("the disk is gone");
     }
     const error = await client.examples
-      .upload(failing(), { dataset, createDataset: true })
+      .upload(failing(), { datasetName: dataset, createDataset: true })
       .catch((thrown: unknown) => thrown as UploadError);
     expect(error).toBeInstanceOf(UploadError);
     expect(error).toMatchObject({
@@ -231,12 +231,19 @@ describe("examples", () => {
       await new Promise<never>(ignore);
     }
     await expect(
-      client.examples.upload(hanging(), { dataset, createDataset: true, signal: ending.signal }),
+      client.examples.upload(hanging(), {
+        datasetName: dataset,
+        createDataset: true,
+        signal: ending.signal,
+      }),
     ).rejects.toMatchObject({ code: "UPLOAD", cause: { code: "ABORTED" } });
   });
 });
 
 test("a blocking upload takes what crosses", () => {
-  const result = client.sync.examples.upload(rows(40), { dataset, createDataset: true });
+  const result = client.sync.examples.upload(rows(40), {
+    datasetName: dataset,
+    createDataset: true,
+  });
   expect(result).toMatchObject({ read: 40, created: 40 });
 });

@@ -32,7 +32,7 @@ describe.each(versions)("shared datasets of %s", (version) => {
     const one = await client.listSharedExamples(token, { exampleIds: [first!.id] });
     expect(one).toMatchObject([{ id: first!.id, outputs: first!.outputs as unknown }]);
     await client.unshareDataset(dataset.id);
-    expect(await desk.reader.datasets.readShare({ id: dataset.id })).toBeUndefined();
+    expect(await desk.reader.datasets.readShare({ datasetId: dataset.id })).toBeUndefined();
     await expect(desk.reader.datasets.readShared(token)).rejects.toThrow("404");
   });
 

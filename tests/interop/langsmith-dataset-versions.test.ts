@@ -90,7 +90,9 @@ test("langsmith 0.10 tags a version, moves the tag, and reads by it", async () =
   expect(await tagged()).toHaveLength(2);
   await client.updateDatasetTag({ datasetName: dataset.name, asOf: second.as_of, tag: "good" });
   expect(await tagged()).toHaveLength(3);
-  expect(await desk.reader.datasets.readVersion({ id: datasetId, tag: "good" })).toMatchObject({
+  expect(
+    await desk.reader.datasets.readVersion({ datasetId: datasetId, tag: "good" }),
+  ).toMatchObject({
     tags: expect.arrayContaining(["good", "latest"]) as unknown,
   });
   await expect(client.readDatasetVersion({ datasetId, tag: "nowhere" })).rejects.toThrow("404");

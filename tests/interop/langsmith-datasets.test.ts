@@ -34,7 +34,7 @@ describe.each(versions)("datasets of %s", (version) => {
     };
     expect(await client.readDataset({ datasetId: made.id })).toMatchObject(expected);
     expect(await client.readDataset({ datasetName: name })).toMatchObject(expected);
-    expect(await desk.reader.datasets.read({ id: made.id })).toMatchObject({
+    expect(await desk.reader.datasets.read({ datasetId: made.id })).toMatchObject({
       name,
       metadata: expected.metadata,
     });

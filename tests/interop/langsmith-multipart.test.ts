@@ -85,7 +85,7 @@ describe("multipart requests of langsmith 0.10", () => {
       tracingEnabled: true,
     });
     const id = await work();
-    expect(await desk.reader.projects.has({ name: project })).toBe(false);
+    expect(await desk.reader.projects.has({ projectName: project })).toBe(false);
     await client.flush();
     expect((await desk.runsOf(project)).map((run) => run.id)).toEqual([id]);
   });

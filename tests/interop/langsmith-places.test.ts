@@ -76,7 +76,7 @@ describe.each(versions)("%s", (version) => {
     const name = unique("dataset");
     await expect(client.createDataset(name)).rejects.toThrow("401");
     await expect(client.readProject({ projectName: "default" })).rejects.toThrow("401");
-    expect(await reader.datasets.has({ name })).toBe(false);
+    expect(await reader.datasets.has({ datasetName: name })).toBe(false);
   });
 });
 
@@ -84,7 +84,7 @@ test("langsmith 0.10 may name the key's own workspace, and no other", async () =
   const { id: workspaceId } = await reader.tenant.settings();
   const own = clientOf("langsmith", { apiUrl: server.url, apiKey, workspaceId });
   const { id } = await own.createProject({ projectName: unique("project") });
-  expect(await reader.projects.has({ id })).toBe(true);
+  expect(await reader.projects.has({ projectId: id })).toBe(true);
   const other = clientOf("langsmith", {
     apiUrl: server.url,
     apiKey,

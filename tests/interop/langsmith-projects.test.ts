@@ -23,7 +23,7 @@ describe.each(versions)("projects of %s", (version) => {
     expect(made).toMatchObject(expected);
     expect(await client.readProject({ projectId: made.id })).toMatchObject(expected);
     expect(await client.readProject({ projectName: name })).toMatchObject(expected);
-    expect(await desk.reader.projects.read({ id: made.id })).toMatchObject({
+    expect(await desk.reader.projects.read({ projectId: made.id })).toMatchObject({
       name,
       description: "What it is for",
     });

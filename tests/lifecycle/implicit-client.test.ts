@@ -83,7 +83,7 @@ test("the first client of the program takes over, and nothing that was recorded 
      let finish;
      const work = () => new Promise((resolve) => { finish = resolve; });
      const early = millrace.traceable(work, { name: "early" })();
-     const client = new Client({ project: "own" });
+     const client = new Client({ projectName: "own" });
      later();
      finish();
      await early;

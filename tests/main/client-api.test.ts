@@ -19,5 +19,5 @@ test("the nouns of a closed client refuse, and a second close changes nothing", 
   const client = new Client();
   await client.close();
   await client.close();
-  await expect(client.projects.has({ name: "p" })).rejects.toMatchObject({ code: "CLOSED" });
+  await expect(client.projects.has({ projectName: "p" })).rejects.toMatchObject({ code: "CLOSED" });
 });

@@ -25,7 +25,7 @@ function reporting(send = async (_report: SenderReport): Promise<void> => undefi
   let stats = noStats();
   const sent: SenderReport[] = [];
   const reports = new SenderReports({
-    project: "p",
+    projectName: "p",
     stats: () => stats,
     send: async (report) => {
       sent.push(report);

@@ -14,7 +14,7 @@ describe("defaults", () => {
       aggregationDelayMs: 50,
       attempts: 6,
       endpoint: "http://localhost:1984",
-      project: "default",
+      projectName: "default",
       exitTimeoutMs: 1_000,
       drainTimeoutMs: 30_000,
       recursionLimit: 25,
@@ -42,19 +42,19 @@ describe("the environment", () => {
       MILLRACE_TIMEOUT_MS: "5000",
     };
     expect(resolveOptions({}, env)).toMatchObject({
-      project: "mill",
+      projectName: "mill",
       apiKey: "key",
       endpoint: "https://host/api/v1",
       hideInputs: true,
       samplingRate: 0.25,
       timeoutMs: 5_000,
     });
-    expect(resolveOptions({ project: "given" }, env).project).toBe("given");
+    expect(resolveOptions({ projectName: "given" }, env).projectName).toBe("given");
   });
 
   test("an empty variable is an unset one", () => {
     const env = { MILLRACE_PROJECT: " ", LANGSMITH_PROJECT: "", LANGCHAIN_PROJECT: "c" };
-    expect(resolveOptions({}, env).project).toBe("c");
+    expect(resolveOptions({}, env).projectName).toBe("c");
   });
 
   test.each(["true", "TRUE", "1", "yes", "Yes", "on", "ON"])("%s turns tracing on", (text) => {
@@ -103,7 +103,7 @@ describe("a bad option names itself, its range and the value", () => {
     [{ samplingRate: 1.1 }, "Option samplingRate must be a number from 0 to 1, not 1.1"],
     [{ enabled: "yes" }, 'Option enabled must be true or false, not "yes"'],
     [{ compression: "br" }, 'Option compression must be one of auto, zstd, gzip, none, not "br"'],
-    [{ project: "" }, 'Option project must be a text, not empty, not ""'],
+    [{ projectName: "" }, 'Option projectName must be a text, not empty, not ""'],
     [
       { hideInputs: {} },
       "Option hideInputs must be true, false or a function, not a value of type object",

@@ -7,5 +7,5 @@ const isLoaded = () => Object.keys(cache).some((path) => /[\\/]undici[\\/]/.test
 
 const client = new Client({ endpoint: process.argv[2] });
 const before = isLoaded();
-const has = await client.projects.has({ name: "default" });
+const has = await client.projects.has({ projectName: "default" });
 console.log(JSON.stringify({ before, has, after: isLoaded() }));

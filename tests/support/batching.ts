@@ -82,7 +82,7 @@ export function batching(options: Partial<BatcherOptions> = {}): Bench {
       serial += 1;
       const id = `00000000-0000-7000-8000-${String(serial).padStart(12, "0")}`;
       const run = { name: "run", inputs: inputs as Record<string, unknown> };
-      batcher.record(encodeWire, { operation: "post", id, run, project: "p" });
+      batcher.record(encodeWire, { operation: "post", id, run, projectName: "p" });
       return id;
     },
   };

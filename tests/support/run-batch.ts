@@ -43,7 +43,7 @@ export function tapeOf(records: readonly TestRecord[]): Tape {
     const place = isUnplaced
       ? {}
       : { dotted_order: `${microsToStamp(1_800_000_000_000_000)}${id}` };
-    encoder.wire({ operation, id, run: { id, name: "run", ...place, ...run }, project: "p" });
+    encoder.wire({ operation, id, run: { id, name: "run", ...place, ...run }, projectName: "p" });
     writer.endRecord();
   }
   return writer.tape;

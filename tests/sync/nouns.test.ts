@@ -108,7 +108,7 @@ describe("at the local server, in this very process", () => {
     const { sync } = client;
     const metadata = { team: "search", since: new Date(0), host: new URL("http://h/") };
     const project = sync.projects.create({ name: "mirrored", metadata });
-    expect(project).toEqual(await client.projects.read({ id: project.id }));
+    expect(project).toEqual(await client.projects.read({ projectId: project.id }));
     expect(project.extra["metadata"]).toEqual(JSON.parse(JSON.stringify(metadata)));
     const made = Array.from({ length: 120 }, (_one, index) => `many-${index}`);
     for (const name of made) {
@@ -119,8 +119,8 @@ describe("at the local server, in this very process", () => {
     expect(list).toHaveLength(120);
     expect(sync.projects.list({ nameContains: "many-", limit: 3 })).toHaveLength(3);
     expect(sync.tenant.settings()).toEqual(await client.tenant.settings());
-    expect(sync.projects.delete({ name: "mirrored" })).toBeUndefined();
-    expect(sync.projects.has({ name: "mirrored" })).toBe(false);
+    expect(sync.projects.delete({ projectName: "mirrored" })).toBeUndefined();
+    expect(sync.projects.has({ projectName: "mirrored" })).toBe(false);
   });
 
   test("a table is uploaded from whatever crosses, and its lines come as an array", () => {
@@ -136,7 +136,7 @@ describe("at the local server, in this very process", () => {
       const request = { name, file, inputKeys: ["question"], outputKeys: ["answer"] };
       const { id: datasetId } = sync.datasets.createFromCsv(request);
       expect(sync.examples.list({ datasetId })).toHaveLength(2);
-      expect(sync.datasets.exportOpenAi({ id: datasetId })[0]).toContain("one");
+      expect(sync.datasets.exportOpenAi({ datasetId: datasetId })[0]).toContain("one");
     }
     const source = { file: new ReadableStream(), inputKeys: ["question"] } as never;
     expect(() => sync.datasets.createFromCsv(source)).toThrow(ValidationError);
@@ -145,7 +145,7 @@ describe("at the local server, in this very process", () => {
   test("an error is of the same class, and its stack names who called", async () => {
     const { sync } = clientOf(url);
     function readConfiguration(nouns: SyncNouns): unknown {
-      return nouns.projects.read({ name: "absent" });
+      return nouns.projects.read({ projectName: "absent" });
     }
     const error = errorOf(() => readConfiguration(sync));
     expect(error).toBeInstanceOf(NotFoundError);
@@ -171,7 +171,7 @@ test("a server that can't be reached is a NetworkError with its cause", () => {
 
 test("ten megabytes arrive whole", async () => {
   const { sync } = clientOf((await scriptedServer()).endpoint);
-  const [project] = sync.projects.list({ name: "bytes-10000000" });
+  const [project] = sync.projects.list({ projectName: "bytes-10000000" });
   expect(project?.description).toHaveLength(10_000_000);
 });
 
@@ -204,9 +204,9 @@ test("a client that is closed refuses", async () => {
   const { endpoint } = await scriptedServer();
   const client = clientOf(endpoint);
   const { sync } = client;
-  expect(sync.projects.has({ name: "p" })).toBe(true);
+  expect(sync.projects.has({ projectName: "p" })).toBe(true);
   await client.close();
-  expect(errorOf(() => sync.projects.has({ name: "p" }))).toMatchObject({
+  expect(errorOf(() => sync.projects.has({ projectName: "p" }))).toMatchObject({
     code: "CLOSED",
     message: "Failed to make the call client.sync.projects.has: the client is closed",
   });

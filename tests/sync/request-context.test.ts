@@ -39,15 +39,15 @@ async function handling(work: () => unknown): Promise<number> {
 
 test("a call outside of requests does not warn, be there a server or not", async () => {
   const { client, warnings } = await warned();
-  client.sync.projects.has({ name: "p" });
+  client.sync.projects.has({ projectName: "p" });
   await handling(() => undefined);
-  client.sync.projects.has({ name: "p" });
+  client.sync.projects.has({ projectName: "p" });
   expect(warnings).toEqual([]);
 });
 
 test("the first use in a handler warns, and no later one does", async () => {
   const { client, warnings } = await warned();
-  const use = (): unknown => client.sync.projects.has({ name: "p" });
+  const use = (): unknown => client.sync.projects.has({ projectName: "p" });
   expect(await handling(use)).toBe(200);
   expect(warnings).toEqual([text]);
   await handling(use);
@@ -62,7 +62,7 @@ test("a use after the handler waited for something warns too", async () => {
     await new Promise((resolve) => {
       setTimeout(resolve, 1);
     });
-    return sync.projects.has({ name: "p" });
+    return sync.projects.has({ projectName: "p" });
   });
   expect(warnings).toEqual([text]);
 });
@@ -73,7 +73,7 @@ test("a use in a handler of Fastify warns, with its hooks and a body to read", a
   const app = Fastify();
   onTestFinished(() => app.close());
   app.addHook("preHandler", async () => turn());
-  app.post("/", async () => ({ has: sync.projects.has({ name: "p" }) }));
+  app.post("/", async () => ({ has: sync.projects.has({ projectName: "p" }) }));
   const url = await app.listen({ port: 0, host: "127.0.0.1" });
   const response = await fetch(url, {
     method: "POST",
@@ -93,5 +93,5 @@ test("a logger that throws does not reach the handler", async () => {
   };
   const client = new Client({ endpoint, enabled: false, logger });
   onTestFinished(() => client.close());
-  expect(await handling(() => client.sync.projects.has({ name: "p" }))).toBe(200);
+  expect(await handling(() => client.sync.projects.has({ projectName: "p" }))).toBe(200);
 });

@@ -11,9 +11,9 @@ function clientOf(endpoint: string, options: { readonly syncTimeoutMs?: number }
 test("a call that is not answered in time throws, and is cancelled at the server", async () => {
   const server = await scriptedServer();
   const { sync } = clientOf(server.endpoint);
-  sync.projects.has({ name: "first" });
+  sync.projects.has({ projectName: "first" });
   const began = performance.now();
-  const list = (): unknown => sync.projects.list({ name: "slow-20000", timeoutMs: 100 });
+  const list = (): unknown => sync.projects.list({ projectName: "slow-20000", timeoutMs: 100 });
   expect(list).toThrow(TimeoutError);
   expect(list).toThrow(
     "Failed to make the call client.sync.projects.list: no answer within 100 ms; what it asked for may have happened",
@@ -29,7 +29,7 @@ test("the call after one that timed out gets its own answer, never the late one"
   const { sync } = clientOf(server.endpoint);
   const read = (name: string, timeoutMs: number): unknown => {
     try {
-      return sync.projects.list({ name, timeoutMs })[0]?.name;
+      return sync.projects.list({ projectName: name, timeoutMs })[0]?.name;
     } catch (error) {
       return (error as TimeoutError).code;
     }
@@ -46,8 +46,8 @@ test("the call after one that timed out gets its own answer, never the late one"
 test("the limit of the client counts where a call gives none", async () => {
   const { endpoint } = await scriptedServer();
   const { sync } = clientOf(endpoint, { syncTimeoutMs: 60 });
-  expect(() => sync.projects.list({ name: "slow-20000" })).toThrow("no answer within 60 ms");
-  const [project] = sync.projects.list({ name: "slow-200", timeoutMs: 10_000 });
+  expect(() => sync.projects.list({ projectName: "slow-20000" })).toThrow("no answer within 60 ms");
+  const [project] = sync.projects.list({ projectName: "slow-200", timeoutMs: 10_000 });
   expect(project?.name).toBe("slow-200");
 });
 

@@ -41,7 +41,7 @@ test("any attachments of a start and an end arrive joined, on tapes of any size;
           ["post", { ...place, inputs: { q: 1 }, attachments: first }],
           ["patch", { ...place, outputs: { a: 2 }, attachments: second }],
         ] as const) {
-          batcher.record(encodeWire, { operation, id, run, project: "p" });
+          batcher.record(encodeWire, { operation, id, run, projectName: "p" });
         }
         void batcher.flush(0);
         const found = new Map<string, [string, string]>();

@@ -16,7 +16,7 @@ export interface SeenRecord {
   readonly parentRunId: string | undefined;
   readonly name: string;
   readonly runType: string;
-  readonly project: string;
+  readonly projectName: string;
   readonly inputs: unknown;
   readonly outputs: unknown;
   readonly error: string | undefined;
@@ -46,7 +46,7 @@ export class CollectingClient implements TracingClient {
 
   constructor({ isSampled = () => true, recursionLimit = 25 }: CollectingOptions = {}) {
     this[recorder] = {
-      project: "default",
+      projectName: "default",
       recursionLimit,
       attachmentBytes: 1_048_576,
       isSampled,
@@ -116,7 +116,7 @@ function copyOf(run: RecordedRun, kind: SeenRecord["kind"]): SeenRecord {
     parentRunId: run.parentRunId,
     name: run.name,
     runType: run.runType,
-    project: run.project,
+    projectName: run.projectName,
     inputs: snapshot(run.inputs),
     outputs: snapshot(run.outputs),
     error: run.error,

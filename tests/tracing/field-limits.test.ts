@@ -130,7 +130,7 @@ describe("what is cut is counted, by field", () => {
       tags: ["kept"],
       custom: { note: "kept" },
     };
-    batcher.record(encodeWire, { operation: "post", id, run, project: "p" });
+    batcher.record(encodeWire, { operation: "post", id, run, projectName: "p" });
     void batcher.flush(0);
     expect(ledger).toMatchObject({ accepted: 1, truncated: 2 });
     expect(ledger.totalLost).toBe(0);

@@ -19,7 +19,7 @@ const double = RunnableLambda.from((n: number) => n * 2).withConfig({ runName: "
 describe("a LangChain runnable inside a run of ours", () => {
   test("nests below it without being told, recorded by our client", async () => {
     const seen = new CollectingClient();
-    const root = startRun(seen, { name: "root", project: "mill" });
+    const root = startRun(seen, { name: "root", projectName: "mill" });
     const chain = double.pipe(double).withConfig({ runName: "chain" });
     await expect(withRun(root, async () => await chain.invoke(3))).resolves.toBe(12);
     await awaitAllCallbacks();

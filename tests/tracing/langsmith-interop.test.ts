@@ -47,7 +47,7 @@ describe.each([
     const outer = traceable(async () => await inner("why"), {
       name: "outer",
       client: seen,
-      project: "mill",
+      projectName: "mill",
     });
     await expect(outer()).resolves.toEqual({ answer: 3 });
     await settled();
@@ -148,7 +148,7 @@ describe("ours inside a traceable of langsmith", () => {
     expect(seen.start("inner")).toMatchObject({
       parentRunId: root?.["id"],
       traceId: root?.["trace_id"],
-      project: "theirs",
+      projectName: "theirs",
     });
     expect(seen.start("inner").dottedOrder.startsWith(`${String(root?.["dotted_order"])}.`)).toBe(
       true,

@@ -17,7 +17,7 @@ describe("out", () => {
     const run = startRun(client(), {
       tags: ["a b", "c"],
       metadata: { user: "é" },
-      project: "mill",
+      projectName: "mill",
     });
     expect(run.toHeaders()).toEqual({
       "langsmith-trace": run.dottedOrder,
@@ -27,7 +27,7 @@ describe("out", () => {
   });
 
   test("other headers stay, and other vendors' baggage stays as it is, in front", () => {
-    const run = startRun(client(), { project: "mill" });
+    const run = startRun(client(), { projectName: "mill" });
     const existing = {
       Accept: "text/plain",
       Baggage: "vendor=%zz;prop=1, langsmith-project=old,other",
@@ -109,7 +109,7 @@ describe("in", () => {
     expect(seen.start("grandchild")).toMatchObject({
       tags: ["a", "b"],
       metadata: { user: 1, kind: "own" },
-      project: "mill",
+      projectName: "mill",
     });
   });
 
@@ -156,7 +156,7 @@ describe("in", () => {
       baggage: "langsmith-metadata=%7Bbad,langsmith-tags=%zz,langsmith-project=mill",
     };
     const remote = RunTree.fromHeaders(headers, { client: seen });
-    expect(remote).toMatchObject({ project: "mill", tags: undefined, metadata: undefined });
+    expect(remote).toMatchObject({ projectName: "mill", tags: undefined, metadata: undefined });
     expect(seen.warnings).toHaveLength(2);
   });
 
@@ -213,12 +213,12 @@ describe("round trip", () => {
         jsonObject,
         tag,
         (tags, metadata, project) => {
-          const sent = startRun(client(), { parent: null, tags, metadata, project });
+          const sent = startRun(client(), { parent: null, tags, metadata, projectName: project });
           const received = RunTree.fromHeaders(new Headers(sent.toHeaders()), {
             client: client(),
           })!;
           expect(received.dottedOrder).toBe(sent.dottedOrder);
-          expect(received.project).toBe(project);
+          expect(received.projectName).toBe(project);
           expect(received.tags ?? []).toEqual(tags);
           expect(received.metadata ?? {}).toEqual(metadata);
         },
@@ -236,7 +236,7 @@ describe("round trip", () => {
     const run = startRun(client(), {
       tags: ["plain", "two"],
       metadata: { user: 1 },
-      project: "mill",
+      projectName: "mill",
     });
     const peer = PeerRunTree.fromHeaders(run.toHeaders())!;
     expect(peer).toMatchObject({

@@ -14,7 +14,7 @@ type Step = readonly [Operation, WirePatch];
 function sent(...steps: readonly Step[]): Record<string, unknown> | undefined {
   const { batcher, underWay } = batching();
   for (const [operation, run] of steps) {
-    batcher.record(encodeWire, { operation, id, run, project: "default" });
+    batcher.record(encodeWire, { operation, id, run, projectName: "default" });
   }
   void batcher.flush(0);
   return underWay.flatMap((tape) => runsOf(tape))[0];
@@ -135,7 +135,7 @@ describe("what is no run is counted as invalid and costs nothing else", () => {
   test.each(bad)("%s", (_, badId, run) => {
     const { batcher, ledger, record, underWay } = batching();
     const good = record();
-    batcher.record(encodeWire, { operation: "post", id: badId, run, project: "default" });
+    batcher.record(encodeWire, { operation: "post", id: badId, run, projectName: "default" });
     void batcher.flush(0);
     expect(ledger.lost.invalid).toBe(1);
     expect(underWay.flatMap((tape) => runsOf(tape)).map((sentRun) => sentRun["id"])).toEqual([

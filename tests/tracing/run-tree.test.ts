@@ -22,7 +22,7 @@ describe("start", () => {
       inputs: { question: "why" },
       tags: ["a"],
       metadata: { user: 1 },
-      project: "mill",
+      projectName: "mill",
       serialized: { lc: 1 },
       referenceExampleId: "0197d3a4-0000-7000-8000-000000000001",
     });
@@ -34,7 +34,7 @@ describe("start", () => {
         parentRunId: undefined,
         name: "answer",
         runType: "llm",
-        project: "mill",
+        projectName: "mill",
         inputs: { question: "why" },
         tags: ["a"],
         metadata: { user: 1 },
@@ -47,18 +47,18 @@ describe("start", () => {
 
   test("a run that is told nothing is a chain in the client's project, named for its type", () => {
     const run = startRun(client());
-    expect(run).toMatchObject({ name: "chain", runType: "chain", project: "default" });
+    expect(run).toMatchObject({ name: "chain", runType: "chain", projectName: "default" });
   });
 
   test("a child is in the trace and project of its parent, below it", () => {
     const seen = client();
-    const root = startRun(seen, { project: "mill" });
+    const root = startRun(seen, { projectName: "mill" });
     const child = root.startChild({ name: "child" });
     expect(child.dottedOrder.startsWith(`${root.dottedOrder}.`)).toBe(true);
     expect(seen.start("child")).toMatchObject({
       parentRunId: root.id,
       traceId: root.id,
-      project: "mill",
+      projectName: "mill",
     });
   });
 
@@ -256,7 +256,7 @@ test("as JSON, and in the console, a run shows neither payloads nor its client",
     dottedOrder: run.dottedOrder,
     name: "run",
     runType: "chain",
-    project: "default",
+    projectName: "default",
     startedAt: run.startedAt,
   });
   expect(Object.values(run)).not.toContain(run.client);

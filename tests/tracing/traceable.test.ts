@@ -22,7 +22,7 @@ describe("a call", () => {
       runType: "llm",
       tags: ["a"],
       metadata: { m: 1 },
-      project: "mill",
+      projectName: "mill",
       client: seen,
     });
     const promise = ask("why");
@@ -33,7 +33,7 @@ describe("a call", () => {
       runType: "llm",
       tags: ["a"],
       metadata: { m: 1 },
-      project: "mill",
+      projectName: "mill",
       inputs: { input: "why" },
     });
     expect(seen.end("ask").outputs).toEqual({ answer: 3 });

@@ -12,10 +12,10 @@ declare const signal: AbortSignal;
 const id = "0f0e0d0c-0b0a-4908-8706-050403020100";
 
 test("a dataset is named by its id or by its name, never both or neither", () => {
-  expectTypeOf(datasets.read({ id })).toEqualTypeOf<Promise<Dataset>>();
-  expectTypeOf(datasets.has({ name: "d", signal })).toEqualTypeOf<Promise<boolean>>();
+  expectTypeOf(datasets.read({ datasetId: id })).toEqualTypeOf<Promise<Dataset>>();
+  expectTypeOf(datasets.has({ datasetName: "d", signal })).toEqualTypeOf<Promise<boolean>>();
   // @ts-expect-error both
-  void datasets.read({ id, name: "d" });
+  void datasets.read({ datasetId: id, datasetName: "d" });
   // @ts-expect-error neither
   void datasets.read({});
   // @ts-expect-error neither
@@ -25,17 +25,17 @@ test("a dataset is named by its id or by its name, never both or neither", () =>
 test("lists are pages, exports are lists of lines", () => {
   expectTypeOf(datasets.list()).toEqualTypeOf<Pages<Dataset>>();
   expectTypeOf(datasets.listSharedExamples("t", { signal })).toEqualTypeOf<Pages<Example>>();
-  expectTypeOf(datasets.exportOpenAi({ id })).toEqualTypeOf<Pages<string>>();
+  expectTypeOf(datasets.exportOpenAi({ datasetId: id })).toEqualTypeOf<Pages<string>>();
 });
 
 test("a version is read by a time or by a tag, never both", () => {
-  const version = datasets.readVersion({ id, tag: "prod" });
+  const version = datasets.readVersion({ datasetId: id, tag: "prod" });
   expectTypeOf(version).toEqualTypeOf<Promise<DatasetVersion>>();
-  void datasets.readVersion({ name: "d", asOf: new Date() });
+  void datasets.readVersion({ datasetName: "d", asOf: new Date() });
   // @ts-expect-error both
-  void datasets.readVersion({ id, tag: "prod", asOf: "prod" });
+  void datasets.readVersion({ datasetId: id, tag: "prod", asOf: "prod" });
   // @ts-expect-error neither
-  void datasets.readVersion({ id });
+  void datasets.readVersion({ datasetId: id });
 });
 
 test("what a clone came to is told apart by its kind", async () => {
@@ -50,8 +50,10 @@ test("what a clone came to is told apart by its kind", async () => {
 });
 
 test("a share may not be there", () => {
-  expectTypeOf(datasets.share({ id })).toEqualTypeOf<Promise<DatasetShare>>();
-  expectTypeOf(datasets.readShare({ id })).toEqualTypeOf<Promise<DatasetShare | undefined>>();
+  expectTypeOf(datasets.share({ datasetId: id })).toEqualTypeOf<Promise<DatasetShare>>();
+  expectTypeOf(datasets.readShare({ datasetId: id })).toEqualTypeOf<
+    Promise<DatasetShare | undefined>
+  >();
 });
 
 test("what is handed out can't be written, and types are named", async () => {
@@ -62,7 +64,7 @@ test("what is handed out can't be written, and types are named", async () => {
   // @ts-expect-error no such type
   void datasets.create({ name: "d", dataType: "csv" });
   // @ts-expect-error no such option
-  void datasets.update(id, { data_type: "kv" });
+  void datasets.update({ datasetId: id, data_type: "kv" });
   // @ts-expect-error columns must be named
   void datasets.createFromCsv({ file: "a.csv" });
 });

@@ -6,12 +6,14 @@ declare const signal: AbortSignal;
 const id = "0f0e0d0c-0b0a-4908-8706-050403020100";
 
 test("a project is named by its id or by its name, never both or neither", () => {
-  expectTypeOf(projects.read({ id, includeStats: true })).toEqualTypeOf<Promise<Project>>();
-  expectTypeOf(projects.has({ name: "p", signal })).toEqualTypeOf<Promise<boolean>>();
-  expectTypeOf(projects.url({ id })).toEqualTypeOf<Promise<string>>();
-  expectTypeOf(projects.delete({ name: "p" })).toEqualTypeOf<Promise<void>>();
+  expectTypeOf(projects.read({ projectId: id, includeStats: true })).toEqualTypeOf<
+    Promise<Project>
+  >();
+  expectTypeOf(projects.has({ projectName: "p", signal })).toEqualTypeOf<Promise<boolean>>();
+  expectTypeOf(projects.url({ projectId: id })).toEqualTypeOf<Promise<string>>();
+  expectTypeOf(projects.delete({ projectName: "p" })).toEqualTypeOf<Promise<void>>();
   // @ts-expect-error both
-  void projects.read({ id, name: "p" });
+  void projects.read({ projectId: id, projectName: "p" });
   // @ts-expect-error neither
   void projects.read({ includeStats: true });
   // @ts-expect-error nothing at all
@@ -32,7 +34,7 @@ test("what is made has a name; what is changed names none of the wire's members"
   expectTypeOf(projects.create({ name: "p", upsert: true })).toEqualTypeOf<Promise<Project>>();
   // @ts-expect-error no name
   void projects.create({ description: "d" });
-  void projects.update(id, { endTime: new Date(), name: undefined });
+  void projects.update({ projectId: id, endTime: new Date(), name: undefined });
   // @ts-expect-error no such option
-  void projects.update(id, { end_time: new Date() });
+  void projects.update({ projectId: id, end_time: new Date() });
 });

@@ -30,7 +30,7 @@ test("every noun has every call, and each answers what the awaited one promises"
   expectTypeOf(sync.tenant.settings()).toEqualTypeOf<TenantSettings>();
   expectTypeOf(sync.projects.create({ name: "p" })).toEqualTypeOf<Project>();
   expectTypeOf(sync.runs.share("id")).toEqualTypeOf<RunShare>();
-  expectTypeOf(sync.projects.delete({ name: "p" })).toEqualTypeOf<void>();
+  expectTypeOf(sync.projects.delete({ projectName: "p" })).toEqualTypeOf<void>();
 });
 
 test("no call of any noun is lost to the derivation, nor does one answer a promise or the unknown", () => {
@@ -58,13 +58,13 @@ test("a list is an array", () => {
 
 test("arguments are the same, with a time limit in place of a signal", () => {
   const { signal } = new AbortController();
-  sync.projects.read({ id: "i", includeStats: true, timeoutMs: 5 });
-  sync.projects.update("i", { name: "n", endTime: new Date(), timeoutMs: 5 });
+  sync.projects.read({ projectId: "i", includeStats: true, timeoutMs: 5 });
+  sync.projects.update({ projectId: "i", name: "n", endTime: new Date(), timeoutMs: 5 });
   sync.runs.read("i", { timeoutMs: undefined });
   // @ts-expect-error: nobody could abort it meanwhile
   sync.projects.list({ signal });
   // @ts-expect-error: a project is named by one of the two, as when awaited
-  sync.projects.read({ id: "i", name: "n" });
+  sync.projects.read({ projectId: "i", projectName: "n" });
   // @ts-expect-error: the name is wanted
   sync.projects.create({ timeoutMs: 5 });
   type Given = Parameters<SyncNouns["projects"]["create"]>[0];

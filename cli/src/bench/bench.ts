@@ -83,7 +83,7 @@ async function bench(flags: BenchFlags): Promise<boolean> {
 
 /** What a run of the load needs of a client; the rest is as the environment has it. */
 const settingsOf = ({ project }: BenchFlags, { rate, workers }: LoadPlan): ClientOptions => ({
-  project,
+  projectName: project,
   enabled: true,
   samplingRate: 1,
   // Without a rate the server's pace is the program's; with one, what is too much is dropped, as it would be.

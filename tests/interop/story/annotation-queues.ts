@@ -4,7 +4,7 @@ import type { Story } from "./world.ts";
 export const tellAnnotationQueues: Story = async ({ client, effect, recordTrace }) => {
   const { annotationQueues: queues } = client;
   const { rootId, childId, startedAt } = await recordTrace({ project: "of the queue" });
-  const { id: projectId } = await client.projects.read({ name: "of the queue" });
+  const { id: projectId } = await client.projects.read({ projectName: "of the queue" });
   const dataset = await client.datasets.create({ name: "of the queue" });
   const fields = {
     description: "to read",

@@ -13,18 +13,19 @@ export const tellDatasets: Story = async ({ client, effect }) => {
     metadata: { source: "s" },
   });
   const { id } = made;
-  await datasets.update(id, {
+  await datasets.update({
+    datasetId: id,
     name: "questions asked",
     description: null,
     inputsSchema: null,
     outputsSchema: { type: "object" },
     metadata: { source: "t" },
   });
-  const read = await datasets.read({ id });
+  const read = await datasets.read({ datasetId: id });
   const found = await datasets
     .list({
-      ids: [id],
-      name: "questions asked",
+      datasetIds: [id],
+      datasetName: "questions asked",
       nameContains: "ask",
       dataType: "kv",
       metadata: { source: "t" },
@@ -34,24 +35,29 @@ export const tellDatasets: Story = async ({ client, effect }) => {
   await effect(async () => {
     expect(read).toMatchObject({ name: "questions asked", metadata: { source: "t" } });
     expect(found.map((one) => one.id)).toEqual([id]);
-    expect(await datasets.has({ name: "questions" })).toBe(false);
+    expect(await datasets.has({ datasetName: "questions" })).toBe(false);
   });
-  await datasets.has({ id });
-  await datasets.url({ id });
+  await datasets.has({ datasetId: id });
+  await datasets.url({ datasetId: id });
 
   const first = await examples.create({ datasetId: id, inputs: { q: "how deep is the race" } });
-  const before = await datasets.readVersion({ id, asOf: soon() });
-  await datasets.tag({ id, asOf: before.asOf, tag: "begun" });
+  const before = await datasets.readVersion({ datasetId: id, asOf: soon() });
+  await datasets.tag({ datasetId: id, asOf: before.asOf, tag: "begun" });
   const second = await examples.create({ datasetId: id, inputs: { q: "how fast is the wheel" } });
-  const tagged = await datasets.readVersion({ id, tag: "begun" });
+  const tagged = await datasets.readVersion({ datasetId: id, tag: "begun" });
   const versions = await datasets
-    .listVersions({ id, exampleId: first.id, search: "begun", limit: 5 })
+    .listVersions({ datasetId: id, exampleId: first.id, search: "begun", limit: 5 })
     .toArray();
-  const diff = await datasets.diff({ id, fromVersion: "begun", toVersion: soon() });
-  await datasets.updateSplits({ id, splitName: "test", exampleIds: [second.id] });
-  const splits = await datasets.listSplits({ id });
-  await datasets.listSplits({ id, asOf: "begun" });
-  await datasets.updateSplits({ id, splitName: "test", exampleIds: [second.id], remove: true });
+  const diff = await datasets.diff({ datasetId: id, fromVersion: "begun", toVersion: soon() });
+  await datasets.updateSplits({ datasetId: id, splitName: "test", exampleIds: [second.id] });
+  const splits = await datasets.listSplits({ datasetId: id });
+  await datasets.listSplits({ datasetId: id, asOf: "begun" });
+  await datasets.updateSplits({
+    datasetId: id,
+    splitName: "test",
+    exampleIds: [second.id],
+    remove: true,
+  });
   await effect(() => {
     expect(tagged.tags).toEqual(["begun"]);
     expect(versions).toHaveLength(1);
@@ -63,22 +69,26 @@ export const tellDatasets: Story = async ({ client, effect }) => {
     expect(splits).toContain("test");
   });
 
-  await datasets.index({ id });
-  await datasets.index({ id, tag: "latest" });
-  const near = await datasets.search({ id, inputs: { q: "fast wheel" }, limit: 2 });
-  await datasets.search({ id, inputs: { q: "wheel" }, filter: 'eq(metadata_key, "kind")' });
+  await datasets.index({ datasetId: id });
+  await datasets.index({ datasetId: id, tag: "latest" });
+  const near = await datasets.search({ datasetId: id, inputs: { q: "fast wheel" }, limit: 2 });
+  await datasets.search({
+    datasetId: id,
+    inputs: { q: "wheel" },
+    filter: 'eq(metadata_key, "kind")',
+  });
   const lines = [
-    await datasets.exportOpenAi({ id: await chat(), asOf: "latest" }).toArray(),
-    await datasets.exportCsv({ id, asOf: soon() }).toArray(),
-    await datasets.exportJsonl({ id }).toArray(),
+    await datasets.exportOpenAi({ datasetId: await chat(), asOf: "latest" }).toArray(),
+    await datasets.exportCsv({ datasetId: id, asOf: soon() }).toArray(),
+    await datasets.exportJsonl({ datasetId: id }).toArray(),
   ];
   await effect(() => {
     expect(near[0]?.id).toBe(second.id);
     expect(lines.map((some) => some.length)).toEqual([1, 3, 2]);
   });
 
-  const share = await datasets.share({ id });
-  await datasets.readShare({ id });
+  const share = await datasets.share({ datasetId: id });
+  await datasets.readShare({ datasetId: id });
   const shared = await datasets.readShared(share.url);
   const sharedExamples = await datasets
     .listSharedExamples(share.url, {
@@ -96,7 +106,7 @@ export const tellDatasets: Story = async ({ client, effect }) => {
     expect(count).toBe(1);
     expect(cloned).toMatchObject({ kind: "cloned", exampleCount: 2 });
   });
-  await datasets.unshare({ id });
+  await datasets.unshare({ datasetId: id });
 
   const csv = await datasets.createFromCsv({
     file: Buffer.from('q,a\r\n"one, two",1\r\n'),
@@ -111,11 +121,11 @@ export const tellDatasets: Story = async ({ client, effect }) => {
     const [row] = await examples.list({ datasetId: csv.id }).toArray();
     expect(row).toMatchObject({ inputs: { q: "one, two" }, outputs: { a: "1" } });
   });
-  await datasets.delete({ id });
+  await datasets.delete({ datasetId: id });
   await datasets.deleteMany([csv.id]);
   await effect(async () => {
-    expect(await datasets.has({ id })).toBe(false);
-    expect(await datasets.has({ id: csv.id })).toBe(false);
+    expect(await datasets.has({ datasetId: id })).toBe(false);
+    expect(await datasets.has({ datasetId: csv.id })).toBe(false);
   });
 
   async function chat(): Promise<string> {

@@ -27,12 +27,12 @@ export const tellExamples: Story = async ({ client, endpoint, effect, recordTrac
     examples: [{ sourceRunId: rootId, useSourceRunIo: true }],
   });
   const checked = await examples.upload([{ inputs: { q: 4 } }], {
-    dataset: { id: datasetId },
+    datasetId,
     dryRun: true,
   });
   const picture = { mimeType: "image/png", data: Buffer.from([137, 80, 78, 71]) };
   const withFile = await examples.create({ datasetId, ...full, attachments: { picture } });
-  const asOf = (await datasets.readVersion({ id: datasetId, asOf: soon() })).asOf;
+  const asOf = (await datasets.readVersion({ datasetId: datasetId, asOf: soon() })).asOf;
   await examples.createChat({
     datasetId,
     messages: [{ role: "user", content: "hi" }],

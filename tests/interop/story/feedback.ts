@@ -5,7 +5,7 @@ import type { Story } from "./world.ts";
 export const tellFeedback: Story = async ({ client, effect, recordTrace }) => {
   const { feedback } = client;
   const { rootId, startedAt } = await recordTrace({ project: "of the feedback" });
-  const { id: projectId } = await client.projects.read({ name: "of the feedback" });
+  const { id: projectId } = await client.projects.read({ projectName: "of the feedback" });
   const made = await feedback.create({
     id: randomUUID(),
     runId: rootId,

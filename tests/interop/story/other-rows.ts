@@ -109,7 +109,7 @@ async function askAboutOthers(ask: Asks, client: Client): Promise<void> {
   const { prompts, projects } = client;
   const project = await projects.create({ name: "to be deleted" });
   await ask({ method: "DELETE", path: `/sessions?session_ids=${project.id}` });
-  expect(await projects.has({ id: project.id })).toBe(false);
+  expect(await projects.has({ projectId: project.id })).toBe(false);
 
   await prompts.create("tagged");
   await prompts.commit("tagged", { manifest: { v: 1 }, tags: ["stable"] });

@@ -12,12 +12,12 @@ export const tellProjects: Story = async ({ client, effect }) => {
     referenceDatasetId: dataset.id,
   });
   const other = await projects.create({ name: "other mill", upsert: true });
-  const read = await projects.read({ id: made.id, includeStats: true });
-  await projects.read({ name: "mill", includeStats: false });
+  const read = await projects.read({ projectId: made.id, includeStats: true });
+  await projects.read({ projectName: "mill", includeStats: false });
   const found = await projects
     .list({
-      ids: [made.id, other.id],
-      name: "mill",
+      projectIds: [made.id, other.id],
+      projectName: "mill",
       nameContains: "il",
       referenceDatasetId: dataset.id,
       referenceFree: false,
@@ -30,7 +30,8 @@ export const tellProjects: Story = async ({ client, effect }) => {
     expect(read).toMatchObject({ name: "mill", description: "grinds" });
     expect(found.map(({ id }) => id)).toEqual([made.id]);
   });
-  await projects.update(made.id, {
+  await projects.update({
+    projectId: made.id,
     name: "windmill",
     description: "turns",
     extra: { colour: "blue" },
@@ -38,15 +39,15 @@ export const tellProjects: Story = async ({ client, effect }) => {
     endTime: new Date(),
   });
   await effect(async () => {
-    expect(await projects.has({ name: "mill" })).toBe(false);
-    expect(await projects.read({ id: made.id })).toMatchObject({ name: "windmill" });
-    expect(await projects.url({ id: made.id })).toContain(`/projects/p/${made.id}`);
+    expect(await projects.has({ projectName: "mill" })).toBe(false);
+    expect(await projects.read({ projectId: made.id })).toMatchObject({ name: "windmill" });
+    expect(await projects.url({ projectId: made.id })).toContain(`/projects/p/${made.id}`);
   });
-  await projects.has({ id: made.id });
-  await projects.url({ id: made.id });
-  await projects.delete({ id: made.id });
-  await projects.delete({ id: other.id });
+  await projects.has({ projectId: made.id });
+  await projects.url({ projectId: made.id });
+  await projects.delete({ projectId: made.id });
+  await projects.delete({ projectId: other.id });
   await effect(async () => {
-    expect(await projects.has({ id: made.id })).toBe(false);
+    expect(await projects.has({ projectId: made.id })).toBe(false);
   });
 };

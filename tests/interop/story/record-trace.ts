@@ -9,7 +9,7 @@ export const recordTraceWith =
     const root = client.startRun({
       name: "root",
       parent: null,
-      project,
+      projectName: project,
       referenceExampleId,
       inputs: { q: "how" },
     });

@@ -5,7 +5,7 @@ import type { Story } from "./world.ts";
 export const tellRuns: Story = async ({ client, endpoint, effect, recordTrace }) => {
   const { runs } = client;
   const { rootId, childId, startedAt } = await recordTrace({ project: "of the runs" });
-  const { id: projectId } = await client.projects.read({ name: "of the runs" });
+  const { id: projectId } = await client.projects.read({ projectName: "of the runs" });
   const read = await runs.read(rootId, { withChildRuns: true });
   await runs.read(childId);
   const filter = {

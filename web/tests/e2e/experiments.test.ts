@@ -50,7 +50,7 @@ describe.skipIf(browser === undefined)("the screen of experiments, in Chromium",
       const inputs = { question: index };
       const run = client.startRun({
         name: "answer",
-        project: name,
+        projectName: name,
         referenceExampleId,
         inputs,
         startTime,

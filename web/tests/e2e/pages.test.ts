@@ -25,7 +25,7 @@ describe.skipIf(browser === undefined)("the pages, in Chromium", () => {
     mkdirSync(screenshots, { recursive: true });
     dataDir = mkdtempSync(join(tmpdir(), "millrace-e2e-"));
     server = await startServer({ port: 0, dataDir });
-    client = new Client({ endpoint: server.url, project: "ask-the-docs" });
+    client = new Client({ endpoint: server.url, projectName: "ask-the-docs" });
     page = await browser!.context.newPage();
     page.setDefaultTimeout(pageOptions.timeout);
     page.on("pageerror", (error) => faults.push(String(error)));

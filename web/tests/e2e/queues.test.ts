@@ -25,7 +25,7 @@ describe.skipIf(browser === undefined)("annotation queues, in Chromium", () => {
     mkdirSync(screenshots, { recursive: true });
     server = await startServer({ port: 0, dataDir: ":memory:" });
     bobUrl = server.url.replace("127.0.0.1", "localhost");
-    client = new Client({ endpoint: server.url, project: "ask-the-docs" });
+    client = new Client({ endpoint: server.url, projectName: "ask-the-docs" });
     tenantId = (await client.tenant.settings()).id;
     watched = await WatchedPage.open(browser!, server.url);
     ann = watched.page;

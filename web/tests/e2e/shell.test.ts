@@ -25,7 +25,7 @@ describe.skipIf(browser === undefined)("home, feedback and settings, in Chromium
     mkdirSync(screenshots, { recursive: true });
     dataDir = mkdtempSync(join(tmpdir(), "millrace-e2e-"));
     server = await startServer({ port: 0, dataDir });
-    client = new Client({ endpoint: server.url, project: "ask-the-docs" });
+    client = new Client({ endpoint: server.url, projectName: "ask-the-docs" });
     tenantId = ((await (await fetch(`${server.url}/settings`)).json()) as { id: string }).id;
     page = await browser!.context.newPage();
     page.setDefaultTimeout(20_000);

@@ -26,7 +26,7 @@ export async function openPage(browser: TestBrowser, project: string): Promise<O
   mkdirSync(screenshots, { recursive: true });
   const dataDir = mkdtempSync(join(tmpdir(), "millrace-e2e-"));
   const server = await startServer({ port: 0, dataDir });
-  const client = new Client({ endpoint: server.url, project });
+  const client = new Client({ endpoint: server.url, projectName: project });
   const page = await browser.context.newPage();
   const faults: string[] = [];
   page.setDefaultTimeout(15_000);

@@ -24,7 +24,7 @@ export async function recordScreens(
   const experiments: string[] = [];
   for (const name of ["before", "after"]) {
     const { id } = await client.projects.create({ name, referenceDatasetId: dataset.id });
-    const run = client.startRun({ name, project: name, referenceExampleId: exampleIds[0]! });
+    const run = client.startRun({ name, projectName: name, referenceExampleId: exampleIds[0]! });
     run.end({ answer: name });
     experiments.push(id);
   }

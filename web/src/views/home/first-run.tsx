@@ -4,7 +4,7 @@ const install = "npm install millrace";
 
 const program = (endpoint: string): string => `import { Client, traceable } from "millrace";
 
-const client = new Client({ endpoint: "${endpoint}", project: "first-steps" });
+const client = new Client({ endpoint: "${endpoint}", projectName: "first-steps" });
 
 const greet = traceable(async (name) => ({ greeting: \`Hello, \${name}!\` }), {
   name: "greet",
