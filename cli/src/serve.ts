@@ -1,3 +1,4 @@
+import { readFile } from "node:fs/promises";
 import { defaultPort } from "@millrace/server/default-port";
 import type { RunningServer, ServerOptions } from "@millrace/server";
 import type { Command } from "commander";
@@ -11,6 +12,7 @@ interface ServeFlags {
   readonly host: string;
   readonly data: string;
   readonly apiKey: readonly string[];
+  readonly apiKeyFile?: string;
   readonly open?: true;
 }
 
@@ -29,7 +31,16 @@ export function addServe(program: Command, env: NodeJS.ProcessEnv): void {
       "127.0.0.1",
     )
     .option("--data <folder>", "folder of the database", defaultDataDir)
-    .option("--api-key <key>", "key to let in; may be repeated; also MILLRACE_API_KEY", addKey, [])
+    .option(
+      "--api-key-file <path>",
+      "file with a key to let in on each line; also MILLRACE_API_KEY_FILE and MILLRACE_API_KEY",
+    )
+    .option(
+      "--api-key <key>",
+      "key to let in; may be repeated; every user of the machine can see it",
+      addKey,
+      [],
+    )
     .option("--open", "open the address in a browser")
     .action((flags: ServeFlags) => serve(flags, env));
 }
@@ -37,13 +48,16 @@ export function addServe(program: Command, env: NodeJS.ProcessEnv): void {
 const addKey = (key: string, keys: readonly string[]): readonly string[] => [...keys, key];
 
 async function serve(
-  { port, host, data, apiKey, open }: ServeFlags,
+  { port, host, data, apiKey, apiKeyFile, open }: ServeFlags,
   env: NodeJS.ProcessEnv,
 ): Promise<void> {
   const stopped = nextStopRequest(env);
-  const environmentKey = env["MILLRACE_API_KEY"];
-  const apiKeys =
-    environmentKey === undefined || environmentKey === "" ? apiKey : [...apiKey, environmentKey];
+  const file = apiKeyFile ?? textOf(env["MILLRACE_API_KEY_FILE"]);
+  const apiKeys = [
+    ...apiKey,
+    ...(file === undefined ? [] : await readKeys(file)),
+    ...[env["MILLRACE_API_KEY"]].flatMap((key) => textOf(key) ?? []),
+  ];
   const server = await start({ port: parsePort(port), host, dataDir: data, apiKeys });
   process.stdout.write(`millrace listens on ${server.url} and keeps its data in ${data}\n`);
   if (open === true) {
@@ -51,6 +65,28 @@ async function serve(
   }
   await stopped;
   await server.close();
+}
+
+/** A variable that is set to nothing is not set. */
+const textOf = (value: string | undefined): string | undefined =>
+  value === undefined || value === "" ? undefined : value;
+
+/** The keys of a file, one a line; blank lines and lines that begin with # are none. */
+async function readKeys(path: string): Promise<readonly string[]> {
+  let text: string;
+  try {
+    text = await readFile(path, "utf8");
+  } catch (cause) {
+    throw new UsageError(`the key file ${path} can't be read: ${String(cause)}`, { cause });
+  }
+  const keys = text
+    .split(/\r?\n/)
+    .map((line) => line.trim())
+    .filter((line) => line !== "" && !line.startsWith("#"));
+  if (keys.length === 0) {
+    throw new UsageError(`the key file ${path} holds no key: write one on a line of its own`);
+  }
+  return keys;
 }
 
 async function start(options: ServerOptions): Promise<RunningServer> {

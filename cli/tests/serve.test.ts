@@ -1,3 +1,4 @@
+import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { version } from "millrace/model";
 import { expect, test } from "vitest";
@@ -51,6 +52,26 @@ test("a key from the options and one from the environment are both let in", asyn
   expect(await Promise.all(["one", "two", "three", "four"].map(status))).toEqual([
     200, 200, 200, 401,
   ]);
+});
+
+test("keys come from a file too, which shows in no list of processes; one that can't be read is named", async () => {
+  const place = await folder();
+  const file = join(place, "keys");
+  await writeFile(file, "# ours\nfirst\n\n  second \n");
+  const data = join(place, "d");
+  const child = start(["serve", "--port", "0", "--data", data, "--api-key-file", file]);
+  const url = addressOf(await firstLine(child));
+  const status = async (key: string): Promise<number> => {
+    const response = await fetch(`${url}/sessions`, { headers: { "x-api-key": key } });
+    await response.text();
+    return response.status;
+  };
+  expect(await Promise.all(["first", "second", "# ours", "x"].map(status))).toEqual([
+    200, 200, 401, 401,
+  ]);
+  const missing = start(["serve", "--data", data], { MILLRACE_API_KEY_FILE: join(place, "none") });
+  const { code, errors } = await ended(missing);
+  expect([code, errors]).toEqual([2, expect.stringContaining(`the key file ${place}`)]);
 });
 
 test("--open does not fail where there is no browser", async () => {

@@ -1,6 +1,6 @@
 import { join } from "node:path";
 import { messageOf, RequestError, ServerError } from "./errors.ts";
-import { prepareFolder } from "./store/sqlite/folder.ts";
+import { narrowFiles, prepareFolder } from "./store/sqlite/folder.ts";
 import { lockFolder } from "./store/sqlite/folder-lock.ts";
 import type { FolderLock } from "./store/sqlite/folder-lock.ts";
 import {
@@ -51,6 +51,7 @@ export class KeyDesk {
       this.#lock?.release();
       throw new ServerError("DATA_DIR", `Failed to open ${file}: ${messageOf(cause)}`, { cause });
     }
+    narrowFiles(path);
     this.#reader = new TenantReader(this.#db);
     this.#writer = new TenantWriter(this.#db);
   }

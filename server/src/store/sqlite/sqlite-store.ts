@@ -6,7 +6,7 @@ import type { IngestResult, RunBatch } from "../run-record.ts";
 import { currentReadScope } from "../read-scope.ts";
 import type { Promised, Readers, Store, Writers } from "../store.ts";
 import { serverLimits } from "../../options.ts";
-import { prepareFolder } from "./folder.ts";
+import { narrowFiles, prepareFolder } from "./folder.ts";
 import { lockFolder } from "./folder-lock.ts";
 import type { FolderLock } from "./folder-lock.ts";
 import { isImmediate } from "./reader-protocol.ts";
@@ -47,6 +47,7 @@ async function open(
   try {
     const file = join(path, databaseFile);
     const writer = await WriterThread.start(file);
+    narrowFiles(path);
     const connection = openReader(file);
     const pool = new ReadPool(() => new ReaderThread(file), queryTimeoutMs);
     return new SqliteStore({ writer, connection, pool, lock, ...(onClosed && { onClosed }) });
