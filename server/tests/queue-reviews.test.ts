@@ -15,7 +15,7 @@ const tenant = "t";
 /** A queue of `count` runs, whose clock a test turns. */
 async function deskOf(count: number, reviewers: Readonly<Record<string, unknown>> = {}) {
   const db = openWriter(join(await temporaryFolder(), "millrace.db"));
-  onTestFinished(() => void db.close());
+  onTestFinished(() => db.close());
   let nowMicros = 1_000 * minute;
   const clock = (): number => nowMicros;
   const queues = new AnnotationQueueWriter(db, clock);
@@ -283,7 +283,7 @@ test("a run that was reviewed before there were claims is completed", async () =
     PRAGMA user_version = 3`);
   before.close();
   const db = openWriter(path);
-  onTestFinished(() => void db.close());
+  onTestFinished(() => db.close());
   const progress = new QueueReviewReader(db).progress("t", "q", "");
   expect(progress).toMatchObject({ total: 2, completed: 1, lastDone: "one" });
 });

@@ -60,8 +60,12 @@ describe("a database of format 8 and its log", () => {
           headers: { "x-api-key": contents.keys[key] },
           body: body === undefined ? null : JSON.stringify(body),
         });
-        expect(response.status, target).toBe(200);
-        expect(lasting(await response.json()), target).toMatchObject(lasting(answer) as object);
+        const found = { target, status: response.status, answer: await response.json() };
+        expect(lasting(found)).toMatchObject({
+          target,
+          status: 200,
+          answer: lasting(answer) as object,
+        });
       }
       await server.close();
       server = await startServer({ port: 0, dataDir: join(folder, "data") });

@@ -1,4 +1,5 @@
-import { parseRows } from "../../src/store/sqlite/row.ts";
+import { parseRows, textOf } from "../../src/store/sqlite/row.ts";
+
 import type { Connection } from "../../src/store/sqlite/schema.ts";
 
 type JsonObject = Readonly<Record<string, unknown>>;
@@ -22,7 +23,7 @@ const projectNames = (db: Connection): ReadonlyMap<string, string> =>
 export function facetIndex(db: Connection): string[] {
   const names = projectNames(db);
   return rowsOf(db, `SELECT project_id, block, ${whole("facet")} FROM run_facets`)
-    .map(([id, block, facet]) => `${names.get(String(id))} ${Number(block)} ${String(facet)}`)
+    .map(([id, block, facet]) => `${names.get(String(id))} ${Number(block)} ${textOf(facet)}`)
     .toSorted();
 }
 
@@ -37,7 +38,7 @@ export function missingFacets(db: Connection): string[] {
   );
   return runs.flatMap(([id, projectId, startMicros, name, runType]) => {
     const place = `${names.get(String(projectId))} ${Math.floor(Number(startMicros) / 100_000)}`;
-    const facets = facetsOf({ name: String(name), run_type: String(runType) }, members(String(id)));
+    const facets = facetsOf({ name: textOf(name), run_type: textOf(runType) }, members(String(id)));
     return index.has(`${place} *`)
       ? []
       : facets.map((facet) => `${place} ${wellFormed(facet)}`).filter((line) => !index.has(line));

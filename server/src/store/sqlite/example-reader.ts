@@ -155,8 +155,7 @@ export class ExampleReader implements ExampleReads {
 
   findBlob(blob: number): Uint8Array | undefined {
     const [values] = parseRows(this.#statements.findBlob.all([blob]));
-    const bytes = values?.[0];
-    return bytes instanceof ArrayBuffer ? new Uint8Array(bytes) : (bytes as Uint8Array | undefined);
+    return values?.[0] as Uint8Array | undefined;
   }
 
   /** By position: a page costs the same wherever in the list it is, and nobody who writes moves it. */

@@ -179,7 +179,7 @@ export class ExampleTable {
     { name, mimeType, bytes }: AttachmentDraft,
   ): Attachment {
     const { lastInsertRowid } = this.#statements.insertBlob.run([tenantId, datasetId, id, bytes]);
-    return { name, mimeType, blob: Number(lastInsertRowid) };
+    return { name, mimeType, blob: lastInsertRowid };
   }
 
   /** Copies a file of a run; `undefined` where the run has none of that name. */
@@ -194,16 +194,13 @@ export class ExampleTable {
     }
     const values = [tenantId, datasetId, id, runId, name];
     const { lastInsertRowid } = this.#statements.copyBlob.run(values);
-    return { name, mimeType: mimeTypeOf(String(file[0])), blob: Number(lastInsertRowid) };
+    return { name, mimeType: mimeTypeOf(String(file[0])), blob: lastInsertRowid };
   }
 
   /** Whether a stored file has the same bytes. */
   hasBytes({ blob }: Attachment, bytes: Uint8Array): boolean {
     const stored = parseRows(this.#statements.readBlob.all([blob]))[0]?.[0];
-    return (
-      (stored instanceof ArrayBuffer || stored instanceof Uint8Array) &&
-      Buffer.compare(Buffer.from(stored as ArrayBuffer), bytes) === 0
-    );
+    return stored instanceof Uint8Array && Buffer.compare(stored, bytes) === 0;
   }
 }
 

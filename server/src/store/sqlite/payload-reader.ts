@@ -81,10 +81,8 @@ interface Payload {
 const byOrder = (one: Payload, other: Payload): number =>
   one.order[0] - other.order[0] || one.order[1] - other.order[1];
 
-/** A blob reaches us as a Buffer or an ArrayBuffer, by how its row is read; as text it would lose bytes. */
-export function toBuffer(value: unknown): Buffer {
-  if (Buffer.isBuffer(value)) {
-    return value;
-  }
-  return value instanceof ArrayBuffer ? Buffer.from(value) : Buffer.from(String(value));
-}
+/** A blob reaches us as bytes; as text it would lose some. */
+export const toBuffer = (value: unknown): Buffer =>
+  value instanceof Uint8Array
+    ? Buffer.from(value.buffer, value.byteOffset, value.byteLength)
+    : Buffer.from(String(value));

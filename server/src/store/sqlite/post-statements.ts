@@ -67,11 +67,8 @@ export class PostStatements {
 function insertRows({ places, sharesProject }: FormOfRows, count: number): string {
   const columns = places.map((place) => postColumns[place]).join(", ");
   const shared = sharesProject ? "project_id, measured, " : "";
-  let parameter = sharesProject ? 1 : 0;
-  const makeRow = (): string => {
-    const marks = places.map(() => `?${(parameter += 1)}`).join(", ");
-    return `(${sharesProject ? `?1, ${unmeasured}, ` : ""}1, 0, ${marks})`;
-  };
-  const rows = Array.from({ length: count }, makeRow).join(", ");
+  // Only the shared one has a number: the engines look each numbered one up among all that are.
+  const row = `(${sharesProject ? `?1, ${unmeasured}, ` : ""}1, 0, ${places.map(() => "?").join(", ")})`;
+  const rows = Array.from({ length: count }, () => row).join(", ");
   return `INSERT INTO runs (${shared}posted, patched, ${columns}) VALUES ${rows}`;
 }

@@ -1,4 +1,5 @@
 import type { PostRows, RunRecord } from "../run-record.ts";
+import { isSqliteError } from "./connection.ts";
 import type { ActivityCounter } from "./activity-counter.ts";
 import type { FacetWriter } from "./facet-writer.ts";
 import { postColumns, postPlaces, unpackPost } from "./post-rows.ts";
@@ -204,5 +205,4 @@ const textOrNull = (value: Value): string | null => (typeof value === "string" ?
 const numberOrNull = (value: Value): number | null => (typeof value === "number" ? value : null);
 
 /** SQLite has undone the whole statement then. */
-const isTaken = (cause: unknown): boolean =>
-  cause instanceof Error && String(Reflect.get(cause, "code")).startsWith("SQLITE_CONSTRAINT");
+const isTaken = (cause: unknown): boolean => isSqliteError(cause, "constraint");

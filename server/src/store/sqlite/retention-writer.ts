@@ -3,7 +3,7 @@ import type { RetentionRule, RetentionWrites, SweepStep } from "../retention.ts"
 import { FacetSweeper } from "./facet-sweeper.ts";
 import { PayloadReader } from "./payload-reader.ts";
 import { ruleKey, RetentionRules } from "./retention-rules.ts";
-import { parseRows, wholeText } from "./row.ts";
+import { parseRows, textOf, wholeText } from "./row.ts";
 import type { Connection } from "./schema.ts";
 
 /** Runs that one step deletes, and projects that it looks at. */
@@ -76,8 +76,8 @@ export class RetentionWriter implements RetentionWrites {
         id: String(id),
         projectId,
         startMicros: Number(startMicros),
-        name: String(name),
-        runType: String(runType),
+        name: textOf(name),
+        runType: textOf(runType),
       };
       this.#facets.remove(row, this.#payloads.read(row), before);
       this.#statements.ofRun.forEach((statement) => statement.run([String(traceId), String(id)]));

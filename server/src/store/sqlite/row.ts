@@ -22,8 +22,12 @@ export const runColumns = [
 /** The columns that a row is read from, in the order of {@link parseRow}. */
 export const readColumns = [...runColumns, "measured"] as const;
 
-/** A text as bytes: the driver reads texts only up to a NUL. */
+/** A text as bytes: an engine may read texts only up to a NUL. */
 export const wholeText = (column: string): string => `CAST(${column} AS BLOB)`;
+
+/** The text of a column, also where it was read by {@link wholeText}. */
+export const textOf = (value: unknown): string =>
+  value instanceof Uint8Array ? Buffer.from(value).toString() : String(value);
 
 /**
  * The same for {@link parseRow}, where the row is written again after: with the texts that senders choose whole.
@@ -88,8 +92,8 @@ export function parseRow(values: readonly unknown[]): RunRow {
     traceId: String(values[0]),
     id: String(values[1]),
     projectId: String(values[2]),
-    name: String(values[3]),
-    runType: String(values[4]),
+    name: textOf(values[3]),
+    runType: textOf(values[4]),
     startMicros: Number(values[5]),
     endMicros: values[6] === null ? null : Number(values[6]),
     hasError: values[7] === 1,

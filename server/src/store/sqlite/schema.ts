@@ -1,6 +1,6 @@
 import { randomUUID } from "node:crypto";
-import { createRequire } from "node:module";
-import type DatabaseConstructor from "libsql";
+import { openConnection } from "./connection.ts";
+import type { Connection } from "./connection.ts";
 import { annotationQueueTables } from "./tables/annotation-queues.ts";
 import { comparativeTables } from "./tables/comparatives.ts";
 import { datasetTables } from "./tables/datasets.ts";
@@ -14,10 +14,7 @@ import { spanTables } from "./tables/spans.ts";
 import { promptTables } from "./tables/prompts.ts";
 import { tenantTables } from "./tables/tenants.ts";
 
-/** One connection. The package is CommonJS with types of its own. */
-export type Connection = DatabaseConstructor.Database;
-
-const Database = createRequire(import.meta.url)("libsql") as typeof DatabaseConstructor;
+export type { Connection } from "./connection.ts";
 
 /** The file in the data folder. */
 export const databaseFile = "millrace.db";
@@ -107,8 +104,7 @@ export function writeBack(db: Connection): WrittenBack {
  * Calls {@link writeBack} until little comes meanwhile: the log then needs but a moment between two commits
  * to begin anew. Gives how many pages it holds.
  *
- * A log that is written back as a whole is left alone: the next commit begins it anew, and SQLite before
- * 3.51.3 may lose pages of it where that falls together with the begin of another turn ("WAL-reset bug").
+ * A log that is written back as a whole is left alone: the next commit begins it anew.
  */
 export function catchUp(write: () => WrittenBack): number {
   let last = write();
@@ -137,7 +133,7 @@ export function foldLog(db: Connection): void {
 
 /** Opens any file; used for the lock too. */
 export const openDatabase = (path: string, timeoutMs = busyMs): Connection =>
-  new Database(path, { timeout: timeoutMs });
+  openConnection(path, { busyMs: timeoutMs });
 
 const readFormat = (db: Connection): number =>
   Number(db.prepare("PRAGMA user_version").raw().all().flat()[0] ?? 0);

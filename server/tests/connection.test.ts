@@ -1,0 +1,141 @@
+import { spawnSync } from "node:child_process";
+import { join } from "node:path";
+import { Worker } from "node:worker_threads";
+import { describe, expect, test } from "vitest";
+import { castParameters, isFixed, isSqliteError } from "../src/store/sqlite/connection.ts";
+import { withinDeadline } from "../src/store/sqlite/query-clock.ts";
+import { openDatabase } from "../src/store/sqlite/schema.ts";
+import { temporaryFolder } from "./support/running-server.ts";
+
+describe("the engine", () => {
+  test("has no version that loses pages of the log", () => {
+    const db = openDatabase(":memory:");
+    const version = String(db.prepare("SELECT sqlite_version()").raw().all().flat()[0]);
+    expect(isFixed(version)).toBe(true);
+    expect(["3.45.1", "3.51.2", "3.7.0", undefined].map(isFixed)).toEqual(Array(4).fill(false));
+    expect(["3.51.3", "3.52.0", "4.0.0"].map(isFixed)).toEqual(Array(3).fill(true));
+    db.close();
+  });
+
+  test("is loaded without a warning", () => {
+    const module = new URL("../dist/store/sqlite/connection.js", import.meta.url).href;
+    const { stderr, stdout } = spawnSync(
+      process.execPath,
+      ["--input-type=module", "-e", `console.log((await import("${module}")).engineName)`],
+      { encoding: "utf8" },
+    );
+    expect(stdout).toMatch(/sqlite/);
+    expect(stderr).not.toContain("Warning");
+  });
+
+  test("keeps texts with a NUL whole, and texts of a statement as they are", () => {
+    const db = openDatabase(":memory:");
+    db.exec("CREATE TABLE t (n INTEGER, a TEXT, b TEXT)");
+    const insert = db.prepare("INSERT INTO t VALUES (?3, ?1, ?2 || '?')");
+    insert.run(["a\0b", "c\0d", 7]);
+    insert.run(["plain", "text", 8]);
+    const rows = db.prepare("SELECT n, CAST(a AS BLOB), CAST(b AS BLOB) FROM t ORDER BY n").raw();
+    expect(rows.all().map((row) => (row as unknown[]).map(String))).toEqual([
+      ["7", String(Buffer.from("a\0b")), String(Buffer.from("c\0d?"))].map(asBytes),
+      ["8", "plain", "text?"].map(asBytes),
+    ]);
+    expect(db.prepare("SELECT count(*) FROM t WHERE a = ?").raw().all(["a\0b"])).toEqual([[1]]);
+    expect(db.prepare("SELECT count(*) FROM t WHERE a = ?").raw().all(["a"])).toEqual([[0]]);
+    db.close();
+  });
+
+  test("casts the parameters that need it alone", () => {
+    expect(castParameters("SELECT ?, '?', ?, 'it''s ?', ?1", ["a", "b\0"])).toBe(
+      "SELECT ?1, '?', CAST(?2 AS TEXT), 'it''s ?', ?1",
+    );
+  });
+
+  test("says by a code what was wrong", () => {
+    const db = openDatabase(":memory:");
+    db.exec("CREATE TABLE t (a PRIMARY KEY); INSERT INTO t VALUES (1)");
+    const fail = (): unknown => db.prepare("INSERT INTO t VALUES (1)").run();
+    const cause = causeOf(fail);
+    expect(String(cause)).toContain("UNIQUE constraint failed");
+    expect([isSqliteError(cause, "constraint"), isSqliteError(cause, "full")]).toEqual([
+      true,
+      false,
+    ]);
+    db.close();
+  });
+});
+
+function causeOf(fail: () => unknown): unknown {
+  try {
+    return fail();
+  } catch (cause) {
+    return cause;
+  }
+}
+
+/** The first column is a number, the others are bytes; `String` shows those as numbers with commas. */
+const asBytes = (text: string, index: number): string =>
+  index === 0 ? text : String(new Uint8Array(Buffer.from(text)));
+
+describe("a query with a limit", () => {
+  const rows = `WITH RECURSIVE n (x) AS (SELECT 1 UNION ALL SELECT x + 1 FROM n WHERE x < 1e9)`;
+  const long = `${rows} SELECT count(*) FROM n WHERE ${withinDeadline("n.x")}`;
+
+  test("ends at its deadline, and the connection goes on", () => {
+    const db = openDatabase(":memory:");
+    const began = performance.now();
+    const read = (): unknown => db.limited({ durationMs: 50 }, () => db.prepare(long).raw().all());
+    expect(read).toThrow("the query took longer than 50 ms");
+    // A bound with room for a machine that has other things to do: without the limit it takes minutes.
+    expect(performance.now() - began).toBeLessThan(2_000);
+    const short = db.prepare(long.replace("1e9", "1e3")).raw();
+    expect(db.limited({ durationMs: 5_000 }, () => short.all())).toEqual([[1_000]]);
+    expect(short.all()).toEqual([[1_000]]);
+    db.close();
+  });
+
+  test("ends when another thread says so", async () => {
+    const db = openDatabase(":memory:");
+    const ended = new Int32Array(new SharedArrayBuffer(4));
+    const setter = new Worker(
+      "const { workerData } = require('node:worker_threads'); setTimeout(() => Atomics.store(workerData, 0, 1), 50)",
+      { eval: true, workerData: ended },
+    );
+    const read = (): unknown =>
+      db.limited({ durationMs: 60_000, ended }, () => db.prepare(long).raw().all());
+    expect(read).toThrow("the query was ended");
+    expect(Atomics.load(ended, 0)).toBe(1);
+    await setter.terminate();
+    db.close();
+  });
+
+  test("does not begin where it is ended before", () => {
+    const db = openDatabase(":memory:");
+    let began = false;
+    const read = (): unknown =>
+      db.limited(
+        { durationMs: 60_000, ended: new Int32Array(new SharedArrayBuffer(4)).fill(1) },
+        () => {
+          began = true;
+        },
+      );
+    expect(read).toThrow("the query was ended");
+    expect(began).toBe(false);
+    db.close();
+  });
+
+  test.each([
+    ["every row", 1],
+    ["one row of two", 2],
+    ["one row of 64", 64],
+    ["one row of 1,000", 1_000],
+  ])("asks the clock about once for 64 rows where it passes %s", async (_which, step) => {
+    const file = join(await temporaryFolder(), "t.db");
+    const db = openDatabase(file);
+    const sql = `WITH RECURSIVE n (x) AS (SELECT 0 UNION ALL SELECT x + ${step} FROM n LIMIT 20000)
+      SELECT count(*) FROM n WHERE NOT (${withinDeadline("n.x").replace("OR within_deadline()", "OR 0")})`;
+    const asked = Number(db.prepare(sql).raw().all().flat()[0]);
+    expect(asked).toBeGreaterThan(150);
+    expect(asked).toBeLessThan(900);
+    db.close();
+  });
+});
