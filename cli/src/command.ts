@@ -1,6 +1,8 @@
 import { Command, CommanderError } from "commander";
 import { version } from "millrace/model";
 import { addBench } from "./bench/bench.ts";
+import { addDoctor } from "./doctor.ts";
+import { addExamples } from "./examples.ts";
 import { addKeys } from "./keys.ts";
 import { addDownload } from "./download.ts";
 import { addReplay } from "./replay.ts";
@@ -15,22 +17,37 @@ const failed = 1;
 const misused = 2;
 const succeededInPart = 3;
 
-/** Runs the command line; resolves with the exit code when it is done. */
-export async function runCommand(argv: readonly string[], env: NodeJS.ProcessEnv): Promise<number> {
+/** The command line; `setCode` is called with the exit code of a command that did not do all of its work. */
+export function createProgram(env: NodeJS.ProcessEnv, setCode: (code: number) => void): Command {
+  const onPartial = (): void => setCode(succeededInPart);
   const program = new Command("millrace")
-    .description("Records what language-model applications do.")
+    .description("Record what language-model applications do: the server and its tools.")
     .version(version, "--version", "print the version")
+    .helpOption("-h, --help", "print this help")
+    .helpCommand("help [command]", "print the help of a command")
     .exitOverride();
+  addExamples(program, [
+    "millrace serve",
+    "millrace doctor",
+    "millrace upload questions.csv --dataset questions --create",
+    "millrace help upload",
+  ]);
   addServe(program, env);
+  addDoctor(program, { env, onFailed: () => setCode(failed) });
   addKeys(program);
+  addUpload(program, onPartial);
+  addDownload(program);
   addSpool(program);
   addReplay(program);
+  addBench(program, onPartial);
+  return program;
+}
+
+/** Runs the command line; resolves with the exit code when it is done. */
+export async function runCommand(argv: readonly string[], env: NodeJS.ProcessEnv): Promise<number> {
   let code = succeeded;
-  addUpload(program, () => void (code = succeededInPart));
-  addDownload(program);
-  addBench(program, () => void (code = succeededInPart));
   try {
-    await program.parseAsync(argv);
+    await createProgram(env, (told) => void (code = told)).parseAsync(argv);
     return code;
   } catch (cause) {
     return explain(cause);

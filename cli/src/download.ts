@@ -1,4 +1,5 @@
 import type { Command } from "commander";
+import { addExamples } from "./examples.ts";
 import { addServerFlags } from "./server-flags.ts";
 import type { ServerFlags } from "./server-flags.ts";
 
@@ -6,7 +7,7 @@ export interface DownloadFlags extends ServerFlags {
   readonly dataset: string;
   readonly asOf?: string;
   readonly split?: readonly string[];
-  readonly format: string;
+  readonly format?: string;
   readonly output?: string;
   readonly gzip?: true;
   readonly zstd?: true;
@@ -17,13 +18,18 @@ export function addDownload(program: Command): void {
   const command = program
     .command("download")
     .description("Write the examples of a dataset, or of a version or split of it, to a file.")
-    .requiredOption("--dataset <name>", "the dataset: its name, or its id")
-    .option("--as-of <version>", "a version: its time as ISO 8601, or a tag; left out: the newest")
-    .option("--split <name...>", "only those of these splits")
-    .requiredOption("--format <format>", "csv, jsonl or parquet")
-    .option("--output <file>", "where to; left out: standard output")
-    .option("--gzip", "packed")
-    .option("--zstd", "packed, by Node 22.15 or newer");
+    .requiredOption("--dataset <name>", "name or id of the dataset")
+    .option("--as-of <version>", "version: its time as ISO 8601, or a tag (default: the newest)")
+    .option("--split <name...>", "only examples of these splits")
+    .option("--format <format>", "csv, jsonl or parquet (default: as the name of --output ends)")
+    .option("--output <file>", "file to write (default: standard output, which needs --format)")
+    .option("--gzip", "pack with gzip (default for a file called .gz)")
+    .option("--zstd", "pack with zstd, from Node 22.15 on (default for a file called .zst)");
+  addExamples(command, [
+    "millrace download --dataset questions --output questions.csv",
+    "millrace download --dataset questions --as-of prod --split test --output test.parquet",
+    "millrace download --dataset questions --format jsonl | head",
+  ]);
   addServerFlags(command).action(async (flags: DownloadFlags) => {
     const { download } = await import("./run-download.ts");
     await download(flags);

@@ -1,26 +1,29 @@
 import type { Command } from "commander";
 import { OptionError } from "millrace/model";
 import type { ReplayOptions, ReplayResult } from "millrace/spool";
+import { addExamples } from "./examples.ts";
+import { addServerFlags } from "./server-flags.ts";
+import type { ServerFlags } from "./server-flags.ts";
 import { UsageError } from "./usage-error.ts";
 
-interface ReplayFlags {
-  readonly endpoint?: string;
-  readonly apiKey?: string;
+interface ReplayFlags extends ServerFlags {
   readonly limit: string;
   readonly deadLetters: boolean;
 }
 
 /** Adds `millrace replay`. */
 export function addReplay(program: Command): void {
-  program
+  const command = program
     .command("replay")
-    .description("Send what is in a folder of spooled runs (spoolDir), dead letters included.")
-    .argument("<folder>", "the option spoolDir of the client")
-    .option("--endpoint <address>", "server; also MILLRACE_ENDPOINT")
-    .option("--api-key <key>", "also MILLRACE_API_KEY")
+    .description("Send the runs of a spool folder (option spoolDir), dead letters included.")
+    .argument("<folder>", "option spoolDir of the client")
     .option("--limit <seconds>", "longest that it takes", "300")
-    .option("--no-dead-letters", "leave what the server refused where it is")
-    .action(replay);
+    .option("--no-dead-letters", "leave what the server refused where it is");
+  addExamples(command, [
+    "millrace replay ./spool",
+    "millrace replay ./spool --endpoint http://127.0.0.1:1984 --limit 60",
+  ]);
+  addServerFlags(command).action(replay);
 }
 
 async function replay(folder: string, flags: ReplayFlags): Promise<void> {

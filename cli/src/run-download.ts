@@ -6,7 +6,9 @@ import { pipeline } from "node:stream/promises";
 import { createGzip } from "node:zlib";
 import type { Client, Example } from "millrace";
 import { NotFoundError } from "millrace";
-import { parseFormat } from "./rows/open-rows.ts";
+import { formatOfName, parseFormat } from "./rows/open-rows.ts";
+import type { Format } from "./rows/open-rows.ts";
+import { findDataset } from "./find-dataset.ts";
 import { writeRows } from "./rows/write-rows.ts";
 import { createZstd } from "./rows/zstd.ts";
 import type { DownloadFlags } from "./download.ts";
@@ -16,16 +18,18 @@ import { UsageError } from "./usage-error.ts";
 /** Writes what was asked for. */
 export async function download(flags: DownloadFlags): Promise<void> {
   const { output, gzip, zstd } = flags;
-  const format = parseFormat(flags.format);
+  const format = formatOf(flags);
   if (gzip === true && zstd === true) {
     throw new UsageError("--gzip and --zstd are two ways of packing: take one");
   }
-  const packer = packerOf(flags);
+  const packer = packerOf(zstd === true || gzip === true ? flags : packingOfName(output));
   const signal = endSignal();
   let count = 0;
   await withClient(flags, {}, async (client) => {
+    // Before the first byte is written: a name that is not there leaves nothing behind.
+    const examples = await listOf(client, flags, signal);
     const counted = async function* counted(): AsyncGenerator<Example> {
-      for await (const example of await listOf(client, flags, signal)) {
+      for await (const example of examples) {
         count += 1;
         yield example;
       }
@@ -50,7 +54,33 @@ export async function download(flags: DownloadFlags): Promise<void> {
   );
 }
 
-function packerOf({ gzip, zstd }: DownloadFlags): Transform {
+/** As `--format` says, or as the name of the file ends. */
+function formatOf({ format, output }: DownloadFlags): Format {
+  if (format !== undefined) {
+    return parseFormat(format);
+  }
+  const named = output === undefined ? undefined : formatOfName(output);
+  if (named === undefined) {
+    const why =
+      output === undefined
+        ? "standard output has no file name to tell it by"
+        : `the name ${JSON.stringify(output)} does not end in .csv, .jsonl or .parquet`;
+    throw new UsageError(`--format csv, jsonl or parquet is needed: ${why}`);
+  }
+  return named;
+}
+
+/** A file called `.gz` or `.zst` is packed, so that what its name says is true. */
+function packingOfName(output = ""): Packing {
+  if (/\.(?:gz|gzip)$/i.test(output)) {
+    return { gzip: true };
+  }
+  return /\.(?:zst|zstd)$/i.test(output) ? { zstd: true } : {};
+}
+
+type Packing = Pick<DownloadFlags, "gzip" | "zstd">;
+
+function packerOf({ gzip, zstd }: Packing): Transform {
   if (zstd === true) {
     return createZstd();
   }
@@ -63,7 +93,7 @@ async function listOf(
   signal: AbortSignal,
 ): Promise<AsyncIterable<Example>> {
   const place = isId(dataset) ? { datasetId: dataset } : { datasetName: dataset };
-  const { id } = await client.datasets.read(place);
+  const { id } = await findDataset(client, dataset, { signal });
   const version = asOf ?? (await newestOf(client, id, signal));
   return client.examples.list({
     ...place,

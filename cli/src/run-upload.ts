@@ -1,5 +1,6 @@
-import type { RejectedRow } from "millrace";
+import type { Client, RejectedRow } from "millrace";
 import { UploadError } from "millrace";
+import { findDataset } from "./find-dataset.ts";
 import { findFiles } from "./find-files.ts";
 import { standardInput } from "./rows/byte-source.ts";
 import { parseFormat } from "./rows/open-rows.ts";
@@ -27,6 +28,7 @@ export async function upload(names: readonly string[], flags: UploadFlags): Prom
   };
   try {
     await withClient(flags, {}, async (client) => {
+      await assertDataset(client, plan);
       for (const file of files) {
         const result = await uploadFile(client, file, plan);
         done.push(result);
@@ -46,6 +48,21 @@ export async function upload(names: readonly string[], flags: UploadFlags): Prom
   return done.reduce((sum, { rejected }) => sum + rejected, 0);
 }
 
+/** Said before a file is read: a name that was misspelt, or a dataset that is to be created. */
+async function assertDataset(
+  client: Client,
+  { noun, dataset, createDataset, signal }: UploadPlan,
+): Promise<void> {
+  const { datasetId, datasetName = "" } = dataset;
+  if (noun !== "examples" || (createDataset && datasetId === undefined)) {
+    return;
+  }
+  await findDataset(client, datasetId ?? datasetName, {
+    signal,
+    ...(datasetId === undefined ? { hint: "pass --create to create it" } : {}),
+  });
+}
+
 const nouns: readonly Noun[] = ["examples", "feedback", "runs"];
 
 async function toPlan(flags: UploadFlags): Promise<UploadPlan> {
@@ -56,7 +73,9 @@ async function toPlan(flags: UploadFlags): Promise<UploadPlan> {
   }
   if ((noun === "examples") !== (dataset !== undefined)) {
     throw new UsageError(
-      noun === "examples" ? "--dataset says where examples go" : `${noun} are of no --dataset`,
+      noun === "examples"
+        ? "--dataset <name> is needed: it names the dataset that the examples go to"
+        : `--dataset is for examples alone, not for ${noun}`,
     );
   }
   const mapping = await parseMapping(flags);

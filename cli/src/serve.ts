@@ -3,6 +3,7 @@ import { defaultPort } from "@millrace/server/default-port";
 import type { RunningServer, ServerOptions } from "@millrace/server";
 import type { Command } from "commander";
 import { OptionError } from "millrace/model";
+import { addExamples } from "./examples.ts";
 import { openBrowser } from "./open-browser.ts";
 import { nextStopRequest } from "./stop-request.ts";
 import { UsageError } from "./usage-error.ts";
@@ -21,15 +22,11 @@ export const defaultDataDir = "./.millrace";
 
 /** Adds `millrace serve`. */
 export function addServe(program: Command, env: NodeJS.ProcessEnv): void {
-  program
+  const command = program
     .command("serve")
     .description("Start the local server; Ctrl-C ends it.")
     .option("--port <number>", "TCP port; 0 takes any free one", String(defaultPort))
-    .option(
-      "--host <address>",
-      "address to listen on; other than loopback needs a key",
-      "127.0.0.1",
-    )
+    .option("--host <address>", "address to listen on; all but loopback need a key", "127.0.0.1")
     .option("--data <folder>", "folder of the database", defaultDataDir)
     .option(
       "--api-key-file <path>",
@@ -43,6 +40,11 @@ export function addServe(program: Command, env: NodeJS.ProcessEnv): void {
     )
     .option("--open", "open the address in a browser")
     .action((flags: ServeFlags) => serve(flags, env));
+  addExamples(command, [
+    "millrace serve",
+    "millrace serve --port 0 --data ./traces --open",
+    "MILLRACE_API_KEY=secret millrace serve --host 0.0.0.0",
+  ]);
 }
 
 const addKey = (key: string, keys: readonly string[]): readonly string[] => [...keys, key];
@@ -94,8 +96,17 @@ async function start(options: ServerOptions): Promise<RunningServer> {
   try {
     return await startServer(options);
   } catch (cause) {
-    throw cause instanceof OptionError ? new UsageError(cause.message, { cause }) : cause;
+    throw cause instanceof OptionError ? toUsageError(cause, options) : cause;
   }
+}
+
+/** In the words of the command: its flags, not the server's options. */
+function toUsageError(cause: OptionError, { host, apiKeys = [] }: ServerOptions): UsageError {
+  const isOpen = apiKeys.length === 0 && cause.message.includes("reachable from other machines");
+  const message = isOpen
+    ? `--host ${host} is reachable from other machines and needs a key: pass --api-key <key> or set MILLRACE_API_KEY, or listen on 127.0.0.1`
+    : cause.message;
+  return new UsageError(message, { cause });
 }
 
 function parsePort(text: string): number {

@@ -1,25 +1,28 @@
 import type { Command } from "commander";
+import { addExamples } from "./examples.ts";
 import type { SpoolFile } from "millrace/spool";
 
 /** Adds `millrace spool inspect|verify`. */
 export function addSpool(program: Command): void {
   const spool = program
     .command("spool")
-    .description("Look into a folder of spooled runs (spoolDir); nothing in it is changed.");
-  spool
-    .command("inspect")
-    .description("List the files: whose they are, how many records they hold, why they are dead.")
-    .argument("<folder>", "the option spoolDir of the client")
-    .option("--json", "one JSON object a file")
+    .description("Inspect a folder of spooled runs (option spoolDir); nothing in it is changed.");
+  addExamples(spool, ["millrace spool inspect ./spool", "millrace spool verify ./spool"]);
+  addExamples(spool.command("inspect"), [
+    "millrace spool inspect ./spool",
+    "millrace spool inspect ./spool --json",
+  ])
+    .description("List the files: their state, their records, and why the server refused them.")
+    .argument("<folder>", "option spoolDir of the client")
+    .option("--json", "print one JSON object a file")
     .action(async (folder: string, { json }: { json?: true }) => {
       const files = await inspect(folder);
       const lines = json === true ? files.map((file) => JSON.stringify(file)) : files.map(toLines);
       process.stdout.write(lines.map((line) => `${line}\n`).join(""));
     });
-  spool
-    .command("verify")
+  addExamples(spool.command("verify"), ["millrace spool verify ./spool"])
     .description("Check every byte; fails where something can't be read.")
-    .argument("<folder>", "the option spoolDir of the client")
+    .argument("<folder>", "option spoolDir of the client")
     .action(async (folder: string) => {
       const files = await inspect(folder);
       for (const { path, faults } of files) {

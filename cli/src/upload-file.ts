@@ -98,6 +98,7 @@ export async function uploadFile(
         signal,
         onRejected,
         onProgress,
+        onWait: progress.wait,
         checkpoint,
       },
     );
@@ -183,10 +184,10 @@ async function fingerprint(path: string, mapping: Mapping): Promise<string> {
 /** How many rows a checkpoint says are done; `undefined` where there is none. */
 async function rowsDone(path: string): Promise<number | undefined> {
   try {
-    const { rows } = JSON.parse(await readFile(path, "utf8")) as { readonly rows?: unknown };
-    return typeof rows === "number" ? rows : 0;
+    // It may hold two records: the later one counts. What else is wrong with it is reported by the upload.
+    const counts = [...(await readFile(path, "utf8")).matchAll(/"rows":\s*(\d+)/g)];
+    return Math.max(0, ...counts.map(([, rows]) => Number(rows)));
   } catch (cause) {
-    // What else is the matter with it is told when the upload opens it.
     return isFileMissing(cause) ? undefined : 0;
   }
 }

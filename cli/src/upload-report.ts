@@ -6,7 +6,9 @@ const count = (value: number, word: string): string => `${value.toLocaleString("
 /** What a person reads when a file is done. */
 export function describeFile(result: FileResult, isDry: boolean): string {
   const { file, read, created, skipped, rejected, seconds, firstRow, rejectedFile } = result;
-  const rate = seconds > 0 ? Math.round(read / seconds).toLocaleString("en") : "all";
+  // Rows that an earlier upload finished are no work of this one.
+  const worked = read - Math.min(read, firstRow - 1);
+  const rate = seconds > 0 ? Math.round(worked / seconds).toLocaleString("en") : "all";
   const name = file === standardInput ? "standard input" : file;
   const parts = [
     count(read, "rows"),

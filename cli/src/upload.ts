@@ -1,5 +1,6 @@
 import type { Command } from "commander";
 import type { MappingFlags } from "./rows/parse-mapping.ts";
+import { addExamples } from "./examples.ts";
 import { addServerFlags } from "./server-flags.ts";
 import type { ServerFlags } from "./server-flags.ts";
 
@@ -23,32 +24,37 @@ export interface UploadFlags extends MappingFlags, ServerFlags {
 export function addUpload(program: Command, onPartial: () => void): void {
   const command = program
     .command("upload")
-    .description(
-      "Upload rows of CSV, JSONL or Parquet files, gzip or zstd as well, as examples of a dataset.",
-    )
+    .description("Upload rows of CSV, JSONL or Parquet files, also packed, to a dataset.")
     .argument("<file...>", "paths, patterns, or - for standard input")
-    .option("--dataset <name>", "the dataset: its name, or its id")
-    .option("--create", "make the dataset where there is none of that name")
+    .option("--dataset <name>", "name or id of the dataset")
+    .option("--create", "create the dataset where there is none of that name")
     .option("--noun <noun>", "what the rows are: examples, feedback or runs", "examples")
-    .option("--project <name>", "where runs are filed that name no project")
-    .option("--format <format>", "csv, jsonl or parquet; left out: as the file's name says")
-    .option("--delimiter <text>", "what parts the cells of a CSV; left out: a comma, of .tsv a tab")
-    .option("--inputs <columns>", "columns that become inputs, such as a,b; left out: all others")
+    .option("--project <name>", "project of runs that name none")
+    .option("--format <format>", "csv, jsonl or parquet (default: as the file's name ends)")
+    .option("--delimiter <text>", "separator of a CSV (default: a comma, for .tsv a tab)")
+    .option("--inputs <columns>", "columns that become inputs, such as a,b (default: all others)")
     .option("--outputs <columns>", "columns that become outputs")
     .option("--metadata <columns>", "columns that become metadata")
-    .option("--split <column>", "column of the split, or of a list of splits")
-    .option("--id <column>", "column that says which row it is, so that it is made once")
-    .option("--no-id", "a column called id says nothing: the content does")
+    .option("--split <column>", "column that holds a split, or a list of splits")
+    .option("--id <column>", "column that identifies a row, so that it is created once")
+    .option("--no-id", "identify a row by its content, also where a column is called id")
     .option("--types <types>", "types of CSV columns: a:number,b:json,c:boolean,d:text")
-    .option("--map <file>", "all of these in a JSON file")
+    .option("--map <file>", "JSON file with all of these")
     .option("--dry-run", "check the rows and send nothing")
-    .option("--checkpoint <file>", "where to note how far it is; left out: beside the source")
-    .option("--no-checkpoint", "note nothing")
-    .option("--ordered", "rows are made in their order, one request after the other")
+    .option("--checkpoint <file>", "file that keeps the progress (default: beside the source)")
+    .option("--no-checkpoint", "keep no progress")
+    .option("--ordered", "create rows in their order, one request after the other")
     .option("--chunk-count <rows>", "rows of one request")
     .option("--chunk-bytes <bytes>", "bytes of one request")
-    .option("--in-flight <requests>", "requests under way")
-    .option("--json", "the result as JSON");
+    .option("--in-flight <requests>", "requests under way at once")
+    .option("--json", "print the result as JSON");
+  addExamples(command, [
+    "millrace upload questions.csv --dataset questions --create --outputs answer",
+    "millrace upload 'parts/*.parquet' --dataset questions --map mapping.json",
+    "millrace upload rows.jsonl.gz --dataset questions --dry-run",
+    "gzip -dc rows.jsonl.gz | millrace upload - --format jsonl --dataset questions",
+    "millrace upload runs.jsonl --noun runs --project imported",
+  ]);
   addServerFlags(command).action(async (files: readonly string[], flags: UploadFlags) => {
     // What reads files and what sends them is loaded by who uploads.
     const { upload } = await import("./run-upload.ts");

@@ -3,7 +3,6 @@ import Papa from "papaparse";
 import { describe, expect, test } from "vitest";
 import { csvLines } from "../src/rows/csv-lines.ts";
 import { inferType, parseCell } from "../src/rows/csv-types.ts";
-import { progressText, showProgress } from "../src/show-progress.ts";
 import { unzstdHere } from "../src/rows/zstd.ts";
 import { zstdOf } from "./support/zstd-frame.ts";
 
@@ -77,42 +76,4 @@ test("a zstd file that ends too soon is an error, a whole one is not", async () 
   const text = "millrace ".repeat(1_000);
   expect(await unpack(zstdOf(text))).toBe(text);
   await expect(unpack(zstdOf(text).subarray(0, -10))).rejects.toThrow("unexpected EOF");
-});
-
-describe("progress", () => {
-  const progress = {
-    read: 12_000,
-    created: 11_990,
-    skipped: 0,
-    rejected: 10,
-    bytes: 1,
-    seconds: 6,
-  };
-
-  test("tells rate and time left, as far as they are known", () => {
-    expect(progressText(progress, 0.25)).toBe(
-      "25%, 12,000 rows, 2,000 rows/s, 10 rejected, 0:18 left",
-    );
-    expect(progressText({ ...progress, rejected: 0 }, undefined)).toBe("12,000 rows, 2,000 rows/s");
-    expect(progressText({ ...progress, seconds: 1_000, rejected: 0 }, 0.1)).toContain(
-      "2:30:00 left",
-    );
-  });
-
-  test("is a bar as wide as the terminal, which goes when it ends", () => {
-    let shown = "";
-    const screen = { isTTY: true, columns: 40, write: (text: string) => (shown += text) };
-    const bar = showProgress(screen, "a.csv", () => 0.5);
-    bar.update(progress);
-    expect(shown).toBe(`\r${"a.csv [============            ] 50%, 12,000".slice(0, 39)}\u001b[K`);
-    bar.stop();
-    expect(shown.endsWith("\r\u001b[K")).toBe(true);
-  });
-
-  test("is silent at first where there is no terminal", () => {
-    let shown = "";
-    const lines = showProgress({ write: (text: string) => (shown += text) }, "a.csv", () => 0.5);
-    lines.update(progress);
-    expect(shown).toBe("");
-  });
 });

@@ -79,7 +79,10 @@ test("what can't be written is said, and leaves what was there", async () => {
   expect(await desk.run(...args, "xml")).toMatchObject({ code: 2 });
   expect(
     await desk.run("download", "--dataset", "none", "--format", "csv", "--output", file),
-  ).toMatchObject({ code: 1, errors: expect.stringContaining("none] not found") as unknown });
+  ).toMatchObject({
+    code: 1,
+    errors: expect.stringContaining('there is no dataset "none"') as unknown,
+  });
   expect(readFileSync(file, "utf8")).toBe("as it was\n");
   const zstd = await desk.run(...args, "jsonl", "--zstd", "--output", file);
   const told = "createZstdCompress" in zlib ? /^3 examples/ : /needs Node 22.15 or newer/;

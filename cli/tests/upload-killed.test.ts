@@ -1,7 +1,8 @@
 import { spawn } from "node:child_process";
 import type { ChildProcessWithoutNullStreams } from "node:child_process";
 import { once } from "node:events";
-import { existsSync, readFileSync, writeFileSync } from "node:fs";
+import { existsSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
+import { dirname } from "node:path";
 import { fileURLToPath } from "node:url";
 import { parquetWriteBuffer } from "hyparquet-writer";
 import { expect, test } from "vitest";
@@ -27,6 +28,7 @@ function seeded(seed: number): (below: number) => number {
 /** Starts the uploader again and again: ten times it dies in the middle, then it may end. */
 async function uploadKilled(
   seed: number,
+  folder: string,
   begin: (endpoint: string) => ChildProcessWithoutNullStreams,
 ): Promise<string> {
   const proxy = await startKillingProxy(desk.endpoint);
@@ -42,6 +44,7 @@ async function uploadKilled(
     });
     const [, signal] = (await once(child, "close")) as [number | null, string | null];
     expect(signal).toBe("SIGKILL");
+    expect(readdirSync(folder).filter((name) => name.endsWith(".tmp"))).toEqual([]);
   }
   proxy.arm(undefined);
   const { code, output, errors } = await ended(begin(proxy.url));
@@ -64,7 +67,7 @@ test("the command, killed ten times, brings every row once", { timeout: 240_000 
   const file = desk.path("rows.jsonl");
   writeFileSync(file, numbers.map((n) => `{"n":${n},"text":"row ${n}"}\n`).join(""));
   const args = ["upload", file, "--dataset", desk.dataset, "--create", "--chunk-count", "250"];
-  const output = await uploadKilled(7, (endpoint) =>
+  const output = await uploadKilled(7, dirname(file), (endpoint) =>
     start([...args, "--json"], { MILLRACE_ENDPOINT: endpoint }),
   );
   const result = JSON.parse(output) as { readonly files: readonly { firstRow: number }[] };
@@ -84,7 +87,7 @@ test(
       { name: "text", data: numbers.map((n) => `row ${n}`) },
     ];
     writeFileSync(file, new Uint8Array(parquetWriteBuffer({ columnData, rowGroupSize: 1_500 })));
-    const output = await uploadKilled(11, (endpoint) =>
+    const output = await uploadKilled(11, dirname(file), (endpoint) =>
       spawn(process.execPath, [program, file, desk.dataset, checkpoint], {
         env: { ...process.env, MILLRACE_ENDPOINT: endpoint },
       }),

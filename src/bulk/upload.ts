@@ -213,8 +213,11 @@ export class BulkUpload {
         this.#advance();
         return;
       }
-      this.#awaySince ??= performance.now();
       const isPassing = report.failure instanceof SdkError && report.failure.retryable;
+      if (this.#awaySince === undefined && isPassing) {
+        this.#settings.onWait?.(report.failure);
+      }
+      this.#awaySince ??= performance.now();
       if (!isPassing || performance.now() - this.#awaySince >= this.#settings.patienceMs) {
         this.#fail(report.failure);
         return;
@@ -284,13 +287,13 @@ export class BulkUpload {
   }
 
   #progress(): UploadProgress {
-    return { ...this.#counts, seconds: (performance.now() - this.#beganAt) / 1_000 };
+    const firstRow = (this.#checkpoint?.reached?.rows ?? 0) + 1;
+    return { ...this.#counts, seconds: (performance.now() - this.#beganAt) / 1_000, firstRow };
   }
 
   #result(): UploadResult {
-    const firstRow = (this.#checkpoint?.reached?.rows ?? 0) + 1;
     const lists = { faults: [...this.#faults], warnings: [...this.#warnings] };
-    return { ...this.#progress(), ...lists, firstRow };
+    return { ...this.#progress(), ...lists };
   }
 }
 

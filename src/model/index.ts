@@ -28,7 +28,10 @@ export {
 export type { ErrorCode, HttpErrorInit, SdkErrorOptions } from "./errors.ts";
 export type { FieldWord, FilterWords, FunctionWord, WordKind } from "./filter-words.ts";
 export { escapeFormula, unescapeFormula } from "./csv-cell.ts";
+export { isLoopback } from "./connection.ts";
 export { assertUuid, isUuid } from "./ids.ts";
+export { defaultEndpoint, variablesOf } from "./option-variables.ts";
+export type { ServerOptionName } from "./option-variables.ts";
 export {
   handleLimit,
   isCommitHash,
@@ -36,6 +39,8 @@ export {
   looksLikeHash,
   ownOwner,
 } from "./prompt-identifier.ts";
+export { chooseProxy, parseProxy } from "./proxy.ts";
+export type { Proxy, ProxyChoice } from "./proxy.ts";
 export {
   digestBytes,
   keptFromBytes,

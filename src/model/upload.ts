@@ -20,14 +20,14 @@ export interface UploadProgress {
   /** Bytes of request bodies that were answered, before compression. */
   readonly bytes: number;
   readonly seconds: number;
+  /** The row from which this upload went on: one more than a checkpoint said were done; 1 without one. */
+  readonly firstRow: number;
 }
 
 /** What became of an upload. */
 export interface UploadResult extends UploadProgress {
   /** The first hundred of the rows that were rejected. */
   readonly faults: readonly RejectedRow[];
-  /** The row from which this upload went on: one more than a checkpoint said were done; 1 without one. */
-  readonly firstRow: number;
   /** What went wrong without costing a row, such as a checkpoint that could not be written. */
   readonly warnings: readonly string[];
 }
@@ -60,6 +60,8 @@ export interface UploadSettings {
   readonly onRejected?: ((row: RejectedRow) => void | Promise<void>) | undefined;
   /** Hears how far the upload is, at most four times a second, and at its end. */
   readonly onProgress?: ((progress: UploadProgress) => void) | undefined;
+  /** Called when the server stops answering, with the reason; the upload waits for `patienceMs` at most. */
+  readonly onWait?: ((reason: Error) => void) | undefined;
   readonly signal?: AbortSignal | undefined;
 }
 

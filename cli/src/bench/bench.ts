@@ -3,6 +3,7 @@ import type { FileHandle } from "node:fs/promises";
 import type { Command } from "commander";
 import type { ClientOptions } from "millrace";
 import { version } from "millrace/model";
+import { addExamples } from "../examples.ts";
 import { addServerFlags, endSignal, withClient } from "../server-flags.ts";
 import type { ServerFlags } from "../server-flags.ts";
 import { UsageError } from "../usage-error.ts";
@@ -30,17 +31,21 @@ const most = { runs: 1_000_000_000, rate: 1_000_000, duration: 86_400, workers: 
 export function addBench(program: Command, onLoss: () => void): void {
   const command = program
     .command("bench")
-    .description("Record runs against a server, as a program would, and say what that costs.")
+    .description("Record runs against a server, as a program would, and report what that costs.")
     .option(
       "--runs <count>",
-      `how many; left out: ${usualRuns.toLocaleString("en")}, or what --duration has time for`,
+      `runs to record (default: ${usualRuns.toLocaleString("en")}, or what --duration has time for)`,
     )
-    .option("--size <size>", "of each run: S, M, L or XL (1.3, 5.5, 42, 411 kB of JSON)", "M")
-    .option("--rate <runs>", "runs a second; left out: as fast as the server takes them")
-    .option("--duration <seconds>", "record no longer than this")
-    .option("--workers <count>", "threads that send; left out: the client's default")
-    .option("--project <name>", "where the runs are filed", "bench")
-    .option("--json <file>", "write the report there as well, as JSON");
+    .option("--size <size>", "size of a run: S, M, L or XL (1.3, 5.5, 42, 411 kB of JSON)", "M")
+    .option("--rate <runs>", "runs a second (default: as fast as the server takes them)")
+    .option("--duration <seconds>", "longest time to record")
+    .option("--workers <count>", "threads that send (default: the client's)")
+    .option("--project <name>", "project of the runs", "bench")
+    .option("--json <file>", "file for the report as JSON");
+  addExamples(command, [
+    "millrace bench",
+    "millrace bench --rate 500 --duration 600 --size L --json report.json",
+  ]);
   addServerFlags(command).action(async (flags: BenchFlags) => {
     if (!(await bench(flags))) {
       onLoss();

@@ -34,6 +34,9 @@ export function parseFormat(text: string): Format {
 const endOf = (path: string): string =>
   /\.(\w+?)(?:\.(?:gz|gzip|zst|zstd))?$/i.exec(path)?.[1]?.toLowerCase() ?? "";
 
+/** The format that a file's name tells; `undefined` where it tells none. */
+export const formatOfName = (path: string): Format | undefined => formats[endOf(path)];
+
 export interface OpenRows {
   readonly path: string;
   /** Left out: as the name says. */
@@ -44,7 +47,7 @@ export interface OpenRows {
 /** Opens a file of rows, or standard input. @throws {@link UsageError} nothing says what format it has. */
 export async function openRows({ path, format, csv }: OpenRows): Promise<RowSource> {
   const end = endOf(path);
-  const known = format ?? formats[end];
+  const known = format ?? formatOfName(path);
   if (known === undefined) {
     const what = path === standardInput ? "Standard input" : path;
     throw new UsageError(

@@ -1,0 +1,226 @@
+import { startServer } from "@millrace/server";
+import type { RunningServer } from "@millrace/server";
+import { once } from "node:events";
+import { mkdirSync, writeFileSync } from "node:fs";
+import { createServer, request as send } from "node:http";
+import type { RequestListener } from "node:http";
+import type { AddressInfo } from "node:net";
+import { join } from "node:path";
+import { afterAll, beforeAll, describe, expect, onTestFinished, test, vi } from "vitest";
+import { ended, folder, start } from "./support/command.ts";
+
+// Each run of the command starts a process.
+vi.setConfig({ testTimeout: 60_000 });
+
+interface Check {
+  readonly name: string;
+  readonly status: string;
+  readonly found: string;
+  readonly todo?: string;
+}
+
+const key = "sk-doctor-0123456789-secret";
+const quiet = { HTTP_PROXY: "", http_proxy: "", HTTPS_PROXY: "", https_proxy: "", NO_PROXY: "" };
+
+/** Runs the command with `--json`; the checks by their names. */
+async function doctor(env: NodeJS.ProcessEnv, ...args: readonly string[]) {
+  const child = start(["doctor", "--json", ...args], { ...quiet, MILLRACE_SPOOL_DIR: "", ...env });
+  const { code, output, errors } = await ended(child);
+  // Whatever it says, and wherever: never a key.
+  expect(output + errors).not.toContain(key);
+  const { ok, checks } = JSON.parse(output) as { ok: boolean; checks: readonly Check[] };
+  expect(code).toBe(ok ? 0 : 1);
+  expect(ok).toBe(checks.every(({ status }) => status !== "failed"));
+  for (const { status, todo } of checks) {
+    expect(status === "failed" ? typeof todo : "string").toBe("string");
+  }
+  return {
+    code,
+    of: (name: string): Check | undefined => checks.find((check) => check.name === name),
+    failed: checks.filter(({ status }) => status === "failed").map(({ name }) => name),
+  };
+}
+
+async function listen(listener: RequestListener): Promise<string> {
+  const server = createServer(listener).listen(0, "127.0.0.1");
+  await once(server, "listening");
+  onTestFinished(() => {
+    server.closeAllConnections();
+    server.close();
+  });
+  return `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+}
+
+/** Passes requests on; `change` may alter the answer's headers. */
+const passTo =
+  (target: string, change: (headers: Record<string, unknown>) => object = (same) => same) =>
+  (...[request, response]: Parameters<RequestListener>): void => {
+    const { pathname, search } = new URL(request.url ?? "/", target);
+    const onward = send(new URL(pathname + search, target), {
+      method: request.method,
+      // A loopback server answers to its own names alone.
+      headers: { ...request.headers, host: new URL(target).host },
+    });
+    onward.on("response", (answer) => {
+      response.writeHead(answer.statusCode ?? 502, { ...change({ ...answer.headers }) });
+      answer.pipe(response);
+    });
+    onward.on("error", () => response.destroy());
+    request.pipe(onward);
+  };
+
+let open: RunningServer;
+let closed: RunningServer;
+
+beforeAll(async () => {
+  open = await startServer({ port: 0, dataDir: ":memory:" });
+  closed = await startServer({ port: 0, dataDir: ":memory:", apiKeys: [key] });
+});
+
+afterAll(async () => {
+  await open.close();
+  await closed.close();
+});
+
+describe("millrace doctor", () => {
+  test("finds a local server well, and sends and reads back a run", async () => {
+    const { code, of, failed } = await doctor({ MILLRACE_ENDPOINT: open.url });
+    expect({ code, failed }).toEqual({ code: 0, failed: [] });
+    expect(of("endpoint")?.found).toBe(`${open.url} (from MILLRACE_ENDPOINT)`);
+    expect(of("run")?.found).toMatch(/^sent to project doctor and read back in \d+ ms$/);
+    expect(of("limits")?.found).toMatch(/^1,000 operations and 20\.0 MiB a request$/);
+    expect(of("clock")?.found).toBe("the same as the server's");
+    expect(of("versions")?.found).toMatch(/^millrace \d.*, Node \d.*, server API \d/);
+    const sessions = await fetch(`${open.url}/sessions?name=doctor`);
+    expect(await sessions.json()).toHaveLength(1);
+  });
+
+  test("says a line for each check, and what to do below one that failed", async () => {
+    const child = start(["doctor"], { ...quiet, MILLRACE_ENDPOINT: "http://127.0.0.1:9" });
+    const { code, output } = await ended(child);
+    expect(code).toBe(1);
+    expect(output).toMatch(
+      /^ok {7}endpoint {2}http:\/\/127\.0\.0\.1:9 \(from MILLRACE_ENDPOINT\)$/m,
+    );
+    expect(output).toMatch(
+      /^failed {3}server {4}nothing answers at http:\/\/127\.0\.0\.1:9: ECONNREFUSED\n {19}Start the server with: npx millrace serve$/m,
+    );
+    expect(output).toMatch(/^1 of \d+ checks failed\.$/m);
+  });
+
+  test("names an absent server, at once, and skips what needs one", async () => {
+    const { failed, of } = await doctor({ MILLRACE_ENDPOINT: "http://127.0.0.1:9" });
+    expect(failed).toEqual(["server"]);
+    expect([of("key"), of("clock"), of("limits"), of("run")].map((one) => one?.status)).toEqual(
+      Array.from({ length: 4 }, () => "skipped"),
+    );
+  });
+
+  test("names a host that has no address, and an endpoint that is none", async () => {
+    const { failed, of } = await doctor({ MILLRACE_ENDPOINT: "http://no-such-host.invalid" });
+    expect(failed).toEqual(["dns", "server"]);
+    expect(of("dns")?.found).toMatch(/^no-such-host\.invalid has no address \(E\w+\)$/);
+    const bad = await doctor({ MILLRACE_ENDPOINT: "localhost:1984" });
+    expect(bad.failed).toEqual(["endpoint"]);
+    const secret = await doctor({}, "--endpoint", `http://me:${key}@127.0.0.1:9`);
+    expect(secret.failed).toEqual(["endpoint"]);
+  });
+
+  test("tells a server that is no Millrace server", async () => {
+    const url = await listen((_request, response) => response.end('{"hello":"\u001b[31mworld"}'));
+    const { failed, of } = await doctor({}, "--endpoint", url);
+    expect(failed).toEqual(["server"]);
+    expect(of("server")).toMatchObject({
+      found: `${url} answers 200, but its /info names no version`,
+      todo: expect.stringContaining("Something else listens there") as unknown,
+    });
+    expect(of("run")?.status).toBe("skipped");
+  });
+
+  test("finds a key missing, wrong, or right, and never prints it", async () => {
+    const none = await doctor({ MILLRACE_ENDPOINT: closed.url });
+    expect(none.failed).toEqual(["key"]);
+    expect(none.of("key")?.found).toBe("none is set, and the server wants one (401)");
+    const wrong = await doctor({ MILLRACE_ENDPOINT: closed.url, MILLRACE_API_KEY: `${key}x` });
+    expect(wrong.failed).toEqual(["key"]);
+    expect(wrong.of("key")?.found).toBe("the one from MILLRACE_API_KEY is refused (401)");
+    const right = await doctor({ MILLRACE_ENDPOINT: closed.url, MILLRACE_API_KEY: key });
+    expect(right.failed).toEqual([]);
+    expect(right.of("key")?.found).toBe("the one from MILLRACE_API_KEY; the server lets it in");
+    expect(right.of("run")?.status).toBe("ok");
+  });
+
+  test.each([
+    [-3_600_000, "failed", /^this machine is 3,(?:59\d|60\d) s ahead of the server$/],
+    [20_000, "warning", /^this machine is (?:19|20|21) s behind the server$/],
+  ])("sees a clock that is off by %i ms", async (offMs, status, found) => {
+    const date = (): string => new Date(Date.now() + offMs).toUTCString();
+    const url = await listen(passTo(open.url, (headers) => ({ ...headers, date: date() })));
+    const { of, failed } = await doctor({ MILLRACE_ENDPOINT: url });
+    expect(of("clock")).toMatchObject({ status, found: expect.stringMatching(found) as unknown });
+    expect(failed).toEqual(status === "failed" ? ["clock"] : []);
+  });
+
+  test("goes by the proxy of a variable, as a client does, and names it without its password", async () => {
+    const asked: string[] = [];
+    const proxy = await listen((request, response) => {
+      asked.push(request.url ?? "");
+      passTo(open.url)(request, response);
+    });
+    const env = {
+      MILLRACE_ENDPOINT: "http://traces.invalid:1984",
+      HTTP_PROXY: proxy.replace("http://", `http://me:${key}@`),
+    };
+    const { of } = await doctor(env);
+    expect(of("proxy")?.found).toBe(`${proxy} (from HTTP_PROXY)`);
+    expect(of("dns")?.status).toBe("skipped");
+    expect(asked[0]).toBe("http://traces.invalid:1984/info");
+    expect(of("server")?.status).toBe("ok");
+    const direct = await doctor({ ...env, MILLRACE_ENDPOINT: open.url, NO_PROXY: "127.0.0.1" });
+    expect(direct.of("proxy")?.found).toBe("HTTP_PROXY is not used: NO_PROXY names this host");
+    expect(direct.failed).toEqual([]);
+    const needless = await doctor({ ...env, MILLRACE_ENDPOINT: open.url });
+    expect(needless.of("proxy")).toMatchObject({
+      status: "warning",
+      todo: "A server on this machine needs no proxy: set NO_PROXY=127.0.0.1.",
+    });
+  });
+
+  test("says that a variable turns recording off", async () => {
+    const { of, failed } = await doctor({
+      MILLRACE_ENDPOINT: open.url,
+      LANGSMITH_TRACING: "False",
+    });
+    expect(failed).toEqual([]);
+    expect(of("run")).toMatchObject({
+      status: "warning",
+      found: "LANGSMITH_TRACING is False: nothing is recorded",
+    });
+  });
+
+  test("says that a server speaks no TLS", async () => {
+    const endpoint = open.url.replace("http:", "https:");
+    const { failed, of } = await doctor({ MILLRACE_ENDPOINT: endpoint });
+    expect(failed).toEqual(["tls", "server"]);
+    expect(of("tls")?.todo).toContain("The server speaks no TLS there");
+  });
+
+  test("looks into the spool: absent, empty, not a folder, damaged", async () => {
+    const at = await folder();
+    const spool = async (name: string): Promise<Check | undefined> => {
+      const path = join(at, name);
+      return (await doctor({ MILLRACE_ENDPOINT: open.url }, "--spool-dir", path)).of("spool");
+    };
+    expect((await spool("new"))?.found).toContain("not there yet");
+    mkdirSync(join(at, "empty"));
+    expect(await spool("empty")).toMatchObject({
+      status: "ok",
+      found: expect.stringMatching(/: empty$/) as unknown,
+    });
+    writeFileSync(join(at, "file"), "");
+    expect(await spool("file")).toMatchObject({
+      status: "failed",
+      found: expect.stringContaining("is not a folder") as unknown,
+    });
+  });
+});

@@ -1,0 +1,108 @@
+import { existsSync, readFileSync, writeFileSync } from "node:fs";
+import { gunzipSync } from "node:zlib";
+import { describe, expect, test, vi } from "vitest";
+import { nearest } from "../src/nearest.ts";
+import { ended, start } from "./support/command.ts";
+import { rowDesk } from "./support/rows.ts";
+
+// Each run of the command starts a process.
+vi.setConfig({ testTimeout: 60_000 });
+
+const desk = rowDesk();
+
+/** Nothing listens on the port of discarded packets. */
+const dead = { MILLRACE_ENDPOINT: "http://127.0.0.1:9" };
+
+describe("download", () => {
+  const fill = async (): Promise<void> => {
+    writeFileSync(desk.path("in.jsonl"), '{"inputs":{"q":"one"}}\n');
+    expect(await desk.upload(desk.path("in.jsonl"))).toMatchObject({ code: 0 });
+  };
+
+  test("takes the format and the packing from the file's name", async () => {
+    await fill();
+    const to = async (name: string): Promise<string> => {
+      const file = desk.path(name);
+      const run = await desk.run("download", "--dataset", desk.dataset, "--output", file);
+      expect(run).toMatchObject({ code: 0 });
+      return file;
+    };
+    expect(readFileSync(await to("out.csv"), "utf8")).toMatch(/^.*inputs.*\r?\n/);
+    const packed = gunzipSync(readFileSync(await to("out.jsonl.gz"))).toString();
+    expect(JSON.parse(packed)).toMatchObject({ inputs: { q: "one" } });
+    expect(
+      readFileSync(await to("out.parquet"))
+        .subarray(0, 4)
+        .toString(),
+    ).toBe("PAR1");
+  });
+
+  test.each([
+    [[], "standard output has no file name to tell it by"],
+    [["--output", "rows.txt"], 'the name "rows.txt" does not end in .csv, .jsonl or .parquet'],
+  ])("with %j says that the format is missing, and why", async (flags, why) => {
+    expect(await desk.run("download", "--dataset", "any", ...flags)).toMatchObject({
+      code: 2,
+      errors: `error: --format csv, jsonl or parquet is needed: ${why}\n`,
+    });
+  });
+});
+
+describe("a server that never answered", () => {
+  test.each([
+    ["upload", ["upload", "FILE", "--dataset", "any", "--create"]],
+    ["download", ["download", "--dataset", "any", "--format", "csv"]],
+  ])("is named at once by %s, which fails within seconds", async (_name, args) => {
+    const file = desk.path("in.jsonl");
+    writeFileSync(file, '{"q":1}\n');
+    const beganAt = performance.now();
+    const child = start(
+      args.map((word) => (word === "FILE" ? file : word)),
+      dead,
+    );
+    const first = new Promise<number>((resolve) => {
+      child.stderr.once("data", () => resolve(performance.now() - beganAt));
+    });
+    const { code, errors } = await ended(child);
+    const tookMs = performance.now() - beganAt;
+    const [told, failure] = errors.trim().split("\n");
+    expect(code).toBe(1);
+    expect(told).toMatch(
+      /^no answer from http:\/\/127\.0\.0\.1:9: .*ECONNREFUSED.*; trying for 2 s$/,
+    );
+    expect(failure).toMatch(
+      /^error: no server answers at http:\/\/127\.0\.0\.1:9: .*npx millrace serve/,
+    );
+    // It waits for 2 s; the rest is the start of a process on a busy machine.
+    expect(tookMs - (await first)).toBeLessThan(6_000);
+    expect(existsSync(`${file}.millrace-checkpoint.json`)).toBe(false);
+  });
+});
+
+describe("a dataset that is not there", () => {
+  test("is answered with the nearest names, and with --create where it can be created", async () => {
+    const { dataset } = desk;
+    await desk.client.datasets.create({ name: dataset });
+    writeFileSync(desk.path("a.jsonl"), '{"n":1}\n');
+    const name = dataset.replace("rows", "rosw");
+    const upload = await desk.run("upload", desk.path("a.jsonl"), "--dataset", name);
+    expect(upload.code).toBe(1);
+    expect(upload.errors).toMatch(
+      new RegExp(
+        `^error: there is no dataset "${name}"; did you mean .*"${dataset}".*\\?; pass --create to create it\n$`,
+      ),
+    );
+    const download = await desk.run("download", "--dataset", name, "--format", "csv");
+    expect(download).toMatchObject({ code: 1, output: "" });
+    expect(download.errors).toContain(`there is no dataset "${name}"; did you mean`);
+    expect(download.errors).not.toContain("--create");
+  });
+
+  test("has near names only where there are some", () => {
+    const names = ["questions", "answers", "question-set", "support"];
+    expect(nearest("questoins", names)[0]).toBe("questions");
+    expect(nearest("question", names)).toEqual(["questions", "question-set"]);
+    expect(nearest("zzz", names)).toEqual([]);
+    expect(nearest("Support", names)).toEqual(["support"]);
+  });
+});
