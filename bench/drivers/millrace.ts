@@ -36,6 +36,8 @@ export function createMillrace(
     flush: async () => {
       await client.flush();
     },
-    close: () => client.close(),
+    close: async () => {
+      await client.close();
+    },
   };
 }

@@ -81,7 +81,7 @@ export class Client implements TracingClient {
   readonly #recording: Recording;
   readonly #unwatch: () => void;
   readonly #unregister: () => void;
-  #closing: Promise<void> | undefined;
+  #closing: Promise<FlushResult> | undefined;
 
   constructor(options: ClientOptions = {}) {
     this.#options = resolveOptions(options, process.env);
@@ -185,7 +185,7 @@ export class Client implements TracingClient {
    * with {@link ClosedError}. Final; a second call waits for the first.
    * What could not be delivered in time is spooled, or counted as lost, `closed`.
    */
-  close({ timeoutMs = this.#options.drainTimeoutMs }: TimeLimit = {}): Promise<void> {
+  close({ timeoutMs = this.#options.drainTimeoutMs }: TimeLimit = {}): Promise<FlushResult> {
     this.#closing ??= this.#close(timeoutMs);
     return this.#closing;
   }
@@ -195,11 +195,12 @@ export class Client implements TracingClient {
     return this.#recording.stats();
   }
 
-  async #close(timeoutMs: number): Promise<void> {
+  async #close(timeoutMs: number): Promise<FlushResult> {
     this.#unregister();
-    await this.#recording.close(timeoutMs);
+    const result = await this.#recording.close(timeoutMs);
     await Promise.all([this.#api.close(), this.#sync.close()]);
     this.#unwatch();
+    return result;
   }
 }
 

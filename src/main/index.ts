@@ -212,7 +212,14 @@ export type {
 } from "../model/run.ts";
 export type { ServerInfo } from "../model/server-info.ts";
 export { lossReasons } from "../model/stats.ts";
-export type { ClientStats, FlushResult, Logger, LossReason, Quantiles } from "../model/stats.ts";
+export type {
+  ClientStats,
+  FlushCount,
+  FlushResult,
+  Logger,
+  LossReason,
+  Quantiles,
+} from "../model/stats.ts";
 export type { TenantSettings } from "../model/tenant.ts";
 export type {
   BlockingArg,

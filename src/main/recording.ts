@@ -9,6 +9,7 @@ import { Hiding } from "../tracing/hiding.ts";
 import { Ledger } from "../tracing/ledger.ts";
 import { encodeEnd, encodeStart, encodeWire } from "../tracing/record-encoder.ts";
 import type { RecordedRun, Recorder, WarningKind } from "../tracing/recorder.ts";
+import { sumOfResults } from "../tracing/flush-counts.ts";
 import { createSampler } from "../tracing/sampling.ts";
 import { isSettled } from "../tracing/tally.ts";
 import type { Journal } from "../tracing/tape.ts";
@@ -96,7 +97,7 @@ export class Recording implements Recorder, Endable {
     });
     this.#batcher = new Batcher({
       ...options,
-      slots: options.requestsInFlight,
+      ...tapesOf(options),
       // In a small queue a large field is cut; else it would cost its whole record.
       fieldBytes: Math.min(options.maxFieldBytes, Math.floor(options.maxQueueBytes / 4)),
       hiding: new Hiding(options, (message) => this.warn("hiddenFailure", message)),
@@ -173,10 +174,12 @@ export class Recording implements Recorder, Endable {
     return this.#batcher.flush(timeoutMs);
   }
 
-  async close(timeoutMs: number): Promise<void> {
-    await this.drain(timeoutMs);
+  async close(timeoutMs: number): Promise<FlushResult> {
+    const { delivered, lost, runs } = await this.drain(timeoutMs);
     this.#settleAll([]);
     await this.#pool.close();
+    const inTime = { delivered, lost, pending: 0, runs: { ...runs, pending: 0 } };
+    return sumOfResults([inTime, this.#batcher.report()]);
   }
 
   stats(): ClientStats {
@@ -264,8 +267,9 @@ export class Recording implements Recorder, Endable {
     this.#reports.end();
     this.#replay?.end();
     const { underWay, waiting } = this.#batcher.takeAll();
-    for (const { tape, settled } of [...taken, ...underWay, ...waiting]) {
-      settled.resolve(this.#delivery.settleNow(tape, this.#maySend ? "closed" : "misconfigured"));
+    for (const shipment of [...taken, ...underWay, ...waiting]) {
+      const reason = this.#maySend ? "closed" : "misconfigured";
+      this.#batcher.settle(shipment, this.#delivery.settleNow(shipment.tape, reason));
     }
     this.#ledger.admitMissed();
     this.#storage?.spool.close();
@@ -292,6 +296,23 @@ export class Recording implements Recorder, Endable {
     });
   }
 }
+
+/**
+ * Tapes under way hold at most half of the queue's memory, so that a small queue has small tapes, and room for
+ * what waits behind them.
+ */
+function tapesOf({ tapeBytes, maxQueueBytes, requestsInFlight }: ResolvedOptions): {
+  readonly tapeBytes: number;
+  readonly slots: number;
+} {
+  const underWayBytes = Math.floor(maxQueueBytes / 2);
+  const share = Math.max(smallestTape, Math.floor(underWayBytes / requestsInFlight));
+  const size = Math.min(tapeBytes, share);
+  return { tapeBytes: size, slots: Math.min(requestsInFlight, Math.floor(underWayBytes / size)) };
+}
+
+/** What a head and a few small fields need. */
+const smallestTape = 4_096;
 
 /** In a small queue a large attachment would cost its whole record. */
 const attachmentBytesOf = ({ maxAttachmentBytes, maxQueueBytes }: ResolvedOptions): number =>

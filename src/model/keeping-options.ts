@@ -48,7 +48,7 @@ export const keepingRows: { readonly [Name in keyof KeepingOptions]: OptionRow }
     min: 65_536,
     max: 65_536 * mebibyte,
     env: own("MAX_QUEUE_BYTES"),
-    doc: "Memory for records that wait to be sent; beyond it `overflow` decides.",
+    doc: "Memory for records that wait or are under way; beyond it `overflow` decides. Half of it is for tapes under way: in a small queue tapes are smaller than `tapeBytes`, and fewer may be under way.",
   },
   maxQueueRecords: {
     kind: "number",

@@ -72,13 +72,22 @@ export interface ClientStats {
   readonly server?: ServerInfo;
 }
 
-/** What `flush` did with all that was recorded before the call, in records. */
-export interface FlushResult {
+/** What became of what was recorded. */
+export interface FlushCount {
   readonly delivered: number;
   /** Still in memory when the time was up. */
   readonly pending: number;
   /** Rejected, dropped or spooled. */
   readonly lost: number;
+}
+
+/**
+ * What `flush`, `drain` and `close` answer: what became of all that was recorded before the call, and was not
+ * reported as delivered or lost by an earlier one. In records: a start is one, an end is one.
+ */
+export interface FlushResult extends FlushCount {
+  /** The same in runs. A run is counted once, by its start; an end that is lost shows in the records. */
+  readonly runs: FlushCount;
 }
 
 /**

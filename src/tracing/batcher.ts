@@ -1,13 +1,14 @@
 import type { Deferred } from "../model/deferred.ts";
-import type { FlushResult } from "../model/stats.ts";
+import type { FlushResult, LossReason } from "../model/stats.ts";
 import type { BatcherOptions } from "./batcher-options.ts";
 import { CutTimer } from "./cut-timer.ts";
+import { countOf, FlushCounts, lostRecord } from "./flush-counts.ts";
 import { Line } from "./line.ts";
-import { RecordEncoder } from "./record-encoder.ts";
+import { isStart, RecordEncoder } from "./record-encoder.ts";
 import type { Encode } from "./record-encoder.ts";
 import { Room } from "./room.ts";
 import { awaitShipments } from "./shipment.ts";
-import type { Shipment, TapeResult } from "./shipment.ts";
+import type { Shipment, TapeCount, TapeResult } from "./shipment.ts";
 import { Tape, TapePool } from "./tape.ts";
 import type { NextTape } from "./tape.ts";
 import { lossOf, NoRoom } from "./no-room.ts";
@@ -32,6 +33,8 @@ export class Batcher {
   readonly #encoder: RecordEncoder;
   readonly #line: Line;
   readonly #room: Room;
+  /** What was settled, or found no place, since the last flush, and no flush waits for. */
+  #counts = new FlushCounts();
   #open: Tape | undefined;
   #pendingRecords = 0;
   readonly #cutTimer = new CutTimer(() => this.#advance());
@@ -42,7 +45,7 @@ export class Batcher {
   constructor(options: BatcherOptions) {
     this.#options = options;
     this.#pool = new TapePool(options.tapeBytes, options.slots + 2);
-    this.#line = new Line({ ...options, onSettled: (done) => this.#onSettled(done) });
+    this.#line = new Line({ ...options, onSettled: (...done) => this.#onSettled(...done) });
     this.#room = new Room(() => this.#hasRoom());
     const tape = this.#pool.take(0);
     this.#open = tape;
@@ -60,15 +63,20 @@ export class Batcher {
     return this.#line.waitingBytes + (this.#open?.used ?? 0);
   }
 
+  /** Memory of all that waits or is under way: what `maxQueueBytes` bounds. */
+  get heldBytes(): number {
+    return this.#line.heldBytes + (this.#open?.used ?? 0);
+  }
+
   /** Encodes one record. Never throws, never waits; what can't be taken is counted. */
   record<Subject>(encode: Encode<Subject>, subject: Subject): void {
     const { ledger, maxQueueRecords } = this.#options;
     ledger.accepted += 1;
     try {
       if (this.#refusing) {
-        ledger.lose("closed", 1);
+        this.#lose("closed", encode, subject);
       } else if (this.#pendingRecords >= maxQueueRecords && !this.#giveWay()) {
-        ledger.lose("queueFull", 1);
+        this.#lose("queueFull", encode, subject);
       } else if (this.#encoding) {
         this.#recordNested(encode, subject);
       } else {
@@ -81,6 +89,11 @@ export class Batcher {
     }
   }
 
+  #lose<Subject>(reason: LossReason, encode: Encode<Subject>, subject: Subject): void {
+    this.#options.ledger.lose(reason, 1);
+    this.#counts.add(lostRecord(isStart(encode, subject)));
+  }
+
   /** From now on every record is counted as lost, `closed`. */
   refuse(): void {
     this.#refusing = true;
@@ -88,13 +101,37 @@ export class Batcher {
 
   /**
    * Ships what was recorded before the call and waits for it, at most `timeoutMs`; with `recorded` not
-   * for what a spool holds. The timer holds the process: a flush that is awaited always comes to its end.
+   * for what a spool holds. Answers what became of it, and of what was settled since the flush before. The
+   * timer holds the process: a flush that is awaited always comes to its end.
    */
-  flush(timeoutMs: number, which: "all" | "recorded" = "all"): Promise<FlushResult> {
+  async flush(timeoutMs: number, which: "all" | "recorded" = "all"): Promise<FlushResult> {
     assertStackRoom();
     this.#seal();
     this.#advance();
-    return awaitShipments(this.#line.shipments(which), timeoutMs);
+    const counts = this.#takeCounts();
+    const awaited = await awaitShipments(this.#line.shipments(which), timeoutMs);
+    for (const count of awaited.counts) {
+      counts.add(count);
+    }
+    return counts.result(awaited.waiting);
+  }
+
+  /** Counts a tape that was taken out of the line, whose outcome is known now. */
+  settle({ tape, settled }: Shipment, result: TapeResult): void {
+    const count = countOf(tape, result);
+    this.#counts.add(count);
+    settled.resolve(count);
+  }
+
+  /** What became of records since the last flush, where none waits any more. */
+  report(): FlushResult {
+    return this.#takeCounts().result([]);
+  }
+
+  #takeCounts(): FlushCounts {
+    const counts = this.#counts;
+    this.#counts = new FlushCounts();
+    return counts;
   }
 
   /**
@@ -134,7 +171,7 @@ export class Batcher {
 
   #hasRoom(): boolean {
     const { tapeBytes, maxQueueBytes, maxQueueRecords } = this.#options;
-    const left = maxQueueBytes - this.queuedBytes;
+    const left = maxQueueBytes - this.heldBytes;
     return this.#pendingRecords < maxQueueRecords && left >= Math.min(tapeBytes, maxQueueBytes);
   }
 
@@ -188,7 +225,7 @@ export class Batcher {
       length = writer.endRecord();
       this.#pendingRecords += 1;
     } catch (error) {
-      ledger.lose(lossOf(error), 1);
+      this.#lose(lossOf(error), encode, subject);
       return;
     }
     try {
@@ -237,13 +274,14 @@ export class Batcher {
     // A record larger than a tape may still grow: give it half as much again, or it moves each time.
     const grown = isRest ? atLeast : Math.ceil(atLeast * 1.5) + tapeBytes;
     const size = atLeast > tapeBytes ? grown : tapeBytes;
-    while (this.queuedBytes + atLeast > maxQueueBytes) {
+    while (this.heldBytes + atLeast > maxQueueBytes) {
       // One that is larger than the whole queue costs only itself.
       if (atLeast > maxQueueBytes || !this.#giveWay()) {
         throw new NoRoom();
       }
     }
-    return this.#pool.take(size);
+    const room = Math.max(atLeast, maxQueueBytes - this.heldBytes);
+    return this.#pool.take(size > tapeBytes ? Math.min(size, room) : size);
   }
 
   #schedule(): void {
@@ -267,7 +305,7 @@ export class Batcher {
     }
   }
 
-  #enqueue(tape: Tape): Deferred<TapeResult> {
+  #enqueue(tape: Tape): Deferred<TapeCount> {
     const now = performance.now();
     tape.cutAt = now;
     this.#lastCutAt = now;
@@ -290,7 +328,10 @@ export class Batcher {
     }
   }
 
-  #onSettled(tape: Tape): void {
+  #onSettled({ tape, awaiting }: Shipment, count: TapeCount): void {
+    if (awaiting === 0) {
+      this.#counts.add(count);
+    }
     this.#options.ledger.admitMissed();
     this.#pendingRecords -= tape.records;
     this.#pool.give(tape);

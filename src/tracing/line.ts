@@ -1,5 +1,6 @@
 import { Deferred } from "../model/deferred.ts";
-import type { Shipment, TapeResult } from "./shipment.ts";
+import { countOf } from "./flush-counts.ts";
+import type { Shipment, TapeCount, TapeResult } from "./shipment.ts";
 import type { Tape } from "./tape.ts";
 
 export interface LineOptions {
@@ -8,7 +9,7 @@ export interface LineOptions {
   /** Sends a tape; settles when the outcome of each of its records is known. Never rejects. */
   readonly ship: (tape: Tape) => Promise<TapeResult>;
   /** Hears of each tape that left the line: its records are counted, its memory can be used again. */
-  readonly onSettled: (tape: Tape) => void;
+  readonly onSettled: (shipment: Shipment, count: TapeCount) => void;
 }
 
 /** Tapes that were cut: those that wait for a slot, the oldest first, and those under way. */
@@ -17,6 +18,7 @@ export class Line {
   #waiting: Shipment[] = [];
   readonly #underWay = new Set<Shipment>();
   #waitingBytes = 0;
+  #underWayBytes = 0;
 
   constructor(options: LineOptions) {
     this.#options = options;
@@ -25,6 +27,11 @@ export class Line {
   /** Memory of the tapes that wait, used or not. */
   get waitingBytes(): number {
     return this.#waitingBytes;
+  }
+
+  /** Memory of all tapes of the line, those under way included. */
+  get heldBytes(): number {
+    return this.#waitingBytes + this.#underWayBytes;
   }
 
   get isIdle(): boolean {
@@ -41,9 +48,9 @@ export class Line {
     return which === "all" ? all : all.filter(({ tape }) => !tape.adopted);
   }
 
-  push(tape: Tape): Deferred<TapeResult> {
-    const settled = new Deferred<TapeResult>();
-    this.#waiting.push({ tape, settled });
+  push(tape: Tape): Deferred<TapeCount> {
+    const settled = new Deferred<TapeCount>();
+    this.#waiting.push({ tape, settled, awaiting: 0 });
     this.#waitingBytes += tape.capacity;
     return settled;
   }
@@ -56,6 +63,7 @@ export class Line {
         return;
       }
       this.#waitingBytes -= next.tape.capacity;
+      this.#underWayBytes += next.tape.capacity;
       this.#underWay.add(next);
       void this.#send(next);
     }
@@ -72,9 +80,7 @@ export class Line {
       return false;
     }
     this.#waitingBytes -= oldest.tape.capacity;
-    const result = giveUp(oldest.tape);
-    this.#options.onSettled(oldest.tape);
-    oldest.settled.resolve(result);
+    this.#settle(oldest, giveUp(oldest.tape));
     return true;
   }
 
@@ -84,17 +90,25 @@ export class Line {
     this.#underWay.clear();
     this.#waiting = [];
     this.#waitingBytes = 0;
+    this.#underWayBytes = 0;
     return taken;
   }
 
   async #send(shipment: Shipment): Promise<void> {
-    const { tape, settled } = shipment;
+    const { tape } = shipment;
     const result = await this.#options.ship(tape);
     if (!this.#underWay.delete(shipment)) {
       // Taken by takeAll: its records are counted there.
       return;
     }
-    settled.resolve(result);
-    this.#options.onSettled(tape);
+    this.#underWayBytes -= tape.capacity;
+    this.#settle(shipment, result);
+  }
+
+  #settle(shipment: Shipment, result: TapeResult): void {
+    // Counted first: the tape is used again.
+    const count = countOf(shipment.tape, result);
+    this.#options.onSettled(shipment, count);
+    shipment.settled.resolve(count);
   }
 }

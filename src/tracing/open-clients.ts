@@ -1,5 +1,6 @@
 import { OptionError } from "../model/errors.ts";
 import type { FlushResult } from "../model/stats.ts";
+import { sumOfResults } from "./flush-counts.ts";
 import type { TracingClient } from "./recorder.ts";
 
 /** Sends what a client recorded, within the limit; without one, within the client's own. */
@@ -85,11 +86,5 @@ function makeImplicit(): TracingClient | undefined {
 /** Flushes every open client, and adds up what became of their records. */
 export async function flushAll(timeoutMs: number | undefined): Promise<FlushResult> {
   const results = await Promise.all([...openClients.values()].map((flush) => flush(timeoutMs)));
-  return results.reduce(addUp, { delivered: 0, pending: 0, lost: 0 });
+  return sumOfResults(results);
 }
-
-const addUp = (sum: FlushResult, one: FlushResult): FlushResult => ({
-  delivered: sum.delivered + one.delivered,
-  pending: sum.pending + one.pending,
-  lost: sum.lost + one.lost,
-});

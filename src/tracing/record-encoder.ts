@@ -188,6 +188,14 @@ export const encodeStart: Encode<RecordedRun> = (encoder, run) => encoder.start(
 export const encodeEnd: Encode<RecordedRun> = (encoder, run) => encoder.end(run);
 export const encodeWire: Encode<WireRecord> = (encoder, record) => encoder.wire(record);
 
+/** Whether what is encoded is the start of a run; for the rare path, where a record is not taken. */
+export const isStart = (encode: unknown, subject: unknown): boolean =>
+  encode === encodeStart ||
+  (typeof subject === "object" &&
+    subject !== null &&
+    "operation" in subject &&
+    subject.operation === "post");
+
 /** Keys of a wire run that are written elsewhere, or that the wire has under other runs. */
 const handledKeys = new Set([
   "id",

@@ -1,4 +1,4 @@
-import { headOffset, inHandCode, outcomeCode } from "../model/tape-format.ts";
+import { headOffset, inHandCode, operationCode, outcomeCode } from "../model/tape-format.ts";
 import type { Tape } from "./tape.ts";
 
 /** A tape's records by outcome, as their heads say. */
@@ -27,6 +27,16 @@ export function tallyOf(tape: Tape): Tally {
     }
   }
   return counts;
+}
+
+/** How many runs' starts are among what was delivered. */
+export function deliveredStarts(tape: Tape): number {
+  let starts = 0;
+  for (const [at, outcome] of heads(tape)) {
+    const isStart = tape.bytes[at + headOffset.operation] === operationCode.post;
+    starts += isStart && outcome === outcomeCode.delivered ? 1 : 0;
+  }
+  return starts;
 }
 
 /** Whether the outcome of every record is known; ends at the first that is not. */

@@ -68,6 +68,8 @@ export abstract class TapeCursor {
     this.view.setUint32(this.#start + headOffset.length, length, true);
     this.#tape.used = this.at;
     this.#tape.records += 1;
+    this.#tape.starts +=
+      this.bytes[this.#start + headOffset.operation] === operationCode.post ? 1 : 0;
     return length;
   }
 

@@ -1,4 +1,4 @@
-import { headOffset, recordHead } from "../model/tape-format.ts";
+import { headOffset, operationCode, recordHead } from "../model/tape-format.ts";
 import { NoRoom } from "./no-room.ts";
 
 /** A record counts its bytes in 32 bits, and a tape holds a whole one. */
@@ -33,6 +33,8 @@ export class Tape {
   /** Bytes written. */
   used = 0;
   records = 0;
+  /** Those that are the start of a run. */
+  starts = 0;
   /** `performance.now()` of the cut; 0 while open. */
   cutAt = 0;
   /** Its records come from a spool, which holds them until their outcome is known. */
@@ -55,8 +57,9 @@ export class Tape {
       if (length < recordHead || at + length > body.length) {
         throw new RangeError(`No record at byte ${at} of a tape`);
       }
-      at += length;
       tape.records += 1;
+      tape.starts += tape.bytes[at + headOffset.operation] === operationCode.post ? 1 : 0;
+      at += length;
     }
     tape.used = body.length;
     return tape;
@@ -78,6 +81,7 @@ export class Tape {
   reset(): void {
     this.used = 0;
     this.records = 0;
+    this.starts = 0;
     this.cutAt = 0;
     this.journal = undefined;
   }

@@ -35,7 +35,7 @@ test(
       tapeBytes: 262_144,
       logger: { warn: () => undefined },
     });
-    onTestFinished(() => client.close({ timeoutMs: 0 }));
+    onTestFinished(async () => void (await client.close({ timeoutMs: 0 })));
     for (let i = 0; i < runs; i++) {
       client.startRun({ name: `run ${i}`, inputs: { text: `${i} `.repeat(6_000) } }).end({ i });
     }

@@ -21,7 +21,7 @@ const patient = { timeout: 60_000 };
 
 function client(options: ClientOptions): Client {
   const made = new Client({ logger: { warn: () => undefined }, ...options });
-  onTestFinished(() => made.close({ timeoutMs: 0 }));
+  onTestFinished(async () => void (await made.close({ timeoutMs: 0 })));
   return made;
 }
 
@@ -77,7 +77,7 @@ test(
       run.end({ i });
       return run.id;
     });
-    expect(await recording.flush()).toEqual({ delivered: 80, lost: 0, pending: 0 });
+    expect(await recording.flush()).toMatchObject({ delivered: 80, lost: 0, pending: 0 });
     expect(cutter.left).toBe(0);
     const runs = await client({ endpoint: server.url })
       .runs.list({ projectNames: ["cut"] })
@@ -114,7 +114,7 @@ test.each([429, 503])(
       timeoutMs: 2_000,
     });
     recording.startRun({ name: "run" }).end();
-    expect(await recording.flush()).toEqual({ delivered: 2, lost: 0, pending: 0 });
+    expect(await recording.flush()).toMatchObject({ delivered: 2, lost: 0, pending: 0 });
     expect(recording.stats()).toMatchObject({ retries: 2, dropped: 0 });
   },
 );
@@ -143,7 +143,7 @@ test("401 until the key is valid: said once, counted, kept on disk; then runs fl
   server.status = 202;
   const late = recording.startRun({ name: "late" });
   late.end({});
-  expect(await recording.flush()).toEqual({ delivered: 2, lost: 0, pending: 0 });
+  expect(await recording.flush()).toMatchObject({ delivered: 2, lost: 0, pending: 0 });
   expect([...server.ended]).toEqual([late.id]);
   await recording.close();
   const options = { endpoint: server.url, spoolDir, limitMs: 10_000 };
@@ -162,7 +162,7 @@ test("connections that are closed just as they are used again cost a try, never 
   const recording = client({ endpoint: server.endpoint, requestsInFlight: 2 });
   for (let round = 0; round < 40; round++) {
     recording.startRun({ name: "run" }).end();
-    expect(await recording.flush()).toEqual({ delivered: 2, lost: 0, pending: 0 });
+    expect(await recording.flush()).toMatchObject({ delivered: 2, lost: 0, pending: 0 });
   }
   expect(recording.stats()).toMatchObject({ accepted: 80, delivered: 80 });
 });
@@ -201,7 +201,7 @@ test("a main thread that stands still for 5 seconds has no request time out", pa
   while (performance.now() < until) {
     // The loop stands still; the server and the worker have threads of their own.
   }
-  expect(await flushed).toEqual({ delivered: 500, lost: 0, pending: 0 });
+  expect(await flushed).toMatchObject({ delivered: 500, lost: 0, pending: 0 });
   expect(recording.stats().retries).toBe(0);
   expect(order).toEqual(order.toSorted());
 });

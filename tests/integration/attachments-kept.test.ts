@@ -29,7 +29,7 @@ const quiet = { logger: { warn: () => undefined } };
 async function attachedTo(runId: string): Promise<Readonly<Record<string, string>>> {
   await using client = {
     nouns: new Client({ endpoint: server.url, ...quiet }),
-    [Symbol.asyncDispose]: async (): Promise<void> => client.nouns.close(),
+    [Symbol.asyncDispose]: async (): Promise<void> => void (await client.nouns.close()),
   };
   const { runs } = client.nouns;
   const files = Object.entries(await runs.readAttachments(runId));

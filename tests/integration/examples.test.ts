@@ -197,7 +197,7 @@ test("an example of a run has its inputs and outputs", async () => {
   const { examples } = all;
   const { id: datasetId } = await newDataset(all);
   const client = new Client({ endpoint: server.url });
-  onTestFinished(() => client.close());
+  onTestFinished(async () => void (await client.close()));
   const run = client.startRun({ name: "r", inputs: { q: 1 } });
   run.end({ a: 2 });
   await client.flush();
@@ -207,7 +207,7 @@ test("an example of a run has its inputs and outputs", async () => {
 
 test("the nouns of a client answer, blocking too", async () => {
   const client = new Client({ endpoint: server.url });
-  onTestFinished(() => client.close());
+  onTestFinished(async () => void (await client.close()));
   const { id } = await client.datasets.create({ name: `d ${randomUUID()}` });
   client.sync.examples.createMany({ datasetId: id, examples: [{ inputs: { n: 1 } }] });
   const [example] = client.sync.examples.list({ datasetId: id });

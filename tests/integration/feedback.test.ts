@@ -17,7 +17,7 @@ afterAll(() => server.close());
 
 function openClient(): Client {
   const client = new Client({ endpoint: server.url, apiKey, projectName: "integration" });
-  onTestFinished(() => client.close());
+  onTestFinished(async () => void (await client.close()));
   return client;
 }
 

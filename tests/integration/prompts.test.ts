@@ -9,7 +9,7 @@ async function clients(): Promise<Readonly<Record<"me" | "you" | "nameless", Cli
   const { server, keys } = await hubTenants();
   const clientOf = (apiKey: string): Client => {
     const client = new Client({ endpoint: server.url, apiKey });
-    onTestFinished(() => client.close());
+    onTestFinished(async () => void (await client.close()));
     return client;
   };
   return { me: clientOf(keys.me), you: clientOf(keys.you), nameless: clientOf(keys.nameless) };
@@ -199,7 +199,7 @@ describe("another tenant's prompt", () => {
   test("is told apart from a wrong key", async () => {
     const { server } = await hubTenants();
     const stranger = new Client({ endpoint: server.url, apiKey: "mr_wrong" });
-    onTestFinished(() => stranger.close());
+    onTestFinished(async () => void (await stranger.close()));
     await expect(stranger.prompts.has("me/p")).rejects.toMatchObject({ code: "HTTP", status: 401 });
   });
 });

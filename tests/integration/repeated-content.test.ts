@@ -36,7 +36,7 @@ function clientTo(endpoint: string, options: ClientOptions = {}): Client {
     logger: { warn: () => undefined },
     ...options,
   });
-  onTestFinished(() => client.close({ timeoutMs: 0 }));
+  onTestFinished(async () => void (await client.close({ timeoutMs: 0 })));
   return client;
 }
 
@@ -80,7 +80,7 @@ async function talk(client: Client, parent: RunTree, { turns, projectName }: Tal
 /** The turns that the server has, by name; fails where one is not as it was recorded. */
 async function turnsAt(url: string, project = "p"): Promise<readonly string[]> {
   const reader = new Client({ endpoint: url, enabled: false });
-  onTestFinished(() => reader.close());
+  onTestFinished(async () => void (await reader.close()));
   const found = new Map<number, object>();
   for await (const { name, inputs, outputs } of reader.runs.list({ projectNames: [project] })) {
     if (name.startsWith("turn ")) {

@@ -6,7 +6,7 @@ import { scriptedServer } from "../support/scripted-server.ts";
 
 function clientOf(endpoint: string): Client {
   const client = new Client({ endpoint, attempts: 2, enabled: false });
-  onTestFinished(() => client.close());
+  onTestFinished(async () => void (await client.close()));
   return client;
 }
 
@@ -195,7 +195,7 @@ test("a key never shows in an error, nor does a header", () => {
     headers: { "x-own": "secret-header" },
     attempts: 1,
   });
-  onTestFinished(() => client.close());
+  onTestFinished(async () => void (await client.close()));
   const error = errorOf(() => client.sync.tenant.settings());
   expect(JSON.stringify([error, error.stack, error.message, error.cause])).not.toContain("secret");
 });

@@ -17,7 +17,7 @@ async function warned(): Promise<Warned> {
   const warnings: string[] = [];
   const logger = { warn: (message: string) => void warnings.push(message) };
   const client = new Client({ endpoint, enabled: false, logger });
-  onTestFinished(() => client.close());
+  onTestFinished(async () => void (await client.close()));
   return { client, warnings };
 }
 
@@ -92,6 +92,6 @@ test("a logger that throws does not reach the handler", async () => {
     },
   };
   const client = new Client({ endpoint, enabled: false, logger });
-  onTestFinished(() => client.close());
+  onTestFinished(async () => void (await client.close()));
   expect(await handling(() => client.sync.projects.has({ projectName: "p" }))).toBe(200);
 });

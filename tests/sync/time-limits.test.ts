@@ -4,7 +4,7 @@ import { scriptedServer } from "../support/scripted-server.ts";
 
 function clientOf(endpoint: string, options: { readonly syncTimeoutMs?: number } = {}): Client {
   const client = new Client({ endpoint, enabled: false, ...options });
-  onTestFinished(() => client.close());
+  onTestFinished(async () => void (await client.close()));
   return client;
 }
 

@@ -2,7 +2,8 @@ import { beforeEach, expect, test, vi } from "vitest";
 import { OptionError } from "../../src/model/errors.ts";
 import { CollectingClient } from "./collecting-client.ts";
 
-const empty = { delivered: 0, pending: 0, lost: 0 };
+const none = { delivered: 0, pending: 0, lost: 0 };
+const empty = { ...none, runs: none };
 const noFlush = async (): Promise<typeof empty> => empty;
 
 /** The modules anew: which clients are open is a matter of the process. */
@@ -99,12 +100,22 @@ test("that can't be made leaves the traced call as it is", async () => {
 
 test("flushAll adds up what became of the records of every open client", async () => {
   const { flushAll, registerClient } = await load();
-  registerClient(new CollectingClient(), async () => ({ delivered: 2, pending: 1, lost: 0 }));
+  registerClient(new CollectingClient(), async () => ({
+    delivered: 2,
+    pending: 1,
+    lost: 0,
+    runs: { delivered: 1, pending: 1, lost: 0 },
+  }));
   const limits: (number | undefined)[] = [];
   registerClient(new CollectingClient(), async (timeoutMs) => {
     limits.push(timeoutMs);
-    return { delivered: 3, pending: 0, lost: 4 };
+    return { delivered: 3, pending: 0, lost: 4, runs: { delivered: 2, pending: 0, lost: 3 } };
   });
-  expect(await flushAll(50)).toEqual({ delivered: 5, pending: 1, lost: 4 });
+  expect(await flushAll(50)).toEqual({
+    delivered: 5,
+    pending: 1,
+    lost: 4,
+    runs: { delivered: 3, pending: 1, lost: 3 },
+  });
   expect(limits).toEqual([50]);
 });
