@@ -17,6 +17,14 @@ export const serverLimits = {
   openBodyBytes: 65_536,
   /** Values in a body that is read as a whole: all beside runs, spans and examples. */
   bodyValues: 150_000,
+  /** Larger bodies of runs and of spans are read on a thread of their own. */
+  largeRunsBytes: mebibyte,
+  largeSpansBytes: 262_144,
+  /** That work and checks of schemas: longest time of one task, threads, heap of each, and tasks that may wait. */
+  workMs: 60_000,
+  workThreads: 2,
+  workHeapMebibytes: 1_024,
+  workWaiting: 1_000,
   /** How many times as long as sent a body may become when it is inflated, and from how many bytes on that counts. */
   inflateRatio: 500,
   inflateFreeBytes: 4 * mebibyte,

@@ -1,8 +1,10 @@
+import { deserialize } from "node:v8";
 import { parentPort, receiveMessageOnPort, workerData } from "node:worker_threads";
 import type { MessagePort } from "node:worker_threads";
 import { messageOf } from "./errors.ts";
 import { serverLimits } from "./options.ts";
 import type { Activity } from "./store/activity.ts";
+import type { PackedBatch, RunBatch } from "./store/run-record.ts";
 import { Checkpointer } from "./store/sqlite/checkpointer.ts";
 import { createWriters } from "./store/sqlite/nouns.ts";
 import type { SqliteWriters } from "./store/sqlite/nouns.ts";
@@ -111,7 +113,7 @@ function writeGroup(desk: Desk, group: readonly WriterCall[]): "closed" | "open"
 function perform(desk: Desk, { sequence, request }: WriterCall): ThreadAnswer {
   switch (request.kind) {
     case "ingest": {
-      const value = desk.writers.runs.apply(request.tenantId, request.batch);
+      const value = desk.writers.runs.apply(request.tenantId, unpack(request.batch));
       return { kind: "answer", sequence, value };
     }
     case "write":
@@ -120,6 +122,11 @@ function perform(desk: Desk, { sequence, request }: WriterCall): ThreadAnswer {
       return { kind: "answer", sequence, value: undefined };
   }
 }
+
+const unpack = (batch: RunBatch | PackedBatch): RunBatch =>
+  "packed" in batch
+    ? { ...(deserialize(batch.packed) as Omit<RunBatch, "bodies">), bodies: batch.bodies }
+    : batch;
 
 /** One write of a noun. What it throws undoes it alone. */
 function performWrite(

@@ -9,7 +9,7 @@ import type { Dataset } from "../store/dataset.ts";
 import { runWithin, TimeLimitError } from "./time-limit.ts";
 
 type JsonObject = Readonly<Record<string, unknown>>;
-type Schemas = Pick<Dataset, "inputsSchema" | "outputsSchema">;
+export type Schemas = Pick<Dataset, "inputsSchema" | "outputsSchema">;
 
 /** What of an example is looked at. */
 export interface Checked {

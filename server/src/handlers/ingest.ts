@@ -1,47 +1,91 @@
 import type { FastifyReply, FastifyRequest } from "fastify";
+import type { Operation } from "millrace/model";
 import { RequestError } from "../errors.ts";
-import { readBody, readChunks, readPieces } from "../http/read-body.ts";
+import { joinPieces, readChunks, readPieces } from "../http/read-body.ts";
 import type { ParsedBatch } from "../ingest/batch-builder.ts";
 import type { ContentMemory } from "../ingest/content-memory.ts";
 import { MultipartBatch } from "../ingest/multipart-batch.ts";
 import { MultipartParser } from "../ingest/multipart-parser.ts";
 import { parseOneRun, takeBatch } from "../ingest/parse-batch.ts";
+import { serverLimits } from "../options.ts";
 import type { IngestResult } from "../store/run-record.ts";
 import type { Store } from "../store/store.ts";
+import type { TakenRuns } from "../work/work-protocol.ts";
+import type { WorkThreads } from "../work/work-threads.ts";
 import { parseId } from "./query-string.ts";
 
 /** `POST /runs`. */
 export async function createRun(
-  store: Store,
+  desk: IngestDesk,
   request: FastifyRequest,
   reply: FastifyReply,
 ): Promise<unknown> {
-  const parsed = parseOneRun(await readBody(request.raw), "post", { place: "optional" });
-  return answerOne(reply, await ingest(store, request.tenantId, parsed));
+  return answerOne(reply, await takeOne(desk, request, { operation: "post" }));
 }
 
 /** `PATCH /runs/{id}`. */
 export async function updateRun(
-  store: Store,
+  desk: IngestDesk,
   request: FastifyRequest,
   reply: FastifyReply,
 ): Promise<unknown> {
   const { id } = request.params as { readonly id: string };
-  const body = await readBody(request.raw);
-  const parsed = parseOneRun(body, "patch", { place: "optional", pathId: parseId(id, "run id") });
-  return answerOne(reply, await ingest(store, request.tenantId, parsed));
+  return answerOne(
+    reply,
+    await takeOne(desk, request, { operation: "patch", pathId: parseId(id, "run id") }),
+  );
 }
 
 /** `POST /runs/batch`. */
 export async function createBatch(
-  store: Store,
+  { store, work }: IngestDesk,
   request: FastifyRequest,
   reply: FastifyReply,
 ): Promise<unknown> {
-  return answerMany(
-    reply,
-    await ingest(store, request.tenantId, takeBatch(await readPieces(request.raw))),
-  );
+  const { tenantId } = request;
+  const pieces = await readPieces(request.raw);
+  const result = isLarge(pieces, serverLimits.largeRunsBytes)
+    ? await storeTaken(store, tenantId, await work.run(tenantId, { kind: "batch", pieces }))
+    : await ingest(store, tenantId, takeBatch(pieces));
+  return answerMany(reply, result);
+}
+
+/** What calls that take runs work with. */
+export interface IngestDesk {
+  readonly store: Store;
+  readonly work: WorkThreads;
+}
+
+/** A body that is read on a thread of its own: what it holds may take long, whatever it is. */
+export const isLarge = (pieces: readonly Buffer[], fromBytes: number): boolean =>
+  pieces.reduce((sum, { length }) => sum + length, 0) > fromBytes;
+
+/** Stores what another thread has taken apart. */
+export async function storeTaken(
+  store: Store,
+  tenantId: string,
+  { packed, bodies, rejected }: TakenRuns,
+): Promise<IngestResult> {
+  if (packed === undefined) {
+    return { accepted: 0, duplicates: 0, rejected };
+  }
+  const result = await store.ingest(tenantId, { packed, bodies });
+  return { ...result, rejected: [...rejected, ...result.rejected] };
+}
+
+async function takeOne(
+  { store, work }: IngestDesk,
+  { raw, tenantId }: FastifyRequest,
+  { operation, pathId }: { readonly operation: Operation; readonly pathId?: string },
+): Promise<IngestResult> {
+  const pieces = await readPieces(raw);
+  const path = pathId === undefined ? {} : { pathId };
+  if (isLarge(pieces, serverLimits.largeRunsBytes)) {
+    const task = { kind: "run", pieces, operation, ...path } as const;
+    return storeTaken(store, tenantId, await work.run(tenantId, task));
+  }
+  const rules = { place: "optional", ...path } as const;
+  return ingest(store, tenantId, parseOneRun(joinPieces(pieces), operation, rules));
 }
 
 /** What the call that takes parts works with. */

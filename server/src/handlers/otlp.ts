@@ -1,32 +1,57 @@
 import { isUtf8 } from "node:buffer";
 import type { FastifyError, FastifyReply, FastifyRequest } from "fastify";
 import { RequestError } from "../errors.ts";
-import { readBody } from "../http/read-body.ts";
+import { joinPieces, readPieces } from "../http/read-body.ts";
 import { contentTypes, describe, encodeFailure, encodeSuccess } from "../otlp/answer.ts";
 import { decodeSpans } from "../otlp/decode.ts";
 import type { Encoding } from "../otlp/decode.ts";
 import { toBatch } from "../otlp/to-batch.ts";
-import type { Store } from "../store/store.ts";
-import { ingest } from "./ingest.ts";
+import { serverLimits } from "../options.ts";
+import type { IngestResult } from "../store/run-record.ts";
+import { ingest, isLarge, storeTaken } from "./ingest.ts";
+import type { IngestDesk } from "./ingest.ts";
 
 /** `POST /otel/v1/traces`: spans of OpenTelemetry become runs. */
 export async function receiveSpans(
-  store: Store,
+  desk: IngestDesk,
   request: FastifyRequest,
   reply: FastifyReply,
 ): Promise<unknown> {
-  const body = await readBody(request.raw);
-  const encoding = encodingOf(request, body);
-  const { spans, faults } = decodeSpans(body, encoding);
-  const batch = toBatch(spans, { project: projectOf(request), expectedBytes: body.length });
-  const result = await ingest(store, request.tenantId, batch);
-  const reasons = [...faults, ...result.rejected].map(({ reason }) => reason);
+  const pieces = await readPieces(request.raw);
+  const encoding = encodingOf(request, pieces[0]);
+  const { result, faults } = await take(desk, request, { pieces, encoding });
+  const reasons = [...faults, ...result.rejected.map(({ reason }) => reason)];
   if (reasons.length > 0 && result.accepted + result.duplicates === 0) {
     throw new RequestError(400, describe(reasons));
   }
   return reply
     .header("content-type", contentTypes[encoding])
     .send(encodeSuccess(encoding, reasons));
+}
+
+interface ReceivedSpans {
+  readonly pieces: readonly Buffer[];
+  readonly encoding: Encoding;
+}
+
+async function take(
+  { store, work }: IngestDesk,
+  request: FastifyRequest,
+  { pieces, encoding }: ReceivedSpans,
+): Promise<{ readonly result: IngestResult; readonly faults: readonly string[] }> {
+  const { tenantId } = request;
+  const project = projectOf(request);
+  if (isLarge(pieces, serverLimits.largeSpansBytes)) {
+    const taken = await work.run(tenantId, { kind: "spans", pieces, encoding, project });
+    return { result: await storeTaken(store, tenantId, taken), faults: taken.faults };
+  }
+  const body = joinPieces(pieces);
+  const { spans, faults } = decodeSpans(body, encoding);
+  const batch = toBatch(spans, { project, expectedBytes: body.length });
+  return {
+    result: await ingest(store, tenantId, batch),
+    faults: faults.map(({ reason }) => reason),
+  };
 }
 
 /**

@@ -4,6 +4,7 @@ import type { TypeBoxTypeProvider } from "@fastify/type-provider-typebox";
 import fastify from "fastify";
 import type { FastifyError, FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
 import { RequestError } from "../errors.ts";
+import type { IngestDesk } from "../handlers/ingest.ts";
 import { addWeb } from "../handlers/web.ts";
 import { memoryDataDir, serverLimits } from "../options.ts";
 import type { ServerSettings } from "../options.ts";
@@ -38,6 +39,7 @@ import { addUiRunExportRoute, addUiRunRoutes } from "../routes/ui-runs.ts";
 import { runInReadScope } from "../store/read-scope.ts";
 import type { ReadScope } from "../store/read-scope.ts";
 import type { Store } from "../store/store.ts";
+import { WorkThreads } from "../work/work-threads.ts";
 import { addApiDocs } from "./api-docs.ts";
 import { checkLazily } from "./check-lazily.ts";
 import { closeUnread } from "./close-unread.ts";
@@ -54,6 +56,7 @@ export type App = ReturnType<typeof createApp>;
 export function createApp(store: Store, settings: ServerSettings) {
   const sources = new SourceGuard(settings);
   const keys = new KeyGuard(settings, store);
+  const work = new WorkThreads();
   const desk = { store, links: new SignedLinks() };
   const exports = new RunExports(store);
   // Beside the database, where there is room for what becomes part of it.
@@ -88,6 +91,7 @@ export function createApp(store: Store, settings: ServerSettings) {
       closeUnread(raw);
     }
   });
+  app.addHook("onClose", () => work.close());
   const sendNoPage = addWeb(app);
   app.setErrorHandler((cause: FastifyError | RequestError, _request, reply) =>
     answerError(cause, reply),
@@ -119,7 +123,7 @@ export function createApp(store: Store, settings: ServerSettings) {
     ingest.addHook("onRequest", checkKey);
     // The handlers read the body themselves, as it arrives.
     ingest.addContentTypeParser("*", (_request, _payload, done) => done(null));
-    addStreamRoutes(ingest, store);
+    addStreamRoutes(ingest, { store, work });
     addExampleWriteRoutes(ingest, desk);
     addUploadRoutes(ingest, { store, folder });
     addUiImportRoutes(ingest, store);
@@ -191,9 +195,9 @@ function addOpenRoutes(app: FastifyInstance, store: Store): void {
 }
 
 /** What reads its body itself. */
-function addStreamRoutes(app: FastifyInstance, store: Store): void {
-  addIngestRoutes(app, store);
-  addOtlpRoutes(app, store);
+function addStreamRoutes(app: FastifyInstance, desk: IngestDesk): void {
+  addIngestRoutes(app, desk);
+  addOtlpRoutes(app, desk);
 }
 
 /** The rest: a JSON body or none. */

@@ -40,11 +40,14 @@ export function decodeSpans(body: Buffer, encoding: Encoding): DecodedSpans {
       const scope = member(scoped, "scope");
       const scopeName = text(scope, "name");
       const scopeVersion = text(scope, "version");
-      for (const received of items(scoped, "spans")) {
+      const received = items(scoped, "spans");
+      // Before they are read: a small body may hold millions of empty ones.
+      checkCount(spans.length + faults.length + received.length);
+      for (const one of received) {
         const span =
           resource instanceof ValueFault
             ? resource
-            : attempt(() => toSpan(received, { resource, scopeName, scopeVersion }));
+            : attempt(() => toSpan(one, { resource, scopeName, scopeVersion }));
         if (span instanceof ValueFault) {
           faults.push({ reason: span.message });
         } else {
@@ -53,7 +56,6 @@ export function decodeSpans(body: Buffer, encoding: Encoding): DecodedSpans {
       }
     }
   }
-  checkCount(spans.length + faults.length);
   return { spans, faults };
 }
 

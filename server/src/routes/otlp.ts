@@ -2,16 +2,16 @@ import type { FastifyInstance } from "fastify";
 import { endpoints } from "millrace/model";
 import { answerSpanFailure, receiveSpans } from "../handlers/otlp.ts";
 import { route } from "../http/route.ts";
-import type { Store } from "../store/store.ts";
+import type { IngestDesk } from "../handlers/ingest.ts";
 
 /** OTLP over HTTP. The handler reads the body itself: its encoding decides how. */
-export function addOtlpRoutes(app: FastifyInstance, store: Store): void {
+export function addOtlpRoutes(app: FastifyInstance, desk: IngestDesk): void {
   app.route({
     ...route(endpoints.sendSpans, {
       tag: "spans",
       summary: "Takes in spans of OpenTelemetry (OTLP), as JSON or protobuf, as runs.",
     }),
     errorHandler: (cause, request, reply) => void answerSpanFailure(cause, request, reply),
-    handler: (request, reply) => receiveSpans(store, request, reply),
+    handler: (request, reply) => receiveSpans(desk, request, reply),
   });
 }

@@ -1,6 +1,7 @@
 import type { FastifyInstance } from "fastify";
 import { endpoints } from "millrace/model";
 import { createBatch, createMultipart, createRun, updateRun } from "../handlers/ingest.ts";
+import type { IngestDesk } from "../handlers/ingest.ts";
 import { runQueryBody } from "../handlers/run-query.ts";
 import type { RunQueryBody } from "../handlers/run-query.ts";
 import {
@@ -15,31 +16,30 @@ import {
 import type { RunDesk } from "../handlers/runs.ts";
 import { route } from "../http/route.ts";
 import { ContentMemory } from "../ingest/content-memory.ts";
-import type { Store } from "../store/store.ts";
 
 const tag = "runs";
 
 /** What takes runs in. The handlers read the body themselves, as it arrives. */
-export function addIngestRoutes(app: FastifyInstance, store: Store): void {
+export function addIngestRoutes(app: FastifyInstance, desk: IngestDesk): void {
   const content = new ContentMemory();
   app.route({
     ...route(endpoints.createRun, { tag, summary: "Takes in one run." }),
-    handler: (request, reply) => createRun(store, request, reply),
+    handler: (request, reply) => createRun(desk, request, reply),
   });
   app.route({
     ...route(endpoints.updateRun, { tag, summary: "Takes in part of a run." }),
-    handler: (request, reply) => updateRun(store, request, reply),
+    handler: (request, reply) => updateRun(desk, request, reply),
   });
   app.route({
     ...route(endpoints.sendBatch, { tag, summary: "Takes in runs and parts of runs, as JSON." }),
-    handler: (request, reply) => createBatch(store, request, reply),
+    handler: (request, reply) => createBatch(desk, request, reply),
   });
   app.route({
     ...route(endpoints.sendMultipart, {
       tag,
       summary: "Takes in runs, their large fields, attachments and feedback as parts.",
     }),
-    handler: (request, reply) => createMultipart({ store, content }, request, reply),
+    handler: (request, reply) => createMultipart({ store: desk.store, content }, request, reply),
   });
 }
 

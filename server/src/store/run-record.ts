@@ -87,6 +87,13 @@ export interface RunBatch {
   readonly bodies: Uint8Array<ArrayBuffer>;
 }
 
+/** The same, packed by another thread for the writer's: who passes it on has no work with it. */
+export interface PackedBatch {
+  /** All but the bodies, as `node:v8` serializes it. */
+  readonly packed: Uint8Array<ArrayBuffer>;
+  readonly bodies: Uint8Array<ArrayBuffer>;
+}
+
 /** An operation that was not stored, and why. */
 export interface Rejection {
   readonly id: string | null;

@@ -12,7 +12,7 @@ import type { QueueReviewReads, QueueReviewWrites } from "./queue-review.ts";
 import type { RunListReads } from "./run-list.ts";
 import type { RetentionReads, RetentionWrites } from "./retention.ts";
 import type { RunReads, RunWrites } from "./run-query.ts";
-import type { IngestResult, RunBatch } from "./run-record.ts";
+import type { IngestResult, PackedBatch, RunBatch } from "./run-record.ts";
 import type { StorageReads } from "./storage.ts";
 import type { TenantReads, TenantWrites } from "./tenant.ts";
 import type { TraceReads } from "./trace.ts";
@@ -79,7 +79,7 @@ export interface Store {
   /** The tenant of whoever needs no key; made at first start. */
   readonly defaultTenantId: string;
   /** Resolves when the batch would survive the end of the process. */
-  ingest(tenantId: string, batch: RunBatch): Promise<IngestResult>;
+  ingest(tenantId: string, batch: RunBatch | PackedBatch): Promise<IngestResult>;
   /** Has one listener hear what each commit has stored of runs. */
   onActivity(listener: (activity: readonly Activity[]) => void): void;
   /** Ends the queries that are under way and refuses those that come later: the server is to end soon. */

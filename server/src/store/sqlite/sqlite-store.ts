@@ -2,7 +2,7 @@ import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import type { Activity } from "../activity.ts";
-import type { IngestResult, RunBatch } from "../run-record.ts";
+import type { IngestResult, PackedBatch, RunBatch } from "../run-record.ts";
 import { currentReadScope } from "../read-scope.ts";
 import type { Promised, Readers, Store, Writers } from "../store.ts";
 import { serverLimits } from "../../options.ts";
@@ -88,7 +88,7 @@ class SqliteStore implements Store {
     this.write = callsOf<Writers>((noun, method, args) => writer.write(noun, method, args));
   }
 
-  ingest(tenantId: string, batch: RunBatch): Promise<IngestResult> {
+  ingest(tenantId: string, batch: RunBatch | PackedBatch): Promise<IngestResult> {
     return this.#parts.writer.ingest(tenantId, batch);
   }
 

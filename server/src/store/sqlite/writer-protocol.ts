@@ -1,10 +1,10 @@
 import type { Activity } from "../activity.ts";
-import type { RunBatch } from "../run-record.ts";
+import type { PackedBatch, RunBatch } from "../run-record.ts";
 import type { ThreadAnswer } from "./thread-answer.ts";
 
 /** What the writer's thread is asked to do. */
 export type WriterRequest =
-  | { readonly kind: "ingest"; readonly tenantId: string; readonly batch: RunBatch }
+  | { readonly kind: "ingest"; readonly tenantId: string; readonly batch: RunBatch | PackedBatch }
   /** A method of `Writers`; arguments and answer are plain data. */
   | {
       readonly kind: "write";

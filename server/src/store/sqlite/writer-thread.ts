@@ -5,7 +5,7 @@ import { serverLimits } from "../../options.ts";
 import { threadOptions, waitForFirstMessage } from "../../threads.ts";
 import type { Activity } from "../activity.ts";
 import { batchMemory } from "../batch-memory.ts";
-import type { IngestResult, RunBatch } from "../run-record.ts";
+import type { IngestResult, PackedBatch, RunBatch } from "../run-record.ts";
 import { packPosts } from "./post-rows.ts";
 import { toError } from "./thread-answer.ts";
 import type { ThreadAnswer } from "./thread-answer.ts";
@@ -58,9 +58,9 @@ export class WriterThread {
   }
 
   /** Stores a batch; resolves when it is committed. The batch's memory goes to the thread. */
-  async ingest(tenantId: string, batch: RunBatch): Promise<IngestResult> {
+  async ingest(tenantId: string, batch: RunBatch | PackedBatch): Promise<IngestResult> {
     // What was walked over has rows already.
-    const packed = batch.posts === undefined ? packPosts(batch) : batch;
+    const packed = "packed" in batch || batch.posts !== undefined ? batch : packPosts(batch);
     const answer = await this.#call({ kind: "ingest", tenantId, batch: packed }, batch.bodies);
     return answer as IngestResult;
   }

@@ -1,0 +1,48 @@
+import { expect, onTestFinished, test } from "vitest";
+import { WorkThreads } from "../dist/work/work-threads.js";
+
+const endless = {
+  kind: "schema",
+  schemas: {
+    inputsSchema: { properties: { q: { type: "string", pattern: "^(a+)+$" } } },
+    outputsSchema: null,
+  },
+  examples: [{ id: "one", inputs: JSON.stringify({ q: `${"a".repeat(40)}!` }), outputs: null }],
+  finds: "faults",
+} as const;
+const quick = { ...endless, examples: [{ id: "two", inputs: '{"q":"aa"}', outputs: null }] };
+
+function open(withinMs: number): WorkThreads {
+  const work = new WorkThreads({ withinMs });
+  onTestFinished(() => work.close());
+  return work;
+}
+
+test("a task that takes too long is refused, its thread ends, and the next one has another", async () => {
+  const work = open(1_500);
+  await expect(work.run("me", endless)).rejects.toMatchObject({ status: 422 });
+  expect(await work.run("me", quick)).toEqual({});
+});
+
+test("a tenant's tasks go one after the other, and another tenant's do not wait for them", async () => {
+  const work = open(3_000);
+  const order: string[] = [];
+  const note = (name: string) => (): void => void order.push(name);
+  const mine = [work.run("me", endless), work.run("me", endless)].map((task) =>
+    task.catch(note("mine")),
+  );
+  await work.run("you", quick).then(note("yours"));
+  expect(order).toEqual(["yours"]);
+  await work.close();
+  await Promise.all(mine);
+});
+
+test("what a body is refused for, and what a batch holds, comes back from the thread", async () => {
+  const work = open(20_000);
+  const batch = (text: string) => ({ kind: "batch", pieces: [Buffer.from(text)] }) as const;
+  await expect(work.run("me", batch("{"))).rejects.toMatchObject({ status: 422 });
+  expect(await work.run("me", batch('{"post":[1]}'))).toMatchObject({
+    packed: undefined,
+    rejected: [{ reason: "a run is a JSON object" }],
+  });
+});
