@@ -7,6 +7,9 @@ import type { LocalRegistry } from "./local-registry.ts";
 import { openShell } from "./shell.ts";
 import type { Ended, Shell } from "./shell.ts";
 
+/** The release that `npm run test:packages` means to test on. */
+const nodeVersion = process.env["MILLRACE_TEST_NODE_VERSION"] ?? process.version;
+
 let registry: LocalRegistry;
 
 beforeAll(async () => {
@@ -38,8 +41,9 @@ describe("with all three packages installed in an empty folder", () => {
 
   afterAll(() => shell[Symbol.asyncDispose]());
 
-  test("npm refuses nothing and warns of nothing", () => {
+  test("npm refuses nothing and warns of nothing", async () => {
     expect(installing).toEqual(quietly(expect.stringContaining("added ")));
+    expect(await shell.run("node --version")).toEqual(quietly(`${nodeVersion}\n`));
   });
 
   test("no package that a consumer gets asks for a Node above the floor", async () => {
