@@ -19,7 +19,7 @@ beforeAll(async () => {
 afterAll(() => registry[Symbol.asyncDispose]());
 
 /** An empty folder whose npm has our packages. */
-const emptyFolder = (): Promise<Shell> => openShell({ npm_config_registry: registry.url });
+const emptyFolder = (): Promise<Shell> => openShell(registry.environment);
 
 /** A command that went well and had nothing to warn of. */
 const quietly = (stdout: unknown): Ended => ({

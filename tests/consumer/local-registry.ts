@@ -15,8 +15,9 @@ const publishedFolders = [".", "server", "cli"] as const;
 
 /** A registry on this machine that has our three packages as they would be published. */
 export interface LocalRegistry extends AsyncDisposable {
-  readonly url: string;
   readonly version: string;
+  /** What has npm use this registry, and the settings of this machine whichever Node it runs on. */
+  readonly environment: NodeJS.ProcessEnv;
 }
 
 interface Packed {
@@ -39,16 +40,14 @@ export async function startLocalRegistry(): Promise<LocalRegistry> {
     { cwd: repositoryRoot },
   );
   const packed = JSON.parse(stdout) as readonly Packed[];
-  const { stdout: upstream } = await run("npm", ["config", "get", "registry"], {
-    cwd: repositoryRoot,
-  });
+  const upstream = await npmSetting("registry");
   const files = new Map<string, Buffer>();
   const server = createServer((request, response) => {
     const path = decodeURIComponent(request.url ?? "/").slice(1);
     const file = files.get(path);
     if (file === undefined) {
       response
-        .writeHead(302, { location: new URL(request.url?.slice(1) ?? "", upstream.trim()).href })
+        .writeHead(302, { location: new URL(request.url?.slice(1) ?? "", upstream).href })
         .end();
     } else {
       response.writeHead(200).end(file);
@@ -68,8 +67,18 @@ export async function startLocalRegistry(): Promise<LocalRegistry> {
     server.close();
     await rm(folder, { recursive: true, force: true });
   };
-  return { url, version: packed[0]?.version ?? "", [Symbol.asyncDispose]: close };
+  return {
+    version: packed[0]?.version ?? "",
+    environment: {
+      npm_config_registry: url,
+      npm_config_globalconfig: await npmSetting("globalconfig"),
+    },
+    [Symbol.asyncDispose]: close,
+  };
 }
+
+const npmSetting = async (name: string): Promise<string> =>
+  (await run("npm", ["config", "get", name], { cwd: repositoryRoot })).stdout.trim();
 
 /** The package.json in a tarball: that of the folder may hold what is not published. */
 async function readManifest(tarball: string): Promise<object> {

@@ -106,7 +106,7 @@ function killGroup(child: ChildProcess): void {
 }
 
 function cleanEnvironment(): NodeJS.ProcessEnv {
-  const foreign = /^(npm_|NODE_|VITEST|MILLRACE_|LANGSMITH_|LANGCHAIN_|INIT_CWD)/i;
+  const foreign = /^(npm_|NODE_(?!EXTRA_CA)|VITEST|MILLRACE_|LANGSMITH_|LANGCHAIN_|INIT_CWD)/i;
   const kept = Object.entries(process.env).filter(([name]) => !foreign.test(name));
   return {
     ...Object.fromEntries(kept),
