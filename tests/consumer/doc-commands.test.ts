@@ -25,7 +25,6 @@ beforeAll(async () => {
   shell = await openShell({
     ...registry.environment,
     MILLRACE_ENDPOINT: server.url,
-    KEY: "key-of-the-reader",
   });
   const { folder } = shell;
   await succeed("npm install millrace @millrace/cli");
@@ -42,6 +41,7 @@ beforeAll(async () => {
     "question,answer,split,id\nWhy does it rain?,Clouds.,test,1\nWhy is it dark?,Night.,train,2\n";
   await writeFile(join(folder, "questions.csv"), rows);
   await writeFile(join(folder, "rows.csv"), rows.replaceAll(/,(?=\d)/g, ",9"));
+  await writeFile(join(folder, "keys"), "key-of-the-reader\n", { mode: 0o600 });
   await writeFile(join(folder, "mapping.json"), '{ "inputs": "inputs", "outputs": "outputs" }');
   await writeFile(join(folder, "rows.jsonl.gz"), gzipSync('{"inputs":{"question":"Why?"}}\n'));
   await writeFile(join(folder, "projects.mjs"), await listing("docs/api.md"));
