@@ -1,4 +1,5 @@
-import { OptionError } from "millrace/model";
+import { checkKeys, OptionError } from "millrace/model";
+import type { KeyTable } from "millrace/model";
 import { defaultPort } from "./default-port.ts";
 
 const mebibyte = 1_048_576;
@@ -159,6 +160,14 @@ export interface ServerSettings {
   readonly queryTimeoutMs: number;
 }
 
+const optionKeys: KeyTable<ServerOptions> = {
+  port: true,
+  host: true,
+  dataDir: true,
+  apiKeys: true,
+  queryTimeoutMs: true,
+};
+
 /** The `dataDir` whose data goes away with the server. */
 export const memoryDataDir = ":memory:";
 
@@ -168,6 +177,7 @@ export const memoryDataDir = ":memory:";
  * @throws OptionError an option is out of range, or the server would be open to the network without a key.
  */
 export function parseServerOptions(options: ServerOptions): ServerSettings {
+  checkKeys(options, optionKeys, { what: "startServer", error: OptionError });
   const { port = defaultPort, host = "127.0.0.1", dataDir = "./.millrace", apiKeys = [] } = options;
   const { queryTimeoutMs = serverLimits.queryMs } = options;
   if (!Number.isInteger(port) || port < 0 || port > 65_535) {

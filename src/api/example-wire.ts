@@ -2,8 +2,11 @@ import { ValidationError } from "../model/errors.ts";
 import { definedOf } from "../model/fields.ts";
 import { assertUuid, checkId } from "../model/ids.ts";
 import type { KeyValues } from "../model/run.ts";
+import { checkKeys } from "../model/unknown-keys.ts";
+import type { KeyTable } from "../model/unknown-keys.ts";
 import { createUuid7 } from "../model/uuid7.ts";
 import type {
+  CreateExample,
   ExampleChanges,
   ExampleUpdate,
   NewAttachments,
@@ -11,9 +14,40 @@ import type {
 } from "./example-options.ts";
 import { formBody } from "./form.ts";
 import type { FormPart } from "./form.ts";
+import type { CallOptions } from "./http.ts";
 import { toIsoTime } from "./iso-time.ts";
 import { jsonType, toJson } from "./request.ts";
 import type { RequestBody } from "./request.ts";
+
+/** What an example may be given with: by itself, also its dataset and what ends the call. */
+const exampleKeys: KeyTable<CreateExample> = {
+  id: true,
+  inputs: true,
+  outputs: true,
+  metadata: true,
+  split: true,
+  sourceRunId: true,
+  useSourceRunIo: true,
+  createdAt: true,
+  attachments: true,
+  datasetId: true,
+  datasetName: true,
+  signal: true,
+};
+
+const changeKeys: KeyTable<ExampleUpdate & CallOptions> = {
+  id: true,
+  inputs: true,
+  outputs: true,
+  metadata: true,
+  split: true,
+  attachments: true,
+  retainAttachments: true,
+  renameAttachments: true,
+  signal: true,
+};
+
+const inExample = { what: "An example", kind: "member", error: ValidationError } as const;
 
 /** An example on its way: its JSON is made once, as its size decides which request it is in. */
 export interface ExampleDraft {
@@ -157,6 +191,7 @@ const sizeOf = (data: Uint8Array | ArrayBuffer | Blob): number =>
 /** @throws {@link ValidationError} a part of it is not what a new example has. */
 export function checkNew(example: NewExample): NewExample {
   assertObject(example, "An example");
+  checkKeys<CreateExample>(example as CreateExample, exampleKeys, inExample);
   checkId(example.id, "example id");
   checkId(example.sourceRunId, "source run id");
   const isOfRun = example.useSourceRunIo === true && example.sourceRunId !== undefined;
@@ -171,6 +206,7 @@ export function checkNew(example: NewExample): NewExample {
 /** @throws {@link ValidationError} there is nothing to change, or a change that can't be made. */
 export function checkChange(update: ExampleUpdate): ExampleUpdate {
   assertObject(update, "An update");
+  checkKeys<ExampleUpdate & CallOptions>(update, changeKeys, inExample);
   const { id, ...changes } = update;
   assertUuid(id, "example id");
   if (Object.keys(definedOf(changes)).length === 0) {

@@ -3,6 +3,7 @@ import { Datasets } from "../api/datasets.ts";
 import { Examples } from "../api/examples.ts";
 import { Experiments } from "../api/experiments.ts";
 import { Feedbacks } from "../api/feedback.ts";
+import { refuseUnknownKeys } from "../api/known-arguments.ts";
 import { Http } from "../api/http.ts";
 import type { HttpOptions } from "../api/http.ts";
 import { Projects } from "../api/projects.ts";
@@ -16,21 +17,10 @@ import { hostOf } from "../model/links.ts";
 import { sendsNothing } from "../model/options.ts";
 import type { ResolvedOptions } from "../model/options.ts";
 import { Uploads } from "../bulk/uploads.ts";
+import { callTables } from "./call-tables.ts";
+import type { Nouns } from "./nouns.ts";
 import { connectionOf, shippingOf } from "./shipping-options.ts";
 import { UploadPool } from "./upload-pool.ts";
-
-/** What a client can be asked for. */
-export interface Nouns {
-  readonly projects: Projects;
-  readonly prompts: Prompts;
-  readonly runs: Runs;
-  readonly datasets: Datasets;
-  readonly examples: Examples;
-  readonly experiments: Experiments;
-  readonly feedback: Feedbacks;
-  readonly annotationQueues: AnnotationQueues;
-  readonly tenant: Tenant;
-}
 
 /** The request half of a client: the nouns over one sender. Connects at the first call. */
 export interface Api extends Nouns {
@@ -87,7 +77,7 @@ export function createApi(
   const tenants = new TenantIds(tenant, projects);
   const init = { host, endpoint: options.endpoint, tenants, examples, warn };
   const datasets: Datasets = new Datasets(http, init);
-  return {
+  const nouns: Nouns = {
     projects,
     prompts: new Prompts(http.call, host, tenant),
     runs: new Runs(http, { host, endpoint: options.endpoint, projects, uploader }),
@@ -97,6 +87,9 @@ export function createApi(
     feedback: new Feedbacks(http.call, uploader),
     annotationQueues: new AnnotationQueues(http.call),
     tenant,
+  };
+  return {
+    ...refuseUnknownKeys(nouns, callTables),
     close: async () => {
       await Promise.all([http.close(), pool.close()]);
     },

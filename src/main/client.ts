@@ -11,6 +11,10 @@ import type { WirePatch, WirePost } from "../model/run.ts";
 import { isTracingConfigured } from "../model/environment.ts";
 import { isLogged } from "../model/log-level.ts";
 import type { PlainOptions } from "../model/option-table.ts";
+import { OptionError, ValidationError } from "../model/errors.ts";
+import { optionTable } from "../model/option-table.ts";
+import { checkKeys, unknownKeysOf, unknownKeyText } from "../model/unknown-keys.ts";
+import type { KeyTable } from "../model/unknown-keys.ts";
 import { checkHeaders, checkLogger, resolveOptions } from "../model/options.ts";
 import type { ResolvedOptions } from "../model/options.ts";
 import type { ClientStats, FlushResult, Logger } from "../model/stats.ts";
@@ -84,6 +88,7 @@ export class Client implements TracingClient {
   #closing: Promise<FlushResult> | undefined;
 
   constructor(options: ClientOptions = {}) {
+    checkKeys(options, clientKeys, { what: "new Client", error: OptionError });
     this.#options = resolveOptions(options, process.env);
     const headers = checkHeaders(options.headers);
     const logger = checkLogger(options.logger ?? consoleLogger);
@@ -161,8 +166,11 @@ export class Client implements TracingClient {
   /**
    * Sends what was recorded before the call, and waits for it within the limit. The client stays open.
    */
-  flush({ timeoutMs = this.#options.drainTimeoutMs }: TimeLimit = {}): Promise<FlushResult> {
-    return this.#recording.flush(timeoutMs);
+  flush({
+    timeoutMs = this.#options.drainTimeoutMs,
+    ...rest
+  }: TimeLimit = {}): Promise<FlushResult> {
+    return refuseRest("flush", rest) ?? this.#recording.flush(timeoutMs);
   }
 
   /**
@@ -171,13 +179,19 @@ export class Client implements TracingClient {
    * bound new records are dropped and counted. Callers are let through in turn. With the other policies
    * something else gives way, and the answer is true at once.
    */
-  waitForRoom({ timeoutMs = this.#options.drainTimeoutMs }: TimeLimit = {}): Promise<boolean> {
-    return this.#recording.waitForRoom(timeoutMs);
+  waitForRoom({
+    timeoutMs = this.#options.drainTimeoutMs,
+    ...rest
+  }: TimeLimit = {}): Promise<boolean> {
+    return refuseRest("waitForRoom", rest) ?? this.#recording.waitForRoom(timeoutMs);
   }
 
   /** Refuses new runs (they are counted as lost, `closed`), then flushes. */
-  drain({ timeoutMs = this.#options.drainTimeoutMs }: TimeLimit = {}): Promise<FlushResult> {
-    return this.#recording.drain(timeoutMs);
+  drain({
+    timeoutMs = this.#options.drainTimeoutMs,
+    ...rest
+  }: TimeLimit = {}): Promise<FlushResult> {
+    return refuseRest("drain", rest) ?? this.#recording.drain(timeoutMs);
   }
 
   /**
@@ -185,7 +199,14 @@ export class Client implements TracingClient {
    * with {@link ClosedError}. Final; a second call waits for the first.
    * What could not be delivered in time is spooled, or counted as lost, `closed`.
    */
-  close({ timeoutMs = this.#options.drainTimeoutMs }: TimeLimit = {}): Promise<FlushResult> {
+  close({
+    timeoutMs = this.#options.drainTimeoutMs,
+    ...rest
+  }: TimeLimit = {}): Promise<FlushResult> {
+    const refused = refuseRest("close", rest);
+    if (refused !== undefined) {
+      return refused;
+    }
     this.#closing ??= this.#close(timeoutMs);
     return this.#closing;
   }
@@ -213,6 +234,17 @@ export const flush = ({ timeoutMs }: TimeLimit = {}): Promise<FlushResult> => fl
 /** Bindings of this module's own: in a bundle an import may be a getter, for which there is no stack. */
 const [counted, unmade] = [missed, unmadeRun];
 const done = Promise.resolve();
+
+/** The options of a client: those of the table, and the two that have no variable. */
+const clientKeys: KeyTable<ClientOptions> = { ...optionTable, headers: true, logger: true };
+
+/** What a call with unknown options answers; `undefined` where there are none. */
+function refuseRest(call: string, rest: object): Promise<never> | undefined {
+  const [unknown] = unknownKeysOf(rest, ["timeoutMs"]);
+  return unknown === undefined
+    ? undefined
+    : Promise.reject(new ValidationError(`client.${call}: ${unknownKeyText("option", unknown)}`));
+}
 
 /** The id of what a caller without types may pass. */
 function idOf(run: unknown): unknown {

@@ -230,6 +230,6 @@ export type {
   BlockingResult,
   Uncrossable,
 } from "../sync/mirror.ts";
-export type { Nouns } from "./api.ts";
+export type { Nouns } from "./nouns.ts";
 export type { SyncNouns } from "./sync.ts";
 export { version } from "../model/version.ts";

@@ -8,7 +8,8 @@ import { mirrorOf } from "../sync/mirror.ts";
 import type { BlockingNouns } from "../sync/mirror.ts";
 import type { Outcome } from "../sync/protocol.ts";
 import { isHandlingRequest, watchRequests } from "../sync/request-context.ts";
-import type { Api, Nouns } from "./api.ts";
+import type { Api } from "./api.ts";
+import type { Nouns } from "./nouns.ts";
 import { workerEnvironment } from "./shipping-options.ts";
 
 /** Every noun of the client, with calls that block until the answer is there. */

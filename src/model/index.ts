@@ -65,4 +65,6 @@ export type {
 export type { SenderReport } from "./sender-report.ts";
 export { defaultServerInfo, parseServerInfo } from "./server-info.ts";
 export type { ServerInfo } from "./server-info.ts";
+export { checkKeys, unknownKeysOf, unknownKeyText } from "./unknown-keys.ts";
+export type { KeyCheck, KeyTable, UnknownKey } from "./unknown-keys.ts";
 export { version } from "./version.ts";

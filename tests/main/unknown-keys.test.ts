@@ -1,0 +1,173 @@
+import { once } from "node:events";
+import { createServer } from "node:http";
+import type { AddressInfo } from "node:net";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { Client, OptionError, ValidationError } from "../../src/main/index.ts";
+import type { ClientOptions } from "../../src/main/index.ts";
+import { callTables } from "../../src/main/call-tables.ts";
+
+let requests = 0;
+const server = createServer((_request, response) => {
+  requests += 1;
+  response.end("{}");
+});
+let client: Client;
+
+beforeAll(async () => {
+  server.listen(0, "127.0.0.1");
+  await once(server, "listening");
+  const { port } = server.address() as AddressInfo;
+  client = new Client({ endpoint: `http://127.0.0.1:${port}`, enabled: false });
+});
+
+afterAll(async () => {
+  await client.close();
+  server.close();
+});
+
+type Method = (...args: readonly unknown[]) => unknown;
+
+interface Call {
+  readonly name: string;
+  readonly resource: string;
+  readonly method: string;
+  /** Arguments of which one has a key that no call has. */
+  readonly args: readonly unknown[];
+}
+
+/** An object with an unknown key, for each place in which keys are known. */
+function* misspelt(known: unknown): Generator {
+  if (Array.isArray(known)) {
+    for (const item of misspelt(known[0])) {
+      yield [item];
+    }
+  } else if (typeof known === "object" && known !== null) {
+    yield { colour: undefined };
+    for (const [name, below] of Object.entries(known)) {
+      for (const value of misspelt(below)) {
+        yield { [name]: value };
+      }
+    }
+  }
+}
+
+const calls: Call[] = Object.entries(callTables).flatMap(([resource, table]) =>
+  Object.entries(table as Record<string, { readonly args: readonly unknown[] }>).flatMap(
+    ([method, { args }]) =>
+      args.flatMap((known, index) =>
+        [...misspelt(known)].map((value) => ({
+          name: `${resource}.${method} ${JSON.stringify(value)}`,
+          resource,
+          method,
+          args: [...args.slice(0, index).map(() => undefined), value],
+        })),
+      ),
+  ),
+);
+
+const methodsOf = (target: object): readonly string[] => {
+  const prototype = Object.getPrototypeOf(target) as object;
+  const own = Object.getOwnPropertyNames(prototype).filter(
+    (name) =>
+      name !== "constructor" &&
+      typeof Object.getOwnPropertyDescriptor(prototype, name)?.value === "function",
+  );
+  return prototype === Object.prototype ? [] : [...own, ...methodsOf(prototype)];
+};
+
+test("every call of every resource has its keys written down", () => {
+  for (const [resource, table] of Object.entries(callTables)) {
+    const target = Reflect.get(client, resource) as object;
+    expect(Object.keys(table)).toEqual(expect.arrayContaining([...methodsOf(target)]));
+  }
+  expect(calls.length).toBeGreaterThan(90);
+});
+
+describe("before anything is sent", () => {
+  test.each(calls)("$name is refused", async ({ resource, method, args }) => {
+    const target = Reflect.get(client, resource) as Record<string, Method>;
+    const failure = await (async () => {
+      const answer = target[method]?.(...args);
+      return Symbol.asyncIterator in Object(answer) ? undefined : answer;
+    })().then(
+      () => undefined,
+      (error: unknown) => error,
+    );
+    expect(failure).toBeInstanceOf(ValidationError);
+    expect(String(failure)).toMatch(
+      new RegExp(`^ValidationError: ${resource}\\.${method}: unknown (option|filter) \`colour\`; `),
+    );
+    expect(requests).toBe(0);
+  });
+
+  test("so it is by client.sync", () => {
+    // A stream can't cross to the thread that calls.
+    for (const { resource, method, args } of calls.filter((one) => one.method !== "uploadStream")) {
+      const target = Reflect.get(client.sync, resource) as Record<string, Method>;
+      expect(() => target[method]?.(...args)).toThrow("unknown");
+    }
+    expect(requests).toBe(0);
+  });
+
+  test.each([
+    [
+      "runs",
+      "list",
+      { projectName: "p" },
+      "runs.list: unknown filter `projectName`; did you mean `projectNames`?",
+    ],
+    ["runs", "list", { run_type: "llm" }, "unknown filter `run_type`; did you mean `runType`?"],
+    ["runs", "list", { id: [] }, "did you mean `ids`?"],
+    ["feedback", "list", { runId: "x" }, "unknown filter `runId`; did you mean `runIds`?"],
+    ["feedback", "list", { feedbackKeys: [] }, "did you mean `keys`?"],
+    [
+      "examples",
+      "count",
+      { datasetName: "d", split: "s" },
+      "unknown filter `split`; did you mean `splits`?",
+    ],
+    ["projects", "read", { name: "p" }, "unknown option `name`; did you mean `projectName`?"],
+    ["projects", "list", { timeoutMs: 1 }, "did you mean `signal`?"],
+    [
+      "examples",
+      "createMany",
+      { datasetName: "d", examples: [{ inputs: {}, output: {} }] },
+      "An example: unknown member `output`; did you mean `outputs`?",
+    ],
+    ["projects", "list", { "a\u001b[2J\nb": 1 }, "unknown filter `a\\u001b[2J\\nb`; known: "],
+  ])("%s.%s(%j) says %s", async (resource, method, options, message) => {
+    const target = Reflect.get(client, resource) as Record<string, Method>;
+    await expect((async () => target[method]?.(options))()).rejects.toThrow(message);
+    expect(requests).toBe(0);
+  });
+
+  test("what is no object of options is refused too", async () => {
+    const name = "p" as unknown as { projectName: string };
+    await expect(client.projects.read(name)).rejects.toThrow(
+      "projects.read takes an object of options",
+    );
+  });
+});
+
+test.each([
+  [{ apiUrl: "http://x" }, "new Client: unknown option `apiUrl`; did you mean `endpoint`?"],
+  [{ project: "p" }, "did you mean `projectName`?"],
+  [{ autoBatchTracing: true }, "did you mean `batchLimit`?"],
+  [{ timeout_ms: 5 }, "did you mean `timeoutMs`?"],
+  [{ hideInput: true }, "did you mean `hideInputs`?"],
+  [{ colour: "red" }, "unknown option `colour`; known: enabled, endpoint, "],
+] as const)("a client with %j is refused", (options, message) => {
+  const make = (): Client => new Client(options as ClientOptions);
+  expect(make).toThrow(OptionError);
+  expect(make).toThrow(message);
+});
+
+test.each(["flush", "drain", "close", "waitForRoom"] as const)(
+  "%s takes no unknown option",
+  async (call) => {
+    const options = { timeout: 5 } as object;
+    await expect(client[call](options)).rejects.toThrow(
+      `client.${call}: unknown option \`timeout\`; did you mean \`timeoutMs\`?`,
+    );
+  },
+);
