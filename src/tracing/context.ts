@@ -77,13 +77,13 @@ function chooseParent(client: TracingClient, options: StartOptions): RunTree | u
   let parent: unknown;
   try {
     ({ parent } = options);
+    if (parent instanceof RunTree) {
+      return parent;
+    }
   } catch {
-    // A getter that throws names no parent.
+    // A getter that throws, or a proxy that refuses to be looked at, names no parent.
   }
-  if (parent === null) {
-    return undefined;
-  }
-  return parent instanceof RunTree ? parent : runIn(sharedStorage().getStore(), client);
+  return parent === null ? undefined : runIn(sharedStorage().getStore(), client);
 }
 
 /** The run that a store stands for. A foreign one is recorded by its own library, not by us. */

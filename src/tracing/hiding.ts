@@ -40,7 +40,12 @@ export class Hiding {
     if (this.#options.hideMetadata === false || !isKeyValues(value)) {
       return value;
     }
-    return { ...value, metadata: this.metadata(value["metadata"]) };
+    try {
+      return { ...value, metadata: this.metadata(value["metadata"]) };
+    } catch {
+      this.#onFailure("Hiding metadata failed: extra can't be read.");
+      return hiddenMarker("extra");
+    }
   }
 
   #apply(what: string, hide: Hide, value: unknown): unknown {

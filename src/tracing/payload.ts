@@ -1,4 +1,5 @@
 import type { KeyValues } from "../model/run.ts";
+import { reasonOf } from "./object-kinds.ts";
 
 /**
  * The one rule for inputs and outputs: a plain object is itself, anything else is the value of
@@ -17,10 +18,13 @@ export function toPayload(value: unknown, key: "input" | "outputs"): KeyValues |
 
 /** An object literal, or one without a prototype; of any realm. Never throws. */
 export function isPlainObject(value: unknown): value is KeyValues {
-  if (typeof value !== "object" || value === null || Array.isArray(value)) {
+  if (typeof value !== "object" || value === null) {
     return false;
   }
   try {
+    if (Array.isArray(value)) {
+      return false;
+    }
     if (value.constructor === Object) {
       // Asking for the prototype is a call into the runtime; this is not, and as good.
       return true;
@@ -39,11 +43,37 @@ export function isPlainObject(value: unknown): value is KeyValues {
 
 /** The strings of a list; `undefined` for anything that is no list of strings. */
 export function toTags(tags: unknown): readonly string[] | undefined {
-  if (!Array.isArray(tags)) {
-    return undefined;
+  try {
+    if (!Array.isArray(tags)) {
+      return undefined;
+    }
+    return tags.every(isString) ? tags : tags.filter(isString);
+  } catch (error) {
+    // A proxy that refuses to be looked at: it costs itself, not the run's other options.
+    return [unreadable(error)];
   }
-  return tags.every(isString) ? tags : tags.filter(isString);
 }
+
+/** A plain object; a marker for one that can't be looked at, `undefined` for anything else. */
+export function toMetadata(metadata: unknown): KeyValues | undefined {
+  if (isPlainObject(metadata)) {
+    return metadata;
+  }
+  return isUnreadable(metadata) ? { millrace_error: "[unserializable: metadata]" } : undefined;
+}
+
+/** Whether nothing can be asked of a value: a proxy that was revoked. */
+export function isUnreadable(value: unknown): boolean {
+  try {
+    Array.isArray(value);
+    return false;
+  } catch {
+    // It throws for a revoked proxy alone.
+    return true;
+  }
+}
+
+const unreadable = (error: unknown): string => `[unserializable: ${reasonOf(error)}]`;
 
 const isString = (value: unknown): value is string => typeof value === "string";
 
@@ -56,9 +86,17 @@ export const mergeTags = (
     ? (first ?? second)
     : [...new Set([...first, ...second])];
 
-/** Both objects, the second's keys first in right. */
-export const mergeMetadata = (
+/** Both objects, the second's keys first in right; a marker for the second where it can't be read. */
+export function mergeMetadata(
   first: KeyValues | undefined,
   second: KeyValues | undefined,
-): KeyValues | undefined =>
-  first === undefined || second === undefined ? (first ?? second) : { ...first, ...second };
+): KeyValues | undefined {
+  if (first === undefined || second === undefined) {
+    return first ?? second;
+  }
+  try {
+    return { ...first, ...second };
+  } catch (error) {
+    return { ...first, millrace_error: unreadable(error) };
+  }
+}

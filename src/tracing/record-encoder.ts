@@ -221,8 +221,14 @@ const wireCodes = new Map<string, number>([
   ["serialized", field.serialized],
 ]);
 
-const hasRuntime = (extra: unknown): boolean =>
-  typeof extra === "object" && extra !== null && "runtime" in extra;
+function hasRuntime(extra: unknown): boolean {
+  try {
+    return typeof extra === "object" && extra !== null && "runtime" in extra;
+  } catch {
+    // A proxy that refuses to be looked at: a marker is recorded in its place.
+    return false;
+  }
+}
 
 /** The fields of a wire-shaped run that hold something. */
 function fieldsOf(run: unknown): Readonly<Record<string, unknown>> {

@@ -1,5 +1,6 @@
 import type { CallRecording } from "./call-recording.ts";
 import { keepContext, withRun } from "./context.ts";
+import { isUnreadable } from "./payload.ts";
 import { watchIterable, watchIterator } from "./iterators.ts";
 import { isObject, isThenable, standIn } from "./stand-in.ts";
 import type { Replacements } from "./stand-in.ts";
@@ -15,7 +16,11 @@ export function watchResult(result: unknown, recording: CallRecording): unknown 
     return watch(result, recording);
   } catch {
     // It can't be watched, such as a stream that is being read already: it is handed on as it is.
-    recording.finished();
+    if (isUnreadable(result)) {
+      recording.returned(result);
+    } else {
+      recording.finished();
+    }
     return result;
   }
 }

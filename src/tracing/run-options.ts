@@ -68,6 +68,16 @@ export function readEndTime(options: EndOptions | undefined): number | undefined
   }
 }
 
+/** A start time that was given, in microseconds, in case it is one. Never throws. */
+export function startTimeOf(time: unknown): number | undefined {
+  try {
+    return toMicros(time);
+  } catch {
+    // A proxy that refuses to be looked at; the run starts now.
+    return undefined;
+  }
+}
+
 /** What goes with a run's end: what was attached before, and what the end was given. Never throws. */
 export function readAttachments(before: unknown, options: EndOptions | undefined): unknown {
   const held = before instanceof HeldAttachments ? before : undefined;

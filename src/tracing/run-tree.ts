@@ -7,14 +7,21 @@ import { errorText } from "./error-text.ts";
 import { holding } from "./held-attachments.ts";
 import { OrderBytes } from "./order-bytes.ts";
 import { ownCopy, ownEvent } from "./own-copy.ts";
-import { isPlainObject, mergeMetadata, mergeTags, toPayload, toTags } from "./payload.ts";
+import {
+  isPlainObject,
+  mergeMetadata,
+  mergeTags,
+  toMetadata,
+  toPayload,
+  toTags,
+} from "./payload.ts";
 import { malformed, readHeaders, writeHeaders } from "./propagation.ts";
 import type { HeadersLike, RemotePlace } from "./propagation.ts";
 import { recorder } from "./recorder.ts";
 import type { Inherited, RecordedRun, TracingClient } from "./recorder.ts";
-import { readAttachments, readEndTime, readId, readName } from "./run-options.ts";
+import { readAttachments, readEndTime, startTimeOf, readId, readName } from "./run-options.ts";
 import type { Ending, EndOptions, RunOptions } from "./run-options.ts";
-import { toMicros, Trace } from "./trace.ts";
+import { Trace } from "./trace.ts";
 
 /** What a run is made with, beside its options; wiring. */
 export interface RunInit {
@@ -84,10 +91,10 @@ export class RunTree implements RecordedRun {
     this.#inputs = this.#recorded ? toPayload(options.inputs, "input") : undefined;
     this.#attachments = this.#recorded ? options.attachments : undefined;
     this.#tags = toTags(options.tags);
-    this.#metadata = isPlainObject(options.metadata) ? options.metadata : undefined;
+    this.#metadata = toMetadata(options.metadata);
     this.parentOrder = parent === undefined ? undefined : parent.#orderBytes();
     if (remote === undefined) {
-      this.startMicros = toMicros(options.startTime) ?? this.#trace.nextStart(now);
+      this.startMicros = startTimeOf(options.startTime) ?? this.#trace.nextStart(now);
       this.parentRunId = parent?.id;
       if (parent !== undefined) {
         this.#inherit(parent);

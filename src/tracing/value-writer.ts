@@ -13,6 +13,7 @@ import {
 } from "./object-kinds.ts";
 import { keptUnits, KnownKeys } from "./known-text.ts";
 import type { KnownText } from "./known-text.ts";
+import { GraphBudget, graphBytes, repeatedMarker } from "./graph-budget.ts";
 import { RestMarkers } from "./rest-markers.ts";
 import type { TapeWriter } from "./tape-writer.ts";
 
@@ -32,6 +33,7 @@ export class ValueWriter {
   readonly #ancestors: unknown[] = [];
   readonly #rest: RestMarkers;
   readonly #keys = new KnownKeys();
+  readonly #graph = new GraphBudget();
 
   constructor(out: TapeWriter) {
     this.#out = out;
@@ -45,10 +47,14 @@ export class ValueWriter {
   write(value: unknown, place = 0): void {
     try {
       this.#value(value, 0, this.#keys.at(place));
+      if (this.#out.mark() > graphBytes) {
+        this.#graph.reset();
+      }
     } catch (error) {
       // What the walk was inside of is not kept alive.
       this.#ancestors.length = 0;
       this.#rest.reset();
+      this.#graph.reset();
       if (!(error instanceof FieldFull)) {
         throw error;
       }
@@ -105,6 +111,10 @@ export class ValueWriter {
   }
 
   #object(value: object, depth: number, holder: KnownText): void {
+    if (this.#out.mark() > graphBytes && this.#graph.isSpent(value)) {
+      this.#out.text(repeatedMarker);
+      return;
+    }
     if (depth >= depthLimit) {
       this.#out.text(`[too deep: ${depthLimit} levels]`);
       return;

@@ -1,0 +1,116 @@
+import { Client, traceable } from "millrace";
+import type { RunTree, StartOptions } from "millrace";
+import { describe, expect, test } from "vitest";
+import { loopbackServer } from "../support/loopback-server.ts";
+
+/** A proxy that throws whatever is asked of it. */
+function revoked<Value extends object>(value: Value): Value {
+  const { proxy, revoke } = Proxy.revocable(value, {});
+  revoke();
+  return proxy;
+}
+
+type Fields = Readonly<Record<string, unknown>>;
+
+/** The one run that arrives of what `work` records, its start and end together, and the client's counts. */
+async function recorded(work: (client: Client) => unknown): Promise<Fields & { counts: unknown }> {
+  await using server = await loopbackServer();
+  const client = new Client({ endpoint: server.endpoint, logger: { warn: () => undefined } });
+  await work(client);
+  await client.close();
+  let run: Fields = {};
+  for (const { body } of server.runRequests) {
+    const sent = JSON.parse(body.toString()) as Fields & {
+      readonly post?: readonly Fields[];
+      readonly patch?: readonly Fields[];
+    };
+    const { post = [], patch = [] } = sent;
+    // A run that goes alone is the body itself.
+    for (const one of [...post, ...patch, sent]) {
+      run = { ...run, ...one };
+    }
+  }
+  const { accepted, delivered, lost } = client.stats();
+  return { ...run, counts: { accepted, delivered, unencodable: lost.unencodable } };
+}
+
+const marker = expect.stringContaining("[unserializable: Cannot perform") as unknown;
+const whole = { accepted: 2, delivered: 2, unencodable: 0 };
+const options = { name: "whole", inputs: { a: 1 }, tags: ["t"], metadata: { m: 1 } };
+const start =
+  (given: StartOptions) =>
+  (client: Client): void => {
+    client.startRun({ ...options, ...given }).end({ ok: true });
+  };
+
+describe("a revoked proxy as", () => {
+  test.each<[string, StartOptions, Fields]>([
+    ["inputs", { inputs: revoked({}) }, { inputs: { input: marker }, tags: ["t"] }],
+    ["metadata", { metadata: revoked({}) }, { inputs: { a: 1 }, tags: ["t"] }],
+    ["tags", { tags: revoked([]) }, { inputs: { a: 1 }, tags: [marker] }],
+    ["startTime", { startTime: revoked(new Date()) }, { inputs: { a: 1 }, tags: ["t"] }],
+    ["parent", { parent: revoked({}) as RunTree }, { inputs: { a: 1 }, tags: ["t"] }],
+    ["serialized", { serialized: revoked({}) }, { inputs: { a: 1 }, serialized: marker }],
+  ])("%s of a start costs only itself", async (name, given, expected) => {
+    const run = await recorded(start(given));
+    expect(run).toMatchObject({ name: "whole", outputs: { ok: true }, ...expected, counts: whole });
+    const unreadable = { millrace_error: "[unserializable: metadata]" };
+    const metadata = name === "metadata" ? unreadable : { m: 1 };
+    expect(run["extra"]).toMatchObject({ metadata });
+  });
+
+  test.each<[string, (client: Client) => unknown]>([
+    ["the argument of end()", (client) => client.startRun(options).end(revoked({}))],
+    ["the outputs of fail()", (client) => client.startRun(options).fail("x", revoked({}))],
+    [
+      "what a traced function returns",
+      (client) => {
+        traceable(() => revoked({}), { ...options, client })();
+      },
+    ],
+    [
+      "what a traced promise resolves to",
+      async (client) => {
+        await traceable(async () => [revoked({})], { ...options, client })();
+      },
+    ],
+    [
+      "a chunk of a stream",
+      (client) => {
+        const stream = traceable(
+          function* chunks() {
+            yield revoked({});
+          },
+          { ...options, client },
+        );
+        expect([...stream()]).toHaveLength(1);
+      },
+    ],
+  ])("%s costs only itself", async (_, work) => {
+    const run = await recorded(work);
+    expect(run).toMatchObject({ name: "whole", counts: whole });
+    expect(JSON.stringify(run["outputs"])).toContain("[unserializable: Cannot perform");
+    expect(run["end_time"]).toBeDefined();
+  });
+
+  test("outputs or extra of updateRun costs only itself", async () => {
+    const id = "0198c7d2-0000-7000-8000-000000000001";
+    for (const part of ["outputs", "extra"]) {
+      const run = await recorded((client) =>
+        client.updateRun(id, { [part]: revoked({}), error: "kept" }),
+      );
+      expect(run).toMatchObject({ error: "kept", [part]: marker });
+      expect(run.counts).toEqual({ accepted: 1, delivered: 1, unencodable: 0 });
+    }
+  });
+
+  test("attachments costs only itself", async () => {
+    await using server = await loopbackServer();
+    const client = new Client({ endpoint: server.endpoint, logger: { warn: () => undefined } });
+    start({ attachments: revoked({}) })(client);
+    await client.close();
+    expect(client.stats()).toMatchObject({ accepted: 2, delivered: 2 });
+    const sent = server.runRequests.map(({ body }) => body.toString("latin1")).join("");
+    expect(sent).toContain('"name":"whole"');
+  });
+});

@@ -1,0 +1,29 @@
+import { expect, test } from "vitest";
+import { jsonOfTape } from "../support/json-of-tape.ts";
+
+/** Objects of which each names the next one twice: 2^depth paths. */
+function shared(depth: number): unknown {
+  let graph: unknown = { leaf: true };
+  for (let i = 0; i < depth; i++) {
+    graph = { left: graph, right: graph };
+  }
+  return graph;
+}
+
+test("a graph of 2^40 paths is cut before its field is full, and what follows is recorded", () => {
+  const began = process.cpuUsage();
+  const json = jsonOfTape({ graph: shared(40), after: { kept: 1 } });
+  const { user, system } = process.cpuUsage(began);
+  const value = JSON.parse(json) as { after: unknown };
+  expect(value.after).toEqual({ kept: 1 });
+  expect(json).toContain('"[repeated too often]"');
+  // Objects that are walked: some 80,000. Until the field is full it were two million.
+  expect(json.length).toBeLessThan(4_000_000);
+  expect((user + system) / 1_000).toBeLessThan(2_000);
+});
+
+test("one object very often, among many others, is recorded each time", () => {
+  const one = { a: 1 };
+  const rows = Array.from({ length: 60_000 }, (_, row) => ({ row, one }));
+  expect(jsonOfTape({ rows })).toBe(JSON.stringify({ rows }));
+});
