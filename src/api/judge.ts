@@ -13,6 +13,7 @@ import {
   isInsufficientQuota,
 } from "../model/errors.ts";
 import type { HttpErrorInit } from "../model/errors.ts";
+import { toPrintable } from "../model/printable-text.ts";
 import { retryAfterMs } from "../model/retry-wait.ts";
 import type { CallInit } from "./request.ts";
 
@@ -109,7 +110,9 @@ function parseBody(body: string, { endpoint, requestId }: TryFacts): Verdict {
   }
   try {
     return { kind: "answered", value: JSON.parse(body) as unknown };
-  } catch (cause) {
+  } catch (failure) {
+    // The parser repeats a part of the answer.
+    const cause = new SyntaxError(toPrintable(String(failure)));
     const text = `Failed to ${endpoint.action}: the answer is not JSON; is the endpoint right?`;
     return failed(new AnswerError(text, { cause, requestId }), false, { isOpen: true });
   }

@@ -3,6 +3,7 @@ import type { Channel } from "node:diagnostics_channel";
 import type { EnvironmentFault } from "../model/environment.ts";
 import { isLogged } from "../model/log-level.ts";
 import type { LogLevel, MessageLevel } from "../model/log-level.ts";
+import { toPrintable } from "../model/printable-text.ts";
 import type { PlainOptions } from "../model/option-table.ts";
 import type { ShipReport } from "../model/shipping.ts";
 import type { Logger, LossReason } from "../model/stats.ts";
@@ -154,7 +155,7 @@ export class Reporter {
 /** Logs, now. */
 export function logThrough(logger: Logger, level: MessageLevel, message: string): void {
   try {
-    const text = `[millrace] ${message}`;
+    const text = `[millrace] ${toPrintable(message)}`;
     if (logger[level] === undefined) {
       logger.warn(text);
     } else {

@@ -1,3 +1,5 @@
+import { toPrintable } from "./printable-text.ts";
+
 /** Longest text that an error message repeats of an answer, in UTF-16 units. */
 const detailLimit = 1_000;
 /** Of an answer that is not the wire's, such as a proxy's page. */
@@ -7,7 +9,9 @@ const excerptLimit = 200;
  * What an answer says went wrong: the texts of `detail`, `error` and `details` (docs/wire.md). Nothing
  * else of the body: a server that validates may repeat what it was sent.
  */
-export function detailOf(body: string): string {
+export const detailOf = (body: string): string => toPrintable(textOf(body));
+
+function textOf(body: string): string {
   const answer = parsed(body);
   if (typeof answer !== "object" || answer === null) {
     return body.trim().slice(0, excerptLimit);
@@ -20,7 +24,7 @@ export function detailOf(body: string): string {
 export function detailLinesOf(body: string): readonly string[] {
   const answer = parsed(body);
   return typeof answer === "object" && answer !== null
-    ? textsOf(Reflect.get(answer, "detail")).map((line) => line.slice(0, detailLimit))
+    ? textsOf(Reflect.get(answer, "detail")).map((line) => toPrintable(line, detailLimit))
     : [];
 }
 

@@ -1,4 +1,5 @@
 import { detailOf } from "./error-detail.ts";
+import { toPrintable } from "./printable-text.ts";
 import type { UploadResult } from "./upload.ts";
 
 /** What a caller can switch on. */
@@ -34,7 +35,8 @@ export abstract class SdkError extends Error {
   readonly requestId: string | undefined;
 
   constructor(message: string, options: SdkErrorOptions = {}) {
-    super(message, options);
+    // Whatever it repeats, of a server or of a caller, stays one line of what it is logged to.
+    super(toPrintable(message), options);
     this.name = new.target.name;
     this.requestId = options.requestId;
   }

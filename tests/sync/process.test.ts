@@ -20,7 +20,7 @@ test("a program that used blocking calls ends by itself, without closing anythin
 test("blocking calls work in a line given to node, as they do in a REPL", async () => {
   const { endpoint } = await scriptedServer();
   const line = `const { Client } = await import("millrace");
-    console.log(new Client().sync.projects.has({ name: "p" }));`;
+    console.log(new Client().sync.projects.has({ projectName: "p" }));`;
   const { stdout } = await promisify(execFile)(
     process.execPath,
     ["--input-type=module", "-e", line],
@@ -48,10 +48,10 @@ test("a program that never makes a blocking call starts no thread for it", async
     const kinds = [];
     createHook({ init: (_id, kind) => kinds.push(kind) }).enable();
     const client = new Client();
-    console.log(await client.projects.has({ name: "p" }));
+    console.log(await client.projects.has({ projectName: "p" }));
     const isWatching = () => hasSubscribers("http.server.request.start");
     console.log(kinds.includes("WORKER"), isWatching());
-    client.sync.projects.has({ name: "p" });
+    client.sync.projects.has({ projectName: "p" });
     console.log(kinds.includes("WORKER"), isWatching());`,
     { env: { MILLRACE_ENDPOINT: endpoint } },
   );
@@ -64,10 +64,13 @@ test.each(["NODE_OPTIONS", "argument"] as const)(
     const { endpoint } = await scriptedServer();
     // Not by the console: what a thread writes there may be lost at the end.
     const source = `(await import("node:fs")).writeSync(1, "preload\\n");`;
-    const end = await runProgram(`console.log(new Client().sync.projects.has({ name: "p" }));`, {
-      env: { MILLRACE_ENDPOINT: endpoint },
-      preload: { source, by },
-    });
+    const end = await runProgram(
+      `console.log(new Client().sync.projects.has({ projectName: "p" }));`,
+      {
+        env: { MILLRACE_ENDPOINT: endpoint },
+        preload: { source, by },
+      },
+    );
     expect(end).toMatchObject({ code: 0, output: "preload\ntrue\n" });
   },
 );
@@ -80,7 +83,7 @@ test("blocking calls work in a worker thread of the program", async () => {
     if (isMainThread) {
       new Worker(fileURLToPath(import.meta.url));
     } else {
-      console.log(new Client().sync.projects.has({ name: "p" }));
+      console.log(new Client().sync.projects.has({ projectName: "p" }));
     }`,
     { env: { MILLRACE_ENDPOINT: endpoint } },
   );
@@ -91,7 +94,7 @@ test("an error that nobody catches shows the line of the program", async () => {
   const { endpoint } = await scriptedServer();
   const end = await runProgram(
     `function configure(client) {
-      return client.sync.projects.read({ name: "status-403" });
+      return client.sync.projects.read({ projectName: "status-403" });
     }
     configure(new Client());`,
     { env: { MILLRACE_ENDPOINT: endpoint } },
@@ -108,7 +111,7 @@ test("what is being recorded is delivered around blocking calls", async () => {
   const end = await runProgram(
     `const client = new Client({ firstDelayMs: 0 });
     client.startRun({ name: "r", inputs: {} }).end();
-    for (let call = 0; call < 20; call++) client.sync.projects.has({ name: "p" });
+    for (let call = 0; call < 20; call++) client.sync.projects.has({ projectName: "p" });
     await client.close();
     console.log(client.stats().accepted, client.stats().pending);`,
     { env: { MILLRACE_ENDPOINT: endpoint } },
@@ -130,7 +133,7 @@ test.each([
     const end = await runProgram(
       `import { createServer } from "node:http";
     const client = new Client();
-    const answer = (response) => response.end(String(client.sync.projects.has({ name: "p" })));
+    const answer = (response) => response.end(String(client.sync.projects.has({ projectName: "p" })));
     const server = createServer(${handler}).listen(0, async () => {
       const address = "http://127.0.0.1:" + server.address().port;
       for (let request = 0; request < 3; request++) {

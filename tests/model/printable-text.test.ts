@@ -1,0 +1,37 @@
+import { describe, expect, test } from "vitest";
+import { HttpError } from "../../src/model/errors.ts";
+import { detailLinesOf } from "../../src/model/error-detail.ts";
+import { logThrough } from "../../src/main/reporter.ts";
+
+const hostile = "no\u001b[2J\u001b]0;owned\u0007\r\n[millrace] forged\u202egnp\u2028x\u009b1m";
+const escaped =
+  "no\\u001b[2J\\u001b]0;owned\\u0007\\u000d\\u000a[millrace] forged\\u202egnp\\u2028x\\u009b1m";
+
+describe("what a server answers", () => {
+  test.each([
+    ["as JSON", JSON.stringify({ detail: hostile })],
+    ["as text", hostile],
+  ])("%s is one printable line of an error", (_name, body) => {
+    const error = new HttpError({ action: "read run", status: 400, body });
+    expect(error.message).toBe(`Failed to read run: 400 ${escaped}`);
+    expect(error.detail).toBe(escaped);
+    expect(detailLinesOf(JSON.stringify({ detail: [hostile] }))).toEqual([escaped]);
+  });
+
+  test("is cut where it is long", () => {
+    const message = "x".repeat(1_000_000);
+    const error = new HttpError({ action: "read run", status: 400, body: "", message });
+    expect(error.message.length).toBeLessThan(8_200);
+  });
+
+  test("stays one line of a log", () => {
+    const lines: string[] = [];
+    logThrough({ warn: (text) => lines.push(text) }, "warn", `Failed: ${hostile}`);
+    expect(lines).toEqual([`[millrace] Failed: ${escaped}`]);
+  });
+
+  test("keeps letters of any script", () => {
+    const error = new HttpError({ action: "read run", status: 400, body: "Füße 🦶 日本" });
+    expect(error.detail).toBe("Füße 🦶 日本");
+  });
+});
