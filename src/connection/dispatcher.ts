@@ -3,6 +3,8 @@ import type { Dispatcher } from "undici";
 import type { Connection } from "../model/connection.ts";
 import { chooseProxy, parseProxy } from "../model/proxy.ts";
 import type { Proxy } from "../model/proxy.ts";
+import { createFetchTransport } from "./fetch-transport.ts";
+import type { Transport } from "./transport.ts";
 import { createTunnel } from "./tunnel.ts";
 
 /** Below the 5 s after which common servers close an idle connection. */
@@ -10,24 +12,36 @@ const keepAliveMs = 4_000;
 
 /**
  * Pooled connections, with every limit said: undici's own are 300 s and none. Of an answer at most
- * `answerLimitBytes` are read. Whether a proxy is on the way is read from the connection alone, never
+ * `answerLimitBytes` are read. `onConnected` is called for each connection that was made. Whether a proxy is on the way is read from the connection alone, never
  * from the environment.
  */
-export function createDispatcher(connection: Connection, answerLimitBytes: number): Dispatcher {
+export function createDispatcher(
+  connection: Connection,
+  answerLimitBytes: number,
+  onConnected: () => void = () => undefined,
+): Transport {
+  if (!canSend()) {
+    return createFetchTransport(connection, answerLimitBytes, onConnected);
+  }
   const { timeoutMs, ca, cert, key, socketPath } = connection;
   const tls = definedOf({ ca, cert, key });
   const limits = limitsOf(connection, answerLimitBytes);
   const proxy = parseProxy(chooseProxy(connection) ?? "");
   if (proxy === undefined) {
     const connect = { timeout: timeoutMs, ...tls, ...definedOf({ socketPath }) };
-    return new Agent({ ...limits, connect });
+    return new Agent({ ...limits, connect }).on("connect", onConnected);
   }
   if (connection.endpoint.startsWith("https:")) {
-    return new Agent({ ...limits, connect: createTunnel({ proxy, timeoutMs, ...tls }) });
+    const tunnel = createTunnel({ proxy, timeoutMs, ...tls });
+    return new Agent({ ...limits, connect: tunnel }).on("connect", onConnected);
   }
   const connect = { timeout: timeoutMs, ...definedOf({ ca }) };
-  return new Pool(proxy.origin, { ...limits, connect }).compose(toProxy(proxy));
+  const pool = new Pool(proxy.origin, { ...limits, connect }).on("connect", onConnected);
+  return pool.compose(toProxy(proxy));
 }
+
+/** Whether this is undici itself: a runtime may have put something of that name in its place. */
+const canSend = (): boolean => typeof Reflect.get(Agent.prototype, "request") === "function";
 
 const limitsOf = (
   { timeoutMs, requestsInFlight }: Connection,

@@ -1,5 +1,4 @@
 import { Readable } from "node:stream";
-import type { Dispatcher } from "undici";
 import type { Connection } from "../model/connection.ts";
 import type { Endpoint } from "../model/endpoints.ts";
 import { OptionError } from "../model/errors.ts";
@@ -8,6 +7,7 @@ import { isOk } from "./answer.ts";
 import type { Answer, OpenAnswer } from "./answer.ts";
 import { watched } from "./streamed-body.ts";
 import type { StreamedBody } from "./streamed-body.ts";
+import type { Transport, TransportResponse } from "./transport.ts";
 
 export interface HttpRequest extends Pick<Endpoint, "method" | "path"> {
   readonly body?: Uint8Array | StreamedBody;
@@ -16,7 +16,7 @@ export interface HttpRequest extends Pick<Endpoint, "method" | "path"> {
 
 /** Asks one server: address, key and deadline are the same for every request. */
 export class Requester {
-  readonly #dispatcher: Dispatcher;
+  readonly #dispatcher: Transport;
   readonly #timeoutMs: number;
   readonly #origin: string;
   readonly #basePath: string;
@@ -24,7 +24,7 @@ export class Requester {
   readonly #secrets: readonly string[];
 
   /** @throws {@link OptionError} nothing may be sent over this connection. */
-  constructor(connection: Connection, dispatcher: Dispatcher) {
+  constructor(connection: Connection, dispatcher: Transport) {
     if (connection.refusal !== undefined) {
       throw new OptionError(connection.refusal);
     }
@@ -92,7 +92,7 @@ export class Requester {
     }
   }
 
-  #headOf({ statusCode, headers }: Dispatcher.ResponseData): Answer {
+  #headOf({ statusCode, headers }: TransportResponse): Answer {
     const retryAfter = headers["retry-after"];
     const { location } = headers;
     return {
@@ -107,7 +107,7 @@ export class Requester {
     { method, path, headers, body }: HttpRequest,
     signal: AbortSignal,
     deadline: Deadline,
-  ): Promise<Dispatcher.ResponseData> {
+  ): Promise<TransportResponse> {
     const request = { origin: this.#origin, path: below(this.#basePath, path), method, signal };
     const sent = { ...this.#headers, ...headers };
     if (body === undefined || body instanceof Uint8Array) {

@@ -17,6 +17,7 @@ import { hostOf } from "../model/links.ts";
 import { sendsNothing } from "../model/options.ts";
 import type { ResolvedOptions } from "../model/options.ts";
 import { Uploads } from "../bulk/uploads.ts";
+import { SharedTraffic } from "../model/shared-traffic.ts";
 import { callTables } from "./call-tables.ts";
 import type { Nouns } from "./nouns.ts";
 import { connectionOf, shippingOf } from "./shipping-options.ts";
@@ -56,7 +57,7 @@ export function createApi(
   const projects = new Projects(http.call, host);
   const tenant = new Tenant(http.call);
   const pool = new UploadPool({
-    shipping: shippingOf(options, headers, new SharedArrayBuffer(Int32Array.BYTES_PER_ELEMENT)),
+    shipping: shippingOf(options, headers, new SharedTraffic()),
     threads: uploadThreads,
     env,
   });

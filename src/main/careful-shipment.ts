@@ -13,6 +13,8 @@ const deathsOfTape = 24;
 
 export interface CarefulOptions {
   readonly shipper: TapeShipper;
+  /** Names the tape where a worker posts that a try of it failed. */
+  readonly tapeId: number;
   /** Tapes that were with a worker; one of them may explain its death. */
   readonly underWay: ReadonlySet<Tape>;
   /** Waits before the tape is sent again. */
@@ -51,13 +53,13 @@ export class CarefulShipment {
   }
 
   async #send(part: Part): Promise<ShipReport | undefined> {
-    const { shipper, pause, hasEnded } = this.#options;
+    const { shipper, tapeId, pause, hasEnded } = this.#options;
     const { memory } = this.#tape;
     let deaths = 0;
     for (;;) {
       const suspects = [...this.#deathsByRecord.keys()];
       try {
-        return await shipper.ship({ memory, used: part.to, from: part.from, suspects });
+        return await shipper.ship({ tapeId, memory, used: part.to, from: part.from, suspects });
       } catch {
         // The worker died, or could not read the tape, which is ours and whole.
         this.hasSeenDeath = true;

@@ -47,7 +47,7 @@ export type ClientOptions = {
 
 /** How long a call may wait. */
 export interface TimeLimit {
-  /** @defaultValue the option `drainTimeoutMs` */
+  /** @defaultValue the option `drainTimeoutMs`; less where it has its default and the server was never reached */
   readonly timeoutMs?: number | undefined;
 }
 
@@ -166,10 +166,7 @@ export class Client implements TracingClient {
   /**
    * Sends what was recorded before the call, and waits for it within the limit. The client stays open.
    */
-  flush({
-    timeoutMs = this.#options.drainTimeoutMs,
-    ...rest
-  }: TimeLimit = {}): Promise<FlushResult> {
+  flush({ timeoutMs, ...rest }: TimeLimit = {}): Promise<FlushResult> {
     return refuseRest("flush", rest) ?? this.#recording.flush(timeoutMs);
   }
 
@@ -187,10 +184,7 @@ export class Client implements TracingClient {
   }
 
   /** Refuses new runs (they are counted as lost, `closed`), then flushes. */
-  drain({
-    timeoutMs = this.#options.drainTimeoutMs,
-    ...rest
-  }: TimeLimit = {}): Promise<FlushResult> {
+  drain({ timeoutMs, ...rest }: TimeLimit = {}): Promise<FlushResult> {
     return refuseRest("drain", rest) ?? this.#recording.drain(timeoutMs);
   }
 
@@ -199,10 +193,7 @@ export class Client implements TracingClient {
    * with {@link ClosedError}. Final; a second call waits for the first.
    * What could not be delivered in time is spooled, or counted as lost, `closed`.
    */
-  close({
-    timeoutMs = this.#options.drainTimeoutMs,
-    ...rest
-  }: TimeLimit = {}): Promise<FlushResult> {
+  close({ timeoutMs, ...rest }: TimeLimit = {}): Promise<FlushResult> {
     const refused = refuseRest("close", rest);
     if (refused !== undefined) {
       return refused;
@@ -216,7 +207,7 @@ export class Client implements TracingClient {
     return this.#recording.stats();
   }
 
-  async #close(timeoutMs: number): Promise<FlushResult> {
+  async #close(timeoutMs: number | undefined): Promise<FlushResult> {
     this.#unregister();
     const result = await this.#recording.close(timeoutMs);
     await Promise.all([this.#api.close(), this.#sync.close()]);

@@ -25,6 +25,8 @@ export interface DeliveryOptions {
   readonly spool: Spool | undefined;
   /** Keeps what the server refused. */
   readonly deadLetters?: DeadLetters | undefined;
+  /** Called before runs that the server refused are logged one by one. */
+  readonly onRefused?: () => void;
   /** Hears that records were written to the spool. */
   readonly onSpooled?: () => void;
   /** Hears what the server said of itself, again with each tape. */
@@ -69,12 +71,12 @@ const longestPauseMs = 30_000;
 export class Delivery {
   readonly #options: DeliveryOptions;
   readonly #histogram = createHistogram({ figures: 2, highest: longestMicros });
-  #requests = 0;
-  #retries = 0;
-  #bytesSent = 0;
   #server: ServerInfo | undefined;
   #ended = false;
   readonly #underWay = new Set<Tape>();
+  readonly #byId = new Map<number, Tape>();
+  readonly #failing = new Set<Tape>();
+  #lastId = 0;
   readonly #wake = new AbortController();
 
   constructor(options: DeliveryOptions) {
@@ -88,17 +90,40 @@ export class Delivery {
     if (this.#options.maySend === false) {
       return this.settleNow(tape, "misconfigured");
     }
+    const tapeId = ++this.#lastId;
     this.#underWay.add(tape);
+    this.#byId.set(tapeId, tape);
     try {
-      return await this.#ship(tape);
+      return await this.#ship(tape, tapeId);
     } finally {
       this.#underWay.delete(tape);
+      this.#byId.delete(tapeId);
+      this.#failing.delete(tape);
     }
   }
 
-  async #ship(tape: Tape): Promise<TapeResult> {
+  /** Tapes whose outcome is not known. */
+  get underWay(): ReadonlySet<Tape> {
+    return this.#underWay;
+  }
+
+  /** Those of them of which a try failed. */
+  get failing(): ReadonlySet<Tape> {
+    return this.#failing;
+  }
+
+  /** A try of a tape's records failed. */
+  noteFailure(tapeId: number): void {
+    const tape = this.#byId.get(tapeId);
+    if (tape !== undefined) {
+      this.#failing.add(tape);
+    }
+  }
+
+  async #ship(tape: Tape, tapeId: number): Promise<TapeResult> {
     const shipment = new CarefulShipment(tape, {
       shipper: this.#options.shipper,
+      tapeId,
       underWay: this.#underWay,
       pause: () => this.#pause(firstPauseMs),
       hasEnded: () => this.#ended,
@@ -142,18 +167,9 @@ export class Delivery {
     return this.#giveUp(tape, reason, { refused: [] });
   }
 
-  get traffic(): {
-    readonly requests: number;
-    readonly retries: number;
-    readonly bytesSent: number;
-    readonly server: ServerInfo | undefined;
-  } {
-    return {
-      requests: this.#requests,
-      retries: this.#retries,
-      bytesSent: this.#bytesSent,
-      server: this.#server,
-    };
+  /** What the server said of itself, once it did. */
+  get server(): ServerInfo | undefined {
+    return this.#server;
   }
 
   /** From the cut of a tape to the last of its answers. */
@@ -168,15 +184,15 @@ export class Delivery {
   #account(report: ShipReport): void {
     const { ledger, reporter } = this.#options;
     reporter.shipped(report);
-    this.#requests += report.requests;
-    this.#retries += report.retries;
-    this.#bytesSent += report.bytes;
     if (report.redacted !== undefined) {
       countRedacted(report.redacted, ledger, reporter);
     }
     if (report.server !== undefined) {
       this.#server = report.server;
       this.#options.onServer?.(report.server);
+    }
+    if (report.refused.length > 0) {
+      this.#options.onRefused?.();
     }
     for (const run of report.refused) {
       reporter.publish("rejected", { ...run });

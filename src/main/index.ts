@@ -214,6 +214,7 @@ export type { ServerInfo } from "../model/server-info.ts";
 export { lossReasons } from "../model/stats.ts";
 export type {
   ClientStats,
+  DeliveryFailure,
   FlushCount,
   FlushResult,
   Logger,

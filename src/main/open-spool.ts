@@ -44,7 +44,14 @@ export function openSpool(
     // The worker has masked most of them already; those are not searched again.
     ...(redactor === undefined
       ? {}
-      : { protect: (records) => countRedacted(redactor.redact(records), ledger, reporter) }),
+      : {
+          protect: (records, isCopy) => {
+            const redacted = redactor.redact(records);
+            if (!isCopy) {
+              countRedacted(redacted, ledger, reporter);
+            }
+          },
+        }),
   };
   return { spool: new Spool(spoolOptions), deadLetters: new DeadLetters(spoolOptions) };
 }

@@ -4,22 +4,26 @@ import type { ResolvedOptions } from "../model/options.ts";
 import type { Operation } from "../model/run.ts";
 import type { ClientStats, FlushResult, Logger } from "../model/stats.ts";
 import { Batcher } from "../tracing/batcher.ts";
-import type { Shipment } from "../tracing/shipment.ts";
+import type { Shipment, TapeResult } from "../tracing/shipment.ts";
 import { Hiding } from "../tracing/hiding.ts";
+import { SharedTraffic } from "../model/shared-traffic.ts";
 import { Ledger } from "../tracing/ledger.ts";
 import { encodeEnd, encodeStart, encodeWire } from "../tracing/record-encoder.ts";
 import type { RecordedRun, Recorder, WarningKind } from "../tracing/recorder.ts";
 import { sumOfResults } from "../tracing/flush-counts.ts";
 import { createSampler } from "../tracing/sampling.ts";
-import { isSettled } from "../tracing/tally.ts";
-import type { Journal } from "../tracing/tape.ts";
+import type { Journal, Tape } from "../tracing/tape.ts";
 import { traceIdOf } from "../tracing/wire-trace.ts";
 import { WorkerPool } from "../workers/pool.ts";
 import type { Spool } from "../workers/spool.ts";
+import { statsOf } from "./client-stats.ts";
+import { DeliveryFailures } from "./delivery-failures.ts";
 import { Delivery } from "./delivery.ts";
 import type { Endable } from "./lifecycle.ts";
 import { openSpool } from "./open-spool.ts";
 import type { Storage } from "./open-spool.ts";
+import { PendingStore } from "./pending-store.ts";
+import { isUnreached, waitForTapes, whileHopeful } from "./reach.ts";
 import { Replay } from "./replay.ts";
 import { cutTexts, logFaults, Reporter } from "./reporter.ts";
 import { SenderReports } from "./sender-reports.ts";
@@ -46,9 +50,12 @@ export class Recording implements Recorder, Endable {
   readonly #reports: SenderReports;
   readonly #storage: Storage | undefined;
   readonly #replay: Replay | undefined;
-  /** How many tapes the workers finished; they count here, see {@link onForcedEnd}. */
-  readonly #finished = new SharedArrayBuffer(Int32Array.BYTES_PER_ELEMENT);
+  readonly #traffic = new SharedTraffic();
+  readonly #failures: DeliveryFailures;
+  readonly #pendingStore: PendingStore | undefined;
   readonly #isKept: (traceId: string) => boolean;
+  /** The loop was empty, and what is pending was waited for. */
+  #isEndingNaturally = false;
   #ended = false;
 
   constructor(options: ResolvedOptions, { headers, logger }: RecordingExtras, env: Environment) {
@@ -57,7 +64,11 @@ export class Recording implements Recorder, Endable {
     this.recursionLimit = options.recursionLimit;
     this.attachmentBytes = attachmentBytesOf(options);
     this.#isKept = createSampler(options.samplingRate);
-    this.#reporter = new Reporter(logger, Date.now, options.logLevel);
+    this.#failures = new DeliveryFailures(this.#traffic, options);
+    this.#reporter = new Reporter(logger, Date.now, {
+      level: options.logLevel,
+      lastFailure: () => this.#failures.text,
+    });
     this.#maySend = sendsNothing(options) === undefined;
     this.#ledger = new Ledger(
       (reason, records) => this.#reporter.loss(reason, records),
@@ -66,9 +77,10 @@ export class Recording implements Recorder, Endable {
     this.#storage = openSpool(options, this.#ledger, this.#reporter);
     this.#pool = new WorkerPool({
       threads: options.workers,
-      shipping: shippingOf(options, headers, this.#finished),
+      shipping: shippingOf(options, headers, this.#traffic),
       stallMs: options.workerStallMs,
       env: workerEnvironment(env),
+      onFailure: (tapeId) => this.#onFailure(tapeId),
       onStuck: () => {
         this.warn("workerStuck", `A worker stood still for ${options.workerStallMs} ms; replaced`);
       },
@@ -88,6 +100,8 @@ export class Recording implements Recorder, Endable {
       reporter: this.#reporter,
       spool: this.#storage?.spool,
       deadLetters: this.#storage?.deadLetters,
+      // The message about it may come later than the report.
+      onRefused: () => this.#failures.log(this.#reporter),
       onSpooled: () => this.#replay?.wake(),
       onServer: ({ senderStats }) => {
         if (senderStats && options.reportStats) {
@@ -107,10 +121,11 @@ export class Recording implements Recorder, Endable {
         onLeftOut: (message) => this.warn("attachmentLeftOut", message),
       },
       ledger: this.#ledger,
-      ship: (tape) => this.#delivery.ship(tape),
+      ship: (tape) => this.#ship(tape),
       ...(options.durability === "spool-first" ? journalOf(this.#storage?.spool) : {}),
       spill: (tape) => this.#delivery.settleNow(tape, "queueFull"),
     });
+    this.#pendingStore = PendingStore.of(this.#storage?.spool, this.#delivery, this.#batcher);
     this.#replay = this.#storage === undefined ? undefined : this.#replayOf(this.#storage);
     this.#begin(logger);
   }
@@ -161,20 +176,40 @@ export class Recording implements Recorder, Endable {
     this.#reporter.log(kind, () => message);
   }
 
-  flush(timeoutMs: number): Promise<FlushResult> {
-    return this.#batcher.flush(timeoutMs);
+  /** Without a time of the caller's: `drainTimeoutMs`, or less where the server was never reached. */
+  async flush(timeoutMs?: number): Promise<FlushResult> {
+    const result = await this.#flush(timeoutMs);
+    if (result.pending > 0) {
+      await this.#pendingStore?.storeAll();
+    }
+    return result;
+  }
+
+  #flush(timeoutMs?: number, which: "all" | "recorded" = "all"): Promise<FlushResult> {
+    const { drainTimeoutMs, sources } = this.#options;
+    if (timeoutMs !== undefined || sources.has("drainTimeoutMs")) {
+      return this.#batcher.flush(timeoutMs ?? drainTimeoutMs, { which });
+    }
+    return whileHopeful(this.#traffic, (hopeless) =>
+      this.#batcher.flush(drainTimeoutMs, { which, hopeless }),
+    );
+  }
+
+  /** Whether an end waits no longer, since the server was never reached. */
+  get #isUnreached(): boolean {
+    return !this.#options.sources.has("drainTimeoutMs") && isUnreached(this.#traffic);
   }
 
   waitForRoom(timeoutMs: number): Promise<boolean> {
     return this.#batcher.waitForRoom(timeoutMs);
   }
 
-  drain(timeoutMs: number): Promise<FlushResult> {
+  drain(timeoutMs?: number): Promise<FlushResult> {
     this.#batcher.refuse();
-    return this.#batcher.flush(timeoutMs);
+    return this.flush(timeoutMs);
   }
 
-  async close(timeoutMs: number): Promise<FlushResult> {
+  async close(timeoutMs?: number): Promise<FlushResult> {
     const { delivered, lost, runs } = await this.drain(timeoutMs);
     this.#settleAll([]);
     await this.#pool.close();
@@ -184,28 +219,14 @@ export class Recording implements Recorder, Endable {
 
   stats(): ClientStats {
     this.#ledger.admitMissed();
-    const { accepted, delivered, spooled, lost, sampledOut, bytesRecorded, warnings } =
-      this.#ledger;
-    const { requests, retries, bytesSent, server } = this.#delivery.traffic;
-    const { rejected } = lost;
-    return {
-      accepted,
-      delivered,
-      rejected,
-      dropped: this.#ledger.totalLost - rejected,
-      spooled,
+    return statsOf({
+      ledger: this.#ledger,
+      traffic: this.#traffic,
       pending: this.#batcher.pending,
-      lost: { ...lost },
-      sampledOut,
-      truncated: this.#ledger.truncated,
-      redacted: this.#ledger.redacted,
-      bytes: { recorded: bytesRecorded, sent: bytesSent },
-      requests,
-      retries,
       deliveryMs: this.#delivery.latency,
-      warnings: Object.fromEntries(warnings),
-      ...(server === undefined ? {} : { server }),
-    };
+      server: this.#delivery.server,
+      lastFailure: this.#failures.last,
+    });
   }
 
   hasPending(): boolean {
@@ -214,9 +235,13 @@ export class Recording implements Recorder, Endable {
 
   async onNaturalEnd(): Promise<void> {
     const { drainTimeoutMs, exitTimeoutMs } = this.#options;
-    await this.#batcher.flush(drainTimeoutMs, "recorded");
+    const recorded = await this.#flush(undefined, "recorded");
+    const isGivenUp = recorded.pending > 0 && this.#isUnreached;
     // What a spool holds is safe there: it is waited for no longer than at a forced end.
-    const { pending } = await this.#batcher.flush(Math.min(exitTimeoutMs, drainTimeoutMs));
+    const { pending } = await this.#batcher.flush(
+      isGivenUp ? 0 : Math.min(exitTimeoutMs, drainTimeoutMs),
+    );
+    this.#isEndingNaturally = true;
     if (pending > 0 && !this.#pool.threaded) {
       // Sockets of this thread would hold the process beyond its time.
       await this.#pool.close();
@@ -234,27 +259,16 @@ export class Recording implements Recorder, Endable {
     }
     const { underWay, waiting } = this.#batcher.takeAll();
     const shipments = [...underWay, ...waiting];
-    if (this.#pool.threaded && this.#maySend) {
+    const isWaitedFor = this.#isEndingNaturally && this.#isUnreached;
+    if (this.#pool.threaded && this.#maySend && !isWaitedFor) {
       for (const { tape } of waiting) {
         // What becomes of it is read from the tape below.
         this.#pool.ship({ memory: tape.memory, used: tape.used }).catch(() => undefined);
       }
-      this.#block(shipments);
+      const tapes = shipments.map(({ tape }) => tape);
+      waitForTapes(tapes, this.#traffic, this.#options.exitTimeoutMs);
     }
     this.#settleAll(shipments);
-  }
-
-  #block(shipments: readonly Shipment[]): void {
-    const finished = new Int32Array(this.#finished);
-    const deadline = performance.now() + this.#options.exitTimeoutMs;
-    for (;;) {
-      const seen = Atomics.load(finished, 0);
-      const left = deadline - performance.now();
-      if (left <= 0 || shipments.every(({ tape }) => isSettled(tape))) {
-        return;
-      }
-      Atomics.wait(finished, 0, seen, left);
-    }
   }
 
   /** Counts all that is left; from here on nothing is. */
@@ -263,11 +277,18 @@ export class Recording implements Recorder, Endable {
       return;
     }
     this.#ended = true;
+    this.#failures.sayStrangeServer(this.#ledger, this.#reporter);
+    this.#pendingStore?.end();
     this.#delivery.end();
     this.#reports.end();
     this.#replay?.end();
     const { underWay, waiting } = this.#batcher.takeAll();
-    for (const shipment of [...taken, ...underWay, ...waiting]) {
+    const left = [...taken, ...underWay, ...waiting];
+    if (left.some(({ tape }) => !tape.adopted)) {
+      this.#failures.noteSilence();
+      this.#failures.log(this.#reporter, { isEnd: true });
+    }
+    for (const shipment of left) {
       const reason = this.#maySend ? "closed" : "misconfigured";
       this.#batcher.settle(shipment, this.#delivery.settleNow(shipment.tape, reason));
     }
@@ -275,6 +296,20 @@ export class Recording implements Recorder, Endable {
     this.#storage?.spool.close();
     this.#storage?.deadLetters.close();
     this.#reporter.sayRest();
+  }
+
+  async #ship(tape: Tape): Promise<TapeResult> {
+    const result = await this.#delivery.ship(tape);
+    this.#failures.sayStrangeServer(this.#ledger, this.#reporter);
+    return result;
+  }
+
+  #onFailure(tapeId: number): void {
+    if (!this.#ended) {
+      this.#delivery.noteFailure(tapeId);
+      this.#failures.log(this.#reporter);
+      this.#pendingStore?.noteFailure();
+    }
   }
 
   /** Settles when nothing is left in the spool, for the first time; never without one. */

@@ -48,20 +48,33 @@ export const cutTexts: Readonly<Record<CutReason, string>> = {
 
 type Whereabouts = Pick<PlainOptions, "enabled" | "endpoint" | "projectName" | "spoolDir">;
 
+export interface ReporterOptions {
+  /** @defaultValue `warn` */
+  readonly level?: LogLevel;
+  /** Why a request last failed, in words; each message about a loss ends with it. */
+  readonly lastFailure?: () => string | undefined;
+}
+
 /** Says what happens: to the log, once a minute for each kind, and to diagnostics channels, always. */
 export class Reporter {
   readonly #logger: Logger;
   readonly #level: LogLevel;
   readonly #now: () => number;
+  readonly #lastFailure: () => string | undefined;
   readonly #quietUntil = new Map<string, number>();
   readonly #unsaid = new Map<LossReason, number>();
   #timer: NodeJS.Timeout | undefined;
   #hasServer = false;
 
-  constructor(logger: Logger, now: () => number, level: LogLevel = "warn") {
+  constructor(
+    logger: Logger,
+    now: () => number,
+    { level = "warn", lastFailure = () => undefined }: ReporterOptions = {},
+  ) {
     this.#logger = logger;
     this.#level = level;
     this.#now = now;
+    this.#lastFailure = lastFailure;
   }
 
   /** Says where is recorded to, with a level that shows it. */
@@ -110,7 +123,11 @@ export class Reporter {
   #lossText(reason: LossReason): string {
     const records = this.#unsaid.get(reason) ?? 0;
     this.#unsaid.delete(reason);
-    return `Lost ${records} record${records === 1 ? "" : "s"} (${reason}): ${lossTexts[reason]}`;
+    const failure = this.#lastFailure();
+    return [
+      `Lost ${records} record${records === 1 ? "" : "s"} (${reason}): ${lossTexts[reason]}`,
+      ...(failure === undefined ? [] : [failure]),
+    ].join(". ");
   }
 
   /** Logs unless `kind` was logged within the last minute. @throws RangeError there is no stack left for it. */

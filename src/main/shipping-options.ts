@@ -5,6 +5,7 @@ import { masksEverything, sendsNothing } from "../model/options.ts";
 import type { ResolvedOptions } from "../model/options.ts";
 import { maskEverything, planRedaction } from "../model/redaction.ts";
 import type { RedactionPlan } from "../model/redaction-search.ts";
+import type { SharedTraffic } from "../model/shared-traffic.ts";
 import type { ShippingOptions } from "../model/shipping.ts";
 import { version } from "../model/version.ts";
 
@@ -12,7 +13,7 @@ import { version } from "../model/version.ts";
 export function shippingOf(
   options: ResolvedOptions,
   headers: Readonly<Record<string, string>>,
-  finished: SharedArrayBuffer,
+  traffic: SharedTraffic,
 ): ShippingOptions {
   const redaction = redactionOf(options);
   return {
@@ -32,7 +33,7 @@ export function shippingOf(
       runtime_version: process.version,
       platform: process.platform,
     },
-    finished,
+    traffic: traffic.memory,
     ...(redaction === undefined ? {} : { redaction }),
   };
 }

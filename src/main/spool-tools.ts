@@ -5,6 +5,7 @@ import { checkHeaders, resolveOptions, sendsNothing } from "../model/options.ts"
 import { deadFolder, readLetter } from "../workers/dead-letters.ts";
 import type { DeathNote } from "../workers/dead-letters.ts";
 import { frameKind, readSegment, saltOf } from "../workers/spool-format.ts";
+import { openFolder } from "../workers/spool-folder.ts";
 import { isAbandoned, isLane } from "../workers/spool-lane.ts";
 import { asideFolder, Spool } from "../workers/spool.ts";
 import type { ClientOptions } from "./client.ts";
@@ -131,6 +132,7 @@ export interface ReplayResult {
  * clients that run are left to them. What the server refuses again is a dead letter again.
  *
  * @throws `OptionError` an option has a value that it can't have.
+ * @throws `Error` the folder belongs to another user, or every user can write to it.
  * @throws the file system's error: dead letters can't be read or made ready.
  */
 export async function replaySpool({
@@ -142,6 +144,7 @@ export async function replaySpool({
 }: ReplayOptions): Promise<ReplayResult> {
   // A folder that is not there is a mistake, not an empty spool.
   await readdir(given.spoolDir);
+  openFolder(given.spoolDir);
   const resolved = resolveOptions(given, process.env);
   const refusal = sendsNothing(resolved);
   if (refusal !== undefined) {

@@ -210,7 +210,7 @@ export const optionTable: { readonly [Name in keyof PlainOptions]: OptionRow } =
     min: 0,
     max: 600_000,
     env: own("DRAIN_TIMEOUT_MS"),
-    doc: "Longest that a natural end, drain, close or a flush without a limit waits for delivery.",
+    doc: "Longest that a natural end, drain, close or a flush without a limit waits for delivery. Where it is not set, a server that this process never reached is waited for one second.",
   },
   samplingRate: {
     kind: "number",

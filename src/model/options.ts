@@ -11,6 +11,8 @@ import { chooseProxy, parseProxy } from "./proxy.ts";
 /** The options as they count, and what was wrong with the environment. */
 export interface ResolvedOptions extends PlainOptions {
   readonly faults: readonly EnvironmentFault[];
+  /** Where values come from that are not the default, by option: a variable's name, or `option`. */
+  readonly sources: ReadonlyMap<string, string>;
 }
 
 /** What a caller may give. */
@@ -54,10 +56,16 @@ export function resolveOptions(given: GivenOptions, env: Environment): ResolvedO
     resolved["enabled"] = false;
   }
   const options = resolved as unknown as PlainOptions;
+  for (const name of Object.keys(optionTable)) {
+    if (Reflect.get(given, name) !== undefined) {
+      sources.set(name, "option");
+    }
+  }
   const withheld = faults.some(({ option }) => option === "redact")
     ? { hideInputs: true, hideOutputs: true, hideMetadata: true }
     : {};
-  return { ...options, ...withheld, endpoint: options.endpoint.replace(/\/+$/, ""), faults };
+  const endpoint = options.endpoint.replace(/\/+$/, "");
+  return { ...options, ...withheld, endpoint, faults, sources };
 }
 
 /** Why nothing may be sent: a variable that says where or with what key can't be read. */

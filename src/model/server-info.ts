@@ -66,6 +66,12 @@ export function parseServerInfo(body: unknown): ServerInfo {
   };
 }
 
+/** Whether an answer of `/info` names a version, of whatever form: what does not may be no server of runs. */
+export function namesVersion(body: unknown): boolean {
+  const { version } = record(body);
+  return typeof version === "string" && version !== "";
+}
+
 const record = (value: unknown): Readonly<Record<string, unknown>> =>
   typeof value === "object" && value !== null ? { ...value } : {};
 

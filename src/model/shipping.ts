@@ -17,8 +17,8 @@ export interface ShippingOptions {
   readonly repeatedContent: RepeatedContent;
   /** Binary data inside values is an attachment from this size on. */
   readonly attachBytesFrom: number;
-  /** One 32-bit number: how many tapes were finished. Main waits on it when the process ends. */
-  readonly finished: SharedArrayBuffer;
+  /** Memory of a `SharedTraffic`: counters, and the last failures. */
+  readonly traffic: SharedArrayBuffer;
 }
 
 /** Which files that attachments name may be read. */
@@ -38,6 +38,8 @@ export interface RuntimeFacts {
 
 /** One tape, handed over by reference. */
 export interface ShipTask {
+  /** Names the tape in a {@link FailureNotice}. */
+  readonly tapeId?: number;
   readonly memory: SharedArrayBuffer;
   /** Where its records end. */
   readonly used: number;
@@ -45,6 +47,11 @@ export interface ShipTask {
   readonly from?: number;
   /** Where records begin that a worker died with: each run of them goes alone, after all others. */
   readonly suspects?: readonly number[];
+}
+
+/** What a worker posts at once when a try of a tape's records failed; why is in the shared memory. */
+export interface FailureNotice {
+  readonly failedTape: number;
 }
 
 /** One run that the server refused for good. */
@@ -82,6 +89,7 @@ export interface ShipReport {
   readonly reason?: string;
   readonly requests: number;
   readonly retries: number;
+  /** Of request bodies as sent. */
   readonly bytes: number;
   /** What the server said of itself, once it did. */
   readonly server?: ServerInfo;

@@ -1,3 +1,4 @@
+import type { ErrorCode } from "./errors.ts";
 import type { ServerInfo } from "./server-info.ts";
 
 /** Why a record did not arrive. Every loss is counted under exactly one of these. */
@@ -37,6 +38,19 @@ export interface Quantiles {
   readonly max: number;
 }
 
+/** Why records could not be sent, the last time that this was so. */
+export interface DeliveryFailure {
+  /** Milliseconds since the Unix epoch. */
+  readonly at: number;
+  /** What was attempted and what came back, on one line. */
+  readonly cause: string;
+  readonly code?: ErrorCode;
+  /** Of the response, where there was one. */
+  readonly status?: number;
+  /** Where they were sent; holds no credentials. */
+  readonly endpoint: string;
+}
+
 /**
  * What became of all that was recorded, counted in records: a start is one, an end is one.
  * At every quiet moment `accepted = delivered + rejected + dropped + spooled + pending`.
@@ -68,6 +82,8 @@ export interface ClientStats {
   readonly deliveryMs: Quantiles;
   /** Warnings by kind, such as `malformedHeaders`. */
   readonly warnings: Readonly<Record<string, number>>;
+  /** Why a request last failed, known at once and kept from then on; absent where none failed. */
+  readonly lastFailure?: DeliveryFailure;
   /** What the server said of itself; absent until it did. */
   readonly server?: ServerInfo;
 }

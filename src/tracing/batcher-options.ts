@@ -29,3 +29,11 @@ export interface BatcherOptions {
   /** Sends a tape; settles when the outcome of each of its records is known. Never rejects. */
   readonly ship: (tape: Tape) => Promise<TapeResult>;
 }
+
+/** How long a flush waits, and for what. */
+export interface FlushLimits {
+  /** @defaultValue `all` */
+  readonly which?: "all" | "recorded";
+  /** Settles when there is nothing left to wait for. */
+  readonly hopeless?: Promise<void> | undefined;
+}

@@ -1,6 +1,6 @@
 import type { Deferred } from "../model/deferred.ts";
 import type { FlushResult, LossReason } from "../model/stats.ts";
-import type { BatcherOptions } from "./batcher-options.ts";
+import type { BatcherOptions, FlushLimits } from "./batcher-options.ts";
 import { CutTimer } from "./cut-timer.ts";
 import { countOf, FlushCounts, lostRecord } from "./flush-counts.ts";
 import { Line } from "./line.ts";
@@ -100,20 +100,30 @@ export class Batcher {
   }
 
   /**
-   * Ships what was recorded before the call and waits for it, at most `timeoutMs`; with `recorded` not
-   * for what a spool holds. Answers what became of it, and of what was settled since the flush before. The
-   * timer holds the process: a flush that is awaited always comes to its end.
+   * Ships what was recorded before the call and waits for it, at most `timeoutMs` or until `hopeless`
+   * settles; with `recorded` not for what a spool holds. Answers what became of it, and of what was settled
+   * since the flush before. The timer holds the process: a flush that is awaited always comes to its end.
    */
-  async flush(timeoutMs: number, which: "all" | "recorded" = "all"): Promise<FlushResult> {
+  async flush(
+    timeoutMs: number,
+    { which = "all", hopeless }: FlushLimits = {},
+  ): Promise<FlushResult> {
     assertStackRoom();
     this.#seal();
     this.#advance();
     const counts = this.#takeCounts();
-    const awaited = await awaitShipments(this.#line.shipments(which), timeoutMs);
+    const awaited = await awaitShipments(this.#line.shipments(which), timeoutMs, hopeless);
     for (const count of awaited.counts) {
       counts.add(count);
     }
     return counts.result(awaited.waiting);
+  }
+
+  /** Tapes of our own that no worker has: those that wait for a slot, and the one that is written to. */
+  get waitingTapes(): readonly Tape[] {
+    const open = this.#open;
+    const isQuiet = open !== undefined && open.records > 0 && !this.#encoding;
+    return isQuiet ? [...this.#line.waitingTapes, open] : this.#line.waitingTapes;
   }
 
   /** Counts a tape that was taken out of the line, whose outcome is known now. */

@@ -34,6 +34,11 @@ export class Line {
     return this.#waitingBytes + this.#underWayBytes;
   }
 
+  /** Those that wait for a slot, and that no spool holds. */
+  get waitingTapes(): readonly Tape[] {
+    return this.#waiting.flatMap(({ tape }) => (tape.adopted ? [] : tape));
+  }
+
   get isIdle(): boolean {
     return this.#underWay.size === 0;
   }

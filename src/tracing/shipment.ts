@@ -29,12 +29,13 @@ export interface Awaited {
 }
 
 /**
- * Waits for the outcomes of tapes, at most `timeoutMs`. The timer holds the process: an awaited flush
- * always comes to its end.
+ * Waits for the outcomes of tapes, at most `timeoutMs` or until `hopeless` settles. The timer holds the
+ * process: an awaited flush always comes to its end.
  */
 export async function awaitShipments(
   shipments: readonly Shipment[],
   timeoutMs: number,
+  hopeless?: Promise<void>,
 ): Promise<Awaited> {
   const waiting = new Set(shipments);
   const counts: TapeCount[] = [];
@@ -49,7 +50,11 @@ export async function awaitShipments(
   const timeout = new Promise<void>((resolve) => {
     deadline = setTimeout(resolve, timeoutMs);
   });
-  await Promise.race([Promise.all(settling), timeout]);
+  await Promise.race([
+    Promise.all(settling),
+    timeout,
+    ...(hopeless === undefined ? [] : [hopeless]),
+  ]);
   clearTimeout(deadline);
   const left = [...waiting];
   waiting.clear();

@@ -50,11 +50,28 @@ export function isSettled(tape: Tape): boolean {
 }
 
 /** Copies of the records whose outcome is not known, one after another, as on a tape. */
-export const pendingBytes = (tape: Tape): Buffer => copiesOf(tape, outcomeCode.pending);
+export const pendingBytes = (tape: Tape): Buffer =>
+  copiesOf(tape, (outcome) => outcome === outcomeCode.pending);
+
+/**
+ * Copies of the records from byte `from` on that the server has not taken: also of those that it refused,
+ * which are counted and kept as dead letters only when the outcome of their whole tape is known.
+ */
+export const undeliveredBytes = (tape: Tape, from: number): Buffer =>
+  copiesOf(tape, (outcome, at) => outcome !== outcomeCode.delivered && at >= from);
+
+/** How many records there are, one after another as on a tape. */
+export function countRecords(records: Buffer): number {
+  let count = 0;
+  for (let at = 0; at < records.length; at += records.readUInt32LE(at + headOffset.length)) {
+    count += 1;
+  }
+  return count;
+}
 
 /** Copies of the records that were given up one by one, to be sent once more. */
 export const givenUpBytes = (tape: Tape, as: "rejected" | "setAside"): Buffer =>
-  copiesOf(tape, outcomeCode[as]);
+  copiesOf(tape, (outcome) => outcome === outcomeCode[as]);
 
 /** Where the records begin that a worker is writing, or was writing when it died. */
 export function takenRecords(tape: Tape): readonly number[] {
@@ -97,10 +114,10 @@ function lastOf(tape: Tape, from: number, to: number): number {
 }
 
 /** As if nobody had known them: the outcome pending, in nobody's hand. */
-function copiesOf(tape: Tape, wanted: number): Buffer {
+function copiesOf(tape: Tape, isWanted: (outcome: number, at: number) => boolean): Buffer {
   const parts: Buffer[] = [];
   for (const [at, outcome, length] of heads(tape)) {
-    if (outcome === wanted) {
+    if (isWanted(outcome, at)) {
       parts.push(tape.bytes.subarray(at, at + length));
     }
   }

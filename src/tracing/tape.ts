@@ -1,3 +1,4 @@
+import type { StoredRecords } from "../model/stored-records.ts";
 import { headOffset, operationCode, recordHead } from "../model/tape-format.ts";
 import { NoRoom } from "./no-room.ts";
 
@@ -14,6 +15,10 @@ export type NextTape = (atLeast: number, isRest: boolean) => Tape;
 export interface Journal {
   /** One record, as it is on the tape. */
   append(record: Uint8Array): void;
+  /** Several records at once, one after another as on the tape. */
+  store(records: StoredRecords): void;
+  /** Whether each record that it was given is on disk. */
+  readonly isWhole: boolean;
   /** The tape is cut: no record follows. */
   seal(): void;
   /** What became of the records is known. */
@@ -39,8 +44,10 @@ export class Tape {
   cutAt = 0;
   /** Its records come from a spool, which holds them until their outcome is known. */
   adopted = false;
-  /** With `durability: "spool-first"`. */
+  /** With `durability: "spool-first"`, and while its records wait for a server that fails. */
   journal: Journal | undefined;
+  /** Bytes from its start that the journal was given. */
+  stored = 0;
 
   constructor(sizeBytes: number) {
     this.memory = new SharedArrayBuffer(sizeBytes);
@@ -74,6 +81,7 @@ export class Tape {
     if (journal !== undefined) {
       this.journal ??= journal();
       this.journal.append(this.bytes.subarray(this.used - length, this.used));
+      this.stored = this.used;
     }
   }
 
@@ -84,6 +92,7 @@ export class Tape {
     this.starts = 0;
     this.cutAt = 0;
     this.journal = undefined;
+    this.stored = 0;
   }
 }
 

@@ -15,11 +15,25 @@ import type { Outcome, Rejection } from "./sink.ts";
 /** Answers that speak of the server, not of the batch: it is away or has too much to do. */
 const awayStatuses = new Set([429, 502, 503, 504]);
 
+/**
+ * A web page is no answer of a server of runs, whatever its status: a login page, a captive portal, or the
+ * address of something else.
+ */
+export const isPage = (body: string): boolean => /^\s*<(?:!doctype|html|head|body)\b/i.test(body);
+
 /** What an answer means for the runs that were sent; `now` is milliseconds since the Unix epoch. */
 export function judgeAnswer(action: string, answer: Answer, now: number): Outcome {
   const { status, body } = answer;
   if (isOk(status)) {
-    return { kind: "delivered" };
+    return isPage(body)
+      ? {
+          kind: "retry",
+          reason: `Failed to ${action}: ${status} with a web page, which no server of runs answers`,
+          code: "ANSWER",
+          status,
+          away: true,
+        }
+      : { kind: "delivered" };
   }
   if (isInsufficientQuota(status, body)) {
     return rejected(new InsufficientQuotaError({ action, status, body }), status);
@@ -39,6 +53,8 @@ export function judgeAnswer(action: string, answer: Answer, now: number): Outcom
   return {
     kind: "retry",
     reason: error.message,
+    code: error.code,
+    status,
     away: awayStatuses.has(status),
     ...(afterMs === undefined ? {} : { afterMs }),
   };
@@ -50,7 +66,9 @@ export function judgeFailure(action: string, failure: unknown): Outcome {
     return judgeAnswer(`${action} through the proxy`, { status: failure.status, body: "" }, 0);
   }
   const error = toError(action, failure);
-  return error.retryable ? { kind: "retry", reason: error.message, away: true } : rejected(error);
+  return error.retryable
+    ? { kind: "retry", reason: error.message, code: error.code, away: true }
+    : rejected(error);
 }
 
 const rejected = (error: SdkError, status?: number): Outcome => ({

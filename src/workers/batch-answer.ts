@@ -51,7 +51,8 @@ function refusedRuns(body: string): ReadonlyMap<string, string> {
   return refused;
 }
 
-function parseJson(text: string): unknown {
+/** What a text of JSON holds; `undefined` where it is none. */
+export function parseJson(text: string): unknown {
   try {
     return JSON.parse(text);
   } catch {

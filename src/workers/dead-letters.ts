@@ -1,6 +1,5 @@
 import { randomInt } from "node:crypto";
 import * as fileSystem from "node:fs";
-import { join } from "node:path";
 import type { RefusedRun } from "../model/shipping.ts";
 import { frameKind } from "./spool-format.ts";
 import type { SpoolOptions } from "./spool-options.ts";
@@ -41,7 +40,7 @@ export class DeadLetters {
     protect,
   }: Pick<SpoolOptions, "folder" | "quotaBytes" | "onTrouble" | "protect">) {
     this.#protect = protect;
-    this.#shelf = new Shelf(join(folder, deadFolder), quotaBytes);
+    this.#shelf = new Shelf(folder, deadFolder, quotaBytes);
     this.#onTrouble = onTrouble;
   }
 
@@ -51,7 +50,7 @@ export class DeadLetters {
     const head = Buffer.alloc(4);
     head.writeUInt32LE(text.length);
     try {
-      this.#protect?.(body);
+      this.#protect?.(body, false);
       if (this.#segment?.isGone === true) {
         this.#seal();
       }

@@ -1,16 +1,17 @@
-import type { Dispatcher } from "undici";
 import type { Answer } from "../connection/answer.ts";
 import { Requester } from "../connection/requester.ts";
+import type { Transport } from "../connection/transport.ts";
 import type { Connection } from "../model/connection.ts";
 import { endpoints } from "../model/endpoints.ts";
 import type { Endpoint } from "../model/endpoints.ts";
-import { parseServerInfo } from "../model/server-info.ts";
+import { namesVersion, parseServerInfo } from "../model/server-info.ts";
+import type { SharedTraffic } from "../model/shared-traffic.ts";
 import { attachedBytes, bodyWith } from "./attachment-parts.ts";
 import type { Insert } from "./attachment-parts.ts";
 import type { SenderReport } from "../model/sender-report.ts";
 import { uiEndpoints } from "../model/ui-endpoints.ts";
-import { judgeFailure } from "./answer.ts";
-import { judgeBatch } from "./batch-answer.ts";
+import { isPage, judgeFailure } from "./answer.ts";
+import { judgeBatch, parseJson } from "./batch-answer.ts";
 import { compress } from "./compression.ts";
 import { FrameBuffers } from "./frame-buffers.ts";
 import { contentTypes } from "./frame.ts";
@@ -29,39 +30,39 @@ const compressFromBytes = 1_024;
 /** A batch could not be written: no failure of the server's. */
 class FrameError extends Error {}
 
-/** What the sink counts as it sends. */
-export interface Traffic {
-  requests: number;
-  bytes: number;
+/** What one client's requests have in common. */
+export interface HttpSinkOptions {
+  readonly connection: Connection;
+  readonly dispatcher: Transport;
+  readonly state: ServerState;
+  /** Counts requests and responses. */
+  readonly traffic: SharedTraffic;
+  /** What the server is known to hold, where it is not sent again. */
+  readonly content?: KnownContent | undefined;
 }
 
 /** Sends batches over pooled connections. One request a batch, in the best format the server takes. */
 export class HttpSink implements Sink {
-  #traffic: Traffic = { requests: 0, bytes: 0 };
+  readonly #traffic: SharedTraffic;
+  #sent = { requests: 0, bytes: 0 };
   readonly #requester: Requester;
   readonly #state: ServerState;
   readonly #buffers = new FrameBuffers(keptFramesBytes);
   readonly #places: Semaphore;
   readonly #content: KnownContent | undefined;
 
-  /** `content`: what the server is known to hold, where it is not sent again. */
-  // oxlint-disable-next-line max-params -- what one client's requests have in common
-  constructor(
-    connection: Connection,
-    dispatcher: Dispatcher,
-    state: ServerState,
-    content?: KnownContent,
-  ) {
+  constructor({ connection, dispatcher, state, traffic, content }: HttpSinkOptions) {
+    this.#traffic = traffic;
     this.#content = content;
     this.#requester = new Requester(connection, dispatcher);
     this.#state = state;
     this.#places = new Semaphore(connection.requestsInFlight);
   }
 
-  /** What was sent since the last call. */
-  takeTraffic(): Traffic {
-    const taken = this.#traffic;
-    this.#traffic = { requests: 0, bytes: 0 };
+  /** Requests that were sent since the last call, and the bytes of their bodies. */
+  takeSent(): { readonly requests: number; readonly bytes: number } {
+    const taken = this.#sent;
+    this.#sent = { requests: 0, bytes: 0 };
     return taken;
   }
 
@@ -115,14 +116,25 @@ export class HttpSink implements Sink {
   }
 
   /**
-   * Asks what the server can do. No run waits for it; a failure leaves what is known.
+   * Asks what the server can do. No run waits for it; a failure leaves what is known. What answers with
+   * success and names no version may be no server of runs, which is noted. A server without `/info`, or
+   * one whose `/info` asks for a login, is not: many that take runs are so.
    *
    * @throws what kept the answer from coming or from being read.
    */
   async readInfo(signal: AbortSignal): Promise<void> {
     const answer = await this.#requester.ask(endpoints.readInfo, signal);
+    if (!isPage(answer.body)) {
+      this.#traffic.countResponse();
+    }
     if (answer.status === 200) {
-      this.#state.learn(parseServerInfo(JSON.parse(answer.body)));
+      const body = parseJson(answer.body);
+      if (!namesVersion(body)) {
+        this.#traffic.noteStrangeServer();
+      }
+      if (body !== undefined) {
+        this.#state.learn(parseServerInfo(body));
+      }
     } else if (answer.status === 404) {
       this.#state.known = true;
     }
@@ -197,9 +209,15 @@ export class HttpSink implements Sink {
         "content-type": contentTypes[format],
         ...(encoding === undefined ? {} : { "content-encoding": encoding }),
       };
-      this.#traffic.requests += 1;
-      this.#traffic.bytes += inserts.length === 0 ? compressed.length : sizeBytes;
-      return await this.#requester.ask({ method, path, body, headers }, signal);
+      const sentBytes = inserts.length === 0 ? compressed.length : sizeBytes;
+      this.#sent.requests += 1;
+      this.#sent.bytes += sentBytes;
+      this.#traffic.countRequest(sentBytes);
+      const answer = await this.#requester.ask({ method, path, body, headers }, signal);
+      if (!isPage(answer.body)) {
+        this.#traffic.countResponse();
+      }
+      return answer;
     } finally {
       if (!isKept) {
         this.#buffers.give(out.bytes);

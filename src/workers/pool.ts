@@ -1,6 +1,6 @@
 import { Piscina } from "piscina";
 import type { SenderReport } from "../model/sender-report.ts";
-import type { ShippingOptions, ShipReport, ShipTask } from "../model/shipping.ts";
+import type { FailureNotice, ShippingOptions, ShipReport, ShipTask } from "../model/shipping.ts";
 import { Pulses, pulseMemory } from "./pulse.ts";
 import type { ShipData } from "./ship.task.ts";
 import { sliceOf, Watchdog } from "./watchdog.ts";
@@ -18,6 +18,8 @@ export interface PoolOptions {
   readonly againMs?: number;
   /** Hears that no worker can start and that this thread sends instead. */
   readonly onInline: (reason: string) => void;
+  /** Called with a tape's id as soon as a try of its records failed. */
+  readonly onFailure?: (tapeId: number) => void;
   /** Hears that a worker was ended for standing still. */
   readonly onStuck?: () => void;
 }
@@ -171,6 +173,7 @@ export class WorkerPool implements TapeShipper {
     });
     // Without a listener a late error of a worker ends the program. Its tapes reject on their own.
     pool.on("error", () => undefined);
+    pool.on("message", ({ failedTape }: FailureNotice) => this.#options.onFailure?.(failedTape));
     pool.on("workerCreate", (thread: object) => {
       this.#threads.add(unrefableOf(thread));
     });
@@ -204,7 +207,7 @@ export class WorkerPool implements TapeShipper {
   }
 
   #inlineShipper(): Promise<TapeShipper> {
-    this.#inline ??= startInline(this.#options.shipping);
+    this.#inline ??= startInline(this.#options);
     return this.#inline;
   }
 }
@@ -213,9 +216,9 @@ export class WorkerPool implements TapeShipper {
 const isOfNoTape = (error: unknown): boolean => !(error instanceof RangeError);
 
 /** The same code on this thread; loaded only where it is needed. */
-async function startInline(shipping: ShippingOptions): Promise<TapeShipper> {
+async function startInline({ shipping, onFailure }: PoolOptions): Promise<TapeShipper> {
   const { Shipper } = await import("./shipper.ts");
-  const shipper = new Shipper(shipping);
+  const shipper = new Shipper(shipping, onFailure);
   let underWay = 0;
   return {
     threaded: false,

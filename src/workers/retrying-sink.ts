@@ -8,8 +8,10 @@ import type { Batch, JudgedBatch, Outcome, RetryOutcome, Sink } from "./sink.ts"
 export interface RetryPolicy extends RetryWaits {
   /** Tries in one go, the first included. */
   readonly attempts: number;
-  /** Hears of every try after the first. */
+  /** Called for every try after the first, before it. */
   readonly onRetry: () => void;
+  /** Called as soon as a try failed, whether or not another follows. */
+  readonly onFailedTry: (outcome: RetryOutcome) => void;
   /** From 0 to below 1. @defaultValue Math.random */
   readonly random?: () => number;
   /** Rejects when `signal` aborts. @defaultValue a timer that does not hold the process */
@@ -39,6 +41,9 @@ export function retryingSink(inner: Sink, policy: RetryPolicy): Sink {
         settled.push(...judged.filter((part) => !isFailed(part)));
         last = failed.length === 0 ? undefined : worstOf(failed);
         if (last !== undefined) {
+          if (!signal.aborted) {
+            policy.onFailedTry(last);
+          }
           // The same batch where all of it failed: it may be framed already.
           rest = judged.length === 1 ? rest : batch.part(failed.flatMap((part) => part.batch.runs));
           throw new TryAgain(last.reason);
@@ -77,9 +82,12 @@ const isFailed = (judged: JudgedBatch): judged is FailedBatch => judged.outcome.
 /** One outcome for several failures: the longest wait, and away only where all are. */
 function worstOf(failed: readonly FailedBatch[]): RetryOutcome {
   const waits = failed.flatMap(({ outcome }) => outcome.afterMs ?? []);
+  const { code, status, reason = "" } = failed[0]?.outcome ?? {};
   return {
     kind: "retry",
-    reason: failed[0]?.outcome.reason ?? "",
+    reason,
+    ...(code === undefined ? {} : { code }),
+    ...(status === undefined ? {} : { status }),
     away: failed.every(({ outcome }) => outcome.away),
     ...(waits.length === 0 ? {} : { afterMs: Math.max(...waits) }),
   };

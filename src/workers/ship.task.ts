@@ -1,6 +1,6 @@
-import { threadId, workerData } from "node:worker_threads";
+import { parentPort, threadId, workerData } from "node:worker_threads";
 import type { SenderReport } from "../model/sender-report.ts";
-import type { ShippingOptions, ShipReport, ShipTask } from "../model/shipping.ts";
+import type { FailureNotice, ShippingOptions, ShipReport, ShipTask } from "../model/shipping.ts";
 import { startPulse } from "./pulse.ts";
 import type { PulseOptions } from "./pulse.ts";
 import { Shipper } from "./shipper.ts";
@@ -12,7 +12,9 @@ export interface ShipData {
 }
 
 const { options, pulse } = workerData as ShipData;
-const shipper = new Shipper(options);
+const shipper = new Shipper(options, (failedTape) => {
+  parentPort?.postMessage({ failedTape } satisfies FailureNotice);
+});
 startPulse(pulse, threadId);
 
 /** The worker's task: one tape. */

@@ -1,8 +1,10 @@
 import { setMaxListeners } from "node:events";
+import { setTimeout as timer } from "node:timers/promises";
 import { createDispatcher } from "../connection/dispatcher.ts";
 import { retryPace } from "../model/retry-wait.ts";
 import type { SenderReport } from "../model/sender-report.ts";
 import { defaultServerInfo } from "../model/server-info.ts";
+import { SharedTraffic } from "../model/shared-traffic.ts";
 import type { ShippingOptions, ShipReport, ShipTask, RefusedRun } from "../model/shipping.ts";
 import { withAttachments } from "./attachments.ts";
 import { HttpSink } from "./http-sink.ts";
@@ -14,7 +16,7 @@ import { RunJson } from "./run-json.ts";
 import { runtimeJson } from "./runtime-json.ts";
 import { ServerState } from "./server-state.ts";
 import { judgedParts } from "./sink.ts";
-import type { JudgedBatch, Sink } from "./sink.ts";
+import type { JudgedBatch, RetryOutcome, Sink } from "./sink.ts";
 import { splittingSink } from "./splitting-sink.ts";
 import { cutBatches } from "./tape-batch.ts";
 import type { TapeBatch } from "./tape-batch.ts";
@@ -25,6 +27,8 @@ import { WasmJson } from "./wasm-json.ts";
 const answerLimitBytes = 4_194_304;
 /** How long after a failed `/info` it is asked again. */
 const infoAgainMs = 30_000;
+/** How long the first report of delivered runs waits for `/info`, which was asked before they were sent. */
+const infoWaitMs = 500;
 
 /** Ships tapes: reads, joins, batches, sends, and writes each record's outcome into the tape. */
 export class Shipper {
@@ -32,38 +36,53 @@ export class Shipper {
   readonly #runtime: Buffer;
   readonly #wasm: WasmJson | undefined;
   readonly #http: HttpSink;
-  readonly #sink: Sink;
+  readonly #traffic: SharedTraffic;
+  readonly #onFailure: (tapeId: number) => void;
   readonly #state: ServerState;
   readonly #redactor: Redactor | undefined;
   readonly #stop = new AbortController();
   readonly #close: () => Promise<void>;
   #retries = 0;
+  #learning: Promise<void> | undefined;
   #infoAskedAt = Number.NEGATIVE_INFINITY;
   #asking: AbortController | undefined;
 
-  constructor(options: ShippingOptions) {
-    const { connection, attempts, retryAfterLimitMs, redaction } = options;
-    const dispatcher = createDispatcher(connection, answerLimitBytes);
+  /** `onFailure` is called with a tape's id as soon as a try of its records failed. */
+  constructor(options: ShippingOptions, onFailure: (tapeId: number) => void = () => undefined) {
+    const { connection, redaction } = options;
+    this.#onFailure = onFailure;
+    this.#traffic = new SharedTraffic(options.traffic);
+    const dispatcher = createDispatcher(connection, answerLimitBytes, () =>
+      this.#traffic.countConnection(),
+    );
     this.#options = options;
     this.#redactor = redaction === undefined ? undefined : new Redactor(redaction);
     this.#runtime = Buffer.from(runtimeJson(options.runtime));
     this.#wasm = WasmJson.create(this.#runtime);
     this.#state = new ServerState(connection);
     const content = options.repeatedContent === "once" ? new KnownContent() : undefined;
-    this.#http = new HttpSink(connection, dispatcher, this.#state, content);
+    this.#http = new HttpSink({
+      connection,
+      dispatcher,
+      state: this.#state,
+      traffic: this.#traffic,
+      content,
+    });
     this.#close = () => dispatcher.destroy();
     // Every request under way listens to the one signal.
     setMaxListeners(0, this.#stop.signal);
-    const onRetry = (): void => {
-      this.#retries += 1;
-    };
-    const policy = { attempts, ...retryPace, retryAfterLimitMs, onRetry };
-    this.#sink = splittingSink(retryingSink(this.#http, policy));
   }
 
   /** Ships one tape. Throws only where the tape can't be read. */
-  async ship({ memory, used, from = 0, suspects: accused = [] }: ShipTask): Promise<ShipReport> {
-    void this.#learn();
+  async ship({
+    tapeId = 0,
+    memory,
+    used,
+    from = 0,
+    suspects: accused = [],
+  }: ShipTask): Promise<ShipReport> {
+    this.#learn();
+    const sink = this.#sinkOf(tapeId);
     const redacted = this.#redactor?.redact(new Uint8Array(memory, from, used - from));
     const reader = new TapeReader(memory, used, from);
     const { attachBytesFrom } = this.#options;
@@ -76,32 +95,89 @@ export class Shipper {
     };
     const runs = await withAttachments(reader, joinRecords(reader), this.#options.files);
     const { batches, suspects } = cutBatches(reader, json, runs, limits);
-    const judged = await Promise.all(batches.map((batch) => this.#send(batch, reader)));
+    const send = async (batch: TapeBatch): Promise<readonly JudgedBatch[]> => {
+      const outcome = await sink.send(batch, this.#stop.signal);
+      const parts = judgedParts({ batch, outcome });
+      // At once: if this thread dies, or the process ends, these are known.
+      markOutcomes(reader, parts);
+      this.#noteRefusals(parts, tapeId);
+      return parts;
+    };
+    const judged = await Promise.all(batches.map(send));
     for (const suspect of suspects) {
-      judged.push(await this.#send(suspect, reader));
+      judged.push(await send(suspect));
     }
     const report = count(judged.flat());
-    const finished = new Int32Array(this.#options.finished);
-    Atomics.add(finished, 0, 1);
-    Atomics.notify(finished, 0);
+    this.#traffic.countFinished();
+    if (report.delivered > 0) {
+      await this.#answerOfInfo();
+    }
     // Tapes overlap: each report carries what was counted since the one before.
     const retries = this.#retries;
     this.#retries = 0;
     return {
       ...report,
-      ...this.#http.takeTraffic(),
+      ...this.#http.takeSent(),
       retries,
       ...(redacted === undefined ? {} : { redacted }),
       ...(this.#state.info === defaultServerInfo ? {} : { server: this.#state.info }),
     };
   }
 
-  async #send(batch: TapeBatch, reader: TapeReader): Promise<readonly JudgedBatch[]> {
-    const outcome = await this.#sink.send(batch, this.#stop.signal);
-    const parts = judgedParts({ batch, outcome });
-    // At once: if this thread dies, or the process ends, these are known.
-    markOutcomes(reader, parts);
-    return parts;
+  /** The way of one tape's batches: its failures are noted as they happen, under the tape's id. */
+  #sinkOf(tapeId: number): Sink {
+    const { attempts, retryAfterLimitMs } = this.#options;
+    return splittingSink(
+      retryingSink(this.#http, {
+        attempts,
+        ...retryPace,
+        retryAfterLimitMs,
+        onRetry: () => {
+          this.#retries += 1;
+          this.#traffic.countRetry();
+        },
+        onFailedTry: (outcome) => this.#noteFailure(outcome, tapeId),
+      }),
+    );
+  }
+
+  #noteFailure({ reason, code, status }: RetryOutcome, tapeId: number): void {
+    this.#traffic.fail({
+      at: Date.now(),
+      cause: reason,
+      isFinal: false,
+      ...(code === undefined ? {} : { code }),
+      ...(status === undefined ? {} : { status }),
+    });
+    this.#onFailure(tapeId);
+  }
+
+  #noteRefusals(parts: readonly JudgedBatch[], tapeId: number): void {
+    const refusals = parts.flatMap(({ outcome }) => (outcome.kind === "rejected" ? outcome : []));
+    const [refusal] = refusals;
+    if (refusal !== undefined) {
+      const { message, code, status } = refusal.rejection;
+      this.#traffic.fail({
+        at: Date.now(),
+        cause: message,
+        isFinal: true,
+        code,
+        ...(status === undefined ? {} : { status }),
+      });
+      this.#onFailure(tapeId);
+    }
+  }
+
+  /**
+   * Whether something else than a server of runs said yes is known when its yes is counted. Waits once
+   * for each time that `/info` is asked, and not for long.
+   */
+  async #answerOfInfo(): Promise<void> {
+    const learning = this.#learning;
+    this.#learning = undefined;
+    if (learning !== undefined && !this.#state.known) {
+      await Promise.race([learning, timer(infoWaitMs, undefined, { ref: false })]);
+    }
   }
 
   /** Tells the server what was counted. Once; rejects where it does not answer. */
@@ -122,15 +198,20 @@ export class Shipper {
   }
 
   /** Asks `/info` until it answers, at most every half minute; runs go on meanwhile. */
-  async #learn(): Promise<void> {
+  #learn(): void {
     const now = performance.now();
     if (this.#state.known || now - this.#infoAskedAt < infoAgainMs) {
       return;
     }
     this.#infoAskedAt = now;
     this.#asking = new AbortController();
+    this.#learning = this.#readInfo(AbortSignal.any([this.#stop.signal, this.#asking.signal]));
+  }
+
+  /** Never rejects. */
+  async #readInfo(signal: AbortSignal): Promise<void> {
     try {
-      await this.#http.readInfo(AbortSignal.any([this.#stop.signal, this.#asking.signal]));
+      await this.#http.readInfo(signal);
     } catch {
       // Nothing is lost: the defaults stay, and the runs themselves tell what fails.
     }

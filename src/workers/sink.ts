@@ -46,6 +46,9 @@ export interface Rejection {
 export interface RetryOutcome {
   readonly kind: "retry";
   readonly reason: string;
+  readonly code?: ErrorCode;
+  /** Of the response, where there was one. */
+  readonly status?: number;
   /** What the server asked for. */
   readonly afterMs?: number;
   /** The server is away or overloaded; nothing speaks against this batch itself. */

@@ -1,5 +1,6 @@
 import { existsSync } from "node:fs";
 import { join } from "node:path";
+import type { StoredRecords } from "../model/stored-records.ts";
 import type { OpenSegment } from "./spool-segment.ts";
 
 /** What a journal needs of its spool. */
@@ -8,6 +9,8 @@ export interface JournalHost {
   readonly open: () => OpenSegment;
   /** @throws the file system's error, or that the quota is used up. */
   readonly write: (segment: OpenSegment, record: Uint8Array) => void;
+  /** Writes several at once. @throws as `write`. */
+  readonly store: (segment: OpenSegment, records: StoredRecords) => void;
   /** The segment is part of what is spooled from here on. */
   readonly keep: (segment: OpenSegment) => void;
   readonly discard: (segment: OpenSegment) => void;
@@ -15,8 +18,8 @@ export interface JournalHost {
 }
 
 /**
- * One tape's records on disk, written before the tape is sent: what a call returned from survives the
- * process. No method throws; a record that can't be written is in memory as without a journal.
+ * One tape's records on disk while their outcome is not known: written before the tape is sent, so that
+ * what a call returned from survives the process, or when a try of it failed. No method throws; a record that can't be written is in memory as without a journal.
  *
  * States: empty, then written; broken after a failed write. It ends with `keep` or `discard`.
  */
@@ -30,12 +33,24 @@ export class SpoolJournal {
   }
 
   append(record: Uint8Array): void {
+    this.#try((segment) => this.#host.write(segment, record));
+  }
+
+  store(records: StoredRecords): void {
+    this.#try((segment) => this.#host.store(segment, records));
+  }
+
+  get isWhole(): boolean {
+    return !this.#isBroken;
+  }
+
+  #try(write: (segment: OpenSegment) => void): void {
     if (this.#isBroken) {
       return;
     }
     try {
       this.#segment ??= this.#host.open();
-      this.#host.write(this.#segment, record);
+      write(this.#segment);
     } catch (error) {
       this.#isBroken = true;
       this.#host.onError(error);

@@ -9,8 +9,9 @@ import {
   rmSync,
   utimes,
 } from "node:fs";
-import { mkdir, readdir, stat } from "node:fs/promises";
+import { readdir, stat } from "node:fs/promises";
 import { join } from "node:path";
+import { isOwnFile, isOwnFolder, folderMode, openFolder, UnsafeFolder } from "./spool-folder.ts";
 import { readSegment, saltOf } from "./spool-format.ts";
 import {
   freeLaneName,
@@ -20,14 +21,13 @@ import {
   laneMade,
   ownLaneName,
 } from "./spool-lane.ts";
+import type { SpoolOptions } from "./spool-options.ts";
 import type { Segment } from "./spool-segment.ts";
-
-const folderMode = 0o700;
 
 /** The lanes of a spool's folder that this client owns: one to write to, and those it took over. */
 export class SpoolLanes {
   readonly #folder: string;
-  readonly #onTrouble: (message: string) => void;
+  readonly #onTrouble: SpoolOptions["onTrouble"];
   /** Paths of owned lanes. */
   readonly #owned = new Set<string>();
   #own: string | undefined;
@@ -35,7 +35,7 @@ export class SpoolLanes {
   #unsynced: string | undefined;
   #heartbeat: NodeJS.Timeout | undefined;
 
-  constructor(folder: string, onTrouble: (message: string) => void) {
+  constructor(folder: string, onTrouble: SpoolOptions["onTrouble"]) {
     this.#folder = folder;
     this.#onTrouble = onTrouble;
   }
@@ -49,6 +49,10 @@ export class SpoolLanes {
       try {
         // At once: a client that closes in between takes nothing over.
         if (this.#isGivenUp || !isAbandoned(path, name)) {
+          continue;
+        }
+        if (!isOwnFolder(path)) {
+          this.#onTrouble("spoolRefused", `${path} is not this user's folder; it is left alone`);
           continue;
         }
         renameSync(path, claimed);
@@ -140,7 +144,8 @@ export class SpoolLanes {
   #ownLane(): string {
     if (this.#own === undefined) {
       const path = join(this.#folder, ownLaneName());
-      mkdirSync(path, { recursive: true, mode: folderMode });
+      openFolder(this.#folder);
+      mkdirSync(path, { mode: folderMode });
       this.#own = path;
       this.#hold(path);
     }
@@ -165,7 +170,7 @@ export class SpoolLanes {
 
   async #laneNames(): Promise<readonly string[]> {
     try {
-      await mkdir(this.#folder, { recursive: true, mode: folderMode });
+      openFolder(this.#folder);
       const names = (await readdir(this.#folder)).filter(isLane);
       return names.toSorted();
     } catch (error) {
@@ -179,6 +184,10 @@ export class SpoolLanes {
     try {
       const names = (await readdir(lane)).filter((name) => saltOf(name) !== undefined);
       for (const name of names.toSorted()) {
+        if (!isOwnFile(join(lane, name))) {
+          this.#onTrouble("spoolRefused", `${join(lane, name)} is not this user's file`);
+          continue;
+        }
         const { size } = await stat(join(lane, name));
         segments.push({ folder: lane, name, bytes: size, records: 0 });
       }
@@ -189,7 +198,8 @@ export class SpoolLanes {
   }
 
   #trouble(error: unknown): void {
-    this.#onTrouble(error instanceof Error ? error.message : String(error));
+    const kind = error instanceof UnsafeFolder ? "spoolRefused" : "spoolUnreadable";
+    this.#onTrouble(kind, error instanceof Error ? error.message : String(error));
   }
 }
 

@@ -11,8 +11,11 @@ export interface SpoolOptions {
   readonly onLost: (loss: SpoolLoss) => void;
   /** Hears of trouble that costs no record by itself. */
   readonly onTrouble: (kind: SpoolTrouble, message: string) => void;
-  /** Masks in place what must not be on disk, before records are written. Throws where it can't: nothing is written then. */
-  readonly protect?: (records: Uint8Array) => void;
+  /**
+   * Masks in place what must not be on disk, before records are written. Throws where it can't: nothing is
+   * written then. Of a copy what is masked is counted by the worker that has the records.
+   */
+  readonly protect?: (records: Uint8Array, isCopy: boolean) => void;
   /** @defaultValue the file system */
   readonly disk?: SpoolDisk;
 }

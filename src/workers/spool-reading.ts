@@ -13,6 +13,7 @@ export interface StoredTape {
 export type SpoolTrouble =
   | "spoolDamaged"
   | "spoolNewer"
+  | "spoolRefused"
   | "spoolUnsynced"
   | "spoolUnreadable"
   | "spoolUnwritable";

@@ -1,16 +1,17 @@
 import { mkdirSync, readdirSync, renameSync, rmSync, statSync } from "node:fs";
 import { join } from "node:path";
+import { folderMode, isOwnFolder, openFolder, UnsafeFolder } from "./spool-folder.ts";
 import type { Segment } from "./spool-segment.ts";
-
-const folderMode = 0o700;
 
 /** A folder of segments that are kept and not sent by themselves; beyond the quota the oldest go. */
 export class Shelf {
   readonly folder: string;
+  readonly #spool: string;
   readonly #quotaBytes: number;
 
-  constructor(folder: string, quotaBytes: number) {
-    this.folder = folder;
+  constructor(spool: string, name: string, quotaBytes: number) {
+    this.#spool = spool;
+    this.folder = join(spool, name);
     this.#quotaBytes = quotaBytes;
   }
 
@@ -21,9 +22,13 @@ export class Shelf {
     this.prune();
   }
 
-  /** @throws the file system's error. */
+  /** @throws UnsafeFolder it, or the spool's folder, is not this user's own. @throws the file system's error. */
   make(): void {
+    openFolder(this.#spool);
     mkdirSync(this.folder, { recursive: true, mode: folderMode });
+    if (!isOwnFolder(this.folder)) {
+      throw new UnsafeFolder(this.folder, "is a link, or belongs to another user");
+    }
   }
 
   /** Removes the oldest beyond the quota. @throws the file system's error. */

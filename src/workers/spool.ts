@@ -1,6 +1,5 @@
 import { randomInt } from "node:crypto";
 import * as fileSystem from "node:fs";
-import { join } from "node:path";
 import { GroupCommit } from "./group-commit.ts";
 import { SpoolFull } from "./spool-full.ts";
 import { frameHeadBytes, frameKind } from "./spool-format.ts";
@@ -22,6 +21,12 @@ export interface SpooledTape extends StoredTape {
 /** A segment that is read, with what is left of it to be sent. */
 interface Reading extends SegmentContent {
   readonly segment: Segment;
+}
+
+/** A frame of records that are masked before they are written. */
+interface Frame extends FrameFacts {
+  /** Whether the records are with a worker too, which counts what is masked. */
+  readonly isCopy?: boolean;
 }
 
 /** A segment is closed, and another begun, when it holds this much, or this part of the quota. */
@@ -54,10 +59,8 @@ export class Spool {
     this.#options = options;
     this.#disk = options.disk ?? fileSystem;
     this.#segmentBytes = Math.min(segmentBytes, options.quotaBytes / segmentsInQuota);
-    this.#aside = new Shelf(join(options.folder, asideFolder), options.quotaBytes);
-    this.#lanes = new SpoolLanes(options.folder, (message) =>
-      options.onTrouble("spoolUnreadable", message),
-    );
+    this.#aside = new Shelf(options.folder, asideFolder, options.quotaBytes);
+    this.#lanes = new SpoolLanes(options.folder, options.onTrouble);
     this.#commit = new GroupCommit({
       intervalMs: options.syncMs,
       lanes: this.#lanes,
@@ -95,12 +98,14 @@ export class Spool {
     }
   }
 
-  /** For one tape, whose records are written one by one before it is sent. */
+  /** For one tape, whose records are on disk until their outcome is known. */
   journal(): SpoolJournal {
     return new SpoolJournal({
       open: () => this.#newSegment(),
       write: (segment, record) =>
         this.#write(segment, record, { records: 1, kind: frameKind.journal }),
+      store: (segment, { body, count, isCopy }) =>
+        this.#write(segment, body, { records: count, kind: frameKind.records, isCopy }),
       keep: (segment) => {
         segment.seal();
         this.#segments.push(segment);
@@ -157,12 +162,12 @@ export class Spool {
     return this.#lanes.inOwn((lane) => new OpenSegment(lane, id, this.#disk));
   }
 
-  #write(segment: OpenSegment, body: Uint8Array, frame: FrameFacts): void {
+  #write(segment: OpenSegment, body: Uint8Array, { isCopy = false, ...frame }: Frame): void {
     const size = frameHeadBytes + body.length;
     if (this.#bytes + size > this.#options.quotaBytes) {
       this.#makeRoom(size, segment);
     }
-    this.#options.protect?.(body);
+    this.#options.protect?.(body, isCopy);
     segment.append(body, frame);
     this.#bytes += size;
     this.#commit.add(segment);

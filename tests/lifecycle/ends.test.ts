@@ -255,5 +255,5 @@ test("flush as the last statement settles and says what was delivered", async ()
   await using server = await runCounter();
   const { code, stdout } = await run({ ending: "flush", endpoint: server.url });
   expect(code).toBe(0);
-  expect(JSON.parse(stdout)).toEqual({ delivered: 6, lost: 0, pending: 0 });
+  expect(JSON.parse(stdout)).toMatchObject({ delivered: 6, lost: 0, pending: 0 });
 });

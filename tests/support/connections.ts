@@ -1,4 +1,5 @@
 import type { Connection } from "../../src/model/connection.ts";
+import { SharedTraffic } from "../../src/model/shared-traffic.ts";
 import { createDispatcher } from "../../src/connection/dispatcher.ts";
 import { HttpSink } from "../../src/workers/http-sink.ts";
 import { ServerState } from "../../src/workers/server-state.ts";
@@ -17,15 +18,17 @@ export const connectionTo = (endpoint: string, options: Partial<Connection> = {}
 export interface TestSink extends AsyncDisposable {
   readonly sink: HttpSink;
   readonly state: ServerState;
+  readonly traffic: SharedTraffic;
 }
 
 /** A sink over real connections, which ends with the test. */
 export function httpSinkTo(endpoint: string, options: Partial<Connection> = {}): TestSink {
   const connection = connectionTo(endpoint, options);
   const dispatcher = createDispatcher(connection, 4_194_304);
+  const traffic = new SharedTraffic();
   const state = new ServerState(connection);
-  const sink = new HttpSink(connection, dispatcher, state);
-  return { sink, state, [Symbol.asyncDispose]: () => dispatcher.destroy() };
+  const sink = new HttpSink({ connection, dispatcher, state, traffic });
+  return { sink, state, traffic, [Symbol.asyncDispose]: () => dispatcher.destroy() };
 }
 
 /** A signal that never aborts. */

@@ -12,8 +12,21 @@ const coded = (code: string, message = "it failed"): Error =>
   Object.assign(new Error(message), { code });
 
 describe("an answer", () => {
-  test.each([200, 201, 202, 204, 206, 299])("%i delivers, whatever its body is", (status) => {
-    expect(judge(status, "<html>not JSON")).toEqual({ kind: "delivered" });
+  test.each([200, 201, 202, 204, 206, 299])("%i delivers, JSON or not", (status) => {
+    expect(judge(status, "not JSON <html>")).toEqual({ kind: "delivered" });
+  });
+
+  test.each([
+    [200, "<html>Sign in"],
+    [202, "\r\n<!DOCTYPE html><title>Welcome"],
+  ])("%i with a web page is no delivery: %j", (status, body) => {
+    expect(judge(status, body)).toEqual({
+      kind: "retry",
+      reason: `Failed to send runs: ${status} with a web page, which no server of runs answers`,
+      code: "ANSWER",
+      status,
+      away: true,
+    });
   });
 
   test("409 delivers: an earlier try arrived", () => {
@@ -61,6 +74,8 @@ describe("an answer", () => {
     expect(judge(status, "why")).toEqual({
       kind: "retry",
       reason: `Failed to send runs: ${status} why`,
+      code: "HTTP",
+      status,
       away,
     });
   });
@@ -105,6 +120,7 @@ describe("no answer", () => {
     expect(judgeFailure("send runs", coded(code))).toEqual({
       kind: "retry",
       reason: `Failed to send runs: ${code} it failed`,
+      code: "NETWORK",
       away: true,
     });
   });

@@ -260,8 +260,9 @@ describe("what a request carries", () => {
     await using to = httpSinkTo(server.endpoint);
     await to.sink.send(batchOf(manyRuns(3)), noEnd());
     const bytes = server.requests[0]!.body.length;
-    expect(to.sink.takeTraffic()).toEqual({ requests: 1, bytes });
-    expect(to.sink.takeTraffic()).toEqual({ requests: 0, bytes: 0 });
+    expect(to.traffic).toMatchObject({ requests: 1, bytesSent: bytes, responses: 1 });
+    expect(to.sink.takeSent()).toEqual({ requests: 1, bytes });
+    expect(to.sink.takeSent()).toEqual({ requests: 0, bytes: 0 });
   });
 
   test("no more requests are under way than the connection allows", async () => {

@@ -1,6 +1,7 @@
 import { readFile, rm, writeFile } from "node:fs/promises";
 import type { Worker } from "node:worker_threads";
 import { afterEach, beforeEach, expect, test } from "vitest";
+import { SharedTraffic } from "../../src/model/shared-traffic.ts";
 import type { ShippingOptions, ShipTask } from "../../src/model/shipping.ts";
 import { WorkerPool } from "../../src/workers/pool.ts";
 import { connectionTo } from "../support/connections.ts";
@@ -22,7 +23,7 @@ const shippingTo = (endpoint: string): ShippingOptions => ({
     runtime_version: "v0",
     platform: "test",
   },
-  finished: new SharedArrayBuffer(4),
+  traffic: new SharedTraffic().memory,
 });
 
 function poolTo(endpoint: string, threads = 1, Pool = WorkerPool, againMs = 60_000) {

@@ -22,6 +22,7 @@ function policyOf(options: Partial<RetryPolicy> = {}) {
     maxWaitMs: 1_000,
     retryAfterLimitMs: 60_000,
     onRetry: () => undefined,
+    onFailedTry: () => undefined,
     random: () => 0,
     wait: (delayMs) => {
       waits.push(delayMs);

@@ -65,7 +65,7 @@ describe("compression", () => {
     expect(plain?.headers).not.toHaveProperty("content-encoding");
     expect(zipped?.headers["content-encoding"]).toBe("gzip");
     expect(gunzipSync(zipped!.body)).toEqual(plain?.body);
-    expect(to.sink.takeTraffic().bytes).toBe(plain!.body.length + zipped!.body.length);
+    expect(to.sink.takeSent().bytes).toBe(plain!.body.length + zipped!.body.length);
   });
 
   test("a server that reads it no longer gets the same plain, and so all that follows", async () => {

@@ -3,7 +3,7 @@ import type { ChildProcess } from "node:child_process";
 import { once } from "node:events";
 import { join } from "node:path";
 import type { ServerOrder } from "./faulty-server.ts";
-import type { Finished, ProducerOrder, ProducerTask, Sample } from "./producer.ts";
+import type { Finished, Flushed, ProducerOrder, ProducerTask, Sample } from "./producer.ts";
 
 const program = (name: string): string => join(import.meta.dirname, `${name}.ts`);
 const loader = ["--import", "tsx"];
@@ -61,6 +61,8 @@ export class ServerProcess {
 /** A program that records, in a process of its own. */
 export class ProducerProcess {
   readonly samples: Sample[] = [];
+  /** What the last short flush reported as pending. */
+  pendingAtFlush = 0;
   readonly #child: ChildProcess;
   readonly #exited: Promise<unknown>;
   #finished: Finished | undefined;
@@ -74,11 +76,17 @@ export class ProducerProcess {
     this.#child.stderr?.on("data", (chunk: Buffer) => {
       this.#errors = (this.#errors + chunk.toString()).slice(-4_000);
     });
-    this.#child.on("message", (said: Sample | Finished) => {
-      if (said.is === "sample") {
-        this.samples.push(said);
-      } else {
-        this.#finished = said;
+    this.#child.on("message", (said: Sample | Flushed | Finished) => {
+      switch (said.is) {
+        case "sample":
+          this.samples.push(said);
+          break;
+        case "flushed":
+          this.pendingAtFlush = said.pending;
+          break;
+        case "finished":
+          this.#finished = said;
+          break;
       }
     });
     this.#exited = once(this.#child, "exit");

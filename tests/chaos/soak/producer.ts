@@ -21,6 +21,8 @@ export interface ProducerTask {
   readonly client: ClientOptions;
   /** Whether some runs have something attached. */
   readonly attach?: boolean;
+  /** Whether a record counts as made only when a flush returned after it; the flushes are short. */
+  readonly flushed?: boolean;
   /** Whether garbage is collected before each look at the memory; that holds the loop. */
   readonly collect?: boolean;
 }
@@ -40,6 +42,12 @@ export interface Sample {
   readonly bufferBytes: number;
 }
 
+/** A short flush returned. */
+export interface Flushed {
+  readonly is: "flushed";
+  readonly pending: number;
+}
+
 export interface Finished {
   readonly is: "finished";
   readonly stats: ClientStats;
@@ -57,8 +65,10 @@ const {
   client: options,
   collect = false,
   attach = false,
+  flushed: isFlushed = false,
 } = JSON.parse(process.argv[2] ?? "{}") as ProducerTask;
 const tickMs = 20;
+const shortFlushMs = 40;
 const freshLimitMs = 45_000;
 const lines = openSync(journal, "a");
 const random = new Random(seed);
@@ -77,8 +87,22 @@ process.on("worker", (worker) => {
 const client = new Client({ ...options, logger: { warn: () => undefined } });
 const watch = new HoldWatch();
 
+/** Obligations that begin when a flush returns. */
+const unflushed: Line[] = [];
+
 function write(line: Line): void {
-  writeSync(lines, lineText(line));
+  if (isFlushed && line.is === "done") {
+    unflushed.push(line);
+  } else {
+    writeSync(lines, lineText(line));
+  }
+}
+
+/** Whatever it reports, what was recorded before has arrived or is on disk. */
+async function flush(timeoutMs: number): Promise<FlushResult> {
+  const result = await client.flush({ timeoutMs });
+  unflushed.splice(0).forEach((line) => writeSync(lines, lineText(line)));
+  return result;
 }
 
 /** Recorded while it is changed: what counts is the value at the call. */
@@ -166,6 +190,10 @@ async function produce(): Promise<void> {
       open.splice(random.integer(0, open.length - 1), 1).forEach(end);
     }
     await wait(tickMs);
+    if (isFlushed && random.chance(0.2)) {
+      const { pending } = await flush(shortFlushMs);
+      process.send?.({ is: "flushed", pending } satisfies Flushed);
+    }
   }
   open.forEach(end);
 }
@@ -196,7 +224,7 @@ const sampling = setInterval(sample, 1_000);
 await produce();
 const fresh = start();
 end(fresh);
-const flushed = await client.flush({ timeoutMs: freshLimitMs });
+const flushed = await flush(freshLimitMs);
 clearInterval(sampling);
 sample();
 await client.close({ timeoutMs: 0 });

@@ -35,11 +35,14 @@ export interface SoakReport extends Verdict {
   readonly peakRssMb: number;
   readonly peakBufferMb: number;
   readonly workersKilled: number;
+  /** Producers of default durability that were killed after a flush that reported records as pending. */
+  readonly killedWhilePending: number;
 }
 
 /** What a loop may be held by us, at most. */
 export const holdLimitMs = 50;
 
+const producerNames = ["steady", "killed", "flushed"] as const;
 const queueBytes = 4_194_304;
 const tapeBytes = 131_072;
 const requestsInFlight = 8;
@@ -48,6 +51,7 @@ const mebibyte = 1_048_576;
 /** Memory in buffers that V8 lets pass before it collects them. */
 const garbageBytes = 64 * mebibyte;
 const runsPerSecond = 120;
+const flushedRunsPerSecond = 60;
 
 /** Quick to try again, so that many faults fit into the time; all else is as it comes. */
 const hurried: ClientOptions = {
@@ -70,8 +74,9 @@ export async function runSoak(options: SoakOptions): Promise<SoakReport> {
     received: join(folder, "received"),
     steady: join(folder, "steady"),
     killed: join(folder, "killed"),
+    flushed: join(folder, "flushed"),
   };
-  for (const name of ["steady-spool", "killed-spool", "crowd"]) {
+  for (const name of ["steady-spool", "killed-spool", "flushed-spool", "crowd"]) {
     mkdirSync(join(folder, name));
   }
   const server = new ServerProcess(paths.received, seed);
@@ -101,7 +106,22 @@ export async function runSoak(options: SoakOptions): Promise<SoakReport> {
       client: clientOf("killed", { durability: "spool-first", workers: 2 }),
     });
   };
+  /** In memory until a flush reports it: then on disk as well. */
+  const nextFlushed = (): ProducerProcess => {
+    life += 1;
+    return new ProducerProcess({
+      journal: paths.flushed,
+      seed: seed * 1_000 + life,
+      runsPerSecond: flushedRunsPerSecond,
+      attach: true,
+      flushed: true,
+      client: clientOf("flushed"),
+    });
+  };
   let killed = nextLife();
+  let flushed = nextFlushed();
+  let kills = 0;
+  let killedWhilePending = 0;
   const endCrowd = new AbortController();
   const crowding = crowd({ seed, folder: join(folder, "crowd"), signal: endCrowd.signal });
 
@@ -121,10 +141,18 @@ export async function runSoak(options: SoakOptions): Promise<SoakReport> {
       case "set clock":
         steady.tell(step);
         killed.tell(step);
+        flushed.tell(step);
         break;
       case "kill producer":
-        await killed.kill();
-        killed = nextLife();
+        kills += 1;
+        if (kills % 2 === 1) {
+          await flushed.kill();
+          killedWhilePending += flushed.pendingAtFlush > 0 ? 1 : 0;
+          flushed = nextFlushed();
+        } else {
+          await killed.kill();
+          killed = nextLife();
+        }
         break;
       case "kill server":
         await server.kill();
@@ -138,18 +166,18 @@ export async function runSoak(options: SoakOptions): Promise<SoakReport> {
   say("The faults are over: recovery.");
   endCrowd.abort();
   server.tell({ fault: "none", info: "plain" });
-  const ends = await Promise.all([steady.finish(), killed.finish()]);
+  const ends = await Promise.all([steady.finish(), killed.finish(), flushed.finish()]);
   say("The producers have said their counts.");
   const crowded = await crowding;
   say("Replay of what is on disk.");
   const oracle = new Oracle();
   const faults = [...crowded.faults];
-  for (const name of ["steady", "killed"]) {
+  for (const name of producerNames) {
     faults.push(...(await emptied(spool(name), server.url)));
   }
   await server.kill();
   say("Judgement.");
-  for (const path of [paths.steady, paths.killed]) {
+  for (const path of [paths.steady, paths.killed, paths.flushed]) {
     for await (const line of linesOf(path)) {
       oracle.recorded(line);
     }
@@ -158,12 +186,14 @@ export async function runSoak(options: SoakOptions): Promise<SoakReport> {
     oracle.received(line);
   }
   const verdict = oracle.judge({ lost: 0 });
-  const samples = [...steady.samples, ...killed.samples];
+  const samples = [...steady.samples, ...killed.samples, ...flushed.samples];
   const { oursMs, wallMs } = longest(ends);
   faults.push(
     ...verdict.faults,
     ...samples.flatMap(({ stats }) => counterFaults(stats)).slice(0, 5),
-    ...ends.flatMap((end) => endFaults(end, oracle)),
+    ...ends.flatMap((end, index) =>
+      endFaults(end, oracle).map((fault) => `${producerNames[index]}: ${fault}`),
+    ),
     ...memoryFaults(steady.samples, {
       bufferBytes: queueBytes + (requestsInFlight + 2) * tapeBytes + garbageBytes,
       growthBytes: 64 * mebibyte,
@@ -181,6 +211,7 @@ export async function runSoak(options: SoakOptions): Promise<SoakReport> {
     longestWallHoldMs: wallMs,
     peakRssMb: peak(samples.map(({ rssBytes }) => rssBytes)),
     peakBufferMb: peak(samples.map(({ bufferBytes }) => bufferBytes)),
+    killedWhilePending,
     workersKilled: ends.reduce((sum, { workersKilled }) => sum + workersKilled, 0),
   };
 }
@@ -203,7 +234,7 @@ function endFaults(
 ): readonly string[] {
   const faults = [...counterFaults(stats)];
   if (flushed.pending > 0 || !oracle.has(freshId, "start") || !oracle.has(freshId, "end")) {
-    faults.push(`a fresh run did not flow at the end: ${JSON.stringify(flushed)}`);
+    faults.push(`a fresh run did not flow at the end: ${JSON.stringify({ flushed, stats })}`);
   }
   // What was set aside is a dead letter: it has been sent since.
   if (stats.dropped > stats.lost.setAside) {

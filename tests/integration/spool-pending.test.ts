@@ -1,0 +1,212 @@
+import { spawn } from "node:child_process";
+import { once } from "node:events";
+import { mkdtempSync, readdirSync, readFileSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { Client } from "millrace";
+import type { ClientOptions } from "millrace";
+import { inspectSpool } from "millrace/spool";
+import { afterEach, beforeEach, expect, test, vi } from "vitest";
+import { loopbackServer } from "../support/loopback-server.ts";
+import { runCounter } from "../support/run-counter.ts";
+import { runsIn } from "../support/runs-in-body.ts";
+import { switchable } from "../support/switchable.ts";
+
+let folder: string;
+const clients: Client[] = [];
+
+beforeEach(() => {
+  folder = mkdtempSync(join(tmpdir(), "millrace-pending-"));
+});
+
+afterEach(async () => {
+  for (const made of clients.splice(0)) {
+    await made.close({ timeoutMs: 0 });
+  }
+  rmSync(folder, { recursive: true, force: true });
+});
+
+const program = join(import.meta.dirname, "..", "support", "pending-program.mjs");
+const nobody = "http://127.0.0.1:9";
+/** Never answers. */
+const hanging = (): undefined => undefined;
+
+/** Runs the program until it is killed; answers the ids of the runs that the spool has to hold. */
+async function killed(when: string, endpoint: string): Promise<readonly string[]> {
+  const child = spawn(process.execPath, [program, folder, endpoint, when]);
+  let output = "";
+  child.stdout.on("data", (chunk: Buffer) => {
+    output += chunk.toString();
+  });
+  const [, signal] = (await once(child, "close")) as [number | null, string | null];
+  expect(signal).toBe("SIGKILL");
+  return output.split("\n").filter((line) => line !== "");
+}
+
+function client(endpoint: string, options: ClientOptions = {}): Client {
+  const made = new Client({
+    endpoint,
+    spoolDir: folder,
+    logger: { warn: () => undefined },
+    ...options,
+  });
+  clients.push(made);
+  return made;
+}
+
+function record(made: Client, count: number): readonly string[] {
+  return Array.from({ length: count }, (_, i) => {
+    const run = made.startRun({ name: `run ${i}`, inputs: { text: "x".repeat(500) } });
+    run.end({ i });
+    return run.id;
+  });
+}
+
+const files = (): readonly string[] =>
+  readdirSync(folder, { recursive: true, encoding: "utf8" }).filter((name) =>
+    name.endsWith(".seg"),
+  );
+
+const recordsOnDisk = async (): Promise<number> =>
+  (await inspectSpool(folder)).reduce((sum, { records }) => sum + records, 0);
+
+test.each([
+  ["after a flush that reported pending", "away", 200],
+  ["after a flush that reported pending", "hanging", 200],
+  ["a second after the first failure", "away", 201],
+])("%s, kill -9 loses nothing: the server is %s", async (when, state, count) => {
+  await using hung = await runCounter(hanging);
+  const ids = await killed(when, state === "away" ? nobody : hung.url);
+  expect(ids).toHaveLength(count);
+  await using server = await runCounter();
+  const next = client(server.url);
+  await vi.waitFor(() => expect(server.ended.size).toBe(count), { timeout: 12_000 });
+  expect(server.ended).toEqual(new Set(ids));
+  expect(server.started).toEqual(new Set(ids));
+  await vi.waitFor(() => expect(files()).toEqual([]));
+  expect(next.stats()).toMatchObject({ accepted: 2 * count, delivered: 2 * count, dropped: 0 });
+});
+
+test("what is on disk and delivered from memory is sent once more by nobody, and counted once", async () => {
+  const bodies: Buffer[] = [];
+  let isAway = true;
+  await using server = await loopbackServer({
+    info: { status: 404 },
+    runs: [
+      (response, { body }) => {
+        if (!isAway) {
+          bodies.push(body);
+        }
+        response.writeHead(isAway ? 503 : 202).end("{}");
+      },
+    ],
+  });
+  const made = client(server.endpoint, { tapeBytes: 16_384, requestsInFlight: 2 });
+  const ids = record(made, 100);
+  expect(await made.flush({ timeoutMs: 300 })).toMatchObject({
+    delivered: 0,
+    lost: 0,
+    pending: 200,
+  });
+  expect(files().length).toBeGreaterThan(2);
+  expect(made.stats()).toMatchObject({ accepted: 200, spooled: 0, pending: 200 });
+  isAway = false;
+  expect(await made.flush({ timeoutMs: 12_000 })).toMatchObject({
+    delivered: 200,
+    lost: 0,
+    pending: 0,
+  });
+  expect(files()).toEqual([]);
+  expect(made.stats()).toMatchObject({ accepted: 200, delivered: 200, spooled: 0, dropped: 0 });
+  const ended = bodies.flatMap((body) => [...runsIn(body).ended]);
+  expect(ended.toSorted()).toEqual(ids.toSorted());
+});
+
+test("a tape of which some arrived leaves only the rest on disk", async () => {
+  // 500 is for the batch: it is halved by nobody, and tried again.
+  let requests = 0;
+  await using server = await loopbackServer({
+    info: { body: JSON.stringify({ version: "0.1.0", batch_ingest_config: { size_limit: 10 } }) },
+    runs: [(response) => response.writeHead(requests++ === 0 ? 202 : 503).end("{}")],
+  });
+  const made = client(server.endpoint);
+  // So that the limit of a request is known.
+  record(made, 1);
+  await made.flush({ timeoutMs: 5_000 });
+  await vi.waitFor(() => expect(made.stats().server?.version).toBe("0.1.0"));
+  requests = 0;
+  const ids = record(made, 40);
+  const { pending } = await made.flush({ timeoutMs: 400 });
+  expect(pending).toBe(80);
+  await made.close({ timeoutMs: 0 });
+  expect(made.stats()).toMatchObject({ delivered: 22, spooled: 60, pending: 0, dropped: 0 });
+  await using back = await runCounter();
+  client(back.url);
+  await vi.waitFor(() => expect(back.ended.size).toBe(30), { timeout: 12_000 });
+  expect(ids).toEqual(expect.arrayContaining([...back.ended]));
+});
+
+test("where the server takes everything, and where only the first try fails, nothing is written", async () => {
+  await using server = await loopbackServer({
+    info: { status: 404 },
+    runs: [{ status: 503 }, { status: 202, body: "{}" }],
+  });
+  const made = client(server.endpoint);
+  record(made, 10);
+  const watch = setInterval(() => seen.push(...readdirSync(folder)), 1);
+  const seen: string[] = [];
+  const result = await made.flush({ timeoutMs: 10_000 });
+  clearInterval(watch);
+  expect(result.delivered).toBe(20);
+  expect(made.stats().retries).toBe(1);
+  expect(seen).toEqual([]);
+});
+
+test("what gives way at the bound goes from disk as well", async () => {
+  const server = await switchable(503);
+  const made = client(server.url, {
+    overflow: "drop-oldest",
+    maxQueueBytes: 65_536,
+    tapeBytes: 16_384,
+    requestsInFlight: 1,
+  });
+  record(made, 60);
+  await made.flush({ timeoutMs: 300 });
+  expect(await recordsOnDisk()).toBe(made.stats().pending);
+  record(made, 400);
+  await made.flush({ timeoutMs: 300 });
+  const { accepted, pending, lost } = made.stats();
+  expect(lost.queueFull).toBeGreaterThan(0);
+  expect(accepted).toBe(pending + lost.queueFull);
+  expect(await recordsOnDisk()).toBe(pending);
+});
+
+test("a disk that takes nothing is said, and costs nothing of what is in memory", async () => {
+  const server = await switchable(503);
+  const lines: string[] = [];
+  const made = client(server.url, {
+    spoolQuotaBytes: 65_536,
+    logger: { warn: (line) => lines.push(line) },
+  });
+  record(made, 400);
+  expect(await made.flush({ timeoutMs: 300 })).toMatchObject({ pending: 800, lost: 0 });
+  expect(made.stats().warnings).toMatchObject({ spoolUnwritable: 1 });
+  expect(lines.join("\n")).toMatch(/The spool: .*(quota|spoolQuotaBytes)/);
+  server.status = 202;
+  expect(await made.flush({ timeoutMs: 12_000 })).toMatchObject({ delivered: 800 });
+});
+
+test("what is masked for the disk is masked once and counted once", async () => {
+  const server = await switchable(503);
+  const made = client(server.url, { redact: ["secrets"], attempts: 1 });
+  const secret = "correct horse battery";
+  made.startRun({ name: "run", inputs: { password: secret } }).end({});
+  // Before a worker has the tape.
+  await made.flush({ timeoutMs: 0 });
+  const [file = ""] = files();
+  expect(readFileSync(join(folder, file), "latin1")).not.toContain(secret);
+  expect(readFileSync(join(folder, file), "latin1")).toContain("password");
+  await vi.waitFor(() => expect(made.stats().redacted).toBe(1), { timeout: 10_000 });
+  await made.close({ timeoutMs: 0 });
+  expect(made.stats()).toMatchObject({ spooled: 2, redacted: 1 });
+});

@@ -1,0 +1,131 @@
+import { spawn } from "node:child_process";
+import { mkdtempSync, readdirSync, rmSync } from "node:fs";
+import { createServer } from "node:net";
+import type { AddressInfo } from "node:net";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { describe, expect, onTestFinished, test } from "vitest";
+import { runCounter } from "../support/run-counter.ts";
+import { runsIn } from "../support/runs-in-body.ts";
+
+const program = join(import.meta.dirname, "programs", "away.mjs");
+const nobody = "http://127.0.0.1:9";
+
+interface Ended {
+  readonly code: number | null;
+  readonly stderr: string;
+  /** From the program's last statement on. */
+  readonly endMs: number;
+}
+
+interface Setting {
+  readonly ending: "natural" | "exit" | "at once";
+  readonly endpoint?: string;
+  readonly options?: Record<string, unknown>;
+  readonly env?: Record<string, string>;
+}
+
+function run({ ending, endpoint = nobody, options = {}, env = {} }: Setting): Promise<Ended> {
+  const args = [program, ending, endpoint, JSON.stringify(options)];
+  const child = spawn(process.execPath, args, { env: { ...process.env, ...env } });
+  let stderr = "";
+  let overAt = 0;
+  child.stdout.on("data", () => {
+    overAt = performance.now();
+  });
+  child.stderr.on("data", (chunk: Buffer) => {
+    stderr += chunk.toString();
+  });
+  return new Promise((resolve) => {
+    child.on("close", (code) => {
+      resolve({ code, stderr, endMs: performance.now() - overAt });
+    });
+  });
+}
+
+const lost = /Lost 2 records \(closed\).*Last failure.*ECONNREFUSED 127\.0\.0\.1:9/;
+
+describe("a server that was never reached", () => {
+  test("holds a natural end for less than 2 s, and the loss is said with its cause", async () => {
+    const { code, stderr, endMs } = await run({ ending: "natural" });
+    expect(code).toBe(0);
+    expect(endMs).toBeLessThan(2_000);
+    expect(stderr).toMatch(lost);
+    expect(stderr).toContain('Start a server with "npx millrace serve --port 9"');
+  });
+
+  test("holds a program that ends at once no longer than the start of a worker and a moment", async () => {
+    const { code, stderr, endMs } = await run({ ending: "at once" });
+    expect(code).toBe(0);
+    expect(endMs).toBeLessThan(6_000);
+    expect(stderr).toMatch(lost);
+  });
+
+  test("is said with its cause at process.exit(), when no message of a worker can arrive", async () => {
+    const { stderr, endMs } = await run({
+      ending: "exit",
+      options: { exitTimeoutMs: 200 },
+    });
+    expect(endMs).toBeLessThan(2_000);
+    expect(stderr).toMatch(lost);
+    expect(stderr).toContain("npx millrace serve");
+  });
+
+  test("leaves what was recorded in the spool", async () => {
+    const spoolDir = mkdtempSync(join(tmpdir(), "millrace-spool-"));
+    onTestFinished(() => rmSync(spoolDir, { recursive: true }));
+    const { stderr, endMs } = await run({ ending: "natural", options: { spoolDir } });
+    expect(endMs).toBeLessThan(2_000);
+    expect(stderr).not.toContain("Lost");
+    expect(readdirSync(spoolDir)).toHaveLength(1);
+    await using server = await runCounter();
+    await run({ ending: "at once", endpoint: server.url, options: { spoolDir } });
+    expect(server.ended.size).toBe(2);
+    expect(readdirSync(spoolDir)).toEqual([]);
+  });
+
+  test.each([
+    [{ drainTimeoutMs: 2_500 }, {}],
+    [{}, { MILLRACE_DRAIN_TIMEOUT_MS: "2500" }],
+  ])("is waited for as long as the program says: %j %j", async (options, env) => {
+    const { endMs } = await run({ ending: "natural", options, env });
+    expect(endMs).toBeGreaterThan(2_400);
+  });
+
+  test("holds a program without workers as little", async () => {
+    const { stderr, endMs } = await run({ ending: "natural", options: { workers: 0 } });
+    expect(endMs).toBeLessThan(2_000);
+    expect(stderr).toMatch(lost);
+  });
+});
+
+test("a server that is slow to answer its first request is waited for", async () => {
+  const ended = new Set<string>();
+  await using server = await runCounter((request, response) => {
+    const chunks: Buffer[] = [];
+    request.on("data", (chunk: Buffer) => chunks.push(chunk));
+    request.on("end", () => {
+      runsIn(Buffer.concat(chunks)).ended.forEach((id) => ended.add(id));
+      setTimeout(() => response.writeHead(202).end("{}"), 2_500);
+    });
+  });
+  const { stderr, endMs } = await run({ ending: "at once", endpoint: server.url });
+  expect(stderr).toBe("");
+  expect(endMs).toBeGreaterThan(2_400);
+  expect(ended.size).toBe(1);
+});
+
+test("where no connection comes about at all the end says so", async () => {
+  // Takes connections of the kernel's queue, and never speaks TLS.
+  const silent = createServer(() => undefined);
+  await new Promise<void>((resolve) => {
+    silent.listen(0, "127.0.0.1", resolve);
+  });
+  onTestFinished(() => void silent.close());
+  const { port } = silent.address() as AddressInfo;
+  const { stderr, endMs } = await run({ ending: "at once", endpoint: `https://127.0.0.1:${port}` });
+  expect(endMs).toBeLessThan(6_000);
+  expect(stderr).toMatch(
+    /Lost 2 records \(closed\).*no connection was made until the process ended/,
+  );
+});

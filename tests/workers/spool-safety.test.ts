@@ -1,0 +1,192 @@
+import {
+  chmodSync,
+  chownSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  renameSync,
+  rmSync,
+  statSync,
+  symlinkSync,
+  writeFileSync,
+} from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterEach, beforeEach, describe, expect, test } from "vitest";
+import { Client } from "millrace";
+import { replaySpool } from "millrace/spool";
+import { DeadLetters } from "../../src/workers/dead-letters.ts";
+import { runCounter } from "../support/run-counter.ts";
+import { append, inFolder, leaveBehind, open, place, recover } from "../support/spooling.ts";
+
+/** A user that nobody is. */
+const stranger = 54_321;
+
+/** Has a file belong to another user, which only root may do; the test is skipped for others, and says why. */
+function giveAway(path: string, skip: (why: string) => never): void {
+  if (process.getuid?.() !== 0) {
+    skip("only root may give a file away");
+  }
+  chownSync(path, stranger, stranger);
+}
+
+let elsewhere: string;
+beforeEach(() => {
+  elsewhere = mkdtempSync(join(tmpdir(), "millrace-elsewhere-"));
+});
+afterEach(() => {
+  rmSync(elsewhere, { recursive: true, force: true });
+});
+
+/** What is written to a folder, and what is read from it. */
+async function refusedBy(): Promise<string> {
+  const opened = open();
+  expect(() => append(opened.spool, "secret")).toThrow(
+    /Use a folder of this user's own as spoolDir/,
+  );
+  await opened.spool.claim();
+  expect(await opened.spool.next()).toBeUndefined();
+  opened.spool.close();
+  const letters = new DeadLetters({
+    folder: place.folder,
+    quotaBytes: 100_000,
+    onTrouble: (kind, message) => opened.troubles.push(`${kind}: ${message}`),
+  });
+  letters.write(Buffer.from("secret"), 1, { at: 0, refused: [] });
+  letters.close();
+  return opened.troubles.join("\n");
+}
+
+describe("a spool's folder is refused", () => {
+  test("that every user can write to", async () => {
+    leaveBehind("planted");
+    chmodSync(place.folder, 0o777);
+    const before = inFolder();
+    expect(await refusedBy()).toMatch(/spoolRefused: .* can be written to by every user/);
+    expect(inFolder()).toEqual(before);
+  });
+
+  test("that every user can write to, with the bit that keeps files from removal", async () => {
+    chmodSync(place.folder, 0o1777);
+    expect(await refusedBy()).toMatch(/spoolRefused: .* can be written to by every user/);
+    expect(inFolder()).toEqual([]);
+  });
+
+  test("that belongs to another user", async ({ skip }) => {
+    leaveBehind("planted");
+    giveAway(place.folder, skip);
+    const before = inFolder();
+    expect(await refusedBy()).toMatch(/spoolRefused: .* belongs to another user \(uid 54321\)/);
+    expect(inFolder()).toEqual(before);
+  });
+
+  test("by a client, which says so, counts what it costs, and goes on", async () => {
+    chmodSync(place.folder, 0o777);
+    await using server = await runCounter();
+    const lines: string[] = [];
+    const logger = { warn: (line: string) => lines.push(line) };
+    const client = new Client({ endpoint: server.url, spoolDir: place.folder, logger });
+    client.startRun({ name: "run" }).end({});
+    expect(await client.flush({ timeoutMs: 12_000 })).toMatchObject({ delivered: 2 });
+    expect(client.stats().warnings).toEqual({ spoolRefused: 1 });
+    expect(lines).toHaveLength(1);
+    expect(lines[0]).toContain("Use a folder of this user's own as spoolDir");
+    await client.close();
+    expect(inFolder()).toEqual([]);
+  });
+
+  test("by millrace/spool", async () => {
+    chmodSync(place.folder, 0o777);
+    const replay = replaySpool({ spoolDir: place.folder, limitMs: 1_000 });
+    await expect(replay).rejects.toThrow(/can be written to by every user/);
+  });
+});
+
+describe("within a folder of our own", () => {
+  test("a lane of another user is left alone", async ({ skip }) => {
+    leaveBehind("planted");
+    const [lane = ""] = inFolder();
+    giveAway(join(place.folder, lane), skip);
+    const { bodies, troubles } = await recover();
+    expect(bodies).toEqual([]);
+    expect(troubles.join("\n")).toMatch(/spoolRefused: .*is not this user's folder/);
+    expect(inFolder()).toEqual([lane]);
+  });
+
+  test("a file of another user in a lane is left alone, and its neighbours are sent", async ({
+    skip,
+  }) => {
+    leaveBehind("ours");
+    const [lane = ""] = inFolder();
+    const file = join(place.folder, lane, "00000009-0123abcd.seg");
+    writeFileSync(file, "planted");
+    giveAway(file, skip);
+    const { bodies, troubles } = await recover();
+    expect(bodies).toEqual(["ours"]);
+    expect(troubles.join("\n")).toMatch(
+      /spoolRefused: .*00000009-0123abcd\.seg is not this user's file/,
+    );
+  });
+
+  test("a link in place of a lane is not followed", async () => {
+    leaveBehind("elsewhere");
+    const [lane = ""] = inFolder();
+    renameSync(join(place.folder, lane), join(elsewhere, lane));
+    symlinkSync(join(elsewhere, lane), join(place.folder, lane));
+    const { bodies, troubles } = await recover();
+    expect(bodies).toEqual([]);
+    expect(troubles.join("\n")).toMatch(/spoolRefused: .*is not this user's folder/);
+  });
+
+  test("a link in place of a segment is not followed", async () => {
+    leaveBehind("ours");
+    const [lane = ""] = inFolder();
+    writeFileSync(join(elsewhere, "private"), "private");
+    symlinkSync(join(elsewhere, "private"), join(place.folder, lane, "00000009-0123abcd.seg"));
+    const { bodies, troubles } = await recover();
+    expect(bodies).toEqual(["ours"]);
+    expect(troubles.join("\n")).toMatch(/spoolRefused: .*is not this user's file/);
+  });
+
+  test("a link in place of the folder of dead letters is not followed", () => {
+    symlinkSync(elsewhere, join(place.folder, "dead"));
+    const troubles: string[] = [];
+    const letters = new DeadLetters({
+      folder: place.folder,
+      quotaBytes: 100_000,
+      onTrouble: (kind, message) => troubles.push(`${kind}: ${message}`),
+    });
+    letters.write(Buffer.from("secret"), 1, { at: 0, refused: [] });
+    letters.close();
+    expect(troubles.join("\n")).toMatch(/spoolUnwritable: .*dead is a link/);
+  });
+});
+
+test("folders are made 0700 and files 0600, whatever the umask; a link to the folder is followed", () => {
+  const folder = join(place.folder, "made");
+  mkdirSync(join(elsewhere, "target"), { mode: 0o700 });
+  const old = process.umask(0);
+  try {
+    leaveBehindIn(folder);
+    symlinkSync(join(elsewhere, "target"), join(place.folder, "link"));
+    leaveBehindIn(join(place.folder, "link"));
+  } finally {
+    process.umask(old);
+  }
+  expect(modesIn(folder)).toEqual(["700", "700", "600"]);
+  expect(modesIn(join(elsewhere, "target"))).toEqual(["700", "700", "600"]);
+});
+
+function leaveBehindIn(folder: string): void {
+  const { spool } = open({ folder });
+  append(spool, "one");
+  spool.close();
+}
+
+/** Of the folder, its lane and the file in that. */
+function modesIn(folder: string): readonly string[] {
+  const paths = readdirSync(folder, { recursive: true, encoding: "utf8" }).toSorted();
+  return ["", ...paths].map((path) =>
+    (statSync(join(folder, path)).mode & 0o777).toString(8).padStart(3, "0"),
+  );
+}
