@@ -124,7 +124,9 @@ export const serverLimits = {
   endReadsMs: 1_000,
   /** Requests under way get this long. */
   closeMs: 2_000,
-  /** A reader thread gets this long to end. */
+  /** From the start of the server to that of the thread that fills the text index. */
+  textIndexDelayMs: 1_000,
+  /** A reader thread, and the one that fills the text index, get this long to end. */
   readerEndMs: 1_500,
   /** The threads get this long to start, and to end. */
   startMs: 20_000,

@@ -4,6 +4,7 @@ import { messageOf } from "./errors.ts";
 import { createReaders } from "./store/sqlite/nouns.ts";
 import type { ReaderCall, ReaderData, ReaderMessage } from "./store/sqlite/reader-protocol.ts";
 import { openReader } from "./store/sqlite/schema.ts";
+import { attachTextIndex } from "./store/sqlite/text-index.ts";
 import { invokeMethod, toFailure } from "./store/sqlite/thread-answer.ts";
 
 // Answers queries, one after the other, on a connection of its own that can't write.
@@ -12,10 +13,11 @@ if (parentPort !== null) {
   start(parentPort, workerData as ReaderData);
 }
 
-function start(port: MessagePort, { path }: ReaderData): void {
+function start(port: MessagePort, { path, ended }: ReaderData): void {
   const say = (message: ReaderMessage): void => port.postMessage(message, memoryOf(message));
   try {
     const db = openReader(path);
+    attachTextIndex(db, path);
     const readers = createReaders(db);
     port.on("message", (call: ReaderCall | "close") => {
       if (call === "close") {
@@ -23,9 +25,12 @@ function start(port: MessagePort, { path }: ReaderData): void {
         port.close();
         return;
       }
-      const { sequence } = call;
+      const { sequence, withinMs } = call;
       try {
-        say({ kind: "answer", sequence, value: invokeMethod(readers, call) });
+        const value = db.limited({ durationMs: withinMs, ended }, () =>
+          invokeMethod(readers, call),
+        );
+        say({ kind: "answer", sequence, value });
       } catch (cause) {
         say(toFailure(sequence, cause));
       }

@@ -146,7 +146,7 @@ test("what is rare is looked up by its facet, what is common is come across", ()
       FROM n, runs r WHERE r.id = '${rare.id}';
     INSERT INTO run_facets SELECT DISTINCT project_id, 'tcommon', start_us / ${blockMicros} FROM runs`);
   const projects = parseRows(desk.db.prepare("SELECT id FROM projects").raw().all()).map(String);
-  const narrowed = (filter: string) => narrow(desk.db, projects, [desk.check(filter)]);
+  const narrowed = (filter: string) => narrow(desk.db, projects, { filters: [desk.check(filter)] });
   expect(narrowed('has(tags, "common")')).toBeUndefined();
   expect(narrowed('search("rare")')).toBeUndefined();
   const few = narrowed('and(has(tags, "common"), has(tags, "rare"))');

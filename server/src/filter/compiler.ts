@@ -2,7 +2,7 @@ import { groupOf } from "./checker.ts";
 import type { CheckedComparison, CheckedFilter } from "./checker.ts";
 import { compareColumn, compareValue, valueOf, valuesOf } from "./conditions.ts";
 import type { JsonValue, Test } from "./conditions.ts";
-import type { Group } from "./fields.ts";
+import type { FieldType, Group } from "./fields.ts";
 import { containsObject, containsText, hasEntry, hasText, holds } from "./json-sql.ts";
 import { join, negate, sql } from "./sql.ts";
 import type { Sql } from "./sql.ts";
@@ -27,6 +27,11 @@ export interface FilterSource {
   readonly feedback?: FeedbackSource;
   /** Where `search("text")` looks: texts, and JSON texts. */
   readonly searched: { readonly texts: readonly string[]; readonly json: readonly string[] };
+  /**
+   * A condition that holds for each row which may hold all of these texts, whichever the case of their letters, and is
+   * sooner asked than what the row holds is read. Absent where there is none such; `undefined` where it says nothing.
+   */
+  readonly mayHold?: (texts: readonly string[]) => Sql | undefined;
 }
 
 export interface FeedbackSource {
@@ -54,11 +59,36 @@ export function compileFilter(filter: CheckedFilter, source: FilterSource): Sql 
     case "not":
       return negate(compileFilter(filter.part, source));
     case "search":
-      return searchEverywhere(filter.text, source);
+      return ifMayHold([filter.text], source, searchEverywhere(filter.text, source));
     case "comparison":
-      return compileComparison(filter, source);
+      return ifMayHold(textsIn([filter]), source, compileComparison(filter, source));
   }
 }
+
+/** The rows are read that may meet a condition. The cheap condition comes first, and SQLite asks it first. */
+function ifMayHold(texts: readonly string[], { mayHold }: FilterSource, condition: Sql): Sql {
+  const first = texts.length === 0 ? undefined : mayHold?.(texts);
+  return first === undefined ? condition : sql`(${first} AND ${condition})`;
+}
+
+/** Texts that stand in whatever meets these comparisons, where it stands in a payload. */
+export const textsIn = (parts: readonly CheckedFilter[]): readonly string[] =>
+  parts.flatMap((part) => {
+    if (part.kind !== "comparison" || !isOfPayload(part)) {
+      return [];
+    }
+    const text = String(valueOf(part.operand));
+    // What stands between the signs of a pattern.
+    return part.comparator === "like" ? text.split(/[%_]+/) : [text];
+  });
+
+/** Whether a comparison asks for a part of a text that a payload holds as one piece; the paths of entries are put together. */
+const isOfPayload = ({ field, comparator }: CheckedComparison): boolean =>
+  (comparator === "like" || comparator === "search") &&
+  field.group !== "feedback" &&
+  payloadTypes.has(field.type);
+
+const payloadTypes: ReadonlySet<FieldType> = new Set(["error", "texts", "json", "value", "entry"]);
 
 const searchEverywhere = (text: string, { searched }: FilterSource): Sql =>
   join(
@@ -107,7 +137,7 @@ function compileAll(parts: readonly CheckedFilter[], source: FilterSource): Sql 
     conditions.push(...alone.map((part) => compileFilter(part, source)));
     const rest = together.filter((part) => !alone.includes(part));
     if (rest.length > 0) {
-      conditions.push(hasEntryOf(group, rest, source));
+      conditions.push(ifMayHold(textsIn(rest), source, hasEntryOf(group, rest, source)));
     }
   }
   return join(conditions, "AND");

@@ -9,7 +9,7 @@ import type { JsonValue } from "./conditions.ts";
  * How the fields of a run are reached: the narrow row of `runs` under an alias, and the run's payloads.
  * Of several payloads that have a member, the patch that came last counts, then the post.
  */
-export function runSource(run: string): FilterSource {
+export function runSource(run: string, mayHold?: FilterSource["mayHold"]): FilterSource {
   const metadata = memberOf(run, { member: "extra", inner: ".metadata", type: "object" });
   const inputs = memberOf(run, { member: "inputs", type: "object" });
   const outputs = memberOf(run, { member: "outputs", type: "object" });
@@ -50,6 +50,7 @@ export function runSource(run: string): FilterSource {
         feedback_comment: jsonColumn("f.comment_json"),
       },
     },
+    ...(mayHold === undefined ? {} : { mayHold }),
     searched: { texts: [`${run}.name`, error], json: [inputs, outputs, tags, metadata] },
   };
 }

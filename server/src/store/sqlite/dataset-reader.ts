@@ -12,6 +12,7 @@ import { hasMetadata } from "../project.ts";
 import { DatasetLedger } from "./dataset-ledger.ts";
 import { datasetSelection, parseDatasetRow } from "./dataset-row.ts";
 import { keysOfId } from "./example-places.ts";
+import { withinDeadline } from "./query-clock.ts";
 import { parseRows } from "./row.ts";
 import type { Connection } from "./schema.ts";
 
@@ -50,7 +51,7 @@ export class DatasetReader implements DatasetReads {
           `SELECT id, max(from_us <= ?2 AND (to_us IS NULL OR to_us > ?2)) AS was,
              max(from_us <= ?3 AND (to_us IS NULL OR to_us > ?3)) AS is_now,
              max(from_us <= ?2 AND (to_us IS NULL OR to_us > ?2) AND from_us <= ?3 AND (to_us IS NULL OR to_us > ?3)) AS same
-           FROM examples WHERE dataset_id = ?1 GROUP BY id HAVING same = 0 AND was + is_now > 0 ORDER BY min(position)`,
+           FROM examples WHERE dataset_id = ?1 AND ${withinDeadline("key")} GROUP BY id HAVING same = 0 AND was + is_now > 0 ORDER BY min(position)`,
         )
         .raw(),
     };

@@ -4,12 +4,17 @@ import type { Sql } from "../../filter/sql.ts";
 import type { Moment } from "../dataset-version.ts";
 import type { ExampleFilter } from "../example.ts";
 import { toNeedles } from "../needles.ts";
+import { withinDeadline } from "./query-clock.ts";
 import { keysOfIds } from "./example-places.ts";
 
 /** The `WHERE` of a filter over rows `e`. Values are bound, never written into the text. */
 export function toExampleConditions(tenantId: string, filter: ExampleFilter): Sql {
   const { datasetId, moment, ids, splits, metadata, texts = [], condition } = filter;
-  const parts = [sql`e.tenant_id = ${bind(tenantId)}`, isSoAt(moment)];
+  const parts = [
+    sql`${withinDeadline("e.key")}`,
+    sql`e.tenant_id = ${bind(tenantId)}`,
+    isSoAt(moment),
+  ];
   if (ids !== undefined) {
     parts.push(hasId(ids));
   }

@@ -9,12 +9,13 @@ import type {
   ExperimentTotals,
   TraceUsage,
 } from "../experiment.ts";
+import { withinDeadline } from "./query-clock.ts";
 import { parseRows } from "./row.ts";
 import type { Connection } from "./schema.ts";
 
 const ofTenant =
   "r.project_id = ?2 AND EXISTS (SELECT 1 FROM projects p WHERE p.id = ?2 AND p.tenant_id = ?1)";
-const onExamples = `${ofTenant} AND r.parent_run_id IS NULL AND r.reference_example_id IS NOT NULL`;
+const onExamples = `${ofTenant} AND ${withinDeadline("r.rowid")} AND r.parent_run_id IS NULL AND r.reference_example_id IS NOT NULL`;
 
 /** Answers what experiments made of examples; payloads are not read. */
 export class ExperimentReader implements ExperimentReads {

@@ -14,9 +14,11 @@ import {
   tokenColumns,
 } from "./feedback-row.ts";
 import { foldStats, statsColumns } from "./feedback-stats.ts";
+import { withinDeadline } from "./query-clock.ts";
 import { parseRows } from "./row.ts";
 import { toConditions } from "./run-conditions.ts";
 import type { Connection } from "./schema.ts";
+import { hasTextIndex } from "./text-index.ts";
 
 /** From the feedback to its runs: there is less of it. CROSS JOIN keeps SQLite to that order. */
 const judgedRuns = "feedback f CROSS JOIN runs r ON r.id = f.run_id";
@@ -24,10 +26,12 @@ const judgedRuns = "feedback f CROSS JOIN runs r ON r.id = f.run_id";
 /** Answers questions about feedback. Ids are bound as one JSON list, however many they are. */
 export class FeedbackReader implements FeedbackReads {
   readonly #db: Connection;
+  readonly #hasTextIndex: boolean;
   readonly #statements;
 
   constructor(db: Connection) {
     this.#db = db;
+    this.#hasTextIndex = hasTextIndex(db);
     const statsBy = (column: string, source: string) =>
       db
         .prepare(
@@ -48,7 +52,7 @@ export class FeedbackReader implements FeedbackReads {
       ofProjectRuns: db
         .prepare(
           `SELECT r.project_id, ${statsColumns} FROM ${judgedRuns} JOIN projects p ON p.id = r.project_id
-           WHERE f.tenant_id = ?1 AND p.tenant_id = ?1 AND p.id IN (SELECT value FROM json_each(?2))
+           WHERE f.tenant_id = ?1 AND ${withinDeadline("f.created_us")} AND p.tenant_id = ?1 AND p.id IN (SELECT value FROM json_each(?2))
            GROUP BY 1, 2, 3`,
         )
         .raw(),
@@ -95,7 +99,7 @@ export class FeedbackReader implements FeedbackReads {
   }
 
   statsOfFilter(tenantId: string, filter: RunFilter): FeedbackStats {
-    const { sql, values } = toConditions(tenantId, filter);
+    const { sql, values } = toConditions(tenantId, filter, { hasTextIndex: this.#hasTextIndex });
     const rows = this.#db
       .prepare(
         `SELECT '', ${statsColumns} FROM ${judgedRuns} WHERE f.tenant_id = ? AND ${sql} GROUP BY 1, 2, 3`,

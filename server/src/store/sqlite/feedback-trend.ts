@@ -1,4 +1,5 @@
 import type { FeedbackPoint, FeedbackTrendReads, TrendQuery } from "../feedback-trend.ts";
+import { withinDeadline } from "./query-clock.ts";
 import { parseRows } from "./row.ts";
 import type { Connection } from "./schema.ts";
 
@@ -16,7 +17,7 @@ export class FeedbackTrend implements FeedbackTrendReads {
         `SELECT f.key_json, f.created_us, f.score,
            CASE WHEN length(f.value_json) <= ${countedChars} THEN f.value_json END,
            coalesce(p.id, f.project_id) = ?2
-         FROM (SELECT * FROM feedback WHERE tenant_id = ?1 AND created_us >= ?3 AND created_us < ?4
+         FROM (SELECT * FROM feedback WHERE tenant_id = ?1 AND ${withinDeadline("created_us")} AND created_us >= ?3 AND created_us < ?4
                ORDER BY created_us DESC LIMIT ?5) f
            LEFT JOIN runs r ON r.id = f.run_id
            LEFT JOIN projects p ON p.id = r.project_id AND p.tenant_id = ?1`,

@@ -10,6 +10,12 @@ const candidatesMax = 20_000;
 /** Projects whose facets are asked for one by one. */
 const projectsMax = 100;
 
+interface Asked {
+  readonly filters: readonly CheckedFilter[];
+  /** Statements that find the runs by the text index; see `text-leads.ts`. */
+  readonly textLeads?: readonly Conditions[];
+}
+
 /**
  * A condition on `runs r` that leaves the few runs which may meet filters; `undefined` where no index
  * leads to them, or the runs would be many.
@@ -17,13 +23,11 @@ const projectsMax = 100;
 export function narrow(
   db: Connection,
   projectIds: readonly string[],
-  filters: readonly CheckedFilter[],
+  { filters, textLeads = [] }: Asked,
 ): Conditions | undefined {
-  if (projectIds.length === 0 || projectIds.length > projectsMax) {
-    return undefined;
-  }
   let best: { readonly runs: Conditions; readonly count: number } | undefined;
-  for (const runs of leadsOf(projectIds, filters)) {
+  const hasFew = projectIds.length > 0 && projectIds.length <= projectsMax;
+  for (const runs of [...(hasFew ? leadsOf(projectIds, filters) : []), ...textLeads]) {
     // No further than the best one so far: what is common costs little to give up.
     const most = best?.count ?? candidatesMax;
     const [row = []] = parseRows(

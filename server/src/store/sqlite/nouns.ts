@@ -28,6 +28,7 @@ import { StorageReader } from "./storage-reader.ts";
 import { TenantReader } from "./tenant-reader.ts";
 import { TenantWriter } from "./tenant-writer.ts";
 import { TraceReader } from "./trace-reader.ts";
+import { TextIndexWriter } from "./text-index-writer.ts";
 import { UploadWriter } from "./upload-writer.ts";
 
 /** What answers questions, on a connection that can't write. */
@@ -59,7 +60,7 @@ export function createWriters(db: Connection) {
   const feedback = new FeedbackWriter(db);
   const datasetDesk = createDatasetDesk(db);
   const examples = new ExampleWriter(datasetDesk);
-  return {
+  const asked = {
     annotationQueues: new AnnotationQueueWriter(db),
     comparatives: new ComparativeWriter(db),
     feedback,
@@ -73,6 +74,8 @@ export function createWriters(db: Connection) {
     examples,
     uploads: new UploadWriter(datasetDesk),
   } satisfies Writers;
+  // For no request.
+  return { ...asked, textIndex: new TextIndexWriter(db) };
 }
 
 export type SqliteWriters = ReturnType<typeof createWriters>;

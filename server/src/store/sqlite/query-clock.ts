@@ -17,6 +17,10 @@ export interface QueryLimit {
 export const withinDeadline = (rowNumber: string): string =>
   `(((${rowNumber}) * 40503 >> 7) & 63 OR within_deadline())`;
 
+/** The same for a statement that reads much for each row, such as a payload: it asks the clock every time. */
+export const withinDeadlineEachTime = (rowNumber: string): string =>
+  `(${rowNumber} IS NULL OR within_deadline())`;
+
 /** Says whether the query of a connection may go on. Reads time out by it, as SQLite's engines can't be interrupted. */
 export class QueryClock {
   #limit: QueryLimit | undefined;

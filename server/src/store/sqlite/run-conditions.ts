@@ -1,8 +1,12 @@
-import type { CheckedFilter } from "../../filter/checker.ts";
 import { compileFilter } from "../../filter/compiler.ts";
+import type { FilterSource } from "../../filter/compiler.ts";
 import { runSource } from "../../filter/run-source.ts";
+import type { Sql } from "../../filter/sql.ts";
 import { toNeedles } from "../needles.ts";
 import type { RunFilter, RunPosition } from "../run-query.ts";
+
+import { withinDeadline, withinDeadlineEachTime } from "./query-clock.ts";
+import { eitherMayHold, mayHold } from "./text-index.ts";
 
 type Value = string | number | null;
 
@@ -14,20 +18,39 @@ export interface Conditions {
 
 type After = RunPosition & { readonly order: "asc" | "desc" };
 
+interface Ways {
+  /** Only runs behind this one. */
+  readonly after?: After | undefined;
+  /** Whether the connection can ask the text index: what it leaves out is not read. */
+  readonly hasTextIndex?: boolean;
+}
+
 /** The `WHERE` of a filter, within a tenant. Values are bound, never written into the text. */
-export function toConditions(tenantId: string, filter: RunFilter, after?: After): Conditions {
-  const { sql, values } = toConditionsWithin(tenantId, filter, after);
+export function toConditions(tenantId: string, filter: RunFilter, ways: Ways = {}): Conditions {
+  const { sql, values } = toConditionsWithin(tenantId, filter, ways);
   // The projects of a tenant are few, and none of another's is among them.
   return { sql: `r.${isTenants} AND ${sql}`, values: [tenantId, ...values] };
 }
 
 /** As {@link toConditions}, for runs of which it is known that they are the tenant's. */
-export function toConditionsWithin(tenantId: string, filter: RunFilter, after?: After): Conditions {
+export function toConditionsWithin(
+  tenantId: string,
+  filter: RunFilter,
+  { after, hasTextIndex = false }: Ways = {},
+): Conditions {
+  const sourceOf = (run: string): FilterSource =>
+    runSource(run, hasTextIndex ? (texts) => mayHold(run, texts) : undefined);
   const parts: { readonly sql: string; readonly values: readonly Value[] }[] = [];
   const add = (sql: string, ...values: Value[]): unknown => parts.push({ sql, values });
   const addList = (column: string, list: readonly string[] | undefined): unknown =>
     list !== undefined && parts.push(isAmong(column, list));
 
+  const readsMuch = [filter.text, filter.runFilters, filter.rootFilter, filter.treeFilter];
+  add(
+    readsMuch.some((part) => part !== undefined)
+      ? withinDeadlineEachTime("r.rowid")
+      : withinDeadline("r.rowid"),
+  );
   addList("r.project_id", filter.projectIds);
   addList("r.id", filter.ids);
   addList("r.reference_example_id", filter.referenceExampleIds);
@@ -54,16 +77,22 @@ export function toConditionsWithin(tenantId: string, filter: RunFilter, after?: 
   }
   if (filter.text !== undefined) {
     const { plain, escaped } = toNeedles(filter.text);
-    add(textCondition, plain, escaped);
+    const few = hasTextIndex ? eitherMayHold("r", filter.text) : undefined;
+    parts.push({
+      sql: few === undefined ? textCondition : `(${few.sql}) AND ${textCondition}`,
+      values: [...(few?.values ?? []), plain, escaped],
+    });
   }
   for (const own of filter.runFilters ?? []) {
-    parts.push(compileFilter(own, runSource("r")));
+    parts.push(compileFilter(own, sourceOf("r")));
   }
   if (filter.rootFilter !== undefined) {
-    parts.push(relativeMeets(tenantId, "q.id = r.trace_id", filter.rootFilter));
+    parts.push(
+      relativeMeets(tenantId, "q.id = r.trace_id", compileFilter(filter.rootFilter, sourceOf("q"))),
+    );
   }
   if (filter.treeFilter !== undefined) {
-    parts.push(relativeMeets(tenantId, "1", filter.treeFilter));
+    parts.push(relativeMeets(tenantId, "1", compileFilter(filter.treeFilter, sourceOf("q"))));
   }
   if (after !== undefined) {
     const sign = after.order === "asc" ? ">" : "<";
@@ -90,10 +119,9 @@ const isAmong = (column: string, list: readonly string[]): Conditions =>
 const isTenants = "project_id IN (SELECT id FROM projects WHERE tenant_id = ?)";
 
 /** Whether a run of the same trace meets a filter; never one of another tenant's. */
-function relativeMeets(tenantId: string, which: string, filter: CheckedFilter): Conditions {
-  const { sql, values } = compileFilter(filter, runSource("q"));
+function relativeMeets(tenantId: string, which: string, { sql, values }: Sql): Conditions {
   return {
-    sql: `EXISTS (SELECT 1 FROM runs q WHERE q.trace_id = r.trace_id AND ${which} AND q.${isTenants} AND ${sql})`,
+    sql: `EXISTS (SELECT 1 FROM runs q WHERE q.trace_id = r.trace_id AND ${which} AND q.${isTenants} AND ${withinDeadlineEachTime("q.rowid")} AND ${sql})`,
     values: [tenantId, ...values],
   };
 }

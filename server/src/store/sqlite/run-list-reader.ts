@@ -15,6 +15,8 @@ import { parseRows } from "./row.ts";
 import { toConditions } from "./run-conditions.ts";
 import type { Conditions } from "./run-conditions.ts";
 import type { RunReader } from "./run-reader.ts";
+import { hasTextIndex } from "./text-index.ts";
+import { textLeadsOf } from "./text-leads.ts";
 import { readWords } from "./run-words.ts";
 import type { Connection } from "./schema.ts";
 
@@ -32,21 +34,31 @@ const latencyKey = "r.end_us - r.start_us";
 export class RunListReader implements RunListReads {
   readonly #db: Connection;
   readonly #runs: RunReader;
+  readonly #hasTextIndex: boolean;
 
   constructor(db: Connection, runs: RunReader) {
     this.#db = db;
     this.#runs = runs;
+    this.#hasTextIndex = hasTextIndex(db);
+  }
+
+  #narrow(filter: RunFilter): Conditions | undefined {
+    const { runFilters = [], projectIds = [] } = filter;
+    return narrow(this.#db, projectIds, {
+      filters: runFilters,
+      textLeads: this.#hasTextIndex ? textLeadsOf(filter) : [],
+    });
   }
 
   search(tenantId: string, search: RunSearch): RunStretch {
     const { projectId, limit, steps } = search;
     const filter: RunFilter = { ...search.filter, projectIds: [projectId] };
-    const conditions = toConditions(tenantId, filter);
+    const conditions = toConditions(tenantId, filter, { hasTextIndex: this.#hasTextIndex });
     const isFound =
       filter.ids !== undefined ||
       filter.traceId !== undefined ||
       filter.referenceExampleIds !== undefined;
-    const few = isFound ? everything : narrow(this.#db, [projectId], filter.runFilters ?? []);
+    const few = isFound ? everything : this.#narrow(filter);
     const way = wayOf(search);
     if (few !== undefined) {
       const found = this.#find(search, way, {

@@ -19,6 +19,8 @@ import { toConditions, toConditionsWithin } from "./run-conditions.ts";
 import type { Conditions } from "./run-conditions.ts";
 import { readStatistics } from "./run-statistics.ts";
 import type { Connection } from "./schema.ts";
+import { hasTextIndex } from "./text-index.ts";
+import { textLeadsOf } from "./text-leads.ts";
 import { isOfOneTrace, TraceOrder } from "./trace-order.ts";
 import type { TraceRows } from "./trace-order.ts";
 
@@ -45,12 +47,14 @@ interface Served {
 /** Answers questions from a connection that can't write. */
 export class RunReader implements RunReads {
   readonly #db: Connection;
+  readonly #hasTextIndex: boolean;
   readonly #beside: BesideReader;
   readonly #traceOrder: TraceOrder;
   readonly #statements;
 
   constructor(db: Connection) {
     this.#db = db;
+    this.#hasTextIndex = hasTextIndex(db);
     this.#beside = new BesideReader(db);
     this.#traceOrder = new TraceOrder(db);
     this.#statements = {
@@ -145,7 +149,7 @@ export class RunReader implements RunReads {
           ...page,
           tenantId,
           filter,
-          conditions: toConditions(tenantId, filter),
+          conditions: toConditions(tenantId, filter, { hasTextIndex: this.#hasTextIndex }),
         })
       : undefined;
   }
@@ -164,7 +168,10 @@ export class RunReader implements RunReads {
     const { projectIds: _ids, ...rest } = filter;
     const rows = findInOrder(this.#db, {
       projectIds,
-      conditions: toConditionsWithin(tenantId, rest, position),
+      conditions: toConditionsWithin(tenantId, rest, {
+        after: position,
+        hasTextIndex: this.#hasTextIndex,
+      }),
       order,
       limit: limit + 1,
     });
@@ -187,12 +194,16 @@ export class RunReader implements RunReads {
     const placed = this.#withTrace(tenantId, filter);
     // One project's runs lie in the order of their starts.
     const served = own.size === 1 ? { ...placed, projectIds } : placed;
-    const all = toConditions(tenantId, served, after);
+    const all = toConditions(tenantId, served, { after, hasTextIndex: this.#hasTextIndex });
     const isFound =
       filter.ids !== undefined ||
       placed.traceId !== undefined ||
       filter.referenceExampleIds !== undefined;
-    const few = isFound ? undefined : narrow(this.#db, projectIds, filter.runFilters ?? []);
+    const asked = {
+      filters: filter.runFilters ?? [],
+      textLeads: this.#hasTextIndex ? textLeadsOf(filter) : [],
+    };
+    const few = isFound ? undefined : narrow(this.#db, projectIds, asked);
     return {
       projectIds,
       isNarrow: isFound || few !== undefined,

@@ -183,7 +183,7 @@ export class RunWriter implements RunWrites {
     record: RunRecord,
     { known, row, desk }: { known: RunRow | undefined; row: RunRow; desk: Desk },
   ): Fate | "taken" {
-    const { insertRun, insertMeasuredRun, updateRun, insertPayload } = this.#statements;
+    const { insertRun, insertMeasuredRun, updateRun, noteChange, insertPayload } = this.#statements;
     if (known === undefined) {
       const { measures } = record;
       const inserted =
@@ -203,6 +203,7 @@ export class RunWriter implements RunWrites {
     }
     if (known !== undefined) {
       updateRun.run([...rowToValues(row), row.traceId, row.id]);
+      noteChange.run([row.traceId, row.id]);
       this.#measures.add(record, known, row);
     }
     this.#facets.add(row, record.facets);
@@ -258,6 +259,11 @@ function prepareStatements(db: Connection) {
     insertRun: db.prepare(`INSERT OR IGNORE ${intoRuns}`),
     insertMeasuredRun: db.prepare(`INSERT OR IGNORE ${intoMeasuredRuns}`),
     updateRun: db.prepare(`UPDATE runs SET ${assignments} WHERE trace_id = ? AND id = ?`),
+    // What the text index has of it is no longer all.
+    noteChange: db.prepare(
+      `INSERT INTO text_changes (run) SELECT rowid FROM runs
+         WHERE trace_id = ? AND id = ? AND rowid <= (SELECT row FROM text_claim)`,
+    ),
     findRun: db.prepare(`SELECT ${wholeColumns.join(", ")} FROM runs WHERE id = ?`).raw(),
     findUnplaced: db.prepare("SELECT 1 FROM runs WHERE dotted_order = '' LIMIT 1").raw(),
     insertPayload: db.prepare(

@@ -13,6 +13,7 @@ import { runMeasureTables } from "./tables/run-measures.ts";
 import { spanTables } from "./tables/spans.ts";
 import { promptTables } from "./tables/prompts.ts";
 import { tenantTables } from "./tables/tenants.ts";
+import { textIndexTables } from "./tables/text-index.ts";
 
 export type { Connection } from "./connection.ts";
 
@@ -238,4 +239,5 @@ export const formats: readonly string[] = [
   runCountsOfDeleted,
   examplePlaceTables,
   runFacetRepairs,
+  textIndexTables,
 ];

@@ -16,6 +16,8 @@ import { databaseFile, openReader, readDefaultTenantId } from "./schema.ts";
 import type { Connection } from "./schema.ts";
 import { TenantReader } from "./tenant-reader.ts";
 import { invokeMethod } from "./thread-answer.ts";
+import { prepareTextIndex } from "./text-index.ts";
+import { TextIndexThread } from "./text-index-thread.ts";
 import { WriterThread } from "./writer-thread.ts";
 
 export interface StoreOptions {
@@ -49,8 +51,19 @@ async function open(
     const writer = await WriterThread.start(file);
     narrowFiles(path);
     const connection = openReader(file);
+    prepareTextIndex(file);
     const pool = new ReadPool(() => new ReaderThread(file), queryTimeoutMs);
-    return new SqliteStore({ writer, connection, pool, lock, ...(onClosed && { onClosed }) });
+    const textIndex = new TextIndexThread(file, (method, value) =>
+      writer.write("textIndex", method, [value]),
+    );
+    return new SqliteStore({
+      writer,
+      connection,
+      pool,
+      textIndex,
+      lock,
+      ...(onClosed && { onClosed }),
+    });
   } catch (cause) {
     lock.release();
     onClosed?.();
@@ -62,6 +75,7 @@ interface Parts {
   readonly writer: WriterThread;
   readonly connection: Connection;
   readonly pool: ReadPool;
+  readonly textIndex: TextIndexThread;
   readonly lock: FolderLock;
   /** What is done when all is closed. */
   readonly onClosed?: () => void;
@@ -106,10 +120,10 @@ class SqliteStore implements Store {
   }
 
   async #close(): Promise<void> {
-    const { connection, writer, pool, lock, onClosed } = this.#parts;
+    const { connection, writer, pool, textIndex, lock, onClosed } = this.#parts;
     // The readers first: the writer's last act is to fold the write-ahead log into the database.
     connection.close();
-    await pool.close();
+    await Promise.all([pool.close(), textIndex.close()]);
     await writer.close();
     lock.release();
     onClosed?.();

@@ -1,0 +1,25 @@
+/**
+ * What keeps the text index in step, which has a file of its own (`text-index.ts`). It holds runs up to some row;
+ * before it takes further ones in, their rows are claimed here, and what happens to claimed runs from then on is
+ * noted: until a change is taken in, the run is read in place of the index. A new run may have the row of one that
+ * was deleted.
+ */
+export const textIndexTables = `
+  CREATE TABLE text_claim (one INTEGER PRIMARY KEY CHECK (one = 1), id TEXT NOT NULL, row INTEGER NOT NULL);
+  INSERT INTO text_claim VALUES (1, lower(hex(randomblob(16))), 0);
+  CREATE TABLE text_changes (seq INTEGER PRIMARY KEY AUTOINCREMENT, run INTEGER NOT NULL);
+  CREATE TRIGGER text_of_new AFTER INSERT ON runs WHEN NEW.rowid <= (SELECT row FROM text_claim)
+    BEGIN
+      INSERT INTO text_changes (run) VALUES (NEW.rowid);
+    END;
+  CREATE TRIGGER text_of_deleted AFTER DELETE ON runs
+    BEGIN
+      INSERT INTO text_changes (run) SELECT OLD.rowid WHERE OLD.rowid <= (SELECT row FROM text_claim);
+    END;
+  CREATE TRIGGER text_of_moved AFTER UPDATE OF trace_id, id ON payloads
+    BEGIN
+      INSERT INTO text_changes (run) SELECT rowid FROM runs
+        WHERE trace_id IN (OLD.trace_id, NEW.trace_id) AND id IN (OLD.id, NEW.id)
+          AND rowid <= (SELECT row FROM text_claim);
+    END;
+`;

@@ -1,0 +1,202 @@
+import { parseRows, wholeText } from "./row.ts";
+import { openDatabase, openReader } from "./schema.ts";
+import type { Connection } from "./schema.ts";
+import { textIndexPath } from "./text-index.ts";
+import { toIndexedText } from "./trigrams.ts";
+import { PayloadReader, toBuffer } from "./payload-reader.ts";
+
+/** Characters that one step takes in, and runs: some tens of milliseconds. */
+const stepChars = 400_000;
+const stepRuns = 1_000;
+/** Pages that one step of the purge rewrites. */
+const purgePages = 200;
+
+/** What the indexer asks of the writer. */
+export interface ClaimsAndChanges {
+  claim(row: number): Promise<void>;
+  settle(seq: number): Promise<void>;
+}
+
+/** Takes runs into the text index, a step at a time. */
+export class TextIndexer {
+  readonly #db: Connection;
+  readonly #index: Connection;
+  readonly #payloads: PayloadReader;
+  readonly #writer: ClaimsAndChanges;
+  readonly #statements;
+  #claimed: number;
+  #indexed: number;
+  #isPurged: boolean;
+  /** The last row of runs at the step before: what came since may still be patched soon. */
+  #settled = 0;
+
+  constructor(databasePath: string, writer: ClaimsAndChanges) {
+    this.#writer = writer;
+    this.#db = openReader(databasePath);
+    this.#index = openDatabase(textIndexPath(databasePath));
+    this.#index.exec("PRAGMA synchronous = NORMAL; PRAGMA secure_delete = ON;");
+    this.#payloads = new PayloadReader(this.#db);
+    this.#statements = {
+      lastRow: this.#db.prepare("SELECT max(rowid) FROM runs").raw(),
+      listRuns: this.#db
+        .prepare(
+          `SELECT rowid, ${wholeText("name")} FROM runs WHERE rowid > ? AND rowid <= ? ORDER BY rowid LIMIT ?`,
+        )
+        .raw(),
+      findRun: this.#db
+        .prepare(`SELECT rowid, ${wholeText("name")} FROM runs WHERE rowid = ?`)
+        .raw(),
+      listChanges: this.#db.prepare("SELECT seq, run FROM text_changes ORDER BY seq LIMIT ?").raw(),
+      insert: this.#index.prepare("INSERT INTO docs (rowid, text) VALUES (?, ?)"),
+      remove: this.#index.prepare("DELETE FROM docs WHERE rowid = ?"),
+      advance: this.#index.prepare("UPDATE state SET indexed = ?"),
+      setPurged: this.#index.prepare("UPDATE state SET is_purged = ?"),
+      purge: this.#index.prepare("INSERT INTO docs (docs, rank) VALUES ('merge', ?)"),
+      changeCount: this.#index.prepare("SELECT total_changes()").raw(),
+    };
+    const [[claimed] = []] = parseRows(this.#db.prepare("SELECT row FROM text_claim").raw().all());
+    const [[indexed, isPurged] = []] = parseRows(
+      this.#index.prepare("SELECT indexed, is_purged FROM state").raw().all(),
+    );
+    this.#claimed = Number(claimed);
+    this.#indexed = Number(indexed);
+    this.#isPurged = isPurged === 1;
+  }
+
+  /** Takes in some of what is new or has changed; whether more is to be done now. */
+  async step(): Promise<boolean> {
+    if (await this.#takeChanges()) {
+      return true;
+    }
+    if (this.#takeNew()) {
+      return true;
+    }
+    const before = this.#settled;
+    const [[last] = []] = parseRows(this.#statements.lastRow.all());
+    this.#settled = Number(last ?? 0);
+    // Only what was there a step ago: a run is mostly patched soon, and would be taken in twice.
+    const ready = Math.min(before, this.#settled);
+    if (ready > this.#claimed) {
+      await this.#writer.claim(ready);
+      this.#claimed = ready;
+      return true;
+    }
+    return !this.#isPurged && this.#purge();
+  }
+
+  close(): void {
+    this.#db.close();
+    this.#index.close();
+  }
+
+  /** Runs that were changed or deleted after they were claimed. */
+  async #takeChanges(): Promise<boolean> {
+    this.#db.exec("BEGIN");
+    let last: number | undefined;
+    try {
+      const changes = parseRows(this.#statements.listChanges.all([stepRuns]));
+      const known = new Set<number>();
+      let chars = 0;
+      this.#index.exec("BEGIN");
+      for (const [seq, run] of changes) {
+        const row = Number(run);
+        last = Number(seq);
+        if (row <= this.#indexed && !known.has(row)) {
+          known.add(row);
+          this.#statements.remove.run([row]);
+          const [found] = parseRows(this.#statements.findRun.all([row]));
+          chars += found === undefined ? 0 : this.#insert([found]);
+          if (chars >= stepChars) {
+            break;
+          }
+        }
+      }
+      if (known.size > 0) {
+        this.#statements.setPurged.run([0]);
+        this.#isPurged = false;
+      }
+      this.#index.exec("COMMIT");
+    } finally {
+      this.#end();
+    }
+    if (last === undefined) {
+      return false;
+    }
+    await this.#writer.settle(last);
+    return true;
+  }
+
+  /** Claimed runs that were never taken in. */
+  #takeNew(): boolean {
+    if (this.#indexed >= this.#claimed) {
+      return false;
+    }
+    this.#db.exec("BEGIN");
+    try {
+      const rows = parseRows(
+        this.#statements.listRuns.all([this.#indexed, this.#claimed, stepRuns]),
+      );
+      this.#index.exec("BEGIN");
+      let chars = 0;
+      let taken = 0;
+      for (const row of rows) {
+        chars += this.#insert([row]);
+        taken += 1;
+        if (chars >= stepChars) {
+          break;
+        }
+      }
+      const isAll = taken === rows.length && rows.length < stepRuns;
+      const indexed = isAll ? this.#claimed : Number(rows[taken - 1]?.[0]);
+      this.#statements.advance.run([indexed]);
+      this.#index.exec("COMMIT");
+      this.#indexed = indexed;
+    } finally {
+      this.#end();
+    }
+    return true;
+  }
+
+  /** Characters taken in. */
+  #insert(rows: readonly (readonly unknown[])[]): number {
+    const bodies = this.#payloads.readMany(rows.map(([row]) => Number(row)));
+    let chars = 0;
+    rows.forEach(([row, name], index) => {
+      const payloads = (bodies[index] ?? []).map((body) => body.toString("utf8"));
+      const text = toIndexedText(toBuffer(name).toString("utf8"), payloads);
+      this.#statements.insert.run([Number(row), text]);
+      chars += text.length;
+    });
+    return chars;
+  }
+
+  /** Rewrites the index without what was deleted, which FTS5 else only marks; whether more is to be done. */
+  #purge(): boolean {
+    const before = this.#changes();
+    // The first of them begins a merge of everything, the further ones go on with it.
+    this.#statements.purge.run([this.#isPurging ? purgePages : -purgePages]);
+    this.#isPurging = true;
+    if (this.#changes() - before >= 2) {
+      return true;
+    }
+    this.#isPurging = false;
+    this.#isPurged = true;
+    this.#statements.setPurged.run([1]);
+    this.#index.prepare("PRAGMA wal_checkpoint(TRUNCATE)").raw().all();
+    return false;
+  }
+
+  #isPurging = false;
+
+  #changes(): number {
+    return Number(parseRows(this.#statements.changeCount.all())[0]?.[0]);
+  }
+
+  /** Ends both transactions; of the index what was not committed is undone. */
+  #end(): void {
+    if (this.#index.inTransaction) {
+      this.#index.exec("ROLLBACK");
+    }
+    this.#db.exec("COMMIT");
+  }
+}

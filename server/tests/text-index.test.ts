@@ -1,0 +1,309 @@
+import { join } from "node:path";
+import * as fc from "fast-check";
+import { expect, onTestFinished, test } from "vitest";
+import { checkFilter } from "../src/filter/checker.ts";
+import type { CheckedFilter } from "../src/filter/checker.ts";
+import { runFields } from "../src/filter/fields.ts";
+import { parseBatch } from "../src/ingest/parse-batch.ts";
+import type { RunFilter } from "../src/store/run-query.ts";
+import { createReaders, createWriters } from "../src/store/sqlite/nouns.ts";
+import { toBuffer } from "../src/store/sqlite/payload-reader.ts";
+import { parseRows } from "../src/store/sqlite/row.ts";
+import {
+  openDatabase,
+  openReader,
+  openWriter,
+  readDefaultTenantId,
+} from "../src/store/sqlite/schema.ts";
+import type { Connection } from "../src/store/sqlite/schema.ts";
+import {
+  attachTextIndex,
+  prepareTextIndex,
+  rowsThatMayHold,
+} from "../src/store/sqlite/text-index.ts";
+import { TextIndexer } from "../src/store/sqlite/text-indexer.ts";
+import { temporaryFolder } from "./support/running-server.ts";
+import { patchOf } from "./support/store-desk.ts";
+import { wireRun } from "./support/wire-runs.ts";
+
+/** A database, its text index, and the same readers with the index and without. */
+class IndexDesk {
+  readonly file: string;
+  readonly writer: Connection;
+  readonly writers: ReturnType<typeof createWriters>;
+  readonly tenantId: string;
+  readonly #indexed: Connection;
+  readonly #scanning: Connection;
+  readonly #readers;
+  #indexer: TextIndexer;
+
+  static async open(): Promise<IndexDesk> {
+    return new IndexDesk(join(await temporaryFolder(), "millrace.db"));
+  }
+
+  constructor(file: string) {
+    this.file = file;
+    this.writer = openWriter(file);
+    this.writers = createWriters(this.writer);
+    this.tenantId = readDefaultTenantId(this.writer);
+    prepareTextIndex(file);
+    this.#indexer = this.#openIndexer();
+    this.#indexed = openReader(file);
+    attachTextIndex(this.#indexed, file);
+    this.#scanning = openReader(file);
+    this.#readers = { indexed: createReaders(this.#indexed), scan: createReaders(this.#scanning) };
+    onTestFinished(() => {
+      this.#indexer.close();
+      for (const db of [this.#indexed, this.#scanning, this.writer]) {
+        db.close();
+      }
+    });
+  }
+
+  send(json: string): void {
+    this.writers.runs.apply(this.tenantId, parseBatch(Buffer.from(json)).batch);
+  }
+
+  post(...runs: readonly object[]): void {
+    this.send(JSON.stringify({ post: runs }));
+  }
+
+  patch(...runs: readonly object[]): void {
+    this.send(JSON.stringify({ patch: runs }));
+  }
+
+  deleteProject(name: string): void {
+    const [[id] = []] = parseRows(
+      this.writer
+        .prepare("SELECT id FROM projects WHERE name_json = ?")
+        .raw()
+        .all([`"${name}"`]),
+    );
+    this.writers.projects.delete(this.tenantId, String(id));
+  }
+
+  step(): Promise<boolean> {
+    return this.#indexer.step();
+  }
+
+  /** Takes in all there is; what came since the last step counts from the second one on. */
+  async index(): Promise<void> {
+    for (let idle = 0; idle < 2;) {
+      idle = (await this.step()) ? 0 : idle + 1;
+    }
+  }
+
+  /** As after the end of the server. */
+  reopenIndexer(): void {
+    this.#indexer.close();
+    this.#indexer = this.#openIndexer();
+  }
+
+  /** Ids that a filter finds with the index; the scan must find the same. */
+  find(filter: RunFilter): string[] {
+    const [found, scanned] = (["indexed", "scan"] as const).map((way) =>
+      this.#readers[way].runs
+        .query(this.tenantId, { filter, order: "asc", limit: 1_000, withChildren: false })
+        .runs.map(({ row }) => row.id),
+    );
+    if (JSON.stringify(found) !== JSON.stringify(scanned)) {
+      throw new Error(`${JSON.stringify(filter)}: index ${String(found)}, scan ${String(scanned)}`);
+    }
+    return found ?? [];
+  }
+
+  /** Rows that are read for a text. */
+  candidates(text: string): number {
+    const rows = rowsThatMayHold(text);
+    const [[count] = []] = parseRows(
+      this.#indexed
+        .prepare(`SELECT count(*) FROM (${rows?.sql ?? ""})`)
+        .raw()
+        .all([...(rows?.values ?? [])]),
+    );
+    return Number(count);
+  }
+
+  #openIndexer(): TextIndexer {
+    return new TextIndexer(this.file, {
+      claim: async (row) => this.writers.textIndex.claim(row),
+      settle: async (seq) => this.writers.textIndex.settle(seq),
+    });
+  }
+}
+
+const search = (text: string): CheckedFilter => ({ kind: "search", text });
+const like = (field: string, pattern: string): CheckedFilter =>
+  checkFilter(`like(${field}, ${JSON.stringify(pattern)})`, runFields);
+
+/** Letters that SQLite and FTS5 take differently, that JSON escapes, that patterns and queries of FTS5 mean something by. */
+const pieces = fc.constantFrom(
+  ..."aBzu0%_*'\"\\/{}[]:,-\n\t\r\b\f\0\u0001 ".split(""),
+  ..."éÉßẞıİſKäÄ日本\u{1f600}\u{1f600}\ud800\udc00\ufffd\uffff\u0301".split(""),
+  "AND",
+  "refund",
+  "ReFuNd",
+  "u00e9",
+  "\\n",
+  "0041",
+);
+const text = fc.array(pieces, { maxLength: 12 }).map((list) => list.join(""));
+
+/** JSON that is written with escapes where none is needed, as some clients do. */
+const toJson = (value: unknown, isEscaped: (at: number) => boolean): string =>
+  JSON.stringify(value).replaceAll(
+    /[^\\"{}[\]:,\x20-\x2f]/gu,
+    (letter, at: number, whole: string) =>
+      !isEscaped(at) ||
+      letter.length > 1 ||
+      /\\(u[\da-f]{0,3})?$/.test(whole.slice(0, at)) ||
+      isWord(whole, at)
+        ? letter
+        : `\\u${letter.charCodeAt(0).toString(16).padStart(4, "0")}`,
+  );
+
+/** Outside of texts. */
+const isWord = (json: string, at: number): boolean =>
+  (json.slice(0, at).replaceAll(/\\./g, "").split('"').length - 1) % 2 === 0;
+
+test("with the index the same runs are found as without it, whatever the texts", async () => {
+  const desk = await IndexDesk.open();
+  const contents = fc.sample(fc.tuple(text, text, text, text), { numRuns: 80, seed: 7 });
+  const posts = contents.map(([name, input, output, tag], at) => {
+    const run = wireRun({
+      name,
+      inputs: { question: input, deep: [{ [tag]: output }] },
+      tags: [tag],
+      extra: { metadata: { note: output } },
+      ...(at % 3 === 0 ? { error: at % 2 === 0 ? input : { reason: [input, 1] } } : {}),
+    });
+    return toJson(run, (place) => (place * 31 + at) % 4 === 0);
+  });
+  const needles = fc.sample(
+    fc.oneof(
+      text,
+      // A part of what stands there.
+      fc
+        .tuple(fc.constantFrom(...contents.flat()), fc.nat(9), fc.integer({ min: 1, max: 9 }))
+        .map(([whole, from, length]) => whole.slice(from, from + length)),
+    ),
+    { numRuns: 60, seed: 11 },
+  );
+  const check = (): number => {
+    let found = 0;
+    for (const needle of needles.filter((one) => one !== "")) {
+      found += desk.find({ text: needle }).length;
+      found += desk.find({ runFilters: [search(needle)] }).length;
+    }
+    for (const needle of needles.filter((one) => one !== "" && !one.includes("\0")).slice(0, 20)) {
+      for (const field of ["error", "tags", "name", "metadata.note", "inputs.question"]) {
+        found += desk.find({ runFilters: [like(field, `%${needle}%`)] }).length;
+      }
+      const parts = [search(needle), like("tags", needle), like("error", `${needle}%`)];
+      desk.find({ runFilters: [{ kind: "or", parts }] });
+      desk.find({ runFilters: [{ kind: "not", part: search(needle) }] });
+      desk.find({ treeFilter: search(needle) });
+      desk.find({ rootFilter: { kind: "and", parts } });
+    }
+    return found;
+  };
+  desk.send(`{"post":[${posts.slice(0, 40).join(",")}]}`);
+  await desk.index();
+  desk.send(`{"post":[${posts.slice(40).join(",")}]}`);
+  const found = check();
+  expect(found).toBeGreaterThan(300);
+  await desk.index();
+  expect(check()).toBe(found);
+  expect(desk.candidates("no such words")).toBe(0);
+}, 60_000);
+
+test("a rare text leads to the few runs that have it, a common one to all, each letter in either case", async () => {
+  const desk = await IndexDesk.open();
+  const runs = Array.from({ length: 300 }, (_, at) =>
+    wireRun({ name: `step ${at}`, inputs: { text: at === 7 ? "Quokka" : "an order" } }),
+  );
+  desk.post(...runs);
+  expect(desk.candidates("quokka")).toBe(300);
+  await desk.index();
+  expect(desk.candidates("quokka")).toBe(1);
+  expect(desk.candidates("step")).toBe(300);
+  expect(desk.find({ text: "qUOKKA" })).toEqual([runs[7]?.id]);
+  expect(desk.find({ treeFilter: search("QUOKKA") })).toEqual([runs[7]?.id]);
+});
+
+test("a patch, another name and a deletion are found or not found at once, and the index follows", async () => {
+  const desk = await IndexDesk.open();
+  const run = wireRun({ name: "before", inputs: { text: "walrus" }, session_name: "kept" });
+  const gone = wireRun({ name: "gone", inputs: { text: "ocelot" }, session_name: "left" });
+  desk.post(run, gone);
+  await desk.index();
+  desk.patch(patchOf(run, { name: "behind", outputs: { text: "narwhal" } }));
+  const check = (): void => {
+    expect(desk.find({ text: "narwhal" })).toEqual([run.id]);
+    expect(desk.find({ runFilters: [search("behind")] })).toEqual([run.id]);
+    expect(desk.find({ text: "ocelot" })).toEqual([]);
+  };
+  desk.deleteProject("left");
+  check();
+  await desk.index();
+  check();
+  expect(desk.candidates("narwhal")).toBe(1);
+  expect(desk.candidates("ocelot")).toBe(0);
+  // Its row is taken by the next run: what the index had of the row is no longer so.
+  const next = wireRun({ name: "next", inputs: { text: "pangolin" } });
+  desk.post(next);
+  expect(desk.find({ text: "pangolin" })).toEqual([next.id]);
+  await desk.index();
+  expect(desk.find({ text: "pangolin" })).toEqual([next.id]);
+  expect(desk.candidates("pangolin")).toBe(1);
+});
+
+test("what was deleted leaves the file of the index", async () => {
+  const desk = await IndexDesk.open();
+  // Runes: FTS5 leaves out of a word the letters that it shares with the one before.
+  const canary = "\u16a0\u16a2\u16a6\u16a8";
+  desk.post(wireRun({ inputs: { text: canary }, session_name: "left" }), wireRun());
+  await desk.index();
+  const trigramsOf = (): number => {
+    const db = openReader(desk.file.replace("millrace.db", "millrace.search.db"));
+    const rows = parseRows(db.prepare("SELECT block FROM docs_data").raw().all());
+    db.close();
+    return rows.filter(([block]) => toBuffer(block).includes(canary.slice(0, 3))).length;
+  };
+  expect(trigramsOf()).toBeGreaterThan(0);
+  desk.deleteProject("left");
+  await desk.index();
+  expect(desk.candidates(canary)).toBe(0);
+  expect(trigramsOf()).toBe(0);
+});
+
+test("an end between any two steps loses nothing: the rest is taken in, or read", async () => {
+  const desk = await IndexDesk.open();
+  const runs = Array.from({ length: 40 }, (_, at) => wireRun({ name: `word${at}word` }));
+  desk.post(...runs.slice(0, 20));
+  for (const [at, run] of runs.slice(20).entries()) {
+    desk.post(run);
+    desk.patch(patchOf(runs[at] ?? {}, { outputs: { text: `patched${at}` } }));
+    await desk.step();
+    desk.reopenIndexer();
+    expect(desk.find({ text: `patched${at}` })).toEqual([runs[at]?.id]);
+    expect(desk.find({ text: `word${20 + at}word` })).toEqual([run.id]);
+  }
+  await desk.index();
+  expect(desk.candidates("patched19")).toBe(1);
+});
+
+test("an index of another database, an old one and a damaged one are made anew", async () => {
+  const desk = await IndexDesk.open();
+  desk.post(wireRun({ name: "walrus" }));
+  await desk.index();
+  const other = await IndexDesk.open();
+  const path = other.file.replace("millrace.db", "millrace.search.db");
+  const damage = openDatabase(path);
+  damage.exec("UPDATE state SET owner = 'another', indexed = 100");
+  damage.close();
+  prepareTextIndex(other.file);
+  const again = openReader(path);
+  expect(parseRows(again.prepare("SELECT indexed FROM state").raw().all())).toEqual([[0]]);
+  again.close();
+});
