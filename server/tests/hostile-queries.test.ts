@@ -1,0 +1,143 @@
+import { mkdir } from "node:fs/promises";
+import { join } from "node:path";
+import { monitorEventLoopDelay } from "node:perf_hooks";
+import { startServer } from "@millrace/server";
+import { expect, test } from "vitest";
+import { createWriters } from "../src/store/sqlite/nouns.ts";
+import { openWriter, readDefaultTenantId } from "../src/store/sqlite/schema.ts";
+import { fillStore, filled } from "./support/fill-store.ts";
+import { pollInfo, pollWrites } from "./support/info-poller.ts";
+import { call, temporaryFolder } from "./support/running-server.ts";
+
+const sizes = { runs: 230_000, examples: 100_000 };
+/** No request holds the HTTP thread for longer, and none another tenant's write. */
+const holdMs = 250;
+const writeMs = 1_000;
+/** Short: a query that no index helps is ended by it, and the test goes on. */
+const queryTimeoutMs = 1_500;
+const closeMs = 5_000;
+
+const many = (condition: (at: number) => string): string =>
+  `or(${Array.from({ length: 20 }, (_, at) => condition(at)).join(", ")})`;
+
+const query = (body: object) => ["POST /runs/query", body] as const;
+const examples = `/examples?dataset=${filled.datasetId}`;
+const session = [filled.projectId];
+
+/** The text index has not taken the store in when the test begins: most of these read all of it until they are ended. */
+const hostile: readonly (readonly [string, object | undefined])[] = [
+  query({ filter: 'search("zzz")' }),
+  query({ filter: 'search("z")' }),
+  query({ tree_filter: 'search("zzz")' }),
+  query({ trace_filter: 'search("zzz")' }),
+  query({ query: "zzz" }),
+  query({ filter: many((at) => `like(name, "%zz${at}%")`) }),
+  query({ filter: many((at) => `like(error, "%z${at}%")`) }),
+  query({ filter: many((at) => `search("z${at}")`) }),
+  query({ filter: 'eq(metadata.none, "none")' }),
+  query({ limit: 1_000 }),
+  ["POST /runs/stats", { filter: 'search("zzz")' }],
+  ["POST /runs/stats", {}],
+  ["POST /ui/runs/search", { session, filter: 'search("zzz")' }],
+  ["POST /ui/runs/search", { session, query: "zzz" }],
+  [`GET /ui/runs/counts?session=${filled.projectId}`, undefined],
+  [`GET ${examples}&order=random&offset=99990`, undefined],
+  [`GET ${examples}&offset=99990`, undefined],
+  [`GET ${examples}&full_text_contains=zzz`, undefined],
+  [`GET ${examples}&limit=1000`, undefined],
+  [`GET /datasets/${filled.datasetId}/splits`, undefined],
+  ["GET /sessions?include_stats=true", undefined],
+];
+
+test("no query holds the HTTP thread or another tenant's write, and 40 at once do not keep the server from ending", async () => {
+  const folder = join(await temporaryFolder(), "data");
+  await mkdir(folder, { mode: 0o700 });
+  const db = openWriter(join(folder, "millrace.db"));
+  const other = createWriters(db).tenants.create({ handle: "other", displayName: "other" });
+  fillStore(db, { tenantId: readDefaultTenantId(db), ...sizes });
+  db.close();
+  const server = await startServer({ port: 0, dataDir: folder, queryTimeoutMs });
+  let ended = false;
+  try {
+    // Threads start, and statements are compiled, before anything is measured.
+    await Promise.all(
+      [1, 2, 3, 4].map(() => call(server, "POST /runs/stats", { body: { id: [] } })),
+    );
+    // How long a thread that does nothing waits for a processor meanwhile: the server's readers want them all.
+    const noise = monitorEventLoopDelay({ resolution: 5 });
+    noise.enable();
+    const info = await pollInfo(server);
+    const writes = await pollWrites(server, { "x-tenant-id": other.id });
+    const statuses = new Map<string, number>();
+    for (const [target, body] of hostile) {
+      const began = performance.now();
+      const { status } = await call(server, target, { body });
+      statuses.set(`${target} ${JSON.stringify(body)}`, status);
+      // A deadline is kept within the time that a thread of a busy machine may wait for its turn.
+      expect(performance.now() - began).toBeLessThan(queryTimeoutMs * 3);
+    }
+    const failed = [...statuses].filter(([, status]) => status !== 200 && status !== 408);
+    expect(failed).toEqual([]);
+    const atOnce = Array.from({ length: 16 }, (_, at) =>
+      call(server, "POST /runs/query", { body: { filter: `search("z${at}")` } }),
+    );
+    for (const { status } of await Promise.all(atOnce)) {
+      expect([200, 408]).toContain(status);
+    }
+    const [seen, written] = [await info.stop(), await writes.stop()];
+    noise.disable();
+    const noiseMs = noise.max / 1e6;
+    expect(seen.polls).toBeGreaterThan(50);
+    expect(seen.statuses).toEqual({ 200: seen.polls });
+    expect(seen.worstMs - noiseMs).toBeLessThan(holdMs);
+    expect(written.statuses).toEqual({ 202: written.polls });
+    expect(written.worstMs - noiseMs).toBeLessThan(writeMs);
+    const underWay = Array.from({ length: 40 }, (_, at) =>
+      call(server, "POST /runs/query", { body: { filter: `search("z${at}")` } }).catch(
+        () => undefined,
+      ),
+    );
+    await call(server, "GET /info");
+    const began = performance.now();
+    await server.close();
+    ended = true;
+    expect(performance.now() - began).toBeLessThan(closeMs);
+    await Promise.all(underWay);
+  } finally {
+    if (!ended) {
+      await server.close();
+    }
+  }
+}, 120_000);
+
+test("a query whose client leaves ends, and its thread answers the next one", async () => {
+  const folder = join(await temporaryFolder(), "data");
+  await mkdir(folder, { mode: 0o700 });
+  const db = openWriter(join(folder, "millrace.db"));
+  fillStore(db, { tenantId: readDefaultTenantId(db), runs: 60_000, examples: 0 });
+  db.close();
+  const server = await startServer({ port: 0, dataDir: folder, queryTimeoutMs: 60_000 });
+  try {
+    const endless = {
+      filter: many((at) => `and(search("z${at}"), search("q${at}"), search("x"))`),
+    };
+    const leaving = new AbortController();
+    const left = Array.from({ length: 6 }, () =>
+      fetch(`${server.url}/runs/stats`, {
+        method: "POST",
+        body: JSON.stringify(endless),
+        signal: leaving.signal,
+      }).catch(() => "left"),
+    );
+    await call(server, "GET /info");
+    leaving.abort();
+    expect(new Set(await Promise.all(left))).toEqual(new Set(["left"]));
+    const began = performance.now();
+    // All that a tenant may have of threads for such queries was taken.
+    const { status } = await call(server, "POST /runs/stats", { body: { id: [] } });
+    expect(status).toBe(200);
+    expect(performance.now() - began).toBeLessThan(5_000);
+  } finally {
+    await server.close();
+  }
+}, 60_000);
