@@ -2,6 +2,7 @@ import { readdir, readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { satisfies } from "semver";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { repositoryRoot } from "./installed.ts";
 import { startLocalRegistry } from "./local-registry.ts";
 import type { LocalRegistry } from "./local-registry.ts";
 import { openShell } from "./shell.ts";
@@ -125,23 +126,61 @@ describe("with all three packages installed in an empty folder", () => {
   });
 });
 
+/** Every command that our code tells its user to run. */
+async function printedHints(): Promise<readonly string[]> {
+  const found = new Set<string>();
+  for (const folder of ["src", "server/src", "cli/src", "web/src"]) {
+    const entries = await readdir(join(repositoryRoot, folder), {
+      recursive: true,
+      withFileTypes: true,
+    });
+    const sources = entries.filter(({ name }) => /\.(ts|tsx|mjs)$/.test(name));
+    for (const { parentPath, name } of sources) {
+      const text = await readFile(join(parentPath, name), "utf8");
+      const hints = text.matchAll(/npx millrace [a-z]+|npm (?:i|install) [@\w/-][@\w/ -]*\w/g);
+      [...hints].forEach(([hint]) => found.add(hint));
+    }
+  }
+  return [...found];
+}
+
 describe("with the SDK alone", () => {
-  test("the command names the package to install, and works once it is", async () => {
+  test("each hint that is printed runs: by itself, or once the package it then names is installed", async () => {
     await using shell = await emptyFolder();
-    expect((await shell.run("npm install --engine-strict millrace")).code).toBe(0);
-    const without = await shell.run("npx millrace serve");
-    expect(without).toMatchObject({ code: 1, stdout: "" });
-    expect(without.stderr).toMatch(/^error: the command millrace is in the package @millrace\/cli/);
-    const [install] = /npm install .*/.exec(without.stderr) ?? [];
+    const hints = await printedHints();
+    const installs = hints.filter((hint) => hint.startsWith("npm"));
+    const commands = hints.filter((hint) => hint.startsWith("npx"));
+    expect(installs).toContain("npm install millrace");
+    expect(commands).toContain("npx millrace serve");
+    for (const install of installs) {
+      expect([install, (await shell.run(`${install} --engine-strict`)).code]).toEqual([install, 0]);
+    }
+    const notThere = /^error: the command millrace is in the package @millrace\/cli, which is not/;
+    for (const command of commands) {
+      expect(await shell.run(command)).toEqual({
+        ...quietly(""),
+        code: 1,
+        stderr: expect.stringMatching(notThere) as unknown,
+      });
+    }
+    const { stderr } = await shell.run("npx millrace serve");
+    const [install] = /npm install .*/.exec(stderr) ?? [];
     expect((await shell.run(`${install} --engine-strict`)).code).toBe(0);
     expect(await shell.run("npx millrace --version")).toEqual(quietly(`${registry.version}\n`));
-    // The CLI came last here; the SDK does in the other order.
-    expect((await shell.run("npm uninstall millrace @millrace/cli")).code).toBe(0);
-    expect(await readdir(join(shell.folder, "node_modules")).catch(() => [])).not.toContain(
-      "millrace",
-    );
-    expect((await shell.run("npm install @millrace/cli")).code).toBe(0);
-    expect((await shell.run("npm install millrace")).code).toBe(0);
-    expect(await shell.run("npx millrace --version")).toEqual(quietly(`${registry.version}\n`));
-  }, 180_000);
+    for (const command of commands) {
+      expect([command, (await shell.run(`${command} --help`)).code]).toEqual([command, 0]);
+    }
+  }, 240_000);
+
+  test("the command works in either order of installing the two packages", async () => {
+    for (const [first, second] of [
+      ["millrace", "@millrace/cli"],
+      ["@millrace/cli", "millrace"],
+    ]) {
+      await using shell = await emptyFolder();
+      expect((await shell.run(`npm install ${first}`)).code).toBe(0);
+      expect((await shell.run(`npm install ${second}`)).code).toBe(0);
+      expect(await shell.run("npx millrace --version")).toEqual(quietly(`${registry.version}\n`));
+    }
+  }, 240_000);
 });
