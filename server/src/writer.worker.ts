@@ -1,11 +1,13 @@
 import { deserialize } from "node:v8";
 import { parentPort, receiveMessageOnPort, workerData } from "node:worker_threads";
 import type { MessagePort } from "node:worker_threads";
-import { messageOf } from "./errors.ts";
+import { messageOf, RequestError } from "./errors.ts";
 import { serverLimits } from "./options.ts";
 import type { Activity } from "./store/activity.ts";
 import type { PackedBatch, RunBatch } from "./store/run-record.ts";
 import { Checkpointer } from "./store/sqlite/checkpointer.ts";
+import { DamageWatch } from "./store/sqlite/damage.ts";
+import { LogSync } from "./store/sqlite/log-sync.ts";
 import { createWriters } from "./store/sqlite/nouns.ts";
 import type { SqliteWriters } from "./store/sqlite/nouns.ts";
 import { foldLog, openWriter } from "./store/sqlite/schema.ts";
@@ -24,11 +26,19 @@ if (parentPort !== null) {
 function start(port: MessagePort, path: string): void {
   const say: Desk["say"] = (message, memory) => port.postMessage(message, memory);
   try {
+    const damage = new DamageWatch(path);
+    const wasLeftOpen = damage.checkLog();
     const db = openWriter(path);
     const writers = createWriters(db);
     const checkpointer = new Checkpointer(db, path);
+    const sync = new LogSync(path);
+    if (wasLeftOpen) {
+      damage.checkInBackground();
+    }
     const close = async (): Promise<void> => {
       // Nothing works on the folder any more once the writer has ended: another server may take it.
+      sync.close();
+      await damage.close();
       await checkpointer.close();
       try {
         foldLog(db);
@@ -40,10 +50,15 @@ function start(port: MessagePort, path: string): void {
     };
     port.on("message", (first: WriterCall) => {
       const { group, bytes } = takeGroup(port, first);
-      if (writeGroup({ db, writers, say }, group) === "closed") {
+      if (writeGroup({ db, writers, damage, say }, group) === "closed") {
         void close();
-      } else {
-        checkpointer.add(bytes);
+        return;
+      }
+      sync.touch();
+      checkpointer.add(bytes);
+      const deletions = group.filter(isDeletion);
+      if (deletions.length > 0) {
+        checkpointer.erase(deletions.some(isOfExamples));
       }
     });
     say({ kind: "ready" });
@@ -51,6 +66,13 @@ function start(port: MessagePort, path: string): void {
     say({ kind: "failedToStart", reason: messageOf(cause) });
   }
 }
+
+/** Whether a request takes something away, or puts something else in its place. */
+const isDeletion = ({ request }: WriterCall): boolean =>
+  request.kind === "write" && /^(?:delete|remove|drop|sweep|update|set|un)/.test(request.method);
+
+const isOfExamples = ({ request }: WriterCall): boolean =>
+  request.kind === "write" && /^(?:examples|datasets|uploads)$/.test(request.noun);
 
 /** Requests that share a transaction, and the bytes of their payloads. */
 interface Group {
@@ -80,15 +102,17 @@ function sizeOf({ request }: WriterCall): number {
 interface Desk {
   readonly db: Connection;
   readonly writers: SqliteWriters;
+  readonly damage: DamageWatch;
   readonly say: (message: WriterMessage, memory?: readonly ArrayBuffer[]) => void;
 }
 
 /** All of a group is written and then answered, or all of it failed. */
 function writeGroup(desk: Desk, group: readonly WriterCall[]): "closed" | "open" {
-  const { db, writers, say } = desk;
+  const { db, writers, damage, say } = desk;
   const answers: ThreadAnswer[] = [];
   let activity: readonly Activity[] = [];
   try {
+    assertSound(damage);
     db.exec("BEGIN IMMEDIATE");
     for (const call of group) {
       answers.push(perform(desk, call));
@@ -99,15 +123,22 @@ function writeGroup(desk: Desk, group: readonly WriterCall[]): "closed" | "open"
     rollBack(db);
     writers.runs.forget();
     writers.runs.activity.take();
+    damage.onFailure(cause);
     answers.length = 0;
-    const reason = messageOf(cause);
-    answers.push(...group.map(({ sequence }) => ({ kind: "failed", sequence, reason }) as const));
+    answers.push(...group.map(({ sequence }) => toFailure(sequence, cause)));
   }
   const memory = group.flatMap(({ request }) =>
     request.kind === "ingest" ? [request.batch.bodies.buffer] : [],
   );
   say({ kind: "done", activity, answers, memory }, memory);
   return group.some(({ request }) => request.kind === "close") ? "closed" : "open";
+}
+
+/** @throws RequestError 503: what is written into a damaged database may be lost, or damage more of it. */
+function assertSound({ reason }: DamageWatch): void {
+  if (reason !== undefined) {
+    throw new RequestError(503, reason, 60);
+  }
 }
 
 function perform(desk: Desk, { sequence, request }: WriterCall): ThreadAnswer {
@@ -130,7 +161,7 @@ const unpack = (batch: RunBatch | PackedBatch): RunBatch =>
 
 /** One write of a noun. What it throws undoes it alone. */
 function performWrite(
-  { db, writers }: Desk,
+  { db, writers, damage }: Desk,
   sequence: number,
   request: WriterRequest & { readonly kind: "write" },
 ): ThreadAnswer {
@@ -140,6 +171,7 @@ function performWrite(
     db.exec("RELEASE one");
     return { kind: "answer", sequence, value };
   } catch (cause) {
+    damage.onFailure(cause);
     if (!db.inTransaction) {
       throw cause; // SQLite has undone the whole group: a full disk, say.
     }

@@ -1,5 +1,5 @@
 import { randomUUID } from "node:crypto";
-import { statSync } from "node:fs";
+import { readFileSync, statSync, writeFileSync } from "node:fs";
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -118,6 +118,28 @@ test("a database of a newer format is refused by name", async () => {
   await expect(openSqliteStore(folder)).rejects.toThrow(
     `format 99, this server knows formats up to ${formats.length}`,
   );
+});
+
+test("the database of another program is refused, and stays as it was", async () => {
+  const folder = await temporaryFolder();
+  const file = join(folder, "millrace.db");
+  const db = openDatabase(file);
+  db.exec(
+    "CREATE TABLE settings (a); INSERT INTO settings VALUES ('theirs'); PRAGMA user_version = 3",
+  );
+  db.close();
+  const before = readFileSync(file);
+  await expect(openSqliteStore(folder)).rejects.toThrow("it is the database of another program");
+  expect(readFileSync(file)).toEqual(before);
+  writeFileSync(file, "This is a letter and no database. ".repeat(100));
+  await expect(openSqliteStore(folder)).rejects.toThrow("file is not a database");
+  expect(readFileSync(file, "utf8")).toMatch(/^This is a letter/);
+});
+
+test("a database says in its head whose it is", async () => {
+  const folder = await temporaryFolder();
+  await (await openSqliteStore(folder)).close();
+  expect(readFileSync(join(folder, "millrace.db")).toString("latin1", 68, 72)).toBe("MILL");
 });
 
 test.each([1, 2])("a database of format %i is taken over, with what it held", async (format) => {

@@ -1,11 +1,14 @@
 import { Worker } from "node:worker_threads";
 import { distFile } from "../../dist-files.ts";
 import { threadOptions } from "../../threads.ts";
-import { logPages, writeBack } from "./schema.ts";
+import { eraseLog, logPages, writeBack } from "./schema.ts";
 import type { Connection } from "./schema.ts";
+import { WordMerger } from "./word-merger.ts";
 
 /** Bytes of payloads after which the log is written back. */
 const stepBytes = 33_554_432;
+/** Deletions that come one after the other are erased together. */
+const eraseMs = 500;
 
 /**
  * Has the write-ahead log written back by a thread of its own: the writer goes on meanwhile, where it
@@ -18,17 +21,59 @@ export class Checkpointer {
   #worker: Worker | undefined;
   #isAtWork = false;
   #bytes = 0;
+  /** Whether the log holds what was deleted. */
+  #mustErase = false;
+  #eraseTimer: NodeJS.Timeout | undefined;
+  /** Whether the index of words holds some of examples that were deleted. */
+  #mustMerge = false;
+  readonly #words: WordMerger;
 
   /** Takes the writer's own connection. */
   constructor(db: Connection, path: string) {
     this.#db = db;
+    this.#words = new WordMerger(db);
     this.#path = path;
   }
 
   /** To be called behind each commit, with the bytes of payloads that it stored. */
   add(bytes: number): void {
     this.#bytes += bytes;
-    if (this.#bytes >= stepBytes && !this.#isAtWork) {
+    if (this.#bytes >= stepBytes) {
+      this.#begin();
+    }
+  }
+
+  /**
+   * To be called behind a commit that deleted something: within a second or so the files hold it no more.
+   *
+   * @param ofExamples - whether it was of examples, whose words are in an index.
+   */
+  erase(ofExamples: boolean): void {
+    this.#mustErase = true;
+    this.#mustMerge ||= ofExamples;
+    this.#eraseTimer ??= setTimeout(() => this.#prepareErase(), eraseMs);
+  }
+
+  /** In small steps, between which other writes are taken. */
+  #prepareErase(): void {
+    this.#eraseTimer = undefined;
+    try {
+      if (this.#mustMerge) {
+        this.#mustMerge = !this.#words.step();
+      }
+    } catch {
+      // A full disk, say. The words stay until the next deletion.
+      this.#mustMerge = false;
+    }
+    if (this.#mustMerge) {
+      this.#eraseTimer = setTimeout(() => this.#prepareErase(), 0);
+    } else {
+      this.#begin();
+    }
+  }
+
+  #begin(): void {
+    if (!this.#isAtWork) {
       this.#bytes = 0;
       this.#isAtWork = true;
       this.#worker ??= this.#start();
@@ -38,6 +83,7 @@ export class Checkpointer {
 
   /** Ends the thread; resolves when its connection is closed. */
   async close(): Promise<void> {
+    clearTimeout(this.#eraseTimer);
     const worker = this.#worker;
     if (worker !== undefined) {
       const ended = new Promise<void>((resolve) => {
@@ -60,6 +106,7 @@ export class Checkpointer {
     worker.once("exit", () => {
       this.#worker = undefined;
       this.#isAtWork = false;
+      clearTimeout(this.#eraseTimer);
     });
     return worker;
   }
@@ -70,11 +117,19 @@ export class Checkpointer {
    */
   #onWrittenBack(pages: number): void {
     this.#isAtWork = false;
-    if (pages < logPages) {
+    if (pages < logPages && !this.#mustErase) {
       return;
     }
     try {
-      writeBack(this.#db);
+      if (this.#mustErase) {
+        this.#mustErase = false;
+        // Somebody reads what is older: again when that has ended.
+        if (!eraseLog(this.#db)) {
+          this.erase(false);
+        }
+      } else {
+        writeBack(this.#db);
+      }
     } catch {
       // It stays in the log, where it is as safe, until the next time.
     }

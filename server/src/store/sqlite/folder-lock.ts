@@ -20,7 +20,8 @@ export function lockFolder(folder: string): FolderLock {
   const path = join(folder, lockFile);
   try {
     const db = openDatabase(path, waitMs);
-    db.exec("BEGIN EXCLUSIVE");
+    // Without a journal nothing is written, and a full disk keeps nobody from it.
+    db.exec("PRAGMA journal_mode = MEMORY; BEGIN EXCLUSIVE");
     return { release: () => db.close() };
   } catch (cause) {
     const reason = messageOf(cause);

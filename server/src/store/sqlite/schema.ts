@@ -1,4 +1,5 @@
 import { randomUUID } from "node:crypto";
+import { assertOurs, markAsOurs } from "./identity.ts";
 import { openConnection } from "./connection.ts";
 import type { Connection } from "./connection.ts";
 import { annotationQueueTables } from "./tables/annotation-queues.ts";
@@ -40,13 +41,17 @@ const cacheKibibytes = 65_536;
 /** Opens the one connection that writes, and makes the tables when they are missing. */
 export function openWriter(path: string): Connection {
   const db = openDatabase(path);
-  db.exec(`PRAGMA page_size = ${pageBytes};
+  assertOurs(db);
+  // Deleted rows are written over with zeros, in the database and in what replaces them in the log.
+  db.exec(`PRAGMA secure_delete = ON;
+    PRAGMA page_size = ${pageBytes};
     PRAGMA journal_mode = WAL;
     PRAGMA synchronous = NORMAL;
     PRAGMA wal_autocheckpoint = ${logPagesMax};
     PRAGMA cache_size = -${cacheKibibytes};
     PRAGMA temp_store = MEMORY;`);
   migrate(db);
+  markAsOurs(db);
   return db;
 }
 
@@ -65,7 +70,7 @@ export function openBeside(path: string): Connection {
       `the running server's database has format ${found}, this command knows ${formats.length}: use the command of the server's version`,
     );
   }
-  db.exec("PRAGMA wal_autocheckpoint = 0");
+  db.exec("PRAGMA wal_autocheckpoint = 0; PRAGMA secure_delete = ON");
   return db;
 }
 
@@ -131,6 +136,23 @@ export function foldLog(db: Connection): void {
   db.exec(`PRAGMA busy_timeout = ${foldMs}`);
   db.prepare("PRAGMA wal_checkpoint(TRUNCATE)").raw().all();
 }
+
+/**
+ * Writes the whole log back and empties it, so that nothing that was deleted stays in it. Waits for nobody
+ * for long; gives whether it is done.
+ */
+export function eraseLog(db: Connection): boolean {
+  db.exec(`PRAGMA busy_timeout = ${eraseMs}`);
+  try {
+    const rows = db.prepare("PRAGMA wal_checkpoint(TRUNCATE)").raw().all() as readonly number[][];
+    return rows[0]?.[0] === 0;
+  } finally {
+    db.exec(`PRAGMA busy_timeout = ${busyMs}`);
+  }
+}
+
+/** Milliseconds that a reader may hold up the writer while the log is erased. */
+const eraseMs = 50;
 
 /** Opens any file; used for the lock too. */
 export const openDatabase = (path: string, timeoutMs = busyMs): Connection =>

@@ -1,0 +1,19 @@
+import { parentPort, workerData } from "node:worker_threads";
+import { messageOf } from "./errors.ts";
+import { openReader } from "./store/sqlite/schema.ts";
+
+// Reads the whole database once after a server that did not close it, on a thread and a connection of its own.
+
+/** What is wrong with it; `undefined` where nothing is. */
+function findFault(path: string): string | undefined {
+  try {
+    const db = openReader(path);
+    const [[found] = []] = db.prepare("PRAGMA quick_check(1)").raw().all() as readonly unknown[][];
+    db.close();
+    return found === "ok" ? undefined : String(found);
+  } catch (cause) {
+    return messageOf(cause);
+  }
+}
+
+parentPort?.postMessage(findFault(String(workerData)));

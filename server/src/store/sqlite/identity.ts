@@ -1,0 +1,40 @@
+import type { Connection } from "./connection.ts";
+
+/** "MILL" in ASCII: in the head of each database of ours, so that tools and we know it. */
+const applicationId = 0x4d_49_4c_4c;
+
+/** Tables that every format of ours has; databases of before the id was written are known by them. */
+const oldTables = ["settings", "projects", "runs", "payloads"];
+
+const readNumber = (db: Connection, pragma: string): number =>
+  Number(db.prepare(`PRAGMA ${pragma}`).raw().all().flat()[0] ?? 0);
+
+/**
+ * To be called before anything is written.
+ *
+ * @throws Error the database is another program's.
+ */
+export function assertOurs(db: Connection): void {
+  const id = readNumber(db, "application_id");
+  if (id === applicationId) {
+    return;
+  }
+  const tables = new Set(
+    db.prepare("SELECT name FROM sqlite_master").raw().all().flat().map(String),
+  );
+  const isNew = id === 0 && tables.size === 0 && readNumber(db, "user_version") === 0;
+  const isOld =
+    id === 0 && readNumber(db, "user_version") > 0 && oldTables.every((name) => tables.has(name));
+  if (!isNew && !isOld) {
+    throw new Error(
+      "it is the database of another program, and was left as it is: choose another data folder",
+    );
+  }
+}
+
+/** Marks a database as ours, once. */
+export function markAsOurs(db: Connection): void {
+  if (readNumber(db, "application_id") !== applicationId) {
+    db.exec(`PRAGMA application_id = ${applicationId}`);
+  }
+}
