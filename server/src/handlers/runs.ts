@@ -60,7 +60,7 @@ export async function queryRuns(
     link,
     feedbackStats: stats.get(row.id),
   });
-  return reply.type(jsonType).send(toPageJson(runs, viewOf, cursors));
+  return reply.type(jsonType).send(await toPageJson(runs, viewOf, cursors));
 }
 
 /** `POST /runs/stats`. */

@@ -1,3 +1,4 @@
+import { setImmediate } from "node:timers/promises";
 import type { FeedbackStats } from "../store/feedback.ts";
 import { mergePayloads } from "../store/payload.ts";
 import { readMeasures } from "../store/run-measures.ts";
@@ -39,18 +40,26 @@ export function toRunJson(run: StoredRun, view: RunView = {}): Buffer {
   return pieces.toBuffer();
 }
 
-/** A page of runs as `POST /runs/query` answers it. */
-export function toPageJson(
+/** After so long others have their turn: payloads may be long, and each is walked over. */
+const sliceMs = 20;
+
+/** A page of runs as `POST /runs/query` answers it. Made in slices, run by run. */
+export async function toPageJson(
   runs: readonly StoredRun[],
   viewOf: (run: StoredRun) => RunView,
   cursors: { readonly next: string | null },
-): Buffer {
+): Promise<Buffer> {
   const pieces = new JsonPieces();
   pieces.add('{"runs":[');
-  runs.forEach((run, index) => {
+  let began = performance.now();
+  for (const [index, run] of runs.entries()) {
     pieces.add(index === 0 ? "" : ",");
     addRun(pieces, run, viewOf(run));
-  });
+    if (performance.now() - began > sliceMs) {
+      await setImmediate();
+      began = performance.now();
+    }
+  }
   const rest = { cursors: { next: cursors.next, prev: null }, parsed_query: null };
   pieces.add(`],${JSON.stringify(rest).slice(1)}`);
   return pieces.toBuffer();
