@@ -65,8 +65,16 @@ export const serverLimits = {
   exampleDepth: 500,
   /** Characters of a dataset's JSON schema. */
   schemaChars: 262_144,
+  /** Schemas within a schema, references in it, and patterns. */
+  schemaParts: 2_000,
+  schemaRefs: 500,
+  schemaPatterns: 200,
+  /** Characters of examples that one write may have to have checked. */
+  schemaCheckChars: 128 * mebibyte,
   /** Longest time to check what one request writes against a schema. */
   schemaMs: 5_000,
+  /** The same for its thread, which is ended then: not everything that takes long can be stopped within. */
+  schemaTaskMs: 8_000,
   /** Examples that are exported, indexed or checked in one go. */
   examplesStep: 500,
   /** Words of the inputs that a search looks for. */

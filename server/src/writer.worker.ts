@@ -9,6 +9,7 @@ import { Checkpointer } from "./store/sqlite/checkpointer.ts";
 import { DamageWatch } from "./store/sqlite/damage.ts";
 import { LogSync } from "./store/sqlite/log-sync.ts";
 import { createWriters } from "./store/sqlite/nouns.ts";
+import type { Unchecked } from "./store/sqlite/schema-proofs.ts";
 import type { SqliteWriters } from "./store/sqlite/nouns.ts";
 import { foldLog, openWriter } from "./store/sqlite/schema.ts";
 import type { Connection } from "./store/sqlite/schema.ts";
@@ -167,7 +168,14 @@ function performWrite(
 ): ThreadAnswer {
   db.exec("SAVEPOINT one");
   try {
+    writers.schemas.begin(request.proofs);
     const value = invokeMethod(writers, request);
+    const unchecked = writers.schemas.needs;
+    if (unchecked.length > 0) {
+      db.exec("ROLLBACK TO one; RELEASE one");
+      writers.runs.forget();
+      return { kind: "answer", sequence, value: { unchecked } satisfies Unchecked };
+    }
     db.exec("RELEASE one");
     return { kind: "answer", sequence, value };
   } catch (cause) {

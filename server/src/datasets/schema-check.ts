@@ -84,12 +84,48 @@ export class SchemaCheck {
     if (text.length > serverLimits.schemaChars) {
       throw new RequestError(422, `${name} is longer than ${serverLimits.schemaChars} characters`);
     }
+    assertBounded(schema, name);
     const check = within(name, () => compile(schema));
     if (this.#checks.size >= checksKept) {
       this.#checks.clear();
     }
     this.#checks.set(text, check);
     return check;
+  }
+}
+
+/** Of each kind so many: what a schema compiles to is many times as long as itself. */
+const bounds = [
+  { what: "schemas within it", most: serverLimits.schemaParts, counts: () => true },
+  {
+    what: "references",
+    most: serverLimits.schemaRefs,
+    counts: (part: object) => "$ref" in part || "$dynamicRef" in part || "$recursiveRef" in part,
+  },
+  {
+    what: "patterns",
+    most: serverLimits.schemaPatterns,
+    counts: (part: object) => "pattern" in part || "patternProperties" in part,
+  },
+];
+
+/** @throws RequestError 422: it has more of something than may be compiled. */
+function assertBounded(schema: JsonObject, name: string): void {
+  const counts = bounds.map(() => 0);
+  const open: unknown[] = [schema];
+  while (open.length > 0) {
+    const part = open.pop();
+    if (typeof part === "object" && part !== null) {
+      const inner: readonly unknown[] = Object.values(part);
+      open.push(...inner);
+      for (const [index, bound] of bounds.entries()) {
+        const count = (counts[index] ?? 0) + (!Array.isArray(part) && bound.counts(part) ? 1 : 0);
+        counts[index] = count;
+        if (count > bound.most) {
+          throw new RequestError(422, `${name} has more than ${bound.most} ${bound.what}`);
+        }
+      }
+    }
   }
 }
 

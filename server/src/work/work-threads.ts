@@ -163,12 +163,16 @@ export class WorkThreads {
         onExit = () =>
           reject(new RequestError(413, "it needs more memory than it may take; send less"));
         thread.once("message", onMessage).once("exit", onExit);
+        const withinMs = Math.min(
+          this.#withinMs,
+          task.kind === "schema" ? serverLimits.schemaTaskMs : this.#withinMs,
+        );
         timer = setTimeout(() => {
           this.#threads.delete(thread);
           thread.off("exit", onExit ?? (() => undefined));
           void thread.terminate();
-          reject(new RequestError(422, `${whatOf(task)} takes longer than ${this.#withinMs} ms`));
-        }, this.#withinMs);
+          reject(new RequestError(422, `${whatOf(task)} takes longer than ${withinMs} ms`));
+        }, withinMs);
         thread.postMessage(task, memory);
       });
       this.#idle.push(thread);

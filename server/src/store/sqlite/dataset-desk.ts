@@ -1,7 +1,7 @@
-import { SchemaCheck } from "../../datasets/schema-check.ts";
 import { DatasetLedger } from "./dataset-ledger.ts";
 import { ExampleIndex } from "./example-index.ts";
 import { ExampleTable } from "./example-table.ts";
+import { SchemaProofs } from "./schema-proofs.ts";
 import type { Connection } from "./schema.ts";
 
 /** What all that writes datasets and examples works with. One for a connection: it gives out keys. */
@@ -10,7 +10,7 @@ export interface DatasetDesk {
   readonly ledger: DatasetLedger;
   readonly table: ExampleTable;
   readonly index: ExampleIndex;
-  readonly schemas: SchemaCheck;
+  readonly schemas: SchemaProofs;
 }
 
 export const createDatasetDesk = (db: Connection): DatasetDesk => ({
@@ -18,5 +18,5 @@ export const createDatasetDesk = (db: Connection): DatasetDesk => ({
   ledger: new DatasetLedger(db),
   table: new ExampleTable(db),
   index: new ExampleIndex(db),
-  schemas: new SchemaCheck(),
+  schemas: new SchemaProofs(),
 });

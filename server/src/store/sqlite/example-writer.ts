@@ -1,5 +1,4 @@
 import { isDeepStrictEqual } from "node:util";
-import type { SchemaCheck } from "../../datasets/schema-check.ts";
 import { splitsOf } from "../../datasets/splits.ts";
 import { RequestError } from "../../errors.ts";
 import type { Dataset } from "../dataset.ts";
@@ -18,6 +17,7 @@ import type { DatasetLedger } from "./dataset-ledger.ts";
 import { changeExample } from "./example-change.ts";
 import type { ExampleIndex } from "./example-index.ts";
 import type { CurrentExample, ExampleTable } from "./example-table.ts";
+import type { SchemaProofs } from "./schema-proofs.ts";
 import { VersionDraft } from "./version-draft.ts";
 
 /** Writes examples. Each call is one version of each dataset that it touches. */
@@ -25,7 +25,7 @@ export class ExampleWriter implements ExampleWrites {
   readonly #ledger: DatasetLedger;
   readonly #table: ExampleTable;
   readonly #index: ExampleIndex;
-  readonly #schemas: SchemaCheck;
+  readonly #schemas: SchemaProofs;
 
   constructor({ ledger, table, index, schemas }: DatasetDesk) {
     this.#ledger = ledger;

@@ -75,7 +75,7 @@ export function createWriters(db: Connection) {
     uploads: new UploadWriter(datasetDesk),
   } satisfies Writers;
   // For no request.
-  return { ...asked, textIndex: new TextIndexWriter(db) };
+  return { ...asked, textIndex: new TextIndexWriter(db), schemas: datasetDesk.schemas };
 }
 
 export type SqliteWriters = ReturnType<typeof createWriters>;

@@ -18,6 +18,8 @@ import { TenantReader } from "./tenant-reader.ts";
 import { invokeMethod } from "./thread-answer.ts";
 import { prepareTextIndex } from "./text-index.ts";
 import { TextIndexThread } from "./text-index-thread.ts";
+import { writeChecked } from "./schema-guard.ts";
+import { WorkThreads } from "../../work/work-threads.ts";
 import { WriterThread } from "./writer-thread.ts";
 
 export interface StoreOptions {
@@ -49,12 +51,12 @@ async function open(
   try {
     const file = join(path, databaseFile);
     const writer = await WriterThread.start(file);
-    narrowFiles(path);
     const connection = openReader(file);
     prepareTextIndex(file);
+    narrowFiles(path);
     const pool = new ReadPool(() => new ReaderThread(file), queryTimeoutMs);
     const textIndex = new TextIndexThread(file, (method, value) =>
-      writer.write("textIndex", method, [value]),
+      writer.write({ noun: "textIndex", method, args: [value] }),
     );
     return new SqliteStore({
       writer,
@@ -87,6 +89,8 @@ class SqliteStore implements Store {
   readonly write: Promised<Writers>;
   readonly defaultTenantId: string;
   readonly #parts: Parts;
+  /** Checks schemas; its threads start when they are needed. */
+  readonly #work = new WorkThreads();
   #closing: Promise<void> | undefined;
 
   constructor(parts: Parts) {
@@ -99,7 +103,11 @@ class SqliteStore implements Store {
         ? invokeMethod(readers, { noun, method, args })
         : pool.read({ noun, method, args }, currentReadScope()),
     );
-    this.write = callsOf<Writers>((noun, method, args) => writer.write(noun, method, args));
+    this.write = callsOf<Writers>((noun, method, args) =>
+      writeChecked(this.#work, String(args[0]), (proofs) =>
+        writer.write({ noun, method, args }, proofs),
+      ),
+    );
   }
 
   ingest(tenantId: string, batch: RunBatch | PackedBatch): Promise<IngestResult> {
@@ -123,7 +131,7 @@ class SqliteStore implements Store {
     const { connection, writer, pool, textIndex, lock, onClosed } = this.#parts;
     // The readers first: the writer's last act is to fold the write-ahead log into the database.
     connection.close();
-    await Promise.all([pool.close(), textIndex.close()]);
+    await Promise.all([pool.close(), textIndex.close(), this.#work.close()]);
     await writer.close();
     lock.release();
     onClosed?.();

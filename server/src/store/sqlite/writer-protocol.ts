@@ -1,5 +1,6 @@
 import type { Activity } from "../activity.ts";
 import type { PackedBatch, RunBatch } from "../run-record.ts";
+import type { SchemaProof } from "./schema-proofs.ts";
 import type { ThreadAnswer } from "./thread-answer.ts";
 
 /** What the writer's thread is asked to do. */
@@ -11,6 +12,8 @@ export type WriterRequest =
       readonly noun: string;
       readonly method: string;
       readonly args: readonly unknown[];
+      /** What was checked for it; see `schema-proofs.ts`. */
+      readonly proofs: readonly SchemaProof[];
     }
   | { readonly kind: "close" };
 

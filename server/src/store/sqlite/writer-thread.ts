@@ -7,9 +7,12 @@ import type { Activity } from "../activity.ts";
 import { batchMemory } from "../batch-memory.ts";
 import type { IngestResult, PackedBatch, RunBatch } from "../run-record.ts";
 import { packPosts } from "./post-rows.ts";
+import type { SchemaProof } from "./schema-proofs.ts";
 import { toError } from "./thread-answer.ts";
 import type { ThreadAnswer } from "./thread-answer.ts";
 import type { WriterMessage, WriterRequest } from "./writer-protocol.ts";
+
+type Write = Extract<WriterRequest, { kind: "write" }>;
 
 interface Waiting {
   readonly bytes: number;
@@ -66,8 +69,11 @@ export class WriterThread {
   }
 
   /** Performs a method of a noun; resolves when it is committed. */
-  write(noun: string, method: string, args: readonly unknown[]): Promise<unknown> {
-    return this.#call({ kind: "write", noun, method, args });
+  write(
+    { noun, method, args }: Pick<Write, "noun" | "method" | "args">,
+    proofs: readonly SchemaProof[] = [],
+  ): Promise<unknown> {
+    return this.#call({ kind: "write", noun, method, args, proofs });
   }
 
   async #call(request: WriterRequest, bodies?: Uint8Array<ArrayBuffer>): Promise<unknown> {

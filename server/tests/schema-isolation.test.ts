@@ -1,0 +1,69 @@
+import { expect, test } from "vitest";
+import { DatasetDesk } from "./support/dataset-desk.ts";
+import { pollInfo, pollWrites } from "./support/info-poller.ts";
+
+/** Longest time for which a request may hold the HTTP thread, or keep another tenant's write waiting. */
+const heldMaxMs = 250;
+const writeMaxMs = 1_000;
+
+const pattern = { properties: { q: { type: "string", pattern: "^(a+)+$" } } };
+/** Each of them names the next twice: 2 to the power of 30 in all. */
+const doubling = {
+  $defs: Object.fromEntries(
+    Array.from({ length: 30 }, (_, index) => {
+      const next = { $ref: `#/$defs/d${index + 1}` };
+      return [`d${index}`, index === 29 ? {} : { allOf: [next, next] }];
+    }),
+  ),
+  $ref: "#/$defs/d0",
+};
+const unique = { properties: { q: { type: "array", uniqueItems: true } } };
+
+test.each([
+  ["a pattern without end", pattern, `${"a".repeat(40)}!`],
+  ["references that double", doubling, "x"],
+  [
+    "a long list of objects that are all different",
+    unique,
+    Array.from({ length: 30_000 }, (_, a) => ({ a: { a } })),
+  ],
+])(
+  "%s in a schema keeps no other request and no other write waiting",
+  async (_what, schema, q) => {
+    const desk = await DatasetDesk.open();
+    const info = await pollInfo(desk.server);
+    const writes = await pollWrites(desk.server);
+    const made = await desk.call("POST /datasets", {
+      body: { name: "hostile", inputs_schema_definition: schema },
+    });
+    const id = made.json["id"];
+    const body = { dataset_id: id, inputs: { q } };
+    // What is no schema has made no dataset either.
+    const { status } = id === undefined ? made : await desk.call("POST /examples", { body });
+    expect([200, 422]).toContain(status);
+    expect((await info.stop()).worstMs).toBeLessThan(heldMaxMs);
+    expect((await writes.stop()).worstMs).toBeLessThan(writeMaxMs);
+  },
+  60_000,
+);
+
+test("a schema of too many parts, references or patterns is refused", async () => {
+  const desk = await DatasetDesk.open();
+  const many = (count: number, make: (index: number) => object): object =>
+    Object.fromEntries(Array.from({ length: count }, (_, index) => [`p${index}`, make(index)]));
+  const answerTo = async (schema: object): Promise<string> => {
+    const body = { name: "many", inputs_schema_definition: schema };
+    const { status, text } = await desk.call("POST /datasets", { body });
+    expect(status).toBe(422);
+    return text;
+  };
+  expect(await answerTo({ properties: many(5_000, () => ({ type: "string" })) })).toContain(
+    "more than 2000 schemas within it",
+  );
+  expect(
+    await answerTo({ $defs: { a: {} }, properties: many(501, () => ({ $ref: "#/$defs/a" })) }),
+  ).toContain("more than 500 references");
+  expect(await answerTo({ properties: many(201, (at) => ({ pattern: `^${at}` })) })).toContain(
+    "more than 200 patterns",
+  );
+});
