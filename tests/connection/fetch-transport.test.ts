@@ -1,0 +1,98 @@
+import { describe, expect, test } from "vitest";
+import { createFetchTransport } from "../../src/connection/fetch-transport.ts";
+import { Requester } from "../../src/connection/requester.ts";
+import { SharedTraffic } from "../../src/model/shared-traffic.ts";
+import { HttpSink } from "../../src/workers/http-sink.ts";
+import { ServerState } from "../../src/workers/server-state.ts";
+import { connectionTo, noEnd } from "../support/connections.ts";
+import { hang, loopbackServer } from "../support/loopback-server.ts";
+import { batchOf, manyRuns } from "../support/run-batch.ts";
+
+const transportTo = (endpoint: string, limit = 4_194_304) =>
+  createFetchTransport(connectionTo(endpoint, { timeoutMs: 3_000 }), limit, () => undefined);
+
+const sinkTo = (endpoint: string): HttpSink => {
+  const connection = connectionTo(endpoint, { timeoutMs: 3_000, apiKey: "the-key-of-the-test" });
+  return new HttpSink({
+    connection,
+    dispatcher: transportTo(endpoint),
+    state: new ServerState(connection),
+    traffic: new SharedTraffic(),
+  });
+};
+
+describe("the sink over fetch", () => {
+  test("delivers, with the key and our own headers", async () => {
+    await using server = await loopbackServer();
+    expect(await sinkTo(server.endpoint).send(batchOf(manyRuns(3)), noEnd())).toEqual({
+      kind: "delivered",
+    });
+    const [request] = server.requests;
+    expect(request?.headers).toMatchObject({
+      "x-api-key": "the-key-of-the-test",
+      "user-agent": expect.stringMatching(/^millrace\//) as string,
+    });
+    expect(request?.body.length).toBeGreaterThan(100);
+  });
+
+  test("follows no redirect: the key goes nowhere else", async () => {
+    await using other = await loopbackServer();
+    await using server = await loopbackServer({
+      runs: [{ status: 307, headers: { location: `${other.endpoint}/runs` } }],
+    });
+    const outcome = await sinkTo(server.endpoint).send(batchOf(manyRuns(1)), noEnd());
+    expect(outcome).toMatchObject({ kind: "rejected", rejection: { status: 307 } });
+    expect(other.requests).toHaveLength(0);
+  });
+
+  test("says what a server asks for, and that nobody answers", async () => {
+    await using server = await loopbackServer({
+      runs: [{ status: 503, headers: { "retry-after": "7" } }, hang],
+    });
+    const sink = sinkTo(server.endpoint);
+    const one = batchOf(manyRuns(1));
+    expect(await sink.send(one, noEnd())).toMatchObject({ kind: "retry", afterMs: 7_000 });
+    expect(await sink.send(one, noEnd())).toMatchObject({ kind: "retry", code: "TIMEOUT" });
+    expect(await sinkTo("http://127.0.0.1:9").send(one, noEnd())).toMatchObject({
+      kind: "retry",
+      code: "NETWORK",
+      away: true,
+    });
+  });
+});
+
+test("an answer is read to its limit", async () => {
+  await using server = await loopbackServer({ info: { body: "x".repeat(100_000) } });
+  const transport = transportTo(server.endpoint, 10_000);
+  const requester = new Requester(connectionTo(server.endpoint), transport);
+  const { status, body, bodyFailure } = await requester.ask(
+    { method: "GET", path: "/info" },
+    noEnd(),
+  );
+  expect({ status, body }).toEqual({ status: 200, body: "" });
+  expect(bodyFailure).toMatchObject({ code: "UND_ERR_RES_EXCEEDED_MAX_SIZE" });
+});
+
+test("a body is streamed, and what is under way ends with the transport", async () => {
+  await using server = await loopbackServer({ runs: [{ status: 202 }, hang] });
+  const transport = transportTo(server.endpoint);
+  const requester = new Requester(connectionTo(server.endpoint), transport);
+  async function* parts(): AsyncGenerator<Uint8Array> {
+    yield Buffer.from("one ");
+    yield Buffer.from("two");
+  }
+  const body = { isSpent: false, open: () => parts() };
+  const answer = await requester.ask({ method: "POST", path: "/runs", body }, noEnd());
+  expect(answer.status).toBe(202);
+  expect(server.requests[0]?.body.toString()).toBe("one two");
+  const hung = requester.ask({ method: "POST", path: "/runs" }, noEnd());
+  const [ended] = await Promise.allSettled([hung, transport.destroy()]);
+  expect(ended).toMatchObject({ status: "rejected", reason: { message: "the client was closed" } });
+});
+
+test("what only Bun's fetch can do is refused elsewhere, not left out", () => {
+  const connection = connectionTo("https://127.0.0.1", { ca: "a certificate" });
+  expect(() => createFetchTransport(connection, 1_000, () => undefined)).toThrow(
+    /takes no proxy, certificate or unix socket; use Node, or leave out the options/,
+  );
+});
