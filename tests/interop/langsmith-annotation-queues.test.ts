@@ -1,7 +1,7 @@
 import { describe, expect, test } from "vitest";
 import { Desk, toArray, unique } from "./langsmith/desk.ts";
 import type { OldClient } from "./langsmith/desk.ts";
-import { versions } from "./langsmith/methods.ts";
+import { versions, newVersions } from "./langsmith/methods.ts";
 
 const desk = new Desk("annotation-queues");
 
@@ -85,8 +85,8 @@ describe.each(versions)("annotation queues of %s", (version) => {
 });
 
 describe("annotation queues of langsmith 0.10 alone", () => {
-  test("a queue has a rubric, which an update replaces", async () => {
-    const client = desk.todays();
+  test.each(newVersions)("a queue has a rubric, which an update replaces (%s)", async (newer) => {
+    const client = desk.newest(newer);
     const rubricItems = [{ feedback_key: "helpful", description: "Does it help?" }];
     const { id } = await client.createAnnotationQueue({
       name: unique("queue"),
@@ -107,39 +107,42 @@ describe("annotation queues of langsmith 0.10 alone", () => {
     });
   });
 
-  test("runs are added by key, listed, counted and taken out", async () => {
-    const client = desk.todays();
-    const { id } = await client.createAnnotationQueue({ name: unique("queue") });
-    const ids = await makeRuns(desk.either("langsmith"), 3);
-    const runs = await Promise.all(ids.map((runId) => client.readRun(runId)));
-    await client.addRunsToAnnotationQueue(
-      id,
-      runs.map((run) => ({
-        runId: run.id,
-        sessionId: run.session_id!,
-        startTime: run.start_time!,
-      })),
-    );
-    const listed = await toArray(client.listRunsFromAnnotationQueue(id));
-    expect(listed.map((run) => run.id)).toEqual(ids);
-    expect(await toArray(client.listRunsFromAnnotationQueue(id, { limit: 2 }))).toHaveLength(2);
-    expect(await client.getSizeFromAnnotationQueue(id)).toEqual({ size: 3 });
+  test.each(newVersions)(
+    "runs are added by key, listed, counted and taken out (%s)",
+    async (newer) => {
+      const client = desk.newest(newer);
+      const { id } = await client.createAnnotationQueue({ name: unique("queue") });
+      const ids = await makeRuns(desk.either("langsmith"), 3);
+      const runs = await Promise.all(ids.map((runId) => client.readRun(runId)));
+      await client.addRunsToAnnotationQueue(
+        id,
+        runs.map((run) => ({
+          runId: run.id,
+          sessionId: run.session_id!,
+          startTime: run.start_time!,
+        })),
+      );
+      const listed = await toArray(client.listRunsFromAnnotationQueue(id));
+      expect(listed.map((run) => run.id)).toEqual(ids);
+      expect(await toArray(client.listRunsFromAnnotationQueue(id, { limit: 2 }))).toHaveLength(2);
+      expect(await client.getSizeFromAnnotationQueue(id)).toEqual({ size: 3 });
 
-    await desk.reader.annotationQueues.updateRun(id, {
-      queueRunId: queueRunIdOf(listed[0]),
-      lastReviewedTime: new Date(),
-    });
-    const idsOf = async (status: "needs_my_review" | "completed") =>
-      (await toArray(client.listRunsFromAnnotationQueue(id, { status }))).map((run) => run.id);
-    expect(await idsOf("completed")).toEqual([ids[0]]);
-    expect(await idsOf("needs_my_review")).toEqual(ids.slice(1));
+      await desk.reader.annotationQueues.updateRun(id, {
+        queueRunId: queueRunIdOf(listed[0]),
+        lastReviewedTime: new Date(),
+      });
+      const idsOf = async (status: "needs_my_review" | "completed") =>
+        (await toArray(client.listRunsFromAnnotationQueue(id, { status }))).map((run) => run.id);
+      expect(await idsOf("completed")).toEqual([ids[0]]);
+      expect(await idsOf("needs_my_review")).toEqual(ids.slice(1));
 
-    await client.deleteRunFromAnnotationQueue(id, queueRunIdOf(listed[1]));
-    expect(await client.getSizeFromAnnotationQueue(id)).toEqual({ size: 2 });
-    const left = await toArray(client.listRunsFromAnnotationQueue(id));
-    expect(left.map((run) => run.id)).toEqual([ids[0], ids[2]]);
-    expect(await desk.reader.runs.read(ids[1]!)).toMatchObject({ name: "run 1" });
-  });
+      await client.deleteRunFromAnnotationQueue(id, queueRunIdOf(listed[1]));
+      expect(await client.getSizeFromAnnotationQueue(id)).toEqual({ size: 2 });
+      const left = await toArray(client.listRunsFromAnnotationQueue(id));
+      expect(left.map((run) => run.id)).toEqual([ids[0], ids[2]]);
+      expect(await desk.reader.runs.read(ids[1]!)).toMatchObject({ name: "run 1" });
+    },
+  );
 });
 
 desk.expectAllCalled();

@@ -1,7 +1,7 @@
 import { describe, expect, test } from "vitest";
 import { Desk, toArray } from "./langsmith/desk.ts";
 import { betweenVersions, doubles, inputsOf } from "./langsmith/doubles.ts";
-import { versions } from "./langsmith/methods.ts";
+import { versions, newVersions } from "./langsmith/methods.ts";
 
 const desk = new Desk("dataset-versions");
 
@@ -74,29 +74,32 @@ describe.each(versions)("versions of datasets with %s", (version) => {
   });
 });
 
-test("langsmith 0.10 tags a version, moves the tag, and reads by it", async () => {
-  const client = desk.todays();
-  const { dataset } = await doubles(desk.either("langsmith"), 2);
-  const datasetId = dataset.id;
-  const first = await client.readDatasetVersion({ datasetId, tag: "latest" });
-  const time = await betweenVersions();
-  await client.updateDatasetTag({ datasetId, asOf: first.as_of, tag: "good" });
-  await client.createExample({ dataset_id: datasetId, inputs: { n: 3 }, outputs: { double: 6 } });
-  const second = await client.readDatasetVersion({ datasetName: dataset.name, tag: "latest" });
-  expect(second.as_of > first.as_of).toBe(true);
-  expect((await client.readDatasetVersion({ datasetId, tag: "good" })).as_of).toBe(first.as_of);
-  expect((await client.readDatasetVersion({ datasetId, asOf: time })).as_of).toBe(first.as_of);
-  const tagged = () => toArray(client.listExamples({ datasetId, asOf: "good" }));
-  expect(await tagged()).toHaveLength(2);
-  await client.updateDatasetTag({ datasetName: dataset.name, asOf: second.as_of, tag: "good" });
-  expect(await tagged()).toHaveLength(3);
-  expect(
-    await desk.reader.datasets.readVersion({ datasetId: datasetId, tag: "good" }),
-  ).toMatchObject({
-    tags: expect.arrayContaining(["good", "latest"]) as unknown,
-  });
-  await expect(client.readDatasetVersion({ datasetId, tag: "nowhere" })).rejects.toThrow("404");
-});
+test.each(newVersions)(
+  "langsmith 0.10 tags a version, moves the tag, and reads by it (%s)",
+  async (newer) => {
+    const client = desk.newest(newer);
+    const { dataset } = await doubles(desk.either("langsmith"), 2);
+    const datasetId = dataset.id;
+    const first = await client.readDatasetVersion({ datasetId, tag: "latest" });
+    const time = await betweenVersions();
+    await client.updateDatasetTag({ datasetId, asOf: first.as_of, tag: "good" });
+    await client.createExample({ dataset_id: datasetId, inputs: { n: 3 }, outputs: { double: 6 } });
+    const second = await client.readDatasetVersion({ datasetName: dataset.name, tag: "latest" });
+    expect(second.as_of > first.as_of).toBe(true);
+    expect((await client.readDatasetVersion({ datasetId, tag: "good" })).as_of).toBe(first.as_of);
+    expect((await client.readDatasetVersion({ datasetId, asOf: time })).as_of).toBe(first.as_of);
+    const tagged = () => toArray(client.listExamples({ datasetId, asOf: "good" }));
+    expect(await tagged()).toHaveLength(2);
+    await client.updateDatasetTag({ datasetName: dataset.name, asOf: second.as_of, tag: "good" });
+    expect(await tagged()).toHaveLength(3);
+    expect(
+      await desk.reader.datasets.readVersion({ datasetId: datasetId, tag: "good" }),
+    ).toMatchObject({
+      tags: expect.arrayContaining(["good", "latest"]) as unknown,
+    });
+    await expect(client.readDatasetVersion({ datasetId, tag: "nowhere" })).rejects.toThrow("404");
+  },
+);
 
 test("langsmith 0.1 searches the examples of an indexed dataset by likeness, and by a filter", async () => {
   const client = desk.old();

@@ -1,6 +1,7 @@
 import type { ExampleCreate } from "langsmith/schemas";
 import { describe, expect, test } from "vitest";
 import { Desk, toArray, unique } from "./langsmith/desk.ts";
+import { newVersions } from "./langsmith/methods.ts";
 import type { TodaysClient } from "./langsmith/desk.ts";
 import { betweenVersions, doubles } from "./langsmith/doubles.ts";
 import { nasty } from "./langsmith/traces.ts";
@@ -21,135 +22,150 @@ async function bytesOf(attachments: Attachments) {
 }
 
 describe("examples of langsmith 0.10 that are sent as forms", () => {
-  test("attachments are read back byte for byte, from one example and from a list", async () => {
-    const client = desk.todays();
-    const { id: dataset_id } = await client.createDataset(unique("dataset"));
-    const { id, attachments } = await client.createExample({
-      dataset_id,
-      inputs: { question: nasty },
-      outputs: { answer: nasty },
-      attachments: {
-        picture: ["image/png", png],
-        "a note": { mimeType: "text/plain", data: new TextEncoder().encode(nasty) },
-      },
-    });
-    expect(attachments?.["picture"]).toMatchObject({ mime_type: "image/png" });
-    const note = new TextEncoder().encode(nasty);
-    expect(await bytesOf(attachments)).toEqual({ picture: png, "a note": note });
-    const listed = await toArray(
-      client.listExamples({ datasetId: dataset_id, includeAttachments: true }),
-    );
-    expect(listed).toMatchObject([{ id, outputs: { answer: nasty } }]);
-    expect(await bytesOf(listed[0]!.attachments)).toEqual({ picture: png, "a note": note });
-    const read = await desk.reader.examples.read(id);
-    const bytes = await desk.reader.examples.readAttachment(read.attachments!["picture"]!);
-    expect(new Uint8Array(bytes)).toEqual(png);
-  });
-
-  test("attachments are kept, renamed, replaced and dropped by an update", async () => {
-    const client = desk.todays();
-    const { id: dataset_id } = await client.createDataset(unique("dataset"));
-    const { id } = await client.createExample({
-      dataset_id,
-      inputs: {},
-      attachments: { a: ["image/png", png], b: ["image/png", png], c: ["image/png", png] },
-    });
-    await client.updateExample({
-      id,
-      attachments: { d: ["text/plain", new Uint8Array([1, 2])] },
-      attachments_operations: { retain: ["a"], rename: { b: "renamed" } },
-    });
-    expect(await bytesOf((await client.readExample(id)).attachments)).toEqual({
-      a: png,
-      renamed: png,
-      d: new Uint8Array([1, 2]),
-    });
-  });
-
-  test("many are made from a list, from columns, and by the call that it replaced", async () => {
-    const client = desk.todays();
-    const { id: dataset_id, name: dataset_name } = await client.createDataset(unique("dataset"));
-    const made = await client.createExamples([
-      { dataset_name, inputs: { n: 1 }, outputs: { double: 2 }, split: "train" },
-      { dataset_name, inputs: { n: 2 }, attachments: { picture: ["image/png", png] } },
-    ]);
-    expect(made).toMatchObject([
-      { inputs: { n: 1 }, outputs: { double: 2 }, metadata: { dataset_split: ["train"] } },
-      { inputs: { n: 2 } },
-    ]);
-    expect(await bytesOf(made[1]!.attachments)).toEqual({ picture: png });
-    const [column] = await client.createExamples({
-      inputs: [{ n: 3 }],
-      attachments: [{ picture: ["image/png", png] }],
-      datasetId: dataset_id,
-    });
-    expect(await bytesOf(column!.attachments)).toEqual({ picture: png });
-    const id = crypto.randomUUID();
-    const uploaded = await client.uploadExamplesMultipart(dataset_id, [
-      { id, inputs: { n: 4 }, outputs: { double: 8 }, metadata: { of: "four" }, dataset_id },
-    ]);
-    expect(uploaded).toMatchObject({ count: 1, example_ids: [id] });
-    await client.updateExamplesMultipart(dataset_id, [{ id, outputs: { double: "eight" } }]);
-    expect(await client.readExample(id)).toMatchObject({
-      inputs: { n: 4 },
-      outputs: { double: "eight" },
-      metadata: { of: "four" },
-    });
-    expect(await desk.reader.examples.count({ datasetId: dataset_id })).toBe(4);
-  });
-
-  test("an example is made of a run, with its inputs, outputs and attachments", async () => {
-    const client = desk.todays();
-    const source_run_id = crypto.randomUUID();
-    const place = {
-      id: source_run_id,
-      trace_id: source_run_id,
-      dotted_order: `20260102T030405678000Z${source_run_id}`,
-    };
-    await client.multipartIngestRuns({
-      runCreates: [
-        {
-          ...place,
-          name: "source",
-          run_type: "chain",
-          inputs: { question: "Weather?" },
-          outputs: { answer: "Rain." },
-          start_time: "2026-01-02T03:04:05.678Z",
-          attachments: { picture: ["image/png", png], other: ["image/png", png] },
+  test.each(newVersions)(
+    "attachments are read back byte for byte, from one example and from a list (%s)",
+    async (newer) => {
+      const client = desk.newest(newer);
+      const { id: dataset_id } = await client.createDataset(unique("dataset"));
+      const { id, attachments } = await client.createExample({
+        dataset_id,
+        inputs: { question: nasty },
+        outputs: { answer: nasty },
+        attachments: {
+          picture: ["image/png", png],
+          "a note": { mimeType: "text/plain", data: new TextEncoder().encode(nasty) },
         },
-      ],
-    });
-    const { id: dataset_id } = await client.createDataset(unique("dataset"));
-    // The types ask for inputs, which here are the run's.
-    const ofRun = {
-      dataset_id,
-      source_run_id,
-      use_source_run_io: true,
-      use_source_run_attachments: ["picture"],
-    } as unknown as ExampleCreate;
-    const example = await client.createExample(ofRun);
-    expect(example).toMatchObject({
-      inputs: { question: "Weather?" },
-      outputs: { answer: "Rain." },
-      source_run_id,
-    });
-    expect(await bytesOf(example.attachments)).toEqual({ picture: png });
-  });
+      });
+      expect(attachments?.["picture"]).toMatchObject({ mime_type: "image/png" });
+      const note = new TextEncoder().encode(nasty);
+      expect(await bytesOf(attachments)).toEqual({ picture: png, "a note": note });
+      const listed = await toArray(
+        client.listExamples({ datasetId: dataset_id, includeAttachments: true }),
+      );
+      expect(listed).toMatchObject([{ id, outputs: { answer: nasty } }]);
+      expect(await bytesOf(listed[0]!.attachments)).toEqual({ picture: png, "a note": note });
+      const read = await desk.reader.examples.read(id);
+      const bytes = await desk.reader.examples.readAttachment(read.attachments!["picture"]!);
+      expect(new Uint8Array(bytes)).toEqual(png);
+    },
+  );
 
-  test("many are deleted at once, and earlier versions keep them unless it is for good", async () => {
-    const client = desk.todays();
-    const { dataset, examples } = await doubles(desk.either("langsmith"), 4);
-    const datasetId = dataset.id;
-    const before = await betweenVersions();
-    const ids = examples.map(({ id }) => id);
-    const count = async (asOf?: Date) =>
-      (await toArray(client.listExamples({ datasetId, ...(asOf && { asOf }) }))).length;
-    await client.deleteExamples(ids.slice(0, 2));
-    expect([await count(), await count(before)]).toEqual([2, 4]);
-    await client.deleteExamples(ids.slice(2, 3), { hardDelete: true });
-    expect([await count(), await count(before)]).toEqual([1, 3]);
-    await expect(client.readExample(ids[0]!)).rejects.toThrow("404");
-  });
+  test.each(newVersions)(
+    "attachments are kept, renamed, replaced and dropped by an update (%s)",
+    async (newer) => {
+      const client = desk.newest(newer);
+      const { id: dataset_id } = await client.createDataset(unique("dataset"));
+      const { id } = await client.createExample({
+        dataset_id,
+        inputs: {},
+        attachments: { a: ["image/png", png], b: ["image/png", png], c: ["image/png", png] },
+      });
+      await client.updateExample({
+        id,
+        attachments: { d: ["text/plain", new Uint8Array([1, 2])] },
+        attachments_operations: { retain: ["a"], rename: { b: "renamed" } },
+      });
+      expect(await bytesOf((await client.readExample(id)).attachments)).toEqual({
+        a: png,
+        renamed: png,
+        d: new Uint8Array([1, 2]),
+      });
+    },
+  );
+
+  test.each(newVersions)(
+    "many are made from a list, from columns, and by the call that it replaced (%s)",
+    async (newer) => {
+      const client = desk.newest(newer);
+      const { id: dataset_id, name: dataset_name } = await client.createDataset(unique("dataset"));
+      const made = await client.createExamples([
+        { dataset_name, inputs: { n: 1 }, outputs: { double: 2 }, split: "train" },
+        { dataset_name, inputs: { n: 2 }, attachments: { picture: ["image/png", png] } },
+      ]);
+      expect(made).toMatchObject([
+        { inputs: { n: 1 }, outputs: { double: 2 }, metadata: { dataset_split: ["train"] } },
+        { inputs: { n: 2 } },
+      ]);
+      expect(await bytesOf(made[1]!.attachments)).toEqual({ picture: png });
+      const [column] = await client.createExamples({
+        inputs: [{ n: 3 }],
+        attachments: [{ picture: ["image/png", png] }],
+        datasetId: dataset_id,
+      });
+      expect(await bytesOf(column!.attachments)).toEqual({ picture: png });
+      const id = crypto.randomUUID();
+      const uploaded = await client.uploadExamplesMultipart(dataset_id, [
+        { id, inputs: { n: 4 }, outputs: { double: 8 }, metadata: { of: "four" }, dataset_id },
+      ]);
+      expect(uploaded).toMatchObject({ count: 1, example_ids: [id] });
+      await client.updateExamplesMultipart(dataset_id, [{ id, outputs: { double: "eight" } }]);
+      expect(await client.readExample(id)).toMatchObject({
+        inputs: { n: 4 },
+        outputs: { double: "eight" },
+        metadata: { of: "four" },
+      });
+      expect(await desk.reader.examples.count({ datasetId: dataset_id })).toBe(4);
+    },
+  );
+
+  test.each(newVersions)(
+    "an example is made of a run, with its inputs, outputs and attachments (%s)",
+    async (newer) => {
+      const client = desk.newest(newer);
+      const source_run_id = crypto.randomUUID();
+      const place = {
+        id: source_run_id,
+        trace_id: source_run_id,
+        dotted_order: `20260102T030405678000Z${source_run_id}`,
+      };
+      await client.multipartIngestRuns({
+        runCreates: [
+          {
+            ...place,
+            name: "source",
+            run_type: "chain",
+            inputs: { question: "Weather?" },
+            outputs: { answer: "Rain." },
+            start_time: "2026-01-02T03:04:05.678Z",
+            attachments: { picture: ["image/png", png], other: ["image/png", png] },
+          },
+        ],
+      });
+      const { id: dataset_id } = await client.createDataset(unique("dataset"));
+      // The types ask for inputs, which here are the run's.
+      const ofRun = {
+        dataset_id,
+        source_run_id,
+        use_source_run_io: true,
+        use_source_run_attachments: ["picture"],
+      } as unknown as ExampleCreate;
+      const example = await client.createExample(ofRun);
+      expect(example).toMatchObject({
+        inputs: { question: "Weather?" },
+        outputs: { answer: "Rain." },
+        source_run_id,
+      });
+      expect(await bytesOf(example.attachments)).toEqual({ picture: png });
+    },
+  );
+
+  test.each(newVersions)(
+    "many are deleted at once, and earlier versions keep them unless it is for good (%s)",
+    async (newer) => {
+      const client = desk.newest(newer);
+      const { dataset, examples } = await doubles(desk.either("langsmith"), 4);
+      const datasetId = dataset.id;
+      const before = await betweenVersions();
+      const ids = examples.map(({ id }) => id);
+      const count = async (asOf?: Date) =>
+        (await toArray(client.listExamples({ datasetId, ...(asOf && { asOf }) }))).length;
+      await client.deleteExamples(ids.slice(0, 2));
+      expect([await count(), await count(before)]).toEqual([2, 4]);
+      await client.deleteExamples(ids.slice(2, 3), { hardDelete: true });
+      expect([await count(), await count(before)]).toEqual([1, 3]);
+      await expect(client.readExample(ids[0]!)).rejects.toThrow("404");
+    },
+  );
 });
 
 desk.expectAllCalled();

@@ -6,11 +6,15 @@ import {
   evaluate as oldEvaluate,
   evaluateComparative as oldComparative,
 } from "langsmith-0.1/evaluation";
+import {
+  evaluate as newestEvaluate,
+  evaluateComparative as newestComparative,
+} from "langsmith-0.12/evaluation";
 import { afterAll, beforeAll, describe, expect, test, vi } from "vitest";
 import { Desk, toArray, unique } from "./langsmith/desk.ts";
 import type { OldClient } from "./langsmith/desk.ts";
 import { doubles } from "./langsmith/doubles.ts";
-import { versions } from "./langsmith/methods.ts";
+import { versions, newVersions } from "./langsmith/methods.ts";
 import type { Version } from "./langsmith/methods.ts";
 
 const desk = new Desk("experiments");
@@ -29,9 +33,17 @@ afterAll(() => {
   vi.unstubAllEnvs();
 });
 
-const evaluates = { "langsmith-0.1": oldEvaluate, langsmith: todaysEvaluate as unknown };
+const evaluates = {
+  "langsmith-0.1": oldEvaluate,
+  langsmith: todaysEvaluate as unknown,
+  "langsmith-0.12": newestEvaluate as unknown,
+};
 const evaluateOf = (version: Version) => evaluates[version] as typeof oldEvaluate;
-const comparatives = { "langsmith-0.1": oldComparative, langsmith: todaysComparative as unknown };
+const comparatives = {
+  "langsmith-0.1": oldComparative,
+  langsmith: todaysComparative as unknown,
+  "langsmith-0.12": newestComparative as unknown,
+};
 const comparativeOf = (version: Version) => comparatives[version] as typeof oldComparative;
 
 /** An experiment over the dataset: the target doubles, or adds one, which is right for 1 only. */
@@ -199,51 +211,54 @@ interface Judged {
   readonly attachments?: object;
 }
 
-test("langsmith 0.10 evaluates with arguments by name, attachments, repetitions and several scores", async () => {
-  const client = desk.todays();
-  const { id: dataset_id, name } = await client.createDataset(unique("dataset"));
-  await client.createExample({
-    dataset_id,
-    inputs: { question: "How long?" },
-    outputs: { length: 3 },
-    attachments: { bytes: ["application/octet-stream", new Uint8Array([0, 255, 1])] },
-  });
-  const { experimentName } = await todaysEvaluate(
-    async (_inputs: { question: string }, config?: TargetConfig) => {
-      const response = await fetch(config?.attachments?.["bytes"]?.presigned_url ?? "");
-      return { length: (await response.arrayBuffer()).byteLength };
-    },
-    {
-      client,
-      data: name,
-      includeAttachments: true,
-      numRepetitions: 2,
-      evaluators: [
-        ({ outputs, referenceOutputs, attachments }: Judged) => ({
-          results: [
-            { key: "correct", score: outputs["length"] === referenceOutputs?.["length"] },
-            { key: "files", score: Object.keys(attachments ?? {}).length },
-          ],
-        }),
-      ],
-      summaryEvaluators: [
-        ({ outputs }: { readonly outputs: readonly object[] }) => ({
-          key: "count",
-          score: outputs.length,
-        }),
-      ],
-    },
-  );
-  await client.awaitPendingTraceBatches();
-  const project = await client.readProject({ projectName: experimentName, includeStats: true });
-  expect(project).toMatchObject({
-    run_count: 2,
-    feedback_stats: { correct: { n: 2, avg: 1 }, files: { n: 2, avg: 1 } },
-  });
-  const given = await desk.reader.feedback
-    .list({ projectIds: [project.id], level: "project" })
-    .toArray();
-  expect(given.find(({ key }) => key === "count")).toMatchObject({ score: 2 });
-});
+test.each(newVersions)(
+  "langsmith 0.10 evaluates with arguments by name, attachments, repetitions and several scores (%s)",
+  async (newer) => {
+    const client = desk.newest(newer);
+    const { id: dataset_id, name } = await client.createDataset(unique("dataset"));
+    await client.createExample({
+      dataset_id,
+      inputs: { question: "How long?" },
+      outputs: { length: 3 },
+      attachments: { bytes: ["application/octet-stream", new Uint8Array([0, 255, 1])] },
+    });
+    const { experimentName } = await todaysEvaluate(
+      async (_inputs: { question: string }, config?: TargetConfig) => {
+        const response = await fetch(config?.attachments?.["bytes"]?.presigned_url ?? "");
+        return { length: (await response.arrayBuffer()).byteLength };
+      },
+      {
+        client,
+        data: name,
+        includeAttachments: true,
+        numRepetitions: 2,
+        evaluators: [
+          ({ outputs, referenceOutputs, attachments }: Judged) => ({
+            results: [
+              { key: "correct", score: outputs["length"] === referenceOutputs?.["length"] },
+              { key: "files", score: Object.keys(attachments ?? {}).length },
+            ],
+          }),
+        ],
+        summaryEvaluators: [
+          ({ outputs }: { readonly outputs: readonly object[] }) => ({
+            key: "count",
+            score: outputs.length,
+          }),
+        ],
+      },
+    );
+    await client.awaitPendingTraceBatches();
+    const project = await client.readProject({ projectName: experimentName, includeStats: true });
+    expect(project).toMatchObject({
+      run_count: 2,
+      feedback_stats: { correct: { n: 2, avg: 1 }, files: { n: 2, avg: 1 } },
+    });
+    const given = await desk.reader.feedback
+      .list({ projectIds: [project.id], level: "project" })
+      .toArray();
+    expect(given.find(({ key }) => key === "count")).toMatchObject({ score: 2 });
+  },
+);
 
 desk.expectAllCalled();

@@ -1,7 +1,7 @@
 import { describe, expect, test } from "vitest";
 import { Desk, toArray, unique } from "./langsmith/desk.ts";
 import type { OldClient } from "./langsmith/desk.ts";
-import { versions } from "./langsmith/methods.ts";
+import { versions, newVersions } from "./langsmith/methods.ts";
 import { nasty } from "./langsmith/traces.ts";
 
 const desk = new Desk("feedback");
@@ -208,30 +208,37 @@ test("langsmith 0.1 evaluates a run against its example", async () => {
   });
 });
 
-test("langsmith 0.10 says which project and trace a judged run is of", async () => {
-  const client = desk.todays();
-  const { id: runId, project: projectName } = await makeRun(desk.either("langsmith"));
-  const { id: sessionId } = await client.readProject({ projectName });
-  const made = await client.createFeedback({
-    runId,
-    sessionId,
-    traceId: runId,
-    key: "helpful",
-    score: 1,
-    startTime: Date.now(),
-    extendTraceRetention: false,
-  });
-  expect(await client.readFeedback(made.id)).toMatchObject({ run_id: runId, score: 1 });
-  const summary = await client.createFeedback({ projectId: sessionId, key: "summary", score: 0.5 });
-  expect(await client.readFeedback(summary.id)).toMatchObject({ session_id: sessionId });
-  const run = await client.readRun(runId);
-  await client.logEvaluationFeedback({
-    evaluatorResponse: [{ key: "listed", score: 0 }],
-    run,
-    projectId: sessionId,
-  });
-  const keys = (await toArray(client.listFeedback({ runIds: [runId] }))).map(({ key }) => key);
-  expect(new Set(keys)).toEqual(new Set(["helpful", "listed"]));
-});
+test.each(newVersions)(
+  "langsmith 0.10 says which project and trace a judged run is of (%s)",
+  async (newer) => {
+    const client = desk.newest(newer);
+    const { id: runId, project: projectName } = await makeRun(desk.either("langsmith"));
+    const { id: sessionId } = await client.readProject({ projectName });
+    const made = await client.createFeedback({
+      runId,
+      sessionId,
+      traceId: runId,
+      key: "helpful",
+      score: 1,
+      startTime: Date.now(),
+      extendTraceRetention: false,
+    });
+    expect(await client.readFeedback(made.id)).toMatchObject({ run_id: runId, score: 1 });
+    const summary = await client.createFeedback({
+      projectId: sessionId,
+      key: "summary",
+      score: 0.5,
+    });
+    expect(await client.readFeedback(summary.id)).toMatchObject({ session_id: sessionId });
+    const run = await client.readRun(runId);
+    await client.logEvaluationFeedback({
+      evaluatorResponse: [{ key: "listed", score: 0 }],
+      run,
+      projectId: sessionId,
+    });
+    const keys = (await toArray(client.listFeedback({ runIds: [runId] }))).map(({ key }) => key);
+    expect(new Set(keys)).toEqual(new Set(["helpful", "listed"]));
+  },
+);
 
 desk.expectAllCalled();

@@ -2,6 +2,7 @@ import { getCurrentRunTree, traceable } from "langsmith/traceable";
 import { describe, expect, test } from "vitest";
 import type { WireRun } from "../../src/main/index.ts";
 import { Desk, unique } from "./langsmith/desk.ts";
+import { newVersions } from "./langsmith/methods.ts";
 import { nasty } from "./langsmith/traces.ts";
 
 const desk = new Desk("multipart");
@@ -19,8 +20,8 @@ async function attachmentOf(run: WireRun, name: string) {
 }
 
 describe("multipart requests of langsmith 0.10", () => {
-  test("attachments of a run are read back byte for byte", async () => {
-    const client = desk.todays();
+  test.each(newVersions)("attachments of a run are read back byte for byte (%s)", async (newer) => {
+    const client = desk.newest(newer);
     const project = unique("attachments");
     const describePicture = traceable(
       (picture: Uint8Array, question: string) => `${question} ${picture.byteLength} bytes`,
@@ -47,8 +48,8 @@ describe("multipart requests of langsmith 0.10", () => {
     expect((await attachmentOf(read, "note")).bytes).toEqual(png);
   });
 
-  test("a multipart request of one's own is taken in", async () => {
-    const client = desk.todays();
+  test.each(newVersions)("a multipart request of one's own is taken in (%s)", async (newer) => {
+    const client = desk.newest(newer);
     const project = unique("multipart");
     const id = crypto.randomUUID();
     const place = { id, trace_id: id, dotted_order: `20260102T030405678000Z${id}` };
@@ -76,8 +77,8 @@ describe("multipart requests of langsmith 0.10", () => {
     expect((await attachmentOf(run, "picture")).bytes).toEqual(png);
   });
 
-  test("in manual mode nothing is sent until flush", async () => {
-    const client = desk.todays({ manualFlushMode: true });
+  test.each(newVersions)("in manual mode nothing is sent until flush (%s)", async (newer) => {
+    const client = desk.newest(newer, { manualFlushMode: true });
     const project = unique("manual");
     const work = traceable(() => getCurrentRunTree().id, {
       client,

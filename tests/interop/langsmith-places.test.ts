@@ -4,6 +4,8 @@ import { Client as TodaysClient } from "langsmith";
 import { traceable as todaysTraceable } from "langsmith/traceable";
 import { Client as OldClient } from "langsmith-0.1";
 import { traceable as oldTraceable } from "langsmith-0.1/traceable";
+import { Client as NewestClient } from "langsmith-0.12";
+import { traceable as newestTraceable } from "langsmith-0.12/traceable";
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from "vitest";
 import { Client } from "../../src/main/index.ts";
 import { toArray, unique } from "./langsmith/desk.ts";
@@ -33,14 +35,18 @@ function clientOf(
   if (version === "langsmith-0.1") {
     return new OldClient(options);
   }
-  const client = new TodaysClient(options);
+  const client = version === "langsmith" ? new TodaysClient(options) : new NewestClient(options);
   onTestFinished(() => {
     client.cleanup();
   });
   return client as unknown as OldClient;
 }
 
-const traceables = { "langsmith-0.1": oldTraceable, langsmith: todaysTraceable as unknown };
+const traceables = {
+  "langsmith-0.1": oldTraceable,
+  langsmith: todaysTraceable as unknown,
+  "langsmith-0.12": newestTraceable as unknown,
+};
 
 describe.each(versions)("%s", (version) => {
   const traceable = traceables[version] as typeof oldTraceable;

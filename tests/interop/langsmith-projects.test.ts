@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
 import { Desk, toArray, unique } from "./langsmith/desk.ts";
-import { versions } from "./langsmith/methods.ts";
+import { versions, newVersions } from "./langsmith/methods.ts";
 
 const desk = new Desk("projects");
 
@@ -50,7 +50,7 @@ describe.each(versions)("projects of %s", (version) => {
     await client.deleteProject({ projectName: second });
     // Today's client tells an id that is not there from an answer of no: it throws.
     const gone = await client.hasProject({ projectId: id }).catch((error: unknown) => error);
-    expect(String(gone)).toMatch(version === "langsmith" ? /404/u : /^false$/u);
+    expect(String(gone)).toMatch(version === "langsmith-0.1" ? /^false$/u : /404/u);
     expect(await client.hasProject({ projectName: second })).toBe(false);
     await expect(client.readProject({ projectName: second })).rejects.toThrow("not found");
     await expect(client.readProject({ projectId: id })).rejects.toThrow("404");
@@ -153,19 +153,22 @@ describe.each(versions)("projects of %s", (version) => {
   });
 });
 
-test("langsmith makes an experiment, and lists it with its statistics", async () => {
-  const client = desk.todays();
-  const dataset = await client.createDataset(unique("dataset"));
-  const projectName = unique("experiment");
-  const { id } = await client.createProject({
-    projectName,
-    referenceDatasetId: dataset.id,
-    numExamples: 3,
-    numRepetitions: 2,
-    evaluatorKeys: ["correct"],
-  });
-  const [project] = await toArray(client.listProjects({ name: projectName, includeStats: true }));
-  expect(project).toMatchObject({ id, run_count: 0, reference_dataset_id: dataset.id });
-});
+test.each(newVersions)(
+  "langsmith makes an experiment, and lists it with its statistics (%s)",
+  async (newer) => {
+    const client = desk.newest(newer);
+    const dataset = await client.createDataset(unique("dataset"));
+    const projectName = unique("experiment");
+    const { id } = await client.createProject({
+      projectName,
+      referenceDatasetId: dataset.id,
+      numExamples: 3,
+      numRepetitions: 2,
+      evaluatorKeys: ["correct"],
+    });
+    const [project] = await toArray(client.listProjects({ name: projectName, includeStats: true }));
+    expect(project).toMatchObject({ id, run_count: 0, reference_dataset_id: dataset.id });
+  },
+);
 
 desk.expectAllCalled();

@@ -1,7 +1,7 @@
 import { configureGlobalPromptCache } from "langsmith";
 import { describe, expect, test } from "vitest";
 import { Desk, toArray } from "./langsmith/desk.ts";
-import { versions } from "./langsmith/methods.ts";
+import { versions, newVersions } from "./langsmith/methods.ts";
 import { nasty } from "./langsmith/traces.ts";
 
 const desk = new Desk("prompts");
@@ -155,50 +155,62 @@ describe.each(versions)("prompts of %s", (version) => {
 });
 
 describe("prompts of langsmith 0.10 alone", () => {
-  test("a commit has tags and a description, and is pulled by a tag", async () => {
-    const client = desk.todays();
-    const name = handle();
-    await client.pushPrompt(name, {
-      object: manifest("first"),
-      commitTags: ["production", "v1"],
-      commitDescription: "As released",
-    });
-    await client.createCommit(name, manifest("second"), { tags: "v2", description: nasty });
-    expect(await client.pullPromptCommit(`${name}:production`)).toMatchObject({
-      manifest: manifest("first"),
-    });
-    expect(await client.pullPromptCommit(`${name}:v2`)).toMatchObject({
-      manifest: manifest("second"),
-    });
-    const commits = await desk.reader.prompts.listCommits(name).toArray();
-    expect(commits.map(({ description }) => description)).toEqual([nasty, "As released"]);
-  });
+  test.each(newVersions)(
+    "a commit has tags and a description, and is pulled by a tag (%s)",
+    async (newer) => {
+      const client = desk.newest(newer);
+      const name = handle();
+      await client.pushPrompt(name, {
+        object: manifest("first"),
+        commitTags: ["production", "v1"],
+        commitDescription: "As released",
+      });
+      await client.createCommit(name, manifest("second"), { tags: "v2", description: nasty });
+      expect(await client.pullPromptCommit(`${name}:production`)).toMatchObject({
+        manifest: manifest("first"),
+      });
+      expect(await client.pullPromptCommit(`${name}:v2`)).toMatchObject({
+        manifest: manifest("second"),
+      });
+      const commits = await desk.reader.prompts.listCommits(name).toArray();
+      expect(commits.map(({ description }) => description)).toEqual([nasty, "As released"]);
+    },
+  );
 
-  test("a pulled prompt comes from the cache until it is skipped", async () => {
-    configureGlobalPromptCache({ maxSize: 10, ttlSeconds: 3_600 });
-    const client = desk.todays();
-    const name = handle();
-    await client.pushPrompt(name, { object: manifest("first") });
-    expect(await client.pullPromptCommit(name)).toMatchObject({ manifest: manifest("first") });
-    await client.createCommit(name, manifest("second"));
-    expect(await client.pullPromptCommit(name)).toMatchObject({ manifest: manifest("first") });
-    expect(await client.pullPromptCommit(name, { skipCache: true })).toMatchObject({
-      manifest: manifest("second"),
-    });
-  });
+  test.each(newVersions)(
+    "a pulled prompt comes from the cache until it is skipped (%s)",
+    async (newer) => {
+      configureGlobalPromptCache({ maxSize: 10, ttlSeconds: 3_600 });
+      const client = desk.newest(newer);
+      const name = handle();
+      await client.pushPrompt(name, { object: manifest("first") });
+      expect(await client.pullPromptCommit(name)).toMatchObject({ manifest: manifest("first") });
+      await client.createCommit(name, manifest("second"));
+      expect(await client.pullPromptCommit(name)).toMatchObject({ manifest: manifest("first") });
+      expect(await client.pullPromptCommit(name, { skipCache: true })).toMatchObject({
+        manifest: manifest("second"),
+      });
+    },
+  );
 
-  test("a prompt is found by the calls for agents and skills too, and listed as neither", async () => {
-    const client = desk.todays();
-    const name = handle();
-    expect([await client.agentExists(name), await client.skillExists(name)]).toEqual([
-      false,
-      false,
-    ]);
-    await client.createPrompt(name);
-    expect([await client.agentExists(name), await client.skillExists(name)]).toEqual([true, true]);
-    expect(await toArray(client.listAgents({ query: name }))).toEqual([]);
-    expect(await toArray(client.listSkills({ query: name }))).toEqual([]);
-  });
+  test.each(newVersions)(
+    "a prompt is found by the calls for agents and skills too, and listed as neither (%s)",
+    async (newer) => {
+      const client = desk.newest(newer);
+      const name = handle();
+      expect([await client.agentExists(name), await client.skillExists(name)]).toEqual([
+        false,
+        false,
+      ]);
+      await client.createPrompt(name);
+      expect([await client.agentExists(name), await client.skillExists(name)]).toEqual([
+        true,
+        true,
+      ]);
+      expect(await toArray(client.listAgents({ query: name }))).toEqual([]);
+      expect(await toArray(client.listSkills({ query: name }))).toEqual([]);
+    },
+  );
 });
 
 desk.expectAllCalled();

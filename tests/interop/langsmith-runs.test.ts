@@ -1,6 +1,6 @@
 import { beforeAll, describe, expect, test } from "vitest";
 import { Desk, toArray, unique } from "./langsmith/desk.ts";
-import { versions } from "./langsmith/methods.ts";
+import { versions, newVersions } from "./langsmith/methods.ts";
 
 const desk = new Desk("runs");
 
@@ -228,21 +228,24 @@ describe.each(versions)("runs of %s", (version) => {
   });
 });
 
-test("langsmith 0.10 reads a thread of runs, and lists the threads of a project", async () => {
-  const client = desk.todays();
-  const { project: projectName } = sample;
-  const thread = await toArray(client.readThread({ threadId: "talk", projectName }));
-  expect(thread.map(({ id }) => id)).toEqual([sample.id("good")]);
-  const threads = await client.listThreads({ projectName, startTime: new Date(start - 1) });
-  const listed = threads.map(({ thread_id, count, runs }) => [thread_id, count, runs[0]!.id]);
-  expect(listed).toEqual([
-    ["other", 1, sample.id("bad")],
-    ["talk", 1, sample.id("good")],
-  ]);
-});
+test.each(newVersions)(
+  "langsmith 0.10 reads a thread of runs, and lists the threads of a project (%s)",
+  async (newer) => {
+    const client = desk.newest(newer);
+    const { project: projectName } = sample;
+    const thread = await toArray(client.readThread({ threadId: "talk", projectName }));
+    expect(thread.map(({ id }) => id)).toEqual([sample.id("good")]);
+    const threads = await client.listThreads({ projectName, startTime: new Date(start - 1) });
+    const listed = threads.map(({ thread_id, count, runs }) => [thread_id, count, runs[0]!.id]);
+    expect(listed).toEqual([
+      ["other", 1, sample.id("bad")],
+      ["talk", 1, sample.id("good")],
+    ]);
+  },
+);
 
-test("langsmith 0.10 lists in either order of time", async () => {
-  const client = desk.todays();
+test.each(newVersions)("langsmith 0.10 lists in either order of time (%s)", async (newer) => {
+  const client = desk.newest(newer);
   const namesIn = async (order: "asc" | "desc") =>
     (await toArray(client.listRuns({ projectName: sample.project, order }))).map(
       ({ name }) => name,

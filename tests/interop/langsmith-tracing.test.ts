@@ -2,6 +2,8 @@ import { RunTree as TodaysRunTree } from "langsmith";
 import { traceable as todaysTraceable } from "langsmith/traceable";
 import { RunTree as OldRunTree } from "langsmith-0.1";
 import { traceable as oldTraceable } from "langsmith-0.1/traceable";
+import { RunTree as NewestRunTree } from "langsmith-0.12";
+import { traceable as newestTraceable } from "langsmith-0.12/traceable";
 import { describe, expect, onTestFinished, test, vi } from "vitest";
 import { Desk, unique } from "./langsmith/desk.ts";
 import { named, nasty, treeOf } from "./langsmith/traces.ts";
@@ -11,8 +13,16 @@ import type { Version } from "./langsmith/methods.ts";
 const desk = new Desk("tracing");
 
 /** Both are written for the old client's types, of which today's take all that is used here. */
-const traceables = { "langsmith-0.1": oldTraceable, langsmith: todaysTraceable as unknown };
-const runTrees = { "langsmith-0.1": OldRunTree, langsmith: TodaysRunTree as unknown };
+const traceables = {
+  "langsmith-0.1": oldTraceable,
+  langsmith: todaysTraceable as unknown,
+  "langsmith-0.12": newestTraceable as unknown,
+};
+const runTrees = {
+  "langsmith-0.1": OldRunTree,
+  langsmith: TodaysRunTree as unknown,
+  "langsmith-0.12": NewestRunTree as unknown,
+};
 const traceableOf = (version: Version) => traceables[version] as typeof oldTraceable;
 const runTreeOf = (version: Version) => runTrees[version] as typeof OldRunTree;
 
@@ -98,7 +108,7 @@ describe.each(versions)("tracing with %s", (version) => {
       outputs: { outputs: "Paris: rain" },
     });
     expect(tools[1]!.error).toContain("no umbrella");
-    expect(paths).toContain(version === "langsmith" ? "/runs/multipart" : "/runs/batch");
+    expect(paths).toContain(version === "langsmith-0.1" ? "/runs/batch" : "/runs/multipart");
     expect(paths).not.toContain("/runs");
   });
 

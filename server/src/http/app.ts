@@ -31,6 +31,7 @@ import { addInfoRoutes, addSettingsRoutes } from "../routes/server.ts";
 import { addUiAnnotationQueueRoutes } from "../routes/ui-annotation-queues.ts";
 import { addLiveRoutes } from "../routes/ui-live.ts";
 import { addUiFeedbackRoutes, addUiFeedbackFormRoutes } from "../routes/ui-feedback.ts";
+import { addV2Routes } from "../routes/v2.ts";
 import { addUiSettingsRoutes } from "../routes/ui-settings.ts";
 import { addUiDatasetRoutes, addUiImportRoutes } from "../routes/ui-datasets.ts";
 import { addUiTraceRoutes } from "../routes/ui-traces.ts";
@@ -138,6 +139,7 @@ export function createApp(store: Store, settings: ServerSettings) {
     addUiSettingsRoutes(rest, { store, keys, settings });
     addUiFeedbackRoutes(rest, store);
     addRunRoutes(rest, desk);
+    addV2Routes(rest, desk);
     addUiRunRoutes(rest, store, exports);
     addAnnotationQueueRoutes(rest, desk);
     addDatasetSearchRoutes(rest, desk);

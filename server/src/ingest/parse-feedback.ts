@@ -102,11 +102,11 @@ export const toJudgement = (
 });
 
 /**
- * The feedback of a part `feedback.<run id>`.
+ * The feedback of a part `feedback.<run id>`, or `feedback.<its own id>` as langsmith 0.12 names it.
  *
  * @throws RequestError 422: it is none, or names another run.
  */
-export function parseFeedbackPart(json: Buffer, runId: string): FeedbackDraft {
+export function parseFeedbackPart(json: Buffer, id: string): FeedbackDraft {
   try {
     new JsonCursor(json, serverLimits.bodyDepth).readWhole();
   } catch (cause) {
@@ -118,8 +118,9 @@ export function parseFeedbackPart(json: Buffer, runId: string): FeedbackDraft {
     const place = fault?.instancePath === "" ? "it" : fault?.instancePath;
     throw new RequestError(422, `is no feedback: ${place} ${fault?.message}`);
   }
-  const draft = toDraft({ ...body, run_id: body.run_id ?? runId });
-  if (draft.runId !== runId.toLowerCase()) {
+  const draft = toDraft({ ...body, run_id: body.run_id ?? id });
+  const isOfName = [draft.runId, draft.id].includes(id.toLowerCase());
+  if (!isOfName) {
     throw new RequestError(422, `is on the run ${draft.runId}, not on that of its name`);
   }
   return draft;

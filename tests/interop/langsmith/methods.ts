@@ -2,11 +2,17 @@ import { readFileSync } from "node:fs";
 import { fileURLToPath } from "node:url";
 import { Client as TodaysClient } from "langsmith";
 import { Client as OldClient } from "langsmith-0.1";
+import { Client as NewestClient } from "langsmith-0.12";
 
-/** The two clients that are served unchanged, by the names of the packages here. */
-export type Version = "langsmith-0.1" | "langsmith";
+/** The clients of 0.10 and 0.12, by the names of the packages here. */
+export type NewVersion = "langsmith" | "langsmith-0.12";
 
-export const versions: readonly Version[] = ["langsmith-0.1", "langsmith"];
+/** All clients that are served unchanged. */
+export type Version = "langsmith-0.1" | NewVersion;
+
+export const newVersions: readonly NewVersion[] = ["langsmith", "langsmith-0.12"];
+
+export const versions: readonly Version[] = ["langsmith-0.1", ...newVersions];
 
 interface Methods {
   /** What both clients have. */
@@ -145,29 +151,36 @@ export const nouns = Object.keys(methodsByNoun) as readonly Noun[];
 /** The methods that the tests of a noun have to call on one of the clients. */
 export function methodsOf(noun: Noun, version: Version): readonly string[] {
   const { both, old, todays }: Methods = methodsByNoun[noun];
-  return [...both, ...((version === "langsmith" ? todays : old) ?? [])];
+  return [...both, ...((version === "langsmith-0.1" ? old : todays) ?? [])];
 }
 
 const malformed = "its request is malformed: the address has no `?` before the query";
 const hubFolders = "folders of files in the prompt hub are not in the specification";
 const configs = "/feedback-configs is not in the specification";
 
+const excludedOfNew = {
+  listSharedRuns: malformed,
+  listGroupRuns: "/runs/group is not in the specification",
+  createFeedbackConfig: configs,
+  listFeedbackConfigs: configs,
+  updateFeedbackConfig: configs,
+  deleteFeedbackConfig: configs,
+  pullAgent: hubFolders,
+  pullSkill: hubFolders,
+  pushAgent: hubFolders,
+  pushSkill: hubFolders,
+  deleteAgent: hubFolders,
+  deleteSkill: hubFolders,
+};
+
 /** Methods that nothing here has to call, and why. */
 export const excluded: Readonly<Record<Version, Readonly<Record<string, string>>>> = {
   "langsmith-0.1": { listSharedRuns: malformed },
-  langsmith: {
-    listSharedRuns: malformed,
-    listGroupRuns: "/runs/group is not in the specification",
-    createFeedbackConfig: configs,
-    listFeedbackConfigs: configs,
-    updateFeedbackConfig: configs,
-    deleteFeedbackConfig: configs,
-    pullAgent: hubFolders,
-    pullSkill: hubFolders,
-    pushAgent: hubFolders,
-    pushSkill: hubFolders,
-    deleteAgent: hubFolders,
-    deleteSkill: hubFolders,
+  langsmith: excludedOfNew,
+  "langsmith-0.12": {
+    ...excludedOfNew,
+    addFeedbackCategories: configs,
+    removeFeedbackCategories: configs,
   },
 };
 
@@ -177,11 +190,22 @@ const local = new Set(["constructor", "getHostUrl", "toString", "cleanup"]);
 const prototypes: Readonly<Record<Version, object>> = {
   "langsmith-0.1": OldClient.prototype,
   langsmith: TodaysClient.prototype,
+  "langsmith-0.12": NewestClient.prototype,
+};
+
+/** Where a package keeps its sources. */
+const folders: Readonly<Record<Version, string>> = {
+  "langsmith-0.1": "dist",
+  langsmith: "dist",
+  "langsmith-0.12": "lib",
 };
 
 /** What the client's prototype holds and its types show to everyone. */
 export function publicMethods(version: Version): readonly string[] {
-  const types = new URL(`../../../node_modules/${version}/dist/client.d.ts`, import.meta.url);
+  const types = new URL(
+    `../../../node_modules/${version}/${folders[version]}/client.d.ts`,
+    import.meta.url,
+  );
   const declared = readFileSync(fileURLToPath(types), "utf8");
   const hidden = new Set(
     [...declared.matchAll(/^ {4}(?:private|protected) (\w+)/gmu)].map(([, name]) => name!),

@@ -28,7 +28,8 @@ export interface CompareSearch {
 }
 
 export const parseCompareSearch = (search: Members): CompareSearch => {
-  const ids = toIds(toSearchText(search["experiments"]));
+  // Clients of LangSmith print links to `?selectedSessions=`.
+  const ids = toIds(toSearchText(search["experiments"] ?? search["selectedSessions"]));
   const { baseline, comparative, example } = search;
   return present({
     experiments: ids.length === 0 ? undefined : ids.join(","),

@@ -1,0 +1,233 @@
+import type { FastifyReply, FastifyRequest } from "fastify";
+import { Type } from "typebox";
+import type { Static } from "typebox";
+import { RequestError } from "../errors.ts";
+import { Maybe } from "../http/schema-parts.ts";
+import type { StoredRun } from "../store/run-row.ts";
+import { partsOf, toListJson } from "../view/run-json.ts";
+import { membersFor, toV2RunJson, v2RunFields } from "../view/v2-run-json.ts";
+import type { V2View } from "../view/v2-run-json.ts";
+import { all, first, parseId } from "./query-string.ts";
+import type { QueryString } from "./query-string.ts";
+import { parseRunQuery, toCursor } from "./run-query.ts";
+import type { RunQueryBody } from "./run-query.ts";
+import { linkRunFiles } from "./runs.ts";
+import type { RunDesk } from "./runs.ts";
+
+const jsonType = "application/json; charset=utf-8";
+const pageDefault = 20;
+export const pageMax = 100;
+
+const Ids = Type.Array(Type.String({ maxLength: 64 }), { maxItems: 10_000 });
+
+/** What pages of the second version take: `items` and `next_cursor` come back. */
+export const pageBody = {
+  cursor: Maybe(Type.String({ maxLength: 500 })),
+  page_size: Maybe(Type.Integer({ minimum: 1, maximum: 1_000 })),
+};
+
+/** Body of `POST /api/v2/runs/query`. */
+export const v2RunQueryBody = Type.Object({
+  project_ids: Maybe(Ids),
+  reference_dataset_id: Maybe(Type.String({ maxLength: 64 })),
+  ids: Maybe(Ids),
+  trace_id: Maybe(Type.String({ maxLength: 64 })),
+  run_type: Maybe(Type.String({ maxLength: 64 })),
+  reference_examples: Maybe(Ids),
+  is_root: Maybe(Type.Boolean()),
+  has_error: Maybe(Type.Boolean()),
+  min_start_time: Maybe(Type.String({ maxLength: 64 })),
+  max_start_time: Maybe(Type.String({ maxLength: 64 })),
+  filter: Maybe(Type.String()),
+  trace_filter: Maybe(Type.String()),
+  tree_filter: Maybe(Type.String()),
+  selects: Maybe(Type.Array(Type.String({ maxLength: 64 }), { maxItems: 200 })),
+  ...pageBody,
+});
+
+export type V2RunQueryBody = Static<typeof v2RunQueryBody>;
+
+/** `POST /api/v2/runs/query`. */
+export async function queryV2Runs(
+  desk: RunDesk,
+  request: FastifyRequest<{ Body: V2RunQueryBody }>,
+  reply: FastifyReply,
+): Promise<unknown> {
+  const { body } = request;
+  const asked = await toFirstVersion(desk, request);
+  const selects = parseSelects(body.selects ?? []);
+  const { items, next } = await readV2Runs(desk, request, { asked, selects });
+  return reply.type(jsonType).send(toListJson("items", items, { next_cursor: next }));
+}
+
+/** The same question in the words of the first version. */
+async function toFirstVersion(
+  { store }: RunDesk,
+  { body, tenantId }: FastifyRequest<{ Body: V2RunQueryBody }>,
+): Promise<RunQuestion> {
+  const { project_ids: given, reference_dataset_id: dataset } = body;
+  if ((given ?? undefined) === undefined && (dataset ?? undefined) === undefined) {
+    throw new RequestError(422, "give project_ids or reference_dataset_id");
+  }
+  const ofDataset = (): readonly string[] | Promise<readonly string[]> =>
+    Promise.resolve(
+      store.read.projects.list(tenantId, {
+        referenceDatasetIds: [parseId(dataset, "reference_dataset_id")],
+        limit: 1_000,
+        offset: 0,
+      }),
+    ).then((projects) => projects.map(({ id }) => id));
+  const session = [...(given ?? (await ofDataset()))];
+  return {
+    session,
+    id: body.ids,
+    trace: body.trace_id,
+    run_type: body.run_type?.toLowerCase(),
+    reference_example: body.reference_examples,
+    is_root: body.is_root,
+    error: body.has_error,
+    start_time: body.min_start_time,
+    end_time: body.max_start_time,
+    filter: body.filter,
+    trace_filter: body.trace_filter,
+    tree_filter: body.tree_filter,
+    limit: Math.min(body.page_size ?? pageDefault, pageMax),
+    cursor: body.cursor,
+  };
+}
+
+/** What is left out may also be `undefined`. */
+export type RunQuestion = { readonly [Name in keyof RunQueryBody]: RunQueryBody[Name] | undefined };
+
+interface Asked {
+  readonly asked: RunQuestion;
+  readonly selects: readonly string[];
+}
+
+/** A page of runs as JSON, and the cursor of the next one. */
+export async function readV2Runs(
+  desk: RunDesk,
+  request: Pick<FastifyRequest, "tenantId" | "protocol" | "host">,
+  { asked, selects }: Asked,
+): Promise<{
+  readonly items: readonly Buffer[];
+  readonly runs: readonly StoredRun[];
+  readonly next: string | null;
+}> {
+  const { store } = desk;
+  const { tenantId } = request;
+  const given = Object.entries(asked).filter(([, value]) => value !== undefined);
+  const { query } = parseRunQuery(Object.fromEntries(given) as RunQueryBody);
+  const { runs, next } = await store.read.runs.query(tenantId, {
+    ...query,
+    parts: partsOf(membersFor(["ID", ...selects])),
+  });
+  const ids = selects.includes("FEEDBACK_STATS") ? runs.map(({ row }) => row.id) : [];
+  const stats = await store.read.feedback.statsOfRuns(tenantId, ids);
+  const items = runs.map((run) =>
+    toV2RunJson(run, selects, {
+      ...viewOf(desk, request),
+      feedbackStats: stats.get(run.row.id),
+    }),
+  );
+  return { items, runs, next: next === undefined ? null : toCursor(next, query.order) };
+}
+
+/** `GET /api/v2/runs/{id}`. */
+export async function readV2Run(
+  desk: RunDesk,
+  request: FastifyRequest,
+  reply: FastifyReply,
+): Promise<unknown> {
+  const selects = parseSelects(all(queryOf(request), "selects") ?? []);
+  const { run, id } = await findRun(desk, request);
+  const stats = await desk.store.read.feedback.statsOfRuns(request.tenantId, [id]);
+  const view = { ...viewOf(desk, request), feedbackStats: stats.get(id) };
+  return reply.type(jsonType).send(toV2RunJson(run, selects, view));
+}
+
+/** `GET /api/v2/runs/{id}/url`: where the run's page is. */
+export async function readV2RunUrl(desk: RunDesk, request: FastifyRequest): Promise<unknown> {
+  const { run, id } = await findRun(desk, request);
+  const path = `/o/${request.tenantId}/projects/p/${run.row.projectId}/r/${id}`;
+  return { url: `${request.protocol}://${request.host}${path}` };
+}
+
+/** `POST /api/v2/runs/{id}/share`. Repeated, it answers the same token. */
+export async function shareV2Run({ store }: RunDesk, request: FastifyRequest): Promise<unknown> {
+  const token = await store.write.runs.share(request.tenantId, idOf(request));
+  return { share_token: token };
+}
+
+/** `DELETE /api/v2/runs/{id}/share`. */
+export async function unshareV2Run(
+  { store }: RunDesk,
+  request: FastifyRequest,
+  reply: FastifyReply,
+): Promise<unknown> {
+  await store.write.runs.unshare(request.tenantId, idOf(request));
+  return reply.type(jsonType).send("null");
+}
+
+/** `GET /api/v2/traces/{id}/runs`: all of a trace, in the order of their start. */
+export async function listV2TraceRuns(
+  desk: RunDesk,
+  request: FastifyRequest,
+  reply: FastifyReply,
+): Promise<unknown> {
+  const query = queryOf(request);
+  const selects = parseSelects(all(query, "selects") ?? []);
+  const asked: RunQuestion = {
+    session: [parseId(first(query, "project_id"), "project_id")],
+    trace: idOf(request),
+    filter: first(query, "filter"),
+    start_time: first(query, "min_start_time"),
+    end_time: first(query, "max_start_time"),
+    order: "asc",
+    limit: pageMax,
+  };
+  const items: Buffer[] = [];
+  let cursor: string | null = null;
+  do {
+    const page = await readV2Runs(desk, request, { asked: { ...asked, cursor }, selects });
+    items.push(...page.items);
+    cursor = page.next;
+  } while (cursor !== null);
+  return reply.type(jsonType).send(toListJson("items", items, {}));
+}
+
+async function findRun(
+  { store }: RunDesk,
+  request: FastifyRequest,
+): Promise<{ readonly run: StoredRun; readonly id: string }> {
+  const id = idOf(request);
+  const run = await store.read.runs.find(request.tenantId, id);
+  const project = first(queryOf(request), "project_id");
+  if (run === undefined || (project !== undefined && run.row.projectId !== project.toLowerCase())) {
+    throw new RequestError(404, "Run not found");
+  }
+  return { run, id };
+}
+
+/** @throws RequestError 422: there is no such field. */
+export function parseSelects(selects: readonly string[]): readonly string[] {
+  const unknown = selects.find((name) => !v2RunFields.includes(name));
+  if (unknown !== undefined) {
+    const shown = JSON.stringify(unknown);
+    throw new RequestError(422, `selects has ${shown}; it takes ${v2RunFields.join(", ")}`);
+  }
+  return selects;
+}
+
+const viewOf = (
+  { links }: RunDesk,
+  request: Pick<FastifyRequest, "protocol" | "host">,
+): V2View => ({
+  link: linkRunFiles(links, request),
+  baseUrl: `${request.protocol}://${request.host}`,
+});
+
+export const queryOf = (request: FastifyRequest): QueryString => request.query as QueryString;
+
+const idOf = (request: FastifyRequest): string =>
+  parseId((request.params as { readonly id: string }).id, "run id");
