@@ -98,6 +98,7 @@ const shortened: readonly (readonly [RegExp, string])[] = [
 ];
 
 /** Lines that name a server of the reader's own; the tests have one of theirs. */
+const exampleServer = "https://traces.example.com";
 const ownServer = /MILLRACE_ENDPOINT=\S+|MILLRACE_API_KEY=\S+/g;
 
 test.for(await documentedPages())(
@@ -133,7 +134,8 @@ async function faultOfRunning({ text, exports }: DocumentedCommand): Promise<str
   if (text.includes("millrace serve")) {
     return faultOfServing(text);
   }
-  const command = shortened.reduce((short, [from, to]) => short.replace(from, to), text);
+  const here = text.replaceAll(exampleServer, server.url);
+  const command = shortened.reduce((short, [from, to]) => short.replace(from, to), here);
   const id = text.includes("KEY_ID") ? await readKeyId() : "";
   const environment = `${exports.replaceAll(ownServer, "")}\nexport HOME=$PWD KEY_ID=${id}\n`;
   const path = `PATH="$PWD/node_modules/.bin:${repositoryRoot}/node_modules/.bin:$PATH"\n`;
