@@ -112,8 +112,13 @@ export type { ProcessPayload } from "../tracing/call-recording.ts";
 export type { RecordedRun, Recorder, TracingClient, WarningKind } from "../tracing/recorder.ts";
 export type { HeadersLike, RemotePlace } from "../tracing/propagation.ts";
 export type { EndOptions, RunOptions } from "../tracing/run-options.ts";
-export { RunTree } from "../tracing/run-tree.ts";
-export type { RunInit } from "../tracing/run-tree.ts";
+export { RunTree } from "../tracing/new-run-tree.ts";
+export type { RunInit, RunTree as RecordedRunTree } from "../tracing/run-tree.ts";
+export type {
+  FromHeadersOptions,
+  NewRunOptions,
+  RunTreeConstructor,
+} from "../tracing/new-run-tree.ts";
 export { traceable } from "../tracing/traceable.ts";
 export type { TraceableFunction, TraceableOptions } from "../tracing/traceable.ts";
 export { compressions } from "../model/connection.ts";

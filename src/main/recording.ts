@@ -173,7 +173,8 @@ export class Recording implements Recorder, Endable {
 
   warn(kind: WarningKind, message: string): void {
     this.#ledger.warn(kind);
-    this.#reporter.log(kind, () => message);
+    // Each unknown name is said once, also where several come within a minute.
+    this.#reporter.log(kind === "unknownOption" ? message : kind, () => message);
   }
 
   /** Without a time of the caller's: `drainTimeoutMs`, or less where the server was never reached. */

@@ -1,11 +1,15 @@
 import { AsyncLocalStorage } from "node:async_hooks";
+import type { KeyTable } from "../model/unknown-keys.ts";
 import { LangsmithBridge } from "./langsmith-bridge.ts";
 import { adopt, runOf } from "./foreign-run.ts";
 import { existingClient } from "./open-clients.ts";
+import { recorder } from "./recorder.ts";
 import type { TracingClient } from "./recorder.ts";
+import { runOptionNames } from "./run-options.ts";
 import type { RunOptions } from "./run-options.ts";
 import { RunTree } from "./run-tree.ts";
 import { assertStackRoom, missed } from "./stack-room.ts";
+import { warnOfUnknown } from "./unknown-options.ts";
 
 /** A binding of this module's own: in a bundle an import may be a getter, for which there is no stack. */
 const counted = missed;
@@ -65,8 +69,19 @@ export function keepContext(): <Result>(fn: () => Result) => Result {
   return (fn) => storage.run(store, fn);
 }
 
-/** Starts a run in the place that its options name, else below the current run, and records it. */
+/**
+ * Starts a run in the place that its options name, else below the current run, and records it. Warns of
+ * options that nobody reads.
+ */
 export function startRun(client: TracingClient, options: StartOptions = {}): RunTree {
+  warnOfUnknown(options, startOptionNames, client[recorder]);
+  return startChecked(client, options);
+}
+
+const startOptionNames: KeyTable<StartOptions> = { ...runOptionNames, parent: 1 };
+
+/** As {@link startRun}, with options that are known to be known. */
+export function startChecked(client: TracingClient, options: StartOptions): RunTree {
   // A caller without types may pass null; recording does not throw for it.
   const given: unknown = options;
   const known = typeof given === "object" && given !== null ? options : {};

@@ -1,7 +1,7 @@
 import type { OrderBytes } from "./order-bytes.ts";
 import type { KeyValues, RunEvent, WirePatch, WirePost } from "../model/run.ts";
 
-/** What the recorder reads of a run; {@link RunTree} is one. Read at the call, never later. */
+/** What the recorder reads of a run; a `RunTree` is one. Read at the call, never later. */
 export interface RecordedRun {
   readonly id: string;
   readonly traceId: string;
@@ -40,7 +40,8 @@ export type WarningKind =
   | "hiddenFailure"
   | "childOfEndedRun"
   | "attachmentLeftOut"
-  | "workerStuck";
+  | "workerStuck"
+  | "unknownOption";
 
 /** Takes the start and the end of runs. No method throws, and none waits. */
 export interface Recorder {

@@ -1,6 +1,7 @@
 import { isUuid } from "../model/ids.ts";
 import type { RunAttachments } from "../model/attachment.ts";
 import type { KeyValues, RunType } from "../model/run.ts";
+import type { KeyTable } from "../model/unknown-keys.ts";
 import { HeldAttachments } from "./held-attachments.ts";
 import type { Recorder } from "./recorder.ts";
 import { toMicros } from "./trace.ts";
@@ -28,12 +29,30 @@ export interface RunOptions {
   readonly startTime?: number | Date | undefined;
 }
 
+/** The names of {@link RunOptions}. */
+export const runOptionNames: KeyTable<RunOptions> = {
+  id: 1,
+  name: 1,
+  runType: 1,
+  inputs: 1,
+  tags: 1,
+  metadata: 1,
+  projectName: 1,
+  serialized: 1,
+  referenceExampleId: 1,
+  attachments: 1,
+  startTime: 1,
+};
+
 export interface EndOptions {
   /** Milliseconds since the Unix epoch, with fraction. @defaultValue now */
   readonly endTime?: number | Date | undefined;
   /** Binary data beside the outputs, over what was attached under the same name. */
   readonly attachments?: RunAttachments | undefined;
 }
+
+/** The names of {@link EndOptions}. */
+export const endOptionNames: KeyTable<EndOptions> = { endTime: 1, attachments: 1 };
 
 /** How a run ended. */
 export interface Ending {

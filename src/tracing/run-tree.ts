@@ -19,9 +19,18 @@ import { malformed, readHeaders, writeHeaders } from "./propagation.ts";
 import type { HeadersLike, RemotePlace } from "./propagation.ts";
 import { recorder } from "./recorder.ts";
 import type { Inherited, RecordedRun, TracingClient } from "./recorder.ts";
-import { readAttachments, readEndTime, startTimeOf, readId, readName } from "./run-options.ts";
+import {
+  endOptionNames,
+  runOptionNames,
+  readAttachments,
+  readEndTime,
+  startTimeOf,
+  readId,
+  readName,
+} from "./run-options.ts";
 import type { Ending, EndOptions, RunOptions } from "./run-options.ts";
 import { Trace } from "./trace.ts";
+import { warnOfUnknown } from "./unknown-options.ts";
 
 /** What a run is made with, beside its options; wiring. */
 export interface RunInit {
@@ -38,7 +47,7 @@ export interface RunInit {
  * A run and its place in the tree. States: open, then ended (by `end` or `fail`, whichever comes
  * first). It is recorded once when it starts and once when it ends. No method throws.
  *
- * A remote run, from {@link RunTree.fromHeaders}, is never recorded itself: it is where its children hang.
+ * A remote run, from `RunTree.fromHeaders`, is never recorded itself: it is where its children hang.
  */
 export class RunTree implements RecordedRun {
   readonly id: string;
@@ -71,7 +80,7 @@ export class RunTree implements RecordedRun {
   #metadata: KeyValues | undefined;
   #detailsChanged = false;
 
-  /** Wiring: runs are made by `client.startRun`, `startChild`, `traceable` and `fromHeaders`. */
+  /** Wiring: programs make runs by `new RunTree()` of new-run-tree.ts, `client.startRun` and the like. */
   constructor(init: RunInit, options: RunOptions) {
     const { client, parent, kin = parent, remote } = init;
     const recording = client[recorder];
@@ -143,6 +152,7 @@ export class RunTree implements RecordedRun {
 
   /** Starts a run below this one and records it at once. */
   startChild(options: RunOptions = {}): RunTree {
+    warnOfUnknown(options, runOptionNames, this.#client[recorder]);
     return RunTree.start({ client: this.#client, parent: this, recorded: true }, options);
   }
 
@@ -245,7 +255,7 @@ export class RunTree implements RecordedRun {
     return this.startMicros / 1_000;
   }
 
-  /** As {@link RunTree.startedAt}; absent while the run is open. */
+  /** As `startedAt`; absent while the run is open. */
   get endedAt(): number | undefined {
     return this.#endMicros === undefined ? undefined : this.#endMicros / 1_000;
   }
@@ -290,6 +300,9 @@ export class RunTree implements RecordedRun {
   #finish({ outputs, error, options }: Ending): void {
     if (!this.#isOpen()) {
       return;
+    }
+    if (options !== undefined) {
+      warnOfUnknown(options, endOptionNames, this.#client[recorder]);
     }
     this.#endMicros = Math.max(readEndTime(options) ?? clock(), this.startMicros);
     this.#error = error;

@@ -1,13 +1,16 @@
 import type { KeyValues, RunType } from "../model/run.ts";
+import type { KeyTable } from "../model/unknown-keys.ts";
 import { CallRecording, processPayload } from "./call-recording.ts";
 import type { ProcessPayload } from "./call-recording.ts";
-import { startRun, withRun } from "./context.ts";
+import { startChecked, withRun } from "./context.ts";
 import { defaultClient } from "./default-client.ts";
 import { toPayload } from "./payload.ts";
+import { recorder } from "./recorder.ts";
 import type { TracingClient } from "./recorder.ts";
 import type { RunOptions } from "./run-options.ts";
 import { watchResult } from "./results.ts";
 import { missed } from "./stack-room.ts";
+import { warnOfUnknown } from "./unknown-options.ts";
 
 /** A binding of this module's own: in a bundle an import may be a getter, for which there is no stack. */
 const counted = missed;
@@ -38,6 +41,18 @@ export interface TraceableOptions {
   readonly recordTokens?: boolean | undefined;
 }
 
+const traceableOptionNames: KeyTable<TraceableOptions> = {
+  name: 1,
+  runType: 1,
+  tags: 1,
+  metadata: 1,
+  projectName: 1,
+  client: 1,
+  processInputs: 1,
+  processOutputs: 1,
+  recordTokens: 1,
+};
+
 /** Anything that can be called. */
 export type TraceableFunction = (...args: never[]) => unknown;
 
@@ -55,12 +70,13 @@ export function traceable<Fn extends TraceableFunction>(
   fn: Fn,
   options: TraceableOptions = {},
 ): Fn {
+  const traced = { isChecked: false };
   return new Proxy(fn, {
     apply: (target, self, args: unknown[]): unknown => {
       const call = (): unknown => Reflect.apply(target, self, args);
       let recording: CallRecording | undefined;
       try {
-        recording = begin(fn, { options, args });
+        recording = begin(fn, { options, args, traced });
       } catch {
         // The stack is exhausted, as wherever it is counted so below: the call goes on unrecorded.
         counted.records += 1;
@@ -98,6 +114,8 @@ export function traceable<Fn extends TraceableFunction>(
 }
 
 interface Call {
+  /** Whether the options were looked at: once, when there is a client to warn. */
+  readonly traced: { isChecked: boolean };
   readonly options: TraceableOptions;
   readonly args: readonly unknown[];
 }
@@ -110,7 +128,11 @@ function begin(fn: TraceableFunction, call: Call): CallRecording | undefined {
     if (client === undefined) {
       return undefined;
     }
-    const run = startRun(
+    if (!call.traced.isChecked) {
+      call.traced.isChecked = true;
+      warnOfUnknown(options, traceableOptionNames, client[recorder]);
+    }
+    const run = startChecked(
       client,
       // Without a name of its own the function has that of its run type.
       new CallRun(options.name ?? fn.name, call, client),

@@ -6,8 +6,8 @@ import type { TracingClient } from "./recorder.ts";
 
 const nothing = (): void => undefined;
 
-/** Records nothing. */
-const nobody: TracingClient = {
+/** Records nothing: where there is no client. */
+export const nobody: TracingClient = {
   [recorder]: {
     projectName: "default",
     attachmentBytes: 0,

@@ -18,7 +18,7 @@ async function recorded(work: (client: Client) => unknown): Promise<Fields & { c
   const client = new Client({ endpoint: server.endpoint, logger: { warn: () => undefined } });
   await work(client);
   await client.close();
-  let run: Fields = {};
+  const run: Record<string, unknown> = {};
   for (const { body } of server.runRequests) {
     const sent = JSON.parse(body.toString()) as Fields & {
       readonly post?: readonly Fields[];
@@ -27,7 +27,7 @@ async function recorded(work: (client: Client) => unknown): Promise<Fields & { c
     const { post = [], patch = [] } = sent;
     // A run that goes alone is the body itself.
     for (const one of [...post, ...patch, sent]) {
-      run = { ...run, ...one };
+      Object.assign(run, one);
     }
   }
   const { accepted, delivered, lost } = client.stats();
