@@ -91,36 +91,38 @@ export class TextIndexer {
 
   /** Runs that were changed or deleted after they were claimed. */
   async #takeChanges(): Promise<boolean> {
-    this.#db.exec("BEGIN");
     let last: number | undefined;
-    try {
-      const changes = parseRows(this.#statements.listChanges.all([stepRuns]));
-      const known = new Set<number>();
+    const docs = new Map<number, string | undefined>();
+    this.#read(() => {
       let chars = 0;
-      this.#index.exec("BEGIN");
-      for (const [seq, run] of changes) {
+      for (const [seq, run] of parseRows(this.#statements.listChanges.all([stepRuns]))) {
         const row = Number(run);
         last = Number(seq);
-        if (row <= this.#indexed && !known.has(row)) {
-          known.add(row);
-          this.#statements.remove.run([row]);
+        if (row <= this.#indexed && !docs.has(row)) {
           const [found] = parseRows(this.#statements.findRun.all([row]));
-          chars += found === undefined ? 0 : this.#insert([found]);
+          const text = found === undefined ? undefined : this.#textOf(found);
+          docs.set(row, text);
+          chars += text?.length ?? 0;
           if (chars >= stepChars) {
             break;
           }
         }
       }
-      if (known.size > 0) {
-        this.#statements.setPurged.run([0]);
-        this.#isPurged = false;
-      }
-      this.#index.exec("COMMIT");
-    } finally {
-      this.#end();
-    }
+    });
     if (last === undefined) {
       return false;
+    }
+    if (docs.size > 0) {
+      this.#write(() => {
+        for (const [row, text] of docs) {
+          this.#statements.remove.run([row]);
+          if (text !== undefined) {
+            this.#statements.insert.run([row, text]);
+          }
+        }
+        this.#statements.setPurged.run([0]);
+      });
+      this.#isPurged = false;
     }
     await this.#writer.settle(last);
     return true;
@@ -131,43 +133,60 @@ export class TextIndexer {
     if (this.#indexed >= this.#claimed) {
       return false;
     }
-    this.#db.exec("BEGIN");
-    try {
+    const docs: (readonly [row: number, text: string])[] = [];
+    let indexed = this.#claimed;
+    this.#read(() => {
+      let chars = 0;
       const rows = parseRows(
         this.#statements.listRuns.all([this.#indexed, this.#claimed, stepRuns]),
       );
-      this.#index.exec("BEGIN");
-      let chars = 0;
-      let taken = 0;
-      for (const row of rows) {
-        chars += this.#insert([row]);
-        taken += 1;
-        if (chars >= stepChars) {
+      for (const [at, row] of rows.entries()) {
+        const text = this.#textOf(row);
+        docs.push([Number(row[0]), text]);
+        chars += text.length;
+        const isLast = at + 1 === rows.length;
+        if (chars >= stepChars || (isLast && rows.length === stepRuns)) {
+          indexed = isLast && rows.length < stepRuns ? this.#claimed : Number(row[0]);
           break;
         }
       }
-      const isAll = taken === rows.length && rows.length < stepRuns;
-      const indexed = isAll ? this.#claimed : Number(rows[taken - 1]?.[0]);
+    });
+    this.#write(() => {
+      for (const [row, text] of docs) {
+        this.#statements.insert.run([row, text]);
+      }
       this.#statements.advance.run([indexed]);
-      this.#index.exec("COMMIT");
-      this.#indexed = indexed;
-    } finally {
-      this.#end();
-    }
+    });
+    this.#indexed = indexed;
     return true;
   }
 
-  /** Characters taken in. */
-  #insert(rows: readonly (readonly unknown[])[]): number {
-    const bodies = this.#payloads.readMany(rows.map(([row]) => Number(row)));
-    let chars = 0;
-    rows.forEach(([row, name], index) => {
-      const payloads = (bodies[index] ?? []).map((body) => body.toString("utf8"));
-      const text = toIndexedText(toBuffer(name).toString("utf8"), payloads);
-      this.#statements.insert.run([Number(row), text]);
-      chars += text.length;
-    });
-    return chars;
+  #textOf([row, name]: readonly unknown[]): string {
+    const [bodies = []] = this.#payloads.readMany([Number(row)]);
+    const payloads = bodies.map((body) => body.toString("utf8"));
+    return toIndexedText(toBuffer(name).toString("utf8"), payloads);
+  }
+
+  /** All of one state. Short, since the log can't begin anew while somebody reads; taking in what was read is not. */
+  #read(read: () => void): void {
+    this.#db.exec("BEGIN");
+    try {
+      read();
+    } finally {
+      this.#db.exec("COMMIT");
+    }
+  }
+
+  #write(write: () => void): void {
+    this.#index.exec("BEGIN");
+    try {
+      write();
+      this.#index.exec("COMMIT");
+    } finally {
+      if (this.#index.inTransaction) {
+        this.#index.exec("ROLLBACK");
+      }
+    }
   }
 
   /** Rewrites the index without what was deleted, which FTS5 else only marks; whether more is to be done. */
@@ -190,13 +209,5 @@ export class TextIndexer {
 
   #changes(): number {
     return Number(parseRows(this.#statements.changeCount.all())[0]?.[0]);
-  }
-
-  /** Ends both transactions; of the index what was not committed is undone. */
-  #end(): void {
-    if (this.#index.inTransaction) {
-      this.#index.exec("ROLLBACK");
-    }
-    this.#db.exec("COMMIT");
   }
 }
