@@ -1,21 +1,21 @@
-import type { WireRun } from "../model/run.ts";
+import type { Run } from "../model/run-answer.ts";
 
-/** A run with the runs of its trace that lie below it, each in its parent's `child_runs`, in order of starting. */
-export function nestRuns(run: WireRun, trace: readonly WireRun[]): WireRun {
-  const children = new Map<string, WireRun[]>();
+/** A run with the runs of its trace that lie below it, each in its parent's `childRuns`, in order of starting. */
+export function nestRuns(run: Run, trace: readonly Run[]): Run {
+  const children = new Map<string, Run[]>();
   const inOrder = trace.toSorted((left, right) =>
-    (left.dotted_order ?? "") < (right.dotted_order ?? "") ? -1 : 1,
+    (left.dottedOrder ?? "") < (right.dottedOrder ?? "") ? -1 : 1,
   );
   for (const one of inOrder) {
-    const parent = one.parent_run_id ?? "";
+    const parent = one.parentRunId ?? "";
     children.set(parent, [...(children.get(parent) ?? []), one]);
   }
   return nested(run, children);
 }
 
 /** Each parent is taken out as it is met: a damaged trace whose runs lie in a ring ends too. */
-function nested(run: WireRun, children: Map<string, WireRun[]>): WireRun {
+function nested(run: Run, children: Map<string, Run[]>): Run {
   const below = children.get(run.id) ?? [];
   children.delete(run.id);
-  return { ...run, child_runs: below.map((child) => nested(child, children)) };
+  return { ...run, childRuns: below.map((child) => nested(child, children)) };
 }

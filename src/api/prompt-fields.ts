@@ -2,14 +2,14 @@ import { NotFoundError, ValidationError } from "../model/errors.ts";
 import { definedOf } from "../model/fields.ts";
 import type { PromptPlace } from "../model/prompt-identifier.ts";
 import type { KeyValues } from "../model/run.ts";
-import type { ListPrompts, PromptFields, UpdatePrompt } from "./prompt-options.ts";
+import type { ListPrompts, PromptFields, PromptSortField, UpdatePrompt } from "./prompt-options.ts";
 import type { QueryValue } from "./request.ts";
 
 /** The query of a list. */
 export const listQuery = (filter: ListPrompts): Readonly<Record<string, QueryValue>> => {
-  const { isArchived = false, sortField = "updated_at", sortDirection = "desc" } = filter;
+  const { isArchived = false, sortField = "updatedAt", sortDirection = "desc" } = filter;
   return {
-    sort_field: sortField,
+    sort_field: sortFields[sortField],
     sort_direction: sortDirection,
     is_archived: isArchived === "any" ? "allow" : isArchived,
     is_public: filter.isPublic,
@@ -78,3 +78,11 @@ function toJson(manifest: unknown): string | undefined {
     throw new ValidationError(`A manifest must be JSON: ${reason}`, { cause });
   }
 }
+
+/** What the wire calls what prompts are sorted by. */
+const sortFields: { readonly [Name in PromptSortField]: string } = {
+  updatedAt: "updated_at",
+  likes: "num_likes",
+  downloads: "num_downloads",
+  views: "num_views",
+};

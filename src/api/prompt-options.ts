@@ -20,7 +20,7 @@ export interface UpdatePrompt extends PromptFields, CallOptions {
 }
 
 /** What a list of prompts can be in the order of. */
-export type PromptSortField = "updated_at" | "num_likes" | "num_downloads" | "num_views";
+export type PromptSortField = "updatedAt" | "likes" | "downloads" | "views";
 
 /** Every filter that is given must hold. */
 export interface ListPrompts extends CallOptions {

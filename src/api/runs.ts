@@ -1,16 +1,18 @@
 import { parseRunAttachments } from "../model/attachment-answer.ts";
 import type { Attachment } from "../model/attachment-answer.ts";
-import { NotFoundError } from "../model/errors.ts";
-import { Fields, parseList } from "../model/fields.ts";
+import { NotFoundError, ValidationError } from "../model/errors.ts";
+import { definedOf, Fields, parseList } from "../model/fields.ts";
 import { assertUuid } from "../model/ids.ts";
 import { publicToken, runUrl, sharedRunUrl } from "../model/links.ts";
-import { parseRun } from "../model/run-answer.ts";
-import type { WirePost, WireRun } from "../model/run.ts";
+import { parseRun, runFields } from "../model/run-answer.ts";
+import type { Run, RunField } from "../model/run-answer.ts";
+import type { WirePost } from "../model/run.ts";
 import { parseRunShare } from "../model/run-share.ts";
 import type { RunShare } from "../model/run-share.ts";
 import type { UploadResult, UploadSource } from "../model/upload.ts";
 import { parseRunStats } from "../model/run-stats.ts";
 import type { RunStats } from "../model/run-stats.ts";
+import { unknownKeysOf, unknownKeyText } from "../model/unknown-keys.ts";
 import { readAttachmentBytes } from "./attachment-bytes.ts";
 import { nestRuns } from "./child-runs.ts";
 import type { Asking, Call, CallOptions } from "./http.ts";
@@ -23,7 +25,7 @@ import type { Uploader, UploadRuns } from "./uploads.ts";
 
 /** What {@link Runs.read} takes. */
 export interface ReadRun extends CallOptions {
-  /** Whether to read the runs below it too, nested as `child_runs`. @defaultValue false */
+  /** Whether to read the runs below it too, nested as `childRuns`. @defaultValue false */
   readonly withChildRuns?: boolean | undefined;
 }
 
@@ -35,8 +37,8 @@ export interface FilterRuns extends RunFilter, CallOptions {
 
 /** What {@link Runs.list} takes: a filter, and how to answer. */
 export interface ListRuns extends FilterRuns {
-  /** Members that each run has, in the words of the wire. @defaultValue what the server gives */
-  readonly select?: readonly string[] | undefined;
+  /** Members that each run has. @defaultValue what the server gives */
+  readonly select?: readonly RunField[] | undefined;
   /** By start. @defaultValue "desc" */
   readonly order?: "asc" | "desc" | undefined;
   /** Runs at most, from 1. @defaultValue all of them */
@@ -51,7 +53,7 @@ interface RunsPlace {
   readonly uploader: Uploader;
 }
 
-/** Runs, read back: as the wire has them. */
+/** Runs, read back. */
 export class Runs {
   readonly #asking: Asking;
   readonly #call: Call;
@@ -85,13 +87,13 @@ export class Runs {
    * @throws {@link ValidationError} `id` is not a UUID.
    * @throws {@link NotFoundError} there is no such run; one that was just recorded may be on its way.
    */
-  async read(id: string, { withChildRuns = false, signal }: ReadRun = {}): Promise<WireRun> {
+  async read(id: string, { withChildRuns = false, signal }: ReadRun = {}): Promise<Run> {
     assertUuid(id, "run id");
     const run = parseRun(await this.#call("readRun", { path: { id }, signal }));
-    if (!withChildRuns || run.trace_id === undefined) {
+    if (!withChildRuns || run.traceId === undefined) {
       return run;
     }
-    const trace = await this.list({ traceId: run.trace_id, order: "asc", signal }).toArray();
+    const trace = await this.list({ traceId: run.traceId, order: "asc", signal }).toArray();
     return nestRuns(run, trace);
   }
 
@@ -126,9 +128,13 @@ export class Runs {
    * @throws {@link ValidationError} an id is not a UUID, a time is none, or `limit` not a whole number
    * from 1.
    */
-  list(filter: ListRuns = {}): Pages<WireRun> {
+  list(filter: ListRuns = {}): Pages<Run> {
     const { projectNames, select, order, limit, signal } = filter;
-    const wire = { ...toWireFilter(filter), ...(select && { select }), ...(order && { order }) };
+    const wire = definedOf({
+      ...toWireFilter(filter),
+      select: select && toWireSelect(select),
+      order,
+    });
     let session: readonly string[] | undefined;
     return pagesByCursor(limit, async (page) => {
       if (page.cursor === undefined) {
@@ -179,7 +185,7 @@ export class Runs {
    * @throws {@link ValidationError} `Invalid public run URL or token`.
    * @throws {@link NotFoundError} nothing is shared under it, or no longer.
    */
-  async readShared(urlOrToken: string, { signal }: CallOptions = {}): Promise<WireRun> {
+  async readShared(urlOrToken: string, { signal }: CallOptions = {}): Promise<Run> {
     const token = publicToken(urlOrToken, { what: "run" });
     return parseRun(await this.#call("readSharedRun", { path: { token }, signal }));
   }
@@ -187,7 +193,7 @@ export class Runs {
   /** The address of its page; as {@link Runs.read}. */
   async url(id: string, { signal }: CallOptions = {}): Promise<string> {
     const run = await this.read(id, { signal });
-    if (run.session_id === undefined) {
+    if (run.projectId === undefined) {
       throw new NotFoundError({
         action: "read run",
         status: 404,
@@ -195,8 +201,8 @@ export class Runs {
         message: `Failed to read the project of run ${id}: it names none`,
       });
     }
-    const { tenantId } = await this.#projects.read({ projectId: run.session_id, signal });
-    const { session_id: projectId, trace_id: traceId = id } = run;
+    const { tenantId } = await this.#projects.read({ projectId: run.projectId, signal });
+    const { projectId, traceId = id } = run;
     return runUrl(this.#host, { tenantId, projectId, traceId, runId: id });
   }
 
@@ -214,4 +220,14 @@ export class Runs {
     );
     return [...(ids ?? []), ...found.map(({ id }) => id)];
   }
+}
+
+/** @throws {@link ValidationError} one is no member of a run. */
+function toWireSelect(select: readonly RunField[]): readonly string[] {
+  const chosen = Object.fromEntries(select.map((name) => [name, true]));
+  const [unknown] = unknownKeysOf(chosen, Object.keys(runFields));
+  if (unknown !== undefined) {
+    throw new ValidationError(`runs.list: select has an ${unknownKeyText("member", unknown)}`);
+  }
+  return select.map((name) => runFields[name]);
 }

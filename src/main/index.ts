@@ -202,6 +202,7 @@ export type {
 export type { Project } from "../model/project.ts";
 export type { Prompt, PromptCommit, PromptTag, PulledPrompt } from "../model/prompt.ts";
 export type { PromptPlace } from "../model/prompt-identifier.ts";
+export type { Run, RunField } from "../model/run-answer.ts";
 export type { RunShare } from "../model/run-share.ts";
 export type { RunStats } from "../model/run-stats.ts";
 export { runTypes } from "../model/run.ts";

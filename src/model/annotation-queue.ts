@@ -1,6 +1,7 @@
 import { Fields, definedOf, parseList } from "./fields.ts";
 import { parseRun } from "./run-answer.ts";
-import type { KeyValues, WireRun } from "./run.ts";
+import type { Run } from "./run-answer.ts";
+import type { KeyValues } from "./run.ts";
 
 /** One question of a queue's rubric: which feedback a reviewer gives, and what its values mean. */
 export interface RubricItem {
@@ -49,7 +50,7 @@ export interface AnnotationQueueEntry {
 
 /** A run in a queue, with its place. */
 export interface QueuedRun extends Omit<AnnotationQueueEntry, "queueId" | "runId"> {
-  readonly run: WireRun;
+  readonly run: Run;
 }
 
 /** @throws {@link AnswerError} it is no annotation queue. */

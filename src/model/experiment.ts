@@ -2,7 +2,8 @@ import type { Example } from "./example.ts";
 import { parseExample } from "./example.ts";
 import { Fields, definedOf, parseList } from "./fields.ts";
 import { parseRun } from "./run-answer.ts";
-import type { KeyValues, WireRun } from "./run.ts";
+import type { Run } from "./run-answer.ts";
+import type { KeyValues } from "./run.ts";
 
 /** Experiments over one dataset, set side by side. */
 export interface ComparativeExperiment {
@@ -63,7 +64,7 @@ export interface Comparison {
 
 /** A run that stands beside its example, with what was said of it. */
 export interface ComparedRun {
-  readonly run: WireRun;
+  readonly run: Run;
   /** By feedback key: how often it was given, and what it came to. */
   readonly feedbackStats: KeyValues;
 }
@@ -82,12 +83,12 @@ export function parseComparison(value: unknown, experimentIds: readonly string[]
       experimentIds.map((id) => [
         id,
         runs
-          .filter(({ session_id: experimentId }) => experimentId === id)
-          .map((run) => ({ run, feedbackStats: new Fields(run, "run").object("feedback_stats") })),
+          .filter(({ projectId }) => projectId === id)
+          .map((run) => ({ run, feedbackStats: run.feedbackStats ?? {} })),
       ]),
     ),
   };
 }
 
-const byStart = (left: WireRun, right: WireRun): number =>
-  (left.dotted_order ?? "") < (right.dotted_order ?? "") ? -1 : 1;
+const byStart = (left: Run, right: Run): number =>
+  (left.dottedOrder ?? "") < (right.dottedOrder ?? "") ? -1 : 1;

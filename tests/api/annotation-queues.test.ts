@@ -144,7 +144,8 @@ describe("what is sent", () => {
       on.delete("*/annotation-queues/:id/runs/:run", () => HttpResponse.json({})),
     );
     const queues = queuesAt(server.endpoint);
-    const expected = { run: wireRun, queueRunId: id, addedAt: "t" };
+    const run = { id: other, name: "r", runType: "chain" };
+    const expected = { run, queueRunId: id, addedAt: "t" };
     expect(await queues.readRun(id)).toStrictEqual(expected);
     expect(await queues.readRun(id, { index: 7 })).toStrictEqual(expected);
     expect(await queues.listRuns(id, { status: "completed", limit: 5 }).toArray()).toEqual([

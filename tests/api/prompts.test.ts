@@ -135,7 +135,7 @@ describe("the prompt itself", () => {
       isArchived: "any",
       tags: ["x", "y"],
       owner: "me",
-      sortField: "num_likes",
+      sortField: "likes",
       sortDirection: "asc",
       limit: 1,
     } as const;

@@ -7,6 +7,8 @@ import { nestRuns } from "../../src/api/child-runs.ts";
 import { Projects } from "../../src/api/projects.ts";
 import { Runs } from "../../src/api/runs.ts";
 import { microsToStamp } from "../../src/model/dotted-order.ts";
+import { parseRun } from "../../src/model/run-answer.ts";
+import type { Run } from "../../src/model/run-answer.ts";
 import type { WireRun } from "../../src/model/run.ts";
 import { httpTo } from "../support/api.ts";
 import { mswServer } from "../support/msw-server.ts";
@@ -45,7 +47,7 @@ describe("what is sent", () => {
         filter: "f",
         traceFilter: "t",
         treeFilter: "r",
-        select: ["id"],
+        select: ["id", "runType", "projectId"],
         order: "asc",
         limit: 7,
       })
@@ -69,7 +71,7 @@ describe("what is sent", () => {
       filter: "f",
       trace_filter: "t",
       tree_filter: "r",
-      select: ["id"],
+      select: ["id", "run_type", "session_id"],
       order: "asc",
       limit: 7,
     });
@@ -131,13 +133,13 @@ describe("child runs", () => {
     const anyParents = fc.array(fc.nat(), { minLength: 1, maxLength: 40 });
     fc.assert(
       fc.property(anyParents, (parents) => {
-        const trace = parents.map((parent, n) => wireRun(`${n}`, n, n === 0 ? null : parent % n));
-        const [root = wireRun("0", 0, null)] = trace;
+        const trace = parents.map((parent, n) => runOf(`${n}`, n, n === 0 ? null : parent % n));
+        const [root = runOf("0", 0, null)] = trace;
         const seen: string[] = [];
-        const walk = (run: WireRun): void => {
+        const walk = (run: Run): void => {
           seen.push(run.id);
-          for (const child of (run.child_runs ?? []) as readonly WireRun[]) {
-            expect(child.parent_run_id).toBe(run.id);
+          for (const child of run.childRuns ?? []) {
+            expect(child.parentRunId).toBe(run.id);
             walk(child);
           }
         };
@@ -148,10 +150,50 @@ describe("child runs", () => {
   });
 
   test("runs that lie in a ring end", () => {
-    const ring = [wireRun("a", 1, null), { ...wireRun("b", 2, null), parent_run_id: "a" }];
-    const [first = wireRun("a", 1, null)] = ring;
-    const turned = { ...first, parent_run_id: "b" };
-    expect(nestRuns(turned, [turned, ...ring.slice(1)]).child_runs).toHaveLength(1);
+    const ring = [runOf("a", 1, null), { ...runOf("b", 2, null), parentRunId: "a" }];
+    const [first = runOf("a", 1, null)] = ring;
+    const turned = { ...first, parentRunId: "b" };
+    expect(nestRuns(turned, [turned, ...ring.slice(1)]).childRuns).toHaveLength(1);
+  });
+});
+
+describe("a run is read back", () => {
+  const metadata = { user_id: 7, run_type: "theirs", nested: { start_time: null } };
+  const wire = {
+    id,
+    name: "n",
+    run_type: "llm",
+    start_time: "2026-11-21T10:11:12.345678Z",
+    end_time: null,
+    session_id: id,
+    parent_run_id: null,
+    total_tokens: 7,
+    inputs: metadata,
+    outputs: null,
+    extra: { metadata, some_key: 1 },
+    of_nobody: 1,
+  };
+
+  test("in our names, what was recorded verbatim, what is null absent", () => {
+    expect(parseRun(wire)).toStrictEqual({
+      id,
+      name: "n",
+      runType: "llm",
+      startTime: wire.start_time,
+      projectId: id,
+      totalTokens: 7,
+      inputs: metadata,
+      extra: { metadata, some_key: 1 },
+    });
+  });
+
+  test("select takes our names alone", async () => {
+    const server = await mswServer();
+    const select = ["run_type"] as unknown as ["runType"];
+    expect(() => runsAt(server.endpoint).list({ select })).toThrow(
+      "runs.list: select has an unknown member `run_type`; did you mean `runType`?",
+    );
+    expect(server.requests).toEqual([]);
   });
 });
 
@@ -182,16 +224,23 @@ describe("against the local server", () => {
     const [root, first, second, deep] = await record("tree", text);
     const runs = runsAt(server.url);
     expect(await runs.read(root!.id)).toMatchObject({ id: root!.id, name: text });
-    expect(await runs.read(root!.id)).not.toHaveProperty("child_runs");
+    expect(await runs.read(root!.id)).not.toHaveProperty("childRuns");
+    expect(await runs.read(second!.id)).toMatchObject({
+      runType: "chain",
+      traceId: root!.id,
+      parentRunId: root!.id,
+      projectName: "tree",
+      totalTokens: 0,
+    });
     expect(await runs.read(root!.id, { withChildRuns: true })).toMatchObject({
       id: root!.id,
-      child_runs: [
-        { id: first!.id, child_runs: [{ id: deep!.id, child_runs: [] }] },
-        { id: second!.id, child_runs: [] },
+      childRuns: [
+        { id: first!.id, childRuns: [{ id: deep!.id, childRuns: [] }] },
+        { id: second!.id, childRuns: [] },
       ],
     });
     expect(await runs.read(first!.id, { withChildRuns: true })).toMatchObject({
-      child_runs: [{ id: deep!.id }],
+      childRuns: [{ id: deep!.id }],
     });
     await expect(runs.read(randomUUID())).rejects.toMatchObject({
       code: "NOT_FOUND",
@@ -248,7 +297,7 @@ describe("against the local server", () => {
   test("the page of a run is below its project's", async () => {
     const [root] = await record("paged");
     const runs = runsAt(server.url);
-    const { session_id: projectId } = await runs.read(root!.id);
+    const { projectId } = await runs.read(root!.id);
     expect(await runs.url(root!.id)).toMatch(
       new RegExp(
         `^${host}/o/[\\da-f-]{36}/projects/p/${projectId}\\?trace=${root!.id}&run=${root!.id}$`,
@@ -259,10 +308,10 @@ describe("against the local server", () => {
 
 const someMicros = 1_795_255_872_345_678;
 
-function wireRun(name: string, index: number, parent: number | null): WireRun {
+function runOf(name: string, index: number, parent: number | null): Run {
   const dotted_order = String(index).padStart(3, "0");
   const parent_run_id = parent === null ? null : `${parent}`;
-  return { id: name, name, run_type: "chain", dotted_order, parent_run_id };
+  return parseRun({ id: name, name, run_type: "chain", dotted_order, parent_run_id });
 }
 
 function rooted(name: string, session_name: string, offset = 0): WireRun {

@@ -3,7 +3,7 @@ import { startServer } from "@millrace/server";
 import type { RunningServer } from "@millrace/server";
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from "vitest";
 import { Client } from "../../src/main/client.ts";
-import type { WireRun } from "../../src/model/run.ts";
+import type { Run } from "../../src/model/run-answer.ts";
 
 const hostile =
   "<script>alert(1)</script>'; DROP TABLE feedback; --\"\r\nx-injected: 1\u0000 \ud800 😀";
@@ -22,7 +22,7 @@ function openClient(): Client {
 }
 
 /** Runs that the server has received, in order of their start. */
-async function record(client: Client, names: readonly string[]): Promise<readonly WireRun[]> {
+async function record(client: Client, names: readonly string[]): Promise<readonly Run[]> {
   const runs = names.map((name) => client.startRun({ name }));
   runs.forEach((run) => run.end());
   await client.flush();
@@ -48,7 +48,7 @@ describe("feedback", () => {
     });
     expect(made).toMatchObject({
       runId,
-      projectId: run?.session_id,
+      projectId: run?.projectId,
       traceId: runId,
       score: true,
       value: { deep: [hostile, null] },
@@ -59,7 +59,7 @@ describe("feedback", () => {
     });
     expect(await client.feedback.read(made.id)).toEqual(made);
     expect(await client.feedback.list({ runIds: [runId] }).toArray()).toEqual([made]);
-    expect((await client.runs.read(runId))["feedback_stats"]).toEqual({
+    expect((await client.runs.read(runId)).feedbackStats).toEqual({
       correct: { n: 1, avg: 1, values: {} },
     });
     const changed = await client.feedback.update(made.id, { score: 0.5, comment: null });
@@ -151,8 +151,8 @@ test("a queue is made, filled, reviewed in order, and emptied", async () => {
   const third = runs[2];
   const key = {
     runId: third?.id ?? "",
-    projectId: third?.session_id ?? "",
-    startTime: String(third?.start_time),
+    projectId: third?.projectId ?? "",
+    startTime: String(third?.startTime),
   };
   await client.annotationQueues.addRuns(id, { runs: [key] });
   await client.annotationQueues.addRuns(id, { runIds });

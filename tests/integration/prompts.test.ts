@@ -129,7 +129,7 @@ describe("one's own prompt", () => {
     await vi.waitFor(async () => {
       expect(await prompts.read("p-7")).toMatchObject({ downloads: 1, commits: 1 });
     });
-    expect(await prompts.list({ sortField: "num_downloads", limit: 1 }).toArray()).toMatchObject([
+    expect(await prompts.list({ sortField: "downloads", limit: 1 }).toArray()).toMatchObject([
       { repo: "p-7" },
     ]);
     await prompts.deleteMany(made.map(({ id }) => id));

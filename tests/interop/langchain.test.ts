@@ -1,3 +1,4 @@
+import { wireOf } from "../support/wire-run.ts";
 import { awaitAllCallbacks } from "@langchain/core/callbacks/promises";
 import { AIMessageChunk } from "@langchain/core/messages";
 import { StringOutputParser } from "@langchain/core/output_parsers";
@@ -72,7 +73,8 @@ async function traced(
   await work(new LangChainTracer({ client, projectName }));
   await awaitAllCallbacks();
   await settle();
-  return await reader.runs.list({ projectNames: [projectName], order: "asc" }).toArray();
+  const runs = await reader.runs.list({ projectNames: [projectName], order: "asc" }).toArray();
+  return runs.map(wireOf);
 }
 
 const prompt = ChatPromptTemplate.fromMessages([

@@ -58,7 +58,7 @@ describe.each(versions)("feedback of %s", (version) => {
     });
     expect(await desk.reader.feedback.read(feedbackId)).toMatchObject({ runId, key: "helpful" });
     const run = await desk.reader.runs.read(runId);
-    expect(run["feedback_stats"]).toMatchObject({ helpful: { n: 1, avg: 0.75 } });
+    expect(run.feedbackStats).toMatchObject({ helpful: { n: 1, avg: 0.75 } });
   });
 
   test("a project is judged as a run is", async () => {

@@ -1,6 +1,6 @@
 import { getCurrentRunTree, traceable } from "langsmith/traceable";
 import { describe, expect, test } from "vitest";
-import type { WireRun } from "../../src/main/index.ts";
+import type { Run } from "../../src/main/index.ts";
 import { Desk, unique } from "./langsmith/desk.ts";
 import { newVersions } from "./langsmith/methods.ts";
 import { nasty } from "./langsmith/traces.ts";
@@ -10,9 +10,8 @@ const desk = new Desk("multipart");
 const png = new Uint8Array([137, 80, 78, 71, 13, 10, 26, 10, 0, 255, 0, 1]);
 
 /** The bytes under the address that a run gives for an attachment; no key is sent. */
-async function attachmentOf(run: WireRun, name: string) {
-  const urls = run["s3_urls"] as Record<string, { presigned_url: string }>;
-  const response = await fetch(urls[`attachment.${name}`]!.presigned_url);
+async function attachmentOf(run: Run, name: string) {
+  const response = await fetch(run.attachments![name]!.presignedUrl);
   return {
     type: response.headers.get("content-type"),
     bytes: new Uint8Array(await response.arrayBuffer()),
@@ -73,7 +72,7 @@ describe("multipart requests of langsmith 0.10", () => {
     );
     const run = await desk.reader.runs.read(id);
     expect(run).toMatchObject({ inputs: { question: nasty }, outputs: { answer: 42 } });
-    expect(String(run.start_time)).toContain("03:04:05.678901");
+    expect(String(run.startTime)).toContain("03:04:05.678901");
     expect((await attachmentOf(run, "picture")).bytes).toEqual(png);
   });
 

@@ -229,7 +229,7 @@ describe.each(versions)("tracing with %s", (version) => {
       start_time: Date.UTC(2026, 0, 2, 3, 4, 5, 678),
       extra: { metadata: { plan: "free" } },
     });
-    expect(await desk.reader.runs.read(id)).toMatchObject({ end_time: null, outputs: null });
+    expect(await desk.reader.runs.read(id)).not.toHaveProperty("outputs");
     await client.updateRun(id, {
       outputs: { text: nasty },
       end_time: Date.UTC(2026, 0, 2, 3, 4, 6, 678),
@@ -238,14 +238,14 @@ describe.each(versions)("tracing with %s", (version) => {
     const run = await desk.reader.runs.read(id);
     expect(run).toMatchObject({
       name: "single",
-      run_type: "llm",
+      runType: "llm",
       inputs: { prompt: nasty },
       outputs: { text: nasty },
       tags: ["late"],
       extra: { metadata: { plan: "free" } },
     });
-    expect(String(run.start_time)).toContain("2026-01-02T03:04:05.678");
-    expect(String(run.end_time)).toContain("2026-01-02T03:04:06.678");
+    expect(String(run.startTime)).toContain("2026-01-02T03:04:05.678");
+    expect(String(run.endTime)).toContain("2026-01-02T03:04:06.678");
     expect(paths).toEqual(["/runs", `/runs/${id}`]);
   });
 

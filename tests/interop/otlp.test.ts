@@ -1,3 +1,4 @@
+import { wireOf } from "../support/wire-run.ts";
 import { context, ROOT_CONTEXT, SpanStatusCode, trace, TraceFlags } from "@opentelemetry/api";
 import type { Context, Span, SpanOptions, Tracer } from "@opentelemetry/api";
 import { OTLPTraceExporter as JsonExporter } from "@opentelemetry/exporter-trace-otlp-http";
@@ -49,7 +50,8 @@ function setUp(Exporter: typeof JsonExporter, options: object = {}) {
   });
   const offline = new BasicTracerProvider({ spanProcessors: [new SimpleSpanProcessor(memory)] });
   onTestFinished(() => provider.shutdown());
-  const runs = () => client.runs.list({ projectNames: [project], order: "asc" }).toArray();
+  const runs = async () =>
+    (await client.runs.list({ projectNames: [project], order: "asc" }).toArray()).map(wireOf);
   return {
     exporter,
     memory,

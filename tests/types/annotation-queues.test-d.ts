@@ -5,7 +5,7 @@ import type {
   AnnotationQueues,
   Pages,
   QueuedRun,
-  WireRun,
+  Run,
 } from "../../src/main/index.ts";
 
 test("runs are added by their ids or with where they are, never both", () => {
@@ -24,5 +24,5 @@ test("lists are pages, a size is a number, a queued run holds the run as the wir
   expectTypeOf<ReturnType<AnnotationQueues["list"]>>().toEqualTypeOf<Pages<AnnotationQueue>>();
   expectTypeOf<ReturnType<AnnotationQueues["listRuns"]>>().toEqualTypeOf<Pages<QueuedRun>>();
   expectTypeOf<ReturnType<AnnotationQueues["size"]>>().toEqualTypeOf<Promise<number>>();
-  expectTypeOf<QueuedRun["run"]>().toEqualTypeOf<WireRun>();
+  expectTypeOf<QueuedRun["run"]>().toEqualTypeOf<Run>();
 });

@@ -1,21 +1,21 @@
 import { expectTypeOf, test } from "vitest";
-import type { Client, Pages, RunShare, RunStats, WireRun } from "../../src/main/index.ts";
+import type { Client, Pages, RunShare, RunStats, Run } from "../../src/main/index.ts";
 
 declare const runs: Client["runs"];
 declare const signal: AbortSignal;
 const id = "0f0e0d0c-0b0a-4908-8706-050403020100";
 
-test("runs are as the wire has them, one or by page", () => {
-  expectTypeOf(runs.read(id, { withChildRuns: true })).toEqualTypeOf<Promise<WireRun>>();
-  expectTypeOf(runs.readShared("https://h.test/public/t/r")).toEqualTypeOf<Promise<WireRun>>();
-  expectTypeOf(runs.list()).toEqualTypeOf<Pages<WireRun>>();
+test("runs are one or by page", () => {
+  expectTypeOf(runs.read(id, { withChildRuns: true })).toEqualTypeOf<Promise<Run>>();
+  expectTypeOf(runs.readShared("https://h.test/public/t/r")).toEqualTypeOf<Promise<Run>>();
+  expectTypeOf(runs.list()).toEqualTypeOf<Pages<Run>>();
   expectTypeOf(runs.share(id, { signal })).toEqualTypeOf<Promise<RunShare>>();
   expectTypeOf(runs.unshare(id)).toEqualTypeOf<Promise<void>>();
 });
 
 test("a filter is checked by its types", () => {
   const found = runs.list({ runType: "llm", order: "asc", startTime: new Date(), endTime: "2026" });
-  expectTypeOf(found).toEqualTypeOf<Pages<WireRun>>();
+  expectTypeOf(found).toEqualTypeOf<Pages<Run>>();
   // @ts-expect-error no such run type
   void runs.list({ runType: "model" });
   // @ts-expect-error no such order

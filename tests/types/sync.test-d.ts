@@ -6,7 +6,7 @@ import type {
   RunShare,
   SyncNouns,
   TenantSettings,
-  WireRun,
+  Run,
 } from "../../src/main/index.ts";
 import type { BlockingNoun } from "../../src/sync/mirror.ts";
 
@@ -53,7 +53,7 @@ test("no call of any noun is lost to the derivation, nor does one answer a promi
 
 test("a list is an array", () => {
   expectTypeOf(sync.projects.list()).toEqualTypeOf<Project[]>();
-  expectTypeOf(sync.runs.list({ isRoot: true })).toEqualTypeOf<WireRun[]>();
+  expectTypeOf(sync.runs.list({ isRoot: true })).toEqualTypeOf<Run[]>();
 });
 
 test("arguments are the same, with a time limit in place of a signal", () => {

@@ -1,3 +1,4 @@
+import { wireOf } from "../../support/wire-run.ts";
 import { startServer } from "@millrace/server";
 import type { RunningServer } from "@millrace/server";
 import { Client as TodaysClient } from "langsmith";
@@ -44,8 +45,9 @@ export class Desk {
   }
 
   /** The runs of a project, read with our own client. */
-  runsOf(project: string): Promise<WireRun[]> {
-    return this.reader.runs.list({ projectNames: [project], order: "asc" }).toArray();
+  async runsOf(project: string): Promise<WireRun[]> {
+    const runs = this.reader.runs.list({ projectNames: [project], order: "asc" });
+    return (await runs.toArray()).map(wireOf);
   }
 
   /** A client of langsmith 0.1 that notes which methods are called. */

@@ -39,7 +39,7 @@ export const tellPrompts: Story = async ({ client, effect }) => {
       isArchived: "any",
       tags: ["short"],
       owner: "mill",
-      sortField: "updated_at",
+      sortField: "updatedAt",
       sortDirection: "asc",
       limit: 5,
     })

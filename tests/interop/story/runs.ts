@@ -23,7 +23,7 @@ export const tellRuns: Story = async ({ client, endpoint, effect, recordTrace })
       ...filter,
       parentRunId: rootId,
       isRoot: false,
-      select: ["id", "name", "parent_run_id"],
+      select: ["id", "name", "parentRunId"],
       order: "asc",
       limit: 5,
     })
@@ -35,8 +35,8 @@ export const tellRuns: Story = async ({ client, endpoint, effect, recordTrace })
     .toArray();
   const stats = await runs.stats({ ...filter, filter: "eq(is_root, true)" });
   await effect(() => {
-    expect(read).toMatchObject({ id: rootId, child_runs: [{ id: childId }] });
-    expect(found).toMatchObject([{ id: childId, name: "child", parent_run_id: rootId }]);
+    expect(read).toMatchObject({ id: rootId, childRuns: [{ id: childId }] });
+    expect(found).toMatchObject([{ id: childId, name: "child", parentRunId: rootId }]);
     expect(byFilter.map(({ id }) => id)).toEqual([childId]);
     expect(stats.runCount).toBe(1);
   });
