@@ -6,7 +6,9 @@ import { serverLimits } from "./options.ts";
 import type { Activity } from "./store/activity.ts";
 import type { PackedBatch, RunBatch } from "./store/run-record.ts";
 import { Checkpointer } from "./store/sqlite/checkpointer.ts";
+import { isSqliteError } from "./store/sqlite/connection.ts";
 import { DamageWatch } from "./store/sqlite/damage.ts";
+import { DiskReserve } from "./store/sqlite/disk-reserve.ts";
 import { LogSync } from "./store/sqlite/log-sync.ts";
 import { createWriters } from "./store/sqlite/nouns.ts";
 import type { Unchecked } from "./store/sqlite/schema-proofs.ts";
@@ -29,10 +31,11 @@ function start(port: MessagePort, path: string): void {
   try {
     const damage = new DamageWatch(path);
     const wasLeftOpen = damage.checkLog();
-    const db = openWriter(path);
-    const writers = createWriters(db);
+    const reserve = new DiskReserve(path);
+    const { db, writers } = openWithReserve(path, reserve);
     const checkpointer = new Checkpointer(db, path);
     const sync = new LogSync(path);
+    reserve.fill();
     if (wasLeftOpen) {
       damage.checkInBackground();
     }
@@ -51,7 +54,7 @@ function start(port: MessagePort, path: string): void {
     };
     port.on("message", (first: WriterCall) => {
       const { group, bytes } = takeGroup(port, first);
-      if (writeGroup({ db, writers, damage, say }, group) === "closed") {
+      if (writeGroup({ db, writers, damage, reserve, say }, group) === "closed") {
         void close();
         return;
       }
@@ -65,6 +68,22 @@ function start(port: MessagePort, path: string): void {
     say({ kind: "ready" });
   } catch (cause) {
     say({ kind: "failedToStart", reason: messageOf(cause) });
+  }
+}
+
+/** To open a database is to write a little; where there is no room for that, what was laid by is given up. */
+function openWithReserve(
+  path: string,
+  reserve: DiskReserve,
+): { readonly db: Connection; readonly writers: SqliteWriters } {
+  try {
+    const db = openWriter(path);
+    return { db, writers: createWriters(db) };
+  } catch (cause) {
+    if (!isSqliteError(cause, "full") || !reserve.release()) {
+      throw cause;
+    }
+    return openWithReserve(path, reserve);
   }
 }
 
@@ -104,6 +123,7 @@ interface Desk {
   readonly db: Connection;
   readonly writers: SqliteWriters;
   readonly damage: DamageWatch;
+  readonly reserve: DiskReserve;
   readonly say: (message: WriterMessage, memory?: readonly ArrayBuffer[]) => void;
 }
 
@@ -125,6 +145,10 @@ function writeGroup(desk: Desk, group: readonly WriterCall[]): "closed" | "open"
     writers.runs.forget();
     writers.runs.activity.take();
     damage.onFailure(cause);
+    // A deletion makes room: it gets what was laid by for it, and the group is tried once more.
+    if (isSqliteError(cause, "full") && group.some(isDeletion) && desk.reserve.release()) {
+      return writeGroup(desk, group);
+    }
     answers.length = 0;
     answers.push(...group.map(({ sequence }) => toFailure(sequence, cause)));
   }

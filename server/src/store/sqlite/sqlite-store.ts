@@ -6,6 +6,8 @@ import type { IngestResult, PackedBatch, RunBatch } from "../run-record.ts";
 import { currentReadScope } from "../read-scope.ts";
 import type { Promised, Readers, Store, Writers } from "../store.ts";
 import { serverLimits } from "../../options.ts";
+import { isSqliteError } from "./connection.ts";
+import { DiskReserve } from "./disk-reserve.ts";
 import { narrowFiles, prepareFolder } from "./folder.ts";
 import { lockFolder } from "./folder-lock.ts";
 import type { FolderLock } from "./folder-lock.ts";
@@ -52,7 +54,7 @@ async function open(
     const file = join(path, databaseFile);
     const writer = await WriterThread.start(file);
     const connection = openReader(file);
-    prepareTextIndex(file);
+    prepareWithReserve(file);
     narrowFiles(path);
     const pool = new ReadPool(() => new ReaderThread(file), queryTimeoutMs);
     const textIndex = new TextIndexThread(file, (method, value) =>
@@ -70,6 +72,18 @@ async function open(
     lock.release();
     onClosed?.();
     throw cause;
+  }
+}
+
+/** Where there is no room for the index of texts, what was laid by for deletions is given up. */
+function prepareWithReserve(file: string): void {
+  try {
+    prepareTextIndex(file);
+  } catch (cause) {
+    if (!isSqliteError(cause, "full") || !new DiskReserve(file).release()) {
+      throw cause;
+    }
+    prepareTextIndex(file);
   }
 }
 
