@@ -104,7 +104,7 @@ async function start(options: ServerOptions): Promise<RunningServer> {
 function toUsageError(cause: OptionError, { host, apiKeys = [] }: ServerOptions): UsageError {
   const isOpen = apiKeys.length === 0 && cause.message.includes("reachable from other machines");
   const message = isOpen
-    ? `--host ${host} is reachable from other machines and needs a key: pass --api-key <key> or set MILLRACE_API_KEY, or listen on 127.0.0.1`
+    ? `--host ${host} is reachable from other machines and needs a key: pass --api-key-file <path> or --api-key <key>, or set MILLRACE_API_KEY, or listen on 127.0.0.1`
     : cause.message;
   return new UsageError(message, { cause });
 }

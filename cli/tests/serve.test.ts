@@ -95,7 +95,7 @@ test.each([
   [["serve", "--port", "70000"], "error: port is a whole number from 0 to 65535, not 70000\n"],
   [
     ["serve", "--host", "0.0.0.0"],
-    "error: --host 0.0.0.0 is reachable from other machines and needs a key: pass --api-key <key> or set MILLRACE_API_KEY, or listen on 127.0.0.1\n",
+    "error: --host 0.0.0.0 is reachable from other machines and needs a key: pass --api-key-file <path> or --api-key <key>, or set MILLRACE_API_KEY, or listen on 127.0.0.1\n",
   ],
   [["serve", "--wibble"], "error: unknown option '--wibble'\n"],
   [["wibble"], "error: unknown command 'wibble'\n"],
