@@ -77,7 +77,9 @@ test(
     });
     await using held = {
       client: new Client({ endpoint, apiKey: key }),
-      [Symbol.asyncDispose]: () => held.client.close(),
+      [Symbol.asyncDispose]: async (): Promise<void> => {
+        await held.client.close();
+      },
     };
     const runs = await held.client.runs.list({ projectNames: ["sizing"], limit: 1_000 }).toArray();
     expect(runs).toHaveLength(123);
