@@ -2,13 +2,14 @@ import { Worker } from "node:worker_threads";
 import { distFile } from "../../dist-files.ts";
 import { threadOptions } from "../../threads.ts";
 import { eraseLog, logPages, writeBack } from "./schema.ts";
-import type { Connection } from "./schema.ts";
+import type { Connection, WrittenBack } from "./schema.ts";
 import { WordMerger } from "./word-merger.ts";
 
 /** Bytes of payloads after which the log is written back. */
 const stepBytes = 33_554_432;
 /** Deletions that come one after the other are erased together. */
 const eraseMs = 500;
+const retryMs = 1_000;
 
 /**
  * Has the write-ahead log written back by a thread of its own: the writer goes on meanwhile, where it
@@ -20,10 +21,12 @@ export class Checkpointer {
   readonly #path: string;
   #worker: Worker | undefined;
   #isAtWork = false;
+  #isClosed = false;
   #bytes = 0;
   /** Whether the log holds what was deleted. */
   #mustErase = false;
   #eraseTimer: NodeJS.Timeout | undefined;
+  #retryTimer: NodeJS.Timeout | undefined;
   /** Whether the index of words holds some of examples that were deleted. */
   #mustMerge = false;
   readonly #words: WordMerger;
@@ -83,7 +86,9 @@ export class Checkpointer {
 
   /** Ends the thread; resolves when its connection is closed. */
   async close(): Promise<void> {
+    this.#isClosed = true;
     clearTimeout(this.#eraseTimer);
+    clearTimeout(this.#retryTimer);
     const worker = this.#worker;
     if (worker !== undefined) {
       const ended = new Promise<void>((resolve) => {
@@ -100,7 +105,7 @@ export class Checkpointer {
       name: "millrace-checkpoint",
       workerData: this.#path,
     });
-    worker.on("message", (pages: number) => this.#onWrittenBack(pages));
+    worker.on("message", (last: WrittenBack) => this.#onWrittenBack(last));
     // An error is followed by the exit.
     worker.on("error", () => undefined);
     worker.once("exit", () => {
@@ -115,8 +120,18 @@ export class Checkpointer {
    * The log begins anew only once all of it is written back, and what came meanwhile is not. That little
    * is written back between two commits, where nothing comes.
    */
-  #onWrittenBack(pages: number): void {
+  #onWrittenBack({ pages, isFarBehind }: WrittenBack): void {
     this.#isAtWork = false;
+    if (this.#isClosed) {
+      return; // The writer folds all of the log next.
+    }
+    if (isFarBehind === true) {
+      // A query read what was before: the rest follows when it has ended, also where no more commits come.
+      this.#retryTimer ??= setTimeout(() => {
+        this.#retryTimer = undefined;
+        this.#begin();
+      }, retryMs);
+    }
     if (pages < logPages && !this.#mustErase) {
       return;
     }

@@ -94,6 +94,8 @@ export interface WrittenBack {
   readonly pages: number;
   /** Whether each of them is in the database. */
   readonly isWhole: boolean;
+  /** Whether many are not: somebody read what was before them. */
+  readonly isFarBehind?: boolean;
 }
 
 /**
@@ -103,16 +105,16 @@ export interface WrittenBack {
 export function writeBack(db: Connection): WrittenBack {
   const rows = db.prepare("PRAGMA wal_checkpoint(PASSIVE)").raw().all() as readonly number[][];
   const [, pages = 0, written = 0] = rows[0] ?? [];
-  return { pages, isWhole: pages === written };
+  return { pages, isWhole: pages === written, isFarBehind: pages - written > fewPages };
 }
 
 /**
  * Calls {@link writeBack} until little comes meanwhile: the log then needs but a moment between two commits
- * to begin anew. Gives how many pages it holds.
+ * to begin anew. Gives how far it came.
  *
  * A log that is written back as a whole is left alone: the next commit begins it anew.
  */
-export function catchUp(write: () => WrittenBack): number {
+export function catchUp(write: () => WrittenBack): WrittenBack {
   let last = write();
   let before = 0;
   const isBehind = (): boolean =>
@@ -121,7 +123,7 @@ export function catchUp(write: () => WrittenBack): number {
     before = last.pages;
     last = write();
   }
-  return last.pages;
+  return last;
 }
 
 /** 8 MiB. */
