@@ -2,7 +2,12 @@ import { spawnSync } from "node:child_process";
 import { join } from "node:path";
 import { Worker } from "node:worker_threads";
 import { describe, expect, test } from "vitest";
-import { castParameters, isFixed, isSqliteError } from "../src/store/sqlite/connection.ts";
+import {
+  castParameters,
+  engineName,
+  isFixed,
+  isSqliteError,
+} from "../src/store/sqlite/connection.ts";
 import { withinDeadline } from "../src/store/sqlite/query-clock.ts";
 import { openDatabase } from "../src/store/sqlite/schema.ts";
 import { temporaryFolder } from "./support/running-server.ts";
@@ -24,7 +29,10 @@ describe("the engine", () => {
       ["--input-type=module", "-e", `console.log((await import("${module}")).engineName)`],
       { encoding: "utf8" },
     );
-    expect(stdout).toMatch(/sqlite/);
+    expect(stdout.trim()).toBe(engineName);
+    expect(engineName).toBe(
+      isFixed(process.versions["sqlite"]) ? "node:sqlite" : "@photostructure/sqlite",
+    );
     expect(stderr).not.toContain("Warning");
   });
 

@@ -40,32 +40,43 @@ interface CallKeys {
 
 /**
  * The resources again, whose calls refuse an options object with a key that they do not have, before
- * anything is sent. Free-form objects, such as inputs and metadata, are not looked into.
+ * anything is sent. Free-form objects, such as inputs and metadata, are not looked into. Calls that a
+ * resource makes of itself are not checked.
  */
 export function refuseUnknownKeys<Resources extends object>(
   resources: Resources,
   tables: CallTables<Resources>,
 ): Resources {
-  for (const [resource, calls] of Object.entries(tables) as [keyof Resources & string, object][]) {
-    const target = resources[resource] as object;
-    for (const [method, keys] of Object.entries(calls) as [string, CallKeys][]) {
-      const original = Reflect.get(target, method) as (...args: unknown[]) => unknown;
-      const checked = (...args: unknown[]): unknown => {
-        const problem = problemWith(`${resource}.${method}`, args, keys.args);
-        if (problem !== undefined && keys.throws === true) {
-          throw problem;
-        }
-        if (problem !== undefined) {
-          return Promise.reject(problem);
-        }
-        return Reflect.apply(original, target, args);
-      };
-      Object.defineProperty(checked, "name", { value: method });
-      // Of the object, not of its class: the class has other users, and what lists its methods finds them there.
-      Object.defineProperty(target, method, { value: checked, enumerable: false });
+  const checked = new Map<string, object>(Object.entries(resources));
+  for (const [name, calls] of Object.entries(tables)) {
+    const resource = checked.get(name);
+    if (resource !== undefined) {
+      checked.set(name, checkedResource(name, resource, calls as object));
     }
   }
-  return resources;
+  return Object.fromEntries(checked) as Resources;
+}
+
+/** An object of the same class whose own methods check their arguments and call those of `resource`. */
+function checkedResource(name: string, resource: object, calls: object): object {
+  const facade = Object.create(Object.getPrototypeOf(resource) as object) as object;
+  for (const [method, { args: keys, throws }] of Object.entries(calls) as [string, CallKeys][]) {
+    const original = Reflect.get(resource, method) as (...args: unknown[]) => unknown;
+    const checked = (...args: unknown[]): unknown => {
+      const problem = problemWith(`${name}.${method}`, args, keys);
+      if (problem === undefined) {
+        return Reflect.apply(original, resource, args);
+      }
+      if (throws === true) {
+        throw problem;
+      }
+      return Promise.reject(problem);
+    };
+    Object.defineProperty(checked, "name", { value: method });
+    // Not enumerable, as methods are: what lists them finds those of the class.
+    Object.defineProperty(facade, method, { value: checked });
+  }
+  return facade;
 }
 
 /** Lists are narrowed by their keys: a misspelt one would widen the answer. */

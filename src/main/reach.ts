@@ -7,16 +7,14 @@ const unreachedMs = 1_000;
 const lookAgainMs = 25;
 
 /**
- * Whether the server was not reached: nothing came back in this process, and tries failed or not even a
- * connection was made. A server that is slow to answer its first request is not among these.
+ * Whether the server was not reached: no connection was made in this process, or all that answered was
+ * something else, such as a web page. A server that is slow to answer its first request, or cuts the
+ * connection, is there.
  */
-export const isUnreached = ({
-  requests,
-  responses,
-  failures,
-  connections,
-}: SharedTraffic): boolean =>
-  requests > 0 && responses === 0 && (failures > 0 || connections === 0);
+export const isUnreached = (traffic: SharedTraffic): boolean =>
+  traffic.requests > 0 &&
+  traffic.responses === 0 &&
+  (traffic.connections === 0 || traffic.lastFailure?.status !== undefined);
 
 /**
  * Runs a wait that ends early when its argument settles: when a server was not reached for

@@ -84,7 +84,7 @@ describe("datasets", () => {
     expect(await count({ offset: 100 })).toBe(5);
     expect(await count({ metadata: { odd: true } })).toBe(52);
     expect(await count({ dataType: "llm" })).toBe(0);
-    expect(await count({ ids: made.slice(0, 3).map(({ id }) => id) })).toBe(3);
+    expect(await count({ datasetIds: made.slice(0, 3).map(({ id }) => id) })).toBe(3);
     await datasets.deleteMany(made.map(({ id }) => id));
     expect(await count({})).toBe(0);
   });

@@ -151,7 +151,7 @@ describe.each(versions)("experiments of %s", (version) => {
     const judge = async () => await desk.reader.runs.read(judgeId ?? "").catch(() => undefined);
     await expect
       .poll(judge)
-      .toMatchObject({ outputs: { key: "better" }, end_time: expect.any(String) as unknown });
+      .toMatchObject({ outputs: { key: "better" }, endTime: expect.any(String) as unknown });
     const [comparison] = await desk.reader.experiments
       .listComparative({ datasetId: dataset.id })
       .toArray();

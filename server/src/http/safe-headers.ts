@@ -5,7 +5,7 @@ import type { FastifyReply } from "fastify";
  * On every answer, an error or not: browsers take it for what its type says, keep no copy, show it to no
  * page of another site, and name no address of this server elsewhere. An answer may say otherwise of itself.
  */
-export const safeHeaders = {
+const safeHeaders = {
   "x-content-type-options": "nosniff",
   "cache-control": "no-store",
   "cross-origin-resource-policy": "same-origin",

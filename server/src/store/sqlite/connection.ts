@@ -67,8 +67,9 @@ interface EngineStatement {
  */
 const fixedVersion = [3, 51, 3];
 
-/** The engine that all connections of this process use. */
-export const { engine, engineName } = loadEngine();
+/** The engine that all connections of this process use, and its name. */
+const { engine, engineName } = loadEngine();
+export { engineName };
 
 function loadEngine(): { readonly engine: Engine; readonly engineName: string } {
   const builtIn = isFixed(process.versions["sqlite"]) ? loadBuiltIn() : undefined;
