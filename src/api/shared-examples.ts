@@ -1,4 +1,4 @@
-import { detailLinesOf } from "../model/error-detail.ts";
+import { detailLinesOf, detailOf } from "../model/error-detail.ts";
 import { parseExample } from "../model/example.ts";
 import type { Example } from "../model/example.ts";
 import { parseList } from "../model/fields.ts";
@@ -55,7 +55,7 @@ export function sharedQuery({
 function messageOf({ status, body }: Refusal): string {
   const lines = detailLinesOf(body);
   return lines.length === 0
-    ? `Failed to list shared examples: ${status} ${body.trim().slice(0, 1_000)}`.trimEnd()
+    ? `Failed to list shared examples: ${status} ${detailOf(body)}`.trimEnd()
     : ["Failed to list shared examples.", `Status: ${status}`, `Message: ${lines.join("\n")}`].join(
         "\n",
       );

@@ -35,8 +35,8 @@ export abstract class SdkError extends Error {
   readonly requestId: string | undefined;
 
   constructor(message: string, options: SdkErrorOptions = {}) {
-    // Whatever it repeats, of a server or of a caller, stays one line of what it is logged to.
-    super(toPrintable(message), options);
+    // What it repeats of a server is one line each, see detailOf; other line ends are the message's own.
+    super(message.split("\n").map((line) => toPrintable(line)).join("\n"), options);
     this.name = new.target.name;
     this.requestId = options.requestId;
   }

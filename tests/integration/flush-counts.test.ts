@@ -9,7 +9,7 @@ test("flush counts records and runs, what arrived before the call included, and 
   await using server = await loopbackServer();
   const client = new Client({ endpoint: server.endpoint, batchLimit: 1, logger: quiet });
   const early = client.startRun({ name: "early" });
-  await expect.poll(() => client.stats().delivered).toBe(1);
+  await expect.poll(() => client.stats().delivered, { timeout: 12_000 }).toBe(1);
   early.end();
   client.startRun({ name: "late" }).end();
   const flushed = await client.flush();

@@ -135,6 +135,7 @@ test.each(paths)(
 );
 
 const info = JSON.stringify({
+  version: "0.10.0",
   batch_ingest_config: { use_multipart_endpoint: true, size_limit: 100, size_limit_bytes: 300_000 },
 });
 const large = `

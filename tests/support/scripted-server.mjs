@@ -12,6 +12,10 @@ const server = createServer((request, response) => {
     response.end(JSON.stringify(seen));
     return;
   }
+  if (pathname === "/info") {
+    response.end(JSON.stringify({ version: "0.10.0" }));
+    return;
+  }
   const name = searchParams.get("name") ?? "";
   const [kind, number = ""] = name.split("-");
   seen.asked += 1;

@@ -8,8 +8,8 @@ test("a program that used blocking calls ends by itself, without closing anythin
   const { endpoint } = await scriptedServer();
   const end = await runProgram(
     `const client = new Client();
-    console.log(client.sync.projects.list({ name: "p" })[0].name);
-    try { client.sync.projects.list({ name: "slow-60000", timeoutMs: 50 }); }
+    console.log(client.sync.projects.list({ projectName: "p" })[0].name);
+    try { client.sync.projects.list({ projectName: "slow-60000", timeoutMs: 50 }); }
     catch (error) { console.log(error.code); }`,
     { env: { MILLRACE_ENDPOINT: endpoint } },
   );
@@ -35,7 +35,7 @@ test("a REPL has the calls at hand", async () => {
     timeout: 10_000,
     env: { PATH: process.env["PATH"], MILLRACE_ENDPOINT: endpoint, NO_COLOR: "1" },
   });
-  const line = `new (await import("millrace")).Client().sync.projects.list({ name: "typed" })[0].name`;
+  const line = `new (await import("millrace")).Client().sync.projects.list({ projectName: "typed" })[0].name`;
   running.child.stdin?.end(`${line}\n`);
   expect((await running).stdout).toContain("'typed'");
 });
