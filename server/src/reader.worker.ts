@@ -1,6 +1,7 @@
 import { parentPort, workerData } from "node:worker_threads";
 import type { MessagePort } from "node:worker_threads";
 import { messageOf } from "./errors.ts";
+import { onDamage } from "./store/sqlite/checksum.ts";
 import { createReaders } from "./store/sqlite/nouns.ts";
 import type { ReaderCall, ReaderData, ReaderMessage } from "./store/sqlite/reader-protocol.ts";
 import { openReader } from "./store/sqlite/schema.ts";
@@ -19,6 +20,7 @@ function start(port: MessagePort, { path, ended }: ReaderData): void {
     const db = openReader(path);
     attachTextIndex(db, path);
     const readers = createReaders(db);
+    onDamage((detail) => say({ kind: "damaged", detail }));
     port.on("message", (call: ReaderCall | "close") => {
       if (call === "close") {
         db.close();

@@ -54,6 +54,11 @@ const columnNames = [
   "referenceExampleId",
 ] as const satisfies readonly ColumnName[];
 
+/** Above the bits of the columns `patched` counts the patches, so that a patch that got lost is noticed. */
+export const patchUnit = 65_536;
+/** The count stays there: bits are of 31. */
+const patchesMax = 32_767;
+
 /**
  * The run after one more record. A patch's value wins over the post's whichever comes first;
  * between patches the later one wins. The caller has made sure that the record is no duplicate.
@@ -78,6 +83,9 @@ export function mergeRecord(
       patched |= isPost ? 0 : bit;
     }
     bit <<= 1;
+  }
+  if (!isPost && patched < patchesMax * patchUnit) {
+    patched += patchUnit;
   }
   return {
     ...values,

@@ -14,7 +14,7 @@ export interface RunRow {
   readonly referenceExampleId: string | null;
   /** Whether the post was received. */
   readonly posted: boolean;
-  /** One bit for each column that a patch has set; see `merge.ts`. */
+  /** One bit for each column that a patch has set, and how many patches came; see `merge.ts`. */
   readonly patched: number;
   /** Whether it has measures (`run-measures.ts`); "unread": it is from before they were kept. */
   readonly measures: "unread" | "none" | "some";

@@ -35,7 +35,10 @@ export class BesideReader {
     { parts, withChildren }: Pick<RunQuery, "parts" | "withChildren">,
   ): readonly StoredRun[] {
     const rowIds = found.map(({ rowId }) => rowId);
-    const bodies = parts?.has("bodies") === false ? [] : this.#payloads.readMany(rowIds);
+    const bodies =
+      parts?.has("bodies") === false
+        ? []
+        : this.#payloads.readMany(found.map(({ rowId, row }) => ({ rowId, id: row.id })));
     const files = parts?.has("attachments") === false ? noFiles : this.#listFiles(rowIds);
     return found.map(({ rowId, row, tenantId, projectName, shareToken }, index) => {
       const { childRunIds, directChildRunIds } = withChildren

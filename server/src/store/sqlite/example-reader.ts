@@ -12,6 +12,7 @@ import type {
   ExampleReads,
   ExampleSearch,
 } from "../example.ts";
+import { failDamaged, isSound } from "./checksum.ts";
 import { DatasetLedger } from "./dataset-ledger.ts";
 import { splitList, toExampleConditions } from "./example-conditions.ts";
 import { keysOfId } from "./example-places.ts";
@@ -65,7 +66,9 @@ export class ExampleReader implements ExampleReads {
            ORDER BY from_us DESC LIMIT 1`,
         )
         .raw(),
-      findBlob: db.prepare("SELECT bytes FROM example_blobs WHERE key = ?").raw(),
+      findBlob: db
+        .prepare("SELECT bytes, checksum, example_id FROM example_blobs WHERE key = ?")
+        .raw(),
     };
   }
 
@@ -154,8 +157,12 @@ export class ExampleReader implements ExampleReads {
   }
 
   findBlob(blob: number): Uint8Array | undefined {
-    const [values] = parseRows(this.#statements.findBlob.all([blob]));
-    return values?.[0] as Uint8Array | undefined;
+    const [[bytes, checksum, exampleId] = []] = parseRows(this.#statements.findBlob.all([blob]));
+    if (!(bytes instanceof Uint8Array)) {
+      return undefined;
+    }
+    const id = String(exampleId);
+    return isSound(checksum, bytes, id) ? bytes : failDamaged(`a file of example ${id}`);
   }
 
   /** By position: a page costs the same wherever in the list it is, and nobody who writes moves it. */

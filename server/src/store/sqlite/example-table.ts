@@ -1,5 +1,6 @@
 import { mimeTypeOf } from "../../ingest/part-head.ts";
 import type { Attachment, AttachmentDraft, Example } from "../example.ts";
+import { changedChecksum, checksumChange, checksumOf } from "./checksum.ts";
 import { ExamplePlaces, keysOfId, keysOfIds } from "./example-places.ts";
 import { exampleSelection, parseExampleRow } from "./example-row.ts";
 import { parseRows } from "./row.ts";
@@ -44,11 +45,11 @@ export class ExampleTable {
       ),
       end: db.prepare("UPDATE examples SET to_us = ? WHERE key = ?"),
       insertBlob: db.prepare(
-        "INSERT INTO example_blobs (tenant_id, dataset_id, example_id, bytes) VALUES (?, ?, ?, ?)",
+        "INSERT INTO example_blobs (tenant_id, dataset_id, example_id, bytes, checksum) VALUES (?, ?, ?, ?, ?)",
       ),
       copyBlob: db.prepare(
-        `INSERT INTO example_blobs (tenant_id, dataset_id, example_id, bytes)
-         SELECT ?, ?, ?, bytes FROM attachments WHERE id = ? AND name = ? LIMIT 1`,
+        `INSERT INTO example_blobs (tenant_id, dataset_id, example_id, bytes, checksum)
+         SELECT ?1, ?2, ?3, bytes, ${changedChecksum("?6")} FROM attachments WHERE id = ?4 AND name = ?5 LIMIT 1`,
       ),
       findRunFile: db
         .prepare("SELECT content_type FROM attachments WHERE id = ? AND name = ? LIMIT 1")
@@ -178,7 +179,8 @@ export class ExampleTable {
     { tenantId, datasetId, id }: Pick<ExampleRow, "tenantId" | "datasetId" | "id">,
     { name, mimeType, bytes }: AttachmentDraft,
   ): Attachment {
-    const { lastInsertRowid } = this.#statements.insertBlob.run([tenantId, datasetId, id, bytes]);
+    const values = [tenantId, datasetId, id, bytes, checksumOf(bytes, id)];
+    const { lastInsertRowid } = this.#statements.insertBlob.run(values);
     return { name, mimeType, blob: lastInsertRowid };
   }
 
@@ -192,7 +194,8 @@ export class ExampleTable {
     if (file === undefined) {
       return undefined;
     }
-    const values = [tenantId, datasetId, id, runId, name];
+    const change = checksumChange([runId, name, String(file[0])], [id]);
+    const values = [tenantId, datasetId, id, runId, name, change];
     const { lastInsertRowid } = this.#statements.copyBlob.run(values);
     return { name, mimeType: mimeTypeOf(String(file[0])), blob: lastInsertRowid };
   }

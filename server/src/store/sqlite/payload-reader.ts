@@ -1,3 +1,5 @@
+import { patchUnit } from "../merge.ts";
+import { isSound, reportDamage } from "./checksum.ts";
 import { parseRows } from "./row.ts";
 import type { Connection } from "./schema.ts";
 
@@ -7,57 +9,114 @@ interface RunKey {
   readonly id: string;
 }
 
+/** A run by its row. */
+interface RunRef {
+  readonly rowId: number;
+  readonly id: string;
+}
+
+/**
+ * What stands in a list for the payload of a run that is damaged on disk, so that its neighbours are served and
+ * nobody takes it for a run without one.
+ */
+export const damagedBodies: readonly Buffer[] = [
+  Buffer.from(
+    JSON.stringify(
+      Object.fromEntries(
+        ["inputs", "outputs"].map((name) => [
+          name,
+          {
+            millrace_damaged:
+              "damaged on disk: what is stored does not match its checksum; restore a backup of the data folder",
+          },
+        ]),
+      ),
+    ),
+  ),
+];
+
 /** Reads what runs hold. */
 export class PayloadReader {
   readonly #select;
   readonly #selectMany;
   readonly #selectLong;
+  readonly #findRow;
 
   constructor(db: Connection) {
     // A blob, since SQLite's texts reach JavaScript cut at a NUL and without lone surrogates.
     this.#select = db
       .prepare(
-        "SELECT CAST(body AS BLOB) FROM payloads WHERE trace_id = ? AND id = ? ORDER BY digest <> '', rowid",
+        "SELECT CAST(body AS BLOB), checksum FROM payloads WHERE trace_id = ? AND id = ? ORDER BY digest <> '', rowid",
       )
       .raw();
     // Handing ten thousand rows over takes twice as long as finding them: short bodies come as one.
     this.#selectMany = db
       .prepare(
-        `SELECT json_group_array(json_array(key, is_patch, row, size)), CAST(group_concat(short, '') AS BLOB)
+        `SELECT json_group_array(json_array(key, id, posted, patched, is_patch, row, size, checksum)),
+           CAST(group_concat(short, '') AS BLOB)
          FROM (
-           SELECT j.key, p.digest <> '' AS is_patch, p.rowid AS row, octet_length(p.body) AS size,
+           SELECT j.key, r.id, r.posted, max(r.patched / ${patchUnit}, r.patched <> 0) AS patched, p.digest <> '' AS is_patch, p.rowid AS row,
+             octet_length(p.body) AS size, p.checksum,
              CASE WHEN octet_length(p.body) <= ${shortBytes} THEN p.body END AS short
            FROM json_each(?) j CROSS JOIN runs r ON r.rowid = j.value
-             CROSS JOIN payloads p ON p.trace_id = r.trace_id AND p.id = r.id
+             LEFT JOIN payloads p ON p.trace_id = r.trace_id AND p.id = r.id
          )`,
       )
       .raw();
     this.#selectLong = db.prepare("SELECT CAST(body AS BLOB) FROM payloads WHERE rowid = ?").raw();
-  }
-
-  /** The post's payload, then the patches' as they came: later ones win. */
-  read({ traceId, id }: RunKey): Buffer[] {
-    return parseRows(this.#select.all([traceId, id])).map(([body]) => toBuffer(body));
+    this.#findRow = db.prepare("SELECT rowid FROM runs WHERE id = ?").raw();
   }
 
   /**
-   * As {@link PayloadReader.read}, of each run in this order, by the numbers of their rows: one question takes a
-   * third of what one each take.
+   * The post's payload, then the patches' as they came: later ones win. For who writes, and goes on with the rest
+   * where some are damaged.
    */
-  readMany(rowIds: readonly number[]): Buffer[][] {
-    const found: Payload[][] = rowIds.map(() => []);
-    const [[places, short] = []] = parseRows(this.#selectMany.all([JSON.stringify(rowIds)]));
+  read({ traceId, id }: RunKey): Buffer[] {
+    return parseRows(this.#select.all([traceId, id])).flatMap(([value, checksum]) => {
+      const body = toBuffer(value);
+      return isSound(checksum, body, id) ? [body] : [];
+    });
+  }
+
+  /**
+   * As {@link PayloadReader.read}, of each run in this order: one question takes a third of what one each take.
+   * {@link damagedBodies} where a checksum does not match, or a payload that was received is not found.
+   */
+  readMany(runs: readonly RunRef[]): (readonly Buffer[])[] {
+    const found: Payload[][] = runs.map(() => []);
+    const due = runs.map((): Due => ({ id: undefined, posted: 0, patched: 0 }));
+    const rowIds = JSON.stringify(runs.map(({ rowId }) => rowId));
+    const [[places, short] = []] = parseRows(this.#selectMany.all([rowIds]));
     const bytes = short === null ? Buffer.alloc(0) : toBuffer(short);
     let at = 0;
-    for (const [key, isPatch, row, size] of JSON.parse(String(places)) as Place[]) {
+    for (const place of JSON.parse(String(places)) as Place[]) {
+      const [key, id, posted, patched, isPatch, row, size, checksum] = place;
+      due[key] = { id, posted, patched };
+      if (row === null) {
+        continue;
+      }
       const isShort = size <= shortBytes;
       const bodies = isShort ? [bytes.subarray(at, at + size)] : this.#readLong(row);
       at += isShort ? size : 0;
-      found[key]?.push(...bodies.map((body) => ({ order: [isPatch, row], body }) as const));
+      found[key]?.push(...bodies.map((body) => ({ isPatch, row, checksum, body })));
     }
-    return found.map((own) =>
-      (own.length > 1 ? own.toSorted(byOrder) : own).map(({ body }) => body),
-    );
+    return runs.map(({ id }, index) => {
+      const own = found[index] ?? [];
+      const row = due[index];
+      if (row?.id === undefined || (row.id !== id && !this.#isAt(runs[index]))) {
+        return []; // It was deleted meanwhile, or has another id, and its row may be another run's.
+      }
+      if (row.id !== id || !isWhole(id, own, row)) {
+        reportDamage(`run ${id}`);
+        return damagedBodies;
+      }
+      return (own.length > 1 ? own.toSorted(byOrder) : own).map(({ body }) => body);
+    });
+  }
+
+  /** Whether the index still leads to that row: the row then should have the id. */
+  #isAt(run: RunRef | undefined): boolean {
+    return parseRows(this.#findRow.all([run?.id])).some(([rowId]) => rowId === run?.rowId);
   }
 
   /** None where it was deleted meanwhile. */
@@ -69,17 +128,43 @@ export class PayloadReader {
 /** A longer body is read by itself: joining it to others would copy it. */
 const shortBytes = 16_384;
 
-/** Which run a body is of, whether it is a patch's, its row, its bytes. */
-type Place = readonly [key: number, isPatch: number, row: number, size: number];
+/** Of a payload, or of a run without one: the run's place among those asked for, then its row, then the payload's. */
+type Place = readonly [
+  key: number,
+  id: string,
+  posted: number,
+  patched: number,
+  isPatch: number,
+  row: number | null,
+  size: number,
+  checksum: number | null,
+];
+
+/** What the row of a run says of its payloads. */
+interface Due {
+  /** None where the row has gone meanwhile. */
+  readonly id: string | undefined;
+  readonly posted: number;
+  /** At least so many patches: an earlier version did not count them. */
+  readonly patched: number;
+}
 
 interface Payload {
   /** Whether it is a patch's, and in which order it came. */
-  readonly order: readonly [number, number];
+  readonly isPatch: number;
+  readonly row: number;
+  readonly checksum: number | null;
   readonly body: Buffer;
 }
 
+/** Whether no payload of a run is missing, changed or another run's. */
+const isWhole = (id: string, found: readonly Payload[], { posted, patched }: Due): boolean =>
+  (posted === 0 || found.some(({ isPatch }) => isPatch === 0)) &&
+  found.filter(({ isPatch }) => isPatch === 1).length >= patched &&
+  found.every(({ checksum, body }) => isSound(checksum, body, id));
+
 const byOrder = (one: Payload, other: Payload): number =>
-  one.order[0] - other.order[0] || one.order[1] - other.order[1];
+  one.isPatch - other.isPatch || one.row - other.row;
 
 /** A blob reaches us as bytes; as text it would lose some. */
 export const toBuffer = (value: unknown): Buffer =>

@@ -44,12 +44,12 @@ export class PostStatements {
     return this.#prepared(`${form} ${count}`, () => insertRows(postForms[form], count));
   }
 
-  /** For each the ids of its trace and of its run, and the payload. */
+  /** For each the ids of its trace and of its run, the payload and its checksum. */
   payloads(count: number): Statement {
-    const row = "(?, ?, '', CAST(? AS TEXT))";
+    const row = "(?, ?, '', CAST(? AS TEXT), ?)";
     return this.#prepared(`payloads ${count}`, () => {
       const rows = Array.from({ length: count }, () => row).join(", ");
-      return `INSERT OR IGNORE INTO payloads (trace_id, id, digest, body) VALUES ${rows}`;
+      return `INSERT OR IGNORE INTO payloads (trace_id, id, digest, body, checksum) VALUES ${rows}`;
     });
   }
 

@@ -1,4 +1,5 @@
 import type { PostRows, RunRecord } from "../run-record.ts";
+import { checksumOf } from "./checksum.ts";
 import { isSqliteError } from "./connection.ts";
 import type { ActivityCounter } from "./activity-counter.ts";
 import type { FacetWriter } from "./facet-writer.ts";
@@ -110,11 +111,9 @@ export class PostWriter {
     const payloads: (Value | Uint8Array)[] = [];
     for (const index of indexes) {
       const at = index * width;
-      payloads.push(
-        values[at + postPlaces.traceId],
-        values[at + postPlaces.id],
-        bodies.subarray(bounds[index * 2], bounds[index * 2 + 1]),
-      );
+      const id = values[at + postPlaces.id];
+      const body = bodies.subarray(bounds[index * 2], bounds[index * 2 + 1]);
+      payloads.push(values[at + postPlaces.traceId], id, body, checksumOf(body, String(id)));
     }
     return this.#statements.payloads(indexes.length).run(payloads).changes;
   }

@@ -22,6 +22,8 @@ export interface ReaderData {
 export type ReaderMessage =
   | { readonly kind: "ready" }
   | { readonly kind: "failedToStart"; readonly reason: string }
+  /** Something that was read is not what was written. */
+  | { readonly kind: "damaged"; readonly detail: string }
   | ThreadAnswer;
 
 /** How much work a query may be: one is bounded by an index, the other grows with what is stored. */

@@ -19,13 +19,15 @@ interface Waiting {
 /** The near end of one reader thread, which starts with its first query and has one at a time. */
 export class ReaderThread {
   readonly #path: string;
+  readonly #onDamage: (detail: string) => void;
   readonly #ended = new Int32Array(new SharedArrayBuffer(4));
   #waiting: Waiting | undefined;
   #worker: Promise<Worker> | undefined;
   #sequence = 0;
 
-  constructor(path: string) {
+  constructor(path: string, onDamage: (detail: string) => void) {
     this.#path = path;
+    this.#onDamage = onDamage;
   }
 
   /** Asks a method of a noun. A thread that has ended is started anew. */
@@ -87,6 +89,10 @@ export class ReaderThread {
   }
 
   #onMessage(message: ReaderMessage): void {
+    if (message.kind === "damaged") {
+      this.#onDamage(message.detail);
+      return;
+    }
     if (message.kind === "ready" || message.kind === "failedToStart") {
       return;
     }

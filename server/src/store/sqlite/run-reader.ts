@@ -10,7 +10,8 @@ import type {
 import type { RunFile, StoredRun } from "../run-row.ts";
 import { narrow } from "./narrow.ts";
 import { BesideReader } from "./beside-reader.ts";
-import { toBuffer } from "./payload-reader.ts";
+import { damagedBodies, toBuffer } from "./payload-reader.ts";
+import { failDamaged, isSound } from "./checksum.ts";
 import { parseRows } from "./row.ts";
 import { findInOrder } from "./run-order.ts";
 import { shapeOf } from "./run-shape.ts";
@@ -63,7 +64,7 @@ export class RunReader implements RunReads {
       findShared: db.prepare(selectRuns(whole, "s.token = ?")).raw(),
       findFile: db
         .prepare(
-          "SELECT content_type, bytes FROM attachments WHERE trace_id = ? AND id = ? AND name = ?",
+          "SELECT content_type, bytes, checksum FROM attachments WHERE trace_id = ? AND id = ? AND name = ?",
         )
         .raw(),
       listProjects: db.prepare("SELECT id FROM projects WHERE tenant_id = ?").raw(),
@@ -80,14 +81,19 @@ export class RunReader implements RunReads {
 
   #readOne(found: readonly unknown[]): StoredRun | undefined {
     const runs = parseRows(found).map(whole.toRun);
-    return this.#beside.complete(runs, { withChildren: true })[0];
+    const [run] = this.#beside.complete(runs, { withChildren: true });
+    return run?.bodies === damagedBodies ? failDamaged(`run ${run.row.id}`) : run;
   }
 
   findFile({ traceId, runId, name }: RunFile): { mimeType: string; bytes: Uint8Array } | undefined {
     const [values] = parseRows(this.#statements.findFile.all([traceId, runId, name]));
-    return values === undefined
-      ? undefined
-      : { mimeType: mimeTypeOf(String(values[0])), bytes: toBuffer(values[1]) };
+    if (values === undefined) {
+      return undefined;
+    }
+    const [type, bytes] = [String(values[0]), toBuffer(values[1])];
+    return isSound(values[2], bytes, runId, name, type)
+      ? { mimeType: mimeTypeOf(type), bytes }
+      : failDamaged(`attachment ${name} of run ${runId}`);
   }
 
   /** Runs by their rows, in this order, alone. */

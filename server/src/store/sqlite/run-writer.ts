@@ -13,6 +13,7 @@ import type { FeedbackDraft } from "../feedback.ts";
 import type { RunWrites } from "../run-query.ts";
 import type { RunRow } from "../run-row.ts";
 import { ActivityCounter } from "./activity-counter.ts";
+import { checksumOf } from "./checksum.ts";
 import { FacetWriter } from "./facet-writer.ts";
 import type { FeedbackWriter } from "./feedback-writer.ts";
 import { MeasureWriter } from "./measure-writer.ts";
@@ -198,7 +199,8 @@ export class RunWriter implements RunWrites {
       this.#move(row.id, row);
     }
     const body = desk.bodies.subarray(record.bodyStart, record.bodyEnd);
-    if (insertPayload.run([row.traceId, row.id, record.digest, body]).changes === 0) {
+    const payload = [row.traceId, row.id, record.digest, body, checksumOf(body, row.id)];
+    if (insertPayload.run(payload).changes === 0) {
       return "duplicate";
     }
     if (known !== undefined) {
@@ -224,8 +226,16 @@ export class RunWriter implements RunWrites {
       return false;
     }
     const bytes = bodies.subarray(attachment.bodyStart, attachment.bodyEnd);
-    const values = [row.traceId, row.id, attachment.name, attachment.contentType, bytes];
-    this.#statements.insertAttachment.run(values);
+    const { name, contentType } = attachment;
+    const checksum = checksumOf(bytes, row.id, name, contentType);
+    this.#statements.insertAttachment.run([
+      row.traceId,
+      row.id,
+      name,
+      contentType,
+      bytes,
+      checksum,
+    ]);
     return true;
   }
 
@@ -267,9 +277,12 @@ function prepareStatements(db: Connection) {
     findRun: db.prepare(`SELECT ${wholeColumns.join(", ")} FROM runs WHERE id = ?`).raw(),
     findUnplaced: db.prepare("SELECT 1 FROM runs WHERE dotted_order = '' LIMIT 1").raw(),
     insertPayload: db.prepare(
-      "INSERT OR IGNORE INTO payloads (trace_id, id, digest, body) VALUES (?, ?, ?, CAST(? AS TEXT))",
+      "INSERT OR IGNORE INTO payloads (trace_id, id, digest, body, checksum) VALUES (?, ?, ?, CAST(? AS TEXT), ?)",
     ),
-    insertAttachment: db.prepare("INSERT OR REPLACE INTO attachments VALUES (?, ?, ?, ?, ?)"),
+    insertAttachment: db.prepare(
+      `INSERT OR REPLACE INTO attachments (trace_id, id, name, content_type, bytes, checksum)
+         VALUES (?, ?, ?, ?, ?, ?)`,
+    ),
     insertShare: db.prepare("INSERT OR IGNORE INTO shares (token, trace_id, id) VALUES (?, ?, ?)"),
     findShare: db.prepare("SELECT token FROM shares WHERE trace_id = ? AND id = ?").raw(),
     deleteShare: db.prepare("DELETE FROM shares WHERE id = ?"),

@@ -3,6 +3,7 @@ import { assertOurs, markAsOurs } from "./identity.ts";
 import { openConnection } from "./connection.ts";
 import type { Connection } from "./connection.ts";
 import { annotationQueueTables } from "./tables/annotation-queues.ts";
+import { checksumColumns } from "./tables/checksums.ts";
 import { comparativeTables } from "./tables/comparatives.ts";
 import { datasetTables } from "./tables/datasets.ts";
 import { examplePlaceTables } from "./tables/example-places.ts";
@@ -264,4 +265,5 @@ export const formats: readonly string[] = [
   examplePlaceTables,
   runFacetRepairs,
   textIndexTables,
+  checksumColumns,
 ];

@@ -1,6 +1,7 @@
 import type { SpanRecord } from "../run-record.ts";
 import type { RunRow } from "../run-row.ts";
 import { intoRuns, parseRow, parseRows, readColumns, rowToValues, runTables } from "./row.ts";
+import { changedChecksum, checksumChange } from "./checksum.ts";
 import type { Connection } from "./schema.ts";
 
 /** A span that was received, and the run that it became. */
@@ -51,9 +52,14 @@ export class SpanRows {
       moves: runTables.map((table) =>
         db.prepare(`UPDATE ${table} SET trace_id = ? WHERE trace_id = ? AND id = ?`),
       ),
-      renames: runTables
-        .map((table) => `UPDATE ${table} SET id = ? WHERE trace_id = ? AND id = ?`)
-        .map((sql) => db.prepare(sql)),
+      renames: ["runs", "shares"].map((table) =>
+        db.prepare(`UPDATE ${table} SET id = ? WHERE trace_id = ? AND id = ?`),
+      ),
+      checkedRenames: ["payloads", "attachments"].map((table) =>
+        db.prepare(
+          `UPDATE ${table} SET id = ?1, checksum = ${changedChecksum("?4")} WHERE trace_id = ?2 AND id = ?3`,
+        ),
+      ),
       renameSpan: db.prepare("UPDATE spans SET run_id = ? WHERE run_id = ?"),
       widen: db.prepare(
         "UPDATE runs SET start_us = min(start_us, ?), end_us = max(coalesce(end_us, 0), ?) WHERE id = ? AND posted = 0",
@@ -121,6 +127,8 @@ export class SpanRows {
   /** Gives a run, and all that belongs to it, another id. */
   rename({ traceId, id }: RunRow, newId: string): void {
     this.#statements.renames.forEach((rename) => rename.run([newId, traceId, id]));
+    const change = checksumChange([id], [newId]);
+    this.#statements.checkedRenames.forEach((rename) => rename.run([newId, traceId, id, change]));
     this.#statements.renameSpan.run([newId, id]);
   }
 

@@ -56,7 +56,8 @@ async function open(
     const connection = openReader(file);
     prepareWithReserve(file);
     narrowFiles(path);
-    const pool = new ReadPool(() => new ReaderThread(file), queryTimeoutMs);
+    const warnOnce = createDamageLog();
+    const pool = new ReadPool(() => new ReaderThread(file, warnOnce), queryTimeoutMs);
     const textIndex = new TextIndexThread(file, (method, value) =>
       writer.write({ noun: "textIndex", method, args: [value] }),
     );
@@ -86,6 +87,19 @@ function prepareWithReserve(file: string): void {
     prepareTextIndex(file);
   }
 }
+
+/** Logs each damaged thing once, whoever reads it; past some hundreds the disk is the news, and not one more run. */
+function createDamageLog(): (detail: string) => void {
+  const logged = new Set<string>();
+  return (detail) => {
+    if (logged.size < damageLogMax && !logged.has(detail)) {
+      logged.add(detail);
+      process.emitWarning(detail);
+    }
+  };
+}
+
+const damageLogMax = 500;
 
 interface Parts {
   readonly writer: WriterThread;

@@ -3,7 +3,7 @@ import { openDatabase, openReader } from "./schema.ts";
 import type { Connection } from "./schema.ts";
 import { textIndexPath } from "./text-index.ts";
 import { toIndexedText } from "./trigrams.ts";
-import { PayloadReader, toBuffer } from "./payload-reader.ts";
+import { damagedBodies, PayloadReader, toBuffer } from "./payload-reader.ts";
 
 /** Characters that one step takes in, and runs: some tens of milliseconds. */
 const stepChars = 400_000;
@@ -40,11 +40,11 @@ export class TextIndexer {
       lastRow: this.#db.prepare("SELECT max(rowid) FROM runs").raw(),
       listRuns: this.#db
         .prepare(
-          `SELECT rowid, ${wholeText("name")} FROM runs WHERE rowid > ? AND rowid <= ? ORDER BY rowid LIMIT ?`,
+          `SELECT rowid, ${wholeText("name")}, id FROM runs WHERE rowid > ? AND rowid <= ? ORDER BY rowid LIMIT ?`,
         )
         .raw(),
       findRun: this.#db
-        .prepare(`SELECT rowid, ${wholeText("name")} FROM runs WHERE rowid = ?`)
+        .prepare(`SELECT rowid, ${wholeText("name")}, id FROM runs WHERE rowid = ?`)
         .raw(),
       listChanges: this.#db.prepare("SELECT seq, run FROM text_changes ORDER BY seq LIMIT ?").raw(),
       insert: this.#index.prepare("INSERT INTO docs (rowid, text) VALUES (?, ?)"),
@@ -161,8 +161,9 @@ export class TextIndexer {
     return true;
   }
 
-  #textOf([row, name]: readonly unknown[]): string {
-    const [bodies = []] = this.#payloads.readMany([Number(row)]);
+  #textOf([row, name, id]: readonly unknown[]): string {
+    const [found = []] = this.#payloads.readMany([{ rowId: Number(row), id: String(id) }]);
+    const bodies = found === damagedBodies ? [] : found;
     const payloads = bodies.map((body) => body.toString("utf8"));
     return toIndexedText(toBuffer(name).toString("utf8"), payloads);
   }
