@@ -135,7 +135,7 @@ describe("a source that can't be read is a failure that says where", () => {
     writeFileSync(file, lines([{ n: 1 }]));
     expect(await desk.run("upload", file, "--dataset", "no such")).toMatchObject({
       code: 1,
-      errors: "error: Dataset[name=no such] not found\n",
+      errors: 'error: there is no dataset "no such"; pass --create to create it\n',
     });
   });
 });

@@ -110,7 +110,9 @@ describe("formats", () => {
     const bytes = new Uint8Array(parquetWriteBuffer({ columnData, rowGroupSize: 600 }));
     writeFileSync(desk.path(`a.${end}`), pack(bytes));
     const { code, errors } = await desk.upload(desk.path(`a.${end}`), "--metadata", "at,tags");
-    expect({ code, errors }).toEqual({ code: 0, errors: "" });
+    // On a busy machine it takes long enough to tell how far it is.
+    const faults = errors.replaceAll(/^.* rows\/s.*\n/gm, "");
+    expect({ code, faults }).toEqual({ code: 0, faults: "" });
     const all = await desk.examples();
     expect(all).toHaveLength(2_500);
     expect(all.find(({ inputs }) => inputs["n"] === 1_234)).toMatchObject({

@@ -48,6 +48,8 @@ export class CheckpointFile {
   readonly #place: Checkpoint;
   readonly #options: CheckpointOptions;
   #next: Reached | undefined;
+  /** What was written last, unless it is the only record of the file already. */
+  #latest: Reached | undefined;
   #writing: Promise<void> | undefined;
   #wroteAt = Number.NEGATIVE_INFINITY;
   #isBroken = false;
@@ -81,6 +83,8 @@ export class CheckpointFile {
   /** Writes what was noted last, as the only record of the file. */
   async flush(): Promise<void> {
     await this.#writing;
+    // Written before its end was known, the other slot still holds an older record.
+    this.#next ??= this.#latest;
     if (this.#next !== undefined) {
       await this.#write({ isLast: true });
     }
@@ -107,6 +111,7 @@ export class CheckpointFile {
       } finally {
         await file.close();
       }
+      this.#latest = isLast ? undefined : reached;
       this.#slot = isLast || this.#slot === 0 ? 1 : 0;
     } catch (error) {
       // The upload goes on: what is lost is where to begin the next time, and that is told.

@@ -70,6 +70,16 @@ describe("a checkpoint's file", () => {
     expect(await rowsIn(path)).toBeUndefined();
   });
 
+  test("is left with one record where the last one was written before the end", async () => {
+    const { path } = place();
+    await killed(path);
+    const next = await CheckpointFile.open({ path, source: "a" }, options);
+    next.note(reachedAt(30));
+    await expect.poll(() => readFileSync(path, "utf8")).toContain('"rows":30,');
+    await next.flush();
+    expect(JSON.parse(readFileSync(path, "utf8"))).toMatchObject({ rows: 30 });
+  });
+
   test("goes on in the slot that does not hold the latest record", async () => {
     const { path } = place();
     await killed(path);

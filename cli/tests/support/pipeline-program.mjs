@@ -4,7 +4,7 @@ import { pipeline } from "node:stream/promises";
 import { asyncBufferFromFile, parquetMetadataAsync, parquetReadObjects } from "hyparquet";
 import { Client } from "millrace";
 
-const [, , path, dataset, checkpoint] = process.argv;
+const [, , path, datasetName, checkpoint] = process.argv;
 
 async function* rows() {
   const file = await asyncBufferFromFile(path);
@@ -19,7 +19,7 @@ async function* rows() {
 
 const client = new Client();
 const end = client.examples.uploadStream({
-  dataset,
+  datasetName,
   createDataset: true,
   checkpoint,
   chunkCount: 250,
