@@ -1,4 +1,5 @@
 import type { Client as TodaysClient } from "langsmith";
+import type { Client as NewestClient } from "langsmith-0.12";
 import { beforeAll, describe, expect, test } from "vitest";
 import { Desk, toArray, unique } from "./langsmith/desk.ts";
 import { newVersions } from "./langsmith/methods.ts";
@@ -7,6 +8,8 @@ const desk = new Desk("runs");
 const project = unique("v2");
 const ids = new Map<string, string>();
 const start = Date.UTC(2026, 0, 2, 3, 4, 5);
+/** The runs are older than the day that is queried where no time is given. */
+const since = { min_start_time: new Date(start - 1_000).toISOString() };
 let projectId = "";
 
 const id = (name: string): string => ids.get(name) ?? "";
@@ -35,7 +38,15 @@ async function record(drafts: readonly Draft[]): Promise<void> {
       dotted_order: order,
       ...(parent === undefined ? {} : { parent_run_id: id(parent) }),
       inputs: { of: name, big: 12_345_678_901_234_567_890n.toString() },
-      outputs: { done: name, usage_metadata: { input_tokens: tokens, output_tokens: 1 } },
+      outputs: {
+        done: name,
+        usage_metadata: {
+          input_tokens: tokens,
+          output_tokens: 1,
+          input_token_details: { cache_read: tokens },
+          output_cost_details: { reasoning: 0.5 },
+        },
+      },
       start_time: start + index * 1_000,
       end_time: start + index * 1_000 + 500,
       tags: ["beta"],
@@ -62,6 +73,36 @@ beforeAll(async () => {
   [{ id: projectId }] = (await sessions.json()) as [{ id: string }];
 });
 
+/** A dataset of two examples, and an experiment that scored 0 on the first and 1 on the second. */
+async function recordExperiment() {
+  const { reader } = desk;
+  const { id: dataset } = await reader.datasets.create({ name: unique("v2 experiment") });
+  const examples = [crypto.randomUUID(), crypto.randomUUID()];
+  for (const [n, example] of examples.entries()) {
+    await reader.examples.create({ datasetId: dataset, id: example, inputs: { n } });
+  }
+  const name = unique("v2 try");
+  const { id: experiment } = await reader.projects.create({ name, referenceDatasetId: dataset });
+  const runs = examples.map(() => crypto.randomUUID());
+  const post = runs.map((run, n) => ({
+    id: run,
+    trace_id: run,
+    dotted_order: `20260102T03040${n}000000Z${run}`,
+    name: `try ${n}`,
+    run_type: "chain",
+    inputs: { n },
+    start_time: start + n * 1_000,
+    end_time: start + n * 1_000 + 500,
+    session_name: name,
+    reference_example_id: examples[n],
+  }));
+  await fetch(`${desk.url}/runs/batch`, { method: "POST", body: JSON.stringify({ post }) });
+  for (const [n, run] of runs.entries()) {
+    await reader.feedback.create({ runId: run, key: "quality", score: n });
+  }
+  return { dataset, experiment, examples, runs };
+}
+
 describe.each(newVersions)("the second version of the API, asked by %s", (newer) => {
   const client = (): TodaysClient => desk.newest(newer);
 
@@ -69,6 +110,7 @@ describe.each(newVersions)("the second version of the API, asked by %s", (newer)
     const runs = await toArray(
       client().runs.query({
         project_ids: [projectId],
+        ...since,
         page_size: 2,
         selects: [
           "NAME",
@@ -112,13 +154,21 @@ describe.each(newVersions)("the second version of the API, asked by %s", (newer)
   ])("queries %s", async (_what, filter, names) => {
     const trace = "trace_id" in filter ? { trace_id: id(filter.trace_id) } : {};
     const runs = await toArray(
-      client().runs.query({ project_ids: [projectId], selects: ["NAME"], ...filter, ...trace }),
+      client().runs.query({
+        project_ids: [projectId],
+        ...since,
+        selects: ["NAME"],
+        ...filter,
+        ...trace,
+      }),
     );
     expect(runs.map(({ name }) => name)).toEqual(names);
   });
 
   test("without selects has ids alone, and names a field that there is not", async () => {
-    const runs = await toArray(client().runs.query({ project_ids: [projectId], is_root: true }));
+    const runs = await toArray(
+      client().runs.query({ project_ids: [projectId], ...since, is_root: true }),
+    );
     expect(runs[0]).toEqual({ id: id("alone") });
     const wrong = { project_ids: [projectId], selects: ["NAMES" as "NAME"] };
     await expect(toArray(client().runs.query(wrong))).rejects.toThrow(/422.*NAMES/s);
@@ -171,7 +221,9 @@ describe.each(newVersions)("the second version of the API, asked by %s", (newer)
   });
 
   test("queries threads, the one that was active last first, page by page", async () => {
-    const threads = await toArray(client().threads.query({ project_id: projectId, page_size: 1 }));
+    const threads = await toArray(
+      client().threads.query({ project_id: projectId, ...since, page_size: 1 }),
+    );
     expect(threads.map(({ thread_id: thread, count }) => [thread, count])).toEqual([
       ["other", 1],
       ["talk", 2],
@@ -184,7 +236,11 @@ describe.each(newVersions)("the second version of the API, asked by %s", (newer)
       total_tokens: 32,
       latency_p50: 0.5,
     });
-    const failed = client().threads.query({ project_id: projectId, filter: 'eq(status, "error")' });
+    const failed = client().threads.query({
+      project_id: projectId,
+      ...since,
+      filter: 'eq(status, "error")',
+    });
     expect((await toArray(failed)).map(({ thread_id: thread }) => thread)).toEqual(["talk"]);
   });
 
@@ -206,5 +262,262 @@ describe.each(newVersions)("the second version of the API, asked by %s", (newer)
     expect(stats).toMatchObject({ turns: 2, total_tokens: 32, latency_p99_seconds: 0.5 });
     expect(Date.parse(stats.last_start_time ?? "")).toBe(start + 2_000);
     expect(Object.keys(stats)).toHaveLength(4);
+  });
+
+  test("queries the last day alone where no time is given", async () => {
+    const [runs, threads, traces] = await Promise.all([
+      toArray(client().runs.query({ project_ids: [projectId] })),
+      toArray(client().threads.query({ project_id: projectId })),
+      toArray(client().traces.query({ project_id: projectId })),
+    ]);
+    expect([runs, threads, traces]).toEqual([[], [], []]);
+    const today = unique("v2 today");
+    const run = { name: "now", run_type: "chain" as const, inputs: {}, project_name: today };
+    await desk.reader.createRun({ ...run, id: crypto.randomUUID(), start_time: Date.now() });
+    await desk.reader.flush();
+    const { id: todayId } = await desk.reader.projects.read({ projectName: today });
+    const recent = client().runs.query({ project_ids: [todayId], selects: ["NAME"] });
+    expect((await toArray(recent)).map(({ name }) => name)).toEqual(["now"]);
+  });
+
+  test("queries traces with what is counted over the whole of each", async () => {
+    const query = { project_id: projectId, ...since, page_size: 2 };
+    const traces = await toArray(
+      client().traces.query({ ...query, selects: ["NAME", "TOTAL_TOKENS"] }),
+    );
+    expect(traces).toEqual([
+      { root_run: { id: id("alone"), name: "alone" }, trace_aggregates: { total_tokens: 0 } },
+      { root_run: { id: id("second"), name: "second" }, trace_aggregates: { total_tokens: 0 } },
+      // Of its run of type llm: 7 and 1.
+      { root_run: { id: id("first"), name: "first" }, trace_aggregates: { total_tokens: 8 } },
+    ]);
+    const one = { ...query, trace_ids: [id("first"), id("alone")] };
+    const found = client().traces.query({ ...one, tree_filter: 'eq(name, "model")' });
+    expect(await toArray(found)).toEqual([{ root_run: { id: id("first") } }]);
+    // The upper bound is not itself meant.
+    const before = { ...query, max_start_time: new Date(start + 2_000).toISOString() };
+    const earlier = await toArray(client().traces.query(before));
+    expect(earlier.map(({ root_run: root }) => root?.id)).toEqual([id("first")]);
+    await expect(toArray(client().traces.query({ ...query, project_id: "x" }))).rejects.toThrow(
+      /422.*project_id/s,
+    );
+  });
+
+  test("says when the first token of a trace came", async () => {
+    const traced = unique("v2 streamed");
+    const [root, child] = [crypto.randomUUID(), crypto.randomUUID()];
+    const order = `20260102T030405000000Z${root}`;
+    const at = "2026-01-02T03:04:05.250000Z";
+    const common = { trace_id: root, inputs: {}, start_time: start, session_name: traced };
+    const post = [
+      { ...common, id: root, name: "root", run_type: "chain", dotted_order: order },
+      {
+        ...common,
+        id: child,
+        name: "model",
+        run_type: "llm",
+        parent_run_id: root,
+        dotted_order: `${order}.20260102T030405000000Z${child}`,
+        events: [{ name: "new_token", time: at }],
+      },
+    ];
+    await fetch(`${desk.url}/runs/batch`, { method: "POST", body: JSON.stringify({ post }) });
+    const { id: of } = await desk.reader.projects.read({ projectName: traced });
+    const query = { project_id: of, ...since, selects: ["FIRST_TOKEN_TIME" as const] };
+    expect(await toArray(client().traces.query(query))).toEqual([
+      { root_run: { id: root }, trace_aggregates: { first_token_time: at } },
+    ]);
+  });
+
+  test("gives tokens and costs by category, and the dataset of an experiment's runs", async () => {
+    const selects = [
+      "PROMPT_TOKEN_DETAILS" as const,
+      "COMPLETION_TOKEN_DETAILS" as const,
+      "COMPLETION_COST_DETAILS" as const,
+      "REFERENCE_DATASET_ID" as const,
+    ];
+    const where = { project_id: projectId, selects };
+    expect(await client().runs.retrieve(id("model"), where)).toEqual({
+      id: id("model"),
+      prompt_token_details: { raw: { cache_read: 7 } },
+      completion_cost_details: { raw: { reasoning: 0.5 } },
+    });
+    const { dataset, experiment, runs } = await recordExperiment();
+    const found = await toArray(
+      client().runs.query({ reference_dataset_id: dataset, selects: ["REFERENCE_DATASET_ID"] }),
+    );
+    expect(found.map((run) => run.reference_dataset_id)).toEqual([dataset, dataset]);
+    const run = { project_id: experiment, selects: ["REFERENCE_DATASET_ID" as const] };
+    expect(await client().runs.retrieve(runs[0] ?? "", run)).toMatchObject({
+      reference_dataset_id: dataset,
+    });
+    const both = { reference_dataset_id: dataset, project_ids: [experiment] };
+    await expect(toArray(client().runs.query(both))).rejects.toThrow(/422.*one of them/s);
+  });
+
+  test("queries the runs of an experiment by example, page by page and by score", async () => {
+    const { dataset, experiment, examples, runs } = await recordExperiment();
+    const ask = { experiment_ids: [experiment], page_size: 1, selects: ["NAME" as const] };
+    const byExample = await toArray(client().datasets.experimentRuns.query(dataset, ask));
+    expect(byExample).toMatchObject([
+      { id: examples[0], inputs: { n: 0 }, runs: [{ id: runs[0], name: "try 0" }] },
+      { id: examples[1], inputs: { n: 1 }, runs: [{ id: runs[1], name: "try 1" }] },
+    ]);
+    const order = async (asked: object): Promise<unknown[]> => {
+      const items = client().datasets.experimentRuns.query(dataset, { ...ask, ...asked });
+      return (await toArray(items)).map(({ id: example }) => example);
+    };
+    expect(await order({ sort: { by: "feedback.quality" } })).toEqual([examples[1], examples[0]]);
+    expect(await order({ sort: { by: "quality", order: "ASC" } })).toEqual(examples);
+    expect(await order({ example_ids: [examples[1]] })).toEqual([examples[1]]);
+    const filters = { [experiment]: ['eq(name, "try 1")', "eq(is_root, true)"] };
+    const filtered = { ...ask, page_size: 10, filters };
+    const kept = await toArray(client().datasets.experimentRuns.query(dataset, filtered));
+    expect(kept.map((example) => example.runs?.length)).toEqual([0, 1]);
+  });
+
+  test("reads a shared run without a key, and only that", async () => {
+    const { share_token: token = "" } = await client().runs.share.create(id("first"), {
+      session_id: projectId,
+      trace_id: id("first"),
+    });
+    const selects: ("NAME" | "IS_ROOT")[] = ["NAME", "IS_ROOT"];
+    const shown = { id: id("first"), name: "first", is_root: true };
+    expect(await client().public.runs.query(token, { selects })).toMatchObject({ items: [shown] });
+    const read = { share_token: token, selects, start_time: new Date(start).toISOString() };
+    expect(await client().public.runs.retrieve(id("first"), read)).toEqual(shown);
+    await expect(client().public.runs.retrieve(id("model"), read)).rejects.toThrow("404");
+    const owners = { ...read, selects: ["APP_PATH"] };
+    await expect(client().public.runs.retrieve(id("first"), owners)).rejects.toThrow("422");
+    await client().runs.share.delete(id("first"), { session_id: projectId });
+    await expect(client().public.runs.query(token, { selects })).rejects.toThrow("404");
+  });
+
+  test("numbers the turns of a thread, and sums its categories and its feedback", async () => {
+    // The types of 0.10 lack both; the server takes them of either client.
+    const query = {
+      project_id: projectId,
+      tree_filter: 'eq(name, "model")',
+      selects: ["TURN_NUMBER" as "NAME"],
+    };
+    const turns = await toArray(client().threads.listTraces("talk", query));
+    expect(turns).toEqual([{ trace_id: id("first"), turn_number: 1 }]);
+    await desk.reader.feedback.create({ runId: id("second"), key: newer, score: 1 });
+    const selects = ["PROMPT_TOKEN_DETAILS" as const, "FEEDBACK_STATS" as const];
+    expect(await client().threads.stats("talk", { session_id: projectId, selects })).toMatchObject({
+      prompt_token_details: { raw: { cache_read: 30 } },
+      feedback_stats: { [newer]: { n: 1, avg: 1 } },
+    });
+  });
+
+  test("says that sandboxes, SQL and what it can't search are of the hosted service", async () => {
+    const query = { project_ids: [projectId], ai_search: "rude answers" };
+    await expect(toArray(client().runs.query(query))).rejects.toThrow(/406.*event-stream/s);
+    const filtered = { project_id: projectId, ...since, thread_filter: "gt(count, 1)" };
+    await expect(toArray(client().threads.query(filtered))).rejects.toThrow(/501.*thread_filter/s);
+    for (const path of ["/api/v2/sandboxes/boxes", "/v2/sandboxes/boxes", "/v2/sql/query"]) {
+      const response = await fetch(`${desk.url}${path}`, { method: "POST", body: "{}" });
+      expect(response.status).toBe(501);
+      expect(await response.text()).toContain("of the hosted service only");
+    }
+  });
+});
+
+describe("the second version of the API, asked by langsmith 0.12 alone", () => {
+  const client = (): NewestClient => desk.newest("langsmith-0.12") as unknown as NewestClient;
+
+  test("streams a page item by item, and goes on with the next", async () => {
+    const ask = { ...since, page_size: 2 };
+    const { runs, threads, traces } = client();
+    const ofRuns = { ...ask, project_ids: [projectId], selects: ["NAME" as const] };
+    const events = await toArray(await runs.streaming.queryV2(ofRuns));
+    expect(events.map(([patch]) => patch?.path)).toEqual(["", "/items/-", "/items/-"]);
+    const names = await toArray(runs.streaming.queryV2Items(ofRuns));
+    expect(names.map(({ name }) => name)).toEqual(["alone", "second", "model", "first"]);
+    const of = { ...ask, project_id: projectId };
+    const found = await toArray(traces.streaming.queryItems(of));
+    expect(found.map(({ root_run: root }) => root?.id)).toEqual([
+      id("alone"),
+      id("second"),
+      id("first"),
+    ]);
+    const talks = await toArray(threads.streaming.queryItems({ ...of, page_size: 1 }));
+    expect(talks.map(({ thread_id: thread }) => thread)).toEqual(["other", "talk"]);
+    const search = { ...ofRuns, ai_search: "rude answers" };
+    await expect(runs.streaming.queryV2(search)).rejects.toThrow(/501.*ai_search/s);
+  });
+
+  test("streams a payload that was received with line breaks", async () => {
+    const broken = unique("v2 lines");
+    const run = crypto.randomUUID();
+    const post = `{"id":"${run}","trace_id":"${run}","name":"lines","run_type":"chain",
+      "dotted_order":"20260102T030405000000Z${run}","session_name":"${broken}","start_time":${start},"inputs":{\n"text":\r\n"two\\nlines"}}`;
+    const body = `{"post":[${post}]}`;
+    await fetch(`${desk.url}/runs/batch`, { method: "POST", body });
+    const { id: of } = await desk.reader.projects.read({ projectName: broken });
+    const ask = { project_ids: [of], ...since, selects: ["INPUTS" as const] };
+    const [found] = await toArray(client().runs.streaming.queryV2Items(ask));
+    expect(found?.inputs).toEqual({ text: "two\nlines" });
+  });
+
+  test("counts the threads of a project together", async () => {
+    const ask = { project_id: projectId, ...since };
+    const { threads } = client();
+    const select = ["THREAD_COUNT", "TRACE_COUNT", "ERROR_RATE", "MEDIAN_TOKENS"] as const;
+    expect(await threads.aggregateStats({ ...ask, select: [...select] })).toEqual({
+      thread_count: 2,
+      trace_count: 3,
+      error_rate: 1 / 3,
+      median_tokens: 11,
+    });
+    // All traces of the threads that have one which meets it.
+    const failed = { ...ask, trace_filter: 'eq(status, "error")' };
+    const of = ["TRACE_COUNT", "LATENCY_P50", "PROMPT_TOKEN_DETAILS"] as const;
+    expect(await threads.aggregateStats({ ...failed, select: [...of] })).toEqual({
+      trace_count: 2,
+      latency_p50_seconds: 0.5,
+      prompt_token_details: { cache_read: 30 },
+    });
+    await expect(threads.share.create("talk", { project_id: projectId })).rejects.toThrow(
+      /501.*hosted service/s,
+    );
+  });
+
+  test("lists projects and experiments page by page", async () => {
+    const { dataset, experiment } = await recordExperiment();
+    const { sessions } = client();
+    const of = { reference_dataset_id: [dataset], include_stats: true };
+    expect(await toArray(sessions.listV2(of))).toMatchObject([
+      { id: experiment, type: "EXPERIMENT", reference_dataset_id: dataset, run_count: 2 },
+    ]);
+    const [name, other] = [unique("v2 list"), unique("v2 list")];
+    await desk.reader.projects.create({ name });
+    await desk.reader.projects.create({ name: other });
+    const ask = { name_contains: "v2 list", page_size: 1, sort_by: "NAME" as const };
+    const listed = async (asked: object): Promise<unknown[]> =>
+      (await toArray(sessions.listV2({ ...ask, ...asked }))).map((one) => one.name);
+    const names = [name, other].toSorted();
+    expect(await listed({ sort_order: "asc" })).toEqual(names);
+    expect(await listed({ sort_order: "desc", type: ["PROJECT"] })).toEqual(names.toReversed());
+    expect(await listed({ type: ["EXPERIMENT"] })).toEqual([]);
+    expect(await listed({ type: ["AGENT"] })).toEqual([]);
+    await expect(listed({ sort_by: "ERROR_RATE" })).rejects.toThrow(/422.*NAME, START_TIME/s);
+    await expect(listed({ filter: "eq(name, 'x')" })).rejects.toThrow(/501.*filter/s);
+  });
+
+  test("lists datasets page by page", async () => {
+    const names = [unique("v2 set"), unique("v2 set")].toSorted();
+    for (const name of names) {
+      await desk.reader.datasets.create({ name });
+    }
+    const ask = { name_contains: "v2 set", page_size: 1, sort_by: "name" as const };
+    const { datasets } = client();
+    const listed = await toArray(datasets.listV2({ ...ask, sort_order: "asc" }));
+    expect(listed.map(({ name, example_count: count }) => [name, count])).toEqual(
+      names.map((name) => [name, 0]),
+    );
+    const exclude: "example_count"[] = ["example_count"];
+    const [last] = await toArray(datasets.listV2({ ...ask, exclude }));
+    expect(last).toMatchObject({ name: names[1], example_count: null });
   });
 });

@@ -114,7 +114,7 @@ const changesOf = (body: ProjectPatchBody): ProjectChanges => ({
   endMicros: microsOf(body.end_time, "end_time"),
 });
 
-async function withStats(
+export async function withStats(
   store: Store,
   tenantId: string,
   projects: readonly Project[],
@@ -136,7 +136,7 @@ async function withStats(
   );
 }
 
-const toProjectJson = (project: Project) => ({
+export const toProjectJson = (project: Project) => ({
   id: project.id,
   tenant_id: project.tenantId,
   name: project.name,

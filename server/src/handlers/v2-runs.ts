@@ -3,7 +3,7 @@ import { Type } from "typebox";
 import type { Static } from "typebox";
 import { RequestError } from "../errors.ts";
 import { Maybe } from "../http/schema-parts.ts";
-import type { StoredRun } from "../store/run-row.ts";
+import type { RunPart, StoredRun } from "../store/run-row.ts";
 import { partsOf, toListJson } from "../view/run-json.ts";
 import { membersFor, toV2RunJson, v2RunFields } from "../view/v2-run-json.ts";
 import type { V2View } from "../view/v2-run-json.ts";
@@ -13,18 +13,13 @@ import { parseRunQuery, toCursor } from "./run-query.ts";
 import type { RunQueryBody } from "./run-query.ts";
 import { linkRunFiles } from "./runs.ts";
 import type { RunDesk } from "./runs.ts";
+import { dayAgo, hostedBody, pageBody, pageSize, refuseHosted, sendPage } from "./v2-page.ts";
 
 const jsonType = "application/json; charset=utf-8";
-const pageDefault = 20;
-export const pageMax = 100;
+/** Runs that are read at once where all of them are wanted. */
+export const readMax = 100;
 
 const Ids = Type.Array(Type.String({ maxLength: 64 }), { maxItems: 10_000 });
-
-/** What pages of the second version take: `items` and `next_cursor` come back. */
-export const pageBody = {
-  cursor: Maybe(Type.String({ maxLength: 500 })),
-  page_size: Maybe(Type.Integer({ minimum: 1, maximum: 1_000 })),
-};
 
 /** Body of `POST /api/v2/runs/query`. */
 export const v2RunQueryBody = Type.Object({
@@ -42,6 +37,7 @@ export const v2RunQueryBody = Type.Object({
   trace_filter: Maybe(Type.String()),
   tree_filter: Maybe(Type.String()),
   selects: Maybe(Type.Array(Type.String({ maxLength: 64 }), { maxItems: 200 })),
+  ...hostedBody,
   ...pageBody,
 });
 
@@ -53,11 +49,10 @@ export async function queryV2Runs(
   request: FastifyRequest<{ Body: V2RunQueryBody }>,
   reply: FastifyReply,
 ): Promise<unknown> {
-  const { body } = request;
+  refuseHosted(request, request.body);
   const asked = await toFirstVersion(desk, request);
-  const selects = parseSelects(body.selects ?? []);
-  const { items, next } = await readV2Runs(desk, request, { asked, selects });
-  return reply.type(jsonType).send(toListJson("items", items, { next_cursor: next }));
+  const selects = parseSelects(request.body.selects ?? []);
+  return sendPage(request, reply, await readV2Runs(desk, request, { asked, selects }));
 }
 
 /** The same question in the words of the first version. */
@@ -66,8 +61,9 @@ async function toFirstVersion(
   { body, tenantId }: FastifyRequest<{ Body: V2RunQueryBody }>,
 ): Promise<RunQuestion> {
   const { project_ids: given, reference_dataset_id: dataset } = body;
-  if ((given ?? undefined) === undefined && (dataset ?? undefined) === undefined) {
-    throw new RequestError(422, "give project_ids or reference_dataset_id");
+  const isOfProjects = (given ?? undefined) !== undefined;
+  if (isOfProjects === ((dataset ?? undefined) !== undefined)) {
+    throw new RequestError(422, "give project_ids or reference_dataset_id, one of them");
   }
   const ofDataset = (): readonly string[] | Promise<readonly string[]> =>
     Promise.resolve(
@@ -86,12 +82,13 @@ async function toFirstVersion(
     reference_example: body.reference_examples,
     is_root: body.is_root,
     error: body.has_error,
-    start_time: body.min_start_time,
+    // Of a dataset all experiments are meant, whenever they were run.
+    start_time: body.min_start_time ?? (isOfProjects ? dayAgo() : undefined),
     end_time: body.max_start_time,
     filter: body.filter,
     trace_filter: body.trace_filter,
     tree_filter: body.tree_filter,
-    limit: Math.min(body.page_size ?? pageDefault, pageMax),
+    limit: pageSize(body.page_size),
     cursor: body.cursor,
   };
 }
@@ -102,13 +99,17 @@ export type RunQuestion = { readonly [Name in keyof RunQueryBody]: RunQueryBody[
 interface Asked {
   readonly asked: RunQuestion;
   readonly selects: readonly string[];
+  /** What the caller reads of the runs beside what they show. */
+  readonly parts?: readonly RunPart[];
+  /** Only feedback that was given in this comparison. */
+  readonly comparativeId?: string | undefined;
 }
 
 /** A page of runs as JSON, and the cursor of the next one. */
 export async function readV2Runs(
   desk: RunDesk,
   request: Pick<FastifyRequest, "tenantId" | "protocol" | "host">,
-  { asked, selects }: Asked,
+  { asked, selects, parts = [], comparativeId }: Asked,
 ): Promise<{
   readonly items: readonly Buffer[];
   readonly runs: readonly StoredRun[];
@@ -120,17 +121,39 @@ export async function readV2Runs(
   const { query } = parseRunQuery(Object.fromEntries(given) as RunQueryBody);
   const { runs, next } = await store.read.runs.query(tenantId, {
     ...query,
-    parts: partsOf(membersFor(["ID", ...selects])),
+    parts: new Set([...partsOf(membersFor(["ID", ...selects])), ...parts]),
   });
   const ids = selects.includes("FEEDBACK_STATS") ? runs.map(({ row }) => row.id) : [];
-  const stats = await store.read.feedback.statsOfRuns(tenantId, ids);
+  const [stats, datasets] = await Promise.all([
+    store.read.feedback.statsOfRuns(tenantId, ids, comparativeId),
+    findDatasets(desk, tenantId, selects.includes("REFERENCE_DATASET_ID") ? runs : []),
+  ]);
   const items = runs.map((run) =>
     toV2RunJson(run, selects, {
       ...viewOf(desk, request),
       feedbackStats: stats.get(run.row.id),
+      referenceDatasetId: datasets.get(run.row.projectId),
     }),
   );
   return { items, runs, next: next === undefined ? null : toCursor(next, query.order) };
+}
+
+/** By project: the dataset that its runs are an experiment on. */
+async function findDatasets(
+  { store }: RunDesk,
+  tenantId: string,
+  runs: readonly StoredRun[],
+): Promise<ReadonlyMap<string, string>> {
+  const ids = [...new Set(runs.map(({ row }) => row.projectId))];
+  const projects =
+    ids.length === 0
+      ? []
+      : await store.read.projects.list(tenantId, { ids, limit: ids.length, offset: 0 });
+  return new Map(
+    projects.flatMap(({ id, referenceDatasetId: dataset }): [string, string][] =>
+      dataset === null ? [] : [[id, dataset]],
+    ),
+  );
 }
 
 /** `GET /api/v2/runs/{id}`. */
@@ -140,9 +163,34 @@ export async function readV2Run(
   reply: FastifyReply,
 ): Promise<unknown> {
   const selects = parseSelects(all(queryOf(request), "selects") ?? []);
-  const { run, id } = await findRun(desk, request);
-  const stats = await desk.store.read.feedback.statsOfRuns(request.tenantId, [id]);
-  const view = { ...viewOf(desk, request), feedbackStats: stats.get(id) };
+  const { run } = await findRun(desk, request);
+  return sendV2Run(desk, request, { reply, run, selects });
+}
+
+/** One run, to whoever may see it: its owner, or the holder of a token. */
+export async function sendV2Run(
+  desk: RunDesk,
+  request: Pick<FastifyRequest, "protocol" | "host">,
+  {
+    reply,
+    run,
+    selects,
+  }: {
+    readonly reply: FastifyReply;
+    readonly run: StoredRun;
+    readonly selects: readonly string[];
+  },
+): Promise<unknown> {
+  const { id, projectId } = run.row;
+  const [stats, datasets] = await Promise.all([
+    desk.store.read.feedback.statsOfRuns(run.tenantId, [id]),
+    findDatasets(desk, run.tenantId, [run]),
+  ]);
+  const view = {
+    ...viewOf(desk, request),
+    feedbackStats: stats.get(id),
+    referenceDatasetId: datasets.get(projectId),
+  };
   return reply.type(jsonType).send(toV2RunJson(run, selects, view));
 }
 
@@ -184,7 +232,7 @@ export async function listV2TraceRuns(
     start_time: first(query, "min_start_time"),
     end_time: first(query, "max_start_time"),
     order: "asc",
-    limit: pageMax,
+    limit: readMax,
   };
   const items: Buffer[] = [];
   let cursor: string | null = null;
@@ -210,11 +258,14 @@ async function findRun(
 }
 
 /** @throws RequestError 422: there is no such field. */
-export function parseSelects(selects: readonly string[]): readonly string[] {
-  const unknown = selects.find((name) => !v2RunFields.includes(name));
+export function parseSelects(
+  selects: readonly string[],
+  known: readonly string[] = v2RunFields,
+): readonly string[] {
+  const unknown = selects.find((name) => !known.includes(name));
   if (unknown !== undefined) {
     const shown = JSON.stringify(unknown);
-    throw new RequestError(422, `selects has ${shown}; it takes ${v2RunFields.join(", ")}`);
+    throw new RequestError(422, `selects has ${shown}; it takes ${known.join(", ")}`);
   }
   return selects;
 }
@@ -229,5 +280,5 @@ const viewOf = (
 
 export const queryOf = (request: FastifyRequest): QueryString => request.query as QueryString;
 
-const idOf = (request: FastifyRequest): string =>
+export const idOf = (request: FastifyRequest): string =>
   parseId((request.params as { readonly id: string }).id, "run id");

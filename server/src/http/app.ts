@@ -31,7 +31,7 @@ import { addInfoRoutes, addSettingsRoutes } from "../routes/server.ts";
 import { addUiAnnotationQueueRoutes } from "../routes/ui-annotation-queues.ts";
 import { addLiveRoutes } from "../routes/ui-live.ts";
 import { addUiFeedbackRoutes, addUiFeedbackFormRoutes } from "../routes/ui-feedback.ts";
-import { addV2Routes } from "../routes/v2.ts";
+import { addSharedV2Routes, addV2Routes } from "../routes/v2.ts";
 import { addUiSettingsRoutes } from "../routes/ui-settings.ts";
 import { addUiDatasetRoutes, addUiImportRoutes } from "../routes/ui-datasets.ts";
 import { addUiTraceRoutes } from "../routes/ui-traces.ts";
@@ -116,6 +116,7 @@ export function createApp(store: Store, settings: ServerSettings) {
     addOpenRoutes(open, store);
     addUiFeedbackFormRoutes(open, store);
     addSharedRunRoutes(open, desk);
+    addSharedV2Routes(open, desk);
     addSharedDatasetRoutes(open, desk);
     addAttachmentRoutes(open, desk);
     addUiRunExportRoute(open, exports);

@@ -1,6 +1,7 @@
 import type { FastifyInstance } from "fastify";
 import type { Endpoint } from "millrace/model";
 import type { Static } from "typebox";
+import { RequestError } from "../errors.ts";
 import type { RunDesk } from "../handlers/runs.ts";
 import {
   listV2TraceRuns,
@@ -12,12 +13,18 @@ import {
   v2RunQueryBody,
 } from "../handlers/v2-runs.ts";
 import type { V2RunQueryBody } from "../handlers/v2-runs.ts";
+import { queryV2ExperimentRuns, v2ExperimentRunsBody } from "../handlers/v2-experiment-runs.ts";
+import { listV2Datasets, listV2Projects } from "../handlers/v2-lists.ts";
+import { queryV2PublicRuns, readV2PublicRun, v2PublicQueryBody } from "../handlers/v2-public.ts";
 import {
   listV2ThreadTraces,
   queryV2Threads,
+  readV2ThreadsStats,
   readV2ThreadStats,
   v2ThreadQueryBody,
+  v2ThreadsStatsBody,
 } from "../handlers/v2-threads.ts";
+import { queryV2Traces, v2TraceQueryBody } from "../handlers/v2-traces.ts";
 import { route } from "../http/route.ts";
 
 const tag = "runs";
@@ -32,6 +39,21 @@ const v2 = {
   traceRuns: { method: "GET", path: "/api/v2/traces/:id/runs", action: "list a trace's runs" },
   threads: { method: "POST", path: "/api/v2/threads/query", action: "query threads" },
   threadTraces: { method: "GET", path: "/api/v2/threads/:id/traces", action: "list traces" },
+  traces: { method: "POST", path: "/api/v2/traces/query", action: "query traces" },
+  threadsStats: { method: "POST", path: "/api/v2/threads/stats", action: "read statistics" },
+  projects: { method: "GET", path: "/api/v2/sessions", action: "list projects" },
+  datasets: { method: "GET", path: "/api/v2/datasets", action: "list datasets" },
+  experimentRuns: {
+    method: "POST",
+    path: "/api/v2/datasets/:id/experiment-runs",
+    action: "query the runs of experiments",
+  },
+  publicRun: { method: "GET", path: "/api/v2/public/:token/run/:id", action: "read shared run" },
+  publicRuns: {
+    method: "POST",
+    path: "/api/v2/public/:token/runs/query",
+    action: "query shared runs",
+  },
   threadStats: { method: "GET", path: "/api/v2/threads/:id/stats", action: "read statistics" },
 } as const satisfies Record<string, Endpoint>;
 
@@ -63,7 +85,7 @@ export function addV2Routes(app: FastifyInstance, desk: RunDesk): void {
   });
   app.route<{ Body: Static<typeof v2ThreadQueryBody> }>({
     ...route(v2.threads, { tag, summary: "v2: threads by page.", body: v2ThreadQueryBody }),
-    handler: (request) => queryV2Threads(desk, request),
+    handler: (request, reply) => queryV2Threads(desk, request, reply),
   });
   app.route({
     ...route(v2.threadTraces, { tag, summary: "v2: the traces of a thread." }),
@@ -72,5 +94,68 @@ export function addV2Routes(app: FastifyInstance, desk: RunDesk): void {
   app.route({
     ...route(v2.threadStats, { tag, summary: "v2: what a thread comes to." }),
     handler: (request) => readV2ThreadStats(desk, request),
+  });
+  app.route<{ Body: Static<typeof v2TraceQueryBody> }>({
+    ...route(v2.traces, { tag, summary: "v2: traces by page.", body: v2TraceQueryBody }),
+    handler: (request, reply) => queryV2Traces(desk, request, reply),
+  });
+  app.route<{ Body: Static<typeof v2ThreadsStatsBody> }>({
+    ...route(v2.threadsStats, {
+      tag,
+      summary: "v2: what a project's threads come to.",
+      body: v2ThreadsStatsBody,
+    }),
+    handler: (request) => readV2ThreadsStats(desk, request),
+  });
+  app.route({
+    ...route(v2.projects, { tag: "projects", summary: "v2: projects and experiments by page." }),
+    handler: (request) => listV2Projects(desk.store, request),
+  });
+  app.route({
+    ...route(v2.datasets, { tag: "datasets", summary: "v2: datasets by page." }),
+    handler: (request) => listV2Datasets(desk.store, request),
+  });
+  app.route<{ Body: Static<typeof v2ExperimentRunsBody> }>({
+    ...route(v2.experimentRuns, {
+      tag: "experiments",
+      summary: "v2: examples by page, each with the runs of experiments on it.",
+      body: v2ExperimentRunsBody,
+    }),
+    handler: (request, reply) => queryV2ExperimentRuns(desk, request, reply),
+  });
+  for (const [url, what] of Object.entries(hostedOnly)) {
+    app.route({
+      method: ["GET", "POST", "PATCH", "PUT", "DELETE"],
+      url,
+      schema: { hide: true },
+      handler: async () => {
+        throw new RequestError(501, `${what} of the hosted service only: this server has none`);
+      },
+    });
+  }
+}
+
+/** What no local server can answer, by address. */
+const hostedOnly: Readonly<Record<string, string>> = {
+  "/api/v2/sandboxes/*": "Sandboxes are a part",
+  "/v2/sandboxes/*": "Sandboxes are a part",
+  "/v2/sql/query": "Queries in SQL are a part",
+  "/api/v2/threads/:id/share": "Shares of whole threads are a part",
+};
+
+/** Open to whoever holds a token. */
+export function addSharedV2Routes(app: FastifyInstance, desk: RunDesk): void {
+  app.route({
+    ...route(v2.publicRun, { tag, summary: "v2: a shared run.", keyless: true }),
+    handler: (request, reply) => readV2PublicRun(desk, request, reply),
+  });
+  app.route<{ Body: Static<typeof v2PublicQueryBody> }>({
+    ...route(v2.publicRuns, {
+      tag,
+      summary: "v2: the run that a token is of, as a list.",
+      body: v2PublicQueryBody,
+      keyless: true,
+    }),
+    handler: (request, reply) => queryV2PublicRuns(desk, request, reply),
   });
 }

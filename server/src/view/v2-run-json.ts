@@ -15,6 +15,8 @@ interface Field {
 export interface V2View extends Omit<RunView, "select"> {
   /** Address of the server, for links. */
   readonly baseUrl: string;
+  /** The dataset that the run's project is an experiment on. */
+  readonly referenceDatasetId?: string | undefined;
 }
 
 const previewChars = 500;
@@ -46,6 +48,36 @@ const preview = (name: string): Field => ({
       .toString()
       .slice(0, previewChars);
     return text === undefined ? undefined : JSON.stringify(text);
+  },
+});
+
+type JsonObject = Readonly<Record<string, unknown>>;
+
+/** The object under a name; without members where there is none. */
+function objectAt(value: unknown, name: string): JsonObject {
+  const found: unknown =
+    typeof value === "object" && value !== null ? Reflect.get(value, name) : undefined;
+  return typeof found === "object" && found !== null ? { ...found } : {};
+}
+
+/** A part of the usage that a run reports of itself: by category, as numbers. */
+const details = (name: string): Field => ({
+  from: ["outputs", "extra"],
+  toJson: (members) => {
+    const parse = (member: string): unknown => {
+      const json = members.get(member);
+      // Most runs report none: told without making an object of a payload that may be large.
+      return json?.includes(`"${name}"`) ? JSON.parse(json.toString()) : undefined;
+    };
+    const usages = [
+      objectAt(parse("outputs"), "usage_metadata"),
+      objectAt(objectAt(parse("extra"), "metadata"), "usage_metadata"),
+    ];
+    const raw = usages
+      .map((usage) => Object.entries(objectAt(usage, name)))
+      .map((entries) => entries.filter(([, value]) => typeof value === "number"))
+      .find((entries) => entries.length > 0);
+    return raw === undefined ? undefined : JSON.stringify({ raw: Object.fromEntries(raw) });
   },
 });
 
@@ -87,6 +119,10 @@ const fields: Readonly<Record<string, Field>> = {
     from: ["parent_run_id"],
     toJson: (members) => String(withoutNull(members.get("parent_run_id")) === undefined),
   },
+  REFERENCE_DATASET_ID: {
+    from: ["session_id"],
+    toJson: (_members, { referenceDatasetId: id }) => (id === undefined ? id : JSON.stringify(id)),
+  },
   REFERENCE_EXAMPLE_ID: same("reference_example_id"),
   TOTAL_TOKENS: same("total_tokens"),
   PROMPT_TOKENS: same("prompt_tokens"),
@@ -94,6 +130,10 @@ const fields: Readonly<Record<string, Field>> = {
   TOTAL_COST: made("total_cost", toNumber),
   PROMPT_COST: made("prompt_cost", toNumber),
   COMPLETION_COST: made("completion_cost", toNumber),
+  PROMPT_TOKEN_DETAILS: details("input_token_details"),
+  COMPLETION_TOKEN_DETAILS: details("output_token_details"),
+  PROMPT_COST_DETAILS: details("input_cost_details"),
+  COMPLETION_COST_DETAILS: details("output_cost_details"),
   TAGS: same("tags"),
   APP_PATH: same("app_path"),
   ATTACHMENTS: made("s3_urls", (urls) =>
@@ -116,21 +156,29 @@ const fields: Readonly<Record<string, Field>> = {
   // Known to no run here; asked for, they are left out.
   ...Object.fromEntries(
     [
-      "REFERENCE_DATASET_ID",
-      "PROMPT_TOKEN_DETAILS",
-      "COMPLETION_TOKEN_DETAILS",
-      "PROMPT_COST_DETAILS",
-      "COMPLETION_COST_DETAILS",
       "PRICE_MODEL_ID",
       "THREAD_EVALUATION_TIME",
       "IS_IN_DATASET",
       "LAST_QUEUED_AT",
+      "LS_USER_ID",
     ].map((name): [string, Field] => [name, { from: [], toJson: () => undefined }]),
   ),
 };
 
 /** The fields that can be selected. */
 export const v2RunFields: readonly string[] = Object.keys(fields);
+
+const owners: ReadonlySet<string> = new Set([
+  "APP_PATH",
+  "SHARE_URL",
+  "REFERENCE_EXAMPLE_ID",
+  "IS_IN_DATASET",
+  "LAST_QUEUED_AT",
+  "LS_USER_ID",
+]);
+
+/** The fields that can be selected of a run by whoever holds its token. */
+export const v2PublicFields: readonly string[] = v2RunFields.filter((name) => !owners.has(name));
 
 /** The members that a selection is made of. */
 export const membersFor = (selects: readonly string[]): ReadonlySet<string> =>
