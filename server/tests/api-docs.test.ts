@@ -1,6 +1,7 @@
 import { Validator } from "@seriousme/openapi-schema-validator";
 import { endpoints } from "millrace/model";
 import { expect, test } from "vitest";
+import { v2Endpoints } from "../src/http/v2-endpoints.ts";
 import { call, runServer } from "./support/running-server.ts";
 
 interface Operation {
@@ -24,9 +25,11 @@ const keyless = [
   "countSharedExamples",
   "giveFeedback",
   "giveFeedbackByLink",
+  "readV2PublicRun",
+  "queryV2PublicRuns",
 ];
 
-test("the description is valid OpenAPI 3.1, and has every call of the table once", async () => {
+test("the description is valid OpenAPI 3.1, and has every call of the tables once", async () => {
   const server = await runServer();
   const { status, json } = await call(server, "GET /openapi.json");
   expect(status).toBe(200);
@@ -39,10 +42,12 @@ test("the description is valid OpenAPI 3.1, and has every call of the table once
       place: `${method.toUpperCase()} ${path}`,
     })),
   );
-  const expected = Object.entries(endpoints).map(([operationId, { method, path }]) => ({
-    operationId,
-    place: `${method} ${path.replaceAll(/:(\w+)/g, "{$1}")}`,
-  }));
+  const expected = Object.entries({ ...endpoints, ...v2Endpoints }).map(
+    ([operationId, { method, path }]) => ({
+      operationId,
+      place: `${method} ${path.replaceAll(/:(\w+)/g, "{$1}")}`,
+    }),
+  );
   const byName = (one: { operationId: string }, other: { operationId: string }): number =>
     one.operationId < other.operationId ? -1 : 1;
   expect(described.toSorted(byName)).toEqual(expected.toSorted(byName));

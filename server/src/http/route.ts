@@ -2,6 +2,7 @@ import { endpoints, uiEndpoints } from "millrace/model";
 import type { Endpoint } from "millrace/model";
 import { Type } from "typebox";
 import type { TSchema } from "typebox";
+import { v2Endpoints } from "./v2-endpoints.ts";
 
 /** What calls are grouped by on the page of the API. */
 export const tags = {
@@ -35,7 +36,10 @@ export interface RouteDocs<Body extends TSchema = TSchema> {
 }
 
 const operationIds = new Map<Endpoint, string>(
-  Object.entries({ ...endpoints, ...uiEndpoints }).map(([name, endpoint]) => [endpoint, name]),
+  Object.entries({ ...endpoints, ...uiEndpoints, ...v2Endpoints }).map(([name, endpoint]) => [
+    endpoint,
+    name,
+  ]),
 );
 
 /** Where a call is served, and the schema that /openapi.json is made of. */

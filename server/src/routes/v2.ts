@@ -1,5 +1,4 @@
 import type { FastifyInstance } from "fastify";
-import type { Endpoint } from "millrace/model";
 import type { Static } from "typebox";
 import { RequestError } from "../errors.ts";
 import type { RunDesk } from "../handlers/runs.ts";
@@ -26,99 +25,99 @@ import {
 } from "../handlers/v2-threads.ts";
 import { queryV2Traces, v2TraceQueryBody } from "../handlers/v2-traces.ts";
 import { route } from "../http/route.ts";
+import { v2Endpoints } from "../http/v2-endpoints.ts";
 
 const tag = "runs";
-
-/** What newer clients of LangSmith call beside the first version; our own client does not. */
-const v2 = {
-  query: { method: "POST", path: "/api/v2/runs/query", action: "query runs" },
-  read: { method: "GET", path: "/api/v2/runs/:id", action: "read run" },
-  url: { method: "GET", path: "/api/v2/runs/:id/url", action: "read the run's page" },
-  share: { method: "POST", path: "/api/v2/runs/:id/share", action: "share run" },
-  unshare: { method: "DELETE", path: "/api/v2/runs/:id/share", action: "unshare run" },
-  traceRuns: { method: "GET", path: "/api/v2/traces/:id/runs", action: "list a trace's runs" },
-  threads: { method: "POST", path: "/api/v2/threads/query", action: "query threads" },
-  threadTraces: { method: "GET", path: "/api/v2/threads/:id/traces", action: "list traces" },
-  traces: { method: "POST", path: "/api/v2/traces/query", action: "query traces" },
-  threadsStats: { method: "POST", path: "/api/v2/threads/stats", action: "read statistics" },
-  projects: { method: "GET", path: "/api/v2/sessions", action: "list projects" },
-  datasets: { method: "GET", path: "/api/v2/datasets", action: "list datasets" },
-  experimentRuns: {
-    method: "POST",
-    path: "/api/v2/datasets/:id/experiment-runs",
-    action: "query the runs of experiments",
-  },
-  publicRun: { method: "GET", path: "/api/v2/public/:token/run/:id", action: "read shared run" },
-  publicRuns: {
-    method: "POST",
-    path: "/api/v2/public/:token/runs/query",
-    action: "query shared runs",
-  },
-  threadStats: { method: "GET", path: "/api/v2/threads/:id/stats", action: "read statistics" },
-} as const satisfies Record<string, Endpoint>;
 
 /** The second version of the API, as far as it is served. */
 export function addV2Routes(app: FastifyInstance, desk: RunDesk): void {
   app.route<{ Body: V2RunQueryBody }>({
-    ...route(v2.query, { tag, summary: "v2: runs by filter, by page.", body: v2RunQueryBody }),
+    ...route(v2Endpoints.queryV2Runs, {
+      tag,
+      summary: "Version 2: runs by filter, by page.",
+      body: v2RunQueryBody,
+    }),
     handler: (request, reply) => queryV2Runs(desk, request, reply),
   });
   app.route({
-    ...route(v2.read, { tag, summary: "v2: a run, with the fields that are selected." }),
+    ...route(v2Endpoints.readV2Run, {
+      tag,
+      summary: "Version 2: a run, with the fields that are selected.",
+    }),
     handler: (request, reply) => readV2Run(desk, request, reply),
   });
   app.route({
-    ...route(v2.url, { tag, summary: "v2: where the run's page is." }),
+    ...route(v2Endpoints.readV2RunUrl, { tag, summary: "Version 2: where the run's page is." }),
     handler: (request) => readV2RunUrl(desk, request),
   });
   app.route({
-    ...route(v2.share, { tag, summary: "v2: lets anyone who has the token read the run." }),
+    ...route(v2Endpoints.shareV2Run, {
+      tag,
+      summary: "Version 2: lets anyone who has the token read the run.",
+    }),
     handler: (request) => shareV2Run(desk, request),
   });
   app.route({
-    ...route(v2.unshare, { tag, summary: "v2: ends the share." }),
+    ...route(v2Endpoints.unshareV2Run, { tag, summary: "Version 2: ends the share." }),
     handler: (request, reply) => unshareV2Run(desk, request, reply),
   });
   app.route({
-    ...route(v2.traceRuns, { tag, summary: "v2: the runs of a trace." }),
+    ...route(v2Endpoints.listV2TraceRuns, { tag, summary: "Version 2: the runs of a trace." }),
     handler: (request, reply) => listV2TraceRuns(desk, request, reply),
   });
   app.route<{ Body: Static<typeof v2ThreadQueryBody> }>({
-    ...route(v2.threads, { tag, summary: "v2: threads by page.", body: v2ThreadQueryBody }),
+    ...route(v2Endpoints.queryV2Threads, {
+      tag,
+      summary: "Version 2: threads by page.",
+      body: v2ThreadQueryBody,
+    }),
     handler: (request, reply) => queryV2Threads(desk, request, reply),
   });
   app.route({
-    ...route(v2.threadTraces, { tag, summary: "v2: the traces of a thread." }),
+    ...route(v2Endpoints.listV2ThreadTraces, {
+      tag,
+      summary: "Version 2: the traces of a thread.",
+    }),
     handler: (request, reply) => listV2ThreadTraces(desk, request, reply),
   });
   app.route({
-    ...route(v2.threadStats, { tag, summary: "v2: what a thread comes to." }),
+    ...route(v2Endpoints.readV2ThreadStats, { tag, summary: "Version 2: what a thread comes to." }),
     handler: (request) => readV2ThreadStats(desk, request),
   });
   app.route<{ Body: Static<typeof v2TraceQueryBody> }>({
-    ...route(v2.traces, { tag, summary: "v2: traces by page.", body: v2TraceQueryBody }),
+    ...route(v2Endpoints.queryV2Traces, {
+      tag,
+      summary: "Version 2: traces by page.",
+      body: v2TraceQueryBody,
+    }),
     handler: (request, reply) => queryV2Traces(desk, request, reply),
   });
   app.route<{ Body: Static<typeof v2ThreadsStatsBody> }>({
-    ...route(v2.threadsStats, {
+    ...route(v2Endpoints.readV2ThreadsStats, {
       tag,
-      summary: "v2: what a project's threads come to.",
+      summary: "Version 2: what a project's threads come to.",
       body: v2ThreadsStatsBody,
     }),
     handler: (request) => readV2ThreadsStats(desk, request),
   });
   app.route({
-    ...route(v2.projects, { tag: "projects", summary: "v2: projects and experiments by page." }),
+    ...route(v2Endpoints.listV2Projects, {
+      tag: "projects",
+      summary: "Version 2: projects and experiments by page.",
+    }),
     handler: (request) => listV2Projects(desk.store, request),
   });
   app.route({
-    ...route(v2.datasets, { tag: "datasets", summary: "v2: datasets by page." }),
+    ...route(v2Endpoints.listV2Datasets, {
+      tag: "datasets",
+      summary: "Version 2: datasets by page.",
+    }),
     handler: (request) => listV2Datasets(desk.store, request),
   });
   app.route<{ Body: Static<typeof v2ExperimentRunsBody> }>({
-    ...route(v2.experimentRuns, {
+    ...route(v2Endpoints.queryV2ExperimentRuns, {
       tag: "experiments",
-      summary: "v2: examples by page, each with the runs of experiments on it.",
+      summary: "Version 2: examples by page, each with the runs of experiments on it.",
       body: v2ExperimentRunsBody,
     }),
     handler: (request, reply) => queryV2ExperimentRuns(desk, request, reply),
@@ -146,13 +145,17 @@ const hostedOnly: Readonly<Record<string, string>> = {
 /** Open to whoever holds a token. */
 export function addSharedV2Routes(app: FastifyInstance, desk: RunDesk): void {
   app.route({
-    ...route(v2.publicRun, { tag, summary: "v2: a shared run.", keyless: true }),
+    ...route(v2Endpoints.readV2PublicRun, {
+      tag,
+      summary: "Version 2: a shared run.",
+      keyless: true,
+    }),
     handler: (request, reply) => readV2PublicRun(desk, request, reply),
   });
   app.route<{ Body: Static<typeof v2PublicQueryBody> }>({
-    ...route(v2.publicRuns, {
+    ...route(v2Endpoints.queryV2PublicRuns, {
       tag,
-      summary: "v2: the run that a token is of, as a list.",
+      summary: "Version 2: the run that a token is of, as a list.",
       body: v2PublicQueryBody,
       keyless: true,
     }),
