@@ -102,9 +102,9 @@ test("a CSV becomes a dataset: chosen columns, texts as they are, in the order o
     { inputs: { a: '2 "q"', b: "=1+1" }, outputs: { c: "<b>" }, metadata: { d: "m2" } },
   ]);
   expect(itemsOf((await call(server, `GET /datasets/${id}/versions`)).json)).toHaveLength(1);
-  // What it exports is what came in.
+  // What it exports is what came in, with a mark before what a spreadsheet would compute.
   const { text, headers } = await call(server, `GET /datasets/${id}/csv`);
-  expect(text).toBe('a,b,c\r\n1,"x\ny",\r\n"2 ""q""",=1+1,<b>\r\n');
+  expect(text).toBe('a,b,c\r\n1,"x\ny",\r\n"2 ""q""",\'=1+1,<b>\r\n');
   expect(headers.get("content-type")).toBe("text/csv; charset=utf-8");
   const named = formOf({ csv, fields: [...fields, ["name", "my name"]] });
   expect((await call(server, "POST /datasets/upload", { body: named })).json["name"]).toBe(

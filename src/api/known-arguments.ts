@@ -73,8 +73,13 @@ function checkedResource(name: string, resource: object, calls: object): object 
       return Promise.reject(problem);
     };
     Object.defineProperty(checked, "name", { value: method });
-    // Not enumerable, as methods are: what lists them finds those of the class.
-    Object.defineProperty(facade, method, { value: checked });
+    // As methods of a class are: tests may replace them, and what lists the object finds none.
+    Object.defineProperty(facade, method, {
+      value: checked,
+      configurable: true,
+      writable: true,
+      enumerable: false,
+    });
   }
   return facade;
 }
