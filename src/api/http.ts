@@ -2,7 +2,7 @@ import { randomUUID } from "node:crypto";
 import { setMaxListeners } from "node:events";
 import { setTimeout as timer } from "node:timers/promises";
 import pRetry from "p-retry";
-import { isOk } from "../connection/answer.ts";
+import { isOk, readRefusal } from "../connection/answer.ts";
 import { toError } from "../connection/failure.ts";
 import type { HttpRequest, Requester } from "../connection/requester.ts";
 import type { Connection } from "../model/connection.ts";
@@ -48,6 +48,8 @@ export interface HttpOptions {
   readonly attempts: number;
   /** Longest wait that a server's `Retry-After` can ask for. */
   readonly retryAfterLimitMs: number;
+  /** Longest answer that is read as a whole, bytes. */
+  readonly maxResponseBytes: number;
   /** Asked at each call: what ends it, beside the `signal` that it was given. */
   readonly ambientSignal?: () => AbortSignal | undefined;
   /** From 0 to below 1. @defaultValue Math.random */
@@ -67,7 +69,7 @@ export class Http implements Asking {
 
   constructor(options: HttpOptions) {
     this.#options = options;
-    this.#lines = new Lines(options.connection);
+    this.#lines = new Lines(options.connection, options.maxResponseBytes);
     // Every call under way listens to the one signal.
     setMaxListeners(0, this.#closed.signal);
   }
@@ -80,8 +82,9 @@ export class Http implements Asking {
    */
   readonly call: Call = async (name, init = {}) => {
     const sending = this.#sendingOf(name, init);
+    const { request, signal } = sending;
     return this.#send(sending, "whole", async (requester, facts) =>
-      readAnswer(await requester.ask(sending.request, sending.signal), facts, Date.now()),
+      readAnswer(await requester.askBytes(request, signal), { ...facts, signal }, Date.now()),
     );
   };
 
@@ -122,7 +125,7 @@ export class Http implements Asking {
       if (isOk(head.status)) {
         return { kind: "answered", value: rest };
       }
-      const body = requester.conceal(await readBegin(rest));
+      const body = requester.conceal(await readRefusal(rest));
       return readAnswer({ ...head, body }, facts, Date.now());
     });
     try {
@@ -148,7 +151,9 @@ export class Http implements Asking {
       !signal.aborted && last?.kind === "failed" && last.again && !isSpent(request);
     const attempt = async (): Promise<unknown> => {
       const { messageOf } = init;
-      const facts = { endpoint, requestId, isRepeatable, messageOf, earlier: last };
+      const { maxResponseBytes } = this.#options;
+      const given = { endpoint, requestId, isRepeatable, messageOf, maxResponseBytes };
+      const facts = { ...given, earlier: last };
       signal.throwIfAborted();
       const requester = await this.#lines.to(init.server, kind);
       try {
@@ -228,24 +233,3 @@ const heldWait = (delayMs: number, signal: AbortSignal): Promise<void> =>
 /** Whether its body can't be sent once more. */
 const isSpent = ({ body }: HttpRequest): boolean =>
   body !== undefined && !(body instanceof Uint8Array) && body.isSpent;
-
-/** Longest text of a refusal that is read, in bytes. */
-const refusalBytes = 65_536;
-
-/** What a refusal says, where only an answer can be long. */
-async function readBegin(chunks: AsyncIterable<Uint8Array>): Promise<string> {
-  const read: Uint8Array[] = [];
-  let size = 0;
-  try {
-    for await (const chunk of chunks) {
-      read.push(chunk);
-      size += chunk.length;
-      if (size >= refusalBytes) {
-        break;
-      }
-    }
-  } catch {
-    // It broke off: the status counts all the same.
-  }
-  return Buffer.concat(read).toString();
-}

@@ -1,6 +1,6 @@
 import { isOk, redirectText } from "../connection/answer.ts";
 import type { Answer } from "../connection/answer.ts";
-import { isUnsent, toError } from "../connection/failure.ts";
+import { isTooLarge, isUnsent, toError } from "../connection/failure.ts";
 import { ProxyRefusal } from "../connection/proxy-refusal.ts";
 import type { Endpoint } from "../model/endpoints.ts";
 import {
@@ -15,6 +15,7 @@ import {
 import type { HttpErrorInit } from "../model/errors.ts";
 import { toPrintable } from "../model/printable-text.ts";
 import { retryAfterMs } from "../model/retry-wait.ts";
+import { JsonLimitError, parseJson } from "./parse-json.ts";
 import type { CallInit } from "./request.ts";
 
 /** What one try came to. */
@@ -38,18 +39,24 @@ export interface TryFacts {
   readonly isRepeatable: boolean;
   /** What an error says of a refusal, where it is not what others say. */
   readonly messageOf?: CallInit["messageOf"];
+  readonly maxResponseBytes: number;
+  /** Ends the parsing of its answer. */
+  readonly signal?: AbortSignal;
   /** The try before this one. */
   readonly earlier: Verdict | undefined;
 }
 
 /** What an answer means; `now` is milliseconds since the Unix epoch. */
-export function readAnswer(answer: Answer, facts: TryFacts, now: number): Verdict {
+export async function readAnswer(answer: Answer, facts: TryFacts, now: number): Promise<Verdict> {
   const { endpoint, requestId, isRepeatable, earlier } = facts;
   const { action } = endpoint;
-  const { status, body, bodyFailure } = answer;
+  const { status, body, chunks = [], bodyFailure } = answer;
   if (isOk(status)) {
+    if (isTooLarge(bodyFailure)) {
+      return failed(tooLarge(facts, bodyFailure), false, { isOpen: true });
+    }
     return bodyFailure === undefined
-      ? parseBody(body, facts)
+      ? await parseBody(chunks, facts)
       : failed(toError(action, bodyFailure, { requestId }), isRepeatable, { isOpen: true });
   }
   const wasOpen = earlier?.kind === "failed" && earlier.isOpen;
@@ -82,6 +89,15 @@ export function judgeFailure(failure: unknown, facts: TryFacts): Verdict {
   return failed(toError(action, failure, { requestId }), isRepeatable || !isOpen, { isOpen });
 }
 
+const tooLarge = (
+  { endpoint, maxResponseBytes, requestId }: TryFacts,
+  cause: unknown,
+): AnswerError =>
+  new AnswerError(
+    `Failed to ${endpoint.action}: the answer is larger than the ${maxResponseBytes} bytes of the option maxResponseBytes. Ask for less (\`limit\`, \`select\`), or raise it (MILLRACE_MAX_RESPONSE_BYTES)`,
+    { cause, requestId },
+  );
+
 interface FailureNotes {
   readonly isOpen: boolean;
   readonly afterMs?: number | undefined;
@@ -104,16 +120,33 @@ function errorOf(init: HttpErrorInit): HttpError {
   return init.status === 409 ? new ConflictError(init) : new HttpError(init);
 }
 
-function parseBody(body: string, { endpoint, requestId }: TryFacts): Verdict {
-  if (body.trim() === "") {
+async function parseBody(
+  chunks: readonly Uint8Array[],
+  { endpoint, requestId, signal }: TryFacts,
+): Promise<Verdict> {
+  if (chunks.length <= fewChunks && chunks.every(isBlank)) {
     return { kind: "answered", value: null };
   }
   try {
-    return { kind: "answered", value: JSON.parse(body) as unknown };
+    return { kind: "answered", value: await parseJson(chunks, { signal }) };
   } catch (failure) {
+    if (signal?.aborted === true) {
+      throw failure;
+    }
+    const text = `Failed to ${endpoint.action}: ${problemOf(failure)}`;
     // The parser repeats a part of the answer.
     const cause = new SyntaxError(toPrintable(String(failure)));
-    const text = `Failed to ${endpoint.action}: the answer is not JSON; is the endpoint right?`;
     return failed(new AnswerError(text, { cause, requestId }), false, { isOpen: true });
   }
 }
+
+/** An answer that says nothing is short. */
+const fewChunks = 4;
+
+const isBlank = (chunk: Uint8Array): boolean =>
+  chunk.every((byte) => byte === 0x20 || byte === 0x0a || byte === 0x0d || byte === 0x09);
+
+const problemOf = (failure: unknown): string =>
+  failure instanceof JsonLimitError
+    ? `${failure.message}; ask for less (\`limit\`, \`select\`), or for fewer in each call`
+    : "the answer is not JSON. Check that the endpoint is the address of the API, with its path where it has one";

@@ -3,8 +3,6 @@ import type { Requester } from "../connection/requester.ts";
 import type { Connection } from "../model/connection.ts";
 import { definedOf } from "../model/fields.ts";
 
-/** Longest answer that is read at once: a page of runs with all they hold. */
-const answerLimitBytes = 268_435_456;
 const unlimited = -1;
 
 /** `whole` answers are bounded; a `stream` is not, as it is never held at once. */
@@ -18,10 +16,12 @@ interface Line {
 /** The connections of the request half, by what they are for; each opens at its first use. */
 export class Lines {
   readonly #connection: Connection;
+  readonly #maxResponseBytes: number;
   readonly #open = new Map<string, Promise<Line>>();
 
-  constructor(connection: Connection) {
+  constructor(connection: Connection, maxResponseBytes: number) {
     this.#connection = connection;
+    this.#maxResponseBytes = maxResponseBytes;
   }
 
   /**
@@ -31,7 +31,8 @@ export class Lines {
    */
   async to(server: string | undefined, kind: LineKind): Promise<Requester> {
     const name = `${kind} ${server ?? ""}`;
-    const line = this.#open.get(name) ?? openLine(this.#connectionTo(server), kind);
+    const limit = kind === "whole" ? this.#maxResponseBytes : unlimited;
+    const line = this.#open.get(name) ?? openLine(this.#connectionTo(server), limit);
     this.#open.set(name, line);
     return (await line).requester;
   }
@@ -66,14 +67,13 @@ export class Lines {
 const isSameOrigin = (left: string, right: string): boolean =>
   new URL(left).origin === new URL(right).origin;
 
-async function openLine(connection: Connection, kind: LineKind): Promise<Line> {
+async function openLine(connection: Connection, limitBytes: number): Promise<Line> {
   try {
     const [{ createDispatcher }, { Requester }] = await Promise.all([
       import("../connection/dispatcher.ts"),
       import("../connection/requester.ts"),
     ]);
-    const limit = kind === "whole" ? answerLimitBytes : unlimited;
-    const dispatcher = createDispatcher(connection, limit);
+    const dispatcher = createDispatcher(connection, limitBytes);
     return {
       requester: new Requester(connection, dispatcher),
       close: () => dispatcher.destroy(),

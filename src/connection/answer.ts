@@ -7,11 +7,34 @@ export interface Answer {
   readonly location?: string | undefined;
   /** Empty where it could not be read: the status counts all the same. */
   readonly body: string;
+  /** In place of `body`, where what was asked for came and bytes were asked for. */
+  readonly chunks?: readonly Uint8Array[];
   /** What kept the body from being read, where something did. */
   readonly bodyFailure?: unknown;
 }
 
 export const isOk = (status: number): boolean => status >= 200 && status < 300;
+
+/** Longest text of a refusal that is read, in bytes. */
+const refusalBytes = 65_536;
+
+/** What a refusal says, where only an answer can be long; no more of it is read. */
+export async function readRefusal(chunks: AsyncIterable<Uint8Array>): Promise<string> {
+  const read: Uint8Array[] = [];
+  let size = 0;
+  try {
+    for await (const chunk of chunks) {
+      read.push(chunk.subarray(0, refusalBytes - size));
+      size += chunk.length;
+      if (size >= refusalBytes) {
+        break;
+      }
+    }
+  } catch {
+    // It broke off: the status counts all the same.
+  }
+  return Buffer.concat(read).toString();
+}
 
 /** An answer that is read as it arrives. */
 export interface OpenAnswer {

@@ -26,6 +26,12 @@ const connectCodes = new Set([
   "UND_ERR_CONNECT_TIMEOUT",
 ]);
 
+const tooLargeCode = "UND_ERR_RES_EXCEEDED_MAX_SIZE";
+
+/** Whether more came than is read of an answer. */
+export const isTooLarge = (failure: unknown): boolean =>
+  factsOf(failure).codes.includes(tooLargeCode);
+
 /** Whether it is certain that nothing of the request was sent. */
 export const isUnsent = (failure: unknown): boolean =>
   factsOf(failure).codes.some((code) => connectCodes.has(code));
@@ -46,7 +52,7 @@ export function toError(action: string, failure: unknown, about: SdkErrorOptions
   if (hint !== undefined) {
     return new CertificateError(`${text}. ${hint}`, options);
   }
-  if (codes.includes("UND_ERR_RES_EXCEEDED_MAX_SIZE")) {
+  if (codes.includes(tooLargeCode)) {
     return new AnswerError(`${text}: the answer is too large; ask for less`, options);
   }
   if (codes.includes("UND_ERR_INVALID_ARG")) {

@@ -3,7 +3,7 @@ import type { Connection } from "../model/connection.ts";
 import type { Endpoint } from "../model/endpoints.ts";
 import { OptionError } from "../model/errors.ts";
 import { version } from "../model/version.ts";
-import { isOk } from "./answer.ts";
+import { isOk, readRefusal } from "./answer.ts";
 import type { Answer, OpenAnswer } from "./answer.ts";
 import { watched } from "./streamed-body.ts";
 import type { StreamedBody } from "./streamed-body.ts";
@@ -47,7 +47,32 @@ export class Requester {
    * its chunks, and for the answer from its end on. Redirects are not followed: the key would go with
    * them. Throws where no answer began; a body that breaks off is left out, its status counts.
    */
-  async ask(request: HttpRequest, signal: AbortSignal): Promise<Answer> {
+  ask(request: HttpRequest, signal: AbortSignal): Promise<Answer> {
+    return this.#ask(request, signal, async (head, body) => {
+      const text = await body.text();
+      return { ...head, body: isOk(head.status) ? text : this.conceal(text) };
+    });
+  }
+
+  /** As {@link Requester.ask}, what was asked for as bytes, which may be many; of a refusal the beginning. */
+  askBytes(request: HttpRequest, signal: AbortSignal): Promise<Answer> {
+    return this.#ask(request, signal, async (head, body) => {
+      if (!isOk(head.status)) {
+        return { ...head, body: this.conceal(await readRefusal(body)) };
+      }
+      const chunks: Uint8Array[] = [];
+      for await (const chunk of body) {
+        chunks.push(chunk);
+      }
+      return { ...head, chunks };
+    });
+  }
+
+  async #ask(
+    request: HttpRequest,
+    signal: AbortSignal,
+    read: (head: Answer, body: TransportResponse["body"]) => Promise<Answer>,
+  ): Promise<Answer> {
     signal.throwIfAborted();
     const controller = new AbortController();
     const deadline = deadlineOf(this.#timeoutMs, signal);
@@ -55,8 +80,7 @@ export class Requester {
     const exchange = async (): Promise<Answer> => {
       const response = await this.#send(request, controller.signal, deadline);
       head = this.#headOf(response);
-      const body = await response.body.text();
-      return { ...head, body: isOk(head.status) ? body : this.conceal(body) };
+      return read(head, response.body);
     };
     try {
       // Beside the signal, as undici does not look at it before there is a connection.

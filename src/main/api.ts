@@ -44,12 +44,13 @@ export function createApi(
   headers: Readonly<Record<string, string>>,
   { ambientSignal, warn, uploadThreads, env }: ApiSurroundings,
 ): Api {
-  const { attempts, retryAfterLimitMs, requestsInFlight } = options;
+  const { attempts, retryAfterLimitMs, maxResponseBytes, requestsInFlight } = options;
   const connection = connectionOf(options, headers, requestsInFlight);
   const http = new Http({
     connection,
     attempts,
     retryAfterLimitMs,
+    maxResponseBytes,
     ...definedOf({ ambientSignal }),
   });
   const refusal = sendsNothing(options);

@@ -20,6 +20,7 @@ export function shippingOf(
     connection: connectionOf(options, headers, shareOf(options)),
     attempts: options.attempts,
     retryAfterLimitMs: options.retryAfterLimitMs,
+    maxResponseBytes: options.maxResponseBytes,
     files: {
       allowed: options.dangerouslyAllowFilesystem,
       limitBytes: options.maxAttachmentBytes,

@@ -30,6 +30,7 @@ export interface PlainOptions extends KeepingOptions, AttachmentOptions, Connect
   readonly projectName: string;
   readonly timeoutMs: number;
   readonly syncTimeoutMs: number;
+  readonly maxResponseBytes: number;
   readonly batchLimit: number;
   readonly firstDelayMs: number;
   readonly aggregationDelayMs: number;
@@ -107,6 +108,14 @@ export const optionTable: { readonly [Name in keyof PlainOptions]: OptionRow } =
     max: 3_600_000,
     env: own("SYNC_TIMEOUT_MS"),
     doc: "Longest that a call of client.sync blocks, all its tries and pages together.",
+  },
+  maxResponseBytes: {
+    kind: "number",
+    fallback: 268_435_456,
+    min: 65_536,
+    max: 1_073_741_824,
+    env: own("MAX_RESPONSE_BYTES"),
+    doc: "Size of one answer that a call of the API reads as a whole, such as a page of runs; a larger one is an AnswerError. What is read as a stream is not bounded.",
   },
   batchLimit: {
     kind: "number",

@@ -9,6 +9,8 @@ export interface ShippingOptions {
   readonly connection: Connection;
   readonly attempts: number;
   readonly retryAfterLimitMs: number;
+  /** Longest answer that is read as a whole by what asks the API. */
+  readonly maxResponseBytes: number;
   readonly runtime: RuntimeFacts;
   /** What is masked on each tape before it is read; absent where nothing is. */
   readonly redaction?: RedactionPlan;

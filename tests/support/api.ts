@@ -20,6 +20,7 @@ export function httpTo(endpoint: string, options: TestHttpOptions = {}): TestHtt
   const http = new Http({
     attempts: 3,
     retryAfterLimitMs: 60_000,
+    maxResponseBytes: 268_435_456,
     random: () => 0,
     wait: async (delayMs) => waits.push(delayMs),
     ...rest,

@@ -13,6 +13,7 @@ const shippingTo = (endpoint: string): ShippingOptions => ({
   connection: connectionTo(endpoint),
   attempts: 1,
   retryAfterLimitMs: 0,
+  maxResponseBytes: 65_536,
   files: { allowed: false, limitBytes: 1_048_576 },
   repeatedContent: "inline",
   attachBytesFrom: 262_144,

@@ -11,7 +11,7 @@ export interface Holds {
 const everyMs = 5;
 
 /**
- * Watches the loop of the main thread with a timer of 5 ms. A loop that is late by the clock was held, or
+ * Watches the loop of the thread that makes it with a timer of 5 ms. A loop that is late by the clock was held, or
  * its thread did not get a processor, or stood still in a collection of garbage for helper threads that did
  * not get one: on a machine that others use too that is most of it, seconds at times. So what counts is the
  * processor time of this one thread between two turns of the timer, which the kernel tells to the nanosecond
@@ -47,10 +47,10 @@ export class HoldWatch {
   }
 }
 
-/** How long this process's main thread has run on a processor. */
+/** How long the thread that asks has run on a processor. */
 function computedMs(): number {
   try {
-    return Number(readFileSync("/proc/self/schedstat", "utf8").split(" ")[0]) / 1_000_000;
+    return Number(readFileSync("/proc/thread-self/schedstat", "utf8").split(" ")[0]) / 1_000_000;
   } catch {
     // Not Linux: the threads of the whole process are a bound from above.
     const { user, system } = process.cpuUsage();
