@@ -36,7 +36,13 @@ export abstract class SdkError extends Error {
 
   constructor(message: string, options: SdkErrorOptions = {}) {
     // What it repeats of a server is one line each, see detailOf; other line ends are the message's own.
-    super(message.split("\n").map((line) => toPrintable(line)).join("\n"), options);
+    super(
+      message
+        .split("\n")
+        .map((line) => toPrintable(line))
+        .join("\n"),
+      options,
+    );
     this.name = new.target.name;
     this.requestId = options.requestId;
   }
