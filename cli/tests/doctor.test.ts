@@ -1,11 +1,14 @@
 import { startServer } from "@millrace/server";
 import type { RunningServer } from "@millrace/server";
 import { once } from "node:events";
-import { mkdirSync, writeFileSync } from "node:fs";
+import { mkdirSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { createServer, request as send } from "node:http";
-import type { RequestListener } from "node:http";
+import type { RequestListener, Server } from "node:http";
+import { createServer as createSecureServer } from "node:https";
 import type { AddressInfo } from "node:net";
 import { join } from "node:path";
+import type { SecureContextOptions } from "node:tls";
+import { Client } from "millrace";
 import { afterAll, beforeAll, describe, expect, onTestFinished, test, vi } from "vitest";
 import { ended, folder, start } from "./support/command.ts";
 
@@ -21,6 +24,9 @@ interface Check {
 
 const key = "sk-doctor-0123456789-secret";
 const quiet = { HTTP_PROXY: "", http_proxy: "", HTTPS_PROXY: "", https_proxy: "", NO_PROXY: "" };
+
+const pem = (name: string): string =>
+  readFileSync(new URL(`../../tests/fixtures/tls/${name}`, import.meta.url), "utf8");
 
 /** Runs the command with `--json`; the checks by their names. */
 async function doctor(env: NodeJS.ProcessEnv, ...args: readonly string[]) {
@@ -41,8 +47,16 @@ async function doctor(env: NodeJS.ProcessEnv, ...args: readonly string[]) {
   };
 }
 
-async function listen(listener: RequestListener): Promise<string> {
-  const server = createServer(listener).listen(0, "127.0.0.1");
+const listen = (listener: RequestListener): Promise<string> =>
+  addressOf(createServer(listener).listen(0, "127.0.0.1"));
+
+const listenSecurely = async (listener: RequestListener, tls: SecureContextOptions) => {
+  const address = await addressOf(createSecureServer(tls, listener).listen(0, "127.0.0.1"));
+  return address.replace("http:", "https:");
+};
+
+/** Where a server listens, until the test has ended. */
+async function addressOf(server: Server): Promise<string> {
   await once(server, "listening");
   onTestFinished(() => {
     server.closeAllConnections();
@@ -205,6 +219,17 @@ describe("millrace doctor", () => {
     expect(of("tls")?.todo).toContain("The server speaks no TLS there");
   });
 
+  test("says that a certificate has expired", async () => {
+    const expired = { cert: pem("expired.pem"), key: pem("server.key") };
+    const endpoint = await listenSecurely(passTo(open.url), expired);
+    const { failed, of } = await doctor({
+      MILLRACE_ENDPOINT: endpoint,
+      MILLRACE_CA: pem("ca.pem"),
+    });
+    expect(failed).toEqual(["tls", "server"]);
+    expect(of("tls")?.todo).toContain("Renew the server's certificate");
+  });
+
   test("looks into the spool: absent, empty, not a folder, damaged", async () => {
     const at = await folder();
     const spool = async (name: string): Promise<Check | undefined> => {
@@ -221,6 +246,20 @@ describe("millrace doctor", () => {
     expect(await spool("file")).toMatchObject({
       status: "failed",
       found: expect.stringContaining("is not a folder") as unknown,
+    });
+    const damaged = join(at, "damaged");
+    const options = { attempts: 1, logger: { warn: () => undefined } };
+    const client = new Client({ endpoint: "http://127.0.0.1:9", spoolDir: damaged, ...options });
+    client.startRun({ name: "kept" }).end();
+    await client.flush({ timeoutMs: 1_500 });
+    await client.close({ timeoutMs: 0 });
+    const names = readdirSync(damaged, { recursive: true, encoding: "utf8" });
+    const segment = join(damaged, names.find((name) => name.endsWith(".seg")) ?? "");
+    writeFileSync(segment, Buffer.from(readFileSync(segment)).fill(0, 100, 110));
+    expect(await spool("damaged")).toMatchObject({
+      status: "failed",
+      found: expect.stringContaining("1 files are damaged") as unknown,
+      todo: expect.stringContaining("millrace spool verify") as unknown,
     });
   });
 });

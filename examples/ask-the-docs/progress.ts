@@ -9,6 +9,15 @@ export interface Progress {
 
 const lineEveryMs = 2_000;
 
+/** What a line has room for where the terminal does not say. */
+const defaultColumns = 80;
+/** Characters beside title, bar and unit, with numbers of six digits and a time of six characters. */
+const otherChars = 35;
+
+/** Between 5 and 30 characters: the line, numbers and all, stays on one row of the terminal. */
+export const barWidth = (title: string, unit: string, columns = defaultColumns): number =>
+  Math.max(5, Math.min(30, columns - title.length - unit.length - otherChars));
+
 /** A bar on a terminal; elsewhere a plain line every two seconds. */
 export const startProgress = (title: string, total: number, unit: string): Progress => {
   if (!process.stdout.isTTY) {
@@ -17,7 +26,7 @@ export const startProgress = (title: string, total: number, unit: string): Progr
   const bar = new SingleBar({
     format: `${title} [{bar}] {percentage}%  {value}/{total} ${unit}  {duration_formatted}`,
     stream: process.stdout,
-    barsize: 30,
+    barsize: barWidth(title, unit, process.stdout.columns),
     hideCursor: true,
   });
   bar.start(total, 0);

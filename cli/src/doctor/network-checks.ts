@@ -147,6 +147,9 @@ export async function checkTls(settings: Settings): Promise<Check> {
 }
 
 function todoOfTls(code: string): string {
+  if (code === "CERT_HAS_EXPIRED") {
+    return "Renew the server's certificate, and check this machine's clock.";
+  }
   if (/CERT|SELF_SIGNED|UNABLE_TO|ALTNAME/.test(code)) {
     return "Trust the server's authority by MILLRACE_CA (PEM text), or use the name on its certificate.";
   }
