@@ -166,7 +166,7 @@ test("a closing store ends the queries under way and refuses further ones", asyn
 test("a thread that did not start is 503, and the next query starts it anew", async () => {
   const folder = join(await temporaryFolder(), "later");
   const file = join(folder, "millrace.db");
-  const thread = new ReaderThread(file);
+  const thread = new ReaderThread(file, () => undefined);
   const ask = (): Promise<unknown> =>
     thread.read({ noun: "storage", method: "use", args: ["t"], withinMs: 60_000 });
   await expect(ask()).rejects.toMatchObject({ name: "RequestError", status: 503 });
