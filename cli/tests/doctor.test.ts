@@ -5,7 +5,8 @@ import { mkdirSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { createServer, request as send } from "node:http";
 import type { RequestListener, Server } from "node:http";
 import { createServer as createSecureServer } from "node:https";
-import type { AddressInfo } from "node:net";
+import { connect } from "node:net";
+import type { AddressInfo, Socket } from "node:net";
 import { join } from "node:path";
 import type { SecureContextOptions } from "node:tls";
 import { Client } from "millrace";
@@ -228,6 +229,34 @@ describe("millrace doctor", () => {
     });
     expect(failed).toEqual(["tls", "server"]);
     expect(of("tls")?.todo).toContain("Renew the server's certificate");
+  });
+
+  test("reaches an https server through the tunnel of a proxy", async () => {
+    const endpoint = await listenSecurely(passTo(open.url), {
+      cert: pem("server.pem"),
+      key: pem("server.key"),
+    });
+    const asked: string[] = [];
+    const proxy = createServer().listen(0, "127.0.0.1");
+    proxy.on("connect", (request, socket: Socket) => {
+      asked.push(request.url ?? "");
+      const onward = connect(Number(new URL(endpoint).port), "127.0.0.1", () => {
+        socket.write("HTTP/1.1 200 Connection established\r\n\r\n");
+        socket.pipe(onward).pipe(socket);
+      });
+      onward.on("error", () => socket.destroy());
+      socket.on("error", () => onward.destroy());
+      onTestFinished(() => void onward.destroy());
+    });
+    const { of, failed } = await doctor({
+      MILLRACE_ENDPOINT: "https://runs.test:1984",
+      MILLRACE_CA: pem("ca.pem"),
+      HTTPS_PROXY: await addressOf(proxy),
+    });
+    expect(asked[0]).toBe("runs.test:1984");
+    expect(of("proxy")?.found).toMatch(/\(from HTTPS_PROXY\)$/);
+    expect(of("server")?.status).toBe("ok");
+    expect(failed).toEqual([]);
   });
 
   test("looks into the spool: absent, empty, not a folder, damaged", async () => {

@@ -46,8 +46,15 @@ export async function ask(
   }
   const socket = await tunnelTo(url, via, { headers: authorization, signal });
   const secure = tls.connect({ socket, servername: url.hostname, ...pem });
-  await once(secure, "secureConnect", { signal });
-  return answerOf(https.request(url, { ...common, createConnection: () => secure }));
+  try {
+    await once(secure, "secureConnect", { signal });
+    // An agent, the one of `false` too, would look the host up by itself, past the proxy.
+    const { agent: _agent, ...rest } = common;
+    return await answerOf(https.request(url, { ...rest, createConnection: () => secure }));
+  } finally {
+    // Left open, it would keep the process from ending.
+    secure.destroy();
+  }
 }
 
 /** The proxy on the way to the endpoint, by the client's own rule. */
