@@ -215,7 +215,7 @@ export class AnnotationQueues {
         throw cause;
       }
       const { requestId } = cause;
-      const message = `Annotation queue with ID ${id} not found`;
+      const message = `Annotation queue with ID ${id} not found. Check the id (client.annotationQueues.list()), the endpoint and the tenant of the key`;
       const action = "read annotation queue";
       throw new NotFoundError({ action, status: 404, body: "", message, cause, requestId });
     }

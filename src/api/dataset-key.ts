@@ -76,7 +76,7 @@ export async function answerOf(key: DatasetKey, ask: () => Promise<unknown>): Pr
   }
 }
 
-/** The text is the specification's (section 8). */
+/** The text begins with the specification's (section 8). */
 function datasetNotFound(
   { datasetId: id, datasetName: name }: DatasetKey,
   cause?: NotFoundError,
@@ -86,7 +86,7 @@ function datasetNotFound(
     action: "read dataset",
     status: 404,
     body: "",
-    message: `Dataset[${label}] not found`,
+    message: `Dataset[${label}] not found. ${id === undefined ? `Create it with client.datasets.create({ name: ${JSON.stringify(name)} }), or check` : "Check the id,"} the endpoint and the tenant of the key`,
     cause,
     requestId: cause?.requestId,
   });

@@ -242,7 +242,7 @@ function assertName(name: unknown): void {
   }
 }
 
-/** The text is the specification's (section 8). */
+/** The text begins with the specification's (section 8). */
 function notFound(
   { projectId: id, projectName: name }: ProjectKey,
   cause?: NotFoundError,
@@ -252,7 +252,7 @@ function notFound(
     action: "read project",
     status: 404,
     body: "",
-    message: `Project[${label}] not found`,
+    message: `Project[${label}] not found. ${id === undefined ? `Create it with client.projects.create({ name: ${JSON.stringify(name)} }), or check` : "Check the id,"} the endpoint and the tenant of the key`,
     cause,
     requestId: cause?.requestId,
   });

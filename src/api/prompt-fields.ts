@@ -37,7 +37,7 @@ export const fieldsOf = ({ description, readme, tags, isPublic }: PromptFields):
 export const mustExistText = "Prompt does not exist, you must create it first.";
 
 export const notFoundText = ({ owner, repo }: PromptPlace): string =>
-  `Prompt[${owner}/${repo}] not found`;
+  `Prompt[${owner}/${repo}] not found. Create it with client.prompts.create, or check the owner, the endpoint and the tenant of the key`;
 
 /** The answer; where the prompt is not there, an error that says so in these words. */
 export async function orNotFound<Answer>(

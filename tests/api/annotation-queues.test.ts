@@ -205,7 +205,7 @@ describe("what is answered", () => {
       queues.size(id),
       queues.listRuns(id).toArray(),
     ];
-    const message = `Annotation queue with ID ${id} not found`;
+    const message = `Annotation queue with ID ${id} not found. Check the id (client.annotationQueues.list()), the endpoint and the tenant of the key`;
     expect(await Promise.allSettled(calls)).toMatchObject(
       calls.map(() => ({ reason: { code: "NOT_FOUND", status: 404, message } })),
     );

@@ -53,9 +53,15 @@ describe("what comes back", () => {
       datasets.readShare({ datasetId: id }),
       datasets.listVersions({ datasetId: id }).toArray(),
     ];
-    const expected = { code: "NOT_FOUND", status: 404, message: `Dataset[id=${id}] not found` };
+    const expected = {
+      code: "NOT_FOUND",
+      status: 404,
+      message: `Dataset[id=${id}] not found. Check the id, the endpoint and the tenant of the key`,
+    };
     expect(await Promise.allSettled(calls)).toMatchObject(calls.map(() => ({ reason: expected })));
-    await expect(datasets.read({ datasetName: "n" })).rejects.toThrow("Dataset[name=n] not found");
+    await expect(datasets.read({ datasetName: "n" })).rejects.toThrow(
+      'Dataset[name=n] not found. Create it with client.datasets.create({ name: "n" }), or check the endpoint and the tenant of the key',
+    );
     await expect(datasets.listSplits({ datasetName: "n" })).rejects.toThrow(
       "Dataset[name=n] not found",
     );

@@ -207,10 +207,14 @@ describe("against the local server", () => {
       projects.delete({ projectId: id }),
       projects.url({ projectId: id }),
     ];
-    const expected = { code: "NOT_FOUND", status: 404, message: `Project[id=${id}] not found` };
+    const expected = {
+      code: "NOT_FOUND",
+      status: 404,
+      message: `Project[id=${id}] not found. Check the id, the endpoint and the tenant of the key`,
+    };
     expect(await Promise.allSettled(calls)).toMatchObject(calls.map(() => ({ reason: expected })));
     await expect(projects.delete({ projectName: "nope" })).rejects.toThrow(
-      "Project[name=nope] not found",
+      'Project[name=nope] not found. Create it with client.projects.create({ name: "nope" }), or check the endpoint and the tenant of the key',
     );
   });
 

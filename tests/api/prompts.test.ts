@@ -91,7 +91,8 @@ describe("the prompt itself", () => {
       code: "NOT_FOUND",
       status: 404,
       detail: "no",
-      message: "Prompt[me/r] not found",
+      message:
+        "Prompt[me/r] not found. Create it with client.prompts.create, or check the owner, the endpoint and the tenant of the key",
     });
     expect(await prompts.has("r")).toBe(false);
     await expect(prompts.has("r")).rejects.toMatchObject({ code: "HTTP", status: 403 });

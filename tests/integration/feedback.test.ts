@@ -187,7 +187,7 @@ test("a queue is made, filled, reviewed in order, and emptied", async () => {
   await client.annotationQueues.delete(id);
   await expect(client.annotationQueues.read(id)).rejects.toMatchObject({
     code: "NOT_FOUND",
-    message: `Annotation queue with ID ${id} not found`,
+    message: `Annotation queue with ID ${id} not found. Check the id (client.annotationQueues.list()), the endpoint and the tenant of the key`,
   });
 });
 

@@ -149,7 +149,11 @@ describe("at the local server, in this very process", () => {
     }
     const error = errorOf(() => readConfiguration(sync));
     expect(error).toBeInstanceOf(NotFoundError);
-    expect(error).toMatchObject({ code: "NOT_FOUND", message: "Project[name=absent] not found" });
+    expect(error).toMatchObject({
+      code: "NOT_FOUND",
+      message:
+        'Project[name=absent] not found. Create it with client.projects.create({ name: "absent" }), or check the endpoint and the tenant of the key',
+    });
     const [worker, caller] = error.stack!.split("called by client.sync.projects.read, from");
     expect(worker).toContain("at Projects.read");
     expect(caller?.trim()).toMatch(/^at readConfiguration .*nouns\.test\.ts/);
