@@ -26,7 +26,10 @@ async function serve(port: MessagePort, settings: ServerThreadData): Promise<voi
     const sweeper = new Sweeper(store);
     port.once("message", () => {
       sweeper.end();
-      void close(app, opened).finally(() => port.close());
+      // What can't be closed properly, on a full disk say, ends with the thread: the log is taken in at the next start.
+      void close(app, opened)
+        .catch((cause: unknown) => process.emitWarning(`closing failed: ${messageOf(cause)}`))
+        .finally(() => port.close());
     });
     say({ kind: "listening", port: portOf(app, settings) });
   } catch (cause) {

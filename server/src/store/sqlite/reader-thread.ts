@@ -1,4 +1,3 @@
-import { once } from "node:events";
 import { Worker } from "node:worker_threads";
 import { distFile } from "../../dist-files.ts";
 import { messageOf, RequestError } from "../../errors.ts";
@@ -53,7 +52,10 @@ export class ReaderThread {
     if (worker === undefined) {
       return;
     }
-    const ended = once(worker, "exit");
+    // Not events.once: that rejects where the thread ends by an error, a full disk say, and the rest stays open.
+    const ended = new Promise<void>((resolve) => {
+      worker.once("exit", () => resolve());
+    });
     worker.postMessage("close");
     const timer = setTimeout(() => void worker.terminate(), serverLimits.readerEndMs);
     await ended;
