@@ -104,11 +104,17 @@ function openWithReserve(
     const db = openWriter(path);
     return { db, writers: createWriters(db) };
   } catch (cause) {
-    if (!isSqliteError(cause, "full") || !reserve.release()) {
+    if (!isFull(cause) || !reserve.release()) {
       throw cause;
     }
     return openWithReserve(path, reserve);
   }
+}
+
+/** The database, or the file of the key beside it. */
+function isFull(cause: unknown): boolean {
+  const isOfFile = cause instanceof Error && Reflect.get(cause, "code") === "ENOSPC";
+  return isOfFile || isSqliteError(cause, "full");
 }
 
 /** Whether a request takes something away, or puts something else in its place. */

@@ -88,7 +88,7 @@ describe("a damaged database", () => {
     const folder = await killedFolder();
     const path = join(folder, databaseFile);
     const db = openWriter(path);
-    db.exec("INSERT INTO shares VALUES ('token', 't', 'r')");
+    db.exec("INSERT INTO shares VALUES ('digest', 'sealed', 't', 'r')");
     const root = rootOf(db, "comparatives");
     foldLog(db);
     db.close();

@@ -1,4 +1,12 @@
-import { cpSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import {
+  cpSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  writeFileSync,
+} from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { gunzipSync } from "node:zlib";
@@ -85,6 +93,26 @@ describe("a database of format 8 and its log", () => {
     const given = await fetch(`${server.url}${pathname}?score=0.5`);
     expect(given.status).toBe(200);
     await client.close();
+  });
+
+  test("keep no token in clear, in no file, and its address is shown", async () => {
+    const data = join(folder, "data");
+    const token = new URL(contents.feedbackToken).pathname.replace(/.*\//, "");
+    const filesWithToken = (): string[] =>
+      readdirSync(data).filter((name) => readFileSync(join(data, name)).includes(token));
+    expect(gunzipSync(readFileSync(join(fixture, "millrace.db-wal.gz"))).includes(token)).toBe(
+      true,
+    );
+    expect(filesWithToken()).toEqual([]);
+    const headers = { "x-api-key": contents.keys.local };
+    // It was made for the fifth run (make.mjs).
+    const runId = contents.answers[4]?.target.slice("GET /runs/".length) ?? "";
+    const listed = await fetch(`${server.url}/feedback/tokens?run_id=${runId}`, { headers });
+    expect(await listed.json()).toMatchObject([
+      { url: `${server.url}/feedback/tokens/${token}`, feedback_key: "correct" },
+    ]);
+    await server.close();
+    expect(filesWithToken()).toEqual([]);
   });
 
   test("take in what comes now", async () => {

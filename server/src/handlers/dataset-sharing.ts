@@ -1,6 +1,7 @@
 import type { FastifyReply, FastifyRequest } from "fastify";
 import { RequestError } from "../errors.ts";
 import type { Dataset } from "../store/dataset.ts";
+import { readToken } from "../store/share-token.ts";
 import type { Store } from "../store/store.ts";
 import { toSharedDatasetJson } from "../view/dataset-json.ts";
 import { allMembers, toExampleJson, toJsonList } from "../view/example-json.ts";
@@ -20,7 +21,8 @@ export async function readDatasetShare(
   reply: FastifyReply,
 ): Promise<FastifyReply> {
   const { id, shareToken } = await findDataset(store, request);
-  const share = shareToken === null ? null : { dataset_id: id, share_token: shareToken };
+  const token = readToken(shareToken);
+  const share = token === null ? null : { dataset_id: id, share_token: token };
   return sendJson(reply, Buffer.from(JSON.stringify(share)));
 }
 

@@ -1,6 +1,7 @@
 import type { FastifyReply, FastifyRequest } from "fastify";
 import { RequestError } from "../errors.ts";
 import type { SignedLinks } from "../http/signed-links.ts";
+import { readToken } from "../store/share-token.ts";
 import type { Store } from "../store/store.ts";
 import type { RunFile, StoredRun } from "../store/run-row.ts";
 import { partsOf, toPageJson, toRunJson } from "../view/run-json.ts";
@@ -86,8 +87,8 @@ export async function readRunShare(
   if (run === undefined) {
     throw new RequestError(404, "Run not found");
   }
-  const share =
-    run.shareToken === null ? null : { run_id: run.row.id, share_token: run.shareToken };
+  const token = readToken(run.shareToken);
+  const share = token === null ? null : { run_id: run.row.id, share_token: token };
   return reply.type(jsonType).send(JSON.stringify(share));
 }
 

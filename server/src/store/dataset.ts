@@ -1,5 +1,6 @@
 import type { AsOf, DatasetVersion, Moment } from "./dataset-version.ts";
 import type { ExampleChange } from "./example.ts";
+import type { ShareToken } from "./share-token.ts";
 
 type JsonObject = Readonly<Record<string, unknown>>;
 
@@ -35,7 +36,7 @@ export interface Dataset extends DatasetFields {
   /** Experiments over it. */
   readonly sessionCount: number;
   readonly lastSessionMicros: number | null;
-  readonly shareToken: string | null;
+  readonly shareToken: ShareToken;
   readonly index: DatasetIndex | null;
 }
 

@@ -1,3 +1,5 @@
+import type { ShareToken } from "./share-token.ts";
+
 /** A run as the engines keep it: what is filtered, sorted and listed by. The payload is beside it. */
 export interface RunRow {
   readonly traceId: string;
@@ -33,7 +35,7 @@ export interface StoredRun extends RunChildren {
   readonly projectName: string;
   /** JSON objects, in the order in which later ones win: the post's, then the patches' as received. */
   readonly bodies: readonly Uint8Array[];
-  readonly shareToken: string | null;
+  readonly shareToken: ShareToken;
   readonly attachments: readonly RunAttachment[];
 }
 

@@ -1,5 +1,6 @@
 import type { RunMeasures } from "../store/run-measures.ts";
 import type { RunPart, RunRow, StoredRun } from "../store/run-row.ts";
+import { shownToken } from "../store/share-token.ts";
 import type { UsageName } from "../store/usage-places.ts";
 import { toCostText, toIso } from "./wire-text.ts";
 
@@ -47,7 +48,10 @@ export const rowMembers: readonly (readonly [string, RunMember])[] = Object.entr
   execution_order: ofAll("1"),
   in_dataset: ofAll("null"),
   manifest_id: ofAll("null"),
-  share_token: { parts: ["shareToken"], toJson: ({ shareToken }) => quoteOrNull(shareToken) },
+  share_token: {
+    parts: ["shareToken"],
+    toJson: ({ shareToken }) => quoteOrNull(shownToken(shareToken)),
+  },
   app_path: {
     parts: ["tenantId", "projectId", "id"],
     toJson: ({ row, tenantId }) => quote(`/o/${tenantId}/projects/p/${row.projectId}/r/${row.id}`),

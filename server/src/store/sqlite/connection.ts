@@ -21,6 +21,8 @@ export interface Connection {
   readonly inTransaction: boolean;
   exec(sql: string): void;
   prepare(sql: string): Statement;
+  /** Makes a function that statements can call, with as many arguments as it takes. */
+  define(name: string, performer: (...values: unknown[]) => string): void;
   /**
    * Calls `read`, whose statements end where they go beyond the limit: those that ask
    * `withinDeadline()` for the rows they pass.
@@ -51,7 +53,11 @@ interface EngineDatabase {
   readonly isTransaction: boolean;
   exec(sql: string): void;
   prepare(sql: string): EngineStatement;
-  function(name: string, options: object, performer: () => number): void;
+  function(
+    name: string,
+    options: object,
+    performer: (...values: unknown[]) => number | string,
+  ): void;
   close(): void;
 }
 
@@ -121,6 +127,10 @@ class EngineConnection implements Connection {
 
   prepare(sql: string): Statement {
     return new EngineStatementOf(this.#db, sql);
+  }
+
+  define(name: string, performer: (...values: unknown[]) => string): void {
+    this.#db.function(name, { deterministic: false }, performer);
   }
 
   limited<Result>(limit: QueryLimit, read: () => Result): Result {

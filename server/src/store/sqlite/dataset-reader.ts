@@ -15,6 +15,7 @@ import { keysOfId } from "./example-places.ts";
 import { withinDeadline } from "./query-clock.ts";
 import { parseRows } from "./row.ts";
 import type { Connection } from "./schema.ts";
+import { digestToken } from "./token-keys.ts";
 
 const orderColumns = {
   name: "d.name_json",
@@ -36,7 +37,7 @@ export class DatasetReader implements DatasetReads {
     this.#ledger = new DatasetLedger(db);
     const rowsOf = `examples WHERE key IN (${keysOfId("?4")}) AND id = ?4 AND +dataset_id = ?1`;
     this.#statements = {
-      findShared: db.prepare(`${datasetSelection} AND d.share_token = ? GROUP BY d.id`).raw(),
+      findShared: db.prepare(`${datasetSelection} AND d.share_digest = ? GROUP BY d.id`).raw(),
       listVersions: db
         .prepare(
           `SELECT v.at_us FROM dataset_versions v WHERE v.dataset_id = ?1
@@ -62,7 +63,7 @@ export class DatasetReader implements DatasetReads {
   }
 
   findShared(token: string): Dataset | undefined {
-    const [values] = parseRows(this.#statements.findShared.all([token]));
+    const [values] = parseRows(this.#statements.findShared.all([digestToken(token)]));
     return values === undefined ? undefined : parseDatasetRow(values);
   }
 

@@ -1,8 +1,9 @@
 import type { Dataset, DatasetFields, DatasetIndex } from "../dataset.ts";
+import { openedToken, tokenOwners, toShareToken } from "./token-keys.ts";
 
 /** Datasets that are whole, with their experiments counted; in the order of {@link parseDatasetRow}. */
 export const datasetSelection = `SELECT d.id, d.tenant_id, d.name_json, d.created_us, d.modified_us, d.version_us,
-  d.example_count, d.share_token, d.index_json, d.body, count(p.id) AS session_count, max(p.start_us) AS last_session_us
+  d.example_count, ${openedToken("d.share_sealed", tokenOwners.dataset("d.id"))}, d.index_json, d.body, count(p.id) AS session_count, max(p.start_us) AS last_session_us
   FROM datasets d LEFT JOIN projects p ON p.reference_dataset_id = d.id AND p.tenant_id = d.tenant_id
   WHERE d.is_ready = 1`;
 
@@ -26,7 +27,7 @@ export function parseDatasetRow(values: readonly unknown[]): Dataset {
     exampleCount: Number(count),
     sessionCount: Number(sessions[0]),
     lastSessionMicros: sessions[1] === null ? null : Number(sessions[1]),
-    shareToken: typeof token === "string" ? token : null,
+    shareToken: toShareToken(token),
     index: typeof index === "string" ? (JSON.parse(index) as DatasetIndex) : null,
   };
 }

@@ -39,7 +39,7 @@ export class DatasetTable {
       setReady: db.prepare("UPDATE datasets SET is_ready = 1 WHERE id = ?"),
       unready: db.prepare("SELECT id FROM datasets WHERE is_ready <> 1").raw(),
       retire: db.prepare(
-        "UPDATE datasets SET is_ready = 2, name_json = ?, share_token = NULL WHERE id = ?",
+        "UPDATE datasets SET is_ready = 2, name_json = ?, share_digest = NULL, share_sealed = NULL WHERE id = ?",
       ),
       retired: db.prepare("SELECT id FROM datasets WHERE is_ready = 2 LIMIT 1").raw(),
       findUnready: db

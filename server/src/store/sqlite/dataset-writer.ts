@@ -10,10 +10,12 @@ import type {
   IndexPosition,
 } from "../dataset.ts";
 import type { AsOf, DatasetVersion } from "../dataset-version.ts";
+import { readToken } from "../share-token.ts";
 import type { DatasetDesk } from "./dataset-desk.ts";
 import { DatasetTable } from "./dataset-table.ts";
 import type { ExampleWriter } from "./example-writer.ts";
 import { parseRows } from "./row.ts";
+import { digestToken, tokenOwners } from "./token-keys.ts";
 
 /** Rows that are indexed, and that are deleted, in one go. */
 const indexStep = 5_000;
@@ -32,7 +34,13 @@ export class DatasetWriter implements DatasetWrites {
     this.#table = new DatasetTable(db);
     this.#examples = examples;
     this.#statements = {
-      setToken: db.prepare("UPDATE datasets SET share_token = ? WHERE id = ?"),
+      setToken: db.prepare(
+        `UPDATE datasets SET share_digest = ?1, share_sealed = seal_token(?2, ${tokenOwners.dataset("id")})
+         WHERE id = ?3`,
+      ),
+      dropToken: db.prepare(
+        "UPDATE datasets SET share_digest = NULL, share_sealed = NULL WHERE id = ?",
+      ),
       setTag: db.prepare(
         "INSERT OR REPLACE INTO dataset_tags (tenant_id, dataset_id, tag_json, at_us) VALUES (?, ?, ?, ?)",
       ),
@@ -83,15 +91,18 @@ export class DatasetWriter implements DatasetWrites {
   }
 
   share(tenantId: string, id: string): string {
-    const { shareToken } = this.#desk.ledger.read(tenantId, id);
-    const token = shareToken ?? randomUUID();
-    this.#statements.setToken.run([token, id]);
+    const known = readToken(this.#desk.ledger.read(tenantId, id).shareToken);
+    if (known !== null) {
+      return known;
+    }
+    const token = randomUUID();
+    this.#statements.setToken.run([digestToken(token), token, id]);
     return token;
   }
 
   unshare(tenantId: string, id: string): void {
     this.#desk.ledger.read(tenantId, id);
-    this.#statements.setToken.run([null, id]);
+    this.#statements.dropToken.run([id]);
   }
 
   tag(tenantId: string, id: string, { asOf, tag }: { asOf: AsOf; tag: string }): DatasetVersion {

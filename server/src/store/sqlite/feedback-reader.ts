@@ -7,6 +7,7 @@ import type {
   PageRange,
 } from "../feedback.ts";
 import type { RunFilter } from "../run-query.ts";
+import { readToken } from "../share-token.ts";
 import {
   feedbackSelection,
   parseFeedbackRow,
@@ -19,6 +20,7 @@ import { parseRows } from "./row.ts";
 import { toConditions } from "./run-conditions.ts";
 import type { Connection } from "./schema.ts";
 import { hasTextIndex } from "./text-index.ts";
+import { digestToken, openedToken, tokenOwners, toShareToken } from "./token-keys.ts";
 
 /** From the feedback to its runs: there is less of it. CROSS JOIN keeps SQLite to that order. */
 const judgedRuns = "feedback f CROSS JOIN runs r ON r.id = f.run_id";
@@ -58,11 +60,13 @@ export class FeedbackReader implements FeedbackReads {
         .raw(),
       ofProjects: statsBy("f.project_id", "(SELECT * FROM feedback WHERE run_id IS NULL) f"),
       ofComparatives: statsBy("f.comparative_id", "feedback f"),
-      findToken: db.prepare(`SELECT ${tokenColumns} FROM feedback_tokens WHERE token = ?`).raw(),
+      findToken: db.prepare(`SELECT ${tokenColumns} FROM feedback_tokens WHERE digest = ?`).raw(),
       listTokens: db
         .prepare(
-          `SELECT ${tokenColumns} FROM feedback_tokens WHERE tenant_id = ? AND run_id = ?
-           ORDER BY created_us, token LIMIT ? OFFSET ?`,
+          // Of what has expired there is nothing to save: where its key is gone, so is its address.
+          `SELECT ${openedFeedbackToken}, ${tokenColumns} FROM feedback_tokens
+           WHERE tenant_id = ?1 AND run_id = ?2 AND (expires_us > ?3 OR ${openedFeedbackToken} <> '')
+           ORDER BY created_us, id LIMIT ?4 OFFSET ?5`,
         )
         .raw(),
     };
@@ -125,8 +129,8 @@ export class FeedbackReader implements FeedbackReads {
   }
 
   findToken(token: string): FeedbackToken | undefined {
-    const [values] = parseRows(this.#statements.findToken.all([token]));
-    return values === undefined ? undefined : parseTokenRow(values);
+    const [values] = parseRows(this.#statements.findToken.all([digestToken(token)]));
+    return values === undefined ? undefined : parseTokenRow(token, values);
   }
 
   listTokens(
@@ -134,10 +138,15 @@ export class FeedbackReader implements FeedbackReads {
     runId: string,
     { limit, offset }: PageRange,
   ): readonly FeedbackToken[] {
-    const rows = this.#statements.listTokens.all([tenantId, runId, limit, offset]);
-    return parseRows(rows).map(parseTokenRow);
+    const now = Date.now() * 1_000;
+    const rows = this.#statements.listTokens.all([tenantId, runId, now, limit, offset]);
+    return parseRows(rows).map(([token, ...values]) =>
+      parseTokenRow(readToken(toShareToken(token)) ?? "", values),
+    );
   }
 }
+
+const openedFeedbackToken = openedToken("sealed", tokenOwners.feedback("id"));
 
 type Value = string | number;
 

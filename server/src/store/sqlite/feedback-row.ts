@@ -73,14 +73,13 @@ export const judgementToValues = (judgement: Judgement): Value[] => [
   toJson(judgement.config),
 ];
 
-export const tokenColumns =
-  "token, tenant_id, id, run_id, key_json, config_json, expires_us, created_us";
+export const tokenColumns = "tenant_id, id, run_id, key_json, config_json, expires_us, created_us";
 
-/** A row of {@link tokenColumns}. */
-export function parseTokenRow(values: readonly unknown[]): FeedbackToken {
-  const [token, tenantId, id, runId, key, config, expires] = values;
+/** A row of {@link tokenColumns}, and its token. */
+export function parseTokenRow(token: string, values: readonly unknown[]): FeedbackToken {
+  const [tenantId, id, runId, key, config, expires] = values;
   return {
-    token: String(token),
+    token,
     tenantId: String(tenantId),
     id: String(id),
     runId: String(runId),

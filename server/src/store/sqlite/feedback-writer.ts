@@ -18,6 +18,7 @@ import {
 } from "./feedback-row.ts";
 import { parseRows } from "./row.ts";
 import type { Connection } from "./schema.ts";
+import { digestToken, tokenOwners } from "./token-keys.ts";
 
 /** Writes feedback and its tokens. */
 export class FeedbackWriter implements FeedbackWrites {
@@ -86,6 +87,7 @@ export class FeedbackWriter implements FeedbackWrites {
       // The path takes a UUID; its 122 random bits come from the system's generator.
       const token = { ...draft, tenantId, token: randomUUID(), id: randomUUID() };
       this.#statements.insertToken.run([
+        digestToken(token.token),
         token.token,
         tenantId,
         token.id,
@@ -147,7 +149,8 @@ function prepareStatements(db: Connection) {
     ),
     delete: db.prepare("DELETE FROM feedback WHERE tenant_id = ? AND id = ?"),
     insertToken: db.prepare(
-      `INSERT INTO feedback_tokens (${tokenColumns}) VALUES (${placesOf(tokenColumns)})`,
+      `INSERT INTO feedback_tokens (digest, sealed, ${tokenColumns})
+       VALUES (?1, seal_token(?2, ${tokenOwners.feedback("?4")}), ?3, ?4, ?5, ?6, ?7, ?8, ?9)`,
     ),
     tenantOfRun: db
       .prepare(

@@ -56,8 +56,8 @@ export function narrowFiles(path: string): void {
   }
 }
 
-/** Files beside the database; those of uploads under way. */
-const ownFile = /^(?:millrace\.|upload-)/;
+/** Files beside the database; those of uploads under way; the key of the tokens. */
+const ownFile = /^(?:millrace\.|upload-|token\.key)/;
 const isWindows = process.platform === "win32";
 
 function narrowFolder(path: string): void {

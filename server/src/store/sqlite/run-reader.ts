@@ -21,6 +21,7 @@ import type { Conditions } from "./run-conditions.ts";
 import { readStatistics } from "./run-statistics.ts";
 import type { Connection } from "./schema.ts";
 import { hasTextIndex } from "./text-index.ts";
+import { digestToken } from "./token-keys.ts";
 import { textLeadsOf } from "./text-leads.ts";
 import { isOfOneTrace, TraceOrder } from "./trace-order.ts";
 import type { TraceRows } from "./trace-order.ts";
@@ -61,7 +62,7 @@ export class RunReader implements RunReads {
     this.#statements = {
       find: db.prepare(selectRuns(whole, "r.id = ? AND p.tenant_id = ?")).raw(),
       readRow: db.prepare(selectRuns(whole, "r.rowid = ?")).raw(),
-      findShared: db.prepare(selectRuns(whole, "s.token = ?")).raw(),
+      findShared: db.prepare(selectRuns(whole, "s.digest = ?")).raw(),
       findFile: db
         .prepare(
           "SELECT content_type, bytes, checksum FROM attachments WHERE trace_id = ? AND id = ? AND name = ?",
@@ -76,7 +77,7 @@ export class RunReader implements RunReads {
   }
 
   findShared(token: string): StoredRun | undefined {
-    return this.#readOne(this.#statements.findShared.all([token]));
+    return this.#readOne(this.#statements.findShared.all([digestToken(token)]));
   }
 
   #readOne(found: readonly unknown[]): StoredRun | undefined {

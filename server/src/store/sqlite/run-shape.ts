@@ -1,5 +1,6 @@
 import type { RunPart, RunRow, StoredRun } from "../run-row.ts";
 import { parseRow, readColumns } from "./row.ts";
+import { openedToken, tokenOwners, toShareToken } from "./token-keys.ts";
 
 /** A run's row and what is joined to it. */
 export interface FoundRun extends Pick<
@@ -44,16 +45,16 @@ const shares = "LEFT JOIN shares s ON s.trace_id = r.trace_id AND s.id = r.id";
 
 interface Column {
   readonly part: RunPart;
-  readonly name: string;
-  readonly table: "r" | "p" | "s";
+  /** What is selected. */
+  readonly sql: string;
   readonly join?: string;
 }
 
 const allColumns: readonly Column[] = [
-  ...ownParts.map(([part], at): Column => ({ part, name: readColumns[at] ?? "", table: "r" })),
-  { part: joinedParts[0], name: "tenant_id", table: "p", join: projects },
-  { part: joinedParts[1], name: "name_json", table: "p", join: projects },
-  { part: joinedParts[2], name: "token", table: "s", join: shares },
+  ...ownParts.map(([part], at): Column => ({ part, sql: `r.${readColumns[at] ?? ""}` })),
+  { part: joinedParts[0], sql: "p.tenant_id", join: projects },
+  { part: joinedParts[1], sql: "p.name_json", join: projects },
+  { part: joinedParts[2], sql: openedToken("s.sealed", tokenOwners.run("r.id")), join: shares },
 ];
 
 const emptyValues: readonly unknown[] = [
@@ -72,7 +73,7 @@ export function shapeOf(parts?: ReadonlySet<RunPart>): RunShape {
   const places = columns.map((column) => allColumns.indexOf(column));
   const joins = new Set(columns.map(({ join }) => join ?? ""));
   return {
-    columns: ["r.rowid", ...columns.map(({ name, table }) => `${table}.${name}`)].join(", "),
+    columns: ["r.rowid", ...columns.map(({ sql }) => sql)].join(", "),
     joins: [...joins].join(" "),
     toRun: (found) => {
       const values = [...emptyValues];
@@ -85,7 +86,7 @@ export function shapeOf(parts?: ReadonlySet<RunPart>): RunShape {
         row: parseRow(values),
         tenantId: typeof tenantId === "string" ? tenantId : "",
         projectName: typeof nameJson === "string" ? String(JSON.parse(nameJson)) : "",
-        shareToken: typeof token === "string" ? token : null,
+        shareToken: toShareToken(token),
       };
     },
   };

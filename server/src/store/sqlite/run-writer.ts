@@ -12,6 +12,7 @@ import type {
 import type { FeedbackDraft } from "../feedback.ts";
 import type { RunWrites } from "../run-query.ts";
 import type { RunRow } from "../run-row.ts";
+import { readToken } from "../share-token.ts";
 import { ActivityCounter } from "./activity-counter.ts";
 import { checksumOf } from "./checksum.ts";
 import { FacetWriter } from "./facet-writer.ts";
@@ -34,6 +35,7 @@ import type { Connection } from "./schema.ts";
 import { SpanRows } from "./span-rows.ts";
 import { SpanWriter } from "./span-writer.ts";
 import type { SpanRunRecord } from "./span-writer.ts";
+import { digestToken, openedToken, tokenOwners, toShareToken } from "./token-keys.ts";
 
 type Fate = "accepted" | "duplicate" | { readonly reason: string };
 
@@ -121,8 +123,14 @@ export class RunWriter implements RunWrites {
     if (row === undefined) {
       throw new RequestError(404, "Run not found");
     }
-    this.#statements.insertShare.run([randomUUID(), row.traceId, id]);
-    return String(parseRows(this.#statements.findShare.all([row.traceId, id]))[0]?.[0]);
+    const [known] = parseRows(this.#statements.findShare.all([row.traceId, id]));
+    const shown = readToken(toShareToken(known?.[0]));
+    if (shown !== null) {
+      return shown;
+    }
+    const token = randomUUID();
+    this.#statements.insertShare.run([digestToken(token), token, row.traceId, id]);
+    return token;
   }
 
   unshare(tenantId: string, id: string): void {
@@ -283,8 +291,15 @@ function prepareStatements(db: Connection) {
       `INSERT OR REPLACE INTO attachments (trace_id, id, name, content_type, bytes, checksum)
          VALUES (?, ?, ?, ?, ?, ?)`,
     ),
-    insertShare: db.prepare("INSERT OR IGNORE INTO shares (token, trace_id, id) VALUES (?, ?, ?)"),
-    findShare: db.prepare("SELECT token FROM shares WHERE trace_id = ? AND id = ?").raw(),
+    insertShare: db.prepare(
+      `INSERT INTO shares (digest, sealed, trace_id, id)
+       VALUES (?1, seal_token(?2, ${tokenOwners.run("?4")}), ?3, ?4)`,
+    ),
+    findShare: db
+      .prepare(
+        `SELECT ${openedToken("sealed", tokenOwners.run("id"))} FROM shares WHERE trace_id = ? AND id = ?`,
+      )
+      .raw(),
     deleteShare: db.prepare("DELETE FROM shares WHERE id = ?"),
     moves: runTables.map((table) => db.prepare(`UPDATE ${table} SET trace_id = ? WHERE id = ?`)),
   };

@@ -1,4 +1,5 @@
 import { randomUUID } from "node:crypto";
+import { dirname } from "node:path";
 import { assertOurs, markAsOurs } from "./identity.ts";
 import { openConnection } from "./connection.ts";
 import type { Connection } from "./connection.ts";
@@ -16,6 +17,8 @@ import { spanTables } from "./tables/spans.ts";
 import { promptTables } from "./tables/prompts.ts";
 import { tenantTables } from "./tables/tenants.ts";
 import { textIndexTables } from "./tables/text-index.ts";
+import { tokenTables } from "./tables/tokens.ts";
+import { defineTokenFunctions, TokenKeys } from "./token-keys.ts";
 
 export type { Connection } from "./connection.ts";
 
@@ -39,10 +42,17 @@ export const logPages = 4_096;
 const logPagesMax = 16_384;
 const cacheKibibytes = 65_536;
 
+/** SQLite's name for a database that has no file. */
+const inMemory = ":memory:";
+
 /** Opens the one connection that writes, and makes the tables when they are missing. */
 export function openWriter(path: string): Connection {
   const db = openDatabase(path);
   assertOurs(db);
+  defineTokenFunctions(
+    db,
+    path === inMemory ? TokenKeys.random() : TokenKeys.prepare(dirname(path)),
+  );
   // Deleted rows are written over with zeros, in the database and in what replaces them in the log.
   db.exec(`PRAGMA secure_delete = ON;
     PRAGMA page_size = ${pageBytes};
@@ -78,6 +88,7 @@ export function openBeside(path: string): Connection {
 /** Opens a connection that can't write. */
 export function openReader(path: string): Connection {
   const db = openDatabase(path);
+  defineTokenFunctions(db, TokenKeys.read(dirname(path)));
   db.exec(`PRAGMA query_only = ON; PRAGMA cache_size = -${cacheKibibytes};`);
   return db;
 }
@@ -172,12 +183,56 @@ function migrate(db: Connection): void {
     );
   }
   if (found < formats.length) {
-    db.exec(
-      `BEGIN; ${formats.slice(found).join("")} PRAGMA user_version = ${formats.length}; COMMIT`,
-    );
+    const hadClearTokens = found > 0 && found < sealedFormat && hasClearTokens(db);
+    db.exec(`BEGIN; ${formats.slice(found).join("")} PRAGMA user_version = ${formats.length};`);
+    if (hadClearTokens) {
+      overwriteFreePages(db);
+    }
+    db.exec("COMMIT");
+    if (hadClearTokens) {
+      eraseLog(db);
+    }
   }
   makeDefaultTenant(db);
 }
+
+/** The first format that holds no token in clear. */
+const sealedFormat = 11;
+
+function hasClearTokens(db: Connection): boolean {
+  const names = db
+    .prepare("SELECT name FROM sqlite_master WHERE type = 'table'")
+    .raw()
+    .all()
+    .flat();
+  const conditions = [
+    ["shares", "token IS NOT NULL"],
+    ["feedback_tokens", "token IS NOT NULL"],
+    ["datasets", "share_token IS NOT NULL"],
+  ] as const;
+  return conditions.some(
+    ([table, condition]) =>
+      names.includes(table) &&
+      db.prepare(`SELECT 1 FROM ${table} WHERE ${condition} LIMIT 1`).all().length > 0,
+  );
+}
+
+/**
+ * Older versions left what they deleted in pages that nothing uses: copies of tokens may be among it. A row of zeros
+ * takes all of these pages, and is given back.
+ */
+function overwriteFreePages(db: Connection): void {
+  db.exec(`CREATE TABLE zeros (part BLOB NOT NULL);
+    WITH RECURSIVE rest (bytes) AS (
+      SELECT freelist_count * page_size FROM pragma_freelist_count, pragma_page_size
+      UNION ALL SELECT bytes - ${zerosBytes} FROM rest WHERE bytes > ${zerosBytes}
+    )
+    INSERT INTO zeros SELECT zeroblob(min(bytes, ${zerosBytes})) FROM rest;
+    DROP TABLE zeros;`);
+}
+
+/** Of one row; SQLite takes up to a gigabyte. */
+const zerosBytes = 64 * 1_048_576;
 
 /** The tenant of whoever needs no key. */
 function makeDefaultTenant(db: Connection): void {
@@ -266,4 +321,5 @@ export const formats: readonly string[] = [
   runFacetRepairs,
   textIndexTables,
   checksumColumns,
+  tokenTables,
 ];

@@ -1,6 +1,7 @@
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import process from "node:process";
 import type { Activity } from "../activity.ts";
 import type { IngestResult, PackedBatch, RunBatch } from "../run-record.ts";
 import { currentReadScope } from "../read-scope.ts";
@@ -20,6 +21,7 @@ import { TenantReader } from "./tenant-reader.ts";
 import { invokeMethod } from "./thread-answer.ts";
 import { prepareTextIndex } from "./text-index.ts";
 import { TextIndexThread } from "./text-index-thread.ts";
+import { hasHiddenTokens, tokenKeyFile } from "./token-keys.ts";
 import { writeChecked } from "./schema-guard.ts";
 import { WorkThreads } from "../../work/work-threads.ts";
 import { WriterThread } from "./writer-thread.ts";
@@ -56,6 +58,7 @@ async function open(
     const connection = openReader(file);
     prepareWithReserve(file);
     narrowFiles(path);
+    warnOfLostKey(connection, path);
     const warnOnce = createDamageLog();
     const pool = new ReadPool(() => new ReaderThread(file, warnOnce), queryTimeoutMs);
     const textIndex = new TextIndexThread(file, (method, value) =>
@@ -73,6 +76,14 @@ async function open(
     lock.release();
     onClosed?.();
     throw cause;
+  }
+}
+
+function warnOfLostKey(connection: Connection, folder: string): void {
+  if (hasHiddenTokens(connection)) {
+    process.emitWarning(
+      `links were made with another key than ${join(folder, tokenKeyFile)} holds: they work, but their addresses can't be shown until that file is put back, or its line added, and the server started again`,
+    );
   }
 }
 
