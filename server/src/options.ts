@@ -155,9 +155,10 @@ export const serverLimits = {
 
 /**
  * The version that `/info` names: that of the calls served, as clients know it, not the package's.
- * From 0.5.23 on clients leave it to the server to resolve the commit `latest`.
+ * From 0.5.23 on clients leave it to the server to resolve the commit `latest`; below 0.16.0, and 0.18.0
+ * for traces, langsmith's clients warn where a program uses `/api/v2`.
  */
-export const apiVersion = "0.10.0";
+export const apiVersion = "0.18.0";
 
 /** What {@link startServer} takes. */
 export interface ServerOptions {

@@ -11,7 +11,7 @@ test("/info is what the SDK reads", async () => {
   const { json, status } = await call(server, "GET /api/v1/info/?");
   expect(status).toBe(200);
   expect(parseServerInfo(json)).toMatchObject({
-    version: "0.10.0",
+    version: "0.18.0",
     batchLimit: 1_000,
     batchBytes: 20_971_520,
     multipart: true,
