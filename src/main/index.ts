@@ -1,3 +1,4 @@
+/// <reference types="node" preserve="true" />
 export { Client, flush } from "./client.ts";
 export type { ClientOptions, TimeLimit } from "./client.ts";
 export type {
