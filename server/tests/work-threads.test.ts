@@ -1,5 +1,4 @@
 import { expect, onTestFinished, test } from "vitest";
-import { pack } from "../dist/store/large-examples.js";
 import { WorkThreads } from "../dist/work/work-threads.js";
 
 const endless = {
@@ -8,15 +7,10 @@ const endless = {
     inputsSchema: { properties: { q: { type: "string", pattern: "^(a+)+$" } } },
     outputsSchema: null,
   },
-  examples: [
-    pack([{ id: "one", inputs: JSON.stringify({ q: `${"a".repeat(40)}!` }), outputs: null }]),
-  ],
+  examples: [{ id: "one", inputs: JSON.stringify({ q: `${"a".repeat(40)}!` }), outputs: null }],
   finds: "faults",
 } as const;
-const quick = {
-  ...endless,
-  examples: [pack([{ id: "two", inputs: '{"q":"aa"}', outputs: null }])],
-};
+const quick = { ...endless, examples: [{ id: "two", inputs: '{"q":"aa"}', outputs: null }] };
 
 function open(withinMs: number): WorkThreads {
   const work = new WorkThreads({ withinMs });

@@ -1,5 +1,7 @@
+import type { IncomingMessage } from "node:http";
 import { isUuid } from "millrace/model";
 import { RequestError } from "../errors.ts";
+import { readChunks } from "../http/read-body.ts";
 import { MultipartParser } from "../ingest/multipart-parser.ts";
 import type { Part } from "../ingest/multipart-parser.ts";
 import { mimeTypeOf } from "../ingest/part-head.ts";
@@ -25,16 +27,17 @@ interface Open {
 }
 
 /** The examples of a multipart body, in the order of their first parts. @throws RequestError it is none. */
-export function parseExampleParts(
-  body: Buffer,
-  contentType: string | undefined,
-): readonly ExampleParts[] {
+export async function readExampleParts(request: IncomingMessage): Promise<readonly ExampleParts[]> {
   const examples = new OpenExamples();
   // Forms of a browser or of fetch say no lengths.
-  const parser = new MultipartParser(readBoundary(contentType), (part) => examples.add(part), {
-    lengths: "optional",
-  });
-  parser.push(body);
+  const parser = new MultipartParser(
+    readBoundary(request.headers["content-type"]),
+    (part) => examples.add(part),
+    {
+      lengths: "optional",
+    },
+  );
+  await readChunks(request, (chunk) => parser.push(chunk));
   parser.end();
   return examples.finish();
 }

@@ -21,7 +21,6 @@ import {
   updateUploadedExamples,
   uploadExamples,
 } from "../handlers/example-writes.ts";
-import type { ExampleWriteDesk } from "../handlers/example-writes.ts";
 import { route } from "../http/route.ts";
 import { asOf, exampleFilters } from "./query-docs.ts";
 
@@ -80,7 +79,7 @@ export function addExampleRoutes(app: FastifyInstance, desk: ExampleDesk): void 
 }
 
 /** What takes examples in. The handlers read the body themselves: payloads are stored as they came. */
-export function addExampleWriteRoutes(app: FastifyInstance, desk: ExampleWriteDesk): void {
+export function addExampleWriteRoutes(app: FastifyInstance, desk: ExampleDesk): void {
   app.route({
     ...route(endpoints.createExample, { tag, summary: "Makes an example." }),
     handler: (request, reply) => createExample(desk, request, reply),
@@ -101,7 +100,7 @@ export function addExampleWriteRoutes(app: FastifyInstance, desk: ExampleWriteDe
       tag,
       summary: "Changes what is given, of a list of examples; all of them, or none.",
     }),
-    handler: (request, reply) => updateExamples(desk, request, reply),
+    handler: (request) => updateExamples(desk, request),
   });
   app.route({
     ...route(endpoints.uploadExamples, {
@@ -115,7 +114,7 @@ export function addExampleWriteRoutes(app: FastifyInstance, desk: ExampleWriteDe
       tag,
       summary: "Says which examples of a list the dataset's schemas refuse, by id; makes none.",
     }),
-    handler: (request, reply) => checkExamples(desk, request, reply),
+    handler: (request) => checkExamples(desk, request),
   });
   app.route({
     ...route(endpoints.updateUploadedExamples, {

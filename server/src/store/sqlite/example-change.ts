@@ -1,5 +1,5 @@
 import { isDeepStrictEqual } from "node:util";
-import { joinSplits, separateStored } from "../../datasets/splits.ts";
+import { readOwn, splitsOf, withSplits } from "../../datasets/splits.ts";
 import { RequestError } from "../../errors.ts";
 import type { Attachment, AttachmentOperations, ExampleChange } from "../example.ts";
 import type { CurrentExample, ExampleRow, ExampleTable } from "./example-table.ts";
@@ -11,26 +11,13 @@ interface Change {
   readonly table: ExampleTable;
 }
 
-type ChangedRow = Omit<ExampleRow, "fromMicros">;
-
-/** The row that an example becomes, its new files stored; `undefined` where nothing of it changes. */
-export function changeExample({ table, ...change }: Change): ChangedRow | undefined {
-  const row = planChange(change);
-  const files = change.change.attachments ?? [];
-  return (
-    row && {
-      ...row,
-      attachments: [...row.attachments, ...files.map((file) => table.attach(row, file))],
-    }
-  );
-}
-
-/** The same without the new files: writes nothing. */
-export function planChange({
+/** The row that an example becomes; `undefined` where nothing of it changes. */
+export function changeExample({
   example,
   change,
   tenantId,
-}: Omit<Change, "table">): ChangedRow | undefined {
+  table,
+}: Change): Omit<ExampleRow, "fromMicros"> | undefined {
   const row = {
     id: example.id,
     tenantId,
@@ -49,7 +36,7 @@ export function planChange({
   }
   // A new file takes the place of one of its name.
   const kept = row.attachments.filter((old) => files.every(({ name }) => name !== old.name));
-  return { ...row, attachments: kept };
+  return { ...row, attachments: [...kept, ...files.map((file) => table.attach(row, file))] };
 }
 
 /** Metadata is replaced whole; the splits stay where nothing is said of them. */
@@ -58,8 +45,8 @@ function changeMetadata({ metadata: old }: CurrentExample, change: ExampleChange
   if (metadata === undefined && splits === undefined) {
     return old;
   }
-  const stored = separateStored(old);
-  return joinSplits(metadata ?? stored.rest, splits ?? stored.splits ?? []);
+  const own = metadata === undefined ? undefined : readOwn(metadata);
+  return withSplits(metadata ?? old, splits ?? own ?? splitsOf(old));
 }
 
 /** @throws RequestError 422: a name is not that of an attachment, or two would have one name. */
