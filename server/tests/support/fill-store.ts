@@ -50,8 +50,9 @@ export function fillStore(db: Connection, { tenantId, runs, examples }: FillSize
         '20260101T' || printf('%012d', n) || 'Z' || ${run}, NULL, 1, 0, 1 FROM c;
     ${numbers(runs)} INSERT INTO payloads (trace_id, id, digest, body) SELECT ${trace}, ${run}, '', ${payload} FROM c;
     INSERT OR IGNORE INTO run_facets SELECT DISTINCT project_id, '*', start_us / 100000 FROM runs;
-    INSERT INTO datasets VALUES ('${datasetId}', '${tenantId}', '"filled"', ${firstMicros}, ${firstMicros}, ${firstMicros},
-      ${examples}, 1, NULL, NULL, '{}');
+    INSERT INTO datasets (id, tenant_id, name_json, created_us, modified_us, version_us, example_count, is_ready, body)
+      VALUES ('${datasetId}', '${tenantId}', '"filled"', ${firstMicros}, ${firstMicros}, ${firstMicros},
+      ${examples}, 1, '{}');
     INSERT INTO dataset_versions VALUES ('${tenantId}', '${datasetId}', ${firstMicros});
     ${numbers(examples)} INSERT INTO examples (tenant_id, dataset_id, id, position, created_us, from_us, inputs, outputs, metadata)
       SELECT '${tenantId}', '${datasetId}', ${example}, n, ${firstMicros}, ${firstMicros},
