@@ -100,8 +100,10 @@ function write(line: Line): void {
 
 /** Whatever it reports, what was recorded before has arrived or is on disk. */
 async function flush(timeoutMs: number): Promise<FlushResult> {
+  // What is recorded while the flush waits is not part of it.
+  const flushedLines = unflushed.splice(0);
   const result = await client.flush({ timeoutMs });
-  unflushed.splice(0).forEach((line) => writeSync(lines, lineText(line)));
+  flushedLines.forEach((line) => writeSync(lines, lineText(line)));
   return result;
 }
 
