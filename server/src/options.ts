@@ -21,6 +21,18 @@ export const serverLimits = {
   /** Larger bodies of runs and of spans are read on a thread of their own. */
   largeRunsBytes: mebibyte,
   largeSpansBytes: 262_144,
+  /** The same for bodies of examples. */
+  largeExamplesBytes: 262_144,
+  /** Examples, and characters of them, that are read or written at once out of a large body. */
+  examplesPart: 200,
+  examplesPartChars: 524_288,
+  /** Datasets that one request writes examples to, and examples of one that are taken from runs. */
+  datasetsOfWrite: 100,
+  examplesFromRuns: 1_000,
+  /** Splits of one example. */
+  splitsMax: 1_000,
+  /** How long a long write goes on before others have their turn. */
+  writeSliceMs: 30,
   /** That work and checks of schemas: longest time of one task, threads, heap of each, and tasks that may wait. */
   workMs: 60_000,
   workThreads: 2,

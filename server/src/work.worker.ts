@@ -8,7 +8,15 @@ import { parseOneRun, takeBatch } from "./ingest/parse-batch.ts";
 import { decodeSpans } from "./otlp/decode.ts";
 import { toBatch } from "./otlp/to-batch.ts";
 import { packPosts } from "./store/sqlite/post-rows.ts";
-import type { Misfits, TakenRuns, WorkMessage, WorkTask } from "./work/work-protocol.ts";
+import { unpack } from "./store/large-examples.ts";
+import { readExamples, takeExamples, toAnswer } from "./work/take-examples.ts";
+import type {
+  Misfits,
+  TakenRuns,
+  WorkMessage,
+  WorkResult,
+  WorkTask,
+} from "./work/work-protocol.ts";
 
 // Work whose time a sender decides: bodies that are large, and schemas. It has a thread of its own, which
 // is ended where it takes too long.
@@ -21,13 +29,8 @@ function start(port: MessagePort): void {
   const schemas = new SchemaCheck();
   port.on("message", (task: WorkTask) => {
     try {
-      if (task.kind === "schema") {
-        port.postMessage({ kind: "done", result: check(schemas, task) } satisfies WorkMessage);
-      } else {
-        const result = takeRuns(task);
-        const memory = [result.bodies.buffer, ...(result.packed ? [result.packed.buffer] : [])];
-        port.postMessage({ kind: "done", result } satisfies WorkMessage, memory);
-      }
+      const { result, memory } = perform(schemas, task);
+      port.postMessage({ kind: "done", result } satisfies WorkMessage, memory);
     } catch (cause) {
       port.postMessage(toRefusal(cause));
     }
@@ -40,7 +43,53 @@ const toRefusal = (cause: unknown): WorkMessage =>
     ? { kind: "refused", status: cause.status, detail: cause.message }
     : { kind: "refused", status: 500, detail: `the server failed: ${messageOf(cause)}` };
 
-type RunsTask = Exclude<WorkTask, { kind: "schema" }>;
+interface Performed {
+  readonly result: WorkResult<WorkTask>;
+  /** What of it is given away. */
+  readonly memory: readonly ArrayBuffer[];
+}
+
+function perform(schemas: SchemaCheck, task: WorkTask): Performed {
+  switch (task.kind) {
+    case "schema":
+      return { result: check(schemas, task), memory: [] };
+    case "examples": {
+      const result = takeExamples(task, join(task.pieces));
+      return { result, memory: result.parts.map(({ buffer }) => buffer) };
+    }
+    case "exampleCheck":
+      return toJson({ rejected: findMisfits(schemas, task) });
+    case "exampleAnswer":
+      return toOwned(toAnswer(task));
+    default: {
+      const result = takeRuns(task);
+      const memory = [result.bodies.buffer, ...(result.packed ? [result.packed.buffer] : [])];
+      return { result, memory };
+    }
+  }
+}
+
+const toJson = (value: unknown): Performed => toOwned(Buffer.from(JSON.stringify(value)));
+
+function toOwned(bytes: Buffer): Performed {
+  const result = toOwn(bytes);
+  return { result, memory: [result.buffer] };
+}
+
+function findMisfits(
+  schemas: SchemaCheck,
+  { pieces, datasetId, schemas: own }: WorkTask & { readonly kind: "exampleCheck" },
+): Misfits {
+  const examples = readExamples({ body: join(pieces), shape: { kind: "list" }, datasetId });
+  return schemas.findMisfits(
+    own,
+    examples.map(({ draft }) => draft),
+  );
+}
+
+const join = (pieces: readonly Uint8Array[]): Buffer => Buffer.concat(pieces);
+
+type RunsTask = Extract<WorkTask, { kind: "batch" | "run" | "spans" }>;
 
 function takeRuns(task: RunsTask): TakenRuns {
   const pieces = task.pieces.map((piece) =>
@@ -82,9 +131,10 @@ function check(
   { schemas: own, examples, finds }: WorkTask & { readonly kind: "schema" },
 ): Misfits {
   schemas.assertSchemas(own);
+  const all = examples.flatMap(unpack);
   if (finds === "misfits") {
-    return schemas.findMisfits(own, examples);
+    return schemas.findMisfits(own, all);
   }
-  schemas.assertFit(own, examples);
+  schemas.assertFit(own, all);
   return {};
 }

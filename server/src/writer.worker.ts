@@ -5,11 +5,13 @@ import { messageOf, RequestError } from "./errors.ts";
 import { serverLimits } from "./options.ts";
 import type { Activity } from "./store/activity.ts";
 import type { PackedBatch, RunBatch } from "./store/run-record.ts";
+import { LongWrite } from "./store/long-write.ts";
 import { Checkpointer } from "./store/sqlite/checkpointer.ts";
 import { isSqliteError } from "./store/sqlite/connection.ts";
 import { DamageWatch } from "./store/sqlite/damage.ts";
 import { DiskReserve } from "./store/sqlite/disk-reserve.ts";
 import { LogSync } from "./store/sqlite/log-sync.ts";
+import { LongWrites } from "./store/sqlite/long-writes.ts";
 import { createWriters } from "./store/sqlite/nouns.ts";
 import type { Unchecked } from "./store/sqlite/schema-proofs.ts";
 import type { SqliteWriters } from "./store/sqlite/nouns.ts";
@@ -52,19 +54,43 @@ function start(port: MessagePort, path: string): void {
       db.close();
       port.close();
     };
-    port.on("message", (first: WriterCall) => {
-      const { group, bytes } = takeGroup(port, first);
-      if (writeGroup({ db, writers, damage, reserve, say }, group) === "closed") {
+    const long = new LongWrites({
+      db,
+      assertSound: () => assertSound(damage),
+      onFailure: (cause) => damage.onFailure(cause),
+      makeRoom: (call, cause) =>
+        isSqliteError(cause, "full") && isPlainDeletion(call) && reserve.release(),
+      perform: (calls) => write([], () => calls),
+      onSlice: () => {
+        sync.touch();
+        checkpointer.add(0);
+      },
+      onEnd: (call, answer, held) => {
+        say({ kind: "done", activity: [], answers: [answer], memory: [] });
+        write([call], () => held);
+      },
+    });
+    /** Has calls written, and then sees to the files; `done` are those that were written before. */
+    const write = (done: readonly WriterCall[], take: () => readonly WriterCall[]): void => {
+      const group = take().filter((call) => !long.hold(call));
+      // Before they are written: the memory of payloads is given back with the answers, and has no size then.
+      const bytes = group.reduce((sum, call) => sum + sizeOf(call), 0);
+      if (
+        group.length > 0 &&
+        writeGroup({ db, writers, damage, reserve, long, say }, group) === "closed"
+      ) {
+        say({ kind: "done", activity: [], answers: long.end(), memory: [] });
         void close();
         return;
       }
       sync.touch();
       checkpointer.add(bytes);
-      const deletions = group.filter(isDeletion);
+      const deletions = [...done, ...group].filter(isDeletion);
       if (deletions.length > 0) {
         checkpointer.erase(deletions.some(isOfExamples));
       }
-    });
+    };
+    port.on("message", (first: WriterCall) => write([], () => takeGroup(port, first)));
     say({ kind: "ready" });
   } catch (cause) {
     say({ kind: "failedToStart", reason: messageOf(cause) });
@@ -97,17 +123,15 @@ function isFull(cause: unknown): boolean {
 const isDeletion = ({ request }: WriterCall): boolean =>
   request.kind === "write" && /^(?:delete|remove|drop|sweep|update|set|un)/.test(request.method);
 
+/** What of it is done is done: it may be begun once more. */
+const isPlainDeletion = ({ request }: WriterCall): boolean =>
+  request.kind === "write" && request.method.startsWith("delete");
+
 const isOfExamples = ({ request }: WriterCall): boolean =>
-  request.kind === "write" && /^(?:examples|datasets|uploads)$/.test(request.noun);
+  request.kind === "write" && /^(?:examples|largeExamples|datasets|uploads)$/.test(request.noun);
 
-/** Requests that share a transaction, and the bytes of their payloads. */
-interface Group {
-  readonly group: readonly WriterCall[];
-  readonly bytes: number;
-}
-
-/** The request that came, and those that wait behind it. */
-function takeGroup(port: MessagePort, first: WriterCall): Group {
+/** The request that came, and those that wait behind it: they share a transaction. */
+function takeGroup(port: MessagePort, first: WriterCall): readonly WriterCall[] {
   const group = [first];
   let bytes = sizeOf(first);
   while (bytes < serverLimits.groupBytes) {
@@ -118,7 +142,7 @@ function takeGroup(port: MessagePort, first: WriterCall): Group {
     group.push(next);
     bytes += sizeOf(next);
   }
-  return { group, bytes };
+  return group;
 }
 
 function sizeOf({ request }: WriterCall): number {
@@ -130,6 +154,7 @@ interface Desk {
   readonly writers: SqliteWriters;
   readonly damage: DamageWatch;
   readonly reserve: DiskReserve;
+  readonly long: LongWrites;
   readonly say: (message: WriterMessage, memory?: readonly ArrayBuffer[]) => void;
 }
 
@@ -137,15 +162,22 @@ interface Desk {
 function writeGroup(desk: Desk, group: readonly WriterCall[]): "closed" | "open" {
   const { db, writers, damage, say } = desk;
   const answers: ThreadAnswer[] = [];
+  const begun: BegunWrite[] = [];
   let activity: readonly Activity[] = [];
   try {
     assertSound(damage);
     db.exec("BEGIN IMMEDIATE");
     for (const call of group) {
-      answers.push(perform(desk, call));
+      const outcome = perform(desk, call);
+      if ("write" in outcome) {
+        begun.push(outcome);
+      } else {
+        answers.push(outcome);
+      }
     }
     db.exec("COMMIT");
     activity = writers.runs.activity.take();
+    begun.forEach(({ call, write }) => desk.long.add(call, write));
   } catch (cause) {
     rollBack(db);
     writers.runs.forget();
@@ -165,6 +197,12 @@ function writeGroup(desk: Desk, group: readonly WriterCall[]): "closed" | "open"
   return group.some(({ request }) => request.kind === "close") ? "closed" : "open";
 }
 
+/** A call that is answered later. */
+interface BegunWrite {
+  readonly call: WriterCall;
+  readonly write: LongWrite<unknown>;
+}
+
 /** @throws RequestError 503: what is written into a damaged database may be lost, or damage more of it. */
 function assertSound({ reason }: DamageWatch): void {
   if (reason !== undefined) {
@@ -172,14 +210,15 @@ function assertSound({ reason }: DamageWatch): void {
   }
 }
 
-function perform(desk: Desk, { sequence, request }: WriterCall): ThreadAnswer {
+function perform(desk: Desk, call: WriterCall): ThreadAnswer | BegunWrite {
+  const { sequence, request } = call;
   switch (request.kind) {
     case "ingest": {
       const value = desk.writers.runs.apply(request.tenantId, unpack(request.batch));
       return { kind: "answer", sequence, value };
     }
     case "write":
-      return performWrite(desk, sequence, request);
+      return performWrite(desk, call, request);
     case "close":
       return { kind: "answer", sequence, value: undefined };
   }
@@ -193,9 +232,10 @@ const unpack = (batch: RunBatch | PackedBatch): RunBatch =>
 /** One write of a noun. What it throws undoes it alone. */
 function performWrite(
   { db, writers, damage }: Desk,
-  sequence: number,
+  call: WriterCall,
   request: WriterRequest & { readonly kind: "write" },
-): ThreadAnswer {
+): ThreadAnswer | BegunWrite {
+  const { sequence } = call;
   db.exec("SAVEPOINT one");
   try {
     writers.schemas.begin(request.proofs);
@@ -207,7 +247,9 @@ function performWrite(
       return { kind: "answer", sequence, value: { unchecked } satisfies Unchecked };
     }
     db.exec("RELEASE one");
-    return { kind: "answer", sequence, value };
+    return value instanceof LongWrite
+      ? { call, write: value as LongWrite<unknown> }
+      : { kind: "answer", sequence, value };
   } catch (cause) {
     damage.onFailure(cause);
     if (!db.inTransaction) {

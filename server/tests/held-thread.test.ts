@@ -1,11 +1,16 @@
 import { randomUUID } from "node:crypto";
 import { gzipSync } from "node:zlib";
 import { expect, test } from "vitest";
-import { pollBeside } from "./support/info-poller.ts";
+import { textOf } from "./support/dataset-desk.ts";
+import { hubTenants } from "./support/hub-tenants.ts";
+import type { HubTenants } from "./support/hub-tenants.ts";
+import { pollBeside, pollInfo, pollWrites } from "./support/info-poller.ts";
 import { call, runServer } from "./support/running-server.ts";
+import type { Answer } from "./support/running-server.ts";
 
-/** Longest time for which one request may hold the HTTP thread. */
+/** Longest time for which one request may hold the HTTP thread, and keep another tenant's write waiting. */
 const heldMaxMs = 250;
+const writeMaxMs = 1_000;
 
 const manyLists = gzipSync(
   Buffer.concat([
@@ -67,3 +72,49 @@ test.each([
   },
   60_000,
 );
+
+/** Polls `/info`, and writes as another tenant, beside a request; its answer. */
+async function watch({ server, keys }: HubTenants, request: () => Promise<Answer>) {
+  const info = await pollInfo(server);
+  const writes = await pollWrites(server, { "x-api-key": keys.you });
+  const answer = await request();
+  const [polled, written] = [await info.stop(), await writes.stop()];
+  expect([answer.status, answer.text.slice(0, 300)]).toEqual([200, expect.any(String)]);
+  expect(polled.worstMs).toBeLessThan(heldMaxMs);
+  expect(written.worstMs).toBeLessThan(writeMaxMs);
+  expect(written.polls).toBeGreaterThan(0);
+  return answer;
+}
+
+test("large lists of examples hold neither the HTTP thread nor another tenant's writes", async () => {
+  const hub = await hubTenants();
+  const { json } = await hub.me("POST /datasets", { name: "large" });
+  const dataset_id = textOf(json["id"]);
+  const ids = Array.from({ length: 25_000 }, () => randomUUID());
+  const list = ids.map((id, at) => ({ id, dataset_id, inputs: { at }, split: ["a", "b"] }));
+  const made = JSON.stringify(list);
+  await watch(hub, () => hub.me("POST /examples/bulk", made));
+  const changes = JSON.stringify(ids.map((id, at) => ({ id, outputs: { at } })));
+  await watch(hub, () => hub.me("PATCH /examples/bulk", changes));
+  const one = `{"dataset_id":"${dataset_id}","inputs":{},"metadata":{${members}}}`;
+  const { json: example } = await watch(hub, () => hub.me("POST /examples", one));
+  const id = textOf(example["id"]);
+  await watch(hub, () => hub.me(`PATCH /examples/${id}`, '{"split":["c"]}'));
+  const { json: dataset } = await hub.me(`GET /datasets/${dataset_id}`);
+  expect(dataset["example_count"]).toBe(ids.length + 1);
+}, 120_000);
+
+test("a project of many runs is deleted while others write", async () => {
+  const hub = await hubTenants();
+  const post = (first: number): string =>
+    `{"post":[${numbered(5_000, () => run(randomUUID(), `"session_name":"gone","inputs":{"first":${first}}`))}]}`;
+  for (let first = 0; first < 10_000; first += 5_000) {
+    expect((await hub.me("POST /runs/batch", post(first))).status).toBe(202);
+  }
+  const { json } = await hub.me("GET /sessions?name=gone");
+  const id = textOf(json[0]?.["id"]);
+  await watch(hub, () => hub.me(`DELETE /sessions/${id}`));
+  expect((await hub.me(`GET /sessions/${id}`)).status).toBe(404);
+  const left = await hub.me("POST /runs/query", { session: [id] });
+  expect(left.json["runs"] ?? []).toEqual([]);
+}, 120_000);

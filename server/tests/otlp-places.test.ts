@@ -246,7 +246,7 @@ describe("the project", () => {
 
   test("deleted takes its spans with it; they can be sent again", () => {
     desk.send([{ id: 1 }, { id: 2, parent: 1 }]);
-    desk.writers.projects.delete(desk.tenantId, projectOf("span 1") ?? "");
+    desk.writers.projects.delete(desk.tenantId, projectOf("span 1") ?? "").finish();
     expect(desk.db.prepare("SELECT count(*) FROM spans").raw().all()).toEqual([[0]]);
     expect(desk.send([{ id: 2, parent: 1 }])).toMatchObject({ accepted: 1 });
     expect(shape(desk.rowsOf())).toBe("T(2)");

@@ -205,7 +205,7 @@ class Side {
     this.db.exec("SAVEPOINT one");
     try {
       if (kind === "delete") {
-        projects.delete(tenantId, id);
+        projects.delete(tenantId, id).finish();
       } else if (kind === "rename") {
         const changes = { description: null, endMicros: null, extra: null };
         projects.update(tenantId, id, { name: name === "p" ? "s" : "p", ...changes });

@@ -79,7 +79,7 @@ class IndexDesk {
         .raw()
         .all([`"${name}"`]),
     );
-    this.writers.projects.delete(this.tenantId, String(id));
+    this.writers.projects.delete(this.tenantId, String(id)).finish();
   }
 
   step(): Promise<boolean> {

@@ -1,4 +1,5 @@
 import { expect, onTestFinished, test } from "vitest";
+import { pack } from "../dist/store/large-examples.js";
 import { WorkThreads } from "../dist/work/work-threads.js";
 
 const endless = {
@@ -7,10 +8,15 @@ const endless = {
     inputsSchema: { properties: { q: { type: "string", pattern: "^(a+)+$" } } },
     outputsSchema: null,
   },
-  examples: [{ id: "one", inputs: JSON.stringify({ q: `${"a".repeat(40)}!` }), outputs: null }],
+  examples: [
+    pack([{ id: "one", inputs: JSON.stringify({ q: `${"a".repeat(40)}!` }), outputs: null }]),
+  ],
   finds: "faults",
 } as const;
-const quick = { ...endless, examples: [{ id: "two", inputs: '{"q":"aa"}', outputs: null }] };
+const quick = {
+  ...endless,
+  examples: [pack([{ id: "two", inputs: '{"q":"aa"}', outputs: null }])],
+};
 
 function open(withinMs: number): WorkThreads {
   const work = new WorkThreads({ withinMs });

@@ -1,5 +1,6 @@
 import { JsonCursor } from "../ingest/json-cursor.ts";
 import { RequestError } from "../errors.ts";
+import { serverLimits } from "../options.ts";
 
 /** The member of an example's metadata that names its splits. */
 const splitMember = "dataset_split";
@@ -25,28 +26,60 @@ export function parseSplits(value: unknown, what: string): readonly string[] | u
 /**
  * The metadata of an example with its splits in it. What the metadata itself says of splits counts
  * where none are given: what was read can be written back.
+ *
+ * @throws RequestError 422: they are too many.
  */
 export function withSplits(metadata: string | null, splits: readonly string[] | undefined): string {
-  if (metadata === null) {
-    return toObject([], splits ?? defaultSplits);
-  }
+  const { rest, splits: own } = separateSplits(metadata ?? "{}");
+  return joinSplits(rest, splits ?? own ?? defaultSplits);
+}
+
+/** Metadata in two: an object without the splits, and the splits where it names any. */
+export interface SeparateMetadata {
+  readonly rest: string;
+  readonly splits: readonly string[] | undefined;
+}
+
+/** Takes metadata apart as it was received. */
+export function separateSplits(metadata: string): SeparateMetadata {
   const members = new JsonCursor(Buffer.from(metadata)).readMembers();
-  const own = splits ?? parseOwn(members.get(splitMember)) ?? defaultSplits;
+  const splits = parseOwn(members.get(splitMember));
   members.delete(splitMember);
-  return toObject([...members], own);
+  const texts = [...members].map(([name, json]) => `${JSON.stringify(name)}:${json.toString()}`);
+  return { rest: `{${texts.join(",")}}`, splits };
+}
+
+/** The same of metadata of ours, in which the splits come last: its other members, which may be many, are not read. */
+export function separateStored(metadata: string): SeparateMetadata {
+  // Within a text the quotes would have a backslash before them: the last one is the member's name.
+  const at = metadata.lastIndexOf(splitStart);
+  const splits = at === -1 ? undefined : parseList(metadata.slice(at + splitStart.length, -1));
+  return splits === undefined
+    ? separateSplits(metadata)
+    : { rest: `${metadata.slice(0, at).replace(/,$/, "")}}`, splits };
+}
+
+/** Puts it together again. @throws RequestError 422: the splits are too many. */
+export function joinSplits(rest: string, splits: readonly string[]): string {
+  if (splits.length > serverLimits.splitsMax) {
+    throw new RequestError(422, `an example is in at most ${serverLimits.splitsMax} splits`);
+  }
+  const comma = rest === "{}" ? "" : ",";
+  return `${rest.slice(0, -1)}${comma}${splitStart}${JSON.stringify(splits)}}`;
 }
 
 /** The splits that metadata of ours names. */
-export const splitsOf = (metadata: string): readonly string[] => readOwn(metadata) ?? [];
+export const splitsOf = (metadata: string): readonly string[] =>
+  separateStored(metadata).splits ?? [];
 
-/** The splits that metadata as it was received names. */
-export function readOwn(metadata: string): readonly string[] | undefined {
-  return parseOwn(new JsonCursor(Buffer.from(metadata)).readMembers().get(splitMember));
-}
+const splitStart = `"${splitMember}":`;
 
-function toObject(members: readonly [string, Buffer][], splits: readonly string[]): string {
-  const texts = members.map(([name, json]) => `${JSON.stringify(name)}:${json.toString("utf8")}`);
-  return `{${[...texts, `"${splitMember}":${JSON.stringify(splits)}`].join(",")}}`;
+function parseList(json: string): readonly string[] | undefined {
+  try {
+    return parseOwn(Buffer.from(json));
+  } catch {
+    return undefined; // It is no metadata of ours: the caller reads it member by member.
+  }
 }
 
 function parseOwn(json: Buffer | undefined): readonly string[] | undefined {

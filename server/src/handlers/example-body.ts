@@ -1,21 +1,16 @@
 import { isUtf8 } from "node:buffer";
 import { randomUUID } from "node:crypto";
-import { parseSplits, withSplits } from "../datasets/splits.ts";
+import { parseSplits, separateSplits, withSplits } from "../datasets/splits.ts";
 import { messageOf, RequestError } from "../errors.ts";
 import { JsonCursor } from "../ingest/json-cursor.ts";
 import { microsOf } from "../ingest/parse-time.ts";
 import { serverLimits } from "../options.ts";
-import type { AttachmentOperations, ExampleChange, ExampleDraft } from "../store/example.ts";
+import type { AttachmentOperations, ExampleChange } from "../store/example.ts";
+import type { ReceivedExample } from "../store/large-examples.ts";
 import { parseId } from "./query-string.ts";
 
 /** The members of an object, each the JSON text that was received. */
 export type Members = ReadonlyMap<string, Buffer>;
-
-/** An example whose inputs and outputs may have to be taken from a run. */
-export interface ReceivedExample {
-  readonly draft: ExampleDraft;
-  readonly useSourceRunIo: boolean;
-}
 
 /** The members of a body. @throws RequestError 422: it is no JSON object. */
 export const readMembers = (body: Buffer, what = "the body"): Map<string, Buffer> =>
@@ -107,7 +102,9 @@ export function parseChange(
   const inputs = objectOf(members, "inputs", what);
   const outputs = objectOf(members, "outputs", what);
   const metadata = objectOf(members, "metadata", what);
-  const splits = parseSplits(valueOf(members, "split"), `${what}: split`);
+  const named = parseSplits(valueOf(members, "split"), `${what}: split`);
+  const separate = typeof metadata === "string" ? separateSplits(metadata) : undefined;
+  const splits = named ?? separate?.splits;
   const operations = parseOperations(valueOf(members, "attachments_operations"), what);
   // Null says nothing, but where the example is overwritten.
   const mayClear = valueOf(members, "overwrite") === true;
@@ -116,7 +113,7 @@ export function parseChange(
     ...(datasetId !== undefined && { datasetId }),
     ...(typeof inputs === "string" && { inputs }),
     ...(outputs !== undefined && (outputs !== null || mayClear) && { outputs }),
-    ...(typeof metadata === "string" && { metadata }),
+    ...(separate !== undefined && { metadata: separate.rest }),
     ...(splits !== undefined && { splits }),
     ...(operations !== undefined && { operations }),
   };

@@ -1,7 +1,5 @@
-import type { IncomingMessage } from "node:http";
 import { isUuid } from "millrace/model";
 import { RequestError } from "../errors.ts";
-import { readChunks } from "../http/read-body.ts";
 import { MultipartParser } from "../ingest/multipart-parser.ts";
 import type { Part } from "../ingest/multipart-parser.ts";
 import { mimeTypeOf } from "../ingest/part-head.ts";
@@ -27,17 +25,16 @@ interface Open {
 }
 
 /** The examples of a multipart body, in the order of their first parts. @throws RequestError it is none. */
-export async function readExampleParts(request: IncomingMessage): Promise<readonly ExampleParts[]> {
+export function parseExampleParts(
+  body: Buffer,
+  contentType: string | undefined,
+): readonly ExampleParts[] {
   const examples = new OpenExamples();
   // Forms of a browser or of fetch say no lengths.
-  const parser = new MultipartParser(
-    readBoundary(request.headers["content-type"]),
-    (part) => examples.add(part),
-    {
-      lengths: "optional",
-    },
-  );
-  await readChunks(request, (chunk) => parser.push(chunk));
+  const parser = new MultipartParser(readBoundary(contentType), (part) => examples.add(part), {
+    lengths: "optional",
+  });
+  parser.push(body);
   parser.end();
   return examples.finish();
 }

@@ -1,133 +1,224 @@
 import type { FastifyReply, FastifyRequest } from "fastify";
 import { RequestError } from "../errors.ts";
-import { readBody } from "../http/read-body.ts";
+import { holdOpen } from "../http/hold-open.ts";
+import { joinPieces, readPieces } from "../http/read-body.ts";
 import { JsonCursor } from "../ingest/json-cursor.ts";
-import type { ExampleChange, ExampleDraft, ExamplesWritten } from "../store/example.ts";
+import { serverLimits } from "../options.ts";
+import type { ExampleChange, ExampleDraft } from "../store/example.ts";
+import { unpack } from "../store/large-examples.ts";
+import type { Packed, ReceivedExample } from "../store/large-examples.ts";
 import type { Store } from "../store/store.ts";
-import { listedMembers, toExampleJson, toJsonList } from "../view/example-json.ts";
 import { toRunJson } from "../view/run-json.ts";
-import { toIso } from "../view/wire-text.ts";
-import { findDataset } from "./datasets.ts";
 import {
-  parseChange,
-  parseChangeItem,
-  parseExample,
-  readItems,
-  readMembers,
-} from "./example-body.ts";
-import type { ReceivedExample } from "./example-body.ts";
-import { readExampleParts } from "./example-parts.ts";
+  needsRun,
+  readChanges,
+  readExamples,
+  toCreated,
+  toListJson,
+  toWritten,
+} from "../work/take-examples.ts";
+import type { ExamplesShape } from "../work/work-protocol.ts";
+import type { WorkThreads } from "../work/work-threads.ts";
+import { findDataset } from "./datasets.ts";
 import { exampleIdOf, linkFor, sendExample, sendJson } from "./examples.ts";
 import type { ExampleDesk } from "./examples.ts";
+import { isLarge } from "./ingest.ts";
+
+/** What the handlers that write examples work with. */
+export interface ExampleWriteDesk extends ExampleDesk {
+  readonly work: WorkThreads;
+}
 
 /** `POST /examples`. The body is read here: payloads are stored as they came. */
 export async function createExample(
-  desk: ExampleDesk,
+  desk: ExampleWriteDesk,
   request: FastifyRequest,
   reply: FastifyReply,
 ): Promise<FastifyReply> {
-  const received = parseExample(readMembers(await readBody(request.raw)), { what: "the example" });
-  const [draft] = await create(desk.store, request.tenantId, [received]);
-  return answerOne(desk, { request, reply, id: draft?.id ?? received.draft.id });
+  const { answer, ids } = await create(
+    desk,
+    { request, reply },
+    { shape: { kind: "one" }, form: "created" },
+  );
+  const [id = ""] = ids ?? (JSON.parse(answer.toString()) as { example_ids: string[] }).example_ids;
+  return answerOne(desk, { request, reply, id });
 }
 
 /** `POST /examples/bulk`: a list in, a list out. */
 export async function createExamples(
-  { store }: ExampleDesk,
+  desk: ExampleWriteDesk,
   request: FastifyRequest,
   reply: FastifyReply,
 ): Promise<FastifyReply> {
-  const received = readItems(await readBody(request.raw)).map((members, index) =>
-    parseExample(members, { what: `example ${index}` }),
+  const { answer } = await create(
+    desk,
+    { request, reply },
+    { shape: { kind: "list" }, form: "list" },
   );
-  const drafts = await withRuns(store, request.tenantId, received);
-  const written = await store.write.examples.create(request.tenantId, drafts);
-  const view = { select: listedMembers, link: () => "" };
-  return sendJson(
-    reply,
-    toJsonList(drafts.map((draft) => toExampleJson(toExample(draft, written), view))),
-  );
+  return sendJson(reply, answer);
 }
 
 /** `PATCH /examples/{id}`. */
 export async function updateExample(
-  desk: ExampleDesk,
+  desk: ExampleWriteDesk,
   request: FastifyRequest,
   reply: FastifyReply,
 ): Promise<FastifyReply> {
   const id = exampleIdOf(request);
-  const members = readMembers(await readBody(request.raw));
-  const change = parseChange(members, { what: `example ${id}`, id });
-  await desk.store.write.examples.update(request.tenantId, [change]);
+  await update(desk, { request, reply }, { shape: { kind: "one", id } });
   return answerOne(desk, { request, reply, id });
 }
 
 /** `PATCH /examples/bulk`: all of them, or none. */
 export async function updateExamples(
-  { store }: ExampleDesk,
+  desk: ExampleWriteDesk,
   request: FastifyRequest,
-): Promise<unknown> {
-  const changes = readItems(await readBody(request.raw)).map(parseChangeItem);
-  const written = await store.write.examples.update(request.tenantId, changes);
-  return toWritten(changes, written);
+  reply: FastifyReply,
+): Promise<FastifyReply> {
+  return sendJson(reply, await update(desk, { request, reply }, { shape: { kind: "list" } }));
 }
 
 /** `POST /v1/platform/datasets/{id}/examples`: multipart, with attachments. */
 export async function uploadExamples(
-  { store }: ExampleDesk,
+  desk: ExampleWriteDesk,
   request: FastifyRequest,
   reply: FastifyReply,
 ): Promise<FastifyReply> {
-  const { id: datasetId } = await findDataset(store, request);
-  const received = (await readExampleParts(request.raw)).map(({ id, members, attachments }) => {
-    const { draft, ...rest } = parseExample(members, { what: `example ${id}`, id, datasetId });
-    return { ...rest, draft: { ...draft, attachments } };
-  });
-  const drafts = await withRuns(store, request.tenantId, received);
-  const written = await store.write.examples.create(request.tenantId, drafts);
-  const made = new Set(drafts.map(({ id }) => id).filter((id) => written.known[id] === undefined));
-  // Ours: a client that sends the same once more learns how much of it was there.
-  const existing = { existing_count: drafts.length - made.size };
-  return reply.code(201).send({ ...toWritten(drafts, written), ...existing });
+  const { id: datasetId } = await findDataset(desk.store, request);
+  const shape = formOf(request);
+  const { answer } = await create(desk, { request, reply }, { shape, form: "created", datasetId });
+  return sendJson(reply.code(201), answer);
 }
 
 /** `POST /datasets/{id}/examples/check`: what the dataset's schemas refuse of a list, by id; nothing is made. */
 export async function checkExamples(
-  { store }: ExampleDesk,
+  { store, work }: ExampleWriteDesk,
   request: FastifyRequest,
-): Promise<unknown> {
-  const { id: datasetId } = await findDataset(store, request);
-  const drafts = readItems(await readBody(request.raw)).map(
-    (members, index) => parseExample(members, { what: `example ${index}`, datasetId }).draft,
+  reply: FastifyReply,
+): Promise<FastifyReply> {
+  const { tenantId } = request;
+  const { id: datasetId, inputsSchema, outputsSchema } = await findDataset(store, request);
+  const pieces = await readPieces(request.raw);
+  if (isLarge(pieces, serverLimits.largeExamplesBytes)) {
+    const schemas = { inputsSchema, outputsSchema };
+    const task = { kind: "exampleCheck", pieces, datasetId, schemas } as const;
+    return sendJson(reply, Buffer.from(await work.run(tenantId, task)));
+  }
+  const body = joinPieces(pieces);
+  const drafts = readExamples({ body, shape: { kind: "list" }, datasetId }).map(
+    ({ draft }) => draft,
   );
-  return { rejected: await store.write.examples.check(request.tenantId, datasetId, drafts) };
+  return reply.send({ rejected: await store.write.examples.check(tenantId, datasetId, drafts) });
 }
 
 /** `PATCH /v1/platform/datasets/{id}/examples`: multipart, with attachments. */
 export async function updateUploadedExamples(
-  { store }: ExampleDesk,
+  desk: ExampleWriteDesk,
   request: FastifyRequest,
   reply: FastifyReply,
 ): Promise<FastifyReply> {
-  const { id: datasetId } = await findDataset(store, request);
-  const changes = (await readExampleParts(request.raw)).map(
-    ({ id, members, attachments }): ExampleChange => ({
-      ...parseChange(members, { what: `example ${id}`, id }),
-      attachments,
-    }),
+  const { id: datasetId } = await findDataset(desk.store, request);
+  return sendJson(
+    reply.code(201),
+    await update(desk, { request, reply }, { shape: formOf(request), datasetId }),
   );
-  const written = await store.write.examples.update(request.tenantId, changes, datasetId);
-  return reply.code(201).send(toWritten(changes, written));
 }
 
+const formOf = ({ headers }: FastifyRequest): ExamplesShape => ({
+  kind: "form",
+  contentType: headers["content-type"],
+});
+
+interface Exchange {
+  readonly request: FastifyRequest;
+  readonly reply: FastifyReply;
+}
+
+interface Creation {
+  readonly shape: ExamplesShape;
+  readonly form: "list" | "created";
+  readonly datasetId?: string;
+}
+
+interface Created {
+  /** JSON. */
+  readonly answer: Buffer;
+  /** Where they are at hand. */
+  readonly ids?: readonly string[];
+}
+
+/** Creates the examples of a body; one that is large is read, written and answered beside this thread. */
 async function create(
-  store: Store,
-  tenantId: string,
-  received: readonly ReceivedExample[],
-): Promise<readonly ExampleDraft[]> {
+  { store, work }: ExampleWriteDesk,
+  { request, reply }: Exchange,
+  { shape, form, datasetId }: Creation,
+): Promise<Created> {
+  const { tenantId } = request;
+  const scope = datasetId === undefined ? {} : { datasetId };
+  const pieces = await readPieces(request.raw);
+  let received: readonly ReceivedExample[];
+  if (isLarge(pieces, serverLimits.largeExamplesBytes)) {
+    holdOpen(request, reply);
+    const task = { kind: "examples", operation: "create", pieces, shape, ...scope } as const;
+    const taken = await work.run(tenantId, task);
+    const parts = taken.parts as readonly Packed<readonly ReceivedExample[]>[];
+    if (!taken.needsRun) {
+      const written = await store.write.largeExamples.create(tenantId, parts);
+      const answering = { kind: "exampleAnswer", form, parts, written } as const;
+      return { answer: Buffer.from((await work.run(tenantId, answering)).buffer) };
+    }
+    assertFew(taken.count);
+    received = parts.flatMap(unpack);
+  } else {
+    received = readExamples({ body: joinPieces(pieces), shape, ...scope });
+  }
   const drafts = await withRuns(store, tenantId, received);
-  await store.write.examples.create(tenantId, drafts);
-  return drafts;
+  const written = await store.write.examples.create(tenantId, drafts);
+  const ids = drafts.map(({ id }) => id);
+  return {
+    ids,
+    answer:
+      form === "list"
+        ? toListJson(drafts, written)
+        : Buffer.from(JSON.stringify(toCreated(ids, written))),
+  };
+}
+
+/** The same for changes. The answer is JSON. */
+async function update(
+  { store, work }: ExampleWriteDesk,
+  { request, reply }: Exchange,
+  { shape, datasetId }: Pick<Creation, "shape" | "datasetId">,
+): Promise<Buffer> {
+  const { tenantId } = request;
+  const pieces = await readPieces(request.raw);
+  if (isLarge(pieces, serverLimits.largeExamplesBytes)) {
+    holdOpen(request, reply);
+    const taken = await work.run(tenantId, {
+      kind: "examples",
+      operation: "update",
+      pieces,
+      shape,
+    });
+    const parts = taken.parts as readonly Packed<readonly ExampleChange[]>[];
+    const written = await store.write.largeExamples.update(tenantId, parts, datasetId);
+    const task = { kind: "exampleAnswer", form: "written", parts, written } as const;
+    return Buffer.from((await work.run(tenantId, task)).buffer);
+  }
+  const changes = readChanges({ body: joinPieces(pieces), shape });
+  const written = await store.write.examples.update(tenantId, changes, datasetId);
+  const ids = changes.map(({ id }) => id);
+  return Buffer.from(JSON.stringify(toWritten(ids, written)));
+}
+
+/** @throws RequestError 413: so many runs are not read for one request. */
+function assertFew(count: number): void {
+  if (count > serverLimits.examplesFromRuns) {
+    throw new RequestError(
+      413,
+      `more than ${serverLimits.examplesFromRuns} examples in a body of which some are taken from runs; send less in one request`,
+    );
+  }
 }
 
 async function answerOne(
@@ -140,9 +231,6 @@ async function answerOne(
   }
   return sendExample(reply, example, linkFor(links, request));
 }
-
-const needsRun = ({ draft, useSourceRunIo }: ReceivedExample): boolean =>
-  useSourceRunIo || draft.runAttachments !== undefined;
 
 /** Takes inputs and outputs from the runs that they are to come from. */
 async function withRuns(
@@ -179,23 +267,4 @@ function readIo(json: Buffer): Pick<ExampleDraft, "inputs" | "outputs"> {
     return text.startsWith("{") ? text : null;
   });
   return { inputs: inputs ?? "{}", outputs: outputs ?? null };
-}
-
-function toExample(draft: ExampleDraft, { datasets, known }: ExamplesWritten) {
-  const { name: datasetName = "", micros = 0 } = datasets[draft.datasetId] ?? {};
-  const times = { createdMicros: draft.createdMicros ?? micros, modifiedMicros: micros };
-  return { ...draft, datasetName, position: 0, attachments: [], ...times, ...known[draft.id] };
-}
-
-/** What was written, and the version that has it. */
-function toWritten(
-  examples: readonly { readonly id: string }[],
-  { datasets }: ExamplesWritten,
-): Readonly<Record<string, unknown>> {
-  const micros = Math.max(0, ...Object.values(datasets).map((dataset) => dataset.micros));
-  return {
-    count: examples.length,
-    example_ids: examples.map(({ id }) => id),
-    as_of: toIso(micros),
-  };
 }

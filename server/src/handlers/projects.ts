@@ -1,8 +1,9 @@
 import { randomUUID } from "node:crypto";
-import type { FastifyRequest } from "fastify";
+import type { FastifyReply, FastifyRequest } from "fastify";
 import { Type } from "typebox";
 import type { Static } from "typebox";
 import { RequestError } from "../errors.ts";
+import { holdOpen } from "../http/hold-open.ts";
 import { JsonObject, Maybe, Time } from "../http/schema-parts.ts";
 import { microsOf } from "../ingest/parse-time.ts";
 import type { Project, ProjectChanges } from "../store/project.ts";
@@ -91,14 +92,24 @@ export async function updateProject(
 }
 
 /** `DELETE /sessions/{id}`: the project and its runs. */
-export async function deleteProject(store: Store, request: FastifyRequest): Promise<unknown> {
+export async function deleteProject(
+  store: Store,
+  request: FastifyRequest,
+  reply: FastifyReply,
+): Promise<unknown> {
   const id = idOf(request);
+  holdOpen(request, reply);
   await store.write.projects.delete(request.tenantId, id);
   return { id };
 }
 
-/** `DELETE /sessions?session_ids`: all of them, or none. */
-export async function deleteProjects(store: Store, request: FastifyRequest): Promise<unknown> {
+/** `DELETE /sessions?session_ids`: all of them, or none where one is not there. */
+export async function deleteProjects(
+  store: Store,
+  request: FastifyRequest,
+  reply: FastifyReply,
+): Promise<unknown> {
+  holdOpen(request, reply);
   const ids = parseIds(request.query as QueryString, "session_ids") ?? [];
   await store.write.projects.deleteMany(request.tenantId, ids);
   return { session_ids: ids };

@@ -126,7 +126,7 @@ export function createApp(store: Store, settings: ServerSettings) {
     // The handlers read the body themselves, as it arrives.
     ingest.addContentTypeParser("*", (_request, _payload, done) => done(null));
     addStreamRoutes(ingest, { store, work });
-    addExampleWriteRoutes(ingest, desk);
+    addExampleWriteRoutes(ingest, { ...desk, work });
     addUploadRoutes(ingest, { store, folder });
     addUiImportRoutes(ingest, store);
   });

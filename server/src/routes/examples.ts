@@ -21,6 +21,7 @@ import {
   updateUploadedExamples,
   uploadExamples,
 } from "../handlers/example-writes.ts";
+import type { ExampleWriteDesk } from "../handlers/example-writes.ts";
 import { route } from "../http/route.ts";
 import { asOf, exampleFilters } from "./query-docs.ts";
 
@@ -79,7 +80,7 @@ export function addExampleRoutes(app: FastifyInstance, desk: ExampleDesk): void 
 }
 
 /** What takes examples in. The handlers read the body themselves: payloads are stored as they came. */
-export function addExampleWriteRoutes(app: FastifyInstance, desk: ExampleDesk): void {
+export function addExampleWriteRoutes(app: FastifyInstance, desk: ExampleWriteDesk): void {
   app.route({
     ...route(endpoints.createExample, { tag, summary: "Makes an example." }),
     handler: (request, reply) => createExample(desk, request, reply),
@@ -100,7 +101,7 @@ export function addExampleWriteRoutes(app: FastifyInstance, desk: ExampleDesk): 
       tag,
       summary: "Changes what is given, of a list of examples; all of them, or none.",
     }),
-    handler: (request) => updateExamples(desk, request),
+    handler: (request, reply) => updateExamples(desk, request, reply),
   });
   app.route({
     ...route(endpoints.uploadExamples, {
@@ -114,7 +115,7 @@ export function addExampleWriteRoutes(app: FastifyInstance, desk: ExampleDesk): 
       tag,
       summary: "Says which examples of a list the dataset's schemas refuse, by id; makes none.",
     }),
-    handler: (request) => checkExamples(desk, request),
+    handler: (request, reply) => checkExamples(desk, request, reply),
   });
   app.route({
     ...route(endpoints.updateUploadedExamples, {

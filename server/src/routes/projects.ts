@@ -66,7 +66,7 @@ export function addProjectRoutes(app: FastifyInstance, store: Store): void {
   });
   app.route({
     ...route(endpoints.deleteProject, { tag, summary: "Deletes a project and its runs." }),
-    handler: (request) => deleteProject(store, request),
+    handler: (request, reply) => deleteProject(store, request, reply),
   });
   app.route({
     ...route(endpoints.deleteProjects, {
@@ -74,6 +74,6 @@ export function addProjectRoutes(app: FastifyInstance, store: Store): void {
       summary: "Deletes projects and their runs: all of them, or none.",
       query: { session_ids: "Ids; may be repeated." },
     }),
-    handler: (request) => deleteProjects(store, request),
+    handler: (request, reply) => deleteProjects(store, request, reply),
   });
 }

@@ -1,3 +1,4 @@
+import type { LongWrite } from "./long-write.ts";
 import { isDeepStrictEqual } from "node:util";
 
 type JsonObject = Readonly<Record<string, unknown>>;
@@ -62,10 +63,10 @@ export interface ProjectWrites {
   create(tenantId: string, draft: ProjectDraft): Project;
   /** @throws RequestError 404: no such project. 409: the new name is taken. */
   update(tenantId: string, id: string, changes: ProjectChanges): Project;
-  /** Deletes its runs too. @throws RequestError 404: no such project. */
-  delete(tenantId: string, id: string): void;
-  /** All of them, or none. @throws RequestError 404: one is not there. */
-  deleteMany(tenantId: string, ids: readonly string[]): void;
+  /** Deletes its runs too, some at a time: they go first. @throws RequestError 404: no such project. */
+  delete(tenantId: string, id: string): LongWrite<void>;
+  /** The same of several; none where one is not there. @throws RequestError 404: one is not there. */
+  deleteMany(tenantId: string, ids: readonly string[]): LongWrite<void>;
 }
 
 /** A project with what was given in place of what it had. */

@@ -6,6 +6,8 @@ import type { FeedbackReads, FeedbackWrites } from "./feedback.ts";
 import type { FeedbackTrendReads } from "./feedback-trend.ts";
 import type { DatasetReads, DatasetWrites } from "./dataset.ts";
 import type { ExampleReads, ExampleWrites } from "./example.ts";
+import type { LargeExampleWrites } from "./large-examples.ts";
+import type { LongWrite } from "./long-write.ts";
 import type { ProjectReads, ProjectWrites } from "./project.ts";
 import type { PromptReads, PromptWrites } from "./prompt.ts";
 import type { QueueReviewReads, QueueReviewWrites } from "./queue-review.ts";
@@ -48,6 +50,7 @@ export interface Writers {
   readonly feedback: FeedbackWrites;
   readonly datasets: DatasetWrites;
   readonly examples: ExampleWrites;
+  readonly largeExamples: LargeExampleWrites;
   readonly uploads: UploadWrites;
   readonly projects: ProjectWrites;
   readonly prompts: PromptWrites;
@@ -57,13 +60,13 @@ export interface Writers {
   readonly tenants: TenantWrites;
 }
 
-/** The same methods, answering later. */
+/** The same methods, answering later; a long write with its result. */
 export type Promised<Nouns> = {
   readonly [Noun in keyof Nouns]: {
     readonly [Method in keyof Nouns[Noun]]: Nouns[Noun][Method] extends (
       ...args: infer Args
     ) => infer Answer
-      ? (...args: Args) => Promise<Answer>
+      ? (...args: Args) => Promise<Answer extends LongWrite<infer Result> ? Result : Answer>
       : never;
   };
 };

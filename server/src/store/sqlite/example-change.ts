@@ -1,5 +1,5 @@
 import { isDeepStrictEqual } from "node:util";
-import { readOwn, splitsOf, withSplits } from "../../datasets/splits.ts";
+import { joinSplits, separateStored } from "../../datasets/splits.ts";
 import { RequestError } from "../../errors.ts";
 import type { Attachment, AttachmentOperations, ExampleChange } from "../example.ts";
 import type { CurrentExample, ExampleRow, ExampleTable } from "./example-table.ts";
@@ -11,13 +11,26 @@ interface Change {
   readonly table: ExampleTable;
 }
 
-/** The row that an example becomes; `undefined` where nothing of it changes. */
-export function changeExample({
+type ChangedRow = Omit<ExampleRow, "fromMicros">;
+
+/** The row that an example becomes, its new files stored; `undefined` where nothing of it changes. */
+export function changeExample({ table, ...change }: Change): ChangedRow | undefined {
+  const row = planChange(change);
+  const files = change.change.attachments ?? [];
+  return (
+    row && {
+      ...row,
+      attachments: [...row.attachments, ...files.map((file) => table.attach(row, file))],
+    }
+  );
+}
+
+/** The same without the new files: writes nothing. */
+export function planChange({
   example,
   change,
   tenantId,
-  table,
-}: Change): Omit<ExampleRow, "fromMicros"> | undefined {
+}: Omit<Change, "table">): ChangedRow | undefined {
   const row = {
     id: example.id,
     tenantId,
@@ -36,7 +49,7 @@ export function changeExample({
   }
   // A new file takes the place of one of its name.
   const kept = row.attachments.filter((old) => files.every(({ name }) => name !== old.name));
-  return { ...row, attachments: [...kept, ...files.map((file) => table.attach(row, file))] };
+  return { ...row, attachments: kept };
 }
 
 /** Metadata is replaced whole; the splits stay where nothing is said of them. */
@@ -45,8 +58,8 @@ function changeMetadata({ metadata: old }: CurrentExample, change: ExampleChange
   if (metadata === undefined && splits === undefined) {
     return old;
   }
-  const own = metadata === undefined ? undefined : readOwn(metadata);
-  return withSplits(metadata ?? old, splits ?? own ?? splitsOf(old));
+  const stored = separateStored(old);
+  return joinSplits(metadata ?? stored.rest, splits ?? stored.splits ?? []);
 }
 
 /** @throws RequestError 422: a name is not that of an attachment, or two would have one name. */

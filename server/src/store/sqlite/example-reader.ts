@@ -18,6 +18,7 @@ import { splitList, toExampleConditions } from "./example-conditions.ts";
 import { keysOfId } from "./example-places.ts";
 import { parsePreviewRow, previewSelection } from "./example-preview-row.ts";
 import { exampleSelection, parseExampleRow } from "./example-row.ts";
+import { stagedMicros } from "./example-table.ts";
 import { parseRows } from "./row.ts";
 import type { Connection } from "./schema.ts";
 
@@ -43,6 +44,9 @@ function toTail({ order, isDescending, seed, limit, offset }: ExampleQuery): Tai
   };
 }
 
+/** Not of a row that is staged; see `example-stage.ts`. */
+const isPublished = `(to_us IS NULL OR to_us <> ${stagedMicros})`;
+
 /** Answers questions about examples. */
 export class ExampleReader implements ExampleReads {
   readonly #db: Connection;
@@ -56,14 +60,14 @@ export class ExampleReader implements ExampleReads {
       findDatasetId: db
         .prepare(
           `SELECT dataset_id FROM examples WHERE key IN (${keysOfId("?1")}) AND id = ?1 AND tenant_id = ?2
-           ORDER BY from_us DESC LIMIT 1`,
+           AND ${isPublished} ORDER BY from_us DESC LIMIT 1`,
         )
         .raw(),
       // A change of an example leaves it where it stands.
       findPosition: db
         .prepare(
           `SELECT position FROM examples WHERE key IN (${keysOfId("?1")}) AND id = ?1 AND tenant_id = ?2
-           ORDER BY from_us DESC LIMIT 1`,
+           AND ${isPublished} ORDER BY from_us DESC LIMIT 1`,
         )
         .raw(),
       findBlob: db

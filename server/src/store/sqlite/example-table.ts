@@ -15,12 +15,17 @@ export interface ExampleRow {
   readonly position?: number;
   readonly createdMicros: number;
   readonly fromMicros: number;
+  /** Written before its version is: nobody sees it yet. See `example-stage.ts`. */
+  readonly isStaged?: boolean;
   readonly sourceRunId: string | null;
   readonly inputs: string;
   readonly outputs: string | null;
   readonly metadata: string;
   readonly attachments: readonly Attachment[];
 }
+
+/** The end of a row that is staged: before its beginning, so that it is in no version. */
+export const stagedMicros = 0;
 
 /** What is so now: an example and its row. */
 export interface CurrentExample extends Example {
@@ -40,10 +45,13 @@ export class ExampleTable {
     this.#statements = {
       lastKey: db.prepare("SELECT max(key) FROM examples").raw(),
       insert: db.prepare(
-        `INSERT INTO examples (key, position, tenant_id, dataset_id, id, created_us, from_us, source_run_id,
-           inputs, outputs, metadata, attachments) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
+        `INSERT INTO examples (key, position, tenant_id, dataset_id, id, created_us, from_us, to_us, source_run_id,
+           inputs, outputs, metadata, attachments) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
       ),
       end: db.prepare("UPDATE examples SET to_us = ? WHERE key = ?"),
+      endAll: db.prepare(
+        "UPDATE examples SET to_us = ? WHERE key IN (SELECT value FROM json_each(?))",
+      ),
       insertBlob: db.prepare(
         "INSERT INTO example_blobs (tenant_id, dataset_id, example_id, bytes, checksum) VALUES (?, ?, ?, ?, ?)",
       ),
@@ -86,14 +94,24 @@ export class ExampleTable {
     };
   }
 
-  /** The key of the row, which is found by its id once {@link ExampleTable.place} was called. */
-  insert(row: ExampleRow): number {
-    const { attachments } = row;
+  /** The key that the next row will have. */
+  nextKey(): number {
+    return this.#readLastKey() + 1;
+  }
+
+  #readLastKey(): number {
     if (this.#lastKey === undefined) {
       this.#lastKey = Number(parseRows(this.#statements.lastKey.all())[0]?.[0] ?? 0);
       this.#placedKey = this.#lastKey;
     }
-    const key = (this.#lastKey += 1);
+    return this.#lastKey;
+  }
+
+  /** The key of the row, which is found by its id once {@link ExampleTable.place} was called. */
+  insert(row: ExampleRow): number {
+    const { attachments } = row;
+    const key = this.nextKey();
+    this.#lastKey = key;
     this.#statements.insert.run([
       key,
       row.position ?? key,
@@ -102,6 +120,7 @@ export class ExampleTable {
       row.id,
       row.createdMicros,
       row.fromMicros,
+      row.isStaged === true ? stagedMicros : null,
       row.sourceRunId,
       row.inputs,
       row.outputs,
@@ -123,6 +142,11 @@ export class ExampleTable {
   /** From a time on, the row is not so any more. */
   end(key: number, micros: number): void {
     this.#statements.end.run([micros, key]);
+  }
+
+  /** The same of many rows. */
+  endAll(keys: readonly number[], micros: number): void {
+    this.#statements.endAll.run([micros, JSON.stringify(keys)]);
   }
 
   /** Those of the ids that are so now, by id and in the order of the ids. */

@@ -53,7 +53,7 @@ export class ExampleWriter implements ExampleWrites {
         ...row,
         tenantId,
         createdMicros: createdMicros ?? version.micros,
-        attachments: this.#attach(tenantId, draft),
+        attachments: this.attach(tenantId, draft),
       });
     }
     return this.#end(datasets, versions, known);
@@ -224,7 +224,7 @@ export class ExampleWriter implements ExampleWrites {
       }
       return (
         (before !== undefined && !isSame(before, draft)) ||
-        (stored !== undefined && !this.#isStored(stored, draft))
+        (stored !== undefined && !this.isStored(stored, draft))
       );
     });
     if (taken.length > 0) {
@@ -237,7 +237,8 @@ export class ExampleWriter implements ExampleWrites {
     return { fresh, known };
   }
 
-  #isStored(stored: CurrentExample, draft: ExampleDraft): boolean {
+  /** Whether a draft says of an example what is so. */
+  isStored(stored: CurrentExample, draft: ExampleDraft): boolean {
     const files = draft.attachments ?? [];
     const names = draft.runAttachments ?? [];
     const own = new Map(stored.attachments.map((file) => [file.name, file]));
@@ -252,7 +253,8 @@ export class ExampleWriter implements ExampleWrites {
     );
   }
 
-  #attach(tenantId: string, draft: ExampleDraft): readonly Attachment[] {
+  /** Stores the files of an example. @throws RequestError 404: its run has no such file. */
+  attach(tenantId: string, draft: ExampleDraft): readonly Attachment[] {
     const { attachments = [], runAttachments = [], sourceRunId, datasetId, id } = draft;
     const owner = { tenantId, datasetId, id };
     const copied = runAttachments.map((name) => {
@@ -276,11 +278,17 @@ const isSame = (one: Content, other: Content): boolean =>
   isSameJson(one.outputs ?? "null", other.outputs ?? "null") &&
   isSameJson(one.metadata, other.metadata);
 
+/** Longer texts are compared as they are: to read them would keep others from writing. */
 const isSameJson = (one: string, other: string): boolean =>
-  one === other || isDeepStrictEqual(JSON.parse(one), JSON.parse(other));
+  one === other ||
+  (one.length + other.length <= comparedChars &&
+    isDeepStrictEqual(JSON.parse(one), JSON.parse(other)));
+
+const comparedChars = 262_144;
 
 const idsNamed = 10;
 
-const nameIds = (ids: readonly string[]): string =>
+/** The first of some ids, and how many there are beside. */
+export const nameIds = (ids: readonly string[]): string =>
   ids.slice(0, idsNamed).join(", ") +
   (ids.length > idsNamed ? ` and ${ids.length - idsNamed} more` : "");

@@ -12,6 +12,7 @@ import { DatasetReader } from "./dataset-reader.ts";
 import { DatasetWriter } from "./dataset-writer.ts";
 import { ExampleReader } from "./example-reader.ts";
 import { ExampleWriter } from "./example-writer.ts";
+import { LargeExampleWriter } from "./large-example-writer.ts";
 import { ProjectReader } from "./project-reader.ts";
 import { ProjectWriter } from "./project-writer.ts";
 import { PromptReader } from "./prompt-reader.ts";
@@ -72,6 +73,7 @@ export function createWriters(db: Connection) {
     tenants: new TenantWriter(db),
     datasets: new DatasetWriter(datasetDesk, examples),
     examples,
+    largeExamples: new LargeExampleWriter(datasetDesk, examples),
     uploads: new UploadWriter(datasetDesk),
   } satisfies Writers;
   // For no request.

@@ -1,6 +1,7 @@
 import { randomUUID } from "node:crypto";
 import { RequestError } from "../../errors.ts";
 import { defaultProjectName } from "../merge.ts";
+import { LongWrite } from "../long-write.ts";
 import { changeProject, draftProject } from "../project.ts";
 import type { Project, ProjectChanges, ProjectDraft, ProjectWrites } from "../project.ts";
 import type { RunColumns } from "../run-record.ts";
@@ -23,6 +24,8 @@ export class ProjectWriter implements ProjectWrites {
         .raw(),
       write: db.prepare(`INSERT OR REPLACE INTO projects (${projectColumns}) VALUES (${places})`),
       deletes: deletions.map((sql) => db.prepare(sql)),
+      someRuns: db.prepare("SELECT trace_id, id FROM runs WHERE project_id = ? LIMIT ?").raw(),
+      deleteRuns: runDeletions.map((sql) => db.prepare(sql)),
       insert: db.prepare(
         "INSERT OR IGNORE INTO projects (id, tenant_id, name_json, start_us) VALUES (?, ?, ?, ?)",
       ),
@@ -93,14 +96,31 @@ export class ProjectWriter implements ProjectWrites {
     return this.#write(changeProject(project, changes));
   }
 
-  delete(tenantId: string, id: string): void {
-    this.#read(tenantId, id);
-    this.#statements.deletes.forEach((statement) => statement.run([id]));
-    this.forget();
+  delete(tenantId: string, id: string): LongWrite<void> {
+    return this.deleteMany(tenantId, [id]);
   }
 
-  deleteMany(tenantId: string, ids: readonly string[]): void {
-    ids.forEach((id) => this.delete(tenantId, id));
+  deleteMany(tenantId: string, ids: readonly string[]): LongWrite<void> {
+    const own = [...new Set(ids)];
+    own.forEach((id) => this.#read(tenantId, id));
+    return new LongWrite(this.#deleteAll(tenantId, own));
+  }
+
+  /** Runs first, some at a time; each project goes with the last of its own. */
+  *#deleteAll(tenantId: string, ids: readonly string[]): Generator<void, void> {
+    const { someRuns, deleteRuns, deletes } = this.#statements;
+    for (const id of ids) {
+      let runs = parseRows(someRuns.all([id, runsPerStep]));
+      while (runs.length === runsPerStep) {
+        const values = [JSON.stringify(runs), tenantId];
+        deleteRuns.forEach((statement) => statement.run(values));
+        yield;
+        runs = parseRows(someRuns.all([id, runsPerStep]));
+      }
+      deletes.forEach((statement) => statement.run([id]));
+      this.forget();
+      yield;
+    }
   }
 
   /** After a rollback: what was remembered of the database may not be there. */
@@ -143,6 +163,23 @@ export class ProjectWriter implements ProjectWrites {
     return tenantId;
   }
 }
+
+/** Runs that are deleted before others may have their turn. */
+const runsPerStep = 25;
+
+/** What goes with runs: `?1` is a list of their traces and ids, `?2` their tenant. */
+const runDeletions = [
+  // Another tenant may hold rows that name these ids: they stay.
+  ...["feedback", "feedback_tokens", "annotation_queue_runs"].map(
+    (table) =>
+      `DELETE FROM ${table} WHERE +tenant_id = ?2
+       AND run_id IN (SELECT value ->> 1 FROM json_each(?1))`,
+  ),
+  ...["payloads", "attachments", "shares", "runs"].map(
+    (table) =>
+      `DELETE FROM ${table} WHERE (trace_id, id) IN (SELECT value ->> 0, value ->> 1 FROM json_each(?1)) AND ?2 <> ''`,
+  ),
+];
 
 /** What goes with a project: `?1` is its id. */
 const deletions = [

@@ -40,7 +40,7 @@ async function check(
   const proofs: SchemaProof[] = [];
   for (const group of groupsOf(needs)) {
     const [{ schemas, finds }] = group;
-    const examples = group.flatMap((need) => need.examples);
+    const examples = group.map((need) => need.examples);
     const misfits = await work.run(tenantId, { kind: "schema", schemas, examples, finds });
     proofs.push(...group.map(({ digest }) => ({ digest, misfits })));
   }
@@ -51,15 +51,17 @@ type Group = [SchemaNeed, ...SchemaNeed[]];
 
 /** What follows one another against the same schemas is checked at once. */
 function groupsOf(needs: readonly SchemaNeed[]): readonly Group[] {
-  const groups: { readonly key: string; readonly group: Group }[] = [];
+  const groups: Group[] = [];
   for (const need of needs) {
-    const key = `${need.finds}${JSON.stringify(need.schemas)}`;
     const last = groups.at(-1);
-    if (last?.key === key) {
-      last.group.push(need);
+    if (last !== undefined && last[0].finds === need.finds && hasSameSchemas(last[0], need)) {
+      last.push(need);
     } else {
-      groups.push({ key, group: [need] });
+      groups.push([need]);
     }
   }
-  return groups.map(({ group }) => group);
+  return groups;
 }
+
+const hasSameSchemas = (one: SchemaNeed, other: SchemaNeed): boolean =>
+  one.schemas === other.schemas || JSON.stringify(one.schemas) === JSON.stringify(other.schemas);

@@ -1,4 +1,6 @@
 import { createHash } from "node:crypto";
+import { pack } from "../large-examples.ts";
+import type { Packed } from "../large-examples.ts";
 import type { Checked, Schemas } from "../../datasets/schema-check.ts";
 import { RequestError } from "../../errors.ts";
 import { serverLimits } from "../../options.ts";
@@ -8,7 +10,7 @@ export interface SchemaNeed {
   /** Of the schemas and of what is checked against them. */
   readonly digest: string;
   readonly schemas: Schemas;
-  readonly examples: readonly Checked[];
+  readonly examples: Packed<readonly Checked[]>;
   readonly finds: "faults" | "misfits";
 }
 
@@ -23,6 +25,16 @@ export interface Unchecked {
   readonly unchecked: readonly SchemaNeed[];
 }
 
+/** Ends a long write that needs proofs, before it has written anything. */
+export class UncheckedWrite extends Error {
+  readonly needs: readonly SchemaNeed[];
+
+  constructor(needs: readonly SchemaNeed[]) {
+    super("not checked yet");
+    this.needs = needs;
+  }
+}
+
 /**
  * Stands for the checks of schemas on the writer's thread, which never runs them: a pattern may take for
  * ever, and everybody's writes would wait. A write that needs one is undone and says what it needs; it comes
@@ -31,11 +43,26 @@ export interface Unchecked {
 export class SchemaProofs {
   #proofs: ReadonlyMap<string, SchemaProof["misfits"]> = new Map();
   #needs: SchemaNeed[] = [];
+  #lastSchemas: Schemas | undefined;
 
   /** Before each write. */
   begin(proofs: readonly SchemaProof[] = []): void {
     this.#proofs = new Map(proofs.map(({ digest, misfits }) => [digest, misfits]));
     this.#needs = [];
+  }
+
+  /** The same proofs, for a write that goes on while others are performed. */
+  fork(): SchemaProofs {
+    const forked = new SchemaProofs();
+    forked.#proofs = this.#proofs;
+    return forked;
+  }
+
+  /** @throws UncheckedWrite something was not proved. */
+  assertProved(): void {
+    if (this.#needs.length > 0) {
+      throw new UncheckedWrite(this.#needs);
+    }
   }
 
   /** What the write did without. */
@@ -65,14 +92,19 @@ export class SchemaProofs {
     examples: readonly Checked[],
     finds: SchemaNeed["finds"],
   ): SchemaProof["misfits"] {
-    const schemas = { inputsSchema, outputsSchema };
-    if (!hasSchema(schemas)) {
+    const given = { inputsSchema, outputsSchema };
+    if (!hasSchema(given)) {
       return {};
     }
+    const last = this.#lastSchemas;
+    // One object for the parts of a write: who receives them need not compare the schemas.
+    const schemas =
+      last?.inputsSchema === inputsSchema && last.outputsSchema === outputsSchema ? last : given;
+    this.#lastSchemas = schemas;
     const digest = digestOf(schemas, examples, finds);
     const proof = this.#proofs.get(digest);
     if (proof === undefined) {
-      this.#needs.push({ digest, schemas, examples, finds });
+      this.#needs.push({ digest, schemas, examples: pack(examples), finds });
     }
     return proof ?? {};
   }

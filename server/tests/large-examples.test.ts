@@ -1,0 +1,213 @@
+import { randomUUID } from "node:crypto";
+import { join } from "node:path";
+import { setTimeout as wait } from "node:timers/promises";
+import { expect, onTestFinished, test, vi } from "vitest";
+import { pack } from "../dist/store/large-examples.js";
+import type { ReceivedExample } from "../dist/store/large-examples.js";
+import { openReader } from "../dist/store/sqlite/schema.js";
+import { openSqliteStore } from "../dist/store/sqlite/sqlite-store.js";
+import { DatasetDesk, itemsOf, textOf } from "./support/dataset-desk.ts";
+import { temporaryFolder } from "./support/running-server.ts";
+
+vi.setConfig({ testTimeout: 60_000 });
+
+/** Long enough for a body that is read and written beside the usual way. */
+const padding = "x".repeat(300);
+const listOf = (count: number, dataset_id: string) =>
+  Array.from({ length: count }, (_, index) => ({
+    id: randomUUID(),
+    dataset_id,
+    inputs: { index, padding },
+    outputs: { a: index },
+  }));
+
+test("a large list is one version, comes back in its order, and the same again changes nothing", async () => {
+  const desk = await DatasetDesk.open();
+  const list = listOf(2_000, desk.id);
+  const made = await desk.call("POST /examples/bulk", { body: list });
+  expect(itemsOf(made.json).map(({ id }) => id)).toEqual(list.map(({ id }) => id));
+  const again = await desk.call("POST /examples/bulk", { body: list });
+  expect(again.text).toBe(made.text);
+  expect(await desk.versions()).toHaveLength(1);
+  expect(await desk.listOf("id", { limit: "3" })).toEqual(list.slice(0, 3).map(({ id }) => id));
+  const { json } = await desk.call(`GET /datasets/${desk.id}`);
+  expect(json["example_count"]).toBe(2_000);
+  const other = list.with(1_999, { ...list[1_999]!, outputs: { a: -1 } });
+  const refused = await desk.call("POST /examples/bulk", { body: other });
+  expect(refused.status).toBe(409);
+  expect(refused.text).toContain(list[1_999]?.id);
+});
+
+test("a large list that holds one bad example or one bad change leaves everything as it was", async () => {
+  const desk = await DatasetDesk.open({
+    inputs_schema_definition: { properties: { index: { type: "number" } } },
+  });
+  const list = listOf(2_000, desk.id);
+  const bad = list.with(1_999, { ...list[1_999]!, inputs: { index: "none" } as never });
+  const misfit = await desk.call("POST /examples/bulk", { body: bad });
+  expect([misfit.status, misfit.text]).toEqual([
+    422,
+    expect.stringContaining(list[1_999]?.id ?? "?"),
+  ]);
+  expect(await desk.list()).toEqual([]);
+  expect((await desk.call("POST /examples/bulk", { body: list })).status).toBe(200);
+  const changes = list.map(({ id }) => ({ id, outputs: { a: padding } }));
+  const unknown = randomUUID();
+  const missing = await desk.call("PATCH /examples/bulk", {
+    body: changes.with(1_500, { id: unknown, outputs: { a: "" } }),
+  });
+  expect([missing.status, missing.text]).toEqual([404, expect.stringContaining(unknown)]);
+  const twice = await desk.call("PATCH /examples/bulk", { body: [...changes, changes[0]] });
+  expect([twice.status, twice.text]).toEqual([
+    422,
+    expect.stringContaining("is in the list twice"),
+  ]);
+  expect(await desk.versions()).toHaveLength(1);
+  const changed = await desk.call("PATCH /examples/bulk", { body: changes });
+  expect(changed.json["count"]).toBe(2_000);
+  const [before, after] = await desk.versions();
+  const asOf = async (as_of: string) => (await desk.list({ as_of, limit: "1" }))[0]?.["outputs"];
+  expect([await asOf(before!), await asOf(after!)]).toEqual([{ a: 0 }, { a: padding }]);
+  const { json } = await desk.call(`GET /datasets/${desk.id}`);
+  expect(json["example_count"]).toBe(2_000);
+});
+
+test("attachments of a large form are stored, and stay through a large change", async () => {
+  const desk = await DatasetDesk.open();
+  const form = new FormData();
+  const ids = Array.from({ length: 300 }, () => randomUUID());
+  for (const id of ids) {
+    form.append(id, new Blob(["{}"], { type: "application/json" }));
+    form.append(`${id}.inputs`, new Blob([JSON.stringify({ padding })]));
+    form.append(`${id}.attachment.note`, new Blob([padding.repeat(3)], { type: "text/plain" }));
+  }
+  const target = `/v1/platform/datasets/${desk.id}/examples`;
+  const made = await desk.call(`POST ${target}`, { body: form });
+  expect([made.status, made.json["count"], made.json["existing_count"]]).toEqual([201, 300, 0]);
+  const body = ids.map((id) => ({ id, outputs: { padding: padding.repeat(4) } }));
+  expect((await desk.call("PATCH /examples/bulk", { body })).status).toBe(200);
+  const { json } = await desk.call(`GET /examples/${ids[299]}`);
+  const url = json["attachment_urls"]?.["attachment.note"]?.["presigned_url"];
+  expect(await (await fetch(textOf(url))).text()).toBe(padding.repeat(3));
+  expect(json["outputs"]).toEqual({ padding: padding.repeat(4) });
+});
+
+/** A store with a dataset, and drafts of examples in parts. */
+async function openStore(folder: string) {
+  const store = await openSqliteStore(folder);
+  onTestFinished(() => store.close());
+  return { store, tenantId: store.defaultTenantId };
+}
+const fields = {
+  description: null,
+  dataType: "kv",
+  inputsSchema: null,
+  outputsSchema: null,
+  extra: null,
+  transformations: null,
+  externallyManaged: false,
+  baselineExperimentId: null,
+} as const;
+const draftsOf = (datasetId: string, count: number) =>
+  Array.from({ length: count }, (_, index) => ({
+    useSourceRunIo: false,
+    draft: {
+      id: randomUUID(),
+      isNew: false,
+      datasetId,
+      sourceRunId: null,
+      inputs: JSON.stringify({ index, padding }),
+      outputs: null,
+      metadata: '{"dataset_split":["base"]}',
+      attachments: [{ name: "f", mimeType: "text/plain", bytes: new Uint8Array([1, 2]) }],
+    },
+  }));
+const partsOf = (drafts: readonly ReceivedExample[]) =>
+  Array.from({ length: drafts.length / 100 }, (_, at) =>
+    pack(drafts.slice(at * 100, (at + 1) * 100)),
+  );
+
+/** What the tables hold of examples, whether it can be seen or not. */
+function countRows(folder: string): Record<string, number> {
+  const db = openReader(join(folder, "millrace.db"));
+  const count = (from: string) =>
+    Number(db.prepare(`SELECT count(*) FROM ${from}`).raw().all().flat()[0]);
+  const tables = ["examples", "example_blobs", "example_places_new", "dataset_versions"];
+  const counts = Object.fromEntries(tables.map((table) => [table, count(table)]));
+  const noted = count("settings WHERE key = 'staged_examples'");
+  db.close();
+  return { ...counts, noted };
+}
+const nothing = {
+  examples: 0,
+  example_blobs: 0,
+  example_places_new: 0,
+  dataset_versions: 0,
+  noted: 0,
+};
+
+async function waitUntil(isSo: () => boolean): Promise<void> {
+  const end = Date.now() + 20_000;
+  while (!isSo() && Date.now() < end) {
+    await wait(2);
+  }
+  expect(isSo()).toBe(true);
+}
+
+test("what is staged is not seen, and a server that ends in between leaves nothing of it", async () => {
+  const folder = await temporaryFolder();
+  const { store, tenantId } = await openStore(folder);
+  const id = randomUUID();
+  await store.write.datasets.create(tenantId, { ...fields, id, name: "d", createdMicros: 1 });
+  const drafts = draftsOf(id, 20_000);
+  const writing = store.write.largeExamples.create(tenantId, partsOf(drafts)).then(
+    () => "written",
+    (cause: unknown) => (cause instanceof Error ? cause.message : cause),
+  );
+  await waitUntil(() => (countRows(folder)["examples"] ?? 0) > 0);
+  expect(await store.read.examples.count(tenantId, { datasetId: id, moment: null })).toBe(0);
+  const first = drafts[0]!.draft.id;
+  expect(await store.read.examples.findDatasetId(tenantId, first)).toBeUndefined();
+  await store.close();
+  expect(await writing).toBe("the server is closing");
+  const left = countRows(folder);
+  expect([left["examples"], left["noted"]]).toEqual([expect.any(Number), 1]);
+  expect(left["examples"]).toBeGreaterThan(0);
+  const { store: next } = await openStore(folder);
+  expect(countRows(folder)).toEqual(nothing);
+  expect((await next.read.datasets.find(tenantId, id))?.versionMicros).toBeNull();
+});
+
+test("a large write that fails in its middle takes back what it had staged", async () => {
+  const folder = await temporaryFolder();
+  const { store, tenantId } = await openStore(folder);
+  const id = randomUUID();
+  await store.write.datasets.create(tenantId, { ...fields, id, name: "d", createdMicros: 1 });
+  const drafts = draftsOf(id, 2_000);
+  const last = drafts[1_999]!;
+  const broken = { ...last, draft: { ...last.draft, runAttachments: ["none"] } };
+  const writing = store.write.largeExamples.create(tenantId, partsOf(drafts.with(1_999, broken)));
+  await expect(writing).rejects.toMatchObject({ status: 404 });
+  expect(countRows(folder)).toEqual(nothing);
+});
+
+test("another write to the dataset waits for a large one; it does not come in between", async () => {
+  const folder = await temporaryFolder();
+  const { store, tenantId } = await openStore(folder);
+  const id = randomUUID();
+  await store.write.datasets.create(tenantId, { ...fields, id, name: "d", createdMicros: 1 });
+  const drafts = draftsOf(id, 2_000);
+  const one = drafts[1_000]!.draft;
+  const [large, small, second] = await Promise.allSettled([
+    store.write.largeExamples.create(tenantId, partsOf(drafts)),
+    store.write.examples.create(tenantId, [{ ...one, inputs: "{}", attachments: [] }]),
+    store.write.largeExamples.create(tenantId, partsOf(drafts)),
+  ]);
+  const before = small.status === "fulfilled" ? [large, second] : [small];
+  // Whichever came first: the other one found it.
+  for (const refused of before) {
+    expect(refused).toMatchObject({ status: "rejected", reason: { status: 409 } });
+  }
+  const count = await store.read.examples.count(tenantId, { datasetId: id, moment: null });
+  expect(count).toBe(small.status === "fulfilled" ? 1 : 2_000);
+});
