@@ -30,7 +30,7 @@ export const examplesOn =
     return (item, row) => {
       const given = item as Row;
       const example = checkNew(
-        toExample === undefined ? (item as NewExample) : toExample(given, row),
+        toExample === undefined ? exampleOfRow(item, idFrom) : toExample(given, row),
       );
       assertJsonObjects(example);
       fields.begin();
@@ -45,6 +45,12 @@ export const examplesOn =
       writeAttachments(fields, example.attachments ?? {});
     };
   };
+
+/** A row is the example itself; an `id` that is the row's key need not be a UUID, and is not the example's. */
+const exampleOfRow = <Row>(item: unknown, idFrom: RowId<Row> | undefined): NewExample =>
+  typeof idFrom === "object" && idFrom.key === "id" && typeof item === "object"
+    ? { ...(item as NewExample), id: undefined }
+    : (item as NewExample);
 
 /** Judgements. */
 export const feedbackOn =

@@ -19,6 +19,7 @@ import { CheckpointFile } from "./checkpoint.ts";
 import type { ChunkShipper, ChunkTarget } from "./chunk-task.ts";
 import { examplesOn, feedbackOn, runsOn } from "./kinds.ts";
 import { rowsOf } from "./rows.ts";
+import type { RowIterator } from "./rows.ts";
 import { checkSettings } from "./settings.ts";
 import type { CheckedSettings } from "./settings.ts";
 import { uploadStreamTo } from "./upload-stream.ts";
@@ -215,12 +216,7 @@ async function begin(kind: BulkKind, settings: CheckedSettings): Promise<BulkUpl
   return new BulkUpload(kind, settings, { checkpoint, warnings });
 }
 
-async function drive(
-  rows: AsyncIterable<unknown> | Iterable<unknown>,
-  upload: BulkUpload,
-): Promise<UploadResult> {
-  const iterator =
-    Symbol.asyncIterator in rows ? rows[Symbol.asyncIterator]() : rows[Symbol.iterator]();
+async function drive(iterator: RowIterator, upload: BulkUpload): Promise<UploadResult> {
   for (;;) {
     let step: IteratorResult<unknown> | undefined;
     try {
@@ -247,7 +243,7 @@ async function drive(
 
 /** The next row; `undefined` where the upload fails while a source takes its time. */
 function nextOf(
-  iterator: AsyncIterator<unknown> | Iterator<unknown>,
+  iterator: RowIterator,
   upload: BulkUpload,
 ): Promise<IteratorResult<unknown> | undefined> {
   return new Promise((resolve, reject) => {

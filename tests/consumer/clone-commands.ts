@@ -20,7 +20,8 @@ export async function faultOfCloneCommand(command: string): Promise<string> {
   if (program === "npx" && args[0] === "vite") {
     return faultOfFile(`${args[1]}/vite.config.ts`);
   }
-  return program === "node" ? faultOfFile(args[0] ?? "") : "no test knows what this is";
+  const [file = ""] = args[0] === "--import" ? args.slice(2) : args;
+  return program === "node" ? faultOfFile(file) : "no test knows what this is";
 }
 
 const withoutVariables = (command: string): string => command.replace(/^(?:[A-Z_]+=\S+ )+/, "");

@@ -12,21 +12,56 @@ export interface DocumentedCommand {
   readonly kind: "block" | "inline";
 }
 
-/** The pages that users read, and those that the packages carry. */
+/** A fenced block of a page. */
+export interface DocumentedBlock {
+  readonly page: string;
+  /** Of the fence, counted from 1. */
+  readonly line: number;
+  /** What the fence names; empty where it names none. */
+  readonly language: string;
+  readonly text: string;
+}
+
+/** Every page of the repository but the changelogs, which are of their day. */
 export async function documentedPages(): Promise<readonly string[]> {
-  const docs = (await readdir(join(repositoryRoot, "docs"))).filter((name) => name.endsWith(".md"));
-  const packages = ["README.md", "CONTRIBUTING.md", "server/README.md", "cli/README.md"];
-  return [...packages, "bench/README.md", ...docs.toSorted().map((name) => `docs/${name}`)];
+  const folders = ["docs", "examples"].map((name) =>
+    readdir(join(repositoryRoot, name), { recursive: true }),
+  );
+  const [docs = [], examples = []] = await Promise.all(folders);
+  const shallow = ["", "server", "cli", "web", "bench"].map(async (folder) =>
+    (await readdir(join(repositoryRoot, folder))).map((name) => join(folder, name)),
+  );
+  const all = [
+    ...(await Promise.all(shallow)).flat(),
+    ...docs.map((name) => join("docs", name)),
+    ...examples.map((name) => join("examples", name)),
+  ];
+  return all
+    .filter((path) => path.endsWith(".md") && !path.endsWith("CHANGELOG.md"))
+    .map((path) => path.replaceAll("\\", "/"))
+    .toSorted();
+}
+
+/** The blocks of a page, indented ones too. */
+export async function blocksOf(page: string): Promise<readonly DocumentedBlock[]> {
+  const text = await readFile(join(repositoryRoot, page), "utf8");
+  const blocks = [...text.matchAll(/^( *)```(.*)\n([^]*?)^ *```$/gm)];
+  return blocks.map(({ index, 1: indent = "", 2: language = "", 3: block = "" }) => ({
+    page,
+    line: text.slice(0, index).split("\n").length,
+    language,
+    text: block.replaceAll(new RegExp(`^${indent}`, "gm"), ""),
+  }));
 }
 
 /** The commands of a page: each line of its blocks of shell, and those within its sentences. */
 export async function commandsOf(page: string): Promise<readonly DocumentedCommand[]> {
   const text = await readFile(join(repositoryRoot, page), "utf8");
-  const blocks = [...text.matchAll(/^```(?:sh|bash|shell|console)\n([^]*?)^```/gm)];
+  const blocks = (await blocksOf(page)).filter(({ language }) => language === "sh");
   const prose = text.replaceAll(/^```[^]*?^```/gm, "");
   const inline = [...prose.matchAll(/`((?:npx|npm|node|millrace) [^`\n]+)`/g)];
   return [
-    ...blocks.flatMap(([, block = ""]) => commandsOfBlock(page, block)),
+    ...blocks.flatMap((block) => commandsOfBlock(page, block.text)),
     ...inline.map(([, command = ""]): DocumentedCommand => ({
       page,
       text: command,

@@ -1,0 +1,438 @@
+/**
+ * What a page leaves to its reader: the code around a sample. A sample that can stand alone needs none.
+ * Every block of a page is run, with its setting; where that makes no sense `unrun` states why.
+ */
+export interface Setting {
+  readonly page: string;
+  /** A part of the block, which no other block of the page has. */
+  readonly holds: string;
+  /** Code before the sample, in TypeScript: what its names stand for. */
+  readonly before?: string;
+  /** Code after it: whether it did what the page says. */
+  readonly after?: string;
+  /** What the program prints, apart from white space; `…` stands for anything. */
+  readonly prints?: string;
+}
+
+/** A block of text that no program is run for. */
+export interface Unrun {
+  readonly page: string;
+  readonly holds: string;
+  readonly why: string;
+}
+
+export const unrun: readonly Unrun[] = [
+  {
+    page: "docs/bench.md",
+    holds: "loop delay    1.1 / 9.0 / 39.6 ms",
+    why: "figures of one run; cli/tests/bench.test.ts checks the rows of the report",
+  },
+  {
+    page: "docs/example.md",
+    holds: "├─ assemble-prompt prompt",
+    why: "a drawing; tests/examples/start.test.ts checks the runs that it shows",
+  },
+];
+
+const assertion = `import assert from "node:assert/strict";`;
+const client = `import { Client } from "millrace"; const client = new Client();`;
+const questions = `await client.datasets.create({ name: "questions" });`;
+const close = `await client.close();`;
+const recorded = (name: string): string => `
+  await client.flush();
+  const names: (string | undefined)[] = [];
+  for await (const { name } of client.runs.list({ projectNames: ["default"] })) names.push(name);
+  assert(names.includes("${name}"), names.join());
+  await client.close();`;
+
+export const settings: readonly Setting[] = [
+  {
+    page: "README.md",
+    holds: "a page about",
+    prints: "{ delivered: 4, pending: 0, lost: 0, runs: { delivered: 2, pending: 0, lost: 0 } }",
+  },
+  {
+    page: "README.md",
+    holds: "client.sync.prompts.pull",
+    before: `${assertion} ${client}
+      await client.prompts.push("greeting", { manifest: { template: "Hello" } });
+      const slow = client.startRun({ name: "slow", projectName: "demo", startTime: Date.now() - 3_000 });
+      slow.end();
+      await client.flush();`,
+    after: `
+      assert.deepEqual(prompt.manifest, { template: "Hello" });
+      const scores: unknown[] = [];
+      for await (const { key, score } of client.feedback.list({ runIds: [slow.id] })) scores.push([key, score]);
+      assert.deepEqual(scores, [["fast enough", 0]]);
+      ${close}`,
+  },
+  {
+    page: "README.md",
+    holds: "client.examples.upload(rows",
+    before: `${assertion} ${client} ${questions}
+      const rows = [{ id: "a", inputs: { question: "Why?" } }, { id: "b", inputs: { question: "How?" } }];`,
+    after: `assert.deepEqual([result.read, result.created, result.rejected], [2, 2, 0]); ${close}`,
+  },
+  {
+    page: "bench/README.md",
+    holds: "createMine",
+    before: `
+      import type { Driver, DriverInit } from "REPOSITORY/bench/drivers/driver.ts";
+      import { countAcknowledged } from "REPOSITORY/bench/drivers/acknowledged.ts";
+      interface MyRun { readonly id: string; finish(outputs: unknown): void }
+      let finished: unknown;
+      class MyClient {
+        readonly url: string;
+        constructor({ url }: { readonly url: string }) { this.url = url; }
+        start({ name }: { readonly parent: unknown; readonly name: string; readonly inputs: unknown }): MyRun {
+          return { id: name, finish: (outputs) => { finished = outputs; } };
+        }
+        async flush(): Promise<void> {}
+        async shutdown(): Promise<void> {}
+      }`,
+    after: `
+      import assert from "node:assert/strict";
+      const driver = createMine({ endpoint: "http://127.0.0.1:9", requestRuns: 100 });
+      const payload = { name: "step", inputs: {}, outputs: { done: true } } as never;
+      const handle = driver.start(undefined, payload);
+      driver.end(handle, payload);
+      assert.equal(driver.id(handle), "step");
+      assert.deepEqual(finished, { done: true });
+      assert.deepEqual(driver.stats(), { pending: 1, lost: 0 });
+      await driver.flush();
+      await driver.close();`,
+  },
+  {
+    page: "docs/api.md",
+    holds: "projects.list({ nameContains",
+    before: assertion,
+    after: `assert.equal((await client.projects.read({ projectName: "evals" })).id, project.id);`,
+    prints: "evals 0 …",
+  },
+  {
+    page: "docs/api.md",
+    holds: "readRows()",
+    before: `${assertion} ${client} ${questions}
+      async function* readRows() { yield { inputs: { question: "Why?" } }; }`,
+    after: `assert.equal(exampleIds.length, 1); ${close}`,
+  },
+  {
+    page: "docs/api.md",
+    holds: "client.experiments.compare",
+    before: `${client}
+      const { id } = await client.datasets.create({ name: "questions" });
+      const { exampleIds } = await client.examples.createMany({ datasetName: "questions", examples: [{ inputs: { q: 1 } }] });
+      const project = await client.projects.create({ name: "experiment", referenceDatasetId: id });
+      const run = client.startRun({ name: "answer", projectName: "experiment", referenceExampleId: exampleIds[0]! });
+      run.end();
+      await client.flush();
+      await client.feedback.create({ runId: run.id, key: "correct", score: 1 });
+      const experimentIds = [project.id];`,
+    after: close,
+    prints: "{ q: 1 } [ … ]",
+  },
+  {
+    page: "docs/api.md",
+    holds: "feedback.createToken",
+    before: `${assertion} ${client}
+      const run = client.startRun({ name: "answer" });
+      run.end();
+      await client.flush();
+      const runId = run.id;`,
+    after: `
+      const given: unknown[] = [];
+      for await (const { key, score, comment } of client.feedback.list({ runIds: [runId] })) given.push([key, score, comment]);
+      assert.deepEqual(given, [["thumbs", 0, "wrong"]]);
+      const link = await fetch(\`\${url}?score=1&comment=helpful\`);
+      assert.equal(link.status, 200);
+      ${close}`,
+  },
+  {
+    page: "docs/api.md",
+    holds: "annotationQueues.addRuns",
+    before: `${assertion} ${client}
+      const answer = client.startRun({ name: "answer" });
+      answer.end();
+      await client.flush();
+      const runIds = [answer.id];`,
+    after: `assert.equal(run.id, answer.id); ${close}`,
+  },
+  {
+    page: "docs/api.md",
+    holds: 'client.prompts.push("greeting"',
+    before: `${assertion} ${client} const template = { toJSON: () => ({ lc: 1, id: ["greeting"] }) };`,
+    after: `
+      assert.match(String(commitHash), /^[0-9a-f]+$/);
+      assert.deepEqual(manifest, { lc: 1, id: ["greeting"] });
+      ${close}`,
+  },
+  {
+    page: "docs/api.md",
+    holds: "const { sync } = new Client();",
+    before: `
+      import { Client } from "millrace";
+      const before = new Client({ projectName: "evals" });
+      before.startRun({ name: "first" }).end();
+      await before.close();`,
+    prints: "evals first",
+  },
+  {
+    page: "docs/bundlers.md",
+    holds: "createRequire as millraceRequire",
+    after: `
+      if (typeof require.resolve("piscina") !== "string" || !__dirname.endsWith("/")) throw new Error("no banner");`,
+  },
+  {
+    page: "docs/bundlers.md",
+    holds: "entry: {",
+    before: `import { existsSync } from "node:fs"; const configuration = {`,
+    after: `};
+      const [, ...workers] = Object.values(configuration.entry);
+      const missing = workers.filter((path) => !existsSync(path));
+      if (missing.length > 0) throw new Error(missing.join());`,
+  },
+  {
+    page: "docs/delivery.md",
+    holds: "Start a server with",
+    // Port 1 stands for the default port, where a server of somebody may listen.
+    before: `
+      import { Client } from "millrace";
+      const warn = (text: string) =>
+        console.log(text.replace(" --port 1\\"", "\\"").replaceAll(/(127.0.0.1|localhost):1\\b/g, "$1:1984"));
+      const client = new Client({ endpoint: "http://localhost:1", logger: { ...console, warn } });
+      client.startRun({ name: "kept" }).end();
+      await client.flush({ timeoutMs: 3_000 });
+      process.exit(0);`,
+    prints: "the block",
+  },
+  {
+    page: "docs/delivery.md",
+    holds: "waitForRoom",
+    after: `
+      const { accepted, delivered } = client.stats();
+      if (accepted === 0 || delivered !== accepted) throw new Error(JSON.stringify(client.stats()));`,
+  },
+  {
+    page: "docs/filter-language.md",
+    holds: "for await",
+    before: `${client}
+      const run = client.startRun({ name: "slow", runType: "llm", tags: ["prod"], projectName: "support", startTime: Date.now() - 9_000 });
+      run.end();
+      await client.flush();
+      await client.feedback.create({ runId: run.id, key: "helpful", score: 0.1 });`,
+    after: `if (run.id === "") throw new Error(); ${close}`,
+    prints: "…-…-…-…-…",
+  },
+  {
+    page: "docs/filter-language.md",
+    holds: "did you mean `name`?",
+    before: `${client}
+      await client.projects.create({ name: "support" });
+      await client.close();
+      const answer = await fetch(\`\${process.env["MILLRACE_ENDPOINT"]}/runs/query\`, {
+        method: "POST",
+        headers: { "content-type": "application/json", "x-tenant-id": String(process.env["MILLRACE_WORKSPACE_ID"]) },
+        body: JSON.stringify({ filter: 'eq(nam, "a")' }),
+      });
+      const { detail } = (await answer.json()) as { readonly detail: string };
+      console.log(answer.status, detail);`,
+    prints: "the block",
+  },
+  {
+    page: "docs/otlp.md",
+    holds: "OTLPTraceExporter",
+    before: `${assertion} ${client}
+      import { BasicTracerProvider, SimpleSpanProcessor } from "@opentelemetry/sdk-trace-base";`,
+    after: `
+      const provider = new BasicTracerProvider({ spanProcessors: [new SimpleSpanProcessor(exporter)] });
+      provider.getTracer("reader").startSpan("traced").end();
+      await provider.forceFlush();
+      const names: (string | undefined)[] = [];
+      for await (const { name } of client.runs.list({ projectNames: ["my-project"] })) names.push(name);
+      assert.deepEqual(names, ["traced"]);
+      ${close}`,
+  },
+  {
+    page: "docs/privacy.md",
+    holds: "CASE-1234567",
+    before: assertion,
+    after: `
+      for await (const { inputs } of client.runs.list({ projectNames: ["default"] })) {
+        console.log(JSON.stringify(inputs));
+      }
+      ${close}`,
+    prints: `{"q":"Ask [email]******** about [case]******","dbPassword":"*******"}`,
+  },
+  {
+    page: "docs/repeated-content.md",
+    holds: "repeatedContent",
+    before: `${assertion} import { Client } from "millrace";`,
+    after: `client.startRun({ name: "turn" }).end(); ${recorded("turn")}`,
+  },
+  { page: "docs/server.md", holds: "startServer", prints: "http://127.0.0.1:…" },
+  { page: "server/README.md", holds: "startServer", prints: "http://127.0.0.1:…" },
+  { page: "docs/tracing.md", holds: "new_token", before: assertion, after: recorded("model") },
+  {
+    page: "docs/tracing.md",
+    holds: "ls_model_name",
+    before: `${assertion} ${client} ${questions}
+      const example = await client.examples.create({ datasetName: "questions", inputs: { question: "Why?" } });`,
+    after: `
+      await client.flush();
+      const read = await client.runs.read(call.id);
+      assert.equal(read.totalTokens, 15);
+      assert.equal(read.referenceExampleId, example.id);
+      ${close}`,
+  },
+  {
+    page: "docs/tracing.md",
+    holds: "readAttachments",
+    before: `${client}
+      const png = new Uint8Array([1, 2, 3]);
+      const wav = new Uint8Array([4]);`,
+    after: `console.log(Object.keys(files).toSorted().join(), bytes.length); ${close}`,
+    prints: "photo,sketch,voice 3",
+  },
+  {
+    page: "docs/tracing.md",
+    holds: "about ${query}",
+    before: `${assertion} import { Client, flush } from "millrace";`,
+    after: `await flush(); const client = new Client(); ${recorded("search")}`,
+  },
+  {
+    page: "docs/tracing.md",
+    holds: "setDefaultClient(billing)",
+    before: `${assertion} import { Client, traceable } from "millrace";
+      const [billing] = [new Client({ projectName: "billing" }), new Client({ projectName: "other" })];`,
+    after: `
+      await traceable(() => 1, { name: "invoice" })();
+      await flush();
+      const names: (string | undefined)[] = [];
+      for await (const { name } of billing.runs.list({ projectNames: ["billing"] })) names.push(name);
+      assert.deepEqual(names, ["invoice"]);`,
+  },
+  {
+    page: "docs/tracing.md",
+    holds: 'addTags("seen")',
+    before: `${assertion} ${client} const run = client.startRun({ name: "outer" });`,
+    after: `
+      run.end();
+      await client.flush();
+      assert.deepEqual((await client.runs.read(run.id)).tags, ["seen"]);
+      ${close}`,
+  },
+  {
+    page: "docs/tracing.md",
+    holds: "and where the request arrives",
+    before: `${assertion} ${client}
+      import { createServer } from "node:http";
+      import type { IncomingMessage } from "node:http";
+      import type { AddressInfo } from "node:net";
+      const run = client.startRun({ name: "caller" });
+      let request!: IncomingMessage;
+      const receiver = createServer((incoming, response) => { request = incoming; response.end(); });
+      await new Promise<void>((done) => receiver.listen(0, "127.0.0.1", done));
+      const url = \`http://127.0.0.1:\${(receiver.address() as AddressInfo).port}\`;`,
+    after: `
+      receiver.close();
+      assert.equal(below.traceId, run.traceId);
+      below.end();
+      run.end();
+      ${recorded("handle")}`,
+  },
+  {
+    page: "docs/tracing.md",
+    holds: "app.use(",
+    before: `${assertion}
+      import type { AddressInfo } from "node:net";
+      import express from "express";
+      import { Client, RunTree, traceable, withRun } from "millrace";
+      const client = new Client();
+      const app = express();
+      const inner = traceable(async () => "done", { name: "inner" });`,
+    after: `
+      app.get("/ask", async (_request, response) => { response.send(await inner()); });
+      const listening = app.listen(0, "127.0.0.1");
+      await new Promise((done) => listening.once("listening", done));
+      const caller = client.startRun({ name: "caller" });
+      const { port } = listening.address() as AddressInfo;
+      const answer = await fetch(\`http://127.0.0.1:\${port}/ask\`, { headers: caller.toHeaders() });
+      assert.equal(await answer.text(), "done");
+      await fetch(\`http://127.0.0.1:\${port}/none\`);
+      await new Promise((done) => listening.close(done));
+      caller.end();
+      await client.flush();
+      for await (const { name, parentRunId, outputs } of client.runs.list({ projectNames: ["default"], isRoot: false })) {
+        console.log(name, parentRunId === caller.id, JSON.stringify(outputs));
+      }
+      for await (const { name, outputs } of client.runs.list({ projectNames: ["default"], isRoot: true })) {
+        console.log(name, JSON.stringify(outputs));
+      }
+      ${close}`,
+    prints: `inner false {"outputs":"done"} GET /ask true {"status":200} GET /none {"status":404} caller …`,
+  },
+  {
+    page: "docs/tracing.md",
+    holds: "app.addHook(",
+    before: `${assertion}
+      import fastify from "fastify";
+      import { Client, RunTree, traceable, withRun } from "millrace";
+      const client = new Client();
+      const app = fastify({ forceCloseConnections: true });
+      const inner = traceable(async () => "done", { name: "inner" });`,
+    after: `
+      app.get("/ask/:id", () => inner());
+      const caller = client.startRun({ name: "caller" });
+      const url = await app.listen({ port: 0, host: "127.0.0.1" });
+      const answer = await fetch(\`\${url}/ask/1\`, { headers: caller.toHeaders() });
+      assert.equal(await answer.text(), "done");
+      caller.end();
+      await app.close();
+      const reader = new Client();
+      for await (const { name, parentRunId, outputs } of reader.runs.list({ projectNames: ["default"], isRoot: false })) {
+        console.log(name, parentRunId === caller.id, JSON.stringify(outputs));
+      }
+      await reader.close();`,
+    prints: `inner false {"outputs":"done"} GET /ask/:id true {"status":200}`,
+  },
+  {
+    page: "docs/tracing.md",
+    holds: "export const handler",
+    before: `${assertion}
+      import { Client, flush, traceable } from "millrace";
+      const ask = async (question: string) => ({ text: question.toUpperCase() });`,
+    after: `
+      assert.deepEqual(await handler({ question: "why" }), { text: "WHY" });
+      // As it is frozen here, all is at the server: another client reads it before this one sends again.
+      const reader = new Client({ enabled: false });
+      for await (const { name, outputs } of reader.runs.list({ projectNames: ["default"] })) {
+        console.log(name, JSON.stringify(outputs));
+      }
+      await reader.close();`,
+    prints: `answer {"text":"WHY"}`,
+  },
+  {
+    page: "docs/tracing.md",
+    holds: "toRunnableConfig(run)",
+    before: `${assertion} ${client}
+      import { RunnableLambda } from "@langchain/core/runnables";
+      import { toRunnableConfig } from "millrace";
+      const run = client.startRun({ name: "outer" });
+      const input = 1;
+      const chain = RunnableLambda.from((value: number) => value + 1).withConfig({ runName: "chain" });`,
+    after: `run.end(); ${recorded("chain")}`,
+  },
+  {
+    page: "docs/upload.md",
+    holds: "uploadStream",
+    before: `${assertion}
+      import { writeFileSync } from "node:fs";
+      import { Readable } from "node:stream";
+      writeFileSync("rows.txt", "Why?\\nHow?\\n");
+      const someObjectStream = Readable.from([{ id: "a", inputs: { question: "Who?" } }]);`,
+    after: `
+      assert.deepEqual([result.created, result.rejected], [2, 0]);
+      assert.equal((await end.result).created, 1);`,
+    prints: "{ … }",
+  },
+];
