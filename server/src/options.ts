@@ -146,8 +146,8 @@ export const serverLimits = {
   closeMs: 2_000,
   /** From the start of the server to that of the thread that fills the text index. */
   textIndexDelayMs: 1_000,
-  /** A reader thread, and the one that fills the text index, get this long to end. */
-  readerEndMs: 1_500,
+  /** A reader thread, and the one that fills the text index, get this long to end themselves before they are terminated. */
+  readerEndMs: 10_000,
   /** The threads get this long to start, and to end. */
   startMs: 20_000,
   endMs: 15_000,

@@ -5,6 +5,7 @@ import { onDamage } from "./store/sqlite/checksum.ts";
 import { createReaders } from "./store/sqlite/nouns.ts";
 import type { ReaderCall, ReaderData, ReaderMessage } from "./store/sqlite/reader-protocol.ts";
 import { openReader } from "./store/sqlite/schema.ts";
+import type { Connection } from "./store/sqlite/schema.ts";
 import { attachTextIndex } from "./store/sqlite/text-index.ts";
 import { invokeMethod, toFailure } from "./store/sqlite/thread-answer.ts";
 
@@ -16,20 +17,22 @@ if (parentPort !== null) {
 
 function start(port: MessagePort, { path, ended }: ReaderData): void {
   const say = (message: ReaderMessage): void => port.postMessage(message, memoryOf(message));
+  let db: Connection | undefined;
   try {
-    const db = openReader(path);
+    db = openReader(path);
     attachTextIndex(db, path);
     const readers = createReaders(db);
+    const opened = db;
     onDamage((detail) => say({ kind: "damaged", detail }));
     port.on("message", (call: ReaderCall | "close") => {
       if (call === "close") {
-        db.close();
+        opened.close();
         port.close();
         return;
       }
       const { sequence, withinMs } = call;
       try {
-        const value = db.limited({ durationMs: withinMs, ended }, () =>
+        const value = opened.limited({ durationMs: withinMs, ended }, () =>
           invokeMethod(readers, call),
         );
         say({ kind: "answer", sequence, value });
@@ -39,6 +42,7 @@ function start(port: MessagePort, { path, ended }: ReaderData): void {
     });
     say({ kind: "ready" });
   } catch (cause) {
+    db?.close();
     say({ kind: "failedToStart", reason: messageOf(cause) });
   }
 }

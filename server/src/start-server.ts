@@ -5,7 +5,7 @@ import { parseServerOptions, serverLimits } from "./options.ts";
 import type { ServerOptions } from "./options.ts";
 import { closeRequest } from "./server-protocol.ts";
 import type { ServerThreadData, ServerThreadMessage } from "./server-protocol.ts";
-import { threadOptions, waitForFirstMessage } from "./threads.ts";
+import { endThread, threadOptions, waitForFirstMessage, whenEnded } from "./threads.ts";
 
 /** A server that listens. */
 export interface RunningServer {
@@ -31,38 +31,28 @@ export async function startServer(options: ServerOptions = {}): Promise<RunningS
     workerData: settings satisfies ServerThreadData,
   });
   const port = await waitForPort(worker);
-  // Not events.once: that rejects where the thread ends by an error, and so would end the host program.
-  const ended = new Promise<void>((resolve) => {
-    worker.once("exit", () => resolve());
-  });
-  // A listener always, for the same reason.
+  // A listener always: an error that none takes would end the host program.
   worker.on("error", (cause) => process.emitWarning(`the millrace server ended: ${String(cause)}`));
   let closing: Promise<void> | undefined;
   return {
     port,
     url: `http://${urlHost(settings.host)}:${port}`,
-    close: () => (closing ??= close(worker, ended)),
+    close: () => (closing ??= endThread(worker, closeRequest, serverEndMs)),
   };
 }
 
 async function waitForPort(worker: Worker): Promise<number> {
-  const first = (await waitForFirstMessage(worker)) as ServerThreadMessage;
+  const first = (await waitForFirstMessage(worker, closeRequest)) as ServerThreadMessage;
   if (first.kind === "listening") {
     return first.port;
   }
-  await worker.terminate();
+  // What failed to start has closed what it had open, and ends by itself.
+  await whenEnded(worker);
   throw new ServerError(first.code, first.reason);
 }
 
-async function close(worker: Worker, ended: Promise<void>): Promise<void> {
-  worker.postMessage(closeRequest);
-  const timer = setTimeout(
-    () => void worker.terminate(),
-    serverLimits.closeMs + serverLimits.endMs,
-  );
-  await ended;
-  clearTimeout(timer);
-}
+/** Its own threads have to end before: requests under way, then readers, then the writer. */
+const serverEndMs = serverLimits.closeMs + serverLimits.readerEndMs + 2 * serverLimits.endMs;
 
 /** An address that a client on this machine can use. */
 function urlHost(host: string): string {

@@ -9,11 +9,41 @@ const { NODE_OPTIONS: _preloads, ...environment } = env;
 export const threadOptions: WorkerOptions = { execArgv: [], env: environment };
 
 /**
+ * Has a thread end itself; resolves when it has. A thread that is terminated while SQLite works in it may end the
+ * whole process (`Napi::Error`, exit code 134): that is the last resort, for one that does not end in time.
+ *
+ * @param request - what the thread takes as the request to close what it has open, and end.
+ */
+export async function endThread(
+  worker: Worker,
+  request: unknown,
+  withinMs: number = serverLimits.endMs,
+): Promise<void> {
+  const ended = whenEnded(worker);
+  worker.postMessage(request);
+  const timer = setTimeout(() => void worker.terminate(), withinMs);
+  await ended;
+  clearTimeout(timer);
+}
+
+/** Resolves when a thread has ended. Not events.once: that rejects where the thread ends by an error, a full disk say. */
+export function whenEnded(worker: Worker): Promise<void> {
+  return new Promise((resolve) => {
+    if (worker.threadId === -1) {
+      resolve(); // It has ended already, and says so no second time.
+    } else {
+      worker.once("exit", () => resolve());
+    }
+  });
+}
+
+/**
  * Waits for the first thing that a new thread says.
  *
+ * @param endRequest - see {@link endThread}; a thread that is silent for too long gets it, and may still be at work.
  * @throws ServerError it ended, or said nothing in time; it is gone then.
  */
-export async function waitForFirstMessage(worker: Worker): Promise<unknown> {
+export async function waitForFirstMessage(worker: Worker, endRequest: unknown): Promise<unknown> {
   const listeners = new Map<string, (value: unknown) => void>();
   let timer: NodeJS.Timeout | undefined;
   try {
@@ -27,7 +57,7 @@ export async function waitForFirstMessage(worker: Worker): Promise<unknown> {
       listeners.forEach((listener, event) => worker.once(event, listener));
     });
   } catch (cause) {
-    await worker.terminate();
+    await endThread(worker, endRequest);
     throw cause;
   } finally {
     clearTimeout(timer);

@@ -132,7 +132,8 @@ export class WorkThreads {
       resourceLimits: { maxOldGenerationSizeMb: serverLimits.workHeapMebibytes },
     });
     try {
-      await waitForFirstMessage(thread);
+      // Without SQLite, so that it may be terminated whatever it does.
+      await waitForFirstMessage(thread, undefined);
     } finally {
       this.#startingCount -= 1;
     }

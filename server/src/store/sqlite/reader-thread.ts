@@ -2,7 +2,7 @@ import { Worker } from "node:worker_threads";
 import { distFile } from "../../dist-files.ts";
 import { messageOf, RequestError } from "../../errors.ts";
 import { serverLimits } from "../../options.ts";
-import { threadOptions, waitForFirstMessage } from "../../threads.ts";
+import { endThread, threadOptions, waitForFirstMessage, whenEnded } from "../../threads.ts";
 import type { ReaderCall, ReaderData, ReaderMessage } from "./reader-protocol.ts";
 import { toError } from "./thread-answer.ts";
 
@@ -49,17 +49,10 @@ export class ReaderThread {
   /** Ends the thread; resolves when its connection is closed. */
   async close(): Promise<void> {
     const worker = await this.#worker?.catch(() => undefined);
-    if (worker === undefined) {
-      return;
+    if (worker !== undefined) {
+      this.cancel();
+      await endThread(worker, "close", serverLimits.readerEndMs);
     }
-    // Not events.once: that rejects where the thread ends by an error, a full disk say, and the rest stays open.
-    const ended = new Promise<void>((resolve) => {
-      worker.once("exit", () => resolve());
-    });
-    worker.postMessage("close");
-    const timer = setTimeout(() => void worker.terminate(), serverLimits.readerEndMs);
-    await ended;
-    clearTimeout(timer);
   }
 
   async #start(): Promise<Worker> {
@@ -72,7 +65,8 @@ export class ReaderThread {
     worker.once("exit", () => this.#onExit());
     const first = await this.#firstOf(worker);
     if (first.kind !== "ready") {
-      await worker.terminate();
+      // It has closed its connection, and ends by itself.
+      await whenEnded(worker);
       const reason = first.kind === "failedToStart" ? first.reason : first.kind;
       throw new RequestError(503, `a reader thread did not start: ${reason}`, 1);
     }
@@ -84,7 +78,7 @@ export class ReaderThread {
 
   async #firstOf(worker: Worker): Promise<ReaderMessage> {
     try {
-      return (await waitForFirstMessage(worker)) as ReaderMessage;
+      return (await waitForFirstMessage(worker, "close")) as ReaderMessage;
     } catch (cause) {
       return { kind: "failedToStart", reason: messageOf(cause) };
     }

@@ -2,7 +2,7 @@ import { Worker } from "node:worker_threads";
 import { distFile } from "../../dist-files.ts";
 import { messageOf } from "../../errors.ts";
 import { serverLimits } from "../../options.ts";
-import { threadOptions } from "../../threads.ts";
+import { endThread, threadOptions } from "../../threads.ts";
 import type { TextIndexMethod } from "./text-index-writer.ts";
 
 /** What the indexer's thread asks of the writer. */
@@ -38,17 +38,9 @@ export class TextIndexThread {
   async close(): Promise<void> {
     clearTimeout(this.#timer);
     const worker = this.#worker;
-    if (worker === undefined) {
-      return;
+    if (worker !== undefined) {
+      await endThread(worker, "close", serverLimits.readerEndMs);
     }
-    // Not events.once: that rejects where the thread ends by an error, a full disk say, and the rest stays open.
-    const ended = new Promise<void>((resolve) => {
-      worker.once("exit", () => resolve());
-    });
-    worker.postMessage("close");
-    const timer = setTimeout(() => void worker.terminate(), serverLimits.readerEndMs);
-    await ended;
-    clearTimeout(timer);
   }
 
   #start(): void {

@@ -2,7 +2,7 @@ import { Worker } from "node:worker_threads";
 import { distFile } from "../../dist-files.ts";
 import { RequestError, ServerError } from "../../errors.ts";
 import { serverLimits } from "../../options.ts";
-import { threadOptions, waitForFirstMessage } from "../../threads.ts";
+import { threadOptions, waitForFirstMessage, whenEnded } from "../../threads.ts";
 import type { Activity } from "../activity.ts";
 import { batchMemory } from "../batch-memory.ts";
 import type { IngestResult, PackedBatch, RunBatch } from "../run-record.ts";
@@ -10,7 +10,10 @@ import { packPosts } from "./post-rows.ts";
 import type { SchemaProof } from "./schema-proofs.ts";
 import { toError } from "./thread-answer.ts";
 import type { ThreadAnswer } from "./thread-answer.ts";
-import type { WriterMessage, WriterRequest } from "./writer-protocol.ts";
+import type { WriterCall, WriterMessage, WriterRequest } from "./writer-protocol.ts";
+
+/** For a thread that is silent for too long: it ends itself once it has opened the database. */
+const closeCall: WriterCall = { sequence: 0, request: { kind: "close" } };
 
 type Write = Extract<WriterRequest, { kind: "write" }>;
 
@@ -51,11 +54,12 @@ export class WriterThread {
       name: "millrace-writer",
       workerData: path,
     });
-    const first = (await waitForFirstMessage(worker)) as WriterMessage;
+    const first = (await waitForFirstMessage(worker, closeCall)) as WriterMessage;
     if (first.kind === "ready") {
       return new WriterThread(worker);
     }
-    await worker.terminate();
+    // It has closed the database, and ends by itself.
+    await whenEnded(worker);
     const reason = first.kind === "failedToStart" ? first.reason : first.kind;
     throw new ServerError("DATA_DIR", `Failed to open ${path}: ${reason}`);
   }
@@ -99,6 +103,7 @@ export class WriterThread {
       this.#isOpen = false;
       await closing.catch(() => undefined); // The thread has ended already; its callers were told.
     }
+    // The last resort: to terminate a thread in which SQLite works may end the process.
     const timer = setTimeout(() => void this.#worker.terminate(), serverLimits.endMs);
     await this.#ended;
     clearTimeout(timer);

@@ -1,0 +1,68 @@
+// Opens and closes a store again and again while queries, writes and the text index are at work in its threads.
+// The last query of the last turn is one that nothing can end for seconds.
+import { randomUUID } from "node:crypto";
+import { join } from "node:path";
+import { setTimeout } from "node:timers/promises";
+import { parseBatch } from "../../dist/ingest/parse-batch.js";
+import { serverLimits } from "../../dist/options.js";
+import { databaseFile, openBeside } from "../../dist/store/sqlite/schema.js";
+import { openSqliteStore } from "../../dist/store/sqlite/sqlite-store.js";
+
+const [folder, turns] = process.argv.slice(2);
+// The index is to be at work at once, and not a second later.
+serverLimits.textIndexDelayMs = 0;
+
+const stamp = "20261121T101112345678Z";
+const batchOf = (count) =>
+  parseBatch(
+    Buffer.from(
+      JSON.stringify({
+        post: Array.from({ length: count }, () => {
+          const id = randomUUID();
+          return {
+            id,
+            trace_id: id,
+            dotted_order: stamp + id,
+            name: `run ${id}`,
+            run_type: "chain",
+            inputs: { text: `${randomUUID()} `.repeat(80) },
+          };
+        }),
+      }),
+    ),
+  ).batch;
+
+let answered = 0;
+let ended = 0;
+for (let turn = 1; turn <= Number(turns); turn += 1) {
+  const store = await openSqliteStore(folder);
+  const tenantId = store.defaultTenantId;
+  await store.ingest(tenantId, batchOf(100));
+  const query = (text) =>
+    store.read.runs
+      .query(tenantId, { filter: { text }, order: "desc", limit: 1_000, withChildren: true })
+      .then(
+        () => (answered += 1),
+        () => (ended += 1),
+      );
+  // The readers are up; now they get more than they can do before the end.
+  await Promise.all([query("no run has it"), query("neither this")]);
+  const isLast = turn === Number(turns);
+  const waiting = isLast ? [readSlowly(store)] : Array.from({ length: 6 }, () => query("no"));
+  waiting.push(...Array.from({ length: 3 }, () => store.ingest(tenantId, batchOf(50))));
+  // Each turn ends at another moment of them.
+  await setTimeout(isLast ? 500 : turn * 4);
+  await store.close();
+  await Promise.all(waiting);
+}
+process.stdout.write(`${JSON.stringify({ answered, ended })}\n`);
+
+/** Reads a table that has become a view, which takes seconds in one go and never looks at a deadline. */
+function readSlowly(store) {
+  const db = openBeside(join(folder, databaseFile));
+  db.exec(`ALTER TABLE settings RENAME TO former; CREATE VIEW settings AS
+    WITH RECURSIVE numbers (n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM numbers LIMIT 12000000)
+    SELECT 'retention/${store.defaultTenantId}' || substr('', max(n)) AS key, '1' AS value FROM numbers`);
+  db.close();
+  return store.read.retention.list(store.defaultTenantId).catch(() => (ended += 1));
+}
