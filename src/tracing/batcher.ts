@@ -91,7 +91,12 @@ export class Batcher {
 
   #lose<Subject>(reason: LossReason, encode: Encode<Subject>, subject: Subject): void {
     this.#options.ledger.lose(reason, 1);
-    this.#counts.add(lostRecord(isStart(encode, subject)));
+    try {
+      this.#counts.add(lostRecord(isStart(encode, subject)));
+    } catch {
+      // As in `record`; but this one is counted, and must not be a second time.
+      counted.details += 1;
+    }
   }
 
   /** From now on every record is counted as lost, `closed`. */
@@ -266,14 +271,22 @@ export class Batcher {
     assertStackRoom();
     const next = this.#tapeFor(...size);
     const full = this.#open;
+    if (full !== undefined && full.records > 0) {
+      this.#push(full);
+      // At once: broken off in between, the tape would be in the line and written to.
+      this.#open = next;
+      try {
+        this.#cutTimer.reset();
+        this.#advance();
+      } catch {
+        // No stack is left: the next tape or turn of the event loop has it sent.
+      }
+      return next;
+    }
     this.#open = next;
     this.#cutTimer.reset();
     if (full !== undefined) {
-      if (full.records > 0) {
-        this.#enqueue(full);
-      } else {
-        this.#pool.give(full);
-      }
+      this.#pool.give(full);
     }
     return next;
   }
@@ -309,20 +322,26 @@ export class Batcher {
   #seal(): void {
     const tape = this.#open;
     if (tape !== undefined && tape.records > 0 && !this.#encoding) {
-      this.#open = undefined;
       this.#cutTimer.reset();
-      this.#enqueue(tape);
+      this.#push(tape);
+      this.#open = undefined;
+      this.#advance();
     }
   }
 
   #enqueue(tape: Tape): Deferred<TapeCount> {
+    const settled = this.#push(tape);
+    this.#advance();
+    return settled;
+  }
+
+  /** Puts a tape into the line. Where the stack is exhausted it throws and has not done so. */
+  #push(tape: Tape): Deferred<TapeCount> {
     const now = performance.now();
     tape.cutAt = now;
     this.#lastCutAt = now;
     tape.journal?.seal();
-    const settled = this.#line.push(tape);
-    this.#advance();
-    return settled;
+    return this.#line.push(tape);
   }
 
   /** Ships what waits, and then an aged open tape, while slots are free. */

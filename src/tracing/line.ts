@@ -1,5 +1,6 @@
 import { Deferred } from "../model/deferred.ts";
 import { countOf } from "./flush-counts.ts";
+import { hasRoomToSend } from "./stack-room.ts";
 import type { Shipment, TapeCount, TapeResult } from "./shipment.ts";
 import type { Tape } from "./tape.ts";
 
@@ -55,14 +56,21 @@ export class Line {
 
   push(tape: Tape): Deferred<TapeCount> {
     const settled = new Deferred<TapeCount>();
+    const { capacity } = tape;
+    // From the last call on nothing can break it off for want of stack.
     this.#waiting.push({ tape, settled, awaiting: 0 });
-    this.#waitingBytes += tape.capacity;
+    this.#waitingBytes += capacity;
     return settled;
   }
 
-  /** Sends what waits while slots are free. */
+  /** Sends what waits while slots are free; where the stack is all but exhausted, as soon as it is not. */
   advance(): void {
-    while (this.hasSlot) {
+    while (this.hasSlot && this.#waiting.length > 0) {
+      if (!hasRoomToSend()) {
+        // Broken off in the middle, a tape would neither be sent nor counted.
+        void Promise.resolve().then(() => this.advance());
+        return;
+      }
       const next = this.#waiting.shift();
       if (next === undefined) {
         return;

@@ -11,6 +11,8 @@ export const missed = {
 
 /** About 24 KiB of stack, which is more than any of our own paths takes. */
 const levelsNeeded = 300;
+/** About 100 KiB: what sends a tape may be called for the first time, and is then compiled where it is called. */
+const levelsToSend = 1_200;
 
 /**
  * Called before a state of several steps is changed: broken off in the middle it would be unsound.
@@ -19,6 +21,15 @@ const levelsNeeded = 300;
  */
 export function assertStackRoom(): void {
   descend(levelsNeeded, 0);
+}
+
+/** Whether a tape can be sent from here; else from a turn of its own. */
+export function hasRoomToSend(): boolean {
+  try {
+    return descend(levelsToSend, 0) > 0;
+  } catch {
+    return false;
+  }
 }
 
 const descend = (levels: number, depth: number): number =>

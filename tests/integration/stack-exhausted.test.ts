@@ -84,6 +84,21 @@ const actions: Readonly<Record<string, (client: Client) => () => unknown>> = {
   },
 };
 
+// The first test of the file: what sends tapes has not been called yet, and is compiled where it is called.
+test("the first tape of a process, cut at the edge, is sent whole", async () => {
+  const client = opened({ tapeBytes: 16_384, requestsInFlight: 8 });
+  const text = "x".repeat(1_000);
+  const thrown = atTheEdge(400, () => client.startRun({ inputs: { text } }).end({ text }));
+  expect(thrown.filter(isLeak).map(({ stack }) => stack)).toEqual([]);
+  expect(await client.flush({ timeoutMs: 30_000 })).toMatchObject({ pending: 0 });
+  const { accepted, delivered, dropped, lost } = client.stats();
+  expect({ accepted, dropped }).toEqual({
+    accepted: delivered + dropped,
+    dropped: lost.unencodable + lost.queueFull,
+  });
+  expect(delivered).toBeGreaterThan(500);
+}, 60_000);
+
 test.each(Object.entries(actions))(
   "with the stack all but exhausted, %s lets no RangeError of ours out, and what follows arrives",
   async (_name, make) => {
