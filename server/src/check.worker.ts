@@ -1,8 +1,8 @@
-import { parentPort, workerData } from "node:worker_threads";
+import process from "node:process";
 import { messageOf } from "./errors.ts";
 import { openReader } from "./store/sqlite/schema.ts";
 
-// Reads the whole database once after a server that did not close it, on a thread and a connection of its own.
+// Reads the whole database once after a server that did not close it, in a process of its own.
 
 /** What is wrong with it; `undefined` where nothing is. */
 function findFault(path: string): string | undefined {
@@ -16,4 +16,9 @@ function findFault(path: string): string | undefined {
   }
 }
 
-parentPort?.postMessage(findFault(String(workerData)));
+const fault = findFault(process.argv[2] ?? "");
+if (fault !== undefined) {
+  process.send?.(fault);
+}
+// The channel to the server would keep the process.
+process.disconnect?.();

@@ -5,8 +5,10 @@ import { serverLimits } from "./options.ts";
 
 const { NODE_OPTIONS: _preloads, ...environment } = env;
 
-/** For every thread of the server: preloads of the host program are not run again in it. */
-export const threadOptions: WorkerOptions = { execArgv: [], env: environment };
+/** For every thread and process of the server: preloads of the host program are not run again in it. */
+export const cleanEnvironment = environment;
+
+export const threadOptions: WorkerOptions = { execArgv: [], env: cleanEnvironment };
 
 /**
  * Has a thread end itself; resolves when it has. A thread that is terminated while SQLite works in it may end the

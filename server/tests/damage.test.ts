@@ -1,10 +1,11 @@
 import { spawnSync } from "node:child_process";
 import { readFileSync, renameSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { describe, expect, test } from "vitest";
+import { describe, expect, test, vi } from "vitest";
+import { DamageWatch } from "../dist/store/sqlite/damage.js";
 import { openSqliteStore } from "../dist/store/sqlite/sqlite-store.js";
 import { checkLog } from "../src/store/sqlite/log-check.ts";
-import { databaseFile, foldLog, openDatabase, openWriter } from "../src/store/sqlite/schema.ts";
+import { databaseFile, eraseLog, foldLog, openDatabase, openWriter } from "../src/store/sqlite/schema.ts";
 import type { Connection } from "../src/store/sqlite/schema.ts";
 import { StoreDesk } from "./support/store-desk.ts";
 import { call, runServer, temporaryFolder } from "./support/running-server.ts";
@@ -109,6 +110,29 @@ describe("a damaged database", () => {
         timeout: 10_000,
       })
       .toContain("is damaged");
+  });
+
+  test("is closed at once while it is checked, and what checks it ends", async () => {
+    const path = join(await temporaryFolder(), databaseFile);
+    const db = openWriter(path);
+    db.exec("CREATE TABLE large (text TEXT)");
+    db.exec(`WITH RECURSIVE n (i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 20000)
+      INSERT INTO large SELECT hex(zeroblob(4000)) FROM n`);
+    db.close();
+    const warned = vi.spyOn(process, "emitWarning");
+    for (let turn = 0; turn < 5; turn += 1) {
+      const watch = new DamageWatch(path);
+      watch.checkInBackground();
+      await watch.close();
+      await watch.close();
+      expect(watch.reason).toBeUndefined();
+    }
+    expect(warned).not.toHaveBeenCalled();
+    // No process of them reads on: the log can be emptied.
+    const alone = openWriter(path);
+    alone.exec("INSERT INTO large VALUES ('last')");
+    expect(eraseLog(alone)).toBe(true);
+    alone.close();
   });
 
   test("takes no more writes, says so, and goes on answering", async () => {

@@ -1,14 +1,17 @@
+import { fork } from "node:child_process";
+import type { ChildProcess } from "node:child_process";
+import { once } from "node:events";
 import process from "node:process";
-import { Worker } from "node:worker_threads";
+import { fileURLToPath } from "node:url";
 import { distFile } from "../../dist-files.ts";
-import { threadOptions } from "../../threads.ts";
+import { cleanEnvironment } from "../../threads.ts";
 import { isSqliteError } from "./connection.ts";
 import { checkLog } from "./log-check.ts";
 
 /** Notices that a database is damaged; from then on nothing is to be written to it. */
 export class DamageWatch {
   readonly #path: string;
-  #checker: Worker | undefined;
+  #checker: ChildProcess | undefined;
   #reason: string | undefined;
 
   constructor(path: string) {
@@ -32,25 +35,37 @@ export class DamageWatch {
     return !isEmpty;
   }
 
-  /** Reads the whole database on a thread of its own: that takes seconds for each gigabyte. */
+  /**
+   * Reads the whole database, which takes seconds for each gigabyte. A process does it, since it can be
+   * killed at any time: ending a thread that is within SQLite may end the whole server.
+   */
   checkInBackground(): void {
-    const worker = new Worker(distFile("check.worker.js"), {
-      ...threadOptions,
-      name: "millrace-check",
-      workerData: this.#path,
+    try {
+      this.#startCheck();
+    } catch {
+      // The program may not start processes. Reads and writes find damage where they meet it.
+    }
+  }
+
+  #startCheck(): void {
+    const checker = fork(fileURLToPath(distFile("check.worker.js")), [this.#path], {
+      execArgv: [],
+      env: cleanEnvironment,
+      stdio: ["ignore", "ignore", "ignore", "ipc"],
     });
-    this.#checker = worker;
-    worker.on("message", (fault: string | undefined) => {
-      if (fault !== undefined) {
+    this.#checker = checker;
+    checker.on("message", (fault) => {
+      if (typeof fault === "string") {
         this.#note(fault);
       }
     });
-    // A check that can't be made finds nothing; reads and writes find damage where they meet it.
-    worker.on("error", () => undefined);
-    worker.once("exit", () => {
+    // A check that can't be made finds nothing, as above.
+    checker.on("error", () => undefined);
+    checker.once("exit", () => {
       this.#checker = undefined;
     });
-    worker.unref();
+    checker.unref();
+    checker.channel?.unref();
   }
 
   /** Looks at why a write failed. */
@@ -60,8 +75,12 @@ export class DamageWatch {
     }
   }
 
+  /** Ends a check that is under way. */
   async close(): Promise<void> {
-    await this.#checker?.terminate();
+    const checker = this.#checker;
+    if (checker?.pid !== undefined && checker.kill("SIGKILL")) {
+      await once(checker, "exit");
+    }
   }
 
   #note(fault: string): void {
