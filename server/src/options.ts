@@ -31,6 +31,10 @@ export const serverLimits = {
   examplesFromRuns: 1_000,
   /** Splits of one example. */
   splitsMax: 1_000,
+  /** Rows of examples that are erased, with what is attached to them, before others may have their turn. */
+  erasedPart: 50,
+  /** Bytes of runs that are deleted before others may have their turn: what is deleted is overwritten. */
+  erasedBytes: 2 * mebibyte,
   /** How long a long write goes on before others have their turn. */
   writeSliceMs: 30,
   /** That work and checks of schemas: longest time of one task, threads, heap of each, and tasks that may wait. */

@@ -211,3 +211,65 @@ test("another write to the dataset waits for a large one; it does not come in be
   const count = await store.read.examples.count(tenantId, { datasetId: id, moment: null });
   expect(count).toBe(small.status === "fulfilled" ? 1 : 2_000);
 });
+
+test("a split is set on many examples as one version, or on none where one is not there", async () => {
+  const desk = await DatasetDesk.open();
+  const list = listOf(1_000, desk.id);
+  await desk.call("POST /examples/bulk", { body: list });
+  const ids = list.map(({ id }) => id);
+  const put = (examples: readonly string[], remove = false) =>
+    desk.call(`PUT /datasets/${desk.id}/splits`, {
+      body: { split_name: "test", examples, remove },
+    });
+  const unknown = randomUUID();
+  const missing = await put([...ids, unknown]);
+  expect([missing.status, missing.text]).toEqual([404, expect.stringContaining(unknown)]);
+  expect(await desk.versions()).toHaveLength(1);
+  expect((await put([...ids, ...ids])).json).toEqual(ids);
+  expect((await put(ids)).json).toEqual([]);
+  expect((await put(ids.slice(1), true)).json).toEqual(ids.slice(1));
+  expect(await desk.versions()).toHaveLength(3);
+  expect(await desk.listOf("id", { splits: "test" })).toEqual(ids.slice(0, 1));
+});
+
+test("a hard delete of many leaves nothing of any version, and may be sent once more", async () => {
+  const folder = await temporaryFolder();
+  const { store, tenantId } = await openStore(folder);
+  const id = randomUUID();
+  await store.write.datasets.create(tenantId, { ...fields, id, name: "d", createdMicros: 1 });
+  const drafts = draftsOf(id, 1_000);
+  await store.write.largeExamples.create(tenantId, partsOf(drafts));
+  const ids = drafts.map(({ draft }) => draft.id);
+  const change = { name: "test", exampleIds: ids, isRemoval: false };
+  await store.write.largeExamples.updateSplits(tenantId, id, change);
+  expect(countRows(folder)["examples"]).toBe(2_000);
+  const half = ids.slice(0, 500);
+  expect(await store.write.examples.deleteMany(tenantId, half, "hard")).toEqual(half);
+  expect(await store.write.examples.deleteMany(tenantId, ids, "soft")).toEqual(ids.slice(500));
+  expect(countRows(folder)).toMatchObject({ examples: 1_000, example_blobs: 500 });
+  expect(await store.write.examples.deleteMany(tenantId, ids, "hard")).toEqual(ids.slice(500));
+  expect(countRows(folder)).toMatchObject({ ...nothing, dataset_versions: 4 });
+  expect((await store.read.datasets.find(tenantId, id))?.exampleCount).toBe(0);
+  const again = store.write.examples.deleteMany(tenantId, ids, "hard");
+  await expect(again).rejects.toMatchObject({ status: 404 });
+});
+
+test("a new schema and changes of examples take effect together, or neither does", async () => {
+  const desk = await DatasetDesk.open();
+  const list = listOf(1_000, desk.id);
+  await desk.call("POST /examples/bulk", { body: list });
+  const schema = { properties: { index: { maximum: 998 } } };
+  const patch = (index: number) =>
+    desk.call(`PATCH /datasets/${desk.id}`, {
+      body: {
+        inputs_schema_definition: schema,
+        patch_examples: { [list[999]!.id]: { inputs: { index } } },
+      },
+    });
+  expect((await patch(999)).status).toBe(422);
+  const { json } = await desk.call(`GET /datasets/${desk.id}`);
+  expect(json["inputs_schema_definition"]).toBeNull();
+  const { status, json: changed } = await patch(5);
+  expect([status, changed["inputs_schema_definition"]]).toEqual([200, schema]);
+  expect(await desk.versions()).toHaveLength(2);
+});

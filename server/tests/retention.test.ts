@@ -149,6 +149,14 @@ test("a step deletes a hundred runs at most, so that what arrives gets between",
   expect(await sweepAll(desk)).toEqual([100, 100, 50, 0]);
 });
 
+test("a step deletes a few large runs at most", async () => {
+  const desk = await openDesk();
+  const inputs = { text: "x".repeat(1_200_000) };
+  await desk.send({ post: Array.from({ length: 5 }, () => ({ ...agedRun(10), inputs })) });
+  await desk.store.write.retention.set(desk.tenantId, { projectId: null, days: 1 });
+  expect(await sweepAll(desk)).toEqual([2, 2, 1, 0]);
+});
+
 test("the sweeper goes on by itself until all is gone, and ends", async () => {
   const desk = await openDesk();
   const run = agedRun(10);

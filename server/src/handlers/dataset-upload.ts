@@ -12,6 +12,7 @@ import type { DatasetDraft } from "../store/dataset.ts";
 import type { Store } from "../store/store.ts";
 import type { UploadRow } from "../store/upload.ts";
 import { toDatasetJson } from "../view/dataset-json.ts";
+import { eraseDeleted } from "./datasets.ts";
 import { parseOneOf } from "./dataset-query.ts";
 import { receiveForm } from "./upload-form.ts";
 import type { UploadForm } from "./upload-form.ts";
@@ -37,6 +38,7 @@ export async function uploadDataset(
       await store.write.uploads.end(tenantId, draft.id);
     } catch (cause) {
       await store.write.uploads.drop(tenantId, draft.id);
+      await eraseDeleted(store);
       throw cause;
     }
     const dataset = await store.read.datasets.find(tenantId, draft.id);

@@ -1,7 +1,8 @@
-import type { FastifyRequest } from "fastify";
+import type { FastifyReply, FastifyRequest } from "fastify";
 import { Type } from "typebox";
 import type { Static } from "typebox";
 import { RequestError } from "../errors.ts";
+import { holdOpen } from "../http/hold-open.ts";
 import { latestTag } from "../store/dataset-version.ts";
 import type { Moment } from "../store/dataset-version.ts";
 import type { Store } from "../store/store.ts";
@@ -106,9 +107,10 @@ export const splitsBody = Type.Object({
 export async function updateDatasetSplits(
   store: Store,
   body: Static<typeof splitsBody>,
-  request: FastifyRequest,
+  { request, reply }: { readonly request: FastifyRequest; readonly reply: FastifyReply },
 ): Promise<unknown> {
-  return store.write.examples.updateSplits(request.tenantId, datasetIdOf(request), {
+  holdOpen(request, reply);
+  return store.write.largeExamples.updateSplits(request.tenantId, datasetIdOf(request), {
     name: body.split_name,
     exampleIds: body.examples.map((id) => parseId(id, "examples")),
     isRemoval: body.remove === true,

@@ -83,8 +83,9 @@ export async function createDataset(
 export async function updateDataset(
   store: Store,
   body: DatasetPatchBody,
-  request: FastifyRequest,
+  { request, reply }: { readonly request: FastifyRequest; readonly reply: FastifyReply },
 ): Promise<unknown> {
+  holdOpen(request, reply);
   const dataset = await findDataset(store, request);
   const changes: DatasetChanges = {
     fields: changedFields(body, dataset),
@@ -125,11 +126,16 @@ async function deleteAll(
 ): Promise<readonly string[]> {
   holdOpen(request, reply);
   const deleted = await store.write.datasets.deleteMany(request.tenantId, ids);
+  await eraseDeleted(store);
+  return deleted;
+}
+
+/** Erases what deleted datasets held, part by part. */
+export async function eraseDeleted(store: Store): Promise<void> {
   let isMore = true;
   while (isMore) {
     isMore = await store.write.datasets.sweep();
   }
-  return deleted;
 }
 
 /** The dataset that the path names. @throws RequestError 404: it is not the tenant's. */

@@ -2,6 +2,7 @@ import type { FastifyReply, FastifyRequest } from "fastify";
 import { Type } from "typebox";
 import type { Static } from "typebox";
 import { RequestError } from "../errors.ts";
+import { holdOpen } from "../http/hold-open.ts";
 import type { SignedLinks } from "../http/signed-links.ts";
 import type { Example } from "../store/example.ts";
 import type { Store } from "../store/store.ts";
@@ -85,8 +86,10 @@ export async function deleteExample(
 export async function deleteExamples(
   { store }: ExampleDesk,
   request: FastifyRequest,
+  reply: FastifyReply,
 ): Promise<unknown> {
   const ids = parseIds(request.query as QueryString, "example_ids");
+  holdOpen(request, reply);
   if (ids === undefined) {
     throw new RequestError(422, "example_ids names the examples to delete");
   }
@@ -104,8 +107,9 @@ export const removalBody = Type.Object({
 export async function removeExamples(
   { store }: ExampleDesk,
   body: Static<typeof removalBody>,
-  request: FastifyRequest,
+  { request, reply }: { readonly request: FastifyRequest; readonly reply: FastifyReply },
 ): Promise<unknown> {
+  holdOpen(request, reply);
   const ids = body.example_ids.map((id) => parseId(id, "example_ids"));
   const how = body.hard_delete === true ? "hard" : "soft";
   return toDeleted(await store.write.examples.deleteMany(request.tenantId, ids, how));

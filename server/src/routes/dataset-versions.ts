@@ -65,6 +65,6 @@ export function addDatasetVersionRoutes(app: FastifyInstance, store: Store): voi
       summary: "Puts examples into a split, or takes them out; ids of those that changed.",
       body: splitsBody,
     }),
-    handler: (request) => updateDatasetSplits(store, request.body, request),
+    handler: (request, reply) => updateDatasetSplits(store, request.body, { request, reply }),
   });
 }

@@ -75,7 +75,7 @@ export function addDatasetRoutes(app: FastifyInstance, store: Store): void {
         "Changes what is given; a schema that is null goes. 422 where examples do not fit a new schema.",
       body: datasetPatchBody,
     }),
-    handler: (request) => updateDataset(store, request.body, request),
+    handler: (request, reply) => updateDataset(store, request.body, { request, reply }),
   });
   app.route({
     ...route(endpoints.deleteDataset, {

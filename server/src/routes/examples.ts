@@ -67,7 +67,7 @@ export function addExampleRoutes(app: FastifyInstance, desk: ExampleDesk): void 
       summary: "Deletes those of the examples that are there; earlier versions still have them.",
       query: { example_ids: "Ids; may be repeated." },
     }),
-    handler: (request) => deleteExamples(desk, request),
+    handler: (request, reply) => deleteExamples(desk, request, reply),
   });
   app.route<{ Body: Static<typeof removalBody> }>({
     ...route(endpoints.removeExamples, {
@@ -75,7 +75,7 @@ export function addExampleRoutes(app: FastifyInstance, desk: ExampleDesk): void 
       summary: "Deletes those of the examples that are there; hard_delete: from every version.",
       body: removalBody,
     }),
-    handler: (request) => removeExamples(desk, request.body, request),
+    handler: (request, reply) => removeExamples(desk, request.body, { request, reply }),
   });
 }
 

@@ -1,5 +1,6 @@
 import type { AsOf, DatasetVersion, Moment } from "./dataset-version.ts";
 import type { ExampleChange } from "./example.ts";
+import type { LongWrite } from "./long-write.ts";
 import type { ShareToken } from "./share-token.ts";
 
 type JsonObject = Readonly<Record<string, unknown>>;
@@ -138,7 +139,7 @@ export interface DatasetWrites {
   /** @throws RequestError 409: name or id is taken. 422: a schema is none. */
   create(tenantId: string, draft: DatasetDraft): Dataset;
   /** @throws RequestError 404: no such dataset. 409: the name is taken. 422: examples don't fit. */
-  update(tenantId: string, id: string, changes: DatasetChanges): Dataset;
+  update(tenantId: string, id: string, changes: DatasetChanges): LongWrite<Dataset>;
   /**
    * From now on they are not there; what they held goes by {@link DatasetWrites.sweep}. Ids of those
    * deleted. @throws RequestError 404: none is there.

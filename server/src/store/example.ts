@@ -1,5 +1,6 @@
 import type { Sql } from "../filter/sql.ts";
 import type { Moment } from "./dataset-version.ts";
+import type { LongWrite } from "./long-write.ts";
 
 type JsonObject = Readonly<Record<string, unknown>>;
 
@@ -206,9 +207,11 @@ export interface ExampleWrites {
    */
   update(tenantId: string, changes: readonly ExampleChange[], datasetId?: string): ExamplesWritten;
   /** Ids of those deleted. `hard`: out of the earlier versions too. @throws RequestError 404: none is there. */
-  deleteMany(tenantId: string, ids: readonly string[], how: "soft" | "hard"): readonly string[];
-  /** Ids of those changed. @throws RequestError 404: no such dataset, or an example is not in it. */
-  updateSplits(tenantId: string, datasetId: string, change: SplitChange): readonly string[];
+  deleteMany(
+    tenantId: string,
+    ids: readonly string[],
+    how: "soft" | "hard",
+  ): LongWrite<readonly string[]>;
 }
 
 export interface SplitChange {

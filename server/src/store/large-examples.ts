@@ -1,5 +1,5 @@
 import { deserialize, serialize } from "node:v8";
-import type { ExampleChange, ExampleDraft, ExamplesWritten } from "./example.ts";
+import type { ExampleChange, ExampleDraft, ExamplesWritten, SplitChange } from "./example.ts";
 import type { LongWrite } from "./long-write.ts";
 
 /** Some values that cross threads as bytes: a thread that only passes them on has no work with them. */
@@ -33,4 +33,10 @@ export interface LargeExampleWrites {
     parts: readonly Packed<readonly ExampleChange[]>[],
     datasetId?: string,
   ): LongWrite<Packed<ExamplesWritten>>;
+  /** Ids of those changed. @throws RequestError 404: no such dataset, or an example is not in it. */
+  updateSplits(
+    tenantId: string,
+    datasetId: string,
+    change: SplitChange,
+  ): LongWrite<readonly string[]>;
 }

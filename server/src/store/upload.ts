@@ -15,6 +15,6 @@ export interface UploadWrites {
   extend(tenantId: string, datasetId: string, rows: readonly UploadRow[]): void;
   /** From now on it is there, with its first version. */
   end(tenantId: string, datasetId: string): void;
-  /** It was never there. */
+  /** It was never there. What it held goes by `datasets.sweep`. */
   drop(tenantId: string, datasetId: string): void;
 }

@@ -30,6 +30,17 @@ const text = [7, 11, 13, 17, 19, 23].map(wordOf).join(` || ' ' || `);
 /** When the first run began, and each example was written. */
 const firstMicros = 1_767_225_600_000_000;
 
+const datasetBody = JSON.stringify({
+  description: null,
+  dataType: "kv",
+  inputsSchema: null,
+  outputsSchema: null,
+  extra: null,
+  transformations: null,
+  externallyManaged: false,
+  baselineExperimentId: null,
+});
+
 const numbers = (count: number): string =>
   `WITH RECURSIVE c (n) AS (SELECT 0 UNION ALL SELECT n + 1 FROM c WHERE n + 1 < ${count})`;
 
@@ -52,7 +63,7 @@ export function fillStore(db: Connection, { tenantId, runs, examples }: FillSize
     INSERT OR IGNORE INTO run_facets SELECT DISTINCT project_id, '*', start_us / 100000 FROM runs;
     INSERT INTO datasets (id, tenant_id, name_json, created_us, modified_us, version_us, example_count, is_ready, body)
       VALUES ('${datasetId}', '${tenantId}', '"filled"', ${firstMicros}, ${firstMicros}, ${firstMicros},
-      ${examples}, 1, '{}');
+      ${examples}, 1, '${datasetBody}');
     INSERT INTO dataset_versions VALUES ('${tenantId}', '${datasetId}', ${firstMicros});
     ${numbers(examples)} INSERT INTO examples (tenant_id, dataset_id, id, position, created_us, from_us, inputs, outputs, metadata)
       SELECT '${tenantId}', '${datasetId}', ${example}, n, ${firstMicros}, ${firstMicros},

@@ -1,6 +1,7 @@
 // Asks a server again and again, each time when the last answer has come, and measures how long each
 // answer took. Time in which the server's thread or this one was ready to run and the machine ran
 // something else is taken off: it is the machine's, and not the server's.
+import { randomUUID } from "node:crypto";
 import { readdirSync, readFileSync } from "node:fs";
 import { Agent, request } from "node:http";
 import { performance } from "node:perf_hooks";
@@ -9,14 +10,11 @@ import { parentPort, workerData } from "node:worker_threads";
 
 const { url, method, path, headers, body, everyMs, threadCount } = workerData;
 const agent = new Agent({ keepAlive: true, maxSockets: 1 });
-let count = 0;
 
 /** One request; its status. A body's `%id%` becomes another UUID each time. */
 const ask = () =>
   new Promise((resolve, reject) => {
-    count += 1;
-    const id = `${String(count).padStart(8, "0")}-0000-4000-8000-${String(process.pid).padStart(12, "0")}`;
-    const content = body === undefined ? undefined : body.replaceAll("%id%", id);
+    const content = body === undefined ? undefined : body.replaceAll("%id%", randomUUID());
     const type = content === undefined ? {} : { "content-type": "application/json" };
     const sent = request(`${url}${path}`, { method, agent, headers: { ...headers, ...type } });
     sent.on("error", reject);

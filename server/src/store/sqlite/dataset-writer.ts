@@ -10,25 +10,25 @@ import type {
   IndexPosition,
 } from "../dataset.ts";
 import type { AsOf, DatasetVersion } from "../dataset-version.ts";
+import type { LongWrite } from "../long-write.ts";
 import { readToken } from "../share-token.ts";
 import type { DatasetDesk } from "./dataset-desk.ts";
 import { DatasetTable } from "./dataset-table.ts";
-import type { ExampleWriter } from "./example-writer.ts";
+import type { LargeExampleWriter } from "./large-example-writer.ts";
 import { parseRows } from "./row.ts";
 import { digestToken, tokenOwners } from "./token-keys.ts";
 
-/** Rows that are indexed, and that are deleted, in one go. */
-const indexStep = 5_000;
-const sweepStep = 5_000;
+/** Rows that are indexed in one go. */
+const indexStep = 1_000;
 
 /** Writes datasets: what they are, who may read them, which versions have names. */
 export class DatasetWriter implements DatasetWrites {
   readonly #desk: DatasetDesk;
   readonly #table: DatasetTable;
-  readonly #examples: ExampleWriter;
+  readonly #examples: LargeExampleWriter;
   readonly #statements;
 
-  constructor(desk: DatasetDesk, examples: ExampleWriter) {
+  constructor(desk: DatasetDesk, examples: LargeExampleWriter) {
     const { db } = desk;
     this.#desk = desk;
     this.#table = new DatasetTable(db);
@@ -54,17 +54,19 @@ export class DatasetWriter implements DatasetWrites {
     return this.#desk.ledger.read(tenantId, draft.id);
   }
 
-  update(tenantId: string, id: string, { fields, examples }: DatasetChanges): Dataset {
-    const { ledger, schemas, table } = this.#desk;
-    const dataset = { ...ledger.read(tenantId, id), ...fields };
+  update(
+    tenantId: string,
+    id: string,
+    { fields, examples: changes }: DatasetChanges,
+  ): LongWrite<Dataset> {
+    const dataset = { ...this.#desk.ledger.read(tenantId, id), ...fields };
     this.#table.assertFree(tenantId, id, dataset.name);
-    schemas.assertSchemas(dataset);
-    this.#table.update(id, dataset);
-    this.#examples.update(tenantId, examples, id);
-    if (fields.inputsSchema !== undefined || fields.outputsSchema !== undefined) {
-      schemas.assertFit(dataset, table.listCurrent(id, serverLimits.examplesStep));
-    }
-    return ledger.read(tenantId, id);
+    return this.#examples.updateWith(tenantId, {
+      dataset,
+      changes,
+      mustCheck: fields.inputsSchema !== undefined || fields.outputsSchema !== undefined,
+      store: () => this.#table.update(id, dataset),
+    });
   }
 
   deleteMany(tenantId: string, ids: readonly string[]): readonly string[] {
@@ -81,10 +83,14 @@ export class DatasetWriter implements DatasetWrites {
     if (id === undefined) {
       return false;
     }
-    const keys = this.#desk.table.listKeys(id, sweepStep);
-    this.#desk.index.remove(keys);
-    this.#desk.table.eraseRows(keys);
-    if (keys.length < sweepStep) {
+    const end = performance.now() + serverLimits.writeSliceMs;
+    let keys: readonly number[];
+    do {
+      keys = this.#desk.table.listKeys(id, serverLimits.erasedPart);
+      this.#desk.index.remove(keys);
+      this.#desk.table.erase(keys, id);
+    } while (keys.length > 0 && performance.now() < end);
+    if (keys.length === 0) {
       this.#table.delete(id);
     }
     return true;

@@ -1,7 +1,7 @@
 import { mimeTypeOf } from "../../ingest/part-head.ts";
 import type { Attachment, AttachmentDraft, Example } from "../example.ts";
 import { changedChecksum, checksumChange, checksumOf } from "./checksum.ts";
-import { ExamplePlaces, keysOfId, keysOfIds } from "./example-places.ts";
+import { ExamplePlaces, keysOfIds } from "./example-places.ts";
 import { exampleSelection, parseExampleRow } from "./example-row.ts";
 import { parseRows } from "./row.ts";
 import type { Connection } from "./schema.ts";
@@ -30,6 +30,15 @@ export const stagedMicros = 0;
 /** What is so now: an example and its row. */
 export interface CurrentExample extends Example {
   readonly key: number;
+}
+
+/** Where a version of an example is. */
+export interface FoundRow {
+  readonly id: string;
+  readonly key: number;
+  readonly datasetId: string;
+  /** Whether it is so now. */
+  readonly isCurrent: boolean;
 }
 
 /** The rows of examples and of what is attached to them, for whoever writes. */
@@ -79,17 +88,19 @@ export class ExampleTable {
       count: db
         .prepare("SELECT count(*) FROM examples WHERE dataset_id = ? AND to_us IS NULL")
         .raw(),
-      ids: db
+      rows: db
         .prepare(
-          `SELECT DISTINCT id FROM examples WHERE key IN (${keysOfIds("?1")})
+          `SELECT id, key, dataset_id, to_us IS NULL AND dataset_id IN (SELECT id FROM datasets WHERE is_ready = 1)
+           FROM examples WHERE key IN (${keysOfIds("?1")})
            AND id IN (SELECT value FROM json_each(?1)) AND tenant_id = ?2`,
         )
         .raw(),
       keys: db.prepare("SELECT key FROM examples WHERE dataset_id = ? LIMIT ?").raw(),
       eraseRows: db.prepare("DELETE FROM examples WHERE key IN (SELECT value FROM json_each(?))"),
-      eraseBlobs: db.prepare("DELETE FROM example_blobs WHERE example_id = ? AND tenant_id = ?"),
-      erase: db.prepare(
-        `DELETE FROM examples WHERE key IN (${keysOfId("?1")}) AND id = ?1 AND tenant_id = ?2`,
+      eraseBlobs: db.prepare(
+        `DELETE FROM example_blobs WHERE (example_id, tenant_id) IN
+           (SELECT id, tenant_id FROM examples WHERE key IN (SELECT value FROM json_each(?1)))
+           AND coalesce(dataset_id = ?2, TRUE)`,
       ),
     };
   }
@@ -162,10 +173,10 @@ export class ExampleTable {
   }
 
   /** Those of a dataset that are so now, part by part. */
-  *listCurrent(datasetId: string, step: number): Generator<CurrentExample> {
+  *listCurrent(datasetId: string, step: number): Generator<readonly CurrentExample[]> {
     for (let after = 0, isMore = true; isMore;) {
       const rows = parseRows(this.#statements.step.all([datasetId, after, step])).map(toCurrent);
-      yield* rows;
+      yield rows;
       after = rows.at(-1)?.position ?? after;
       isMore = rows.length === step;
     }
@@ -176,11 +187,15 @@ export class ExampleTable {
     return Number(parseRows(this.#statements.count.all([datasetId]))[0]?.[0]);
   }
 
-  /** Those of the ids that are or were there, in their order. */
-  findIds(tenantId: string, ids: readonly string[]): string[] {
-    const rows = this.#statements.ids.all([JSON.stringify(ids), tenantId]);
-    const found = new Set(parseRows(rows).map(([id]) => String(id)));
-    return [...new Set(ids)].filter((id) => found.has(id));
+  /** All rows of the ids, in whatever version. */
+  findRows(tenantId: string, ids: readonly string[]): FoundRow[] {
+    const rows = this.#statements.rows.all([JSON.stringify(ids), tenantId]);
+    return parseRows(rows).map(([id, key, datasetId, isCurrent]) => ({
+      id: String(id),
+      key: Number(key),
+      datasetId: String(datasetId),
+      isCurrent: isCurrent === 1,
+    }));
   }
 
   /** Keys of some rows of a dataset, in any version. */
@@ -188,14 +203,11 @@ export class ExampleTable {
     return parseRows(this.#statements.keys.all([datasetId, limit])).map(([key]) => Number(key));
   }
 
-  eraseRows(keys: readonly number[]): void {
-    this.#statements.eraseRows.run([JSON.stringify(keys)]);
-  }
-
-  /** All versions of an example, and what is attached to them. */
-  erase(tenantId: string, id: string): void {
-    this.#statements.eraseBlobs.run([id, tenantId]);
-    this.#statements.erase.run([id, tenantId]);
+  /** Rows of examples of which no row is to stay, in the dataset or in any, with what was attached to those examples. */
+  erase(keys: readonly number[], datasetId: string | null = null): void {
+    const list = JSON.stringify(keys);
+    this.#statements.eraseBlobs.run([list, datasetId]);
+    this.#statements.eraseRows.run([list]);
   }
 
   /** Stores a file of an example. */

@@ -1,6 +1,6 @@
 import { isDeepStrictEqual } from "node:util";
-import { splitsOf } from "../../datasets/splits.ts";
 import { RequestError } from "../../errors.ts";
+import { serverLimits } from "../../options.ts";
 import type { Dataset } from "../dataset.ts";
 import type {
   Attachment,
@@ -10,8 +10,8 @@ import type {
   ExamplesWritten,
   ExampleTimes,
   ExampleWrites,
-  SplitChange,
 } from "../example.ts";
+import { LongWrite } from "../long-write.ts";
 import type { DatasetDesk } from "./dataset-desk.ts";
 import type { DatasetLedger } from "./dataset-ledger.ts";
 import { changeExample } from "./example-change.ts";
@@ -111,47 +111,54 @@ export class ExampleWriter implements ExampleWrites {
     return this.#end(datasets, versions, {});
   }
 
-  deleteMany(tenantId: string, ids: readonly string[], how: "soft" | "hard"): readonly string[] {
-    const current = this.#table.findCurrent(tenantId, ids);
-    const found = how === "soft" ? [...current.keys()] : this.#table.findIds(tenantId, ids);
+  deleteMany(
+    tenantId: string,
+    ids: readonly string[],
+    how: "soft" | "hard",
+  ): LongWrite<readonly string[]> {
+    return new LongWrite(this.#deleteAll(tenantId, [...new Set(ids)], how));
+  }
+
+  /** They leave the newest version in one step. What is erased goes part by part, and may be begun once more. */
+  *#deleteAll(
+    tenantId: string,
+    ids: readonly string[],
+    how: "soft" | "hard",
+  ): Generator<void, readonly string[]> {
+    const found: string[] = [];
+    const keys: number[] = [];
+    const current = new Map<string, number[]>();
+    for (const part of inParts(ids)) {
+      const rows = this.#table.findRows(tenantId, part);
+      const inVersions = how === "soft" ? rows.filter(({ isCurrent }) => isCurrent) : rows;
+      const known = new Set(inVersions.map(({ id }) => id));
+      found.push(...part.filter((id) => known.has(id)));
+      for (const { key, datasetId, isCurrent } of rows) {
+        keys.push(key);
+        if (isCurrent) {
+          const own = current.get(datasetId) ?? [];
+          own.push(key);
+          current.set(datasetId, own);
+        }
+      }
+      yield;
+    }
     if (found.length === 0) {
       throw new RequestError(404, "Example not found");
     }
-    const datasets = this.#readDatasets(tenantId, current.values());
-    for (const dataset of datasets.values()) {
-      const version = this.#begin(dataset);
-      for (const { datasetId, key } of current.values()) {
-        if (datasetId === dataset.id) {
-          version.end(key);
-        }
-      }
+    for (const [datasetId, own] of current) {
+      const version = this.#begin(this.#ledger.read(tenantId, datasetId));
+      version.endAll(own);
       version.finish();
     }
     if (how === "hard") {
-      for (const id of found) {
-        this.#index.removeExample(tenantId, id);
-        this.#table.erase(tenantId, id);
+      for (const part of inParts(keys)) {
+        yield;
+        this.#index.remove(part);
+        this.#table.erase(part);
       }
     }
     return found;
-  }
-
-  updateSplits(
-    tenantId: string,
-    datasetId: string,
-    { name, exampleIds, isRemoval }: SplitChange,
-  ): readonly string[] {
-    this.#ledger.read(tenantId, datasetId);
-    const changes = [...this.#readCurrent(tenantId, exampleIds, datasetId).values()].flatMap(
-      ({ id, metadata }) => {
-        const splits = splitsOf(metadata);
-        const others = splits.filter((split) => split !== name);
-        const isIn = others.length < splits.length;
-        return isIn === isRemoval ? [{ id, splits: isRemoval ? others : [...splits, name] }] : [];
-      },
-    );
-    this.update(tenantId, changes, datasetId);
-    return changes.map(({ id }) => id);
   }
 
   #begin(dataset: Dataset, saidMicros?: number): VersionDraft {
@@ -292,3 +299,10 @@ const idsNamed = 10;
 export const nameIds = (ids: readonly string[]): string =>
   ids.slice(0, idsNamed).join(", ") +
   (ids.length > idsNamed ? ` and ${ids.length - idsNamed} more` : "");
+
+/** So few that others soon have their turn, whatever is attached to them. */
+function* inParts<Item>(items: readonly Item[]): Generator<readonly Item[]> {
+  for (let at = 0; at < items.length; at += serverLimits.erasedPart) {
+    yield items.slice(at, at + serverLimits.erasedPart);
+  }
+}

@@ -2,7 +2,14 @@ import { createHash } from "node:crypto";
 import { RequestError } from "../../errors.ts";
 import { serverLimits } from "../../options.ts";
 import type { Dataset } from "../dataset.ts";
-import type { ExampleChange, ExampleDraft, ExamplesWritten, ExampleTimes } from "../example.ts";
+import { splitsOf } from "../../datasets/splits.ts";
+import type {
+  ExampleChange,
+  ExampleDraft,
+  ExamplesWritten,
+  ExampleTimes,
+  SplitChange,
+} from "../example.ts";
 import { pack, unpack } from "../large-examples.ts";
 import type { LargeExampleWrites, Packed, ReceivedExample } from "../large-examples.ts";
 import { LongWrite } from "../long-write.ts";
@@ -53,14 +60,45 @@ export class LargeExampleWriter implements LargeExampleWrites {
     parts: readonly Packed<readonly ExampleChange[]>[],
     datasetId?: string,
   ): LongWrite<Written> {
+    const taken = parts.map((part) => () => this.#takeChanges(tenantId, unpack(part)));
     return this.#begin((schemas, open) =>
-      this.#update({ tenantId, parts, schemas, open, datasetId }),
+      this.#update({ tenantId, parts: taken, schemas, open, datasetId }),
     );
   }
 
-  #begin(
-    make: (schemas: SchemaProofs, open: () => ExampleStage) => Steps<Written>,
-  ): LongWrite<Written> {
+  updateSplits(
+    tenantId: string,
+    datasetId: string,
+    { exampleIds, ...change }: SplitChange,
+  ): LongWrite<readonly string[]> {
+    this.#desk.ledger.read(tenantId, datasetId);
+    const parts = toParts([...new Set(exampleIds)]).map((ids) => () => {
+      const current = this.#desk.table.findCurrent(tenantId, ids);
+      return { current, changes: ids.map((id) => changeSplits(id, current.get(id), change)) };
+    });
+    const changed: string[] = [];
+    const onChange = (id: string): void => void changed.push(id);
+    const desk = { tenantId, parts, datasetId, onChange };
+    return this.#begin((schemas, open) =>
+      resultOf(this.#update({ ...desk, schemas, open }), () => changed),
+    );
+  }
+
+  /** Changes a dataset, and examples of it, at once. */
+  updateWith(tenantId: string, given: DatasetUpdate): LongWrite<Dataset> {
+    const { changes, dataset } = given;
+    const parts = toParts(changes).map((part) => () => this.#takeChanges(tenantId, part));
+    const desk = { tenantId, parts, datasetId: dataset.id, given };
+    return this.#begin((schemas, open) =>
+      resultOf(this.#update({ ...desk, schemas, open }), () =>
+        this.#desk.ledger.read(tenantId, dataset.id),
+      ),
+    );
+  }
+
+  #begin<Result>(
+    make: (schemas: SchemaProofs, open: () => ExampleStage) => Steps<Result>,
+  ): LongWrite<Result> {
     let stage: ExampleStage | undefined;
     const steps = make(this.#desk.schemas.fork(), () => (stage = this.#stages.begin()));
     return new LongWrite(steps, function* undo() {
@@ -162,15 +200,41 @@ export class LargeExampleWriter implements LargeExampleWrites {
     return { datasets, known, saidMicros, fresh };
   }
 
-  *#update({ tenantId, parts, schemas, open, datasetId }: UpdateDesk): Steps<Written> {
+  /** Has checked what a dataset holds, but for the examples that are changed: those are checked as they become. */
+  *#checkOthers({ dataset, changes }: DatasetUpdate, schemas: SchemaProofs): Steps<void> {
+    const changed = new Set(changes.map(({ id }) => id));
+    for (const part of this.#desk.table.listCurrent(dataset.id, serverLimits.examplesPart)) {
+      schemas.assertFit(
+        dataset,
+        part.filter(({ id }) => !changed.has(id)),
+      );
+      yield;
+    }
+  }
+
+  *#update({
+    tenantId,
+    parts,
+    schemas,
+    open,
+    datasetId,
+    given,
+    onChange,
+  }: UpdateDesk): Steps<Written> {
     const datasets = new Map<string, Dataset>();
+    if (given !== undefined) {
+      datasets.set(given.dataset.id, given.dataset);
+      schemas.assertSchemas(given.dataset);
+      if (given.mustCheck) {
+        yield* this.#checkOthers(given, schemas);
+      }
+    }
     const touched = new Set<string>();
     const seen = new Set<string>();
     const missing: string[] = [];
     for (const part of parts) {
-      const own = new Map<string, { id: string; inputs: string; outputs: string | null }[]>();
-      const changes = unpack(part);
-      const current = this.#findCurrent(tenantId, changes);
+      const fitting = new Map<string, { id: string; inputs: string; outputs: string | null }[]>();
+      const { changes, current } = part();
       for (const change of changes) {
         assertOnce(seen, change.id);
         const example = current.get(change.id);
@@ -184,12 +248,12 @@ export class LargeExampleWriter implements LargeExampleWrites {
         const row = planChange({ example, change, tenantId });
         if (row !== undefined) {
           touched.add(example.datasetId).add(to);
-          const list = own.get(to) ?? [];
+          const list = fitting.get(to) ?? [];
           list.push(row);
-          own.set(to, list);
+          fitting.set(to, list);
         }
       }
-      own.forEach((list, id) => schemas.assertFit(readFrom(datasets, id), list));
+      fitting.forEach((list, id) => schemas.assertFit(readFrom(datasets, id), list));
       yield;
     }
     if (missing.length > 0) {
@@ -202,8 +266,7 @@ export class LargeExampleWriter implements LargeExampleWrites {
     const ended = new Map<Version, number[]>();
     for (const part of parts) {
       const keys = new Map<Version, number[]>();
-      const changes = unpack(part);
-      const current = this.#findCurrent(tenantId, changes);
+      const { changes, current } = part();
       for (const change of changes) {
         const example = current.get(change.id);
         const row =
@@ -216,11 +279,13 @@ export class LargeExampleWriter implements LargeExampleWrites {
           from.added -= 1;
           addTo(keys, to, key);
           addTo(ended, from, example.key);
+          onChange?.(change.id);
         }
       }
       this.#endPart(stage, keys);
       yield;
     }
+    given?.store();
     ended.forEach((keys, { micros }) => this.#desk.table.endAll(keys, micros));
     stage.publish();
     const written = this.#finish(datasets, versions, {});
@@ -235,14 +300,9 @@ export class LargeExampleWriter implements LargeExampleWrites {
     return written;
   }
 
-  #findCurrent(
-    tenantId: string,
-    changes: readonly ExampleChange[],
-  ): ReadonlyMap<string, CurrentExample> {
-    return this.#desk.table.findCurrent(
-      tenantId,
-      changes.map(({ id }) => id),
-    );
+  #takeChanges(tenantId: string, changes: readonly ExampleChange[]): Changes {
+    const ids = changes.map(({ id }) => id);
+    return { changes, current: this.#desk.table.findCurrent(tenantId, ids) };
   }
 
   #endPart(stage: ExampleStage, keys: ReadonlyMap<Version, readonly number[]>): void {
@@ -293,8 +353,30 @@ interface CreateDesk {
 }
 
 interface UpdateDesk extends Omit<CreateDesk, "drafts"> {
-  readonly parts: readonly Packed<readonly ExampleChange[]>[];
+  readonly parts: readonly (() => Changes)[];
+  /** The one that all of them are in. */
   readonly datasetId: string | undefined;
+  /** How that one is changed too. */
+  readonly given?: DatasetUpdate;
+  /** With the id of each example that is another one now. */
+  readonly onChange?: (id: string) => void;
+}
+
+/** Some changes, and the examples as they are now. */
+interface Changes {
+  readonly changes: readonly ExampleChange[];
+  readonly current: ReadonlyMap<string, CurrentExample>;
+}
+
+/** A change of a dataset, and of examples of it. */
+interface DatasetUpdate {
+  /** What it becomes. */
+  readonly dataset: Dataset;
+  readonly changes: readonly ExampleChange[];
+  /** Whether all of its examples are to fit its schemas, which are others now. */
+  readonly mustCheck: boolean;
+  /** Writes the dataset; called in the step that publishes the examples. */
+  readonly store: () => void;
 }
 
 interface Sorted {
@@ -305,6 +387,34 @@ interface Sorted {
   readonly saidMicros: ReadonlyMap<string, number>;
   /** Ids that the sender chose and that are to be written. */
   readonly fresh: Set<string>;
+}
+
+/** The same steps with another result, which is made at their end. */
+function* resultOf<Result>(steps: Steps<unknown>, read: () => Result): Steps<Result> {
+  yield* steps;
+  return read();
+}
+
+function toParts<Item>(items: readonly Item[]): readonly (readonly Item[])[] {
+  const parts: (readonly Item[])[] = [];
+  for (let at = 0; at < items.length; at += serverLimits.examplesPart) {
+    parts.push(items.slice(at, at + serverLimits.examplesPart));
+  }
+  return parts;
+}
+
+/** Puts an example into a split, or takes it out; changes nothing of one that is as it should be. */
+function changeSplits(
+  id: string,
+  example: CurrentExample | undefined,
+  { name, isRemoval }: Omit<SplitChange, "exampleIds">,
+): ExampleChange {
+  const splits = example === undefined ? [] : splitsOf(example.metadata);
+  const others = splits.filter((split) => split !== name);
+  if (others.length < splits.length !== isRemoval) {
+    return { id };
+  }
+  return { id, splits: isRemoval ? others : [...splits, name] };
 }
 
 function readFrom(datasets: ReadonlyMap<string, Dataset>, id: string): Dataset {

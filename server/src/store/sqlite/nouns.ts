@@ -61,6 +61,7 @@ export function createWriters(db: Connection) {
   const feedback = new FeedbackWriter(db);
   const datasetDesk = createDatasetDesk(db);
   const examples = new ExampleWriter(datasetDesk);
+  const largeExamples = new LargeExampleWriter(datasetDesk, examples);
   const asked = {
     annotationQueues: new AnnotationQueueWriter(db),
     comparatives: new ComparativeWriter(db),
@@ -71,9 +72,9 @@ export function createWriters(db: Connection) {
     retention: new RetentionWriter(db),
     runs: new RunWriter(db, projects, feedback),
     tenants: new TenantWriter(db),
-    datasets: new DatasetWriter(datasetDesk, examples),
+    datasets: new DatasetWriter(datasetDesk, largeExamples),
     examples,
-    largeExamples: new LargeExampleWriter(datasetDesk, examples),
+    largeExamples,
     uploads: new UploadWriter(datasetDesk),
   } satisfies Writers;
   // For no request.

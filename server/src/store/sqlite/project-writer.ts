@@ -1,5 +1,6 @@
 import { randomUUID } from "node:crypto";
 import { RequestError } from "../../errors.ts";
+import { serverLimits } from "../../options.ts";
 import { defaultProjectName } from "../merge.ts";
 import { LongWrite } from "../long-write.ts";
 import { changeProject, draftProject } from "../project.ts";
@@ -24,7 +25,18 @@ export class ProjectWriter implements ProjectWrites {
         .raw(),
       write: db.prepare(`INSERT OR REPLACE INTO projects (${projectColumns}) VALUES (${places})`),
       deletes: deletions.map((sql) => db.prepare(sql)),
-      someRuns: db.prepare("SELECT trace_id, id FROM runs WHERE project_id = ? LIMIT ?").raw(),
+      someRuns: db
+        .prepare(
+          `SELECT trace_id, id,
+             (SELECT total(octet_length(body)) FROM payloads p WHERE p.trace_id = r.trace_id AND p.id = r.id)
+               + (SELECT total(length(bytes)) FROM attachments a WHERE a.trace_id = r.trace_id AND a.id = r.id)
+           FROM runs r WHERE project_id = ? LIMIT ?`,
+        )
+        .raw(),
+      deleteFacets: db.prepare(
+        `DELETE FROM run_facets WHERE (project_id, facet, block) IN
+           (SELECT project_id, facet, block FROM run_facets WHERE project_id = ? LIMIT ?)`,
+      ),
       deleteRuns: runDeletions.map((sql) => db.prepare(sql)),
       insert: db.prepare(
         "INSERT OR IGNORE INTO projects (id, tenant_id, name_json, start_us) VALUES (?, ?, ?, ?)",
@@ -108,14 +120,17 @@ export class ProjectWriter implements ProjectWrites {
 
   /** Runs first, some at a time; each project goes with the last of its own. */
   *#deleteAll(tenantId: string, ids: readonly string[]): Generator<void, void> {
-    const { someRuns, deleteRuns, deletes } = this.#statements;
+    const { someRuns, deleteRuns, deleteFacets, deletes } = this.#statements;
     for (const id of ids) {
-      let runs = parseRows(someRuns.all([id, runsPerStep]));
-      while (runs.length === runsPerStep) {
-        const values = [JSON.stringify(runs), tenantId];
+      for (let isMore = true; isMore;) {
+        const runs = parseRows(someRuns.all([id, runsPerStep]));
+        const values = [JSON.stringify(takeSome(runs)), tenantId];
         deleteRuns.forEach((statement) => statement.run(values));
+        isMore = runs.length > 0;
         yield;
-        runs = parseRows(someRuns.all([id, runsPerStep]));
+      }
+      while (deleteFacets.run([id, facetsPerStep]).changes > 0) {
+        yield;
       }
       deletes.forEach((statement) => statement.run([id]));
       this.forget();
@@ -166,6 +181,14 @@ export class ProjectWriter implements ProjectWrites {
 
 /** Runs that are deleted before others may have their turn. */
 const runsPerStep = 25;
+const facetsPerStep = 500;
+
+/** The first of some runs, each of which ends with its bytes. */
+function takeSome(runs: readonly (readonly unknown[])[]): readonly (readonly unknown[])[] {
+  let bytes = 0;
+  const end = runs.findIndex((run) => (bytes += Number(run[2])) > serverLimits.erasedBytes);
+  return end === -1 ? runs : runs.slice(0, end + 1);
+}
 
 /** What goes with runs: `?1` is a list of their traces and ids, `?2` their tenant. */
 const runDeletions = [

@@ -1,4 +1,5 @@
 import { RequestError } from "../../errors.ts";
+import { serverLimits } from "../../options.ts";
 import type { RetentionRule, RetentionWrites, SweepStep } from "../retention.ts";
 import { FacetSweeper } from "./facet-sweeper.ts";
 import { PayloadReader } from "./payload-reader.ts";
@@ -70,7 +71,12 @@ export class RetentionWriter implements RetentionWrites {
 
   #deleteSome(tenantId: string, projectId: string, before: number): number {
     const rows = parseRows(this.#statements.findOld.all([projectId, before, runsPerStep]));
+    let deleted = 0;
+    let bytes = 0;
     for (const [traceId, id, startMicros, name, runType] of rows) {
+      if (bytes > serverLimits.erasedBytes) {
+        break; // Runs may be large: others have their turn, and the next step goes on here.
+      }
       const row = {
         traceId: String(traceId),
         id: String(id),
@@ -79,15 +85,19 @@ export class RetentionWriter implements RetentionWrites {
         name: textOf(name),
         runType: textOf(runType),
       };
-      this.#facets.remove(row, this.#payloads.read(row), before);
+      const payloads = this.#payloads.read(row);
+      const [[files] = []] = parseRows(this.#statements.sizeOfFiles.all([row.traceId, row.id]));
+      bytes += payloads.reduce((sum, { length }) => sum + length, Number(files));
+      deleted += 1;
+      this.#facets.remove(row, payloads, before);
       this.#statements.ofRun.forEach((statement) => statement.run([String(traceId), String(id)]));
       this.#statements.ofTenant.forEach((statement) => statement.run([String(id), tenantId]));
     }
-    const last = rows.at(-1);
+    const last = rows[deleted - 1];
     if (last !== undefined) {
       this.#facets.end({ projectId, startMicros: Number(last[2]) }, before);
     }
-    return rows.length;
+    return deleted;
   }
 }
 
@@ -109,6 +119,9 @@ function prepareStatements(db: Connection) {
         `SELECT trace_id, id, start_us, ${wholeText("name")}, ${wholeText("run_type")}
           FROM runs WHERE project_id = ? AND start_us < ? ORDER BY start_us LIMIT ?`,
       )
+      .raw(),
+    sizeOfFiles: db
+      .prepare("SELECT total(length(bytes)) FROM attachments WHERE trace_id = ? AND id = ?")
       .raw(),
     ofRun: ["payloads", "attachments", "shares", "runs"].map((table) =>
       db.prepare(`DELETE FROM ${table} WHERE trace_id = ? AND id = ?`),

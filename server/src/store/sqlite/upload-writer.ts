@@ -54,7 +54,7 @@ export class UploadWriter implements UploadWrites {
 
   drop(tenantId: string, datasetId: string): void {
     this.#read(tenantId, datasetId);
-    this.#table.delete(datasetId);
+    this.#table.retire(datasetId);
   }
 
   #read(tenantId: string, datasetId: string): Omit<DatasetDraft, "name"> {

@@ -41,6 +41,12 @@ export class VersionDraft {
     this.#removed.push(key);
   }
 
+  /** The same of many rows. */
+  endAll(keys: readonly number[]): void {
+    this.#desk.table.endAll(keys, this.micros);
+    keys.forEach((key) => this.#removed.push(key));
+  }
+
   finish(): void {
     const { dataset, ledger, table, index } = this.#desk;
     table.place();
