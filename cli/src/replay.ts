@@ -39,7 +39,9 @@ async function replay(folder: string, flags: ReplayFlags): Promise<void> {
     `delivered ${delivered}, refused ${rejected}, left ${left}, lost ${dropped} records\n`,
   );
   if (rejected + dropped + left > 0) {
-    throw new Error("not all of it was delivered");
+    throw new Error(
+      "not all of it was delivered: the same command tries again what is left or was refused",
+    );
   }
 }
 

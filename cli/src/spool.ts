@@ -33,7 +33,9 @@ export function addSpool(program: Command): void {
       }
       const faulty = files.filter(({ faults }) => faults.length > 0).length;
       if (faulty > 0) {
-        throw new Error(`${faulty} of ${files.length} files hold something that can't be read`);
+        throw new Error(
+          `${faulty} of ${files.length} files hold something that can't be read: "millrace replay" sends the rest of them`,
+        );
       }
       process.stdout.write(`${files.length} files, ${totalOf(files)} records, all whole\n`);
     });

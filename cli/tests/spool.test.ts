@@ -128,7 +128,9 @@ test("damage is found and said with its place", async () => {
   const { code, output, errors } = await millrace("spool", "verify", data);
   expect(code).toBe(1);
   expect(output).toMatch(/^\S+\.seg: damaged at byte 0, \d+ bytes\n$/);
-  expect(errors).toBe("error: 1 of 1 files hold something that can't be read\n");
+  expect(errors).toBe(
+    'error: 1 of 1 files hold something that can\'t be read: "millrace replay" sends the rest of them\n',
+  );
 });
 
 test("a folder that is not there, and a limit that is none, are said", async () => {

@@ -162,7 +162,7 @@ describe("checkpoints", () => {
     proxy.arm({ request: 12, moment: "before its answer", kill: () => void child.kill("SIGINT") });
     expect(await ended(child)).toMatchObject({
       code: 1,
-      errors: said("the caller ended it; the same command goes on from there"),
+      errors: said("it was ended by its signal; the same command goes on from there"),
     });
     const checkpoint = `${file}.millrace-checkpoint.json`;
     expect(JSON.parse(readFileSync(checkpoint, "utf8"))).toMatchObject({

@@ -5,7 +5,13 @@ import { describe, expect, test, vi } from "vitest";
 import { DamageWatch } from "../dist/store/sqlite/damage.js";
 import { openSqliteStore } from "../dist/store/sqlite/sqlite-store.js";
 import { checkLog } from "../src/store/sqlite/log-check.ts";
-import { databaseFile, eraseLog, foldLog, openDatabase, openWriter } from "../src/store/sqlite/schema.ts";
+import {
+  databaseFile,
+  eraseLog,
+  foldLog,
+  openDatabase,
+  openWriter,
+} from "../src/store/sqlite/schema.ts";
 import type { Connection } from "../src/store/sqlite/schema.ts";
 import { StoreDesk } from "./support/store-desk.ts";
 import { call, runServer, temporaryFolder } from "./support/running-server.ts";

@@ -87,8 +87,14 @@ describe("commits", () => {
     const second = hashOf(await commit(server, { a: 2 }, { parent_commit: first }));
     const refusals: readonly [object, string][] = [
       [{ parent_commit: first }, `a newer commit exists, ${second}`],
-      [{ parent_commit: "f".repeat(64) }, "parent_commit is no commit of this prompt"],
-      [{ parent_commit: "../.." }, "parent_commit is no commit of this prompt"],
+      [
+        { parent_commit: "f".repeat(64) },
+        "parent_commit must be the hash of a commit of this prompt, or be left out before the first",
+      ],
+      [
+        { parent_commit: "../.." },
+        "parent_commit must be the hash of a commit of this prompt, or be left out before the first",
+      ],
       [{}, `parent_commit is missing: the latest commit is ${second}`],
       [{ parent_commit: null }, `parent_commit is missing: the latest commit is ${second}`],
     ];
@@ -158,7 +164,10 @@ describe("commits", () => {
     expect(await detailOf("/commits/-/q/latest")).toEqual([404, "Prompt not found"]);
     expect(await detailOf("/commits/-/q")).toEqual([404, "Prompt not found"]);
     expect(await detailOf("/commits/nobody/p/latest")).toEqual([404, "Prompt not found"]);
-    expect(await detailOf("/commits/-/p/latest")).toEqual([404, "No commits found"]);
+    expect(await detailOf("/commits/-/p/latest")).toEqual([
+      404,
+      "No commits found: push one first",
+    ]);
     await commit(server, {});
     for (const name of ["prod", "abc", "ffffffff", "%00", "a%2Fb", "%27%20OR%201=1"]) {
       expect(await detailOf(`/commits/-/p/${name}`)).toEqual([404, "Commit not found"]);

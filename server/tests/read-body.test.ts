@@ -26,7 +26,7 @@ test.each([
   socket.write(`POST / HTTP/1.1\r\nhost: x\r\n${header}content-length: 500\r\n\r\n`);
   socket.write(body);
   await once(socket, "close");
-  expect(faults).toEqual(["the body took longer than 50 ms"]);
+  expect(faults).toEqual(["the body took longer than 50 ms to arrive: send less in one request"]);
 });
 
 test("a body that comes in time is handed on whole", async () => {

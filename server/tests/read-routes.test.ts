@@ -163,7 +163,10 @@ test.each([
   [{ trace_filter: "x" }, "trace_filter: unknown function `x`"],
   [{ tree_filter: "eq(name)" }, "tree_filter: expected , after the field of eq, found )"],
   [{ search_filter: "search('')" }, "search_filter: search takes a text that is not empty"],
-  [{ cursor: "wibble" }, 'cursor is not one that this query returned: "wibble"'],
+  [
+    { cursor: "wibble" },
+    'cursor is not one that this query returned: "wibble"; begin again without one',
+  ],
   [{ session: ["p"] }, 'session is not a UUID: "p"'],
   [{ trace: "t" }, 'trace is not a UUID: "t"'],
   [{ start_time: "noon" }, 'start_time is neither an ISO 8601 time nor epoch milliseconds: "noon"'],

@@ -37,7 +37,7 @@ const rules: readonly (readonly [string, Operation, Readonly<Record<string, unkn
       "a dotted_order of no day",
       "post",
       { ...root, dotted_order: `20261341T101112345678Z${root.id}` },
-      "dotted_order: segment 1 names no day and time: 20261341T101112345678Z",
+      "dotted_order: segment 1 names no day and time: 20261341T101112345678Z; it must be YYYYMMDDTHHMMSSffffffZ",
     ],
     [
       "a root with two segments",
@@ -285,5 +285,7 @@ test("more operations than the bound are refused", () => {
   const long = Buffer.from(`{"post":[${list(10_001)}]}`);
   expect(() => parseBatch(long)).toThrow("more than 10000 items in one list");
   const both = Buffer.from(`{"post":[${list(5_001)}],"patch":[${list(5_000)}]}`);
-  expect(() => parseBatch(both)).toThrow("10001 operations in one request; at most 10000");
+  expect(() => parseBatch(both)).toThrow(
+    "10001 operations in one request; at most 10000: send fewer in one",
+  );
 });

@@ -95,13 +95,6 @@ export function assertName(name: unknown): void {
   }
 }
 
-/** @throws {@link ValidationError} there is nothing to change. */
-export function assertChange(json: object): void {
-  if (Object.keys(json).length === 0) {
-    throw new ValidationError("No valid update options provided");
-  }
-}
-
 export const toWireFields = (queue: AnnotationQueueFields): Readonly<Record<string, unknown>> => ({
   description: queue.description,
   rubric_instructions: queue.rubricInstructions,

@@ -13,7 +13,8 @@ import type { EndpointName } from "../model/endpoints.ts";
 import { NotFoundError, ValidationError } from "../model/errors.ts";
 import { Fields, definedOf, parseList } from "../model/fields.ts";
 import { assertUuid, checkId, checkIds } from "../model/ids.ts";
-import { assertChange, assertName, toWireFields, toWireRunKey } from "./annotation-queue-input.ts";
+import { assertChange } from "./assert-change.ts";
+import { assertName, toWireFields, toWireRunKey } from "./annotation-queue-input.ts";
 import type {
   AddRuns,
   CreateAnnotationQueue,
@@ -29,6 +30,16 @@ import { toIsoTime } from "./iso-time.ts";
 import { pagesByIds, pagesByOffset } from "./pages.ts";
 import type { Pages } from "./pages.ts";
 import type { CallInit } from "./request.ts";
+
+/** What an update can change. */
+const changeable = [
+  "name",
+  "description",
+  "metadata",
+  "defaultDatasetId",
+  "rubricInstructions",
+  "rubricItems",
+];
 
 /** Annotation queues: runs in line for review by people. */
 export class AnnotationQueues {
@@ -99,7 +110,7 @@ export class AnnotationQueues {
       assertName(name);
     }
     const json = definedOf({ name, ...toWireFields(changes) });
-    assertChange(json);
+    assertChange(json, changeable);
     await this.#ask("updateAnnotationQueue", id, { json, signal });
   }
 
@@ -178,7 +189,7 @@ export class AnnotationQueues {
         lastReviewedTime === null ? null : toIsoTime(lastReviewedTime, "lastReviewedTime"),
       added_at: toIsoTime(addedAt, "addedAt"),
     });
-    assertChange(json);
+    assertChange(json, ["addedAt", "lastReviewedTime"]);
     await this.#call("updateAnnotationQueueRun", { path: { id, queueRunId }, json, signal });
   }
 

@@ -63,7 +63,12 @@ export async function sendInChunks(
   const stop = new AbortController();
   const onAbort = (): void => {
     const options = { cause: signal?.reason as unknown };
-    fail(new AbortError(`Failed to ${action}: the caller ended it`, options));
+    fail(
+      new AbortError(
+        `Failed to ${action}: the signal of the call was aborted, for the reason that is the cause`,
+        options,
+      ),
+    );
   };
   // A source may take its time: neither a failure nor the caller's end waits for it.
   const stopped = new Promise<undefined>((resolve) => {

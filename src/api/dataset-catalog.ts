@@ -6,6 +6,7 @@ import { ValidationError } from "../model/errors.ts";
 import { definedOf, parseList } from "../model/fields.ts";
 import { checkId, checkIds } from "../model/ids.ts";
 import { datasetUrl } from "../model/links.ts";
+import { assertChange } from "./assert-change.ts";
 import {
   answerOf,
   assertDatasetKey,
@@ -153,9 +154,7 @@ export class DatasetCatalog {
       outputs_schema_definition: changes.outputsSchema,
       metadata,
     });
-    if (Object.keys(json).length === 0) {
-      throw new ValidationError("No valid update options provided");
-    }
+    assertChange(json, ["name", "description", "inputsSchema", "outputsSchema", "metadata"]);
     const { call } = this.asking;
     const id = await datasetIdOf(call, changes, changes);
     return parseDataset(

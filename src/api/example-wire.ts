@@ -15,6 +15,7 @@ import type {
 import { formBody } from "./form.ts";
 import type { FormPart } from "./form.ts";
 import type { CallOptions } from "./http.ts";
+import { assertChange } from "./assert-change.ts";
 import { toIsoTime } from "./iso-time.ts";
 import { jsonType, toJson } from "./request.ts";
 import type { RequestBody } from "./request.ts";
@@ -209,9 +210,10 @@ export function checkChange(update: ExampleUpdate): ExampleUpdate {
   checkKeys<ExampleUpdate & CallOptions>(update, changeKeys, inExample);
   const { id, ...changes } = update;
   assertUuid(id, "example id");
-  if (Object.keys(definedOf(changes)).length === 0) {
-    throw new ValidationError("No valid update options provided");
-  }
+  assertChange(
+    definedOf(changes),
+    Object.keys(changeKeys).filter((name) => name !== "id" && name !== "signal"),
+  );
   checkContent(changes);
   return update;
 }

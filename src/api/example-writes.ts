@@ -60,7 +60,7 @@ export class ExampleWrites {
   async #assertAttachments(options: CallOptions): Promise<void> {
     if (!(await this.#info.read(options)).exampleParts) {
       throw new ValidationError(
-        "This server takes no attachments of examples: its /info does not say dataset_examples_multipart_enabled",
+        "This server takes no attachments of examples: its /info does not say dataset_examples_multipart_enabled. Leave them out, or use a server that does",
       );
     }
   }
@@ -95,6 +95,8 @@ function checkCount(answer: unknown, sent: number): void {
     ? answer.length
     : new Fields(answer, "list of created examples").optionalNumber("count");
   if (typeof created === "number" && created !== sent) {
-    throw new AnswerError(`Failed to create examples: ${sent} were sent, ${created} were created`);
+    throw new AnswerError(
+      `Failed to create examples: ${sent} were sent, ${created} were created. Read the dataset to find which are missing, and create those`,
+    );
   }
 }

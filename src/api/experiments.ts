@@ -89,7 +89,9 @@ export class Experiments {
     };
     json.reference_dataset_id ??= await this.#datasetOf(experimentIds[0], signal);
     if (json.reference_dataset_id === undefined) {
-      throw new ValidationError("A reference dataset is required");
+      throw new ValidationError(
+        "A reference dataset is required: give referenceDatasetId, or experiments that were made over a dataset",
+      );
     }
     const init = { json: definedOf(json), signal };
     return parseComparative(await this.#call("createComparative", init));
@@ -163,7 +165,9 @@ export class Experiments {
 /** The text is the specification's (section 5). */
 function assertExperiments(ids: readonly string[]): void {
   if (!Array.isArray(ids) || ids.length === 0) {
-    throw new ValidationError("At least one experiment is required");
+    throw new ValidationError(
+      "At least one experiment is required: give the ids of their projects as experimentIds",
+    );
   }
   ids.forEach((id) => assertUuid(id, "experiment id"));
 }

@@ -1,6 +1,6 @@
+import { assertChange } from "./assert-change.ts";
 import type { Uploader, UploadFeedback } from "./uploads.ts";
 import type { UploadResult, UploadSource } from "../model/upload.ts";
-import { ValidationError } from "../model/errors.ts";
 import { parseFeedback, parseFeedbackToken } from "../model/feedback.ts";
 import type { Feedback, FeedbackToken } from "../model/feedback.ts";
 import { definedOf, parseList } from "../model/fields.ts";
@@ -89,9 +89,7 @@ export class Feedbacks {
   async update(id: string, changes: UpdateFeedback): Promise<Feedback> {
     assertUuid(id, "feedback id");
     const json = definedOf(toWireFields(changes));
-    if (Object.keys(json).length === 0) {
-      throw new ValidationError("No valid update options provided");
-    }
+    assertChange(json, ["score", "value", "comment", "correction", "feedbackConfig"]);
     const { signal } = changes;
     return parseFeedback(await this.#call("updateFeedback", { path: { id }, json, signal }));
   }

@@ -59,7 +59,9 @@ function headOf({ name, fileName, type }: FormPart, sizeBytes: number | undefine
     return disposition;
   }
   if (!mimePattern.test(type)) {
-    throw new ValidationError(`Not a MIME type: ${JSON.stringify(type.slice(0, 100))}`);
+    throw new ValidationError(
+      `Not a MIME type: ${JSON.stringify(type.slice(0, 100))}. Give a type and a subtype, such as image/png`,
+    );
   }
   const length = sizeBytes === undefined ? "" : `; length=${sizeBytes}`;
   return `${disposition}${lineEnd}Content-Type: ${type}${length}`;

@@ -6,6 +6,7 @@ import { isOk, readRefusal } from "../connection/answer.ts";
 import { toError } from "../connection/failure.ts";
 import type { HttpRequest, Requester } from "../connection/requester.ts";
 import type { Connection } from "../model/connection.ts";
+import { detailOf } from "../model/error-detail.ts";
 import { endpoints } from "../model/endpoints.ts";
 import type { Endpoint, EndpointName } from "../model/endpoints.ts";
 import { AbortError, ClosedError, OptionError } from "../model/errors.ts";
@@ -98,7 +99,13 @@ export class Http implements Asking {
   readonly fetchFile = (address: URL, { action, signal }: FileRequest): AsyncIterable<Uint8Array> =>
     this.#read(() => ({
       endpoint: { method: "GET", path: address.pathname, action },
-      init: { signal, server: address.origin },
+      init: {
+        signal,
+        server: address.origin,
+        messageOf: ({ status, body }) =>
+          `Failed to ${action}: ${status} ${detailOf(body)}`.trimEnd() +
+          ". Its address may have expired: read the run or the example again for a new one",
+      },
       requestId: undefined,
       request: { method: "GET", path: address.pathname + address.search },
       signal: this.#signalWith(signal),
@@ -206,10 +213,16 @@ export class Http implements Asking {
   ): AbortError | ClosedError | undefined {
     if (signal?.aborted === true) {
       const options = { cause: signal.reason as unknown, requestId };
-      return new AbortError(`Failed to ${action}: the caller ended it`, options);
+      return new AbortError(
+        `Failed to ${action}: the signal of the call was aborted, for the reason that is the cause. Call again where the result is still wanted`,
+        options,
+      );
     }
     return this.#closed.signal.aborted
-      ? new ClosedError(`Failed to ${action}: the client is closed`, { requestId })
+      ? new ClosedError(
+          `Failed to ${action}: the client is closed. Make the call before client.close(), or make another Client`,
+          { requestId },
+        )
       : undefined;
   }
 }

@@ -3,6 +3,7 @@ import type { Answer } from "../connection/answer.ts";
 import { isTooLarge, isUnsent, toError } from "../connection/failure.ts";
 import { ProxyRefusal } from "../connection/proxy-refusal.ts";
 import type { Endpoint } from "../model/endpoints.ts";
+import { detailOf } from "../model/error-detail.ts";
 import {
   AnswerError,
   ConflictError,
@@ -110,7 +111,19 @@ const failed = (error: SdkError, isSafe: boolean, notes: FailureNotes): Verdict 
   ...notes,
 });
 
-function errorOf(init: HttpErrorInit): HttpError {
+/** What to do, where the server's text is that of a platform which leaves it out. */
+const hints: ReadonlyMap<number, string> = new Map([
+  [401, "Set the key of this server: MILLRACE_API_KEY, or the option apiKey"],
+  [403, "Use a key that may do this, and check the workspace (MILLRACE_WORKSPACE_ID)"],
+  [404, "Check the id or name, the endpoint and the tenant of the key"],
+]);
+
+function errorOf(given: HttpErrorInit): HttpError {
+  const { action, status, body } = given;
+  const hint = hints.get(status);
+  const reason = `${status} ${detailOf(body)}`.trimEnd().replace(/\.$/, "");
+  const message = hint === undefined ? undefined : `Failed to ${action}: ${reason}. ${hint}`;
+  const init = { ...given, message: given.message ?? message };
   if (isInsufficientQuota(init.status, init.body)) {
     return new InsufficientQuotaError(init);
   }

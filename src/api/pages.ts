@@ -146,7 +146,9 @@ export const pagesByCursor = <Item>(
         return;
       }
       if (page.next === cursor) {
-        throw new AnswerError("Failed to list: the server answers the same page again and again");
+        throw new AnswerError(
+          'Failed to list: the server answers the same page again and again. Give a limit of one page, and check the version of the server with "npx millrace doctor"',
+        );
       }
       cursor = page.next;
     }

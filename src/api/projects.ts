@@ -5,6 +5,7 @@ import { projectUrl } from "../model/links.ts";
 import { parseProject } from "../model/project.ts";
 import type { Project } from "../model/project.ts";
 import type { KeyValues } from "../model/run.ts";
+import { assertChange } from "./assert-change.ts";
 import type { Call, CallOptions } from "./http.ts";
 import { isFound } from "./is-found.ts";
 import { pagesByIds, pagesByOffset } from "./pages.ts";
@@ -173,9 +174,7 @@ export class Projects {
     }
     const extra = extraOf(changes);
     const json = definedOf({ name, description, extra, end_time: isoOf(endTime) });
-    if (Object.keys(json).length === 0) {
-      throw new ValidationError("No valid update options provided");
-    }
+    assertChange(json, ["name", "description", "extra", "metadata", "endTime"]);
     const id = changes.projectId ?? (await this.read(toKey(changes))).id;
     return parseProject(
       await this.#answerOf(changes, () =>

@@ -140,7 +140,11 @@ export class PromptCommits {
         return id;
       }
     }
-    throw commit === undefined ? noCommits() : notFound(`Commit ${commit} not found`);
+    throw commit === undefined
+      ? noCommits(reference)
+      : notFound(
+          `Commit ${commit} not found in ${reference.owner}/${reference.repo}. List them with client.prompts.listCommits`,
+        );
   }
 
   async #create({ owner, repo }: PromptPlace, draft: CommitDraft): Promise<PromptCommit> {
@@ -230,7 +234,7 @@ export class PromptCommits {
   async #requireLatest(place: PromptPlace, { signal }: CallOptions): Promise<PromptCommit> {
     const latest = await this.findLatest(place, { signal });
     if (latest === undefined) {
-      throw noCommits();
+      throw noCommits(place);
     }
     return latest;
   }
@@ -272,7 +276,10 @@ function explainedConflict(
   });
 }
 
-const noCommits = (): NotFoundError => notFound("No commits found");
+const noCommits = ({ owner, repo }: PromptPlace): NotFoundError =>
+  notFound(
+    `No commits found for the prompt ${owner}/${repo}. Make the first with client.prompts.push("${owner}/${repo}", { manifest })`,
+  );
 
 const notFound = (message: string): NotFoundError =>
   new NotFoundError({ action: "pull prompt commit", status: 404, body: "", message });

@@ -1,4 +1,3 @@
-import { ValidationError } from "../model/errors.ts";
 import { Fields, parseList } from "../model/fields.ts";
 import { checkIds } from "../model/ids.ts";
 import {
@@ -8,6 +7,7 @@ import {
 } from "../model/prompt-identifier.ts";
 import { parsePrompt, parsePromptTag, parseRepo } from "../model/prompt.ts";
 import type { Prompt, PromptCommit, PromptTag, PulledPrompt } from "../model/prompt.ts";
+import { assertChange } from "./assert-change.ts";
 import type { Call, CallOptions } from "./http.ts";
 import { isFound } from "./is-found.ts";
 import { chunksOf, pagesByOffset } from "./pages.ts";
@@ -114,9 +114,7 @@ export class Prompts {
     const { owner, repo } = parsePromptPlace(identifier);
     const { isPublic, signal } = changes;
     const json = wireFields(changes);
-    if (Object.keys(json).length === 0) {
-      throw new ValidationError("No valid update options provided");
-    }
+    assertChange(json, ["description", "readme", "tags", "isPublic", "isArchived"]);
     const ownership = this.#ownership(changes);
     await ownership.assertOwn("update a prompt", owner);
     await ownership.assertPublishable(isPublic);

@@ -60,7 +60,9 @@ function pathOf({ path, action }: Endpoint, values: Readonly<Record<string, stri
     const value = values[name] ?? "";
     if (value === "" || value === "." || value === "..") {
       // These change which path it is, escaped or not.
-      throw new ValidationError(`Failed to ${action}: ${name} can't be ${JSON.stringify(value)}`);
+      throw new ValidationError(
+        `Failed to ${action}: ${name} can't be ${JSON.stringify(value)}, which would change the path of the request. Give the id or the name of what is meant`,
+      );
     }
     // By way of UTF-8: half of a surrogate pair has no escape.
     return encodeURIComponent(Buffer.from(value).toString());

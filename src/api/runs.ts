@@ -198,7 +198,7 @@ export class Runs {
         action: "read run",
         status: 404,
         body: "",
-        message: `Failed to read the project of run ${id}: it names none`,
+        message: `Failed to make the address of run ${id}: the server names no project for it. Check the versions of client and server with "npx millrace doctor"`,
       });
     }
     const { tenantId } = await this.#projects.read({ projectId: run.projectId, signal });

@@ -55,7 +55,9 @@ async function fileBody(path: string | URL, what: string): Promise<StreamedBody>
         throw unreadable(what, cause);
       }
       if (read < size) {
-        throw new ValidationError(`The ${what} became shorter while it was read`);
+        throw new ValidationError(
+          `The ${what} became shorter while it was read. Call again when nothing writes to it`,
+        );
       }
     },
   };
@@ -70,7 +72,9 @@ async function sizeOfFile(path: string | URL, what: string): Promise<number> {
   } catch (cause) {
     throw unreadable(what, cause);
   }
-  throw new ValidationError(`The ${what} is not a file: ${String(path)}`);
+  throw new ValidationError(
+    `The ${what} is not a file: ${String(path)}. Give the path of a file, bytes, a Blob or a stream`,
+  );
 }
 
 export const blobBody = (blob: Blob): StreamedBody => ({

@@ -42,7 +42,8 @@ export class TenantIds {
         action: "resolve tenant",
         status: 404,
         body: "",
-        message: "No projects found to resolve tenant.",
+        message:
+          "No projects found to resolve tenant. Create one with client.projects.create({ name }), and check the endpoint and the key",
       });
     }
     return project.tenantId;

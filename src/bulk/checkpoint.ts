@@ -166,7 +166,10 @@ async function readReached(place: Checkpoint, target: string): Promise<Found | u
     if (cause instanceof Error && "code" in cause && cause.code === "ENOENT") {
       return undefined;
     }
-    throw new ValidationError(`The checkpoint ${path} can't be read: ${String(cause)}`, { cause });
+    throw new ValidationError(
+      `The checkpoint ${path} can't be read: ${String(cause)}. Let its owner read it, or name another file`,
+      { cause },
+    );
   }
   if (textOf(bytes) === "") {
     // The process ended between making the file and writing into it.
@@ -251,12 +254,12 @@ interface Identity {
 function assertSame(path: string, found: Identity, wanted: Identity): void {
   if (found.of !== wanted.of) {
     throw new ValidationError(
-      `The checkpoint ${path} is of an upload to ${found.of}, not to ${wanted.of}`,
+      `The checkpoint ${path} is of an upload to ${found.of}, not to ${wanted.of}. Name another file, or remove it to begin anew`,
     );
   }
   if (found.source !== wanted.source) {
     throw new ValidationError(
-      `The checkpoint ${path} belongs to another source: ${found.source ?? "one that has no name"}, not ${wanted.source ?? "one that has no name"}`,
+      `The checkpoint ${path} belongs to another source: ${found.source ?? "one that has no name"}, not ${wanted.source ?? "one that has no name"}. Name another file, or remove it to begin anew`,
     );
   }
 }

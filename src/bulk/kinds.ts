@@ -157,12 +157,14 @@ function writeAttachments(fields: RowFields, attachments: NewAttachments): void 
   for (const [name, { mimeType, data }] of Object.entries(attachments)) {
     if (data instanceof Blob) {
       throw new ValidationError(
-        `The attachment ${JSON.stringify(name)} is a Blob: an upload takes bytes`,
+        `The attachment ${JSON.stringify(name)} is a Blob, and an upload takes bytes: await its bytes() first`,
       );
     }
     // It goes into a header.
     if (!/^[\w!#$&^.+-]+\/[\w!#$&^.+;= -]+$/.test(mimeType)) {
-      throw new ValidationError(`${JSON.stringify(mimeType)} is not a MIME type`);
+      throw new ValidationError(
+        `${JSON.stringify(mimeType)} is not a MIME type, such as image/png`,
+      );
     }
     fields.attachment(name, mimeType, new Uint8Array(data));
   }

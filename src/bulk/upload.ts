@@ -164,7 +164,7 @@ export class BulkUpload {
       if (known?.row === row && this.#digest(item, row) !== known.digest) {
         this.#fail(
           new ValidationError(
-            `The checkpoint belongs to another source: its row ${row} is not the row ${row} of this one`,
+            `The checkpoint belongs to another source: its row ${row} is not the row ${row} of this one. Name another file as checkpoint, or remove it to begin anew`,
           ),
         );
         this.#throwIfFailed();
@@ -298,6 +298,6 @@ export class BulkUpload {
 }
 
 const abortErrorOf = ({ target }: BulkKind, signal: AbortSignal | undefined): AbortError =>
-  new AbortError(`Failed to upload ${target}: the caller ended it`, {
+  new AbortError(`Failed to upload ${target}: it was ended by its signal`, {
     cause: signal?.reason as unknown,
   });

@@ -167,7 +167,8 @@ function deadlineOf(timeoutMs: number, signal: AbortSignal): Deadline {
   const timing = new AbortController();
   const late = (): void =>
     timing.abort(new DOMException(`no answer within ${timeoutMs} ms`, "TimeoutError"));
-  const stop = (): void => timing.abort(new DOMException("the client ended it", "AbortError"));
+  const stop = (): void =>
+    timing.abort(new DOMException("the request was ended by its caller", "AbortError"));
   const timer = setTimeout(late, timeoutMs);
   signal.addEventListener("abort", stop);
   return {

@@ -65,7 +65,7 @@ export class Sync {
     const { noun, method } = call;
     if (this.#isClosed) {
       throw new ClosedError(
-        `Failed to make the call client.sync.${noun}.${method}: the client is closed`,
+        `Failed to make the call client.sync.${noun}.${method}: the client is closed. Make the call before client.close(), or make another Client`,
       );
     }
     if (!this.#hasWarned && isHandlingRequest()) {

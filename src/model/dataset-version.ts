@@ -1,5 +1,4 @@
-import { AnswerError } from "./errors.ts";
-import { Fields, parseList } from "./fields.ts";
+import { Fields, parseList, unexpectedAnswer } from "./fields.ts";
 
 /** A dataset as it was from one change to the next. */
 export interface DatasetVersion {
@@ -39,7 +38,7 @@ export function parseDatasetDiff(value: unknown): DatasetDiff {
 export const parseTexts = (value: unknown, what: string): readonly string[] =>
   parseList(value, what, (item) => {
     if (typeof item !== "string") {
-      throw new AnswerError(`The server's answer is no list of ${what}: one is not a text`);
+      throw unexpectedAnswer(`list of ${what}`, "one is not a text");
     }
     return item;
   });

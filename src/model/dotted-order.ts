@@ -35,7 +35,9 @@ export function parseDottedOrder(text: string): DottedOrder {
   const [root] = segments;
   const own = segments.at(-1);
   if (root === undefined || own === undefined) {
-    throw new ValidationError("dotted_order is empty");
+    throw new ValidationError(
+      "dotted_order is empty: it must be segments of <YYYYMMDDTHHMMSSffffffZ><uuid>, joined by dots",
+    );
   }
   const parent = segments.at(-2);
   return {
@@ -59,7 +61,9 @@ function parseSegment(text: string, index: number): DottedOrderSegment {
     );
   }
   if (Number.isNaN(stampToMicros(stamp))) {
-    throw new ValidationError(`dotted_order: segment ${index + 1} names no day and time: ${stamp}`);
+    throw new ValidationError(
+      `dotted_order: segment ${index + 1} names no day and time: ${stamp}; it must be YYYYMMDDTHHMMSSffffffZ`,
+    );
   }
   return { stamp, runId };
 }

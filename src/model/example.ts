@@ -1,7 +1,6 @@
 import { parseAttachments } from "./attachment-answer.ts";
 import type { Attachment } from "./attachment-answer.ts";
-import { AnswerError } from "./errors.ts";
-import { Fields, definedOf } from "./fields.ts";
+import { Fields, definedOf, unexpectedAnswer } from "./fields.ts";
 import type { KeyValues } from "./run.ts";
 
 /** One case of a dataset: inputs, and what should come out. */
@@ -49,7 +48,7 @@ export function parseExample(value: unknown): Example {
 /** @throws {@link AnswerError} it is not a number. */
 export function parseCount(value: unknown): number {
   if (typeof value !== "number") {
-    throw new AnswerError("The server's answer is no count");
+    throw unexpectedAnswer("count", "it is not a number");
   }
   return value;
 }

@@ -1,6 +1,12 @@
 import { AnswerError } from "./errors.ts";
 import type { KeyValues } from "./run.ts";
 
+/** An answer of the right status that is not what the call answers: `fault` is what it lacks. */
+export const unexpectedAnswer = (what: string, fault: string): AnswerError =>
+  new AnswerError(
+    `The server answered something that is not the ${what} that was asked for: ${fault}. Check that the endpoint is the address of the API, and that the versions of client and server fit: "npx millrace doctor" looks at both`,
+  );
+
 /** The members of what a server answered. Reading one that is of the wrong kind throws. */
 export class Fields {
   readonly #values: KeyValues;
@@ -9,7 +15,7 @@ export class Fields {
   /** @throws {@link AnswerError} `value` is not an object. */
   constructor(value: unknown, what: string) {
     if (!isObject(value)) {
-      throw new AnswerError(`The server's answer is no ${what}`);
+      throw unexpectedAnswer(what, "it is not an object");
     }
     this.#values = value;
     this.#what = what;
@@ -19,7 +25,7 @@ export class Fields {
   text(name: string): string {
     const value = this.#values[name];
     if (typeof value !== "string") {
-      throw new AnswerError(`The server's answer is no ${this.#what}: ${name} is not a text`);
+      throw unexpectedAnswer(this.#what, `${name} is not a text`);
     }
     return value;
   }
@@ -28,7 +34,7 @@ export class Fields {
   number(name: string): number {
     const value = this.#values[name];
     if (typeof value !== "number") {
-      throw new AnswerError(`The server's answer is no ${this.#what}: ${name} is not a number`);
+      throw unexpectedAnswer(this.#what, `${name} is not a number`);
     }
     return value;
   }
@@ -64,7 +70,7 @@ export function parseList<Item>(
   parse: (item: unknown) => Item,
 ): Item[] {
   if (!Array.isArray(value)) {
-    throw new AnswerError(`The server's answer is no list of ${what}`);
+    throw unexpectedAnswer(`list of ${what}`, "it is not a list");
   }
   return (value as readonly unknown[]).map((item) => parse(item));
 }

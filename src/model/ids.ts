@@ -16,7 +16,9 @@ export const isUuid = (value: unknown): value is string =>
  */
 export function assertUuid(value: unknown, what: string): asserts value is string {
   if (!isUuid(value)) {
-    throw new ValidationError(`Invalid UUID for ${what}: ${describe(value)}`);
+    throw new ValidationError(
+      `Invalid UUID for ${what}: ${describe(value)}. Give 32 hexadecimal digits as 8-4-4-4-12, as the server returned the id`,
+    );
   }
 }
 

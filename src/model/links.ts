@@ -66,7 +66,9 @@ export function publicToken(
   const segments = path.split("/").filter((segment) => segment !== "");
   const token = segments.at(-fromEnd) ?? "";
   if (token === "") {
-    throw new ValidationError(`Invalid public ${what} URL or token`);
+    throw new ValidationError(
+      `Invalid public ${what} URL or token: it is neither a UUID nor an address with the token in its path. Give the url or the shareToken that sharing the ${what} returned`,
+    );
   }
   return token;
 }

@@ -1,5 +1,4 @@
-import { AnswerError } from "./errors.ts";
-import { Fields, definedOf, parseList } from "./fields.ts";
+import { Fields, definedOf, parseList, unexpectedAnswer } from "./fields.ts";
 import type { PromptPlace } from "./prompt-identifier.ts";
 import type { KeyValues } from "./run.ts";
 
@@ -127,7 +126,7 @@ export function parsePulledPrompt(value: unknown, { owner, repo }: PromptPlace):
   const fields = new Fields(value, "commit of a prompt");
   const manifest = fields.value("manifest");
   if (typeof manifest !== "object" || manifest === null) {
-    throw new AnswerError("The server's answer is no commit of a prompt: it has no manifest");
+    throw unexpectedAnswer("commit of a prompt", "it has no manifest");
   }
   return definedOf({
     owner,
@@ -159,7 +158,7 @@ export function parsePromptTag(value: unknown): PromptTag {
 
 function parseText(value: unknown): string {
   if (typeof value !== "string") {
-    throw new AnswerError("The server's answer is no prompt: a tag is not a text");
+    throw unexpectedAnswer("prompt", "a tag is not a text");
   }
   return value;
 }

@@ -61,7 +61,10 @@ export class BlockingWorker {
         env,
       });
     } catch (cause) {
-      throw new WorkerError("The worker for blocking calls can't start", { cause });
+      throw new WorkerError(
+        "The worker for blocking calls can't start, for the reason that is the cause: await the call of the client itself instead",
+        { cause },
+      );
     }
     // A listener always: without one an error of the worker would end the program.
     this.#worker.on("error", (error: Error) => this.#end(`it failed: ${error.message}`));

@@ -127,7 +127,7 @@ function contentOf(
     ? [value[0] as unknown, value[1] as unknown, undefined]
     : ["mimeType", "data", "path"].map((key): unknown => Reflect.get(value, key));
   if (typeof mimeType !== "string" || !isMimeType(mimeType)) {
-    throw new Refusal("its mimeType is none");
+    throw new Refusal("its mimeType is not a type and a subtype, such as image/png");
   }
   return { mimeType, content: path === undefined ? bytesOf(data, rules) : pathOf(path, rules) };
 }
@@ -165,10 +165,12 @@ function viewOf(data: unknown): Uint8Array | undefined {
 
 function pathOf(path: unknown, { dangerouslyAllowFilesystem }: AttachmentRules): string {
   if (typeof path !== "string" || path === "" || path.includes("\0")) {
-    throw new Refusal("its path is none");
+    throw new Refusal("its path is not a text that names a file");
   }
   if (!dangerouslyAllowFilesystem) {
-    throw new Refusal("a path needs the option dangerouslyAllowFilesystem");
+    throw new Refusal(
+      "a path needs the option dangerouslyAllowFilesystem: set it, or give the bytes as data",
+    );
   }
   return path;
 }

@@ -255,10 +255,10 @@ function identityOf(
   }
   const order = parseDottedOrder(dottedOrder);
   if (order.runId.toLowerCase() !== id.toLowerCase()) {
-    throw new ValidationError("dotted_order does not end with the run's id");
+    throw new ValidationError("dotted_order must end with the run's id");
   }
   if (typeof traceId === "string" && traceId.toLowerCase() !== order.traceId.toLowerCase()) {
-    throw new ValidationError("dotted_order does not begin with the run's trace_id");
+    throw new ValidationError("dotted_order must begin with a segment of the run's trace_id");
   }
   return { runId: id, dottedOrder };
 }

@@ -25,10 +25,16 @@ export function openFolder(folder: string): void {
   mkdirSync(folder, { recursive: true, mode: folderMode });
   const stat = statSync(folder);
   if (!isOurs(stat)) {
-    throw new UnsafeFolder(folder, `belongs to another user (uid ${stat.uid})`);
+    throw new UnsafeFolder(
+      folder,
+      `belongs to another user (uid ${stat.uid}): name a folder of your own as spoolDir`,
+    );
   }
   if (canCheck() && (stat.mode & writableByAll) !== 0) {
-    throw new UnsafeFolder(folder, "can be written to by every user");
+    throw new UnsafeFolder(
+      folder,
+      "can be written to by every user: take that right away (chmod o-w), or name another folder as spoolDir",
+    );
   }
 }
 

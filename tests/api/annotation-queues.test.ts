@@ -212,7 +212,8 @@ describe("what is answered", () => {
     // Here a run may be what is missing: the server's own words say which.
     await expect(queues.readRun(id)).rejects.toMatchObject({
       code: "NOT_FOUND",
-      message: "Failed to read run of annotation queue: 404 no",
+      message:
+        "Failed to read run of annotation queue: 404 no. Check the id or name, the endpoint and the tenant of the key",
     });
   });
 

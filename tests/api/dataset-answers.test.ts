@@ -32,7 +32,8 @@ describe("exports", () => {
       datasets.exportOpenAi({ datasetId: id, asOf: "x" }).toArray(),
     ).rejects.toMatchObject({
       code: "NOT_FOUND",
-      message: "Failed to export dataset for fine-tuning: 404 no tag x",
+      message:
+        "Failed to export dataset for fine-tuning: 404 no tag x. Check the id or name, the endpoint and the tenant of the key",
     });
   });
 });

@@ -43,7 +43,10 @@ describe("what is refused before it is sent", () => {
         { datasetId: id, datasetName: "d" },
         "Must provide either datasetName or datasetId, not both",
       ],
-      [{ datasetId: "d-1" }, 'Invalid UUID for dataset id: "d-1"'],
+      [
+        { datasetId: "d-1" },
+        'Invalid UUID for dataset id: "d-1". Give 32 hexadecimal digits as 8-4-4-4-12, as the server returned the id',
+      ],
       [{ datasetName: "" }, "The name of a dataset must be a text, not empty"],
     ];
     for (const [key, message] of refusals) {

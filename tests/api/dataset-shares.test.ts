@@ -56,7 +56,8 @@ describe("sharing", () => {
     async (bad) => {
       const server = await mswServer();
       const { datasets } = datasetNounsAt(server.endpoint);
-      const message = "Invalid public dataset URL or token";
+      const message =
+        "Invalid public dataset URL or token: it is neither a UUID nor an address with the token in its path. Give the url or the shareToken that sharing the dataset returned";
       const failed = expect.objectContaining({ code: "VALIDATION", message }) as Error;
       await expect(datasets.readShared(bad as string)).rejects.toEqual(failed);
       await expect(datasets.clone(bad as string)).rejects.toEqual(failed);
@@ -122,7 +123,8 @@ describe("addresses of pages", () => {
     const none = on.get("*/sessions", () => HttpResponse.json([]));
     await expect(urlWith(dataset, noSettings, none)).rejects.toMatchObject({
       code: "NOT_FOUND",
-      message: "No projects found to resolve tenant.",
+      message:
+        "No projects found to resolve tenant. Create one with client.projects.create({ name }), and check the endpoint and the key",
     });
   });
 });

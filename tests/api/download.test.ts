@@ -45,7 +45,8 @@ test("a refusal has its kind and its reason", async () => {
   const { http } = httpTo(under(server.endpoint));
   await expect(textOf(http.download("exportDatasetOpenAi", init))).rejects.toMatchObject({
     code: "NOT_FOUND",
-    message: "Failed to export dataset for fine-tuning: 404 gone",
+    message:
+      "Failed to export dataset for fine-tuning: 404 gone. Check the id or name, the endpoint and the tenant of the key",
   });
 });
 

@@ -167,7 +167,8 @@ test("the bytes of an attachment come from its address, and the key stays at hom
   expect(JSON.stringify(storage.requests[0]?.headers)).not.toContain("secret");
   await expect(examples.readAttachment({ presignedUrl })).rejects.toMatchObject({
     status: 403,
-    message: "Failed to read attachment: 403 expired",
+    message:
+      "Failed to read attachment: 403 expired. Its address may have expired: read the run or the example again for a new one",
   });
   expect(await examples.readAttachment({ presignedUrl: "/public/file?x=1" })).toEqual(bytes);
   expect(server.requests.map(({ target }) => target)).toEqual(["GET /public/file?x=1"]);

@@ -216,7 +216,8 @@ test("fewer examples in the answer than were sent are not passed over", async ()
   const call = examples.createMany({ datasetId, examples: numbered(2) });
   await expect(call).rejects.toMatchObject({
     code: "ANSWER",
-    message: "Failed to create examples: 2 were sent, 0 were created",
+    message:
+      "Failed to create examples: 2 were sent, 0 were created. Read the dataset to find which are missing, and create those",
   });
 });
 

@@ -13,7 +13,10 @@ describe("what is refused before it is sent", () => {
     const refusals: readonly (readonly [object, string])[] = [
       [{}, "Must provide either datasetName or datasetId"],
       [{ datasetId, datasetName: "d" }, "Must provide either datasetName or datasetId, not both"],
-      [{ datasetId: "d" }, 'Invalid UUID for dataset id: "d"'],
+      [
+        { datasetId: "d" },
+        'Invalid UUID for dataset id: "d". Give 32 hexadecimal digits as 8-4-4-4-12, as the server returned the id',
+      ],
     ];
     for (const [given, message] of refusals) {
       const place = given as DatasetKey;

@@ -73,7 +73,8 @@ describe("createComparative", () => {
     });
     await expect(experiments.createComparative(given)).rejects.toMatchObject({
       code: "VALIDATION",
-      message: "A reference dataset is required",
+      message:
+        "A reference dataset is required: give referenceDatasetId, or experiments that were made over a dataset",
     });
     expect(server.requests).toHaveLength(3);
   });
@@ -152,7 +153,10 @@ test("compare sets the runs of each experiment beside their example, with their 
 test("what is refused is refused before it is sent", async () => {
   const server = await mswServer();
   const { experiments } = datasetNounsAt(server.endpoint);
-  const none = { code: "VALIDATION", message: "At least one experiment is required" };
+  const none = {
+    code: "VALIDATION",
+    message: "At least one experiment is required: give the ids of their projects as experimentIds",
+  };
   const bad = expect.objectContaining({ code: "VALIDATION" }) as Error;
   const create = (given: object): Promise<unknown> =>
     experiments.createComparative({ name: "c", experimentIds: [left], ...given });

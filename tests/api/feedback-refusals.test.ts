@@ -66,7 +66,9 @@ describe("what is refused before it is sent", () => {
     expect(await Promise.allSettled(failures)).toMatchObject(
       failures.map(() => ({ status: "rejected", reason: { code } })),
     );
-    await expect(feedback.update(id, {})).rejects.toThrow("No valid update options provided");
+    await expect(feedback.update(id, {})).rejects.toThrow(
+      "No valid update options provided: give at least one of score, value, comment, correction or feedbackConfig",
+    );
     for (const limit of [0, -1, 1.5, Number.NaN, "100" as unknown as number]) {
       expect(() => feedback.list({ limit })).toThrow(/^limit must be/);
       expect(() => feedback.list({ runIds: [id], limit })).toThrow(/^limit must be/);

@@ -58,19 +58,25 @@ test("a body that is no JSON is refused before anything is sent", async () => {
 });
 
 test.each([
-  [400, "HTTP", false],
-  [401, "HTTP", false],
-  [404, "NOT_FOUND", false],
-  [407, "HTTP", false],
-  [409, "CONFLICT", false],
-  [410, "HTTP", false],
-  [413, "HTTP", false],
-  [422, "HTTP", false],
-  [408, "HTTP", true],
-  [429, "HTTP", true],
-  [500, "HTTP", true],
-  [503, "HTTP", true],
-])("%i is %s, and tried again is %s", async (status, code, retryable) => {
+  [400, "HTTP", false, ""],
+  [401, "HTTP", false, ". Set the key of this server: MILLRACE_API_KEY, or the option apiKey"],
+  [
+    403,
+    "HTTP",
+    false,
+    ". Use a key that may do this, and check the workspace (MILLRACE_WORKSPACE_ID)",
+  ],
+  [404, "NOT_FOUND", false, ". Check the id or name, the endpoint and the tenant of the key"],
+  [407, "HTTP", false, ""],
+  [409, "CONFLICT", false, ""],
+  [410, "HTTP", false, ""],
+  [413, "HTTP", false, ""],
+  [422, "HTTP", false, ""],
+  [408, "HTTP", true, ""],
+  [429, "HTTP", true, ""],
+  [500, "HTTP", true, ""],
+  [503, "HTTP", true, ""],
+] as const)("%i is %s, and tried again is %s", async (status, code, retryable, hint) => {
   const server = await loopbackServer({ runs: [{ status, body: '{"detail":"why"}' }] });
   await using _server = server;
   const { http } = httpTo(server.endpoint);
@@ -78,7 +84,7 @@ test.each([
     code,
     status,
     retryable,
-    message: `Failed to read run: ${status} why`,
+    message: `Failed to read run: ${status} why${hint}`,
     requestId: expect.stringMatching(/^[\da-f-]{36}$/) as string,
   });
   expect(server.requests).toHaveLength(retryable ? 3 : 1);

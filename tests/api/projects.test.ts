@@ -116,7 +116,8 @@ describe("what is refused before it is sent", () => {
       });
       await expect(projects[call]({ projectId: "p-1" })).rejects.toMatchObject({
         code,
-        message: 'Invalid UUID for project id: "p-1"',
+        message:
+          'Invalid UUID for project id: "p-1". Give 32 hexadecimal digits as 8-4-4-4-12, as the server returned the id',
       });
       await expect(projects[call]({ projectName: "" })).rejects.toMatchObject({ code });
       expect(server.requests).toEqual([]);
@@ -141,7 +142,10 @@ describe("what is refused before it is sent", () => {
       failures.map(() => ({ status: "rejected", reason: { code: "VALIDATION" } })),
     );
     expect(outcomes[4]).toMatchObject({
-      reason: { message: "No valid update options provided" },
+      reason: {
+        message:
+          "No valid update options provided: give at least one of name, description, extra, metadata or endTime",
+      },
     });
     for (const limit of [0, -1, Number.NaN, "100" as unknown as number]) {
       expect(() => projects.list({ limit })).toThrow(/^limit must be/);

@@ -68,7 +68,8 @@ describe("commits", () => {
     });
     await expect(prompts.pull("r")).rejects.toMatchObject({
       code: "NOT_FOUND",
-      message: "No commits found",
+      message:
+        'No commits found for the prompt -/r. Make the first with client.prompts.push("-/r", { manifest })',
     });
   });
 
@@ -134,7 +135,11 @@ describe("commits", () => {
     const server = await mswServer(refusal, commits(hash));
     await expect(
       promptsAt(server.endpoint).commit("r", { manifest, parentCommit: "abcd" }),
-    ).rejects.toMatchObject({ ...notFound, message: "Failed to create commit: 404 no parent" });
+    ).rejects.toMatchObject({
+      ...notFound,
+      message:
+        "Failed to create commit: 404 no parent. Check the id or name, the endpoint and the tenant of the key",
+    });
   });
 
   test("a conflict says that a newer commit exists, where that is so", async () => {

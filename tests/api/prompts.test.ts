@@ -107,7 +107,8 @@ describe("the prompt itself", () => {
     const prompts = promptsAt(server.endpoint);
     await expect(prompts.update("r", { description: undefined })).rejects.toMatchObject({
       code: "VALIDATION",
-      message: "No valid update options provided",
+      message:
+        "No valid update options provided: give at least one of description, readme, tags, isPublic or isArchived",
     });
     expect(server.requests).toEqual([]);
     await expect(prompts.update("r", { isArchived: true })).rejects.toMatchObject({

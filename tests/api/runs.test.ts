@@ -244,7 +244,8 @@ describe("against the local server", () => {
     });
     await expect(runs.read(randomUUID())).rejects.toMatchObject({
       code: "NOT_FOUND",
-      message: "Failed to read run: 404 Run not found",
+      message:
+        "Failed to read run: 404 Run not found. Check the id or name, the endpoint and the tenant of the key",
     });
   });
 

@@ -187,7 +187,8 @@ test("a file is read and sent by the worker where that is allowed, else a marker
   const bare = forbidden.client.startRun({ attachments });
   bare.end();
   await forbidden.client.flush();
-  const why = "[left out: a path needs the option dangerouslyAllowFilesystem]";
+  const why =
+    "[left out: a path needs the option dangerouslyAllowFilesystem: set it, or give the bytes as data]";
   expect(await attached(forbidden.client, bare)).toEqual({
     talk: [markerType, Buffer.from(why)],
     gone: [markerType, Buffer.from(why)],

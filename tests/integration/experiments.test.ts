@@ -108,7 +108,11 @@ test("a project over no dataset is no experiment to compare", async () => {
   const { id } = await client.projects.create({ name: newName("plain") });
   await expect(
     client.experiments.createComparative({ name: "c", experimentIds: [id] }),
-  ).rejects.toMatchObject({ code: "VALIDATION", message: "A reference dataset is required" });
+  ).rejects.toMatchObject({
+    code: "VALIDATION",
+    message:
+      "A reference dataset is required: give referenceDatasetId, or experiments that were made over a dataset",
+  });
 });
 
 test("experiments over a dataset that was deleted have nothing to be compared by", async () => {

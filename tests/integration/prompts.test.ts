@@ -96,7 +96,7 @@ describe("one's own prompt", () => {
   test("refuses a commit on a parent that is no longer the latest", async () => {
     const { prompts } = (await clients()).me;
     await prompts.create("p");
-    await expect(prompts.pull("p")).rejects.toThrow("No commits found");
+    await expect(prompts.pull("p")).rejects.toThrow("No commits found: push one first");
     const { commitHash } = await prompts.commit("p", { manifest: { n: 1 } });
     await prompts.commit("p", { manifest: { n: 2 } });
     const stale = prompts.commit("p", { manifest: { n: 3 }, parentCommit: commitHash });
@@ -111,7 +111,8 @@ describe("one's own prompt", () => {
     const unknown = prompts.commit("p", { manifest: { n: 3 }, parentCommit: "f".repeat(64) });
     await expect(unknown).rejects.toMatchObject({
       code: "CONFLICT",
-      detail: "parent_commit is no commit of this prompt",
+      detail:
+        "parent_commit must be the hash of a commit of this prompt, or be left out before the first",
     });
     await expect(prompts.create("p")).rejects.toMatchObject({ code: "CONFLICT" });
   });

@@ -156,7 +156,7 @@ describe.each(versions)("feedback of %s", (version) => {
     const past = await client
       .createPresignedFeedbackToken(runId, "late", { expiration: "2020-01-01T00:00:00Z" })
       .then(JSON.stringify, String);
-    expect(past).toContain("the expiry is not in the future");
+    expect(past).toContain("the expiry must be in the future");
   });
 
   test("what an evaluator says of a run is its feedback", async () => {

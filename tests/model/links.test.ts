@@ -43,7 +43,8 @@ describe("a public token", () => {
   test.each(["", "token", "/public/x/d", "https://h.test/", 7, undefined])(
     "is not found in %j",
     (text) => {
-      const words = "Invalid public dataset URL or token";
+      const words =
+        "Invalid public dataset URL or token: it is neither a UUID nor an address with the token in its path. Give the url or the shareToken that sharing the dataset returned";
       expect(() => publicToken(text, { what: "dataset" })).toThrow(words);
     },
   );

@@ -159,7 +159,9 @@ describe("at the local server, in this very process", () => {
     expect(caller?.trim()).toMatch(/^at readConfiguration .*nouns\.test\.ts/);
     const bad = errorOf(() => sync.runs.read("no id"));
     expect(bad).toBeInstanceOf(ValidationError);
-    expect(bad.message).toBe('Invalid UUID for run id: "no id"');
+    expect(bad.message).toBe(
+      'Invalid UUID for run id: "no id". Give 32 hexadecimal digits as 8-4-4-4-12, as the server returned the id',
+    );
     const taken = errorOf(() => ["a", "a"].map((name) => sync.projects.create({ name })));
     expect(taken).toMatchObject({ code: "CONFLICT", status: 409 });
     expect((taken as ConflictError).requestId).toMatch(/^[0-9a-f-]{36}$/);
@@ -212,7 +214,8 @@ test("a client that is closed refuses", async () => {
   await client.close();
   expect(errorOf(() => sync.projects.has({ projectName: "p" }))).toMatchObject({
     code: "CLOSED",
-    message: "Failed to make the call client.sync.projects.has: the client is closed",
+    message:
+      "Failed to make the call client.sync.projects.has: the client is closed. Make the call before client.close(), or make another Client",
   });
 });
 

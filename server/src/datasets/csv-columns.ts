@@ -65,7 +65,10 @@ function findPlaces(
   field: string,
 ): readonly Place[] {
   if (new Set(columns.map(({ name }) => name)).size < columns.length) {
-    throw new RequestError(422, `${field}: two columns would become one member`);
+    throw new RequestError(
+      422,
+      `${field}: two columns would become one member: map them to different names`,
+    );
   }
   return columns.map(({ column, name }) => {
     const index = head.indexOf(column);
@@ -77,7 +80,10 @@ function findPlaces(
       );
     }
     if (head.indexOf(column, index + 1) !== -1) {
-      throw new RequestError(422, `the CSV has the column ${JSON.stringify(column)} twice`);
+      throw new RequestError(
+        422,
+        `the CSV has the column ${JSON.stringify(column)} twice: rename one of them`,
+      );
     }
     return { index, start: `${JSON.stringify(name)}:` };
   });

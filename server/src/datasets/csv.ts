@@ -62,7 +62,7 @@ function decode(decoder: InstanceType<typeof TextDecoder>, chunk?: Buffer): stri
   try {
     return chunk === undefined ? decoder.decode() : decoder.decode(chunk, { stream: true });
   } catch {
-    throw new RequestError(422, "the CSV is not UTF-8");
+    throw new RequestError(422, "the CSV is not UTF-8: save it in that encoding");
   }
 }
 

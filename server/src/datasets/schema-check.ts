@@ -82,7 +82,10 @@ export class SchemaCheck {
       return known;
     }
     if (text.length > serverLimits.schemaChars) {
-      throw new RequestError(422, `${name} is longer than ${serverLimits.schemaChars} characters`);
+      throw new RequestError(
+        422,
+        `${name} is longer than ${serverLimits.schemaChars} characters: give a smaller one`,
+      );
     }
     assertBounded(schema, name);
     const check = within(name, () => compile(schema));
@@ -122,7 +125,10 @@ function assertBounded(schema: JsonObject, name: string): void {
         const count = (counts[index] ?? 0) + (!Array.isArray(part) && bound.counts(part) ? 1 : 0);
         counts[index] = count;
         if (count > bound.most) {
-          throw new RequestError(422, `${name} has more than ${bound.most} ${bound.what}`);
+          throw new RequestError(
+            422,
+            `${name} has more than ${bound.most} ${bound.what}: give a smaller one`,
+          );
         }
       }
     }

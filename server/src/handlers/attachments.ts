@@ -14,7 +14,10 @@ export async function readAttachment(
   const token = first(request.query as QueryString, "token") ?? "";
   const file = await findFile(store, links.open(token));
   if (file === undefined) {
-    throw new RequestError(404, "the attachment is not there any more");
+    throw new RequestError(
+      404,
+      "the attachment is not there any more: it was deleted with its run or example",
+    );
   }
   // Whatever it is, it must not run as a page of this server.
   return reply

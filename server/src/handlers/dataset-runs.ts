@@ -41,7 +41,7 @@ export async function readDatasetRuns(
 ): Promise<FastifyReply> {
   const { body, tenantId } = request;
   if ((first(request.query as QueryString, "format") ?? "") !== "") {
-    throw new RequestError(422, "format is not supported; the answer is JSON");
+    throw new RequestError(422, "format is not supported: leave it out, the answer is JSON");
   }
   const { id: datasetId } = await findDataset(store, request);
   const filters = parseSessions(body);

@@ -113,7 +113,10 @@ export async function deleteDatasets(
 ): Promise<unknown> {
   const ids = parseIds(request.query as QueryString, "dataset_ids");
   if (ids === undefined) {
-    throw new RequestError(422, "dataset_ids names the datasets to delete");
+    throw new RequestError(
+      422,
+      "dataset_ids is missing: name the datasets to delete, as dataset_ids=<id>, once for each",
+    );
   }
   return { dataset_ids: await deleteAll(store, ids, { request, reply }) };
 }

@@ -174,7 +174,7 @@ function timeOf(members: Members, name: string, what: string): number | null {
     typeof value !== "string" &&
     typeof value !== "number"
   ) {
-    throw new RequestError(422, `${what}: ${name} is no time`);
+    throw new RequestError(422, `${what}: ${name} must be a time, ISO 8601 or epoch milliseconds`);
   }
   return microsOf(value, `${what}: ${name}`);
 }

@@ -91,7 +91,10 @@ export async function deleteExamples(
   const ids = parseIds(request.query as QueryString, "example_ids");
   holdOpen(request, reply);
   if (ids === undefined) {
-    throw new RequestError(422, "example_ids names the examples to delete");
+    throw new RequestError(
+      422,
+      "example_ids is missing: name the examples to delete, as example_ids=<id>, once for each",
+    );
   }
   return toDeleted(await store.write.examples.deleteMany(request.tenantId, ids, "soft"));
 }

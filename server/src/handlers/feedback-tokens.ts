@@ -119,7 +119,10 @@ async function findToken(store: Store, request: FastifyRequest): Promise<Feedbac
     throw new RequestError(404, "Feedback token not found");
   }
   if (found.expiresMicros <= Date.now() * 1_000) {
-    throw new RequestError(410, "The feedback token has expired");
+    throw new RequestError(
+      410,
+      "The feedback token has expired: ask whoever sent it for a new one",
+    );
   }
   return found;
 }
@@ -127,10 +130,10 @@ async function findToken(store: Store, request: FastifyRequest): Promise<Feedbac
 function toDraft(request: TokenRequest, now: number): FeedbackTokenDraft {
   const expiresMicros = expiryOf(request, now);
   if (expiresMicros <= now) {
-    throw new RequestError(422, "the expiry is not in the future");
+    throw new RequestError(422, "the expiry must be in the future");
   }
   if (expiresMicros >= endOfTime) {
-    throw new RequestError(422, "the expiry is not before the year 10000");
+    throw new RequestError(422, "the expiry must be before the year 10000");
   }
   return {
     runId: parseId(request.run_id, "run_id"),

@@ -12,7 +12,10 @@ const unsupported = ["tag_value_id", "upstream_repo_owner", "upstream_repo_handl
 export function parsePromptQuery(query: QueryString): PromptQuery {
   const refused = unsupported.find((name) => text(query, name) !== undefined);
   if (refused !== undefined || parseSwitch(query, "with_latest_manifest") === true) {
-    throw new RequestError(422, `${refused ?? "with_latest_manifest"} is not supported`);
+    throw new RequestError(
+      422,
+      `${refused ?? "with_latest_manifest"} is not supported: leave it out`,
+    );
   }
   const tenantId = text(query, "tenant_id");
   const parsed = {

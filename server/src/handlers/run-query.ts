@@ -135,7 +135,7 @@ function parseCursor(cursor: string, order: "asc" | "desc"): RunPosition {
   if (cursorOrder !== order || !Number.isSafeInteger(startMicros) || !isUuid(id)) {
     throw new RequestError(
       422,
-      `cursor is not one that this query returned: ${JSON.stringify(cursor)}`,
+      `cursor is not one that this query returned: ${JSON.stringify(cursor)}; begin again without one`,
     );
   }
   return { startMicros: Number(startMicros), id };

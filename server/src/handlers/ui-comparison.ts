@@ -55,7 +55,7 @@ export async function compareExperiments(
   const ids = [...new Set(body.experiment_ids.map((id) => parseId(id, "experiment_ids")))];
   const baselineId = body.baseline_id ? parseId(body.baseline_id, "baseline_id") : (ids[0] ?? "");
   if (!ids.includes(baselineId)) {
-    throw new RequestError(422, "baseline_id is one of experiment_ids");
+    throw new RequestError(422, "baseline_id must be one of experiment_ids");
   }
   await assertExperiments(store, tenantId, { ids, datasetId });
   const comparativeId = body.comparative_id

@@ -43,7 +43,7 @@ async function receive(request: IncomingMessage, file: Spool): Promise<UploadFor
   let fieldChars = 0;
   form.on("field", (name, value, ...cuts) => {
     if (cuts.slice(0, 2).includes(true)) {
-      refuse(413, `a field is longer than ${serverLimits.formFieldBytes} bytes`);
+      refuse(413, `a field is longer than ${serverLimits.formFieldBytes} bytes: divide it`);
     }
     // They are held, unlike the file.
     fieldChars += name.length + value.length;
@@ -115,6 +115,9 @@ async function copy(stream: BusboyFileStream, file: Spool): Promise<void> {
     await file.write(chunk);
   }
   if (stream.truncated) {
-    throw new RequestError(413, `the file is larger than ${serverLimits.uploadBytes} bytes`);
+    throw new RequestError(
+      413,
+      `the file is larger than ${serverLimits.uploadBytes} bytes: divide it`,
+    );
   }
 }

@@ -78,7 +78,7 @@ export function parseOffset(cursor: string | null | undefined): number {
   if (!/^\d{1,9}$/.test(cursor)) {
     throw new RequestError(
       422,
-      `cursor is not one that this query returned: ${JSON.stringify(cursor)}`,
+      `cursor is not one that this query returned: ${JSON.stringify(cursor)}; begin again without one`,
     );
   }
   return Number(cursor);

@@ -39,10 +39,16 @@ export class KeyGuard {
       ? this.#store.defaultTenantId
       : await this.#store.read.tenants.findByKey(key);
     if (tenantId === undefined) {
-      throw new RequestError(401, "the API key is not one of this server's");
+      throw new RequestError(
+        401,
+        'the API key is not one of this server\'s: send one that it was started with, or make one with "millrace keys create"',
+      );
     }
     if (typeof named === "string" && named !== "" && named.toLowerCase() !== tenantId) {
-      throw new RequestError(403, "x-tenant-id is not the tenant of this API key");
+      throw new RequestError(
+        403,
+        "x-tenant-id is not the tenant of this API key: leave it out, or send a key of that tenant",
+      );
     }
     return tenantId;
   }

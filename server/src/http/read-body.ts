@@ -59,7 +59,10 @@ export async function readChunks(
   const bounded = { onChunk, bytesMax, inflateRatioMax };
   let late: RequestError | undefined;
   const timer = setTimeout(() => {
-    late = new RequestError(408, `the body took longer than ${withinMs} ms`);
+    late = new RequestError(
+      408,
+      `the body took longer than ${withinMs} ms to arrive: send less in one request`,
+    );
     request.destroy(late);
   }, withinMs);
   try {

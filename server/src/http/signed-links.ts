@@ -43,7 +43,10 @@ export class SignedLinks {
     const given = Buffer.from(signature, "base64url");
     const own = this.#sign(text);
     if (given.length !== own.length || !timingSafeEqual(given, own)) {
-      throw new RequestError(404, "there is no such attachment, or the server was started anew");
+      throw new RequestError(
+        404,
+        "there is no such attachment, or the server was started anew: read the run or example again for its address",
+      );
     }
     const { target, untilMs } = JSON.parse(Buffer.from(text, "base64url").toString()) as Claim;
     if (untilMs < this.#now()) {

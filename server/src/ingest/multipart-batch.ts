@@ -157,7 +157,7 @@ export class MultipartBatch {
     if (this.#runs.length >= serverLimits.operationsMax) {
       throw new RequestError(
         413,
-        `more than ${serverLimits.operationsMax} operations in one request`,
+        `more than ${serverLimits.operationsMax} operations in one request: send fewer in one`,
       );
     }
     const run: OpenRun = { operation, runId, main: undefined, fields: new Map(), fault: undefined };

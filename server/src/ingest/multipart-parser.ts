@@ -132,7 +132,10 @@ export class MultipartParser {
     }
     this.#partCount += 1;
     if (this.#partCount > serverLimits.parts) {
-      throw new RequestError(413, `more than ${serverLimits.parts} parts in one request`);
+      throw new RequestError(
+        413,
+        `more than ${serverLimits.parts} parts in one request: send fewer in one`,
+      );
     }
     this.#state = { kind: "head" };
     // The line end stays: a head without lines begins with the one that ends it.

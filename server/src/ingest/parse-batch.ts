@@ -34,7 +34,7 @@ export function parseBatch(body: Buffer): ParsedBatch {
   if (count > serverLimits.operationsMax) {
     throw new RequestError(
       413,
-      `${count} operations in one request; at most ${serverLimits.operationsMax}`,
+      `${count} operations in one request; at most ${serverLimits.operationsMax}: send fewer in one`,
     );
   }
   const builder = new BatchBuilder(body.length);
@@ -128,7 +128,7 @@ function parseObject(body: Buffer): Map<string, Buffer> {
 
 function readJson<Result>(body: Buffer, read: (cursor: JsonCursor) => Result): Result {
   if (!isUtf8(body)) {
-    throw new RequestError(422, "the body is not UTF-8");
+    throw new RequestError(422, "the body is not UTF-8: send JSON in UTF-8");
   }
   try {
     return read(new JsonCursor(body));

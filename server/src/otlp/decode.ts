@@ -74,7 +74,7 @@ function checkCount(count: number): void {
   if (count > serverLimits.operationsMax) {
     throw new RequestError(
       413,
-      `${count} spans in one request; at most ${serverLimits.operationsMax}`,
+      `${count} spans in one request; at most ${serverLimits.operationsMax}: send fewer in one`,
     );
   }
 }
@@ -89,7 +89,7 @@ function parseProtobuf(body: Buffer): unknown {
 
 function parseJson(body: Buffer): unknown {
   if (!isUtf8(body)) {
-    throw new RequestError(400, "the body is not UTF-8");
+    throw new RequestError(400, "the body is not UTF-8: send JSON in UTF-8");
   }
   try {
     // What walks over values later calls itself at each level.

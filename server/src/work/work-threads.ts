@@ -172,7 +172,12 @@ export class WorkThreads {
           this.#threads.delete(thread);
           thread.off("exit", onExit ?? (() => undefined));
           void thread.terminate();
-          reject(new RequestError(422, `${whatOf(task)} takes longer than ${withinMs} ms`));
+          reject(
+            new RequestError(
+              422,
+              `${whatOf(task)} takes longer than ${withinMs} ms: send less, or give a simpler schema`,
+            ),
+          );
         }, withinMs);
         thread.postMessage(task, memory);
       });

@@ -176,7 +176,10 @@ export class ExampleReader implements ExampleReads {
     }
     const [values] = parseRows(this.#statements.findPosition.all([after, tenantId]));
     if (values === undefined) {
-      throw new RequestError(404, "after names no example");
+      throw new RequestError(
+        404,
+        "after must be the id of an example of the dataset: begin again without it",
+      );
     }
     const position = bind(Number(values[0]));
     const behind: Sql = {

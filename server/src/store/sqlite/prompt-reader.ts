@@ -112,7 +112,10 @@ export class PromptReader implements PromptReads {
     const commit = this.#access.findCommit(id, name);
     if (commit === undefined) {
       const hasNone = this.#access.latest(id) === undefined;
-      throw new RequestError(404, hasNone ? "No commits found" : "Commit not found");
+      throw new RequestError(
+        404,
+        hasNone ? "No commits found: push one first" : "Commit not found",
+      );
     }
     const [values] = parseRows(this.#statements.manifest.all([commit.id]));
     return { commit, manifest: String(values?.[0]) };

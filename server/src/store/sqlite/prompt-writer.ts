@@ -243,7 +243,10 @@ export class PromptWriter implements PromptWrites {
     }
     const found = this.#access.findCommit(id, parent);
     if (found === undefined) {
-      throw new RequestError(409, "parent_commit is no commit of this prompt");
+      throw new RequestError(
+        409,
+        "parent_commit must be the hash of a commit of this prompt, or be left out before the first",
+      );
     }
     if (found.id !== latest?.id) {
       throw new RequestError(
