@@ -9,6 +9,7 @@ import type {
   CreateExample,
   ExampleChanges,
   ExampleUpdate,
+  NewAttachment,
   NewAttachments,
   NewExample,
 } from "./example-options.ts";
@@ -21,7 +22,7 @@ import { jsonType, toJson } from "./request.ts";
 import type { RequestBody } from "./request.ts";
 
 /** What an example may be given with: by itself, also its dataset and what ends the call. */
-const exampleKeys: KeyTable<CreateExample> = {
+export const exampleKeys: KeyTable<CreateExample> = {
   id: true,
   inputs: true,
   outputs: true,
@@ -239,8 +240,14 @@ function checkSplits(splits: readonly unknown[]): void {
   }
 }
 
+const attachmentKeys: KeyTable<NewAttachment> = { mimeType: true, data: true };
+
 function checkAttachment([name, attachment]: readonly [string, unknown]): void {
   assertObject(attachment, "An attachment");
+  checkKeys<NewAttachment>(attachment as NewAttachment, attachmentKeys, {
+    ...inExample,
+    what: `The attachment ${JSON.stringify(name)}`,
+  });
   const data: unknown = Reflect.get(attachment, "data");
   const isData = data instanceof Uint8Array || data instanceof ArrayBuffer || data instanceof Blob;
   if (name === "" || !isData || typeof Reflect.get(attachment, "mimeType") !== "string") {

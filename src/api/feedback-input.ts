@@ -4,6 +4,7 @@ import type { FeedbackConfig, FeedbackSourceType } from "../model/feedback.ts";
 import { definedOf } from "../model/fields.ts";
 import { assertUuid, checkId, checkIds } from "../model/ids.ts";
 import type { KeyValues } from "../model/run.ts";
+import type { KeyTable } from "../model/unknown-keys.ts";
 import { toWireExpiry } from "./feedback-expiry.ts";
 import type { Expiration } from "./feedback-expiry.ts";
 import type { CallOptions } from "./http.ts";
@@ -48,6 +49,27 @@ export type CreateFeedback = FeedbackTarget &
     /** As `traceId`: when the run started. */
     readonly runStartTime?: Date | string | undefined;
   };
+
+/** The members of a judgement, and of what stands in them. */
+export const feedbackKeys: KeyTable<CreateFeedback> = {
+  signal: true,
+  runId: true,
+  projectId: true,
+  key: true,
+  score: true,
+  value: true,
+  comment: true,
+  correction: true,
+  feedbackConfig: { type: true, min: true, max: true, categories: [{ value: true, label: true }] },
+  id: true,
+  sourceType: true,
+  sourceMetadata: true,
+  sourceRunId: true,
+  comparativeExperimentId: true,
+  traceId: true,
+  runProjectId: true,
+  runStartTime: true,
+};
 
 /** What is left out stays as it is. */
 export interface UpdateFeedback extends FeedbackFields, CallOptions {}

@@ -135,7 +135,12 @@ interface Place {
   readonly path: string;
 }
 
-function checkValue(given: unknown, known: unknown, { call, path }: Place): void {
+/**
+ * Refuses a key that is not among those known, and those of the objects below likewise.
+ *
+ * @throws {@link ValidationError} it names the call, and the key that was probably meant.
+ */
+export function checkValue(given: unknown, known: unknown, { call, path }: Place): void {
   if (Array.isArray(known)) {
     const items: readonly unknown[] = Array.isArray(given) ? given : [];
     items.forEach((item, index) => checkValue(item, known[0], { call, path: `${path}[${index}]` }));

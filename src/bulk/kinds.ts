@@ -1,12 +1,15 @@
-import { checkNew } from "../api/example-wire.ts";
+import { checkNew, exampleKeys } from "../api/example-wire.ts";
 import type { NewAttachments, NewExample } from "../api/example-options.ts";
-import { toWireFeedback } from "../api/feedback-input.ts";
+import { feedbackKeys, toWireFeedback } from "../api/feedback-input.ts";
 import type { CreateFeedback } from "../api/feedback-input.ts";
 import { toIsoTime } from "../api/iso-time.ts";
+import { checkValue } from "../api/known-arguments.ts";
 import type { RowId, UploadExamples, UploadFeedback, UploadRuns } from "../api/uploads.ts";
 import { ValidationError } from "../model/errors.ts";
 import { assertUuid, isUuid } from "../model/ids.ts";
 import type { WirePost } from "../model/run.ts";
+import { unknownKeysOf, unknownKeyText } from "../model/unknown-keys.ts";
+import { attachmentKeys } from "../tracing/attachment-writer.ts";
 import { Hiding } from "../tracing/hiding.ts";
 import type { HidingOptions } from "../tracing/hiding.ts";
 import { RecordEncoder } from "../tracing/record-encoder.ts";
@@ -30,7 +33,9 @@ export const examplesOn =
     return (item, row) => {
       const given = item as Row;
       const example = checkNew(
-        toExample === undefined ? exampleOfRow(item, idFrom) : toExample(given, row),
+        toExample === undefined
+          ? (rowWithoutKey(item, idFrom, exampleKeys) as NewExample)
+          : toExample(given, row),
       );
       assertJsonObjects(example);
       fields.begin();
@@ -46,11 +51,18 @@ export const examplesOn =
     };
   };
 
-/** A row is the example itself; an `id` that is the row's key need not be a UUID, and is not the example's. */
-const exampleOfRow = <Row>(item: unknown, idFrom: RowId<Row> | undefined): NewExample =>
-  typeof idFrom === "object" && idFrom.key === "id" && typeof item === "object"
-    ? { ...(item as NewExample), id: undefined }
-    : (item as NewExample);
+/**
+ * What a row itself stands for, without its key where that is a member of its own: `id` is one then too,
+ * which need not be a UUID.
+ */
+function rowWithoutKey<Row>(item: unknown, idFrom: RowId<Row> | undefined, known: object): unknown {
+  const key = typeof idFrom === "object" ? idFrom.key : undefined;
+  if (typeof item !== "object" || key === undefined || (key !== "id" && key in known)) {
+    return item;
+  }
+  const { [key]: _key, ...others } = item as Readonly<Record<string, unknown>>;
+  return others;
+}
 
 /** Judgements. */
 export const feedbackOn =
@@ -59,7 +71,11 @@ export const feedbackOn =
     const fields = new RowFields(out);
     return (item, row) => {
       const given = item as Row;
-      const feedback = toFeedback === undefined ? (item as CreateFeedback) : toFeedback(given, row);
+      const feedback =
+        toFeedback === undefined
+          ? (rowWithoutKey(item, idFrom, feedbackKeys) as CreateFeedback)
+          : toFeedback(given, row);
+      checkValue(feedback, feedbackKeys, { call: "feedback.upload", path: "" });
       const key = keyOfRow({ idFrom, item: given, row }) ?? `content:${JSON.stringify(feedback)}`;
       const id = feedback.id ?? idOfKey(feedbackPlace, key);
       fields.begin();
@@ -91,7 +107,15 @@ export const runsOn =
     const encoder = new RecordEncoder(out, {
       hiding: new Hiding(hiding, refuse),
       // What a pipeline brings is data: it opens no file of this machine.
-      attachments: { attachmentBytes, dangerouslyAllowFilesystem: false, onLeftOut: refuse },
+      attachments: {
+        attachmentBytes,
+        dangerouslyAllowFilesystem: false,
+        onLeftOut: refuse,
+        checkKeys: (attachment) => {
+          const [unknown] = unknownKeysOf(attachment, Object.keys(attachmentKeys));
+          return unknown && unknownKeyText("member", unknown);
+        },
+      },
     });
     return (item, row) => {
       const run = toRun === undefined ? (item as WirePost) : toRun(item as Row, row);

@@ -1,24 +1,19 @@
+import { feedbackKeys } from "../api/feedback-input.ts";
 import type { CallTables } from "../api/known-arguments.ts";
 import type { Nouns } from "./nouns.ts";
 
 const call = { signal: true } as const;
 const project = { projectId: true, projectName: true } as const;
 const dataset = { datasetId: true, datasetName: true } as const;
-const config = {
-  type: true,
-  min: true,
-  max: true,
-  categories: [{ value: true, label: true }],
-} as const;
 const expiration = { days: true, hours: true, minutes: true } as const;
 const judgement = {
   score: true,
   value: true,
   comment: true,
   correction: true,
-  feedbackConfig: config,
+  feedbackConfig: feedbackKeys.feedbackConfig,
 } as const;
-const token = { expiration, feedbackConfig: config } as const;
+const token = { expiration, feedbackConfig: feedbackKeys.feedbackConfig } as const;
 const queue = {
   ...call,
   name: true,
@@ -319,25 +314,7 @@ export const callTables: CallTables<Nouns> = {
     },
   },
   feedback: {
-    create: {
-      args: [
-        {
-          ...call,
-          ...judgement,
-          runId: true,
-          projectId: true,
-          key: true,
-          id: true,
-          sourceType: true,
-          sourceMetadata: true,
-          sourceRunId: true,
-          comparativeExperimentId: true,
-          traceId: true,
-          runProjectId: true,
-          runStartTime: true,
-        },
-      ],
-    },
+    create: { args: [feedbackKeys] },
     read: { args: [null, call] },
     list: {
       args: [

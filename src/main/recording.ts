@@ -3,6 +3,7 @@ import { sendsNothing } from "../model/options.ts";
 import type { ResolvedOptions } from "../model/options.ts";
 import type { Operation } from "../model/run.ts";
 import type { ClientStats, FlushResult, Logger } from "../model/stats.ts";
+import { attachmentKeys } from "../tracing/attachment-writer.ts";
 import { Batcher } from "../tracing/batcher.ts";
 import type { Shipment, TapeResult } from "../tracing/shipment.ts";
 import { Hiding } from "../tracing/hiding.ts";
@@ -13,6 +14,7 @@ import type { RecordedRun, Recorder, WarningKind } from "../tracing/recorder.ts"
 import { sumOfResults } from "../tracing/flush-counts.ts";
 import { createSampler } from "../tracing/sampling.ts";
 import type { Journal, Tape } from "../tracing/tape.ts";
+import { warnOfUnknown } from "../tracing/unknown-options.ts";
 import { traceIdOf } from "../tracing/wire-trace.ts";
 import { WorkerPool } from "../workers/pool.ts";
 import type { Spool } from "../workers/spool.ts";
@@ -118,6 +120,7 @@ export class Recording implements Recorder, Endable {
       attachments: {
         attachmentBytes: this.attachmentBytes,
         dangerouslyAllowFilesystem: options.dangerouslyAllowFilesystem,
+        checkKeys: (attachment) => warnOfUnknown(attachment, attachmentKeys, this),
         onLeftOut: (message) => this.warn("attachmentLeftOut", message),
       },
       ledger: this.#ledger,

@@ -10,12 +10,17 @@ import { reasonOf } from "./object-kinds.ts";
 import type { TapeWriter } from "./tape-writer.ts";
 import { noEnd, textHead, utf8Growth } from "./write-sizes.ts";
 
+/** What an attachment has as an object. */
+export const attachmentKeys = { mimeType: true, data: true, path: true } as const;
+
 /** What attachments may be. */
 export interface AttachmentRules {
   /** Bytes of one, and of those of one record together, that are copied. */
   readonly attachmentBytes: number;
   /** Whether a path may be given. */
   readonly dangerouslyAllowFilesystem: boolean;
+  /** Looks for keys that nobody reads; a text that it returns is why the attachment is left out. */
+  readonly checkKeys?: (attachment: object) => string | undefined;
   /** Hears of each attachment in whose place there is a marker. */
   readonly onLeftOut?: (message: string) => void;
 }
@@ -123,7 +128,12 @@ function contentOf(
   if (value instanceof TooMuch) {
     throw tooLarge(value.bytes, rules.attachmentBytes);
   }
-  const [mimeType, data, path] = Array.isArray(value)
+  const isTuple = Array.isArray(value);
+  const problem = isTuple ? undefined : rules.checkKeys?.(value);
+  if (problem !== undefined) {
+    throw new Refusal(problem);
+  }
+  const [mimeType, data, path] = isTuple
     ? [value[0] as unknown, value[1] as unknown, undefined]
     : ["mimeType", "data", "path"].map((key): unknown => Reflect.get(value, key));
   if (typeof mimeType !== "string" || !isMimeType(mimeType)) {

@@ -21,7 +21,7 @@ export function warnOfUnknown<Options>(
   options: unknown,
   known: KeyTable<Options>,
   recording: Recorder,
-): void {
+): undefined {
   looked += 1;
   if (looked > wholeLooks && looked % lookEvery !== 0) {
     return;

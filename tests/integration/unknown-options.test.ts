@@ -39,6 +39,18 @@ test("an option that nobody reads is warned of once a name, and the run is recor
   expect(client.stats()).toMatchObject({ accepted: 18, warnings: { unknownOption: 5 } });
 });
 
+test("a key of an attachment that nobody reads is warned of once, and the attachment is recorded", () => {
+  const client = open();
+  const photo = { mimeType: "image/png", data: new Uint8Array(1), file_name: "photo.png" };
+  for (let i = 0; i < 2; i++) {
+    const run = client.startRun({ name: "a", attachments: { photo } });
+    run.addAttachment("again", photo);
+    run.end();
+  }
+  expect(lines).toEqual(["[millrace] unknown option `file_name`; known: mimeType, data, path"]);
+  expect(client.stats()).toMatchObject({ accepted: 4, warnings: { unknownOption: 1 } });
+});
+
 test("known options are not warned of", () => {
   const client = open();
   const root = client.startRun({ name: "a", runType: "llm", inputs: {}, tags: [], metadata: {} });

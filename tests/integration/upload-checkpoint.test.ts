@@ -128,6 +128,11 @@ describe("feedback and runs", () => {
       outputs: { a: 2 },
       session_name: dataset,
     };
+    const odd = { photo: { mimeType: "image/png", data: new Uint8Array(1), name: "photo" } };
+    const refused = await client.runs.upload([{ ...run, attachments: odd }] as never);
+    expect(refused.faults).toEqual([
+      { row: 1, reason: expect.stringContaining("unknown member `name`; known: ") as string },
+    ]);
     const result = await client.runs.upload([run, { ...run, id: "no id" }]);
     expect(result).toMatchObject({ read: 2, created: 1, rejected: 1 });
     expect(result.faults[0]).toMatchObject({
@@ -144,9 +149,30 @@ describe("feedback and runs", () => {
       { runId, key: "good", score: 0.5 },
       { key: "good" },
     ] as const;
+    const misspelt = await client.feedback.upload([
+      { runId, key: "k", scores: 1 },
+      { runId, key: "k", feedbackConfig: { type: "continuous", minimum: 0 } },
+    ] as never);
+    expect(misspelt).toMatchObject({ created: 0, rejected: 2 });
+    expect(misspelt.faults).toEqual([
+      { row: 1, reason: "feedback.upload: unknown option `scores`; did you mean `score`?" },
+      {
+        row: 2,
+        reason: expect.stringMatching(
+          /unknown option `minimum`; .*\(in feedbackConfig\)/,
+        ) as string,
+      },
+    ]);
+    const keyed = await client.feedback.upload(
+      [{ runId, key: "keyed", score: 1, ticket: 7 }] as never,
+      { idFrom: { key: "ticket" } },
+    );
+    expect(keyed).toMatchObject({ created: 1, rejected: 0 });
     const given = await client.feedback.upload(judgements as never, { idFrom: "content" });
     expect(given).toMatchObject({ read: 3, created: 2, rejected: 1 });
     await client.feedback.upload(judgements as never);
-    expect(await client.feedback.list({ runIds: [runId] }).toArray()).toHaveLength(2);
+    expect(await client.feedback.list({ runIds: [runId], keys: ["good"] }).toArray()).toHaveLength(
+      2,
+    );
   });
 });

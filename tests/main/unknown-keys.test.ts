@@ -134,6 +134,16 @@ describe("before anything is sent", () => {
       { datasetName: "d", examples: [{ inputs: {}, output: {} }] },
       "An example: unknown member `output`; did you mean `outputs`?",
     ],
+    [
+      "examples",
+      "create",
+      {
+        datasetName: "d",
+        inputs: {},
+        attachments: { photo: { mime_type: "image/png", data: new Uint8Array(1) } },
+      },
+      'The attachment "photo": unknown member `mime_type`; did you mean `mimeType`?',
+    ],
     ["projects", "list", { "a\u001b[2J\nb": 1 }, "unknown filter `a\\u001b[2J\\nb`; known: "],
   ])("%s.%s(%j) says %s", async (resource, method, options, message) => {
     const target = Reflect.get(client, resource) as Record<string, Method>;
