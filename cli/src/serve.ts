@@ -1,5 +1,5 @@
 import { readFile } from "node:fs/promises";
-import { defaultPort } from "@millrace/server/default-port";
+import { defaultPort, defaultQueryTimeoutMs } from "@millrace/server/default-port";
 import type { RunningServer, ServerOptions } from "@millrace/server";
 import type { Command } from "commander";
 import { OptionError } from "millrace/model";
@@ -14,6 +14,7 @@ interface ServeFlags {
   readonly data: string;
   readonly apiKey: readonly string[];
   readonly apiKeyFile?: string;
+  readonly queryTimeoutMs: string;
   readonly open?: true;
 }
 
@@ -25,9 +26,17 @@ export function addServe(program: Command, env: NodeJS.ProcessEnv): void {
   const command = program
     .command("serve")
     .description("Start the local server; Ctrl-C ends it.")
-    .option("--port <number>", "TCP port; 0 takes any free one", String(defaultPort))
-    .option("--host <address>", "address to listen on; all but loopback need a key", "127.0.0.1")
-    .option("--data <folder>", "folder of the database", defaultDataDir)
+    .option(
+      "--port <number>",
+      "TCP port; 0 takes any free one; also MILLRACE_PORT",
+      String(defaultPort),
+    )
+    .option(
+      "--host <address>",
+      "address to listen on; all but loopback need a key; also MILLRACE_HOST",
+      "127.0.0.1",
+    )
+    .option("--data <folder>", "folder of the database; also MILLRACE_DATA_DIR", defaultDataDir)
     .option(
       "--api-key-file <path>",
       "file with a key to let in on each line; also MILLRACE_API_KEY_FILE and MILLRACE_API_KEY",
@@ -38,8 +47,13 @@ export function addServe(program: Command, env: NodeJS.ProcessEnv): void {
       addKey,
       [],
     )
+    .option(
+      "--query-timeout-ms <number>",
+      "longest time for one query, in milliseconds; also MILLRACE_QUERY_TIMEOUT_MS",
+      String(defaultQueryTimeoutMs),
+    )
     .option("--open", "open the address in a browser")
-    .action((flags: ServeFlags) => serve(flags, env));
+    .action((flags: ServeFlags) => serve(withVariables(command, flags, env), env));
   addExamples(command, [
     "millrace serve",
     "millrace serve --port 0 --data ./traces --open",
@@ -47,10 +61,28 @@ export function addServe(program: Command, env: NodeJS.ProcessEnv): void {
   ]);
 }
 
+/** What a variable gives for a flag that is not there. */
+const variables = {
+  port: "MILLRACE_PORT",
+  host: "MILLRACE_HOST",
+  data: "MILLRACE_DATA_DIR",
+  queryTimeoutMs: "MILLRACE_QUERY_TIMEOUT_MS",
+} as const;
+
+function withVariables(command: Command, flags: ServeFlags, env: NodeJS.ProcessEnv): ServeFlags {
+  const given = Object.entries(variables).flatMap(([flag, variable]): [string, string][] => {
+    const text = textOf(env[variable]);
+    return command.getOptionValueSource(flag) === "default" && text !== undefined
+      ? [[flag, text]]
+      : [];
+  });
+  return { ...flags, ...Object.fromEntries(given) };
+}
+
 const addKey = (key: string, keys: readonly string[]): readonly string[] => [...keys, key];
 
 async function serve(
-  { port, host, data, apiKey, apiKeyFile, open }: ServeFlags,
+  { port, host, data, apiKey, apiKeyFile, queryTimeoutMs, open }: ServeFlags,
   env: NodeJS.ProcessEnv,
 ): Promise<void> {
   const stopped = nextStopRequest(env);
@@ -60,7 +92,13 @@ async function serve(
     ...(file === undefined ? [] : await readKeys(file)),
     ...[env["MILLRACE_API_KEY"]].flatMap((key) => textOf(key) ?? []),
   ];
-  const server = await start({ port: parsePort(port), host, dataDir: data, apiKeys });
+  const server = await start({
+    port: parsePort(port),
+    host,
+    dataDir: data,
+    apiKeys,
+    queryTimeoutMs: parseMs(queryTimeoutMs),
+  });
   process.stdout.write(`millrace listens on ${server.url} and keeps its data in ${data}\n`);
   if (open === true) {
     openBrowser(server.url);
@@ -102,16 +140,35 @@ async function start(options: ServerOptions): Promise<RunningServer> {
 
 /** In the words of the command: its flags, not the server's options. */
 function toUsageError(cause: OptionError, { host, apiKeys = [] }: ServerOptions): UsageError {
+  const flag = /^(?:port|host|queryTimeoutMs)\b/.exec(cause.message)?.[0] ?? "";
+  const variable = Object.entries(variables).find(([name]) => name === flag)?.[1];
   const isOpen = apiKeys.length === 0 && cause.message.includes("reachable from other machines");
   const message = isOpen
     ? `--host ${host} is reachable from other machines and needs a key: pass --api-key-file <path> or --api-key <key>, or set MILLRACE_API_KEY, or listen on 127.0.0.1`
-    : cause.message;
+    : cause.message.replace(
+        flag,
+        variable === undefined ? flag : `--${dashed(flag)} (${variable})`,
+      );
   return new UsageError(message, { cause });
+}
+
+const dashed = (name: string): string =>
+  name.replaceAll(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`);
+
+function parseMs(text: string): number {
+  if (!/^\d{1,9}$/.test(text)) {
+    throw new UsageError(
+      `--query-timeout-ms (MILLRACE_QUERY_TIMEOUT_MS) is a whole number of milliseconds, such as 10000, not ${JSON.stringify(text)}`,
+    );
+  }
+  return Number(text);
 }
 
 function parsePort(text: string): number {
   if (!/^\d{1,5}$/.test(text)) {
-    throw new UsageError(`--port is a whole number from 0 to 65535, not ${JSON.stringify(text)}`);
+    throw new UsageError(
+      `--port (MILLRACE_PORT) is a whole number from 0 to 65535, not ${JSON.stringify(text)}`,
+    );
   }
   return Number(text);
 }

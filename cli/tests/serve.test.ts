@@ -74,6 +74,31 @@ test("keys come from a file too, which shows in no list of processes; one that c
   expect([code, errors]).toEqual([2, expect.stringContaining(`the key file ${place}`)]);
 });
 
+test("a variable stands for a flag that is not there, and says so where it is wrong", async () => {
+  const data = join(await folder(), "from the variable");
+  const env = { MILLRACE_PORT: "0", MILLRACE_DATA_DIR: data, MILLRACE_QUERY_TIMEOUT_MS: "600000" };
+  const child = start(["serve", "--host", "localhost"], { ...env, MILLRACE_HOST: "0.0.0.0" });
+  const line = await firstLine(child);
+  expect(line).toMatch(
+    /^millrace listens on http:\/\/(?:localhost|127\.0\.0\.1):\d+ and keeps its data in /,
+  );
+  expect(line).toContain(data);
+  expect(line).not.toContain(":1984");
+  child.kill("SIGTERM");
+  expect(await ended(child)).toMatchObject({ code: 0 });
+  const wrong = start(["serve"], { ...env, MILLRACE_QUERY_TIMEOUT_MS: "9" });
+  expect(await ended(wrong)).toMatchObject({
+    code: 2,
+    errors:
+      "error: --query-timeout-ms (MILLRACE_QUERY_TIMEOUT_MS) is a whole number from 10 to 600000, not 9\n",
+  });
+  const elsewhere = start(["serve"], { ...env, MILLRACE_HOST: "0.0.0.0" });
+  expect(await ended(elsewhere)).toMatchObject({
+    code: 2,
+    errors: expect.stringContaining("--host 0.0.0.0 is reachable from other machines") as string,
+  });
+});
+
 test("--open does not fail where there is no browser", async () => {
   const child = start(["serve", "--port", "0", "--data", join(await folder(), "d"), "--open"], {
     PATH: "/nowhere",
@@ -91,11 +116,25 @@ test("--open does not fail where there is no browser", async () => {
 });
 
 test.each([
-  [["serve", "--port", "x"], 'error: --port is a whole number from 0 to 65535, not "x"\n'],
-  [["serve", "--port", "70000"], "error: port is a whole number from 0 to 65535, not 70000\n"],
+  [
+    ["serve", "--port", "x"],
+    'error: --port (MILLRACE_PORT) is a whole number from 0 to 65535, not "x"\n',
+  ],
+  [
+    ["serve", "--port", "70000"],
+    "error: --port (MILLRACE_PORT) is a whole number from 0 to 65535, not 70000\n",
+  ],
   [
     ["serve", "--host", "0.0.0.0"],
     "error: --host 0.0.0.0 is reachable from other machines and needs a key: pass --api-key-file <path> or --api-key <key>, or set MILLRACE_API_KEY, or listen on 127.0.0.1\n",
+  ],
+  [
+    ["serve", "--query-timeout-ms", "5"],
+    "error: --query-timeout-ms (MILLRACE_QUERY_TIMEOUT_MS) is a whole number from 10 to 600000, not 5\n",
+  ],
+  [
+    ["serve", "--query-timeout-ms", "1s"],
+    'error: --query-timeout-ms (MILLRACE_QUERY_TIMEOUT_MS) is a whole number of milliseconds, such as 10000, not "1s"\n',
   ],
   [["serve", "--wibble"], "error: unknown option '--wibble'\n"],
   [["wibble"], "error: unknown command 'wibble'\n"],

@@ -1,6 +1,6 @@
 import { checkKeys, OptionError } from "millrace/model";
 import type { KeyTable } from "millrace/model";
-import { defaultPort } from "./default-port.ts";
+import { defaultPort, defaultQueryTimeoutMs } from "./default-port.ts";
 
 const mebibyte = 1_048_576;
 
@@ -130,7 +130,7 @@ export const serverLimits = {
   /** Queries of one tenant that wait for a thread, quick ones and long ones each; above it the server answers 503. */
   waitingQueries: 200,
   /** Longest time for one query, its wait for a thread included; the option `queryTimeoutMs` sets another. */
-  queryMs: 10_000,
+  queryMs: defaultQueryTimeoutMs,
   queryMsMin: 10,
   queryMsMax: 600_000,
   /** Bytes of requests that share one transaction. */
