@@ -1,8 +1,12 @@
 import { connect } from "node:net";
+import type { Socket } from "node:net";
+import { PassThrough } from "node:stream";
 import { randomBytes } from "node:crypto";
 import { gzipSync } from "node:zlib";
 import { once } from "node:events";
 import { expect, onTestFinished, test } from "vitest";
+import { startServer } from "@millrace/server";
+import { answerBrokenRequest } from "../src/http/safe-headers.ts";
 import { JsonBoundsCheck } from "../src/http/json-bounds.ts";
 import { call, runServer, textOf } from "./support/running-server.ts";
 
@@ -36,14 +40,101 @@ test("every answer has the headers that keep browsers from guessing, storing and
   expect([refused.status, Object.fromEntries(refused.headers)]).toMatchObject([403, safe]);
 });
 
-test("what is no request of HTTP is answered with them too", async () => {
+test("what Node's parser, or Node itself, refuses is answered with them too", async () => {
   const server = await runServer();
-  const answer = await exchange(server.url, "NONSENSE\r\n\r\n");
-  expect(answer).toMatch(/^HTTP\/1\.1 400 /);
-  for (const [name, value] of Object.entries(safe)) {
-    expect(answer).toContain(`${name}: ${value}\r\n`);
+  const refusals: readonly (readonly [what: string, status: number, bytes: string])[] = [
+    ["no request of HTTP", 400, "NONSENSE\r\n\r\n"],
+    ["without a Host", 400, "GET /info HTTP/1.1\r\nconnection: close\r\n\r\n"],
+    ["of headers that are too long", 431, `GET /info HTTP/1.1\r\nx: ${"x".repeat(40_000)}\r\n\r\n`],
+    ["of two lengths", 400, "GET /info HTTP/1.1\r\ncontent-length: 1\r\ncontent-length: 2\r\n\r\n"],
+    ["of an unknown version", 400, "GET /info HTTP/3.9\r\nhost: localhost\r\n\r\n"],
+    [
+      "that expects the unknown",
+      417,
+      "GET /info HTTP/1.1\r\nhost: localhost\r\nexpect: wonders\r\n\r\n",
+    ],
+  ];
+  for (const [what, status, bytes] of refusals) {
+    const answer = await exchange(server.url, bytes);
+    expect([what, answer]).toEqual([what, expect.stringMatching(`^HTTP/1\\.1 ${status} `)]);
+    expect(answer).toContain('{"detail":');
+    expectSafe(answer);
   }
 });
+
+test("headers that take too long to come are answered with them too", () => {
+  const socket = new PassThrough();
+  answerBrokenRequest(
+    Object.assign(new Error("late"), { code: "ERR_HTTP_REQUEST_TIMEOUT" }),
+    socket as unknown as Socket,
+  );
+  const answer = String(socket.read());
+  expect(answer).toMatch(/^HTTP\/1\.1 408 /);
+  expectSafe(answer);
+});
+
+test("a request that is under way as the server closes is answered with them too", async () => {
+  const server = await startServer({ port: 0, dataDir: ":memory:" });
+  const bytes = "GET /sessions HTTP/1.1\r\nhost: localhost\r\n";
+  const socket = connect(Number(new URL(server.url).port), "127.0.0.1");
+  onTestFinished(() => void socket.destroy());
+  socket.write(bytes);
+  // Answered, so that the beginning of the other request is there as well.
+  await call(server, "GET /info");
+  const closed = server.close();
+  const refuses = (): Promise<boolean> =>
+    fetch(`${server.url}/info`).then(
+      async (response) => {
+        await response.text();
+        return false;
+      },
+      () => true,
+    );
+  await expect.poll(refuses, { interval: 5 }).toBe(true);
+  let answer = "";
+  socket.setEncoding("utf8").on("data", (piece: string) => {
+    answer += piece;
+  });
+  socket.write("\r\n");
+  await once(socket, "end");
+  await closed;
+  expect(answer).toMatch(/^HTTP\/1\.1 503 /);
+  expect(answer).toContain('{"detail":"the server is closing"}');
+  expectSafe(answer);
+});
+
+test("the live feed has them, and files of the page and their absence say how long to keep them", async () => {
+  const server = await runServer();
+  const ended = new AbortController();
+  onTestFinished(() => ended.abort());
+  const feed = await fetch(`${server.url}/ui/live`, { signal: ended.signal });
+  expect(feed.headers.get("content-type")).toContain("text/event-stream");
+  expect(Object.fromEntries(feed.headers)).toMatchObject(safe);
+  const accept = { accept: "text/html" };
+  const page = await call(server, "GET /", { headers: accept });
+  const script = /src="(\/assets\/[^"]+\.js)"/.exec(page.text)?.[1] ?? "";
+  const tag = { ...accept, "if-none-match": page.headers.get("etag") ?? "" };
+  const answers = [
+    [page, 200, "no-cache"],
+    [await call(server, "HEAD /", { headers: accept }), 200, "no-cache"],
+    [await call(server, "GET /", { headers: tag }), 304, "no-cache"],
+    [await call(server, "GET /nowhere", { headers: accept }), 404, "no-cache"],
+    [await call(server, `GET ${script}`), 200, "public, max-age=31536000, immutable"],
+    [await call(server, "GET /assets/none.js"), 404, "no-store"],
+  ] as const;
+  for (const [{ status, headers }, wanted, kept] of answers) {
+    expect([status, Object.fromEntries(headers)]).toMatchObject([
+      wanted,
+      { ...safe, "cache-control": kept },
+    ]);
+  }
+});
+
+function expectSafe(answer: string): void {
+  for (const [name, value] of Object.entries(safe)) {
+    expect(answer.toLowerCase()).toContain(`${name}: ${value}\r\n`);
+  }
+}
 
 test("a body that is announced as too large is refused at once, and the connection ends in order", async () => {
   const server = await runServer();

@@ -48,7 +48,7 @@ import { JsonBoundsCheck } from "./json-bounds.ts";
 import { KeyGuard } from "./key-guard.ts";
 import { joinPieces, readChunks } from "./read-body.ts";
 import { SignedLinks } from "./signed-links.ts";
-import { addSafeHeaders, answerBrokenRequest } from "./safe-headers.ts";
+import { addSafeHeaders, answerAllHere, answerBrokenRequest } from "./safe-headers.ts";
 import { SourceGuard } from "./source-guard.ts";
 
 export type App = ReturnType<typeof createApp>;
@@ -68,7 +68,12 @@ export function createApp(store: Store, settings: ServerSettings) {
     requestTimeout: serverLimits.uploadMs,
     connectionTimeout: serverLimits.idleSocketMs,
     keepAliveTimeout: serverLimits.keepAliveMs,
-    http: { headersTimeout: serverLimits.headersMs, connectionsCheckingInterval: 5_000 },
+    http: {
+      headersTimeout: serverLimits.headersMs,
+      connectionsCheckingInterval: 5_000,
+      requireHostHeader: false,
+    },
+    return503OnClosing: false,
     forceCloseConnections: "idle",
     // A path that is none, or has too long a part.
     frameworkErrors: (cause, _request, reply) => void answerError(cause, addSafeHeaders(reply)),
@@ -81,6 +86,7 @@ export function createApp(store: Store, settings: ServerSettings) {
   app.setSerializerCompiler(() => (value) => JSON.stringify(value));
   app.setValidatorCompiler(checkLazily());
   app.decorateRequest("tenantId", "");
+  answerAllHere(app);
   app.addHook("onRequest", async ({ headers }) => sources.checkSource(headers));
   // With a callback: only so is what follows within the scope.
   app.addHook("onRequest", (request, reply, done) => runInReadScope(scopeOf(request, reply), done));

@@ -1,11 +1,13 @@
+import type { ServerResponse } from "node:http";
 import type { Socket } from "node:net";
-import type { FastifyReply } from "fastify";
+import type { FastifyInstance, FastifyReply } from "fastify";
+import { RequestError } from "../errors.ts";
 
 /**
  * On every answer, an error or not: browsers take it for what its type says, keep no copy, show it to no
  * page of another site, and name no address of this server elsewhere. An answer may say otherwise of itself.
  */
-const safeHeaders = {
+export const safeHeaders = {
   "x-content-type-options": "nosniff",
   "cache-control": "no-store",
   "cross-origin-resource-policy": "same-origin",
@@ -19,6 +21,33 @@ export function addSafeHeaders(reply: FastifyReply): FastifyReply {
     }
   }
   return reply;
+}
+
+/**
+ * Answers here what Node or Fastify would answer by themselves, without the headers: a request without a
+ * Host, one that expects what no server here does, and one that comes while the server closes. For the
+ * first and the last `requireHostHeader` and `return503OnClosing` must be off.
+ */
+export function answerAllHere(app: FastifyInstance): void {
+  let isClosing = false;
+  app.addHook("preClose", async () => {
+    isClosing = true;
+  });
+  app.addHook("onRequest", async ({ raw: { headers, httpVersion } }) => {
+    if (isClosing) {
+      throw new RequestError(503, "the server is closing", 1);
+    }
+    if (httpVersion === "1.1" && headers.host === undefined) {
+      throw new RequestError(400, "the header Host is missing: name the server that is meant");
+    }
+  });
+  app.server.on("checkExpectation", (_request, response: ServerResponse) => {
+    const body = JSON.stringify({ detail: "the header Expect is served for 100-continue alone" });
+    const type = "application/json; charset=utf-8";
+    // The body of the request was not asked for and may come all the same.
+    response.writeHead(417, { ...safeHeaders, "content-type": type, connection: "close" });
+    response.end(body);
+  });
 }
 
 const headerLines = Object.entries(safeHeaders)

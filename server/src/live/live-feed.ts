@@ -1,5 +1,6 @@
 import type { ServerResponse } from "node:http";
 import { RequestError } from "../errors.ts";
+import { safeHeaders } from "../http/safe-headers.ts";
 import type { Activity } from "../store/activity.ts";
 import { ActivityHistory } from "./activity-history.ts";
 import type { LiveSecond } from "./activity-history.ts";
@@ -60,9 +61,8 @@ export class LiveFeed {
     const next = this.#seconds() - historySeconds;
     const listener: Listener = { tenantId, response, mayStay, next };
     response.writeHead(200, {
+      ...safeHeaders,
       "content-type": "text/event-stream; charset=utf-8",
-      "cache-control": "no-store",
-      "x-content-type-options": "nosniff",
     });
     this.#listeners.add(listener);
     response.once("close", () => this.#remove(listener));
