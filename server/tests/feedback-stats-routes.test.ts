@@ -73,14 +73,17 @@ test("what is another tenant's is neither seen nor written", async () => {
     await you(`GET ${path}`),
     await you(`PATCH ${path}`, { score: 0 }),
     await you(`DELETE ${path}`),
-    await you("POST /feedback", { run_id: run.id, key: "k" }),
     await you("POST /feedback", { session_id: project["id"], key: "k" }),
-    await you("POST /feedback", { run_id: randomUUID(), session_id: project["id"], key: "k" }),
-    await you("POST /feedback/tokens", { run_id: run.id, feedback_key: "k" }),
     await you("POST /feedback", { session_id: randomUUID(), key: "k" }),
   ];
   expect(answers.map(({ status }) => status)).toEqual(answers.map(() => 404));
   expect((await you(`GET /feedback?run=${run.id}`)).json).toEqual([]);
+  // A run of that id may be on its way to you, as any other.
+  const onItsWay = { run_id: run.id, session_id: project["id"], key: "k", score: 0 };
+  expect((await you("POST /feedback", onItsWay)).status).toBe(200);
+  const token = { run_id: run.id, feedback_key: "k" };
+  expect((await you("POST /feedback/tokens", token)).status).toBe(200);
+  expect((await me(`GET /runs/${run.id}`)).json["feedback_stats"]).toMatchObject({ k: { avg: 1 } });
   expect((await me(`GET ${path}`)).json).toMatchObject({ score: 1 });
 
   // Judged by you before I sent it: yours it stays, and it does not show on my run.
@@ -93,5 +96,8 @@ test("what is another tenant's is neither seen nor written", async () => {
     { session_id: null, trace_id: null },
   ]);
   await me(`DELETE /sessions/${textOf(project["id"])}`);
-  expect((await you("GET /feedback")).json).toMatchObject([{ run_id: early.id }]);
+  expect((await you("GET /feedback")).json).toMatchObject([
+    { run_id: early.id },
+    { run_id: run.id },
+  ]);
 });

@@ -260,16 +260,13 @@ test("a trace that two tenants send is each one's own", () => {
   expect(desk.send(spans, other)).toMatchObject({ accepted: 2, rejected: [] });
   expect(desk.send(spans, other)).toMatchObject({ accepted: 0, duplicates: 2 });
   expect(shape(desk.rowsOf())).toBe("T(2)");
-  const [[traceId] = []] = desk.db
-    .prepare(
-      "SELECT DISTINCT r.trace_id FROM spans s JOIN runs r ON r.id = s.run_id WHERE s.tenant_id = ?",
-    )
-    .raw()
-    .all([other]) as string[][];
-  expect(traceId).not.toBe(traceUuid);
-  const theirs = desk.rowsOf(other, traceId);
+  const theirs = desk.rowsOf(other);
   expect(theirs.map(({ name }) => name)).toEqual(["span 1", "span 2"]);
+  expect(theirs.map(({ id }) => id)).toEqual(desk.rowsOf().map(({ id }) => id));
   expectConsistent(theirs);
+  desk.send([{ id: 3, parent: 2 }], other);
+  expect(shape(desk.rowsOf(other))).toBe("T(2(3))");
+  expect(shape(desk.rowsOf())).toBe("T(2)");
 });
 
 test("a span below a run of another sender goes with it, and so does what is below the span", () => {

@@ -192,7 +192,8 @@ class Side {
   }
 
   /** A write of a noun, which fails by itself. */
-  #change({ kind, tenant: tenantId, name }: Step & { readonly name: string }): unknown {
+  #change(one: Step & { readonly name: string }): unknown {
+    const { kind, tenant: tenantId, name } = one;
     const { projects, runs } = this.#writers;
     const nameJson = JSON.stringify(name);
     const [found] = parseRows(
@@ -210,7 +211,8 @@ class Side {
         const changes = { description: null, endMicros: null, extra: null };
         projects.update(tenantId, id, { name: name === "p" ? "s" : "p", ...changes });
       } else {
-        projects.idOf(tenantId, name);
+        const body = Buffer.from(JSON.stringify({ id: randomUUID(), session_name: name }));
+        this.#apply(one, () => parseOneRun(body, "post", { place: "optional" }).batch);
         throw new RequestError(500, "it fails");
       }
       this.db.exec("RELEASE one");

@@ -40,7 +40,7 @@ interface StoredFile {
 
 async function findFile(store: Store, target: FileTarget): Promise<StoredFile | undefined> {
   if (target.kind === "run") {
-    return store.read.runs.findFile(target);
+    return store.read.runs.findFile(target.tenantId, target);
   }
   const bytes = await store.read.examples.findBlob(target.blob);
   return bytes === undefined ? undefined : { mimeType: target.mimeType, bytes };

@@ -19,11 +19,11 @@ export interface RunDesk {
   readonly links: SignedLinks;
 }
 
-/** The addresses of a run's attachments, for whoever sent the request. */
+/** The addresses of the attachments of a tenant's runs, for whoever sent the request. */
 export const linkRunFiles =
-  (links: SignedLinks, request: Pick<FastifyRequest, "protocol" | "host">) =>
+  (links: SignedLinks, request: Pick<FastifyRequest, "protocol" | "host" | "tenantId">) =>
   (file: RunFile): string =>
-    links.link(request, { kind: "run", ...file });
+    links.link(request, { kind: "run", tenantId: request.tenantId, ...file });
 
 /** `GET /runs/{id}`. */
 export async function readRun(
@@ -116,8 +116,10 @@ export async function readSharedRun(
   reply: FastifyReply,
 ): Promise<unknown> {
   const { token } = request.params as { readonly token: string };
-  const link = linkRunFiles(links, request);
-  return sendRun(reply, await store.read.runs.findShared(token), { link });
+  const run = await store.read.runs.findShared(token);
+  const { protocol, host } = request;
+  const link = run && linkRunFiles(links, { protocol, host, tenantId: run.tenantId });
+  return sendRun(reply, run, { link });
 }
 
 function sendRun(reply: FastifyReply, run: StoredRun | undefined, view: RunView): unknown {

@@ -39,7 +39,9 @@ export async function readV2PublicRun(
   if (run.row.id !== idOf(request)) {
     throw new RequestError(404, "Run not found");
   }
-  return sendV2Run(desk, request, { reply, run, selects });
+  const { protocol, host } = request;
+  const whose = { tenantId: run.tenantId, protocol, host };
+  return sendV2Run(desk, whose, { reply, run, selects });
 }
 
 /** @throws RequestError 404: no run is shared under the token. */

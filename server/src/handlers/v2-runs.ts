@@ -170,7 +170,7 @@ export async function readV2Run(
 /** One run, to whoever may see it: its owner, or the holder of a token. */
 export async function sendV2Run(
   desk: RunDesk,
-  request: Pick<FastifyRequest, "protocol" | "host">,
+  request: Pick<FastifyRequest, "protocol" | "host" | "tenantId">,
   {
     reply,
     run,
@@ -272,7 +272,7 @@ export function parseSelects(
 
 const viewOf = (
   { links }: RunDesk,
-  request: Pick<FastifyRequest, "protocol" | "host">,
+  request: Pick<FastifyRequest, "protocol" | "host" | "tenantId">,
 ): V2View => ({
   link: linkRunFiles(links, request),
   baseUrl: `${request.protocol}://${request.host}`,

@@ -8,6 +8,8 @@ export type FileTarget =
   | { readonly kind: "example"; readonly blob: number; readonly mimeType: string }
   | {
       readonly kind: "run";
+      /** Whose run it is: another tenant's may have the same ids. */
+      readonly tenantId: string;
       readonly traceId: string;
       readonly runId: string;
       readonly name: string;

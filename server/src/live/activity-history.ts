@@ -10,6 +10,12 @@ interface Slot {
   readonly latencies: Map<number, number>;
 }
 
+interface ProjectSlots {
+  readonly tenantId: string;
+  readonly projectId: string;
+  readonly slots: Map<number, Slot>;
+}
+
 /** What one second brought, by project. */
 export interface LiveSecond {
   /** Seconds since the epoch. */
@@ -23,8 +29,8 @@ const projectsMax = 500;
 /** What the last minutes brought, second by second: counters in memory, as many as are needed. */
 export class ActivityHistory {
   readonly #spanSeconds: number;
-  /** By project, in the order of their last activity; then by second. */
-  readonly #projects = new Map<string, { tenantId: string; slots: Map<number, Slot> }>();
+  /** By tenant and project, in the order of their last activity; then by second. */
+  readonly #projects = new Map<string, ProjectSlots>();
 
   constructor(spanSeconds: number) {
     this.#spanSeconds = spanSeconds;
@@ -33,26 +39,27 @@ export class ActivityHistory {
   add(activity: readonly Activity[], atSeconds: number): void {
     for (const one of activity) {
       const { tenantId, projectId } = one;
-      const { slots } = this.#projects.get(projectId) ?? { slots: new Map<number, Slot>() };
-      this.#projects.delete(projectId);
-      this.#projects.set(projectId, { tenantId, slots });
+      const key = `${tenantId}/${projectId}`;
+      const { slots } = this.#projects.get(key) ?? { slots: new Map<number, Slot>() };
+      this.#projects.delete(key);
+      this.#projects.set(key, { tenantId, projectId, slots });
       this.#forgetBefore(slots, atSeconds - this.#spanSeconds);
       addTo(slots, atSeconds, one);
     }
-    for (const projectId of this.#projects.keys()) {
+    for (const key of this.#projects.keys()) {
       if (this.#projects.size <= projectsMax) {
         return;
       }
-      this.#projects.delete(projectId);
+      this.#projects.delete(key);
     }
   }
 
   /** The seconds from one on and before another, those without activity left out. */
   read(tenantId: string, fromSeconds: number, toSeconds: number): readonly LiveSecond[] {
     const bySecond = new Map<number, Record<string, ActivityCounts>>();
-    for (const [projectId, project] of this.#projects) {
-      if (project.tenantId === tenantId) {
-        for (const [at, { latencies, ...counts }] of project.slots) {
+    for (const { projectId, slots, ...owner } of this.#projects.values()) {
+      if (owner.tenantId === tenantId) {
+        for (const [at, { latencies, ...counts }] of slots) {
           if (at >= fromSeconds && at < toSeconds) {
             const second = bySecond.get(at) ?? {};
             bySecond.set(at, second);

@@ -79,7 +79,10 @@ export interface RunReads {
   /** Whoever holds the token may read it. */
   findShared(token: string): StoredRun | undefined;
   /** The bytes of an attachment; the address that leads here was signed. */
-  findFile(file: RunFile): { readonly mimeType: string; readonly bytes: Uint8Array } | undefined;
+  findFile(
+    tenantId: string,
+    file: RunFile,
+  ): { readonly mimeType: string; readonly bytes: Uint8Array } | undefined;
 }
 
 export interface RunWrites {

@@ -2,6 +2,7 @@ import { latencyBucket } from "../activity.ts";
 import type { Activity } from "../activity.ts";
 import type { RunMeasures } from "../run-measures.ts";
 import type { RunRow } from "../run-row.ts";
+import { idOf } from "./tenant-keys.ts";
 
 interface Counter {
   readonly tenantId: string;
@@ -52,7 +53,7 @@ export class ActivityCounter {
       return [];
     }
     const taken = [...this.#byProject].map(([projectId, { latencies, ...counts }]) => ({
-      projectId,
+      projectId: idOf(projectId),
       ...counts,
       latencies: [...latencies],
     }));

@@ -17,6 +17,7 @@ import { microsNow } from "./clock.ts";
 import type { Clock } from "./clock.ts";
 import { parseRows } from "./row.ts";
 import type { Connection } from "./schema.ts";
+import { toIds } from "./tenant-keys.ts";
 
 /** Unknown runs that a refusal names. */
 const namedRuns = 20;
@@ -34,7 +35,9 @@ export class AnnotationQueueWriter implements AnnotationQueueWrites {
   }
 
   create(tenantId: string, draft: QueueDraft): AnnotationQueue {
-    const digest = createHash("sha256").update(JSON.stringify(draft)).digest("base64url");
+    const digest = createHash("sha256")
+      .update(JSON.stringify(toIds(tenantId, draft)))
+      .digest("base64url");
     const [known] = parseRows(this.#statements.readDigest.all([tenantId, draft.id]));
     if (known !== undefined) {
       if (known[0] !== digest) {

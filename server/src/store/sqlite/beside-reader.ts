@@ -5,6 +5,7 @@ import { PayloadReader } from "./payload-reader.ts";
 import { parseRows } from "./row.ts";
 import type { FoundRun } from "./run-shape.ts";
 import type { Connection } from "./schema.ts";
+import { idOf } from "./tenant-keys.ts";
 
 /** Reads what lies beside the rows of runs: what they received, their files, the runs below them. */
 export class BesideReader {
@@ -83,7 +84,7 @@ export class BesideReader {
     return {
       childRunIds: found.map(([childId]) => String(childId)),
       directChildRunIds: found
-        .filter(([, parentId]) => parentId === id)
+        .filter(([, parentId]) => parentId === idOf(id))
         .map(([childId]) => String(childId)),
     };
   }

@@ -5,6 +5,7 @@ import { comparativeSelection, parseComparativeRow } from "./comparative-row.ts"
 import { toJson } from "./feedback-row.ts";
 import { parseRows } from "./row.ts";
 import type { Connection } from "./schema.ts";
+import { toIds } from "./tenant-keys.ts";
 
 /** Writes comparative experiments. */
 export class ComparativeWriter implements ComparativeWrites {
@@ -31,7 +32,9 @@ export class ComparativeWriter implements ComparativeWrites {
   }
 
   create(tenantId: string, draft: ComparativeDraft): Comparative {
-    const digest = createHash("sha256").update(JSON.stringify(draft)).digest("base64url");
+    const digest = createHash("sha256")
+      .update(JSON.stringify(toIds(tenantId, draft)))
+      .digest("base64url");
     const [known] = parseRows(this.#statements.readDigest.all([tenantId, draft.id]));
     if (known !== undefined && known[0] !== digest) {
       throw new RequestError(

@@ -3,18 +3,21 @@ import { ExampleIndex } from "./example-index.ts";
 import { ExampleTable } from "./example-table.ts";
 import { SchemaProofs } from "./schema-proofs.ts";
 import type { Connection } from "./schema.ts";
+import type { TenantKeyWriter } from "./tenant-keys.ts";
 
 /** What all that writes datasets and examples works with. One for a connection: it gives out keys. */
 export interface DatasetDesk {
   readonly db: Connection;
+  readonly keys: TenantKeyWriter;
   readonly ledger: DatasetLedger;
   readonly table: ExampleTable;
   readonly index: ExampleIndex;
   readonly schemas: SchemaProofs;
 }
 
-export const createDatasetDesk = (db: Connection): DatasetDesk => ({
+export const createDatasetDesk = (db: Connection, keys: TenantKeyWriter): DatasetDesk => ({
   db,
+  keys,
   ledger: new DatasetLedger(db),
   table: new ExampleTable(db),
   index: new ExampleIndex(db),

@@ -2,7 +2,8 @@ import { RequestError } from "../../errors.ts";
 import type { DatasetDraft, DatasetFields } from "../dataset.ts";
 import { parseBody, toBody } from "./dataset-row.ts";
 import { parseRows } from "./row.ts";
-import type { Connection } from "./schema.ts";
+import type { DatasetDesk } from "./dataset-desk.ts";
+import type { TenantKeyWriter } from "./tenant-keys.ts";
 
 /** What belongs to a dataset, in an order in which it can go. */
 const parts = [
@@ -22,13 +23,15 @@ const parts = [
 /** The rows of datasets, for whoever writes. */
 export class DatasetTable {
   readonly #statements;
+  readonly #keys: TenantKeyWriter;
 
-  constructor(db: Connection) {
+  constructor({ db, keys }: Pick<DatasetDesk, "db" | "keys">) {
+    this.#keys = keys;
     this.#statements = {
       findName: db
         .prepare("SELECT id FROM datasets WHERE tenant_id = ? AND name_json = ? AND id <> ?")
         .raw(),
-      findId: db.prepare("SELECT 1 FROM datasets WHERE id = ?").raw(),
+      findTenant: db.prepare("SELECT tenant_id FROM datasets WHERE id = ?").raw(),
       insert: db.prepare(
         `INSERT INTO datasets (id, tenant_id, name_json, created_us, modified_us, example_count, is_ready, body)
          VALUES (?, ?, ?, ?, ?, 0, ?, ?)`,
@@ -51,13 +54,16 @@ export class DatasetTable {
     };
   }
 
-  /** @throws RequestError 409: name or id is taken. */
-  insert(tenantId: string, draft: DatasetDraft, state: "ready" | "unready"): void {
-    const { id, createdMicros } = draft;
-    this.assertFree(tenantId, id, draft.name);
-    if (this.#statements.findId.all([id]).length > 0) {
+  /** The key that it gets. @throws RequestError 409: name or id is taken. */
+  insert(tenantId: string, draft: DatasetDraft, state: "ready" | "unready"): string {
+    const { createdMicros } = draft;
+    const key = this.#keys.keyOf("dataset", tenantId, draft.id);
+    this.assertFree(tenantId, key, draft.name);
+    const [owner] = parseRows(this.#statements.findTenant.all([key]));
+    if (owner?.[0] === tenantId) {
       throw new RequestError(409, "Dataset with this id already exists.");
     }
+    const id = owner === undefined ? key : this.#keys.lengthen("dataset", tenantId, draft.id);
     this.#statements.insert.run([
       id,
       tenantId,
@@ -67,6 +73,7 @@ export class DatasetTable {
       state === "ready" ? 1 : 0,
       toBody(fieldsOf(draft)),
     ]);
+    return id;
   }
 
   update(id: string, fields: DatasetFields): void {

@@ -16,6 +16,7 @@ import type { DatasetDesk } from "./dataset-desk.ts";
 import { DatasetTable } from "./dataset-table.ts";
 import type { LargeExampleWriter } from "./large-example-writer.ts";
 import { parseRows } from "./row.ts";
+import { toIds } from "./tenant-keys.ts";
 import { digestToken, tokenOwners } from "./token-keys.ts";
 
 /** Rows that are indexed in one go. */
@@ -31,7 +32,7 @@ export class DatasetWriter implements DatasetWrites {
   constructor(desk: DatasetDesk, examples: LargeExampleWriter) {
     const { db } = desk;
     this.#desk = desk;
-    this.#table = new DatasetTable(db);
+    this.#table = new DatasetTable(desk);
     this.#examples = examples;
     this.#statements = {
       setToken: db.prepare(
@@ -50,8 +51,8 @@ export class DatasetWriter implements DatasetWrites {
 
   create(tenantId: string, draft: DatasetDraft): Dataset {
     this.#desk.schemas.assertSchemas(draft);
-    this.#table.insert(tenantId, draft, "ready");
-    return this.#desk.ledger.read(tenantId, draft.id);
+    const key = this.#table.insert(tenantId, draft, "ready");
+    return toIds(tenantId, this.#desk.ledger.read(tenantId, key));
   }
 
   update(

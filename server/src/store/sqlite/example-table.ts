@@ -66,11 +66,9 @@ export class ExampleTable {
       ),
       copyBlob: db.prepare(
         `INSERT INTO example_blobs (tenant_id, dataset_id, example_id, bytes, checksum)
-         SELECT ?1, ?2, ?3, bytes, ${changedChecksum("?6")} FROM attachments WHERE id = ?4 AND name = ?5 LIMIT 1`,
+         SELECT ?1, ?2, ?3, bytes, ${changedChecksum("?6")} FROM ${fileOfRun("?1", "?4", "?5")}`,
       ),
-      findRunFile: db
-        .prepare("SELECT content_type FROM attachments WHERE id = ? AND name = ? LIMIT 1")
-        .raw(),
+      findRunFile: db.prepare(`SELECT content_type FROM ${fileOfRun("?1", "?2", "?3")}`).raw(),
       readBlob: db.prepare("SELECT bytes FROM example_blobs WHERE key = ?").raw(),
       current: db
         .prepare(
@@ -226,7 +224,7 @@ export class ExampleTable {
     runId: string,
     name: string,
   ): Attachment | undefined {
-    const [file] = parseRows(this.#statements.findRunFile.all([runId, name]));
+    const [file] = parseRows(this.#statements.findRunFile.all([tenantId, runId, name]));
     if (file === undefined) {
       return undefined;
     }
@@ -242,6 +240,12 @@ export class ExampleTable {
     return stored instanceof Uint8Array && Buffer.compare(stored, bytes) === 0;
   }
 }
+
+/** What follows `FROM`: a file of a run, where the run is the tenant's. */
+const fileOfRun = (tenant: string, run: string, name: string): string =>
+  `attachments a JOIN runs r ON r.trace_id = a.trace_id AND r.id = a.id
+   JOIN projects p ON p.id = r.project_id AND p.tenant_id = ${tenant}
+   WHERE r.id = ${run} AND a.name = ${name}`;
 
 const toCurrent = ([key, ...values]: readonly unknown[]): CurrentExample => ({
   ...parseExampleRow(values),

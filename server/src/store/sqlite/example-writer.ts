@@ -18,16 +18,19 @@ import { changeExample } from "./example-change.ts";
 import type { ExampleIndex } from "./example-index.ts";
 import type { CurrentExample, ExampleTable } from "./example-table.ts";
 import type { SchemaProofs } from "./schema-proofs.ts";
+import type { TenantKeyWriter } from "./tenant-keys.ts";
 import { VersionDraft } from "./version-draft.ts";
 
 /** Writes examples. Each call is one version of each dataset that it touches. */
 export class ExampleWriter implements ExampleWrites {
   readonly #ledger: DatasetLedger;
+  readonly #keys: TenantKeyWriter;
   readonly #table: ExampleTable;
   readonly #index: ExampleIndex;
   readonly #schemas: SchemaProofs;
 
-  constructor({ ledger, table, index, schemas }: DatasetDesk) {
+  constructor({ ledger, table, index, schemas, keys }: DatasetDesk) {
+    this.#keys = keys;
     this.#ledger = ledger;
     this.#table = table;
     this.#index = index;
@@ -264,8 +267,9 @@ export class ExampleWriter implements ExampleWrites {
   attach(tenantId: string, draft: ExampleDraft): readonly Attachment[] {
     const { attachments = [], runAttachments = [], sourceRunId, datasetId, id } = draft;
     const owner = { tenantId, datasetId, id };
+    const runKey = this.#keys.keyOf("run", tenantId, sourceRunId ?? "");
     const copied = runAttachments.map((name) => {
-      const file = this.#table.attachOfRun(owner, sourceRunId ?? "", name);
+      const file = this.#table.attachOfRun(owner, runKey, name);
       if (file === undefined) {
         throw new RequestError(404, `run ${sourceRunId} has no attachment ${JSON.stringify(name)}`);
       }

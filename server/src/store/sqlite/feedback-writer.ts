@@ -18,13 +18,16 @@ import {
 } from "./feedback-row.ts";
 import { parseRows } from "./row.ts";
 import type { Connection } from "./schema.ts";
+import type { TenantKeyWriter } from "./tenant-keys.ts";
 import { digestToken, tokenOwners } from "./token-keys.ts";
 
 /** Writes feedback and its tokens. */
 export class FeedbackWriter implements FeedbackWrites {
   readonly #statements: ReturnType<typeof prepareStatements>;
+  readonly #keys: TenantKeyWriter;
 
-  constructor(db: Connection) {
+  constructor(db: Connection, keys: TenantKeyWriter) {
+    this.#keys = keys;
     this.#statements = prepareStatements(db);
   }
 
@@ -45,13 +48,14 @@ export class FeedbackWriter implements FeedbackWrites {
       }
       return { feedback: this.#read(tenantId, draft.id), isNew: false };
     }
-    this.#checkTarget(tenantId, draft);
+    const { runId, projectId } = this.#toKeys(tenantId, draft);
+    this.#checkTarget(tenantId, { ...draft, runId, projectId });
     const createdMicros = draft.createdMicros ?? Date.now() * 1_000;
     this.#statements.insert.run([
       tenantId,
       draft.id,
-      draft.runId,
-      draft.projectId,
+      runId,
+      projectId,
       draft.comparativeId,
       JSON.stringify(draft.key),
       ...judgementToValues(draft),
@@ -83,7 +87,6 @@ export class FeedbackWriter implements FeedbackWrites {
 
   createTokens(tenantId: string, drafts: readonly FeedbackTokenDraft[]): readonly FeedbackToken[] {
     return drafts.map((draft, index) => {
-      this.#checkRun(tenantId, draft.runId);
       // The path takes a UUID; its 122 random bits come from the system's generator.
       const token = { ...draft, tenantId, token: randomUUID(), id: randomUUID() };
       this.#statements.insertToken.run([
@@ -91,7 +94,7 @@ export class FeedbackWriter implements FeedbackWrites {
         token.token,
         tenantId,
         token.id,
-        token.runId,
+        this.#keys.keyOf("run", tenantId, token.runId),
         JSON.stringify(token.key),
         toJson(token.config),
         token.expiresMicros,
@@ -110,28 +113,26 @@ export class FeedbackWriter implements FeedbackWrites {
     return parseFeedbackRow(values);
   }
 
+  #toKeys(tenantId: string, { runId, projectId }: FeedbackDraft) {
+    return {
+      runId: runId === null ? null : this.#keys.keyOf("run", tenantId, runId),
+      projectId: projectId === null ? null : this.#keys.keyOf("project", tenantId, projectId),
+    };
+  }
+
+  /** A run may be on its way, and its project with it: whether another tenant has one of that id is no matter. */
   #checkTarget(tenantId: string, { runId, projectId, comparativeId }: FeedbackDraft): void {
-    if (runId !== null) {
-      this.#checkRun(tenantId, runId);
-    }
-    if (projectId !== null) {
-      const [values] = parseRows(this.#statements.tenantOfProject.all([projectId]));
-      // The project of a run may be on its way, as the run itself.
-      if (values === undefined ? runId === null : values[0] !== tenantId) {
-        throw new RequestError(404, "Session not found");
-      }
+    const project = [tenantId, projectId];
+    if (
+      projectId !== null &&
+      runId === null &&
+      this.#statements.findProject.all(project).length === 0
+    ) {
+      throw new RequestError(404, "Session not found");
     }
     const comparison = [tenantId, comparativeId];
     if (comparativeId !== null && this.#statements.findComparative.all(comparison).length === 0) {
       throw new RequestError(404, "Comparative experiment not found");
-    }
-  }
-
-  /** A run that was not received may be on its way. */
-  #checkRun(tenantId: string, runId: string): void {
-    const [values] = parseRows(this.#statements.tenantOfRun.all([runId]));
-    if (values !== undefined && values[0] !== tenantId) {
-      throw new RequestError(404, "Run not found");
     }
   }
 }
@@ -152,12 +153,7 @@ function prepareStatements(db: Connection) {
       `INSERT INTO feedback_tokens (digest, sealed, ${tokenColumns})
        VALUES (?1, seal_token(?2, ${tokenOwners.feedback("?4")}), ?3, ?4, ?5, ?6, ?7, ?8, ?9)`,
     ),
-    tenantOfRun: db
-      .prepare(
-        "SELECT p.tenant_id FROM runs r JOIN projects p ON p.id = r.project_id WHERE r.id = ?",
-      )
-      .raw(),
-    tenantOfProject: db.prepare("SELECT tenant_id FROM projects WHERE id = ?").raw(),
+    findProject: db.prepare("SELECT 1 FROM projects WHERE tenant_id = ? AND id = ?").raw(),
     findComparative: db.prepare("SELECT 1 FROM comparatives WHERE tenant_id = ? AND id = ?").raw(),
   };
 }

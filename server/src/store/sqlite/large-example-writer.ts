@@ -21,6 +21,7 @@ import type { CurrentExample } from "./example-table.ts";
 import type { ExampleWriter } from "./example-writer.ts";
 import { nameIds } from "./example-writer.ts";
 import type { SchemaProofs } from "./schema-proofs.ts";
+import { idOf } from "./tenant-keys.ts";
 
 type Written = Packed<ExamplesWritten>;
 type Steps<Result> = Generator<void, Result>;
@@ -51,7 +52,8 @@ export class LargeExampleWriter implements LargeExampleWrites {
     tenantId: string,
     parts: readonly Packed<readonly ReceivedExample[]>[],
   ): LongWrite<Written> {
-    const drafts = () => parts.map((part) => () => unpack(part).map(({ draft }) => draft));
+    const toKeys = this.#keysOf(tenantId);
+    const drafts = () => parts.map((part) => () => unpack(part).map(({ draft }) => toKeys(draft)));
     return this.#begin((schemas, open) => this.#create({ tenantId, drafts, schemas, open }));
   }
 
@@ -60,7 +62,11 @@ export class LargeExampleWriter implements LargeExampleWrites {
     parts: readonly Packed<readonly ExampleChange[]>[],
     datasetId?: string,
   ): LongWrite<Written> {
-    const taken = parts.map((part) => () => this.#takeChanges(tenantId, unpack(part)));
+    const toKeys = this.#keysOf(tenantId);
+    const taken = parts.map((part) => () => {
+      const changes = unpack(part).map(toKeys);
+      return this.#takeChanges(tenantId, changes);
+    });
     return this.#begin((schemas, open) =>
       this.#update({ tenantId, parts: taken, schemas, open, datasetId }),
     );
@@ -94,6 +100,20 @@ export class LargeExampleWriter implements LargeExampleWrites {
         this.#desk.ledger.read(tenantId, dataset.id),
       ),
     );
+  }
+
+  /** The key of the dataset that an example names by its id, in the place of that. */
+  #keysOf(tenantId: string): <Named extends { datasetId?: string }>(one: Named) => Named {
+    const found = new Map<string, string>();
+    return (one) => {
+      const { datasetId: id } = one;
+      if (id === undefined) {
+        return one;
+      }
+      const datasetId = found.get(id) ?? this.#desk.keys.keyOf("dataset", tenantId, id);
+      found.set(id, datasetId);
+      return datasetId === id ? one : { ...one, datasetId };
+    };
   }
 
   #begin<Result>(
@@ -338,7 +358,7 @@ export class LargeExampleWriter implements LargeExampleWrites {
     }
     const entries = [...datasets].map(([id, { name, versionMicros, createdMicros }]) => {
       const micros = versions.get(id)?.micros ?? versionMicros ?? createdMicros;
-      return [id, { name, micros }] as const;
+      return [idOf(id), { name, micros }] as const;
     });
     return pack({ datasets: Object.fromEntries(entries), known });
   }

@@ -26,16 +26,19 @@ import { QueueReviewReader } from "./queue-review-reader.ts";
 import { QueueReviewWriter } from "./queue-review-writer.ts";
 import type { Connection } from "./schema.ts";
 import { StorageReader } from "./storage-reader.ts";
+import { TenantKeys, TenantKeyWriter } from "./tenant-keys.ts";
 import { TenantReader } from "./tenant-reader.ts";
+import { scopeReaders, scopeWriters } from "./tenant-scope.ts";
 import { TenantWriter } from "./tenant-writer.ts";
 import { TraceReader } from "./trace-reader.ts";
 import { TextIndexWriter } from "./text-index-writer.ts";
 import { UploadWriter } from "./upload-writer.ts";
 
 /** What answers questions, on a connection that can't write. */
-export function createReaders(db: Connection) {
-  const runs = new RunReader(db);
-  return {
+export function createReaders(db: Connection): Readers {
+  const keys = new TenantKeys(db);
+  const runs = new RunReader(db, keys);
+  const readers = {
     datasets: new DatasetReader(db),
     examples: new ExampleReader(db),
     experiments: new ExperimentReader(db),
@@ -52,17 +55,19 @@ export function createReaders(db: Connection) {
     storage: new StorageReader(db),
     tenants: new TenantReader(db),
     traces: new TraceReader(db),
-  } satisfies Readers;
+  };
+  return scopeReaders(readers, keys);
 }
 
 /** What writes, on the one connection that does. Transactions are the caller's. */
 export function createWriters(db: Connection) {
-  const projects = new ProjectWriter(db);
-  const feedback = new FeedbackWriter(db);
-  const datasetDesk = createDatasetDesk(db);
+  const keys = new TenantKeyWriter(db);
+  const projects = new ProjectWriter(db, keys);
+  const feedback = new FeedbackWriter(db, keys);
+  const datasetDesk = createDatasetDesk(db, keys);
   const examples = new ExampleWriter(datasetDesk);
   const largeExamples = new LargeExampleWriter(datasetDesk, examples);
-  const asked = {
+  const scoped = {
     annotationQueues: new AnnotationQueueWriter(db),
     comparatives: new ComparativeWriter(db),
     feedback,
@@ -70,12 +75,15 @@ export function createWriters(db: Connection) {
     prompts: new PromptWriter(db),
     queueReviews: new QueueReviewWriter(db),
     retention: new RetentionWriter(db),
-    runs: new RunWriter(db, projects, feedback),
     tenants: new TenantWriter(db),
     datasets: new DatasetWriter(datasetDesk, largeExamples),
     examples,
     largeExamples,
     uploads: new UploadWriter(datasetDesk),
+  };
+  const asked = {
+    ...scopeWriters(scoped, keys),
+    runs: new RunWriter(db, { projects, feedback, keys }),
   } satisfies Writers;
   // For no request.
   return { ...asked, textIndex: new TextIndexWriter(db), schemas: datasetDesk.schemas };

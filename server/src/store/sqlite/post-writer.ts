@@ -22,6 +22,8 @@ interface PostDesk {
   readonly bodies: Uint8Array;
   /** Takes a post that stood among some of which one was received before. */
   readonly onTaken: (record: RunRecord) => void;
+  /** Those of the tenant's runs that have a longer key. */
+  readonly findLong: (listIds: () => readonly string[]) => ReadonlySet<string>;
 }
 
 /** What became of the others. */
@@ -64,8 +66,9 @@ export class PostWriter {
   /** Those of one run in their order. */
   write(posts: PostRows, desk: PostDesk): PostCounts {
     const counts = { accepted: 0, duplicates: 0 };
+    const long = desk.findLong(() => idsOf(posts));
     for (const { form, indexes } of lotsOf(posts)) {
-      for (const part of cut(indexes, steps.rows)) {
+      for (const part of cut(withoutLong(posts, indexes, long), steps.rows)) {
         const accepted = this.#writeSome(posts, { form, indexes: part }, desk);
         if (accepted === undefined) {
           part.forEach((index) => desk.onTaken(unpackPost(posts, index)));
@@ -74,6 +77,13 @@ export class PostWriter {
           counts.duplicates += part.length - accepted;
         }
       }
+    }
+    if (long.size > 0) {
+      posts.facetsAt.forEach((_facets, index) => {
+        if (long.has(idAt(posts, index))) {
+          desk.onTaken(unpackPost(posts, index));
+        }
+      });
     }
     return counts;
   }
@@ -133,6 +143,19 @@ export class PostWriter {
     });
   }
 }
+
+const idAt = ({ values }: PostRows, index: number): string =>
+  String(values[index * width + postPlaces.id]);
+
+const idsOf = (posts: PostRows): readonly string[] =>
+  posts.facetsAt.map((_facets, index) => idAt(posts, index));
+
+const withoutLong = (
+  posts: PostRows,
+  indexes: readonly number[],
+  long: ReadonlySet<string>,
+): readonly number[] =>
+  long.size === 0 ? indexes : indexes.filter((index) => !long.has(idAt(posts, index)));
 
 /** Usual posts apart, where the order of those of one run stays what it is. */
 function lotsOf(posts: PostRows): readonly Lot[] {

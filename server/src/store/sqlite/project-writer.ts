@@ -9,15 +9,19 @@ import type { RunColumns } from "../run-record.ts";
 import { parseProjectRow, projectColumns, projectToValues } from "./project-row.ts";
 import { parseRows } from "./row.ts";
 import type { Connection } from "./schema.ts";
+import { toIds } from "./tenant-keys.ts";
+import type { TenantKeyWriter } from "./tenant-keys.ts";
 
 /** Writes projects, and makes them when they are first used. Remembers them: there are few, and every run names one. */
 export class ProjectWriter implements ProjectWrites {
   readonly #statements;
+  readonly #keys: TenantKeyWriter;
   /** By tenant and name. */
   readonly #idsByName = new Map<string, string>();
   readonly #tenantsById = new Map<string, string>();
 
-  constructor(db: Connection) {
+  constructor(db: Connection, keys: TenantKeyWriter) {
+    this.#keys = keys;
     const places = projectColumns.replaceAll(/\w+/g, "?");
     this.#statements = {
       read: db
@@ -46,14 +50,15 @@ export class ProjectWriter implements ProjectWrites {
     };
   }
 
-  /** The id of the project that a run names; `undefined` where it names none, a reason where it can't be. */
+  /** The key of the project that a run names; `undefined` where it names none, a reason where it can't be. */
   resolve(
     tenantId: string,
     { projectId, projectName }: RunColumns,
   ): string | undefined | { readonly reason: string } {
     if (typeof projectId === "string") {
-      return this.isOf(tenantId, projectId)
-        ? projectId
+      const key = this.#keys.keyOf("project", tenantId, projectId);
+      return this.isOf(tenantId, key)
+        ? key
         : { reason: `session_id: there is no project ${projectId}` };
     }
     return typeof projectName === "string" ? this.idOf(tenantId, projectName) : undefined;
@@ -65,7 +70,7 @@ export class ProjectWriter implements ProjectWrites {
     return isNamed ? "" : this.idOf(tenantId, null);
   }
 
-  /** The id of the project of this name, `null` for the one of runs that name none; makes it where it is missing. */
+  /** The key of the project of this name, `null` for the one of runs that name none; makes it where it is missing. */
   idOf(tenantId: string, projectName: string | null): string {
     const name = projectName ?? defaultProjectName;
     const key = `${tenantId}/${name}`;
@@ -93,10 +98,13 @@ export class ProjectWriter implements ProjectWrites {
       }
       throw taken("name");
     }
-    if (this.#tenantOf(draft.id) !== undefined) {
+    const key = this.#keys.keyOf("project", tenantId, draft.id);
+    const owner = this.#tenantOf(key);
+    if (owner === tenantId) {
       throw taken("id");
     }
-    return this.#write(draftProject(draft, tenantId));
+    const id = owner === undefined ? key : this.#keys.lengthen("project", tenantId, draft.id);
+    return toIds(tenantId, this.#write({ ...draftProject(draft, tenantId), id }));
   }
 
   update(tenantId: string, id: string, changes: ProjectChanges): Project {

@@ -1,10 +1,11 @@
 import type { RetentionRule } from "../retention.ts";
 import { parseRows } from "./row.ts";
 import type { Connection } from "./schema.ts";
+import { idOf } from "./tenant-keys.ts";
 
-/** Rules are settings: `retention/{tenant}` and `retention/{tenant}/{project}`. */
+/** Rules are settings: `retention/{tenant}` and `retention/{tenant}/{project}`, the project by its id. */
 export const ruleKey = (tenantId: string, projectId: string | null): string =>
-  projectId === null ? `retention/${tenantId}` : `retention/${tenantId}/${projectId}`;
+  projectId === null ? `retention/${tenantId}` : `retention/${tenantId}/${idOf(projectId)}`;
 
 /** Reads rules from `settings`. */
 export class RetentionRules {

@@ -6,6 +6,7 @@ import { PayloadReader } from "./payload-reader.ts";
 import { ruleKey, RetentionRules } from "./retention-rules.ts";
 import { parseRows, textOf, wholeText } from "./row.ts";
 import type { Connection } from "./schema.ts";
+import { idOf } from "./tenant-keys.ts";
 
 /** Runs that one step deletes, and projects that it looks at. */
 const runsPerStep = 100;
@@ -54,12 +55,13 @@ export class RetentionWriter implements RetentionWrites {
       }
     }
     const last = projects.length < projectsPerStep ? undefined : projects.at(-1);
-    return { deleted: 0, next: last === undefined ? null : `${String(last[0])}~` };
+    return { deleted: 0, next: last === undefined ? null : `${String(last[0])}${afterKey}` };
   }
 
-  #lookUp(): (tenantId: string, projectId: string) => number | null {
+  #lookUp(): (tenantId: string, projectKey: string) => number | null {
     const byTenant = new Map<string, ReadonlyMap<string | null, number | null>>();
-    return (tenantId, projectId) => {
+    return (tenantId, key) => {
+      const projectId = idOf(key);
       const known = byTenant.get(tenantId);
       const rules =
         known ??
@@ -100,6 +102,9 @@ export class RetentionWriter implements RetentionWrites {
     return deleted;
   }
 }
+
+/** Comes behind a key, and before whatever key comes next; a longer key may begin with one that is no longer. */
+const afterKey = "!";
 
 function prepareStatements(db: Connection) {
   return {

@@ -6,6 +6,7 @@ import { toNeedles } from "../needles.ts";
 import type { RunFilter, RunPosition } from "../run-query.ts";
 
 import { withinDeadline, withinDeadlineEachTime } from "./query-clock.ts";
+import { longKeyIn } from "./tenant-keys.ts";
 import { eitherMayHold, mayHold } from "./text-index.ts";
 
 type Value = string | number | null;
@@ -88,11 +89,11 @@ export function toConditionsWithin(
   }
   if (filter.rootFilter !== undefined) {
     parts.push(
-      relativeMeets(tenantId, "q.id = r.trace_id", compileFilter(filter.rootFilter, sourceOf("q"))),
+      relativeMeets(tenantId, isRootOf(tenantId), compileFilter(filter.rootFilter, sourceOf("q"))),
     );
   }
   if (filter.treeFilter !== undefined) {
-    parts.push(relativeMeets(tenantId, "1", compileFilter(filter.treeFilter, sourceOf("q"))));
+    parts.push(relativeMeets(tenantId, anyRun, compileFilter(filter.treeFilter, sourceOf("q"))));
   }
   if (after !== undefined) {
     const sign = after.order === "asc" ? ">" : "<";
@@ -119,12 +120,20 @@ const isAmong = (column: string, list: readonly string[]): Conditions =>
 const isTenants = "project_id IN (SELECT id FROM projects WHERE tenant_id = ?)";
 
 /** Whether a run of the same trace meets a filter; never one of another tenant's. */
-function relativeMeets(tenantId: string, which: string, { sql, values }: Sql): Conditions {
+function relativeMeets(tenantId: string, which: Sql, { sql, values }: Sql): Conditions {
   return {
-    sql: `EXISTS (SELECT 1 FROM runs q WHERE q.trace_id = r.trace_id AND ${which} AND q.${isTenants} AND ${withinDeadlineEachTime("q.rowid")} AND ${sql})`,
-    values: [tenantId, ...values],
+    sql: `EXISTS (SELECT 1 FROM runs q WHERE q.trace_id = r.trace_id AND ${which.sql} AND q.${isTenants} AND ${withinDeadlineEachTime("q.rowid")} AND ${sql})`,
+    values: [...which.values, tenantId, ...values],
   };
 }
+
+/** A trace is named by the id of its root, which may have a longer key. */
+const isRootOf = (tenantId: string): Sql => ({
+  sql: `q.id IN (r.trace_id, ${longKeyIn("r.trace_id", "?")})`,
+  values: [tenantId],
+});
+
+const anyRun: Sql = { sql: "1", values: [] };
 
 const textCondition = `(instr(lower(r.name), ?) > 0 OR EXISTS (
   SELECT 1 FROM payloads p WHERE p.trace_id = r.trace_id AND p.id = r.id AND instr(lower(p.body), ?) > 0))`;

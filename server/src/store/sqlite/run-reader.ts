@@ -21,6 +21,7 @@ import type { Conditions } from "./run-conditions.ts";
 import { readStatistics } from "./run-statistics.ts";
 import type { Connection } from "./schema.ts";
 import { hasTextIndex } from "./text-index.ts";
+import type { TenantKeys } from "./tenant-keys.ts";
 import { digestToken } from "./token-keys.ts";
 import { textLeadsOf } from "./text-leads.ts";
 import { isOfOneTrace, TraceOrder } from "./trace-order.ts";
@@ -49,13 +50,15 @@ interface Served {
 /** Answers questions from a connection that can't write. */
 export class RunReader implements RunReads {
   readonly #db: Connection;
+  readonly #keys: TenantKeys;
   readonly #hasTextIndex: boolean;
   readonly #beside: BesideReader;
   readonly #traceOrder: TraceOrder;
   readonly #statements;
 
-  constructor(db: Connection) {
+  constructor(db: Connection, keys: TenantKeys) {
     this.#db = db;
+    this.#keys = keys;
     this.#hasTextIndex = hasTextIndex(db);
     this.#beside = new BesideReader(db);
     this.#traceOrder = new TraceOrder(db);
@@ -86,7 +89,10 @@ export class RunReader implements RunReads {
     return run?.bodies === damagedBodies ? failDamaged(`run ${run.row.id}`) : run;
   }
 
-  findFile({ traceId, runId, name }: RunFile): { mimeType: string; bytes: Uint8Array } | undefined {
+  findFile(
+    _tenantId: string,
+    { traceId, runId, name }: RunFile,
+  ): { mimeType: string; bytes: Uint8Array } | undefined {
     const [values] = parseRows(this.#statements.findFile.all([traceId, runId, name]));
     if (values === undefined) {
       return undefined;
@@ -226,7 +232,8 @@ export class RunReader implements RunReads {
     if (filter.parentRunId === undefined || filter.traceId !== undefined) {
       return filter;
     }
-    const [parent] = parseRows(this.#statements.find.all([filter.parentRunId, tenantId]));
+    const key = this.#keys.keyOf("run", tenantId, filter.parentRunId);
+    const [parent] = parseRows(this.#statements.find.all([key, tenantId]));
     return parent === undefined ? filter : { ...filter, traceId: whole.toRun(parent).row.traceId };
   }
 }

@@ -35,6 +35,8 @@ import type { Connection } from "./schema.ts";
 import { SpanRows } from "./span-rows.ts";
 import { SpanWriter } from "./span-writer.ts";
 import type { SpanRunRecord } from "./span-writer.ts";
+import { idOf } from "./tenant-keys.ts";
+import type { TenantKeyWriter } from "./tenant-keys.ts";
 import { digestToken, openedToken, tokenOwners, toShareToken } from "./token-keys.ts";
 
 type Fate = "accepted" | "duplicate" | { readonly reason: string };
@@ -49,6 +51,7 @@ interface Desk {
 export class RunWriter implements RunWrites {
   /** What was stored since it was last taken. */
   readonly activity = new ActivityCounter();
+  readonly #keys: TenantKeyWriter;
   readonly #projects: ProjectWriter;
   readonly #feedback: FeedbackWriter;
   readonly #spans: SpanWriter;
@@ -59,11 +62,28 @@ export class RunWriter implements RunWrites {
   /** Whether a run without a dotted order may exist; its assumed trace id changes when one comes. */
   #hasUnplaced: boolean;
 
-  constructor(db: Connection, projects: ProjectWriter, feedback: FeedbackWriter) {
+  constructor(
+    db: Connection,
+    {
+      projects,
+      feedback,
+      keys,
+    }: {
+      readonly projects: ProjectWriter;
+      readonly feedback: FeedbackWriter;
+      readonly keys: TenantKeyWriter;
+    },
+  ) {
+    this.#keys = keys;
     this.#projects = projects;
     this.#feedback = feedback;
     this.#facets = new FacetWriter(db);
-    this.#spans = new SpanWriter(new SpanRows(db), projects, this.#facets);
+    this.#spans = new SpanWriter({
+      rows: new SpanRows(db),
+      projects,
+      facets: this.#facets,
+      keys,
+    });
     this.#measures = new MeasureWriter(db);
     this.#posts = new PostWriter(db, { projects, facets: this.#facets, activity: this.activity });
     this.#statements = prepareStatements(db);
@@ -90,7 +110,14 @@ export class RunWriter implements RunWrites {
       }
     };
     if (posts !== undefined) {
-      const { accepted, duplicates } = this.#posts.write(posts, { ...desk, onTaken: take });
+      const { accepted, duplicates } = this.#posts.write(posts, {
+        ...desk,
+        onTaken: take,
+        findLong: (listIds) =>
+          this.#keys.hasLong(tenantId)
+            ? this.#keys.findLong("run", tenantId, listIds())
+            : new Set(),
+      });
       counts.accepted += accepted;
       counts.duplicates += duplicates;
     }
@@ -114,6 +141,7 @@ export class RunWriter implements RunWrites {
 
   /** After a rollback: what was remembered of the database may not be there. */
   forget(): void {
+    this.#keys.forget();
     this.#projects.forget();
     this.#hasUnplaced = true;
   }
@@ -123,19 +151,20 @@ export class RunWriter implements RunWrites {
     if (row === undefined) {
       throw new RequestError(404, "Run not found");
     }
-    const [known] = parseRows(this.#statements.findShare.all([row.traceId, id]));
+    const [known] = parseRows(this.#statements.findShare.all([row.traceId, row.id]));
     const shown = readToken(toShareToken(known?.[0]));
     if (shown !== null) {
       return shown;
     }
     const token = randomUUID();
-    this.#statements.insertShare.run([digestToken(token), token, row.traceId, id]);
+    this.#statements.insertShare.run([digestToken(token), token, row.traceId, row.id]);
     return token;
   }
 
   unshare(tenantId: string, id: string): void {
-    if (this.#findOwn(tenantId, id) !== undefined) {
-      this.#statements.deleteShare.run([id]);
+    const row = this.#findOwn(tenantId, id);
+    if (row !== undefined) {
+      this.#statements.deleteShare.run([row.id]);
     }
   }
 
@@ -143,31 +172,37 @@ export class RunWriter implements RunWrites {
     const placed = this.#spans.place(desk.tenantId, record);
     const fate = this.#applyRecord(placed, desk);
     if (fate === "accepted") {
-      this.#spans.settle(desk.tenantId, record, placed.id);
+      this.#spans.settle(desk.tenantId, record, this.#keyOf(desk.tenantId, placed.id));
     }
     return fate;
   }
 
   #applyRecord(record: RunRecord, desk: Desk): Fate {
     const isNew = record.operation === "post" && record.dottedOrder !== undefined;
+    const key = this.#keyOf(desk.tenantId, record.id);
     // The common case first: a post never seen is one insert, without a look-up.
-    const known = isNew ? undefined : this.#findRow(record.id);
-    const fate = this.#merge(record, known, desk);
-    return fate === "taken" ? this.#mergeTaken(record, desk) : fate;
+    const fate = isNew ? this.#merge(record, { key, known: undefined }, desk) : "taken";
+    return fate === "taken" ? this.#mergeKnown(record, key, desk) : fate;
   }
 
-  #mergeTaken(record: RunRecord, desk: Desk): Fate {
-    const known = this.#findRow(record.id);
-    const fate = known === undefined ? "taken" : this.#merge(record, known, desk);
-    return fate === "taken" ? { reason: `run ${record.id} could not be stored` } : fate;
-  }
-
-  #merge(record: RunRecord, known: RunRow | undefined, desk: Desk): Fate | "taken" {
+  /** Of a run of which something may have been received, by this tenant or by another one. */
+  #mergeKnown(record: RunRecord, key: string, desk: Desk): Fate {
     const { tenantId } = desk;
-    if (known !== undefined && !this.#projects.isOf(tenantId, known.projectId)) {
-      // Another tenant's. Ids are chosen at random: this is no accident.
-      return { reason: `run ${record.id} could not be stored` };
-    }
+    const row = this.#findRow(key);
+    const isOwn = row !== undefined && this.#projects.isOf(tenantId, row.projectId);
+    const fate =
+      row === undefined || isOwn
+        ? this.#merge(record, { key, known: row }, desk)
+        : this.#merge(
+            record,
+            { key: this.#keys.lengthen("run", tenantId, record.id), known: undefined },
+            desk,
+          );
+    return fate === "taken" ? { reason: `run ${idOf(key)} could not be stored` } : fate;
+  }
+
+  #merge(record: RunRecord, { key, known }: OwnRun, desk: Desk): Fate | "taken" {
+    const { tenantId } = desk;
     const place = placeRecord(record, known, (id) => this.#findOwn(tenantId, id));
     if ("reason" in place) {
       return place;
@@ -179,13 +214,13 @@ export class RunWriter implements RunWrites {
     if (typeof project === "object") {
       return project;
     }
-    const row = mergeRecord(known, record, {
+    const merged = mergeRecord(known, record, {
       place,
       ...(project === undefined ? {} : { projectId: project }),
       defaultProjectId: known?.projectId ?? this.#projects.defaultId(tenantId, record.columns),
       nowMicros: Date.now() * 1_000,
     });
-    return this.#store(record, { known, row, desk });
+    return this.#store(record, { known, row: withKey(merged, key), desk });
   }
 
   #store(
@@ -258,16 +293,29 @@ export class RunWriter implements RunWrites {
     }
   }
 
+  #keyOf(tenantId: string, id: string): string {
+    return this.#keys.keyOf("run", tenantId, id);
+  }
+
   #findOwn(tenantId: string, id: string): RunRow | undefined {
-    const row = this.#findRow(id);
+    const row = this.#findRow(this.#keyOf(tenantId, id));
     return row !== undefined && this.#projects.isOf(tenantId, row.projectId) ? row : undefined;
   }
 
-  #findRow(id: string): RunRow | undefined {
-    const [values] = parseRows(this.#statements.findRun.all([id]));
+  #findRow(key: string): RunRow | undefined {
+    const [values] = parseRows(this.#statements.findRun.all([key]));
     return values === undefined ? undefined : parseRow(values);
   }
 }
+
+/** A run of the tenant's, by the key that it has or is to have. */
+interface OwnRun {
+  readonly key: string;
+  readonly known: RunRow | undefined;
+}
+
+/** The row as it is stored. Where it stands in its trace is told by ids. */
+const withKey = (row: RunRow, key: string): RunRow => (row.id === key ? row : { ...row, id: key });
 
 const isSpan = (record: RunRecord): record is SpanRunRecord => record.span !== undefined;
 

@@ -15,6 +15,7 @@ import { runCountsOfDeleted, runListTables } from "./tables/run-lists.ts";
 import { runMeasureTables } from "./tables/run-measures.ts";
 import { spanTables } from "./tables/spans.ts";
 import { promptTables } from "./tables/prompts.ts";
+import { tenantKeyTables } from "./tables/tenant-keys.ts";
 import { tenantTables } from "./tables/tenants.ts";
 import { textIndexTables } from "./tables/text-index.ts";
 import { tokenTables } from "./tables/tokens.ts";
@@ -322,4 +323,5 @@ export const formats: readonly string[] = [
   textIndexTables,
   checksumColumns,
   tokenTables,
+  tenantKeyTables,
 ];

@@ -3,6 +3,7 @@ import type { RunRow } from "../run-row.ts";
 import { intoRuns, parseRow, parseRows, readColumns, rowToValues, runTables } from "./row.ts";
 import { changedChecksum, checksumChange } from "./checksum.ts";
 import type { Connection } from "./schema.ts";
+import { idIn, idOf } from "./tenant-keys.ts";
 
 /** A span that was received, and the run that it became. */
 export interface SpanRow {
@@ -65,8 +66,10 @@ export class SpanRows {
         "UPDATE runs SET start_us = min(start_us, ?), end_us = max(coalesce(end_us, 0), ?) WHERE id = ? AND posted = 0",
       ),
       dropEmpty: db.prepare(
-        `DELETE FROM runs WHERE id = ? AND posted = 0 AND patched = 0
-          AND NOT EXISTS (SELECT 1 FROM runs c WHERE c.trace_id = runs.trace_id AND c.parent_run_id = runs.id)`,
+        `DELETE FROM runs WHERE id = ?1 AND posted = 0 AND patched = 0
+          AND NOT EXISTS (SELECT 1 FROM runs c
+            WHERE c.trace_id = runs.trace_id AND c.parent_run_id = ${idIn("runs.id")}
+              AND c.project_id IN (SELECT id FROM projects WHERE tenant_id = ?2))`,
       ),
     };
   }
@@ -86,12 +89,14 @@ export class SpanRows {
 
   /** Spans of a trace whose runs stand directly below a run. */
   listBelow(tenantId: string, traceId: string, run: RunRow): readonly SpanRow[] {
-    return toSpanRows(this.#statements.listBelow.all([run.traceId, run.id, tenantId, traceId]));
+    return toSpanRows(
+      this.#statements.listBelow.all([run.traceId, idOf(run.id), tenantId, traceId]),
+    );
   }
 
   /** Whether another span below a trace's stand-in would be its top with the same right. */
   hasRival(tenantId: string, { traceId, id, kind }: SpanRecord, top: RunRow): boolean {
-    return this.#statements.findRival.all([tenantId, traceId, top.id, kind, id]).length > 0;
+    return this.#statements.findRival.all([tenantId, traceId, idOf(top.id), kind, id]).length > 0;
   }
 
   insert(tenantId: string, { span, hasProject, run }: SpanRow): void {
@@ -141,8 +146,8 @@ export class SpanRows {
   }
 
   /** Removes a stand-in below which nothing stands any more. */
-  dropEmpty(id: string): void {
-    this.#statements.dropEmpty.run([id]);
+  dropEmpty(tenantId: string, key: string): void {
+    this.#statements.dropEmpty.run([key, tenantId]);
   }
 }
 

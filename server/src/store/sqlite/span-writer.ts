@@ -1,4 +1,3 @@
-import { createHash } from "node:crypto";
 import { microsToStamp } from "millrace/model";
 import { serverLimits } from "../../options.ts";
 import type { RunColumns, RunRecord, SpanRecord } from "../run-record.ts";
@@ -6,6 +5,8 @@ import type { RunRow } from "../run-row.ts";
 import type { FacetWriter } from "./facet-writer.ts";
 import type { ProjectWriter } from "./project-writer.ts";
 import type { SpanRow, SpanRows } from "./span-rows.ts";
+import { idOf } from "./tenant-keys.ts";
+import type { TenantKeyWriter } from "./tenant-keys.ts";
 
 /** A record of a span. */
 export interface SpanRunRecord extends RunRecord {
@@ -24,14 +25,26 @@ export class SpanWriter {
   readonly #rows: SpanRows;
   readonly #projects: ProjectWriter;
   readonly #facets: FacetWriter;
+  readonly #keys: TenantKeyWriter;
 
-  constructor(rows: SpanRows, projects: ProjectWriter, facets: FacetWriter) {
+  constructor({
+    rows,
+    projects,
+    facets,
+    keys,
+  }: {
+    readonly rows: SpanRows;
+    readonly projects: ProjectWriter;
+    readonly facets: FacetWriter;
+    readonly keys: TenantKeyWriter;
+  }) {
     this.#rows = rows;
     this.#projects = projects;
     this.#facets = facets;
+    this.#keys = keys;
   }
 
-  /** The record with the id and the place that its run gets, as far as is known by now. */
+  /** The record with the key, in place of the id, and the place that its run gets, as far as is known by now. */
   place(tenantId: string, record: SpanRunRecord): RunRecord {
     const { span } = record;
     const known = this.#rows.find(tenantId, span.traceId, span.id);
@@ -41,46 +54,46 @@ export class SpanWriter {
     if (span.kind === "placed") {
       return record;
     }
-    const topId = this.#freeId(tenantId, span.traceId);
-    const holder = this.#rows.findByRun(topId);
+    const topKey = this.#keyOf(tenantId, span.traceId);
+    const holder = this.#rows.findByRun(topKey);
     if (holder?.span.parentId === span.id) {
       this.#demote(tenantId, holder);
     }
-    return this.#takesTop(tenantId, span, topId)
-      ? { ...record, ...rootPlace(topId, startOf(record)) }
-      : this.#placeBelow(tenantId, record, topId);
+    return this.#takesTop(tenantId, span, topKey)
+      ? { ...record, ...rootPlace(topKey, startOf(record)) }
+      : this.#placeBelow(tenantId, record, topKey);
   }
 
   /** After a record was stored as it was placed: those that wait for it go below it. */
-  settle(tenantId: string, { span, columns }: SpanRunRecord, runId: string): void {
-    const run = this.#rows.findRun(runId);
+  settle(tenantId: string, { span, columns }: SpanRunRecord, runKey: string): void {
+    const run = this.#rows.findRun(runKey);
     if (run === undefined) {
       return;
     }
     const hasProject = namesProject(columns);
     this.#rows.insert(tenantId, { span, hasProject, run });
-    const topId = this.#freeId(tenantId, span.traceId);
+    const topKey = this.#keyOf(tenantId, span.traceId);
     const children = this.#rows.listChildren(tenantId, span);
-    const adopted = run.id === topId ? this.#rows.listBelow(tenantId, span.traceId, run) : [];
+    const adopted = run.id === topKey ? this.#rows.listBelow(tenantId, span.traceId, run) : [];
     for (const child of [...adopted, ...children]) {
       this.#putBelow(tenantId, child, run);
     }
-    if (children.some((child) => child.run.parentRunId === topId)) {
-      this.#rows.dropEmpty(topId);
+    if (children.some((child) => child.run.parentRunId === idOf(topKey))) {
+      this.#rows.dropEmpty(tenantId, topKey);
     }
   }
 
   /** Whether a span becomes its trace's top. Whoever is top now may have to give way. */
-  #takesTop(tenantId: string, span: SpanRecord, topId: string): boolean {
+  #takesTop(tenantId: string, span: SpanRecord, topKey: string): boolean {
     const isEntry = span.kind === "entry" && this.#parentOf(tenantId, span) === undefined;
     if (span.kind !== "root" && !isEntry) {
       return false;
     }
-    const top = this.#rows.findRun(topId);
+    const top = this.#rows.findRun(topKey);
     if (top === undefined) {
       return true;
     }
-    const holder = this.#rows.findByRun(topId);
+    const holder = this.#rows.findByRun(topKey);
     if (holder === undefined) {
       return !top.posted && !this.#rows.hasRival(tenantId, span, top);
     }
@@ -91,21 +104,21 @@ export class SpanWriter {
     return span.kind !== holder.span.kind;
   }
 
-  #placeBelow(tenantId: string, record: SpanRunRecord, topId: string): RunRecord {
+  #placeBelow(tenantId: string, record: SpanRunRecord, topKey: string): RunRecord {
     const { span, columns } = record;
     const startMicros = startOf(record);
-    const parent = this.#parentOf(tenantId, span) ?? this.#standIn(tenantId, record, topId);
+    const parent = this.#parentOf(tenantId, span) ?? this.#standIn(tenantId, record, topKey);
     const endMicros = columns.endMicros ?? startMicros;
     const isWithin = parent.startMicros <= startMicros && endMicros <= (parent.endMicros ?? 0);
-    if (parent.id === topId && !parent.posted && !isWithin) {
+    if (parent.id === topKey && !parent.posted && !isWithin) {
       this.#rows.widen(parent, { startMicros, endMicros });
     }
-    const id = this.#freeId(tenantId, record.id);
-    const { traceId, dottedOrder, parentRunId } = placeBelow(parent, { id, startMicros });
+    const key = this.#keyOf(tenantId, record.id);
+    const { traceId, dottedOrder, parentRunId } = placeBelow(parent, { id: key, startMicros });
     const projectId = namesProject(columns) ? columns.projectId : parent.projectId;
     return {
       ...record,
-      id,
+      id: key,
       traceId,
       dottedOrder,
       columns: { ...columns, parentRunId, ...(projectId === undefined ? {} : { projectId }) },
@@ -117,15 +130,15 @@ export class SpanWriter {
   }
 
   /** The top of a trace; made where there is none, under the name of the span that is to stand below. */
-  #standIn(tenantId: string, record: SpanRunRecord, topId: string): RunRow {
-    const top = this.#rows.findRun(topId);
+  #standIn(tenantId: string, record: SpanRunRecord, topKey: string): RunRow {
+    const top = this.#rows.findRun(topKey);
     if (top !== undefined) {
       return top;
     }
     const { columns } = record;
     const named = this.#projects.resolve(tenantId, columns);
     return this.#makeStandIn({
-      ...rootPlace(topId, startOf(record)),
+      ...rootPlace(topKey, startOf(record)),
       projectId:
         typeof named === "string"
           ? named
@@ -160,13 +173,13 @@ export class SpanWriter {
   /** The top gets an id of its own, below a stand-in. */
   #demote(tenantId: string, top: SpanRow): void {
     const { run, span } = top;
-    const id = this.#freeId(tenantId, span.id);
-    this.#rows.rename(run, id);
+    const key = this.#keyOf(tenantId, span.id);
+    this.#rows.rename(run, key);
     const standIn = this.#makeStandIn(run);
-    const below = { ...top, run: { ...run, id } };
+    const below = { ...top, run: { ...run, id: key } };
     this.#putBelow(tenantId, below, standIn);
     for (const child of this.#rows.listChildren(tenantId, span)) {
-      const parent = this.#rows.findRun(id);
+      const parent = this.#rows.findRun(key);
       if (parent !== undefined) {
         this.#putBelow(tenantId, child, parent);
       }
@@ -181,7 +194,7 @@ export class SpanWriter {
       const place = placeBelow(above, run);
       const placed = { ...run, ...place, projectId: hasProject ? run.projectId : above.projectId };
       // Spans that name one another in a circle stay where they are.
-      if (!above.dottedOrder.includes(run.id) && isChanged(run, placed)) {
+      if (!above.dottedOrder.includes(idOf(run.id)) && isChanged(run, placed)) {
         this.#rows.placeRun(run, placed);
         for (const child of this.#rows.listChildren(tenantId, span)) {
           waiting.push([child, placed]);
@@ -190,14 +203,13 @@ export class SpanWriter {
     }
   }
 
-  /** The id; another one, made of it, where it is a run's of another tenant. */
-  #freeId(tenantId: string, id: string): string {
-    const run = this.#rows.findRun(id);
-    if (run === undefined || this.#projects.isOf(tenantId, run.projectId)) {
-      return id;
-    }
-    const hex = createHash("sha256").update(`${tenantId}/${id}`).digest("hex");
-    return id.replaceAll(/[\da-f]/g, (_, at: number) => hex[at] ?? "0");
+  /** The key of a run of the tenant's that is there or is to be. */
+  #keyOf(tenantId: string, id: string): string {
+    const key = this.#keys.keyOf("run", tenantId, id);
+    const run = this.#rows.findRun(key);
+    return run === undefined || this.#projects.isOf(tenantId, run.projectId)
+      ? key
+      : this.#keys.lengthen("run", tenantId, id);
   }
 }
 
@@ -216,10 +228,10 @@ const namesProject = ({ projectName, projectId }: RunColumns): boolean =>
 
 const startOf = ({ columns }: RunRecord): number => columns.startMicros ?? Date.now() * 1_000;
 
-const rootPlace = (id: string, startMicros: number) => ({
-  id,
-  traceId: id,
-  dottedOrder: microsToStamp(startMicros) + id,
+const rootPlace = (key: string, startMicros: number) => ({
+  id: key,
+  traceId: idOf(key),
+  dottedOrder: microsToStamp(startMicros) + idOf(key),
 });
 
 const segmentLength = 58;
@@ -233,7 +245,7 @@ function placeBelow(
   const above = parent.dottedOrder.slice(0, limit);
   return {
     traceId: parent.traceId,
-    dottedOrder: `${above}.${microsToStamp(startMicros)}${id}`,
+    dottedOrder: `${above}.${microsToStamp(startMicros)}${idOf(id)}`,
     parentRunId: above.slice(-36),
   };
 }

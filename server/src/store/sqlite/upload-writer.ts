@@ -15,7 +15,7 @@ export class UploadWriter implements UploadWrites {
 
   constructor(desk: DatasetDesk) {
     this.#desk = desk;
-    this.#table = new DatasetTable(desk.db);
+    this.#table = new DatasetTable(desk);
     for (const id of this.#table.listUnready()) {
       desk.index.clear(id);
       this.#table.delete(id);

@@ -1,0 +1,334 @@
+import { randomUUID } from "node:crypto";
+import { join } from "node:path";
+import { expect, onTestFinished, test } from "vitest";
+import { openSqliteStore } from "../dist/store/sqlite/sqlite-store.js";
+import { openDatabase } from "../src/store/sqlite/schema.ts";
+import type { Connection } from "../src/store/sqlite/schema.ts";
+import { ActivityHistory } from "../src/live/activity-history.ts";
+import { hubTenants } from "./support/hub-tenants.ts";
+import { call, temporaryFolder, textOf } from "./support/running-server.ts";
+import type { RunningServer } from "@millrace/server";
+import { StoreDesk } from "./support/store-desk.ts";
+import { makeNames, maskAnswer, probesOf, tell } from "./support/tenant-story.ts";
+import type { Ask, Names } from "./support/tenant-story.ts";
+import { someMicros, wireRun } from "./support/wire-runs.ts";
+
+// Two tenants choose the same ids, for everything that has one: neither sees anything of the other.
+
+const askAs =
+  (server: RunningServer, key: string): Ask =>
+  (target, { body, headers } = {}) =>
+    call(server, target, { body, headers: { ...headers, "x-api-key": key } });
+
+async function twoTenants() {
+  const { server, keys } = await hubTenants();
+  return { server, me: askAs(server, keys.me), you: askAs(server, keys.you) };
+}
+
+/** Calls that only read, although they are no GET. */
+const reads: ReadonlySet<string> = new Set([
+  "POST /runs/query",
+  "POST /runs/stats",
+  "POST /datasets/:id/search",
+  "POST /datasets/:id/runs",
+  "POST /ui/runs/search",
+  "POST /ui/datasets/:id/comparison",
+  "POST /api/v2/runs/query",
+  "POST /api/v2/threads/query",
+  "POST /api/v2/traces/query",
+  "POST /api/v2/threads/stats",
+  "POST /api/v2/datasets/:id/experiment-runs",
+]);
+
+/** All that a tenant reads under some names, in one text each. */
+async function readAll(ask: Ask, names: Names, mark: string) {
+  const chosen = new Set([names.entry, names.promptId]);
+  const kept = new Set(Object.values<string>({ ...names }).filter((name) => !chosen.has(name)));
+  const asked = Object.entries(probesOf({ ...names, owner: "-" })).flatMap(([route, probes]) =>
+    route.startsWith("GET ") || reads.has(route)
+      ? probes.map((probe) => ({ ...probe, method: String(route.split(" ")[0]) }))
+      : [],
+  );
+  const answers = await Promise.all(
+    asked.map(async ({ method, path, ...probe }) => {
+      const { status, text } = maskAnswer(await ask(`${method} ${path}`, probe), kept);
+      const name = `${method} ${path} ${JSON.stringify(probe.body ?? "")}`;
+      const shown = text
+        .replaceAll(mark, "<mark>")
+        .replaceAll(/"(?:me|you)(["/])/g, '"<owner>$1')
+        .replaceAll(/[\da-f]{64}|[\da-f]{40}/g, "<hash>")
+        // Of the whole database; and how often a prompt was read.
+        .replaceAll(/"(mark|num_downloads|num_views)":\d+/g, '"$1":0');
+      return [name.replace(names.promptId, "<prompt>"), [status, shown]] as const;
+    }),
+  );
+  return Object.fromEntries(answers);
+}
+
+test("two tenants use the same ids for everything, and each reads its own", async () => {
+  const { me, you } = await twoTenants();
+  const names = makeNames();
+  const mine = await tell(me, names, "quilt");
+  const before = await readAll(me, mine, "quilt");
+  const yours = await tell(you, names, "prawn");
+  expect(await readAll(you, yours, "prawn")).toEqual(before);
+  expect(await readAll(me, mine, "quilt")).toEqual(before);
+  expect(JSON.stringify(before)).toContain("<mark> asks");
+
+  // Also what stands beside the answers: files, and what links lead to.
+  for (const [ask, mark] of [
+    [me, "quilt"],
+    [you, "prawn"],
+  ] as const) {
+    const run = (await ask(`GET /runs/${names.root}`)).json;
+    const url = textOf(run["s3_urls"]?.["attachment.note"]?.["presigned_url"]);
+    expect(await (await fetch(url)).text()).toBe(`${mark} note`);
+    const { share_token: token } = (await ask(`GET /runs/${names.root}/share`)).json;
+    const shared = await ask(`GET /public/${textOf(token)}/run`);
+    expect(shared.json).toMatchObject({ id: names.root, name: `${mark} root` });
+    expect(shared.json["child_run_ids"]).toEqual([names.child]);
+    const data = (await ask(`GET /datasets/${names.dataset}/share`)).json;
+    const examples = await ask(`GET /public/${textOf(data["share_token"])}/examples`);
+    expect(examples.json[0]).toMatchObject({ id: names.example, inputs: { q: mark } });
+    const trace = await ask(`GET /ui/traces/${names.spanTrace}`);
+    expect(trace.text).toContain(`${mark} span 2`);
+  }
+}, 30_000);
+
+test("what one tenant changes or deletes under a shared id stays the other's", async () => {
+  const { me, you } = await twoTenants();
+  const names = makeNames();
+  const mine = await tell(me, names, "quilt");
+  const yours = await tell(you, names, "prawn");
+  const before = { me: await readAll(me, mine, "quilt"), you: await readAll(you, yours, "prawn") };
+  const { root, dataset, experiment, example, queue } = names;
+
+  await you(`PATCH /sessions/${experiment}`, { body: { description: "changed" } });
+  await you(`PATCH /examples/${example}`, { body: { inputs: { q: "changed" } } });
+  await you(`PATCH /runs/${root}`, { body: { error: "x" } });
+  expect((await you(`GET /runs/${root}`)).json).toMatchObject({ error: "x" });
+  await you(`DELETE /runs/${root}/share`);
+  await you(`PUT /datasets/${dataset}/tags`, { body: { as_of: "latest", tag: "moved" } });
+  expect(await readAll(me, mine, "quilt")).toEqual(before.me);
+
+  for (const target of [
+    `DELETE /annotation-queues/${queue}`,
+    `DELETE /sessions/${experiment}`,
+    `DELETE /sessions/${names.project}`,
+    `DELETE /examples/${example}`,
+    `DELETE /datasets/${dataset}`,
+    `DELETE /feedback/${names.feedback}`,
+    `DELETE /repos/-/${names.prompt}`,
+  ]) {
+    const { status } = await you(target);
+    // With the experiment its runs went, and what was said of them.
+    expect([target, status]).toEqual([target, target.includes("/feedback/") ? 404 : 200]);
+  }
+  expect((await you(`GET /runs/${root}`)).status).toBe(404);
+  expect((await you(`GET /datasets/${dataset}`)).status).toBe(404);
+  expect(await readAll(me, mine, "quilt")).toEqual(before.me);
+
+  // The first one's go as well: the ids are free for the other, whose key stays what it was.
+  await me(`DELETE /sessions/${experiment}`);
+  const run = wireRun({ id: root, name: "anew", session_name: "p" });
+  expect((await you("POST /runs/batch", { body: { post: [run], patch: [] } })).status).toBe(202);
+  expect((await you(`GET /runs/${root}`)).json).toMatchObject({ name: "anew" });
+  expect((await me(`GET /runs/${root}`)).status).toBe(404);
+}, 30_000);
+
+async function openStore() {
+  const store = await openSqliteStore(await temporaryFolder());
+  onTestFinished(() => store.close());
+  const { id } = await store.write.tenants.create({ handle: null, displayName: "other" });
+  return { store, mine: new StoreDesk(store), theirs: new StoreDesk(store, id) };
+}
+
+const judge = (desk: StoreDesk, runId: string, score: number) =>
+  desk.store.write.feedback.create(desk.tenantId, {
+    id: randomUUID(),
+    runId,
+    projectId: null,
+    comparativeId: null,
+    key: "k",
+    score,
+    value: null,
+    comment: null,
+    correction: null,
+    config: null,
+    sourceType: "api",
+    sourceMetadata: null,
+    extra: null,
+    createdMicros: null,
+  });
+
+const scoreOf = async (desk: StoreDesk, runId: string) =>
+  (await desk.store.read.feedback.statsOfRuns(desk.tenantId, [runId])).get(runId)?.["k"]?.avg;
+
+test("what was said of a run before it came goes with it, whoever sends the run first", async () => {
+  const { mine, theirs } = await openStore();
+  const run = wireRun({ name: "of mine", session_name: "p" });
+  await judge(theirs, run.id, 2);
+  await mine.send({ post: [run] });
+  await judge(mine, run.id, 1);
+  expect([await scoreOf(mine, run.id), await scoreOf(theirs, run.id)]).toEqual([1, 2]);
+  expect(await theirs.read(run.id)).toEqual({});
+
+  await theirs.send({ post: [{ ...run, name: "of theirs" }] });
+  await judge(theirs, run.id, 4);
+  expect([await scoreOf(mine, run.id), await scoreOf(theirs, run.id)]).toEqual([1, 3]);
+  const { list } = theirs.store.read.feedback;
+  const judged = await list(theirs.tenantId, { runIds: [run.id], limit: 9, offset: 0 });
+  expect(judged.map(({ runId, run: found }) => [runId, found?.traceId])).toEqual([
+    [run.id, run.id],
+    [run.id, run.id],
+  ]);
+  expect(await mine.read(run.id)).toMatchObject({ name: "of mine" });
+  expect(await theirs.read(run.id)).toMatchObject({ name: "of theirs" });
+});
+
+test("a run that one tenant has patched, another may post; its own post joins the patch", async () => {
+  const { mine, theirs } = await openStore();
+  const run = wireRun({ name: "posted", session_name: "p" });
+  const { id, trace_id, dotted_order } = run;
+  // Before its owner: a claim that holds for nobody else.
+  await theirs.send({ patch: [{ id, trace_id, dotted_order, outputs: { a: "theirs" } }] });
+  await theirs.sendOne("patch", { outputs: { b: 1 } }, randomUUID());
+  expect(await mine.send({ post: [run] })).toMatchObject({ accepted: 1, rejected: [] });
+  expect(await mine.read(id)).toMatchObject({ name: "posted", outputs: null });
+  await mine.send({ patch: [{ id, trace_id, dotted_order, outputs: { a: "mine" } }] });
+  expect(await theirs.send({ post: [{ ...run, name: "late" }] })).toMatchObject({ accepted: 1 });
+  expect(await mine.read(id)).toMatchObject({ name: "posted", outputs: { a: "mine" } });
+  expect(await theirs.read(id)).toMatchObject({ name: "late", outputs: { a: "theirs" } });
+  expect(await theirs.send({ post: [{ ...run, name: "late" }] })).toMatchObject({
+    accepted: 0,
+    duplicates: 1,
+  });
+});
+
+test("a batch in which some ids are another tenant's is taken whole", async () => {
+  const { mine, theirs } = await openStore();
+  const runs = Array.from({ length: 40 }, (_, index) =>
+    wireRun({ name: `run ${index}`, micros: someMicros + index, session_name: "p" }),
+  );
+  await mine.send({ post: runs.filter((_, index) => index % 3 === 0) });
+  const twice = { accepted: 0, duplicates: 40, rejected: [] };
+  expect(await theirs.send({ post: runs })).toEqual({ accepted: 40, duplicates: 0, rejected: [] });
+  expect(await theirs.send({ post: runs })).toEqual(twice);
+  const names = runs.map(({ name }) => name);
+  expect(await theirs.query({})).toEqual(names);
+  expect(await theirs.query({ ids: runs.map(({ id }) => id) })).toEqual(names);
+  expect(await mine.query({})).toEqual(names.filter((_, index) => index % 3 === 0));
+
+  // Pages go on behind a run whose key is a longer one.
+  const pages: string[] = [];
+  let after;
+  do {
+    const page = await theirs.store.read.runs.query(theirs.tenantId, {
+      filter: {},
+      order: "desc",
+      limit: 7,
+      withChildren: false,
+      ...(after === undefined ? {} : { after }),
+    });
+    pages.push(...page.runs.map(({ row }) => row.name));
+    after = page.next;
+    expect(after?.id ?? runs[0]?.id).toHaveLength(36);
+  } while (after !== undefined);
+  expect(pages).toEqual(names.toReversed());
+});
+
+test("a rule that deletes one tenant's old runs leaves the other's of the same ids", async () => {
+  const { mine, theirs } = await openStore();
+  const runs = [1, 2, 3].map((second) =>
+    wireRun({ name: `run ${second}`, micros: someMicros + second, session_name: "p" }),
+  );
+  for (const desk of [mine, theirs]) {
+    await desk.send({ post: runs });
+    await judge(desk, runs[0]?.id ?? "", 1);
+  }
+  const { retention } = theirs.store.write;
+  await retention.set(theirs.tenantId, { projectId: null, days: 1 });
+  let deleted = 1;
+  while (deleted > 0) {
+    ({ deleted } = await retention.sweep(someMicros + 3 * 86_400_000_000, null));
+  }
+  expect(await theirs.query({})).toEqual([]);
+  expect(await scoreOf(theirs, runs[0]?.id ?? "")).toBeUndefined();
+  expect(await mine.query({})).toEqual(["run 1", "run 2", "run 3"]);
+  expect(await scoreOf(mine, runs[0]?.id ?? "")).toBe(1);
+});
+
+test("a sweep goes on from one tenant's project to another's of the same id", async () => {
+  const { mine, theirs } = await openStore();
+  const id = randomUUID();
+  for (const desk of [mine, theirs]) {
+    await desk.store.write.projects.create(desk.tenantId, {
+      id,
+      name: "p",
+      description: null,
+      startMicros: someMicros,
+      endMicros: null,
+      extra: null,
+      referenceDatasetId: null,
+      upsert: false,
+    });
+    await desk.send({ post: [wireRun({ session_id: id })] });
+    await desk.store.write.retention.set(desk.tenantId, { projectId: id, days: 1 });
+    expect(await desk.store.read.retention.list(desk.tenantId)).toEqual([
+      { projectId: id, days: 1 },
+    ]);
+  }
+  const { retention } = theirs.store.write;
+  let from: string | null = null;
+  let deleted = 0;
+  do {
+    const step = await retention.sweep(someMicros + 3 * 86_400_000_000, from);
+    deleted += step.deleted;
+    from = step.next;
+  } while (from !== null);
+  expect(deleted).toBe(2);
+});
+
+test("a database of format 11 is taken over without a copy of its rows", async () => {
+  const folder = await temporaryFolder();
+  const before = await openSqliteStore(folder);
+  const { id: other } = await before.write.tenants.create({ handle: null, displayName: "other" });
+  const run = wireRun({ name: "kept", session_name: "p" });
+  await new StoreDesk(before).send({ post: [run] });
+  await before.close();
+  const inFile = <Result>(read: (db: Connection) => Result): Result => {
+    const db = openDatabase(join(folder, "millrace.db"));
+    try {
+      return read(db);
+    } finally {
+      db.close();
+    }
+  };
+  const roots = (db: Connection): unknown =>
+    db
+      .prepare("SELECT name, rootpage FROM sqlite_schema WHERE tbl_name IN ('runs', 'payloads')")
+      .raw()
+      .all();
+  const whereBefore = inFile((db) => {
+    db.exec("DROP TABLE tenant_keys; PRAGMA user_version = 11");
+    return roots(db);
+  });
+
+  const store = await openSqliteStore(folder);
+  onTestFinished(() => store.close());
+  expect(inFile(roots)).toEqual(whereBefore);
+  const theirs = new StoreDesk(store, other);
+  expect(await theirs.read(run.id)).toEqual({});
+  await theirs.send({ post: [{ ...run, name: "of another" }] });
+  expect(await theirs.read(run.id)).toMatchObject({ name: "of another" });
+  expect(await new StoreDesk(store).read(run.id)).toMatchObject({ name: "kept" });
+});
+
+test("what arrives now is counted for each tenant, also where projects have one id", () => {
+  const history = new ActivityHistory(60);
+  const counts = { runs: 1, traces: 1, errors: 0, tokens: 0, cost: 0, latencies: [] };
+  history.add([{ tenantId: "a", projectId: "p", ...counts }], 5);
+  history.add([{ tenantId: "b", projectId: "p", ...counts, runs: 7 }], 5);
+  const read = (tenantId: string) => history.read(tenantId, 0, 9)[0]?.projects["p"]?.runs;
+  expect([read("a"), read("b")]).toEqual([1, 7]);
+});

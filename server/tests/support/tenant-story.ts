@@ -1,0 +1,494 @@
+import { randomUUID } from "node:crypto";
+import { textOf } from "./running-server.ts";
+import type { Answer, CallInit } from "./running-server.ts";
+import { multipart, multipartType, someMicros, wireRun } from "./wire-runs.ts";
+
+/** Asks as one tenant. */
+export type Ask = (target: string, init?: CallInit) => Promise<Answer>;
+
+/** What a tenant names things by. */
+export interface Names {
+  readonly root: string;
+  readonly child: string;
+  /** A run that is patched before it is posted. */
+  readonly early: string;
+  readonly project: string;
+  readonly experiment: string;
+  readonly dataset: string;
+  readonly other: string;
+  readonly example: string;
+  readonly feedback: string;
+  readonly queue: string;
+  readonly comparative: string;
+  readonly spanTrace: string;
+  readonly prompt: string;
+  /** Whose the prompt is, as a path says it. */
+  readonly owner: string;
+  /** Chosen by the server. */
+  readonly entry: string;
+  readonly promptId: string;
+  readonly keyId: string;
+}
+
+export const makeNames = (): Names => ({
+  root: randomUUID(),
+  child: randomUUID(),
+  early: randomUUID(),
+  project: randomUUID(),
+  experiment: randomUUID(),
+  dataset: randomUUID(),
+  other: randomUUID(),
+  example: randomUUID(),
+  feedback: randomUUID(),
+  queue: randomUUID(),
+  comparative: randomUUID(),
+  spanTrace: randomUUID(),
+  prompt: `p-${randomUUID()}`,
+  owner: "me",
+  entry: randomUUID(),
+  promptId: randomUUID(),
+  keyId: randomUUID(),
+});
+
+const at = (second: number): number => someMicros + second * 1_000_000;
+
+/** The runs of a story: a root, its child and one that is patched before it is posted. */
+function runsOf(names: Names, mark: string) {
+  const root = {
+    ...wireRun({ id: names.root, micros: at(0), name: `${mark} root` }),
+    session_id: names.experiment,
+    inputs: { q: `${mark} asks` },
+    reference_example_id: names.example,
+    end_time: at(4) / 1_000,
+    outputs: { a: `${mark} answers` },
+    extra: { metadata: { thread_id: "thread-1", whose: mark } },
+    tags: [mark],
+  };
+  const child = {
+    ...wireRun({ id: names.child, parent: root, micros: at(1), name: `${mark} child` }),
+    session_id: names.experiment,
+    run_type: "llm",
+    inputs: { text: `${mark} of child` },
+  };
+  const early = {
+    ...wireRun({ id: names.early, micros: at(2), name: `${mark} early` }),
+    session_name: `early`,
+  };
+  return { root, child, early };
+}
+
+/** Tells all that a tenant can tell, under the same names; gives the ids that the server chose. */
+export async function tell(ask: Ask, names: Names, mark: string): Promise<Names> {
+  const must = async (target: string, init?: CallInit): Promise<Answer> => {
+    const answer = await ask(target, init);
+    if (answer.status >= 300) {
+      throw new Error(`${mark}: ${target} was answered ${answer.status}: ${answer.text}`);
+    }
+    return answer;
+  };
+  const { root, child, early } = runsOf(names, mark);
+  const { dataset, example, experiment } = names;
+  const score = mark.length;
+
+  // What is said of a run that is not there yet.
+  const judged = { run_id: names.root, key: "early", score, comment: mark };
+  await must("POST /feedback", { body: { id: names.feedback, ...judged } });
+  await must("POST /feedback/tokens", { body: { run_id: names.root, feedback_key: "by token" } });
+  const patch = { id: names.early, outputs: { late: mark }, end_time: at(3) / 1_000 };
+  await must(`PATCH /runs/${names.early}`, {
+    body: { ...patch, trace_id: names.early, dotted_order: early.dotted_order },
+  });
+  await must("POST /runs", { body: early });
+
+  await must("POST /datasets", { body: { id: dataset, name: "d", description: mark } });
+  await must("POST /datasets", { body: { id: names.other, name: "other", description: mark } });
+  const content = { inputs: { q: mark }, outputs: { a: mark }, metadata: { whose: mark } };
+  await must("POST /examples", {
+    body: { id: example, dataset_id: dataset, ...content, split: ["test"] },
+  });
+  await must(`PATCH /examples/${example}`, { body: { outputs: { a: `${mark} again` } } });
+  const split = { split_name: "more", examples: [example] };
+  await must(`PUT /datasets/${dataset}/splits`, { body: split });
+  await must(`PUT /datasets/${dataset}/tags`, { body: { as_of: "latest", tag: "good" } });
+  await must(`POST /datasets/${dataset}/index`, { body: {} });
+
+  for (const [id, name] of [
+    [experiment, "experiment"],
+    [names.project, "project"],
+  ] as const) {
+    const project = { id, name, description: mark, start_time: "2026-11-21T10:00:00Z" };
+    await must("POST /sessions", {
+      body: { ...project, ...(id === experiment && { reference_dataset_id: dataset }) },
+    });
+  }
+  const parts = multipart([
+    { name: `post.${root.id}`, body: JSON.stringify(root) },
+    { name: `post.${child.id}`, body: JSON.stringify(child) },
+    { name: `attachment.${root.id}.note`, body: `${mark} note`, contentType: "text/plain" },
+  ]);
+  await must("POST /runs/multipart", { body: parts, headers: { "content-type": multipartType } });
+  await must("POST /feedback", {
+    body: { run_id: names.root, key: "late", score: score + 1, comment: mark },
+  });
+  await must("POST /feedback", { body: { session_id: experiment, key: "whole", score } });
+  await must("POST /feedback/tokens", { body: { run_id: names.root, feedback_key: "late token" } });
+
+  const comparison = { experiment_ids: [experiment], reference_dataset_id: dataset };
+  await must("POST /datasets/comparative", {
+    body: { id: names.comparative, name: mark, ...comparison },
+  });
+  const queue = { id: names.queue, name: "queue", description: mark, default_dataset: dataset };
+  await must("POST /annotation-queues", { body: queue });
+  const added = await must(`POST /annotation-queues/${names.queue}/runs`, { body: [names.root] });
+  await must(`PUT /runs/${names.root}/share`);
+  await must(`PUT /datasets/${dataset}/share`);
+  await must("PUT /ui/retention", { body: { project_id: names.project, days: 30 } });
+
+  const made = await must("POST /repos", { body: { repo_handle: names.prompt, is_public: false } });
+  await must(`POST /commits/-/${names.prompt}`, { body: { manifest: { whose: mark } } });
+  await must("POST /otel/v1/traces", {
+    body: spansOf(names, mark),
+    headers: { "content-type": "application/json" },
+  });
+  return {
+    ...names,
+    entry: textOf(added.json[0]?.["id"]),
+    promptId: textOf(made.json["repo"]?.["id"]),
+  };
+}
+
+/** Two spans, the child first. */
+function spansOf(names: Names, mark: string) {
+  const trace = names.spanTrace.replaceAll("-", "");
+  const time = (second: number): string => String(BigInt(at(second)) * 1_000n);
+  const span = (id: number, parent: number | undefined) => ({
+    traceId: trace,
+    spanId: id.toString(16).padStart(16, "0"),
+    ...(parent === undefined ? {} : { parentSpanId: parent.toString(16).padStart(16, "0") }),
+    name: `${mark} span ${id}`,
+    startTimeUnixNano: time(id),
+    endTimeUnixNano: time(id + 1),
+  });
+  return { resourceSpans: [{ scopeSpans: [{ spans: [span(2, 1), span(1, undefined)] }] }] };
+}
+
+export interface Probe {
+  readonly path: string;
+  readonly body?: unknown;
+  readonly headers?: Readonly<Record<string, string>>;
+}
+
+const form = (name: string, value: unknown): FormData => {
+  const data = new FormData();
+  data.append(name, new Blob([JSON.stringify(value)], { type: "application/json" }));
+  return data;
+};
+
+/** For each route with an id in it, the requests that name what a tenant has. */
+export function probesOf(names: Names): Readonly<Record<string, readonly Probe[]>> {
+  const { root, child, experiment, dataset, example, feedback, queue, comparative } = names;
+  const { entry, prompt, owner } = names;
+  const { root: rootRun } = runsOf(names, "probe");
+  const { session_id: _session, reference_example_id: _example, ...plain } = rootRun;
+  const within = { start_time: "2020-01-01T00:00:00Z" };
+  const runFilters = [
+    { id: [root] },
+    { session: [experiment] },
+    { trace: root },
+    { parent_run: root },
+    { reference_example: [example] },
+    { filter: `eq(id, "${root}")` },
+    { filter: `in(id, ["${root}", "${child}"])` },
+    { filter: `eq(session_id, "${experiment}")` },
+    { filter: `eq(trace_id, "${root}")`, session: [experiment] },
+    { filter: `neq(id, "${child}")`, session: [experiment] },
+    { session: [experiment], trace_filter: 'eq(run_type, "chain")' },
+    { session: [experiment], tree_filter: 'eq(run_type, "llm")' },
+    { session: [experiment], filter: 'search("asks")' },
+    { session: [experiment], filter: 'eq(feedback_key, "early")' },
+    { session: [experiment], query: "answers" },
+  ];
+  const one = (path: string, body?: unknown): readonly Probe[] => [{ path, body }];
+  const ofDataset = `/datasets/${dataset}`;
+  const ofQueue = `/annotation-queues/${queue}`;
+  const ofPrompt = `/repos/${owner}/${prompt}`;
+  const newRun = (fields: object) => wireRun({ id: randomUUID(), ...fields });
+  return {
+    "GET /runs/:id": [{ path: `/runs/${root}` }, { path: `/runs/${child}` }],
+    "PATCH /runs/:id": [
+      { path: `/runs/${root}`, body: { outputs: { a: 1 } } },
+      { path: `/runs/${root}`, body: { ...plain, outputs: { a: 1 } } },
+    ],
+    "POST /runs": [
+      { path: "/runs", body: plain },
+      { path: "/runs", body: newRun({ session_id: experiment }) },
+      { path: "/runs", body: newRun({ parent: rootRun }) },
+    ],
+    "POST /runs/batch": one("/runs/batch", { post: [{ ...plain, id: root }], patch: [] }),
+    "POST /runs/multipart": [
+      {
+        path: "/runs/multipart",
+        body: multipart([
+          { name: `attachment.${root}.note`, body: "x", contentType: "text/plain" },
+          {
+            name: `feedback.${root}`,
+            body: JSON.stringify({ id: randomUUID(), run_id: root, trace_id: root, key: "k" }),
+          },
+        ]),
+        headers: { "content-type": multipartType },
+      },
+    ],
+    "POST /runs/query": runFilters.map((body) => ({
+      path: "/runs/query",
+      body: { ...within, ...body },
+    })),
+    "POST /runs/stats": runFilters.map((body) => ({ path: "/runs/stats", body })),
+    "GET /runs/:id/share": one(`/runs/${root}/share`),
+    "PUT /runs/:id/share": one(`/runs/${root}/share`),
+    "DELETE /runs/:id/share": one(`/runs/${root}/share`),
+    "GET /sessions": [
+      { path: `/sessions?id=${experiment}` },
+      { path: `/sessions?reference_dataset=${dataset}` },
+    ],
+    "GET /sessions/:id": one(`/sessions/${experiment}?include_stats=true`),
+    "POST /sessions": one("/sessions", {
+      id: experiment,
+      name: "n",
+      reference_dataset_id: dataset,
+      start_time: "2026-11-21T10:00:00Z",
+    }),
+    "PATCH /sessions/:id": one(`/sessions/${experiment}`, { description: "x" }),
+    "DELETE /sessions/:id": one(`/sessions/${experiment}`),
+    "DELETE /sessions": one(`/sessions?ids=${experiment}&ids=${names.project}`),
+    "GET /datasets": one(`/datasets?id=${dataset}`),
+    "POST /datasets": one("/datasets", { id: dataset, name: "n" }),
+    "DELETE /datasets": one(`/datasets?dataset_ids=${dataset}`),
+    "GET /datasets/:id": one(ofDataset),
+    "PATCH /datasets/:id": one(ofDataset, { description: "x" }),
+    "DELETE /datasets/:id": one(ofDataset),
+    "GET /datasets/:id/share": one(`${ofDataset}/share`),
+    "PUT /datasets/:id/share": one(`${ofDataset}/share`),
+    "DELETE /datasets/:id/share": one(`${ofDataset}/share`),
+    "GET /datasets/:id/versions": [
+      { path: `${ofDataset}/versions` },
+      { path: `${ofDataset}/versions?example=${example}` },
+    ],
+    "GET /datasets/:id/versions/diff": one(
+      `${ofDataset}/versions/diff?from_version=good&to_version=latest`,
+    ),
+    "GET /datasets/:id/version": one(`${ofDataset}/version?tag=good`),
+    "PUT /datasets/:id/tags": one(`${ofDataset}/tags`, { as_of: "latest", tag: "probe" }),
+    "GET /datasets/:id/splits": one(`${ofDataset}/splits`),
+    "PUT /datasets/:id/splits": one(`${ofDataset}/splits`, {
+      split_name: "probe",
+      examples: [example],
+    }),
+    "GET /datasets/:id/openai_ft": one(`${ofDataset}/openai_ft`),
+    "GET /datasets/:id/csv": one(`${ofDataset}/csv`),
+    "GET /datasets/:id/jsonl": one(`${ofDataset}/jsonl`),
+    "POST /datasets/:id/index": one(`${ofDataset}/index`, {}),
+    "POST /datasets/:id/search": one(`${ofDataset}/search`, { inputs: { q: "x" } }),
+    "POST /datasets/comparative": one("/datasets/comparative", {
+      id: comparative,
+      experiment_ids: [experiment],
+      reference_dataset_id: dataset,
+    }),
+    "GET /datasets/:id/comparative": one(`${ofDataset}/comparative`),
+    "POST /datasets/:id/runs": one(`${ofDataset}/runs`, { session_ids: [experiment] }),
+    "POST /datasets/:id/examples/check": one(`${ofDataset}/examples/check`, [{ inputs: {} }]),
+    "GET /examples": [
+      { path: `/examples?dataset=${dataset}` },
+      { path: `/examples?id=${example}` },
+      { path: `/examples?dataset=${dataset}&splits=more` },
+      { path: `/examples?dataset=${dataset}&as_of=good` },
+    ],
+    "POST /examples": [
+      { path: "/examples", body: { dataset_id: dataset, inputs: {} } },
+      { path: "/examples", body: { dataset_id: dataset, source_run_id: root, inputs: {} } },
+    ],
+    "DELETE /examples": one(`/examples?example_ids=${example}`),
+    "GET /examples/count": one(`/examples/count?dataset=${dataset}`),
+    "POST /examples/bulk": one("/examples/bulk", [{ dataset_id: dataset, inputs: {} }]),
+    "PATCH /examples/bulk": one("/examples/bulk", [{ id: example, inputs: { x: 1 } }]),
+    "GET /examples/:id": one(`/examples/${example}`),
+    "PATCH /examples/:id": one(`/examples/${example}`, { inputs: { x: 1 } }),
+    "DELETE /examples/:id": one(`/examples/${example}`),
+    "POST /v1/platform/datasets/:id/examples": one(
+      `/v1/platform${ofDataset}/examples`,
+      form(randomUUID(), { inputs: {} }),
+    ),
+    "PATCH /v1/platform/datasets/:id/examples": one(
+      `/v1/platform${ofDataset}/examples`,
+      form(example, { outputs: {} }),
+    ),
+    "POST /v1/platform/datasets/examples/delete": one("/v1/platform/datasets/examples/delete", {
+      example_ids: [example],
+      hard_delete: true,
+    }),
+    "GET /feedback": [
+      { path: `/feedback?run=${root}` },
+      { path: `/feedback?session=${experiment}` },
+      { path: `/feedback?comparative_experiment_id=${comparative}` },
+    ],
+    "POST /feedback": [
+      { path: "/feedback", body: { run_id: root, key: "k" } },
+      { path: "/feedback", body: { session_id: experiment, key: "k" } },
+      { path: "/feedback", body: { run_id: root, session_id: experiment, key: "k" } },
+      { path: "/feedback", body: { id: feedback, run_id: root, key: "k" } },
+      {
+        path: "/feedback",
+        body: { run_id: root, comparative_experiment_id: comparative, key: "k" },
+      },
+    ],
+    "GET /feedback/:id": one(`/feedback/${feedback}`),
+    "PATCH /feedback/:id": one(`/feedback/${feedback}`, { score: 0 }),
+    "DELETE /feedback/:id": one(`/feedback/${feedback}`),
+    "POST /feedback/tokens": one("/feedback/tokens", { run_id: root, feedback_key: "k" }),
+    "GET /feedback/tokens": one(`/feedback/tokens?run_id=${root}`),
+    "GET /annotation-queues": [
+      { path: `/annotation-queues?ids=${queue}` },
+      { path: `/annotation-queues?dataset_id=${dataset}` },
+    ],
+    "POST /annotation-queues": [
+      { path: "/annotation-queues", body: { id: queue, name: "n" } },
+      { path: "/annotation-queues", body: { name: "n", default_dataset: dataset } },
+    ],
+    "DELETE /annotation-queues": one(`/annotation-queues?queue_ids=${queue}`),
+    "GET /annotation-queues/:id": one(ofQueue),
+    "PATCH /annotation-queues/:id": one(ofQueue, { description: "x" }),
+    "DELETE /annotation-queues/:id": one(ofQueue),
+    "GET /annotation-queues/:id/runs": one(`${ofQueue}/runs`),
+    "POST /annotation-queues/:id/runs": one(`${ofQueue}/runs`, [root]),
+    "POST /annotation-queues/:id/runs/by-key": one(`${ofQueue}/runs/by-key`, [
+      { run_id: root, session_id: experiment },
+    ]),
+    "PATCH /annotation-queues/:id/runs/:queueRunId": one(`${ofQueue}/runs/${entry}`, {
+      last_reviewed_time: "2026-11-21T10:00:00Z",
+    }),
+    "DELETE /annotation-queues/:id/runs/:queueRunId": one(`${ofQueue}/runs/${entry}`),
+    "GET /annotation-queues/:id/run/:index": one(`${ofQueue}/run/0`),
+    "GET /annotation-queues/:id/size": one(`${ofQueue}/size`),
+    "GET /annotation-queues/:id/queues": one(`/annotation-queues/${root}/queues`),
+    "DELETE /repos": one(`/repos?repo_ids=${names.promptId}`),
+    "GET /repos/:owner/:repo": one(ofPrompt),
+    "PATCH /repos/:owner/:repo": one(ofPrompt, { description: "x" }),
+    "DELETE /repos/:owner/:repo": one(ofPrompt),
+    "GET /repos/:owner/:repo/tags": one(`${ofPrompt}/tags`),
+    "POST /repos/:owner/:repo/tags": one(`${ofPrompt}/tags`, {
+      tag_name: "t",
+      commit_id: randomUUID(),
+    }),
+    "GET /repos/:owner/:repo/tags/:tag": one(`${ofPrompt}/tags/t`),
+    "PATCH /repos/:owner/:repo/tags/:tag": one(`${ofPrompt}/tags/t`, { commit_id: randomUUID() }),
+    "DELETE /repos/:owner/:repo/tags/:tag": one(`${ofPrompt}/tags/t`),
+    "POST /likes/:owner/:repo": one(`/likes/${owner}/${prompt}`, { like: true }),
+    "GET /commits/:owner/:repo": one(`/commits/${owner}/${prompt}`),
+    "POST /commits/:owner/:repo": one(`/commits/${owner}/${prompt}`, { manifest: {} }),
+    "GET /commits/:owner/:repo/:commit": one(`/commits/${owner}/${prompt}/latest`),
+    "POST /otel/v1/traces": [
+      {
+        path: "/otel/v1/traces",
+        body: spansOf(names, "probe"),
+        headers: { "content-type": "application/json" },
+      },
+    ],
+    "GET /ui/traces/:id": one(`/ui/traces/${root}`),
+    "GET /ui/trace-runs/:id": one(`/ui/trace-runs/${root}`),
+    "GET /ui/runs/words": one(`/ui/runs/words?session=${experiment}&kind=name`),
+    "POST /ui/runs/search": [
+      { path: "/ui/runs/search", body: { session: [experiment] } },
+      {
+        path: "/ui/runs/search",
+        body: { session: [experiment], filter: `eq(id, "${root}")`, sort: "latency" },
+      },
+    ],
+    "GET /ui/runs/counts": one(`/ui/runs/counts?session=${experiment}`),
+    "POST /ui/runs/export": one("/ui/runs/export", { session: [experiment], format: "csv" }),
+    "DELETE /ui/keys/:id": one(`/ui/keys/${names.keyId}`),
+    "PUT /ui/retention": one("/ui/retention", { project_id: experiment, days: 2 }),
+    "GET /ui/feedback": one(
+      `/ui/feedback?session=${experiment}&key=early&from=2026-01-01T00:00:00Z&to=2100-01-01T00:00:00Z`,
+    ),
+    "GET /ui/datasets/:id/examples": one(`/ui${ofDataset}/examples`),
+    "GET /ui/datasets/:id/diff": one(`/ui${ofDataset}/diff?from_version=good&to_version=latest`),
+    "POST /ui/datasets/:id/comparison": one(`/ui${ofDataset}/comparison`, {
+      experiment_ids: [experiment],
+    }),
+    "POST /ui/datasets/:id/import": one(`/ui${ofDataset}/import`, [{ inputs: {} }]),
+    "GET /ui/annotation-queues": one(`/ui/annotation-queues?ids=${queue}`),
+    "GET /ui/annotation-queues/:id/progress": one(`/ui${ofQueue}/progress`),
+    "GET /ui/annotation-queues/:id/runs": one(`/ui${ofQueue}/runs`),
+    "POST /ui/annotation-queues/:id/claim": one(`/ui${ofQueue}/claim`, { reviewer: "r" }),
+    "POST /ui/annotation-queues/:id/runs/:queueRunId/release": one(
+      `/ui${ofQueue}/runs/${entry}/release`,
+      { reviewer: "r" },
+    ),
+    "POST /ui/annotation-queues/:id/runs/:queueRunId/done": one(
+      `/ui${ofQueue}/runs/${entry}/done`,
+      { reviewer: "r" },
+    ),
+    "POST /ui/annotation-queues/:id/runs/:queueRunId/reopen": one(
+      `/ui${ofQueue}/runs/${entry}/reopen`,
+      { reviewer: "r" },
+    ),
+    "POST /api/v2/runs/query": [
+      { path: "/api/v2/runs/query", body: { project_ids: [experiment] } },
+      { path: "/api/v2/runs/query", body: { reference_dataset_id: dataset } },
+      { path: "/api/v2/runs/query", body: { project_ids: [experiment], ids: [root] } },
+    ],
+    "GET /api/v2/runs/:id": one(`/api/v2/runs/${root}?${v2Run(names)}`),
+    "GET /api/v2/runs/:id/url": one(`/api/v2/runs/${root}/url?${v2Run(names)}`),
+    "POST /api/v2/runs/:id/share": one(`/api/v2/runs/${root}/share`, v2Body(names)),
+    "DELETE /api/v2/runs/:id/share": one(`/api/v2/runs/${root}/share?${v2Run(names)}`),
+    "GET /api/v2/traces/:id/runs": one(`/api/v2/traces/${root}/runs?${v2Run(names)}`),
+    "POST /api/v2/threads/query": one("/api/v2/threads/query", { project_id: experiment }),
+    "GET /api/v2/threads/:id/traces": one(
+      `/api/v2/threads/thread-1/traces?project_id=${experiment}`,
+    ),
+    "POST /api/v2/traces/query": one("/api/v2/traces/query", {
+      project_id: experiment,
+      trace_ids: [root],
+    }),
+    "POST /api/v2/threads/stats": one("/api/v2/threads/stats", {
+      project_id: experiment,
+      select: ["THREAD_COUNT", "TRACE_COUNT"],
+    }),
+    "GET /api/v2/sessions": one(`/api/v2/sessions?reference_dataset=${dataset}`),
+    "GET /api/v2/datasets": one(`/api/v2/datasets?id=${dataset}`),
+    "POST /api/v2/datasets/:id/experiment-runs": one(`/api/v2${ofDataset}/experiment-runs`, {
+      experiment_ids: [experiment],
+      example_ids: [example],
+    }),
+    "GET /api/v2/threads/:id/stats": one(
+      `/api/v2/threads/thread-1/stats?session_id=${experiment}&project_id=${experiment}&select=TRACE_COUNT`,
+    ),
+  };
+}
+
+const v2Run = ({ experiment, root }: Names): string =>
+  `project_id=${experiment}&session_id=${experiment}&trace_id=${root}&start_time=2026-11-21T10:11:12.345678Z`;
+
+const v2Body = ({ experiment, root }: Names) => ({
+  project_id: experiment,
+  session_id: experiment,
+  trace_id: root,
+  start_time: "2026-11-21T10:11:12.345678Z",
+});
+
+const uuids = /[\da-f]{8}-[\da-f]{4}-[\da-f]{4}-[\da-f]{4}-[\da-f]{12}/g;
+const times = /\d{4}-?\d\d-?\d\dT\d\d:?\d\d:?\d\d(?:\.?\d+)?(?:Z|\+00:00)?/g;
+const links = /https?:\/\/[^"\\ ]+/g;
+
+/** A text without what differs from answer to answer; ids that are kept stay. */
+const maskText = (text: string, kept: ReadonlySet<string> = new Set()): string =>
+  text
+    .replaceAll(links, "<link>")
+    .replaceAll(times, "<time>")
+    .replaceAll(uuids, (id) => (kept.has(id) ? id : "<id>"));
+
+/** What of an answer is compared. */
+export const maskAnswer = ({ status, headers, text }: Answer, kept?: ReadonlySet<string>) => ({
+  status,
+  headers: [...headers].filter(([name]) => name !== "date"),
+  text: maskText(text, kept),
+});

@@ -1,0 +1,206 @@
+import { mkdtemp, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { startServer } from "@millrace/server";
+import type { RunningServer } from "@millrace/server";
+import { afterAll, beforeAll, expect, test } from "vitest";
+import { createApp } from "../dist/http/app.js";
+import { memoryDataDir, parseServerOptions } from "../dist/options.js";
+import { openSqliteStore, openTemporaryStore } from "../dist/store/sqlite/sqlite-store.js";
+import { call } from "./support/running-server.ts";
+import type { Answer } from "./support/running-server.ts";
+import { makeNames, maskAnswer, probesOf, tell } from "./support/tenant-story.ts";
+import type { Ask, Names, Probe } from "./support/tenant-story.ts";
+
+// The same answer whether an id is unknown or another tenant's, for each route that takes one.
+
+/** Routes that take no id, or whose id is a secret that opens what it names to whoever holds it. */
+const withoutIds: ReadonlySet<string> = new Set([
+  "GET /",
+  "GET /*",
+  "POST /*",
+  "PATCH /*",
+  "PUT /*",
+  "DELETE /*",
+  "GET /info",
+  "GET /docs",
+  "GET /docs/json",
+  "GET /docs*",
+  "GET /openapi.json",
+  "GET /settings",
+  "POST /settings/handle",
+  "GET /attachments",
+  "POST /datasets/upload",
+  "GET /repos",
+  "POST /repos",
+  "GET /ui/filters/words",
+  "POST /ui/filters/check",
+  "GET /ui/live",
+  "POST /ui/senders",
+  "GET /ui/server",
+  "GET /ui/storage",
+  "GET /ui/keys",
+  "POST /ui/keys",
+  "GET /ui/tenants",
+  "POST /ui/tenants",
+  "GET /ui/retention",
+  // Tokens.
+  "GET /public/:token/run",
+  "GET /public/:token/datasets",
+  "GET /public/:token/examples",
+  "GET /public/:token/examples/count",
+  "GET /api/v2/public/:token/run/:id",
+  "POST /api/v2/public/:token/runs/query",
+  "POST /feedback/tokens/:token",
+  "GET /feedback/tokens/:token",
+  "GET /ui/feedback-forms/:token",
+  "GET /ui/runs/export/:token",
+  // Never done, whatever is named.
+  ...["GET", "POST", "PATCH", "PUT", "DELETE"].flatMap((method) => [
+    `${method} /api/v2/threads/:id/share`,
+    `${method} /v2/sql/query`,
+  ]),
+]);
+
+/** The routes that the server itself has, but for those that are made for each GET. */
+async function listRoutes(): Promise<readonly string[]> {
+  const store = await openTemporaryStore();
+  const app = createApp(store, parseServerOptions({ dataDir: memoryDataDir }));
+  await app.ready();
+  const tree = app.printRoutes({ commonPrefix: false });
+  await app.close();
+  await store.close();
+  const above: string[] = [];
+  return tree.split("\n").flatMap((line) => {
+    const found = /^(?<indent>[│ ]*)[├└]── (?<path>.*) \((?<methods>[A-Z, ]+)\)$/u.exec(line);
+    if (found?.groups === undefined) {
+      return [];
+    }
+    const { indent = "", path = "", methods = "" } = found.groups;
+    const depth = indent.length / 4;
+    const whole = (above[depth - 1] ?? "") + path;
+    above.splice(depth, above.length, whole);
+    const own = methods.split(", ").filter((method) => method !== "HEAD");
+    return own.map((method) => `${method} ${whole}`);
+  });
+}
+
+interface Scene {
+  readonly server: RunningServer;
+  readonly folder: string;
+  /** Keys of tenants that have nothing: each asks once, since a question may write. */
+  readonly keys: string[];
+  /** The key of the tenant that has something, and what it has. */
+  readonly me: string;
+  readonly mine: Names;
+}
+
+let scene: Scene;
+
+beforeAll(async () => {
+  const folder = await mkdtemp(join(tmpdir(), "millrace-server-"));
+  const store = await openSqliteStore(folder);
+  const keyOf = async (handle: string | null): Promise<string> => {
+    const { id } = await store.write.tenants.create({ handle, displayName: "one" });
+    return (await store.write.tenants.createKey(id, { name: "test" })).key;
+  };
+  const me = await keyOf("me");
+  const asked = Object.values(probesOf(makeNames())).flat().length;
+  const keys = await Promise.all(Array.from({ length: asked * 2 }, () => keyOf(null)));
+  const other = await store.write.tenants.create({ handle: null, displayName: "with a key" });
+  const { id: keyId } = await store.write.tenants.createKey(other.id, { name: "theirs" });
+  await store.close();
+  const server = await startServer({ port: 0, dataDir: folder });
+  scene = { server, folder, keys, me, mine: { ...makeNames(), keyId } };
+  scene = { ...scene, mine: await tell(askAs(me), scene.mine, "mine") };
+}, 60_000);
+
+afterAll(async () => {
+  await scene.server.close();
+  await rm(scene.folder, { recursive: true, force: true });
+});
+
+const askAs =
+  (key: string): Ask =>
+  (target, { body, headers } = {}) =>
+    call(scene.server, target, { body, headers: { ...headers, "x-api-key": key } });
+
+const ask = (key: string | undefined, route: string, probe: Probe): Promise<Answer> =>
+  askAs(key ?? "")(`${String(route.split(" ")[0])} ${probe.path}`, probe);
+
+/** What an answer says, but for the token of an export, and for what the connection is used for next. */
+function saidIn(answer: Answer) {
+  const { status, headers, text } = maskAnswer(answer);
+  return {
+    status,
+    // Whether the connection stays depends on whether the body had come when the answer was sent.
+    headers: headers.filter(([name]) => name !== "connection" && name !== "keep-alive"),
+    text: text.replace(/(\/ui\/runs\/export\/)[\w-]{32}/, "$1<token>"),
+  };
+}
+
+/** What `me` has, as `me` reads it. */
+const readMine = async () => {
+  const { root, early, experiment, dataset, example, feedback, queue } = scene.mine;
+  const paths = [
+    `/runs/${root}`,
+    `/runs/${early}`,
+    `/runs/${root}/share`,
+    `/datasets/${dataset}`,
+    `/datasets/${dataset}/versions`,
+    `/sessions/${experiment}`,
+    `/examples/${example}`,
+    `/feedback/${feedback}`,
+    `/feedback?run=${root}`,
+    `/annotation-queues/${queue}`,
+    `/annotation-queues/${queue}/size`,
+  ];
+  const answers = await Promise.all(
+    paths.map(async (path) => [path, await askAs(scene.me)(`GET ${path}`)] as const),
+  );
+  return answers.map(([path, { status, text }]) => {
+    // Signed anew each time.
+    return [path, status, text.replaceAll(/token=[\w.-]+/g, "token=")];
+  });
+};
+
+test("each route that takes an id answers to another tenant's as to an unknown one", async () => {
+  const before = await readMine();
+  expect(before.map(([, status]) => status)).toEqual(before.map(() => 200));
+  const others = probesOf(scene.mine);
+  for (const [route, probes] of Object.entries(probesOf(makeNames()))) {
+    for (const [index, probe] of probes.entries()) {
+      const other = others[route]?.[index] ?? probe;
+      const unknown = saidIn(await ask(scene.keys.pop(), route, probe));
+      const found = saidIn(await ask(scene.keys.pop(), route, other));
+      expect.soft(found, `${route}, ${JSON.stringify(probe)}`).toEqual(unknown);
+    }
+  }
+  expect(await readMine()).toEqual(before);
+}, 60_000);
+
+test("each of these requests is one that is served to whoever has what it names", async () => {
+  const deletes = (route: string): number => (route.startsWith("DELETE ") ? 1 : 0);
+  const routes = Object.entries(probesOf({ ...scene.mine, owner: "-" })).toSorted(
+    ([one], [other]) => deletes(one) - deletes(other),
+  );
+  const refused: unknown[] = [];
+  for (const [route, probes] of routes) {
+    for (const probe of probes) {
+      const { status, text } = await ask(scene.me, route, probe);
+      // Some were deleted by then, or are there already; a request that is none would prove nothing above.
+      if (status >= 400 && ![404, 409].includes(status)) {
+        refused.push([route, probe, status, text]);
+      }
+    }
+  }
+  expect(refused).toEqual([]);
+}, 60_000);
+
+test("no route is left out", async () => {
+  const asked = new Set(Object.keys(probesOf(makeNames())));
+  const routes = await listRoutes();
+  expect(routes.length).toBeGreaterThan(120);
+  expect(routes.filter((route) => !asked.has(route) && !withoutIds.has(route))).toEqual([]);
+  expect([...asked, ...withoutIds].filter((route) => !routes.includes(route))).toEqual([]);
+});
