@@ -1,6 +1,7 @@
 import { readFileSync, writeFileSync } from "node:fs";
 import * as zlib from "node:zlib";
 import type { Example } from "millrace";
+import Papa from "papaparse";
 import { expect, test, vi } from "vitest";
 import { rowDesk } from "./support/rows.ts";
 
@@ -87,4 +88,57 @@ test("what can't be written is said, and leaves what was there", async () => {
   const zstd = await desk.run(...args, "jsonl", "--zstd", "--output", file);
   const told = "createZstdCompress" in zlib ? /^3 examples/ : /needs Node 22.15 or newer/;
   expect(zstd.errors).toMatch(told);
+});
+
+/** What a spreadsheet would run, what an export would make of it, and what only looks like either. */
+const formulae = ["=1+1", "+cmd|' /C calc'!A0", "-2+3", "@sum", "\ttab", "\rline", "'=1", "''@x"];
+const harmless = ["-5", "'quoted'", "it's", "a=1", "plain"];
+
+test("cells that begin like formulae come back as they were, from either export", async () => {
+  const texts = [...formulae, ...harmless];
+  const { id: datasetId } = await desk.client.datasets.create({ name: desk.dataset });
+  await desk.client.examples.createMany({
+    datasetId,
+    examples: texts.map((text) => ({
+      inputs: { q: text, "=head": "x" },
+      outputs: { a: text },
+      split: text.trim(),
+    })),
+  });
+  const before = await desk.examples();
+  const contentOf = ({ inputs, outputs }: Partial<Example>) => JSON.stringify([inputs, outputs]);
+  const contents = before.map(contentOf).toSorted();
+
+  const own = desk.path("own.csv");
+  expect(await desk.run("download", "--dataset", desk.dataset, "--output", own)).toMatchObject({
+    code: 0,
+  });
+  expect(readFileSync(own, "utf8")).toContain(",'=1+1,");
+  const answer = await fetch(`${desk.endpoint}/datasets/${datasetId}/csv`);
+  const served = desk.path("served.csv");
+  writeFileSync(served, await answer.text());
+  const { data: lines } = Papa.parse<string[]>(readFileSync(served, "utf8"), {
+    skipEmptyLines: true,
+  });
+  expect(lines).toHaveLength(texts.length + 1);
+  const active = lines.flat().filter((cell) => /^[=+\-@\t\r]/.test(cell) && cell !== "-5");
+  expect(active).toEqual([]);
+  await desk.client.datasets.delete({ datasetId });
+
+  expect(await desk.upload(own)).toMatchObject({ code: 0, errors: "" });
+  expect((await desk.examples()).map(content)).toEqual(before.map(content));
+  const { datasetId: again = "" } = (await desk.examples())[0] ?? {};
+  await desk.client.datasets.delete({ datasetId: again });
+  const columns = ["--inputs", "q,=head", "--outputs", "a", "--types", "q:text,a:text"];
+  expect(await desk.upload(served, ...columns)).toMatchObject({ code: 0, errors: "" });
+  expect((await desk.examples()).map(contentOf).toSorted()).toEqual(contents);
+
+  const made = await desk.client.datasets.createFromCsv({
+    file: served,
+    name: `${desk.dataset} by the server`,
+    inputKeys: ["q", "=head"],
+    outputKeys: ["a"],
+  });
+  const imported = await desk.client.examples.list({ datasetId: made.id }).toArray();
+  expect(imported.map(contentOf).toSorted()).toEqual(contents);
 });
