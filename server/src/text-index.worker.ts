@@ -1,8 +1,10 @@
 import { readlinkSync } from "node:fs";
 import { setPriority } from "node:os";
+import { dirname } from "node:path";
 import { parentPort, workerData } from "node:worker_threads";
 import type { MessagePort } from "node:worker_threads";
 import { messageOf } from "./errors.ts";
+import { readDiskUse, reserveBytesOf } from "./store/sqlite/disk-reserve.ts";
 import type { IndexerMessage, IndexerRequest } from "./store/sqlite/text-index-thread.ts";
 import { TextIndexer } from "./store/sqlite/text-indexer.ts";
 
@@ -49,16 +51,26 @@ function start(port: MessagePort, path: string): void {
     indexer.close();
     port.close();
   };
+  const folder = dirname(path);
+  const reserveBytes = reserveBytesOf(readDiskUse(folder));
   let isAtWork = false;
   const turn = async (): Promise<void> => {
     isAtWork = true;
     const began = performance.now();
     let restMs = idleMs;
     try {
-      if (await indexer.step()) {
+      const { freeBytes } = readDiskUse(folder);
+      // On a disk that is nearly full what is new waits: what room there is is for the database. What was
+      // deleted leaves the index as long as there is any.
+      if (freeBytes < reserveBytes / 16) {
+        restMs = idleMs;
+      } else if (await indexer.step({ takesNew: freeBytes >= reserveBytes })) {
         restMs = (performance.now() - began) * restFactor;
       } else {
         say({ kind: "idle" });
+      }
+      if (freeBytes < reserveBytes) {
+        indexer.shortenLog();
       }
     } catch (cause) {
       // A full disk, say: what is not in the index is read, and the next turn tries again.

@@ -1,3 +1,4 @@
+import { dirname } from "node:path";
 import { deserialize } from "node:v8";
 import { parentPort, receiveMessageOnPort, workerData } from "node:worker_threads";
 import type { MessagePort } from "node:worker_threads";
@@ -7,9 +8,10 @@ import type { Activity } from "./store/activity.ts";
 import type { PackedBatch, RunBatch } from "./store/run-record.ts";
 import { LongWrite } from "./store/long-write.ts";
 import { Checkpointer } from "./store/sqlite/checkpointer.ts";
-import { isSqliteError } from "./store/sqlite/connection.ts";
 import { DamageWatch } from "./store/sqlite/damage.ts";
-import { DiskReserve } from "./store/sqlite/disk-reserve.ts";
+import { DiskReserve, isDiskFull } from "./store/sqlite/disk-reserve.ts";
+import { DiskRoom, noLoad } from "./store/sqlite/disk-room.ts";
+import type { AddedLoad } from "./store/sqlite/disk-room.ts";
 import { LogSync } from "./store/sqlite/log-sync.ts";
 import { LongWrites } from "./store/sqlite/long-writes.ts";
 import { createWriters } from "./store/sqlite/nouns.ts";
@@ -33,17 +35,19 @@ function start(port: MessagePort, path: string): void {
   try {
     const damage = new DamageWatch(path);
     const wasLeftOpen = damage.checkLog();
-    const reserve = new DiskReserve(path);
-    const { db, writers } = openWithReserve(path, reserve);
+    const { db, writers } = openWithReserve(path, new DiskReserve(path));
     const checkpointer = new Checkpointer(db, path);
     const sync = new LogSync(path);
-    reserve.fill();
+    const room = new DiskRoom(db, path, {
+      onChange: (readOnlyReason) => say({ kind: "room", readOnlyReason }),
+    });
     if (wasLeftOpen) {
       damage.checkInBackground();
     }
     const close = async (): Promise<void> => {
       // Nothing works on the folder any more once the writer has ended: another server may take it.
       sync.close();
+      room.close();
       await damage.close();
       await checkpointer.close();
       try {
@@ -56,16 +60,39 @@ function start(port: MessagePort, path: string): void {
     };
     const long = new LongWrites({
       db,
-      assertSound: () => assertSound(damage),
+      beforeSlice: (call, isUndo) => {
+        assertSound(damage);
+        const refusal = isUndo || isRemoval(call) ? undefined : room.refuse(sliceLoad);
+        if (refusal !== undefined) {
+          throw refusal;
+        }
+      },
       onFailure: (cause) => damage.onFailure(cause),
-      makeRoom: (call, cause) =>
-        isSqliteError(cause, "full") && isPlainDeletion(call) && reserve.release(),
+      makeRoom: (cause) => {
+        const isFull = room.isFull(cause, noLoad);
+        if (isFull) {
+          room.giveReserve();
+          writers.steps.shrink();
+        }
+        return isFull;
+      },
+      mayBeginAnew: (call) => isPlainDeletion(call),
+      causeOf: (call, cause) =>
+        room.isFull(cause, isRemoval(call) ? noLoad : sliceLoad) ? room.failure() : cause,
       perform: (calls) => write([], () => calls),
-      onSlice: () => {
+      isShortOfRoom: () => room.isShort,
+      onSlice: (call) => {
         sync.touch();
         checkpointer.add(0);
+        if (isRemoval(call)) {
+          writers.steps.grow();
+          room.shortenLog();
+        }
       },
       onEnd: (call, answer, held) => {
+        if (isRemoval(call)) {
+          room.takeReserve();
+        }
         say({ kind: "done", activity: [], answers: [answer], memory: [] });
         write([call], () => held);
       },
@@ -77,7 +104,7 @@ function start(port: MessagePort, path: string): void {
       const bytes = group.reduce((sum, call) => sum + sizeOf(call), 0);
       if (
         group.length > 0 &&
-        writeGroup({ db, writers, damage, reserve, long, say }, group) === "closed"
+        writeGroup({ db, writers, damage, room, long, say }, group) === "closed"
       ) {
         say({ kind: "done", activity: [], answers: long.end(), memory: [] });
         void close();
@@ -91,7 +118,7 @@ function start(port: MessagePort, path: string): void {
       }
     };
     port.on("message", (first: WriterCall) => write([], () => takeGroup(port, first)));
-    say({ kind: "ready" });
+    say({ kind: "ready", readOnlyReason: room.reason });
   } catch (cause) {
     say({ kind: "failedToStart", reason: messageOf(cause) });
   }
@@ -106,18 +133,27 @@ function openWithReserve(
     const db = openWriter(path);
     return { db, writers: createWriters(db) };
   } catch (cause) {
-    if (!isFull(cause) || !reserve.release()) {
+    // The database, its log's index, or the file of the key beside it.
+    if (!isDiskFull(cause, dirname(path))) {
       throw cause;
+    }
+    if (!reserve.release()) {
+      throw new Error(
+        `the disk is full (${messageOf(cause)}): make some room on it, 1 MiB is enough to start and to delete`,
+        { cause },
+      );
     }
     return openWithReserve(path, reserve);
   }
 }
 
-/** The database, or the file of the key beside it. */
-function isFull(cause: unknown): boolean {
-  const isOfFile = cause instanceof Error && Reflect.get(cause, "code") === "ENOSPC";
-  return isOfFile || isSqliteError(cause, "full");
-}
+/** Whether a request only takes something away: what is done on a full disk too. */
+const isRemoval = ({ request }: WriterCall): boolean =>
+  request.kind === "close" ||
+  (request.kind === "write" &&
+    // Rules of retention delete, and the text index tells what it has taken in and taken out: a few bytes.
+    (/^(?:retention|textIndex)$/.test(request.noun) ||
+      /^(?:delete|remove|drop|sweep|clear|unshare|revoke)/.test(request.method)));
 
 /** Whether a request takes something away, or puts something else in its place. */
 const isDeletion = ({ request }: WriterCall): boolean =>
@@ -145,6 +181,30 @@ function takeGroup(port: MessagePort, first: WriterCall): readonly WriterCall[] 
   return group;
 }
 
+/** What a call adds at the most, as far as can be told before it is done; of most only that it is little. */
+function loadOf(calls: readonly WriterCall[]): AddedLoad {
+  let bytes = 0;
+  let rows = 0;
+  for (const { request } of calls) {
+    if (request.kind === "ingest") {
+      const { batch } = request;
+      const packedBytes = "packed" in batch ? batch.packed.byteLength : 0;
+      bytes += batch.bodies.byteLength + packedBytes;
+      rows += "packed" in batch ? packedBytes / packedRowBytes : batch.records.length;
+    } else {
+      bytes += smallLoad.bytes;
+      rows += smallLoad.rows;
+    }
+  }
+  return { bytes, rows };
+}
+
+const smallLoad: AddedLoad = { bytes: 262_144, rows: 20 };
+/** Of a packed batch each row has so much at the least. */
+const packedRowBytes = 400;
+/** Of a slice of a long write. */
+const sliceLoad: AddedLoad = { bytes: serverLimits.examplesPartChars, rows: 200 };
+
 function sizeOf({ request }: WriterCall): number {
   return request.kind === "ingest" ? request.batch.bodies.byteLength : 0;
 }
@@ -153,21 +213,30 @@ interface Desk {
   readonly db: Connection;
   readonly writers: SqliteWriters;
   readonly damage: DamageWatch;
-  readonly reserve: DiskReserve;
+  readonly room: DiskRoom;
   readonly long: LongWrites;
   readonly say: (message: WriterMessage, memory?: readonly ArrayBuffer[]) => void;
 }
 
+const attemptsMax = 4;
+
 /** All of a group is written and then answered, or all of it failed. */
-function writeGroup(desk: Desk, group: readonly WriterCall[]): "closed" | "open" {
-  const { db, writers, damage, say } = desk;
+function writeGroup(desk: Desk, group: readonly WriterCall[], attempts = 0): "closed" | "open" {
+  const { db, writers, damage, room, say } = desk;
+  const adding = group.filter((call) => !isRemoval(call));
+  const load = adding.length > 0 ? loadOf(adding) : noLoad;
   const answers: ThreadAnswer[] = [];
   const begun: BegunWrite[] = [];
   let activity: readonly Activity[] = [];
   try {
     assertSound(damage);
+    const refusal = adding.length > 0 ? room.refuse(load) : undefined;
     db.exec("BEGIN IMMEDIATE");
     for (const call of group) {
+      if (refusal !== undefined && !isRemoval(call)) {
+        answers.push(toFailure(call.sequence, refusal));
+        continue;
+      }
       const outcome = perform(desk, call);
       if ("write" in outcome) {
         begun.push(outcome);
@@ -183,12 +252,21 @@ function writeGroup(desk: Desk, group: readonly WriterCall[]): "closed" | "open"
     writers.runs.forget();
     writers.runs.activity.take();
     damage.onFailure(cause);
-    // A deletion makes room: it gets what was laid by for it, and the group is tried once more.
-    if (isSqliteError(cause, "full") && group.some(isDeletion) && desk.reserve.release()) {
-      return writeGroup(desk, group);
+    const isFull = room.isFull(cause, load);
+    // A deletion makes room: it gets what was laid by for it, and is tried again, without what adds and in smaller steps.
+    if (isFull && attempts < attemptsMax && adding.length < group.length) {
+      room.giveReserve();
+      writers.steps.shrink();
+      return writeGroup(desk, group, attempts + 1);
     }
+    const failure = isFull ? room.failure() : cause;
     answers.length = 0;
-    answers.push(...group.map(({ sequence }) => toFailure(sequence, cause)));
+    answers.push(...group.map(({ sequence }) => toFailure(sequence, failure)));
+  }
+  // A long deletion that has it gives it back when it is done.
+  if (adding.length < group.length && !desk.long.isBusy) {
+    writers.steps.grow();
+    room.takeReserve();
   }
   const memory = group.flatMap(({ request }) =>
     request.kind === "ingest" ? [request.batch.bodies.buffer] : [],
@@ -231,7 +309,7 @@ const unpack = (batch: RunBatch | PackedBatch): RunBatch =>
 
 /** One write of a noun. What it throws undoes it alone. */
 function performWrite(
-  { db, writers, damage }: Desk,
+  { db, writers, damage, room }: Desk,
   call: WriterCall,
   request: WriterRequest & { readonly kind: "write" },
 ): ThreadAnswer | BegunWrite {
@@ -252,8 +330,8 @@ function performWrite(
       : { kind: "answer", sequence, value };
   } catch (cause) {
     damage.onFailure(cause);
-    if (!db.inTransaction) {
-      throw cause; // SQLite has undone the whole group: a full disk, say.
+    if (!db.inTransaction || room.isFull(cause, noLoad)) {
+      throw cause; // SQLite has undone the whole group, or may not be able to go on with it.
     }
     db.exec("ROLLBACK TO one; RELEASE one");
     writers.runs.forget();
@@ -262,7 +340,11 @@ function performWrite(
 }
 
 function rollBack(db: Connection): void {
-  if (db.inTransaction) {
-    db.exec("ROLLBACK");
+  try {
+    if (db.inTransaction) {
+      db.exec("ROLLBACK");
+    }
+  } catch {
+    // SQLite has undone it by itself; the next transaction shows whether it can go on.
   }
 }

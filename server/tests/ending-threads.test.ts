@@ -12,12 +12,12 @@ const dist = fileURLToPath(new URL("../dist/", import.meta.url));
 test("a store that is closed 30 times in the middle of queries, writes and indexing ends no process", async () => {
   const script = fileURLToPath(new URL("support/close-under-load.mjs", import.meta.url));
   const folder = join(await temporaryFolder(), "data");
-  const { stdout } = await run(process.execPath, [script, folder, "30"], { timeout: 110_000 });
+  const { stdout } = await run(process.execPath, [script, folder, "30"], { timeout: 170_000 });
   const { answered, ended } = JSON.parse(stdout) as Record<"answered" | "ended", number>;
   // All of them, and some were ended in the middle: else this shows nothing.
   expect(answered + ended).toBe(30 * 2 + 29 * 6 + 1);
   expect(ended).toBeGreaterThan(100);
-}, 120_000);
+}, 180_000);
 
 test("the threads that may be terminated at any time load no SQLite", async () => {
   const program = `

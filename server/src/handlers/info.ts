@@ -1,10 +1,15 @@
 import { version } from "millrace/model";
 import { hasZstd } from "../http/read-body.ts";
+import type { Store } from "../store/store.ts";
 import { apiVersion, serverLimits } from "../options.ts";
 
-/** `GET /info`: what this server takes. */
-export const readInfo = () => ({
+/** `GET /info`: what this server takes. It needs no key: why nothing is taken is told in short. */
+export const readInfo = ({ readOnlyReason }: Pick<Store, "readOnlyReason">) => ({
   version: apiVersion,
+  // Ours alone, and only then.
+  ...(readOnlyReason === undefined
+    ? {}
+    : { read_only: "the disk is full: only deletions are taken" }),
   batch_ingest_config: {
     use_multipart_endpoint: true,
     scale_up_qsize_trigger: 1_000,

@@ -199,7 +199,7 @@ async function parseBody(request: IncomingMessage, bytesMax: number): Promise<un
 
 /** What needs no key. */
 function addOpenRoutes(app: FastifyInstance, store: Store): void {
-  addInfoRoutes(app);
+  addInfoRoutes(app, store);
   addGivenFeedbackRoutes(app, store);
 }
 
@@ -242,6 +242,9 @@ function parseJson(body: Buffer): unknown {
   }
 }
 
+/** A file that was sent did not fit on the disk: seconds until it may. */
+const diskRetrySeconds = 10;
+
 function answerError(cause: FastifyError | RequestError, reply: FastifyReply): FastifyReply {
   if (cause instanceof RequestError) {
     if (cause.retryAfterSeconds !== undefined) {
@@ -256,6 +259,11 @@ function answerError(cause: FastifyError | RequestError, reply: FastifyReply): F
       type: keyword,
     }));
     return reply.code(422).send({ detail });
+  }
+  if (cause.code === "ENOSPC") {
+    const detail =
+      "there is no room on the server's disk for what was sent: delete what is not needed, or make room there";
+    return reply.header("retry-after", diskRetrySeconds).code(503).send({ detail });
   }
   const status = cause.statusCode ?? 500;
   if (status >= 500) {

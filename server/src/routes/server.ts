@@ -9,11 +9,11 @@ import type { Store } from "../store/store.ts";
 const tag = "server";
 
 /** What the server says of itself to whoever asks. */
-export function addInfoRoutes(app: FastifyInstance): void {
+export function addInfoRoutes(app: FastifyInstance, store: Store): void {
   app.get("/", async ({ protocol, host }) => readRoot(`${protocol}://${host}`));
   app.route({
     ...route(endpoints.readInfo, { tag, summary: "What this server takes.", keyless: true }),
-    handler: async () => readInfo(),
+    handler: async () => readInfo(store),
   });
 }
 

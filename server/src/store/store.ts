@@ -81,6 +81,8 @@ export interface Store {
   readonly write: Promised<Writers>;
   /** The tenant of whoever needs no key; made at first start. */
   readonly defaultTenantId: string;
+  /** Why only deletions are taken, as the disk is full; `undefined` while everything is. */
+  readonly readOnlyReason: string | undefined;
   /** Resolves when the batch would survive the end of the process. */
   ingest(tenantId: string, batch: RunBatch | PackedBatch): Promise<IngestResult>;
   /** Has one listener hear what each commit has stored of runs. */

@@ -1,5 +1,6 @@
 // A server in a process of its own, for tests that end it without warning.
 import { startServer } from "@millrace/server";
 
-const server = await startServer({ port: 0, dataDir: process.argv[2] });
+const port = Number(process.env.MILLRACE_TEST_PORT ?? 0);
+const server = await startServer({ port, dataDir: process.argv[2] });
 process.stdout.write(`${server.url}\n`);

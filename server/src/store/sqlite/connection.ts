@@ -210,10 +210,24 @@ const codes = {
   ioError: 10,
   constraint: 19,
   notDatabase: 26,
+  cantOpen: 14,
 };
 
 /** Whether SQLite failed for this reason. */
 export const isSqliteError = (cause: unknown, reason: keyof typeof codes): boolean =>
   cause instanceof Error &&
   // The lowest byte is the code, those above it say more.
-  Number(Reflect.get(cause, "errcode")) % 256 === codes[reason];
+  (Number(Reflect.get(cause, "errcode")) % 256 === codes[reason] ||
+    // Errors that `@photostructure/sqlite` throws while it reads rows have no code.
+    (Reflect.get(cause, "code") === "ERR_SQLITE_ERROR" &&
+      Reflect.get(cause, "errcode") === undefined &&
+      cause.message === texts[reason]));
+
+/** SQLite's own words for them. */
+const texts: Readonly<Partial<Record<keyof typeof codes, string>>> = {
+  corrupt: "database disk image is malformed",
+  full: "database or disk is full",
+  ioError: "disk I/O error",
+  notDatabase: "file is not a database",
+  cantOpen: "unable to open database file",
+};

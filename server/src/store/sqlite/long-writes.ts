@@ -10,18 +10,27 @@ import type { WriterCall } from "./writer-protocol.ts";
 
 interface LongWritesHost {
   readonly db: Connection;
-  /** Throws where nothing may be written any more. */
-  readonly assertSound: () => void;
+  /** Throws where nothing may be written any more, or not this. */
+  readonly beforeSlice: (call: WriterCall, isUndo: boolean) => void;
   readonly onFailure: (cause: unknown) => void;
-  /** Whether there is room on the disk again for a write that found it full, and that can be begun anew. */
-  readonly makeRoom: (call: WriterCall, cause: unknown) => boolean;
+  /** Whether there is room on the disk again for a deletion that found it full. */
+  readonly makeRoom: (cause: unknown) => boolean;
+  /** Whether a write may be begun anew in the middle of it. */
+  readonly mayBeginAnew: (call: WriterCall) => boolean;
+  /** What a caller is told of a failure. */
+  readonly causeOf: (call: WriterCall, cause: unknown) => unknown;
   /** Has calls performed from their beginning. */
   readonly perform: (calls: readonly WriterCall[]) => void;
+  /** Whether slices are to be as small as can be, so that each fits on a disk that is nearly full. */
+  readonly isShortOfRoom: () => boolean;
   /** After each slice. */
-  readonly onSlice: () => void;
+  readonly onSlice: (call: WriterCall) => void;
   /** Once for each write, with the calls that waited for it. */
   readonly onEnd: (call: WriterCall, answer: ThreadAnswer, held: readonly WriterCall[]) => void;
 }
+
+/** Each time with smaller steps. */
+const attemptsMax = 4;
 
 interface Active {
   readonly call: WriterCall;
@@ -42,6 +51,8 @@ export class LongWrites {
   readonly #host: LongWritesHost;
   /** In the order of their turns. */
   readonly #active: Active[] = [];
+  /** How often a write has been begun anew. */
+  readonly #attempts = new WeakMap<WriterCall, number>();
   #turn: NodeJS.Immediate | undefined;
 
   constructor(host: LongWritesHost) {
@@ -65,6 +76,11 @@ export class LongWrites {
     const waitedFor = this.#active.find((active) => conflicts(active.call, call));
     waitedFor?.held.push(call);
     return waitedFor !== undefined;
+  }
+
+  /** Whether any is under way. */
+  get isBusy(): boolean {
+    return this.#active.length > 0;
   }
 
   /** The answers to all that is under way: the server is closing. What is half written is cleared at the next start. */
@@ -91,26 +107,20 @@ export class LongWrites {
   }
 
   #work(active: Active): void {
-    const { db, assertSound, onFailure, onSlice } = this.#host;
+    const { db, beforeSlice, isShortOfRoom, onFailure, onSlice } = this.#host;
     let step: IteratorResult<void, unknown>;
     try {
-      assertSound();
+      beforeSlice(active.call, active.failure !== undefined);
       db.exec("BEGIN IMMEDIATE");
-      step = runSlice(active.steps);
+      step = runSlice(active.steps, isShortOfRoom());
       db.exec("COMMIT");
     } catch (cause) {
-      if (db.inTransaction) {
-        db.exec("ROLLBACK");
-      }
+      rollBack(db);
       onFailure(cause);
-      if (this.#host.makeRoom(active.call, cause)) {
-        this.#host.perform([active.call, ...active.held]);
-      } else {
-        this.#onFailure(active, cause);
-      }
+      this.#onFailure(active, cause);
       return;
     }
-    onSlice();
+    onSlice(active.call);
     if (step.done === true) {
       this.#finish(active, step.value);
     } else {
@@ -119,12 +129,20 @@ export class LongWrites {
   }
 
   #onFailure(active: Active, cause: unknown): void {
-    if (active.failure !== undefined) {
+    const { call, failure, held } = active;
+    const attempts = this.#attempts.get(call) ?? 0;
+    this.#attempts.set(call, attempts + 1);
+    const isTried = attempts < attemptsMax && this.#host.makeRoom(cause);
+    if (failure === undefined && this.#host.mayBeginAnew(call) && isTried) {
+      this.#host.perform([call, ...held]);
+      return;
+    }
+    if (failure !== undefined && !isTried) {
       // Not even this is possible, on a full disk, say: the rest is cleared at the next start.
       this.#finish(active, undefined);
       return;
     }
-    active.failure = { cause };
+    active.failure = failure ?? { cause: this.#host.causeOf(call, cause) };
     active.steps = active.write.undo();
     this.#active.push(active);
   }
@@ -143,9 +161,22 @@ export class LongWrites {
   }
 }
 
-/** Goes on until the slice is over, or all is written. */
-function runSlice(steps: Generator<void, unknown>): IteratorResult<void, unknown> {
-  const end = performance.now() + serverLimits.writeSliceMs;
+function rollBack(db: Connection): void {
+  try {
+    if (db.inTransaction) {
+      db.exec("ROLLBACK");
+    }
+  } catch {
+    // SQLite has undone it by itself; the next transaction shows whether it can go on.
+  }
+}
+
+/** Goes on until the slice is over, or all is written; a short one is one step. */
+function runSlice(
+  steps: Generator<void, unknown>,
+  isShort: boolean,
+): IteratorResult<void, unknown> {
+  const end = isShort ? 0 : performance.now() + serverLimits.writeSliceMs;
   let step = steps.next();
   while (step.done !== true && performance.now() < end) {
     step = steps.next();

@@ -25,6 +25,7 @@ import { RunWriter } from "./run-writer.ts";
 import { QueueReviewReader } from "./queue-review-reader.ts";
 import { QueueReviewWriter } from "./queue-review-writer.ts";
 import type { Connection } from "./schema.ts";
+import { StepSize } from "./step-size.ts";
 import { StorageReader } from "./storage-reader.ts";
 import { TenantKeys, TenantKeyWriter } from "./tenant-keys.ts";
 import { TenantReader } from "./tenant-reader.ts";
@@ -62,7 +63,8 @@ export function createReaders(db: Connection): Readers {
 /** What writes, on the one connection that does. Transactions are the caller's. */
 export function createWriters(db: Connection) {
   const keys = new TenantKeyWriter(db);
-  const projects = new ProjectWriter(db, keys);
+  const steps = new StepSize();
+  const projects = new ProjectWriter(db, keys, steps);
   const feedback = new FeedbackWriter(db, keys);
   const datasetDesk = createDatasetDesk(db, keys);
   const examples = new ExampleWriter(datasetDesk);
@@ -74,7 +76,7 @@ export function createWriters(db: Connection) {
     projects,
     prompts: new PromptWriter(db),
     queueReviews: new QueueReviewWriter(db),
-    retention: new RetentionWriter(db),
+    retention: new RetentionWriter(db, steps),
     tenants: new TenantWriter(db),
     datasets: new DatasetWriter(datasetDesk, largeExamples),
     examples,
@@ -86,7 +88,7 @@ export function createWriters(db: Connection) {
     runs: new RunWriter(db, { projects, feedback, keys }),
   } satisfies Writers;
   // For no request.
-  return { ...asked, textIndex: new TextIndexWriter(db), schemas: datasetDesk.schemas };
+  return { ...asked, textIndex: new TextIndexWriter(db), schemas: datasetDesk.schemas, steps };
 }
 
 export type SqliteWriters = ReturnType<typeof createWriters>;

@@ -9,6 +9,7 @@ import type { RunColumns } from "../run-record.ts";
 import { parseProjectRow, projectColumns, projectToValues } from "./project-row.ts";
 import { parseRows } from "./row.ts";
 import type { Connection } from "./schema.ts";
+import { StepSize } from "./step-size.ts";
 import { toIds } from "./tenant-keys.ts";
 import type { TenantKeyWriter } from "./tenant-keys.ts";
 
@@ -16,12 +17,14 @@ import type { TenantKeyWriter } from "./tenant-keys.ts";
 export class ProjectWriter implements ProjectWrites {
   readonly #statements;
   readonly #keys: TenantKeyWriter;
+  readonly #steps: StepSize;
   /** By tenant and name. */
   readonly #idsByName = new Map<string, string>();
   readonly #tenantsById = new Map<string, string>();
 
-  constructor(db: Connection, keys: TenantKeyWriter) {
+  constructor(db: Connection, keys: TenantKeyWriter, steps = new StepSize()) {
     this.#keys = keys;
+    this.#steps = steps;
     const places = projectColumns.replaceAll(/\w+/g, "?");
     this.#statements = {
       read: db
@@ -131,13 +134,13 @@ export class ProjectWriter implements ProjectWrites {
     const { someRuns, deleteRuns, deleteFacets, deletes } = this.#statements;
     for (const id of ids) {
       for (let isMore = true; isMore;) {
-        const runs = parseRows(someRuns.all([id, runsPerStep]));
+        const runs = parseRows(someRuns.all([id, this.#steps.rowsOf(runsPerStep)]));
         const values = [JSON.stringify(takeSome(runs)), tenantId];
         deleteRuns.forEach((statement) => statement.run(values));
         isMore = runs.length > 0;
         yield;
       }
-      while (deleteFacets.run([id, facetsPerStep]).changes > 0) {
+      while (deleteFacets.run([id, this.#steps.rowsOf(facetsPerStep)]).changes > 0) {
         yield;
       }
       deletes.forEach((statement) => statement.run([id]));

@@ -6,6 +6,7 @@ import { PayloadReader } from "./payload-reader.ts";
 import { ruleKey, RetentionRules } from "./retention-rules.ts";
 import { parseRows, textOf, wholeText } from "./row.ts";
 import type { Connection } from "./schema.ts";
+import { StepSize } from "./step-size.ts";
 import { idOf } from "./tenant-keys.ts";
 
 /** Runs that one step deletes, and projects that it looks at. */
@@ -15,12 +16,14 @@ const dayMicros = 86_400_000_000;
 
 /** Keeps the rules, and deletes what they no longer keep. */
 export class RetentionWriter implements RetentionWrites {
+  readonly #steps: StepSize;
   readonly #rules: RetentionRules;
   readonly #payloads: PayloadReader;
   readonly #facets: FacetSweeper;
   readonly #statements: ReturnType<typeof prepareStatements>;
 
-  constructor(db: Connection) {
+  constructor(db: Connection, steps = new StepSize()) {
+    this.#steps = steps;
     this.#rules = new RetentionRules(db);
     this.#payloads = new PayloadReader(db);
     this.#facets = new FacetSweeper(db);
@@ -72,7 +75,9 @@ export class RetentionWriter implements RetentionWrites {
   }
 
   #deleteSome(tenantId: string, projectId: string, before: number): number {
-    const rows = parseRows(this.#statements.findOld.all([projectId, before, runsPerStep]));
+    const rows = parseRows(
+      this.#statements.findOld.all([projectId, before, this.#steps.rowsOf(runsPerStep)]),
+    );
     let deleted = 0;
     let bytes = 0;
     for (const [traceId, id, startMicros, name, runType] of rows) {

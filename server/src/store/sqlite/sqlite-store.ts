@@ -1,14 +1,13 @@
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
-import { join } from "node:path";
+import { dirname, join } from "node:path";
 import process from "node:process";
 import type { Activity } from "../activity.ts";
 import type { IngestResult, PackedBatch, RunBatch } from "../run-record.ts";
 import { currentReadScope } from "../read-scope.ts";
 import type { Promised, Readers, Store, Writers } from "../store.ts";
 import { serverLimits } from "../../options.ts";
-import { isSqliteError } from "./connection.ts";
-import { DiskReserve } from "./disk-reserve.ts";
+import { isDiskFull } from "./disk-reserve.ts";
 import { narrowFiles, prepareFolder } from "./folder.ts";
 import { lockFolder } from "./folder-lock.ts";
 import type { FolderLock } from "./folder-lock.ts";
@@ -19,7 +18,7 @@ import { databaseFile, openReader, readDefaultTenantId } from "./schema.ts";
 import type { Connection } from "./schema.ts";
 import { TenantReader } from "./tenant-reader.ts";
 import { invokeMethod } from "./thread-answer.ts";
-import { prepareTextIndex } from "./text-index.ts";
+import { prepareTextIndex, removeTextIndex } from "./text-index.ts";
 import { TextIndexThread } from "./text-index-thread.ts";
 import { hasHiddenTokens, tokenKeyFile } from "./token-keys.ts";
 import { writeChecked } from "./schema-guard.ts";
@@ -56,7 +55,7 @@ async function open(
     const file = join(path, databaseFile);
     const writer = await WriterThread.start(file);
     const connection = openReader(file);
-    prepareWithReserve(file);
+    prepareIndexWhereRoom(file);
     narrowFiles(path);
     warnOfLostKey(connection, path);
     const warnOnce = createDamageLog();
@@ -87,15 +86,27 @@ function warnOfLostKey(connection: Connection, folder: string): void {
   }
 }
 
-/** Where there is no room for the index of texts, what was laid by for deletions is given up. */
-function prepareWithReserve(file: string): void {
-  try {
-    prepareTextIndex(file);
-  } catch (cause) {
-    if (!isSqliteError(cause, "full") || !new DiskReserve(file).release()) {
-      throw cause;
+/** Where there is no room for the index of texts, not even after what lay there is thrown away, searches go without it. */
+function prepareIndexWhereRoom(file: string): void {
+  const prepare = (): boolean => {
+    try {
+      prepareTextIndex(file);
+      return true;
+    } catch (cause) {
+      if (!isDiskFull(cause, dirname(file))) {
+        throw cause;
+      }
+      return false;
     }
-    prepareTextIndex(file);
+  };
+  if (!prepare()) {
+    removeTextIndex(file);
+    if (!prepare()) {
+      removeTextIndex(file);
+      process.emitWarning(
+        "the disk is full: there is no room for the text index, and searches take longer until the server is started with some",
+      );
+    }
   }
 }
 
@@ -147,6 +158,10 @@ class SqliteStore implements Store {
         writer.write({ noun, method, args }, proofs),
       ),
     );
+  }
+
+  get readOnlyReason(): string | undefined {
+    return this.#parts.writer.readOnlyReason;
   }
 
   ingest(tenantId: string, batch: RunBatch | PackedBatch): Promise<IngestResult> {

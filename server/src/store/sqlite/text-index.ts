@@ -3,6 +3,7 @@ import { dirname, join } from "node:path";
 import type { Sql } from "../../filter/sql.ts";
 import { toNeedles } from "../needles.ts";
 import { parseRows } from "./row.ts";
+import { isDiskFull } from "./disk-reserve.ts";
 import { openDatabase } from "./schema.ts";
 import type { Connection } from "./schema.ts";
 import { toMatch } from "./trigrams.ts";
@@ -28,9 +29,7 @@ export function prepareTextIndex(databasePath: string): void {
   db.close();
   const owner = String(claim[0]);
   if (!isOwned(path, owner, Number(claim[1]))) {
-    for (const ending of ["", "-wal", "-shm"]) {
-      rmSync(path + ending, { force: true });
-    }
+    removeTextIndex(databasePath);
     // Its owner's alone, as the database is; SQLite gives the files beside it the same rights.
     closeSync(openSync(path, "a", 0o600));
     const index = openDatabase(path);
@@ -40,6 +39,13 @@ export function prepareTextIndex(databasePath: string): void {
       CREATE VIRTUAL TABLE docs USING fts5(text, content='', contentless_delete=1, detail=none, tokenize='trigram');
       PRAGMA user_version = ${textIndexFormat};`);
     index.close();
+  }
+}
+
+/** Nobody may have it open. */
+export function removeTextIndex(databasePath: string): void {
+  for (const ending of ["", "-wal", "-shm"]) {
+    rmSync(textIndexPath(databasePath) + ending, { force: true });
   }
 }
 
@@ -56,16 +62,33 @@ function isOwned(path: string, owner: string, claimed: number): boolean {
     }
     const [state = []] = parseRows(index.prepare("SELECT owner, indexed FROM state").raw().all());
     return state[0] === owner && Number(state[1]) <= claimed;
-  } catch {
+  } catch (cause) {
+    if (isDiskFull(cause, dirname(path))) {
+      throw cause;
+    }
     return false; // It is damaged: made anew, it lacks nothing.
   } finally {
     index.close();
   }
 }
 
-/** For a connection that can't write: lets its queries ask the index. */
+/** For a connection that can't write: lets its queries ask the index. Without one they read the runs themselves. */
 export function attachTextIndex(db: Connection, databasePath: string): void {
-  db.prepare("ATTACH ? AS search").run([textIndexPath(databasePath)]);
+  const path = textIndexPath(databasePath);
+  if (!existsSync(path)) {
+    return; // There was no room to make it.
+  }
+  try {
+    db.prepare("ATTACH ? AS search").run([path]);
+    db.prepare("SELECT one FROM search.state").all();
+  } catch (cause) {
+    if (!isDiskFull(cause, dirname(path))) {
+      throw cause;
+    }
+    if (hasTextIndex(db)) {
+      db.exec("DETACH search");
+    }
+  }
 }
 
 /** Whether {@link attachTextIndex} was called for the connection. */

@@ -64,9 +64,12 @@ export class TextIndexer {
   }
 
   /** Takes in some of what is new or has changed; whether more is to be done now. */
-  async step(): Promise<boolean> {
+  async step({ takesNew = true }: { readonly takesNew?: boolean } = {}): Promise<boolean> {
     if (await this.#takeChanges()) {
       return true;
+    }
+    if (!takesNew) {
+      return !this.#isPurged && this.#purge();
     }
     if (this.#takeNew()) {
       return true;
@@ -82,6 +85,11 @@ export class TextIndexer {
       return true;
     }
     return !this.#isPurged && this.#purge();
+  }
+
+  /** Gives back the room that its log has. */
+  shortenLog(): void {
+    this.#index.prepare("PRAGMA wal_checkpoint(TRUNCATE)").raw().all();
   }
 
   close(): void {
@@ -202,7 +210,7 @@ export class TextIndexer {
     this.#isPurging = false;
     this.#isPurged = true;
     this.#statements.setPurged.run([1]);
-    this.#index.prepare("PRAGMA wal_checkpoint(TRUNCATE)").raw().all();
+    this.shortenLog();
     return false;
   }
 

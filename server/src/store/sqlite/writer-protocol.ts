@@ -25,7 +25,9 @@ export interface WriterCall {
 
 /** What the writer's thread says. */
 export type WriterMessage =
-  | { readonly kind: "ready" }
+  | { readonly kind: "ready"; readonly readOnlyReason: string | undefined }
+  /** From now on only deletions are taken, or everything again. */
+  | { readonly kind: "room"; readonly readOnlyReason: string | undefined }
   | { readonly kind: "failedToStart"; readonly reason: string }
   /** What became of requests that shared a transaction. */
   | {

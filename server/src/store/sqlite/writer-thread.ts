@@ -30,12 +30,14 @@ export class WriterThread {
   readonly #ended: Promise<void>;
   /** Hears what each commit has stored. */
   onActivity: (activity: readonly Activity[]) => void = () => undefined;
+  #readOnlyReason: string | undefined;
   #sequence = 0;
   #pendingBytes = 0;
   #isOpen = true;
 
-  private constructor(worker: Worker) {
+  private constructor(worker: Worker, readOnlyReason: string | undefined) {
     this.#worker = worker;
+    this.#readOnlyReason = readOnlyReason;
     worker.on("message", (message: WriterMessage) => this.#onMessage(message));
     // An error is followed by the exit, where all that waits is answered.
     worker.on("error", () => undefined);
@@ -56,12 +58,17 @@ export class WriterThread {
     });
     const first = (await waitForFirstMessage(worker, closeCall)) as WriterMessage;
     if (first.kind === "ready") {
-      return new WriterThread(worker);
+      return new WriterThread(worker, first.readOnlyReason);
     }
     // It has closed the database, and ends by itself.
     await whenEnded(worker);
     const reason = first.kind === "failedToStart" ? first.reason : first.kind;
     throw new ServerError("DATA_DIR", `Failed to open ${path}: ${reason}`);
+  }
+
+  /** Why only deletions are taken; `undefined` while all is. */
+  get readOnlyReason(): string | undefined {
+    return this.#readOnlyReason;
   }
 
   /** Stores a batch; resolves when it is committed. The batch's memory goes to the thread. */
@@ -110,6 +117,9 @@ export class WriterThread {
   }
 
   #onMessage(message: WriterMessage): void {
+    if (message.kind === "room") {
+      this.#readOnlyReason = message.readOnlyReason;
+    }
     if (message.kind !== "done") {
       return;
     }

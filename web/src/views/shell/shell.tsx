@@ -8,6 +8,7 @@ import { Keyboard } from "./keyboard.tsx";
 import { Navigation } from "./navigation.tsx";
 import { Brand } from "./brand.tsx";
 import { SchemeButton } from "./scheme-button.tsx";
+import { ReadOnlyBanner } from "./read-only-banner.tsx";
 import { StaleBanner } from "./stale-banner.tsx";
 import { TenantGate } from "./tenant-gate.tsx";
 import { useFocusOnMove } from "./use-focus-on-move.ts";
@@ -32,6 +33,7 @@ export const Shell = () => {
       </header>
       <GoneBanner />
       <StaleBanner />
+      {access.kind === "open" && !isPublicAddress(pathname) && <ReadOnlyBanner />}
       <main className="view" id="view" tabIndex={-1} ref={main}>
         {access.kind === "open" ? (
           <TenantGate>

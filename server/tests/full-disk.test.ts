@@ -1,0 +1,91 @@
+import { execFile, spawnSync } from "node:child_process";
+import { join } from "node:path";
+import { fileURLToPath } from "node:url";
+import { promisify } from "node:util";
+import { expect, test } from "vitest";
+import { temporaryFolder } from "./support/running-server.ts";
+
+const run = promisify(execFile);
+const script = fileURLToPath(new URL("support/fill-disk.mjs", import.meta.url));
+
+/** A shell command that mounts a small disk at a folder, for itself alone: no rights are needed where the system lets anybody have such. */
+const withDisk = (folder: string, megabytes: number, command: string): readonly string[] => [
+  "-rm",
+  "sh",
+  "-c",
+  `mount -t tmpfs -o size=${megabytes}m tmpfs ${folder} && ${command}`,
+];
+
+/** Why no small disk can be mounted here; `undefined` where one can. */
+function whyNoDisk(folder: string): string | undefined {
+  const { error, status, stderr } = spawnSync("unshare", withDisk(folder, 1, "true"), {
+    encoding: "utf8",
+    timeout: 10_000,
+  });
+  if (error !== undefined) {
+    return `there is no command to mount a disk for one process with: ${error.message}`;
+  }
+  return status === 0 ? undefined : `this system lets nobody mount a disk: ${stderr.trim()}`;
+}
+
+test("a server on a disk without any room left starts, reads, deletes, and writes again", async ({
+  skip,
+}) => {
+  const folder = await temporaryFolder();
+  const reason = whyNoDisk(folder);
+  skip(reason !== undefined, reason);
+  const command = `exec "${process.execPath}" "${script}" "${folder}" 16000000`;
+  const { stdout } = await run("unshare", withDisk(folder, 64, command), { timeout: 100_000 });
+  const facts = JSON.parse(stdout) as Record<string, unknown>;
+  const detail: unknown = expect.stringMatching(
+    /^the disk of the server's data folder is full \([\d.]+ MiB are free, and 4\.0 MiB kept for deletions\): only deletions are taken\. Delete projects/,
+  );
+  const full: unknown = expect.stringContaining(
+    "data: the disk of the server's data folder is full",
+  );
+  const room: unknown = expect.stringContaining("data: there is room on the disk again");
+  const some: unknown = expect.any(Number);
+  const delivered: unknown = expect.objectContaining({ delivered: 100, pending: 0, lost: 0 });
+  const files: unknown = expect.arrayContaining(["millrace.db", "millrace.reserve"]);
+  expect(facts).toEqual({
+    refused: { status: 503, retryAfter: "10", detail },
+    info: "the disk is full: only deletions are taken",
+    acknowledged: some,
+    // What was recorded meanwhile waits, and all of it arrives.
+    client: { lost: 0, isPending: true },
+    clientAfter: delivered,
+    // The disk was full indeed: when the server ran, when it had been killed, and when it had ended.
+    freeBytes: [0, 0, 0, 0],
+    writeAfterStart: 503,
+    create: 503,
+    search: 200,
+    missingAfterKill: 0,
+    missing: 0,
+    deletions: [200, 200, 200],
+    writtenAgainMs: some,
+    swept: facts["sweepable"],
+    sweepable: some,
+    writtenWithRoomMs: some,
+    reserveBytes: 4_194_304,
+    files,
+    // Once at each change: of three servers two were full, then had room; and one that was killed while it was full.
+    log: [full, full, room, full, room],
+  });
+  expect(facts["acknowledged"]).toBeGreaterThan(1_000);
+}, 110_000);
+
+test("without the room for a log a deletion changes nothing", async ({ skip }) => {
+  const folder = await temporaryFolder();
+  const reason = whyNoDisk(folder);
+  skip(reason !== undefined, reason);
+  const program = join(import.meta.dirname, "support", "fail-deletion.mjs");
+  const command = `exec "${process.execPath}" "${program}" "${folder}"`;
+  const { stdout } = await run("unshare", withDisk(folder, 48, command), { timeout: 60_000 });
+  expect(JSON.parse(stdout)).toEqual({
+    refusal: { status: 503, retryAfterSeconds: 10 },
+    before: 1,
+    after: 1,
+    sizes: [6_000_000, 6_000_000],
+    deletedWithRoom: 0,
+  });
+}, 70_000);
