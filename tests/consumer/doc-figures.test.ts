@@ -1,0 +1,67 @@
+import { existsSync } from "node:fs";
+import { readdir, readFile } from "node:fs/promises";
+import { join } from "node:path";
+import { expect, test } from "vitest";
+import { repositoryRoot } from "./installed.ts";
+
+const read = (path: string): Promise<string> => readFile(join(repositoryRoot, path), "utf8");
+
+const cellsOf = (row: string): readonly string[] =>
+  row
+    .split("|")
+    .slice(1, -1)
+    .map((cell) => cell.trim());
+
+/** The files of tests, by their names: a row may name a second one without its folder. */
+async function testNames(): Promise<ReadonlySet<string>> {
+  const folders = ["tests", "server/tests", "cli/tests", "web/tests"];
+  const names = await Promise.all(
+    folders.map(async (folder) => {
+      const found = await readdir(join(repositoryRoot, folder), { recursive: true });
+      return found.flatMap((name) => [`${folder}/${name}`, name.split("/").at(-1) ?? name]);
+    }),
+  );
+  return new Set(names.flat());
+}
+
+test("every fault of the guarantees names the test or the command that makes it again", async () => {
+  const [, table = ""] = (await read("docs/guarantees.md")).split("### Faults tried by hand");
+  const rows = table
+    .split("\n")
+    .filter((line) => line.startsWith("|"))
+    .slice(2);
+  const [known, manifest] = await Promise.all([testNames(), read("package.json")]);
+  const scripts = Object.keys((JSON.parse(manifest) as { readonly scripts: object }).scripts);
+  const astray = rows.filter((row) => {
+    const shown = cellsOf(row).at(-1) ?? "";
+    const files = [...shown.matchAll(/[\w./-]+\.test\.ts/g)].map(([name]) => name);
+    const commands = [...shown.matchAll(/npm run ([\w:]+)/g)].map(([, name = ""]) => name);
+    const isNamed = files.length + commands.length > 0;
+    return (
+      !isNamed ||
+      files.some((name) => !known.has(name)) ||
+      commands.some((name) => !scripts.includes(name))
+    );
+  });
+  expect(rows.length).toBeGreaterThan(30);
+  expect(astray).toEqual([]);
+});
+
+test("every command of the soak's figures is one that the suite has", async () => {
+  const [, soak = ""] = (await read("docs/guarantees.md")).split("### Measured");
+  const rows = (soak.split("### ")[0] ?? "").split("\n").filter((line) => line.startsWith("| `"));
+  expect(rows.length).toBeGreaterThan(0);
+  expect(rows.filter((row) => !row.startsWith("| `npm run soak -- --minutes "))).toEqual([]);
+});
+
+test("figures of the page about performance come from a command that is there", async () => {
+  const page = await read("docs/performance.md");
+  const bench = JSON.parse(await read("bench/package.json")) as { readonly scripts: object };
+  const named = [...page.matchAll(/npm --prefix bench run ([\w-]+)/g)].map(([, name = ""]) => name);
+  expect(named.length).toBeGreaterThan(5);
+  expect(named.filter((name) => !(name in bench.scripts))).toEqual([]);
+  const files = [...page.matchAll(/`?([\w./-]+\.test\.ts)/g)].map(([, name = ""]) => name);
+  expect(files.filter((name) => !existsSync(join(repositoryRoot, name)))).toEqual([]);
+  // A log of single measurements is no part of it.
+  expect(page).not.toMatch(/\(a step|interleaved rounds\)|the whole, \d/);
+});
