@@ -107,6 +107,10 @@ test("what one tenant changes or deletes under a shared id stays the other's", a
   await you(`PATCH /examples/${example}`, { body: { inputs: { q: "changed" } } });
   await you(`PATCH /runs/${root}`, { body: { error: "x" } });
   expect((await you(`GET /runs/${root}`)).json).toMatchObject({ error: "x" });
+  const described = await you(`PATCH /datasets/${dataset}`, { body: { description: "changed" } });
+  expect(described.json).toMatchObject({ id: dataset, description: "changed" });
+  const split = { split_name: "moved", examples: [example] };
+  expect((await you(`PUT /datasets/${dataset}/splits`, { body: split })).json).toEqual([example]);
   await you(`DELETE /runs/${root}/share`);
   await you(`PUT /datasets/${dataset}/tags`, { body: { as_of: "latest", tag: "moved" } });
   expect(await readAll(me, mine, "quilt")).toEqual(before.me);

@@ -43,7 +43,9 @@ export class TenantKeys {
   }
 
   keyOf(kind: KeyKind, tenantId: string, id: string): string {
-    return this.findLong(kind, tenantId, [id]).has(id) ? longKey(id, tenantId) : id;
+    // First what most of them come to.
+    const isLong = this.hasLong(tenantId) && this.findLong(kind, tenantId, [id]).has(id);
+    return isLong ? longKey(id, tenantId) : id;
   }
 
   keysOf(kind: KeyKind, tenantId: string, ids: readonly string[]): readonly string[] {
@@ -95,9 +97,13 @@ export class TenantKeyWriter extends TenantKeys {
   }
 
   override hasLong(tenantId: string): boolean {
-    const known = this.#known.get(tenantId) ?? super.hasLong(tenantId);
-    this.#known.set(tenantId, known);
-    return known;
+    const known = this.#known.get(tenantId);
+    if (known !== undefined) {
+      return known;
+    }
+    const hasLong = super.hasLong(tenantId);
+    this.#known.set(tenantId, hasLong);
+    return hasLong;
   }
 
   /** Gives an id, whose key is another tenant's, its longer key: what was said of it before goes with it. */
