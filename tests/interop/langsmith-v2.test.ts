@@ -198,6 +198,43 @@ describe.each(newVersions)("the second version of the API, asked by %s", (newer)
     await expect(client().runs.retrieve(crypto.randomUUID(), missing)).rejects.toThrow("404");
   });
 
+  test("says when a run was last queued, and leaves out what no run here has", async () => {
+    const { annotationQueues } = desk.reader;
+    const selects = [
+      "NAME",
+      "LAST_QUEUED_AT",
+      "LS_USER_ID",
+      "PRICE_MODEL_ID",
+      "THREAD_EVALUATION_TIME",
+      "IS_IN_DATASET",
+    ] as const;
+    const shown = { project_id: projectId, selects: [...selects] };
+    expect(await client().runs.retrieve(id("alone"), shown)).toEqual({
+      id: id("alone"),
+      name: "alone",
+    });
+    const before = Date.now();
+    for (const name of ["first queue", "second queue"]) {
+      const queue = await annotationQueues.create({ name: unique(name) });
+      await annotationQueues.addRuns(queue.id, { runIds: [id("alone")] });
+    }
+    const run = await client().runs.retrieve(id("alone"), shown);
+    expect(run).toEqual({
+      id: id("alone"),
+      name: "alone",
+      last_queued_at: expect.stringMatching(/^\d{4}-\d\d-\d\dT[\d:.]+(?:Z|\+00:00)$/) as string,
+    });
+    expect(Date.parse(String(run.last_queued_at))).toBeGreaterThanOrEqual(before - 1_000);
+    // The types of 0.10 lack the user.
+    const known = selects.filter((name) => name !== "LS_USER_ID");
+    const query = { project_ids: [projectId], ...since, selects: known };
+    const listed = await toArray(client().runs.query(query));
+    expect(listed.filter((one) => one.last_queued_at !== undefined)).toMatchObject([run]);
+    for (const { id: queueId } of await annotationQueues.list().toArray()) {
+      await annotationQueues.delete(queueId);
+    }
+  });
+
   test("shares a run and takes that back", async () => {
     const { share_token: token } = await client().runs.share.create(id("first"), {});
     const selects: "SHARE_URL"[] = ["SHARE_URL"];

@@ -124,18 +124,37 @@ export async function readV2Runs(
     parts: new Set([...partsOf(membersFor(["ID", ...selects])), ...parts]),
   });
   const ids = selects.includes("FEEDBACK_STATS") ? runs.map(({ row }) => row.id) : [];
-  const [stats, datasets] = await Promise.all([
+  const [stats, datasets, queued] = await Promise.all([
     store.read.feedback.statsOfRuns(tenantId, ids, comparativeId),
     findDatasets(desk, tenantId, selects.includes("REFERENCE_DATASET_ID") ? runs : []),
+    findQueued(desk, { tenantId, runs, selects }),
   ]);
   const items = runs.map((run) =>
     toV2RunJson(run, selects, {
       ...viewOf(desk, request),
       feedbackStats: stats.get(run.row.id),
       referenceDatasetId: datasets.get(run.row.projectId),
+      lastQueuedMicros: queued.get(run.row.id),
     }),
   );
   return { items, runs, next: next === undefined ? null : toCursor(next, query.order) };
+}
+
+/** By run: when it was last added to an annotation queue, where that is asked for. */
+function findQueued(
+  { store }: RunDesk,
+  {
+    tenantId,
+    runs,
+    selects,
+  }: {
+    readonly tenantId: string;
+    readonly runs: readonly StoredRun[];
+    readonly selects: readonly string[];
+  },
+): ReadonlyMap<string, number> | Promise<ReadonlyMap<string, number>> {
+  const ids = selects.includes("LAST_QUEUED_AT") ? runs.map(({ row }) => row.id) : [];
+  return ids.length === 0 ? new Map() : store.read.annotationQueues.lastAdded(tenantId, ids);
 }
 
 /** By project: the dataset that its runs are an experiment on. */
@@ -182,14 +201,16 @@ export async function sendV2Run(
   },
 ): Promise<unknown> {
   const { id, projectId } = run.row;
-  const [stats, datasets] = await Promise.all([
+  const [stats, datasets, queued] = await Promise.all([
     desk.store.read.feedback.statsOfRuns(run.tenantId, [id]),
     findDatasets(desk, run.tenantId, [run]),
+    findQueued(desk, { tenantId: run.tenantId, runs: [run], selects }),
   ]);
   const view = {
     ...viewOf(desk, request),
     feedbackStats: stats.get(id),
     referenceDatasetId: datasets.get(projectId),
+    lastQueuedMicros: queued.get(id),
   };
   return reply.type(jsonType).send(toV2RunJson(run, selects, view));
 }

@@ -105,6 +105,8 @@ export interface AnnotationQueueReads {
   /** In the order of the queue. */
   listEntries(tenantId: string, query: EntryQuery): readonly QueueEntry[];
   size(tenantId: string, query: Pick<EntryQuery, "queueId" | "status">): number;
+  /** Of those runs that are in queues: when each was last added to one, in microseconds. */
+  lastAdded(tenantId: string, runIds: readonly string[]): ReadonlyMap<string, number>;
 }
 
 export interface AnnotationQueueWrites {

@@ -1,6 +1,7 @@
 import type { StoredRun } from "../store/run-row.ts";
 import { membersOf } from "./run-json.ts";
 import type { RunView } from "./run-json.ts";
+import { toIso } from "./wire-text.ts";
 
 /** What a field is made of: members of the run as the first version of the API has them. */
 interface Field {
@@ -17,6 +18,8 @@ export interface V2View extends Omit<RunView, "select"> {
   readonly baseUrl: string;
   /** The dataset that the run's project is an experiment on. */
   readonly referenceDatasetId?: string | undefined;
+  /** When the run was last added to an annotation queue. */
+  readonly lastQueuedMicros?: number | undefined;
 }
 
 const previewChars = 500;
@@ -153,15 +156,16 @@ const fields: Readonly<Record<string, Field>> = {
     },
   },
   FEEDBACK_STATS: same("feedback_stats"),
-  // Known to no run here; asked for, they are left out.
+  LAST_QUEUED_AT: {
+    from: [],
+    toJson: (_members, { lastQueuedMicros: micros }) =>
+      micros === undefined ? undefined : JSON.stringify(toIso(micros)),
+  },
+  // Known to no run here; asked for, they are left out, as where the platform has recorded none.
   ...Object.fromEntries(
-    [
-      "PRICE_MODEL_ID",
-      "THREAD_EVALUATION_TIME",
-      "IS_IN_DATASET",
-      "LAST_QUEUED_AT",
-      "LS_USER_ID",
-    ].map((name): [string, Field] => [name, { from: [], toJson: () => undefined }]),
+    ["PRICE_MODEL_ID", "THREAD_EVALUATION_TIME", "IS_IN_DATASET", "LS_USER_ID"].map(
+      (name): [string, Field] => [name, { from: [], toJson: () => undefined }],
+    ),
   ),
 };
 

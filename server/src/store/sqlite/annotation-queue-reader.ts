@@ -46,6 +46,12 @@ export class AnnotationQueueReader implements AnnotationQueueReads {
           `${entrySelection} WHERE ${ofQueue} ORDER BY e.added_us, e.place LIMIT ?4 OFFSET ?5`,
         )
         .raw(),
+      lastAdded: db
+        .prepare(
+          `SELECT run_id, max(added_us) FROM annotation_queue_runs
+           WHERE tenant_id = ? AND run_id IN (SELECT value FROM json_each(?)) GROUP BY run_id`,
+        )
+        .raw(),
       size: db.prepare(`SELECT count(*) FROM annotation_queue_runs e WHERE ${ofQueue}`).raw(),
     };
   }
@@ -94,5 +100,10 @@ export class AnnotationQueueReader implements AnnotationQueueReads {
   size(tenantId: string, { queueId, status }: Pick<EntryQuery, "queueId" | "status">): number {
     const rows = this.#statements.size.all([tenantId, queueId, status ?? null]);
     return Number(parseRows(rows)[0]?.[0]);
+  }
+
+  lastAdded(tenantId: string, runIds: readonly string[]): ReadonlyMap<string, number> {
+    const rows = parseRows(this.#statements.lastAdded.all([tenantId, JSON.stringify(runIds)]));
+    return new Map(rows.map(([id, micros]) => [String(id), Number(micros)]));
   }
 }

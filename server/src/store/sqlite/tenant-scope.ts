@@ -153,6 +153,7 @@ const readArguments: ArgumentTable<Readers> = {
     ],
     listEntries: same,
     size: same,
+    lastAdded: ([tenantId, ids], { runs }) => [tenantId, runs(ids)],
   },
   comparatives: {
     list: ([tenantId, query], { dataset }) => [tenantId, replace(query, { datasetId: dataset })],
