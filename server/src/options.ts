@@ -21,6 +21,8 @@ export const serverLimits = {
   /** Larger bodies of runs and of spans are read on a thread of their own. */
   largeRunsBytes: mebibyte,
   largeSpansBytes: 262_144,
+  /** The same for bodies of runs that are not as clients send them: to find out what is wrong takes longer. */
+  unusualRunsBytes: 65_536,
   /** The same for bodies of examples. */
   largeExamplesBytes: 262_144,
   /** Examples, and characters of them, that are read or written at once out of a large body. */
@@ -35,6 +37,8 @@ export const serverLimits = {
   erasedPart: 50,
   /** Bytes of runs that are deleted before others may have their turn: what is deleted is overwritten. */
   erasedBytes: 2 * mebibyte,
+  /** How long runs of one body are parsed before others have their turn. */
+  parseSliceMs: 20,
   /** How long a long write goes on before others have their turn. */
   writeSliceMs: 30,
   /** That work and checks of schemas: longest time of one task, threads, heap of each, and tasks that may wait. */
@@ -64,6 +68,8 @@ export const serverLimits = {
   /** Runs in one answer of `POST /runs/query`. */
   queryDefault: 100,
   queryMax: 1_000,
+  /** Bytes of payloads after which such an answer takes no further run. */
+  queryBytes: 32 * mebibyte,
   /** Projects in one answer of `GET /sessions`. */
   projectsDefault: 100,
   projectsMax: 1_000,
@@ -93,6 +99,8 @@ export const serverLimits = {
   schemaTaskMs: 8_000,
   /** Examples that are exported, indexed or checked in one go. */
   examplesStep: 500,
+  /** Bytes of examples after which an export reads no further one before others have their turn. */
+  exportBytes: mebibyte,
   /** Words of the inputs that a search looks for. */
   searchWords: 256,
   /** Bytes of an uploaded CSV file, inflated. */

@@ -9,7 +9,7 @@ import { decodeSpans } from "./otlp/decode.ts";
 import { toBatch } from "./otlp/to-batch.ts";
 import { packPosts } from "./store/sqlite/post-rows.ts";
 import { unpack } from "./store/large-examples.ts";
-import { readExamples, takeExamples, toAnswer } from "./work/take-examples.ts";
+import { readExamples, takeExamples, takeImport, toAnswer } from "./work/take-examples.ts";
 import type {
   Misfits,
   TakenRuns,
@@ -55,6 +55,10 @@ function perform(schemas: SchemaCheck, task: WorkTask): Performed {
       return { result: check(schemas, task), memory: [] };
     case "examples": {
       const result = takeExamples(task, join(task.pieces));
+      return { result, memory: result.parts.map(({ buffer }) => buffer) };
+    }
+    case "exampleImport": {
+      const result = takeImport(task.datasetId, join(task.pieces));
       return { result, memory: result.parts.map(({ buffer }) => buffer) };
     }
     case "exampleCheck":

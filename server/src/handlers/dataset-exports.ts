@@ -93,21 +93,21 @@ async function openPages(store: Store, request: FastifyRequest): Promise<Pages> 
   const splits = all(query, "splits");
   // Pinned: what is written meanwhile is of a later version.
   const moment = (await findMoment(store, dataset, asOf)) ?? dataset.versionMicros ?? 0;
-  const limit = serverLimits.examplesStep;
+  const bounds = { limit: serverLimits.examplesStep, bytesMax: serverLimits.exportBytes };
   return async function* pages() {
     for (let after = 0, isMore = true; isMore;) {
       const page = await store.read.examples.page(request.tenantId, {
         datasetId: dataset.id,
         moment,
         after,
-        limit,
+        ...bounds,
         ...(splits === undefined ? {} : { splits }),
       });
       if (page.length > 0) {
         yield page;
       }
       after = page.at(-1)?.position ?? after;
-      isMore = page.length === limit;
+      isMore = page.length > 0;
       await setImmediate(); // Others ask too.
     }
   };

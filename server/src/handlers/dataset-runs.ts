@@ -9,7 +9,7 @@ import { serverLimits } from "../options.ts";
 import type { RunFilter, RunPosition } from "../store/run-query.ts";
 import type { StoredRun } from "../store/run-row.ts";
 import type { Store } from "../store/store.ts";
-import { allMembers, toExampleJson, toJsonList } from "../view/example-json.ts";
+import { allMembers, toExampleJson, toJsonListInSlices } from "../view/example-json.ts";
 import { toRunJson } from "../view/run-json.ts";
 import { findDataset } from "./datasets.ts";
 import { linkFor, sendJson } from "./examples.ts";
@@ -66,7 +66,7 @@ export async function readDatasetRuns(
     const own = byExample.get(example.id) ?? [];
     return `${toExampleJson(example, view).slice(0, -1)},"runs":[${own.join(",")}]}`;
   });
-  return sendJson(reply, toJsonList(items));
+  return sendJson(reply, await toJsonListInSlices(items, (item) => item));
 }
 
 /** What is asked of the runs of each session, in the order in which they are named. */

@@ -4,7 +4,7 @@ import type { Dataset } from "../store/dataset.ts";
 import { readToken } from "../store/share-token.ts";
 import type { Store } from "../store/store.ts";
 import { toSharedDatasetJson } from "../view/dataset-json.ts";
-import { allMembers, toExampleJson, toJsonList } from "../view/example-json.ts";
+import { allMembers, toExampleJson, toJsonListInSlices } from "../view/example-json.ts";
 import { findMoment, readAsOf } from "./as-of.ts";
 import { datasetIdOf, findDataset } from "./datasets.ts";
 import { parseExampleFilter, parseExampleQuery, parseSelect } from "./example-query.ts";
@@ -58,7 +58,10 @@ export async function listSharedExamples(
   const select = new Set([...parseSelect(query, allMembers)].filter((one) => one !== runMember));
   const view = { select, link: linkFor(links, request) };
   const examples = await store.read.examples.list(dataset.tenantId, parsed);
-  return sendJson(reply, toJsonList(examples.map((example) => toExampleJson(example, view))));
+  return sendJson(
+    reply,
+    await toJsonListInSlices(examples, (example) => toExampleJson(example, view)),
+  );
 }
 
 /** `GET /public/{token}/examples/count`. */

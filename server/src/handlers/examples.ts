@@ -6,7 +6,7 @@ import { holdOpen } from "../http/hold-open.ts";
 import type { SignedLinks } from "../http/signed-links.ts";
 import type { Example } from "../store/example.ts";
 import type { Store } from "../store/store.ts";
-import { allMembers, toExampleJson, toJsonList } from "../view/example-json.ts";
+import { allMembers, toExampleJson, toJsonListInSlices } from "../view/example-json.ts";
 import { findMoment, readAsOf } from "./as-of.ts";
 import { parseExampleFilter, parseExampleQuery, parseSelect } from "./example-query.ts";
 import type { ExampleScope } from "./example-query.ts";
@@ -29,7 +29,10 @@ export async function listExamples(
   const parsed = parseExampleQuery(query, await findScope(store, request));
   const view = { select: parseSelect(query), link: linkFor(links, request) };
   const examples = await store.read.examples.list(request.tenantId, parsed);
-  return sendJson(reply, toJsonList(examples.map((example) => toExampleJson(example, view))));
+  return sendJson(
+    reply,
+    await toJsonListInSlices(examples, (example) => toExampleJson(example, view)),
+  );
 }
 
 /** `GET /examples/count`. */

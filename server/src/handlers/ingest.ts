@@ -6,7 +6,7 @@ import type { ParsedBatch } from "../ingest/batch-builder.ts";
 import type { ContentMemory } from "../ingest/content-memory.ts";
 import { MultipartBatch } from "../ingest/multipart-batch.ts";
 import { MultipartParser } from "../ingest/multipart-parser.ts";
-import { parseOneRun, takeBatch } from "../ingest/parse-batch.ts";
+import { parseBatch, parseOneRun, walkBatch } from "../ingest/parse-batch.ts";
 import { serverLimits } from "../options.ts";
 import type { IngestResult } from "../store/run-record.ts";
 import type { Store } from "../store/store.ts";
@@ -44,9 +44,13 @@ export async function createBatch(
 ): Promise<unknown> {
   const { tenantId } = request;
   const pieces = await readPieces(request.raw);
-  const result = isLarge(pieces, serverLimits.largeRunsBytes)
+  const walked = isLarge(pieces, serverLimits.largeRunsBytes) ? undefined : walkBatch(pieces);
+  if (walked !== undefined) {
+    return answerMany(reply, await ingest(store, tenantId, walked));
+  }
+  const result = isLarge(pieces, serverLimits.unusualRunsBytes)
     ? await storeTaken(store, tenantId, await work.run(tenantId, { kind: "batch", pieces }))
-    : await ingest(store, tenantId, takeBatch(pieces));
+    : await ingest(store, tenantId, parseBatch(joinPieces(pieces)));
   return answerMany(reply, result);
 }
 
@@ -108,6 +112,7 @@ export async function createMultipart(
   );
   await readChunks(request.raw, (chunk) => parser.push(chunk));
   parser.end();
+  await batch.parse();
   return answerMany(reply, await ingest(store, request.tenantId, batch.build()));
 }
 

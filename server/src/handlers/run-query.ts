@@ -56,6 +56,7 @@ export function parseRunQuery(body: RunQueryBody): {
       filter: parseFilter(body),
       order,
       limit: body.limit ?? serverLimits.queryDefault,
+      bytesMax: serverLimits.queryBytes,
       withChildren:
         select !== undefined && (select.has("child_run_ids") || select.has("direct_child_run_ids")),
       ...(after === undefined ? {} : { after }),

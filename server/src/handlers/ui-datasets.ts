@@ -1,18 +1,20 @@
 import type { FastifyReply, FastifyRequest } from "fastify";
-import { RequestError } from "../errors.ts";
-import { readBody } from "../http/read-body.ts";
+import { holdOpen } from "../http/hold-open.ts";
+import { joinPieces, readPieces } from "../http/read-body.ts";
 import { serverLimits } from "../options.ts";
 import { differences } from "../store/dataset.ts";
 import type { Moment } from "../store/dataset-version.ts";
-import type { ExampleDraft, ExamplePreview } from "../store/example.ts";
+import type { ExamplePreview } from "../store/example.ts";
 import type { Store } from "../store/store.ts";
 import { toPreviewJson } from "../view/example-preview-json.ts";
 import { toIso } from "../view/wire-text.ts";
+import { takeImport } from "../work/take-examples.ts";
+import type { WorkThreads } from "../work/work-threads.ts";
 import { findMoment, readAsOf } from "./as-of.ts";
 import { datasetIdOf, findDataset } from "./datasets.ts";
 import { parseOneOf, parsePage } from "./dataset-query.ts";
-import { parseExample, readElements, readMembers } from "./example-body.ts";
 import { parseExampleQuery } from "./example-query.ts";
+import { isLarge } from "./ingest.ts";
 import { first } from "./query-string.ts";
 import type { QueryString } from "./query-string.ts";
 
@@ -79,52 +81,32 @@ async function previewsAt(
   return new Map(found.map((preview) => [preview.id, toPreviewJson(preview)]));
 }
 
-interface Rejected {
-  readonly index: number;
-  readonly reason: string;
-}
-
 /**
  * `POST /ui/datasets/{id}/import`: takes those of a list of examples that can be taken, as one version,
- * and says of each other one why not. Ids are made here: a file may be taken in twice.
+ * and says of each other one why not.
  */
 export async function importExamples(
-  store: Store,
+  { store, work }: { readonly store: Store; readonly work: WorkThreads },
   request: FastifyRequest,
   reply: FastifyReply,
 ): Promise<FastifyReply> {
+  const { tenantId } = request;
   const { id: datasetId } = await findDataset(store, request);
-  const rejected: Rejected[] = [];
-  const drafts = new Map<string, { readonly draft: ExampleDraft; readonly index: number }>();
-  const rows = readElements(await readBody(request.raw), serverLimits.operationsMax);
-  for (const [index, json] of rows.entries()) {
-    try {
-      const draft = parseRow(json, datasetId);
-      drafts.set(draft.id, { draft, index });
-    } catch (cause) {
-      if (!(cause instanceof RequestError)) {
-        throw cause;
-      }
-      rejected.push({ index, reason: cause.message });
-    }
-  }
-  const own = [...drafts.values()].map(({ draft }) => draft);
-  const written = await store.write.examples.import(request.tenantId, datasetId, own);
-  for (const [id, reason] of Object.entries(written.rejected)) {
-    rejected.push({ index: drafts.get(id)?.index ?? 0, reason });
-  }
+  const pieces = await readPieces(request.raw);
+  holdOpen(request, reply);
+  const taken = isLarge(pieces, serverLimits.largeExamplesBytes)
+    ? await work.run(tenantId, { kind: "exampleImport", pieces, datasetId })
+    : takeImport(datasetId, joinPieces(pieces));
+  const written = await store.write.largeExamples.import(tenantId, datasetId, taken.parts);
+  const indexes = new Map(taken.rows);
+  const misfits = Object.entries(written.rejected).map(([id, reason]) => ({
+    index: indexes.get(id) ?? 0,
+    reason,
+  }));
   const micros = written.datasets[datasetId]?.micros;
   return reply.send({
     count: written.count,
     as_of: micros === undefined ? null : toIso(micros),
-    rejected: rejected.toSorted((one, other) => one.index - other.index),
+    rejected: [...taken.rejected, ...misfits].toSorted((one, other) => one.index - other.index),
   });
-}
-
-function parseRow(json: Buffer, datasetId: string): ExampleDraft {
-  const members = new Map(readMembers(json, "the row"));
-  for (const name of ["id", "dataset_id", "source_run_id", "use_source_run_io"]) {
-    members.delete(name);
-  }
-  return parseExample(members, { what: "the row", datasetId }).draft;
 }

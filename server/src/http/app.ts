@@ -134,7 +134,7 @@ export function createApp(store: Store, settings: ServerSettings) {
     addStreamRoutes(ingest, { store, work });
     addExampleWriteRoutes(ingest, { ...desk, work });
     addUploadRoutes(ingest, { store, folder });
-    addUiImportRoutes(ingest, store);
+    addUiImportRoutes(ingest, { store, work });
   });
   app.register(async (rest: FastifyInstance) => {
     rest.addHook("onRequest", checkKey);

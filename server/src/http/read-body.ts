@@ -10,18 +10,10 @@ const zstdFactory = (zlib as { createZstdDecompress?: () => Transform }).createZ
 /** Whether this Node can inflate zstd. */
 export const hasZstd = zstdFactory !== undefined;
 
-/** The whole body, inflated. @throws RequestError see {@link readChunks}. */
-export async function readBody(request: IncomingMessage, bounds?: BodyBounds): Promise<Buffer> {
-  return joinPieces(await readPieces(request, bounds));
-}
-
-/** The same in the pieces in which it came. @throws RequestError see {@link readChunks}. */
-export async function readPieces(
-  request: IncomingMessage,
-  bounds?: BodyBounds,
-): Promise<readonly Buffer[]> {
+/** The whole body, inflated, in the pieces in which it came. @throws RequestError see {@link readChunks}. */
+export async function readPieces(request: IncomingMessage): Promise<readonly Buffer[]> {
   const chunks: Buffer[] = [];
-  await readChunks(request, (chunk) => chunks.push(chunk), bounds);
+  await readChunks(request, (chunk) => chunks.push(chunk));
   return chunks;
 }
 

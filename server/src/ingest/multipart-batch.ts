@@ -1,4 +1,5 @@
 import { isUtf8 } from "node:buffer";
+import { setImmediate } from "node:timers/promises";
 import { isUuid } from "millrace/model";
 import type { Operation } from "millrace/model";
 import { parsePartName } from "millrace/wire";
@@ -35,6 +36,8 @@ export class MultipartBatch {
   readonly #builder: BatchBuilder;
   readonly #pieces: PieceReader;
   readonly #runs: OpenRun[] = [];
+  /** How many of them are parsed. */
+  #parsed = 0;
   /** By operation and id: the run to which the next field belongs. */
   readonly #latest = new Map<string, OpenRun>();
 
@@ -70,20 +73,42 @@ export class MultipartBatch {
   }
 
   build(): ParsedBatch {
-    for (const { operation, runId, main, fields, fault } of this.#runs) {
-      if (fault !== undefined) {
-        this.#builder.reject({ id: runId, operation, reason: fault });
-      } else if (main === undefined) {
-        const reason = `fields without the run: there is no part ${operation}.${runId}`;
-        this.#builder.reject({ id: runId, operation, reason });
-      } else {
-        this.#builder.addRun(
-          { operation, ...withFields(main, fields) },
-          { place: "required", pathId: runId.toLowerCase() },
-        );
-      }
+    while (this.#parsed < this.#runs.length) {
+      this.#parseNext();
     }
     return this.#builder.build();
+  }
+
+  /** Parses the runs, with turns for others where they are many: then there is little left to build. */
+  async parse(): Promise<void> {
+    let began = performance.now();
+    while (this.#parsed < this.#runs.length) {
+      this.#parseNext();
+      if (performance.now() - began > serverLimits.parseSliceMs) {
+        await setImmediate();
+        began = performance.now();
+      }
+    }
+  }
+
+  #parseNext(): void {
+    const next = this.#runs[this.#parsed];
+    this.#parsed += 1;
+    if (next === undefined) {
+      return;
+    }
+    const { operation, runId, main, fields, fault } = next;
+    if (fault !== undefined) {
+      this.#builder.reject({ id: runId, operation, reason: fault });
+    } else if (main === undefined) {
+      const reason = `fields without the run: there is no part ${operation}.${runId}`;
+      this.#builder.reject({ id: runId, operation, reason });
+    } else {
+      this.#builder.addRun(
+        { operation, ...withFields(main, fields) },
+        { place: "required", pathId: runId.toLowerCase() },
+      );
+    }
   }
 
   #addMain(name: Extract<PartName, { kind: "run" }>, part: Part): void {

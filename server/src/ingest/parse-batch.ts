@@ -18,10 +18,14 @@ import { WalkedBatch } from "./walked-batch.ts";
  *
  * @throws RequestError it is no batch, or holds too much.
  */
-export function takeBatch(pieces: readonly Buffer[]): ParsedBatch {
+export const takeBatch = (pieces: readonly Buffer[]): ParsedBatch =>
+  walkBatch(pieces) ?? parseBatch(joinPieces(pieces));
+
+/** The same by the module alone; `undefined`, and the pieces are as they were, where it refuses the body. */
+export function walkBatch(pieces: readonly Buffer[]): ParsedBatch | undefined {
   const walk = findWalk();
   if (walk?.walk(pieces) !== true) {
-    return parseBatch(joinPieces(pieces));
+    return undefined;
   }
   releasePieces(pieces); // The module has a copy.
   return new WalkedBatch(walk).build();

@@ -5,6 +5,7 @@ import type { ComparisonBody } from "../handlers/ui-comparison.ts";
 import { importExamples, previewDatasetDiff, previewExamples } from "../handlers/ui-datasets.ts";
 import { route } from "../http/route.ts";
 import type { Store } from "../store/store.ts";
+import type { WorkThreads } from "../work/work-threads.ts";
 
 const tag = "datasets";
 
@@ -35,12 +36,15 @@ export function addUiDatasetRoutes(app: FastifyInstance, store: Store): void {
 }
 
 /** The handler reads the body itself: payloads are stored as they came. */
-export function addUiImportRoutes(app: FastifyInstance, store: Store): void {
+export function addUiImportRoutes(
+  app: FastifyInstance,
+  desk: { readonly store: Store; readonly work: WorkThreads },
+): void {
   app.route({
     ...route(uiEndpoints.importExamples, {
       tag,
       summary: "Takes in the rows that can be taken in.",
     }),
-    handler: (request, reply) => importExamples(store, request, reply),
+    handler: (request, reply) => importExamples(desk, request, reply),
   });
 }

@@ -123,6 +123,8 @@ export interface ExamplePageQuery {
   /** The position that the page before ended at. */
   readonly after: number;
   readonly limit: number;
+  /** Bytes of payloads after which no further example is read. */
+  readonly bytesMax: number;
 }
 
 /** The beginning of a payload, and how long all of it is. */
@@ -166,7 +168,7 @@ export interface ExampleReads {
   /** As `list`, with at most so many characters of each payload. */
   preview(tenantId: string, query: ExampleQuery, chars: number): readonly ExamplePreview[];
   count(tenantId: string, filter: ExampleFilter): number;
-  /** In the order of writing. */
+  /** In the order of writing; none only where no more follow. */
   page(tenantId: string, query: ExamplePageQuery): readonly Example[];
   /** The dataset that an example is or was in. */
   findDatasetId(tenantId: string, id: string): string | undefined;
@@ -184,12 +186,6 @@ export interface ExampleWrites {
    * @throws RequestError 404: no such dataset. 409: an id is taken. 422: one does not fit a schema.
    */
   create(tenantId: string, drafts: readonly ExampleDraft[]): ExamplesWritten;
-  /**
-   * Makes those of the examples that fit the dataset's schemas, as one version.
-   *
-   * @throws RequestError 404: no such dataset.
-   */
-  import(tenantId: string, datasetId: string, drafts: readonly ExampleDraft[]): ExamplesImported;
   /**
    * Why the dataset's schemas refuse examples, by id; writes nothing.
    *

@@ -1,5 +1,11 @@
 import { deserialize, serialize } from "node:v8";
-import type { ExampleChange, ExampleDraft, ExamplesWritten, SplitChange } from "./example.ts";
+import type {
+  ExampleChange,
+  ExampleDraft,
+  ExamplesImported,
+  ExamplesWritten,
+  SplitChange,
+} from "./example.ts";
 import type { LongWrite } from "./long-write.ts";
 
 /** Some values that cross threads as bytes: a thread that only passes them on has no work with them. */
@@ -33,6 +39,16 @@ export interface LargeExampleWrites {
     parts: readonly Packed<readonly ExampleChange[]>[],
     datasetId?: string,
   ): LongWrite<Packed<ExamplesWritten>>;
+  /**
+   * Makes those of the examples, all of them new, that fit the dataset's schemas, as one version.
+   *
+   * @throws RequestError 404: no such dataset.
+   */
+  import(
+    tenantId: string,
+    datasetId: string,
+    parts: readonly Packed<readonly ReceivedExample[]>[],
+  ): LongWrite<ExamplesImported>;
   /** Ids of those changed. @throws RequestError 404: no such dataset, or an example is not in it. */
   updateSplits(
     tenantId: string,

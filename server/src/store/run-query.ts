@@ -36,6 +36,8 @@ export interface RunQuery {
   readonly filter: RunFilter;
   readonly order: "asc" | "desc";
   readonly limit: number;
+  /** Bytes of payloads after which no further run is read: the page then has fewer than its limit. */
+  readonly bytesMax?: number;
   readonly after?: RunPosition;
   /** Whether descendants are listed too; costs a look-up for each run. */
   readonly withChildren: boolean;

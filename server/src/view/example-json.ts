@@ -1,3 +1,4 @@
+import { setImmediate } from "node:timers/promises";
 import type { Attachment, Example } from "../store/example.ts";
 import { toIso } from "./wire-text.ts";
 
@@ -48,6 +49,26 @@ export function toExampleJson(example: Example, { select, link }: ExampleView): 
 
 /** A list of texts that are JSON already. */
 export const toJsonList = (items: readonly string[]): Buffer => Buffer.from(`[${items.join(",")}]`);
+
+/** After so long others have their turn: examples may be long, and each is copied. */
+const sliceMs = 20;
+
+/** The same of what is made into JSON one by one, in slices. */
+export async function toJsonListInSlices<Item>(
+  items: readonly Item[],
+  toJson: (item: Item) => string,
+): Promise<Buffer> {
+  const pieces: Buffer[] = [];
+  let began = performance.now();
+  for (const [index, item] of items.entries()) {
+    pieces.push(Buffer.from(index === 0 ? "[" : ","), Buffer.from(toJson(item)));
+    if (performance.now() - began > sliceMs) {
+      await setImmediate();
+      began = performance.now();
+    }
+  }
+  return Buffer.concat([...pieces, Buffer.from(items.length === 0 ? "[]" : "]")]);
+}
 
 function toUrls(attachments: readonly Attachment[], link: LinkAttachment): string {
   const entries = attachments.map((attachment) => {

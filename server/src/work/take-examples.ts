@@ -2,10 +2,12 @@ import {
   parseChange,
   parseChangeItem,
   parseExample,
+  readElements,
   readItems,
   readMembers,
 } from "../handlers/example-body.ts";
 import { parseExampleParts } from "../handlers/example-parts.ts";
+import { RequestError } from "../errors.ts";
 import { serverLimits } from "../options.ts";
 import type { ExampleChange, ExampleDraft, ExamplesWritten } from "../store/example.ts";
 import { pack, unpack } from "../store/large-examples.ts";
@@ -16,7 +18,9 @@ import type {
   ExampleAnswerTask,
   ExamplesBody,
   ExamplesTask,
+  RejectedRow,
   TakenExamples,
+  TakenImport,
 } from "./work-protocol.ts";
 
 /** The examples of a body. @throws RequestError it is none that holds examples. */
@@ -65,13 +69,41 @@ export function takeExamples(task: ExamplesTask, body: Buffer): TakenExamples {
     return { parts: toParts(changes, sizeOf), count: changes.length, needsRun: false };
   }
   const received = readExamples(given);
-  const parts = toParts(
-    received,
-    ({ draft }) =>
-      sizesOf([draft.inputs, draft.outputs, draft.metadata]) + filesOf(draft.attachments),
-  );
+  const parts = toParts(received, sizeOfReceived);
   return { parts, count: received.length, needsRun: received.some(needsRun) };
 }
+
+/** Those of a list of rows that are examples. @throws RequestError 422: it is no list; 413: they are too many. */
+export function takeImport(datasetId: string, body: Buffer): TakenImport {
+  const received: ReceivedExample[] = [];
+  const rows: [string, number][] = [];
+  const rejected: RejectedRow[] = [];
+  for (const [index, json] of readElements(body, serverLimits.operationsMax).entries()) {
+    try {
+      const one = parseRow(json, datasetId);
+      received.push(one);
+      rows.push([one.draft.id, index]);
+    } catch (cause) {
+      if (!(cause instanceof RequestError)) {
+        throw cause;
+      }
+      rejected.push({ index, reason: cause.message });
+    }
+  }
+  return { parts: toParts(received, sizeOfReceived), rows, rejected };
+}
+
+/** Ids are made here: a file may be taken in twice. */
+function parseRow(json: Buffer, datasetId: string): ReceivedExample {
+  const members = new Map(readMembers(json, "the row"));
+  for (const name of ["id", "dataset_id", "source_run_id", "use_source_run_io"]) {
+    members.delete(name);
+  }
+  return parseExample(members, { what: "the row", datasetId });
+}
+
+const sizeOfReceived = ({ draft }: ReceivedExample): number =>
+  sizesOf([draft.inputs, draft.outputs, draft.metadata]) + filesOf(draft.attachments);
 
 /** Whether something of an example is to come from a run. */
 export const needsRun = ({ draft, useSourceRunIo }: ReceivedExample): boolean =>

@@ -46,6 +46,13 @@ export interface ExamplesTask extends Omit<ExamplesBody, "body"> {
   readonly operation: "create" | "update";
 }
 
+/** Rows of a file, of which those are taken that can be. */
+export interface ExampleImportTask {
+  readonly kind: "exampleImport";
+  readonly pieces: readonly Uint8Array[];
+  readonly datasetId: string;
+}
+
 /** A list of examples against the schemas of its dataset; answers by id why examples do not fit. */
 export interface ExampleCheckTask {
   readonly kind: "exampleCheck";
@@ -78,6 +85,7 @@ export type WorkTask =
   | SchemaTask
   | ExamplesTask
   | ExampleCheckTask
+  | ExampleImportTask
   | ExampleAnswerTask;
 
 /** Examples or changes of them, as they were sent. */
@@ -88,6 +96,20 @@ export interface TakenExamples {
   readonly count: number;
   /** Whether something of them is to come from runs. */
   readonly needsRun: boolean;
+}
+
+/** Rows as examples that are new. */
+export interface TakenImport {
+  readonly parts: readonly Packed<readonly ReceivedExample[]>[];
+  /** Ids of the examples, each with the place of its row. */
+  readonly rows: readonly (readonly [id: string, index: number])[];
+  readonly rejected: readonly RejectedRow[];
+}
+
+/** A row that is not taken. */
+export interface RejectedRow {
+  readonly index: number;
+  readonly reason: string;
 }
 
 /** A body of runs, taken apart. What is stored stays packed: who passes it on to the writer has no work with it. */
@@ -112,6 +134,7 @@ interface WorkResults {
   readonly schema: Misfits;
   readonly examples: TakenExamples;
   readonly exampleCheck: JsonBytes;
+  readonly exampleImport: TakenImport;
   readonly exampleAnswer: JsonBytes;
 }
 

@@ -30,16 +30,23 @@ export class BesideReader {
     };
   }
 
-  /** The runs with what was asked of them. Those whose descendants are asked for have their place. */
+  /**
+   * The runs with what was asked of them; the first of them, where all would be more bytes than asked for. Those
+   * whose descendants are asked for have their place.
+   */
   complete(
-    found: readonly FoundRun[],
-    { parts, withChildren }: Pick<RunQuery, "parts" | "withChildren">,
+    all: readonly FoundRun[],
+    { parts, withChildren, bytesMax }: Pick<RunQuery, "parts" | "withChildren" | "bytesMax">,
   ): readonly StoredRun[] {
-    const rowIds = found.map(({ rowId }) => rowId);
     const bodies =
       parts?.has("bodies") === false
-        ? []
-        : this.#payloads.readMany(found.map(({ rowId, row }) => ({ rowId, id: row.id })));
+        ? undefined
+        : this.#payloads.readMany(
+            all.map(({ rowId, row }) => ({ rowId, id: row.id })),
+            bytesMax,
+          );
+    const found = all.slice(0, bodies?.length);
+    const rowIds = found.map(({ rowId }) => rowId);
     const files = parts?.has("attachments") === false ? noFiles : this.#listFiles(rowIds);
     return found.map(({ rowId, row, tenantId, projectName, shareToken }, index) => {
       const { childRunIds, directChildRunIds } = withChildren
@@ -49,7 +56,7 @@ export class BesideReader {
         row,
         tenantId,
         projectName,
-        bodies: bodies[index] ?? [],
+        bodies: bodies?.[index] ?? [],
         shareToken,
         attachments: files.get(rowId) ?? [],
         childRunIds,

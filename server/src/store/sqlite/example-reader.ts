@@ -107,13 +107,29 @@ export class ExampleReader implements ExampleReads {
     return Number(parseRows(rows)[0]?.[0]);
   }
 
-  page(tenantId: string, { after, limit, ...filter }: ExamplePageQuery): readonly Example[] {
+  page(
+    tenantId: string,
+    { after, limit, bytesMax, ...filter }: ExamplePageQuery,
+  ): readonly Example[] {
     const condition = { sql: "e.position > ?", values: [after] };
-    return this.#select(
+    const where = toExampleConditions(
       tenantId,
-      { ...filter, condition },
-      { tail: "ORDER BY e.position LIMIT ?", values: [limit] },
+      this.#withoutMoment(tenantId, { ...filter, condition }),
     );
+    // The length of a text stands before it: those that are not read cost nothing.
+    const rows = this.#db
+      .prepare(
+        `${exampleSelection} WHERE e.key IN (
+           SELECT key FROM (
+             SELECT key, sum(size) OVER (ORDER BY position ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING) AS before
+             FROM (
+               SELECT e.key, e.position, octet_length(e.inputs) + coalesce(octet_length(e.outputs), 0) + octet_length(e.metadata) AS size
+               FROM examples e WHERE ${where.sql} ORDER BY e.position LIMIT ?))
+           WHERE coalesce(before, 0) <= ?) ORDER BY e.position`,
+      )
+      .raw()
+      .all([...where.values, limit, bytesMax]);
+    return parseRows(rows).map(parseExampleRow);
   }
 
   findDatasetId(tenantId: string, id: string): string | undefined {

@@ -6,7 +6,6 @@ import type {
   Attachment,
   ExampleChange,
   ExampleDraft,
-  ExamplesImported,
   ExamplesWritten,
   ExampleTimes,
   ExampleWrites,
@@ -60,15 +59,6 @@ export class ExampleWriter implements ExampleWrites {
       });
     }
     return this.#end(datasets, versions, known);
-  }
-
-  import(tenantId: string, datasetId: string, drafts: readonly ExampleDraft[]): ExamplesImported {
-    const needed = this.#schemas.needs.length;
-    const rejected = this.#schemas.findMisfits(this.#ledger.read(tenantId, datasetId), drafts);
-    // Not checked yet: the write is undone, and must not ask for a check that all of them fit.
-    const isUnchecked = this.#schemas.needs.length > needed;
-    const fitting = isUnchecked ? [] : drafts.filter(({ id }) => rejected[id] === undefined);
-    return { ...this.create(tenantId, fitting), count: fitting.length, rejected };
   }
 
   check(

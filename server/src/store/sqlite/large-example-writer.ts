@@ -6,6 +6,7 @@ import { splitsOf } from "../../datasets/splits.ts";
 import type {
   ExampleChange,
   ExampleDraft,
+  ExamplesImported,
   ExamplesWritten,
   ExampleTimes,
   SplitChange,
@@ -55,6 +56,17 @@ export class LargeExampleWriter implements LargeExampleWrites {
     const toKeys = this.#keysOf(tenantId);
     const drafts = () => parts.map((part) => () => unpack(part).map(({ draft }) => toKeys(draft)));
     return this.#begin((schemas, open) => this.#create({ tenantId, drafts, schemas, open }));
+  }
+
+  import(
+    tenantId: string,
+    datasetId: string,
+    parts: readonly Packed<readonly ReceivedExample[]>[],
+  ): LongWrite<ExamplesImported> {
+    const dataset = this.#desk.ledger.read(tenantId, datasetId);
+    return this.#begin((schemas, open) =>
+      this.#import({ tenantId, dataset, parts, schemas, open }),
+    );
   }
 
   update(
@@ -162,6 +174,24 @@ export class LargeExampleWriter implements LargeExampleWrites {
     return this.#finish(datasets, versions, known);
   }
 
+  *#import({ dataset, parts, schemas, ...desk }: ImportDesk): Steps<ExamplesImported> {
+    const rejected: Record<string, string> = {};
+    let count = 0;
+    const readPart = (part: Packed<readonly ReceivedExample[]>): readonly ExampleDraft[] =>
+      unpack(part).map(({ draft }) => ({ ...draft, datasetId: dataset.id }));
+    for (const part of parts) {
+      const drafts = readPart(part);
+      count += drafts.length;
+      Object.assign(rejected, schemas.findMisfits(dataset, drafts));
+      yield;
+    }
+    schemas.assertProved();
+    const drafts = () =>
+      parts.map((part) => () => readPart(part).filter(({ id }) => rejected[id] === undefined));
+    const written = unpack(yield* this.#create({ ...desk, drafts }));
+    return { ...written, count: count - Object.keys(rejected).length, rejected };
+  }
+
   /** Looks at all of them, and has them checked; writes nothing. */
   *#sortOut({ tenantId, drafts, schemas }: Omit<CreateDesk, "open">): Steps<Sorted> {
     const datasets = new Map<string, Dataset>();
@@ -207,7 +237,7 @@ export class LargeExampleWriter implements LargeExampleWrites {
         list.push(draft);
         own.set(datasetId, list);
       }
-      own.forEach((list, id) => schemas.assertFit(readFrom(datasets, id), list));
+      own.forEach((list, id) => schemas?.assertFit(readFrom(datasets, id), list));
       yield;
     }
     if (taken.length > 0) {
@@ -216,7 +246,7 @@ export class LargeExampleWriter implements LargeExampleWrites {
         `there are examples of these ids that are not the same: ${nameIds(taken)}`,
       );
     }
-    schemas.assertProved();
+    schemas?.assertProved();
     return { datasets, known, saidMicros, fresh };
   }
 
@@ -368,11 +398,19 @@ interface CreateDesk {
   readonly tenantId: string;
   /** The drafts of each part, made anew whenever they are asked for. */
   readonly drafts: () => readonly (() => readonly ExampleDraft[])[];
-  readonly schemas: SchemaProofs;
+  /** Left out where they were checked before. */
+  readonly schemas?: SchemaProofs | undefined;
   readonly open: () => ExampleStage;
 }
 
+interface ImportDesk extends Omit<CreateDesk, "drafts"> {
+  readonly schemas: SchemaProofs;
+  readonly dataset: Dataset;
+  readonly parts: readonly Packed<readonly ReceivedExample[]>[];
+}
+
 interface UpdateDesk extends Omit<CreateDesk, "drafts"> {
+  readonly schemas: SchemaProofs;
   readonly parts: readonly (() => Changes)[];
   /** The one that all of them are in. */
   readonly datasetId: string | undefined;

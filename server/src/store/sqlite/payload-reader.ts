@@ -81,18 +81,28 @@ export class PayloadReader {
   /**
    * As {@link PayloadReader.read}, of each run in this order: one question takes a third of what one each take.
    * {@link damagedBodies} where a checksum does not match, or a payload that was received is not found.
+   *
+   * @param bytesMax - after so many bytes no further run is read: the answer is of the first runs.
    */
-  readMany(runs: readonly RunRef[]): (readonly Buffer[])[] {
+  readMany(
+    all: readonly RunRef[],
+    bytesMax: number = Number.POSITIVE_INFINITY,
+  ): (readonly Buffer[])[] {
+    const rowIds = JSON.stringify(all.map(({ rowId }) => rowId));
+    const [[json, short] = []] = parseRows(this.#selectMany.all([rowIds]));
+    const places = JSON.parse(String(json)) as Place[];
+    const runs = all.slice(0, countWithin(places, bytesMax));
     const found: Payload[][] = runs.map(() => []);
     const due = runs.map((): Due => ({ id: undefined, posted: 0, patched: 0 }));
-    const rowIds = JSON.stringify(runs.map(({ rowId }) => rowId));
-    const [[places, short] = []] = parseRows(this.#selectMany.all([rowIds]));
     const bytes = short === null ? Buffer.alloc(0) : toBuffer(short);
     let at = 0;
-    for (const place of JSON.parse(String(places)) as Place[]) {
+    for (const place of places) {
       const [key, id, posted, patched, isPatch, row, size, checksum] = place;
+      if (key >= runs.length) {
+        break;
+      }
       due[key] = { id, posted, patched };
-      if (row === null) {
+      if (row === null || size === null) {
         continue;
       }
       const isShort = size <= shortBytes;
@@ -136,9 +146,23 @@ type Place = readonly [
   patched: number,
   isPatch: number,
   row: number | null,
-  size: number,
+  size: number | null,
   checksum: number | null,
 ];
+
+/** How many runs of the first are read: none after so many bytes; `undefined` for all of them. */
+function countWithin(places: readonly Place[], bytesMax: number): number | undefined {
+  let bytes = 0;
+  let last = 0;
+  for (const [key, , , , , , size] of places) {
+    if (key !== last && bytes > bytesMax) {
+      return key;
+    }
+    last = key;
+    bytes += size ?? 0;
+  }
+  return undefined;
+}
 
 /** What the row of a run says of its payloads. */
 interface Due {

@@ -117,12 +117,12 @@ export class RunReader implements RunReads {
       (ordered && this.#selectRows(shape, ordered.rows)) ??
       this.#select(shape, this.#pageConditions(tenantId, query), query);
     const runs = this.#beside.complete(found.slice(0, limit).map(shape.toRun), query);
-    const last = found.length > limit ? runs.at(-1)?.row : undefined;
+    const last = found.length > runs.length ? runs.at(-1)?.row : undefined;
     if (last === undefined) {
       return { runs };
     }
     const next = { startMicros: last.startMicros, id: last.id };
-    ordered?.endAt(next);
+    ordered?.endAt(next, runs.length);
     return { runs, next };
   }
 

@@ -317,11 +317,6 @@ const writeArguments: ArgumentTable<ScopedWriters> = {
       tenantId,
       drafts.map((draft) => replace(draft, { datasetId: dataset })),
     ],
-    import: ([tenantId, datasetId, drafts], { dataset }) => [
-      tenantId,
-      dataset(datasetId),
-      drafts.map((draft) => replace(draft, { datasetId: dataset })),
-    ],
     check: ofDataset,
     update: ([tenantId, given, datasetId], keys) => {
       const changes = given.map((change) => toExampleChange(change, keys));
@@ -336,6 +331,7 @@ const writeArguments: ArgumentTable<ScopedWriters> = {
     create: same,
     update: ([tenantId, parts, datasetId], keys) =>
       datasetId === undefined ? [tenantId, parts] : [tenantId, parts, keys.dataset(datasetId)],
+    import: ofDataset,
     updateSplits: ofDataset,
   },
   uploads: { begin: same, extend: ofDataset, end: ofDataset, drop: ofDataset },

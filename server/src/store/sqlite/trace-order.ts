@@ -41,8 +41,8 @@ export interface TracePart {
 
 export interface TraceRows {
   readonly rows: readonly number[];
-  /** Says where this page ended, so that the next one is found from there. */
-  readonly endAt: (last: RunPosition) => void;
+  /** Says where this page ended, and with how many runs, so that the next one is found from there. */
+  readonly endAt: (last: RunPosition, count: number) => void;
 }
 
 /**
@@ -75,7 +75,7 @@ export class TraceOrder {
     }
     return {
       rows: [...list.rows.subarray(from, from + limit + 1)],
-      endAt: (last) => list.ends.set(toKey(last), from + limit),
+      endAt: (last, count) => list.ends.set(toKey(last), from + count),
     };
   }
 
