@@ -4,7 +4,8 @@ import { messageOf, ServerError } from "./errors.ts";
 import { createApp } from "./http/app.ts";
 import type { App } from "./http/app.ts";
 import { memoryDataDir, serverLimits } from "./options.ts";
-import type { ServerThreadData, ServerThreadMessage } from "./server-protocol.ts";
+import type { closeRequest, ServerThreadData, ServerThreadMessage } from "./server-protocol.ts";
+import { leaveRequest } from "./server-protocol.ts";
 import type { Store } from "./store/store.ts";
 import { Sweeper } from "./upkeep/sweeper.ts";
 import { openSqliteStore, openTemporaryStore } from "./store/sqlite/sqlite-store.ts";
@@ -24,12 +25,20 @@ async function serve(port: MessagePort, settings: ServerThreadData): Promise<voi
     await listen(app, settings);
     const opened = store;
     const sweeper = new Sweeper(store);
-    port.once("message", () => {
+    port.once("message", (request: typeof closeRequest | typeof leaveRequest) => {
       sweeper.end();
+      if (request === leaveRequest) {
+        opened.endReads();
+      }
+      const closing = request === leaveRequest ? opened.close() : close(app, opened);
       // What can't be closed properly, on a full disk say, ends with the thread: the log is taken in at the next start.
-      void close(app, opened)
+      void closing
         .catch((cause: unknown) => process.emitWarning(`closing failed: ${messageOf(cause)}`))
-        .finally(() => port.close());
+        .finally(() => {
+          Atomics.store(settings.ended, 0, 1);
+          Atomics.notify(settings.ended, 0);
+          port.close();
+        });
     });
     say({ kind: "listening", port: portOf(app, settings) });
   } catch (cause) {

@@ -3,6 +3,8 @@ import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { promisify } from "node:util";
 import { expect, test } from "vitest";
+import { checkLog } from "../src/store/sqlite/log-check.ts";
+import { databaseFile } from "../src/store/sqlite/schema.ts";
 import { temporaryFolder } from "./support/running-server.ts";
 
 const run = promisify(execFile);
@@ -18,6 +20,17 @@ test("a store that is closed 30 times in the middle of queries, writes and index
   expect(answered + ended).toBe(30 * 2 + 29 * 6 + 1);
   expect(ended).toBeGreaterThan(100);
 }, 180_000);
+
+test("process.exit() in the middle of a query ends with its own code", async () => {
+  const script = fileURLToPath(new URL("support/exit-under-load.mjs", import.meta.url));
+  const folder = join(await temporaryFolder(), "data");
+  const failure: unknown = await run(process.execPath, [script, folder]).catch(
+    (cause: unknown) => cause,
+  );
+  expect(failure).toMatchObject({ code: 3, stdout: "202" });
+  // It was closed in order: the log is empty.
+  expect(checkLog(join(folder, databaseFile)).isEmpty).toBe(true);
+}, 30_000);
 
 test("the threads that may be terminated at any time load no SQLite", async () => {
   const program = `
