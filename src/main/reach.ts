@@ -7,14 +7,14 @@ const unreachedMs = 1_000;
 const lookAgainMs = 25;
 
 /**
- * Whether the server was not reached: no connection was made in this process, or all that answered was
+ * Whether the server was not reached: no connection could be made in this process, or all that answered was
  * something else, such as a web page. A server that is slow to answer its first request, or cuts the
- * connection, is there.
+ * connection, is there; and a worker that is busy has not tried yet.
  */
 export const isUnreached = (traffic: SharedTraffic): boolean =>
   traffic.requests > 0 &&
   traffic.responses === 0 &&
-  (traffic.connections === 0 || traffic.lastFailure?.status !== undefined);
+  (traffic.isUnconnected || traffic.lastFailure?.status !== undefined);
 
 /**
  * Runs a wait that ends early when its argument settles: when a server was not reached for

@@ -14,8 +14,15 @@ export interface FailedTry {
 }
 
 /** Of the memory, in 32-bit numbers. */
-const counter = { finished: 0, responses: 1, connections: 2, failures: 3, strange: 4 } as const;
-/** One more than there are, since what follows begins at a multiple of eight. */
+const counter = {
+  finished: 0,
+  responses: 1,
+  connections: 2,
+  failures: 3,
+  strange: 4,
+  unconnected: 5,
+} as const;
+/** What follows begins at a multiple of eight. */
 const counterBytes = 6 * Int32Array.BYTES_PER_ELEMENT;
 /** In 64-bit numbers. */
 const total = { requests: 0, retries: 1, bytesSent: 2 } as const;
@@ -69,6 +76,17 @@ export class SharedTraffic {
 
   countConnection(): void {
     Atomics.add(this.#counters, counter.connections, 1);
+  }
+
+  /** A worker that had time to connect has no connection yet. */
+  noteUnconnected(): void {
+    Atomics.store(this.#counters, counter.unconnected, 1);
+  }
+
+  /** Whether no connection was made, though one failed or a worker had time for it. */
+  get isUnconnected(): boolean {
+    const isOverdue = Atomics.load(this.#counters, counter.unconnected) === 1;
+    return this.connections === 0 && (isOverdue || this.failures > 0);
   }
 
   /** Counts a tape of which every outcome is written, and wakes {@link SharedTraffic.waitForTape}. */

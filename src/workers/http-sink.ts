@@ -17,6 +17,7 @@ import { FrameBuffers } from "./frame-buffers.ts";
 import { contentTypes } from "./frame.ts";
 import type { FrameFormat } from "./frame.ts";
 import { JsonWriter } from "./json-writer.ts";
+import { noteMissingConnection } from "./missing-connection.ts";
 import type { ContentDraft, KnownContent } from "./known-content.ts";
 import { Semaphore } from "./semaphore.ts";
 import type { ServerState } from "./server-state.ts";
@@ -50,6 +51,7 @@ export class HttpSink implements Sink {
   readonly #buffers = new FrameBuffers(keptFramesBytes);
   readonly #places: Semaphore;
   readonly #content: KnownContent | undefined;
+  #hasTried = false;
 
   constructor({ connection, dispatcher, state, traffic, content }: HttpSinkOptions) {
     this.#traffic = traffic;
@@ -213,6 +215,10 @@ export class HttpSink implements Sink {
       this.#sent.requests += 1;
       this.#sent.bytes += sentBytes;
       this.#traffic.countRequest(sentBytes);
+      if (!this.#hasTried) {
+        this.#hasTried = true;
+        void noteMissingConnection(this.#traffic);
+      }
       const answer = await this.#requester.ask({ method, path, body, headers }, signal);
       if (!isPage(answer.body)) {
         this.#traffic.countResponse();

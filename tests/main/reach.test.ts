@@ -1,0 +1,60 @@
+import { createServer, connect } from "node:net";
+import type { AddressInfo } from "node:net";
+import { expect, onTestFinished, test, vi } from "vitest";
+import { isUnreached } from "../../src/main/reach.ts";
+import { SharedTraffic } from "../../src/model/shared-traffic.ts";
+import { noteMissingConnection } from "../../src/workers/missing-connection.ts";
+
+const failure = { at: 0, cause: "connect ECONNREFUSED", isFinal: false } as const;
+
+/** Of a thread that has sent its first request. */
+function begun(): SharedTraffic {
+  const traffic = new SharedTraffic();
+  traffic.countRequest(100);
+  return traffic;
+}
+
+test("a server is not taken for absent before a connection failed or a worker had time to make one", async () => {
+  const traffic = begun();
+  expect(isUnreached(traffic)).toBe(false);
+  await noteMissingConnection(traffic);
+  expect(isUnreached(traffic)).toBe(true);
+  traffic.countConnection();
+  expect(isUnreached(traffic)).toBe(false);
+});
+
+test("a server that refuses connections is absent at once", () => {
+  const traffic = begun();
+  traffic.fail(failure);
+  expect(isUnreached(traffic)).toBe(true);
+  traffic.countConnection();
+  expect(isUnreached(traffic)).toBe(false);
+});
+
+test("what answers but is something else is no server", () => {
+  const traffic = begun();
+  traffic.countConnection();
+  traffic.fail({ ...failure, status: 200 });
+  expect(isUnreached(traffic)).toBe(true);
+});
+
+test("a thread that was too busy to see its connection does not take the server for absent", async () => {
+  const server = createServer((socket) => socket.on("error", () => undefined));
+  await new Promise<void>((resolve) => {
+    server.listen(0, "127.0.0.1", resolve);
+  });
+  onTestFinished(() => void server.close());
+  const traffic = begun();
+  const noted = vi.spyOn(traffic, "noteUnconnected");
+  const watch = noteMissingConnection(traffic);
+  const socket = connect((server.address() as AddressInfo).port, "127.0.0.1");
+  socket.on("connect", () => traffic.countConnection());
+  onTestFinished(() => void socket.destroy());
+  const until = performance.now() + 1_500;
+  while (performance.now() < until) {
+    // As a worker that writes bodies.
+  }
+  await watch;
+  expect(noted).not.toHaveBeenCalled();
+  expect(isUnreached(traffic)).toBe(false);
+});
