@@ -314,7 +314,8 @@ test("a database of format 11 is taken over without a copy of its rows", async (
       .raw()
       .all();
   const whereBefore = inFile((db) => {
-    db.exec("DROP TABLE tenant_keys; PRAGMA user_version = 11");
+    db.exec(`DROP TABLE trace_shares; DROP TABLE thread_shares; DROP INDEX examples_by_source;
+      DROP TABLE tenant_keys; PRAGMA user_version = 11`);
     return roots(db);
   });
 

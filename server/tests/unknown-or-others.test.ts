@@ -56,10 +56,7 @@ const withoutIds: ReadonlySet<string> = new Set([
   "GET /ui/feedback-forms/:token",
   "GET /ui/runs/export/:token",
   // Never done, whatever is named.
-  ...["GET", "POST", "PATCH", "PUT", "DELETE"].flatMap((method) => [
-    `${method} /api/v2/threads/:id/share`,
-    `${method} /v2/sql/query`,
-  ]),
+  ...["GET", "POST", "PATCH", "PUT", "DELETE"].map((method) => `${method} /v2/sql/query`),
 ]);
 
 /** The routes that the server itself has, but for those that are made for each GET. */
@@ -146,6 +143,8 @@ const readMine = async () => {
     `/runs/${root}`,
     `/runs/${early}`,
     `/runs/${root}/share`,
+    `/api/v2/threads/thread-1/share?project_id=${experiment}`,
+    `/api/v2/runs/${root}?selects=SHARE_URL&selects=IS_IN_DATASET`,
     `/datasets/${dataset}`,
     `/datasets/${dataset}/versions`,
     `/sessions/${experiment}`,

@@ -200,13 +200,7 @@ describe.each(newVersions)("the second version of the API, asked by %s", (newer)
 
   test("says when a run was last queued, and leaves out what no run here has", async () => {
     const { annotationQueues } = desk.reader;
-    const selects = [
-      "NAME",
-      "LAST_QUEUED_AT",
-      "PRICE_MODEL_ID",
-      "THREAD_EVALUATION_TIME",
-      "IS_IN_DATASET",
-    ] as const;
+    const selects = ["NAME", "LAST_QUEUED_AT", "PRICE_MODEL_ID", "THREAD_EVALUATION_TIME"] as const;
     const shown = { project_id: projectId, selects: [...selects] };
     expect(await client().runs.retrieve(id("alone"), shown)).toEqual({
       id: id("alone"),
@@ -414,21 +408,58 @@ describe.each(newVersions)("the second version of the API, asked by %s", (newer)
     expect(kept.map((example) => example.runs?.length)).toEqual([0, 1]);
   });
 
-  test("reads a shared run without a key, and only that", async () => {
-    const { share_token: token = "" } = await client().runs.share.create(id("first"), {
-      session_id: projectId,
-      trace_id: id("first"),
-    });
+  test("reads all runs of a shared trace without a key, and no other", async () => {
+    const owner = { session_id: projectId, trace_id: id("first") };
+    const { share_token: token = "" } = await client().runs.share.create(id("model"), owner);
+    // The root and its runs are one share.
+    expect(await client().runs.share.create(id("first"), owner)).toEqual({ share_token: token });
     const selects: ("NAME" | "IS_ROOT")[] = ["NAME", "IS_ROOT"];
-    const shown = { id: id("first"), name: "first", is_root: true };
-    expect(await client().public.runs.query(token, { selects })).toMatchObject({ items: [shown] });
+    const root = { id: id("first"), name: "first", is_root: true };
+    const child = { id: id("model"), name: "model", is_root: false };
+    const { runs } = client().public;
+    expect(await runs.query(token, { selects })).toMatchObject({ items: [root, child] });
     const read = { share_token: token, selects, start_time: new Date(start).toISOString() };
-    expect(await client().public.runs.retrieve(id("first"), read)).toEqual(shown);
-    await expect(client().public.runs.retrieve(id("model"), read)).rejects.toThrow("404");
+    expect(await runs.retrieve(id("first"), read)).toEqual(root);
+    expect(await runs.retrieve(id("model"), read)).toEqual(child);
+    await expect(runs.retrieve(id("second"), read)).rejects.toThrow("404");
     const owners = { ...read, selects: ["APP_PATH"] };
-    await expect(client().public.runs.retrieve(id("first"), owners)).rejects.toThrow("422");
+    await expect(runs.retrieve(id("first"), owners)).rejects.toThrow("422");
     await client().runs.share.delete(id("first"), { session_id: projectId });
-    await expect(client().public.runs.query(token, { selects })).rejects.toThrow("404");
+    await client().runs.share.delete(id("first"), { session_id: projectId });
+    await expect(runs.query(token, { selects })).rejects.toThrow("404");
+  });
+
+  test("says which runs are linked to examples", async () => {
+    const { dataset, experiment } = await recordExperiment();
+    const selects: ("NAME" | "IS_IN_DATASET")[] = ["NAME", "IS_IN_DATASET"];
+    const { examples } = desk.reader;
+    const { id: example } = await examples.create({
+      datasetId: dataset,
+      inputs: {},
+      sourceRunId: id("alone"),
+    });
+    const linked = async (of: string): Promise<unknown[]> =>
+      (await toArray(client().runs.query({ project_ids: [of], ...since, selects }))).map(
+        ({ name, is_in_dataset: is }) => [name, is],
+      );
+    const others = [
+      ["second", false],
+      ["model", false],
+      ["first", false],
+    ];
+    expect(await linked(projectId)).toEqual([["alone", true], ...others]);
+    expect(await client().runs.retrieve(id("alone"), { project_id: projectId, selects })).toEqual({
+      id: id("alone"),
+      name: "alone",
+      is_in_dataset: true,
+    });
+    // The runs of an experiment refer to examples.
+    expect(await linked(experiment)).toEqual([
+      ["try 1", true],
+      ["try 0", true],
+    ]);
+    await examples.delete(example);
+    expect(await linked(projectId)).toEqual([["alone", false], ...others]);
   });
 
   test("numbers the turns of a thread, and sums its categories and its feedback", async () => {
@@ -516,9 +547,32 @@ describe("the second version of the API, asked by langsmith 0.12 alone", () => {
       latency_p50_seconds: 0.5,
       prompt_token_details: { cache_read: 30 },
     });
-    await expect(threads.share.create("talk", { project_id: projectId })).rejects.toThrow(
-      /501.*hosted service/s,
-    );
+  });
+
+  test("shares a whole thread, shows its token, and takes that back", async () => {
+    const { share } = client().threads;
+    const where = { project_id: projectId };
+    expect(await share.retrieve("talk", where)).toEqual({});
+    const { share_token: token = "" } = await share.create("talk", where);
+    expect(await share.create("talk", where)).toEqual({ share_token: token });
+    expect(await share.retrieve("talk", where)).toEqual({ share_token: token });
+    const { runs } = client().public;
+    const { items = [] } = await runs.query(token, { selects: ["NAME"] });
+    expect(items.map(({ name }) => name)).toEqual(["first", "model", "second"]);
+    const read = {
+      share_token: token,
+      selects: ["NAME"],
+      start_time: new Date(start).toISOString(),
+    };
+    expect(await runs.retrieve(id("model"), read)).toEqual({ id: id("model"), name: "model" });
+    await expect(runs.retrieve(id("alone"), read)).rejects.toThrow("404");
+    await share.delete("talk", where);
+    await share.delete("talk", where);
+    expect(await share.retrieve("talk", where)).toEqual({});
+    await expect(runs.query(token, { selects: ["NAME"] })).rejects.toThrow("404");
+    await expect(share.create("no such talk", where)).rejects.toThrow("404");
+    const nowhere = { project_id: crypto.randomUUID() };
+    await expect(share.create("talk", nowhere)).rejects.toThrow("404");
   });
 
   test("lists projects and experiments page by page", async () => {

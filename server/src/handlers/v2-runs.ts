@@ -4,6 +4,7 @@ import type { Static } from "typebox";
 import { RequestError } from "../errors.ts";
 import { Maybe } from "../http/schema-parts.ts";
 import type { RunPart, StoredRun } from "../store/run-row.ts";
+import { shownToken } from "../store/share-token.ts";
 import { partsOf, toListJson } from "../view/run-json.ts";
 import { membersFor, toV2RunJson, v2RunFields } from "../view/v2-run-json.ts";
 import type { V2View } from "../view/v2-run-json.ts";
@@ -124,24 +125,27 @@ export async function readV2Runs(
     parts: new Set([...partsOf(membersFor(["ID", ...selects])), ...parts]),
   });
   const ids = selects.includes("FEEDBACK_STATS") ? runs.map(({ row }) => row.id) : [];
-  const [stats, datasets, queued] = await Promise.all([
+  const [stats, datasets, furtherOf] = await Promise.all([
     store.read.feedback.statsOfRuns(tenantId, ids, comparativeId),
     findDatasets(desk, tenantId, selects.includes("REFERENCE_DATASET_ID") ? runs : []),
-    findQueued(desk, { tenantId, runs, selects }),
+    readFurther(desk, { tenantId, runs, selects }),
   ]);
   const items = runs.map((run) =>
     toV2RunJson(run, selects, {
       ...viewOf(desk, request),
       feedbackStats: stats.get(run.row.id),
       referenceDatasetId: datasets.get(run.row.projectId),
-      lastQueuedMicros: queued.get(run.row.id),
+      ...furtherOf(run.row.id),
     }),
   );
   return { items, runs, next: next === undefined ? null : toCursor(next, query.order) };
 }
 
-/** By run: when it was last added to an annotation queue, where that is asked for. */
-function findQueued(
+/** What is known of a run beside its row, where it is asked for. */
+type Further = Pick<V2View, "lastQueuedMicros" | "isSource" | "traceToken">;
+
+/** Reads that of a page of runs, each kind with one query. */
+async function readFurther(
   { store }: RunDesk,
   {
     tenantId,
@@ -152,9 +156,26 @@ function findQueued(
     readonly runs: readonly StoredRun[];
     readonly selects: readonly string[];
   },
-): ReadonlyMap<string, number> | Promise<ReadonlyMap<string, number>> {
-  const ids = selects.includes("LAST_QUEUED_AT") ? runs.map(({ row }) => row.id) : [];
-  return ids.length === 0 ? new Map() : store.read.annotationQueues.lastAdded(tenantId, ids);
+): Promise<(id: string) => Further> {
+  const { annotationQueues, examples, shares } = store.read;
+  const idsFor = (name: string): readonly string[] =>
+    selects.includes(name) ? runs.map(({ row }) => row.id) : [];
+  const [queuedIds, sourceIds, sharedIds] = [
+    idsFor("LAST_QUEUED_AT"),
+    idsFor("IS_IN_DATASET"),
+    idsFor("SHARE_URL"),
+  ];
+  const [queued, sources, tokens] = await Promise.all([
+    queuedIds.length === 0 ? undefined : annotationQueues.lastAdded(tenantId, queuedIds),
+    sourceIds.length === 0 ? [] : examples.listSources(tenantId, sourceIds),
+    sharedIds.length === 0 ? undefined : shares.ofTraces(tenantId, sharedIds),
+  ]);
+  const isSource = new Set(sources);
+  return (id) => ({
+    lastQueuedMicros: queued?.get(id),
+    isSource: isSource.has(id),
+    traceToken: shownToken(tokens?.get(id) ?? null) ?? undefined,
+  });
 }
 
 /** By project: the dataset that its runs are an experiment on. */
@@ -201,16 +222,16 @@ export async function sendV2Run(
   },
 ): Promise<unknown> {
   const { id, projectId } = run.row;
-  const [stats, datasets, queued] = await Promise.all([
+  const [stats, datasets, furtherOf] = await Promise.all([
     desk.store.read.feedback.statsOfRuns(run.tenantId, [id]),
     findDatasets(desk, run.tenantId, [run]),
-    findQueued(desk, { tenantId: run.tenantId, runs: [run], selects }),
+    readFurther(desk, { tenantId: run.tenantId, runs: [run], selects }),
   ]);
   const view = {
     ...viewOf(desk, request),
     feedbackStats: stats.get(id),
     referenceDatasetId: datasets.get(projectId),
-    lastQueuedMicros: queued.get(id),
+    ...furtherOf(id),
   };
   return reply.type(jsonType).send(toV2RunJson(run, selects, view));
 }
@@ -220,22 +241,6 @@ export async function readV2RunUrl(desk: RunDesk, request: FastifyRequest): Prom
   const { run, id } = await findRun(desk, request);
   const path = `/o/${request.tenantId}/projects/p/${run.row.projectId}/r/${id}`;
   return { url: `${request.protocol}://${request.host}${path}` };
-}
-
-/** `POST /api/v2/runs/{id}/share`. Repeated, it answers the same token. */
-export async function shareV2Run({ store }: RunDesk, request: FastifyRequest): Promise<unknown> {
-  const token = await store.write.runs.share(request.tenantId, idOf(request));
-  return { share_token: token };
-}
-
-/** `DELETE /api/v2/runs/{id}/share`. */
-export async function unshareV2Run(
-  { store }: RunDesk,
-  request: FastifyRequest,
-  reply: FastifyReply,
-): Promise<unknown> {
-  await store.write.runs.unshare(request.tenantId, idOf(request));
-  return reply.type(jsonType).send("null");
 }
 
 /** `GET /api/v2/traces/{id}/runs`: all of a trace, in the order of their start. */

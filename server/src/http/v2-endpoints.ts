@@ -7,6 +7,13 @@ export const v2Endpoints = {
   readV2RunUrl: { method: "GET", path: "/api/v2/runs/:id/url", action: "read the run's page" },
   shareV2Run: { method: "POST", path: "/api/v2/runs/:id/share", action: "share run" },
   unshareV2Run: { method: "DELETE", path: "/api/v2/runs/:id/share", action: "unshare run" },
+  shareV2Thread: { method: "POST", path: "/api/v2/threads/:id/share", action: "share thread" },
+  readV2ThreadShare: { method: "GET", path: "/api/v2/threads/:id/share", action: "read share" },
+  unshareV2Thread: {
+    method: "DELETE",
+    path: "/api/v2/threads/:id/share",
+    action: "unshare thread",
+  },
   listV2TraceRuns: {
     method: "GET",
     path: "/api/v2/traces/:id/runs",

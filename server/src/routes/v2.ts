@@ -7,14 +7,21 @@ import {
   queryV2Runs,
   readV2Run,
   readV2RunUrl,
-  shareV2Run,
-  unshareV2Run,
   v2RunQueryBody,
 } from "../handlers/v2-runs.ts";
 import type { V2RunQueryBody } from "../handlers/v2-runs.ts";
 import { queryV2ExperimentRuns, v2ExperimentRunsBody } from "../handlers/v2-experiment-runs.ts";
 import { listV2Datasets, listV2Projects } from "../handlers/v2-lists.ts";
 import { queryV2PublicRuns, readV2PublicRun, v2PublicQueryBody } from "../handlers/v2-public.ts";
+import {
+  readV2ThreadShare,
+  shareV2Run,
+  shareV2Thread,
+  unshareV2Run,
+  unshareV2Thread,
+  v2ShareBody,
+  v2ThreadShareBody,
+} from "../handlers/v2-shares.ts";
 import {
   listV2ThreadTraces,
   queryV2Threads,
@@ -50,16 +57,36 @@ export function addV2Routes(app: FastifyInstance, desk: RunDesk): void {
     ...route(v2Endpoints.readV2RunUrl, { tag, summary: "Version 2: where the run's page is." }),
     handler: (request) => readV2RunUrl(desk, request),
   });
-  app.route({
+  app.route<{ Body: Static<typeof v2ShareBody> }>({
     ...route(v2Endpoints.shareV2Run, {
       tag,
-      summary: "Version 2: lets anyone who has the token read the run.",
+      summary: "Version 2: lets anyone who has the token read all runs of the run's trace.",
+      body: v2ShareBody,
     }),
     handler: (request) => shareV2Run(desk, request),
   });
   app.route({
-    ...route(v2Endpoints.unshareV2Run, { tag, summary: "Version 2: ends the share." }),
+    ...route(v2Endpoints.unshareV2Run, { tag, summary: "Version 2: ends the share of the trace." }),
     handler: (request, reply) => unshareV2Run(desk, request, reply),
+  });
+  app.route<{ Body: Static<typeof v2ThreadShareBody> }>({
+    ...route(v2Endpoints.shareV2Thread, {
+      tag,
+      summary: "Version 2: lets anyone who has the token read all runs of the thread's traces.",
+      body: v2ThreadShareBody,
+    }),
+    handler: (request) => shareV2Thread(desk, request),
+  });
+  app.route({
+    ...route(v2Endpoints.readV2ThreadShare, { tag, summary: "Version 2: the thread's share." }),
+    handler: (request) => readV2ThreadShare(desk, request),
+  });
+  app.route({
+    ...route(v2Endpoints.unshareV2Thread, {
+      tag,
+      summary: "Version 2: ends the share of the thread.",
+    }),
+    handler: (request, reply) => unshareV2Thread(desk, request, reply),
   });
   app.route({
     ...route(v2Endpoints.listV2TraceRuns, { tag, summary: "Version 2: the runs of a trace." }),
@@ -139,7 +166,6 @@ const hostedOnly: Readonly<Record<string, string>> = {
   "/api/v2/sandboxes/*": "Sandboxes are a part",
   "/v2/sandboxes/*": "Sandboxes are a part",
   "/v2/sql/query": "Queries in SQL are a part",
-  "/api/v2/threads/:id/share": "Shares of whole threads are a part",
 };
 
 /** Open to whoever holds a token. */
@@ -147,7 +173,7 @@ export function addSharedV2Routes(app: FastifyInstance, desk: RunDesk): void {
   app.route({
     ...route(v2Endpoints.readV2PublicRun, {
       tag,
-      summary: "Version 2: a shared run.",
+      summary: "Version 2: one of the runs that a token opens.",
       keyless: true,
     }),
     handler: (request, reply) => readV2PublicRun(desk, request, reply),
@@ -155,7 +181,7 @@ export function addSharedV2Routes(app: FastifyInstance, desk: RunDesk): void {
   app.route<{ Body: Static<typeof v2PublicQueryBody> }>({
     ...route(v2Endpoints.queryV2PublicRuns, {
       tag,
-      summary: "Version 2: the run that a token is of, as a list.",
+      summary: "Version 2: the runs that a token opens, in the order of their start.",
       body: v2PublicQueryBody,
       keyless: true,
     }),

@@ -172,6 +172,8 @@ export interface ExampleReads {
   page(tenantId: string, query: ExamplePageQuery): readonly Example[];
   /** The dataset that an example is or was in. */
   findDatasetId(tenantId: string, id: string): string | undefined;
+  /** Those of the runs of which examples of today were made. */
+  listSources(tenantId: string, runIds: readonly string[]): readonly string[];
   listSplits(tenantId: string, datasetId: string, moment: Moment): readonly string[];
   /** The nearest first. @throws RequestError 400: the dataset is not indexed. */
   search(tenantId: string, search: ExampleSearch): readonly Example[];

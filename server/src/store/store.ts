@@ -15,6 +15,7 @@ import type { RunListReads } from "./run-list.ts";
 import type { RetentionReads, RetentionWrites } from "./retention.ts";
 import type { RunReads, RunWrites } from "./run-query.ts";
 import type { IngestResult, PackedBatch, RunBatch } from "./run-record.ts";
+import type { ShareReads, ShareWrites } from "./share.ts";
 import type { StorageReads } from "./storage.ts";
 import type { TenantReads, TenantWrites } from "./tenant.ts";
 import type { TraceReads } from "./trace.ts";
@@ -35,6 +36,7 @@ export interface Readers {
   readonly retention: RetentionReads;
   readonly runs: RunReads;
   readonly runLists: RunListReads;
+  readonly shares: ShareReads;
   readonly storage: StorageReads;
   readonly tenants: TenantReads;
   readonly traces: TraceReads;
@@ -57,6 +59,7 @@ export interface Writers {
   readonly queueReviews: QueueReviewWrites;
   readonly retention: RetentionWrites;
   readonly runs: RunWrites;
+  readonly shares: ShareWrites;
   readonly tenants: TenantWrites;
 }
 

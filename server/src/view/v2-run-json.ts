@@ -20,6 +20,10 @@ export interface V2View extends Omit<RunView, "select"> {
   readonly referenceDatasetId?: string | undefined;
   /** When the run was last added to an annotation queue. */
   readonly lastQueuedMicros?: number | undefined;
+  /** Whether an example was made of the run. */
+  readonly isSource?: boolean | undefined;
+  /** The token of the whole trace, of which the run is the root. */
+  readonly traceToken?: string | undefined;
 }
 
 const previewChars = 500;
@@ -148,11 +152,10 @@ const fields: Readonly<Record<string, Field>> = {
   ),
   SHARE_URL: {
     from: ["share_token"],
-    toJson: (members, { baseUrl }) => {
+    toJson: (members, { baseUrl, traceToken }) => {
       const json = withoutNull(members.get("share_token"));
-      return json === undefined
-        ? undefined
-        : JSON.stringify(`${baseUrl}/public/${String(JSON.parse(json.toString()))}/r`);
+      const token = traceToken ?? (json && String(JSON.parse(json.toString())));
+      return token === undefined ? undefined : JSON.stringify(`${baseUrl}/public/${token}/r`);
     },
   },
   FEEDBACK_STATS: same("feedback_stats"),
@@ -161,11 +164,18 @@ const fields: Readonly<Record<string, Field>> = {
     toJson: (_members, { lastQueuedMicros: micros }) =>
       micros === undefined ? undefined : JSON.stringify(toIso(micros)),
   },
+  // As the client documents it: a run is linked to an example that was made of it, and to one that it was run on.
+  IS_IN_DATASET: {
+    from: ["reference_example_id"],
+    toJson: (members, { isSource = false }) =>
+      String(isSource || withoutNull(members.get("reference_example_id")) !== undefined),
+  },
   // Known to no run here; asked for, they are left out, as where the platform has recorded none.
   ...Object.fromEntries(
-    ["PRICE_MODEL_ID", "THREAD_EVALUATION_TIME", "IS_IN_DATASET", "LS_USER_ID"].map(
-      (name): [string, Field] => [name, { from: [], toJson: () => undefined }],
-    ),
+    ["PRICE_MODEL_ID", "THREAD_EVALUATION_TIME", "LS_USER_ID"].map((name): [string, Field] => [
+      name,
+      { from: [], toJson: () => undefined },
+    ]),
   ),
 };
 

@@ -141,6 +141,8 @@ export async function tell(ask: Ask, names: Names, mark: string): Promise<Names>
   await must("POST /annotation-queues", { body: queue });
   const added = await must(`POST /annotation-queues/${names.queue}/runs`, { body: [names.root] });
   await must(`PUT /runs/${names.root}/share`);
+  await must(`POST /api/v2/runs/${names.root}/share`);
+  await must("POST /api/v2/threads/thread-1/share", { body: { project_id: experiment } });
   await must(`PUT /datasets/${dataset}/share`);
   await must("PUT /ui/retention", { body: { project_id: names.project, days: 30 } });
 
@@ -440,6 +442,13 @@ export function probesOf(names: Names): Readonly<Record<string, readonly Probe[]
     "GET /api/v2/runs/:id/url": one(`/api/v2/runs/${root}/url?${v2Run(names)}`),
     "POST /api/v2/runs/:id/share": one(`/api/v2/runs/${root}/share`, v2Body(names)),
     "DELETE /api/v2/runs/:id/share": one(`/api/v2/runs/${root}/share?${v2Run(names)}`),
+    "POST /api/v2/threads/:id/share": one("/api/v2/threads/thread-1/share", {
+      project_id: experiment,
+    }),
+    "GET /api/v2/threads/:id/share": one(`/api/v2/threads/thread-1/share?project_id=${experiment}`),
+    "DELETE /api/v2/threads/:id/share": one(
+      `/api/v2/threads/thread-1/share?project_id=${experiment}`,
+    ),
     "GET /api/v2/traces/:id/runs": one(`/api/v2/traces/${root}/runs?${v2Run(names)}`),
     "POST /api/v2/threads/query": one("/api/v2/threads/query", { project_id: experiment }),
     "GET /api/v2/threads/:id/traces": one(

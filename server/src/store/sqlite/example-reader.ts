@@ -57,6 +57,13 @@ export class ExampleReader implements ExampleReads {
     this.#db = db;
     this.#ledger = new DatasetLedger(db);
     this.#statements = {
+      listSources: db
+        .prepare(
+          `SELECT DISTINCT source_run_id FROM examples INDEXED BY examples_by_source
+           WHERE source_run_id IN (SELECT value FROM json_each(?1)) AND to_us IS NULL AND tenant_id = ?2
+             AND dataset_id IN (SELECT id FROM datasets WHERE is_ready = 1)`,
+        )
+        .raw(),
       findDatasetId: db
         .prepare(
           `SELECT dataset_id FROM examples WHERE key IN (${keysOfId("?1")}) AND id = ?1 AND tenant_id = ?2
@@ -130,6 +137,11 @@ export class ExampleReader implements ExampleReads {
       .raw()
       .all([...where.values, limit, bytesMax]);
     return parseRows(rows).map(parseExampleRow);
+  }
+
+  listSources(tenantId: string, runIds: readonly string[]): readonly string[] {
+    const rows = parseRows(this.#statements.listSources.all([JSON.stringify(runIds), tenantId]));
+    return rows.map(([id]) => String(id));
   }
 
   findDatasetId(tenantId: string, id: string): string | undefined {

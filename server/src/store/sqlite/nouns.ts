@@ -25,6 +25,8 @@ import { RunWriter } from "./run-writer.ts";
 import { QueueReviewReader } from "./queue-review-reader.ts";
 import { QueueReviewWriter } from "./queue-review-writer.ts";
 import type { Connection } from "./schema.ts";
+import { ShareReader } from "./share-reader.ts";
+import { ShareWriter } from "./share-writer.ts";
 import { StepSize } from "./step-size.ts";
 import { StorageReader } from "./storage-reader.ts";
 import { TenantKeys, TenantKeyWriter } from "./tenant-keys.ts";
@@ -53,6 +55,7 @@ export function createReaders(db: Connection): Readers {
     runs,
     runLists: new RunListReader(db, runs),
     retention: new RetentionRules(db),
+    shares: new ShareReader(db),
     storage: new StorageReader(db),
     tenants: new TenantReader(db),
     traces: new TraceReader(db),
@@ -77,6 +80,7 @@ export function createWriters(db: Connection) {
     prompts: new PromptWriter(db),
     queueReviews: new QueueReviewWriter(db),
     retention: new RetentionWriter(db, steps),
+    shares: new ShareWriter(db),
     tenants: new TenantWriter(db),
     datasets: new DatasetWriter(datasetDesk, largeExamples),
     examples,

@@ -209,7 +209,7 @@ const runDeletions = [
       `DELETE FROM ${table} WHERE +tenant_id = ?2
        AND run_id IN (SELECT value ->> 1 FROM json_each(?1))`,
   ),
-  ...["payloads", "attachments", "shares", "runs"].map(
+  ...["payloads", "attachments", "shares", "trace_shares", "runs"].map(
     (table) =>
       `DELETE FROM ${table} WHERE (trace_id, id) IN (SELECT value ->> 0, value ->> 1 FROM json_each(?1)) AND ?2 <> ''`,
   ),
@@ -217,7 +217,7 @@ const runDeletions = [
 
 /** What goes with a project: `?1` is its id. */
 const deletions = [
-  ...["payloads", "attachments", "shares"].map(
+  ...["payloads", "attachments", "shares", "trace_shares"].map(
     (table) =>
       `DELETE FROM ${table} WHERE (trace_id, id) IN (SELECT trace_id, id FROM runs WHERE project_id = ?1)`,
   ),
@@ -228,6 +228,7 @@ const deletions = [
        AND tenant_id = (SELECT tenant_id FROM projects WHERE id = ?1)`,
   ),
   "DELETE FROM feedback WHERE project_id = ?1 AND run_id IS NULL",
+  "DELETE FROM thread_shares WHERE project_id = ?1",
   "DELETE FROM comparative_experiments WHERE project_id = ?1",
   "DELETE FROM runs WHERE project_id = ?1",
   "DELETE FROM projects WHERE id = ?1",

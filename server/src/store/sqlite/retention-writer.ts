@@ -1,7 +1,9 @@
 import { RequestError } from "../../errors.ts";
+import { threadKeys } from "../../filter/run-source.ts";
 import { serverLimits } from "../../options.ts";
 import type { RetentionRule, RetentionWrites, SweepStep } from "../retention.ts";
 import { FacetSweeper } from "./facet-sweeper.ts";
+import { anyFacet, blockMicros, pairFacet } from "../facets.ts";
 import { PayloadReader } from "./payload-reader.ts";
 import { ruleKey, RetentionRules } from "./retention-rules.ts";
 import { parseRows, textOf, wholeText } from "./row.ts";
@@ -103,8 +105,23 @@ export class RetentionWriter implements RetentionWrites {
     const last = rows[deleted - 1];
     if (last !== undefined) {
       this.#facets.end({ projectId, startMicros: Number(last[2]) }, before);
+      this.#endThreadShares(projectId);
     }
     return deleted;
+  }
+
+  /** Shares of threads end with the last run that may be of the thread. */
+  #endThreadShares(projectId: string): void {
+    const { listThreads, mayHaveRuns, endThread } = this.#statements;
+    for (const [json] of parseRows(listThreads.all([projectId]))) {
+      const thread = String(JSON.parse(String(json)));
+      const facets = threadKeys.map((key) => pairFacet(key, thread));
+      // A long text has no facet: any run may be of the thread.
+      const may = facets.includes(undefined) ? null : JSON.stringify([anyFacet, ...facets]);
+      if (mayHaveRuns.all([projectId, may]).length === 0) {
+        endThread.run([projectId, String(json)]);
+      }
+    }
   }
 }
 
@@ -133,9 +150,20 @@ function prepareStatements(db: Connection) {
     sizeOfFiles: db
       .prepare("SELECT total(length(bytes)) FROM attachments WHERE trace_id = ? AND id = ?")
       .raw(),
-    ofRun: ["payloads", "attachments", "shares", "runs"].map((table) =>
+    ofRun: ["payloads", "attachments", "shares", "trace_shares", "runs"].map((table) =>
       db.prepare(`DELETE FROM ${table} WHERE trace_id = ? AND id = ?`),
     ),
+    listThreads: db.prepare("SELECT thread_json FROM thread_shares WHERE project_id = ?").raw(),
+    mayHaveRuns: db
+      .prepare(
+        `SELECT 1 FROM run_facets f WHERE f.project_id = ?1
+           AND (?2 IS NULL OR f.facet IN (SELECT value FROM json_each(?2)))
+           AND EXISTS (SELECT 1 FROM runs r WHERE r.project_id = ?1
+             AND r.start_us >= f.block * ${blockMicros} AND r.start_us < (f.block + 1) * ${blockMicros})
+         LIMIT 1`,
+      )
+      .raw(),
+    endThread: db.prepare("DELETE FROM thread_shares WHERE project_id = ? AND thread_json = ?"),
     // Another tenant may hold rows that name these ids: they stay.
     ofTenant: ["feedback", "feedback_tokens", "annotation_queue_runs"].map((table) =>
       db.prepare(`DELETE FROM ${table} WHERE run_id = ? AND tenant_id = ?`),

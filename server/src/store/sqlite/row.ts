@@ -47,7 +47,7 @@ export const intoMeasuredRuns = `INTO runs (${[...runColumns, ...measureColumns]
   VALUES (${marks([...runColumns, ...measureColumns])})`;
 
 /** What holds rows of a run, by `trace_id` and `id`. */
-export const runTables = ["runs", "payloads", "attachments", "shares"] as const;
+export const runTables = ["runs", "payloads", "attachments", "shares", "trace_shares"] as const;
 
 /** By the number that `measured` holds. */
 const measureStates = ["unread", "none", "some"] as const;

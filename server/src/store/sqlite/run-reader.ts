@@ -22,6 +22,7 @@ import { readStatistics } from "./run-statistics.ts";
 import type { Connection } from "./schema.ts";
 import { hasTextIndex } from "./text-index.ts";
 import type { TenantKeys } from "./tenant-keys.ts";
+import { rootOfShare } from "./share-reader.ts";
 import { digestToken } from "./token-keys.ts";
 import { textLeadsOf } from "./text-leads.ts";
 import { isOfOneTrace, TraceOrder } from "./trace-order.ts";
@@ -66,6 +67,11 @@ export class RunReader implements RunReads {
       find: db.prepare(selectRuns(whole, "r.id = ? AND p.tenant_id = ?")).raw(),
       readRow: db.prepare(selectRuns(whole, "r.rowid = ?")).raw(),
       findShared: db.prepare(selectRuns(whole, "s.digest = ?")).raw(),
+      findSharedRoot: db
+        .prepare(
+          selectRuns(whole, `r.rowid = (SELECT r.rowid FROM ${rootOfShare} WHERE s.digest = ?)`),
+        )
+        .raw(),
       findFile: db
         .prepare(
           "SELECT content_type, bytes, checksum FROM attachments WHERE trace_id = ? AND id = ? AND name = ?",
@@ -80,7 +86,11 @@ export class RunReader implements RunReads {
   }
 
   findShared(token: string): StoredRun | undefined {
-    return this.#readOne(this.#statements.findShared.all([digestToken(token)]));
+    const digest = [digestToken(token)];
+    const run = this.#readOne(this.#statements.findShared.all(digest));
+    const root = run ?? this.#readOne(this.#statements.findSharedRoot.all(digest));
+    // Whoever holds the token of the trace must not learn the one of its root, which may outlive it.
+    return run === undefined && root !== undefined ? { ...root, shareToken: null } : root;
   }
 
   #readOne(found: readonly unknown[]): StoredRun | undefined {

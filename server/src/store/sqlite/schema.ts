@@ -13,6 +13,7 @@ import { queueReviewTables } from "./tables/queue-reviews.ts";
 import { runFacetRepairs, runFacetTables } from "./tables/run-facets.ts";
 import { runCountsOfDeleted, runListTables } from "./tables/run-lists.ts";
 import { runMeasureTables } from "./tables/run-measures.ts";
+import { shareTables } from "./tables/shares.ts";
 import { spanTables } from "./tables/spans.ts";
 import { promptTables } from "./tables/prompts.ts";
 import { tenantKeyTables } from "./tables/tenant-keys.ts";
@@ -324,4 +325,5 @@ export const formats: readonly string[] = [
   checksumColumns,
   tokenTables,
   tenantKeyTables,
+  shareTables,
 ];

@@ -53,7 +53,7 @@ export class SpanRows {
       moves: runTables.map((table) =>
         db.prepare(`UPDATE ${table} SET trace_id = ? WHERE trace_id = ? AND id = ?`),
       ),
-      renames: ["runs", "shares"].map((table) =>
+      renames: ["runs", "shares", "trace_shares"].map((table) =>
         db.prepare(`UPDATE ${table} SET id = ? WHERE trace_id = ? AND id = ?`),
       ),
       checkedRenames: ["payloads", "attachments"].map((table) =>

@@ -3,6 +3,7 @@ import { RequestError } from "../../errors.ts";
 import type { ExampleChange } from "../example.ts";
 import { LongWrite } from "../long-write.ts";
 import type { RunFilter } from "../run-query.ts";
+import type { SharedThread } from "../share.ts";
 import type { Readers, Writers } from "../store.ts";
 import { toIds } from "./tenant-keys.ts";
 import type { KeyKind, TenantKeys } from "./tenant-keys.ts";
@@ -71,6 +72,12 @@ const ofDataset = <Rest extends readonly unknown[]>(
   [tenantId, id, ...rest]: readonly [string, string, ...Rest],
   keys: OwnKeys,
 ): [string, string, ...Rest] => [tenantId, keys.dataset(id), ...rest];
+
+/** Of a tenant and a thread of a project. */
+const ofThread = (
+  [tenantId, thread]: [tenantId: string, thread: SharedThread],
+  { project }: OwnKeys,
+): [string, SharedThread] => [tenantId, replace(thread, { projectId: project })];
 
 type Changes<Value> = {
   readonly [Name in keyof Value]?: (member: NonNullable<Value[Name]>) => Value[Name];
@@ -198,6 +205,8 @@ const readArguments: ArgumentTable<Readers> = {
     count: ([tenantId, filter], { dataset }) => [tenantId, replace(filter, { datasetId: dataset })],
     page: ([tenantId, query], { dataset }) => [tenantId, replace(query, { datasetId: dataset })],
     findDatasetId: same,
+    // Of a source its id is kept.
+    listSources: same,
     listSplits: ofDataset,
     search: ([tenantId, query], { dataset }) => [tenantId, replace(query, { datasetId: dataset })],
     findBlob: same,
@@ -251,6 +260,11 @@ const readArguments: ArgumentTable<Readers> = {
     span: ofProject,
     counts: ([tenantId, query], { project }) => [tenantId, replace(query, { projectId: project })],
     words: ([tenantId, query], { project }) => [tenantId, replace(query, { projectId: project })],
+  },
+  shares: {
+    find: byToken,
+    ofTraces: ([tenantId, ids], { runs }) => [tenantId, runs(ids)],
+    ofThread: ofThread,
   },
   storage: { use: same, projects: same },
   tenants: {
@@ -360,6 +374,12 @@ const writeArguments: ArgumentTable<ScopedWriters> = {
     set: ([tenantId, rule], { project }) => [tenantId, replace(rule, { projectId: project })],
     clear: ([tenantId, id], { project }) => [tenantId, id === null ? null : project(id)],
     sweep: same,
+  },
+  shares: {
+    shareTrace: ofRun,
+    unshareTrace: ofRun,
+    shareThread: ofThread,
+    unshareThread: ofThread,
   },
   tenants: { create: same, setHandle: same, createKey: same, revokeKey: same },
 };

@@ -136,6 +136,9 @@ export const openedToken = (sealed: string, owner: string): string =>
 /** Which rows tokens are bound to, as expressions. */
 export const tokenOwners = {
   run: (id: string): string => `'run ' || ${id}`,
+  trace: (rootId: string): string => `'trace ' || ${rootId}`,
+  thread: (projectId: string, threadJson: string): string =>
+    `'thread ' || ${projectId} || ' ' || ${threadJson}`,
   dataset: (id: string): string => `'dataset ' || ${id}`,
   feedback: (id: string): string => `'feedback ' || ${id}`,
 } as const;
@@ -150,10 +153,12 @@ export function toShareToken(value: unknown): ShareToken {
 
 /** Whether tokens are kept that can't be shown: one of each table is tried, since a lost key concerns them all. */
 export function hasHiddenTokens(db: Connection): boolean {
-  const { run, dataset, feedback } = tokenOwners;
+  const { run, trace, thread, dataset, feedback } = tokenOwners;
   const found = db
     .prepare(
       `SELECT (SELECT open_token(sealed, ${run("id")}) FROM shares LIMIT 1),
+         (SELECT open_token(sealed, ${trace("id")}) FROM trace_shares LIMIT 1),
+         (SELECT open_token(sealed, ${thread("project_id", "thread_json")}) FROM thread_shares LIMIT 1),
          (SELECT open_token(share_sealed, ${dataset("id")}) FROM datasets WHERE share_digest IS NOT NULL LIMIT 1),
          (SELECT open_token(sealed, ${feedback("id")}) FROM feedback_tokens WHERE expires_us > ? LIMIT 1)`,
     )
