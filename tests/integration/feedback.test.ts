@@ -68,7 +68,8 @@ describe("feedback", () => {
     await client.feedback.delete(made.id);
     await expect(client.feedback.read(made.id)).rejects.toMatchObject({
       code: "NOT_FOUND",
-      message: "Failed to read feedback: 404 Feedback not found",
+      message:
+        "Failed to read feedback: 404 Feedback not found. Check the id or name, the endpoint and the tenant of the key",
     });
   });
 
@@ -173,7 +174,7 @@ test("a queue is made, filled, reviewed in order, and emptied", async () => {
   await expect(client.annotationQueues.readRun(id, { index: 2 })).rejects.toMatchObject({
     code: "NOT_FOUND",
     message:
-      "Failed to read run of annotation queue: 404 There is no run at index 2: the queue holds 2",
+      "Failed to read run of annotation queue: 404 There is no run at index 2: the queue holds 2. Check the id or name, the endpoint and the tenant of the key",
   });
   const unknown = randomUUID();
   await expect(client.annotationQueues.addRuns(id, { runIds: [unknown] })).rejects.toMatchObject({
