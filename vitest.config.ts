@@ -12,8 +12,9 @@ export default defineConfig({
     pool: "forks",
     // One for each core: what a test waits for is mostly a thread or a socket.
     maxWorkers: "100%",
-    testTimeout: 15_000,
-    hookTimeout: 30_000,
+    // For a busy machine: none needs so long on one that is quiet.
+    testTimeout: 40_000,
+    hookTimeout: 60_000,
     // A promise or an error that escapes its test fails the run, and so does a run without tests.
     dangerouslyIgnoreUnhandledErrors: false,
     passWithNoTests: false,
