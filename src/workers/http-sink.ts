@@ -83,15 +83,13 @@ export class HttpSink implements Sink {
       if (format === "single" && batch.runs.length > 1) {
         return this.#sendSingly(batch, signal);
       }
-      const bare = format === "multipart" ? batch : batch.withoutAttachments();
-      if (bare !== batch) {
-        return { kind: "mixed", parts: [{ batch: bare, outcome: await this.#send(bare, how) }] };
-      }
-      const endpoint = endpointOf(batch, format);
+      // For this try alone: at the next one the server may take attachments again.
+      const sent = format === "multipart" ? batch : batch.withoutAttachments();
+      const endpoint = endpointOf(sent, format);
       const content = format === "multipart" && inPieces ? this.#content?.draft() : undefined;
       let answer: Answer;
       try {
-        answer = await this.#places.run(() => this.#try({ batch, format, content }, signal));
+        answer = await this.#places.run(() => this.#try({ batch: sent, format, content }, signal));
       } catch (failure) {
         return failure instanceof FrameError
           ? { kind: "unwritable", reason: failure.message }
@@ -110,8 +108,13 @@ export class HttpSink implements Sink {
         if (isMissing && endpoint.path === endpoints.createRun.path) {
           this.#state.forgetMisses();
         }
-        const outcome = judgeBatch(batch, endpoint.action, answer);
-        return content === undefined ? outcome : this.#learn({ batch, outcome }, content, signal);
+        const outcome = judgeBatch(sent, endpoint.action, answer);
+        if (content !== undefined) {
+          return this.#learn({ batch, outcome }, content, signal);
+        }
+        return sent === batch || outcome.kind === "retry"
+          ? outcome
+          : { kind: "mixed", parts: [{ batch: sent, outcome }] };
       }
       this.#state.miss(format);
     }
