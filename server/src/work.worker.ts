@@ -9,14 +9,14 @@ import { decodeSpans } from "./otlp/decode.ts";
 import { toBatch } from "./otlp/to-batch.ts";
 import { packPosts } from "./store/sqlite/post-rows.ts";
 import { unpack } from "./store/large-examples.ts";
-import { readExamples, takeExamples, takeImport, toAnswer } from "./work/take-examples.ts";
+import { readExamples, takeExamples, takeImport, toAnswer } from "./tasks/take-examples.ts";
 import type {
   Misfits,
   TakenRuns,
   WorkMessage,
   WorkResult,
   WorkTask,
-} from "./work/work-protocol.ts";
+} from "./tasks/work-protocol.ts";
 
 // Work whose time a sender decides: bodies that are large, and schemas. It has a thread of its own, which
 // is ended where it takes too long.

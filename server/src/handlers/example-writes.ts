@@ -16,9 +16,9 @@ import {
   toCreated,
   toListJson,
   toWritten,
-} from "../work/take-examples.ts";
-import type { ExamplesShape } from "../work/work-protocol.ts";
-import type { WorkThreads } from "../work/work-threads.ts";
+} from "../tasks/take-examples.ts";
+import type { ExamplesShape } from "../tasks/work-protocol.ts";
+import type { WorkThreads } from "../tasks/work-threads.ts";
 import { findDataset } from "./datasets.ts";
 import { exampleIdOf, linkFor, sendExample, sendJson } from "./examples.ts";
 import type { ExampleDesk } from "./examples.ts";

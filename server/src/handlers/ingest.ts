@@ -10,8 +10,8 @@ import { parseBatch, parseOneRun, walkBatch } from "../ingest/parse-batch.ts";
 import { serverLimits } from "../options.ts";
 import type { IngestResult } from "../store/run-record.ts";
 import type { Store } from "../store/store.ts";
-import type { TakenRuns } from "../work/work-protocol.ts";
-import type { WorkThreads } from "../work/work-threads.ts";
+import type { TakenRuns } from "../tasks/work-protocol.ts";
+import type { WorkThreads } from "../tasks/work-threads.ts";
 import { parseId } from "./query-string.ts";
 
 /** `POST /runs`. */

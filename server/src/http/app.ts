@@ -40,7 +40,7 @@ import { addUiRunExportRoute, addUiRunRoutes } from "../routes/ui-runs.ts";
 import { runInReadScope } from "../store/read-scope.ts";
 import type { ReadScope } from "../store/read-scope.ts";
 import type { Store } from "../store/store.ts";
-import { WorkThreads } from "../work/work-threads.ts";
+import { WorkThreads } from "../tasks/work-threads.ts";
 import { addApiDocs } from "./api-docs.ts";
 import { checkLazily } from "./check-lazily.ts";
 import { closeUnread } from "./close-unread.ts";

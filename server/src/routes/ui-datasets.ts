@@ -5,7 +5,7 @@ import type { ComparisonBody } from "../handlers/ui-comparison.ts";
 import { importExamples, previewDatasetDiff, previewExamples } from "../handlers/ui-datasets.ts";
 import { route } from "../http/route.ts";
 import type { Store } from "../store/store.ts";
-import type { WorkThreads } from "../work/work-threads.ts";
+import type { WorkThreads } from "../tasks/work-threads.ts";
 
 const tag = "datasets";
 

@@ -1,5 +1,5 @@
 import { RequestError } from "../../errors.ts";
-import type { WorkThreads } from "../../work/work-threads.ts";
+import type { WorkThreads } from "../../tasks/work-threads.ts";
 import type { SchemaNeed, SchemaProof, Unchecked } from "./schema-proofs.ts";
 
 /** A write with what was proved for it. */

@@ -22,7 +22,7 @@ import { prepareTextIndex, removeTextIndex } from "./text-index.ts";
 import { TextIndexThread } from "./text-index-thread.ts";
 import { hasHiddenTokens, tokenKeyFile } from "./token-keys.ts";
 import { writeChecked } from "./schema-guard.ts";
-import { WorkThreads } from "../../work/work-threads.ts";
+import { WorkThreads } from "../../tasks/work-threads.ts";
 import { WriterThread } from "./writer-thread.ts";
 
 export interface StoreOptions {
