@@ -1,6 +1,6 @@
 import { expect, onTestFinished, test } from "vitest";
 import { pack } from "../dist/store/large-examples.js";
-import { WorkThreads } from "../dist/work/work-threads.js";
+import { WorkThreads } from "../dist/tasks/work-threads.js";
 
 const endless = {
   kind: "schema",
