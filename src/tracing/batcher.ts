@@ -338,9 +338,8 @@ export class Batcher {
   /** Puts a tape into the line. Where the stack is exhausted it throws and has not done so. */
   #push(tape: Tape): Deferred<TapeCount> {
     const now = performance.now();
-    tape.cutAt = now;
+    tape.cut(now);
     this.#lastCutAt = now;
-    tape.journal?.seal();
     return this.#line.push(tape);
   }
 

@@ -85,6 +85,17 @@ export class Tape {
     }
   }
 
+  /**
+   * No record follows. A journal that holds only the first of them stays open: what is missing may be stored
+   * while the tape waits.
+   */
+  cut(now: number): void {
+    this.cutAt = now;
+    if (this.stored === this.used) {
+      this.journal?.seal();
+    }
+  }
+
   /** Makes it empty again. */
   reset(): void {
     this.used = 0;

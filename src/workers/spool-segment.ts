@@ -51,8 +51,12 @@ export class OpenSegment implements Segment {
    * Appends a frame, whole or not at all.
    *
    * @throws the file system's error, such as a full disk.
+   * @throws Error it was sealed: its file may be closed, and the descriptor's number be that of another file.
    */
   append(body: Uint8Array, { records, kind }: FrameFacts): void {
+    if (this.#isSealed) {
+      throw new Error(`${this.name} is sealed, and takes nothing more`);
+    }
     const head = frameHead(body, { kind, records, salt: this.#salt });
     const size = frameHeadBytes + body.length;
     let written = 0;

@@ -75,6 +75,21 @@ test("after a failed write a journal is left alone and its spool goes on; said o
   expect(await takeAll(spool)).toEqual(["four"]);
 });
 
+test("nothing is written once a journal is sealed: its file may be closed, and its number another's", async () => {
+  const { spool, troubles } = open({ syncMs: 0 });
+  const journal = spool.journal();
+  write(journal, "one");
+  journal.seal();
+  const other = spool.journal();
+  write(other, "another file");
+  write(journal, "two");
+  expect(journal.isWhole).toBe(false);
+  expect(journal.keep(2)).toBe(false);
+  expect(troubles).toEqual([expect.stringMatching(/^spoolUnwritable: .*sealed/)]);
+  expect(other.keep(1)).toBe(true);
+  expect(await takeAll(spool)).toEqual(["another file"]);
+});
+
 test("the quota has spooled tapes go before journals of tapes under way", async () => {
   const { spool, losses, troubles } = open({ quotaBytes: 1_000 });
   append(spool, "x".repeat(500));

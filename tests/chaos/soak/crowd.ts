@@ -37,6 +37,8 @@ const largeTapeBytes = 524_288;
  * threads have seen them, and the worker's, which has little else to do here, comes by seldom.
  */
 const heldByWorkerBytes = 8 * mebibyte;
+/** A file of the spool is read whole, and held until the last of it was sent. */
+const readBytes = { "drop-newest": 0, "drop-oldest": 0, block: 0, spool: 4 * mebibyte };
 
 /**
  * Producers ten times faster than their server, one life after the other, each with the next overflow
@@ -135,7 +137,11 @@ async function live({ seed, place, overflow, signal }: Life): Promise<Omit<Crowd
         ? []
         : [`${verdict.intended} records were made and ${stats.accepted} accepted`]),
       ...memoryFaults(producer.samples, {
-        bufferBytes: queueBytes + (requestsInFlight + 2) * largeTapeBytes + heldByWorkerBytes,
+        bufferBytes:
+          queueBytes +
+          (requestsInFlight + 2) * largeTapeBytes +
+          heldByWorkerBytes +
+          readBytes[overflow],
         growthBytes: 48 * mebibyte,
       }),
     ],

@@ -1,18 +1,29 @@
-/** Numbers that one seed always gives in the same order. */
+import { createHash } from "node:crypto";
+
+/**
+ * Numbers that one seed always gives in the same order (xoshiro128**). The state has 128 bits: with 32, the
+ * hundreds of processes of an hour's soak would walk the same circle, and two of them meet and draw the same ids.
+ */
 export class Random {
-  #state: number;
+  readonly #state: Uint32Array;
 
   constructor(seed: number) {
-    this.#state = seed >>> 0;
+    const digest = createHash("sha256").update(`seed ${seed}`).digest();
+    this.#state = Uint32Array.from({ length: 4 }, (_, index) => digest.readUInt32LE(index * 4));
   }
 
-  /** From 0 to below 1 (mulberry32). */
+  /** From 0 to below 1. */
   next(): number {
-    this.#state = (this.#state + 0x6d_2b_79_f5) >>> 0;
-    let mixed = this.#state;
-    mixed = Math.imul(mixed ^ (mixed >>> 15), mixed | 1);
-    mixed ^= mixed + Math.imul(mixed ^ (mixed >>> 7), mixed | 61);
-    return ((mixed ^ (mixed >>> 14)) >>> 0) / 4_294_967_296;
+    const state = this.#state;
+    const [first = 0, second = 0, third = 0, fourth = 0] = state;
+    const result = Math.imul(rotated(Math.imul(second, 5), 7), 9) >>> 0;
+    const next = third ^ first;
+    const last = fourth ^ second;
+    state[0] = first ^ last;
+    state[1] = second ^ next;
+    state[2] = next ^ (second << 9);
+    state[3] = rotated(last, 11);
+    return result / 4_294_967_296;
   }
 
   /** A whole number from `min` to `max`. */
@@ -51,3 +62,6 @@ export class Random {
     ].join("-");
   }
 }
+
+const rotated = (value: number, bits: number): number =>
+  ((value << bits) | (value >>> (32 - bits))) >>> 0;

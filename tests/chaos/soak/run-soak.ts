@@ -47,6 +47,7 @@ const queueBytes = 4_194_304;
 const tapeBytes = 131_072;
 const requestsInFlight = 8;
 const replayLimitMs = 120_000;
+const producersAtMost = 100_000;
 const mebibyte = 1_048_576;
 /** Memory in buffers that V8 lets pass before it collects them. */
 const garbageBytes = 64 * mebibyte;
@@ -88,9 +89,11 @@ export async function runSoak(options: SoakOptions): Promise<SoakReport> {
     spoolDir: spool(name),
     ...more,
   });
+  /** One for each producer of this soak, and of those with the next seeds. */
+  const seedOf = (producer: number): number => seed * producersAtMost + producer;
   const steady = new ProducerProcess({
     journal: paths.steady,
-    seed: seed * 1_000 + 1,
+    seed: seedOf(1),
     runsPerSecond,
     attach: true,
     client: clientOf("steady"),
@@ -100,7 +103,7 @@ export async function runSoak(options: SoakOptions): Promise<SoakReport> {
     life += 1;
     return new ProducerProcess({
       journal: paths.killed,
-      seed: seed * 1_000 + life,
+      seed: seedOf(life),
       runsPerSecond,
       attach: true,
       client: clientOf("killed", { durability: "spool-first", workers: 2 }),
@@ -111,7 +114,7 @@ export async function runSoak(options: SoakOptions): Promise<SoakReport> {
     life += 1;
     return new ProducerProcess({
       journal: paths.flushed,
-      seed: seed * 1_000 + life,
+      seed: seedOf(life),
       runsPerSecond: flushedRunsPerSecond,
       attach: true,
       flushed: true,
@@ -216,14 +219,24 @@ export async function runSoak(options: SoakOptions): Promise<SoakReport> {
   };
 }
 
-/** Sends what is in a spool's folder, dead letters too; what is left is a fault. */
+/**
+ * Sends what is in a spool's folder, dead letters too, for as long as it gets less; what is left then is a
+ * fault. An hour of faults leaves more than one turn can send.
+ */
 async function emptied(folder: string, endpoint: string): Promise<readonly string[]> {
-  await replaySpool({
-    spoolDir: folder,
-    endpoint,
-    limitMs: replayLimitMs,
-    logger: { warn: () => undefined },
-  });
+  let before = Number.POSITIVE_INFINITY;
+  for (;;) {
+    const { left } = await replaySpool({
+      spoolDir: folder,
+      endpoint,
+      limitMs: replayLimitMs,
+      logger: { warn: () => undefined },
+    });
+    if (left === 0 || left >= before) {
+      break;
+    }
+    before = left;
+  }
   const files = await inspectSpool(folder);
   return files.map(({ path, state, records }) => `${path} is left: ${state}, ${records} records`);
 }
