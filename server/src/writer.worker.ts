@@ -17,7 +17,7 @@ import { LongWrites } from "./store/sqlite/long-writes.ts";
 import { createWriters } from "./store/sqlite/nouns.ts";
 import type { Unchecked } from "./store/sqlite/schema-proofs.ts";
 import type { SqliteWriters } from "./store/sqlite/nouns.ts";
-import { foldLog, openWriter } from "./store/sqlite/schema.ts";
+import { foldLog, openWriter, rollBack } from "./store/sqlite/schema.ts";
 import type { Connection } from "./store/sqlite/schema.ts";
 import { invokeMethod, toFailure } from "./store/sqlite/thread-answer.ts";
 import type { ThreadAnswer } from "./store/sqlite/thread-answer.ts";
@@ -83,7 +83,7 @@ function start(port: MessagePort, path: string): void {
       isShortOfRoom: () => room.isShort,
       onSlice: (call) => {
         sync.touch();
-        checkpointer.add(0);
+        checkpointer.add(sliceLoad.bytes);
         if (isRemoval(call)) {
           writers.steps.grow();
           room.shortenLog();
@@ -336,15 +336,5 @@ function performWrite(
     db.exec("ROLLBACK TO one; RELEASE one");
     writers.runs.forget();
     return toFailure(sequence, cause);
-  }
-}
-
-function rollBack(db: Connection): void {
-  try {
-    if (db.inTransaction) {
-      db.exec("ROLLBACK");
-    }
-  } catch {
-    // SQLite has undone it by itself; the next transaction shows whether it can go on.
   }
 }

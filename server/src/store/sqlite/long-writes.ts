@@ -1,6 +1,7 @@
 import { RequestError } from "../../errors.ts";
 import { serverLimits } from "../../options.ts";
 import type { LongWrite } from "../long-write.ts";
+import { rollBack } from "./schema.ts";
 import type { Connection } from "./schema.ts";
 import { UncheckedWrite } from "./schema-proofs.ts";
 import type { Unchecked } from "./schema-proofs.ts";
@@ -158,16 +159,6 @@ export class LongWrites {
     } else {
       this.#host.onEnd(call, toFailure(sequence, cause), held);
     }
-  }
-}
-
-function rollBack(db: Connection): void {
-  try {
-    if (db.inTransaction) {
-      db.exec("ROLLBACK");
-    }
-  } catch {
-    // SQLite has undone it by itself; the next transaction shows whether it can go on.
   }
 }
 

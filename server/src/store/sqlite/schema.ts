@@ -327,3 +327,14 @@ export const formats: readonly string[] = [
   tenantKeyTables,
   shareTables,
 ];
+
+/** Ends the transaction under way, where there is one, without its changes. Never throws. */
+export function rollBack(db: Connection): void {
+  try {
+    if (db.inTransaction) {
+      db.exec("ROLLBACK");
+    }
+  } catch {
+    // SQLite rolled it back by itself. The next transaction shows whether the connection still works.
+  }
+}
