@@ -2,7 +2,7 @@
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { Spool } from "../dist/workers/spool.js";
+import { Spool } from "../dist/workers/spool/spool.js";
 import { publish } from "./results.ts";
 import { cycle, RecordingOnly } from "./recording.ts";
 import { timeWays } from "./timing.ts";

@@ -1,12 +1,12 @@
 // Is a run's envelope written faster by fast-json-stringify or straight from the tape?
 import fastJson from "fast-json-stringify";
 import { microsToStamp, stampLength, stampToIso, uuidLength } from "../dist/model/dotted-order.js";
-import { field, longestShortText, tag } from "../dist/model/tape-format.js";
-import { JsonWriter } from "../dist/workers/json-writer.js";
-import { joinRecords, recordWith } from "../dist/workers/operations.js";
-import type { RunOperation } from "../dist/workers/operations.js";
-import { RunJson } from "../dist/workers/run-json.js";
-import { TapeReader } from "../dist/workers/tape-reader.js";
+import { field, longestShortText, tag } from "../dist/model/records/tape-format.js";
+import { JsonWriter } from "../dist/workers/json/json-writer.js";
+import { joinRecords, recordWith } from "../dist/workers/json/operations.js";
+import type { RunOperation } from "../dist/workers/json/operations.js";
+import { RunJson } from "../dist/workers/json/run-json.js";
+import { TapeReader } from "../dist/workers/json/tape-reader.js";
 import { recordTape } from "./recording.ts";
 import { publish } from "./results.ts";
 import { timeWays } from "./timing.ts";

@@ -1,7 +1,7 @@
 // What does a worker spend on turning a tape's payloads into JSON?
-import { field } from "../dist/model/tape-format.js";
-import { JsonWriter } from "../dist/workers/json-writer.js";
-import { TapeReader } from "../dist/workers/tape-reader.js";
+import { field } from "../dist/model/records/tape-format.js";
+import { JsonWriter } from "../dist/workers/json/json-writer.js";
+import { TapeReader } from "../dist/workers/json/tape-reader.js";
 import { recordTape } from "./recording.ts";
 import { publish } from "./results.ts";
 import { timeWays } from "./timing.ts";

@@ -1,12 +1,12 @@
 // What does each step of recording a run cost the thread that is traced?
 import { randomUUID } from "node:crypto";
 import { v7 } from "uuid";
-import { clock } from "../dist/tracing/clock.js";
+import { clock } from "../dist/model/clock.js";
 import { createUuid7 } from "../dist/model/uuid7.js";
-import { Tape } from "../dist/tracing/tape.js";
-import { TapeWriter } from "../dist/tracing/tape-writer.js";
-import { OrderBytes } from "../dist/tracing/order-bytes.js";
-import { ValueWriter } from "../dist/tracing/value-writer.js";
+import { Tape } from "../dist/tracing/tape/tape.js";
+import { TapeWriter } from "../dist/tracing/tape/tape-writer.js";
+import { OrderBytes } from "../dist/tracing/tape/order-bytes.js";
+import { ValueWriter } from "../dist/tracing/tape/value-writer.js";
 import { publish } from "./results.ts";
 import { cycle, RecordingOnly } from "./recording.ts";
 import { timeWays } from "./timing.ts";

@@ -1,14 +1,14 @@
 /** The SDK's recording half without its delivering half: runs become tapes, and that is all. */
 import type { RunType } from "../dist/model/run.js";
-import { Batcher } from "../dist/tracing/batcher.js";
-import type { BatcherOptions } from "../dist/tracing/batcher-options.js";
-import { Hiding } from "../dist/tracing/hiding.js";
-import { Ledger } from "../dist/tracing/ledger.js";
-import { encodeEnd, encodeStart } from "../dist/tracing/record-encoder.js";
-import { recorder } from "../dist/tracing/recorder.js";
-import type { TracingClient } from "../dist/tracing/recorder.js";
-import { RunTree } from "../dist/tracing/run-tree.js";
-import type { Tape } from "../dist/tracing/tape.js";
+import { Batcher } from "../dist/tracing/queue/batcher.js";
+import type { BatcherOptions } from "../dist/tracing/queue/batcher.js";
+import { Hiding } from "../dist/tracing/tape/payload-filters.js";
+import { Ledger } from "../dist/tracing/queue/ledger.js";
+import { encodeEnd, encodeStart } from "../dist/tracing/tape/record-encoder.js";
+import { recorder } from "../dist/tracing/tape/recorder.js";
+import type { TracingClient } from "../dist/tracing/tape/recorder.js";
+import { RunTree } from "../dist/tracing/runs/run-tree.js";
+import type { Tape } from "../dist/tracing/tape/tape.js";
 import { childrenPerTree, createPayloads } from "./workload.ts";
 import type { Payload, SizeName } from "./workload.ts";
 

@@ -2,7 +2,7 @@
 import { pathToFileURL } from "node:url";
 
 /**
- * @param {Readonly<Record<string, import("../src/model/option-row.ts").OptionRow>>} table
+ * @param {Readonly<Record<string, import("../src/model/options/option-row.ts").OptionRow>>} table
  * @returns {string}
  */
 export function renderOptions(table) {
@@ -42,12 +42,12 @@ This page is printed from the table: \`node scripts/options-doc.mjs > docs/optio
 `;
 }
 
-/** @param {import("../src/model/option-row.ts").OptionRow} row */
+/** @param {import("../src/model/options/option-row.ts").OptionRow} row */
 function fallbackOf({ fallback }) {
   return fallback === undefined || Array.isArray(fallback) ? "none" : `\`${grouped(fallback)}\``;
 }
 
-/** @param {import("../src/model/option-row.ts").OptionRow} row */
+/** @param {import("../src/model/options/option-row.ts").OptionRow} row */
 function rangeOf(row) {
   switch (row.kind) {
     case "number":
@@ -71,6 +71,6 @@ function grouped(value) {
 }
 
 if (import.meta.url === pathToFileURL(process.argv[1] ?? "").href) {
-  const { optionTable } = await import("../dist/model/option-table.js");
+  const { optionTable } = await import("../dist/model/options/option-table.js");
   process.stdout.write(renderOptions(optionTable));
 }

@@ -93,7 +93,7 @@ const constant = (name, value) =>
 
 if (import.meta.url === pathToFileURL(process.argv[1] ?? "").href) {
   const { stampLength, uuidLength } = await import("../dist/model/dotted-order.js");
-  const tape = await import("../dist/model/tape-format.js");
+  const tape = await import("../dist/model/records/tape-format.js");
   const layout = await import("../server/dist/ingest/walk-layout.js");
   const { serverLimits } = await import("../server/dist/options.js");
   await write(

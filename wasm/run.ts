@@ -1,4 +1,4 @@
-// One run of a tape as JSON: what src/workers/run-list.ts writes where this module can't run, byte for byte.
+// One run of a tape as JSON: what src/workers/json/run-list.ts writes where this module can't run, byte for byte.
 import {
   field,
   fieldCodes,

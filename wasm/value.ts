@@ -1,4 +1,4 @@
-// Tagged values of a tape as JSON (src/model/tape-format.ts says what their bytes mean).
+// Tagged values of a tape as JSON (src/model/records/tape-format.ts says what their bytes mean).
 import { longestShortText, tag } from "./layout";
 import { flushAll, goTo, room, to } from "./memory";
 import { byte, literal, quoted, quotedWide } from "./text";

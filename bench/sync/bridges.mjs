@@ -2,8 +2,8 @@
 import { fileURLToPath } from "node:url";
 import { createSyncFn } from "synckit";
 import { Client } from "../../dist/main/index.js";
-import { resolveOptions } from "../../dist/model/options.js";
-import { BlockingWorker } from "../../dist/sync/blocking-worker.js";
+import { resolveOptions } from "../../dist/model/options/options.js";
+import { BlockingWorker } from "../../dist/api/sync/blocking-worker.js";
 
 const fileOf = (name) => fileURLToPath(new URL(name, import.meta.url));
 

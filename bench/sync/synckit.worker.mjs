@@ -1,6 +1,6 @@
 import { runAsWorker } from "synckit";
 import { createApi } from "../../dist/main/api.js";
-import { answerOf } from "../../dist/sync/serve-calls.js";
+import { answerOf } from "../../dist/api/sync/serve-calls.js";
 
 const made = new Map();
 

@@ -1,10 +1,10 @@
-import { toWireRubricItem } from "../model/annotation-queue.ts";
-import type { RubricItem } from "../model/annotation-queue.ts";
+import { toWireRubricItem } from "../model/resources/annotation-queue.ts";
+import type { RubricItem } from "../model/resources/annotation-queue.ts";
 import { ValidationError } from "../model/errors.ts";
 import { assertUuid, checkId } from "../model/ids.ts";
 import type { KeyValues } from "../model/run.ts";
-import type { CallOptions } from "./http.ts";
-import { toIsoTime } from "./iso-time.ts";
+import type { CallOptions } from "./http/http.ts";
+import { toIsoTime } from "./http/iso-time.ts";
 
 /** What of a queue can be written. `null` takes away what was there. */
 export interface AnnotationQueueFields {

@@ -3,17 +3,17 @@ import {
   parseAnnotationQueue,
   parseAnnotationQueueEntry,
   parseQueuedRun,
-} from "../model/annotation-queue.ts";
+} from "../model/resources/annotation-queue.ts";
 import type {
   AnnotationQueue,
   AnnotationQueueEntry,
   QueuedRun,
-} from "../model/annotation-queue.ts";
+} from "../model/resources/annotation-queue.ts";
 import type { EndpointName } from "../model/endpoints.ts";
 import { NotFoundError, ValidationError } from "../model/errors.ts";
 import { Fields, definedOf, parseList } from "../model/fields.ts";
 import { assertUuid, checkId, checkIds } from "../model/ids.ts";
-import { assertChange } from "./assert-change.ts";
+import { assertChange } from "./http/assert-change.ts";
 import { assertName, toWireFields, toWireRunKey } from "./annotation-queue-input.ts";
 import type {
   AddRuns,
@@ -25,11 +25,11 @@ import type {
   UpdateAnnotationQueue,
   UpdateQueuedRun,
 } from "./annotation-queue-input.ts";
-import type { Call, CallOptions } from "./http.ts";
-import { toIsoTime } from "./iso-time.ts";
-import { pagesByIds, pagesByOffset } from "./pages.ts";
-import type { Pages } from "./pages.ts";
-import type { CallInit } from "./request.ts";
+import type { Call, CallOptions } from "./http/http.ts";
+import { toIsoTime } from "./http/iso-time.ts";
+import { pagesByIds, pagesByOffset } from "./http/pages.ts";
+import type { Pages } from "./http/pages.ts";
+import type { CallInit } from "./http/request.ts";
 
 /** What an update can change. */
 const changeable = [

@@ -1,5 +1,5 @@
 import { AbortError, IncompleteError, SdkError } from "../model/errors.ts";
-import type { ExampleDraft } from "./example-wire.ts";
+import type { ExampleDraft } from "./datasets/example-wire.ts";
 
 /** Requests of one call that are under way at once. */
 const chunksInFlight = 4;

@@ -1,15 +1,15 @@
 import { ValidationError } from "../model/errors.ts";
-import { parseComparative, parseComparison } from "../model/experiment.ts";
-import type { ComparativeExperiment, Comparison } from "../model/experiment.ts";
+import { parseComparative, parseComparison } from "../model/resources/experiment.ts";
+import type { ComparativeExperiment, Comparison } from "../model/resources/experiment.ts";
 import { definedOf, parseList } from "../model/fields.ts";
 import { assertUuid, checkId, checkIds } from "../model/ids.ts";
 import type { KeyValues } from "../model/run.ts";
-import { assertDatasetKey, datasetIdOf } from "./dataset-key.ts";
-import type { DatasetKey } from "./dataset-key.ts";
-import type { Call, CallOptions } from "./http.ts";
-import { toIsoTime } from "./iso-time.ts";
-import { pagesByIds, pagesByOffset } from "./pages.ts";
-import type { Pages } from "./pages.ts";
+import { assertDatasetKey, datasetIdOf } from "./datasets/dataset-key.ts";
+import type { DatasetKey } from "./datasets/dataset-key.ts";
+import type { Call, CallOptions } from "./http/http.ts";
+import { toIsoTime } from "./http/iso-time.ts";
+import { pagesByIds, pagesByOffset } from "./http/pages.ts";
+import type { Pages } from "./http/pages.ts";
 import type { Projects } from "./projects.ts";
 
 /** What {@link Experiments.createComparative} takes: experiments over one dataset. */

@@ -1,14 +1,14 @@
 import { randomUUID } from "node:crypto";
 import { ValidationError } from "../model/errors.ts";
-import type { FeedbackConfig, FeedbackSourceType } from "../model/feedback.ts";
+import type { FeedbackConfig, FeedbackSourceType } from "../model/resources/feedback.ts";
 import { definedOf } from "../model/fields.ts";
 import { assertUuid, checkId, checkIds } from "../model/ids.ts";
 import type { KeyValues } from "../model/run.ts";
 import type { KeyTable } from "../model/unknown-keys.ts";
 import { toWireExpiry } from "./feedback-expiry.ts";
 import type { Expiration } from "./feedback-expiry.ts";
-import type { CallOptions } from "./http.ts";
-import { toIsoTime } from "./iso-time.ts";
+import type { CallOptions } from "./http/http.ts";
+import { toIsoTime } from "./http/iso-time.ts";
 
 /** What is judged: a run or a project, never both. */
 export type FeedbackTarget =

@@ -1,8 +1,8 @@
-import { assertChange } from "./assert-change.ts";
+import { assertChange } from "./http/assert-change.ts";
 import type { Uploader, UploadFeedback } from "./uploads.ts";
-import type { UploadResult, UploadSource } from "../model/upload.ts";
-import { parseFeedback, parseFeedbackToken } from "../model/feedback.ts";
-import type { Feedback, FeedbackToken } from "../model/feedback.ts";
+import type { UploadResult, UploadSource } from "../model/resources/upload.ts";
+import { parseFeedback, parseFeedbackToken } from "../model/resources/feedback.ts";
+import type { Feedback, FeedbackToken } from "../model/resources/feedback.ts";
 import { definedOf, parseList } from "../model/fields.ts";
 import { assertUuid } from "../model/ids.ts";
 import { toWireFeedback, toWireFields, toWireFilter, toWireToken } from "./feedback-input.ts";
@@ -13,8 +13,8 @@ import type {
   ListFeedback,
   UpdateFeedback,
 } from "./feedback-input.ts";
-import type { Call, CallOptions } from "./http.ts";
-import { Pages, pagesByIds, pagesByOffset } from "./pages.ts";
+import type { Call, CallOptions } from "./http/http.ts";
+import { Pages, pagesByIds, pagesByOffset } from "./http/pages.ts";
 
 /** Feedback: judgements on runs and projects. */
 export class Feedbacks {

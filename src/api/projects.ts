@@ -2,15 +2,15 @@ import { NotFoundError, ValidationError } from "../model/errors.ts";
 import { definedOf, parseList } from "../model/fields.ts";
 import { assertUuid, checkIds } from "../model/ids.ts";
 import { projectUrl } from "../model/links.ts";
-import { parseProject } from "../model/project.ts";
-import type { Project } from "../model/project.ts";
+import { parseProject } from "../model/resources/project.ts";
+import type { Project } from "../model/resources/project.ts";
 import type { KeyValues } from "../model/run.ts";
-import { assertChange } from "./assert-change.ts";
-import type { Call, CallOptions } from "./http.ts";
-import { isFound } from "./is-found.ts";
-import { pagesByIds, pagesByOffset } from "./pages.ts";
-import type { Pages } from "./pages.ts";
-import { toJson } from "./request.ts";
+import { assertChange } from "./http/assert-change.ts";
+import type { Call, CallOptions } from "./http/http.ts";
+import { isFound } from "./http/is-found.ts";
+import { pagesByIds, pagesByOffset } from "./http/pages.ts";
+import type { Pages } from "./http/pages.ts";
+import { toJson } from "./http/request.ts";
 
 /** Which project: by its id or by its name, never both. */
 export type ProjectKey =

@@ -1,5 +1,5 @@
 import { HttpError, NotFoundError } from "../model/errors.ts";
-import type { CallOptions } from "./http.ts";
+import type { CallOptions } from "./http/http.ts";
 import type { Projects } from "./projects.ts";
 import type { Tenant } from "./tenant.ts";
 

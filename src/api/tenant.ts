@@ -1,7 +1,7 @@
-import { assertHandle } from "../model/prompt-identifier.ts";
-import { parseTenantSettings } from "../model/tenant.ts";
-import type { TenantSettings } from "../model/tenant.ts";
-import type { Call, CallOptions } from "./http.ts";
+import { assertHandle } from "../model/resources/prompt-identifier.ts";
+import { parseTenantSettings } from "../model/resources/tenant.ts";
+import type { TenantSettings } from "../model/resources/tenant.ts";
+import type { Call, CallOptions } from "./http/http.ts";
 
 /** The tenant that the client's key belongs to. */
 export class Tenant {

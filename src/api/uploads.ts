@@ -1,9 +1,9 @@
 import type { Writable } from "node:stream";
 import type { WirePost } from "../model/run.ts";
-import type { UploadResult, UploadSettings, UploadSource } from "../model/upload.ts";
-import type { DatasetKey } from "./dataset-key.ts";
-import type { CreateDataset } from "./dataset-options.ts";
-import type { NewExample } from "./example-options.ts";
+import type { UploadResult, UploadSettings, UploadSource } from "../model/resources/upload.ts";
+import type { DatasetKey } from "./datasets/dataset-key.ts";
+import type { CreateDataset } from "./datasets/dataset-options.ts";
+import type { NewExample } from "./datasets/example-options.ts";
 import type { CreateFeedback } from "./feedback-input.ts";
 
 /** What makes the id of a row: its content, a member of it, or a function's answer; `undefined`: its content. */

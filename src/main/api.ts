@@ -1,27 +1,27 @@
 import { AnnotationQueues } from "../api/annotation-queues.ts";
-import { Datasets } from "../api/datasets.ts";
-import { Examples } from "../api/examples.ts";
+import { Datasets } from "../api/datasets/datasets.ts";
+import { Examples } from "../api/datasets/examples.ts";
 import { Experiments } from "../api/experiments.ts";
 import { Feedbacks } from "../api/feedback.ts";
-import { refuseUnknownKeys } from "../api/known-arguments.ts";
-import { Http } from "../api/http.ts";
-import type { HttpOptions } from "../api/http.ts";
+import { refuseUnknownKeys } from "../api/http/known-arguments.ts";
+import { Http } from "../api/http/http.ts";
+import type { HttpOptions } from "../api/http/http.ts";
 import { Projects } from "../api/projects.ts";
-import { Prompts } from "../api/prompts.ts";
-import { Runs } from "../api/runs.ts";
+import { Prompts } from "../api/prompts/prompts.ts";
+import { Runs } from "../api/runs/runs.ts";
 import { Tenant } from "../api/tenant.ts";
 import { TenantIds } from "../api/tenant-ids.ts";
 import { OptionError } from "../model/errors.ts";
 import { definedOf } from "../model/fields.ts";
 import { hostOf } from "../model/links.ts";
-import { sendsNothing } from "../model/options.ts";
-import type { ResolvedOptions } from "../model/options.ts";
-import { Uploads } from "../bulk/uploads.ts";
-import { SharedTraffic } from "../model/shared-traffic.ts";
+import { sendsNothing } from "../model/options/options.ts";
+import type { ResolvedOptions } from "../model/options/options.ts";
+import { Uploads } from "../uploads/uploads.ts";
+import { SharedTraffic } from "../model/records/shared-traffic.ts";
 import { callTables } from "./call-tables.ts";
 import type { Nouns } from "./nouns.ts";
-import { connectionOf, shippingOf } from "./shipping-options.ts";
-import { UploadPool } from "./upload-pool.ts";
+import { connectionOf, shippingOf } from "../delivery/shipping-options.ts";
+import { UploadPool } from "../uploads/upload-pool.ts";
 
 /** The request half of a client: the nouns over one sender. Connects at the first call. */
 export interface Api extends Nouns {

@@ -1,5 +1,5 @@
 import { feedbackKeys } from "../api/feedback-input.ts";
-import type { CallTables } from "../api/known-arguments.ts";
+import type { CallTables } from "../api/http/known-arguments.ts";
 import type { Nouns } from "./nouns.ts";
 
 const call = { signal: true } as const;

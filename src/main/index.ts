@@ -27,10 +27,10 @@ export type {
   UpdateFeedback,
 } from "../api/feedback-input.ts";
 export type { Feedbacks } from "../api/feedback.ts";
-export type { DatasetCatalog } from "../api/dataset-catalog.ts";
-export type { ClonedDataset } from "../api/dataset-clone.ts";
-export type { DatasetHistory } from "../api/dataset-history.ts";
-export type { DatasetKey, VersionKey } from "../api/dataset-key.ts";
+export type { DatasetCatalog } from "../api/datasets/dataset-catalog.ts";
+export type { ClonedDataset } from "../api/datasets/dataset-clone.ts";
+export type { DatasetHistory } from "../api/datasets/dataset-history.ts";
+export type { DatasetKey, VersionKey } from "../api/datasets/dataset-key.ts";
 export type {
   CloneDataset,
   CreateDataset,
@@ -48,8 +48,8 @@ export type {
   TagDataset,
   UpdateDataset,
   UpdateDatasetSplits,
-} from "../api/dataset-options.ts";
-export type { Datasets } from "../api/datasets.ts";
+} from "../api/datasets/dataset-options.ts";
+export type { Datasets } from "../api/datasets/datasets.ts";
 export type {
   ChatMessage,
   CreateChatExample,
@@ -68,16 +68,16 @@ export type {
   ReadExample,
   UpdateExample,
   UpdateExamples,
-} from "../api/example-options.ts";
-export type { Examples } from "../api/examples.ts";
+} from "../api/datasets/example-options.ts";
+export type { Examples } from "../api/datasets/examples.ts";
 export type {
   CompareExperiments,
   CreateComparative,
   Experiments,
   ListComparative,
 } from "../api/experiments.ts";
-export type { CallOptions } from "../api/http.ts";
-export { Pages } from "../api/pages.ts";
+export type { CallOptions } from "../api/http/http.ts";
+export { Pages } from "../api/http/pages.ts";
 export type {
   CreateProject,
   ListProjects,
@@ -98,34 +98,39 @@ export type {
   PushedPrompt,
   TagPrompt,
   UpdatePrompt,
-} from "../api/prompt-options.ts";
-export type { Prompts } from "../api/prompts.ts";
-export type { RunFilter } from "../api/run-filter.ts";
-export type { FilterRuns, ListRuns, ReadRun, Runs } from "../api/runs.ts";
-export type { ByteSource } from "../api/streamed-bodies.ts";
+} from "../api/prompts/prompt-options.ts";
+export type { Prompts } from "../api/prompts/prompts.ts";
+export type { RunFilter } from "../api/runs/run-filter.ts";
+export type { FilterRuns, ListRuns, ReadRun, Runs } from "../api/runs/runs.ts";
+export type { ByteSource } from "../api/http/streamed-bodies.ts";
 export type { Tenant } from "../api/tenant.ts";
-export { setDefaultClient } from "../tracing/default-client.ts";
-export { currentRun, withRun } from "../tracing/context.ts";
-export type { StartOptions } from "../tracing/context.ts";
-export { toRunnableConfig } from "../tracing/langchain-handler.ts";
-export type { RunnableConfig } from "../tracing/langchain-handler.ts";
-export type { ProcessPayload } from "../tracing/call-recording.ts";
-export type { RecordedRun, Recorder, TracingClient, WarningKind } from "../tracing/recorder.ts";
-export type { HeadersLike, RemotePlace } from "../tracing/propagation.ts";
-export type { EndOptions, RunOptions } from "../tracing/run-options.ts";
-export { RunTree } from "../tracing/new-run-tree.ts";
-export type { RunInit, RunTree as RecordedRunTree } from "../tracing/run-tree.ts";
+export { setDefaultClient } from "../tracing/runs/default-client.ts";
+export { currentRun, withRun } from "../tracing/runs/context.ts";
+export type { StartOptions } from "../tracing/runs/context.ts";
+export { toRunnableConfig } from "../tracing/runs/langchain-handler.ts";
+export type { RunnableConfig } from "../tracing/runs/langchain-handler.ts";
+export type { ProcessPayload } from "../tracing/runs/call-recording.ts";
+export type {
+  RecordedRun,
+  Recorder,
+  TracingClient,
+  WarningKind,
+} from "../tracing/tape/recorder.ts";
+export type { HeadersLike, RemotePlace } from "../tracing/runs/propagation.ts";
+export type { EndOptions, RunOptions } from "../tracing/runs/run-options.ts";
+export { RunTree } from "../tracing/runs/new-run-tree.ts";
+export type { RunInit, RunTree as RecordedRunTree } from "../tracing/runs/run-tree.ts";
 export type {
   FromHeadersOptions,
   NewRunOptions,
   RunTreeConstructor,
-} from "../tracing/new-run-tree.ts";
-export { traceable } from "../tracing/traceable.ts";
-export type { TraceableFunction, TraceableOptions } from "../tracing/traceable.ts";
-export { compressions } from "../model/connection.ts";
-export type { Compression } from "../model/connection.ts";
-export { repeatedContents } from "../model/repeated-content.ts";
-export type { RepeatedContent } from "../model/repeated-content.ts";
+} from "../tracing/runs/new-run-tree.ts";
+export { traceable } from "../tracing/runs/traceable.ts";
+export type { TraceableFunction, TraceableOptions } from "../tracing/runs/traceable.ts";
+export { compressions } from "../model/options/connection.ts";
+export type { Compression } from "../model/options/connection.ts";
+export { repeatedContents } from "../model/options/repeated-payload.ts";
+export type { RepeatedContent } from "../model/options/repeated-payload.ts";
 export {
   AbortError,
   AnswerError,
@@ -151,21 +156,25 @@ export type {
   SdkErrorOptions,
   UploadErrorInit,
 } from "../model/errors.ts";
-export { dataTypes } from "../model/dataset.ts";
-export type { DataType, Dataset } from "../model/dataset.ts";
-export type { DatasetShare } from "../model/dataset-share.ts";
-export type { DatasetDiff, DatasetVersion } from "../model/dataset-version.ts";
-export type { Attachment } from "../model/attachment-answer.ts";
-export type { RunAttachment, RunAttachments } from "../model/attachment.ts";
-export type { Example } from "../model/example.ts";
+export { dataTypes } from "../model/resources/dataset.ts";
+export type { DataType, Dataset } from "../model/resources/dataset.ts";
+export type { DatasetShare } from "../model/resources/dataset-share.ts";
+export type { DatasetDiff, DatasetVersion } from "../model/resources/dataset-version.ts";
+export type { Attachment } from "../model/resources/attachment-response.ts";
+export type { RunAttachment, RunAttachments } from "../model/records/attachment.ts";
+export type { Example } from "../model/resources/example.ts";
 export type {
   ComparativeExperiment,
   ComparedExperiment,
   ComparedRun,
   Comparison,
-} from "../model/experiment.ts";
-export type { AttachmentOptions } from "../model/attachment-options.ts";
-export type { Durability, KeepingOptions, OverflowPolicy } from "../model/keeping-options.ts";
+} from "../model/resources/experiment.ts";
+export type { AttachmentOptions } from "../model/options/attachment-options.ts";
+export type {
+  Durability,
+  KeepingOptions,
+  OverflowPolicy,
+} from "../model/options/keeping-options.ts";
 export type {
   RowId,
   UploadExamples,
@@ -180,32 +189,32 @@ export type {
   UploadResult,
   UploadSettings,
   UploadSource,
-} from "../model/upload.ts";
-export { logLevels } from "../model/log-level.ts";
-export type { LogLevel } from "../model/log-level.ts";
-export type { ConnectionOptions } from "../model/connection-options.ts";
-export type { Hide, PlainOptions } from "../model/option-table.ts";
-export type { RedactionKeys, RedactionPattern, RedactionRule } from "../model/redaction.ts";
-export type { RedactionSet } from "../model/redaction-sets.ts";
+} from "../model/resources/upload.ts";
+export { logLevels } from "../model/options/log-level.ts";
+export type { LogLevel } from "../model/options/log-level.ts";
+export type { ConnectionOptions } from "../model/options/connection-options.ts";
+export type { Hide, PlainOptions } from "../model/options/option-table.ts";
+export type { RedactionKeys, RedactionPattern, RedactionRule } from "../model/options/redaction.ts";
+export type { RedactionSet } from "../model/options/redaction-sets.ts";
 export type {
   AnnotationQueue,
   AnnotationQueueEntry,
   QueuedRun,
   RubricItem,
-} from "../model/annotation-queue.ts";
+} from "../model/resources/annotation-queue.ts";
 export type {
   Feedback,
   FeedbackConfig,
   FeedbackSource,
   FeedbackSourceType,
   FeedbackToken,
-} from "../model/feedback.ts";
-export type { Project } from "../model/project.ts";
-export type { Prompt, PromptCommit, PromptTag, PulledPrompt } from "../model/prompt.ts";
-export type { PromptPlace } from "../model/prompt-identifier.ts";
-export type { Run, RunField } from "../model/run-answer.ts";
-export type { RunShare } from "../model/run-share.ts";
-export type { RunStats } from "../model/run-stats.ts";
+} from "../model/resources/feedback.ts";
+export type { Project } from "../model/resources/project.ts";
+export type { Prompt, PromptCommit, PromptTag, PulledPrompt } from "../model/resources/prompt.ts";
+export type { PromptPlace } from "../model/resources/prompt-identifier.ts";
+export type { Run, RunField } from "../model/resources/run-response.ts";
+export type { RunShare } from "../model/resources/run-share.ts";
+export type { RunStats } from "../model/resources/run-stats.ts";
 export { runTypes } from "../model/run.ts";
 export type {
   KeyValues,
@@ -217,7 +226,7 @@ export type {
   WirePost,
   WireRun,
 } from "../model/run.ts";
-export type { ServerInfo } from "../model/server-info.ts";
+export type { ServerInfo } from "../model/resources/server-info.ts";
 export { lossReasons } from "../model/stats.ts";
 export type {
   ClientStats,
@@ -228,7 +237,7 @@ export type {
   LossReason,
   Quantiles,
 } from "../model/stats.ts";
-export type { TenantSettings } from "../model/tenant.ts";
+export type { TenantSettings } from "../model/resources/tenant.ts";
 export type {
   BlockingArg,
   BlockingArgs,
@@ -237,7 +246,7 @@ export type {
   BlockingOptions,
   BlockingResult,
   Uncrossable,
-} from "../sync/mirror.ts";
+} from "../api/sync/sync-facade.ts";
 export type { Nouns } from "./nouns.ts";
 export type { SyncNouns } from "./sync.ts";
 export { version } from "../model/version.ts";

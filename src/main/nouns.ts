@@ -1,11 +1,11 @@
 import type { AnnotationQueues } from "../api/annotation-queues.ts";
-import type { Datasets } from "../api/datasets.ts";
-import type { Examples } from "../api/examples.ts";
+import type { Datasets } from "../api/datasets/datasets.ts";
+import type { Examples } from "../api/datasets/examples.ts";
 import type { Experiments } from "../api/experiments.ts";
 import type { Feedbacks } from "../api/feedback.ts";
 import type { Projects } from "../api/projects.ts";
-import type { Prompts } from "../api/prompts.ts";
-import type { Runs } from "../api/runs.ts";
+import type { Prompts } from "../api/prompts/prompts.ts";
+import type { Runs } from "../api/runs/runs.ts";
 import type { Tenant } from "../api/tenant.ts";
 
 /** What a client can be asked for. */

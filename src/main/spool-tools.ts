@@ -1,16 +1,16 @@
 import { readdir, readFile, rm } from "node:fs/promises";
 import { join } from "node:path";
 import { OptionError } from "../model/errors.ts";
-import { checkHeaders, resolveOptions, sendsNothing } from "../model/options.ts";
-import { deadFolder, readLetter } from "../workers/dead-letters.ts";
-import type { DeathNote } from "../workers/dead-letters.ts";
-import { frameKind, readSegment, saltOf } from "../workers/spool-format.ts";
-import { openFolder } from "../workers/spool-folder.ts";
-import { isAbandoned, isLane } from "../workers/spool-lane.ts";
-import { asideFolder, Spool } from "../workers/spool.ts";
+import { checkHeaders, resolveOptions, sendsNothing } from "../model/options/options.ts";
+import { deadFolder, readLetter } from "../workers/spool/dead-letters.ts";
+import type { DeathNote } from "../workers/spool/dead-letters.ts";
+import { frameKind, readSegment, saltOf } from "../workers/spool/spool-format.ts";
+import { openFolder } from "../workers/spool/spool-folder.ts";
+import { isAbandoned, isLane } from "../workers/spool/writer-directory.ts";
+import { asideFolder, Spool } from "../workers/spool/spool.ts";
 import type { ClientOptions } from "./client.ts";
-import { Recording } from "./recording.ts";
-import { consoleLogger } from "./reporter.ts";
+import { Recording } from "../delivery/recording.ts";
+import { consoleLogger } from "../delivery/reporter.ts";
 
 /** What a file of a spool's folder is for. */
 export type SpoolFileState =
@@ -37,8 +37,8 @@ export interface SpoolFile {
   readonly notes: readonly DeathNote[];
 }
 
-export type { DeathNote } from "../workers/dead-letters.ts";
-export type { RefusedRun } from "../model/shipping.ts";
+export type { DeathNote } from "../workers/spool/dead-letters.ts";
+export type { RefusedRun } from "../model/records/shipping.ts";
 
 export interface SpoolFault {
   readonly is: "damaged" | "torn" | "newer";

@@ -1,16 +1,16 @@
 import { createRequire } from "node:module";
 import { ClosedError } from "../model/errors.ts";
-import { problemWith } from "../model/options.ts";
-import type { ResolvedOptions } from "../model/options.ts";
-import { BlockingWorker } from "../sync/blocking-worker.ts";
-import type { BlockingCall } from "../sync/blocking-worker.ts";
-import { mirrorOf } from "../sync/mirror.ts";
-import type { BlockingNouns } from "../sync/mirror.ts";
-import type { Outcome } from "../sync/protocol.ts";
-import { isHandlingRequest, watchRequests } from "../sync/request-context.ts";
+import { problemWith } from "../model/options/options.ts";
+import type { ResolvedOptions } from "../model/options/options.ts";
+import { BlockingWorker } from "../api/sync/blocking-worker.ts";
+import type { BlockingCall } from "../api/sync/blocking-worker.ts";
+import { mirrorOf } from "../api/sync/sync-facade.ts";
+import type { BlockingNouns } from "../api/sync/sync-facade.ts";
+import type { Outcome } from "../api/sync/protocol.ts";
+import { isHandlingRequest, watchRequests } from "../api/sync/request-context.ts";
 import type { Api } from "./api.ts";
 import type { Nouns } from "./nouns.ts";
-import { workerEnvironment } from "./shipping-options.ts";
+import { workerEnvironment } from "../delivery/shipping-options.ts";
 
 /** Every noun of the client, with calls that block until the answer is there. */
 export type SyncNouns = BlockingNouns<Nouns>;

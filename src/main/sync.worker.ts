@@ -1,7 +1,7 @@
 import { AsyncLocalStorage } from "node:async_hooks";
 import { workerData } from "node:worker_threads";
-import type { WorkerEnd } from "../sync/protocol.ts";
-import { answerOf, Reporting, serveCalls } from "../sync/serve-calls.ts";
+import type { WorkerEnd } from "../api/sync/protocol.ts";
+import { answerOf, Reporting, serveCalls } from "../api/sync/serve-calls.ts";
 import type { SyncData } from "./sync.ts";
 
 // The worker behind `client.sync`: the client's own nouns, made from the same options.

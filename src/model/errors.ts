@@ -1,6 +1,6 @@
 import { detailOf } from "./error-detail.ts";
 import { toPrintable } from "./printable-text.ts";
-import type { UploadResult } from "./upload.ts";
+import type { UploadResult } from "./resources/upload.ts";
 
 /** What a caller can switch on. */
 export type ErrorCode =

@@ -28,19 +28,19 @@ export {
 export type { ErrorCode, HttpErrorInit, SdkErrorOptions } from "./errors.ts";
 export type { FieldWord, FilterWords, FunctionWord, WordKind } from "./filter-words.ts";
 export { escapeFormula, unescapeFormula } from "./csv-cell.ts";
-export { isLoopback } from "./connection.ts";
+export { isLoopback } from "./options/connection.ts";
 export { assertUuid, isUuid } from "./ids.ts";
-export { defaultEndpoint, variablesOf } from "./option-variables.ts";
-export type { ServerOptionName } from "./option-variables.ts";
+export { defaultEndpoint, variablesOf } from "./options/option-variables.ts";
+export type { ServerOptionName } from "./options/option-variables.ts";
 export {
   handleLimit,
   isCommitHash,
   isPromptTag,
   looksLikeHash,
   ownOwner,
-} from "./prompt-identifier.ts";
-export { chooseProxy, parseProxy } from "./proxy.ts";
-export type { Proxy, ProxyChoice } from "./proxy.ts";
+} from "./resources/prompt-identifier.ts";
+export { chooseProxy, parseProxy } from "./options/proxy.ts";
+export type { Proxy, ProxyChoice } from "./options/proxy.ts";
 export {
   digestBytes,
   keptFromBytes,
@@ -49,7 +49,7 @@ export {
   pieceCode,
   piecesType,
   textDigest,
-} from "./repeated-content.ts";
+} from "./options/repeated-payload.ts";
 export { defaultRunType, payloadFields, runTypes } from "./run.ts";
 export type {
   KeyValues,
@@ -62,9 +62,9 @@ export type {
   WirePatch,
   WireRun,
 } from "./run.ts";
-export type { SenderReport } from "./sender-report.ts";
-export { defaultServerInfo, parseServerInfo } from "./server-info.ts";
-export type { ServerInfo } from "./server-info.ts";
+export type { SenderReport } from "./records/sender-report.ts";
+export { defaultServerInfo, parseServerInfo } from "./resources/server-info.ts";
+export type { ServerInfo } from "./resources/server-info.ts";
 export { checkKeys, unknownKeysOf, unknownKeyText } from "./unknown-keys.ts";
 export type { KeyCheck, KeyTable, UnknownKey } from "./unknown-keys.ts";
 export { version } from "./version.ts";

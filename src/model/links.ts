@@ -1,6 +1,6 @@
 import { ValidationError } from "./errors.ts";
 import { isUuid } from "./ids.ts";
-import type { PromptPlace } from "./prompt-identifier.ts";
+import type { PromptPlace } from "./resources/prompt-identifier.ts";
 
 // The addresses of pages (specification, section 2).
 

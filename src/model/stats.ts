@@ -1,5 +1,5 @@
 import type { ErrorCode } from "./errors.ts";
-import type { ServerInfo } from "./server-info.ts";
+import type { ServerInfo } from "./resources/server-info.ts";
 
 /** Why a record did not arrive. Every loss is counted under exactly one of these. */
 export const lossReasons = [

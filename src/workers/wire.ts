@@ -1,7 +1,7 @@
 import { payloadFields } from "../model/run.ts";
 import type { Operation, PayloadField } from "../model/run.ts";
 
-export { escapePartName } from "../model/part-name.ts";
+export { escapePartName } from "../model/records/part-name.ts";
 
 /** Content encodings of a request's body that this wire knows. */
 export type ContentEncoding = "gzip" | "zstd";

@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import type { DatasetKey } from "../../src/api/dataset-key.ts";
+import type { DatasetKey } from "../../src/api/datasets/dataset-key.ts";
 import { datasetNounsAt } from "../support/dataset-nouns.ts";
 import { mswServer } from "../support/msw-server.ts";
 

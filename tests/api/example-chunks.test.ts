@@ -2,7 +2,7 @@ import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import { HttpResponse, http as on } from "msw";
 import { expect, onTestFinished, test } from "vitest";
-import type { NewExample } from "../../src/api/example-options.ts";
+import type { NewExample } from "../../src/api/datasets/example-options.ts";
 import { datasetNounsAt } from "../support/dataset-nouns.ts";
 import { mswServer } from "../support/msw-server.ts";
 

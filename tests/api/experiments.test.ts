@@ -1,6 +1,6 @@
 import { HttpResponse, http as on } from "msw";
 import { describe, expect, test } from "vitest";
-import type { DatasetKey } from "../../src/api/dataset-key.ts";
+import type { DatasetKey } from "../../src/api/datasets/dataset-key.ts";
 import { datasetNounsAt } from "../support/dataset-nouns.ts";
 import { mswServer } from "../support/msw-server.ts";
 

@@ -3,11 +3,11 @@ import { openAsBlob } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { expect, onTestFinished, test } from "vitest";
-import { formBody } from "../../src/api/form.ts";
-import type { FormPart } from "../../src/api/form.ts";
-import type { RequestBody } from "../../src/api/request.ts";
-import { toBody } from "../../src/api/streamed-bodies.ts";
-import type { ByteSource } from "../../src/api/streamed-bodies.ts";
+import { formBody } from "../../src/api/http/form.ts";
+import type { FormPart } from "../../src/api/http/form.ts";
+import type { RequestBody } from "../../src/api/http/request.ts";
+import { toBody } from "../../src/api/http/streamed-bodies.ts";
+import type { ByteSource } from "../../src/api/http/streamed-bodies.ts";
 import { httpTo } from "../support/api.ts";
 import { breakOff, loopbackServer } from "../support/loopback-server.ts";
 

@@ -1,6 +1,6 @@
 import { setTimeout as delay } from "node:timers/promises";
 import { describe, expect, onTestFinished, test } from "vitest";
-import { Runs } from "../../src/api/runs.ts";
+import { Runs } from "../../src/api/runs/runs.ts";
 import { Projects } from "../../src/api/projects.ts";
 import { AnswerError, HttpError } from "../../src/model/errors.ts";
 import { HoldWatch } from "../chaos/soak/hold-watch.ts";

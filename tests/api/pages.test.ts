@@ -1,7 +1,7 @@
 import * as fc from "fast-check";
 import { expect, test } from "vitest";
-import { pagesByCursor, pagesByOffset } from "../../src/api/pages.ts";
-import type { CursorPage, CursorRequest, OffsetRequest, Pages } from "../../src/api/pages.ts";
+import { pagesByCursor, pagesByOffset } from "../../src/api/http/pages.ts";
+import type { CursorPage, CursorRequest, OffsetRequest, Pages } from "../../src/api/http/pages.ts";
 
 const numbers = (count: number): readonly number[] => Array.from({ length: count }, (_, n) => n);
 

@@ -12,8 +12,8 @@ import {
   tuple,
 } from "fast-check";
 import { expect, test } from "vitest";
-import { JsonLimitError, parseJson } from "../../src/api/parse-json.ts";
-import type { ParseJsonOptions } from "../../src/api/parse-json.ts";
+import { JsonLimitError, parseJson } from "../../src/api/http/parse-json.ts";
+import type { ParseJsonOptions } from "../../src/api/http/parse-json.ts";
 
 /** Chunks of a few bytes, so that characters are cut. */
 const chunksOf = (bytes: Buffer, size: number): readonly Buffer[] =>

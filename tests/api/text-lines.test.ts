@@ -1,6 +1,6 @@
 import * as fc from "fast-check";
 import { expect, test } from "vitest";
-import { linesOf } from "../../src/api/text-lines.ts";
+import { linesOf } from "../../src/api/http/text-lines.ts";
 
 async function linesIn(pieces: readonly Uint8Array[]): Promise<readonly string[]> {
   async function* stream() {

@@ -3,7 +3,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { setImmediate as nextTurn } from "node:timers/promises";
 import { describe, expect, onTestFinished, test } from "vitest";
-import { CheckpointFile } from "../../src/bulk/checkpoint.ts";
+import { CheckpointFile } from "../../src/uploads/checkpoint.ts";
 
 const block = 4_096;
 const options = { target: "examples of dataset 1", onTrouble: (): void => undefined };

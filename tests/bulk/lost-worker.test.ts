@@ -1,9 +1,9 @@
 import { expect, test } from "vitest";
-import type { ChunkAnswer, ChunkShipper } from "../../src/bulk/chunk-task.ts";
-import { Uploads } from "../../src/bulk/uploads.ts";
+import type { ChunkAnswer, ChunkShipper } from "../../src/uploads/chunk-task.ts";
+import { Uploads } from "../../src/uploads/uploads.ts";
 import { WorkerError } from "../../src/model/errors.ts";
-import { packError } from "../../src/sync/packed-error.ts";
-import { TapeReader } from "../../src/workers/tape-reader.ts";
+import { packError } from "../../src/api/sync/packed-error.ts";
+import { TapeReader } from "../../src/workers/json/tape-reader.ts";
 
 const runId = "01890a5d-ac96-774b-bcce-b302099a8057";
 const nothing = { created: 0, skipped: 0, rejected: [], bytes: 0 };

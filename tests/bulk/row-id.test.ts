@@ -1,7 +1,7 @@
 import * as fc from "fast-check";
 import { v5 } from "uuid";
 import { expect, test } from "vitest";
-import { contentHead, idOfKey, idOfNamed } from "../../src/bulk/row-id.ts";
+import { contentHead, idOfKey, idOfNamed } from "../../src/uploads/row-id.ts";
 
 test("an id of a key or a content is the UUID of version 5 that everybody makes of it", () => {
   fc.assert(

@@ -2,11 +2,11 @@ import { getEventListeners } from "node:events";
 import { setImmediate } from "node:timers/promises";
 import { expect, test } from "vitest";
 import type { CreateFeedback } from "../../src/api/feedback-input.ts";
-import { feedbackOn, runsOn } from "../../src/bulk/kinds.ts";
-import { checkSettings } from "../../src/bulk/settings.ts";
-import { BulkUpload } from "../../src/bulk/upload.ts";
-import { forgetUntil } from "../../src/bulk/uploads.ts";
-import type { Tape } from "../../src/tracing/tape.ts";
+import { feedbackOn, runsOn } from "../../src/uploads/kinds.ts";
+import { checkSettings } from "../../src/uploads/settings.ts";
+import { BulkUpload } from "../../src/uploads/upload.ts";
+import { forgetUntil } from "../../src/uploads/uploads.ts";
+import type { Tape } from "../../src/tracing/tape/tape.ts";
 
 const runId = "01890a5d-ac96-774b-bcce-b302099a8057";
 

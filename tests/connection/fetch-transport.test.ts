@@ -1,9 +1,9 @@
 import { describe, expect, test } from "vitest";
-import { createFetchTransport } from "../../src/connection/fetch-transport.ts";
-import { Requester } from "../../src/connection/requester.ts";
-import { SharedTraffic } from "../../src/model/shared-traffic.ts";
-import { HttpSink } from "../../src/workers/http-sink.ts";
-import { ServerState } from "../../src/workers/server-state.ts";
+import { createFetchTransport } from "../../src/transport/fetch-transport.ts";
+import { Requester } from "../../src/transport/requester.ts";
+import { SharedTraffic } from "../../src/model/records/shared-traffic.ts";
+import { HttpSink } from "../../src/workers/sinks/http-sink.ts";
+import { ServerState } from "../../src/workers/sinks/server-state.ts";
 import { connectionTo, noEnd } from "../support/connections.ts";
 import { hang, loopbackServer } from "../support/loopback-server.ts";
 import { batchOf, manyRuns } from "../support/run-batch.ts";

@@ -1,5 +1,5 @@
 import { afterEach, expect, test, vi } from "vitest";
-import type { Outcome } from "../../src/workers/sink.ts";
+import type { Outcome } from "../../src/workers/sinks/sink.ts";
 import { httpSinkTo, noEnd, sendOne } from "../support/connections.ts";
 import { loopbackProxy } from "../support/loopback-proxy.ts";
 import { loopbackServer } from "../support/loopback-server.ts";

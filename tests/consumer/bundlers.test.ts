@@ -57,7 +57,7 @@ const delivered = (threaded: boolean): string => `${JSON.stringify({ delivered: 
 
 const workerEntries = [
   "worker=node_modules/piscina/dist/worker.js",
-  "millrace-worker=node_modules/millrace/dist/workers/ship.task.js",
+  "millrace-worker=node_modules/millrace/dist/workers/host/ship.task.js",
   "--external:@napi-rs/nice",
 ];
 const moduleBanner =
@@ -112,7 +112,7 @@ test.for([
 describe("webpack", () => {
   const workerFiles = {
     worker: "./node_modules/piscina/dist/worker.js",
-    "millrace-worker": "./node_modules/millrace/dist/workers/ship.task.js",
+    "millrace-worker": "./node_modules/millrace/dist/workers/host/ship.task.js",
   };
   const builds = {
     single: {},
@@ -151,7 +151,7 @@ describe("webpack", () => {
     const folder = folderOr(skip);
     const away = await movedAway(join(folder, "webpacked single"));
     await cp(join(folder, "node_modules/piscina/dist/worker.js"), join(away, "worker.js"));
-    const task = join(folder, "node_modules/millrace/dist/workers/ship.task.js");
+    const task = join(folder, "node_modules/millrace/dist/workers/host/ship.task.js");
     await cp(task, join(away, "millrace-worker.mjs"));
     const said = await node(away, ["app.js"]);
     expect(said).toEqual({ code: 0, stdout: delivered(false), warnings: 1 });

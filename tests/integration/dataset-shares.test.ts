@@ -1,7 +1,7 @@
 import { randomUUID } from "node:crypto";
 import { startServer } from "@millrace/server";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import type { Dataset } from "../../src/model/dataset.ts";
+import type { Dataset } from "../../src/model/resources/dataset.ts";
 import { datasetNounsAt } from "../support/dataset-nouns.ts";
 import type { DatasetNouns } from "../support/dataset-nouns.ts";
 

@@ -4,7 +4,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { startServer } from "@millrace/server";
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from "vitest";
-import type { Dataset } from "../../src/model/dataset.ts";
+import type { Dataset } from "../../src/model/resources/dataset.ts";
 import { datasetNounsAt } from "../support/dataset-nouns.ts";
 import type { DatasetNouns } from "../support/dataset-nouns.ts";
 

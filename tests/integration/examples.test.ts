@@ -2,7 +2,7 @@ import { randomUUID } from "node:crypto";
 import { startServer } from "@millrace/server";
 import { Client } from "millrace";
 import { afterAll, beforeAll, expect, onTestFinished, test } from "vitest";
-import type { Dataset } from "../../src/model/dataset.ts";
+import type { Dataset } from "../../src/model/resources/dataset.ts";
 import { datasetNounsAt } from "../support/dataset-nouns.ts";
 import type { DatasetNouns } from "../support/dataset-nouns.ts";
 

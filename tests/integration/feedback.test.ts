@@ -3,7 +3,7 @@ import { startServer } from "@millrace/server";
 import type { RunningServer } from "@millrace/server";
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from "vitest";
 import { Client } from "../../src/main/client.ts";
-import type { Run } from "../../src/model/run-answer.ts";
+import type { Run } from "../../src/model/resources/run-response.ts";
 
 const hostile =
   "<script>alert(1)</script>'; DROP TABLE feedback; --\"\r\nx-injected: 1\u0000 \ud800 😀";

@@ -1,11 +1,11 @@
 import { afterEach, beforeEach, expect, test, vi } from "vitest";
-import { Delivery } from "../../src/main/delivery.ts";
-import { Reporter } from "../../src/main/reporter.ts";
-import type { ShipReport, ShipTask } from "../../src/model/shipping.ts";
-import { Ledger } from "../../src/tracing/ledger.ts";
-import type { Tape } from "../../src/tracing/tape.ts";
-import type { DeadLetters, DeathNote } from "../../src/workers/dead-letters.ts";
-import type { Spool } from "../../src/workers/spool.ts";
+import { Delivery } from "../../src/delivery/delivery.ts";
+import { Reporter } from "../../src/delivery/reporter.ts";
+import type { ShipReport, ShipTask } from "../../src/model/records/shipping.ts";
+import { Ledger } from "../../src/tracing/queue/ledger.ts";
+import type { Tape } from "../../src/tracing/tape/tape.ts";
+import type { DeadLetters, DeathNote } from "../../src/workers/spool/dead-letters.ts";
+import type { Spool } from "../../src/workers/spool/spool.ts";
 import { batching } from "../support/batching.ts";
 import { settleTape } from "../support/settle-tape.ts";
 

@@ -1,8 +1,8 @@
 import { setTimeout as wait } from "node:timers/promises";
 import { expect, test } from "vitest";
-import { PendingStore } from "../../src/main/pending-store.ts";
-import { countRecords } from "../../src/tracing/tally.ts";
-import type { Tape } from "../../src/tracing/tape.ts";
+import { PendingStore } from "../../src/delivery/pending-store.ts";
+import { countRecords } from "../../src/tracing/tape/tally.ts";
+import type { Tape } from "../../src/tracing/tape/tape.ts";
 import { batching } from "../support/batching.ts";
 import { open } from "../support/spooling.ts";
 

@@ -1,9 +1,9 @@
 import { createServer, connect } from "node:net";
 import type { AddressInfo } from "node:net";
 import { expect, onTestFinished, test, vi } from "vitest";
-import { isUnreached } from "../../src/main/reach.ts";
-import { SharedTraffic } from "../../src/model/shared-traffic.ts";
-import { noteMissingConnection } from "../../src/workers/missing-connection.ts";
+import { isUnreached } from "../../src/delivery/reach.ts";
+import { SharedTraffic } from "../../src/model/records/shared-traffic.ts";
+import { noteMissingConnection } from "../../src/workers/sinks/http-sink.ts";
 
 const failure = { at: 0, cause: "connect ECONNREFUSED", isFinal: false } as const;
 

@@ -1,6 +1,6 @@
 import { subscribe, unsubscribe } from "node:diagnostics_channel";
 import { expect, test, vi } from "vitest";
-import { Reporter } from "../../src/main/reporter.ts";
+import { Reporter } from "../../src/delivery/reporter.ts";
 
 function reporting(): { lines: string[]; reporter: Reporter; pass: (ms: number) => void } {
   const lines: string[] = [];

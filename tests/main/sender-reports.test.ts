@@ -1,8 +1,8 @@
 import { afterEach, beforeEach, expect, test, vi } from "vitest";
-import { SenderReports } from "../../src/main/sender-reports.ts";
-import { resolveOptions } from "../../src/model/options.ts";
-import { Recording } from "../../src/main/recording.ts";
-import type { SenderReport } from "../../src/model/sender-report.ts";
+import { SenderReports } from "../../src/delivery/sender-reports.ts";
+import { resolveOptions } from "../../src/model/options/options.ts";
+import { Recording } from "../../src/delivery/recording.ts";
+import type { SenderReport } from "../../src/model/records/sender-report.ts";
 import type { ClientStats } from "../../src/model/stats.ts";
 
 beforeEach(() => {

@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { masksEverything, resolveOptions, sendsNothing } from "../../src/model/options.ts";
+import { masksEverything, resolveOptions, sendsNothing } from "../../src/model/options/options.ts";
 import { clientTls } from "../support/tls.ts";
 
 describe("a bad variable", () => {

@@ -1,7 +1,7 @@
 import { readFileSync } from "node:fs";
 import { expect, test } from "vitest";
 import { renderOptions } from "../../scripts/options-doc.mjs";
-import { optionTable } from "../../src/model/option-table.ts";
+import { optionTable } from "../../src/model/options/option-table.ts";
 
 test("docs/options.md is what the table of options prints", () => {
   const page = readFileSync(new URL("../../docs/options.md", import.meta.url), "utf8");

@@ -1,9 +1,9 @@
 import * as fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { OptionError } from "../../src/model/errors.ts";
-import { optionTable } from "../../src/model/option-table.ts";
-import { isTracingConfigured } from "../../src/model/environment.ts";
-import { checkHeaders, checkLogger, resolveOptions } from "../../src/model/options.ts";
+import { optionTable } from "../../src/model/options/option-table.ts";
+import { isTracingConfigured } from "../../src/model/options/environment.ts";
+import { checkHeaders, checkLogger, resolveOptions } from "../../src/model/options/options.ts";
 
 describe("defaults", () => {
   test("are those of the specification", () => {

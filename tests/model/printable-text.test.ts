@@ -1,7 +1,7 @@
 import { describe, expect, test } from "vitest";
 import { HttpError } from "../../src/model/errors.ts";
 import { detailLinesOf } from "../../src/model/error-detail.ts";
-import { logThrough } from "../../src/main/reporter.ts";
+import { logThrough } from "../../src/delivery/reporter.ts";
 
 const hostile = "no\u001b[2J\u001b]0;owned\u0007\r\n[millrace] forged\u202egnp\u2028x\u009b1m";
 const escaped =

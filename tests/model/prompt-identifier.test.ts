@@ -6,7 +6,7 @@ import {
   looksLikeHash,
   parsePromptPlace,
   parsePromptReference,
-} from "../../src/model/prompt-identifier.ts";
+} from "../../src/model/resources/prompt-identifier.ts";
 
 test.each([
   ["r", { owner: "-", repo: "r" }],

@@ -1,7 +1,7 @@
 import { describe, expect, test } from "vitest";
 import { OptionError } from "../../src/model/errors.ts";
-import { resolveOptions } from "../../src/model/options.ts";
-import { chooseProxy, isExempt, parseProxy } from "../../src/model/proxy.ts";
+import { resolveOptions } from "../../src/model/options/options.ts";
+import { chooseProxy, isExempt, parseProxy } from "../../src/model/options/proxy.ts";
 
 const basic = (text: string): string => `Basic ${Buffer.from(text).toString("base64")}`;
 

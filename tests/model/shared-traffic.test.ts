@@ -1,6 +1,6 @@
 import { Worker } from "node:worker_threads";
 import { expect, test } from "vitest";
-import { SharedTraffic } from "../../src/model/shared-traffic.ts";
+import { SharedTraffic } from "../../src/model/records/shared-traffic.ts";
 
 const failure = { at: 1, cause: "refused", isFinal: false };
 

@@ -1,7 +1,7 @@
 import { onTestFinished } from "vitest";
-import { Http } from "../../src/api/http.ts";
-import type { HttpOptions } from "../../src/api/http.ts";
-import type { Connection } from "../../src/model/connection.ts";
+import { Http } from "../../src/api/http/http.ts";
+import type { HttpOptions } from "../../src/api/http/http.ts";
+import type { Connection } from "../../src/model/options/connection.ts";
 
 export interface TestHttpOptions extends Partial<Omit<HttpOptions, "connection">> {
   readonly connection?: Partial<Connection>;

@@ -1,15 +1,15 @@
-import { Batcher } from "../../src/tracing/batcher.ts";
-import type { BatcherOptions } from "../../src/tracing/batcher-options.ts";
-import { Hiding } from "../../src/tracing/hiding.ts";
-import { Ledger } from "../../src/tracing/ledger.ts";
-import type { TapeResult } from "../../src/tracing/shipment.ts";
-import type { Tape } from "../../src/tracing/tape.ts";
-import { JsonWriter } from "../../src/workers/json-writer.ts";
-import { joinRecords } from "../../src/workers/operations.ts";
-import type { RunOperation } from "../../src/workers/operations.ts";
-import { RunJson } from "../../src/workers/run-json.ts";
-import { TapeReader } from "../../src/workers/tape-reader.ts";
-import { encodeWire } from "../../src/tracing/record-encoder.ts";
+import { Batcher } from "../../src/tracing/queue/batcher.ts";
+import type { BatcherOptions } from "../../src/tracing/queue/batcher.ts";
+import { Hiding } from "../../src/tracing/tape/payload-filters.ts";
+import { Ledger } from "../../src/tracing/queue/ledger.ts";
+import type { TapeResult } from "../../src/tracing/queue/shipment.ts";
+import type { Tape } from "../../src/tracing/tape/tape.ts";
+import { JsonWriter } from "../../src/workers/json/json-writer.ts";
+import { joinRecords } from "../../src/workers/json/operations.ts";
+import type { RunOperation } from "../../src/workers/json/operations.ts";
+import { RunJson } from "../../src/workers/json/run-json.ts";
+import { TapeReader } from "../../src/workers/json/tape-reader.ts";
+import { encodeWire } from "../../src/tracing/tape/record-encoder.ts";
 
 /** A batcher whose tapes stay under way until the test settles them. */
 export interface Bench {

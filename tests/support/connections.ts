@@ -1,9 +1,9 @@
-import type { Connection } from "../../src/model/connection.ts";
-import { SharedTraffic } from "../../src/model/shared-traffic.ts";
-import { createDispatcher } from "../../src/connection/dispatcher.ts";
-import { HttpSink } from "../../src/workers/http-sink.ts";
-import { ServerState } from "../../src/workers/server-state.ts";
-import type { Outcome } from "../../src/workers/sink.ts";
+import type { Connection } from "../../src/model/options/connection.ts";
+import { SharedTraffic } from "../../src/model/records/shared-traffic.ts";
+import { createDispatcher } from "../../src/transport/dispatcher.ts";
+import { HttpSink } from "../../src/workers/sinks/http-sink.ts";
+import { ServerState } from "../../src/workers/sinks/server-state.ts";
+import type { Outcome } from "../../src/workers/sinks/sink.ts";
 import { batchOf, manyRuns } from "./run-batch.ts";
 
 /** How to reach a test's server: quick to give up, nothing compressed. */

@@ -1,5 +1,5 @@
-import { Datasets } from "../../src/api/datasets.ts";
-import { Examples } from "../../src/api/examples.ts";
+import { Datasets } from "../../src/api/datasets/datasets.ts";
+import { Examples } from "../../src/api/datasets/examples.ts";
 import { Experiments } from "../../src/api/experiments.ts";
 import { Projects } from "../../src/api/projects.ts";
 import { Tenant } from "../../src/api/tenant.ts";

@@ -1,6 +1,6 @@
-import type { RunOperation } from "../../src/workers/operations.ts";
-import { judgedParts } from "../../src/workers/sink.ts";
-import type { Batch, Outcome } from "../../src/workers/sink.ts";
+import type { RunOperation } from "../../src/workers/json/operations.ts";
+import { judgedParts } from "../../src/workers/sinks/sink.ts";
+import type { Batch, Outcome } from "../../src/workers/sinks/sink.ts";
 import { runId } from "./run-batch.ts";
 
 /** A batch of so many runs that nobody frames. */

@@ -1,10 +1,10 @@
-import { field } from "../../src/model/tape-format.ts";
-import { Tape } from "../../src/tracing/tape.ts";
-import { TapeWriter } from "../../src/tracing/tape-writer.ts";
-import { ValueWriter } from "../../src/tracing/value-writer.ts";
-import { JsonWriter } from "../../src/workers/json-writer.ts";
-import { TapeReader } from "../../src/workers/tape-reader.ts";
-import { WasmJson } from "../../src/workers/wasm-json.ts";
+import { field } from "../../src/model/records/tape-format.ts";
+import { Tape } from "../../src/tracing/tape/tape.ts";
+import { TapeWriter } from "../../src/tracing/tape/tape-writer.ts";
+import { ValueWriter } from "../../src/tracing/tape/value-writer.ts";
+import { JsonWriter } from "../../src/workers/json/json-writer.ts";
+import { TapeReader } from "../../src/workers/json/tape-reader.ts";
+import { WasmJson } from "../../src/workers/json/wasm-json.ts";
 
 /** As a worker has it. */
 const wasm = WasmJson.create(Buffer.from('{"sdk":"test"}'));

@@ -24,7 +24,7 @@ export async function copyPackage(): Promise<PackageCopy> {
   );
   return {
     folder,
-    workerFile: join(folder, "dist/workers/ship.task.js"),
+    workerFile: join(folder, "dist/workers/host/ship.task.js"),
     addressOf: (module) => pathToFileURL(join(folder, `dist/${module}.js`)).href,
     [Symbol.asyncDispose]: () => rm(folder, { recursive: true }),
   };

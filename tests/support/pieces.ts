@@ -4,10 +4,10 @@ import { MultipartBatch } from "../../server/src/ingest/multipart-batch.ts";
 import { MultipartParser } from "../../server/src/ingest/multipart-parser.ts";
 import { microsToStamp } from "../../src/model/dotted-order.ts";
 import type { WirePatch } from "../../src/model/run.ts";
-import { contentTypes } from "../../src/workers/frame.ts";
-import { JsonWriter } from "../../src/workers/json-writer.ts";
-import type { ContentDraft } from "../../src/workers/known-content.ts";
-import type { TapeBatch } from "../../src/workers/tape-batch.ts";
+import { contentTypes } from "../../src/workers/sinks/frame.ts";
+import { JsonWriter } from "../../src/workers/json/json-writer.ts";
+import type { ContentDraft } from "../../src/workers/json/content-deduplication.ts";
+import type { TapeBatch } from "../../src/workers/sinks/tape-batch.ts";
 import { batchOf } from "./run-batch.ts";
 
 const boundary = contentTypes.multipart.split("boundary=")[1] ?? "";

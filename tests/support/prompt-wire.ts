@@ -1,6 +1,6 @@
 import { HttpResponse, http as on } from "msw";
 import type { HttpHandler, JsonBodyType } from "msw";
-import { Prompts } from "../../src/api/prompts.ts";
+import { Prompts } from "../../src/api/prompts/prompts.ts";
 import { Tenant } from "../../src/api/tenant.ts";
 import { httpTo } from "./api.ts";
 import type { MswServer } from "./msw-server.ts";

@@ -1,13 +1,13 @@
-import { planRedaction } from "../../src/model/redaction.ts";
-import type { RedactionPlan } from "../../src/model/redaction-search.ts";
-import type { RedactionRule } from "../../src/model/redaction.ts";
-import { field } from "../../src/model/tape-format.ts";
-import { Tape } from "../../src/tracing/tape.ts";
-import { TapeWriter } from "../../src/tracing/tape-writer.ts";
-import { ValueWriter } from "../../src/tracing/value-writer.ts";
-import { JsonWriter } from "../../src/workers/json-writer.ts";
-import { Redactor } from "../../src/workers/redactor.ts";
-import { TapeReader } from "../../src/workers/tape-reader.ts";
+import { planRedaction } from "../../src/model/options/redaction.ts";
+import type { RedactionPlan } from "../../src/model/options/redaction-search.ts";
+import type { RedactionRule } from "../../src/model/options/redaction.ts";
+import { field } from "../../src/model/records/tape-format.ts";
+import { Tape } from "../../src/tracing/tape/tape.ts";
+import { TapeWriter } from "../../src/tracing/tape/tape-writer.ts";
+import { ValueWriter } from "../../src/tracing/tape/value-writer.ts";
+import { JsonWriter } from "../../src/workers/json/json-writer.ts";
+import { Redactor } from "../../src/workers/redaction/redactor.ts";
+import { TapeReader } from "../../src/workers/json/tape-reader.ts";
 
 export function planOf(rules: readonly RedactionRule[], apiKey?: string): RedactionPlan {
   const plan = planRedaction(rules, apiKey);

@@ -1,14 +1,14 @@
 import { microsToStamp } from "../../src/model/dotted-order.ts";
 import type { Operation, WirePatch } from "../../src/model/run.ts";
-import { Hiding } from "../../src/tracing/hiding.ts";
-import { RecordEncoder } from "../../src/tracing/record-encoder.ts";
-import { Tape } from "../../src/tracing/tape.ts";
-import { TapeWriter } from "../../src/tracing/tape-writer.ts";
-import { joinRecords } from "../../src/workers/operations.ts";
-import { RunJson } from "../../src/workers/run-json.ts";
-import { TapeBatch } from "../../src/workers/tape-batch.ts";
-import { TapeReader } from "../../src/workers/tape-reader.ts";
-import { WasmJson } from "../../src/workers/wasm-json.ts";
+import { Hiding } from "../../src/tracing/tape/payload-filters.ts";
+import { RecordEncoder } from "../../src/tracing/tape/record-encoder.ts";
+import { Tape } from "../../src/tracing/tape/tape.ts";
+import { TapeWriter } from "../../src/tracing/tape/tape-writer.ts";
+import { joinRecords } from "../../src/workers/json/operations.ts";
+import { RunJson } from "../../src/workers/json/run-json.ts";
+import { TapeBatch } from "../../src/workers/sinks/tape-batch.ts";
+import { TapeReader } from "../../src/workers/json/tape-reader.ts";
+import { WasmJson } from "../../src/workers/json/wasm-json.ts";
 
 /** One record of a tape: a root run's start or end, wire-shaped. */
 export interface TestRecord {

@@ -1,4 +1,4 @@
-import type { Batch, Outcome, Sink } from "../../src/workers/sink.ts";
+import type { Batch, Outcome, Sink } from "../../src/workers/sinks/sink.ts";
 
 /** Keeps what it is given; answers with the outcomes it was made with in turn, the last one for ever. */
 export interface ScriptedSink extends Sink {

@@ -1,5 +1,5 @@
-import { headOffset, outcomeCode } from "../../src/model/tape-format.ts";
-import type { ShipTask } from "../../src/model/shipping.ts";
+import { headOffset, outcomeCode } from "../../src/model/records/tape-format.ts";
+import type { ShipTask } from "../../src/model/records/shipping.ts";
 
 /** Writes outcomes into the heads of a tape's records, as a worker does. */
 export function settleTape(

@@ -1,6 +1,6 @@
 // A process of its own with a spool: does what the second argument says, and says what came of it.
 import { once } from "node:events";
-import { Spool } from "../../dist/workers/spool.js";
+import { Spool } from "../../dist/workers/spool/spool.js";
 
 const [, , folder, task] = process.argv;
 const troubles = [];

@@ -2,8 +2,8 @@ import { mkdtempSync, readdirSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach } from "vitest";
-import { Spool } from "../../src/workers/spool.ts";
-import type { SpoolLoss, SpoolOptions } from "../../src/workers/spool-options.ts";
+import { Spool } from "../../src/workers/spool/spool.ts";
+import type { SpoolLoss, SpoolOptions } from "../../src/workers/spool/spool-options.ts";
 
 /** Where the present test's spool is; a new folder for each. */
 export const place = { folder: "" };

@@ -1,4 +1,4 @@
-import { runFields } from "../../src/model/run-answer.ts";
+import { runFields } from "../../src/model/resources/run-response.ts";
 import type { Run } from "../../src/main/index.ts";
 import type { WireRun } from "../../src/model/run.ts";
 

@@ -3,10 +3,10 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { expect, onTestFinished, test } from "vitest";
 import { WorkerError } from "../../src/model/errors.ts";
-import { BlockingWorker } from "../../src/sync/blocking-worker.ts";
-import type { Outcome } from "../../src/sync/protocol.ts";
+import { BlockingWorker } from "../../src/api/sync/blocking-worker.ts";
+import type { Outcome } from "../../src/api/sync/protocol.ts";
 
-const serve = new URL("../../dist/sync/serve-calls.js", import.meta.url).href;
+const serve = new URL("../../dist/api/sync/serve-calls.js", import.meta.url).href;
 
 const warnings: string[] = [];
 const warn = (message: string): void => void warnings.push(message);

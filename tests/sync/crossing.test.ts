@@ -1,6 +1,6 @@
 import * as fc from "fast-check";
 import { expect, test } from "vitest";
-import { crossingOf, revive } from "../../src/sync/crossing.ts";
+import { crossingOf, revive } from "../../src/api/sync/argument-serialization.ts";
 
 function crossed(...args: readonly unknown[]): readonly unknown[] {
   const { args: there, revivals } = structuredClone(crossingOf(args));

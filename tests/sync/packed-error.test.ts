@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import * as errors from "../../src/model/errors.ts";
-import { packError, unpackError } from "../../src/sync/packed-error.ts";
+import { packError, unpackError } from "../../src/api/sync/packed-error.ts";
 
 const crossed = (thrown: unknown): Error => unpackError(structuredClone(packError(thrown)));
 

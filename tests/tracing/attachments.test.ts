@@ -1,10 +1,10 @@
 import * as fc from "fast-check";
 import { expect, test } from "vitest";
-import { withAttachments } from "../../src/workers/attachments.ts";
-import { joinRecords } from "../../src/workers/operations.ts";
-import { TapeReader } from "../../src/workers/tape-reader.ts";
+import { withAttachments } from "../../src/workers/json/attachments.ts";
+import { joinRecords } from "../../src/workers/json/operations.ts";
+import { TapeReader } from "../../src/workers/json/tape-reader.ts";
 import { batching, runsOf } from "../support/batching.ts";
-import { encodeWire } from "../../src/tracing/record-encoder.ts";
+import { encodeWire } from "../../src/tracing/tape/record-encoder.ts";
 
 const id = "00000000-0000-4000-8000-000000000002";
 const place = { id, trace_id: id, dotted_order: `20260102T030405000006Z${id}` };

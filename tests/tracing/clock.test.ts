@@ -1,5 +1,5 @@
 import { expect, test, vi } from "vitest";
-import { createClock, clock as processClock } from "../../src/tracing/clock.ts";
+import { createClock, clock as processClock } from "../../src/model/clock.ts";
 
 function steerable({ wallMs = 1_700_000_000_000, monotonicMs = 50, isSystems = false } = {}) {
   const time = { wallMs, monotonicMs };

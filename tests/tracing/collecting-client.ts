@@ -1,11 +1,11 @@
 import type { KeyValues, RunEvent, WirePatch, WireRun } from "../../src/model/run.ts";
-import { recorder } from "../../src/tracing/recorder.ts";
+import { recorder } from "../../src/tracing/tape/recorder.ts";
 import type {
   RecordedRun,
   Recorder,
   TracingClient,
   WarningKind,
-} from "../../src/tracing/recorder.ts";
+} from "../../src/tracing/tape/recorder.ts";
 
 /** What a record held at the call. */
 export interface SeenRecord {

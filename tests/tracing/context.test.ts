@@ -2,9 +2,9 @@ import type { AsyncLocalStorage } from "node:async_hooks";
 import { EventEmitter, once } from "node:events";
 import { setTimeout as delay } from "node:timers/promises";
 import { describe, expect, test } from "vitest";
-import { currentRun, startRun, withRun } from "../../src/tracing/context.ts";
-import { RunTree } from "../../src/tracing/run-tree.ts";
-import { traceable } from "../../src/tracing/traceable.ts";
+import { currentRun, startRun, withRun } from "../../src/tracing/runs/context.ts";
+import { RunTree } from "../../src/tracing/runs/run-tree.ts";
+import { traceable } from "../../src/tracing/runs/traceable.ts";
 import { CollectingClient } from "./collecting-client.ts";
 
 const client = (): CollectingClient => new CollectingClient();

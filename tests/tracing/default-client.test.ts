@@ -8,9 +8,9 @@ const noFlush = async (): Promise<typeof empty> => empty;
 
 /** The modules anew: which clients are open is a matter of the process. */
 async function load() {
-  const clients = await import("../../src/tracing/default-client.ts");
-  const context = await import("../../src/tracing/context.ts");
-  const { traceable } = await import("../../src/tracing/traceable.ts");
+  const clients = await import("../../src/tracing/runs/default-client.ts");
+  const context = await import("../../src/tracing/runs/context.ts");
+  const { traceable } = await import("../../src/tracing/runs/traceable.ts");
   return { ...clients, ...context, traceable };
 }
 

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { errorText } from "../../src/tracing/error-text.ts";
+import { errorText } from "../../src/tracing/tape/error-text.ts";
 
 const never = (): void => {
   throw new Error("nothing is cut");

@@ -1,7 +1,7 @@
 import { describe, expect, test } from "vitest";
 import { batching, runsOf } from "../support/batching.ts";
 import { jsonOfTape } from "../support/json-of-tape.ts";
-import { encodeWire } from "../../src/tracing/record-encoder.ts";
+import { encodeWire } from "../../src/tracing/tape/record-encoder.ts";
 
 const limit = 4_096;
 const cut = (value: unknown): unknown => JSON.parse(jsonOfTape(value, 512, limit));

@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
-import { currentRun } from "../../src/tracing/context.ts";
-import { traceable } from "../../src/tracing/traceable.ts";
+import { currentRun } from "../../src/tracing/runs/context.ts";
+import { traceable } from "../../src/tracing/runs/traceable.ts";
 import { CollectingClient } from "./collecting-client.ts";
 import { collect, traced } from "./traced.ts";
 

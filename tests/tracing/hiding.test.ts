@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
-import { Hiding, hiddenMarker } from "../../src/tracing/hiding.ts";
-import type { HidingOptions } from "../../src/tracing/hiding.ts";
+import { Hiding, hiddenMarker } from "../../src/tracing/tape/payload-filters.ts";
+import type { HidingOptions } from "../../src/tracing/tape/payload-filters.ts";
 
 function hiding(options: Partial<HidingOptions>): { hiding: Hiding; failures: string[] } {
   const failures: string[] = [];

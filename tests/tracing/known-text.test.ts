@@ -1,7 +1,7 @@
 import { setFlagsFromString } from "node:v8";
 import { runInNewContext } from "node:vm";
 import { expect, test } from "vitest";
-import { KnownKeys, KnownText } from "../../src/tracing/known-text.ts";
+import { KnownKeys, KnownText } from "../../src/tracing/tape/string-cache.ts";
 import { jsonsOfTape } from "../support/json-of-tape.ts";
 
 const asJson = (values: readonly unknown[]): string[] =>

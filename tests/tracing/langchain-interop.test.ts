@@ -5,9 +5,9 @@ import type { RunnableConfig } from "@langchain/core/runnables";
 import { tool } from "@langchain/core/tools";
 import { FakeListChatModel } from "@langchain/core/utils/testing";
 import { afterEach, describe, expect, test } from "vitest";
-import { currentRun, startRun, withRun } from "../../src/tracing/context.ts";
-import { LangchainHandler, toRunnableConfig } from "../../src/tracing/langchain-handler.ts";
-import { traceable } from "../../src/tracing/traceable.ts";
+import { currentRun, startRun, withRun } from "../../src/tracing/runs/context.ts";
+import { LangchainHandler, toRunnableConfig } from "../../src/tracing/runs/langchain-handler.ts";
+import { traceable } from "../../src/tracing/runs/traceable.ts";
 import { CollectingClient } from "./collecting-client.ts";
 
 afterEach(async () => {

@@ -6,8 +6,8 @@ import { RunTree as PeerRunTree } from "langsmith/run_trees";
 import { traceable as oldTraceable } from "langsmith-0.1/traceable";
 import { describe, expect, test } from "vitest";
 import { stampToIso } from "../../src/model/dotted-order.ts";
-import { currentRun, startRun, withRun } from "../../src/tracing/context.ts";
-import { traceable } from "../../src/tracing/traceable.ts";
+import { currentRun, startRun, withRun } from "../../src/tracing/runs/context.ts";
+import { traceable } from "../../src/tracing/runs/traceable.ts";
 import { CollectingClient } from "./collecting-client.ts";
 
 /** What the platform's own client would send, kept instead. */

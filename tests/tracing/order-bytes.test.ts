@@ -2,8 +2,8 @@ import * as fc from "fast-check";
 import { expect, test } from "vitest";
 import { formatDottedOrder, microsToStamp } from "../../src/model/dotted-order.ts";
 import { createUuid7 } from "../../src/model/uuid7.ts";
-import { OrderBytes, orderLength, writeOrder } from "../../src/tracing/order-bytes.ts";
-import type { Place } from "../../src/tracing/order-bytes.ts";
+import { OrderBytes, orderLength, writeOrder } from "../../src/tracing/tape/order-bytes.ts";
+import type { Place } from "../../src/tracing/tape/order-bytes.ts";
 
 /** Up to the last that a number counts exactly, whole seconds and their ends among them. */
 const times = fc.array(

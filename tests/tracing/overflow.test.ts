@@ -1,7 +1,7 @@
 import * as fc from "fast-check";
 import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
-import { overflowPolicies } from "../../src/model/keeping-options.ts";
-import type { BatcherOptions } from "../../src/tracing/batcher-options.ts";
+import { overflowPolicies } from "../../src/model/options/keeping-options.ts";
+import type { BatcherOptions } from "../../src/tracing/queue/batcher.ts";
 import { batching, idsOf } from "../support/batching.ts";
 import type { Bench } from "../support/batching.ts";
 

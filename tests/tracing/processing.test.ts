@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { traceable } from "../../src/tracing/traceable.ts";
+import { traceable } from "../../src/tracing/runs/traceable.ts";
 import { CollectingClient } from "./collecting-client.ts";
 
 const client = (): CollectingClient => new CollectingClient();

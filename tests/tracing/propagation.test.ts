@@ -1,9 +1,9 @@
 import * as fc from "fast-check";
 import { RunTree as PeerRunTree } from "langsmith";
 import { describe, expect, test } from "vitest";
-import { startRun } from "../../src/tracing/context.ts";
-import type { HeadersLike } from "../../src/tracing/propagation.ts";
-import { RunTree } from "../../src/tracing/run-tree.ts";
+import { startRun } from "../../src/tracing/runs/context.ts";
+import type { HeadersLike } from "../../src/tracing/runs/propagation.ts";
+import { RunTree } from "../../src/tracing/runs/run-tree.ts";
 import { CollectingClient } from "./collecting-client.ts";
 
 const client = (): CollectingClient => new CollectingClient();

@@ -1,7 +1,7 @@
 import { describe, expect, test } from "vitest";
 import type { Operation, WirePatch } from "../../src/model/run.ts";
 import { batching, runsOf } from "../support/batching.ts";
-import { encodeWire } from "../../src/tracing/record-encoder.ts";
+import { encodeWire } from "../../src/tracing/tape/record-encoder.ts";
 
 const traceId = "00000000-0000-4000-8000-000000000001";
 const id = "00000000-0000-4000-8000-000000000002";

@@ -2,8 +2,8 @@ import * as fc from "fast-check";
 import { validate } from "uuid";
 import { afterEach, describe, expect, test, vi } from "vitest";
 import { microsToStamp, parseDottedOrder } from "../../src/model/dotted-order.ts";
-import { startRun } from "../../src/tracing/context.ts";
-import { RunTree } from "../../src/tracing/run-tree.ts";
+import { startRun } from "../../src/tracing/runs/context.ts";
+import { RunTree } from "../../src/tracing/runs/run-tree.ts";
 import { CollectingClient } from "./collecting-client.ts";
 
 const client = (): CollectingClient => new CollectingClient();

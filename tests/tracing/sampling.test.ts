@@ -1,9 +1,9 @@
 import * as fc from "fast-check";
 import { isSampledById } from "../../node_modules/langsmith/dist/utils/sampling.js";
 import { expect, test } from "vitest";
-import { startRun } from "../../src/tracing/context.ts";
+import { startRun } from "../../src/tracing/runs/context.ts";
 import { createUuid7 } from "../../src/model/uuid7.ts";
-import { createSampler } from "../../src/tracing/sampling.ts";
+import { createSampler } from "../../src/tracing/runs/sampling.ts";
 import { CollectingClient } from "./collecting-client.ts";
 
 test("keeps the same traces as the platform's own client", () => {

@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
-import { RunTree } from "../../src/tracing/run-tree.ts";
-import { snapshotOf } from "../../src/tracing/snapshot.ts";
+import { RunTree } from "../../src/tracing/runs/run-tree.ts";
+import { snapshotOf } from "../../src/tracing/tape/snapshot.ts";
 import { CollectingClient } from "./collecting-client.ts";
 
 test("a change of what was copied is not seen, at any level", () => {

@@ -2,7 +2,7 @@ import { once } from "node:events";
 import { Readable } from "node:stream";
 import { setImmediate } from "node:timers/promises";
 import { describe, expect, test } from "vitest";
-import { currentRun } from "../../src/tracing/context.ts";
+import { currentRun } from "../../src/tracing/runs/context.ts";
 import { collect, traced } from "./traced.ts";
 
 describe("a ReadableStream", () => {

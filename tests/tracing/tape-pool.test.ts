@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, expect, test, vi } from "vitest";
-import { TapePool } from "../../src/tracing/tape.ts";
-import type { Tape } from "../../src/tracing/tape.ts";
+import { TapePool } from "../../src/tracing/tape/tape.ts";
+import type { Tape } from "../../src/tracing/tape/tape.ts";
 
 beforeEach(() => {
   vi.useFakeTimers();

@@ -1,7 +1,7 @@
 import { describe, expect, test } from "vitest";
-import { currentRun, startRun, withRun } from "../../src/tracing/context.ts";
-import { recorder } from "../../src/tracing/recorder.ts";
-import { traceable } from "../../src/tracing/traceable.ts";
+import { currentRun, startRun, withRun } from "../../src/tracing/runs/context.ts";
+import { recorder } from "../../src/tracing/tape/recorder.ts";
+import { traceable } from "../../src/tracing/runs/traceable.ts";
 import { CollectingClient } from "./collecting-client.ts";
 
 const client = (): CollectingClient => new CollectingClient();

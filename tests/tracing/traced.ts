@@ -1,5 +1,5 @@
-import { traceable } from "../../src/tracing/traceable.ts";
-import type { TraceableFunction, TraceableOptions } from "../../src/tracing/traceable.ts";
+import { traceable } from "../../src/tracing/runs/traceable.ts";
+import type { TraceableFunction, TraceableOptions } from "../../src/tracing/runs/traceable.ts";
 import { CollectingClient } from "./collecting-client.ts";
 
 /** A traced function named `fn`, with the client that sees it. */

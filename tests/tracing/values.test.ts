@@ -1,6 +1,6 @@
 import * as fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import { depthLimit } from "../../src/tracing/value-writer.ts";
+import { depthLimit } from "../../src/tracing/tape/value-writer.ts";
 import { jsonOfTape } from "../support/json-of-tape.ts";
 
 const recorded = (value: unknown): unknown => JSON.parse(jsonOfTape(value));

@@ -1,11 +1,11 @@
 import { expectTypeOf, test } from "vitest";
-import type { ClonedDataset } from "../../src/api/dataset-clone.ts";
-import type { Datasets } from "../../src/api/datasets.ts";
-import type { Pages } from "../../src/api/pages.ts";
-import type { DatasetShare } from "../../src/model/dataset-share.ts";
-import type { DatasetVersion } from "../../src/model/dataset-version.ts";
-import type { DataType, Dataset } from "../../src/model/dataset.ts";
-import type { Example } from "../../src/model/example.ts";
+import type { ClonedDataset } from "../../src/api/datasets/dataset-clone.ts";
+import type { Datasets } from "../../src/api/datasets/datasets.ts";
+import type { Pages } from "../../src/api/http/pages.ts";
+import type { DatasetShare } from "../../src/model/resources/dataset-share.ts";
+import type { DatasetVersion } from "../../src/model/resources/dataset-version.ts";
+import type { DataType, Dataset } from "../../src/model/resources/dataset.ts";
+import type { Example } from "../../src/model/resources/example.ts";
 
 declare const datasets: Datasets;
 declare const signal: AbortSignal;

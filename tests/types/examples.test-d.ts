@@ -1,9 +1,9 @@
 import { AIMessage, HumanMessage } from "@langchain/core/messages";
 import { expectTypeOf, test } from "vitest";
-import type { CreatedExamples, NewExample } from "../../src/api/example-options.ts";
-import type { Examples } from "../../src/api/examples.ts";
-import type { Pages } from "../../src/api/pages.ts";
-import type { Example } from "../../src/model/example.ts";
+import type { CreatedExamples, NewExample } from "../../src/api/datasets/example-options.ts";
+import type { Examples } from "../../src/api/datasets/examples.ts";
+import type { Pages } from "../../src/api/http/pages.ts";
+import type { Example } from "../../src/model/resources/example.ts";
 
 declare const examples: Examples;
 declare const signal: AbortSignal;

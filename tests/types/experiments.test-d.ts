@@ -1,7 +1,11 @@
 import { expectTypeOf, test } from "vitest";
 import type { Experiments } from "../../src/api/experiments.ts";
-import type { Pages } from "../../src/api/pages.ts";
-import type { ComparativeExperiment, ComparedRun, Comparison } from "../../src/model/experiment.ts";
+import type { Pages } from "../../src/api/http/pages.ts";
+import type {
+  ComparativeExperiment,
+  ComparedRun,
+  Comparison,
+} from "../../src/model/resources/experiment.ts";
 
 declare const experiments: Experiments;
 const id = "0f0e0d0c-0b0a-4908-8706-050403020100";

@@ -1,10 +1,10 @@
 import type { RunnableConfig } from "@langchain/core/runnables";
 import type { IncomingHttpHeaders } from "node:http";
 import { expectTypeOf, test } from "vitest";
-import { withRun } from "../../src/tracing/context.ts";
-import { toRunnableConfig } from "../../src/tracing/langchain-handler.ts";
-import type { RecordedRun, TracingClient } from "../../src/tracing/recorder.ts";
-import { RunTree } from "../../src/tracing/run-tree.ts";
+import { withRun } from "../../src/tracing/runs/context.ts";
+import { toRunnableConfig } from "../../src/tracing/runs/langchain-handler.ts";
+import type { RecordedRun, TracingClient } from "../../src/tracing/tape/recorder.ts";
+import { RunTree } from "../../src/tracing/runs/run-tree.ts";
 declare const run: RunTree;
 declare const client: TracingClient;
 declare const incoming: IncomingHttpHeaders;

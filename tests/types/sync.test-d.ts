@@ -8,7 +8,7 @@ import type {
   TenantSettings,
   Run,
 } from "../../src/main/index.ts";
-import type { BlockingNoun } from "../../src/sync/mirror.ts";
+import type { BlockingNoun } from "../../src/api/sync/sync-facade.ts";
 
 declare const sync: SyncNouns;
 

@@ -1,6 +1,6 @@
 import { expectTypeOf, test } from "vitest";
-import { traceable } from "../../src/tracing/traceable.ts";
-import type { TraceableOptions } from "../../src/tracing/traceable.ts";
+import { traceable } from "../../src/tracing/runs/traceable.ts";
+import type { TraceableOptions } from "../../src/tracing/runs/traceable.ts";
 
 test("keeps parameters and result, synchronous or not", () => {
   const add = traceable((a: number, b?: string) => `${a}${b}`);

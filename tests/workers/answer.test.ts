@@ -1,7 +1,7 @@
 import { errors } from "undici";
 import { describe, expect, test } from "vitest";
-import { judgeAnswer, judgeFailure } from "../../src/workers/answer.ts";
-import type { Outcome } from "../../src/workers/sink.ts";
+import { judgeAnswer, judgeFailure } from "../../src/workers/sinks/classify-response.ts";
+import type { Outcome } from "../../src/workers/sinks/sink.ts";
 
 const now = Date.parse("2026-11-21T10:11:12Z");
 const judge = (status: number, body = "", retryAfter?: string): Outcome =>

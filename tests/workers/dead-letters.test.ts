@@ -1,8 +1,8 @@
 import { readdirSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "vitest";
-import { DeadLetters, readLetter } from "../../src/workers/dead-letters.ts";
-import { readSegment, saltOf } from "../../src/workers/spool-format.ts";
+import { DeadLetters, readLetter } from "../../src/workers/spool/dead-letters.ts";
+import { readSegment, saltOf } from "../../src/workers/spool/spool-format.ts";
 import { place } from "../support/spooling.ts";
 
 const note = {

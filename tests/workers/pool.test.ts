@@ -1,9 +1,9 @@
 import { readFile, rm, writeFile } from "node:fs/promises";
 import type { Worker } from "node:worker_threads";
 import { afterEach, beforeEach, expect, test } from "vitest";
-import { SharedTraffic } from "../../src/model/shared-traffic.ts";
-import type { ShippingOptions, ShipTask } from "../../src/model/shipping.ts";
-import { WorkerPool } from "../../src/workers/pool.ts";
+import { SharedTraffic } from "../../src/model/records/shared-traffic.ts";
+import type { ShippingOptions, ShipTask } from "../../src/model/records/shipping.ts";
+import { WorkerPool } from "../../src/workers/host/pool.ts";
 import { connectionTo } from "../support/connections.ts";
 import { hang, loopbackServer } from "../support/loopback-server.ts";
 import { copyPackage } from "../support/package-copy.ts";

@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
-import { Redactor } from "../../src/workers/redactor.ts";
-import { forEachMatch } from "../../src/workers/text-search.ts";
+import { Redactor } from "../../src/workers/redaction/redactor.ts";
+import { forEachMatch } from "../../src/workers/redaction/text-mask.ts";
 import { bytesOf, jsonOf, planOf, redacted, tapeOf } from "../support/redaction.ts";
 
 // A test number of an issuer, in two halves.

@@ -1,11 +1,11 @@
 import { assert, jsonValue, property, string } from "fast-check";
 import { expect, test } from "vitest";
-import type { RedactionRule } from "../../src/model/redaction.ts";
-import { headOffset, redactionMark } from "../../src/model/tape-format.ts";
-import { checkAttachments, writeAttachments } from "../../src/tracing/attachment-writer.ts";
-import { Tape } from "../../src/tracing/tape.ts";
-import { TapeWriter } from "../../src/tracing/tape-writer.ts";
-import { Redactor } from "../../src/workers/redactor.ts";
+import type { RedactionRule } from "../../src/model/options/redaction.ts";
+import { headOffset, redactionMark } from "../../src/model/records/tape-format.ts";
+import { checkAttachments, writeAttachments } from "../../src/tracing/tape/attachment-writer.ts";
+import { Tape } from "../../src/tracing/tape/tape.ts";
+import { TapeWriter } from "../../src/tracing/tape/tape-writer.ts";
+import { Redactor } from "../../src/workers/redaction/redactor.ts";
 import { bytesOf, jsonOf, planOf, redacted, tapeOf } from "../support/redaction.ts";
 
 function attachedTape(given: Readonly<Record<string, unknown>>): Tape {

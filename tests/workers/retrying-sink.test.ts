@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
-import { retryingSink } from "../../src/workers/retrying-sink.ts";
-import type { RetryPolicy } from "../../src/workers/retrying-sink.ts";
-import type { Batch, Outcome } from "../../src/workers/sink.ts";
+import { retryingSink } from "../../src/workers/sinks/retrying-sink.ts";
+import type { RetryPolicy } from "../../src/workers/sinks/retrying-sink.ts";
+import type { Batch, Outcome } from "../../src/workers/sinks/sink.ts";
 import { noEnd } from "../support/connections.ts";
 import { fakeBatch, fates } from "../support/fake-batch.ts";
 import { scriptedSink } from "../support/scripted-sink.ts";

@@ -1,9 +1,9 @@
 import { gunzipSync } from "node:zlib";
 import { describe, expect, test } from "vitest";
-import type { Compression } from "../../src/model/connection.ts";
-import { defaultServerInfo } from "../../src/model/server-info.ts";
-import { compress, zstdCompressSync } from "../../src/workers/compression.ts";
-import { ServerState } from "../../src/workers/server-state.ts";
+import type { Compression } from "../../src/model/options/connection.ts";
+import { defaultServerInfo } from "../../src/model/resources/server-info.ts";
+import { compress, zstdCompressSync } from "../../src/workers/sinks/compression.ts";
+import { ServerState } from "../../src/workers/sinks/server-state.ts";
 import { httpSinkTo, noEnd } from "../support/connections.ts";
 import { breakOff, hang, loopbackServer } from "../support/loopback-server.ts";
 import type { ScriptedAnswer } from "../support/loopback-server.ts";

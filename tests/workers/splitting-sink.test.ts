@@ -1,7 +1,7 @@
 import * as fc from "fast-check";
 import { expect, test } from "vitest";
-import type { Batch, Outcome } from "../../src/workers/sink.ts";
-import { splittingSink } from "../../src/workers/splitting-sink.ts";
+import type { Batch, Outcome } from "../../src/workers/sinks/sink.ts";
+import { splittingSink } from "../../src/workers/sinks/splitting-sink.ts";
 import { noEnd } from "../support/connections.ts";
 import { fakeBatch, fates } from "../support/fake-batch.ts";
 import { runId } from "../support/run-batch.ts";

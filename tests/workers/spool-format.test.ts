@@ -6,7 +6,7 @@ import {
   readSegment,
   saltOf,
   segmentName,
-} from "../../src/workers/spool-format.ts";
+} from "../../src/workers/spool/spool-format.ts";
 
 const salt = 0xde_ad_be_ef;
 

@@ -15,7 +15,7 @@ import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import { Client } from "millrace";
 import { replaySpool } from "millrace/spool";
-import { DeadLetters } from "../../src/workers/dead-letters.ts";
+import { DeadLetters } from "../../src/workers/spool/dead-letters.ts";
 import { runCounter } from "../support/run-counter.ts";
 import { append, inFolder, leaveBehind, open, place, recover } from "../support/spooling.ts";
 

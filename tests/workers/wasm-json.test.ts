@@ -3,14 +3,14 @@ import * as fc from "fast-check";
 import { expect, test } from "vitest";
 import { renderModule } from "../../scripts/wasm.mjs";
 import { stampLength, uuidLength } from "../../src/model/dotted-order.ts";
-import * as tape from "../../src/model/tape-format.ts";
-import { JsonWriter } from "../../src/workers/json-writer.ts";
-import { joinRecords } from "../../src/workers/operations.ts";
-import type { RunOperation } from "../../src/workers/operations.ts";
-import { RunJson } from "../../src/workers/run-json.ts";
-import { TapeBatch } from "../../src/workers/tape-batch.ts";
-import { TapeReader } from "../../src/workers/tape-reader.ts";
-import { WasmJson } from "../../src/workers/wasm-json.ts";
+import * as tape from "../../src/model/records/tape-format.ts";
+import { JsonWriter } from "../../src/workers/json/json-writer.ts";
+import { joinRecords } from "../../src/workers/json/operations.ts";
+import type { RunOperation } from "../../src/workers/json/operations.ts";
+import { RunJson } from "../../src/workers/json/run-json.ts";
+import { TapeBatch } from "../../src/workers/sinks/tape-batch.ts";
+import { TapeReader } from "../../src/workers/json/tape-reader.ts";
+import { WasmJson } from "../../src/workers/json/wasm-json.ts";
 import { jsonOfTape } from "../support/json-of-tape.ts";
 import { manyRuns, runId, tapeOf } from "../support/run-batch.ts";
 import type { TestRecord } from "../support/run-batch.ts";
@@ -55,10 +55,10 @@ interface Way {
   readonly change: (runs: readonly RunOperation[]) => readonly RunOperation[];
 }
 
-test("src/workers/json-module.ts is what wasm/ compiles to", { timeout: 60_000 }, async () => {
+test("src/workers/json/json-module.ts is what wasm/ compiles to", { timeout: 60_000 }, async () => {
   const { field, tag, headOffset, fieldCodes, fieldHead, recordHead, longestShortText } = tape;
   const numbers = { fieldCodes, fieldHead, recordHead, longestShortText, stampLength, uuidLength };
-  const file = new URL("../../src/workers/json-module.ts", import.meta.url);
+  const file = new URL("../../src/workers/json/json-module.ts", import.meta.url);
   expect(readFileSync(file, "utf8")).toBe(
     await renderModule({ field, tag, headOffset, ...numbers }),
   );

@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, expect, test, vi } from "vitest";
-import { Pulses, pulseMemory } from "../../src/workers/pulse.ts";
-import { Watchdog } from "../../src/workers/watchdog.ts";
+import { Pulses, pulseMemory } from "../../src/workers/host/heartbeat.ts";
+import { Watchdog } from "../../src/workers/host/watchdog.ts";
 
 beforeEach(() => {
   vi.useFakeTimers({ toFake: ["setInterval", "clearInterval"] });

@@ -1,0 +1,108 @@
+import { parseDataset } from "../../model/resources/dataset.ts";
+import type { Dataset } from "../../model/resources/dataset.ts";
+import { NotFoundError, ValidationError } from "../../model/errors.ts";
+import { parseList } from "../../model/fields.ts";
+import { assertUuid } from "../../model/ids.ts";
+import type { Call, CallOptions } from "../http/http.ts";
+
+/** Which dataset: by its id or by its name, never both. */
+export type DatasetKey =
+  | { readonly datasetId: string; readonly datasetName?: undefined }
+  | { readonly datasetName: string; readonly datasetId?: undefined };
+
+/** A version of a dataset: a time, as a Date or ISO 8601, or a tag of it. */
+export type VersionKey = Date | string;
+
+/**
+ * The texts are the specification's (section 5).
+ *
+ * @throws {@link ValidationError} neither id nor name, both, or an id that is not a UUID.
+ */
+export function assertDatasetKey({ datasetId, datasetName }: DatasetKey): void {
+  if (datasetId === undefined && datasetName === undefined) {
+    throw new ValidationError("Must provide either datasetName or datasetId");
+  }
+  if (datasetId !== undefined && datasetName !== undefined) {
+    throw new ValidationError("Must provide either datasetName or datasetId, not both");
+  }
+  if (datasetId === undefined) {
+    assertDatasetName(datasetName);
+  } else {
+    assertUuid(datasetId, "dataset id");
+  }
+}
+
+export function assertDatasetName(name: unknown): void {
+  if (typeof name !== "string" || name === "") {
+    throw new ValidationError("The name of a dataset must be a text, not empty");
+  }
+}
+
+/** @throws {@link NotFoundError} `Dataset[...] not found`. */
+export async function readDataset(
+  call: Call,
+  key: DatasetKey,
+  { signal }: CallOptions,
+): Promise<Dataset> {
+  assertDatasetKey(key);
+  const { datasetId: id, datasetName: name } = key;
+  if (id !== undefined) {
+    return parseDataset(await answerOf(key, () => call("readDataset", { path: { id }, signal })));
+  }
+  const found = await call("listDatasets", { query: { name, limit: 1 }, signal });
+  const [dataset] = parseList(found, "datasets", parseDataset);
+  if (dataset === undefined) {
+    throw datasetNotFound(key);
+  }
+  return dataset;
+}
+
+/** The id, which a name is looked up for; as {@link readDataset}. */
+export async function datasetIdOf(
+  call: Call,
+  key: DatasetKey,
+  options: CallOptions,
+): Promise<string> {
+  assertDatasetKey(key);
+  return key.datasetId ?? (await readDataset(call, key, options)).id;
+}
+
+/** What `ask` answers, where "not found" can be said of nothing but the dataset. */
+export async function answerOf(key: DatasetKey, ask: () => Promise<unknown>): Promise<unknown> {
+  try {
+    return await ask();
+  } catch (error) {
+    throw error instanceof NotFoundError ? datasetNotFound(key, error) : error;
+  }
+}
+
+/** The text begins with the specification's (section 8). */
+function datasetNotFound(
+  { datasetId: id, datasetName: name }: DatasetKey,
+  cause?: NotFoundError,
+): NotFoundError {
+  const label = id === undefined ? `name=${name}` : `id=${id}`;
+  return new NotFoundError({
+    action: "read dataset",
+    status: 404,
+    body: "",
+    message: `Dataset[${label}] not found. ${id === undefined ? `Create it with client.datasets.create({ name: ${JSON.stringify(name)} }), or check` : "Check the id,"} the endpoint and the tenant of the key`,
+    cause,
+    requestId: cause?.requestId,
+  });
+}
+
+/**
+ * A version as the wire has it.
+ *
+ * @throws {@link ValidationError} it is neither a time nor a tag.
+ */
+export function toVersion(version: VersionKey | undefined, name: string): string | undefined {
+  if (version === undefined || (typeof version === "string" && version !== "")) {
+    return version;
+  }
+  if (!(version instanceof Date) || Number.isNaN(version.getTime())) {
+    throw new ValidationError(`${name} must be a Date, a text that is a time, or a tag`);
+  }
+  return version.toISOString();
+}

@@ -1,0 +1,62 @@
+import { detailLinesOf, detailOf } from "../../model/error-detail.ts";
+import { parseExample } from "../../model/resources/example.ts";
+import type { Example } from "../../model/resources/example.ts";
+import { parseList } from "../../model/fields.ts";
+import { checkIds } from "../../model/ids.ts";
+import { publicToken } from "../../model/links.ts";
+import type { FilterSharedExamples, ListSharedExamples } from "./dataset-options.ts";
+import { allMembers } from "./example-query.ts";
+import type { Call } from "../http/http.ts";
+import { pagesByIds, pagesByOffset } from "../http/pages.ts";
+import type { Pages } from "../http/pages.ts";
+import { toJson } from "../http/request.ts";
+import type { QueryValue, Refusal } from "../http/request.ts";
+
+export interface SharedSource extends ListSharedExamples {
+  /** Base address of the server that shares it. @defaultValue the client's own */
+  readonly server?: string | undefined;
+  /** Whether to say where their attachments are. @defaultValue false */
+  readonly includeAttachments?: boolean | undefined;
+}
+
+/** Examples of a shared dataset, of the client's own server or of another. */
+export function listSharedExamples(
+  call: Call,
+  urlOrToken: string,
+  { server, includeAttachments = false, ...filter }: SharedSource,
+): Pages<Example> {
+  const token = publicToken(urlOrToken, { what: "dataset" });
+  const { exampleIds, limit, signal } = filter;
+  const select = includeAttachments ? allMembers : undefined;
+  const query = { ...sharedQuery(filter), select };
+  return pagesByIds(exampleIds, limit, (id, wanted) =>
+    pagesByOffset(wanted, async (page) => {
+      const init = { path: { token }, query: { id, ...query, ...page }, signal, server, messageOf };
+      return parseList(await call("listSharedExamples", init), "examples", parseExample);
+    }),
+  );
+}
+
+/**
+ * What a filter says beside its ids, which are only checked.
+ *
+ * @throws {@link ValidationError} an id is not a UUID, or the metadata no JSON.
+ */
+export function sharedQuery({
+  exampleIds,
+  metadata,
+  filter,
+}: FilterSharedExamples): Readonly<Record<string, QueryValue>> {
+  checkIds(exampleIds, "example id");
+  return { metadata: metadata && toJson("list shared examples", metadata), filter };
+}
+
+/** The words are the specification's (section 8). */
+function messageOf({ status, body }: Refusal): string {
+  const lines = detailLinesOf(body);
+  return lines.length === 0
+    ? `Failed to list shared examples: ${status} ${detailOf(body)}`.trimEnd()
+    : ["Failed to list shared examples.", `Status: ${status}`, `Message: ${lines.join("\n")}`].join(
+        "\n",
+      );
+}

@@ -1,0 +1,169 @@
+import { MessageChannel, receiveMessageOnPort, Worker } from "node:worker_threads";
+import type { MessagePort } from "node:worker_threads";
+import { TimeoutError, ValidationError, WorkerError } from "../../model/errors.ts";
+import type { SdkError } from "../../model/errors.ts";
+import type { Crossing } from "./argument-serialization.ts";
+import type { Order, Outcome, Report, WorkerEnd } from "./protocol.ts";
+
+export interface WorkerStart {
+  /** The worker's file. */
+  readonly path: string;
+  /** What the worker needs to know, beside its {@link WorkerEnd}. */
+  readonly data: object;
+  /** The environment that it sees. */
+  readonly env: Readonly<Record<string, string>>;
+  /** Hears what the worker warns of, by the end of the call. */
+  readonly warn: (message: string) => void;
+  /**
+   * How long it can be silent before it is taken for dead: nothing tells a thread that is blocked. The
+   * time of waits is counted, not the clock's: a process that slept must not blame its worker.
+   *
+   * @defaultValue 15,000; one that starts, or reads the largest answer, is silent for shorter
+   */
+  readonly longestSilenceMs?: number;
+}
+
+export interface BlockingCall extends Crossing {
+  readonly noun: string;
+  readonly method: string;
+  readonly timeoutMs: number;
+}
+
+/** Longest wait before the worker is asked for a sign of life. */
+const sliceMs = 1_000;
+/** A worker that makes calls while this thread blocks. States: up, and over when it ended or fell silent. */
+export class BlockingWorker {
+  readonly #worker: Worker;
+  readonly #port: MessagePort;
+  readonly #reports: Int32Array<SharedArrayBuffer>;
+  readonly #warn: (message: string) => void;
+  readonly #longestSilenceMs: number;
+  #silentMs = 0;
+  #lastId = 0;
+  /** Why it is over. */
+  #over: string | undefined;
+
+  /** @throws {@link WorkerError} this process can't have one. */
+  constructor({ path, data, env, warn, longestSilenceMs = 15_000 }: WorkerStart) {
+    const { port1, port2 } = new MessageChannel();
+    const reports = new SharedArrayBuffer(Int32Array.BYTES_PER_ELEMENT);
+    this.#port = port1;
+    this.#reports = new Int32Array(reports);
+    this.#warn = warn;
+    this.#longestSilenceMs = longestSilenceMs;
+    try {
+      this.#worker = new Worker(path, {
+        name: "millrace-sync",
+        workerData: { ...data, port: port2, reports } satisfies WorkerEnd,
+        transferList: [port2],
+        // Preloads of the program would run in the worker too, and start workers of their own.
+        execArgv: [],
+        env,
+      });
+    } catch (cause) {
+      throw new WorkerError(
+        "The worker for blocking calls can't start, for the reason that is the cause: await the call of the client itself instead",
+        { cause },
+      );
+    }
+    // A listener always: without one an error of the worker would end the program.
+    this.#worker.on("error", (error: Error) => this.#end(`it failed: ${error.message}`));
+    this.#worker.on("exit", () => this.#end("it ended"));
+    // Whoever waits for an answer blocks the process; between calls nothing should hold it.
+    this.#worker.unref();
+  }
+
+  get isOver(): boolean {
+    return this.#over !== undefined;
+  }
+
+  /**
+   * Blocks until the answer is there.
+   *
+   * @throws {@link TimeoutError} there is none in time; the call is cancelled, its answer never seen.
+   * @throws {@link WorkerError} the worker ended.
+   */
+  call({ timeoutMs, ...call }: BlockingCall): Outcome {
+    const name = `client.sync.${call.noun}.${call.method}`;
+    const deadline = performance.now() + timeoutMs;
+    const id = ++this.#lastId;
+    this.#order({ kind: "call", id, ...call });
+    for (;;) {
+      const report = this.#nextReport(deadline);
+      if (report === undefined) {
+        throw this.#failureOf(name, { id, timeoutMs });
+      }
+      if (report.kind === "warned") {
+        this.#warn(report.message);
+      } else if (report.kind !== "pong" && report.id === id) {
+        // Answers of calls that were given up are not this one's.
+        return report;
+      }
+    }
+  }
+
+  /** Ends the worker, and what it has under way. May be called twice. */
+  async close(): Promise<void> {
+    this.#end("it was closed");
+    await this.#worker.terminate();
+  }
+
+  #failureOf(name: string, { id, timeoutMs }: { id: number; timeoutMs: number }): SdkError {
+    const text = `Failed to make the call ${name}`;
+    const open = "what it asked for may have happened";
+    if (this.#over !== undefined) {
+      return new WorkerError(`${text}: its worker is gone, ${this.#over}; ${open}`);
+    }
+    this.#order({ kind: "cancel", id });
+    this.#order({ kind: "ping" });
+    return new TimeoutError(`${text}: no answer within ${timeoutMs} ms; ${open}`);
+  }
+
+  /** `undefined` at the deadline, or when the worker is over. */
+  #nextReport(deadline: number): Exclude<Report, { kind: "ended" }> | undefined {
+    while (this.#over === undefined) {
+      // Read before the port: a report that comes in between ends the wait at once.
+      const seen = Atomics.load(this.#reports, 0);
+      const report = receiveMessageOnPort(this.#port)?.message as Report | undefined;
+      if (report !== undefined) {
+        this.#silentMs = 0;
+        if (report.kind !== "ended") {
+          return report;
+        }
+        this.#end(report.reason);
+        return undefined;
+      }
+      const leftMs = deadline - performance.now();
+      if (leftMs <= 0) {
+        return undefined;
+      }
+      this.#wait(seen, Math.min(leftMs, sliceMs));
+    }
+    return undefined;
+  }
+
+  #wait(seen: number, waitMs: number): void {
+    if (Atomics.wait(this.#reports, 0, seen, waitMs) === "timed-out") {
+      this.#silentMs += waitMs;
+      this.#order({ kind: "ping" });
+      if (this.#silentMs >= this.#longestSilenceMs) {
+        this.#end(`it gave no sign of life for ${this.#longestSilenceMs} ms`);
+        void this.#worker.terminate();
+      }
+    }
+  }
+
+  #order(order: Order): void {
+    try {
+      this.#port.postMessage(order);
+    } catch (cause) {
+      const text = "A blocking call can't take what can't cross to another thread";
+      throw new ValidationError(text, { cause });
+    }
+  }
+
+  #end(reason: string): void {
+    this.#over ??= reason;
+    this.#port.close();
+  }
+}

@@ -1,0 +1,38 @@
+import type { MessagePort } from "node:worker_threads";
+import type { Crossing } from "./argument-serialization.ts";
+import type { PackedError } from "./packed-error.ts";
+
+/** One call of a noun's method. */
+export interface NounCall {
+  readonly noun: string;
+  readonly method: string;
+  readonly args: readonly unknown[];
+}
+
+/** What the blocked thread says. */
+export type Order =
+  | (NounCall & Crossing & { readonly kind: "call"; readonly id: number })
+  /** Nobody waits for the call any more. */
+  | { readonly kind: "cancel"; readonly id: number }
+  /** Asks for a sign of life. */
+  | { readonly kind: "ping" };
+
+/** What the worker says. After each report it raises the counter that the blocked thread waits on. */
+export type Report =
+  | Outcome
+  | { readonly kind: "pong" }
+  | { readonly kind: "warned"; readonly message: string }
+  /** It can't go on. */
+  | { readonly kind: "ended"; readonly reason: string };
+
+/** What a call came to. */
+export type Outcome =
+  | { readonly kind: "answered"; readonly id: number; readonly value: unknown }
+  | { readonly kind: "failed"; readonly id: number; readonly error: PackedError };
+
+/** The worker's end of what is between the two, as worker data. */
+export interface WorkerEnd {
+  readonly port: MessagePort;
+  /** One 32-bit counter of reports. */
+  readonly reports: SharedArrayBuffer;
+}

@@ -1,0 +1,45 @@
+import type { ServerInfo } from "../model/resources/server-info.ts";
+import type { SharedTraffic } from "../model/records/shared-traffic.ts";
+import type { ClientStats, DeliveryFailure, Quantiles } from "../model/stats.ts";
+import type { Ledger } from "../tracing/queue/ledger.ts";
+
+export interface CountSources {
+  readonly ledger: Ledger;
+  readonly traffic: SharedTraffic;
+  readonly pending: number;
+  readonly deliveryMs: Quantiles;
+  readonly server: ServerInfo | undefined;
+  readonly lastFailure: DeliveryFailure | undefined;
+}
+
+/** What a client has counted, in the form that callers get. */
+export function statsOf({
+  ledger,
+  traffic,
+  pending,
+  deliveryMs,
+  server,
+  lastFailure,
+}: CountSources): ClientStats {
+  const { accepted, delivered, spooled, lost, sampledOut, truncated, redacted } = ledger;
+  const { rejected } = lost;
+  return {
+    accepted,
+    delivered,
+    rejected,
+    dropped: ledger.totalLost - rejected,
+    spooled,
+    pending,
+    lost: { ...lost },
+    sampledOut,
+    truncated,
+    redacted,
+    bytes: { recorded: ledger.bytesRecorded, sent: traffic.bytesSent },
+    requests: traffic.requests,
+    retries: traffic.retries,
+    deliveryMs,
+    warnings: Object.fromEntries(ledger.warnings),
+    ...(lastFailure === undefined ? {} : { lastFailure }),
+    ...(server === undefined ? {} : { server }),
+  };
+}

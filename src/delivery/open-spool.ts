@@ -1,0 +1,64 @@
+import type { ResolvedOptions } from "../model/options/options.ts";
+import type { Ledger } from "../tracing/queue/ledger.ts";
+import { DeadLetters } from "../workers/spool/dead-letters.ts";
+import { Redactor } from "../workers/redaction/redactor.ts";
+import { Spool } from "../workers/spool/spool.ts";
+import type { SpoolLoss, SpoolOptions } from "../workers/spool/spool-options.ts";
+import { countRedacted } from "./count-redacted.ts";
+import type { Reporter } from "./reporter.ts";
+import { redactionOf } from "./shipping-options.ts";
+
+/** What a client keeps on disk. */
+export interface Storage {
+  readonly spool: Spool;
+  readonly deadLetters: DeadLetters;
+}
+
+/** What goes to disk of a client's options. */
+type StorageOptions = Pick<
+  ResolvedOptions,
+  "spoolDir" | "spoolQuotaBytes" | "spoolSyncMs" | "redact" | "apiKey" | "faults"
+>;
+
+/** The spool of a client's options, whose losses and troubles are counted and said; none without a folder. */
+export function openSpool(
+  options: StorageOptions,
+  ledger: Ledger,
+  reporter: Reporter,
+): Storage | undefined {
+  const { spoolDir, spoolQuotaBytes, spoolSyncMs } = options;
+  if (spoolDir === undefined) {
+    return undefined;
+  }
+  const plan = redactionOf(options);
+  const redactor = plan === undefined ? undefined : new Redactor(plan);
+  const spoolOptions: SpoolOptions = {
+    folder: spoolDir,
+    quotaBytes: spoolQuotaBytes,
+    syncMs: spoolSyncMs,
+    onLost: (loss) => countLoss(loss, ledger),
+    onTrouble: (kind, message) => {
+      ledger.warn(kind);
+      reporter.log(kind, () => `The spool: ${message}`);
+    },
+    // The worker has masked most of them already; those are not searched again.
+    ...(redactor === undefined
+      ? {}
+      : {
+          protect: (records, isCopy) => {
+            const redacted = redactor.redact(records);
+            if (!isCopy) {
+              countRedacted(redacted, ledger, reporter);
+            }
+          },
+        }),
+  };
+  return { spool: new Spool(spoolOptions), deadLetters: new DeadLetters(spoolOptions) };
+}
+
+function countLoss({ why, own, inherited }: SpoolLoss, ledger: Ledger): void {
+  // Of an earlier process: counted for the first time here, and as lost at once.
+  ledger.accepted += inherited;
+  ledger.unspool(own);
+  ledger.lose(why === "evicted" ? "spoolFull" : "spoolLost", own + inherited);
+}

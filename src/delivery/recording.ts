@@ -1,0 +1,360 @@
+import type { Environment } from "../model/options/environment.ts";
+import { sendsNothing } from "../model/options/options.ts";
+import type { ResolvedOptions } from "../model/options/options.ts";
+import type { Operation } from "../model/run.ts";
+import type { ClientStats, FlushResult, Logger } from "../model/stats.ts";
+import { attachmentKeys } from "../tracing/tape/attachment-writer.ts";
+import { Batcher } from "../tracing/queue/batcher.ts";
+import type { Shipment, TapeResult } from "../tracing/queue/shipment.ts";
+import { Hiding } from "../tracing/tape/payload-filters.ts";
+import { SharedTraffic } from "../model/records/shared-traffic.ts";
+import { Ledger } from "../tracing/queue/ledger.ts";
+import { encodeEnd, encodeStart, encodeWire } from "../tracing/tape/record-encoder.ts";
+import type { RecordedRun, Recorder, WarningKind } from "../tracing/tape/recorder.ts";
+import { sumOfResults } from "../tracing/queue/flush-counts.ts";
+import { createSampler, traceIdOf } from "../tracing/runs/sampling.ts";
+import type { Journal, Tape } from "../tracing/tape/tape.ts";
+import { warnOfUnknown } from "../tracing/runs/unknown-options.ts";
+import { WorkerPool } from "../workers/host/pool.ts";
+import type { Spool } from "../workers/spool/spool.ts";
+import { statsOf } from "./client-stats.ts";
+import { DeliveryFailures } from "./delivery-failures.ts";
+import { Delivery } from "./delivery.ts";
+import type { Endable } from "./lifecycle.ts";
+import { openSpool } from "./open-spool.ts";
+import type { Storage } from "./open-spool.ts";
+import { PendingStore } from "./pending-store.ts";
+import { isUnreached, waitForTapes, whileHopeful } from "./reach.ts";
+import { Replay } from "./replay.ts";
+import { cutTexts, logFaults, Reporter } from "./reporter.ts";
+import { SenderReports } from "./sender-reports.ts";
+import { shippingOf, workerEnvironment } from "./shipping-options.ts";
+
+export interface RecordingExtras {
+  readonly headers: Readonly<Record<string, string>>;
+  readonly logger: Logger;
+}
+
+/** The recording half of a client: composes the queue, the workers, the spool and the counters. */
+export class Recording implements Recorder, Endable {
+  readonly projectName: string;
+  readonly recursionLimit: number;
+  readonly attachmentBytes: number;
+  readonly #options: ResolvedOptions;
+  /** Whether the variables that say where to send can be read. */
+  readonly #maySend: boolean;
+  readonly #reporter: Reporter;
+  readonly #ledger: Ledger;
+  readonly #batcher: Batcher;
+  readonly #delivery: Delivery;
+  readonly #pool: WorkerPool;
+  readonly #reports: SenderReports;
+  readonly #storage: Storage | undefined;
+  readonly #replay: Replay | undefined;
+  readonly #traffic = new SharedTraffic();
+  readonly #failures: DeliveryFailures;
+  readonly #pendingStore: PendingStore | undefined;
+  readonly #isKept: (traceId: string) => boolean;
+  /** The loop was empty, and what is pending was waited for. */
+  #isEndingNaturally = false;
+  #ended = false;
+
+  constructor(options: ResolvedOptions, { headers, logger }: RecordingExtras, env: Environment) {
+    this.#options = options;
+    this.projectName = options.projectName;
+    this.recursionLimit = options.recursionLimit;
+    this.attachmentBytes = attachmentBytesOf(options);
+    this.#isKept = createSampler(options.samplingRate);
+    this.#failures = new DeliveryFailures(this.#traffic, options);
+    this.#reporter = new Reporter(logger, Date.now, {
+      level: options.logLevel,
+      lastFailure: () => this.#failures.text,
+    });
+    this.#maySend = sendsNothing(options) === undefined;
+    this.#ledger = new Ledger(
+      (reason, records) => this.#reporter.loss(reason, records),
+      (why) => this.#reporter.log(`cut ${why}`, () => cutTexts[why]),
+    );
+    this.#storage = openSpool(options, this.#ledger, this.#reporter);
+    this.#pool = new WorkerPool({
+      threads: options.workers,
+      shipping: shippingOf(options, headers, this.#traffic),
+      stallMs: options.workerStallMs,
+      env: workerEnvironment(env),
+      onFailure: (tapeId) => this.#onFailure(tapeId),
+      onStuck: () => {
+        this.warn("workerStuck", `A worker stood still for ${options.workerStallMs} ms; replaced`);
+      },
+      onInline: (reason) => {
+        this.#reporter.log("inline", () => `No worker can start; the main thread sends: ${reason}`);
+      },
+    });
+    this.#reports = new SenderReports({
+      projectName: options.projectName,
+      stats: () => this.stats(),
+      send: (report) => this.#pool.report(report),
+    });
+    this.#delivery = new Delivery({
+      maySend: this.#maySend,
+      shipper: this.#pool,
+      ledger: this.#ledger,
+      reporter: this.#reporter,
+      spool: this.#storage?.spool,
+      deadLetters: this.#storage?.deadLetters,
+      // The message about it may come later than the report.
+      onRefused: () => this.#failures.log(this.#reporter),
+      onSpooled: () => this.#replay?.wake(),
+      onServer: ({ senderStats }) => {
+        if (senderStats && options.reportStats) {
+          this.#reports.begin();
+        }
+      },
+    });
+    this.#batcher = new Batcher({
+      ...options,
+      ...tapesOf(options),
+      // In a small queue a large field is cut; else it would cost its whole record.
+      fieldBytes: Math.min(options.maxFieldBytes, Math.floor(options.maxQueueBytes / 4)),
+      hiding: new Hiding(options, (message) => this.warn("hiddenFailure", message)),
+      attachments: {
+        attachmentBytes: this.attachmentBytes,
+        dangerouslyAllowFilesystem: options.dangerouslyAllowFilesystem,
+        checkKeys: (attachment) => warnOfUnknown(attachment, attachmentKeys, this),
+        onLeftOut: (message) => this.warn("attachmentLeftOut", message),
+      },
+      ledger: this.#ledger,
+      ship: (tape) => this.#ship(tape),
+      ...(options.durability === "spool-first" ? journalOf(this.#storage?.spool) : {}),
+      spill: (tape) => this.#delivery.settleNow(tape, "queueFull"),
+    });
+    this.#pendingStore = PendingStore.of(this.#storage?.spool, this.#delivery, this.#batcher);
+    this.#replay = this.#storage === undefined ? undefined : this.#replayOf(this.#storage);
+    this.#begin(logger);
+  }
+
+  /** Says what was wrong with the environment, and begins to send what an earlier process left. */
+  #begin(logger: Logger): void {
+    const { faults, logLevel, enabled } = this.#options;
+    logFaults(faults, logger, logLevel);
+    for (const _ of faults) {
+      this.#ledger.warn("badVariable");
+    }
+    this.#reporter.begin(this.#options);
+    if (enabled && this.#maySend) {
+      this.#replay?.start();
+    }
+  }
+
+  isSampled(traceId: string): boolean {
+    if (!this.#options.enabled) {
+      return false;
+    }
+    const sampled = this.#isKept(traceId);
+    this.#ledger.sampledOut += sampled ? 0 : 1;
+    return sampled;
+  }
+
+  recordStart(run: RecordedRun): void {
+    this.#batcher.record(encodeStart, run);
+  }
+
+  recordEnd(run: RecordedRun): void {
+    this.#batcher.record(encodeEnd, run);
+  }
+
+  /** A run that is wire-shaped already; what is none is counted as invalid. */
+  recordWire(operation: Operation, id: unknown, run: unknown): void {
+    if (this.#options.enabled && this.#isKept(traceIdOf(id, run))) {
+      this.#batcher.record(encodeWire, { operation, id, run, projectName: this.projectName });
+    }
+  }
+
+  truncated(): void {
+    this.#ledger.cut("field", 1);
+  }
+
+  warn(kind: WarningKind, message: string): void {
+    this.#ledger.warn(kind);
+    // Each unknown name is said once, also where several come within a minute.
+    this.#reporter.log(kind === "unknownOption" ? message : kind, () => message);
+  }
+
+  /** Without a time of the caller's: `drainTimeoutMs`, or less where the server was never reached. */
+  async flush(timeoutMs?: number): Promise<FlushResult> {
+    const result = await this.#flush(timeoutMs);
+    if (result.pending > 0) {
+      await this.#pendingStore?.storeAll();
+    }
+    return result;
+  }
+
+  #flush(timeoutMs?: number, which: "all" | "recorded" = "all"): Promise<FlushResult> {
+    const { drainTimeoutMs, sources } = this.#options;
+    if (timeoutMs !== undefined || sources.has("drainTimeoutMs")) {
+      return this.#batcher.flush(timeoutMs ?? drainTimeoutMs, { which });
+    }
+    return whileHopeful(this.#traffic, (hopeless) =>
+      this.#batcher.flush(drainTimeoutMs, { which, hopeless }),
+    );
+  }
+
+  /** Whether an end waits no longer, since the server was never reached. */
+  get #isUnreached(): boolean {
+    return !this.#options.sources.has("drainTimeoutMs") && isUnreached(this.#traffic);
+  }
+
+  waitForRoom(timeoutMs: number): Promise<boolean> {
+    return this.#batcher.waitForRoom(timeoutMs);
+  }
+
+  drain(timeoutMs?: number): Promise<FlushResult> {
+    this.#batcher.refuse();
+    return this.flush(timeoutMs);
+  }
+
+  async close(timeoutMs?: number): Promise<FlushResult> {
+    const { delivered, lost, runs } = await this.drain(timeoutMs);
+    this.#settleAll([]);
+    await this.#pool.close();
+    const inTime = { delivered, lost, pending: 0, runs: { ...runs, pending: 0 } };
+    return sumOfResults([inTime, this.#batcher.report()]);
+  }
+
+  stats(): ClientStats {
+    this.#ledger.admitMissed();
+    return statsOf({
+      ledger: this.#ledger,
+      traffic: this.#traffic,
+      pending: this.#batcher.pending,
+      deliveryMs: this.#delivery.latency,
+      server: this.#delivery.server,
+      lastFailure: this.#failures.last,
+    });
+  }
+
+  hasPending(): boolean {
+    return this.#batcher.pending > 0;
+  }
+
+  async onNaturalEnd(): Promise<void> {
+    const { drainTimeoutMs, exitTimeoutMs } = this.#options;
+    const recorded = await this.#flush(undefined, "recorded");
+    const isGivenUp = recorded.pending > 0 && this.#isUnreached;
+    // What a spool holds is safe there: it is waited for no longer than at a forced end.
+    const { pending } = await this.#batcher.flush(
+      isGivenUp ? 0 : Math.min(exitTimeoutMs, drainTimeoutMs),
+    );
+    this.#isEndingNaturally = true;
+    if (pending > 0 && !this.#pool.threaded) {
+      // Sockets of this thread would hold the process beyond its time.
+      await this.#pool.close();
+    }
+  }
+
+  /**
+   * Hands every waiting tape to the workers and blocks until they wrote the last outcome, or time is
+   * up: the workers go on while this thread stands in the process's `exit`.
+   */
+  onForcedEnd(): void {
+    if (this.#batcher.pending === 0) {
+      this.#settleAll([]);
+      return;
+    }
+    const { underWay, waiting } = this.#batcher.takeAll();
+    const shipments = [...underWay, ...waiting];
+    const isWaitedFor = this.#isEndingNaturally && this.#isUnreached;
+    if (this.#pool.threaded && this.#maySend && !isWaitedFor) {
+      for (const { tape } of waiting) {
+        // What becomes of it is read from the tape below.
+        this.#pool.ship({ memory: tape.memory, used: tape.used }).catch(() => undefined);
+      }
+      const tapes = shipments.map(({ tape }) => tape);
+      waitForTapes(tapes, this.#traffic, this.#options.exitTimeoutMs);
+    }
+    this.#settleAll(shipments);
+  }
+
+  /** Counts all that is left; from here on nothing is. */
+  #settleAll(taken: readonly Shipment[]): void {
+    if (this.#ended) {
+      return;
+    }
+    this.#ended = true;
+    this.#failures.sayStrangeServer(this.#ledger, this.#reporter);
+    this.#pendingStore?.end();
+    this.#delivery.end();
+    this.#reports.end();
+    this.#replay?.end();
+    const { underWay, waiting } = this.#batcher.takeAll();
+    const left = [...taken, ...underWay, ...waiting];
+    if (left.some(({ tape }) => !tape.adopted)) {
+      this.#failures.noteSilence();
+      this.#failures.log(this.#reporter, { isEnd: true });
+    }
+    for (const shipment of left) {
+      const reason = this.#maySend ? "closed" : "misconfigured";
+      this.#batcher.settle(shipment, this.#delivery.settleNow(shipment.tape, reason));
+    }
+    this.#ledger.admitMissed();
+    this.#storage?.spool.close();
+    this.#storage?.deadLetters.close();
+    this.#reporter.sayRest();
+  }
+
+  async #ship(tape: Tape): Promise<TapeResult> {
+    const result = await this.#delivery.ship(tape);
+    this.#failures.sayStrangeServer(this.#ledger, this.#reporter);
+    return result;
+  }
+
+  #onFailure(tapeId: number): void {
+    if (!this.#ended) {
+      this.#delivery.noteFailure(tapeId);
+      this.#failures.log(this.#reporter);
+      this.#pendingStore?.noteFailure();
+    }
+  }
+
+  /** Settles when nothing is left in the spool, for the first time; never without one. */
+  get caughtUp(): Promise<void> | undefined {
+    return this.#replay?.caughtUp;
+  }
+
+  #replayOf(storage: Storage): Replay {
+    const { maxQueueBytes, maxQueueRecords, replayBytesPerSecond } = this.#options;
+    return new Replay({
+      ...storage,
+      ledger: this.#ledger,
+      reporter: this.#reporter,
+      bytesPerSecond: replayBytesPerSecond,
+      adopt: (tape) => this.#batcher.adopt(tape),
+      isCalm: () =>
+        this.#batcher.queuedBytes <= maxQueueBytes / 2 &&
+        this.#batcher.pending <= maxQueueRecords / 2,
+    });
+  }
+}
+
+/**
+ * Tapes under way hold at most half of the queue's memory, so that a small queue has small tapes, and room for
+ * what waits behind them.
+ */
+function tapesOf({ tapeBytes, maxQueueBytes, requestsInFlight }: ResolvedOptions): {
+  readonly tapeBytes: number;
+  readonly slots: number;
+} {
+  const underWayBytes = Math.floor(maxQueueBytes / 2);
+  const share = Math.max(smallestTape, Math.floor(underWayBytes / requestsInFlight));
+  const size = Math.min(tapeBytes, share);
+  return { tapeBytes: size, slots: Math.min(requestsInFlight, Math.floor(underWayBytes / size)) };
+}
+
+/** What a head and a few small fields need. */
+const smallestTape = 4_096;
+
+/** In a small queue a large attachment would cost its whole record. */
+const attachmentBytesOf = ({ maxAttachmentBytes, maxQueueBytes }: ResolvedOptions): number =>
+  Math.min(maxAttachmentBytes, Math.floor(maxQueueBytes / 2));
+
+const journalOf = (spool: Spool | undefined): { readonly journal?: () => Journal } =>
+  spool === undefined ? {} : { journal: () => spool.journal() };

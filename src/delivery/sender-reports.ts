@@ -1,0 +1,68 @@
+import { randomUUID } from "node:crypto";
+import type { SenderReport } from "../model/records/sender-report.ts";
+import type { ClientStats } from "../model/stats.ts";
+import { version } from "../model/version.ts";
+
+/** From the first answer of the server to the first report: what was just sent is counted by then. */
+const firstMs = 500;
+/** Between reports, where something has changed. */
+const pauseMs = 5_000;
+
+export interface SenderReportsOptions {
+  readonly projectName: string;
+  readonly stats: () => ClientStats;
+  /** Hands a report over. What becomes of it is not asked. */
+  readonly send: (report: SenderReport) => Promise<void>;
+}
+
+/**
+ * Tells the server what this client has counted, for its page: at most every five seconds, while it
+ * changes. Its timers hold no process, nothing is told twice, and a report that fails is no loss.
+ */
+export class SenderReports {
+  readonly #options: SenderReportsOptions;
+  readonly #id = randomUUID();
+  #timer: NodeJS.Timeout | undefined;
+  #last = "";
+  #ended = false;
+
+  constructor(options: SenderReportsOptions) {
+    this.#options = options;
+  }
+
+  /** The server takes them. Repeated, it changes nothing. */
+  begin(): void {
+    if (this.#timer === undefined && !this.#ended) {
+      this.#wait(firstMs);
+    }
+  }
+
+  /** Nothing is told from here on. */
+  end(): void {
+    this.#ended = true;
+    clearTimeout(this.#timer);
+  }
+
+  #wait(delayMs: number): void {
+    this.#timer = setTimeout(() => {
+      this.#tell();
+      this.#wait(pauseMs);
+    }, delayMs);
+    this.#timer.unref();
+  }
+
+  #tell(): void {
+    const { accepted, delivered, rejected, dropped, spooled, pending } = this.#options.stats();
+    const counts = { accepted, delivered, rejected, dropped, spooled, pending };
+    const told = JSON.stringify(counts);
+    if (told === this.#last) {
+      return;
+    }
+    this.#last = told;
+    const { projectName, send } = this.#options;
+    const project = projectName.slice(0, 1_024);
+    const report = { id: this.#id, project, pid: process.pid, version };
+    // Not a record: what fails here is counted nowhere.
+    send({ ...report, ...counts }).catch(() => undefined);
+  }
+}

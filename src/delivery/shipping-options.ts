@@ -1,0 +1,101 @@
+import type { Connection } from "../model/options/connection.ts";
+import type { Environment } from "../model/options/environment.ts";
+import type { PlainOptions } from "../model/options/option-table.ts";
+import { masksEverything, sendsNothing } from "../model/options/options.ts";
+import type { ResolvedOptions } from "../model/options/options.ts";
+import { maskEverything, planRedaction } from "../model/options/redaction.ts";
+import type { RedactionPlan } from "../model/options/redaction-search.ts";
+import type { SharedTraffic } from "../model/records/shared-traffic.ts";
+import type { ShippingOptions } from "../model/records/shipping.ts";
+import { version } from "../model/version.ts";
+
+/** What the workers need to know, of a client's options. */
+export function shippingOf(
+  options: ResolvedOptions,
+  headers: Readonly<Record<string, string>>,
+  traffic: SharedTraffic,
+): ShippingOptions {
+  const redaction = redactionOf(options);
+  return {
+    connection: connectionOf(options, headers, shareOf(options)),
+    attempts: options.attempts,
+    retryAfterLimitMs: options.retryAfterLimitMs,
+    maxResponseBytes: options.maxResponseBytes,
+    files: {
+      allowed: options.dangerouslyAllowFilesystem,
+      limitBytes: options.maxAttachmentBytes,
+    },
+    repeatedContent: options.repeatedContent,
+    attachBytesFrom: options.attachBytesFrom,
+    runtime: {
+      sdk: "millrace",
+      sdk_version: version,
+      runtime: "node",
+      runtime_version: process.version,
+      platform: process.platform,
+    },
+    traffic: traffic.memory,
+    ...(redaction === undefined ? {} : { redaction }),
+  };
+}
+
+/** What the options have masked; `undefined` where nothing is. */
+export const redactionOf = (
+  options: Pick<ResolvedOptions, "redact" | "apiKey" | "faults">,
+): RedactionPlan | undefined =>
+  masksEverything(options) ? maskEverything : planRedaction(options.redact, options.apiKey);
+
+/** Of the requests that may be under way, those of one worker. */
+const shareOf = ({ workers, requestsInFlight }: PlainOptions): number =>
+  Math.ceil(requestsInFlight / Math.max(1, workers));
+
+/** How to reach the server, of a client's options. */
+export function connectionOf(
+  options: ResolvedOptions,
+  headers: Readonly<Record<string, string>>,
+  requestsInFlight: number,
+): Connection {
+  const refusal = sendsNothing(options);
+  return {
+    ...(refusal === undefined ? {} : { refusal }),
+    endpoint: options.endpoint,
+    headers,
+    timeoutMs: options.timeoutMs,
+    requestsInFlight,
+    compression: options.compression,
+    ...pick(options, [
+      "apiKey",
+      "workspaceId",
+      "httpProxy",
+      "httpsProxy",
+      "noProxy",
+      "ca",
+      "cert",
+      "key",
+      "socketPath",
+    ]),
+  };
+}
+
+/** The program's environment without what would run its preloads in our workers too. */
+export function workerEnvironment(env: Environment): Readonly<Record<string, string>> {
+  const kept = Object.entries(env).filter(
+    (entry): entry is [string, string] => entry[0] !== "NODE_OPTIONS" && entry[1] !== undefined,
+  );
+  return Object.fromEntries(kept);
+}
+
+/** Those of the options that have a value. */
+function pick<Name extends keyof PlainOptions>(
+  options: PlainOptions,
+  names: readonly Name[],
+): { readonly [N in Name]?: NonNullable<PlainOptions[N]> } {
+  const picked: { [N in Name]?: NonNullable<PlainOptions[N]> } = {};
+  for (const name of names) {
+    const value = options[name];
+    if (value !== undefined && value !== null) {
+      picked[name] = value;
+    }
+  }
+  return picked;
+}

@@ -1,0 +1,39 @@
+import { Fields, definedOf } from "../fields.ts";
+import { parseRunStats } from "./run-stats.ts";
+import type { RunStats } from "./run-stats.ts";
+import type { KeyValues } from "../run.ts";
+
+/** Where runs are filed. The wire calls it a session. */
+export interface Project {
+  readonly id: string;
+  /** The tenant that it belongs to. */
+  readonly tenantId: string;
+  readonly name: string;
+  readonly description?: string | undefined;
+  /** ISO 8601. */
+  readonly startTime?: string | undefined;
+  /** ISO 8601; absent while the project is open. */
+  readonly endTime?: string | undefined;
+  /** Free-form; `metadata` is a member of it. */
+  readonly extra: KeyValues;
+  /** The dataset that an experiment's runs are over. */
+  readonly referenceDatasetId?: string | undefined;
+  /** Present where `includeStats` asked for it. */
+  readonly stats?: RunStats | undefined;
+}
+
+/** @throws {@link AnswerError} it is not a project. */
+export function parseProject(value: unknown): Project {
+  const fields = new Fields(value, "project");
+  return definedOf({
+    id: fields.text("id"),
+    tenantId: fields.text("tenant_id"),
+    name: fields.text("name"),
+    description: fields.optionalText("description"),
+    startTime: fields.optionalText("start_time"),
+    endTime: fields.optionalText("end_time"),
+    extra: fields.object("extra"),
+    referenceDatasetId: fields.optionalText("reference_dataset_id"),
+    stats: fields.optionalNumber("run_count") === undefined ? undefined : parseRunStats(value),
+  });
+}

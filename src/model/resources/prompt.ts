@@ -1,0 +1,164 @@
+import { Fields, definedOf, parseList, unexpectedAnswer } from "../fields.ts";
+import type { PromptPlace } from "./prompt-identifier.ts";
+import type { KeyValues } from "../run.ts";
+
+/** A prompt of the hub: a repo whose commits hold its manifests. */
+export interface Prompt {
+  readonly id: string;
+  /** The tenant that it belongs to. */
+  readonly tenantId: string;
+  /** The owner's handle; absent where the owner has none. */
+  readonly owner?: string | undefined;
+  /** Its own handle. */
+  readonly repo: string;
+  /** `owner/repo`. */
+  readonly fullName: string;
+  readonly description?: string | undefined;
+  /** Markdown. */
+  readonly readme?: string | undefined;
+  readonly tags: readonly string[];
+  readonly isPublic: boolean;
+  readonly isArchived: boolean;
+  /** ISO 8601. */
+  readonly createdAt: string;
+  /** ISO 8601; a commit is a change too. */
+  readonly updatedAt: string;
+  readonly likes: number;
+  /** Whether the tenant that asks likes it; absent where the server does not say. */
+  readonly isLiked?: boolean | undefined;
+  /** Times that a commit of it was pulled. */
+  readonly downloads: number;
+  readonly views: number;
+  readonly commits: number;
+  /** Absent while there is no commit. */
+  readonly lastCommitHash?: string | undefined;
+}
+
+/** One commit, without its manifest. */
+export interface PromptCommit {
+  /** Absent where the server does not say. */
+  readonly id?: string | undefined;
+  readonly commitHash: string;
+  /** Absent for the first. */
+  readonly parentCommitHash?: string | undefined;
+  readonly description?: string | undefined;
+  /** ISO 8601. */
+  readonly createdAt?: string | undefined;
+  readonly downloads: number;
+  readonly views: number;
+}
+
+/** A commit as it is pulled: data, of which nothing is run. */
+export interface PulledPrompt extends PromptPlace {
+  readonly commitHash: string;
+  readonly manifest: KeyValues;
+  readonly examples: readonly unknown[];
+  readonly description?: string | undefined;
+  /** Of the model that the prompt was saved with; where the server says so. */
+  readonly modelProvider?: string | undefined;
+  readonly modelConfig?: KeyValues | undefined;
+}
+
+/** A name for one commit, which can be moved to another. */
+export interface PromptTag {
+  readonly id: string;
+  readonly name: string;
+  readonly commitId: string;
+  readonly commitHash: string;
+  /** ISO 8601. */
+  readonly createdAt: string;
+  /** ISO 8601; when it was last moved. */
+  readonly updatedAt: string;
+}
+
+/** @throws {@link AnswerError} it is not a prompt. */
+export function parsePrompt(value: unknown): Prompt {
+  const fields = new Fields(value, "prompt");
+  const isLiked = fields.value("liked_by_auth_user");
+  return definedOf({
+    id: fields.text("id"),
+    tenantId: fields.text("tenant_id"),
+    owner: fields.optionalText("owner"),
+    repo: fields.text("repo_handle"),
+    fullName: fields.text("full_name"),
+    description: fields.optionalText("description"),
+    readme: fields.optionalText("readme"),
+    tags: parseList(fields.value("tags") ?? [], "tags", parseText),
+    isPublic: fields.value("is_public") === true,
+    isArchived: fields.value("is_archived") === true,
+    createdAt: fields.text("created_at"),
+    updatedAt: fields.text("updated_at"),
+    likes: fields.optionalNumber("num_likes") ?? 0,
+    isLiked: typeof isLiked === "boolean" ? isLiked : undefined,
+    downloads: fields.optionalNumber("num_downloads") ?? 0,
+    views: fields.optionalNumber("num_views") ?? 0,
+    commits: fields.optionalNumber("num_commits") ?? 0,
+    lastCommitHash: fields.optionalText("last_commit_hash"),
+  });
+}
+
+/** The prompt of `{ repo }`. @throws {@link AnswerError} there is none. */
+export const parseRepo = (value: unknown): Prompt =>
+  parsePrompt(new Fields(value, "prompt").value("repo"));
+
+/** @throws {@link AnswerError} it is not a commit. */
+export function parsePromptCommit(value: unknown): PromptCommit {
+  const fields = new Fields(value, "commit of a prompt");
+  return definedOf({
+    id: fields.optionalText("id"),
+    commitHash: fields.text("commit_hash"),
+    parentCommitHash: fields.optionalText("parent_commit_hash"),
+    description: fields.optionalText("description"),
+    createdAt: fields.optionalText("created_at"),
+    downloads: fields.optionalNumber("num_downloads") ?? 0,
+    views: fields.optionalNumber("num_views") ?? 0,
+  });
+}
+
+/** What making one answers: `{ commit }`, or the commit itself. @throws {@link AnswerError} it is neither. */
+export function parseMadeCommit(value: unknown): PromptCommit {
+  const commit = new Fields(value, "commit of a prompt").value("commit");
+  return parsePromptCommit(commit ?? value);
+}
+
+/** @throws {@link AnswerError} it is not a commit with a manifest. */
+export function parsePulledPrompt(value: unknown, { owner, repo }: PromptPlace): PulledPrompt {
+  const fields = new Fields(value, "commit of a prompt");
+  const manifest = fields.value("manifest");
+  if (typeof manifest !== "object" || manifest === null) {
+    throw unexpectedAnswer("commit of a prompt", "it has no manifest");
+  }
+  return definedOf({
+    owner,
+    repo,
+    commitHash: fields.text("commit_hash"),
+    manifest: manifest as KeyValues,
+    examples: parseList(fields.value("examples") ?? [], "examples", (example) => example),
+    description: fields.optionalText("description"),
+    modelProvider: fields.optionalText("model_provider"),
+    modelConfig:
+      typeof fields.value("model_config") === "object" && fields.value("model_config") !== null
+        ? fields.object("model_config")
+        : undefined,
+  });
+}
+
+/** @throws {@link AnswerError} it is not a tag. */
+export function parsePromptTag(value: unknown): PromptTag {
+  const fields = new Fields(value, "tag of a prompt");
+  return {
+    id: fields.text("id"),
+    name: fields.text("tag_name"),
+    commitId: fields.text("commit_id"),
+    commitHash: fields.text("commit_hash"),
+    createdAt: fields.text("created_at"),
+    updatedAt: fields.text("updated_at"),
+  };
+}
+
+function parseText(value: unknown): string {
+  if (typeof value !== "string") {
+    throw unexpectedAnswer("prompt", "a tag is not a text");
+  }
+  return value;
+}

@@ -1,0 +1,125 @@
+import { parseRunAttachments } from "./attachment-response.ts";
+import type { Attachment } from "./attachment-response.ts";
+import { Fields } from "../fields.ts";
+import type { KeyValues, RunExtra } from "../run.ts";
+
+/** A run, read back. What the server does not say, or says is null, is absent; what was recorded is verbatim. */
+export interface Run {
+  readonly id: string;
+  readonly name: string;
+  readonly runType: string;
+  /** ISO 8601. */
+  readonly startTime?: string | undefined;
+  /** ISO 8601; absent while the run is open. */
+  readonly endTime?: string | undefined;
+  /** Such as `success`, `error` or `pending`. */
+  readonly status?: string | undefined;
+  readonly inputs?: KeyValues | undefined;
+  readonly outputs?: KeyValues | undefined;
+  /** The message and stack of what the work threw. */
+  readonly error?: string | undefined;
+  /** As it was recorded; `metadata` is a member of it. */
+  readonly extra?: RunExtra | undefined;
+  readonly serialized?: unknown;
+  readonly events?: readonly unknown[] | undefined;
+  readonly tags?: readonly string[] | undefined;
+  readonly parentRunId?: string | undefined;
+  /** The runs above, the root first. */
+  readonly parentRunIds?: readonly string[] | undefined;
+  readonly childRunIds?: readonly string[] | undefined;
+  readonly directChildRunIds?: readonly string[] | undefined;
+  readonly traceId?: string | undefined;
+  /** Sortable ancestry: `<start><id>` segments joined by dots; a child's begins with its parent's. */
+  readonly dottedOrder?: string | undefined;
+  readonly projectId?: string | undefined;
+  readonly projectName?: string | undefined;
+  readonly referenceExampleId?: string | undefined;
+  readonly totalTokens?: number | undefined;
+  readonly promptTokens?: number | undefined;
+  readonly completionTokens?: number | undefined;
+  /** Decimal text. */
+  readonly totalCost?: string | number | undefined;
+  /** Decimal text. */
+  readonly promptCost?: string | number | undefined;
+  /** Decimal text. */
+  readonly completionCost?: string | number | undefined;
+  /** ISO 8601. */
+  readonly firstTokenTime?: string | undefined;
+  /** By feedback key. */
+  readonly feedbackStats?: KeyValues | undefined;
+  readonly executionOrder?: number | undefined;
+  readonly inDataset?: boolean | undefined;
+  readonly manifestId?: string | undefined;
+  readonly shareToken?: string | undefined;
+  /** Path of its page. */
+  readonly appPath?: string | undefined;
+  /** Where its attachments are, by name; {@link Runs.readAttachment} reads one. */
+  readonly attachments?: Readonly<Record<string, Attachment>> | undefined;
+  /** The runs below, in order of starting; present where `withChildRuns` asked for them. */
+  readonly childRuns?: readonly Run[] | undefined;
+}
+
+/** A member of a {@link Run} that `select` can ask for. */
+export type RunField = Exclude<keyof Run, "attachments" | "childRuns">;
+
+/** What the wire calls the members of a run. */
+export const runFields: { readonly [Name in RunField]: string } = {
+  id: "id",
+  name: "name",
+  runType: "run_type",
+  startTime: "start_time",
+  endTime: "end_time",
+  status: "status",
+  inputs: "inputs",
+  outputs: "outputs",
+  error: "error",
+  extra: "extra",
+  serialized: "serialized",
+  events: "events",
+  tags: "tags",
+  parentRunId: "parent_run_id",
+  parentRunIds: "parent_run_ids",
+  childRunIds: "child_run_ids",
+  directChildRunIds: "direct_child_run_ids",
+  traceId: "trace_id",
+  dottedOrder: "dotted_order",
+  projectId: "session_id",
+  projectName: "session_name",
+  referenceExampleId: "reference_example_id",
+  totalTokens: "total_tokens",
+  promptTokens: "prompt_tokens",
+  completionTokens: "completion_tokens",
+  totalCost: "total_cost",
+  promptCost: "prompt_cost",
+  completionCost: "completion_cost",
+  firstTokenTime: "first_token_time",
+  feedbackStats: "feedback_stats",
+  executionOrder: "execution_order",
+  inDataset: "in_dataset",
+  manifestId: "manifest_id",
+  shareToken: "share_token",
+  appPath: "app_path",
+};
+
+const members = Object.entries(runFields);
+
+/**
+ * A run as the server answers it, in our names.
+ *
+ * @throws {@link AnswerError} it is not a run.
+ */
+export function parseRun(value: unknown): Run {
+  const fields = new Fields(value, "run");
+  const run: Record<string, unknown> = { id: fields.text("id") };
+  for (const [name, wireName] of members) {
+    const member = fields.value(wireName);
+    if (member !== undefined && member !== null) {
+      run[name] = member;
+    }
+  }
+  const attachments = parseRunAttachments(value);
+  return {
+    ...(run as unknown as Run),
+    ...(Object.keys(attachments).length === 0 ? {} : { attachments }),
+  };
+}

@@ -1,0 +1,36 @@
+import { Fields, definedOf } from "../fields.ts";
+import type { KeyValues } from "../run.ts";
+
+/** What a set of runs comes to. A number that the server does not know is absent. */
+export interface RunStats {
+  readonly runCount: number;
+  /** Seconds. */
+  readonly latencyP50?: number | undefined;
+  /** Seconds. */
+  readonly latencyP99?: number | undefined;
+  /** From 0 to 1. */
+  readonly errorRate?: number | undefined;
+  readonly totalTokens?: number | undefined;
+  readonly promptTokens?: number | undefined;
+  readonly completionTokens?: number | undefined;
+  /** ISO 8601. */
+  readonly lastRunStartTime?: string | undefined;
+  /** By feedback key. */
+  readonly feedbackStats: KeyValues;
+}
+
+/** @throws {@link AnswerError} it is not an object. */
+export function parseRunStats(value: unknown): RunStats {
+  const fields = new Fields(value, "statistics");
+  return definedOf({
+    runCount: fields.optionalNumber("run_count") ?? 0,
+    latencyP50: fields.optionalNumber("latency_p50"),
+    latencyP99: fields.optionalNumber("latency_p99"),
+    errorRate: fields.optionalNumber("error_rate"),
+    totalTokens: fields.optionalNumber("total_tokens"),
+    promptTokens: fields.optionalNumber("prompt_tokens"),
+    completionTokens: fields.optionalNumber("completion_tokens"),
+    lastRunStartTime: fields.optionalText("last_run_start_time"),
+    feedbackStats: fields.object("feedback_stats"),
+  });
+}

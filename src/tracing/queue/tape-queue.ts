@@ -1,0 +1,127 @@
+import { Deferred } from "../../model/deferred.ts";
+import { countOf } from "./flush-counts.ts";
+import { hasRoomToSend } from "./stack-room.ts";
+import type { Shipment, TapeCount, TapeResult } from "./shipment.ts";
+import type { Tape } from "../tape/tape.ts";
+
+export interface LineOptions {
+  /** Tapes under way at once. */
+  readonly slots: number;
+  /** Sends a tape; settles when the outcome of each of its records is known. Never rejects. */
+  readonly ship: (tape: Tape) => Promise<TapeResult>;
+  /** Hears of each tape that left the line: its records are counted, its memory can be used again. */
+  readonly onSettled: (shipment: Shipment, count: TapeCount) => void;
+}
+
+/** Tapes that were cut: those that wait for a slot, the oldest first, and those under way. */
+export class Line {
+  readonly #options: LineOptions;
+  #waiting: Shipment[] = [];
+  readonly #underWay = new Set<Shipment>();
+  #waitingBytes = 0;
+  #underWayBytes = 0;
+
+  constructor(options: LineOptions) {
+    this.#options = options;
+  }
+
+  /** Memory of the tapes that wait, used or not. */
+  get waitingBytes(): number {
+    return this.#waitingBytes;
+  }
+
+  /** Memory of all tapes of the line, those under way included. */
+  get heldBytes(): number {
+    return this.#waitingBytes + this.#underWayBytes;
+  }
+
+  /** Those that wait for a slot, and that no spool holds. */
+  get waitingTapes(): readonly Tape[] {
+    return this.#waiting.flatMap(({ tape }) => (tape.adopted ? [] : tape));
+  }
+
+  get isIdle(): boolean {
+    return this.#underWay.size === 0;
+  }
+
+  get hasSlot(): boolean {
+    return this.#underWay.size < this.#options.slots;
+  }
+
+  /** Those that were recorded here, or also those that a spool holds. */
+  shipments(which: "recorded" | "all"): readonly Shipment[] {
+    const all = [...this.#waiting, ...this.#underWay];
+    return which === "all" ? all : all.filter(({ tape }) => !tape.adopted);
+  }
+
+  push(tape: Tape): Deferred<TapeCount> {
+    const settled = new Deferred<TapeCount>();
+    const { capacity } = tape;
+    // From the last call on nothing can break it off for want of stack.
+    this.#waiting.push({ tape, settled, awaiting: 0 });
+    this.#waitingBytes += capacity;
+    return settled;
+  }
+
+  /** Sends what waits while slots are free; where the stack is all but exhausted, as soon as it is not. */
+  advance(): void {
+    while (this.hasSlot && this.#waiting.length > 0) {
+      if (!hasRoomToSend()) {
+        // Broken off in the middle, a tape would neither be sent nor counted.
+        void Promise.resolve().then(() => this.advance());
+        return;
+      }
+      const next = this.#waiting.shift();
+      if (next === undefined) {
+        return;
+      }
+      this.#waitingBytes -= next.tape.capacity;
+      this.#underWayBytes += next.tape.capacity;
+      this.#underWay.add(next);
+      void this.#send(next);
+    }
+  }
+
+  /**
+   * Takes the oldest waiting tape out and has `giveUp` count its records; what is under way stays, and
+   * so does what a spool holds already. False where nothing can give way.
+   */
+  giveWay(giveUp: (tape: Tape) => TapeResult): boolean {
+    const index = this.#waiting.findIndex(({ tape }) => !tape.adopted);
+    const [oldest] = index === -1 ? [] : this.#waiting.splice(index, 1);
+    if (oldest === undefined) {
+      return false;
+    }
+    this.#waitingBytes -= oldest.tape.capacity;
+    this.#settle(oldest, giveUp(oldest.tape));
+    return true;
+  }
+
+  /** Hands out every tape; from here on the caller counts their records. */
+  takeAll(): { readonly underWay: readonly Shipment[]; readonly waiting: readonly Shipment[] } {
+    const taken = { underWay: [...this.#underWay], waiting: this.#waiting };
+    this.#underWay.clear();
+    this.#waiting = [];
+    this.#waitingBytes = 0;
+    this.#underWayBytes = 0;
+    return taken;
+  }
+
+  async #send(shipment: Shipment): Promise<void> {
+    const { tape } = shipment;
+    const result = await this.#options.ship(tape);
+    if (!this.#underWay.delete(shipment)) {
+      // Taken by takeAll: its records are counted there.
+      return;
+    }
+    this.#underWayBytes -= tape.capacity;
+    this.#settle(shipment, result);
+  }
+
+  #settle(shipment: Shipment, result: TapeResult): void {
+    // Counted first: the tape is used again.
+    const count = countOf(shipment.tape, result);
+    this.#options.onSettled(shipment, count);
+    shipment.settled.resolve(count);
+  }
+}

@@ -1,0 +1,83 @@
+import { stampLength, uuidLength } from "../../model/dotted-order.ts";
+
+/** The hash is taken modulo this; rates are told apart down to one in a million. */
+const buckets = 1_000_000n;
+const idLength = 36;
+
+/**
+ * Decides for a whole trace by its id alone, so that all processes that see one trace agree,
+ * whichever library they use: the rule is that of the platform's own clients, the 128-bit XXH3
+ * hash of the id in small letters, modulo a million, below the rate.
+ *
+ * @param rate the share of traces to keep, 0 to 1.
+ */
+export function createSampler(rate: number): (traceId: string) => boolean {
+  if (rate >= 1) {
+    return () => true;
+  }
+  if (!(rate > 0)) {
+    return () => false;
+  }
+  const text = Buffer.alloc(idLength);
+  return (traceId) => {
+    text.write(traceId.toLowerCase().padEnd(idLength), "latin1");
+    return Number(hash36(text) % buckets) / Number(buckets) < rate;
+  };
+}
+
+const mask64 = 0xffff_ffff_ffff_ffffn;
+const prime1 = 0x9e37_79b1_85eb_ca87n;
+const prime2 = 0xc2b2_ae3d_27d4_eb4fn;
+const prime4 = 0x85eb_ca77_c2b2_ae63n;
+const primeMx1 = 0x1656_6791_9e37_79f9n;
+
+/** The first 64 bytes of XXH3's secret. */
+const secret = Buffer.from(
+  "b8fe6c3923a44bbe7c01812cf721ad1cded46de9839097db7240a4a4b7b3671f" +
+    "cb79e64eccc0e578825ad07dccff7221b8084674f743248ee03590e6813a264c",
+  "hex",
+);
+
+/** XXH3, 128 bits, seed 0, of exactly 36 bytes: the branch for 33 to 64, which mixes twice. */
+function hash36(input: Buffer): bigint {
+  let low = BigInt(idLength) * prime1;
+  let high = 0n;
+  for (const [first, second, key] of [
+    [16, 4, 32],
+    [0, 20, 0],
+  ] as const) {
+    low = ((low + mix(input, first, key)) & mask64) ^ sum(input, second);
+    high = ((high + mix(input, second, key + 16)) & mask64) ^ sum(input, first);
+  }
+  const last = low * prime1 + high * prime4 + BigInt(idLength) * prime2;
+  const upper = -avalanche(last & mask64) & mask64;
+  return (upper << 64n) | avalanche((low + high) & mask64);
+}
+
+function mix(input: Buffer, at: number, key: number): bigint {
+  const product =
+    (input.readBigUInt64LE(at) ^ secret.readBigUInt64LE(key)) *
+    (input.readBigUInt64LE(at + 8) ^ secret.readBigUInt64LE(key + 8));
+  return (product & mask64) ^ (product >> 64n);
+}
+
+const sum = (input: Buffer, at: number): bigint =>
+  (input.readBigUInt64LE(at) + input.readBigUInt64LE(at + 8)) & mask64;
+
+function avalanche(hash: bigint): bigint {
+  const mixed = ((hash ^ (hash >> 37n)) * primeMx1) & mask64;
+  return mixed ^ (mixed >> 32n);
+}
+
+/** The trace that a wire-shaped run is of: sampling keeps a trace whole. */
+export function traceIdOf(id: unknown, run: unknown): string {
+  if (typeof run === "object" && run !== null) {
+    if ("trace_id" in run && typeof run.trace_id === "string") {
+      return run.trace_id;
+    }
+    if ("dotted_order" in run && typeof run.dotted_order === "string") {
+      return run.dotted_order.slice(stampLength, stampLength + uuidLength);
+    }
+  }
+  return String(id);
+}

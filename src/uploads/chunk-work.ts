@@ -1,0 +1,178 @@
+import type { Call } from "../api/http/http.ts";
+import { jsonType } from "../api/http/request.ts";
+import { ConflictError, HttpError, NetworkError, ValidationError } from "../model/errors.ts";
+import { parseFeedback } from "../model/resources/feedback.ts";
+import type { ShipReport, ShipTask } from "../model/records/shipping.ts";
+import type { RejectedRow } from "../model/resources/upload.ts";
+import { packError } from "../api/sync/packed-error.ts";
+import { JsonWriter } from "../workers/json/json-writer.ts";
+import { TapeReader } from "../workers/json/tape-reader.ts";
+import type { ChunkAnswer, ChunkShipper, ChunkTask } from "./chunk-task.ts";
+import { ExampleChunks } from "./example-chunks.ts";
+import { rowField } from "./row-format.ts";
+import { readRows } from "./tape-rows.ts";
+import type { TapeRow } from "./tape-rows.ts";
+import { Http } from "../api/http/http.ts";
+import { Shipper } from "../workers/host/shipper.ts";
+import type { UploadWorkerData } from "./upload-pool.ts";
+
+export interface ChunkTools {
+  readonly call: Call;
+  /** Sends a tape of runs. */
+  readonly shipRuns: (task: ShipTask) => Promise<ShipReport>;
+}
+
+/** Judgements have no call for many: so many are under way at once. */
+const feedbackInFlight = 16;
+
+/** Turns tapes of rows into requests: what runs in a worker. */
+export class ChunkWork implements ChunkShipper {
+  readonly #tools: ChunkTools;
+  readonly #examples: ExampleChunks;
+
+  constructor(tools: ChunkTools) {
+    this.#tools = tools;
+    this.#examples = new ExampleChunks(tools.call);
+  }
+
+  async ship(task: ChunkTask): Promise<ChunkAnswer> {
+    const reader = new TapeReader(task.memory, task.used);
+    switch (task.target.noun) {
+      case "examples":
+        return this.#shipExamples(reader, task.target.datasetId, task.dryRun);
+      case "feedback":
+        return this.#shipFeedback(reader, task.dryRun);
+      case "runs":
+        return this.#shipRuns(reader, task);
+    }
+  }
+
+  async #shipExamples(
+    reader: TapeReader,
+    datasetId: string,
+    dryRun: boolean,
+  ): Promise<ChunkAnswer> {
+    const counts = { created: 0, skipped: 0, bytes: 0 };
+    const rejected: RejectedRow[] = [];
+    const rows = readRows(reader, datasetId);
+    const outcomes = {
+      done: (some: readonly TapeRow[], { created, bytes }: { created: number; bytes: number }) => {
+        counts.created += created;
+        counts.skipped += some.length - created;
+        counts.bytes += bytes;
+        some.forEach(({ record }) => reader.settle(record, "delivered"));
+      },
+      rejected: ({ record }: TapeRow, rejection: RejectedRow) => {
+        rejected.push(rejection);
+        reader.settle(record, "rejected");
+      },
+    };
+    try {
+      await (dryRun
+        ? this.#examples.check(rows, datasetId, outcomes)
+        : this.#examples.send(rows, datasetId, outcomes));
+      return { ...counts, rejected };
+    } catch (error) {
+      return { ...counts, rejected, failure: packError(error) };
+    }
+  }
+
+  async #shipFeedback(reader: TapeReader, dryRun: boolean): Promise<ChunkAnswer> {
+    const counts = { created: 0, skipped: 0, bytes: 0 };
+    const rejected: RejectedRow[] = [];
+    const failures: unknown[] = [];
+    let next = 0;
+    const work = async (): Promise<void> => {
+      while (next < reader.count && failures.length === 0) {
+        const record = next++;
+        const body = bodyOf(reader, record);
+        try {
+          const isNew = dryRun || (await this.#judge(body));
+          counts[isNew ? "created" : "skipped"] += 1;
+          counts.bytes += body.length;
+          reader.settle(record, "delivered");
+        } catch (error) {
+          if (isRefusal(error)) {
+            rejected.push(rejectionOf(reader, record, error));
+            reader.settle(record, "rejected");
+          } else {
+            failures.push(error);
+          }
+        }
+      }
+    };
+    await Promise.all(Array.from({ length: feedbackInFlight }, work));
+    return failures.length === 0
+      ? { ...counts, rejected }
+      : { ...counts, rejected, failure: packError(failures[0]) };
+  }
+
+  /** False where it was there already. */
+  async #judge(body: Buffer): Promise<boolean> {
+    try {
+      await this.#tools.call("createFeedback", {
+        body: { contentType: jsonType, content: body },
+        repeatable: true,
+      });
+      return true;
+    } catch (error) {
+      const { id } = JSON.parse(body.toString()) as { readonly id: string };
+      if (error instanceof ConflictError && (await this.#isThere(id))) {
+        return false;
+      }
+      throw error;
+    }
+  }
+
+  async #isThere(id: string): Promise<boolean> {
+    return parseFeedback(await this.#tools.call("readFeedback", { path: { id } })).id === id;
+  }
+
+  async #shipRuns(reader: TapeReader, { memory, used, dryRun }: ChunkTask): Promise<ChunkAnswer> {
+    if (dryRun) {
+      return { created: reader.count, skipped: 0, rejected: [], bytes: 0 };
+    }
+    const report = await this.#tools.shipRuns({ memory, used });
+    // Which rows they are is known to who wrote them.
+    const rejected = report.refused.map(({ runId, message }) => ({
+      row: 0,
+      id: runId,
+      reason: message,
+    }));
+    const { delivered: created, bytes, undelivered, reason } = report;
+    return {
+      created,
+      skipped: 0,
+      rejected,
+      bytes,
+      ...(undelivered === 0
+        ? {}
+        : { failure: packError(new NetworkError(reason ?? "the server did not answer")) }),
+    };
+  }
+}
+
+const refusals = new Set([400, 404, 409, 413, 422]);
+
+const isRefusal = (error: unknown): error is Error =>
+  error instanceof ValidationError || (error instanceof HttpError && refusals.has(error.status));
+
+function bodyOf(reader: TapeReader, record: number): Buffer {
+  const out = new JsonWriter(Buffer.allocUnsafe(4_096));
+  out.value(reader.bytes, reader.view, reader.start(record, rowField.body));
+  return out.bytes.subarray(0, out.length);
+}
+
+function rejectionOf(reader: TapeReader, record: number, { message }: Error): RejectedRow {
+  const at = reader.start(record, rowField.row);
+  const row = at === 0 ? 0 : reader.view.getFloat64(at, true);
+  return { row, reason: message };
+}
+
+/** What does the work of a worker, wherever it runs. */
+export function chunkWorkOf({ shipping }: UploadWorkerData): ChunkWork {
+  const http = new Http(shipping);
+  let runs: Shipper | undefined;
+  const shipRuns: Shipper["ship"] = (task) => (runs ??= new Shipper(shipping)).ship(task);
+  return new ChunkWork({ call: http.call, shipRuns });
+}

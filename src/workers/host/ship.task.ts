@@ -1,0 +1,31 @@
+import { parentPort, threadId, workerData } from "node:worker_threads";
+import type { SenderReport } from "../../model/records/sender-report.ts";
+import type {
+  FailureNotice,
+  ShippingOptions,
+  ShipReport,
+  ShipTask,
+} from "../../model/records/shipping.ts";
+import { startPulse } from "./heartbeat.ts";
+import type { PulseOptions } from "./heartbeat.ts";
+import { Shipper } from "./shipper.ts";
+
+/** What the pool tells each of its threads; Piscina wraps it together with data of its own. */
+export interface ShipData {
+  readonly options: ShippingOptions;
+  readonly pulse: PulseOptions;
+}
+
+const { options, pulse } = workerData as ShipData;
+const shipper = new Shipper(options, (failedTape) => {
+  parentPort?.postMessage({ failedTape } satisfies FailureNotice);
+});
+startPulse(pulse, threadId);
+
+/** The worker's task: one tape. */
+export default function ship(task: ShipTask): Promise<ShipReport> {
+  return shipper.ship(task);
+}
+
+/** The worker's other task: what the client has counted. */
+export const report = (counts: SenderReport): Promise<void> => shipper.report(counts);

@@ -1,0 +1,92 @@
+import { randomInt } from "node:crypto";
+import * as fileSystem from "node:fs";
+import type { RefusedRun } from "../../model/records/shipping.ts";
+import { frameKind } from "./spool-format.ts";
+import type { SpoolOptions } from "./spool-options.ts";
+import { OpenSegment } from "./spool-segment.ts";
+import { Shelf } from "./quarantine-folder.ts";
+
+/** The folder of dead letters, beside the lanes. */
+export const deadFolder = "dead";
+
+/** Why records are dead letters. */
+export interface DeathNote {
+  /** Milliseconds since the Unix epoch. */
+  readonly at: number;
+  /** What the server said of each run that it refused. */
+  readonly refused: readonly RefusedRun[];
+  /** Why they were given up, where the server did not refuse them. */
+  readonly reason?: string;
+}
+
+const segmentBytes = 1_048_576;
+/** Sequences of eight digits: they sort by age for three years. */
+const sequences = 100_000_000;
+
+/**
+ * What the server refused, with its reasons: kept for a person, sent again only by `millrace replay`.
+ * Every process writes segments of its own. No method throws.
+ */
+export class DeadLetters {
+  readonly #shelf: Shelf;
+  readonly #onTrouble: SpoolOptions["onTrouble"];
+  readonly #protect: SpoolOptions["protect"];
+  #segment: OpenSegment | undefined;
+
+  constructor({
+    folder,
+    quotaBytes,
+    onTrouble,
+    protect,
+  }: Pick<SpoolOptions, "folder" | "quotaBytes" | "onTrouble" | "protect">) {
+    this.#protect = protect;
+    this.#shelf = new Shelf(folder, deadFolder, quotaBytes);
+    this.#onTrouble = onTrouble;
+  }
+
+  /** Keeps records, one after another as on a tape. */
+  write(body: Uint8Array, records: number, note: DeathNote): void {
+    const text = Buffer.from(JSON.stringify(note));
+    const head = Buffer.alloc(4);
+    head.writeUInt32LE(text.length);
+    try {
+      this.#protect?.(body, false);
+      if (this.#segment?.isGone === true) {
+        this.#seal();
+      }
+      this.#segment ??= this.#open();
+      const letter = Buffer.concat([head, text, body]);
+      this.#segment.append(letter, { records, kind: frameKind.refused });
+      this.#segment.sync((error) => this.#onTrouble("spoolUnsynced", error.message));
+      if (this.#segment.bytes >= segmentBytes) {
+        this.#seal();
+      }
+    } catch (error) {
+      this.#onTrouble("spoolUnwritable", error instanceof Error ? error.message : String(error));
+    }
+  }
+
+  close(): void {
+    this.#seal();
+  }
+
+  #seal(): void {
+    this.#segment?.seal();
+    this.#segment = undefined;
+  }
+
+  #open(): OpenSegment {
+    this.#shelf.make();
+    this.#shelf.prune();
+    const sequence = Math.floor(Date.now() / 1_000) % sequences;
+    const id = { sequence, salt: randomInt(2 ** 32) };
+    return new OpenSegment(this.#shelf.folder, id, fileSystem);
+  }
+}
+
+/** What a frame of dead letters holds. @throws SyntaxError or RangeError it holds none. */
+export function readLetter(body: Buffer): { readonly note: DeathNote; readonly records: Buffer } {
+  const end = 4 + body.readUInt32LE(0);
+  const note = JSON.parse(body.toString("utf8", 4, end)) as DeathNote;
+  return { note, records: body.subarray(end) };
+}

@@ -1,0 +1,207 @@
+import {
+  closeSync,
+  fsync,
+  mkdirSync,
+  openSync,
+  readFileSync,
+  renameSync,
+  rmdirSync,
+  rmSync,
+  utimes,
+} from "node:fs";
+import { readdir, stat } from "node:fs/promises";
+import { join } from "node:path";
+import { isOwnFile, isOwnFolder, folderMode, openFolder, UnsafeFolder } from "./spool-folder.ts";
+import { readSegment, saltOf } from "./spool-format.ts";
+import {
+  freeLaneName,
+  heartbeatMs,
+  isAbandoned,
+  isLane,
+  laneMade,
+  ownLaneName,
+} from "./writer-directory.ts";
+import type { SpoolOptions } from "./spool-options.ts";
+import type { Segment } from "./spool-segment.ts";
+
+/** The lanes of a spool's folder that this client owns: one to write to, and those it took over. */
+export class SpoolLanes {
+  readonly #folder: string;
+  readonly #onTrouble: SpoolOptions["onTrouble"];
+  /** Paths of owned lanes. */
+  readonly #owned = new Set<string>();
+  #own: string | undefined;
+  #isGivenUp = false;
+  #unsynced: string | undefined;
+  #heartbeat: NodeJS.Timeout | undefined;
+
+  constructor(folder: string, onTrouble: SpoolOptions["onTrouble"]) {
+    this.#folder = folder;
+    this.#onTrouble = onTrouble;
+  }
+
+  /** Takes over the lanes that nobody owns; answers their segments, the oldest first. Never throws. */
+  async claim(): Promise<readonly Segment[]> {
+    const segments: Segment[] = [];
+    for (const name of await this.#laneNames()) {
+      const path = join(this.#folder, name);
+      const claimed = join(this.#folder, ownLaneName(laneMade(name)));
+      try {
+        // At once: a client that closes in between takes nothing over.
+        if (this.#isGivenUp || !isAbandoned(path, name)) {
+          continue;
+        }
+        if (!isOwnFolder(path)) {
+          this.#onTrouble("spoolRefused", `${path} is not this user's folder; it is left alone`);
+          continue;
+        }
+        renameSync(path, claimed);
+      } catch {
+        // Another process was faster, and sends it.
+        continue;
+      }
+      this.#hold(claimed);
+      segments.push(...(await this.#segmentsOf(claimed)));
+    }
+    return segments;
+  }
+
+  /** Does something in the lane that is written to, which is made where it is missing. */
+  inOwn<T>(work: (lane: string) => T): T {
+    try {
+      return work(this.#ownLane());
+    } catch (error) {
+      if (!isMissing(error)) {
+        throw error;
+      }
+      // Removed while we ran.
+      this.#own = undefined;
+      return work(this.#ownLane());
+    }
+  }
+
+  /** Removes a segment of an earlier process. */
+  remove({ folder, name }: Segment): void {
+    rmSync(join(folder, name), { force: true });
+  }
+
+  /** Records of a segment of an earlier process; 0 where it can't be read. */
+  recordsOf({ folder, name }: Segment): number {
+    let records = 0;
+    try {
+      for (const part of readSegment(readFileSync(join(folder, name)), saltOf(name) ?? 0)) {
+        records += part.is === "frame" ? part.records : 0;
+      }
+    } catch (error) {
+      this.#trouble(error);
+    }
+    return records;
+  }
+
+  /** A new file is found after a power cut only when its folder is on the disk. */
+  sync(onError: (error: Error) => void): void {
+    const lane = this.#unsynced;
+    this.#unsynced = undefined;
+    if (lane === undefined) {
+      return;
+    }
+    try {
+      const fd = openSync(lane, "r");
+      fsync(fd, (error) => {
+        closeSync(fd);
+        if (error !== null) {
+          onError(error);
+        }
+      });
+    } catch {
+      // It was removed, or is of a kind that can't be opened: its files were said to be lost, or are there.
+    }
+  }
+
+  /** Lets go of the lanes: the empty ones are removed, the next client takes the others over. Never throws. */
+  giveUp(): void {
+    this.#isGivenUp = true;
+    clearInterval(this.#heartbeat);
+    for (const path of this.#owned) {
+      try {
+        rmdirSync(path);
+      } catch {
+        this.#setFree(path);
+      }
+    }
+    this.#owned.clear();
+    this.#own = undefined;
+  }
+
+  #setFree(path: string): void {
+    try {
+      renameSync(path, join(this.#folder, freeLaneName(path.slice(this.#folder.length + 1))));
+    } catch {
+      // It was removed; or it stays ours until this process is gone, and is taken over then.
+    }
+  }
+
+  #ownLane(): string {
+    if (this.#own === undefined) {
+      const path = join(this.#folder, ownLaneName());
+      openFolder(this.#folder);
+      mkdirSync(path, { mode: folderMode });
+      this.#own = path;
+      this.#hold(path);
+    }
+    this.#unsynced = this.#own;
+    return this.#own;
+  }
+
+  #hold(path: string): void {
+    this.#owned.add(path);
+    this.#heartbeat ??= setInterval(() => this.#beat(), heartbeatMs);
+    // A process that ends owns nothing.
+    this.#heartbeat.unref();
+  }
+
+  #beat(): void {
+    const now = new Date();
+    for (const path of this.#owned) {
+      // A lane that was removed needs none; of one that can't be touched the owner's pid tells.
+      utimes(path, now, now, () => undefined);
+    }
+  }
+
+  async #laneNames(): Promise<readonly string[]> {
+    try {
+      openFolder(this.#folder);
+      const names = (await readdir(this.#folder)).filter(isLane);
+      return names.toSorted();
+    } catch (error) {
+      this.#trouble(error);
+      return [];
+    }
+  }
+
+  async #segmentsOf(lane: string): Promise<readonly Segment[]> {
+    const segments: Segment[] = [];
+    try {
+      const names = (await readdir(lane)).filter((name) => saltOf(name) !== undefined);
+      for (const name of names.toSorted()) {
+        if (!isOwnFile(join(lane, name))) {
+          this.#onTrouble("spoolRefused", `${join(lane, name)} is not this user's file`);
+          continue;
+        }
+        const { size } = await stat(join(lane, name));
+        segments.push({ folder: lane, name, bytes: size, records: 0 });
+      }
+    } catch (error) {
+      this.#trouble(error);
+    }
+    return segments;
+  }
+
+  #trouble(error: unknown): void {
+    const kind = error instanceof UnsafeFolder ? "spoolRefused" : "spoolUnreadable";
+    this.#onTrouble(kind, error instanceof Error ? error.message : String(error));
+  }
+}
+
+const isMissing = (error: unknown): boolean =>
+  error instanceof Error && "code" in error && error.code === "ENOENT";
