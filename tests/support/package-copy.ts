@@ -10,7 +10,7 @@ export interface PackageCopy extends AsyncDisposable {
   readonly folder: string;
   /** The worker's file. */
   readonly workerFile: string;
-  /** The address of one of its modules, such as `workers/pool`. */
+  /** The address of one of its modules, such as `workers/host/pool`. */
   readonly addressOf: (module: string) => string;
 }
 
@@ -20,7 +20,7 @@ export async function copyPackage(): Promise<PackageCopy> {
   await symlink(fileURLToPath(new URL("node_modules", root)), join(folder, "node_modules"));
   await writeFile(
     join(folder, "package.json"),
-    '{"type":"module","imports":{"#main/*":"./dist/main/*.js","#workers/*":"./dist/workers/*.js"}}',
+    '{"type":"module","imports":{"#main/*":"./dist/main/*.js","#uploads/*":"./dist/uploads/*.js","#workers/*":"./dist/workers/*.js"}}',
   );
   return {
     folder,
@@ -36,13 +36,13 @@ export async function copyPackage(): Promise<PackageCopy> {
  */
 export async function copyThatBreaks(): Promise<PackageCopy> {
   const copy = await copyPackage();
-  await rename(copy.workerFile, join(copy.folder, "dist/workers/whole.task.js"));
+  await rename(copy.workerFile, join(copy.folder, "dist/workers/host/whole.task.js"));
   await writeFile(copy.workerFile, breakingWorker);
   return copy;
 }
 
 const breakingWorker = `
-import { RunJson } from "./run-json.js";
+import { RunJson } from "../json/run-json.js";
 const { inHand } = RunJson.prototype;
 RunJson.prototype.inHand = function (run, write) {
   inHand.call(this, run, () => {

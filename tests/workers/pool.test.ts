@@ -140,7 +140,7 @@ test("without threads this thread sends", async () => {
 async function poolOfCopy(change: (workerFile: string) => Promise<void>) {
   const copy = await copyPackage();
   await change(copy.workerFile);
-  const module = (await import(copy.addressOf("workers/pool"))) as {
+  const module = (await import(copy.addressOf("workers/host/pool"))) as {
     readonly WorkerPool: typeof WorkerPool;
   };
   const { workerFile } = copy;
