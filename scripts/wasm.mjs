@@ -94,8 +94,8 @@ const constant = (name, value) =>
 if (import.meta.url === pathToFileURL(process.argv[1] ?? "").href) {
   const { stampLength, uuidLength } = await import("../dist/model/dotted-order.js");
   const tape = await import("../dist/model/records/tape-format.js");
-  const layout = await import("../server/dist/ingest/walk-layout.js");
-  const { serverLimits } = await import("../server/dist/options.js");
+  const layout = await import("../server/dist/runs/ingest/walk-layout.js");
+  const { serverLimits } = await import("../server/dist/model/options.js");
   await write(
     "../src/workers/json-module.ts",
     renderModule({ ...layoutOf(tape), stampLength, uuidLength }),

@@ -1,12 +1,12 @@
 import { readFileSync } from "node:fs";
 import { expect, test } from "vitest";
 import { renderWalk } from "../scripts/wasm.mjs";
-import * as layout from "../server/src/ingest/walk-layout.ts";
-import { serverLimits } from "../server/src/options.ts";
+import * as layout from "../server/src/runs/ingest/walk-layout.ts";
+import { serverLimits } from "../server/src/model/options.ts";
 import { stampLength, uuidLength } from "../src/model/dotted-order.ts";
 
 test("walk-module.ts is what wasm/walk compiles to", { timeout: 60_000 }, async () => {
-  const file = new URL("../server/src/ingest/walk-module.ts", import.meta.url);
+  const file = new URL("../server/src/runs/ingest/walk-module.ts", import.meta.url);
   const limits = { depthMax: serverLimits.jsonDepth, stampLength, uuidLength };
   expect(readFileSync(file, "utf8")).toBe(await renderWalk({ ...layout, ...limits }));
 });

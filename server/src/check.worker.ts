@@ -1,6 +1,6 @@
 import process from "node:process";
-import { messageOf } from "./errors.ts";
-import { openReader } from "./store/sqlite/schema.ts";
+import { messageOf } from "./model/errors.ts";
+import { openReader } from "./storage/sqlite/schema.ts";
 
 // Reads the whole database once after a server that did not close it, in a process of its own.
 

@@ -1,6 +1,6 @@
 import { parentPort, workerData } from "node:worker_threads";
 import type { MessagePort } from "node:worker_threads";
-import { catchUp, openCheckpointer, writeBack } from "./store/sqlite/schema.ts";
+import { catchUp, openCheckpointer, writeBack } from "./storage/sqlite/schema.ts";
 
 // Writes the log back into the database whenever the writer's thread says so, on a connection of its own.
 

@@ -1,13 +1,13 @@
 import { parentPort, workerData } from "node:worker_threads";
 import type { MessagePort } from "node:worker_threads";
-import { messageOf } from "./errors.ts";
-import { onDamage } from "./store/sqlite/checksum.ts";
-import { createReaders } from "./store/sqlite/nouns.ts";
-import type { ReaderCall, ReaderData, ReaderMessage } from "./store/sqlite/reader-protocol.ts";
-import { openReader } from "./store/sqlite/schema.ts";
-import type { Connection } from "./store/sqlite/schema.ts";
-import { attachTextIndex } from "./store/sqlite/text-index.ts";
-import { invokeMethod, toFailure } from "./store/sqlite/thread-answer.ts";
+import { messageOf } from "./model/errors.ts";
+import { onDamage } from "./storage/sqlite/checksum.ts";
+import { createReaders } from "./store/repositories.ts";
+import type { ReaderCall, ReaderData, ReaderMessage } from "./store/reader-protocol.ts";
+import { openReader } from "./storage/sqlite/schema.ts";
+import type { Connection } from "./storage/sqlite/schema.ts";
+import { attachTextIndex } from "./storage/text-index/text-index.ts";
+import { invokeMethod, toFailure } from "./storage/thread-reply.ts";
 
 // Answers queries, one after the other, on a connection of its own that can't write.
 

@@ -1,14 +1,14 @@
 import { parentPort, workerData } from "node:worker_threads";
 import type { MessagePort } from "node:worker_threads";
-import { messageOf, ServerError } from "./errors.ts";
-import { createApp } from "./http/app.ts";
-import type { App } from "./http/app.ts";
-import { memoryDataDir, serverLimits } from "./options.ts";
-import type { closeRequest, ServerThreadData, ServerThreadMessage } from "./server-protocol.ts";
-import { leaveRequest } from "./server-protocol.ts";
+import { messageOf, ServerError } from "./model/errors.ts";
+import { createApp } from "./app/app.ts";
+import type { App } from "./app/app.ts";
+import { memoryDataDir, serverLimits } from "./model/options.ts";
+import type { closeRequest, ServerThreadData, ServerThreadMessage } from "./app/server-protocol.ts";
+import { leaveRequest } from "./app/server-protocol.ts";
 import type { Store } from "./store/store.ts";
-import { Sweeper } from "./upkeep/sweeper.ts";
-import { openSqliteStore, openTemporaryStore } from "./store/sqlite/sqlite-store.ts";
+import { Sweeper } from "./tenants/retention-sweeper.ts";
+import { openSqliteStore, openTemporaryStore } from "./store/sqlite-store.ts";
 
 // starting -> listening -> closing -> ended; a failure to start ends it at once.
 

@@ -1,11 +1,11 @@
 import { Worker } from "node:worker_threads";
 import { distFile } from "./dist-files.ts";
-import { ServerError } from "./errors.ts";
-import { parseServerOptions, serverLimits } from "./options.ts";
-import type { ServerOptions } from "./options.ts";
-import { closeRequest, leaveRequest } from "./server-protocol.ts";
-import type { ServerThreadData, ServerThreadMessage } from "./server-protocol.ts";
-import { endThread, threadOptions, waitForFirstMessage, whenEnded } from "./threads.ts";
+import { ServerError } from "./model/errors.ts";
+import { parseServerOptions, serverLimits } from "./model/options.ts";
+import type { ServerOptions } from "./model/options.ts";
+import { closeRequest, leaveRequest } from "./app/server-protocol.ts";
+import type { ServerThreadData, ServerThreadMessage } from "./app/server-protocol.ts";
+import { endThread, threadOptions, waitForFirstMessage, whenEnded } from "./storage/threads.ts";
 
 /** A server that listens. */
 export interface RunningServer {

@@ -3,10 +3,10 @@ import { setPriority } from "node:os";
 import { dirname } from "node:path";
 import { parentPort, workerData } from "node:worker_threads";
 import type { MessagePort } from "node:worker_threads";
-import { messageOf } from "./errors.ts";
-import { readDiskUse, reserveBytesOf } from "./store/sqlite/disk-reserve.ts";
-import type { IndexerMessage, IndexerRequest } from "./store/sqlite/text-index-thread.ts";
-import { TextIndexer } from "./store/sqlite/text-indexer.ts";
+import { messageOf } from "./model/errors.ts";
+import { readDiskUse, reserveBytesOf } from "./storage/sqlite/disk-reserve.ts";
+import type { IndexerMessage, IndexerRequest } from "./storage/text-index/text-index-thread.ts";
+import { TextIndexer } from "./storage/text-index/text-indexer.ts";
 
 // Fills the text index behind everybody's back: with the processor time that is left over, and after each step
 // a rest several times as long.

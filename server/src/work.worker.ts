@@ -1,15 +1,20 @@
 import { parentPort } from "node:worker_threads";
 import type { MessagePort } from "node:worker_threads";
 import { serialize } from "node:v8";
-import { SchemaCheck } from "./datasets/schema-check.ts";
-import { messageOf, RequestError } from "./errors.ts";
-import type { ParsedBatch } from "./ingest/batch-builder.ts";
-import { parseOneRun, takeBatch } from "./ingest/parse-batch.ts";
+import { SchemaCheck } from "./examples/schema-check.ts";
+import { messageOf, RequestError } from "./model/errors.ts";
+import type { ParsedBatch } from "./runs/ingest/batch-builder.ts";
+import { parseOneRun, takeBatch } from "./runs/ingest/parse-batch.ts";
 import { decodeSpans } from "./otlp/decode.ts";
 import { toBatch } from "./otlp/to-batch.ts";
-import { packPosts } from "./store/sqlite/post-rows.ts";
-import { unpack } from "./store/large-examples.ts";
-import { readExamples, takeExamples, takeImport, toAnswer } from "./tasks/take-examples.ts";
+import { packPosts } from "./runs/sqlite/post-rows.ts";
+import { unpack } from "./examples/large-examples.ts";
+import {
+  readExamples,
+  takeExamples,
+  takeImport,
+  toAnswer,
+} from "./examples/imports/take-examples.ts";
 import type {
   Misfits,
   TakenRuns,

@@ -1,8 +1,8 @@
 import { randomUUID } from "node:crypto";
 import { gzipSync } from "node:zlib";
 import { expect, test } from "vitest";
-import { SignedLinks } from "../src/http/signed-links.ts";
-import { serverLimits } from "../src/options.ts";
+import { SignedLinks } from "../src/shares/signed-links.ts";
+import { serverLimits } from "../src/model/options.ts";
 import { DatasetDesk, textOf } from "./support/dataset-desk.ts";
 import { containing } from "./support/matching.ts";
 import { call, runServer } from "./support/running-server.ts";

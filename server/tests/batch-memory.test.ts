@@ -1,13 +1,13 @@
 import { join } from "node:path";
 import { afterEach, describe, expect, test, vi } from "vitest";
 // The writer's thread needs its file, so the store is tested as it is built.
-import { parseBatch } from "../dist/ingest/parse-batch.js";
-import { batchMemory } from "../dist/store/batch-memory.js";
-import { openSqliteStore } from "../dist/store/sqlite/sqlite-store.js";
-import { BatchBuilder } from "../src/ingest/batch-builder.ts";
-import { serverLimits } from "../src/options.ts";
-import { BatchMemory } from "../src/store/batch-memory.ts";
-import { databaseFile, openDatabase } from "../src/store/sqlite/schema.ts";
+import { parseBatch } from "../dist/runs/ingest/parse-batch.js";
+import { batchMemory } from "../dist/runs/batch-memory.js";
+import { openSqliteStore } from "../dist/store/sqlite-store.js";
+import { BatchBuilder } from "../src/runs/ingest/batch-builder.ts";
+import { serverLimits } from "../src/model/options.ts";
+import { BatchMemory } from "../src/runs/batch-memory.ts";
+import { databaseFile, openDatabase } from "../src/storage/sqlite/schema.ts";
 import { temporaryFolder } from "./support/running-server.ts";
 import { wireRun } from "./support/wire-runs.ts";
 

@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import { compare } from "../src/experiments/comparison.ts";
-import type { ComparisonQuery, Contestant } from "../src/store/experiment.ts";
+import type { ComparisonQuery, Contestant } from "../src/experiments/experiment.ts";
 
 /** An experiment of one run an example, with the scores of one key unless it failed. */
 const contestant = (

@@ -7,9 +7,9 @@ import {
   engineName,
   isFixed,
   isSqliteError,
-} from "../src/store/sqlite/connection.ts";
-import { withinDeadline } from "../src/store/sqlite/query-clock.ts";
-import { openDatabase } from "../src/store/sqlite/schema.ts";
+} from "../src/storage/sqlite/connection.ts";
+import { withinDeadline } from "../src/storage/sqlite/query-clock.ts";
+import { openDatabase } from "../src/storage/sqlite/schema.ts";
 import { temporaryFolder } from "./support/running-server.ts";
 
 describe("the engine", () => {
@@ -23,7 +23,7 @@ describe("the engine", () => {
   });
 
   test("is loaded without a warning", () => {
-    const module = new URL("../dist/store/sqlite/connection.js", import.meta.url).href;
+    const module = new URL("../dist/storage/sqlite/connection.js", import.meta.url).href;
     const { stderr, stdout } = spawnSync(
       process.execPath,
       ["--input-type=module", "-e", `console.log((await import("${module}")).engineName)`],

@@ -2,17 +2,17 @@ import { spawnSync } from "node:child_process";
 import { readFileSync, renameSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, test, vi } from "vitest";
-import { DamageWatch } from "../dist/store/sqlite/damage.js";
-import { openSqliteStore } from "../dist/store/sqlite/sqlite-store.js";
-import { checkLog } from "../src/store/sqlite/log-check.ts";
+import { DamageWatch } from "../dist/storage/sqlite/damage.js";
+import { openSqliteStore } from "../dist/store/sqlite-store.js";
+import { checkLog } from "../src/storage/sqlite/log-check.ts";
 import {
   databaseFile,
   eraseLog,
   foldLog,
   openDatabase,
   openWriter,
-} from "../src/store/sqlite/schema.ts";
-import type { Connection } from "../src/store/sqlite/schema.ts";
+} from "../src/storage/sqlite/schema.ts";
+import type { Connection } from "../src/storage/sqlite/schema.ts";
 import { StoreDesk } from "./support/store-desk.ts";
 import { call, runServer, temporaryFolder } from "./support/running-server.ts";
 import { wireRun } from "./support/wire-runs.ts";

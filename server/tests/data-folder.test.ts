@@ -1,8 +1,8 @@
 import { chmod, mkdir, readdir, stat, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { expect, test } from "vitest";
-import { openSqliteStore } from "../dist/store/sqlite/sqlite-store.js";
-import { prepareFolder } from "../src/store/sqlite/folder.ts";
+import { openSqliteStore } from "../dist/store/sqlite-store.js";
+import { prepareFolder } from "../src/storage/sqlite/folder.ts";
 import { StoreDesk } from "./support/store-desk.ts";
 import { temporaryFolder } from "./support/running-server.ts";
 import { wireRun } from "./support/wire-runs.ts";

@@ -1,8 +1,8 @@
 import { randomUUID } from "node:crypto";
 import { expect, test } from "vitest";
-import { SchemaCheck } from "../src/datasets/schema-check.ts";
-import { runWithin } from "../src/datasets/time-limit.ts";
-import { serverLimits } from "../src/options.ts";
+import { SchemaCheck } from "../src/examples/schema-check.ts";
+import { runWithin } from "../src/examples/time-limit.ts";
+import { serverLimits } from "../src/model/options.ts";
 import { DatasetDesk } from "./support/dataset-desk.ts";
 import { containing } from "./support/matching.ts";
 

@@ -2,7 +2,7 @@ import { randomUUID } from "node:crypto";
 import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "vitest";
-import { openSqliteStore } from "../dist/store/sqlite/sqlite-store.js";
+import { openSqliteStore } from "../dist/store/sqlite-store.js";
 import { call, runServer, temporaryFolder, textOf } from "./support/running-server.ts";
 import { StoreDesk } from "./support/store-desk.ts";
 import { wireRun } from "./support/wire-runs.ts";

@@ -1,9 +1,9 @@
 import { statSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { expect, onTestFinished, test, vi } from "vitest";
-import { DiskReserve, isDiskFull, reserveBytesOf } from "../src/store/sqlite/disk-reserve.ts";
-import { DiskRoom, noLoad } from "../src/store/sqlite/disk-room.ts";
-import { databaseFile, openWriter } from "../src/store/sqlite/schema.ts";
+import { DiskReserve, isDiskFull, reserveBytesOf } from "../src/storage/sqlite/disk-reserve.ts";
+import { DiskRoom, noLoad } from "../src/storage/sqlite/disk-room.ts";
+import { databaseFile, openWriter } from "../src/storage/sqlite/schema.ts";
 import { temporaryFolder } from "./support/running-server.ts";
 
 const mebibyte = 1_048_576;

@@ -3,8 +3,8 @@ import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { promisify } from "node:util";
 import { expect, test } from "vitest";
-import { checkLog } from "../src/store/sqlite/log-check.ts";
-import { databaseFile } from "../src/store/sqlite/schema.ts";
+import { checkLog } from "../src/storage/sqlite/log-check.ts";
+import { databaseFile } from "../src/storage/sqlite/schema.ts";
 import { temporaryFolder } from "./support/running-server.ts";
 
 const run = promisify(execFile);

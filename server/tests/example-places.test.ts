@@ -1,9 +1,9 @@
 import { randomUUID } from "node:crypto";
 import { expect, test } from "vitest";
-import { ExamplePlaces, keysOfId, keysOfIds } from "../src/store/sqlite/example-places.ts";
-import { formats, openDatabase, openWriter } from "../src/store/sqlite/schema.ts";
-import type { Connection } from "../src/store/sqlite/schema.ts";
-import { openSqliteStore } from "../dist/store/sqlite/sqlite-store.js";
+import { ExamplePlaces, keysOfId, keysOfIds } from "../src/examples/example-places.ts";
+import { formats, openDatabase, openWriter } from "../src/storage/sqlite/schema.ts";
+import type { Connection } from "../src/storage/sqlite/schema.ts";
+import { openSqliteStore } from "../dist/store/sqlite-store.js";
 import { temporaryFolder } from "./support/running-server.ts";
 
 function insert(db: Connection, ids: readonly string[], first: number): void {

@@ -3,9 +3,9 @@ import { beforeAll, describe, expect, test } from "vitest";
 import { checkFilter } from "../src/filter/checker.ts";
 import { compileExampleFilter } from "../src/filter/example-source.ts";
 import { exampleFields } from "../src/filter/fields.ts";
-import { parseRows } from "../src/store/sqlite/row.ts";
-import { openWriter } from "../src/store/sqlite/schema.ts";
-import type { Connection } from "../src/store/sqlite/schema.ts";
+import { parseRows } from "../src/runs/sqlite/row.ts";
+import { openWriter } from "../src/storage/sqlite/schema.ts";
+import type { Connection } from "../src/storage/sqlite/schema.ts";
 
 interface ExampleInit {
   readonly metadata?: string;

@@ -3,7 +3,7 @@ import * as fc from "fast-check";
 import { beforeAll, describe, expect, test } from "vitest";
 import { printFilter } from "../src/filter/ast.ts";
 import { parseFilter } from "../src/filter/parser.ts";
-import { toConditions } from "../src/store/sqlite/run-conditions.ts";
+import { toConditions } from "../src/runs/sqlite/run-conditions.ts";
 import { anyFilter } from "./support/any-filter.ts";
 import { exampleId, fillDesk } from "./support/filter-corpus.ts";
 import { FilterDesk } from "./support/filter-desk.ts";

@@ -1,9 +1,9 @@
 import { randomUUID } from "node:crypto";
 import { join } from "node:path";
 import { expect, onTestFinished, test } from "vitest";
-import { openSqliteStore } from "../dist/store/sqlite/sqlite-store.js";
-import { openDatabase } from "../src/store/sqlite/schema.ts";
-import type { Connection } from "../src/store/sqlite/schema.ts";
+import { openSqliteStore } from "../dist/store/sqlite-store.js";
+import { openDatabase } from "../src/storage/sqlite/schema.ts";
+import type { Connection } from "../src/storage/sqlite/schema.ts";
 import { ActivityHistory } from "../src/live/activity-history.ts";
 import { hubTenants } from "./support/hub-tenants.ts";
 import { call, temporaryFolder, textOf } from "./support/running-server.ts";

@@ -1,11 +1,11 @@
 import { randomUUID } from "node:crypto";
 import * as fc from "fast-check";
 import { beforeEach, afterEach, expect, test } from "vitest";
-import { MultipartBatch } from "../src/ingest/multipart-batch.ts";
-import { parseBatch } from "../src/ingest/parse-batch.ts";
-import type { IngestResult } from "../src/store/run-record.ts";
+import { MultipartBatch } from "../src/runs/ingest/multipart-batch.ts";
+import { parseBatch } from "../src/runs/ingest/parse-batch.ts";
+import type { IngestResult } from "../src/runs/run-record.ts";
 import type { Store } from "../src/store/store.ts";
-import { toRunJson } from "../src/view/run-json.ts";
+import { toRunJson } from "../src/runs/serializers/run-json.ts";
 import { patchOf, StoreDesk } from "./support/store-desk.ts";
 import type { WireObject } from "./support/store-desk.ts";
 import { someMicros, wireRun } from "./support/wire-runs.ts";

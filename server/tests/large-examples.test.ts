@@ -2,10 +2,10 @@ import { randomUUID } from "node:crypto";
 import { join } from "node:path";
 import { setTimeout as wait } from "node:timers/promises";
 import { expect, onTestFinished, test, vi } from "vitest";
-import { pack } from "../dist/store/large-examples.js";
-import type { ReceivedExample } from "../dist/store/large-examples.js";
-import { openReader } from "../dist/store/sqlite/schema.js";
-import { openSqliteStore } from "../dist/store/sqlite/sqlite-store.js";
+import { pack } from "../dist/examples/large-examples.js";
+import type { ReceivedExample } from "../dist/examples/large-examples.js";
+import { openReader } from "../dist/storage/sqlite/schema.js";
+import { openSqliteStore } from "../dist/store/sqlite-store.js";
 import { DatasetDesk, itemsOf, textOf } from "./support/dataset-desk.ts";
 import { temporaryFolder } from "./support/running-server.ts";
 

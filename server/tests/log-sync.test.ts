@@ -1,7 +1,7 @@
 import { fdatasync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
-import { LogSync } from "../src/store/sqlite/log-sync.ts";
+import { LogSync } from "../src/storage/sqlite/log-sync.ts";
 import { temporaryFolder } from "./support/running-server.ts";
 
 /** The syncs that were begun, each to be ended by the test. */

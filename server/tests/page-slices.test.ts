@@ -1,7 +1,7 @@
 import { randomUUID } from "node:crypto";
 import { expect, test } from "vitest";
-import type { StoredRun } from "../src/store/run-row.ts";
-import { toPageJson } from "../src/view/run-json.ts";
+import type { StoredRun } from "../src/runs/run-row.ts";
+import { toPageJson } from "../src/runs/serializers/run-json.ts";
 
 /** Eight megabytes of small values, which take some tens of milliseconds to walk over. */
 const body = Buffer.from(

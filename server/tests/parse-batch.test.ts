@@ -1,9 +1,9 @@
 import * as fc from "fast-check";
 import { expect, test } from "vitest";
-import { BatchBuilder } from "../src/ingest/batch-builder.ts";
-import type { ParsedBatch } from "../src/ingest/batch-builder.ts";
-import { JsonCursor } from "../src/ingest/json-cursor.ts";
-import { parseBatch } from "../src/ingest/parse-batch.ts";
+import { BatchBuilder } from "../src/runs/ingest/batch-builder.ts";
+import type { ParsedBatch } from "../src/runs/ingest/batch-builder.ts";
+import { JsonCursor } from "../src/runs/ingest/json-cursor.ts";
+import { parseBatch } from "../src/runs/ingest/parse-batch.ts";
 
 const trace = "01234567-89ab-7cde-8f01-23456789abcd";
 const idOf = (index: number): string => `01234567-89ab-7cde-8f01-0000000000${index + 10}`;

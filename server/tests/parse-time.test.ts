@@ -1,7 +1,7 @@
 import * as fc from "fast-check";
 import { expect, test } from "vitest";
-import { parseTime } from "../src/ingest/parse-time.ts";
-import { toIso } from "../src/view/wire-text.ts";
+import { parseTime } from "../src/runs/ingest/parse-time.ts";
+import { toIso } from "../src/http/wire-text.ts";
 
 test("an ISO text with microseconds comes back as it went in", () => {
   fc.assert(

@@ -1,11 +1,11 @@
 import { randomUUID } from "node:crypto";
 import { listDigest, noItems, pieceCode, piecesType, textDigest } from "millrace/model";
 import { expect, test } from "vitest";
-import { ContentMemory } from "../src/ingest/content-memory.ts";
-import { PieceReader } from "../src/ingest/piece-reader.ts";
-import { MultipartBatch } from "../src/ingest/multipart-batch.ts";
-import type { Part } from "../src/ingest/multipart-parser.ts";
-import { RequestError } from "../src/errors.ts";
+import { ContentMemory } from "../src/runs/ingest/content-memory.ts";
+import { PieceReader } from "../src/runs/ingest/piece-reader.ts";
+import { MultipartBatch } from "../src/runs/ingest/multipart-batch.ts";
+import type { Part } from "../src/runs/ingest/multipart-parser.ts";
+import { RequestError } from "../src/model/errors.ts";
 import { wireRun } from "./support/wire-runs.ts";
 
 const aTrace = randomUUID();

@@ -1,12 +1,12 @@
 import { randomUUID } from "node:crypto";
 import * as fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import { parseBatch } from "../src/ingest/parse-batch.ts";
-import type { IngestResult } from "../src/store/run-record.ts";
-import { createWriters } from "../src/store/sqlite/nouns.ts";
-import { packPosts, unpackPost } from "../src/store/sqlite/post-rows.ts";
-import { parseRows } from "../src/store/sqlite/row.ts";
-import { openWriter, readDefaultTenantId } from "../src/store/sqlite/schema.ts";
+import { parseBatch } from "../src/runs/ingest/parse-batch.ts";
+import type { IngestResult } from "../src/runs/run-record.ts";
+import { createWriters } from "../src/store/repositories.ts";
+import { packPosts, unpackPost } from "../src/runs/sqlite/post-rows.ts";
+import { parseRows } from "../src/runs/sqlite/row.ts";
+import { openWriter, readDefaultTenantId } from "../src/storage/sqlite/schema.ts";
 import type { WireObject } from "./support/store-desk.ts";
 import { patchOf } from "./support/store-desk.ts";
 import { someMicros, wireRun } from "./support/wire-runs.ts";

@@ -1,6 +1,6 @@
 import { randomUUID } from "node:crypto";
 import { beforeEach, afterEach, expect, test } from "vitest";
-import type { ProjectDraft, ProjectQuery } from "../src/store/project.ts";
+import type { ProjectDraft, ProjectQuery } from "../src/projects/project.ts";
 import type { Store } from "../src/store/store.ts";
 import { StoreDesk } from "./support/store-desk.ts";
 import { someMicros, wireRun } from "./support/wire-runs.ts";

@@ -1,6 +1,6 @@
 import { randomUUID } from "node:crypto";
 import { beforeEach, afterEach, expect, test } from "vitest";
-import type { RunQuery } from "../src/store/run-query.ts";
+import type { RunQuery } from "../src/runs/run-query.ts";
 import type { Store } from "../src/store/store.ts";
 import { StoreDesk } from "./support/store-desk.ts";
 import { someMicros, wireRun } from "./support/wire-runs.ts";

@@ -1,12 +1,12 @@
 import { randomUUID } from "node:crypto";
 import { join } from "node:path";
 import { expect, onTestFinished, test } from "vitest";
-import { formats, openDatabase, openWriter } from "../src/store/sqlite/schema.ts";
-import { AnnotationQueueReader } from "../src/store/sqlite/annotation-queue-reader.ts";
-import { AnnotationQueueWriter } from "../src/store/sqlite/annotation-queue-writer.ts";
-import { QueueReviewReader } from "../src/store/sqlite/queue-review-reader.ts";
-import { QueueReviewWriter } from "../src/store/sqlite/queue-review-writer.ts";
-import { toReviewerId } from "../src/store/queue-review.ts";
+import { formats, openDatabase, openWriter } from "../src/storage/sqlite/schema.ts";
+import { AnnotationQueueReader } from "../src/queues/annotation-queue-reader.ts";
+import { AnnotationQueueWriter } from "../src/queues/annotation-queue-writer.ts";
+import { QueueReviewReader } from "../src/queues/queue-review-reader.ts";
+import { QueueReviewWriter } from "../src/queues/queue-review-writer.ts";
+import { toReviewerId } from "../src/queues/queue-review.ts";
 import { temporaryFolder } from "./support/running-server.ts";
 
 const minute = 60_000_000;

@@ -4,7 +4,7 @@ import type { AddressInfo } from "node:net";
 import { connect } from "node:net";
 import { gzipSync } from "node:zlib";
 import { expect, onTestFinished, test } from "vitest";
-import { messageOf } from "../src/errors.ts";
+import { messageOf } from "../src/model/errors.ts";
 import { readChunks } from "../src/http/read-body.ts";
 
 const part = gzipSync("abc").subarray(0, 12);

@@ -1,12 +1,12 @@
 import { mkdir } from "node:fs/promises";
 import { join } from "node:path";
 import { expect, onTestFinished, test } from "vitest";
-import { ReaderThread } from "../dist/store/sqlite/reader-thread.js";
-import { openSqliteStore } from "../dist/store/sqlite/sqlite-store.js";
-import { ReadPool } from "../src/store/sqlite/read-pool.ts";
-import type { QueryThread } from "../src/store/sqlite/read-pool.ts";
-import type { ReaderQuery } from "../src/store/sqlite/reader-thread.ts";
-import { openWriter } from "../src/store/sqlite/schema.ts";
+import { ReaderThread } from "../dist/store/reader-thread.js";
+import { openSqliteStore } from "../dist/store/sqlite-store.js";
+import { ReadPool } from "../src/store/read-pool.ts";
+import type { QueryThread } from "../src/store/read-pool.ts";
+import type { ReaderQuery } from "../src/store/reader-thread.ts";
+import { openWriter } from "../src/storage/sqlite/schema.ts";
 import { StoreDesk } from "./support/store-desk.ts";
 import { temporaryFolder } from "./support/running-server.ts";
 import { wireRun } from "./support/wire-runs.ts";

@@ -1,7 +1,7 @@
 import { markAsUntransferable } from "node:worker_threads";
 import { describe, expect, test } from "vitest";
 import { releasePieces } from "../src/http/release-pieces.ts";
-import { takeBatch } from "../src/ingest/parse-batch.ts";
+import { takeBatch } from "../src/runs/ingest/parse-batch.ts";
 import { wireRun } from "./support/wire-runs.ts";
 
 /** As the socket gives it: in memory of its own. */

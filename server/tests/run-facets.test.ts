@@ -6,16 +6,16 @@ import { checkFilter } from "../src/filter/checker.ts";
 import { runFields } from "../src/filter/fields.ts";
 import { parseFilter } from "../src/filter/parser.ts";
 import { requiredFacets } from "../src/filter/required-facets.ts";
-import { anyFacet, blockMicros, facetsOf } from "../src/store/facets.ts";
-import { narrow } from "../src/store/sqlite/narrow.ts";
-import { createReaders } from "../src/store/sqlite/nouns.ts";
-import { parseRows, readColumns } from "../src/store/sqlite/row.ts";
+import { anyFacet, blockMicros, facetsOf } from "../src/runs/facets.ts";
+import { narrow } from "../src/runs/sqlite/narrow.ts";
+import { createReaders } from "../src/store/repositories.ts";
+import { parseRows, readColumns } from "../src/runs/sqlite/row.ts";
 import {
   formats,
   openDatabase,
   openWriter,
   readDefaultTenantId,
-} from "../src/store/sqlite/schema.ts";
+} from "../src/storage/sqlite/schema.ts";
 import { FilterDesk } from "./support/filter-desk.ts";
 import { meets } from "./support/filter-oracle.ts";
 import { temporaryFolder } from "./support/running-server.ts";

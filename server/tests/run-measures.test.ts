@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
-import { readMeasures } from "../src/store/run-measures.ts";
-import { toProjectStatsJson, toStatsJson } from "../src/view/stats-json.ts";
+import { readMeasures } from "../src/runs/run-measures.ts";
+import { toProjectStatsJson, toStatsJson } from "../src/runs/serializers/stats-json.ts";
 import { FilterDesk } from "./support/filter-desk.ts";
 import { patchOf } from "./support/store-desk.ts";
 import type { WireObject } from "./support/store-desk.ts";

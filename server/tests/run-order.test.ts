@@ -1,8 +1,8 @@
 import { describe, expect, test } from "vitest";
-import { parseRows } from "../src/store/sqlite/row.ts";
-import { toConditionsWithin } from "../src/store/sqlite/run-conditions.ts";
-import { firstRunsSql } from "../src/store/sqlite/run-order.ts";
-import type { RunFilter, RunPosition } from "../src/store/run-query.ts";
+import { parseRows } from "../src/runs/sqlite/row.ts";
+import { toConditionsWithin } from "../src/runs/sqlite/run-conditions.ts";
+import { firstRunsSql } from "../src/runs/sqlite/run-order.ts";
+import type { RunFilter, RunPosition } from "../src/runs/run-query.ts";
 import { FilterDesk } from "./support/filter-desk.ts";
 import { someMicros, wireRun } from "./support/wire-runs.ts";
 

@@ -5,9 +5,9 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, describe, expect, test } from "vitest";
 // The writer's thread needs its file, so this engine is tested as it is built.
-import { openSqliteStore } from "../dist/store/sqlite/sqlite-store.js";
-import { databaseFile, formats, openDatabase } from "../src/store/sqlite/schema.ts";
-import { parseBatch } from "../src/ingest/parse-batch.ts";
+import { openSqliteStore } from "../dist/store/sqlite-store.js";
+import { databaseFile, formats, openDatabase } from "../src/storage/sqlite/schema.ts";
+import { parseBatch } from "../src/runs/ingest/parse-batch.ts";
 import { describeProjects } from "./project-contract.ts";
 import { describeQueries } from "./query-contract.ts";
 import { describeIngest } from "./ingest-contract.ts";

@@ -4,24 +4,24 @@ import { expect, onTestFinished, test } from "vitest";
 import { checkFilter } from "../src/filter/checker.ts";
 import type { CheckedFilter } from "../src/filter/checker.ts";
 import { runFields } from "../src/filter/fields.ts";
-import { parseBatch } from "../src/ingest/parse-batch.ts";
-import type { RunFilter } from "../src/store/run-query.ts";
-import { createReaders, createWriters } from "../src/store/sqlite/nouns.ts";
-import { toBuffer } from "../src/store/sqlite/payload-reader.ts";
-import { parseRows } from "../src/store/sqlite/row.ts";
+import { parseBatch } from "../src/runs/ingest/parse-batch.ts";
+import type { RunFilter } from "../src/runs/run-query.ts";
+import { createReaders, createWriters } from "../src/store/repositories.ts";
+import { toBuffer } from "../src/runs/sqlite/payload-reader.ts";
+import { parseRows } from "../src/runs/sqlite/row.ts";
 import {
   openDatabase,
   openReader,
   openWriter,
   readDefaultTenantId,
-} from "../src/store/sqlite/schema.ts";
-import type { Connection } from "../src/store/sqlite/schema.ts";
+} from "../src/storage/sqlite/schema.ts";
+import type { Connection } from "../src/storage/sqlite/schema.ts";
 import {
   attachTextIndex,
   prepareTextIndex,
   rowsThatMayHold,
-} from "../src/store/sqlite/text-index.ts";
-import { TextIndexer } from "../src/store/sqlite/text-indexer.ts";
+} from "../src/storage/text-index/text-index.ts";
+import { TextIndexer } from "../src/storage/text-index/text-indexer.ts";
 import { temporaryFolder } from "./support/running-server.ts";
 import { patchOf } from "./support/store-desk.ts";
 import { wireRun } from "./support/wire-runs.ts";

@@ -1,7 +1,7 @@
 import { expect, onTestFinished, test } from "vitest";
-import { openTemporaryStore } from "../dist/store/sqlite/sqlite-store.js";
-import type { RunPosition } from "../src/store/run-query.ts";
-import { toRunJson } from "../src/view/run-json.ts";
+import { openTemporaryStore } from "../dist/store/sqlite-store.js";
+import type { RunPosition } from "../src/runs/run-query.ts";
+import { toRunJson } from "../src/runs/serializers/run-json.ts";
 import { patchOf, StoreDesk } from "./support/store-desk.ts";
 import { someMicros, wireRun } from "./support/wire-runs.ts";
 

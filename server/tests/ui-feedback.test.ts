@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
-import { toTrend } from "../src/store/feedback-trend.ts";
-import type { FeedbackPoint } from "../src/store/feedback-trend.ts";
+import { toTrend } from "../src/feedback/trend-query.ts";
+import type { FeedbackPoint } from "../src/feedback/trend-query.ts";
 import { call, runServer, textOf } from "./support/running-server.ts";
 import { wireRun } from "./support/wire-runs.ts";
 

@@ -1,10 +1,10 @@
 import { randomUUID } from "node:crypto";
 import { describe, expect, test } from "vitest";
-import { BatchWalk } from "../src/ingest/batch-walk.ts";
-import { takeBatch } from "../src/ingest/parse-batch.ts";
-import * as layout from "../src/ingest/walk-layout.ts";
-import { usagePlaces } from "../src/store/usage-places.ts";
-import { postColumns } from "../src/store/sqlite/post-rows.ts";
+import { BatchWalk } from "../src/runs/ingest/batch-walk.ts";
+import { takeBatch } from "../src/runs/ingest/parse-batch.ts";
+import * as layout from "../src/runs/ingest/walk-layout.ts";
+import { usagePlaces } from "../src/runs/usage-places.ts";
+import { postColumns } from "../src/runs/sqlite/post-rows.ts";
 import { expectSame } from "./support/seen-batch.ts";
 import { someMicros, wireRun } from "./support/wire-runs.ts";
 

@@ -4,7 +4,7 @@ import { join } from "node:path";
 import fastify from "fastify";
 import type { FastifyInstance } from "fastify";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { addWeb } from "../src/handlers/web.ts";
+import { addWeb } from "../src/app/web-pages.ts";
 
 const html = "text/html,application/xhtml+xml,*/*;q=0.8";
 let folder: string;

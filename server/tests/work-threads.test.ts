@@ -1,5 +1,5 @@
 import { expect, onTestFinished, test } from "vitest";
-import { pack } from "../dist/store/large-examples.js";
+import { pack } from "../dist/examples/large-examples.js";
 import { WorkThreads } from "../dist/tasks/work-threads.js";
 
 const endless = {

@@ -9,7 +9,7 @@ import {
   openDatabase,
   openWriter,
   writeBack,
-} from "../src/store/sqlite/schema.ts";
+} from "../src/storage/sqlite/schema.ts";
 import { temporaryFolder } from "./support/running-server.ts";
 
 describe("the log is written back", () => {

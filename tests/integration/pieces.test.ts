@@ -1,7 +1,7 @@
 import { randomUUID } from "node:crypto";
 import * as fc from "fast-check";
 import { expect, test } from "vitest";
-import { ContentMemory } from "../../server/src/ingest/content-memory.ts";
+import { ContentMemory } from "../../server/src/runs/ingest/content-memory.ts";
 import type { WirePatch } from "../../src/model/run.ts";
 import { KnownContent } from "../../src/workers/json/content-deduplication.ts";
 import { batchOfTrace, bodyOf, receive } from "../support/pieces.ts";

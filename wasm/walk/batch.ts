@@ -1,5 +1,5 @@
 // The body of `POST /runs/batch`: one walk through all of it, which tells where each run has what, and whether a post is an
-// ordinary one, of which nothing is left to check. server/src/ingest/batch-walk.ts reads the tables.
+// ordinary one, of which nothing is left to check. server/src/runs/ingest/batch-walk.ts reads the tables.
 import { noSeconds } from "./forms";
 import { colon, escapes, space, takesComma, text, value } from "./json";
 import { field, kind, limit, memberCodes } from "./layout";

@@ -8,7 +8,7 @@ import type {
   ExampleOutcome,
   ExampleScore,
   KeySummary,
-} from "../store/experiment.ts";
+} from "./experiment.ts";
 
 const binCount = 10;
 /** Worse than any change of a score. */

@@ -1,4 +1,4 @@
-import { keyFacet, nameFacet, pairFacet, tagFacet, typeFacet } from "../store/facets.ts";
+import { keyFacet, nameFacet, pairFacet, tagFacet, typeFacet } from "../runs/facets.ts";
 import { groupOf } from "./checker.ts";
 import type { CheckedComparison, CheckedFilter } from "./checker.ts";
 import { roleOf } from "./compiler.ts";

@@ -1,7 +1,7 @@
-import { measureNames } from "../store/run-measures.ts";
-import type { MeasureName } from "../store/run-measures.ts";
-import { usagePlaces } from "../store/usage-places.ts";
-import type { UsageName } from "../store/usage-places.ts";
+import { measureNames } from "../runs/run-measures.ts";
+import type { MeasureName } from "../runs/run-measures.ts";
+import { usagePlaces } from "../runs/usage-places.ts";
+import type { UsageName } from "../runs/usage-places.ts";
 import type { FilterSource } from "./compiler.ts";
 import type { JsonValue } from "./conditions.ts";
 

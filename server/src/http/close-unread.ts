@@ -1,5 +1,5 @@
 import type { IncomingMessage } from "node:http";
-import { serverLimits } from "../options.ts";
+import { serverLimits } from "../model/options.ts";
 
 /**
  * Has the connection of a request that was answered before its body was read end so that the client sees

@@ -1,4 +1,4 @@
-import { RequestError } from "../errors.ts";
+import { RequestError } from "../model/errors.ts";
 
 /** How much JSON one body may hold. */
 export interface JsonBounds {

@@ -1,8 +1,8 @@
 import type { IncomingMessage } from "node:http";
 import type { Readable, Transform } from "node:stream";
 import * as zlib from "node:zlib";
-import { messageOf, RequestError } from "../errors.ts";
-import { serverLimits } from "../options.ts";
+import { messageOf, RequestError } from "../model/errors.ts";
+import { serverLimits } from "../model/options.ts";
 
 // Node has zstd from 22.15 and 23.8 on; the types of the floor do not know it.
 const zstdFactory = (zlib as { createZstdDecompress?: () => Transform }).createZstdDecompress;

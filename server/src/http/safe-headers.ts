@@ -1,7 +1,7 @@
 import type { ServerResponse } from "node:http";
 import type { Socket } from "node:net";
 import type { FastifyInstance, FastifyReply } from "fastify";
-import { RequestError } from "../errors.ts";
+import { RequestError } from "../model/errors.ts";
 
 /**
  * On every answer, an error or not: browsers take it for what its type says, keep no copy, show it to no

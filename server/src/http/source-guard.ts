@@ -1,7 +1,7 @@
 import type { IncomingHttpHeaders } from "node:http";
-import { RequestError } from "../errors.ts";
-import { isLoopback } from "../options.ts";
-import type { ServerSettings } from "../options.ts";
+import { RequestError } from "../model/errors.ts";
+import { isLoopback } from "../model/options.ts";
+import type { ServerSettings } from "../model/options.ts";
 
 /** Decides which requests are let in, by their headers alone. */
 export class SourceGuard {

@@ -1,7 +1,7 @@
 import { isUtf8 } from "node:buffer";
-import { messageOf, RequestError } from "../errors.ts";
-import { JsonCursor } from "../ingest/json-cursor.ts";
-import { serverLimits } from "../options.ts";
+import { messageOf, RequestError } from "../model/errors.ts";
+import { JsonCursor } from "../runs/ingest/json-cursor.ts";
+import { serverLimits } from "../model/options.ts";
 import { traceRequest } from "./proto-types.ts";
 import type { Attributes, DecodedSpans, Span, SpanEvent, SpanFault, SpanLink } from "./span.ts";
 import {

@@ -1,6 +1,6 @@
 import { isUuid } from "millrace/model";
-import type { SpanRecord } from "../store/run-record.ts";
-import { toIso } from "../view/wire-text.ts";
+import type { SpanRecord } from "../runs/run-record.ts";
+import { toIso } from "../http/wire-text.ts";
 import { AttributeBag } from "./attribute-bag.ts";
 import { toJson } from "./json-text.ts";
 import { takeTags, toEvents, toInvocationParams, toLinks, toMetadata } from "./metadata.ts";

@@ -1,4 +1,4 @@
-import { toIso } from "../view/wire-text.ts";
+import { toIso } from "../http/wire-text.ts";
 import type { AttributeBag } from "./attribute-bag.ts";
 import { parseJson, toJson } from "./json-text.ts";
 import type { Span, SpanEvent, SpanLink } from "./span.ts";

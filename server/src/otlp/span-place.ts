@@ -1,5 +1,5 @@
 import { isUuid, parseDottedOrder } from "millrace/model";
-import type { SpanRecord } from "../store/run-record.ts";
+import type { SpanRecord } from "../runs/run-record.ts";
 import type { AttributeBag } from "./attribute-bag.ts";
 import { toSpanId, toSpanUuid, toTraceUuid } from "./span-ids.ts";
 import type { Span } from "./span.ts";

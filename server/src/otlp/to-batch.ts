@@ -1,5 +1,5 @@
-import { BatchBuilder } from "../ingest/batch-builder.ts";
-import type { ParsedBatch } from "../ingest/batch-builder.ts";
+import { BatchBuilder } from "../runs/ingest/batch-builder.ts";
+import type { ParsedBatch } from "../runs/ingest/batch-builder.ts";
 import { mapSpan } from "./map-span.ts";
 import { parentsFirst } from "./parents-first.ts";
 import type { Span } from "./span.ts";

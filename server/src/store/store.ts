@@ -1,25 +1,25 @@
-import type { Activity } from "./activity.ts";
-import type { AnnotationQueueReads, AnnotationQueueWrites } from "./annotation-queue.ts";
-import type { ComparativeReads, ComparativeWrites } from "./comparative.ts";
-import type { ExperimentReads } from "./experiment.ts";
-import type { FeedbackReads, FeedbackWrites } from "./feedback.ts";
-import type { FeedbackTrendReads } from "./feedback-trend.ts";
-import type { DatasetReads, DatasetWrites } from "./dataset.ts";
-import type { ExampleReads, ExampleWrites } from "./example.ts";
-import type { LargeExampleWrites } from "./large-examples.ts";
-import type { LongWrite } from "./long-write.ts";
-import type { ProjectReads, ProjectWrites } from "./project.ts";
-import type { PromptReads, PromptWrites } from "./prompt.ts";
-import type { QueueReviewReads, QueueReviewWrites } from "./queue-review.ts";
-import type { RunListReads } from "./run-list.ts";
-import type { RetentionReads, RetentionWrites } from "./retention.ts";
-import type { RunReads, RunWrites } from "./run-query.ts";
-import type { IngestResult, PackedBatch, RunBatch } from "./run-record.ts";
-import type { ShareReads, ShareWrites } from "./share.ts";
-import type { StorageReads } from "./storage.ts";
-import type { TenantReads, TenantWrites } from "./tenant.ts";
-import type { TraceReads } from "./trace.ts";
-import type { UploadWrites } from "./upload.ts";
+import type { Activity } from "../live/activity.ts";
+import type { AnnotationQueueReads, AnnotationQueueWrites } from "../queues/annotation-queue.ts";
+import type { ComparativeReads, ComparativeWrites } from "../experiments/comparative.ts";
+import type { ExperimentReads } from "../experiments/experiment.ts";
+import type { FeedbackReads, FeedbackWrites } from "../feedback/feedback.ts";
+import type { FeedbackTrendReads } from "../feedback/trend-query.ts";
+import type { DatasetReads, DatasetWrites } from "../datasets/dataset.ts";
+import type { ExampleReads, ExampleWrites } from "../examples/example.ts";
+import type { LargeExampleWrites } from "../examples/large-examples.ts";
+import type { LongWrite } from "../storage/long-write.ts";
+import type { ProjectReads, ProjectWrites } from "../projects/project.ts";
+import type { PromptReads, PromptWrites } from "../prompts/prompt.ts";
+import type { QueueReviewReads, QueueReviewWrites } from "../queues/queue-review.ts";
+import type { RunListReads } from "../runs/run-list.ts";
+import type { RetentionReads, RetentionWrites } from "../tenants/retention.ts";
+import type { RunReads, RunWrites } from "../runs/run-query.ts";
+import type { IngestResult, PackedBatch, RunBatch } from "../runs/run-record.ts";
+import type { ShareReads, ShareWrites } from "../shares/share.ts";
+import type { StorageReads } from "../storage/storage-use.ts";
+import type { TenantReads, TenantWrites } from "../tenants/tenant.ts";
+import type { TraceReads } from "../runs/trace.ts";
+import type { UploadWrites } from "../examples/imports/upload.ts";
 
 /** What can be asked, by noun. An engine answers it at once, from one consistent state. */
 export interface Readers {

@@ -1,8 +1,8 @@
-import type { Checked, Schemas } from "../datasets/schema-check.ts";
+import type { Checked, Schemas } from "../examples/schema-check.ts";
 import type { Encoding } from "../otlp/decode.ts";
-import type { ExampleChange, ExamplesWritten } from "../store/example.ts";
-import type { Packed, ReceivedExample } from "../store/large-examples.ts";
-import type { Rejection } from "../store/run-record.ts";
+import type { ExampleChange, ExamplesWritten } from "../examples/example.ts";
+import type { Packed, ReceivedExample } from "../examples/large-examples.ts";
+import type { Rejection } from "../runs/run-record.ts";
 
 /** The body of `POST /runs/batch`. */
 export interface BatchTask {

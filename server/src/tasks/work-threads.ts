@@ -1,8 +1,8 @@
 import { Worker } from "node:worker_threads";
 import { distFile } from "../dist-files.ts";
-import { messageOf, RequestError } from "../errors.ts";
-import { serverLimits } from "../options.ts";
-import { threadOptions, waitForFirstMessage } from "../threads.ts";
+import { messageOf, RequestError } from "../model/errors.ts";
+import { serverLimits } from "../model/options.ts";
+import { threadOptions, waitForFirstMessage } from "../storage/threads.ts";
 import type { WorkMessage, WorkResult, WorkTask } from "./work-protocol.ts";
 
 interface Waiting {

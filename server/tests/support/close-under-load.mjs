@@ -3,10 +3,10 @@
 import { randomUUID } from "node:crypto";
 import { join } from "node:path";
 import { setTimeout } from "node:timers/promises";
-import { parseBatch } from "../../dist/ingest/parse-batch.js";
-import { serverLimits } from "../../dist/options.js";
-import { databaseFile, openBeside } from "../../dist/store/sqlite/schema.js";
-import { openSqliteStore } from "../../dist/store/sqlite/sqlite-store.js";
+import { parseBatch } from "../../dist/runs/ingest/parse-batch.js";
+import { serverLimits } from "../../dist/model/options.js";
+import { databaseFile, openBeside } from "../../dist/storage/sqlite/schema.js";
+import { openSqliteStore } from "../../dist/store/sqlite-store.js";
 
 const [folder, turns] = process.argv.slice(2);
 // The index is to be at work at once, and not a second later.

@@ -2,7 +2,7 @@
 import { join } from "node:path";
 import { setTimeout } from "node:timers/promises";
 import { startServer } from "@millrace/server";
-import { databaseFile, openBeside } from "../../dist/store/sqlite/schema.js";
+import { databaseFile, openBeside } from "../../dist/storage/sqlite/schema.js";
 
 const [folder] = process.argv.slice(2);
 const server = await startServer({ port: 0, dataDir: folder });

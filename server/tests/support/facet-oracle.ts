@@ -1,6 +1,6 @@
-import { parseRows, textOf } from "../../src/store/sqlite/row.ts";
+import { parseRows, textOf } from "../../src/runs/sqlite/row.ts";
 
-import type { Connection } from "../../src/store/sqlite/schema.ts";
+import type { Connection } from "../../src/storage/sqlite/schema.ts";
 
 type JsonObject = Readonly<Record<string, unknown>>;
 

@@ -3,8 +3,8 @@ import { randomBytes, randomUUID } from "node:crypto";
 import { rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { setTimeout } from "node:timers/promises";
-import { parseBatch } from "../../dist/ingest/parse-batch.js";
-import { openSqliteStore } from "../../dist/store/sqlite/sqlite-store.js";
+import { parseBatch } from "../../dist/runs/ingest/parse-batch.js";
+import { openSqliteStore } from "../../dist/store/sqlite-store.js";
 
 const [disk] = process.argv.slice(2);
 const filler = join(disk, "filler");

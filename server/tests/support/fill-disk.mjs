@@ -6,7 +6,7 @@ import { readdirSync, rmSync, statSync, statfsSync, writeFileSync } from "node:f
 import { join } from "node:path";
 import { setTimeout } from "node:timers/promises";
 import { Client } from "millrace";
-import { openSqliteStore } from "../../dist/store/sqlite/sqlite-store.js";
+import { openSqliteStore } from "../../dist/store/sqlite-store.js";
 
 const [disk, earlyFillerBytes] = process.argv.slice(2);
 const dataDir = join(disk, "data");

@@ -1,5 +1,5 @@
-import type { Connection } from "../../src/store/sqlite/schema.ts";
-import { placeOf } from "../../src/store/sqlite/tables/example-places.ts";
+import type { Connection } from "../../src/storage/sqlite/schema.ts";
+import { placeOf } from "../../src/storage/sqlite/tables/example-places.ts";
 
 /** How much a store is to hold. */
 export interface FillSizes {

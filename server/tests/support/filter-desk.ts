@@ -1,14 +1,14 @@
-import { parseBatch } from "../../src/ingest/parse-batch.ts";
+import { parseBatch } from "../../src/runs/ingest/parse-batch.ts";
 import { checkFilter } from "../../src/filter/checker.ts";
 import type { CheckedFilter } from "../../src/filter/checker.ts";
 import { runFields } from "../../src/filter/fields.ts";
-import type { RunFilter } from "../../src/store/run-query.ts";
-import { createReaders, createWriters } from "../../src/store/sqlite/nouns.ts";
-import { parseRows } from "../../src/store/sqlite/row.ts";
-import { toConditions } from "../../src/store/sqlite/run-conditions.ts";
-import { openWriter, readDefaultTenantId } from "../../src/store/sqlite/schema.ts";
-import type { Connection } from "../../src/store/sqlite/schema.ts";
-import { toRunJson } from "../../src/view/run-json.ts";
+import type { RunFilter } from "../../src/runs/run-query.ts";
+import { createReaders, createWriters } from "../../src/store/repositories.ts";
+import { parseRows } from "../../src/runs/sqlite/row.ts";
+import { toConditions } from "../../src/runs/sqlite/run-conditions.ts";
+import { openWriter, readDefaultTenantId } from "../../src/storage/sqlite/schema.ts";
+import type { Connection } from "../../src/storage/sqlite/schema.ts";
+import { toRunJson } from "../../src/runs/serializers/run-json.ts";
 import type { WireObject } from "./store-desk.ts";
 
 /** Runs in a database in memory, on this thread: reader and writer of the engine without its threads. */

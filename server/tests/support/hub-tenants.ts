@@ -1,5 +1,5 @@
 import type { RunningServer } from "@millrace/server";
-import { openSqliteStore } from "../../dist/store/sqlite/sqlite-store.js";
+import { openSqliteStore } from "../../dist/store/sqlite-store.js";
 import { call, runServer, temporaryFolder } from "./running-server.ts";
 import type { Answer, CallInit } from "./running-server.ts";
 

@@ -1,8 +1,8 @@
 import { expect } from "vitest";
-import { RequestError } from "../../src/errors.ts";
-import type { ParsedBatch } from "../../src/ingest/batch-builder.ts";
-import { parseBatch, takeBatch } from "../../src/ingest/parse-batch.ts";
-import { packPosts, postColumns } from "../../src/store/sqlite/post-rows.ts";
+import { RequestError } from "../../src/model/errors.ts";
+import type { ParsedBatch } from "../../src/runs/ingest/batch-builder.ts";
+import { parseBatch, takeBatch } from "../../src/runs/ingest/parse-batch.ts";
+import { packPosts, postColumns } from "../../src/runs/sqlite/post-rows.ts";
 
 /** What reaches the writer, and the sender; or the error. */
 function seen(take: () => ParsedBatch): unknown {

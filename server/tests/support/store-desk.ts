@@ -1,8 +1,8 @@
-import { parseBatch, parseOneRun } from "../../src/ingest/parse-batch.ts";
-import type { IngestResult } from "../../src/store/run-record.ts";
-import type { RunFilter, RunQuery } from "../../src/store/run-query.ts";
+import { parseBatch, parseOneRun } from "../../src/runs/ingest/parse-batch.ts";
+import type { IngestResult } from "../../src/runs/run-record.ts";
+import type { RunFilter, RunQuery } from "../../src/runs/run-query.ts";
 import type { Store } from "../../src/store/store.ts";
-import { toRunJson } from "../../src/view/run-json.ts";
+import { toRunJson } from "../../src/runs/serializers/run-json.ts";
 
 export type WireObject = Readonly<Record<string, unknown>>;
 

@@ -1,0 +1,275 @@
+import type { IncomingMessage } from "node:http";
+import { tmpdir } from "node:os";
+import type { TypeBoxTypeProvider } from "@fastify/type-provider-typebox";
+import fastify from "fastify";
+import type { FastifyError, FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
+import { RequestError } from "../model/errors.ts";
+import type { IngestDesk } from "../runs/ingest-handlers.ts";
+import { addWeb } from "./web-pages.ts";
+import { memoryDataDir, serverLimits } from "../model/options.ts";
+import type { ServerSettings } from "../model/options.ts";
+import { addAnnotationQueueRoutes } from "../queues/annotation-queue-routes.ts";
+import { addComparativeRoutes } from "../experiments/comparative-routes.ts";
+import { addFeedbackRoutes, addGivenFeedbackRoutes } from "../feedback/feedback-routes.ts";
+import { addOtlpRoutes } from "../otlp/otlp-routes.ts";
+import { addProjectRoutes } from "../projects/project-routes.ts";
+import { addPromptRoutes } from "../prompts/prompt-routes.ts";
+import { addDatasetVersionRoutes } from "../datasets/dataset-version-routes.ts";
+import {
+  addDatasetRoutes,
+  addDatasetSearchRoutes,
+  addSharedDatasetRoutes,
+  addUploadRoutes,
+} from "../datasets/dataset-routes.ts";
+import {
+  addAttachmentRoutes,
+  addExampleRoutes,
+  addExampleWriteRoutes,
+} from "../examples/example-routes.ts";
+import { addIngestRoutes, addRunRoutes, addSharedRunRoutes } from "../runs/run-routes.ts";
+import { addInfoRoutes, addSettingsRoutes } from "./server-routes.ts";
+import { addUiAnnotationQueueRoutes } from "../queues/queue-review-routes.ts";
+import { addLiveRoutes } from "../live/live-routes.ts";
+import { addUiFeedbackRoutes, addUiFeedbackFormRoutes } from "../feedback/ui-feedback-routes.ts";
+import { addSharedV2Routes, addV2Routes } from "../v2/v2-routes.ts";
+import { addUiSettingsRoutes } from "../tenants/settings-routes.ts";
+import { addUiDatasetRoutes, addUiImportRoutes } from "../datasets/ui-dataset-routes.ts";
+import { addUiTraceRoutes } from "../runs/trace-routes.ts";
+import { RunExports } from "../runs/run-export.ts";
+import { addUiRunExportRoute, addUiRunRoutes } from "../runs/ui-run-routes.ts";
+import { runInReadScope } from "../runs/read-scope.ts";
+import type { ReadScope } from "../runs/read-scope.ts";
+import type { Store } from "../store/store.ts";
+import { WorkThreads } from "../tasks/work-threads.ts";
+import { addApiDocs } from "./api-docs.ts";
+import { checkLazily } from "../http/check-lazily.ts";
+import { closeUnread } from "../http/close-unread.ts";
+import { JsonBoundsCheck } from "../http/json-bounds.ts";
+import { KeyGuard } from "../tenants/key-guard.ts";
+import { joinPieces, readChunks } from "../http/read-body.ts";
+import { SignedLinks } from "../shares/signed-links.ts";
+import { addSafeHeaders, answerAllHere, answerBrokenRequest } from "../http/safe-headers.ts";
+import { SourceGuard } from "../http/source-guard.ts";
+
+export type App = ReturnType<typeof createApp>;
+
+/** The HTTP side of the server: guards, routes, errors. Does not listen yet. */
+export function createApp(store: Store, settings: ServerSettings) {
+  const sources = new SourceGuard(settings);
+  const keys = new KeyGuard(settings, store);
+  const work = new WorkThreads();
+  const desk = { store, links: new SignedLinks() };
+  const exports = new RunExports(store);
+  // Beside the database, where there is room for what becomes part of it.
+  const folder = settings.dataDir === memoryDataDir ? tmpdir() : settings.dataDir;
+  const app = fastify({
+    bodyLimit: serverLimits.bodyBytesMax,
+    // Each body has its own limit, see readChunks; this is that of the longest.
+    requestTimeout: serverLimits.uploadMs,
+    connectionTimeout: serverLimits.idleSocketMs,
+    keepAliveTimeout: serverLimits.keepAliveMs,
+    http: {
+      headersTimeout: serverLimits.headersMs,
+      connectionsCheckingInterval: 5_000,
+      requireHostHeader: false,
+    },
+    return503OnClosing: false,
+    forceCloseConnections: "idle",
+    // A path that is none, or has too long a part.
+    frameworkErrors: (cause, _request, reply) => void answerError(cause, addSafeHeaders(reply)),
+    clientErrorHandler: answerBrokenRequest,
+    rewriteUrl: (request) => withoutPrefix(request.url ?? "/"),
+    routerOptions: { ignoreTrailingSlash: true, ignoreDuplicateSlashes: true },
+  }).withTypeProvider<TypeBoxTypeProvider>();
+
+  // A schema of an answer describes it, and shapes nothing.
+  app.setSerializerCompiler(() => (value) => JSON.stringify(value));
+  app.setValidatorCompiler(checkLazily());
+  app.decorateRequest("tenantId", "");
+  answerAllHere(app);
+  app.addHook("onRequest", async ({ headers }) => sources.checkSource(headers));
+  // With a callback: only so is what follows within the scope.
+  app.addHook("onRequest", (request, reply, done) => runInReadScope(scopeOf(request, reply), done));
+  app.addHook("onSend", async ({ raw }, reply) => {
+    addSafeHeaders(reply);
+    if (!raw.complete) {
+      // Answered before all of the body came. Nothing else is to follow on the connection.
+      void reply.header("connection", "close");
+      closeUnread(raw);
+    }
+  });
+  app.addHook("onClose", () => work.close());
+  const sendNoPage = addWeb(app);
+  app.setErrorHandler((cause: FastifyError | RequestError, _request, reply) =>
+    answerError(cause, reply),
+  );
+  app.setNotFoundHandler(
+    (request, reply) =>
+      sendNoPage(request, reply) ||
+      reply
+        .code(404)
+        .send({ detail: `there is no ${request.method} ${request.url.split("?")[0]}` }),
+  );
+  app.removeAllContentTypeParsers();
+  const checkKey = async (request: FastifyRequest): Promise<void> => {
+    request.tenantId = await keys.checkKey(request.headers);
+  };
+  addApiDocs(app);
+  app.register(async (open: FastifyInstance) => {
+    open.addContentTypeParser("*", ({ raw }: FastifyRequest) =>
+      parseBody(raw, serverLimits.openBodyBytes),
+    );
+    addOpenRoutes(open, store);
+    addUiFeedbackFormRoutes(open, store);
+    addSharedRunRoutes(open, desk);
+    addSharedV2Routes(open, desk);
+    addSharedDatasetRoutes(open, desk);
+    addAttachmentRoutes(open, desk);
+    addUiRunExportRoute(open, exports);
+  });
+  app.register(async (ingest: FastifyInstance) => {
+    ingest.addHook("onRequest", checkKey);
+    // The handlers read the body themselves, as it arrives.
+    ingest.addContentTypeParser("*", (_request, _payload, done) => done(null));
+    addStreamRoutes(ingest, { store, work });
+    addExampleWriteRoutes(ingest, { ...desk, work });
+    addUploadRoutes(ingest, { store, folder });
+    addUiImportRoutes(ingest, { store, work });
+  });
+  app.register(async (rest: FastifyInstance) => {
+    rest.addHook("onRequest", checkKey);
+    rest.addContentTypeParser("*", ({ raw }: FastifyRequest) =>
+      parseBody(raw, serverLimits.bodyBytesMax),
+    );
+    addRoutes(rest, store);
+    addLiveRoutes(rest, store, keys);
+    addUiSettingsRoutes(rest, { store, keys, settings });
+    addUiFeedbackRoutes(rest, store);
+    addRunRoutes(rest, desk);
+    addV2Routes(rest, desk);
+    addUiRunRoutes(rest, store, exports);
+    addAnnotationQueueRoutes(rest, desk);
+    addDatasetSearchRoutes(rest, desk);
+    addExampleRoutes(rest, desk);
+    addUiDatasetRoutes(rest, store);
+    addUiTraceRoutes(rest, desk);
+  });
+  return app;
+}
+
+/** Reads are the request's tenant's, and end where its client leaves. */
+const scopeOf = (request: FastifyRequest, { raw }: FastifyReply): ReadScope => {
+  let leaving: AbortController | undefined;
+  return {
+    get tenantId() {
+      return request.tenantId;
+    },
+    get signal() {
+      if (leaving === undefined) {
+        const controller = new AbortController();
+        leaving = controller;
+        // Also behind a whole answer, where no query is left to end.
+        raw.once("close", () => controller.abort());
+        if (raw.closed) {
+          controller.abort();
+        }
+      }
+      return leaving.signal;
+    },
+  };
+};
+
+/** A body that is read as a whole, within bounds of its own. Whatever the content type says. An empty one is an absent one. */
+async function parseBody(request: IncomingMessage, bytesMax: number): Promise<unknown> {
+  const pieces: Buffer[] = [];
+  const check = new JsonBoundsCheck({
+    valuesMax: serverLimits.bodyValues,
+    depthMax: serverLimits.bodyDepth,
+  });
+  await readChunks(
+    request,
+    (chunk) => {
+      check.push(chunk);
+      pieces.push(chunk);
+    },
+    { bytesMax, withinMs: serverLimits.requestMs, inflateRatioMax: serverLimits.inflateRatio },
+  );
+  return parseJson(joinPieces(pieces));
+}
+
+/** What needs no key. */
+function addOpenRoutes(app: FastifyInstance, store: Store): void {
+  addInfoRoutes(app, store);
+  addGivenFeedbackRoutes(app, store);
+}
+
+/** What reads its body itself. */
+function addStreamRoutes(app: FastifyInstance, desk: IngestDesk): void {
+  addIngestRoutes(app, desk);
+  addOtlpRoutes(app, desk);
+}
+
+/** The rest: a JSON body or none. */
+function addRoutes(app: FastifyInstance, store: Store): void {
+  addProjectRoutes(app, store);
+  addDatasetRoutes(app, store);
+  addDatasetVersionRoutes(app, store);
+  addFeedbackRoutes(app, store);
+  addComparativeRoutes(app, store);
+  addPromptRoutes(app, store);
+  addSettingsRoutes(app, store);
+  addUiAnnotationQueueRoutes(app, store);
+}
+
+/**
+ * Clients use the paths with and without `/api/v1`. One whose base address ends in it asks for
+ * `/v1/platform/...` without a second `v1`.
+ */
+const withoutPrefix = (url: string): string => {
+  const rest = url.replace(/^\/+api\/+v1(?=[/?]|$)/, "").replace(/^\/+platform\//, "/v1/platform/");
+  return rest.startsWith("/") ? rest : `/${rest}`;
+};
+
+function parseJson(body: Buffer): unknown {
+  if (body.length === 0) {
+    return undefined;
+  }
+  try {
+    const value: unknown = JSON.parse(body.toString("utf8"));
+    return value;
+  } catch (cause) {
+    throw new RequestError(422, `the body is not JSON: ${String(cause)}`);
+  }
+}
+
+/** A file that was sent did not fit on the disk: seconds until it may. */
+const diskRetrySeconds = 10;
+
+function answerError(cause: FastifyError | RequestError, reply: FastifyReply): FastifyReply {
+  if (cause instanceof RequestError) {
+    if (cause.retryAfterSeconds !== undefined) {
+      void reply.header("retry-after", cause.retryAfterSeconds);
+    }
+    return reply.code(cause.status).send({ detail: cause.message });
+  }
+  if (cause.validation !== undefined) {
+    const detail = cause.validation.map(({ instancePath, message, keyword }) => ({
+      loc: [cause.validationContext ?? "body", ...instancePath.split("/").slice(1)],
+      msg: message ?? "is not valid",
+      type: keyword,
+    }));
+    return reply.code(422).send({ detail });
+  }
+  if (cause.code === "ENOSPC") {
+    const detail =
+      "there is no room on the server's disk for what was sent: delete what is not needed, or make room there";
+    return reply.header("retry-after", diskRetrySeconds).code(503).send({ detail });
+  }
+  const status = cause.statusCode ?? 500;
+  if (status >= 500) {
+    process.emitWarning(cause);
+  }
+  return reply
+    .code(status)
+    .send({ detail: status >= 500 ? `the server failed: ${cause.message}` : cause.message });
+}

@@ -1,0 +1,34 @@
+import type { FastifyInstance } from "fastify";
+import { endpoints } from "millrace/model";
+import type { Static } from "typebox";
+import { readInfo, readRoot } from "./info.ts";
+import { handleBody, readSettings, setTenantHandle } from "../tenants/tenant-handlers.ts";
+import { route } from "../http/route.ts";
+import type { Store } from "../store/store.ts";
+
+const tag = "server";
+
+/** What the server says of itself to whoever asks. */
+export function addInfoRoutes(app: FastifyInstance, store: Store): void {
+  app.get("/", async ({ protocol, host }) => readRoot(`${protocol}://${host}`));
+  app.route({
+    ...route(endpoints.readInfo, { tag, summary: "What this server takes.", keyless: true }),
+    handler: async () => readInfo(store),
+  });
+}
+
+/** The tenant of whoever asks. */
+export function addSettingsRoutes(app: FastifyInstance, store: Store): void {
+  app.route({
+    ...route(endpoints.readSettings, { tag, summary: "The tenant that the key belongs to." }),
+    handler: (request) => readSettings(store, request),
+  });
+  app.route<{ Body: Static<typeof handleBody> }>({
+    ...route(endpoints.setTenantHandle, {
+      tag,
+      summary: "Sets the name that the tenant's public prompts stand under.",
+      body: handleBody,
+    }),
+    handler: (request) => setTenantHandle(store, request),
+  });
+}

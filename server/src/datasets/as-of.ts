@@ -1,0 +1,39 @@
+import { RequestError } from "../model/errors.ts";
+import { parseTime } from "../runs/ingest/parse-time.ts";
+import { latestTag } from "./dataset-version.ts";
+import type { AsOf, Moment } from "./dataset-version.ts";
+import type { Store } from "../store/store.ts";
+import { first } from "../http/query-string.ts";
+import type { QueryString } from "../http/query-string.ts";
+
+/** A version as a caller names it: by time, or else by tag. A plus of a zone may have become a space. */
+export function parseAsOf(text: string): AsOf {
+  const time = /^\d{4}-\d\d-\d\d$/.test(text) ? `${text}T00:00:00Z` : text;
+  const micros = parseTime(time) ?? parseTime(time.replace(/ (?=\d\d:?\d\d$)/, "+"));
+  return micros === undefined ? { kind: "tag", tag: text } : { kind: "time", micros };
+}
+
+/** `as_of` of a query; `undefined` is the newest. */
+export function readAsOf(query: QueryString, name = "as_of"): AsOf | undefined {
+  const text = first(query, name) ?? "";
+  return text === "" || text === latestTag ? undefined : parseAsOf(text);
+}
+
+/** @throws RequestError 404: no version has the tag. */
+export async function findMoment(
+  store: Store,
+  { tenantId, id }: { readonly tenantId: string; readonly id: string },
+  asOf: AsOf | undefined,
+): Promise<Moment> {
+  if (asOf === undefined) {
+    return null;
+  }
+  if (asOf.kind === "time") {
+    return asOf.micros;
+  }
+  const version = await store.read.datasets.findVersion(tenantId, id, asOf);
+  if (version === undefined) {
+    throw new RequestError(404, `Dataset version not found: no tag is ${JSON.stringify(asOf.tag)}`);
+  }
+  return version.micros;
+}

@@ -1,0 +1,25 @@
+import { DatasetLedger } from "./dataset-ledger.ts";
+import { ExampleIndex } from "../examples/example-index.ts";
+import { ExampleTable } from "../examples/example-table.ts";
+import { SchemaProofs } from "../storage/sqlite/schema-proofs.ts";
+import type { Connection } from "../storage/sqlite/schema.ts";
+import type { TenantKeyWriter } from "../tenants/tenant-keys.ts";
+
+/** What all that writes datasets and examples works with. One for a connection: it gives out keys. */
+export interface DatasetDesk {
+  readonly db: Connection;
+  readonly keys: TenantKeyWriter;
+  readonly ledger: DatasetLedger;
+  readonly table: ExampleTable;
+  readonly index: ExampleIndex;
+  readonly schemas: SchemaProofs;
+}
+
+export const createDatasetDesk = (db: Connection, keys: TenantKeyWriter): DatasetDesk => ({
+  db,
+  keys,
+  ledger: new DatasetLedger(db),
+  table: new ExampleTable(db),
+  index: new ExampleIndex(db),
+  schemas: new SchemaProofs(),
+});

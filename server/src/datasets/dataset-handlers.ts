@@ -1,0 +1,174 @@
+import { randomUUID } from "node:crypto";
+import type { FastifyReply, FastifyRequest } from "fastify";
+import { Type } from "typebox";
+import type { Static } from "typebox";
+import { RequestError } from "../model/errors.ts";
+import { holdOpen } from "../http/hold-open.ts";
+import { JsonObject, Maybe, Time } from "../http/schema-parts.ts";
+import { microsOf } from "../runs/ingest/parse-time.ts";
+import { dataTypes } from "./dataset.ts";
+import type { Dataset, DatasetChanges, DatasetFields } from "./dataset.ts";
+import type { Store } from "../store/store.ts";
+import { toDatasetJson } from "./dataset-json.ts";
+import { parseDatasetQuery } from "./dataset-query.ts";
+import { parsePatchedExamples } from "../examples/example-body.ts";
+import { parseId, parseIds } from "../http/query-string.ts";
+import type { QueryString } from "../http/query-string.ts";
+
+const Name = Type.String({ minLength: 1, maxLength: 10_000 });
+const common = {
+  description: Maybe(Type.String()),
+  inputs_schema_definition: Maybe(JsonObject),
+  outputs_schema_definition: Maybe(JsonObject),
+  transformations: Maybe(Type.Array(JsonObject, { maxItems: 1_000 })),
+};
+
+/** Body of `POST /datasets`. Members that it does not name are ignored. */
+export const datasetBody = Type.Object({
+  ...common,
+  name: Name,
+  id: Maybe(Type.String()),
+  created_at: Maybe(Time),
+  data_type: Maybe(Type.Union(dataTypes.map((type) => Type.Literal(type)))),
+  externally_managed: Maybe(Type.Boolean()),
+  extra: Maybe(JsonObject),
+});
+
+/** Body of `PATCH /datasets/{id}`: what is left out stays; a schema that is null goes. */
+export const datasetPatchBody = Type.Object({
+  ...common,
+  name: Maybe(Name),
+  metadata: Maybe(JsonObject),
+  baseline_experiment_id: Maybe(Type.String()),
+  patch_examples: Maybe(Type.Record(Type.String(), JsonObject)),
+});
+
+export type DatasetBody = Static<typeof datasetBody>;
+export type DatasetPatchBody = Static<typeof datasetPatchBody>;
+
+/** `GET /datasets`. */
+export async function listDatasets(store: Store, request: FastifyRequest): Promise<unknown> {
+  const query = parseDatasetQuery(request.query as QueryString);
+  return (await store.read.datasets.list(request.tenantId, query)).map(toDatasetJson);
+}
+
+/** `GET /datasets/{id}`. */
+export async function readDataset(store: Store, request: FastifyRequest): Promise<unknown> {
+  return toDatasetJson(await findDataset(store, request));
+}
+
+/** `POST /datasets`. */
+export async function createDataset(
+  store: Store,
+  body: DatasetBody,
+  request: FastifyRequest,
+): Promise<unknown> {
+  const dataset = await store.write.datasets.create(request.tenantId, {
+    name: body.name,
+    description: body.description ?? null,
+    dataType: body.data_type ?? "kv",
+    inputsSchema: body.inputs_schema_definition ?? null,
+    outputsSchema: body.outputs_schema_definition ?? null,
+    extra: body.extra ?? null,
+    transformations: body.transformations ?? null,
+    externallyManaged: body.externally_managed ?? false,
+    baselineExperimentId: null,
+    id: body.id === undefined || body.id === null ? randomUUID() : parseId(body.id, "id"),
+    createdMicros: microsOf(body.created_at, "created_at") ?? Date.now() * 1_000,
+  });
+  return toDatasetJson(dataset);
+}
+
+/** `PATCH /datasets/{id}`. */
+export async function updateDataset(
+  store: Store,
+  body: DatasetPatchBody,
+  { request, reply }: { readonly request: FastifyRequest; readonly reply: FastifyReply },
+): Promise<unknown> {
+  holdOpen(request, reply);
+  const dataset = await findDataset(store, request);
+  const changes: DatasetChanges = {
+    fields: changedFields(body, dataset),
+    examples: parsePatchedExamples(body.patch_examples ?? {}),
+  };
+  return toDatasetJson(await store.write.datasets.update(request.tenantId, dataset.id, changes));
+}
+
+/** `DELETE /datasets/{id}`: the dataset, its examples and its versions. */
+export async function deleteDataset(
+  store: Store,
+  request: FastifyRequest,
+  reply: FastifyReply,
+): Promise<unknown> {
+  const id = datasetIdOf(request);
+  await deleteAll(store, [id], { request, reply });
+  return { id };
+}
+
+/** `DELETE /datasets?dataset_ids`: those of them that are there. */
+export async function deleteDatasets(
+  store: Store,
+  request: FastifyRequest,
+  reply: FastifyReply,
+): Promise<unknown> {
+  const ids = parseIds(request.query as QueryString, "dataset_ids");
+  if (ids === undefined) {
+    throw new RequestError(
+      422,
+      "dataset_ids is missing: name the datasets to delete, as dataset_ids=<id>, once for each",
+    );
+  }
+  return { dataset_ids: await deleteAll(store, ids, { request, reply }) };
+}
+
+/** Part by part: a large dataset must not keep others from writing. */
+async function deleteAll(
+  store: Store,
+  ids: readonly string[],
+  { request, reply }: { readonly request: FastifyRequest; readonly reply: FastifyReply },
+): Promise<readonly string[]> {
+  holdOpen(request, reply);
+  const deleted = await store.write.datasets.deleteMany(request.tenantId, ids);
+  await eraseDeleted(store);
+  return deleted;
+}
+
+/** Erases what deleted datasets held, part by part. */
+export async function eraseDeleted(store: Store): Promise<void> {
+  let isMore = true;
+  while (isMore) {
+    isMore = await store.write.datasets.sweep();
+  }
+}
+
+/** The dataset that the path names. @throws RequestError 404: it is not the tenant's. */
+export async function findDataset(store: Store, request: FastifyRequest): Promise<Dataset> {
+  const dataset = await store.read.datasets.find(request.tenantId, datasetIdOf(request));
+  if (dataset === undefined) {
+    throw new RequestError(404, "Dataset not found");
+  }
+  return dataset;
+}
+
+export const datasetIdOf = (request: FastifyRequest): string =>
+  parseId((request.params as { readonly id: string }).id, "dataset id");
+
+function changedFields(body: DatasetPatchBody, { extra }: Dataset): Partial<DatasetFields> {
+  const { name, description, metadata } = body;
+  const baseline = body.baseline_experiment_id;
+  return {
+    ...(typeof name === "string" && { name }),
+    ...(typeof description === "string" && { description }),
+    ...(metadata !== undefined && metadata !== null && { extra: { ...extra, metadata } }),
+    ...(body.inputs_schema_definition !== undefined && {
+      inputsSchema: body.inputs_schema_definition,
+    }),
+    ...(body.outputs_schema_definition !== undefined && {
+      outputsSchema: body.outputs_schema_definition,
+    }),
+    ...(body.transformations !== undefined && { transformations: body.transformations }),
+    ...(baseline !== undefined && {
+      baselineExperimentId: baseline === null ? null : parseId(baseline, "baseline_experiment_id"),
+    }),
+  };
+}

@@ -1,0 +1,31 @@
+import type { Dataset } from "./dataset.ts";
+import type { DatasetVersion } from "./dataset-version.ts";
+import { toIso } from "../http/wire-text.ts";
+
+/** A dataset as whoever holds its token sees it. */
+export const toSharedDatasetJson = (dataset: Dataset) => ({
+  id: dataset.id,
+  name: dataset.name,
+  description: dataset.description,
+  data_type: dataset.dataType,
+  created_at: toIso(dataset.createdMicros),
+  inputs_schema_definition: dataset.inputsSchema,
+  outputs_schema_definition: dataset.outputsSchema,
+  externally_managed: dataset.externallyManaged,
+  transformations: dataset.transformations,
+  example_count: dataset.exampleCount,
+});
+
+export const toDatasetJson = (dataset: Dataset) => ({
+  ...toSharedDatasetJson(dataset),
+  tenant_id: dataset.tenantId,
+  modified_at: toIso(dataset.modifiedMicros),
+  session_count: dataset.sessionCount,
+  last_session_start_time:
+    dataset.lastSessionMicros === null ? null : toIso(dataset.lastSessionMicros),
+  extra: dataset.extra,
+  metadata: dataset.extra?.["metadata"] ?? null,
+  baseline_experiment_id: dataset.baselineExperimentId,
+});
+
+export const toVersionJson = ({ micros, tags }: DatasetVersion) => ({ as_of: toIso(micros), tags });

@@ -1,0 +1,65 @@
+import { RequestError } from "../model/errors.ts";
+import { serverLimits } from "../model/options.ts";
+import { dataTypes } from "./dataset.ts";
+import type { DatasetOrder, DatasetQuery } from "./dataset.ts";
+import {
+  all,
+  first,
+  parseCount,
+  parseIds,
+  parseMetadata,
+  parseSwitch,
+} from "../http/query-string.ts";
+import type { QueryString } from "../http/query-string.ts";
+
+const orders: readonly DatasetOrder[] = [
+  "name",
+  "created_at",
+  "last_session_start_time",
+  "example_count",
+  "session_count",
+  "modified_at",
+];
+
+/** @throws RequestError 422: a value is not what its filter takes. */
+export function parseDatasetQuery(query: QueryString): DatasetQuery {
+  const types = all(query, "data_type");
+  const parsed = {
+    ids: parseIds(query, "id"),
+    name: first(query, "name"),
+    nameContains: first(query, "name_contains"),
+    dataTypes: types?.map((type) => parseOneOf(type, dataTypes, "data_type")),
+    metadata: parseMetadata(query),
+  };
+  return {
+    ...Object.fromEntries(Object.entries(parsed).filter(([, value]) => value !== undefined)),
+    order: parseOneOf(first(query, "sort_by") ?? "last_session_start_time", orders, "sort_by"),
+    isDescending: parseSwitch(query, "sort_by_desc") ?? true,
+    ...parsePage(query),
+  };
+}
+
+/** `limit` and `offset`. @throws RequestError 422: one is no whole number of its range. */
+export const parsePage = (query: QueryString) => ({
+  limit: parseCount(query, "limit", {
+    fallback: serverLimits.datasetsDefault,
+    max: serverLimits.datasetsMax,
+  }),
+  offset: parseCount(query, "offset", { fallback: 0, max: Number.MAX_SAFE_INTEGER }),
+});
+
+/** @throws RequestError 422: it is none of them. */
+export function parseOneOf<Value extends string>(
+  text: string,
+  values: readonly Value[],
+  name: string,
+): Value {
+  const found = values.find((value) => value === text);
+  if (found === undefined) {
+    throw new RequestError(
+      422,
+      `${name} is one of ${values.join(", ")}, not ${JSON.stringify(text.slice(0, 64))}`,
+    );
+  }
+  return found;
+}

@@ -1,0 +1,118 @@
+import type { FastifyReply, FastifyRequest } from "fastify";
+import { Type } from "typebox";
+import type { Static } from "typebox";
+import { RequestError } from "../model/errors.ts";
+import { holdOpen } from "../http/hold-open.ts";
+import { latestTag } from "./dataset-version.ts";
+import type { Moment } from "./dataset-version.ts";
+import type { Store } from "../store/store.ts";
+import { toVersionJson } from "./dataset-json.ts";
+import { findMoment, parseAsOf, readAsOf } from "./as-of.ts";
+import { datasetIdOf, findDataset } from "./dataset-handlers.ts";
+import { parsePage } from "./dataset-query.ts";
+import { first, parseId } from "../http/query-string.ts";
+import type { QueryString } from "../http/query-string.ts";
+
+/** `GET /datasets/{id}/versions`: the newest first. */
+export async function listDatasetVersions(store: Store, request: FastifyRequest): Promise<unknown> {
+  const query = request.query as QueryString;
+  const { id } = await findDataset(store, request);
+  const [search, example] = [first(query, "search"), first(query, "example")];
+  const versions = await store.read.datasets.listVersions(request.tenantId, id, {
+    ...(search !== undefined && search !== "" && { search }),
+    ...(example !== undefined && example !== "" && { exampleId: parseId(example, "example") }),
+    ...parsePage(query),
+  });
+  return versions.map(toVersionJson);
+}
+
+/** `GET /datasets/{id}/version`: that of a tag, or the newest at or before a time. */
+export async function readDatasetVersion(store: Store, request: FastifyRequest): Promise<unknown> {
+  const query = request.query as QueryString;
+  const { id } = await findDataset(store, request);
+  const asOf = first(query, "as_of") ?? "";
+  const tag = first(query, "tag") ?? "";
+  if (asOf !== "" && tag !== "") {
+    throw new RequestError(422, "give as_of or tag, not both");
+  }
+  const version = await store.read.datasets.findVersion(
+    request.tenantId,
+    id,
+    tag === "" ? parseAsOf(asOf || latestTag) : { kind: "tag", tag },
+  );
+  if (version === undefined) {
+    throw new RequestError(404, "Dataset version not found");
+  }
+  return toVersionJson(version);
+}
+
+/** `GET /datasets/{id}/versions/diff`: what differs in the newer or later named of two versions. */
+export async function diffDatasetVersions(store: Store, request: FastifyRequest): Promise<unknown> {
+  const query = request.query as QueryString;
+  const dataset = await findDataset(store, request);
+  const readMoment = (name: string): Promise<Moment> => {
+    if ((first(query, name) ?? "") === "") {
+      throw new RequestError(422, `${name} is missing: a time or a tag`);
+    }
+    return findMoment(store, dataset, readAsOf(query, name));
+  };
+  // One after the other: a second that is refused too would find nobody who waits for it.
+  const from = await readMoment("from_version");
+  const to = await readMoment("to_version");
+  const diff = await store.read.datasets.diff(request.tenantId, dataset.id, { from, to });
+  return {
+    examples_modified: diff.modified,
+    examples_added: diff.added,
+    examples_removed: diff.removed,
+  };
+}
+
+/** Body of `PUT /datasets/{id}/tags`. */
+export const tagBody = Type.Object({
+  as_of: Type.String({ minLength: 1, maxLength: 1_000 }),
+  tag: Type.String({ minLength: 1, maxLength: 1_000 }),
+});
+
+/** `PUT /datasets/{id}/tags`: puts a tag at a version, wherever it was. */
+export async function tagDatasetVersion(
+  store: Store,
+  { as_of: asOf, tag }: Static<typeof tagBody>,
+  request: FastifyRequest,
+): Promise<unknown> {
+  if (tag === latestTag) {
+    throw new RequestError(422, `${latestTag} is always the newest version; choose another tag`);
+  }
+  if (parseAsOf(tag).kind === "time") {
+    throw new RequestError(422, `tag can't be a time, which as_of takes too: ${tag}`);
+  }
+  const at = { asOf: parseAsOf(asOf), tag };
+  return toVersionJson(await store.write.datasets.tag(request.tenantId, datasetIdOf(request), at));
+}
+
+/** `GET /datasets/{id}/splits`. */
+export async function listDatasetSplits(store: Store, request: FastifyRequest): Promise<unknown> {
+  const dataset = await findDataset(store, request);
+  const moment = await findMoment(store, dataset, readAsOf(request.query as QueryString));
+  return store.read.examples.listSplits(request.tenantId, dataset.id, moment);
+}
+
+/** Body of `PUT /datasets/{id}/splits`. */
+export const splitsBody = Type.Object({
+  split_name: Type.String({ minLength: 1, maxLength: 1_000 }),
+  examples: Type.Array(Type.String({ maxLength: 64 }), { minItems: 1, maxItems: 100_000 }),
+  remove: Type.Optional(Type.Union([Type.Boolean(), Type.Null()])),
+});
+
+/** `PUT /datasets/{id}/splits`: puts examples into a split, or takes them out. */
+export async function updateDatasetSplits(
+  store: Store,
+  body: Static<typeof splitsBody>,
+  { request, reply }: { readonly request: FastifyRequest; readonly reply: FastifyReply },
+): Promise<unknown> {
+  holdOpen(request, reply);
+  return store.write.largeExamples.updateSplits(request.tenantId, datasetIdOf(request), {
+    name: body.split_name,
+    exampleIds: body.examples.map((id) => parseId(id, "examples")),
+    isRemoval: body.remove === true,
+  });
+}

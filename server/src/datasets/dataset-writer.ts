@@ -1,0 +1,150 @@
+import { randomUUID } from "node:crypto";
+import { RequestError } from "../model/errors.ts";
+import { serverLimits } from "../model/options.ts";
+import { latestTag } from "./dataset-version.ts";
+import type {
+  Dataset,
+  DatasetChanges,
+  DatasetDraft,
+  DatasetWrites,
+  IndexPosition,
+} from "./dataset.ts";
+import type { AsOf, DatasetVersion } from "./dataset-version.ts";
+import type { LongWrite } from "../storage/long-write.ts";
+import { readToken } from "../shares/share-token.ts";
+import type { DatasetDesk } from "./dataset-desk.ts";
+import { DatasetTable } from "./dataset-table.ts";
+import type { LargeExampleWriter } from "../examples/large-example-writer.ts";
+import { parseRows } from "../runs/sqlite/row.ts";
+import { toIds } from "../tenants/tenant-keys.ts";
+import { digestToken, tokenOwners } from "../shares/token-keys.ts";
+
+/** Rows that are indexed in one go. */
+const indexStep = 1_000;
+
+/** Writes datasets: what they are, who may read them, which versions have names. */
+export class DatasetWriter implements DatasetWrites {
+  readonly #desk: DatasetDesk;
+  readonly #table: DatasetTable;
+  readonly #examples: LargeExampleWriter;
+  readonly #statements;
+
+  constructor(desk: DatasetDesk, examples: LargeExampleWriter) {
+    const { db } = desk;
+    this.#desk = desk;
+    this.#table = new DatasetTable(desk);
+    this.#examples = examples;
+    this.#statements = {
+      setToken: db.prepare(
+        `UPDATE datasets SET share_digest = ?1, share_sealed = seal_token(?2, ${tokenOwners.dataset("id")})
+         WHERE id = ?3`,
+      ),
+      dropToken: db.prepare(
+        "UPDATE datasets SET share_digest = NULL, share_sealed = NULL WHERE id = ?",
+      ),
+      setTag: db.prepare(
+        "INSERT OR REPLACE INTO dataset_tags (tenant_id, dataset_id, tag_json, at_us) VALUES (?, ?, ?, ?)",
+      ),
+      lastKey: db.prepare("SELECT coalesce(max(key), 0) FROM examples").raw(),
+    };
+  }
+
+  create(tenantId: string, draft: DatasetDraft): Dataset {
+    this.#desk.schemas.assertSchemas(draft);
+    const key = this.#table.insert(tenantId, draft, "ready");
+    return toIds(tenantId, this.#desk.ledger.read(tenantId, key));
+  }
+
+  update(
+    tenantId: string,
+    id: string,
+    { fields, examples: changes }: DatasetChanges,
+  ): LongWrite<Dataset> {
+    const dataset = { ...this.#desk.ledger.read(tenantId, id), ...fields };
+    this.#table.assertFree(tenantId, id, dataset.name);
+    return this.#examples.updateWith(tenantId, {
+      dataset,
+      changes,
+      mustCheck: fields.inputsSchema !== undefined || fields.outputsSchema !== undefined,
+      store: () => this.#table.update(id, dataset),
+    });
+  }
+
+  deleteMany(tenantId: string, ids: readonly string[]): readonly string[] {
+    const found = [...new Set(ids)].filter((id) => this.#desk.ledger.find(tenantId, id));
+    if (found.length === 0) {
+      throw new RequestError(404, "Dataset not found");
+    }
+    found.forEach((id) => this.#table.retire(id));
+    return found;
+  }
+
+  sweep(): boolean {
+    const id = this.#table.findRetired();
+    if (id === undefined) {
+      return false;
+    }
+    const end = performance.now() + serverLimits.writeSliceMs;
+    let keys: readonly number[];
+    do {
+      keys = this.#desk.table.listKeys(id, serverLimits.erasedPart);
+      this.#desk.index.remove(keys);
+      this.#desk.table.erase(keys, id);
+    } while (keys.length > 0 && performance.now() < end);
+    if (keys.length === 0) {
+      this.#table.delete(id);
+    }
+    return true;
+  }
+
+  share(tenantId: string, id: string): string {
+    const known = readToken(this.#desk.ledger.read(tenantId, id).shareToken);
+    if (known !== null) {
+      return known;
+    }
+    const token = randomUUID();
+    this.#statements.setToken.run([digestToken(token), token, id]);
+    return token;
+  }
+
+  unshare(tenantId: string, id: string): void {
+    this.#desk.ledger.read(tenantId, id);
+    this.#statements.dropToken.run([id]);
+  }
+
+  tag(tenantId: string, id: string, { asOf, tag }: { asOf: AsOf; tag: string }): DatasetVersion {
+    const { ledger } = this.#desk;
+    const dataset = ledger.read(tenantId, id);
+    const version = this.#readVersion(dataset, asOf);
+    this.#statements.setTag.run([tenantId, id, JSON.stringify(tag), version.micros]);
+    return { micros: version.micros, tags: ledger.tagsAt(dataset, version.micros) };
+  }
+
+  beginIndex(tenantId: string, id: string, tag: string): IndexPosition {
+    const dataset = this.#desk.ledger.read(tenantId, id);
+    const micros =
+      tag === latestTag ? null : this.#readVersion(dataset, { kind: "tag", tag }).micros;
+    this.#desk.index.begin(dataset, tag, micros);
+    const lastKey = Number(parseRows(this.#statements.lastKey.all())[0]?.[0]);
+    return { after: 0, lastKey };
+  }
+
+  extendIndex(
+    tenantId: string,
+    id: string,
+    { after, lastKey }: IndexPosition,
+  ): IndexPosition | undefined {
+    const dataset = this.#desk.ledger.read(tenantId, id);
+    const moment = dataset.index?.micros ?? null;
+    const next = this.#desk.index.extend(dataset, { after, lastKey, moment, limit: indexStep });
+    return next === undefined ? undefined : { after: next, lastKey };
+  }
+
+  #readVersion(dataset: Dataset, asOf: AsOf): DatasetVersion {
+    const version = this.#desk.ledger.findVersion(dataset, asOf);
+    if (version === undefined) {
+      throw new RequestError(404, "Dataset version not found");
+    }
+    return version;
+  }
+}

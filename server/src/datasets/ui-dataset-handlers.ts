@@ -1,0 +1,112 @@
+import type { FastifyReply, FastifyRequest } from "fastify";
+import { holdOpen } from "../http/hold-open.ts";
+import { joinPieces, readPieces } from "../http/read-body.ts";
+import { serverLimits } from "../model/options.ts";
+import { differences } from "./dataset.ts";
+import type { Moment } from "./dataset-version.ts";
+import type { ExamplePreview } from "../examples/example.ts";
+import type { Store } from "../store/store.ts";
+import { toPreviewJson } from "../examples/example-preview-json.ts";
+import { toIso } from "../http/wire-text.ts";
+import { takeImport } from "../examples/imports/take-examples.ts";
+import type { WorkThreads } from "../tasks/work-threads.ts";
+import { findMoment, readAsOf } from "./as-of.ts";
+import { datasetIdOf, findDataset } from "./dataset-handlers.ts";
+import { parseOneOf, parsePage } from "./dataset-query.ts";
+import { parseExampleQuery } from "../examples/example-query.ts";
+import { isLarge } from "../runs/ingest-handlers.ts";
+import { first } from "../http/query-string.ts";
+import type { QueryString } from "../http/query-string.ts";
+
+/** `GET /ui/datasets/{id}/examples`: what a list shows of each, bounded whatever they hold. */
+export async function previewExamples(store: Store, request: FastifyRequest): Promise<unknown> {
+  const query = request.query as QueryString;
+  const dataset = await findDataset(store, request);
+  const scope = {
+    datasetId: dataset.id,
+    moment: await findMoment(store, dataset, readAsOf(query)),
+  };
+  const found = await store.read.examples.preview(
+    request.tenantId,
+    parseExampleQuery(query, scope),
+    serverLimits.previewChars,
+  );
+  return found.map(toPreviewJson);
+}
+
+/** `GET /ui/datasets/{id}/diff`: counts, and a page of what differs, as it was and as it is. */
+export async function previewDatasetDiff(store: Store, request: FastifyRequest): Promise<unknown> {
+  const query = request.query as QueryString;
+  const dataset = await findDataset(store, request);
+  const from = await findMoment(store, dataset, readAsOf(query, "from"));
+  const to = await findMoment(store, dataset, readAsOf(query, "to"));
+  const kind = first(query, "kind") ?? "";
+  const { counts, changes } = await store.read.datasets.diffPage(request.tenantId, dataset.id, {
+    from,
+    to,
+    ...(kind !== "" && { kind: parseOneOf(kind, differences, "kind") }),
+    ...parsePage(query),
+  });
+  const ids = changes.map(({ id }) => id);
+  const before = await previewsAt(store, request, { ids, moment: from });
+  const after = await previewsAt(store, request, { ids, moment: to });
+  return {
+    counts,
+    changes: changes.map(({ id, kind: what }) => ({
+      id,
+      kind: what,
+      before: before.get(id) ?? null,
+      after: after.get(id) ?? null,
+    })),
+  };
+}
+
+async function previewsAt(
+  store: Store,
+  request: FastifyRequest,
+  { ids, moment }: { readonly ids: readonly string[]; readonly moment: Moment },
+): Promise<ReadonlyMap<string, ReturnType<typeof toPreviewJson>>> {
+  const found: readonly ExamplePreview[] = await store.read.examples.preview(
+    request.tenantId,
+    {
+      filter: { datasetId: datasetIdOf(request), moment, ids },
+      order: "id",
+      isDescending: false,
+      seed: 0,
+      limit: ids.length,
+      offset: 0,
+    },
+    serverLimits.previewChars,
+  );
+  return new Map(found.map((preview) => [preview.id, toPreviewJson(preview)]));
+}
+
+/**
+ * `POST /ui/datasets/{id}/import`: takes those of a list of examples that can be taken, as one version,
+ * and says of each other one why not.
+ */
+export async function importExamples(
+  { store, work }: { readonly store: Store; readonly work: WorkThreads },
+  request: FastifyRequest,
+  reply: FastifyReply,
+): Promise<FastifyReply> {
+  const { tenantId } = request;
+  const { id: datasetId } = await findDataset(store, request);
+  const pieces = await readPieces(request.raw);
+  holdOpen(request, reply);
+  const taken = isLarge(pieces, serverLimits.largeExamplesBytes)
+    ? await work.run(tenantId, { kind: "exampleImport", pieces, datasetId })
+    : takeImport(datasetId, joinPieces(pieces));
+  const written = await store.write.largeExamples.import(tenantId, datasetId, taken.parts);
+  const indexes = new Map(taken.rows);
+  const misfits = Object.entries(written.rejected).map(([id, reason]) => ({
+    index: indexes.get(id) ?? 0,
+    reason,
+  }));
+  const micros = written.datasets[datasetId]?.micros;
+  return reply.send({
+    count: written.count,
+    as_of: micros === undefined ? null : toIso(micros),
+    rejected: [...taken.rejected, ...misfits].toSorted((one, other) => one.index - other.index),
+  });
+}

@@ -1,0 +1,97 @@
+import { randomUUID } from "node:crypto";
+import type { FastifyRequest } from "fastify";
+import { Type } from "typebox";
+import type { Static } from "typebox";
+import { RequestError } from "../model/errors.ts";
+import { JsonObject, Maybe, Time } from "../http/schema-parts.ts";
+import { microsOf } from "../runs/ingest/parse-time.ts";
+import type { Comparative, ComparativeQuery } from "./comparative.ts";
+import type { FeedbackStats } from "../feedback/feedback.ts";
+import type { Store } from "../store/store.ts";
+import { toIso } from "../http/wire-text.ts";
+import { datasetIdOf, findDataset } from "../datasets/dataset-handlers.ts";
+import { first, parseId, parseIds, parsePage, parseSwitch } from "../http/query-string.ts";
+import type { QueryString } from "../http/query-string.ts";
+
+/** Body of `POST /datasets/comparative`. Members that it does not name are ignored. */
+export const comparativeBody = Type.Object({
+  id: Maybe(Type.String()),
+  name: Maybe(Type.String()),
+  description: Maybe(Type.String()),
+  experiment_ids: Type.Array(Type.String(), { maxItems: 1_000 }),
+  reference_dataset_id: Maybe(Type.String()),
+  extra: Maybe(JsonObject),
+  created_at: Maybe(Time),
+});
+
+export type ComparativeBody = Static<typeof comparativeBody>;
+
+/** `POST /datasets/comparative`. */
+export async function createComparative(
+  store: Store,
+  { body, tenantId }: FastifyRequest<{ Body: ComparativeBody }>,
+): Promise<unknown> {
+  const { id, reference_dataset_id: datasetId } = body;
+  const experimentIds = body.experiment_ids.map((one) => parseId(one, "experiment id"));
+  if (experimentIds.length === 0) {
+    // The text is the specification's (section 5).
+    throw new RequestError(422, "At least one experiment is required");
+  }
+  const comparative = await store.write.comparatives.create(tenantId, {
+    id: typeof id === "string" ? parseId(id, "id") : randomUUID(),
+    name: body.name ?? null,
+    description: body.description ?? null,
+    experimentIds: [...new Set(experimentIds)],
+    datasetId: typeof datasetId === "string" ? parseId(datasetId, "reference_dataset_id") : null,
+    extra: body.extra ?? null,
+    createdMicros: microsOf(body.created_at, "created_at"),
+  });
+  return toComparativeJson(comparative);
+}
+
+/** `GET /datasets/{id}/comparative`. */
+export async function listComparatives(store: Store, request: FastifyRequest): Promise<unknown> {
+  const { tenantId } = request;
+  const query = parseQuery(datasetIdOf(request), request.query as QueryString);
+  await findDataset(store, request);
+  const found = await store.read.comparatives.list(tenantId, query);
+  const ids = found.map((one) => one.id);
+  const stats = await store.read.feedback.statsOfComparatives(tenantId, ids);
+  return found.map((one) => toComparativeJson(one, stats.get(one.id)));
+}
+
+function parseQuery(datasetId: string, query: QueryString): ComparativeQuery {
+  const parsed = {
+    ids: parseIds(query, "id"),
+    name: first(query, "name"),
+    nameContains: first(query, "name_contains"),
+  };
+  return {
+    ...Object.fromEntries(Object.entries(parsed).filter(([, value]) => value !== undefined)),
+    ...parsePage(query),
+    datasetId,
+    sortBy: parseColumn(first(query, "sort_by") ?? "created_at"),
+    isDescending: parseSwitch(query, "sort_by_desc") ?? true,
+  };
+}
+
+function parseColumn(text: string): ComparativeQuery["sortBy"] {
+  if (text !== "name" && text !== "created_at") {
+    const shown = JSON.stringify(text.slice(0, 64));
+    throw new RequestError(422, `sort_by is name or created_at, not ${shown}`);
+  }
+  return text;
+}
+
+const toComparativeJson = (comparative: Comparative, stats: FeedbackStats = {}) => ({
+  id: comparative.id,
+  tenant_id: comparative.tenantId,
+  name: comparative.name,
+  description: comparative.description,
+  reference_dataset_id: comparative.datasetId,
+  experiments_info: comparative.experiments,
+  feedback_stats: stats,
+  extra: comparative.extra,
+  created_at: toIso(comparative.createdMicros),
+  modified_at: toIso(comparative.modifiedMicros),
+});

@@ -1,0 +1,37 @@
+import type { FastifyInstance } from "fastify";
+import { endpoints } from "millrace/model";
+import { comparativeBody, createComparative, listComparatives } from "./comparative-handlers.ts";
+import type { ComparativeBody } from "./comparative-handlers.ts";
+import { route } from "../http/route.ts";
+import type { Store } from "../store/store.ts";
+
+const tag = "experiments";
+
+/** Experiments over one dataset, side by side. */
+export function addComparativeRoutes(app: FastifyInstance, store: Store): void {
+  app.route<{ Body: ComparativeBody }>({
+    ...route(endpoints.createComparative, {
+      tag,
+      summary:
+        "Makes a comparison of experiments over one dataset; repeated with the same id and content, it changes nothing.",
+      body: comparativeBody,
+    }),
+    handler: (request) => createComparative(store, request),
+  });
+  app.route({
+    ...route(endpoints.listComparatives, {
+      tag,
+      summary: "The comparisons of experiments over a dataset, the latest first.",
+      query: {
+        id: "Ids, any of which it has; may be repeated.",
+        name: "Its name.",
+        name_contains: "Part of its name, in either case.",
+        sort_by: "name or created_at; created_at where it is left out.",
+        sort_by_desc: "Whether the last comes first: true or false; true where it is left out.",
+        limit: "At most so many, from 1 to 100; 100 where it is left out.",
+        offset: "So many are skipped.",
+      },
+    }),
+    handler: (request) => listComparatives(store, request),
+  });
+}

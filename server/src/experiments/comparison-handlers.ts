@@ -1,0 +1,211 @@
+import type { FastifyRequest } from "fastify";
+import { Type } from "typebox";
+import type { Static } from "typebox";
+import { RequestError } from "../model/errors.ts";
+import { Maybe } from "../http/schema-parts.ts";
+import { serverLimits } from "../model/options.ts";
+import type { ExamplePreview } from "../examples/example.ts";
+import type { FeedbackStats } from "../feedback/feedback.ts";
+import type { ComparedExample, Comparison, ExperimentTotals, TraceUsage } from "./experiment.ts";
+import { mergePayloads } from "../runs/payload.ts";
+import type { StoredRun } from "../runs/run-row.ts";
+import type { Store } from "../store/store.ts";
+import { toPreviewJson } from "../examples/example-preview-json.ts";
+import { findDataset } from "../datasets/dataset-handlers.ts";
+import { parseId } from "../http/query-string.ts";
+
+const Id = Type.String({ maxLength: 64 });
+const Key = Type.String({ maxLength: 1_000 });
+
+const orders = ["regression", "improvement", "run"] as const;
+const subsets = ["all", "regressions", "improvements", "errors"] as const;
+
+/** Body of `POST /ui/datasets/{id}/comparison`. */
+export const comparisonBody = Type.Object({
+  experiment_ids: Type.Array(Id, { minItems: 1, maxItems: 20 }),
+  baseline_id: Maybe(Id),
+  /** Only scores that were given in this comparison; else only those that were given in none. */
+  comparative_id: Maybe(Id),
+  key: Maybe(Key),
+  lower_is_better: Maybe(Type.Array(Key, { maxItems: 100 })),
+  order: Maybe(Type.Union(orders.map((one) => Type.Literal(one)))),
+  only: Maybe(Type.Union(subsets.map((one) => Type.Literal(one)))),
+  limit: Maybe(Type.Integer({ minimum: 0, maximum: 100 })),
+  offset: Maybe(Type.Integer({ minimum: 0, maximum: Number.MAX_SAFE_INTEGER })),
+});
+
+export type ComparisonBody = Static<typeof comparisonBody>;
+
+const pageSize = 25;
+/** Runs of one experiment that are shown of a page. */
+const runsShown = 1_000;
+
+/** `POST /ui/datasets/{id}/comparison`: experiments joined by example, a page of them with what they answered. */
+export async function compareExperiments(
+  store: Store,
+  request: FastifyRequest<{ Body: ComparisonBody }>,
+): Promise<unknown> {
+  const { tenantId, body } = request;
+  const { id: datasetId } = await findDataset(store, request);
+  const ids = [...new Set(body.experiment_ids.map((id) => parseId(id, "experiment_ids")))];
+  const baselineId = body.baseline_id ? parseId(body.baseline_id, "baseline_id") : (ids[0] ?? "");
+  if (!ids.includes(baselineId)) {
+    throw new RequestError(422, "baseline_id must be one of experiment_ids");
+  }
+  await assertExperiments(store, tenantId, { ids, datasetId });
+  const comparativeId = body.comparative_id
+    ? parseId(body.comparative_id, "comparative_id")
+    : undefined;
+  const comparison = await store.read.experiments.compare(tenantId, {
+    experimentIds: ids,
+    comparativeId,
+    baselineId,
+    key: body.key ?? undefined,
+    lowerIsBetter: new Set(body.lower_is_better ?? []),
+    order: body.order ?? "regression",
+    only: body.only ?? "all",
+    limit: body.limit ?? pageSize,
+    offset: body.offset ?? 0,
+  });
+  const page = comparison.examples;
+  const examples = await readExamples(store, request, { datasetId, page });
+  const runs = await readRuns(store, request, { ids, page, comparativeId });
+  return {
+    total: comparison.total,
+    matching: comparison.matching,
+    experiments: comparison.experiments.map(toTotalsJson),
+    keys: comparison.keys.map(toKeyJson),
+    rows: page.map((row) => ({
+      example_id: row.exampleId,
+      example: examples.get(row.exampleId) ?? null,
+      worst: row.worst,
+      best: row.best,
+      scores: Object.fromEntries(
+        [...row.scores].map(([id, scores]) => [id, Object.fromEntries(scores)]),
+      ),
+      runs: Object.fromEntries(ids.map((id) => [id, runs.get(`${id} ${row.exampleId}`) ?? []])),
+    })),
+  };
+}
+
+/** @throws RequestError 404: one is not there, or is over another dataset. */
+async function assertExperiments(
+  store: Store,
+  tenantId: string,
+  { ids, datasetId }: { readonly ids: readonly string[]; readonly datasetId: string },
+): Promise<void> {
+  const found = await store.read.projects.list(tenantId, {
+    ids,
+    referenceDatasetIds: [datasetId],
+    limit: ids.length,
+    offset: 0,
+  });
+  const known = new Set(found.map(({ id }) => id));
+  const missing = ids.filter((id) => !known.has(id));
+  if (missing.length > 0) {
+    throw new RequestError(404, `no experiments over this dataset: ${missing.join(", ")}`);
+  }
+}
+
+interface Page {
+  readonly page: readonly ComparedExample[];
+}
+
+async function readExamples(
+  store: Store,
+  { tenantId }: FastifyRequest,
+  { datasetId, page }: Page & { readonly datasetId: string },
+): Promise<ReadonlyMap<string, unknown>> {
+  const found: readonly ExamplePreview[] = await store.read.examples.preview(
+    tenantId,
+    {
+      filter: { datasetId, moment: null, ids: page.map(({ exampleId }) => exampleId) },
+      order: "id",
+      isDescending: false,
+      seed: 0,
+      limit: page.length,
+      offset: 0,
+    },
+    serverLimits.previewChars,
+  );
+  return new Map(found.map((one) => [one.id, toPreviewJson(one)]));
+}
+
+/** What each experiment answered on the examples of a page, by both ids. */
+async function readRuns(
+  store: Store,
+  { tenantId }: FastifyRequest,
+  {
+    ids,
+    page,
+    comparativeId,
+  }: Page & { readonly ids: readonly string[]; readonly comparativeId: string | undefined },
+): Promise<ReadonlyMap<string, readonly unknown[]>> {
+  const groups = new Map<string, unknown[]>();
+  const referenceExampleIds = page.map(({ exampleId }) => exampleId);
+  for (const experimentId of ids) {
+    // One after the other: what the runs hold is let go before the next ones are read.
+    const { runs } = await store.read.runs.query(tenantId, {
+      filter: { projectIds: [experimentId], referenceExampleIds, isRoot: true },
+      order: "asc",
+      limit: runsShown,
+      withChildren: false,
+    });
+    const runIds = runs.map(({ row }) => row.id);
+    const stats = await store.read.feedback.statsOfRuns(tenantId, runIds, comparativeId);
+    const traceIds = runs.map(({ row }) => row.traceId);
+    const usage = await store.read.experiments.usageOfTraces(tenantId, traceIds);
+    for (const run of runs) {
+      const place = `${experimentId} ${run.row.referenceExampleId ?? ""}`;
+      const group = groups.get(place) ?? [];
+      groups.set(place, group);
+      group.push(toRunPreview(run, stats.get(run.row.id), usage.get(run.row.traceId)));
+    }
+  }
+  return groups;
+}
+
+function toRunPreview(
+  { row, bodies }: StoredRun,
+  stats: FeedbackStats | undefined,
+  usage: TraceUsage | undefined,
+) {
+  const members = mergePayloads(bodies);
+  return {
+    id: row.id,
+    trace_id: row.traceId,
+    has_error: row.hasError,
+    latency_ms: row.endMicros === null ? null : (row.endMicros - row.startMicros) / 1_000,
+    tokens: usage?.tokens ?? null,
+    cost: usage?.cost ?? null,
+    outputs: preview(members.get("outputs")),
+    error: preview(members.get("error")),
+    scores: Object.fromEntries(
+      Object.entries(stats ?? {}).flatMap(([key, { avg }]) => (avg === null ? [] : [[key, avg]])),
+    ),
+  };
+}
+
+/** A letter that is cut at the end of the bytes is left out with them. */
+function preview(json: Buffer | undefined): { text: string; chars: number } | null {
+  if (json === undefined || json.toString("latin1", 0, 4) === "null") {
+    return null;
+  }
+  const text = json.toString("utf8", 0, serverLimits.previewChars * 4);
+  return { text: text.slice(0, serverLimits.previewChars), chars: json.length };
+}
+
+const toTotalsJson = ({ latencyMicros, ...totals }: ExperimentTotals) => ({
+  id: totals.id,
+  example_count: totals.exampleCount,
+  run_count: totals.runCount,
+  error_count: totals.errorCount,
+  latency_ms: latencyMicros === null ? null : latencyMicros / 1_000,
+});
+
+const toKeyJson = ({ key, min, max, byContestant }: Comparison["keys"][number]) => ({
+  key,
+  min,
+  max,
+  experiments: Object.fromEntries(byContestant),
+});

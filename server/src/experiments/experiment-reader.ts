@@ -1,0 +1,112 @@
+import { compare } from "./comparison.ts";
+import type {
+  ComparisonPage,
+  ComparisonQuestion,
+  Contestant,
+  ExampleOutcome,
+  ExampleScore,
+  ExperimentReads,
+  ExperimentTotals,
+  TraceUsage,
+} from "./experiment.ts";
+import { withinDeadline } from "../storage/sqlite/query-clock.ts";
+import { parseRows } from "../runs/sqlite/row.ts";
+import type { Connection } from "../storage/sqlite/schema.ts";
+
+const ofTenant =
+  "r.project_id = ?2 AND EXISTS (SELECT 1 FROM projects p WHERE p.id = ?2 AND p.tenant_id = ?1)";
+const onExamples = `${ofTenant} AND ${withinDeadline("r.rowid")} AND r.parent_run_id IS NULL AND r.reference_example_id IS NOT NULL`;
+
+/** Answers what experiments made of examples; payloads are not read. */
+export class ExperimentReader implements ExperimentReads {
+  readonly #statements;
+
+  constructor(db: Connection) {
+    this.#statements = {
+      outcomes: db
+        .prepare(
+          `SELECT r.reference_example_id, count(*), sum(r.has_error), avg(r.end_us - r.start_us), min(r.start_us)
+           FROM runs r WHERE ${onExamples} GROUP BY 1`,
+        )
+        .raw(),
+      // CROSS JOIN: from the experiment's runs to their feedback, never through all feedback.
+      scores: db
+        .prepare(
+          `SELECT r.reference_example_id, f.key_json, avg(f.score) FROM runs r CROSS JOIN feedback f ON f.run_id = r.id
+           WHERE ${onExamples} AND +f.tenant_id = ?1 AND f.score IS NOT NULL
+             AND f.comparative_id IS ?3 GROUP BY 1, 2`,
+        )
+        .raw(),
+      usage: db
+        .prepare(
+          `SELECT r.trace_id, sum(r.total_tokens), sum(r.total_cost) FROM json_each(?2) t
+           CROSS JOIN runs r ON r.trace_id = t.value
+           WHERE r.run_type = 'llm' AND +r.project_id IN (SELECT id FROM projects WHERE tenant_id = ?1) GROUP BY 1`,
+        )
+        .raw(),
+    };
+  }
+
+  compare(tenantId: string, question: ComparisonQuestion): ComparisonPage {
+    const { experimentIds, comparativeId, limit, offset, ...query } = question;
+    const contestants = experimentIds.map((id) => ({
+      id,
+      outcomes: this.#outcomes(tenantId, id),
+      scores: this.#scores(tenantId, id, comparativeId),
+    }));
+    const { examples, total, keys } = compare(contestants, query);
+    return {
+      total,
+      matching: examples.length,
+      experiments: contestants.map(toTotals),
+      keys,
+      examples: examples.slice(offset, offset + limit),
+    };
+  }
+
+  #outcomes(tenantId: string, experimentId: string): readonly ExampleOutcome[] {
+    return parseRows(this.#statements.outcomes.all([tenantId, experimentId])).map(
+      ([exampleId, runs, errors, latency, start]) => ({
+        exampleId: String(exampleId),
+        runCount: Number(runs),
+        errorCount: Number(errors),
+        latencyMicros: latency === null ? null : Number(latency),
+        firstStartMicros: Number(start),
+      }),
+    );
+  }
+
+  #scores(tenantId: string, experimentId: string, comparativeId?: string): readonly ExampleScore[] {
+    const rows = this.#statements.scores.all([tenantId, experimentId, comparativeId ?? null]);
+    return parseRows(rows).map(([exampleId, keyJson, score]) => ({
+      exampleId: String(exampleId),
+      key: String(JSON.parse(String(keyJson))),
+      score: Number(score),
+    }));
+  }
+
+  usageOfTraces(tenantId: string, traceIds: readonly string[]): ReadonlyMap<string, TraceUsage> {
+    const rows = this.#statements.usage.all([tenantId, JSON.stringify(traceIds)]);
+    return new Map(
+      parseRows(rows).map(([traceId, tokens, cost]) => [
+        String(traceId),
+        {
+          tokens: tokens === null ? null : Number(tokens),
+          cost: cost === null ? null : Number(cost),
+        },
+      ]),
+    );
+  }
+}
+
+function toTotals({ id, outcomes }: Contestant): ExperimentTotals {
+  const ended = outcomes.flatMap(({ latencyMicros }) => latencyMicros ?? []);
+  return {
+    id,
+    exampleCount: outcomes.length,
+    runCount: outcomes.reduce((sum, { runCount }) => sum + runCount, 0),
+    errorCount: outcomes.reduce((sum, { errorCount }) => sum + errorCount, 0),
+    latencyMicros:
+      ended.length === 0 ? null : ended.reduce((sum, one) => sum + one, 0) / ended.length,
+  };
+}

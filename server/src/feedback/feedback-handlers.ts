@@ -1,0 +1,92 @@
+import type { FastifyRequest } from "fastify";
+import { RequestError } from "../model/errors.ts";
+import { toDraft } from "./parse-feedback.ts";
+import type { FeedbackBody, FeedbackPatchBody } from "./parse-feedback.ts";
+import { microsOf } from "../runs/ingest/parse-time.ts";
+import type { FeedbackQuery } from "./feedback.ts";
+import type { Store } from "../store/store.ts";
+import { toFeedbackJson } from "./feedback-json.ts";
+import { all, first, parseId, parseIds, parsePage, parseSwitch } from "../http/query-string.ts";
+import type { QueryString } from "../http/query-string.ts";
+
+/** `POST /feedback`. */
+export async function createFeedback(
+  store: Store,
+  { body, tenantId }: FastifyRequest<{ Body: FeedbackBody }>,
+): Promise<unknown> {
+  return toFeedbackJson(await store.write.feedback.create(tenantId, toDraft(body)));
+}
+
+/** `GET /feedback/{id}`. */
+export async function readFeedback(store: Store, request: FastifyRequest): Promise<unknown> {
+  const feedback = await store.read.feedback.find(request.tenantId, idOf(request));
+  if (feedback === undefined) {
+    throw new RequestError(404, "Feedback not found");
+  }
+  return toFeedbackJson(feedback);
+}
+
+/** `GET /feedback`. */
+export async function listFeedback(store: Store, request: FastifyRequest): Promise<unknown> {
+  const query = request.query as QueryString;
+  const found = await store.read.feedback.list(request.tenantId, parseQuery(query));
+  // No feedback here is a user's.
+  return parseIds(query, "user") === undefined ? found.map(toFeedbackJson) : [];
+}
+
+/** `PATCH /feedback/{id}`. */
+export async function updateFeedback(
+  store: Store,
+  request: FastifyRequest<{ Body: FeedbackPatchBody }>,
+): Promise<unknown> {
+  const { score, value, comment, correction, feedback_config: config } = request.body;
+  const changes = { score, value, comment, correction, config };
+  return toFeedbackJson(
+    await store.write.feedback.update(request.tenantId, idOf(request), changes),
+  );
+}
+
+/** `DELETE /feedback/{id}`. */
+export async function deleteFeedback(store: Store, request: FastifyRequest): Promise<unknown> {
+  const id = idOf(request);
+  await store.write.feedback.delete(request.tenantId, id);
+  return { id };
+}
+
+function parseQuery(query: QueryString): FeedbackQuery {
+  const level = first(query, "level");
+  if (level !== undefined && level !== "run" && level !== "session") {
+    throw new RequestError(
+      422,
+      `level is run or session, not ${JSON.stringify(level.slice(0, 64))}`,
+    );
+  }
+  const comparativeId = first(query, "comparative_experiment_id");
+  const parsed = {
+    runIds: parseJoinedIds(query, "run"),
+    projectIds: parseJoinedIds(query, "session"),
+    keys: all(query, "key"),
+    sourceTypes: all(query, "source"),
+    level,
+    hasScore: parseSwitch(query, "has_score"),
+    hasComment: parseSwitch(query, "has_comment"),
+    comparativeId:
+      comparativeId === undefined ? undefined : parseId(comparativeId, "comparative_experiment_id"),
+    minCreatedMicros: microsOf(first(query, "min_created_at"), "min_created_at") ?? undefined,
+    maxCreatedMicros: microsOf(first(query, "max_created_at"), "max_created_at") ?? undefined,
+  } as const;
+  return {
+    ...Object.fromEntries(Object.entries(parsed).filter(([, value]) => value !== undefined)),
+    ...parsePage(query),
+  };
+}
+
+/** Clients repeat the name, or join the ids by commas; joined from nothing, they are none. */
+const parseJoinedIds = (query: QueryString, name: string): readonly string[] | undefined =>
+  all(query, name)
+    ?.flatMap((ids) => ids.split(","))
+    .filter((id) => id !== "")
+    .map((id) => parseId(id, name));
+
+const idOf = (request: FastifyRequest): string =>
+  parseId((request.params as { readonly id: string }).id, "feedback id");

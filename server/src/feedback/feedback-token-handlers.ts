@@ -1,0 +1,181 @@
+import { randomUUID } from "node:crypto";
+import type { FastifyRequest } from "fastify";
+import { Type } from "typebox";
+import type { Static } from "typebox";
+import { RequestError } from "../model/errors.ts";
+import { Maybe, Time } from "../http/schema-parts.ts";
+import { feedbackConfig, feedbackKey, toJudgement } from "./parse-feedback.ts";
+import type { GivenFeedbackBody } from "./parse-feedback.ts";
+import { microsOf } from "../runs/ingest/parse-time.ts";
+import { serverLimits } from "../model/options.ts";
+import type { FeedbackToken, FeedbackTokenDraft, Judgement } from "./feedback.ts";
+import type { Store } from "../store/store.ts";
+import { toTokenJson } from "./feedback-json.ts";
+import { first, parseCount, parseId, parseMetadata } from "../http/query-string.ts";
+import type { QueryString } from "../http/query-string.ts";
+
+const Whole = Type.Optional(Type.Integer());
+
+const tokenRequest = Type.Object({
+  run_id: Type.String(),
+  feedback_key: feedbackKey,
+  feedback_config: Maybe(feedbackConfig),
+  expires_in: Maybe(Type.Object({ days: Whole, hours: Whole, minutes: Whole })),
+  expires_at: Maybe(Time),
+});
+
+/** Body of `POST /feedback/tokens`: one, or a list of them. */
+export const tokenBody = Type.Union([
+  tokenRequest,
+  Type.Array(tokenRequest, { maxItems: serverLimits.tokensMax }),
+]);
+
+export type TokenBody = Static<typeof tokenBody>;
+type TokenRequest = Static<typeof tokenRequest>;
+
+/** `POST /feedback/tokens`: a list is answered with a list. */
+export async function createFeedbackTokens(
+  store: Store,
+  request: FastifyRequest<{ Body: TokenBody }>,
+): Promise<unknown> {
+  const { body, tenantId } = request;
+  const now = Date.now() * 1_000;
+  const drafts = [body].flat().map((one) => toDraft(one, now));
+  const tokens = await store.write.feedback.createTokens(tenantId, drafts);
+  const answers = tokens.map((token) => toTokenJson(token, originOf(request)));
+  return Array.isArray(body) ? answers : answers[0];
+}
+
+/** `GET /feedback/tokens?run_id`. */
+export async function listFeedbackTokens(store: Store, request: FastifyRequest): Promise<unknown> {
+  const query = request.query as QueryString;
+  const runId = parseId(first(query, "run_id"), "run_id");
+  const most = Number.MAX_SAFE_INTEGER;
+  const range = {
+    limit: parseCount(query, "limit", { fallback: most, min: 1, max: most }),
+    offset: parseCount(query, "offset", { fallback: 0, max: most }),
+  };
+  const tokens = await store.read.feedback.listTokens(request.tenantId, runId, range);
+  return tokens.map((token) => toTokenJson(token, originOf(request)));
+}
+
+/** @throws RequestError 404: there is no such token; 410: it has expired. */
+export async function checkToken(store: Store, request: FastifyRequest): Promise<void> {
+  await findToken(store, request);
+}
+
+/** `POST /feedback/tokens/{token}`: without a key. */
+export async function giveFeedback(
+  store: Store,
+  request: FastifyRequest<{ Body: GivenFeedbackBody }>,
+): Promise<unknown> {
+  return record(store, request, {
+    ...toJudgement(request.body, undefined),
+    metadata: request.body.metadata ?? null,
+  });
+}
+
+/** `GET /feedback/tokens/{token}`: without a key, as a link that is opened. */
+export async function giveFeedbackByLink(store: Store, request: FastifyRequest): Promise<unknown> {
+  const query = request.query as QueryString;
+  return record(store, request, {
+    score: parseScore(first(query, "score")),
+    value: first(query, "value") ?? null,
+    comment: first(query, "comment") ?? null,
+    correction: first(query, "correction") ?? null,
+    config: null,
+    metadata: parseMetadata(query) ?? null,
+  });
+}
+
+type Given = Judgement & { readonly metadata: Readonly<Record<string, unknown>> | null };
+
+async function record(
+  store: Store,
+  request: FastifyRequest,
+  { metadata, ...judgement }: Given,
+): Promise<unknown> {
+  const { tenantId, runId, key, config } = await findToken(store, request);
+  const { id } = await store.write.feedback.create(tenantId, {
+    ...judgement,
+    config,
+    id: randomUUID(),
+    runId,
+    projectId: null,
+    comparativeId: null,
+    key,
+    sourceType: "api",
+    sourceMetadata: metadata,
+    extra: null,
+    createdMicros: null,
+  });
+  return { id };
+}
+
+async function findToken(store: Store, request: FastifyRequest): Promise<FeedbackToken> {
+  const { token } = request.params as { readonly token: string };
+  const found = await store.read.feedback.findToken(token);
+  if (found === undefined) {
+    throw new RequestError(404, "Feedback token not found");
+  }
+  if (found.expiresMicros <= Date.now() * 1_000) {
+    throw new RequestError(
+      410,
+      "The feedback token has expired: ask whoever sent it for a new one",
+    );
+  }
+  return found;
+}
+
+function toDraft(request: TokenRequest, now: number): FeedbackTokenDraft {
+  const expiresMicros = expiryOf(request, now);
+  if (expiresMicros <= now) {
+    throw new RequestError(422, "the expiry must be in the future");
+  }
+  if (expiresMicros >= endOfTime) {
+    throw new RequestError(422, "the expiry must be before the year 10000");
+  }
+  return {
+    runId: parseId(request.run_id, "run_id"),
+    key: request.feedback_key,
+    config: request.feedback_config ?? null,
+    expiresMicros,
+  };
+}
+
+/** The last moment that the wire's times have, microseconds. */
+const endOfTime = Date.UTC(10_000, 0) * 1_000;
+const minuteMicros = 60_000_000;
+
+function expiryOf({ expires_at: at, expires_in: lasts }: TokenRequest, now: number): number {
+  const hasTime = at !== undefined && at !== null;
+  if (hasTime && lasts !== undefined && lasts !== null) {
+    throw new RequestError(422, "Only one of expires_at or expires_in can be provided");
+  }
+  if (hasTime) {
+    return microsOf(at, "expires_at") ?? now;
+  }
+  // Three hours where none is said (specification, section 9).
+  const { days = 0, hours = 0, minutes = 0 } = lasts ?? { hours: 3 };
+  return now + ((days * 24 + hours) * 60 + minutes) * minuteMicros;
+}
+
+function parseScore(text: string | undefined): Judgement["score"] {
+  if (text === undefined || text === "") {
+    return null;
+  }
+  if (text === "true" || text === "false") {
+    return text === "true";
+  }
+  const score = text.trim() === "" ? Number.NaN : Number(text);
+  if (!Number.isFinite(score)) {
+    throw new RequestError(
+      422,
+      `score is a number, true or false, not ${JSON.stringify(text.slice(0, 64))}`,
+    );
+  }
+  return score;
+}
+
+/** Where the caller found this server. */
+const originOf = ({ protocol, host }: FastifyRequest): string => `${protocol}://${host}`;

@@ -1,0 +1,53 @@
+import type { FastifyRequest } from "fastify";
+import { RequestError } from "../model/errors.ts";
+import { microsOf } from "../runs/ingest/parse-time.ts";
+import { toTrend } from "./trend-query.ts";
+import type { Store } from "../store/store.ts";
+import { toIso } from "../http/wire-text.ts";
+import { first, parseCount, parseId } from "../http/query-string.ts";
+import type { QueryString } from "../http/query-string.ts";
+
+/** Judgements that one answer is made of: read in some tens of milliseconds. */
+const pointsMax = 20_000;
+const bucketsMax = 200;
+
+/** `GET /ui/feedback`: how a project was judged under a key, over time. */
+export async function readFeedbackSummary(store: Store, request: FastifyRequest): Promise<unknown> {
+  const query = request.query as QueryString;
+  const projectId = parseId(first(query, "session"), "session");
+  const fromMicros = parseEnd(query, "from");
+  const toMicros = parseEnd(query, "to");
+  if (fromMicros >= toMicros) {
+    throw new RequestError(422, "from is before to");
+  }
+  const count = parseCount(query, "buckets", { fallback: 48, min: 1, max: bucketsMax });
+  const stretch = { projectId, fromMicros, toMicros, limit: pointsMax };
+  const { points, isComplete } = await store.read.feedbackTrend.read(request.tenantId, stretch);
+  const key = first(query, "key") ?? points[0]?.key ?? "";
+  const trend = toTrend(points, { key, fromMicros, toMicros, count });
+  return { key, is_complete: isComplete, from: toIso(fromMicros), to: toIso(toMicros), ...trend };
+}
+
+/** `GET /ui/feedback-forms/{token}`: what whoever holds the token is asked. Gives nothing, says nothing of the run. */
+export async function readFeedbackForm(store: Store, request: FastifyRequest): Promise<unknown> {
+  const { token } = request.params as { readonly token: string };
+  const found = await store.read.feedback.findToken(token);
+  if (found === undefined) {
+    throw new RequestError(404, "Feedback token not found");
+  }
+  const { key, config, expiresMicros } = found;
+  return {
+    key,
+    config,
+    expires_at: toIso(expiresMicros),
+    is_expired: expiresMicros <= Date.now() * 1_000,
+  };
+}
+
+function parseEnd(query: QueryString, name: "from" | "to"): number {
+  const micros = microsOf(first(query, name), name);
+  if (micros === null || micros === undefined) {
+    throw new RequestError(422, `${name} is a time`);
+  }
+  return micros;
+}

@@ -1,0 +1,106 @@
+import { isUuid } from "millrace/model";
+import { RequestError } from "../model/errors.ts";
+import { excessOf } from "../filter/json-bounds.ts";
+
+/** As the router gives it: a name that is repeated has a list. */
+export type QueryString = Readonly<Record<string, string | readonly string[] | undefined>>;
+
+type JsonObject = Readonly<Record<string, unknown>>;
+
+/** The first value of a name; `undefined` where it is left out. */
+export const first = (query: QueryString, name: string): string | undefined => {
+  const value = query[name];
+  return typeof value === "string" ? value : value?.[0];
+};
+
+/** Every value of a name; `undefined` where it is left out. */
+export const all = (query: QueryString, name: string): readonly string[] | undefined => {
+  const value = query[name];
+  return value === undefined ? undefined : [value].flat();
+};
+
+/** `true` or `false`; `undefined` where it is left out. @throws RequestError 422: it is neither. */
+export function parseSwitch(query: QueryString, name: string): boolean | undefined {
+  const text = first(query, name)?.toLowerCase();
+  if (text === undefined || text === "") {
+    return undefined;
+  }
+  if (text !== "true" && text !== "false") {
+    throw new RequestError(422, `${name} is true or false, not ${JSON.stringify(text)}`);
+  }
+  return text === "true";
+}
+
+/** @throws RequestError 422: it is no UUID. */
+export function parseId(id: unknown, name: string): string {
+  if (isUuid(id)) {
+    return id.toLowerCase();
+  }
+  const shown = typeof id === "string" ? JSON.stringify(id.slice(0, 64)) : typeof id;
+  throw new RequestError(422, `${name} is not a UUID: ${shown}`);
+}
+
+/** The ids of a repeated name; `undefined` where it is left out. @throws RequestError 422: one is no UUID. */
+export const parseIds = (query: QueryString, name: string): readonly string[] | undefined =>
+  all(query, name)?.map((id) => parseId(id, name));
+
+/** Entries that metadata must have, as a JSON object. @throws RequestError 422: it is none, or too large. */
+export function parseMetadata(query: QueryString, name = "metadata"): JsonObject | undefined {
+  const text = first(query, name);
+  if (text === undefined || text === "") {
+    return undefined;
+  }
+  const value = parseJson(text);
+  if (typeof value !== "object" || value === null || Array.isArray(value)) {
+    throw new RequestError(422, `${name} is a JSON object`);
+  }
+  const object = { ...value };
+  const excess = excessOf(object);
+  if (excess !== undefined) {
+    throw new RequestError(422, `${name} has ${excess}`);
+  }
+  return object;
+}
+
+function parseJson(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return undefined; // Not JSON: the caller refuses it.
+  }
+}
+
+export interface CountRange {
+  readonly fallback: number;
+  /** @defaultValue 0 */
+  readonly min?: number;
+  readonly max: number;
+}
+
+/** @throws RequestError 422: it is no whole number of the range. */
+export function parseCount(
+  query: QueryString,
+  name: string,
+  { fallback, min = 0, max }: CountRange,
+): number {
+  const text = first(query, name);
+  const count = text === undefined || text === "" ? fallback : Number(text);
+  if (!Number.isSafeInteger(count) || count < min || count > max) {
+    throw new RequestError(
+      422,
+      `${name} is a whole number from ${min} to ${max}, not ${JSON.stringify(text)}`,
+    );
+  }
+  return count;
+}
+
+/** Most that a page of most lists holds: what clients know. */
+const pageLimit = 100;
+
+/** `limit`, from 1 to 100, and `offset`. @throws RequestError 422: one is out of range. */
+export const parsePage = (
+  query: QueryString,
+): { readonly limit: number; readonly offset: number } => ({
+  limit: parseCount(query, "limit", { fallback: pageLimit, min: 1, max: pageLimit }),
+  offset: parseCount(query, "offset", { fallback: 0, max: Number.MAX_SAFE_INTEGER }),
+});

@@ -1,0 +1,160 @@
+import { randomUUID } from "node:crypto";
+import type { FastifyReply, FastifyRequest } from "fastify";
+import { Type } from "typebox";
+import type { Static } from "typebox";
+import { RequestError } from "../model/errors.ts";
+import { holdOpen } from "../http/hold-open.ts";
+import { JsonObject, Maybe, Time } from "../http/schema-parts.ts";
+import { microsOf } from "../runs/ingest/parse-time.ts";
+import type { Project, ProjectChanges } from "./project.ts";
+import type { Store } from "../store/store.ts";
+import { toIso } from "../http/wire-text.ts";
+import { toProjectStatsJson } from "../runs/serializers/stats-json.ts";
+import { parseProjectQuery } from "./project-query.ts";
+import { parseId, parseIds, parseSwitch } from "../http/query-string.ts";
+import type { QueryString } from "../http/query-string.ts";
+
+const common = {
+  description: Maybe(Type.String()),
+  extra: Maybe(JsonObject),
+  end_time: Maybe(Time),
+};
+
+/** Body of `POST /sessions`. Members that it does not name are ignored. */
+export const projectBody = Type.Object({
+  ...common,
+  name: Type.String({ minLength: 1 }),
+  id: Maybe(Type.String()),
+  start_time: Maybe(Time),
+  reference_dataset_id: Maybe(Type.String()),
+});
+
+/** Body of `PATCH /sessions/{id}`: null means unchanged. */
+export const projectPatchBody = Type.Object({
+  ...common,
+  name: Maybe(Type.String({ minLength: 1 })),
+});
+
+export type ProjectBody = Static<typeof projectBody>;
+export type ProjectPatchBody = Static<typeof projectPatchBody>;
+
+/** `GET /sessions`. */
+export async function listProjects(store: Store, request: FastifyRequest): Promise<unknown> {
+  const query = request.query as QueryString;
+  const projects = await store.read.projects.list(request.tenantId, parseProjectQuery(query));
+  return parseSwitch(query, "include_stats") === true
+    ? withStats(store, request.tenantId, projects)
+    : projects.map(toProjectJson);
+}
+
+/** `GET /sessions/{id}`. */
+export async function readProject(store: Store, request: FastifyRequest): Promise<unknown> {
+  const project = await store.read.projects.find(request.tenantId, idOf(request));
+  if (project === undefined) {
+    throw new RequestError(404, "Session not found");
+  }
+  const hasStats = parseSwitch(request.query as QueryString, "include_stats") === true;
+  return hasStats
+    ? (await withStats(store, request.tenantId, [project]))[0]
+    : toProjectJson(project);
+}
+
+/** `POST /sessions?upsert`. */
+export async function createProject(
+  store: Store,
+  body: ProjectBody,
+  request: FastifyRequest,
+): Promise<unknown> {
+  const { id, reference_dataset_id: reference } = body;
+  const project = await store.write.projects.create(request.tenantId, {
+    ...changesOf(body),
+    name: body.name,
+    id: id === undefined || id === null ? randomUUID() : parseId(id, "id"),
+    startMicros: microsOf(body.start_time, "start_time") ?? Date.now() * 1_000,
+    referenceDatasetId:
+      reference === undefined || reference === null
+        ? null
+        : parseId(reference, "reference_dataset_id"),
+    upsert: parseSwitch(request.query as QueryString, "upsert") ?? false,
+  });
+  return toProjectJson(project);
+}
+
+/** `PATCH /sessions/{id}`. */
+export async function updateProject(
+  store: Store,
+  body: ProjectPatchBody,
+  request: FastifyRequest,
+): Promise<unknown> {
+  return toProjectJson(
+    await store.write.projects.update(request.tenantId, idOf(request), changesOf(body)),
+  );
+}
+
+/** `DELETE /sessions/{id}`: the project and its runs. */
+export async function deleteProject(
+  store: Store,
+  request: FastifyRequest,
+  reply: FastifyReply,
+): Promise<unknown> {
+  const id = idOf(request);
+  holdOpen(request, reply);
+  await store.write.projects.delete(request.tenantId, id);
+  return { id };
+}
+
+/** `DELETE /sessions?session_ids`: all of them, or none where one is not there. */
+export async function deleteProjects(
+  store: Store,
+  request: FastifyRequest,
+  reply: FastifyReply,
+): Promise<unknown> {
+  holdOpen(request, reply);
+  const ids = parseIds(request.query as QueryString, "session_ids") ?? [];
+  await store.write.projects.deleteMany(request.tenantId, ids);
+  return { session_ids: ids };
+}
+
+const idOf = (request: FastifyRequest): string =>
+  parseId((request.params as { readonly id: string }).id, "session id");
+
+const changesOf = (body: ProjectPatchBody): ProjectChanges => ({
+  name: body.name ?? null,
+  description: body.description ?? null,
+  extra: body.extra ?? null,
+  endMicros: microsOf(body.end_time, "end_time"),
+});
+
+export async function withStats(
+  store: Store,
+  tenantId: string,
+  projects: readonly Project[],
+): Promise<unknown[]> {
+  const ids = projects.map(({ id }) => id);
+  const [ofRuns, ofProjects] = await Promise.all([
+    store.read.feedback.statsOfProjectRuns(tenantId, ids),
+    store.read.feedback.statsOfProjects(tenantId, ids),
+  ]);
+  return Promise.all(
+    projects.map(async (project) => {
+      const statistics = await store.read.runs.statistics(tenantId, { projectIds: [project.id] });
+      return {
+        ...toProjectJson(project),
+        ...toProjectStatsJson(statistics, ofRuns.get(project.id)),
+        session_feedback_stats: ofProjects.get(project.id) ?? {},
+      };
+    }),
+  );
+}
+
+export const toProjectJson = (project: Project) => ({
+  id: project.id,
+  tenant_id: project.tenantId,
+  name: project.name,
+  start_time: toIso(project.startMicros),
+  end_time: project.endMicros === null ? null : toIso(project.endMicros),
+  description: project.description,
+  extra: project.extra,
+  reference_dataset_id: project.referenceDatasetId,
+  default_dataset_id: null,
+});

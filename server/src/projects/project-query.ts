@@ -1,0 +1,42 @@
+import { RequestError } from "../model/errors.ts";
+import { serverLimits } from "../model/options.ts";
+import { projectSorts } from "./project.ts";
+import type { ProjectQuery } from "./project.ts";
+import { first, parseCount, parseIds, parseMetadata, parseSwitch } from "../http/query-string.ts";
+import type { QueryString } from "../http/query-string.ts";
+
+/** @throws RequestError 422: a value is not what its filter takes. */
+export function parseProjectQuery(query: QueryString): ProjectQuery {
+  const parsed = {
+    name: first(query, "name"),
+    nameContains: first(query, "name_contains"),
+    ids: parseIds(query, "id"),
+    referenceDatasetIds: parseIds(query, "reference_dataset"),
+    isReferenceFree: parseSwitch(query, "reference_free"),
+    metadata: parseMetadata(query),
+    ...parseOrder(query),
+  };
+  return {
+    ...Object.fromEntries(Object.entries(parsed).filter(([, value]) => value !== undefined)),
+    limit: parseCount(query, "limit", {
+      fallback: serverLimits.projectsDefault,
+      max: serverLimits.projectsMax,
+    }),
+    offset: parseCount(query, "offset", { fallback: 0, max: Number.MAX_SAFE_INTEGER }),
+  };
+}
+
+/** What is sorted by a column comes from its end unless it is said otherwise, as in the platform's API. */
+function parseOrder(query: QueryString): Pick<ProjectQuery, "sortBy" | "isDescending"> {
+  const text = first(query, "sort_by");
+  const isDescending = parseSwitch(query, "sort_by_desc") ?? text !== undefined;
+  if (text === undefined) {
+    return { isDescending };
+  }
+  const sortBy = projectSorts.find((column) => column === text);
+  if (sortBy === undefined) {
+    const shown = JSON.stringify(text.slice(0, 64));
+    throw new RequestError(422, `sort_by is one of ${projectSorts.join(", ")}, not ${shown}`);
+  }
+  return { sortBy, isDescending };
+}

@@ -1,0 +1,82 @@
+import type { FastifyReply, FastifyRequest } from "fastify";
+import { Type } from "typebox";
+import type { Static } from "typebox";
+import { RequestError } from "../model/errors.ts";
+import { serverLimits } from "../model/options.ts";
+import type { Store } from "../store/store.ts";
+import { toCommitJson } from "./prompt-json.ts";
+import { parseCommitQuery } from "./prompt-query.ts";
+import { promptPlaceOf } from "./prompt-handlers.ts";
+import { parseSwitch } from "../http/query-string.ts";
+import type { QueryString } from "../http/query-string.ts";
+
+/** Body of `POST /commits/{owner}/{repo}`. Members that it does not name are ignored. */
+export const commitBody = Type.Object({
+  manifest: Type.Record(Type.String(), Type.Unknown()),
+  parent_commit: Type.Optional(Type.Union([Type.String(), Type.Null()])),
+  description: Type.Optional(Type.Union([Type.String(), Type.Null()])),
+});
+
+/** `GET /commits/{owner}/{repo}`. */
+export async function listCommits(store: Store, request: FastifyRequest): Promise<unknown> {
+  const place = promptPlaceOf(request);
+  const query = parseCommitQuery(request.query as QueryString);
+  const { commits, total } = await store.read.prompts.listCommits(request.tenantId, place, query);
+  return { commits: commits.map((commit) => toCommitJson(commit, place)), total };
+}
+
+/** `POST /commits/{owner}/{repo}`. Clients read the hash in one place or the other, by their age. */
+export async function createCommit(
+  store: Store,
+  request: FastifyRequest<{ Body: Static<typeof commitBody> }>,
+  reply: FastifyReply,
+): Promise<unknown> {
+  const { body, tenantId } = request;
+  const place = promptPlaceOf(request);
+  assertDepth(body.manifest);
+  const commit = await store.write.prompts.commit(tenantId, place, {
+    manifest: JSON.stringify(body.manifest),
+    parent: body.parent_commit ?? null,
+    description: body.description ?? null,
+  });
+  return reply.code(201).send({ commit_hash: commit.hash, commit: toCommitJson(commit, place) });
+}
+
+/**
+ * `GET /commits/{owner}/{repo}/{commit}`. The manifest is the one that was committed, with the model
+ * that it names: `include_model` changes nothing.
+ */
+export async function readCommit(
+  store: Store,
+  request: FastifyRequest,
+  reply: FastifyReply,
+): Promise<unknown> {
+  const { commit: name } = request.params as { readonly commit: string };
+  const isView = parseSwitch(request.query as QueryString, "is_view") === true;
+  const place = promptPlaceOf(request);
+  const { commit, manifest } = await store.read.prompts.pull(request.tenantId, place, name);
+  // A statistic: no pull waits for it, or fails with it.
+  void store.write.prompts.count(commit.id, isView ? "views" : "downloads").catch(() => undefined);
+  const rest = JSON.stringify({
+    commit_hash: commit.hash,
+    ...(commit.description === null ? {} : { description: commit.description }),
+    is_draft: false,
+    examples: [],
+  });
+  return reply
+    .type("application/json; charset=utf-8")
+    .send(`{"manifest":${manifest},${rest.slice(1)}`);
+}
+
+/** What walks over a manifest later calls itself at each level. @throws RequestError 422: there are too many. */
+function assertDepth(manifest: object): void {
+  let level: readonly object[] = [manifest];
+  for (let depth = 1; level.length > 0; depth += 1) {
+    if (depth > serverLimits.manifestDepth) {
+      throw new RequestError(422, `manifest has more than ${serverLimits.manifestDepth} levels`);
+    }
+    level = level.flatMap((value) => Object.values(value).filter(isObject));
+  }
+}
+
+const isObject = (value: unknown): value is object => typeof value === "object" && value !== null;

@@ -1,0 +1,132 @@
+import type { FastifyReply, FastifyRequest } from "fastify";
+import { Type } from "typebox";
+import type { Static, TSchema } from "typebox";
+import { RequestError } from "../model/errors.ts";
+import { serverLimits } from "../model/options.ts";
+import { repoTypes } from "./prompt.ts";
+import type { PromptPlace } from "./prompt.ts";
+import type { Store } from "../store/store.ts";
+import { toPromptJson } from "./prompt-json.ts";
+import { parsePromptQuery } from "./prompt-query.ts";
+import { parseIds } from "../http/query-string.ts";
+import type { QueryString } from "../http/query-string.ts";
+
+const Maybe = <Schema extends TSchema>(schema: Schema) =>
+  Type.Optional(Type.Union([schema, Type.Null()]));
+const fields = {
+  description: Maybe(Type.String()),
+  readme: Maybe(Type.String()),
+  tags: Maybe(Type.Array(Type.String())),
+  is_public: Maybe(Type.Boolean()),
+  restricted_mode: Maybe(Type.Boolean()),
+};
+
+/** Body of `POST /repos`. Members that it does not name are ignored. */
+export const promptBody = Type.Object({
+  ...fields,
+  repo_handle: Type.String(),
+  repo_type: Maybe(Type.Union(repoTypes.map((type) => Type.Literal(type)))),
+  source: Maybe(Type.Union([Type.Literal("internal"), Type.Literal("external")])),
+});
+
+/** Body of `PATCH /repos/{owner}/{repo}`: null means unchanged. A handle can't be changed. */
+export const promptPatchBody = Type.Object(
+  { ...fields, is_archived: Maybe(Type.Boolean()) },
+  { additionalProperties: false },
+);
+
+/** Body of `POST /likes/{owner}/{repo}`. */
+export const likeBody = Type.Object({ like: Type.Boolean() });
+
+export type PromptBody = Static<typeof promptBody>;
+export type PromptPatchBody = Static<typeof promptPatchBody>;
+
+/** `GET /repos`. */
+export async function listPrompts(store: Store, request: FastifyRequest): Promise<unknown> {
+  const query = parsePromptQuery(request.query as QueryString);
+  const { prompts, total } = await store.read.prompts.list(request.tenantId, query);
+  return { repos: prompts.map(toPromptJson), total };
+}
+
+/** `GET /repos/{owner}/{repo}`. */
+export async function readPrompt(store: Store, request: FastifyRequest): Promise<unknown> {
+  const prompt = await store.read.prompts.find(request.tenantId, promptPlaceOf(request));
+  if (prompt === undefined) {
+    throw new RequestError(404, "Prompt not found");
+  }
+  return { repo: toPromptJson(prompt) };
+}
+
+/** `POST /repos`. */
+export async function createPrompt(
+  store: Store,
+  { body, tenantId }: FastifyRequest<{ Body: PromptBody }>,
+): Promise<unknown> {
+  const prompt = await store.write.prompts.create(tenantId, {
+    handle: body.repo_handle,
+    repoType: body.repo_type ?? "prompt",
+    isPublic: body.is_public ?? false,
+    fields: {
+      description: body.description ?? null,
+      readme: body.readme ?? null,
+      tags: body.tags ?? [],
+      restrictedMode: body.restricted_mode ?? false,
+      source: body.source ?? null,
+    },
+  });
+  return { repo: toPromptJson(prompt) };
+}
+
+/** `PATCH /repos/{owner}/{repo}`. */
+export async function updatePrompt(
+  store: Store,
+  request: FastifyRequest<{ Body: PromptPatchBody }>,
+): Promise<unknown> {
+  const { body, tenantId } = request;
+  const prompt = await store.write.prompts.update(tenantId, promptPlaceOf(request), {
+    isPublic: body.is_public ?? null,
+    isArchived: body.is_archived ?? null,
+    description: body.description ?? null,
+    readme: body.readme ?? null,
+    tags: body.tags ?? null,
+    restrictedMode: body.restricted_mode ?? null,
+  });
+  return { repo: toPromptJson(prompt) };
+}
+
+/** `DELETE /repos/{owner}/{repo}`: the prompt and its commits. */
+export async function deletePrompt(store: Store, request: FastifyRequest): Promise<unknown> {
+  return { id: await store.write.prompts.delete(request.tenantId, promptPlaceOf(request)) };
+}
+
+/** `DELETE /repos?repo_ids`: those that are there; 207 where some are not. */
+export async function deletePrompts(
+  store: Store,
+  { query, tenantId }: FastifyRequest,
+  reply: FastifyReply,
+): Promise<unknown> {
+  const ids = parseIds(query as QueryString, "repo_ids") ?? [];
+  if (ids.length === 0 || ids.length > serverLimits.promptsMax) {
+    throw new RequestError(422, `repo_ids are 1 to ${serverLimits.promptsMax} ids`);
+  }
+  const deleted = await store.write.prompts.deleteMany(tenantId, ids);
+  const gone = new Set(deleted);
+  const failed = ids
+    .filter((id) => !gone.has(id))
+    .map((id) => ({ id, detail: "Prompt not found" }));
+  return reply.code(failed.length === 0 ? 200 : 207).send({ deleted, failed });
+}
+
+/** `POST /likes/{owner}/{repo}`. */
+export async function likePrompt(
+  store: Store,
+  request: FastifyRequest<{ Body: Static<typeof likeBody> }>,
+): Promise<unknown> {
+  const { body, tenantId } = request;
+  const place = promptPlaceOf(request);
+  return { likes: await store.write.prompts.like(tenantId, place, body.like) };
+}
+
+/** The prompt that a path names. */
+export const promptPlaceOf = ({ params }: Pick<FastifyRequest, "params">): PromptPlace =>
+  params as PromptPlace;

@@ -1,0 +1,80 @@
+import { RequestError } from "../model/errors.ts";
+import { serverLimits } from "../model/options.ts";
+import { promptSorts, repoTypes } from "./prompt.ts";
+import type { CommitQuery, PromptQuery } from "./prompt.ts";
+import { all, first, parseCount, parseId, parseSwitch } from "../http/query-string.ts";
+import type { QueryString } from "../http/query-string.ts";
+
+/** What no prompt here has, so that no filter by it could be kept. */
+const unsupported = ["tag_value_id", "upstream_repo_owner", "upstream_repo_handle"];
+
+/** @throws RequestError 422: a value is not what its filter takes. */
+export function parsePromptQuery(query: QueryString): PromptQuery {
+  const refused = unsupported.find((name) => text(query, name) !== undefined);
+  if (refused !== undefined || parseSwitch(query, "with_latest_manifest") === true) {
+    throw new RequestError(
+      422,
+      `${refused ?? "with_latest_manifest"} is not supported: leave it out`,
+    );
+  }
+  const tenantId = text(query, "tenant_id");
+  const parsed = {
+    text: text(query, "query"),
+    tenantId: tenantId === undefined ? undefined : parseId(tenantId, "tenant_id"),
+    tenantHandle: text(query, "tenant_handle"),
+    isPublic: parseSwitch(query, "is_public"),
+    isArchived: parseArchived(query),
+    hasCommits: parseSwitch(query, "has_commits"),
+    tags: all(query, "tags"),
+    source: text(query, "source"),
+  };
+  const types = [...(all(query, "repo_types") ?? []), ...(all(query, "repo_type") ?? [])];
+  return {
+    ...Object.fromEntries(Object.entries(parsed).filter(([, value]) => value !== undefined)),
+    repoTypes:
+      types.length === 0
+        ? ["prompt"]
+        : types.map((type) => parseName(type, "repo_type", repoTypes)),
+    sort: parseName(text(query, "sort_field") ?? "updated_at", "sort_field", promptSorts),
+    direction: parseName(text(query, "sort_direction") ?? "desc", "sort_direction", directions),
+    ...parsePage(query),
+  };
+}
+
+/** @throws RequestError 422: as {@link parsePromptQuery}. */
+export function parseCommitQuery(query: QueryString): CommitQuery {
+  const tag = text(query, "tag");
+  return { ...(tag === undefined ? {} : { tag }), ...parsePage(query) };
+}
+
+const directions = ["asc", "desc"] as const;
+
+const parsePage = (query: QueryString): { readonly limit: number; readonly offset: number } => ({
+  limit: parseCount(query, "limit", {
+    fallback: serverLimits.promptsDefault,
+    min: 1,
+    max: serverLimits.promptsMax,
+  }),
+  offset: parseCount(query, "offset", { fallback: 0, max: Number.MAX_SAFE_INTEGER }),
+});
+
+/** `undefined` for both. Archived ones are asked for by name. */
+const parseArchived = (query: QueryString): boolean | undefined =>
+  text(query, "is_archived") === "allow" ? undefined : (parseSwitch(query, "is_archived") ?? false);
+
+function parseName<Name extends string>(value: string, what: string, names: readonly Name[]): Name {
+  const found = names.find((name) => name === value);
+  if (found === undefined) {
+    throw new RequestError(
+      422,
+      `${what} is one of ${names.join(", ")}, not ${JSON.stringify(value.slice(0, 64))}`,
+    );
+  }
+  return found;
+}
+
+/** `undefined` where it is left out, or empty. */
+const text = (query: QueryString, name: string): string | undefined => {
+  const value = first(query, name);
+  return value === "" ? undefined : value;
+};

@@ -1,0 +1,217 @@
+import { randomUUID } from "node:crypto";
+import type { FastifyReply, FastifyRequest } from "fastify";
+import { Type } from "typebox";
+import type { Static } from "typebox";
+import { RequestError } from "../model/errors.ts";
+import { JsonObject, Maybe, Time } from "../http/schema-parts.ts";
+import { feedbackConfig } from "../feedback/parse-feedback.ts";
+import { microsOf } from "../runs/ingest/parse-time.ts";
+import { serverLimits } from "../model/options.ts";
+import { missingQueue } from "./annotation-queue.ts";
+import type { AnnotationQueue, QueueQuery } from "./annotation-queue.ts";
+import type { Store } from "../store/store.ts";
+import { toQueueJson } from "./annotation-queue-json.ts";
+import { all, first, parseId, parseIds, parsePage, parseSwitch } from "../http/query-string.ts";
+import type { QueryString } from "../http/query-string.ts";
+
+const Texts = Type.Record(Type.String(), Type.String());
+
+const common = {
+  description: Maybe(Type.String()),
+  default_dataset: Maybe(Type.String()),
+  rubric_instructions: Maybe(Type.String()),
+  rubric_items: Maybe(
+    Type.Array(
+      Type.Object({
+        feedback_key: Type.String(),
+        description: Maybe(Type.String()),
+        value_descriptions: Maybe(Texts),
+        score_descriptions: Maybe(Texts),
+        is_required: Maybe(Type.Boolean()),
+        is_assertion: Maybe(Type.Boolean()),
+        feedback_config: Maybe(feedbackConfig),
+      }),
+    ),
+  ),
+  metadata: Maybe(JsonObject),
+  num_reviewers_per_item: Maybe(
+    Type.Integer({ minimum: 1, maximum: serverLimits.reviewersPerRun }),
+  ),
+  enable_reservations: Maybe(Type.Boolean()),
+  reservation_minutes: Maybe(Type.Integer({ minimum: 1, maximum: serverLimits.claimMinutes })),
+  reviewer_access_mode: Maybe(Type.String()),
+};
+
+const Name = Type.String({ minLength: 1 });
+
+/** Body of `POST /annotation-queues`. Members that it does not name are ignored. */
+export const queueBody = Type.Object({
+  ...common,
+  name: Name,
+  id: Maybe(Type.String()),
+  created_at: Maybe(Time),
+});
+
+/** Body of `PATCH /annotation-queues/{id}`: what is left out stays, null takes away. */
+export const queuePatchBody = Type.Object({ ...common, name: Maybe(Name) });
+
+export type QueueBody = Static<typeof queueBody>;
+export type QueuePatchBody = Static<typeof queuePatchBody>;
+
+/** `GET /annotation-queues`. */
+export async function listQueues(store: Store, request: FastifyRequest): Promise<unknown> {
+  const query = parseQueueQuery(request.query as QueryString);
+  const queues = await store.read.annotationQueues.list(request.tenantId, query);
+  return queues.map(toQueueJson);
+}
+
+/** `GET /annotation-queues/{id}`. */
+export async function readQueue(store: Store, request: FastifyRequest): Promise<unknown> {
+  return toQueueJson(await findQueue(store, request));
+}
+
+/** `POST /annotation-queues`. */
+export async function createQueue(
+  store: Store,
+  { body, tenantId }: FastifyRequest<{ Body: QueueBody }>,
+): Promise<unknown> {
+  const { id } = body;
+  const queue = await store.write.annotationQueues.create(tenantId, {
+    id: id === undefined || id === null ? randomUUID() : parseId(id, "id"),
+    name: body.name,
+    description: body.description ?? null,
+    defaultDatasetId: datasetOf(body) ?? null,
+    rubricInstructions: body.rubric_instructions ?? null,
+    rubricItems: body.rubric_items ?? null,
+    metadata: body.metadata ?? null,
+    reviewers: reviewersOf(body),
+    createdMicros: microsOf(body.created_at, "created_at"),
+  });
+  return toQueueJson(queue);
+}
+
+/** `PATCH /annotation-queues/{id}`. */
+export async function updateQueue(
+  store: Store,
+  request: FastifyRequest<{ Body: QueuePatchBody }>,
+): Promise<unknown> {
+  const { body, tenantId } = request;
+  const queue = await store.write.annotationQueues.update(tenantId, idOf(request), {
+    // A queue has a name.
+    name: body.name ?? undefined,
+    description: body.description,
+    defaultDatasetId: datasetOf(body),
+    rubricInstructions: body.rubric_instructions,
+    rubricItems: body.rubric_items,
+    // The platform's clients write this for "as it is".
+    metadata: isMissing(body.metadata) ? undefined : body.metadata,
+    reviewers: reviewersOf(body),
+  });
+  return toQueueJson(queue);
+}
+
+/** `DELETE /annotation-queues/{id}`: the runs in it stay. */
+export async function deleteQueue(store: Store, request: FastifyRequest): Promise<unknown> {
+  const id = idOf(request);
+  const deleted = await store.write.annotationQueues.delete(request.tenantId, [id]);
+  if (deleted.length === 0) {
+    throw missingQueue(id);
+  }
+  return { id };
+}
+
+/** `DELETE /annotation-queues?queue_ids`: 207 where some were not there, 404 where none was. */
+export async function deleteQueues(
+  store: Store,
+  request: FastifyRequest,
+  reply: FastifyReply,
+): Promise<unknown> {
+  const query = request.query as QueryString;
+  const ids = [...new Set(parseIds(query, "queue_ids"))];
+  if (ids.length === 0 || (all(query, "queue_ids")?.length ?? 0) > queuesAtOnce) {
+    throw new RequestError(422, `queue_ids are 1 to ${queuesAtOnce} ids`);
+  }
+  const deleted = new Set(await store.write.annotationQueues.delete(request.tenantId, ids));
+  const missing = ids.filter((id) => !deleted.has(id));
+  if (deleted.size === 0) {
+    throw new RequestError(404, `Annotation queues not found: ${missing.join(", ")}`);
+  }
+  return reply
+    .code(missing.length === 0 ? 200 : 207)
+    .send({ deleted: [...deleted], not_found: missing });
+}
+
+/** `GET /annotation-queues/{run_id}/queues`: here the id is a run's. */
+export async function listQueuesOfRun(store: Store, request: FastifyRequest): Promise<unknown> {
+  const runId = parseId((request.params as { readonly id: string }).id, "run id");
+  if ((await store.read.runs.find(request.tenantId, runId)) === undefined) {
+    throw new RequestError(404, "Run not found");
+  }
+  const queues = await store.read.annotationQueues.list(request.tenantId, {
+    runId,
+    sortBy: "created_at",
+    isDescending: true,
+    limit: Number.MAX_SAFE_INTEGER,
+    offset: 0,
+  });
+  return queues.map(toQueueJson);
+}
+
+/** The queue that an address names. @throws RequestError 404: there is none. */
+export async function findQueue(store: Store, request: FastifyRequest): Promise<AnnotationQueue> {
+  const id = idOf(request);
+  const queue = await store.read.annotationQueues.find(request.tenantId, id);
+  if (queue === undefined) {
+    throw missingQueue(id);
+  }
+  return queue;
+}
+
+export const idOf = (request: FastifyRequest): string =>
+  parseId((request.params as { readonly id: string }).id, "annotation queue id");
+
+/** Queues that one request deletes at most. */
+const queuesAtOnce = 100;
+
+/** What a list of queues is narrowed by. @throws RequestError 422: a value is not what its filter takes. */
+export function parseQueueQuery(query: QueryString): QueueQuery {
+  const datasetId = first(query, "dataset_id");
+  const parsed = {
+    ids: parseIds(query, "ids"),
+    name: first(query, "name"),
+    nameContains: first(query, "name_contains"),
+    defaultDatasetId: datasetId === undefined ? undefined : parseId(datasetId, "dataset_id"),
+  };
+  return {
+    ...Object.fromEntries(Object.entries(parsed).filter(([, value]) => value !== undefined)),
+    ...parsePage(query),
+    sortBy: parseColumn(first(query, "sort_by") ?? "created_at"),
+    isDescending: parseSwitch(query, "sort_by_desc") ?? true,
+  };
+}
+
+function parseColumn(text: string): QueueQuery["sortBy"] {
+  if (text !== "name" && text !== "created_at" && text !== "updated_at") {
+    const shown = JSON.stringify(text.slice(0, 64));
+    throw new RequestError(422, `sort_by is name, created_at or updated_at, not ${shown}`);
+  }
+  return text;
+}
+
+const datasetOf = ({ default_dataset: id }: QueuePatchBody): string | null | undefined =>
+  typeof id === "string" ? parseId(id, "default_dataset") : id;
+
+const reviewerMembers = [
+  "num_reviewers_per_item",
+  "enable_reservations",
+  "reservation_minutes",
+  "reviewer_access_mode",
+] as const;
+
+const reviewersOf = (body: QueuePatchBody): Readonly<Record<string, unknown>> =>
+  Object.fromEntries(
+    reviewerMembers.flatMap((name) => (body[name] === undefined ? [] : [[name, body[name]]])),
+  ) as Readonly<Record<string, unknown>>;
+
+const isMissing = (metadata: QueuePatchBody["metadata"]): boolean =>
+  metadata?.["__missing__"] === "__missing__";

@@ -1,0 +1,61 @@
+import type { AnnotationQueue, QueueEntry, QueueReview } from "./annotation-queue.ts";
+import { toReviewerId } from "./queue-review.ts";
+import type { StoredRun } from "../runs/run-row.ts";
+import { toRunJson } from "../runs/serializers/run-json.ts";
+import { toIso } from "../http/wire-text.ts";
+import type { RunView } from "../runs/serializers/run-json.ts";
+
+/** A queue, with all that is known of it. */
+export const toQueueJson = (queue: AnnotationQueue) => ({
+  num_reviewers_per_item: 1,
+  enable_reservations: true,
+  reservation_minutes: 1,
+  reviewer_access_mode: "any",
+  ...queue.reviewers,
+  id: queue.id,
+  tenant_id: queue.tenantId,
+  name: queue.name,
+  description: queue.description,
+  queue_type: "single",
+  default_dataset: queue.defaultDatasetId,
+  metadata: queue.metadata,
+  rubric_instructions: queue.rubricInstructions,
+  rubric_items: queue.rubricItems,
+  total_runs: queue.size,
+  assigned_reviewers: [],
+  source_rule_id: null,
+  run_rule_id: null,
+  created_at: toIso(queue.createdMicros),
+  updated_at: toIso(queue.updatedMicros),
+});
+
+/** A run's place in a queue. */
+export const toEntryJson = (entry: QueueEntry) => ({
+  id: entry.id,
+  queue_id: entry.queueId,
+  run_id: entry.runId,
+  ...reviewOf(entry),
+  source_proposed_example_id: null,
+});
+
+/** The run as `GET /runs/{id}` answers it, with its place in the queue. */
+export function toQueuedRunJson(entry: QueueEntry, run: StoredRun, view: RunView): Buffer {
+  const place = {
+    queue_run_id: entry.id,
+    ...reviewOf(entry),
+    effective_added_at: toIso(entry.addedMicros),
+    reserved_by: idsOf(entry, ({ untilMicros }) => untilMicros !== null),
+    completed_by: idsOf(entry, ({ doneMicros }) => doneMicros !== null),
+  };
+  // Behind the run's own members: of equal names the last one counts.
+  const head = toRunJson(run, view).subarray(0, -1);
+  return Buffer.concat([head, Buffer.from(`,${JSON.stringify(place).slice(1)}`)]);
+}
+
+const reviewOf = ({ addedMicros, reviewedMicros }: QueueEntry) => ({
+  added_at: toIso(addedMicros),
+  last_reviewed_time: reviewedMicros === null ? null : toIso(reviewedMicros),
+});
+
+const idsOf = ({ reviews }: QueueEntry, has: (review: QueueReview) => boolean) =>
+  reviews.filter(has).map(({ reviewer }) => toReviewerId(reviewer));

@@ -1,0 +1,46 @@
+import type { QueueEntry } from "./annotation-queue.ts";
+import type { ClaimedRun, QueueProgress, ReviewedRun } from "./queue-review.ts";
+import { toEntryJson } from "./annotation-queue-json.ts";
+import { toIso } from "../http/wire-text.ts";
+
+/** A run that a reviewer has, and who else has or had it. */
+export const toClaimJson = (run: ClaimedRun) => ({
+  ...reviewsOf(run),
+  index: run.index,
+  claimed_until: run.untilMicros === null ? null : toIso(run.untilMicros),
+});
+
+/** A run in a queue, as a list shows it. */
+export const toReviewedRunJson = (run: ReviewedRun) => ({
+  ...reviewsOf(run),
+  name: run.name,
+  run_type: run.runType,
+  has_error: run.hasError,
+  start_time: toIso(run.startMicros),
+  end_time: run.endMicros === null ? null : toIso(run.endMicros),
+});
+
+const reviewsOf = (entry: QueueEntry) => ({
+  ...toEntryJson(entry),
+  completed_at: entry.completedMicros === null ? null : toIso(entry.completedMicros),
+  reviews: entry.reviews.map(({ reviewer, untilMicros, doneMicros }) => ({
+    reviewer,
+    claimed_until: untilMicros === null ? null : toIso(untilMicros),
+    done_at: doneMicros === null ? null : toIso(doneMicros),
+  })),
+});
+
+/** How far a queue is, all in all and for the one who asks. */
+export function toProgressJson(progress: QueueProgress, reviewer: string) {
+  const { total, completed, reviewers, lastDone } = progress;
+  return {
+    total,
+    completed,
+    mine: reviewers.find(({ name }) => name === reviewer)?.done ?? 0,
+    claimed_by_others: reviewers
+      .filter(({ name }) => name !== reviewer)
+      .reduce((sum, { claimed }) => sum + claimed, 0),
+    last_done: lastDone,
+    reviewers,
+  };
+}

@@ -1,0 +1,158 @@
+import type { FastifyReply, FastifyRequest } from "fastify";
+import { Type } from "typebox";
+import type { Static } from "typebox";
+import { RequestError } from "../model/errors.ts";
+import { Maybe, Time } from "../http/schema-parts.ts";
+import { microsOf } from "../runs/ingest/parse-time.ts";
+import { serverLimits } from "../model/options.ts";
+import { reviewStatuses } from "./annotation-queue.ts";
+import type { EntryKey, EntryQuery, ReviewStatus, RunKey } from "./annotation-queue.ts";
+import type { Store } from "../store/store.ts";
+import { toEntryJson, toQueuedRunJson } from "./annotation-queue-json.ts";
+import { toArrayJson } from "../runs/serializers/run-json.ts";
+import { findQueue, idOf } from "./annotation-queue-handlers.ts";
+import { first, parseId, parsePage } from "../http/query-string.ts";
+import type { QueryString } from "../http/query-string.ts";
+import { linkRunFiles } from "../runs/run-handlers.ts";
+import type { RunDesk } from "../runs/run-handlers.ts";
+
+const jsonType = "application/json; charset=utf-8";
+
+const runKey = Type.Object({
+  run_id: Type.String(),
+  session_id: Maybe(Type.String()),
+  start_time: Maybe(Time),
+});
+
+/** Body of `POST /annotation-queues/{id}/runs`: ids, or runs with where they are. */
+export const queueRunsBody = Type.Array(Type.Union([Type.String(), runKey]), {
+  maxItems: serverLimits.queueRunsMax,
+});
+
+/** Body of `PATCH /annotation-queues/{id}/runs/{queue_run_id}`. */
+export const queueRunPatchBody = Type.Object({
+  last_reviewed_time: Maybe(Time),
+  added_at: Maybe(Time),
+});
+
+export type QueueRunsBody = Static<typeof queueRunsBody>;
+export type QueueRunPatchBody = Static<typeof queueRunPatchBody>;
+
+/** `POST /annotation-queues/{id}/runs`, and `/runs/by-key`. */
+export async function addQueueRuns(
+  store: Store,
+  request: FastifyRequest<{ Body: QueueRunsBody }>,
+): Promise<unknown> {
+  const keys = request.body.map(toRunKey);
+  const { tenantId } = request;
+  const entries = await store.write.annotationQueues.addRuns(tenantId, idOf(request), keys);
+  return entries.map(toEntryJson);
+}
+
+/** `GET /annotation-queues/{id}/runs`: in the order of the queue. */
+export async function listQueueRuns(
+  desk: RunDesk,
+  request: FastifyRequest,
+  reply: FastifyReply,
+): Promise<unknown> {
+  const query = request.query as QueryString;
+  const page = parsePage(query);
+  const status = parseStatus(query);
+  const { id: queueId } = await findQueue(desk.store, request);
+  const items = await readRuns(desk, request, { queueId, status, ...page });
+  return reply.type(jsonType).send(toArrayJson(items));
+}
+
+/** `GET /annotation-queues/{id}/run/{index}`: 0 is the first. */
+export async function readQueueRun(
+  desk: RunDesk,
+  request: FastifyRequest,
+  reply: FastifyReply,
+): Promise<unknown> {
+  const { index } = request.params as { readonly index: string };
+  if (!/^\d{1,15}$/.test(index)) {
+    throw new RequestError(422, `index is a whole number from 0, not ${JSON.stringify(index)}`);
+  }
+  const { id: queueId, size } = await findQueue(desk.store, request);
+  const page = { queueId, status: undefined, limit: 1, offset: Number(index) };
+  const [run] = await readRuns(desk, request, page);
+  if (run === undefined) {
+    throw new RequestError(404, `There is no run at index ${index}: the queue holds ${size}`);
+  }
+  return reply.type(jsonType).send(run);
+}
+
+/** `PATCH /annotation-queues/{id}/runs/{queue_run_id}`: what is left out stays. */
+export async function updateQueueRun(
+  store: Store,
+  request: FastifyRequest<{ Body: QueueRunPatchBody }>,
+): Promise<unknown> {
+  const { last_reviewed_time: reviewed, added_at: added } = request.body;
+  const entry = await store.write.annotationQueues.updateRun(request.tenantId, keyOf(request), {
+    reviewedMicros: reviewed === undefined ? undefined : microsOf(reviewed, "last_reviewed_time"),
+    addedMicros: microsOf(added, "added_at") ?? undefined,
+  });
+  return toEntryJson(entry);
+}
+
+/** `DELETE /annotation-queues/{id}/runs/{queue_run_id}`: the run itself stays. */
+export async function removeQueueRun(store: Store, request: FastifyRequest): Promise<unknown> {
+  const key = keyOf(request);
+  await store.write.annotationQueues.removeRun(request.tenantId, key);
+  return { id: key.entryId };
+}
+
+/** `GET /annotation-queues/{id}/size`. */
+export async function readQueueSize(store: Store, request: FastifyRequest): Promise<unknown> {
+  const status = parseStatus(request.query as QueryString);
+  const { id: queueId } = await findQueue(store, request);
+  return { size: await store.read.annotationQueues.size(request.tenantId, { queueId, status }) };
+}
+
+async function readRuns(
+  { store, links }: RunDesk,
+  request: FastifyRequest,
+  query: EntryQuery,
+): Promise<Buffer[]> {
+  const { tenantId } = request;
+  const link = linkRunFiles(links, request);
+  const entries = await store.read.annotationQueues.listEntries(tenantId, query);
+  const runIds = entries.map(({ runId }) => runId);
+  const [stats, runs] = await Promise.all([
+    store.read.feedback.statsOfRuns(tenantId, runIds),
+    Promise.all(runIds.map((id) => store.read.runs.find(tenantId, id))),
+  ]);
+  return entries.flatMap((entry, index) => {
+    const run = runs[index];
+    return run === undefined
+      ? []
+      : [toQueuedRunJson(entry, run, { link, feedbackStats: stats.get(entry.runId) })];
+  });
+}
+
+function toRunKey(key: QueueRunsBody[number]): RunKey {
+  if (typeof key === "string") {
+    return { runId: parseId(key, "run id"), projectId: null };
+  }
+  const { run_id: runId, session_id: projectId } = key;
+  return {
+    runId: parseId(runId, "run_id"),
+    projectId: typeof projectId === "string" ? parseId(projectId, "session_id") : null,
+  };
+}
+
+/** `status`, where it is given. @throws RequestError 422: it is none. */
+export function parseStatus(query: QueryString): ReviewStatus | undefined {
+  const text = first(query, "status");
+  const status = reviewStatuses.find((one) => one === text);
+  if (text !== undefined && status === undefined) {
+    const shown = JSON.stringify(text.slice(0, 64));
+    throw new RequestError(422, `status is one of ${reviewStatuses.join(", ")}, not ${shown}`);
+  }
+  return status;
+}
+
+const keyOf = (request: FastifyRequest): EntryKey => ({
+  queueId: idOf(request),
+  entryId: parseId((request.params as { readonly queueRunId: string }).queueRunId, "queue run id"),
+});

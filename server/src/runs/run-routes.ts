@@ -1,0 +1,85 @@
+import type { FastifyInstance } from "fastify";
+import { endpoints } from "millrace/model";
+import { createBatch, createMultipart, createRun, updateRun } from "./ingest-handlers.ts";
+import type { IngestDesk } from "./ingest-handlers.ts";
+import { runQueryBody } from "./run-query-body.ts";
+import type { RunQueryBody } from "./run-query-body.ts";
+import {
+  queryRuns,
+  readRun,
+  readRunShare,
+  readRunStats,
+  readSharedRun,
+  shareRun,
+  unshareRun,
+} from "./run-handlers.ts";
+import type { RunDesk } from "./run-handlers.ts";
+import { route } from "../http/route.ts";
+import { ContentMemory } from "./ingest/content-memory.ts";
+
+const tag = "runs";
+
+/** What takes runs in. The handlers read the body themselves, as it arrives. */
+export function addIngestRoutes(app: FastifyInstance, desk: IngestDesk): void {
+  const content = new ContentMemory();
+  app.route({
+    ...route(endpoints.createRun, { tag, summary: "Takes in one run." }),
+    handler: (request, reply) => createRun(desk, request, reply),
+  });
+  app.route({
+    ...route(endpoints.updateRun, { tag, summary: "Takes in part of a run." }),
+    handler: (request, reply) => updateRun(desk, request, reply),
+  });
+  app.route({
+    ...route(endpoints.sendBatch, { tag, summary: "Takes in runs and parts of runs, as JSON." }),
+    handler: (request, reply) => createBatch(desk, request, reply),
+  });
+  app.route({
+    ...route(endpoints.sendMultipart, {
+      tag,
+      summary: "Takes in runs, their large fields, attachments and feedback as parts.",
+    }),
+    handler: (request, reply) => createMultipart({ store: desk.store, content }, request, reply),
+  });
+}
+
+/** What gives runs back. */
+export function addRunRoutes(app: FastifyInstance, desk: RunDesk): void {
+  const { store } = desk;
+  app.route({
+    ...route(endpoints.readRun, { tag, summary: "The run, merged from all that came of it." }),
+    handler: (request, reply) => readRun(desk, request, reply),
+  });
+  app.route<{ Body: RunQueryBody }>({
+    ...route(endpoints.queryRuns, { tag, summary: "Runs by filter, by page.", body: runQueryBody }),
+    handler: (request, reply) => queryRuns(desk, request, reply),
+  });
+  app.route<{ Body: RunQueryBody }>({
+    ...route(endpoints.runStats, {
+      tag,
+      summary: "Count, error rate and latency of the runs of a filter.",
+      body: runQueryBody,
+    }),
+    handler: (request) => readRunStats(store, request),
+  });
+  app.route({
+    ...route(endpoints.readRunShare, { tag, summary: "The run's share, or null." }),
+    handler: (request, reply) => readRunShare(store, request, reply),
+  });
+  app.route({
+    ...route(endpoints.shareRun, { tag, summary: "Lets anyone who has the token read the run." }),
+    handler: (request) => shareRun(store, request),
+  });
+  app.route({
+    ...route(endpoints.unshareRun, { tag, summary: "Ends the share." }),
+    handler: (request, reply) => unshareRun(store, request, reply),
+  });
+}
+
+/** What needs no key. */
+export function addSharedRunRoutes(app: FastifyInstance, desk: RunDesk): void {
+  app.route({
+    ...route(endpoints.readSharedRun, { tag, summary: "A shared run.", keyless: true }),
+    handler: (request, reply) => readSharedRun(desk, request, reply),
+  });
+}

@@ -1,0 +1,77 @@
+import type { WordKind } from "millrace/model";
+import type { WordQuery } from "../run-list.ts";
+import { parseRows } from "./row.ts";
+import type { Connection } from "../../storage/sqlite/schema.ts";
+
+/** Steps of the index that one answer takes, at most. */
+const stepsMax = 2_000;
+
+/**
+ * Words of a project's runs, in order: from each the index leads to the next, however many rows it has
+ * of one. Facets that runs had before a patch may be among them.
+ */
+export function readWords(db: Connection, tenantId: string, query: WordQuery): readonly string[] {
+  const { projectId, limit } = query;
+  const isOwn = parseRows(
+    db
+      .prepare("SELECT 1 FROM projects WHERE id = ? AND tenant_id = ?")
+      .raw()
+      .all([projectId, tenantId]),
+  );
+  if (isOwn.length === 0) {
+    return [];
+  }
+  if (query.kind === "feedback_key") {
+    return readFeedbackKeys(db, tenantId, query);
+  }
+  const head = headOf(query);
+  const rows = db
+    .prepare(
+      `WITH RECURSIVE w (facet, n) AS (
+         SELECT (SELECT min(facet) FROM run_facets WHERE project_id = ?1 AND facet >= ?2 AND facet < ?3), 1
+         UNION ALL
+         SELECT (SELECT min(facet) FROM run_facets WHERE project_id = ?1 AND facet > w.facet AND facet < ?3), n + 1
+         FROM w WHERE w.facet IS NOT NULL AND n < ?4
+       ) SELECT facet FROM w WHERE facet IS NOT NULL`,
+    )
+    .raw()
+    .all([projectId, head + query.prefix, head + query.prefix + last, Math.min(limit, stepsMax)]);
+  return parseRows(rows).map(([facet]) => String(facet).slice(head.length));
+}
+
+/** Behind every text that goes on from here. */
+const last = "\u{10ffff}";
+
+const letters: { readonly [Kind in Exclude<WordKind, "feedback_key" | "metadata_value">]: string } =
+  {
+    name: "n",
+    run_type: "y",
+    tag: "t",
+    metadata_key: "k",
+  };
+
+/** What the facets of such words begin with; see `facets.ts`. */
+function headOf({ kind, key = "" }: WordQuery): string {
+  if (kind === "metadata_value") {
+    return `p${key.length}:${key}=`;
+  }
+  return kind === "feedback_key" ? "" : letters[kind];
+}
+
+function readFeedbackKeys(db: Connection, tenantId: string, { prefix, limit }: WordQuery) {
+  const rows = db
+    .prepare(
+      `WITH RECURSIVE w (key_json, n) AS (
+         SELECT (SELECT min(key_json) FROM feedback WHERE tenant_id = ?1 AND run_id IS NOT NULL), 1
+         UNION ALL
+         SELECT (SELECT min(key_json) FROM feedback WHERE tenant_id = ?1 AND run_id IS NOT NULL AND key_json > w.key_json), n + 1
+         FROM w WHERE w.key_json IS NOT NULL AND n < ${stepsMax}
+       ) SELECT key_json FROM w WHERE key_json IS NOT NULL`,
+    )
+    .raw()
+    .all([tenantId]);
+  return parseRows(rows)
+    .map(([json]) => String(JSON.parse(String(json))))
+    .filter((key) => key.startsWith(prefix))
+    .slice(0, limit);
+}

@@ -1,0 +1,164 @@
+import type { SpanRecord } from "../run-record.ts";
+import type { RunRow } from "../run-row.ts";
+import { intoRuns, parseRow, parseRows, readColumns, rowToValues, runTables } from "./row.ts";
+import { changedChecksum, checksumChange } from "../../storage/sqlite/checksum.ts";
+import type { Connection } from "../../storage/sqlite/schema.ts";
+import { idIn, idOf } from "../../tenants/tenant-keys.ts";
+
+/** A span that was received, and the run that it became. */
+export interface SpanRow {
+  readonly span: SpanRecord;
+  /** Whether it named a project itself. */
+  readonly hasProject: boolean;
+  readonly run: RunRow;
+}
+
+/** The statements on spans and on the place of their runs. */
+export class SpanRows {
+  readonly #statements;
+
+  constructor(db: Connection) {
+    const columns = readColumns.map((name) => `r.${name}`).join(", ");
+    const selectBy = (
+      index: string,
+    ) => `SELECT s.trace_id, s.id, s.parent_id, s.kind, s.has_project, ${columns}
+      FROM spans s ${index} JOIN runs r ON r.id = s.run_id`;
+    const select = selectBy("");
+    // Without being told, SQLite reads a whole trace to find the children of one span.
+    const selectByParent = selectBy("INDEXED BY spans_by_parent");
+    const ofTrace = "WHERE s.tenant_id = ? AND s.trace_id = ?";
+    this.#statements = {
+      find: db.prepare(`${select} ${ofTrace} AND s.id = ?`).raw(),
+      findByRun: db.prepare(`${select} WHERE s.run_id = ?`).raw(),
+      listChildren: db.prepare(`${selectByParent} ${ofTrace} AND s.parent_id = ?`).raw(),
+      listBelow: db
+        .prepare(
+          `${select} WHERE r.trace_id = ? AND r.parent_run_id = ? AND s.tenant_id = ? AND s.trace_id = ?`,
+        )
+        .raw(),
+      findRival: db
+        .prepare(
+          `SELECT 1 FROM spans s JOIN runs r ON r.id = s.run_id ${ofTrace} AND r.parent_run_id = ?
+            AND (s.kind = 'root' OR (s.kind = 'entry' AND ? = 'entry' AND s.parent_id <> ?)) LIMIT 1`,
+        )
+        .raw(),
+      insert: db.prepare(
+        "INSERT OR REPLACE INTO spans (tenant_id, trace_id, id, parent_id, kind, has_project, run_id) VALUES (?, ?, ?, ?, ?, ?, ?)",
+      ),
+      findRun: db.prepare(`SELECT ${columns} FROM runs r WHERE r.id = ?`).raw(),
+      insertRun: db.prepare(`INSERT ${intoRuns}`),
+      placeRun: db.prepare(
+        "UPDATE runs SET dotted_order = ?, parent_run_id = ?, project_id = ? WHERE id = ?",
+      ),
+      moves: runTables.map((table) =>
+        db.prepare(`UPDATE ${table} SET trace_id = ? WHERE trace_id = ? AND id = ?`),
+      ),
+      renames: ["runs", "shares", "trace_shares"].map((table) =>
+        db.prepare(`UPDATE ${table} SET id = ? WHERE trace_id = ? AND id = ?`),
+      ),
+      checkedRenames: ["payloads", "attachments"].map((table) =>
+        db.prepare(
+          `UPDATE ${table} SET id = ?1, checksum = ${changedChecksum("?4")} WHERE trace_id = ?2 AND id = ?3`,
+        ),
+      ),
+      renameSpan: db.prepare("UPDATE spans SET run_id = ? WHERE run_id = ?"),
+      widen: db.prepare(
+        "UPDATE runs SET start_us = min(start_us, ?), end_us = max(coalesce(end_us, 0), ?) WHERE id = ? AND posted = 0",
+      ),
+      dropEmpty: db.prepare(
+        `DELETE FROM runs WHERE id = ?1 AND posted = 0 AND patched = 0
+          AND NOT EXISTS (SELECT 1 FROM runs c
+            WHERE c.trace_id = runs.trace_id AND c.parent_run_id = ${idIn("runs.id")}
+              AND c.project_id IN (SELECT id FROM projects WHERE tenant_id = ?2))`,
+      ),
+    };
+  }
+
+  find(tenantId: string, traceId: string, id: string): SpanRow | undefined {
+    return toSpanRows(this.#statements.find.all([tenantId, traceId, id]))[0];
+  }
+
+  findByRun(runId: string): SpanRow | undefined {
+    return toSpanRows(this.#statements.findByRun.all([runId]))[0];
+  }
+
+  /** Spans that name the span as their parent. */
+  listChildren(tenantId: string, { traceId, id }: SpanRecord): readonly SpanRow[] {
+    return toSpanRows(this.#statements.listChildren.all([tenantId, traceId, id]));
+  }
+
+  /** Spans of a trace whose runs stand directly below a run. */
+  listBelow(tenantId: string, traceId: string, run: RunRow): readonly SpanRow[] {
+    return toSpanRows(
+      this.#statements.listBelow.all([run.traceId, idOf(run.id), tenantId, traceId]),
+    );
+  }
+
+  /** Whether another span below a trace's stand-in would be its top with the same right. */
+  hasRival(tenantId: string, { traceId, id, kind }: SpanRecord, top: RunRow): boolean {
+    return this.#statements.findRival.all([tenantId, traceId, idOf(top.id), kind, id]).length > 0;
+  }
+
+  insert(tenantId: string, { span, hasProject, run }: SpanRow): void {
+    const { traceId, id, parentId, kind } = span;
+    this.#statements.insert.run([
+      tenantId,
+      traceId,
+      id,
+      parentId,
+      kind,
+      hasProject ? 1 : 0,
+      run.id,
+    ]);
+  }
+
+  findRun(id: string): RunRow | undefined {
+    const [values] = parseRows(this.#statements.findRun.all([id]));
+    return values === undefined ? undefined : parseRow(values);
+  }
+
+  insertRun(run: RunRow): void {
+    this.#statements.insertRun.run(rowToValues(run));
+  }
+
+  /** Gives a run another place, also in another trace. */
+  placeRun(before: RunRow, run: RunRow): void {
+    if (run.traceId !== before.traceId) {
+      this.#statements.moves.forEach((move) => move.run([run.traceId, before.traceId, run.id]));
+    }
+    this.#statements.placeRun.run([run.dottedOrder, run.parentRunId, run.projectId, run.id]);
+  }
+
+  /** Gives a run, and all that belongs to it, another id. */
+  rename({ traceId, id }: RunRow, newId: string): void {
+    this.#statements.renames.forEach((rename) => rename.run([newId, traceId, id]));
+    const change = checksumChange([id], [newId]);
+    this.#statements.checkedRenames.forEach((rename) => rename.run([newId, traceId, id, change]));
+    this.#statements.renameSpan.run([newId, id]);
+  }
+
+  /** A stand-in lasts as long as what stands below it. */
+  widen(
+    standIn: RunRow,
+    times: { readonly startMicros: number; readonly endMicros: number },
+  ): void {
+    this.#statements.widen.run([times.startMicros, times.endMicros, standIn.id]);
+  }
+
+  /** Removes a stand-in below which nothing stands any more. */
+  dropEmpty(tenantId: string, key: string): void {
+    this.#statements.dropEmpty.run([key, tenantId]);
+  }
+}
+
+const toSpanRows = (rows: readonly unknown[]): readonly SpanRow[] =>
+  parseRows(rows).map(([traceId, id, parentId, kind, hasProject, ...run]) => ({
+    span: {
+      traceId: String(traceId),
+      id: String(id),
+      parentId: typeof parentId === "string" ? parentId : null,
+      kind: String(kind) as SpanRecord["kind"],
+    },
+    hasProject: hasProject === 1,
+    run: parseRow(run),
+  }));

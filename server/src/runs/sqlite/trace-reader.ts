@@ -1,0 +1,65 @@
+import type { TracePage, TraceQuery, TraceReads, TraceRun } from "../trace.ts";
+import { parseRows } from "./row.ts";
+import type { Connection } from "../../storage/sqlite/schema.ts";
+
+const columns =
+  "id, parent_run_id, name, run_type, start_us, end_us, has_error, total_tokens, total_cost, first_token_us";
+
+/** The plus keeps the search in the trace: it is the key. */
+const ofTenant = "+project_id IN (SELECT id FROM projects WHERE tenant_id = ?)";
+const inOrder = "ORDER BY id LIMIT ?";
+
+/** Reads traces without what their runs hold. */
+export class TraceReader implements TraceReads {
+  readonly #statements;
+
+  constructor(db: Connection) {
+    this.#statements = {
+      page: db
+        .prepare(
+          `SELECT ${columns} FROM runs WHERE trace_id = ? AND id > ? AND ${ofTenant} ${inOrder}`,
+        )
+        .raw(),
+      // Whatever changes a run adds a payload; the index of the payloads has all that is asked here.
+      changed: db
+        .prepare(
+          `SELECT ${columns} FROM runs WHERE trace_id = ? AND id > ? AND ${ofTenant}
+             AND id IN (SELECT id FROM payloads WHERE trace_id = ? AND rowid > ?) ${inOrder}`,
+        )
+        .raw(),
+      mark: db.prepare("SELECT max(rowid) FROM payloads").raw(),
+    };
+  }
+
+  page(tenantId: string, { traceId, limit, afterId = "", since }: TraceQuery): TracePage {
+    // The mark first: what comes between the two questions is found by both.
+    const mark = Number(parseRows(this.#statements.mark.all())[0]?.[0] ?? 0);
+    if (since !== undefined && since === mark) {
+      return { runs: [], mark };
+    }
+    const asked = [traceId, afterId, tenantId];
+    const rows = parseRows(
+      since === undefined
+        ? this.#statements.page.all([...asked, limit + 1])
+        : this.#statements.changed.all([...asked, traceId, since, limit + 1]),
+    );
+    const runs = rows.slice(0, limit).map(toTraceRun);
+    const next = rows.length > limit ? runs.at(-1)?.id : undefined;
+    return { runs, mark, ...(next === undefined ? {} : { next }) };
+  }
+}
+
+const toTraceRun = (values: readonly unknown[]): TraceRun => ({
+  id: String(values[0]),
+  parentRunId: typeof values[1] === "string" ? values[1] : null,
+  name: String(values[2]),
+  runType: String(values[3]),
+  startMicros: Number(values[4]),
+  endMicros: numberOrNull(values[5]),
+  hasError: values[6] === 1,
+  totalTokens: numberOrNull(values[7]),
+  totalCost: numberOrNull(values[8]),
+  firstTokenMicros: numberOrNull(values[9]),
+});
+
+const numberOrNull = (value: unknown): number | null => (typeof value === "number" ? value : null);

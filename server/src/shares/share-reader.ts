@@ -1,0 +1,80 @@
+import type { ShareReads, SharedScope, SharedThread } from "./share.ts";
+import type { ShareToken } from "./share-token.ts";
+import { parseRows } from "../runs/sqlite/row.ts";
+import type { Connection } from "../storage/sqlite/schema.ts";
+import { idIn } from "../tenants/tenant-keys.ts";
+import { digestToken, openedToken, tokenOwners, toShareToken } from "./token-keys.ts";
+
+/**
+ * The run `r` of a share `s` of a whole trace, while it is the root of that trace. A run that was placed below
+ * another one since must not open the trace that it is in now.
+ */
+export const rootOfShare = `trace_shares s JOIN runs r ON r.trace_id = s.trace_id AND r.id = s.id
+  AND r.parent_run_id IS NULL AND r.trace_id = ${idIn("r.id")}`;
+
+/** Answers questions about shares. */
+export class ShareReader implements ShareReads {
+  readonly #statements;
+
+  constructor(db: Connection) {
+    this.#statements = {
+      find: db
+        .prepare(
+          `SELECT 'run', p.tenant_id, r.id, NULL FROM shares s JOIN runs r ON r.trace_id = s.trace_id AND r.id = s.id
+             JOIN projects p ON p.id = r.project_id WHERE s.digest = ?1
+           UNION ALL SELECT 'trace', p.tenant_id, r.trace_id, NULL FROM ${rootOfShare}
+             JOIN projects p ON p.id = r.project_id WHERE s.digest = ?1
+           UNION ALL SELECT 'thread', p.tenant_id, p.id, s.thread_json FROM thread_shares s
+             JOIN projects p ON p.id = s.project_id WHERE s.digest = ?1`,
+        )
+        .raw(),
+      ofTraces: db
+        .prepare(
+          `SELECT r.id, ${openedToken("s.sealed", tokenOwners.trace("s.id"))} FROM ${rootOfShare}
+           JOIN projects p ON p.id = r.project_id
+           WHERE p.tenant_id = ?1
+             AND (s.trace_id, s.id) IN (SELECT ${idIn("value")}, value FROM json_each(?2))`,
+        )
+        .raw(),
+      ofThread: db
+        .prepare(
+          `SELECT ${openedToken("s.sealed", tokenOwners.thread("s.project_id", "s.thread_json"))}
+           FROM thread_shares s JOIN projects p ON p.id = s.project_id
+           WHERE p.tenant_id = ? AND s.project_id = ? AND s.thread_json = ?`,
+        )
+        .raw(),
+    };
+  }
+
+  find(token: string): SharedScope | undefined {
+    const [values] = parseRows(this.#statements.find.all([digestToken(token)]));
+    return values === undefined ? undefined : toScope(values);
+  }
+
+  ofTraces(tenantId: string, rootIds: readonly string[]): ReadonlyMap<string, ShareToken> {
+    const rows = parseRows(this.#statements.ofTraces.all([tenantId, JSON.stringify(rootIds)]));
+    return new Map(rows.map(([id, token]) => [String(id), toShareToken(token)]));
+  }
+
+  ofThread(tenantId: string, { projectId, threadId }: SharedThread): ShareToken {
+    const values = [tenantId, projectId, JSON.stringify(threadId)];
+    return toShareToken(parseRows(this.#statements.ofThread.all(values))[0]?.[0]);
+  }
+}
+
+function toScope([kind, owner, id, threadJson]: readonly unknown[]): SharedScope {
+  const tenantId = String(owner);
+  switch (kind) {
+    case "run":
+      return { kind, tenantId, runId: String(id) };
+    case "trace":
+      return { kind, tenantId, traceId: String(id) };
+    default:
+      return {
+        kind: "thread",
+        tenantId,
+        projectId: String(id),
+        threadId: String(JSON.parse(String(threadJson))),
+      };
+  }
+}

@@ -1,0 +1,42 @@
+import { messageOf, RequestError } from "../model/errors.ts";
+
+/** What became of one call to another thread. */
+export type ThreadAnswer =
+  | { readonly kind: "answer"; readonly sequence: number; readonly value: unknown }
+  /** It can't be served, and changed nothing: a `RequestError` of the thread. */
+  | {
+      readonly kind: "refused";
+      readonly sequence: number;
+      readonly status: number;
+      readonly detail: string;
+      readonly retryAfterSeconds?: number | undefined;
+    }
+  | { readonly kind: "failed"; readonly sequence: number; readonly reason: string };
+
+/** Answers a call with what went wrong in it. */
+export const toFailure = (sequence: number, cause: unknown): ThreadAnswer =>
+  cause instanceof RequestError
+    ? {
+        kind: "refused",
+        sequence,
+        status: cause.status,
+        detail: cause.message,
+        retryAfterSeconds: cause.retryAfterSeconds,
+      }
+    : { kind: "failed", sequence, reason: messageOf(cause) };
+
+/** The error of an answer, as whoever made the call hears of it. */
+export const toError = (answer: Exclude<ThreadAnswer, { kind: "answer" }>): RequestError =>
+  answer.kind === "refused"
+    ? new RequestError(answer.status, answer.detail, answer.retryAfterSeconds)
+    : new RequestError(503, `the database refused: ${answer.reason}`, 1);
+
+/** Performs a method of a noun, all three by their names: their types were checked where the call was made. */
+export function invokeMethod(
+  nouns: object,
+  { noun, method, args }: { noun: string; method: string; args: readonly unknown[] },
+): unknown {
+  const target: object = Reflect.get(nouns, noun) as object;
+  const performer = Reflect.get(target, method) as (...given: readonly unknown[]) => unknown;
+  return Reflect.apply(performer, target, args);
+}

@@ -1,0 +1,112 @@
+import { Worker } from "node:worker_threads";
+import { distFile } from "../dist-files.ts";
+import { messageOf, RequestError } from "../model/errors.ts";
+import { serverLimits } from "../model/options.ts";
+import { endThread, threadOptions, waitForFirstMessage, whenEnded } from "../storage/threads.ts";
+import type { ReaderCall, ReaderData, ReaderMessage } from "./reader-protocol.ts";
+import { toError } from "../storage/thread-reply.ts";
+
+/** What is asked of a reader thread. */
+export type ReaderQuery = Omit<ReaderCall, "sequence">;
+
+interface Waiting {
+  readonly sequence: number;
+  readonly resolve: (value: unknown) => void;
+  readonly reject: (cause: Error) => void;
+}
+
+/** The near end of one reader thread, which starts with its first query and has one at a time. */
+export class ReaderThread {
+  readonly #path: string;
+  readonly #onDamage: (detail: string) => void;
+  readonly #ended = new Int32Array(new SharedArrayBuffer(4));
+  #waiting: Waiting | undefined;
+  #worker: Promise<Worker> | undefined;
+  #sequence = 0;
+
+  constructor(path: string, onDamage: (detail: string) => void) {
+    this.#path = path;
+    this.#onDamage = onDamage;
+  }
+
+  /** Asks a method of a noun. A thread that has ended is started anew. */
+  async read(query: ReaderQuery): Promise<unknown> {
+    this.#sequence += 1;
+    Atomics.store(this.#ended, 0, 0);
+    const sequence = this.#sequence;
+    const worker = await (this.#worker ??= this.#start());
+    return new Promise<unknown>((resolve, reject) => {
+      this.#waiting = { sequence, resolve, reject };
+      worker.postMessage({ ...query, sequence } satisfies ReaderCall);
+    });
+  }
+
+  /** Ends the query that is under way, at the next row that it visits. */
+  cancel(): void {
+    Atomics.store(this.#ended, 0, 1);
+  }
+
+  /** Ends the thread; resolves when its connection is closed. */
+  async close(): Promise<void> {
+    const worker = await this.#worker?.catch(() => undefined);
+    if (worker !== undefined) {
+      this.cancel();
+      await endThread(worker, "close", serverLimits.readerEndMs);
+    }
+  }
+
+  async #start(): Promise<Worker> {
+    const worker = new Worker(distFile("reader.worker.js"), {
+      ...threadOptions,
+      name: "millrace-reader",
+      workerData: { path: this.#path, ended: this.#ended } satisfies ReaderData,
+    });
+    // Before anything else: an end without a listener would leave callers waiting.
+    worker.once("exit", () => this.#onExit());
+    const first = await this.#firstOf(worker);
+    if (first.kind !== "ready") {
+      // It has closed its connection, and ends by itself.
+      await whenEnded(worker);
+      const reason = first.kind === "failedToStart" ? first.reason : first.kind;
+      throw new RequestError(503, `a reader thread did not start: ${reason}`, 1);
+    }
+    worker.on("message", (message: ReaderMessage) => this.#onMessage(message));
+    // An error is followed by the exit.
+    worker.on("error", () => undefined);
+    return worker;
+  }
+
+  async #firstOf(worker: Worker): Promise<ReaderMessage> {
+    try {
+      return (await waitForFirstMessage(worker, "close")) as ReaderMessage;
+    } catch (cause) {
+      return { kind: "failedToStart", reason: messageOf(cause) };
+    }
+  }
+
+  #onMessage(message: ReaderMessage): void {
+    if (message.kind === "damaged") {
+      this.#onDamage(message.detail);
+      return;
+    }
+    if (message.kind === "ready" || message.kind === "failedToStart") {
+      return;
+    }
+    const waiting = this.#waiting;
+    if (waiting?.sequence !== message.sequence) {
+      return;
+    }
+    this.#waiting = undefined;
+    if (message.kind === "answer") {
+      waiting.resolve(message.value);
+    } else {
+      waiting.reject(toError(message));
+    }
+  }
+
+  #onExit(): void {
+    this.#worker = undefined;
+    this.#waiting?.reject(new RequestError(503, "a reader thread ended; ask again", 1));
+    this.#waiting = undefined;
+  }
+}

@@ -1,0 +1,98 @@
+import { AnnotationQueueReader } from "../queues/annotation-queue-reader.ts";
+import { AnnotationQueueWriter } from "../queues/annotation-queue-writer.ts";
+import { ComparativeReader } from "../experiments/comparative-reader.ts";
+import { ComparativeWriter } from "../experiments/comparative-writer.ts";
+import { ExperimentReader } from "../experiments/experiment-reader.ts";
+import { FeedbackReader } from "../feedback/feedback-reader.ts";
+import { FeedbackTrend } from "../feedback/feedback-trend.ts";
+import { FeedbackWriter } from "../feedback/feedback-writer.ts";
+import type { Readers, Writers } from "./store.ts";
+import { createDatasetDesk } from "../datasets/dataset-desk.ts";
+import { DatasetReader } from "../datasets/dataset-reader.ts";
+import { DatasetWriter } from "../datasets/dataset-writer.ts";
+import { ExampleReader } from "../examples/example-reader.ts";
+import { ExampleWriter } from "../examples/example-writer.ts";
+import { LargeExampleWriter } from "../examples/large-example-writer.ts";
+import { ProjectReader } from "../projects/project-reader.ts";
+import { ProjectWriter } from "../projects/project-writer.ts";
+import { PromptReader } from "../prompts/prompt-reader.ts";
+import { PromptWriter } from "../prompts/prompt-writer.ts";
+import { RunListReader } from "../runs/sqlite/run-list-reader.ts";
+import { RetentionRules } from "../tenants/retention-rules.ts";
+import { RetentionWriter } from "../tenants/retention-writer.ts";
+import { RunReader } from "../runs/sqlite/run-reader.ts";
+import { RunWriter } from "../runs/sqlite/run-writer.ts";
+import { QueueReviewReader } from "../queues/queue-review-reader.ts";
+import { QueueReviewWriter } from "../queues/queue-review-writer.ts";
+import type { Connection } from "../storage/sqlite/schema.ts";
+import { ShareReader } from "../shares/share-reader.ts";
+import { ShareWriter } from "../shares/share-writer.ts";
+import { StepSize } from "../storage/sqlite/step-size.ts";
+import { StorageReader } from "../storage/sqlite/storage-reader.ts";
+import { TenantKeys, TenantKeyWriter } from "../tenants/tenant-keys.ts";
+import { TenantReader } from "../tenants/tenant-reader.ts";
+import { scopeReaders, scopeWriters } from "./tenant-scope.ts";
+import { TenantWriter } from "../tenants/tenant-writer.ts";
+import { TraceReader } from "../runs/sqlite/trace-reader.ts";
+import { TextIndexWriter } from "../storage/text-index/text-index-writer.ts";
+import { UploadWriter } from "../examples/imports/upload-writer.ts";
+
+/** What answers questions, on a connection that can't write. */
+export function createReaders(db: Connection): Readers {
+  const keys = new TenantKeys(db);
+  const runs = new RunReader(db, keys);
+  const readers = {
+    datasets: new DatasetReader(db),
+    examples: new ExampleReader(db),
+    experiments: new ExperimentReader(db),
+    annotationQueues: new AnnotationQueueReader(db),
+    comparatives: new ComparativeReader(db),
+    feedback: new FeedbackReader(db),
+    feedbackTrend: new FeedbackTrend(db),
+    projects: new ProjectReader(db),
+    prompts: new PromptReader(db),
+    queueReviews: new QueueReviewReader(db),
+    runs,
+    runLists: new RunListReader(db, runs),
+    retention: new RetentionRules(db),
+    shares: new ShareReader(db),
+    storage: new StorageReader(db),
+    tenants: new TenantReader(db),
+    traces: new TraceReader(db),
+  };
+  return scopeReaders(readers, keys);
+}
+
+/** What writes, on the one connection that does. Transactions are the caller's. */
+export function createWriters(db: Connection) {
+  const keys = new TenantKeyWriter(db);
+  const steps = new StepSize();
+  const projects = new ProjectWriter(db, keys, steps);
+  const feedback = new FeedbackWriter(db, keys);
+  const datasetDesk = createDatasetDesk(db, keys);
+  const examples = new ExampleWriter(datasetDesk);
+  const largeExamples = new LargeExampleWriter(datasetDesk, examples);
+  const scoped = {
+    annotationQueues: new AnnotationQueueWriter(db),
+    comparatives: new ComparativeWriter(db),
+    feedback,
+    projects,
+    prompts: new PromptWriter(db),
+    queueReviews: new QueueReviewWriter(db),
+    retention: new RetentionWriter(db, steps),
+    shares: new ShareWriter(db),
+    tenants: new TenantWriter(db),
+    datasets: new DatasetWriter(datasetDesk, largeExamples),
+    examples,
+    largeExamples,
+    uploads: new UploadWriter(datasetDesk),
+  };
+  const asked = {
+    ...scopeWriters(scoped, keys),
+    runs: new RunWriter(db, { projects, feedback, keys }),
+  } satisfies Writers;
+  // For no request.
+  return { ...asked, textIndex: new TextIndexWriter(db), schemas: datasetDesk.schemas, steps };
+}
+
+export type SqliteWriters = ReturnType<typeof createWriters>;

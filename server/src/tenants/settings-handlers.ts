@@ -1,0 +1,190 @@
+import { version } from "millrace/model";
+import type { FastifyReply, FastifyRequest } from "fastify";
+import { Type } from "typebox";
+import type { Static } from "typebox";
+import { RequestError } from "../model/errors.ts";
+import { Maybe } from "../http/schema-parts.ts";
+import type { KeyGuard } from "./key-guard.ts";
+import { isLoopback } from "../model/options.ts";
+import type { ServerSettings } from "../model/options.ts";
+import type { Store } from "../store/store.ts";
+import type { ApiKey, Tenant } from "./tenant.ts";
+import { toIso } from "../http/wire-text.ts";
+import { parseCount, parseId } from "../http/query-string.ts";
+import type { QueryString } from "../http/query-string.ts";
+
+const Name = Type.String({ maxLength: 200 });
+
+/** Body of `POST /ui/keys`. */
+export const keyBody = Type.Object({ name: Name, tenant_id: Maybe(Type.String()) });
+export type KeyBody = Static<typeof keyBody>;
+
+/** Body of `POST /ui/tenants`. */
+export const tenantBody = Type.Object({
+  handle: Type.String({ maxLength: 64 }),
+  display_name: Maybe(Name),
+});
+export type TenantBody = Static<typeof tenantBody>;
+
+/** Body of `PUT /ui/retention`: without `days` the rule is taken away. */
+export const retentionBody = Type.Object({
+  project_id: Maybe(Type.String()),
+  days: Type.Optional(Type.Union([Type.Integer({ minimum: 1, maximum: 36_500 }), Type.Null()])),
+});
+export type RetentionBody = Static<typeof retentionBody>;
+
+/** What the calls of the settings page work with. */
+export interface SettingsDesk {
+  readonly store: Store;
+  readonly keys: KeyGuard;
+  readonly settings: ServerSettings;
+}
+
+/** `GET /ui/server`. Where the data lies is for whoever is at this machine. */
+export async function readServerFacts(
+  desk: SettingsDesk,
+  request: FastifyRequest,
+): Promise<unknown> {
+  const { host, dataDir } = desk.settings;
+  const isHere = isLoopback(host) && isLoopback(request.ip);
+  return {
+    version,
+    needs_key: await desk.keys.isNeeded(),
+    is_operator: await isOperator(desk, request),
+    ...(isHere ? { data_dir: dataDir } : {}),
+  };
+}
+
+/** `GET /ui/keys`: those of the tenant; whoever runs the server sees all. */
+export async function listKeys(desk: SettingsDesk, request: FastifyRequest): Promise<unknown> {
+  const all = await isOperator(desk, request);
+  const found = await desk.store.read.tenants.listKeys(all ? undefined : request.tenantId);
+  return found.map(toKeyJson);
+}
+
+/** `POST /ui/keys`: the answer is the only place where the key stands in clear. */
+export async function createKey(
+  desk: SettingsDesk,
+  request: FastifyRequest<{ Body: KeyBody }>,
+  reply: FastifyReply,
+): Promise<unknown> {
+  const { name, tenant_id: given } = request.body;
+  const tenantId =
+    given === undefined || given === null ? request.tenantId : parseId(given, "tenant_id");
+  if (tenantId !== request.tenantId) {
+    await assertOperator(desk, request);
+  }
+  return reply.code(201).send(await desk.store.write.tenants.createKey(tenantId, { name }));
+}
+
+/** `DELETE /ui/keys/{id}`. */
+export async function revokeKey(desk: SettingsDesk, request: FastifyRequest): Promise<unknown> {
+  const id = parseId((request.params as { readonly id: string }).id, "key id");
+  const all = await isOperator(desk, request);
+  const visible = await desk.store.read.tenants.listKeys(all ? undefined : request.tenantId);
+  if (!visible.some((key) => key.id === id)) {
+    throw new RequestError(404, "API key not found");
+  }
+  return toKeyJson(await desk.store.write.tenants.revokeKey(id));
+}
+
+/** `GET /ui/tenants`: one's own; whoever runs the server sees all. */
+export async function listTenants(desk: SettingsDesk, request: FastifyRequest): Promise<unknown> {
+  const all = await isOperator(desk, request);
+  const found = await desk.store.read.tenants.list();
+  return found.filter(({ id }) => all || id === request.tenantId).map(toTenantJson);
+}
+
+/** `POST /ui/tenants`. */
+export async function createTenant(
+  desk: SettingsDesk,
+  request: FastifyRequest<{ Body: TenantBody }>,
+  reply: FastifyReply,
+): Promise<unknown> {
+  await assertOperator(desk, request);
+  const { handle, display_name: displayName } = request.body;
+  const draft = { handle, displayName: displayName ?? handle };
+  return reply.code(201).send(toTenantJson(await desk.store.write.tenants.create(draft)));
+}
+
+/** `GET /ui/storage`. */
+export async function readStorage(store: Store, request: FastifyRequest): Promise<unknown> {
+  const query = request.query as QueryString;
+  const range = {
+    limit: parseCount(query, "limit", { fallback: 20, min: 1, max: 50 }),
+    offset: parseCount(query, "offset", { fallback: 0, max: 1_000_000 }),
+  };
+  const use = await store.read.storage.use(request.tenantId);
+  const projects = await store.read.storage.projects(request.tenantId, range);
+  return {
+    database_bytes: use.databaseBytes,
+    free_bytes: use.freeBytes,
+    attachments: toCountJson(use.attachments, { bytes: use.attachments.bytes }),
+    projects: projects.map(({ projectId, name, oldestMicros, ...count }) =>
+      toCountJson(count, {
+        project_id: projectId,
+        name,
+        oldest: oldestMicros === null ? null : toIso(oldestMicros),
+      }),
+    ),
+  };
+}
+
+/** `GET /ui/retention`. */
+export async function listRetention(store: Store, request: FastifyRequest): Promise<unknown> {
+  const rules = await store.read.retention.list(request.tenantId);
+  return rules.map(({ projectId, days }) => ({ project_id: projectId, days }));
+}
+
+/** `PUT /ui/retention`. */
+export async function setRetention(
+  store: Store,
+  request: FastifyRequest<{ Body: RetentionBody }>,
+): Promise<unknown> {
+  const { project_id: given, days } = request.body;
+  const projectId = given === undefined || given === null ? null : parseId(given, "project_id");
+  if (days === undefined) {
+    await store.write.retention.clear(request.tenantId, projectId);
+  } else {
+    await store.write.retention.set(request.tenantId, { projectId, days });
+  }
+  return listRetention(store, request);
+}
+
+/**
+ * Whether the caller may manage all tenants: on a server that asks for no key everyone may do all;
+ * else those of the tenant that the server was set up with.
+ */
+async function isOperator(
+  { store, keys }: SettingsDesk,
+  { tenantId }: FastifyRequest,
+): Promise<boolean> {
+  return tenantId === store.defaultTenantId || !(await keys.isNeeded());
+}
+
+async function assertOperator(desk: SettingsDesk, request: FastifyRequest): Promise<void> {
+  if (!(await isOperator(desk, request))) {
+    throw new RequestError(403, "only keys of the server's first tenant manage other tenants");
+  }
+}
+
+const toKeyJson = ({ id, tenantId, name, hint, createdMicros, revokedMicros }: ApiKey) => ({
+  id,
+  tenant_id: tenantId,
+  name,
+  hint,
+  created_at: toIso(createdMicros),
+  revoked_at: revokedMicros === null ? null : toIso(revokedMicros),
+});
+
+const toTenantJson = ({ id, handle, displayName, createdMicros }: Tenant) => ({
+  id,
+  handle,
+  display_name: displayName,
+  created_at: toIso(createdMicros),
+});
+
+const toCountJson = <Rest extends object>(
+  { count, isComplete }: { readonly count: number; readonly isComplete: boolean },
+  rest: Rest,
+) => ({ ...rest, count, is_complete: isComplete });

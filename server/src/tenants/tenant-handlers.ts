@@ -1,0 +1,34 @@
+import type { FastifyRequest } from "fastify";
+import { Type } from "typebox";
+import type { Static } from "typebox";
+import { RequestError } from "../model/errors.ts";
+import type { Store } from "../store/store.ts";
+import type { Tenant } from "./tenant.ts";
+import { toIso } from "../http/wire-text.ts";
+
+/** Body of `POST /settings/handle`. */
+export const handleBody = Type.Object({ tenant_handle: Type.String() });
+
+/** `GET /settings`: the tenant that the request is of. */
+export async function readSettings(store: Store, { tenantId }: FastifyRequest): Promise<unknown> {
+  const tenant = await store.read.tenants.find(tenantId);
+  if (tenant === undefined) {
+    throw new RequestError(404, "Tenant not found");
+  }
+  return toSettingsJson(tenant);
+}
+
+/** `POST /settings/handle`: the name that its public prompts stand under. */
+export async function setTenantHandle(
+  store: Store,
+  { body, tenantId }: FastifyRequest<{ Body: Static<typeof handleBody> }>,
+): Promise<unknown> {
+  return toSettingsJson(await store.write.tenants.setHandle(tenantId, body.tenant_handle));
+}
+
+const toSettingsJson = ({ id, displayName, createdMicros, handle }: Tenant) => ({
+  id,
+  display_name: displayName,
+  created_at: toIso(createdMicros),
+  tenant_handle: handle,
+});

@@ -1,0 +1,165 @@
+import type { FastifyReply, FastifyRequest } from "fastify";
+import { Type } from "typebox";
+import type { Static } from "typebox";
+import { RequestError } from "../model/errors.ts";
+import { Maybe } from "../http/schema-parts.ts";
+import { serverLimits } from "../model/options.ts";
+import type { Example } from "../examples/example.ts";
+import { allMembers, toExampleJson } from "../examples/example-json.ts";
+import { findDataset } from "../datasets/dataset-handlers.ts";
+import { linkFor } from "../examples/example-handlers.ts";
+import { parseId } from "../http/query-string.ts";
+import type { RunDesk } from "../runs/run-handlers.ts";
+import { pageBody, pageSize, parseOffset, sendPage } from "./v2-page.ts";
+import { parseSelects, readV2Runs } from "./v2-runs.ts";
+
+const Ids = (maxItems: number) => Type.Array(Type.String({ maxLength: 64 }), { maxItems });
+
+/** Body of `POST /api/v2/datasets/{id}/experiment-runs`. */
+export const v2ExperimentRunsBody = Type.Object({
+  experiment_ids: Type.Array(Type.String({ maxLength: 64 }), { minItems: 1, maxItems: 100 }),
+  example_ids: Maybe(Ids(1_000)),
+  /** By experiment: filters that its runs meet. */
+  filters: Maybe(Type.Record(Type.String(), Type.Array(Type.String(), { maxItems: 20 }))),
+  comparative_experiment_id: Maybe(Type.String({ maxLength: 64 })),
+  selects: Maybe(Type.Array(Type.String({ maxLength: 64 }), { maxItems: 200 })),
+  sort: Maybe(
+    Type.Object({
+      by: Maybe(Type.String({ maxLength: 1_000 })),
+      order: Maybe(Type.String({ maxLength: 4 })),
+    }),
+  ),
+  ...pageBody,
+});
+
+type Body = Static<typeof v2ExperimentRunsBody>;
+type Asker = FastifyRequest<{ Body: Body }>;
+
+/** `POST /api/v2/datasets/{id}/experiment-runs`: examples, each with the root runs of the experiments on it. */
+export async function queryV2ExperimentRuns(
+  desk: RunDesk,
+  request: Asker,
+  reply: FastifyReply,
+): Promise<unknown> {
+  const { body } = request;
+  const { id: datasetId } = await findDataset(desk.store, request);
+  const selects = parseSelects(body.selects ?? []);
+  const [offset, size] = [parseOffset(body.cursor), pageSize(body.page_size)];
+  const found = await listExamples(desk, request, { datasetId, offset, limit: size + 1 });
+  const examples = found.slice(0, size);
+  const ids = examples.map(({ id }) => id);
+  const runs = new Map<string, string[]>();
+  for (const experiment of new Set(body.experiment_ids)) {
+    await addRuns(desk, request, { experiment, exampleIds: ids, selects, runs });
+  }
+  const view = { select: allMembers, link: linkFor(desk.links, request) };
+  const items = examples.map((example) => {
+    const json = toExampleJson(example, view).slice(0, -1);
+    return Buffer.from(`${json},"runs":[${(runs.get(example.id) ?? []).join(",")}]}`);
+  });
+  return sendPage(request, reply, {
+    items,
+    next: found.length > size ? String(offset + size) : null,
+  });
+}
+
+interface Range {
+  readonly datasetId: string;
+  readonly offset: number;
+  readonly limit: number;
+}
+
+/** In the order of writing, or by a score. */
+async function listExamples(
+  { store }: RunDesk,
+  { body, tenantId }: Asker,
+  { datasetId, offset, limit }: Range,
+): Promise<readonly Example[]> {
+  const wanted = body.example_ids?.map((id) => parseId(id, "example_ids"));
+  const read = (ids: readonly string[] | undefined, from: number): Promise<readonly Example[]> =>
+    store.read.examples.list(tenantId, {
+      filter: { datasetId, moment: null, ...(ids === undefined ? {} : { ids }) },
+      order: "recently_created",
+      isDescending: false,
+      seed: 0,
+      limit,
+      offset: from,
+    });
+  const key = body.sort?.by?.replace(/^feedback\./, "");
+  if (key === undefined) {
+    return read(wanted, offset);
+  }
+  const [baselineId, ...others] = body.experiment_ids.map((id) => parseId(id, "experiment_ids"));
+  if (baselineId === undefined || others.length > 0) {
+    throw new RequestError(422, "sort takes one experiment: name one in experiment_ids");
+  }
+  const { examples } = await store.read.experiments.compare(tenantId, {
+    experimentIds: [baselineId],
+    baselineId,
+    key,
+    comparativeId: comparativeOf(body),
+    lowerIsBetter: new Set(),
+    order: "run",
+    only: "all",
+    limit: Number.MAX_SAFE_INTEGER,
+    offset: 0,
+  });
+  const sign = body.sort?.order?.toUpperCase() === "ASC" ? 1 : -1;
+  const sorted = examples
+    .filter(({ exampleId }) => wanted?.includes(exampleId) ?? true)
+    .map(({ exampleId, scores }) => ({ exampleId, score: scores.get(baselineId)?.get(key) }))
+    // Without a score: behind all others in either order.
+    .toSorted(({ score: one }, { score: other }) =>
+      one === undefined || other === undefined
+        ? Number(one === undefined) - Number(other === undefined)
+        : sign * (one - other),
+    )
+    .slice(offset, offset + limit)
+    .map(({ exampleId }) => exampleId);
+  const byId = new Map((await read(sorted, 0)).map((example) => [example.id, example]));
+  return sorted.flatMap((id) => byId.get(id) ?? []);
+}
+
+interface Wanted {
+  readonly experiment: string;
+  readonly exampleIds: readonly string[];
+  readonly selects: readonly string[];
+  /** By example; taken into. */
+  readonly runs: Map<string, string[]>;
+}
+
+async function addRuns(
+  desk: RunDesk,
+  request: Asker,
+  { experiment, exampleIds, selects, runs }: Wanted,
+): Promise<void> {
+  const { body } = request;
+  const filters = body.filters?.[experiment] ?? [];
+  const filter = filters.length > 1 ? `and(${filters.join(", ")})` : filters[0];
+  let cursor: string | null = null;
+  do {
+    const page = await readV2Runs(desk, request, {
+      asked: {
+        session: [parseId(experiment, "experiment_ids")],
+        reference_example: [...exampleIds],
+        is_root: true,
+        filter,
+        order: "asc",
+        limit: serverLimits.queryMax,
+        cursor,
+      },
+      selects,
+      parts: ["referenceExampleId"],
+      comparativeId: comparativeOf(body),
+    });
+    for (const [index, { row }] of page.runs.entries()) {
+      const example = row.referenceExampleId ?? "";
+      const json = page.items[index]?.toString() ?? "{}";
+      runs.set(example, [...(runs.get(example) ?? []), json]);
+    }
+    cursor = page.next;
+  } while (cursor !== null);
+}
+
+const comparativeOf = ({ comparative_experiment_id: id }: Body): string | undefined =>
+  id === undefined || id === null ? undefined : parseId(id, "comparative_experiment_id");

@@ -1,0 +1,126 @@
+import type { FastifyRequest } from "fastify";
+import type { Project } from "../projects/project.ts";
+import type { Store } from "../store/store.ts";
+import { toDatasetJson } from "../datasets/dataset-json.ts";
+import { parseDatasetQuery, parseOneOf } from "../datasets/dataset-query.ts";
+import { parseProjectQuery } from "../projects/project-query.ts";
+import { toProjectJson, withStats } from "../projects/project-handlers.ts";
+import { all, first, parseSwitch } from "../http/query-string.ts";
+import type { QueryString } from "../http/query-string.ts";
+import { parseOffset, parsePageSize, refuseParameters } from "./v2-page.ts";
+
+const projectTypes = ["PROJECT", "AGENT", "EXPERIMENT"] as const;
+const projectSorts = ["NAME", "START_TIME"] as const;
+
+interface Page<Item> {
+  readonly items: readonly Item[];
+  readonly next_cursor: string | null;
+}
+
+/** `GET /api/v2/sessions`: projects and experiments, the latest first. */
+export async function listV2Projects(
+  store: Store,
+  request: FastifyRequest,
+): Promise<Page<unknown>> {
+  const query = request.query as QueryString;
+  refuseParameters(query, [
+    "dataset_version",
+    "filter",
+    "include_facets",
+    "stats_filter",
+    "stats_start_time",
+    "tag_value_id",
+  ]);
+  const types = all(query, "type")?.map((type) => parseOneOf(type, projectTypes, "type"));
+  const sortBy = parseOneOf(first(query, "sort_by") ?? "START_TIME", projectSorts, "sort_by");
+  const { id, name, name_contains, metadata, reference_dataset_id: dataset } = query;
+  const parsed = parseProjectQuery({
+    id,
+    name,
+    name_contains,
+    metadata,
+    reference_dataset: dataset,
+    reference_free: referenceFree(types),
+    sort_by: sortBy.toLowerCase(),
+    sort_by_desc: isDescending(query),
+  });
+  // An agent is a kind of project that is not kept here.
+  const isNone = types !== undefined && types.every((type) => type === "AGENT");
+  const { items, ...page } = await readPage<Project>(query, async (range) =>
+    isNone ? [] : store.read.projects.list(request.tenantId, { ...parsed, ...range }),
+  );
+  const shown =
+    parseSwitch(query, "include_stats") === true
+      ? (await withStats(store, request.tenantId, items)).map(withNumbers)
+      : items.map(toProjectJson);
+  return {
+    items: shown.map((json, index) => ({
+      ...json,
+      type: items[index]?.referenceDatasetId === null ? "PROJECT" : "EXPERIMENT",
+      trace_tier: null,
+    })),
+    ...page,
+  };
+}
+
+/** `GET /api/v2/datasets`: those with the latest experiment first. */
+export async function listV2Datasets(
+  store: Store,
+  request: FastifyRequest,
+): Promise<Page<unknown>> {
+  const query = request.query as QueryString;
+  refuseParameters(query, ["tag_value_id"]);
+  const excluded = all(query, "exclude")?.map((name) =>
+    parseOneOf(name, ["example_count"], "exclude"),
+  );
+  const { id, name, name_contains, metadata, data_type, sort_by } = query;
+  const parsed = parseDatasetQuery({
+    id,
+    name,
+    name_contains,
+    metadata,
+    data_type,
+    sort_by,
+    sort_by_desc: isDescending(query),
+  });
+  const { items, ...page } = await readPage(query, (range) =>
+    store.read.datasets.list(request.tenantId, { ...parsed, ...range }),
+  );
+  const shown = items.map(toDatasetJson);
+  return {
+    items: excluded === undefined ? shown : shown.map((one) => ({ ...one, example_count: null })),
+    ...page,
+  };
+}
+
+/** One more than the page is read, to tell whether another follows. */
+async function readPage<Item>(
+  query: QueryString,
+  read: (range: { readonly limit: number; readonly offset: number }) => Promise<readonly Item[]>,
+): Promise<Page<Item>> {
+  const [size, offset] = [parsePageSize(query), parseOffset(first(query, "cursor"))];
+  const items = await read({ limit: size + 1, offset });
+  return {
+    items: items.slice(0, size),
+    next_cursor: items.length > size ? String(offset + size) : null,
+  };
+}
+
+const isDescending = (query: QueryString): string =>
+  String(
+    parseOneOf(first(query, "sort_order") ?? "desc", ["asc", "desc"], "sort_order") === "desc",
+  );
+
+function referenceFree(types: readonly string[] | undefined): string | undefined {
+  const [projects, experiments] = [types?.includes("PROJECT"), types?.includes("EXPERIMENT")];
+  return projects === experiments ? undefined : String(projects);
+}
+
+/** Costs are decimal texts in the first version, and numbers in this one. */
+const withNumbers = (json: unknown): object =>
+  Object.fromEntries(
+    Object.entries(json as object).map(([name, value]): [string, unknown] => [
+      name,
+      name.endsWith("_cost") && typeof value === "string" ? Number(value) : value,
+    ]),
+  );

@@ -1,0 +1,310 @@
+import type { FastifyReply, FastifyRequest } from "fastify";
+import { Type } from "typebox";
+import type { Static } from "typebox";
+import { RequestError } from "../model/errors.ts";
+import { Maybe } from "../http/schema-parts.ts";
+import type { RunPart, StoredRun } from "../runs/run-row.ts";
+import { shownToken } from "../shares/share-token.ts";
+import { partsOf, toListJson } from "../runs/serializers/run-json.ts";
+import { membersFor, toV2RunJson, v2RunFields } from "./v2-run-json.ts";
+import type { V2View } from "./v2-run-json.ts";
+import { all, first, parseId } from "../http/query-string.ts";
+import type { QueryString } from "../http/query-string.ts";
+import { parseRunQuery, toCursor } from "../runs/run-query-body.ts";
+import type { RunQueryBody } from "../runs/run-query-body.ts";
+import { linkRunFiles } from "../runs/run-handlers.ts";
+import type { RunDesk } from "../runs/run-handlers.ts";
+import { dayAgo, hostedBody, pageBody, pageSize, refuseHosted, sendPage } from "./v2-page.ts";
+
+const jsonType = "application/json; charset=utf-8";
+/** Runs that are read at once where all of them are wanted. */
+export const readMax = 100;
+
+const Ids = Type.Array(Type.String({ maxLength: 64 }), { maxItems: 10_000 });
+
+/** Body of `POST /api/v2/runs/query`. */
+export const v2RunQueryBody = Type.Object({
+  project_ids: Maybe(Ids),
+  reference_dataset_id: Maybe(Type.String({ maxLength: 64 })),
+  ids: Maybe(Ids),
+  trace_id: Maybe(Type.String({ maxLength: 64 })),
+  run_type: Maybe(Type.String({ maxLength: 64 })),
+  reference_examples: Maybe(Ids),
+  is_root: Maybe(Type.Boolean()),
+  has_error: Maybe(Type.Boolean()),
+  min_start_time: Maybe(Type.String({ maxLength: 64 })),
+  max_start_time: Maybe(Type.String({ maxLength: 64 })),
+  filter: Maybe(Type.String()),
+  trace_filter: Maybe(Type.String()),
+  tree_filter: Maybe(Type.String()),
+  selects: Maybe(Type.Array(Type.String({ maxLength: 64 }), { maxItems: 200 })),
+  ...hostedBody,
+  ...pageBody,
+});
+
+export type V2RunQueryBody = Static<typeof v2RunQueryBody>;
+
+/** `POST /api/v2/runs/query`. */
+export async function queryV2Runs(
+  desk: RunDesk,
+  request: FastifyRequest<{ Body: V2RunQueryBody }>,
+  reply: FastifyReply,
+): Promise<unknown> {
+  refuseHosted(request, request.body);
+  const asked = await toFirstVersion(desk, request);
+  const selects = parseSelects(request.body.selects ?? []);
+  return sendPage(request, reply, await readV2Runs(desk, request, { asked, selects }));
+}
+
+/** The same question in the words of the first version. */
+async function toFirstVersion(
+  { store }: RunDesk,
+  { body, tenantId }: FastifyRequest<{ Body: V2RunQueryBody }>,
+): Promise<RunQuestion> {
+  const { project_ids: given, reference_dataset_id: dataset } = body;
+  const isOfProjects = (given ?? undefined) !== undefined;
+  if (isOfProjects === ((dataset ?? undefined) !== undefined)) {
+    throw new RequestError(422, "give project_ids or reference_dataset_id, one of them");
+  }
+  const ofDataset = (): readonly string[] | Promise<readonly string[]> =>
+    Promise.resolve(
+      store.read.projects.list(tenantId, {
+        referenceDatasetIds: [parseId(dataset, "reference_dataset_id")],
+        limit: 1_000,
+        offset: 0,
+      }),
+    ).then((projects) => projects.map(({ id }) => id));
+  const session = [...(given ?? (await ofDataset()))];
+  return {
+    session,
+    id: body.ids,
+    trace: body.trace_id,
+    run_type: body.run_type?.toLowerCase(),
+    reference_example: body.reference_examples,
+    is_root: body.is_root,
+    error: body.has_error,
+    // Of a dataset all experiments are meant, whenever they were run.
+    start_time: body.min_start_time ?? (isOfProjects ? dayAgo() : undefined),
+    end_time: body.max_start_time,
+    filter: body.filter,
+    trace_filter: body.trace_filter,
+    tree_filter: body.tree_filter,
+    limit: pageSize(body.page_size),
+    cursor: body.cursor,
+  };
+}
+
+/** What is left out may also be `undefined`. */
+export type RunQuestion = { readonly [Name in keyof RunQueryBody]: RunQueryBody[Name] | undefined };
+
+interface Asked {
+  readonly asked: RunQuestion;
+  readonly selects: readonly string[];
+  /** What the caller reads of the runs beside what they show. */
+  readonly parts?: readonly RunPart[];
+  /** Only feedback that was given in this comparison. */
+  readonly comparativeId?: string | undefined;
+}
+
+/** A page of runs as JSON, and the cursor of the next one. */
+export async function readV2Runs(
+  desk: RunDesk,
+  request: Pick<FastifyRequest, "tenantId" | "protocol" | "host">,
+  { asked, selects, parts = [], comparativeId }: Asked,
+): Promise<{
+  readonly items: readonly Buffer[];
+  readonly runs: readonly StoredRun[];
+  readonly next: string | null;
+}> {
+  const { store } = desk;
+  const { tenantId } = request;
+  const given = Object.entries(asked).filter(([, value]) => value !== undefined);
+  const { query } = parseRunQuery(Object.fromEntries(given) as RunQueryBody);
+  const { runs, next } = await store.read.runs.query(tenantId, {
+    ...query,
+    parts: new Set([...partsOf(membersFor(["ID", ...selects])), ...parts]),
+  });
+  const ids = selects.includes("FEEDBACK_STATS") ? runs.map(({ row }) => row.id) : [];
+  const [stats, datasets, furtherOf] = await Promise.all([
+    store.read.feedback.statsOfRuns(tenantId, ids, comparativeId),
+    findDatasets(desk, tenantId, selects.includes("REFERENCE_DATASET_ID") ? runs : []),
+    readFurther(desk, { tenantId, runs, selects }),
+  ]);
+  const items = runs.map((run) =>
+    toV2RunJson(run, selects, {
+      ...viewOf(desk, request),
+      feedbackStats: stats.get(run.row.id),
+      referenceDatasetId: datasets.get(run.row.projectId),
+      ...furtherOf(run.row.id),
+    }),
+  );
+  return { items, runs, next: next === undefined ? null : toCursor(next, query.order) };
+}
+
+/** What is known of a run beside its row, where it is asked for. */
+type Further = Pick<V2View, "lastQueuedMicros" | "isSource" | "traceToken">;
+
+/** Reads that of a page of runs, each kind with one query. */
+async function readFurther(
+  { store }: RunDesk,
+  {
+    tenantId,
+    runs,
+    selects,
+  }: {
+    readonly tenantId: string;
+    readonly runs: readonly StoredRun[];
+    readonly selects: readonly string[];
+  },
+): Promise<(id: string) => Further> {
+  const { annotationQueues, examples, shares } = store.read;
+  const idsFor = (name: string): readonly string[] =>
+    selects.includes(name) ? runs.map(({ row }) => row.id) : [];
+  const [queuedIds, sourceIds, sharedIds] = [
+    idsFor("LAST_QUEUED_AT"),
+    idsFor("IS_IN_DATASET"),
+    idsFor("SHARE_URL"),
+  ];
+  const [queued, sources, tokens] = await Promise.all([
+    queuedIds.length === 0 ? undefined : annotationQueues.lastAdded(tenantId, queuedIds),
+    sourceIds.length === 0 ? [] : examples.listSources(tenantId, sourceIds),
+    sharedIds.length === 0 ? undefined : shares.ofTraces(tenantId, sharedIds),
+  ]);
+  const isSource = new Set(sources);
+  return (id) => ({
+    lastQueuedMicros: queued?.get(id),
+    isSource: isSource.has(id),
+    traceToken: shownToken(tokens?.get(id) ?? null) ?? undefined,
+  });
+}
+
+/** By project: the dataset that its runs are an experiment on. */
+async function findDatasets(
+  { store }: RunDesk,
+  tenantId: string,
+  runs: readonly StoredRun[],
+): Promise<ReadonlyMap<string, string>> {
+  const ids = [...new Set(runs.map(({ row }) => row.projectId))];
+  const projects =
+    ids.length === 0
+      ? []
+      : await store.read.projects.list(tenantId, { ids, limit: ids.length, offset: 0 });
+  return new Map(
+    projects.flatMap(({ id, referenceDatasetId: dataset }): [string, string][] =>
+      dataset === null ? [] : [[id, dataset]],
+    ),
+  );
+}
+
+/** `GET /api/v2/runs/{id}`. */
+export async function readV2Run(
+  desk: RunDesk,
+  request: FastifyRequest,
+  reply: FastifyReply,
+): Promise<unknown> {
+  const selects = parseSelects(all(queryOf(request), "selects") ?? []);
+  const { run } = await findRun(desk, request);
+  return sendV2Run(desk, request, { reply, run, selects });
+}
+
+/** One run, to whoever may see it: its owner, or the holder of a token. */
+export async function sendV2Run(
+  desk: RunDesk,
+  request: Pick<FastifyRequest, "protocol" | "host" | "tenantId">,
+  {
+    reply,
+    run,
+    selects,
+  }: {
+    readonly reply: FastifyReply;
+    readonly run: StoredRun;
+    readonly selects: readonly string[];
+  },
+): Promise<unknown> {
+  const { id, projectId } = run.row;
+  const [stats, datasets, furtherOf] = await Promise.all([
+    desk.store.read.feedback.statsOfRuns(run.tenantId, [id]),
+    findDatasets(desk, run.tenantId, [run]),
+    readFurther(desk, { tenantId: run.tenantId, runs: [run], selects }),
+  ]);
+  const view = {
+    ...viewOf(desk, request),
+    feedbackStats: stats.get(id),
+    referenceDatasetId: datasets.get(projectId),
+    ...furtherOf(id),
+  };
+  return reply.type(jsonType).send(toV2RunJson(run, selects, view));
+}
+
+/** `GET /api/v2/runs/{id}/url`: where the run's page is. */
+export async function readV2RunUrl(desk: RunDesk, request: FastifyRequest): Promise<unknown> {
+  const { run, id } = await findRun(desk, request);
+  const path = `/o/${request.tenantId}/projects/p/${run.row.projectId}/r/${id}`;
+  return { url: `${request.protocol}://${request.host}${path}` };
+}
+
+/** `GET /api/v2/traces/{id}/runs`: all of a trace, in the order of their start. */
+export async function listV2TraceRuns(
+  desk: RunDesk,
+  request: FastifyRequest,
+  reply: FastifyReply,
+): Promise<unknown> {
+  const query = queryOf(request);
+  const selects = parseSelects(all(query, "selects") ?? []);
+  const asked: RunQuestion = {
+    session: [parseId(first(query, "project_id"), "project_id")],
+    trace: idOf(request),
+    filter: first(query, "filter"),
+    start_time: first(query, "min_start_time"),
+    end_time: first(query, "max_start_time"),
+    order: "asc",
+    limit: readMax,
+  };
+  const items: Buffer[] = [];
+  let cursor: string | null = null;
+  do {
+    const page = await readV2Runs(desk, request, { asked: { ...asked, cursor }, selects });
+    items.push(...page.items);
+    cursor = page.next;
+  } while (cursor !== null);
+  return reply.type(jsonType).send(toListJson("items", items, {}));
+}
+
+async function findRun(
+  { store }: RunDesk,
+  request: FastifyRequest,
+): Promise<{ readonly run: StoredRun; readonly id: string }> {
+  const id = idOf(request);
+  const run = await store.read.runs.find(request.tenantId, id);
+  const project = first(queryOf(request), "project_id");
+  if (run === undefined || (project !== undefined && run.row.projectId !== project.toLowerCase())) {
+    throw new RequestError(404, "Run not found");
+  }
+  return { run, id };
+}
+
+/** @throws RequestError 422: there is no such field. */
+export function parseSelects(
+  selects: readonly string[],
+  known: readonly string[] = v2RunFields,
+): readonly string[] {
+  const unknown = selects.find((name) => !known.includes(name));
+  if (unknown !== undefined) {
+    const shown = JSON.stringify(unknown);
+    throw new RequestError(422, `selects has ${shown}; it takes ${known.join(", ")}`);
+  }
+  return selects;
+}
+
+const viewOf = (
+  { links }: RunDesk,
+  request: Pick<FastifyRequest, "protocol" | "host" | "tenantId">,
+): V2View => ({
+  link: linkRunFiles(links, request),
+  baseUrl: `${request.protocol}://${request.host}`,
+});
+
+export const queryOf = (request: FastifyRequest): QueryString => request.query as QueryString;
+
+export const idOf = (request: FastifyRequest): string =>
+  parseId((request.params as { readonly id: string }).id, "run id");

@@ -1,0 +1,109 @@
+import type { FastifyReply, FastifyRequest } from "fastify";
+import { Type } from "typebox";
+import type { Static } from "typebox";
+import { RequestError } from "../model/errors.ts";
+import { Maybe } from "../http/schema-parts.ts";
+import { readToken } from "../shares/share-token.ts";
+import type { SharedThread } from "../shares/share.ts";
+import { first, parseId } from "../http/query-string.ts";
+import type { RunDesk } from "../runs/run-handlers.ts";
+import { idOf, queryOf, readV2Runs } from "./v2-runs.ts";
+
+const Id = Type.String({ maxLength: 64 });
+
+/** Body of `POST /api/v2/runs/{id}/share`. */
+export const v2ShareBody = Maybe(
+  Type.Object({ session_id: Maybe(Id), project_id: Maybe(Id), trace_id: Maybe(Id) }),
+);
+
+/** Body of `POST /api/v2/threads/{id}/share`. */
+export const v2ThreadShareBody = Maybe(
+  Type.Object({ session_id: Maybe(Id), project_id: Maybe(Id) }),
+);
+
+/** `POST /api/v2/runs/{id}/share`: of the run's whole trace. Repeated, it answers the same token. */
+export async function shareV2Run(
+  { store }: RunDesk,
+  request: FastifyRequest<{ Body: Static<typeof v2ShareBody> }>,
+): Promise<unknown> {
+  const { tenantId, body } = request;
+  const run = await store.read.runs.find(tenantId, idOf(request));
+  const root = run && (await store.read.runs.find(tenantId, run.row.traceId));
+  const project = body?.session_id ?? body?.project_id ?? undefined;
+  const trace = body?.trace_id ?? undefined;
+  const isMeant =
+    root !== undefined &&
+    (trace === undefined || parseId(trace, "trace_id") === root.row.id) &&
+    (project === undefined ||
+      [root, run].some((one) => one?.row.projectId === parseId(project, "session_id")));
+  if (!isMeant) {
+    throw new RequestError(404, "Run not found");
+  }
+  return { share_token: await store.write.shares.shareTrace(tenantId, root.row.id) };
+}
+
+/** `DELETE /api/v2/runs/{id}/share`, whether or not the trace is shared. A share of the run alone stays. */
+export async function unshareV2Run(
+  { store }: RunDesk,
+  request: FastifyRequest,
+  reply: FastifyReply,
+): Promise<unknown> {
+  const id = idOf(request);
+  const run = await store.read.runs.find(request.tenantId, id);
+  await store.write.shares.unshareTrace(request.tenantId, run?.row.traceId ?? id);
+  return reply.code(204).send();
+}
+
+/** `POST /api/v2/threads/{id}/share`. Repeated, it answers the same token. */
+export async function shareV2Thread(
+  desk: RunDesk,
+  request: FastifyRequest<{ Body: Static<typeof v2ThreadShareBody> }>,
+): Promise<unknown> {
+  const { projectId, threadId } = threadOf(request, request.body ?? {});
+  const { runs } = await readV2Runs(desk, request, {
+    asked: {
+      session: [projectId],
+      is_root: true,
+      filter: `eq(thread_id, ${JSON.stringify(threadId)})`,
+      limit: 1,
+    },
+    selects: [],
+  });
+  if (runs.length === 0) {
+    throw new RequestError(404, "Thread not found");
+  }
+  const { tenantId } = request;
+  return {
+    share_token: await desk.store.write.shares.shareThread(tenantId, { projectId, threadId }),
+  };
+}
+
+/** `GET /api/v2/threads/{id}/share`: the token, left out where the thread is not shared. */
+export async function readV2ThreadShare(
+  { store }: RunDesk,
+  request: FastifyRequest,
+): Promise<unknown> {
+  const token = readToken(await store.read.shares.ofThread(request.tenantId, threadOf(request)));
+  return token === null ? {} : { share_token: token };
+}
+
+/** `DELETE /api/v2/threads/{id}/share`, whether or not the thread is shared, or there still. */
+export async function unshareV2Thread(
+  { store }: RunDesk,
+  request: FastifyRequest,
+  reply: FastifyReply,
+): Promise<unknown> {
+  await store.write.shares.unshareThread(request.tenantId, threadOf(request));
+  return reply.code(204).send();
+}
+
+function threadOf(
+  request: FastifyRequest,
+  body: NonNullable<Static<typeof v2ThreadShareBody>> = {},
+): SharedThread {
+  const { id } = request.params as { readonly id: string };
+  const query = queryOf(request);
+  const project =
+    body.project_id ?? body.session_id ?? first(query, "project_id") ?? first(query, "session_id");
+  return { projectId: parseId(project, "project_id"), threadId: id };
+}

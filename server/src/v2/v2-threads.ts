@@ -1,0 +1,409 @@
+import type { FastifyReply, FastifyRequest } from "fastify";
+import { Type } from "typebox";
+import type { Static } from "typebox";
+import { RequestError } from "../model/errors.ts";
+import { Maybe } from "../http/schema-parts.ts";
+import { all, first, parseId } from "../http/query-string.ts";
+import type { RunDesk } from "../runs/run-handlers.ts";
+import {
+  before,
+  dayAgo,
+  hostedBody,
+  pageBody,
+  pageSize,
+  parseOffset,
+  parsePageSize,
+  refuseHosted,
+  sendPage,
+} from "./v2-page.ts";
+import { parseRunQuery } from "../runs/run-query-body.ts";
+import type { RunQueryBody } from "../runs/run-query-body.ts";
+import { parseSelects, queryOf, readMax, readV2Runs } from "./v2-runs.ts";
+import type { RunQuestion } from "./v2-runs.ts";
+
+/** Roots of one answer: threads are put together from them. */
+const rootsMax = 10_000;
+
+/** Which threads are meant. */
+const threadsBody = {
+  project_id: Maybe(Type.String({ maxLength: 64 })),
+  min_start_time: Maybe(Type.String({ maxLength: 64 })),
+  max_start_time: Maybe(Type.String({ maxLength: 64 })),
+  filter: Maybe(Type.String()),
+  trace_filter: Maybe(Type.String()),
+  tree_filter: Maybe(Type.String()),
+  ...hostedBody,
+};
+
+const ThreadsBody = Type.Object(threadsBody);
+
+/** Body of `POST /api/v2/threads/query`. */
+export const v2ThreadQueryBody = Type.Object({ ...threadsBody, ...pageBody });
+
+const statNames = [
+  "THREAD_COUNT",
+  "TRACE_COUNT",
+  "TOTAL_TOKENS",
+  "TOTAL_COST",
+  "ERROR_RATE",
+  "STREAMING_RATE",
+  "LATENCY_P50",
+  "LATENCY_P99",
+  "MEDIAN_TOKENS",
+  "FIRST_TOKEN_P50",
+  "FIRST_TOKEN_P99",
+  "PROMPT_TOKENS",
+  "COMPLETION_TOKENS",
+  "PROMPT_COST",
+  "COMPLETION_COST",
+  "PROMPT_TOKEN_DETAILS",
+  "COMPLETION_TOKEN_DETAILS",
+  "PROMPT_COST_DETAILS",
+  "COMPLETION_COST_DETAILS",
+  "THREAD_FEEDBACK_STATS",
+] as const;
+
+/** Body of `POST /api/v2/threads/stats`. */
+export const v2ThreadsStatsBody = Type.Object({
+  ...threadsBody,
+  select: Type.Array(Type.Union(statNames.map((name) => Type.Literal(name))), {
+    minItems: 1,
+    maxItems: 200,
+  }),
+});
+
+/** A root run with the fields that threads are made of. */
+interface Turn {
+  readonly trace_id: string;
+  readonly thread_id?: string;
+  readonly start_time: string;
+  readonly end_time?: string;
+  readonly latency_seconds?: number;
+  readonly status: string;
+  readonly total_tokens?: number;
+  readonly prompt_tokens?: number;
+  readonly completion_tokens?: number;
+  readonly total_cost?: number;
+  readonly prompt_cost?: number;
+  readonly completion_cost?: number;
+  readonly inputs_preview?: string;
+  readonly outputs_preview?: string;
+  readonly error_preview?: string;
+  readonly first_token_time?: string;
+  readonly prompt_token_details?: Details;
+  readonly completion_token_details?: Details;
+  readonly prompt_cost_details?: Details;
+  readonly completion_cost_details?: Details;
+}
+
+/** Numbers by category. */
+interface Details {
+  readonly raw: Readonly<Record<string, number>>;
+}
+
+const detailNames = [
+  "prompt_token_details",
+  "completion_token_details",
+  "prompt_cost_details",
+  "completion_cost_details",
+] as const;
+
+const turnFields = [
+  "TRACE_ID",
+  "THREAD_ID",
+  "START_TIME",
+  "END_TIME",
+  "LATENCY_SECONDS",
+  "STATUS",
+  "TOTAL_TOKENS",
+  "PROMPT_TOKENS",
+  "COMPLETION_TOKENS",
+  "TOTAL_COST",
+  "PROMPT_COST",
+  "COMPLETION_COST",
+  "INPUTS_PREVIEW",
+  "OUTPUTS_PREVIEW",
+  "ERROR_PREVIEW",
+  "FIRST_TOKEN_TIME",
+  ...detailNames.map((name) => name.toUpperCase()),
+];
+
+/** `POST /api/v2/threads/query`: the threads of a project, the one that was active last first. */
+export async function queryV2Threads(
+  desk: RunDesk,
+  request: FastifyRequest<{ Body: Static<typeof v2ThreadQueryBody> }>,
+  reply: FastifyReply,
+): Promise<unknown> {
+  const { body } = request;
+  const threads = await readThreads(desk, request, body);
+  const found = [...threads].map(([id, ofThread]) => toThread(id, ofThread));
+  const sorted = found.toSorted((one, other) =>
+    one.max_start_time < other.max_start_time ? 1 : -1,
+  );
+  const from = parseOffset(body.cursor);
+  const end = from + pageSize(body.page_size);
+  return sendPage(request, reply, {
+    items: sorted.slice(from, end).map((thread) => Buffer.from(JSON.stringify(thread))),
+    next: end < sorted.length ? String(end) : null,
+  });
+}
+
+/** All turns of the time, by thread; with filters, of threads that have a turn which meets them. */
+async function readThreads(
+  desk: RunDesk,
+  request: FastifyRequest,
+  body: Static<typeof ThreadsBody>,
+): Promise<ReadonlyMap<string, readonly Turn[]>> {
+  refuseHosted(request, body);
+  const asked: RunQuestion = {
+    session: [parseId(body.project_id, "project_id")],
+    start_time: body.min_start_time ?? dayAgo(),
+    end_time: before(body.max_start_time),
+  };
+  const { filter, trace_filter: ofTrace, tree_filter: ofTree } = body;
+  const isFiltered = [filter, ofTrace, ofTree].some((text) => (text ?? "") !== "");
+  const matching = isFiltered
+    ? await readTurns(desk, request, {
+        asked: { ...asked, filter, trace_filter: ofTrace, tree_filter: ofTree },
+        fields: ["THREAD_ID"],
+      })
+    : [];
+  const eligible = new Set(matching.map(({ thread_id: id }) => id));
+  const threads = new Map<string, Turn[]>();
+  for (const turn of await readTurns(desk, request, { asked })) {
+    const { thread_id: id } = turn;
+    if (id !== undefined && (!isFiltered || eligible.has(id))) {
+      const turns = threads.get(id) ?? [];
+      threads.set(id, turns);
+      turns.push(turn);
+    }
+  }
+  return threads;
+}
+
+/** `POST /api/v2/threads/stats`: what the threads of a project come to, together. */
+export async function readV2ThreadsStats(
+  desk: RunDesk,
+  request: FastifyRequest<{ Body: Static<typeof v2ThreadsStatsBody> }>,
+): Promise<unknown> {
+  const { body } = request;
+  const threads = await readThreads(desk, request, body);
+  const turns = [...threads.values()].flat();
+  const ended = turns.filter(({ end_time: end }) => end !== undefined);
+  const firstTokens = turns.flatMap(({ start_time: start, first_token_time: time }) =>
+    time === undefined ? [] : (Date.parse(time) - Date.parse(start)) / 1_000,
+  );
+  const tokens = turns.map(({ total_tokens: count }) => count ?? 0);
+  return chosen(body.select, {
+    ...totalsOf(turns),
+    ...Object.fromEntries(detailNames.map((name) => [name, sumDetails(turns, [name])])),
+    thread_count: threads.size,
+    trace_count: turns.length,
+    error_rate: rateOf(turns.filter(({ status }) => status === "ERROR").length, turns.length),
+    streaming_rate: rateOf(
+      ended.filter(({ first_token_time: time }) => time !== undefined).length,
+      ended.length,
+    ),
+    median_tokens: quantile(ascending(tokens), 0.5),
+    first_token_p50_seconds: quantile(ascending(firstTokens), 0.5),
+    first_token_p99_seconds: quantile(ascending(firstTokens), 0.99),
+    // Feedback here is on runs and projects, never on a thread.
+    thread_feedback_stats: {},
+  });
+}
+
+const rateOf = (count: number, of: number): number | undefined =>
+  of === 0 ? undefined : count / of;
+
+/** What a thread and several of them are counted by alike. */
+function totalsOf(turns: readonly Turn[]): Readonly<Record<string, unknown>> {
+  const latencies = latenciesOf(turns);
+  return {
+    latency_p50_seconds: quantile(latencies, 0.5),
+    latency_p99_seconds: quantile(latencies, 0.99),
+    prompt_tokens: sum(turns, "prompt_tokens"),
+    completion_tokens: sum(turns, "completion_tokens"),
+    total_tokens: sum(turns, "total_tokens"),
+    prompt_cost: sum(turns, "prompt_cost"),
+    completion_cost: sum(turns, "completion_cost"),
+    total_cost: sum(turns, "total_cost"),
+  };
+}
+
+/** Those of the statistics that are selected; some end with their unit. */
+const chosen = (
+  selects: readonly string[],
+  stats: Readonly<Record<string, unknown>>,
+): Readonly<Record<string, unknown>> => {
+  const names = selects.map((name) => name.toLowerCase().replace(/_p\d+$/, "$&_seconds"));
+  return Object.fromEntries(Object.entries(stats).filter(([name]) => names.includes(name)));
+};
+
+/** Sums by category. */
+function sumDetails(
+  turns: readonly Turn[],
+  names: readonly (typeof detailNames)[number][],
+): Readonly<Record<string, number>> {
+  const sums = new Map<string, number>();
+  for (const { raw } of turns.flatMap((turn) => names.flatMap((name) => turn[name] ?? []))) {
+    for (const [category, count] of Object.entries(raw)) {
+      sums.set(category, (sums.get(category) ?? 0) + count);
+    }
+  }
+  return Object.fromEntries(sums);
+}
+
+/** Turns come by their start, the first first. */
+function toThread(id: string, turns: readonly Turn[]) {
+  const [oldest, newest] = [turns[0], turns.at(-1)];
+  const latencies = latenciesOf(turns);
+  return {
+    thread_id: id,
+    count: turns.length,
+    trace_id: newest?.trace_id,
+    first_trace_id: oldest?.trace_id,
+    last_trace_id: newest?.trace_id,
+    first_inputs: oldest?.inputs_preview,
+    last_outputs: newest?.outputs_preview,
+    last_error: newest?.error_preview,
+    start_time: oldest?.start_time,
+    min_start_time: oldest?.start_time,
+    max_start_time: newest?.start_time ?? "",
+    latency_p50: quantile(latencies, 0.5),
+    latency_p99: quantile(latencies, 0.99),
+    num_errored_turns: turns.filter(({ status }) => status === "ERROR").length,
+    total_tokens: sum(turns, "total_tokens"),
+    total_cost: sum(turns, "total_cost"),
+    total_token_details: sumDetails(turns, ["prompt_token_details", "completion_token_details"]),
+    total_cost_details: sumDetails(turns, ["prompt_cost_details", "completion_cost_details"]),
+  };
+}
+
+/** `GET /api/v2/threads/{id}/traces`: its turns, the newest first. */
+export async function listV2ThreadTraces(
+  desk: RunDesk,
+  request: FastifyRequest,
+  reply: FastifyReply,
+): Promise<unknown> {
+  const query = queryOf(request);
+  const wanted = all(query, "selects") ?? [];
+  // `OP` is of the hosted service alone; a latency is called otherwise there than in a run.
+  const known = wanted.filter((name) => name !== "OP" && name !== "TURN_NUMBER");
+  const selects = parseSelects(
+    known.map((name) => (name === "LATENCY" ? "LATENCY_SECONDS" : name)),
+  );
+  const { items, next } = await readV2Runs(desk, request, {
+    asked: {
+      ...threadOf(request, "project_id"),
+      trace_filter: first(query, "trace_filter"),
+      tree_filter: first(query, "tree_filter"),
+      limit: parsePageSize(query),
+      cursor: first(query, "cursor"),
+    },
+    selects: ["TRACE_ID", ...selects],
+  });
+  // Counted over the whole thread, whatever the page and the filters.
+  const { filter: ofThread, session } = threadOf(request, "project_id");
+  const numbers = wanted.includes("TURN_NUMBER")
+    ? await readTurns(desk, request, { asked: { session, filter: ofThread }, fields: ["TRACE_ID"] })
+    : [];
+  const numberOf = new Map(numbers.map(({ trace_id: trace }, index) => [trace, index + 1]));
+  const turns = items.map((item) => {
+    const {
+      id: _,
+      latency_seconds: latency,
+      ...turn
+    } = JSON.parse(item.toString()) as Turn & {
+      readonly id: string;
+    };
+    return {
+      ...turn,
+      ...(latency === undefined ? {} : { latency }),
+      ...(numbers.length === 0 ? {} : { turn_number: numberOf.get(turn.trace_id) }),
+    };
+  });
+  return reply.send({ items: turns, next_cursor: next });
+}
+
+/** `GET /api/v2/threads/{id}/stats`. */
+export async function readV2ThreadStats(desk: RunDesk, request: FastifyRequest): Promise<unknown> {
+  const selects = all(queryOf(request), "selects") ?? [];
+  const asked = threadOf(request, "session_id");
+  const turns = await readTurns(desk, request, { asked });
+  const ends = turns.flatMap(({ end_time: end }) => end ?? []);
+  const stats = {
+    ...totalsOf(turns),
+    ...Object.fromEntries(detailNames.map((name) => [name, { raw: sumDetails(turns, [name]) }])),
+    turns: turns.length,
+    first_start_time: turns[0]?.start_time,
+    last_start_time: turns.at(-1)?.start_time,
+    last_end_time: ends.toSorted().at(-1),
+  };
+  if (!selects.includes("FEEDBACK_STATS")) {
+    return chosen(selects, stats);
+  }
+  const given = Object.entries(asked).filter(([, value]) => value !== undefined);
+  const { query } = parseRunQuery(Object.fromEntries(given) as RunQueryBody);
+  const feedback = await desk.store.read.feedback.statsOfFilter(request.tenantId, query.filter);
+  return chosen(selects, { ...stats, feedback_stats: feedback });
+}
+
+/** The roots of a thread, as a query of the first version. */
+function threadOf(request: FastifyRequest, project: "project_id" | "session_id"): RunQuestion {
+  const { id } = request.params as { readonly id: string };
+  const query = queryOf(request);
+  return {
+    session: [parseId(first(query, project), project)],
+    is_root: true,
+    filter: `eq(thread_id, ${JSON.stringify(id)})`,
+    search_filter: first(query, "filter"),
+  };
+}
+
+/** Roots by their start, the first first. @throws RequestError 422: there are more than can be grouped. */
+async function readTurns(
+  desk: RunDesk,
+  request: FastifyRequest,
+  {
+    asked,
+    fields = turnFields,
+  }: { readonly asked: RunQuestion; readonly fields?: readonly string[] },
+): Promise<readonly Turn[]> {
+  const turns: Turn[] = [];
+  let cursor: string | null = null;
+  do {
+    const page = await readV2Runs(desk, request, {
+      asked: { ...asked, is_root: true, order: "asc", limit: readMax, cursor },
+      selects: fields,
+    });
+    turns.push(...page.items.map((item) => JSON.parse(item.toString()) as Turn));
+    cursor = page.next;
+  } while (cursor !== null && turns.length < rootsMax);
+  if (cursor !== null) {
+    throw new RequestError(
+      422,
+      `more than ${rootsMax} traces are in this time: give min_start_time and max_start_time`,
+    );
+  }
+  return turns;
+}
+
+const latenciesOf = (turns: readonly Turn[]): readonly number[] =>
+  ascending(turns.flatMap(({ latency_seconds: latency }) => latency ?? []));
+
+const ascending = (numbers: readonly number[]): readonly number[] =>
+  numbers.toSorted((one, other) => one - other);
+
+const quantile = (sorted: readonly number[], share: number): number | undefined =>
+  sorted[Math.max(0, Math.ceil(sorted.length * share) - 1)];
+
+const sum = (
+  turns: readonly Turn[],
+  name:
+    | "total_tokens"
+    | "prompt_tokens"
+    | "completion_tokens"
+    | "total_cost"
+    | "prompt_cost"
+    | "completion_cost",
+): number => turns.reduce((total, turn) => total + (turn[name] ?? 0), 0);

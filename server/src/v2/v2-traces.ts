@@ -1,0 +1,100 @@
+import type { FastifyReply, FastifyRequest } from "fastify";
+import { Type } from "typebox";
+import type { Static } from "typebox";
+import { Maybe } from "../http/schema-parts.ts";
+import { toIso } from "../http/wire-text.ts";
+import { parseId } from "../http/query-string.ts";
+import type { RunDesk } from "../runs/run-handlers.ts";
+import {
+  before,
+  dayAgo,
+  hostedBody,
+  pageBody,
+  pageSize,
+  refuseHosted,
+  sendPage,
+} from "./v2-page.ts";
+import { parseSelects, readMax, readV2Runs } from "./v2-runs.ts";
+import type { RunQuestion } from "./v2-runs.ts";
+import { parseTime } from "../runs/ingest/parse-time.ts";
+
+/** Body of `POST /api/v2/traces/query`. */
+export const v2TraceQueryBody = Type.Object({
+  project_id: Maybe(Type.String({ maxLength: 64 })),
+  trace_ids: Maybe(Type.Array(Type.String({ maxLength: 64 }), { maxItems: 10_000 })),
+  min_start_time: Maybe(Type.String({ maxLength: 64 })),
+  max_start_time: Maybe(Type.String({ maxLength: 64 })),
+  trace_filter: Maybe(Type.String()),
+  tree_filter: Maybe(Type.String()),
+  selects: Maybe(Type.Array(Type.String({ maxLength: 64 }), { maxItems: 200 })),
+  ...hostedBody,
+  ...pageBody,
+});
+
+/** What is counted over a whole trace, not of its root alone. */
+const aggregates: readonly string[] = ["TOTAL_TOKENS", "TOTAL_COST", "FIRST_TOKEN_TIME"];
+
+/** `POST /api/v2/traces/query`: roots, and beside each what its trace comes to. */
+export async function queryV2Traces(
+  desk: RunDesk,
+  request: FastifyRequest<{ Body: Static<typeof v2TraceQueryBody> }>,
+  reply: FastifyReply,
+): Promise<unknown> {
+  const { body, tenantId } = request;
+  refuseHosted(request, body);
+  const selects = parseSelects(body.selects ?? []);
+  const asked: RunQuestion = {
+    session: [parseId(body.project_id, "project_id")],
+    id: body.trace_ids,
+    is_root: true,
+    start_time: body.min_start_time ?? dayAgo(),
+    end_time: before(body.max_start_time),
+    trace_filter: body.trace_filter,
+    tree_filter: body.tree_filter,
+    limit: pageSize(body.page_size),
+    cursor: body.cursor,
+  };
+  const ofRoot = selects.filter((name) => !aggregates.includes(name));
+  const page = await readV2Runs(desk, request, { asked, selects: ofRoot });
+  const counted = new Set(selects.filter((name) => aggregates.includes(name)));
+  if (counted.size === 0) {
+    const items = page.items.map((root) => Buffer.from(`{"root_run":${root.toString()}}`));
+    return sendPage(request, reply, { items, next: page.next });
+  }
+  const ids = page.runs.map(({ row }) => row.id);
+  const usage = await desk.store.read.experiments.usageOfTraces(tenantId, ids);
+  const items: Buffer[] = [];
+  for (const [index, id] of ids.entries()) {
+    const { tokens = null, cost = null } = usage.get(id) ?? {};
+    const found = {
+      ...(counted.has("TOTAL_TOKENS") && { total_tokens: tokens ?? 0 }),
+      ...(counted.has("TOTAL_COST") && cost !== null && { total_cost: cost }),
+      ...(counted.has("FIRST_TOKEN_TIME") && (await readFirstToken(desk, request, id))),
+    };
+    const root = page.items[index]?.toString() ?? "{}";
+    items.push(Buffer.from(`{"root_run":${root},"trace_aggregates":${JSON.stringify(found)}}`));
+  }
+  return sendPage(request, reply, { items, next: page.next });
+}
+
+/** When the first token of any run of a trace came. */
+async function readFirstToken(
+  desk: RunDesk,
+  request: FastifyRequest,
+  trace: string,
+): Promise<{ readonly first_token_time?: string }> {
+  let earliest = Infinity;
+  let cursor: string | null = null;
+  do {
+    const page = await readV2Runs(desk, request, {
+      asked: { trace, limit: readMax, order: "asc", cursor },
+      selects: ["FIRST_TOKEN_TIME"],
+    });
+    for (const item of page.items) {
+      const run = JSON.parse(item.toString()) as { readonly first_token_time?: string };
+      earliest = Math.min(earliest, parseTime(run.first_token_time ?? "") ?? Infinity);
+    }
+    cursor = page.next;
+  } while (cursor !== null);
+  return earliest === Infinity ? {} : { first_token_time: toIso(earliest) };
+}
