@@ -3,7 +3,8 @@ import { dirname, join } from "node:path";
 import { expect, onTestFinished, test, vi } from "vitest";
 import { DiskReserve, isDiskFull, reserveBytesOf } from "../src/storage/sqlite/disk-reserve.ts";
 import { DiskRoom, noLoad } from "../src/storage/sqlite/disk-room.ts";
-import { databaseFile, openWriter } from "../src/storage/sqlite/schema.ts";
+import { openWriter } from "../src/store/schema.ts";
+import { databaseFile } from "../src/storage/sqlite/open-database.ts";
 import { temporaryFolder } from "./support/running-server.ts";
 
 const mebibyte = 1_048_576;

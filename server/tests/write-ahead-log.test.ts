@@ -1,15 +1,10 @@
 import { statSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
-import {
-  catchUp,
-  databaseFile,
-  foldLog,
-  openBeside,
-  openDatabase,
-  openWriter,
-  writeBack,
-} from "../src/storage/sqlite/schema.ts";
+import { openBeside, openWriter } from "../src/store/schema.ts";
+import { databaseFile } from "../src/storage/sqlite/open-database.ts";
+import { openDatabase } from "../src/storage/sqlite/connection.ts";
+import { catchUp, foldLog, writeBack } from "../src/storage/sqlite/write-ahead-log.ts";
 import { temporaryFolder } from "./support/running-server.ts";
 
 describe("the log is written back", () => {

@@ -9,7 +9,7 @@ import { addWeb } from "./web-pages.ts";
 import { memoryDataDir, serverLimits } from "../model/options.ts";
 import type { ServerSettings } from "../model/options.ts";
 import { addAnnotationQueueRoutes } from "../queues/annotation-queue-routes.ts";
-import { addComparativeRoutes } from "../experiments/comparative-routes.ts";
+import { addComparativeRoutes, addDatasetRunRoutes } from "../experiments/comparative-routes.ts";
 import { addFeedbackRoutes, addGivenFeedbackRoutes } from "../feedback/feedback-routes.ts";
 import { addOtlpRoutes } from "../otlp/otlp-routes.ts";
 import { addProjectRoutes } from "../projects/project-routes.ts";
@@ -21,12 +21,13 @@ import {
   addSharedDatasetRoutes,
   addUploadRoutes,
 } from "../datasets/dataset-routes.ts";
+import { addExampleRoutes, addExampleWriteRoutes } from "../datasets/examples/example-routes.ts";
 import {
   addAttachmentRoutes,
-  addExampleRoutes,
-  addExampleWriteRoutes,
-} from "../examples/example-routes.ts";
-import { addIngestRoutes, addRunRoutes, addSharedRunRoutes } from "../runs/run-routes.ts";
+  addIngestRoutes,
+  addRunRoutes,
+  addSharedRunRoutes,
+} from "../runs/run-routes.ts";
 import { addInfoRoutes, addSettingsRoutes } from "./server-routes.ts";
 import { addUiAnnotationQueueRoutes } from "../queues/queue-review-routes.ts";
 import { addLiveRoutes } from "../live/live-routes.ts";
@@ -40,13 +41,13 @@ import { addUiRunExportRoute, addUiRunRoutes } from "../runs/ui-run-routes.ts";
 import { runInReadScope } from "../runs/read-scope.ts";
 import type { ReadScope } from "../runs/read-scope.ts";
 import type { Store } from "../store/store.ts";
-import { WorkThreads } from "../tasks/work-threads.ts";
+import { WorkThreads } from "../storage/work-threads.ts";
 import { addApiDocs } from "./api-docs.ts";
 import { checkLazily } from "../http/check-lazily.ts";
 import { closeUnread } from "../http/close-unread.ts";
-import { JsonBoundsCheck } from "../http/json-bounds.ts";
+import { JsonBoundsCheck } from "../bodies/json-bounds.ts";
 import { KeyGuard } from "../tenants/key-guard.ts";
-import { joinPieces, readChunks } from "../http/read-body.ts";
+import { joinPieces, readChunks } from "../bodies/read-body.ts";
 import { SignedLinks } from "../shares/signed-links.ts";
 import { addSafeHeaders, answerAllHere, answerBrokenRequest } from "../http/safe-headers.ts";
 import { SourceGuard } from "../http/source-guard.ts";
@@ -150,6 +151,7 @@ export function createApp(store: Store, settings: ServerSettings) {
     addUiRunRoutes(rest, store, exports);
     addAnnotationQueueRoutes(rest, desk);
     addDatasetSearchRoutes(rest, desk);
+    addDatasetRunRoutes(rest, desk);
     addExampleRoutes(rest, desk);
     addUiDatasetRoutes(rest, store);
     addUiTraceRoutes(rest, desk);

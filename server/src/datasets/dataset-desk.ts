@@ -1,9 +1,9 @@
 import { DatasetLedger } from "./dataset-ledger.ts";
-import { ExampleIndex } from "../examples/example-index.ts";
-import { ExampleTable } from "../examples/example-table.ts";
-import { SchemaProofs } from "../storage/sqlite/schema-proofs.ts";
-import type { Connection } from "../storage/sqlite/schema.ts";
-import type { TenantKeyWriter } from "../tenants/tenant-keys.ts";
+import { ExampleIndex } from "./examples/example-index.ts";
+import { ExampleTable } from "./examples/example-table.ts";
+import { SchemaProofs } from "./examples/schema-proofs.ts";
+import type { Connection } from "../storage/sqlite/connection.ts";
+import type { TenantKeyWriter } from "../storage/sqlite/tenant-keys.ts";
 
 /** What all that writes datasets and examples works with. One for a connection: it gives out keys. */
 export interface DatasetDesk {

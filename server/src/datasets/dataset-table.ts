@@ -1,9 +1,9 @@
 import { RequestError } from "../model/errors.ts";
 import type { DatasetDraft, DatasetFields } from "./dataset.ts";
 import { parseBody, toBody } from "./dataset-row.ts";
-import { parseRows } from "../runs/sqlite/row.ts";
+import { parseRows } from "../storage/sqlite/rows.ts";
 import type { DatasetDesk } from "./dataset-desk.ts";
-import type { TenantKeyWriter } from "../tenants/tenant-keys.ts";
+import type { TenantKeyWriter } from "../storage/sqlite/tenant-keys.ts";
 
 /** What belongs to a dataset, in an order in which it can go. */
 const parts = [

@@ -11,13 +11,13 @@ import type {
 } from "./dataset.ts";
 import type { AsOf, DatasetVersion } from "./dataset-version.ts";
 import type { LongWrite } from "../storage/long-write.ts";
-import { readToken } from "../shares/share-token.ts";
+import { readToken } from "../storage/share-token.ts";
 import type { DatasetDesk } from "./dataset-desk.ts";
 import { DatasetTable } from "./dataset-table.ts";
-import type { LargeExampleWriter } from "../examples/large-example-writer.ts";
-import { parseRows } from "../runs/sqlite/row.ts";
-import { toIds } from "../tenants/tenant-keys.ts";
-import { digestToken, tokenOwners } from "../shares/token-keys.ts";
+import type { LargeExampleWriter } from "./examples/large-example-writer.ts";
+import { parseRows } from "../storage/sqlite/rows.ts";
+import { toIds } from "../storage/sqlite/tenant-keys.ts";
+import { digestToken, tokenOwners } from "../storage/sqlite/token-keys.ts";
 
 /** Rows that are indexed in one go. */
 const indexStep = 1_000;

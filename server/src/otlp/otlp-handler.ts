@@ -1,14 +1,15 @@
 import { isUtf8 } from "node:buffer";
 import type { FastifyError, FastifyReply, FastifyRequest } from "fastify";
 import { RequestError } from "../model/errors.ts";
-import { joinPieces, readPieces } from "../http/read-body.ts";
+import { joinPieces, readPieces, isLarge } from "../bodies/read-body.ts";
 import { contentTypes, describe, encodeFailure, encodeSuccess } from "./answer.ts";
 import { decodeSpans } from "./decode.ts";
 import type { Encoding } from "./decode.ts";
 import { toBatch } from "./to-batch.ts";
 import { serverLimits } from "../model/options.ts";
 import type { IngestResult } from "../runs/run-record.ts";
-import { ingest, isLarge, storeTaken } from "../runs/ingest-handlers.ts";
+import type { SpansTask } from "./spans-task.ts";
+import { ingest, storeTaken } from "../runs/ingest-handlers.ts";
 import type { IngestDesk } from "../runs/ingest-handlers.ts";
 
 /** `POST /otel/v1/traces`: spans of OpenTelemetry become runs. */
@@ -42,7 +43,7 @@ async function take(
   const { tenantId } = request;
   const project = projectOf(request);
   if (isLarge(pieces, serverLimits.largeSpansBytes)) {
-    const taken = await work.run(tenantId, { kind: "spans", pieces, encoding, project });
+    const taken = await work.run<SpansTask>(tenantId, { kind: "spans", pieces, encoding, project });
     return { result: await storeTaken(store, tenantId, taken), faults: taken.faults };
   }
   const body = joinPieces(pieces);

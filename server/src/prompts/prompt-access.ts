@@ -2,8 +2,8 @@ import { isCommitHash, ownOwner } from "millrace/model";
 import { RequestError } from "../model/errors.ts";
 import type { PromptCommit, PromptPlace } from "./prompt.ts";
 import { commitColumns, parseCommitRow } from "./prompt-row.ts";
-import { parseRows } from "../runs/sqlite/row.ts";
-import type { Connection } from "../storage/sqlite/schema.ts";
+import { parseRows } from "../storage/sqlite/rows.ts";
+import type { Connection } from "../storage/sqlite/connection.ts";
 
 /** A prompt as far as access needs it. */
 export interface PromptKey {

@@ -3,7 +3,7 @@ import { Type } from "typebox";
 import type { Static } from "typebox";
 import { RequestError } from "../model/errors.ts";
 import { serverLimits } from "../model/options.ts";
-import type { Store } from "../store/store.ts";
+import type { PromptStore } from "./prompt-store.ts";
 import { toCommitJson } from "./prompt-json.ts";
 import { parseCommitQuery } from "./prompt-query.ts";
 import { promptPlaceOf } from "./prompt-handlers.ts";
@@ -18,7 +18,7 @@ export const commitBody = Type.Object({
 });
 
 /** `GET /commits/{owner}/{repo}`. */
-export async function listCommits(store: Store, request: FastifyRequest): Promise<unknown> {
+export async function listCommits(store: PromptStore, request: FastifyRequest): Promise<unknown> {
   const place = promptPlaceOf(request);
   const query = parseCommitQuery(request.query as QueryString);
   const { commits, total } = await store.read.prompts.listCommits(request.tenantId, place, query);
@@ -27,7 +27,7 @@ export async function listCommits(store: Store, request: FastifyRequest): Promis
 
 /** `POST /commits/{owner}/{repo}`. Clients read the hash in one place or the other, by their age. */
 export async function createCommit(
-  store: Store,
+  store: PromptStore,
   request: FastifyRequest<{ Body: Static<typeof commitBody> }>,
   reply: FastifyReply,
 ): Promise<unknown> {
@@ -47,7 +47,7 @@ export async function createCommit(
  * that it names: `include_model` changes nothing.
  */
 export async function readCommit(
-  store: Store,
+  store: PromptStore,
   request: FastifyRequest,
   reply: FastifyReply,
 ): Promise<unknown> {

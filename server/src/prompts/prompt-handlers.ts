@@ -5,7 +5,7 @@ import { RequestError } from "../model/errors.ts";
 import { serverLimits } from "../model/options.ts";
 import { repoTypes } from "./prompt.ts";
 import type { PromptPlace } from "./prompt.ts";
-import type { Store } from "../store/store.ts";
+import type { PromptStore } from "./prompt-store.ts";
 import { toPromptJson } from "./prompt-json.ts";
 import { parsePromptQuery } from "./prompt-query.ts";
 import { parseIds } from "../http/query-string.ts";
@@ -42,14 +42,14 @@ export type PromptBody = Static<typeof promptBody>;
 export type PromptPatchBody = Static<typeof promptPatchBody>;
 
 /** `GET /repos`. */
-export async function listPrompts(store: Store, request: FastifyRequest): Promise<unknown> {
+export async function listPrompts(store: PromptStore, request: FastifyRequest): Promise<unknown> {
   const query = parsePromptQuery(request.query as QueryString);
   const { prompts, total } = await store.read.prompts.list(request.tenantId, query);
   return { repos: prompts.map(toPromptJson), total };
 }
 
 /** `GET /repos/{owner}/{repo}`. */
-export async function readPrompt(store: Store, request: FastifyRequest): Promise<unknown> {
+export async function readPrompt(store: PromptStore, request: FastifyRequest): Promise<unknown> {
   const prompt = await store.read.prompts.find(request.tenantId, promptPlaceOf(request));
   if (prompt === undefined) {
     throw new RequestError(404, "Prompt not found");
@@ -59,7 +59,7 @@ export async function readPrompt(store: Store, request: FastifyRequest): Promise
 
 /** `POST /repos`. */
 export async function createPrompt(
-  store: Store,
+  store: PromptStore,
   { body, tenantId }: FastifyRequest<{ Body: PromptBody }>,
 ): Promise<unknown> {
   const prompt = await store.write.prompts.create(tenantId, {
@@ -79,7 +79,7 @@ export async function createPrompt(
 
 /** `PATCH /repos/{owner}/{repo}`. */
 export async function updatePrompt(
-  store: Store,
+  store: PromptStore,
   request: FastifyRequest<{ Body: PromptPatchBody }>,
 ): Promise<unknown> {
   const { body, tenantId } = request;
@@ -95,13 +95,13 @@ export async function updatePrompt(
 }
 
 /** `DELETE /repos/{owner}/{repo}`: the prompt and its commits. */
-export async function deletePrompt(store: Store, request: FastifyRequest): Promise<unknown> {
+export async function deletePrompt(store: PromptStore, request: FastifyRequest): Promise<unknown> {
   return { id: await store.write.prompts.delete(request.tenantId, promptPlaceOf(request)) };
 }
 
 /** `DELETE /repos?repo_ids`: those that are there; 207 where some are not. */
 export async function deletePrompts(
-  store: Store,
+  store: PromptStore,
   { query, tenantId }: FastifyRequest,
   reply: FastifyReply,
 ): Promise<unknown> {
@@ -119,7 +119,7 @@ export async function deletePrompts(
 
 /** `POST /likes/{owner}/{repo}`. */
 export async function likePrompt(
-  store: Store,
+  store: PromptStore,
   request: FastifyRequest<{ Body: Static<typeof likeBody> }>,
 ): Promise<unknown> {
   const { body, tenantId } = request;

@@ -23,8 +23,8 @@ import {
   tagTable,
   toSearchText,
 } from "./prompt-row.ts";
-import { parseRows } from "../runs/sqlite/row.ts";
-import type { Connection } from "../storage/sqlite/schema.ts";
+import { parseRows } from "../storage/sqlite/rows.ts";
+import type { Connection } from "../storage/sqlite/connection.ts";
 
 /** Which prompts a list has; the parameters are {@link filterValues}. */
 const filters = `(p.tenant_id = ?1 OR p.is_public = 1)

@@ -18,8 +18,8 @@ import { PromptAccess } from "./prompt-access.ts";
 import type { PromptKey } from "./prompt-access.ts";
 import { PromptReader } from "./prompt-reader.ts";
 import { toSearchText } from "./prompt-row.ts";
-import { parseRows } from "../runs/sqlite/row.ts";
-import type { Connection } from "../storage/sqlite/schema.ts";
+import { parseRows } from "../storage/sqlite/rows.ts";
+import type { Connection } from "../storage/sqlite/connection.ts";
 
 /** What clients of the platform ask of a handle. */
 const handlePattern = /^[a-z][a-z0-9_-]*$/;

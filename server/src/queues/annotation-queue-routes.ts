@@ -1,3 +1,5 @@
+import type { Linked } from "../shares/signed-links.ts";
+import type { QueueStore } from "./queue-store.ts";
 import type { FastifyInstance } from "fastify";
 import { endpoints } from "millrace/model";
 import {
@@ -23,7 +25,6 @@ import {
   updateQueue,
 } from "./annotation-queue-handlers.ts";
 import type { QueueBody, QueuePatchBody } from "./annotation-queue-handlers.ts";
-import type { RunDesk } from "../runs/run-handlers.ts";
 import { route } from "../http/route.ts";
 
 const tag = "annotation queues";
@@ -45,7 +46,7 @@ export const queueQueryDocs = {
 };
 
 /** Runs in line for review by people: the queues. */
-export function addAnnotationQueueRoutes(app: FastifyInstance, desk: RunDesk): void {
+export function addAnnotationQueueRoutes(app: FastifyInstance, desk: Linked<QueueStore>): void {
   const { store } = desk;
   app.route({
     ...route(endpoints.listAnnotationQueues, {
@@ -98,7 +99,7 @@ export function addAnnotationQueueRoutes(app: FastifyInstance, desk: RunDesk): v
 }
 
 /** What is in the queues. */
-function addQueueRunRoutes(app: FastifyInstance, desk: RunDesk): void {
+function addQueueRunRoutes(app: FastifyInstance, desk: Linked<QueueStore>): void {
   const { store } = desk;
   app.route({
     ...route(endpoints.listAnnotationQueueRuns, {

@@ -1,13 +1,22 @@
 import type { FastifyReply, FastifyRequest } from "fastify";
 import { RequestError } from "../model/errors.ts";
-import type { FileTarget, SignedLinks } from "../shares/signed-links.ts";
-import type { Store } from "../store/store.ts";
+import type { FileTarget, Linked } from "../shares/signed-links.ts";
+import type { Promised } from "../storage/promised.ts";
+import type { RunReads } from "./run-query.ts";
 import { first } from "../http/query-string.ts";
 import type { QueryString } from "../http/query-string.ts";
 
+/** Files are those of runs and of examples. */
+export interface FileStore {
+  readonly read: Promised<{
+    readonly runs: Pick<RunReads, "findFile">;
+    readonly examples: { findBlob(blob: number): Uint8Array | undefined };
+  }>;
+}
+
 /** `GET /attachments?token`: a file of a run or an example, under an address that was signed. */
 export async function readAttachment(
-  { store, links }: { readonly store: Store; readonly links: SignedLinks },
+  { store, links }: Linked<FileStore>,
   request: FastifyRequest,
   reply: FastifyReply,
 ): Promise<FastifyReply> {
@@ -38,7 +47,7 @@ interface StoredFile {
   readonly bytes: Uint8Array;
 }
 
-async function findFile(store: Store, target: FileTarget): Promise<StoredFile | undefined> {
+async function findFile(store: FileStore, target: FileTarget): Promise<StoredFile | undefined> {
   if (target.kind === "run") {
     return store.read.runs.findFile(target.tenantId, target);
   }

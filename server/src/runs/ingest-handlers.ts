@@ -1,18 +1,20 @@
 import type { FastifyReply, FastifyRequest } from "fastify";
 import type { Operation } from "millrace/model";
 import { RequestError } from "../model/errors.ts";
-import { joinPieces, readChunks, readPieces } from "../http/read-body.ts";
+import { joinPieces, readChunks, readPieces } from "../bodies/read-body.ts";
 import type { ParsedBatch } from "./ingest/batch-builder.ts";
 import type { ContentMemory } from "./ingest/content-memory.ts";
 import { MultipartBatch } from "./ingest/multipart-batch.ts";
-import { MultipartParser } from "./ingest/multipart-parser.ts";
+import { MultipartParser } from "../bodies/multipart-parser.ts";
 import { parseBatch, parseOneRun, walkBatch } from "./ingest/parse-batch.ts";
 import { serverLimits } from "../model/options.ts";
 import type { IngestResult } from "./run-record.ts";
-import type { Store } from "../store/store.ts";
-import type { TakenRuns } from "../tasks/work-protocol.ts";
-import type { WorkThreads } from "../tasks/work-threads.ts";
+import type { RunStore } from "./run-store.ts";
+import type { BatchTask, RunTask, TakenRuns } from "./run-tasks.ts";
+import type { WorkThreads } from "../storage/work-threads.ts";
 import { parseId } from "../http/query-string.ts";
+import { isLarge } from "../bodies/read-body.ts";
+import { readBoundary } from "../bodies/multipart-parser.ts";
 
 /** `POST /runs`. */
 export async function createRun(
@@ -49,24 +51,24 @@ export async function createBatch(
     return answerMany(reply, await ingest(store, tenantId, walked));
   }
   const result = isLarge(pieces, serverLimits.unusualRunsBytes)
-    ? await storeTaken(store, tenantId, await work.run(tenantId, { kind: "batch", pieces }))
+    ? await storeTaken(
+        store,
+        tenantId,
+        await work.run<BatchTask>(tenantId, { kind: "batch", pieces }),
+      )
     : await ingest(store, tenantId, parseBatch(joinPieces(pieces)));
   return answerMany(reply, result);
 }
 
 /** What calls that take runs work with. */
 export interface IngestDesk {
-  readonly store: Store;
+  readonly store: RunStore;
   readonly work: WorkThreads;
 }
 
-/** A body that is read on a thread of its own: what it holds may take long, whatever it is. */
-export const isLarge = (pieces: readonly Buffer[], fromBytes: number): boolean =>
-  pieces.reduce((sum, { length }) => sum + length, 0) > fromBytes;
-
 /** Stores what another thread has taken apart. */
 export async function storeTaken(
-  store: Store,
+  store: RunStore,
   tenantId: string,
   { packed, bodies, rejected }: TakenRuns,
 ): Promise<IngestResult> {
@@ -85,7 +87,7 @@ async function takeOne(
   const pieces = await readPieces(raw);
   const path = pathId === undefined ? {} : { pathId };
   if (isLarge(pieces, serverLimits.largeRunsBytes)) {
-    const task = { kind: "run", pieces, operation, ...path } as const;
+    const task: RunTask = { kind: "run", pieces, operation, ...path };
     return storeTaken(store, tenantId, await work.run(tenantId, task));
   }
   const rules = { place: "optional", ...path } as const;
@@ -94,7 +96,7 @@ async function takeOne(
 
 /** What the call that takes parts works with. */
 export interface MultipartDesk {
-  readonly store: Store;
+  readonly store: RunStore;
   readonly content: ContentMemory;
 }
 
@@ -118,7 +120,7 @@ export async function createMultipart(
 
 /** What the parser refused and what the store refused, together. */
 export async function ingest(
-  store: Store,
+  store: RunStore,
   tenantId: string,
   { batch, rejected }: ParsedBatch,
 ): Promise<IngestResult> {
@@ -157,21 +159,4 @@ function answerMany(reply: FastifyReply, result: IngestResult): unknown {
     type: "value_error",
   }));
   return reply.code(422).send({ detail, ...result });
-}
-
-const boundaryPattern = /;\s*boundary\s*=\s*(?:"([^"]{1,70})"|([^\s;"]{1,70}))/i;
-
-/** The boundary of a multipart body. @throws RequestError 422: the content type names none. */
-export function readBoundary(contentType: string | undefined): string {
-  const found = /^multipart\/form-data\b/i.test(contentType ?? "")
-    ? boundaryPattern.exec(contentType ?? "")
-    : null;
-  const boundary = found?.[1] ?? found?.[2];
-  if (boundary === undefined) {
-    throw new RequestError(
-      422,
-      "the content type is multipart/form-data with a boundary of 1 to 70 characters",
-    );
-  }
-  return boundary;
 }

@@ -22,9 +22,6 @@ export interface MergeContext {
 const stampLength = 22;
 const uuidLength = 36;
 
-/** The project of runs that name none. */
-export const defaultProjectName = "default";
-
 /** The name of a run that has none. */
 export const unnamed = "unnamed";
 

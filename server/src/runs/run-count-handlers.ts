@@ -1,9 +1,9 @@
 import type { FastifyRequest } from "fastify";
 import type { WordKind } from "millrace/model";
 import { RequestError } from "../model/errors.ts";
-import { parseTime } from "./ingest/parse-time.ts";
+import { parseTime } from "../model/parse-time.ts";
 import { countMicros } from "./run-list.ts";
-import type { Store } from "../store/store.ts";
+import type { RunStore } from "./run-store.ts";
 import { toIso } from "../http/wire-text.ts";
 import { first, parseCount, parseId, parseSwitch } from "../http/query-string.ts";
 import type { QueryString } from "../http/query-string.ts";
@@ -12,7 +12,7 @@ const bucketsDefault = 80;
 const bucketsMax = 240;
 
 /** `GET /ui/runs/counts`: how many runs began when. Without times, from the first run to the last. */
-export async function countRuns(store: Store, request: FastifyRequest): Promise<unknown> {
+export async function countRuns(store: RunStore, request: FastifyRequest): Promise<unknown> {
   const { tenantId } = request;
   const query = request.query as QueryString;
   const projectId = parseId(first(query, "session"), "session");
@@ -74,7 +74,7 @@ const kinds: readonly WordKind[] = [
 const prefixMax = 200;
 
 /** `GET /ui/runs/words`: names, tags, keys and values that runs of the project have, in order. */
-export async function listRunWords(store: Store, request: FastifyRequest): Promise<unknown> {
+export async function listRunWords(store: RunStore, request: FastifyRequest): Promise<unknown> {
   const query = request.query as QueryString;
   const kind = kinds.find((one) => one === first(query, "kind"));
   if (kind === undefined) {

@@ -8,7 +8,7 @@ import { escapeFormula } from "millrace/model";
 import { RequestError } from "../model/errors.ts";
 import type { RunSearch } from "./run-list.ts";
 import type { StoredRun } from "./run-row.ts";
-import type { Store } from "../store/store.ts";
+import type { RunStore } from "./run-store.ts";
 import { membersOf, toRunJson } from "./serializers/run-json.ts";
 import { parseSearch, runSearchBody, searchFor } from "./run-search-handlers.ts";
 
@@ -41,11 +41,11 @@ const stepMs = 50;
  * it saved as it comes, however large it is. The address is a random one, and works once.
  */
 export class RunExports {
-  readonly #store: Store;
+  readonly #store: RunStore;
   readonly #orders = new Map<string, Order>();
   readonly #now: () => number;
 
-  constructor(store: Store, now: () => number = Date.now) {
+  constructor(store: RunStore, now: () => number = Date.now) {
     this.#store = store;
     this.#now = now;
   }

@@ -1,8 +1,9 @@
+import type { Linked } from "../shares/signed-links.ts";
 import type { FastifyReply, FastifyRequest } from "fastify";
 import { RequestError } from "../model/errors.ts";
 import type { SignedLinks } from "../shares/signed-links.ts";
-import { readToken } from "../shares/share-token.ts";
-import type { Store } from "../store/store.ts";
+import { readToken } from "../storage/share-token.ts";
+import type { RunStore } from "./run-store.ts";
 import type { RunFile, StoredRun } from "./run-row.ts";
 import { partsOf, toPageJson, toRunJson } from "./serializers/run-json.ts";
 import type { RunView } from "./serializers/run-json.ts";
@@ -14,11 +15,6 @@ import { parseId } from "../http/query-string.ts";
 const jsonType = "application/json; charset=utf-8";
 
 /** What the handlers that show runs work with. */
-export interface RunDesk {
-  readonly store: Store;
-  readonly links: SignedLinks;
-}
-
 /** The addresses of the attachments of a tenant's runs, for whoever sent the request. */
 export const linkRunFiles =
   (links: SignedLinks, request: Pick<FastifyRequest, "protocol" | "host" | "tenantId">) =>
@@ -27,7 +23,7 @@ export const linkRunFiles =
 
 /** `GET /runs/{id}`. */
 export async function readRun(
-  { store, links }: RunDesk,
+  { store, links }: Linked<RunStore>,
   request: FastifyRequest,
   reply: FastifyReply,
 ): Promise<unknown> {
@@ -41,7 +37,7 @@ export async function readRun(
 
 /** `POST /runs/query`. */
 export async function queryRuns(
-  { store, links }: RunDesk,
+  { store, links }: Linked<RunStore>,
   request: FastifyRequest<{ Body: RunQueryBody }>,
   reply: FastifyReply,
 ): Promise<unknown> {
@@ -66,7 +62,7 @@ export async function queryRuns(
 
 /** `POST /runs/stats`. */
 export async function readRunStats(
-  store: Store,
+  store: RunStore,
   { body, tenantId }: FastifyRequest<{ Body: RunQueryBody }>,
 ): Promise<unknown> {
   const { query } = parseRunQuery(body);
@@ -79,7 +75,7 @@ export async function readRunStats(
 
 /** `GET /runs/{id}/share`: the share, or null. */
 export async function readRunShare(
-  store: Store,
+  store: RunStore,
   request: FastifyRequest,
   reply: FastifyReply,
 ): Promise<unknown> {
@@ -93,7 +89,7 @@ export async function readRunShare(
 }
 
 /** `PUT /runs/{id}/share`. Repeated, it answers the same token. */
-export async function shareRun(store: Store, request: FastifyRequest): Promise<unknown> {
+export async function shareRun(store: RunStore, request: FastifyRequest): Promise<unknown> {
   const id = idOf(request);
   const token = await store.write.runs.share(request.tenantId, id);
   return { run_id: id, share_token: token };
@@ -101,7 +97,7 @@ export async function shareRun(store: Store, request: FastifyRequest): Promise<u
 
 /** `DELETE /runs/{id}/share`. */
 export async function unshareRun(
-  store: Store,
+  store: RunStore,
   request: FastifyRequest,
   reply: FastifyReply,
 ): Promise<unknown> {
@@ -111,7 +107,7 @@ export async function unshareRun(
 
 /** `GET /public/{share_token}/run`: without a key. */
 export async function readSharedRun(
-  { store, links }: RunDesk,
+  { store, links }: Linked<RunStore>,
   request: FastifyRequest,
   reply: FastifyReply,
 ): Promise<unknown> {

@@ -1,5 +1,5 @@
-import { JsonCursor } from "./ingest/json-cursor.ts";
-import { parseTime } from "./ingest/parse-time.ts";
+import { JsonCursor } from "../bodies/json-cursor.ts";
+import { parseTime } from "../model/parse-time.ts";
 import { usageMarks, usageNames, usagePlaces } from "./usage-places.ts";
 import type { UsageName } from "./usage-places.ts";
 

@@ -1,3 +1,7 @@
+import { readAttachment } from "./attachment-handlers.ts";
+import type { FileStore } from "./attachment-handlers.ts";
+import type { Linked } from "../shares/signed-links.ts";
+import type { RunStore } from "./run-store.ts";
 import type { FastifyInstance } from "fastify";
 import { endpoints } from "millrace/model";
 import { createBatch, createMultipart, createRun, updateRun } from "./ingest-handlers.ts";
@@ -13,7 +17,6 @@ import {
   shareRun,
   unshareRun,
 } from "./run-handlers.ts";
-import type { RunDesk } from "./run-handlers.ts";
 import { route } from "../http/route.ts";
 import { ContentMemory } from "./ingest/content-memory.ts";
 
@@ -44,7 +47,7 @@ export function addIngestRoutes(app: FastifyInstance, desk: IngestDesk): void {
 }
 
 /** What gives runs back. */
-export function addRunRoutes(app: FastifyInstance, desk: RunDesk): void {
+export function addRunRoutes(app: FastifyInstance, desk: Linked<RunStore>): void {
   const { store } = desk;
   app.route({
     ...route(endpoints.readRun, { tag, summary: "The run, merged from all that came of it." }),
@@ -77,9 +80,16 @@ export function addRunRoutes(app: FastifyInstance, desk: RunDesk): void {
 }
 
 /** What needs no key. */
-export function addSharedRunRoutes(app: FastifyInstance, desk: RunDesk): void {
+export function addSharedRunRoutes(app: FastifyInstance, desk: Linked<RunStore>): void {
   app.route({
     ...route(endpoints.readSharedRun, { tag, summary: "A shared run.", keyless: true }),
     handler: (request, reply) => readSharedRun(desk, request, reply),
   });
+}
+
+/** Signed addresses; they need no key. */
+export function addAttachmentRoutes(app: FastifyInstance, desk: Linked<FileStore>): void {
+  app.get("/attachments", { schema: { hide: true } }, (request, reply) =>
+    readAttachment(desk, request, reply),
+  );
 }

@@ -6,7 +6,7 @@ import type { Static } from "typebox";
 import { RequestError } from "../model/errors.ts";
 import type { ListPosition, RunSearch, RunStretch } from "./run-list.ts";
 import type { StoredRun } from "./run-row.ts";
-import type { Store } from "../store/store.ts";
+import type { RunStore } from "./run-store.ts";
 import { toIso } from "../http/wire-text.ts";
 import { toListItem } from "./serializers/run-list-json.ts";
 import { parseRunQuery, runQueryBody } from "./run-query-body.ts";
@@ -42,7 +42,7 @@ export type RunSearchBody = Static<typeof runSearchBody>;
 
 /** `POST /ui/runs/search`: a page of the list, or as much of it as could be found in the time. */
 export async function searchRuns(
-  store: Store,
+  store: RunStore,
   { body, tenantId }: FastifyRequest<{ Body: RunSearchBody }>,
 ): Promise<unknown> {
   const search = parseSearch(body);
@@ -68,7 +68,7 @@ export interface TimedSearch {
 
 /** Goes on until the page is full, the list ends or the time is over; others have their turn in between. */
 export async function searchFor(
-  store: Store,
+  store: RunStore,
   { tenantId, search, withinMs }: TimedSearch,
 ): Promise<RunStretch> {
   const began = performance.now();

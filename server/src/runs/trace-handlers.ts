@@ -1,3 +1,5 @@
+import type { Linked } from "../shares/signed-links.ts";
+import type { RunStore } from "./run-store.ts";
 import type { FastifyReply, FastifyRequest } from "fastify";
 import { RequestError } from "../model/errors.ts";
 import { toRunJson } from "./serializers/run-json.ts";
@@ -5,13 +7,15 @@ import { toTraceJson } from "./serializers/trace-json.ts";
 import { first, parseCount, parseId } from "../http/query-string.ts";
 import type { QueryString } from "../http/query-string.ts";
 import { linkRunFiles } from "./run-handlers.ts";
-import type { RunDesk } from "./run-handlers.ts";
 
 /** Runs of one answer: what is read and written in one go, while others wait. */
 const pageRuns = 10_000;
 
 /** `GET /ui/traces/{id}`: how the runs of a trace stand to each other, without what they hold. */
-export async function readTrace({ store }: RunDesk, request: FastifyRequest): Promise<unknown> {
+export async function readTrace(
+  { store }: Linked<RunStore>,
+  request: FastifyRequest,
+): Promise<unknown> {
   const query = request.query as QueryString;
   const after = first(query, "after");
   const since = first(query, "since");
@@ -28,7 +32,7 @@ export async function readTrace({ store }: RunDesk, request: FastifyRequest): Pr
 
 /** `GET /ui/trace-runs/{id}`: a run without the ids of those below it, which may be many. */
 export async function readTraceRun(
-  { store, links }: RunDesk,
+  { store, links }: Linked<RunStore>,
   request: FastifyRequest,
   reply: FastifyReply,
 ): Promise<unknown> {

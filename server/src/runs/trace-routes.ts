@@ -1,13 +1,14 @@
+import type { Linked } from "../shares/signed-links.ts";
+import type { RunStore } from "./run-store.ts";
 import type { FastifyInstance } from "fastify";
 import { uiEndpoints } from "millrace/model";
-import type { RunDesk } from "./run-handlers.ts";
 import { readTrace, readTraceRun } from "./trace-handlers.ts";
 import { route } from "../http/route.ts";
 
 const tag = "runs";
 
 /** What the page of a trace asks beside the API. */
-export function addUiTraceRoutes(app: FastifyInstance, desk: RunDesk): void {
+export function addUiTraceRoutes(app: FastifyInstance, desk: Linked<RunStore>): void {
   app.route({
     ...route(uiEndpoints.readTrace, {
       tag,

@@ -8,12 +8,12 @@ import { runSearchBody, searchRuns } from "./run-search-handlers.ts";
 import type { RunSearchBody } from "./run-search-handlers.ts";
 import type { Static } from "typebox";
 import { route } from "../http/route.ts";
-import type { Store } from "../store/store.ts";
+import type { RunStore } from "./run-store.ts";
 
 const tag = "runs";
 
 /** What the page's list of runs asks. */
-export function addUiRunRoutes(app: FastifyInstance, store: Store, exports: RunExports): void {
+export function addUiRunRoutes(app: FastifyInstance, store: RunStore, exports: RunExports): void {
   app.route<{ Body: RunSearchBody }>({
     ...route(uiEndpoints.searchRuns, {
       tag,

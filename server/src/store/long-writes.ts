@@ -1,10 +1,10 @@
 import { RequestError } from "../model/errors.ts";
 import { serverLimits } from "../model/options.ts";
 import type { LongWrite } from "../storage/long-write.ts";
-import { rollBack } from "../storage/sqlite/schema.ts";
-import type { Connection } from "../storage/sqlite/schema.ts";
-import { UncheckedWrite } from "../storage/sqlite/schema-proofs.ts";
-import type { Unchecked } from "../storage/sqlite/schema-proofs.ts";
+import { rollBack } from "../storage/sqlite/connection.ts";
+import type { Connection } from "../storage/sqlite/connection.ts";
+import { UncheckedWrite } from "../datasets/examples/schema-proofs.ts";
+import type { Unchecked } from "../datasets/examples/schema-proofs.ts";
 import { toFailure } from "../storage/thread-reply.ts";
 import type { ThreadAnswer } from "../storage/thread-reply.ts";
 import type { WriterCall } from "./writer-protocol.ts";

@@ -1,5 +1,5 @@
 import { Worker } from "node:worker_threads";
-import { distFile } from "../dist-files.ts";
+import { distFile } from "../storage/dist-files.ts";
 import { messageOf, RequestError } from "../model/errors.ts";
 import { serverLimits } from "../model/options.ts";
 import { endThread, threadOptions, waitForFirstMessage, whenEnded } from "../storage/threads.ts";

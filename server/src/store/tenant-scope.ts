@@ -1,12 +1,12 @@
 import type { CheckedFilter } from "../filter/checker.ts";
 import { RequestError } from "../model/errors.ts";
-import type { ExampleChange } from "../examples/example.ts";
+import type { ExampleChange } from "../datasets/examples/example.ts";
 import { LongWrite } from "../storage/long-write.ts";
 import type { RunFilter } from "../runs/run-query.ts";
 import type { SharedThread } from "../shares/share.ts";
 import type { Readers, Writers } from "./store.ts";
-import { toIds } from "../tenants/tenant-keys.ts";
-import type { KeyKind, TenantKeys } from "../tenants/tenant-keys.ts";
+import { toIds } from "../storage/sqlite/tenant-keys.ts";
+import type { KeyKind, TenantKeys } from "../storage/sqlite/tenant-keys.ts";
 
 // Callers name things by ids, which are unique within their tenant; the tables have keys (`tenant-keys.ts`). Every
 // call passes here: its arguments get keys in place of ids, its answer ids in place of keys. The tables below name

@@ -1,13 +1,13 @@
 import { Worker } from "node:worker_threads";
-import { distFile } from "../dist-files.ts";
+import { distFile } from "../storage/dist-files.ts";
 import { RequestError, ServerError } from "../model/errors.ts";
 import { serverLimits } from "../model/options.ts";
 import { threadOptions, waitForFirstMessage, whenEnded } from "../storage/threads.ts";
-import type { Activity } from "../live/activity.ts";
+import type { Activity } from "../runs/activity.ts";
 import { batchMemory } from "../runs/batch-memory.ts";
 import type { IngestResult, PackedBatch, RunBatch } from "../runs/run-record.ts";
 import { packPosts } from "../runs/sqlite/post-rows.ts";
-import type { SchemaProof } from "../storage/sqlite/schema-proofs.ts";
+import type { SchemaProof } from "../datasets/examples/schema-proofs.ts";
 import { toError } from "../storage/thread-reply.ts";
 import type { ThreadAnswer } from "../storage/thread-reply.ts";
 import type { WriterCall, WriterMessage, WriterRequest } from "./writer-protocol.ts";

@@ -7,7 +7,7 @@ import { Maybe } from "../http/schema-parts.ts";
 import type { KeyGuard } from "./key-guard.ts";
 import { isLoopback } from "../model/options.ts";
 import type { ServerSettings } from "../model/options.ts";
-import type { Store } from "../store/store.ts";
+import type { TenantStore } from "./tenant-store.ts";
 import type { ApiKey, Tenant } from "./tenant.ts";
 import { toIso } from "../http/wire-text.ts";
 import { parseCount, parseId } from "../http/query-string.ts";
@@ -35,7 +35,7 @@ export type RetentionBody = Static<typeof retentionBody>;
 
 /** What the calls of the settings page work with. */
 export interface SettingsDesk {
-  readonly store: Store;
+  readonly store: TenantStore;
   readonly keys: KeyGuard;
   readonly settings: ServerSettings;
 }
@@ -108,7 +108,7 @@ export async function createTenant(
 }
 
 /** `GET /ui/storage`. */
-export async function readStorage(store: Store, request: FastifyRequest): Promise<unknown> {
+export async function readStorage(store: TenantStore, request: FastifyRequest): Promise<unknown> {
   const query = request.query as QueryString;
   const range = {
     limit: parseCount(query, "limit", { fallback: 20, min: 1, max: 50 }),
@@ -131,14 +131,14 @@ export async function readStorage(store: Store, request: FastifyRequest): Promis
 }
 
 /** `GET /ui/retention`. */
-export async function listRetention(store: Store, request: FastifyRequest): Promise<unknown> {
+export async function listRetention(store: TenantStore, request: FastifyRequest): Promise<unknown> {
   const rules = await store.read.retention.list(request.tenantId);
   return rules.map(({ projectId, days }) => ({ project_id: projectId, days }));
 }
 
 /** `PUT /ui/retention`. */
 export async function setRetention(
-  store: Store,
+  store: TenantStore,
   request: FastifyRequest<{ Body: RetentionBody }>,
 ): Promise<unknown> {
   const { project_id: given, days } = request.body;

@@ -1,15 +1,16 @@
+import type { Linked } from "../shares/signed-links.ts";
+import type { Store } from "../store/store.ts";
 import type { FastifyReply, FastifyRequest } from "fastify";
 import { Type } from "typebox";
 import type { Static } from "typebox";
 import { RequestError } from "../model/errors.ts";
 import { Maybe } from "../http/schema-parts.ts";
 import { serverLimits } from "../model/options.ts";
-import type { Example } from "../examples/example.ts";
-import { allMembers, toExampleJson } from "../examples/example-json.ts";
+import type { Example } from "../datasets/examples/example.ts";
+import { allMembers, toExampleJson } from "../datasets/examples/example-json.ts";
 import { findDataset } from "../datasets/dataset-handlers.ts";
-import { linkFor } from "../examples/example-handlers.ts";
+import { linkFor } from "../datasets/examples/example-handlers.ts";
 import { parseId } from "../http/query-string.ts";
-import type { RunDesk } from "../runs/run-handlers.ts";
 import { pageBody, pageSize, parseOffset, sendPage } from "./v2-page.ts";
 import { parseSelects, readV2Runs } from "./v2-runs.ts";
 
@@ -37,7 +38,7 @@ type Asker = FastifyRequest<{ Body: Body }>;
 
 /** `POST /api/v2/datasets/{id}/experiment-runs`: examples, each with the root runs of the experiments on it. */
 export async function queryV2ExperimentRuns(
-  desk: RunDesk,
+  desk: Linked<Store>,
   request: Asker,
   reply: FastifyReply,
 ): Promise<unknown> {
@@ -71,7 +72,7 @@ interface Range {
 
 /** In the order of writing, or by a score. */
 async function listExamples(
-  { store }: RunDesk,
+  { store }: Linked<Store>,
   { body, tenantId }: Asker,
   { datasetId, offset, limit }: Range,
 ): Promise<readonly Example[]> {
@@ -129,7 +130,7 @@ interface Wanted {
 }
 
 async function addRuns(
-  desk: RunDesk,
+  desk: Linked<Store>,
   request: Asker,
   { experiment, exampleIds, selects, runs }: Wanted,
 ): Promise<void> {

@@ -1,3 +1,5 @@
+import type { Linked } from "../shares/signed-links.ts";
+import type { Store } from "../store/store.ts";
 import type { FastifyReply, FastifyRequest } from "fastify";
 import { Type } from "typebox";
 import type { Static } from "typebox";
@@ -8,7 +10,6 @@ import type { SharedScope } from "../shares/share.ts";
 import { v2PublicFields } from "./v2-run-json.ts";
 import { all, parseId } from "../http/query-string.ts";
 import { toCursor } from "../runs/run-query-body.ts";
-import type { RunDesk } from "../runs/run-handlers.ts";
 import { pageBody, sendPage } from "./v2-page.ts";
 import { idOf, parseSelects, queryOf, readMax, readV2Runs, sendV2Run } from "./v2-runs.ts";
 import type { RunQuestion } from "./v2-runs.ts";
@@ -26,7 +27,7 @@ export const v2PublicQueryBody = Type.Object({
 
 /** `POST /api/v2/public/{token}/runs/query`: the runs that the token opens, in the order of their start. */
 export async function queryV2PublicRuns(
-  desk: RunDesk,
+  desk: Linked<Store>,
   request: FastifyRequest<{ Body: Static<typeof v2PublicQueryBody> }>,
   reply: FastifyReply,
 ): Promise<unknown> {
@@ -55,7 +56,7 @@ export async function queryV2PublicRuns(
 
 /** `GET /api/v2/public/{token}/run/{id}`: one of the runs that the token opens. */
 export async function readV2PublicRun(
-  desk: RunDesk,
+  desk: Linked<Store>,
   request: FastifyRequest,
   reply: FastifyReply,
 ): Promise<unknown> {
@@ -74,7 +75,7 @@ export async function readV2PublicRun(
 
 /** What a token opens, and to whom it is shown. */
 interface Opened {
-  readonly desk: RunDesk;
+  readonly desk: Linked<Store>;
   readonly whose: Pick<FastifyRequest, "tenantId" | "protocol" | "host">;
   readonly scope: SharedScope;
   readonly selects: readonly string[];
@@ -168,7 +169,7 @@ async function isOpened({ desk, whose, scope }: Opened, { row }: StoredRun): Pro
 }
 
 /** @throws RequestError 404: nothing is shared under the token. */
-async function findScope({ store }: RunDesk, request: FastifyRequest): Promise<SharedScope> {
+async function findScope({ store }: Linked<Store>, request: FastifyRequest): Promise<SharedScope> {
   const { token } = request.params as { readonly token: string };
   const scope = await store.read.shares.find(parseId(token, "share token"));
   if (scope === undefined) {

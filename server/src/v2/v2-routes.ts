@@ -1,7 +1,8 @@
+import type { Linked } from "../shares/signed-links.ts";
+import type { Store } from "../store/store.ts";
 import type { FastifyInstance } from "fastify";
 import type { Static } from "typebox";
 import { RequestError } from "../model/errors.ts";
-import type { RunDesk } from "../runs/run-handlers.ts";
 import {
   listV2TraceRuns,
   queryV2Runs,
@@ -32,12 +33,12 @@ import {
 } from "./v2-threads.ts";
 import { queryV2Traces, v2TraceQueryBody } from "./v2-traces.ts";
 import { route } from "../http/route.ts";
-import { v2Endpoints } from "./v2-endpoints.ts";
+import { v2Endpoints } from "../http/v2-endpoints.ts";
 
 const tag = "runs";
 
 /** The second version of the API, as far as it is served. */
-export function addV2Routes(app: FastifyInstance, desk: RunDesk): void {
+export function addV2Routes(app: FastifyInstance, desk: Linked<Store>): void {
   app.route<{ Body: V2RunQueryBody }>({
     ...route(v2Endpoints.queryV2Runs, {
       tag,
@@ -169,7 +170,7 @@ const hostedOnly: Readonly<Record<string, string>> = {
 };
 
 /** Open to whoever holds a token. */
-export function addSharedV2Routes(app: FastifyInstance, desk: RunDesk): void {
+export function addSharedV2Routes(app: FastifyInstance, desk: Linked<Store>): void {
   app.route({
     ...route(v2Endpoints.readV2PublicRun, {
       tag,

@@ -1,10 +1,12 @@
+import type { Linked } from "../shares/signed-links.ts";
+import type { Store } from "../store/store.ts";
 import type { FastifyReply, FastifyRequest } from "fastify";
 import { Type } from "typebox";
 import type { Static } from "typebox";
 import { RequestError } from "../model/errors.ts";
 import { Maybe } from "../http/schema-parts.ts";
 import type { RunPart, StoredRun } from "../runs/run-row.ts";
-import { shownToken } from "../shares/share-token.ts";
+import { shownToken } from "../storage/share-token.ts";
 import { partsOf, toListJson } from "../runs/serializers/run-json.ts";
 import { membersFor, toV2RunJson, v2RunFields } from "./v2-run-json.ts";
 import type { V2View } from "./v2-run-json.ts";
@@ -13,7 +15,6 @@ import type { QueryString } from "../http/query-string.ts";
 import { parseRunQuery, toCursor } from "../runs/run-query-body.ts";
 import type { RunQueryBody } from "../runs/run-query-body.ts";
 import { linkRunFiles } from "../runs/run-handlers.ts";
-import type { RunDesk } from "../runs/run-handlers.ts";
 import { dayAgo, hostedBody, pageBody, pageSize, refuseHosted, sendPage } from "./v2-page.ts";
 
 const jsonType = "application/json; charset=utf-8";
@@ -46,7 +47,7 @@ export type V2RunQueryBody = Static<typeof v2RunQueryBody>;
 
 /** `POST /api/v2/runs/query`. */
 export async function queryV2Runs(
-  desk: RunDesk,
+  desk: Linked<Store>,
   request: FastifyRequest<{ Body: V2RunQueryBody }>,
   reply: FastifyReply,
 ): Promise<unknown> {
@@ -58,7 +59,7 @@ export async function queryV2Runs(
 
 /** The same question in the words of the first version. */
 async function toFirstVersion(
-  { store }: RunDesk,
+  { store }: Linked<Store>,
   { body, tenantId }: FastifyRequest<{ Body: V2RunQueryBody }>,
 ): Promise<RunQuestion> {
   const { project_ids: given, reference_dataset_id: dataset } = body;
@@ -108,7 +109,7 @@ interface Asked {
 
 /** A page of runs as JSON, and the cursor of the next one. */
 export async function readV2Runs(
-  desk: RunDesk,
+  desk: Linked<Store>,
   request: Pick<FastifyRequest, "tenantId" | "protocol" | "host">,
   { asked, selects, parts = [], comparativeId }: Asked,
 ): Promise<{
@@ -146,7 +147,7 @@ type Further = Pick<V2View, "lastQueuedMicros" | "isSource" | "traceToken">;
 
 /** Reads that of a page of runs, each kind with one query. */
 async function readFurther(
-  { store }: RunDesk,
+  { store }: Linked<Store>,
   {
     tenantId,
     runs,
@@ -180,7 +181,7 @@ async function readFurther(
 
 /** By project: the dataset that its runs are an experiment on. */
 async function findDatasets(
-  { store }: RunDesk,
+  { store }: Linked<Store>,
   tenantId: string,
   runs: readonly StoredRun[],
 ): Promise<ReadonlyMap<string, string>> {
@@ -198,7 +199,7 @@ async function findDatasets(
 
 /** `GET /api/v2/runs/{id}`. */
 export async function readV2Run(
-  desk: RunDesk,
+  desk: Linked<Store>,
   request: FastifyRequest,
   reply: FastifyReply,
 ): Promise<unknown> {
@@ -209,7 +210,7 @@ export async function readV2Run(
 
 /** One run, to whoever may see it: its owner, or the holder of a token. */
 export async function sendV2Run(
-  desk: RunDesk,
+  desk: Linked<Store>,
   request: Pick<FastifyRequest, "protocol" | "host" | "tenantId">,
   {
     reply,
@@ -237,7 +238,7 @@ export async function sendV2Run(
 }
 
 /** `GET /api/v2/runs/{id}/url`: where the run's page is. */
-export async function readV2RunUrl(desk: RunDesk, request: FastifyRequest): Promise<unknown> {
+export async function readV2RunUrl(desk: Linked<Store>, request: FastifyRequest): Promise<unknown> {
   const { run, id } = await findRun(desk, request);
   const path = `/o/${request.tenantId}/projects/p/${run.row.projectId}/r/${id}`;
   return { url: `${request.protocol}://${request.host}${path}` };
@@ -245,7 +246,7 @@ export async function readV2RunUrl(desk: RunDesk, request: FastifyRequest): Prom
 
 /** `GET /api/v2/traces/{id}/runs`: all of a trace, in the order of their start. */
 export async function listV2TraceRuns(
-  desk: RunDesk,
+  desk: Linked<Store>,
   request: FastifyRequest,
   reply: FastifyReply,
 ): Promise<unknown> {
@@ -271,7 +272,7 @@ export async function listV2TraceRuns(
 }
 
 async function findRun(
-  { store }: RunDesk,
+  { store }: Linked<Store>,
   request: FastifyRequest,
 ): Promise<{ readonly run: StoredRun; readonly id: string }> {
   const id = idOf(request);
@@ -297,7 +298,7 @@ export function parseSelects(
 }
 
 const viewOf = (
-  { links }: RunDesk,
+  { links }: Linked<Store>,
   request: Pick<FastifyRequest, "protocol" | "host" | "tenantId">,
 ): V2View => ({
   link: linkRunFiles(links, request),

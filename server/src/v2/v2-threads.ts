@@ -1,10 +1,11 @@
+import type { Linked } from "../shares/signed-links.ts";
+import type { Store } from "../store/store.ts";
 import type { FastifyReply, FastifyRequest } from "fastify";
 import { Type } from "typebox";
 import type { Static } from "typebox";
 import { RequestError } from "../model/errors.ts";
 import { Maybe } from "../http/schema-parts.ts";
 import { all, first, parseId } from "../http/query-string.ts";
-import type { RunDesk } from "../runs/run-handlers.ts";
 import {
   before,
   dayAgo,
@@ -130,7 +131,7 @@ const turnFields = [
 
 /** `POST /api/v2/threads/query`: the threads of a project, the one that was active last first. */
 export async function queryV2Threads(
-  desk: RunDesk,
+  desk: Linked<Store>,
   request: FastifyRequest<{ Body: Static<typeof v2ThreadQueryBody> }>,
   reply: FastifyReply,
 ): Promise<unknown> {
@@ -150,7 +151,7 @@ export async function queryV2Threads(
 
 /** All turns of the time, by thread; with filters, of threads that have a turn which meets them. */
 async function readThreads(
-  desk: RunDesk,
+  desk: Linked<Store>,
   request: FastifyRequest,
   body: Static<typeof ThreadsBody>,
 ): Promise<ReadonlyMap<string, readonly Turn[]>> {
@@ -183,7 +184,7 @@ async function readThreads(
 
 /** `POST /api/v2/threads/stats`: what the threads of a project come to, together. */
 export async function readV2ThreadsStats(
-  desk: RunDesk,
+  desk: Linked<Store>,
   request: FastifyRequest<{ Body: Static<typeof v2ThreadsStatsBody> }>,
 ): Promise<unknown> {
   const { body } = request;
@@ -281,7 +282,7 @@ function toThread(id: string, turns: readonly Turn[]) {
 
 /** `GET /api/v2/threads/{id}/traces`: its turns, the newest first. */
 export async function listV2ThreadTraces(
-  desk: RunDesk,
+  desk: Linked<Store>,
   request: FastifyRequest,
   reply: FastifyReply,
 ): Promise<unknown> {
@@ -326,7 +327,10 @@ export async function listV2ThreadTraces(
 }
 
 /** `GET /api/v2/threads/{id}/stats`. */
-export async function readV2ThreadStats(desk: RunDesk, request: FastifyRequest): Promise<unknown> {
+export async function readV2ThreadStats(
+  desk: Linked<Store>,
+  request: FastifyRequest,
+): Promise<unknown> {
   const selects = all(queryOf(request), "selects") ?? [];
   const asked = threadOf(request, "session_id");
   const turns = await readTurns(desk, request, { asked });
@@ -362,7 +366,7 @@ function threadOf(request: FastifyRequest, project: "project_id" | "session_id")
 
 /** Roots by their start, the first first. @throws RequestError 422: there are more than can be grouped. */
 async function readTurns(
-  desk: RunDesk,
+  desk: Linked<Store>,
   request: FastifyRequest,
   {
     asked,

@@ -1,10 +1,11 @@
+import type { Linked } from "../shares/signed-links.ts";
+import type { Store } from "../store/store.ts";
 import type { FastifyReply, FastifyRequest } from "fastify";
 import { Type } from "typebox";
 import type { Static } from "typebox";
 import { Maybe } from "../http/schema-parts.ts";
 import { toIso } from "../http/wire-text.ts";
 import { parseId } from "../http/query-string.ts";
-import type { RunDesk } from "../runs/run-handlers.ts";
 import {
   before,
   dayAgo,
@@ -16,7 +17,7 @@ import {
 } from "./v2-page.ts";
 import { parseSelects, readMax, readV2Runs } from "./v2-runs.ts";
 import type { RunQuestion } from "./v2-runs.ts";
-import { parseTime } from "../runs/ingest/parse-time.ts";
+import { parseTime } from "../model/parse-time.ts";
 
 /** Body of `POST /api/v2/traces/query`. */
 export const v2TraceQueryBody = Type.Object({
@@ -36,7 +37,7 @@ const aggregates: readonly string[] = ["TOTAL_TOKENS", "TOTAL_COST", "FIRST_TOKE
 
 /** `POST /api/v2/traces/query`: roots, and beside each what its trace comes to. */
 export async function queryV2Traces(
-  desk: RunDesk,
+  desk: Linked<Store>,
   request: FastifyRequest<{ Body: Static<typeof v2TraceQueryBody> }>,
   reply: FastifyReply,
 ): Promise<unknown> {
@@ -79,7 +80,7 @@ export async function queryV2Traces(
 
 /** When the first token of any run of a trace came. */
 async function readFirstToken(
-  desk: RunDesk,
+  desk: Linked<Store>,
   request: FastifyRequest,
   trace: string,
 ): Promise<{ readonly first_token_time?: string }> {

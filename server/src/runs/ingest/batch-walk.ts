@@ -1,5 +1,5 @@
 import { isUtf8 } from "node:buffer";
-import { decodeText } from "./json-text.ts";
+import { decodeText } from "../../bodies/json-text.ts";
 import {
   entryWords,
   field,

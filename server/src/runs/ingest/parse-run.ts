@@ -6,8 +6,8 @@ import { facetsOf } from "../facets.ts";
 import { readMeasures } from "../run-measures.ts";
 import type { RunMeasures } from "../run-measures.ts";
 import type { RunColumns, SpanRecord } from "../run-record.ts";
-import { parseScalar } from "./json-text.ts";
-import { parseTime } from "./parse-time.ts";
+import { parseScalar } from "../../bodies/json-text.ts";
+import { parseTime } from "../../model/parse-time.ts";
 import { payloadOf } from "./split-run.ts";
 import type { ColumnValues, Members } from "./split-run.ts";
 

@@ -1,4 +1,4 @@
-import { parseScalar } from "./json-text.ts";
+import { parseScalar } from "../../bodies/json-text.ts";
 
 /** Members of a run by their names, as JSON texts. */
 export type Members = ReadonlyMap<string, Buffer>;

@@ -1,6 +1,6 @@
 import type { RunMeasures } from "../run-measures.ts";
 import type { RunPart, RunRow, StoredRun } from "../run-row.ts";
-import { shownToken } from "../../shares/share-token.ts";
+import { shownToken } from "../../storage/share-token.ts";
 import type { UsageName } from "../usage-places.ts";
 import { toCostText, toIso } from "../../http/wire-text.ts";
 

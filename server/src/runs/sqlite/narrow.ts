@@ -1,8 +1,8 @@
 import type { CheckedFilter } from "../../filter/checker.ts";
-import { parseRows } from "./row.ts";
+import { parseRows } from "../../storage/sqlite/rows.ts";
 import type { Conditions } from "./run-conditions.ts";
 import { leadsOf } from "./run-leads.ts";
-import type { Connection } from "../../storage/sqlite/schema.ts";
+import type { Connection } from "../../storage/sqlite/connection.ts";
 
 /** Up to so many runs are looked at one by one; where there are more, a page is full soon without. */
 const candidatesMax = 20_000;

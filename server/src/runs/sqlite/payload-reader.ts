@@ -1,7 +1,7 @@
 import { patchUnit } from "../merge.ts";
 import { isSound, reportDamage } from "../../storage/sqlite/checksum.ts";
-import { parseRows } from "./row.ts";
-import type { Connection } from "../../storage/sqlite/schema.ts";
+import { parseRows } from "../../storage/sqlite/rows.ts";
+import type { Connection } from "../../storage/sqlite/connection.ts";
 
 /** The key of a run. */
 interface RunKey {

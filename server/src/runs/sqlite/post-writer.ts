@@ -1,14 +1,14 @@
 import type { PostRows, RunRecord } from "../run-record.ts";
 import { checksumOf } from "../../storage/sqlite/checksum.ts";
 import { isSqliteError } from "../../storage/sqlite/connection.ts";
-import type { ActivityCounter } from "../../live/activity-counter.ts";
+import type { ActivityCounter } from "./activity-counter.ts";
 import type { FacetWriter } from "./facet-writer.ts";
 import { postColumns, postPlaces, unpackPost } from "./post-rows.ts";
 import { postForms, PostStatements } from "./post-statements.ts";
 import type { PostForm } from "./post-statements.ts";
-import type { ProjectWriter } from "../../projects/project-writer.ts";
+import type { RunProjects } from "../run-writer-needs.ts";
 import { measuresOf, unmeasured } from "./row.ts";
-import type { Connection } from "../../storage/sqlite/schema.ts";
+import type { Connection } from "../../storage/sqlite/connection.ts";
 
 /**
  * How many one statement writes, the most first. Measured with runs of 5.5 kB: a statement a row costs
@@ -40,7 +40,7 @@ interface Lot {
 
 /** Writes posts that no one has seen, many with one statement. */
 export class PostWriter {
-  readonly #projects: ProjectWriter;
+  readonly #projects: RunProjects;
   readonly #facets: FacetWriter;
   readonly #activity: ActivityCounter;
   readonly #statements: PostStatements;
@@ -52,7 +52,7 @@ export class PostWriter {
       facets,
       activity,
     }: {
-      readonly projects: ProjectWriter;
+      readonly projects: RunProjects;
       readonly facets: FacetWriter;
       readonly activity: ActivityCounter;
     },

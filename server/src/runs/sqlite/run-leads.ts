@@ -1,9 +1,9 @@
 import type { CheckedFilter } from "../../filter/checker.ts";
-import { requiredFacets } from "../../filter/required-facets.ts";
-import { requiredFeedback, requiredLatency } from "../../filter/required-ranges.ts";
-import type { Range } from "../../filter/required-ranges.ts";
+import { requiredFacets } from "./required-facets.ts";
+import { requiredFeedback, requiredLatency } from "./required-ranges.ts";
+import type { Range } from "./required-ranges.ts";
 import { anyFacet, blockMicros } from "../facets.ts";
-import { marks } from "./row.ts";
+import { marks } from "../../storage/sqlite/rows.ts";
 import type { Conditions } from "./run-conditions.ts";
 
 const signs: { readonly [Comparator in Range["comparator"]]: string } = {

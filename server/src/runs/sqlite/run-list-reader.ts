@@ -1,4 +1,4 @@
-import { requiredStatus } from "../../filter/required-ranges.ts";
+import { requiredStatus } from "./required-ranges.ts";
 import type {
   CountQuery,
   ListPosition,
@@ -11,14 +11,14 @@ import type {
 import { countMicros } from "../run-list.ts";
 import type { RunFilter } from "../run-query.ts";
 import { narrow } from "./narrow.ts";
-import { parseRows } from "./row.ts";
+import { parseRows } from "../../storage/sqlite/rows.ts";
 import { toConditions } from "./run-conditions.ts";
 import type { Conditions } from "./run-conditions.ts";
 import type { RunReader } from "./run-reader.ts";
-import { hasTextIndex } from "../../storage/text-index/text-index.ts";
+import { hasTextIndex } from "../text-index/text-index.ts";
 import { textLeadsOf } from "./text-leads.ts";
 import { readWords } from "./run-words.ts";
-import type { Connection } from "../../storage/sqlite/schema.ts";
+import type { Connection } from "../../storage/sqlite/connection.ts";
 
 /** An index in whose order a list is gone through, and what it holds only rows of. */
 interface Way {

@@ -9,35 +9,39 @@ import type {
   RunBatch,
   RunRecord,
 } from "../run-record.ts";
-import type { FeedbackDraft } from "../../feedback/feedback.ts";
+import type { FeedbackDraft } from "../run-feedback.ts";
 import type { RunWrites } from "../run-query.ts";
 import type { RunRow } from "../run-row.ts";
-import { readToken } from "../../shares/share-token.ts";
-import { ActivityCounter } from "../../live/activity-counter.ts";
+import { readToken } from "../../storage/share-token.ts";
+import { ActivityCounter } from "./activity-counter.ts";
 import { checksumOf } from "../../storage/sqlite/checksum.ts";
 import { FacetWriter } from "./facet-writer.ts";
-import type { FeedbackWriter } from "../../feedback/feedback-writer.ts";
 import { MeasureWriter } from "./measure-writer.ts";
 import { PostWriter } from "./post-writer.ts";
-import type { ProjectWriter } from "../../projects/project-writer.ts";
+import type { RunFeedback, RunProjects } from "../run-writer-needs.ts";
 import {
   intoMeasuredRuns,
   intoRuns,
   measuresToValues,
   parseRow,
-  parseRows,
   rowToValues,
   runColumns,
   runTables,
   wholeColumns,
 } from "./row.ts";
-import type { Connection } from "../../storage/sqlite/schema.ts";
+import { parseRows } from "../../storage/sqlite/rows.ts";
+import type { Connection } from "../../storage/sqlite/connection.ts";
 import { SpanRows } from "./span-rows.ts";
 import { SpanWriter } from "./span-writer.ts";
 import type { SpanRunRecord } from "./span-writer.ts";
-import { idOf } from "../../tenants/tenant-keys.ts";
-import type { TenantKeyWriter } from "../../tenants/tenant-keys.ts";
-import { digestToken, openedToken, tokenOwners, toShareToken } from "../../shares/token-keys.ts";
+import { idOf } from "../../storage/sqlite/tenant-keys.ts";
+import type { TenantKeyWriter } from "../../storage/sqlite/tenant-keys.ts";
+import {
+  digestToken,
+  openedToken,
+  tokenOwners,
+  toShareToken,
+} from "../../storage/sqlite/token-keys.ts";
 
 type Fate = "accepted" | "duplicate" | { readonly reason: string };
 
@@ -52,8 +56,8 @@ export class RunWriter implements RunWrites {
   /** What was stored since it was last taken. */
   readonly activity = new ActivityCounter();
   readonly #keys: TenantKeyWriter;
-  readonly #projects: ProjectWriter;
-  readonly #feedback: FeedbackWriter;
+  readonly #projects: RunProjects;
+  readonly #feedback: RunFeedback;
   readonly #spans: SpanWriter;
   readonly #facets: FacetWriter;
   readonly #measures: MeasureWriter;
@@ -69,8 +73,8 @@ export class RunWriter implements RunWrites {
       feedback,
       keys,
     }: {
-      readonly projects: ProjectWriter;
-      readonly feedback: FeedbackWriter;
+      readonly projects: RunProjects;
+      readonly feedback: RunFeedback;
       readonly keys: TenantKeyWriter;
     },
   ) {

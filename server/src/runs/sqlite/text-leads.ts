@@ -3,7 +3,7 @@ import { textsIn } from "../../filter/compiler.ts";
 import type { Sql } from "../../filter/sql.ts";
 import type { RunFilter } from "../run-query.ts";
 import type { Conditions } from "./run-conditions.ts";
-import { rowsThatMayHold, rowsThatMayHoldEither } from "../../storage/text-index/text-index.ts";
+import { rowsThatMayHold, rowsThatMayHoldEither } from "../text-index/text-index.ts";
 
 /** Statements each of which finds, by the text index, rowids of `runs` that hold all runs which meet a filter. */
 export function textLeadsOf(filter: RunFilter): readonly Conditions[] {

@@ -2,6 +2,7 @@ import { createRequire } from "node:module";
 import process from "node:process";
 import { QueryClock } from "./query-clock.ts";
 import type { QueryLimit } from "./query-clock.ts";
+import { busyMs } from "./write-ahead-log.ts";
 
 /** A prepared statement. */
 export interface Statement {
@@ -231,3 +232,18 @@ const texts: Readonly<Partial<Record<keyof typeof codes, string>>> = {
   notDatabase: "file is not a database",
   cantOpen: "unable to open database file",
 };
+
+/** Opens any file; used for the lock too. */
+export const openDatabase = (path: string, timeoutMs = busyMs): Connection =>
+  openConnection(path, { busyMs: timeoutMs });
+
+/** Ends the transaction under way, where there is one, without its changes. Never throws. */
+export function rollBack(db: Connection): void {
+  try {
+    if (db.inTransaction) {
+      db.exec("ROLLBACK");
+    }
+  } catch {
+    // SQLite rolled it back by itself. The next transaction shows whether the connection still works.
+  }
+}

@@ -4,9 +4,9 @@ import process from "node:process";
 import { RequestError } from "../../model/errors.ts";
 import { DiskReserve, isDiskFull, readDiskUse, reserveBytesOf } from "./disk-reserve.ts";
 import type { DiskUse } from "./disk-reserve.ts";
-import { parseRows } from "../../runs/sqlite/row.ts";
-import { eraseLog } from "./schema.ts";
-import type { Connection } from "./schema.ts";
+import { parseRows } from "./rows.ts";
+import { eraseLog } from "./write-ahead-log.ts";
+import type { Connection } from "./connection.ts";
 
 const mebibyte = 1_048_576;
 /** A disk with more room than this is looked at a few times a second, and not for each write. */

@@ -1,0 +1,67 @@
+import { randomUUID } from "node:crypto";
+import { RequestError } from "../../model/errors.ts";
+import type { DatasetDraft } from "../dataset.ts";
+import type { UploadRow, UploadWrites } from "./upload.ts";
+import type { DatasetDesk } from "../dataset-desk.ts";
+import { DatasetTable } from "../dataset-table.ts";
+
+/**
+ * Writes datasets that arrive piece by piece: all rows are of the version at which it began. What was
+ * begun and not ended is gone after a restart.
+ */
+export class UploadWriter implements UploadWrites {
+  readonly #desk: DatasetDesk;
+  readonly #table: DatasetTable;
+
+  constructor(desk: DatasetDesk) {
+    this.#desk = desk;
+    this.#table = new DatasetTable(desk);
+    for (const id of this.#table.listUnready()) {
+      desk.index.clear(id);
+      this.#table.delete(id);
+    }
+  }
+
+  begin(tenantId: string, draft: DatasetDraft): void {
+    this.#desk.schemas.assertSchemas(draft);
+    this.#table.insert(tenantId, draft, "unready");
+  }
+
+  extend(tenantId: string, datasetId: string, rows: readonly UploadRow[]): void {
+    const upload = this.#read(tenantId, datasetId);
+    const examples = rows.map((row) => ({ ...row, id: randomUUID() }));
+    this.#desk.schemas.assertFit(upload, examples);
+    for (const example of examples) {
+      this.#desk.table.insert({
+        ...example,
+        tenantId,
+        datasetId,
+        createdMicros: upload.createdMicros,
+        fromMicros: upload.createdMicros,
+        sourceRunId: null,
+        attachments: [],
+      });
+    }
+    this.#desk.table.place();
+  }
+
+  end(tenantId: string, datasetId: string): void {
+    const { createdMicros } = this.#read(tenantId, datasetId);
+    this.#table.setReady(datasetId);
+    const dataset = this.#desk.ledger.read(tenantId, datasetId);
+    this.#desk.ledger.addVersion(dataset, createdMicros, this.#desk.table.count(datasetId));
+  }
+
+  drop(tenantId: string, datasetId: string): void {
+    this.#read(tenantId, datasetId);
+    this.#table.retire(datasetId);
+  }
+
+  #read(tenantId: string, datasetId: string): Omit<DatasetDraft, "name"> {
+    const upload = this.#table.findUnready(tenantId, datasetId);
+    if (upload === undefined) {
+      throw new RequestError(404, "Dataset not found");
+    }
+    return upload;
+  }
+}
