@@ -14,7 +14,7 @@ import {
   takeExamples,
   takeImport,
   toAnswer,
-} from "./datasets/imports/take-examples.ts";
+} from "./datasets/examples/take-examples.ts";
 import type { BatchTask, RunTask, TakenRuns } from "./runs/run-tasks.ts";
 import type {
   ExampleAnswerTask,

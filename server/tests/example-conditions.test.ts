@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
-import { ExampleReader } from "../src/datasets/examples/example-reader.ts";
-import { toExampleConditions } from "../src/datasets/examples/example-conditions.ts";
+import { ExampleReader } from "../src/datasets/examples/sqlite/example-reader.ts";
+import { toExampleConditions } from "../src/datasets/examples/sqlite/example-conditions.ts";
 import { openWriter } from "../src/store/schema.ts";
 import type { ExampleFilter } from "../src/datasets/examples/example.ts";
 

@@ -1,6 +1,10 @@
 import { randomUUID } from "node:crypto";
 import { expect, test } from "vitest";
-import { ExamplePlaces, keysOfId, keysOfIds } from "../src/datasets/examples/example-places.ts";
+import {
+  ExamplePlaces,
+  keysOfId,
+  keysOfIds,
+} from "../src/datasets/examples/sqlite/example-places.ts";
 import { formats, openWriter } from "../src/store/schema.ts";
 import { openDatabase } from "../src/storage/sqlite/connection.ts";
 import type { Connection } from "../src/storage/sqlite/connection.ts";

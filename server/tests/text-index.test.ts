@@ -17,8 +17,8 @@ import {
   attachTextIndex,
   prepareTextIndex,
   rowsThatMayHold,
-} from "../src/runs/text-index/text-index.ts";
-import { TextIndexer } from "../src/runs/text-index/text-indexer.ts";
+} from "../src/runs/sqlite/text-index/text-index.ts";
+import { TextIndexer } from "../src/runs/sqlite/text-index/text-indexer.ts";
 import { temporaryFolder } from "./support/running-server.ts";
 import { patchOf } from "./support/store-desk.ts";
 import { wireRun } from "./support/wire-runs.ts";

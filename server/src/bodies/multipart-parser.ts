@@ -228,4 +228,4 @@ export function readBoundary(contentType: string | undefined): string {
   return boundary;
 }
 
-export const boundaryPattern = /;\s*boundary\s*=\s*(?:"([^"]{1,70})"|([^\s;"]{1,70}))/i;
+const boundaryPattern = /;\s*boundary\s*=\s*(?:"([^"]{1,70})"|([^\s;"]{1,70}))/i;

@@ -1,7 +1,7 @@
 import { DatasetLedger } from "./dataset-ledger.ts";
-import { ExampleIndex } from "./examples/example-index.ts";
-import { ExampleTable } from "./examples/example-table.ts";
-import { SchemaProofs } from "./examples/schema-proofs.ts";
+import { ExampleIndex } from "./examples/sqlite/example-index.ts";
+import { ExampleTable } from "./examples/sqlite/example-table.ts";
+import { SchemaProofs } from "./examples/sqlite/schema-proofs.ts";
 import type { Connection } from "../storage/sqlite/connection.ts";
 import type { TenantKeyWriter } from "../storage/sqlite/tenant-keys.ts";
 

@@ -11,7 +11,7 @@ import type { AsOf, DatasetVersion, Moment } from "./dataset-version.ts";
 import { hasMetadata } from "../projects/project.ts";
 import { DatasetLedger } from "./dataset-ledger.ts";
 import { datasetSelection, parseDatasetRow } from "./dataset-row.ts";
-import { keysOfId } from "./examples/example-places.ts";
+import { keysOfId } from "./examples/sqlite/example-places.ts";
 import { withinDeadline } from "../storage/sqlite/query-clock.ts";
 import { parseRows } from "../storage/sqlite/rows.ts";
 import type { Connection } from "../storage/sqlite/connection.ts";

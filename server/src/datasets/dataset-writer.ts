@@ -14,7 +14,7 @@ import type { LongWrite } from "../storage/long-write.ts";
 import { readToken } from "../storage/share-token.ts";
 import type { DatasetDesk } from "./dataset-desk.ts";
 import { DatasetTable } from "./dataset-table.ts";
-import type { LargeExampleWriter } from "./examples/large-example-writer.ts";
+import type { LargeExampleWriter } from "./examples/sqlite/large-example-writer.ts";
 import { parseRows } from "../storage/sqlite/rows.ts";
 import { toIds } from "../storage/sqlite/tenant-keys.ts";
 import { digestToken, tokenOwners } from "../storage/sqlite/token-keys.ts";

@@ -9,7 +9,7 @@ import type { ExamplePreview } from "./examples/example.ts";
 import type { DatasetStore } from "./dataset-store.ts";
 import { toPreviewJson } from "./examples/example-preview-json.ts";
 import { toIso } from "../http/wire-text.ts";
-import { takeImport } from "./imports/take-examples.ts";
+import { takeImport } from "./examples/take-examples.ts";
 import type { WorkThreads } from "../storage/work-threads.ts";
 import { findMoment, readAsOf } from "./as-of.ts";
 import { datasetIdOf, findDataset } from "./dataset-handlers.ts";

@@ -1,7 +1,7 @@
 import type { Dataset } from "./dataset.ts";
 import type { DatasetLedger } from "./dataset-ledger.ts";
-import type { ExampleIndex } from "./examples/example-index.ts";
-import type { CurrentExample, ExampleRow, ExampleTable } from "./examples/example-table.ts";
+import type { ExampleIndex } from "./examples/sqlite/example-index.ts";
+import type { CurrentExample, ExampleRow, ExampleTable } from "./examples/sqlite/example-table.ts";
 
 interface Desk {
   readonly dataset: Dataset;

@@ -18,7 +18,7 @@ import {
 import { toRunJson } from "../runs/serializers/run-json.ts";
 import { findDataset } from "../datasets/dataset-handlers.ts";
 import { linkFor, sendJson } from "../datasets/examples/example-handlers.ts";
-import { linkRunFiles } from "../runs/run-handlers.ts";
+import { linkRunFiles } from "../runs/handlers/run-handlers.ts";
 import { readFilter } from "../filter/filter-parameter.ts";
 import { first, parseId } from "../http/query-string.ts";
 import type { QueryString } from "../http/query-string.ts";

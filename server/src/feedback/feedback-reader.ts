@@ -19,7 +19,7 @@ import { withinDeadline } from "../storage/sqlite/query-clock.ts";
 import { parseRows } from "../storage/sqlite/rows.ts";
 import { toConditions } from "../runs/sqlite/run-conditions.ts";
 import type { Connection } from "../storage/sqlite/connection.ts";
-import { hasTextIndex } from "../runs/text-index/text-index.ts";
+import { hasTextIndex } from "../runs/sqlite/text-index/text-index.ts";
 import {
   digestToken,
   openedToken,

@@ -3,8 +3,8 @@ import type {
   FeedbackDraft,
   FeedbackStats,
   RunFeedbackReads,
+  JsonObject,
 } from "../runs/run-feedback.ts";
-import type { JsonObject } from "../runs/run-feedback.ts";
 
 /** What is `undefined` stays as it is. */
 export type JudgementChanges = { readonly [Name in keyof Judgement]: Judgement[Name] | undefined };

@@ -9,8 +9,8 @@ import { toBatch } from "./to-batch.ts";
 import { serverLimits } from "../model/options.ts";
 import type { IngestResult } from "../runs/run-record.ts";
 import type { SpansTask } from "./spans-task.ts";
-import { ingest, storeTaken } from "../runs/ingest-handlers.ts";
-import type { IngestDesk } from "../runs/ingest-handlers.ts";
+import { ingest, storeTaken } from "../runs/handlers/ingest-handlers.ts";
+import type { IngestDesk } from "../runs/handlers/ingest-handlers.ts";
 
 /** `POST /otel/v1/traces`: spans of OpenTelemetry become runs. */
 export async function receiveSpans(

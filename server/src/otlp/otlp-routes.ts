@@ -2,7 +2,7 @@ import type { FastifyInstance } from "fastify";
 import { endpoints } from "millrace/model";
 import { answerSpanFailure, receiveSpans } from "./otlp-handler.ts";
 import { route } from "../http/route.ts";
-import type { IngestDesk } from "../runs/ingest-handlers.ts";
+import type { IngestDesk } from "../runs/handlers/ingest-handlers.ts";
 
 /** OTLP over HTTP. The handler reads the body itself: its encoding decides how. */
 export function addOtlpRoutes(app: FastifyInstance, desk: IngestDesk): void {

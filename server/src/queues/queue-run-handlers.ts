@@ -14,7 +14,7 @@ import { toArrayJson } from "../runs/serializers/run-json.ts";
 import { findQueue, idOf } from "./annotation-queue-handlers.ts";
 import { first, parseId, parsePage } from "../http/query-string.ts";
 import type { QueryString } from "../http/query-string.ts";
-import { linkRunFiles } from "../runs/run-handlers.ts";
+import { linkRunFiles } from "../runs/handlers/run-handlers.ts";
 
 const jsonType = "application/json; charset=utf-8";
 

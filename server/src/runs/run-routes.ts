@@ -1,13 +1,13 @@
-import { readAttachment } from "./attachment-handlers.ts";
-import type { FileStore } from "./attachment-handlers.ts";
+import { readAttachment } from "./handlers/attachment-handlers.ts";
+import type { FileStore } from "./handlers/attachment-handlers.ts";
 import type { Linked } from "../shares/signed-links.ts";
 import type { RunStore } from "./run-store.ts";
 import type { FastifyInstance } from "fastify";
 import { endpoints } from "millrace/model";
-import { createBatch, createMultipart, createRun, updateRun } from "./ingest-handlers.ts";
-import type { IngestDesk } from "./ingest-handlers.ts";
-import { runQueryBody } from "./run-query-body.ts";
-import type { RunQueryBody } from "./run-query-body.ts";
+import { createBatch, createMultipart, createRun, updateRun } from "./handlers/ingest-handlers.ts";
+import type { IngestDesk } from "./handlers/ingest-handlers.ts";
+import { runQueryBody } from "./handlers/run-query-body.ts";
+import type { RunQueryBody } from "./handlers/run-query-body.ts";
 import {
   queryRuns,
   readRun,
@@ -16,7 +16,7 @@ import {
   readSharedRun,
   shareRun,
   unshareRun,
-} from "./run-handlers.ts";
+} from "./handlers/run-handlers.ts";
 import { route } from "../http/route.ts";
 import { ContentMemory } from "./ingest/content-memory.ts";
 

@@ -2,7 +2,7 @@ import type { Linked } from "../shares/signed-links.ts";
 import type { RunStore } from "./run-store.ts";
 import type { FastifyInstance } from "fastify";
 import { uiEndpoints } from "millrace/model";
-import { readTrace, readTraceRun } from "./trace-handlers.ts";
+import { readTrace, readTraceRun } from "./handlers/trace-handlers.ts";
 import { route } from "../http/route.ts";
 
 const tag = "runs";

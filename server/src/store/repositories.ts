@@ -10,9 +10,9 @@ import type { Readers, Writers } from "./store.ts";
 import { createDatasetDesk } from "../datasets/dataset-desk.ts";
 import { DatasetReader } from "../datasets/dataset-reader.ts";
 import { DatasetWriter } from "../datasets/dataset-writer.ts";
-import { ExampleReader } from "../datasets/examples/example-reader.ts";
-import { ExampleWriter } from "../datasets/examples/example-writer.ts";
-import { LargeExampleWriter } from "../datasets/examples/large-example-writer.ts";
+import { ExampleReader } from "../datasets/examples/sqlite/example-reader.ts";
+import { ExampleWriter } from "../datasets/examples/sqlite/example-writer.ts";
+import { LargeExampleWriter } from "../datasets/examples/sqlite/large-example-writer.ts";
 import { ProjectReader } from "../projects/project-reader.ts";
 import { ProjectWriter } from "../projects/project-writer.ts";
 import { PromptReader } from "../prompts/prompt-reader.ts";
@@ -34,7 +34,7 @@ import { TenantReader } from "../tenants/tenant-reader.ts";
 import { scopeReaders, scopeWriters } from "./tenant-scope.ts";
 import { TenantWriter } from "../tenants/tenant-writer.ts";
 import { TraceReader } from "../runs/sqlite/trace-reader.ts";
-import { TextIndexWriter } from "../runs/text-index/text-index-writer.ts";
+import { TextIndexWriter } from "../runs/sqlite/text-index/text-index-writer.ts";
 import { UploadWriter } from "../datasets/imports/upload-writer.ts";
 
 /** What answers questions, on a connection that can't write. */

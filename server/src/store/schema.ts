@@ -6,7 +6,7 @@ import { annotationQueueTables } from "../queues/annotation-queue-tables.ts";
 import { checksumColumns } from "../runs/sqlite/checksum-columns.ts";
 import { comparativeTables } from "../experiments/comparative-tables.ts";
 import { datasetTables } from "../datasets/dataset-tables.ts";
-import { examplePlaceTables } from "../datasets/examples/example-place-tables.ts";
+import { examplePlaceTables } from "../datasets/examples/sqlite/example-place-tables.ts";
 import { feedbackTables } from "../feedback/feedback-tables.ts";
 import { queueReviewTables } from "../queues/queue-review-tables.ts";
 import { runFacetRepairs, runFacetTables } from "../runs/tables/run-facet-tables.ts";

@@ -19,8 +19,8 @@ import { databaseFile, openReader, readDefaultTenantId } from "../storage/sqlite
 import type { Connection } from "../storage/sqlite/connection.ts";
 import { TenantReader } from "../tenants/tenant-reader.ts";
 import { invokeMethod } from "../storage/thread-reply.ts";
-import { prepareTextIndex, removeTextIndex } from "../runs/text-index/text-index.ts";
-import { TextIndexThread } from "../runs/text-index/text-index-thread.ts";
+import { prepareTextIndex, removeTextIndex } from "../runs/sqlite/text-index/text-index.ts";
+import { TextIndexThread } from "../runs/sqlite/text-index/text-index-thread.ts";
 import { hasHiddenTokens, tokenKeyFile } from "../storage/sqlite/token-keys.ts";
 import { writeChecked } from "../datasets/examples/schema-guard.ts";
 import { WorkThreads } from "../storage/work-threads.ts";

@@ -1,6 +1,6 @@
 import type { Activity } from "../runs/activity.ts";
 import type { PackedBatch, RunBatch } from "../runs/run-record.ts";
-import type { SchemaProof } from "../datasets/examples/schema-proofs.ts";
+import type { SchemaProof } from "../datasets/examples/sqlite/schema-proofs.ts";
 import type { ThreadAnswer } from "../storage/thread-reply.ts";
 
 /** What the writer's thread is asked to do. */

@@ -12,9 +12,9 @@ import { membersFor, toV2RunJson, v2RunFields } from "./v2-run-json.ts";
 import type { V2View } from "./v2-run-json.ts";
 import { all, first, parseId } from "../http/query-string.ts";
 import type { QueryString } from "../http/query-string.ts";
-import { parseRunQuery, toCursor } from "../runs/run-query-body.ts";
-import type { RunQueryBody } from "../runs/run-query-body.ts";
-import { linkRunFiles } from "../runs/run-handlers.ts";
+import { parseRunQuery, toCursor } from "../runs/handlers/run-query-body.ts";
+import type { RunQueryBody } from "../runs/handlers/run-query-body.ts";
+import { linkRunFiles } from "../runs/handlers/run-handlers.ts";
 import { dayAgo, hostedBody, pageBody, pageSize, refuseHosted, sendPage } from "./v2-page.ts";
 
 const jsonType = "application/json; charset=utf-8";

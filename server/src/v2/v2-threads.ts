@@ -17,8 +17,8 @@ import {
   refuseHosted,
   sendPage,
 } from "./v2-page.ts";
-import { parseRunQuery } from "../runs/run-query-body.ts";
-import type { RunQueryBody } from "../runs/run-query-body.ts";
+import { parseRunQuery } from "../runs/handlers/run-query-body.ts";
+import type { RunQueryBody } from "../runs/handlers/run-query-body.ts";
 import { parseSelects, queryOf, readMax, readV2Runs } from "./v2-runs.ts";
 import type { RunQuestion } from "./v2-runs.ts";
 

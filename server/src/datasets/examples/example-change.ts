@@ -2,7 +2,7 @@ import { isDeepStrictEqual } from "node:util";
 import { joinSplits, separateStored } from "./splits.ts";
 import { RequestError } from "../../model/errors.ts";
 import type { Attachment, AttachmentOperations, ExampleChange } from "./example.ts";
-import type { CurrentExample, ExampleRow, ExampleTable } from "./example-table.ts";
+import type { CurrentExample, ExampleRow, ExampleTable } from "./sqlite/example-table.ts";
 
 interface Change {
   readonly example: CurrentExample;

@@ -1,10 +1,9 @@
-import type { Linked } from "../../shares/signed-links.ts";
+import type { Linked, SignedLinks } from "../../shares/signed-links.ts";
 import type { FastifyReply, FastifyRequest } from "fastify";
 import { Type } from "typebox";
 import type { Static } from "typebox";
 import { RequestError } from "../../model/errors.ts";
 import { holdOpen } from "../../http/hold-open.ts";
-import type { SignedLinks } from "../../shares/signed-links.ts";
 import type { Example } from "./example.ts";
 import type { DatasetStore } from "../dataset-store.ts";
 import { allMembers, toExampleJson, toJsonListInSlices } from "./example-json.ts";

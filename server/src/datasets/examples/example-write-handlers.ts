@@ -17,7 +17,7 @@ import {
   toCreated,
   toListJson,
   toWritten,
-} from "../imports/take-examples.ts";
+} from "./take-examples.ts";
 import type {
   ExampleAnswerTask,
   ExampleCheckTask,

@@ -7,7 +7,7 @@ import type { RunFilter, RunPosition } from "../run-query.ts";
 
 import { withinDeadline, withinDeadlineEachTime } from "../../storage/sqlite/query-clock.ts";
 import { longKeyIn } from "../../storage/sqlite/tenant-keys.ts";
-import { eitherMayHold, mayHold } from "../text-index/text-index.ts";
+import { eitherMayHold, mayHold } from "./text-index/text-index.ts";
 
 type Value = string | number | null;
 

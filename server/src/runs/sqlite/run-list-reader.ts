@@ -1,4 +1,4 @@
-import { requiredStatus } from "./required-ranges.ts";
+import { requiredStatus } from "./index-lookups/required-ranges.ts";
 import type {
   CountQuery,
   ListPosition,
@@ -10,13 +10,13 @@ import type {
 } from "../run-list.ts";
 import { countMicros } from "../run-list.ts";
 import type { RunFilter } from "../run-query.ts";
-import { narrow } from "./narrow.ts";
+import { narrow } from "./index-lookups/narrow.ts";
 import { parseRows } from "../../storage/sqlite/rows.ts";
 import { toConditions } from "./run-conditions.ts";
 import type { Conditions } from "./run-conditions.ts";
 import type { RunReader } from "./run-reader.ts";
-import { hasTextIndex } from "../text-index/text-index.ts";
-import { textLeadsOf } from "./text-leads.ts";
+import { hasTextIndex } from "./text-index/text-index.ts";
+import { textLeadsOf } from "./index-lookups/text-lookups.ts";
 import { readWords } from "./run-words.ts";
 import type { Connection } from "../../storage/sqlite/connection.ts";
 

@@ -8,7 +8,7 @@ import type {
   RunStatistics,
 } from "../run-query.ts";
 import type { RunFile, StoredRun } from "../run-row.ts";
-import { narrow } from "./narrow.ts";
+import { narrow } from "./index-lookups/narrow.ts";
 import { BesideReader } from "./run-details-reader.ts";
 import { damagedBodies, toBuffer } from "./payload-reader.ts";
 import { failDamaged, isSound } from "../../storage/sqlite/checksum.ts";
@@ -20,11 +20,11 @@ import { toConditions, toConditionsWithin } from "./run-conditions.ts";
 import type { Conditions } from "./run-conditions.ts";
 import { readStatistics } from "./run-statistics.ts";
 import type { Connection } from "../../storage/sqlite/connection.ts";
-import { hasTextIndex } from "../text-index/text-index.ts";
+import { hasTextIndex } from "./text-index/text-index.ts";
 import type { TenantKeys } from "../../storage/sqlite/tenant-keys.ts";
 import { rootOfShare } from "../../shares/share-reader.ts";
 import { digestToken } from "../../storage/sqlite/token-keys.ts";
-import { textLeadsOf } from "./text-leads.ts";
+import { textLeadsOf } from "./index-lookups/text-lookups.ts";
 import { isOfOneTrace, TraceOrder } from "./trace-order.ts";
 import type { TraceRows } from "./trace-order.ts";
 

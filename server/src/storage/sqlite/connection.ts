@@ -2,7 +2,9 @@ import { createRequire } from "node:module";
 import process from "node:process";
 import { QueryClock } from "./query-clock.ts";
 import type { QueryLimit } from "./query-clock.ts";
-import { busyMs } from "./write-ahead-log.ts";
+
+/** How long a statement waits for another connection's lock. */
+export const lockTimeoutMs = 5_000;
 
 /** A prepared statement. */
 export interface Statement {
@@ -42,7 +44,7 @@ export interface ConnectionOptions {
 }
 
 /** Opens a file; makes it where it is missing, unless it is only to be read. */
-export const openConnection = (path: string, options: ConnectionOptions): Connection =>
+const openConnection = (path: string, options: ConnectionOptions): Connection =>
   new EngineConnection(path, options);
 
 /** What `node:sqlite` and `@photostructure/sqlite` have in common, as far as it is used. */
@@ -234,7 +236,7 @@ const texts: Readonly<Partial<Record<keyof typeof codes, string>>> = {
 };
 
 /** Opens any file; used for the lock too. */
-export const openDatabase = (path: string, timeoutMs = busyMs): Connection =>
+export const openDatabase = (path: string, timeoutMs = lockTimeoutMs): Connection =>
   openConnection(path, { busyMs: timeoutMs });
 
 /** Ends the transaction under way, where there is one, without its changes. Never throws. */

@@ -1,7 +1,6 @@
 import { dirname } from "node:path";
 import type { Connection } from "./connection.ts";
 import { defineTokenFunctions, TokenKeys } from "./token-keys.ts";
-import { writeBack } from "./write-ahead-log.ts";
 import { openDatabase } from "./connection.ts";
 
 /** The file in the data folder. */
@@ -17,7 +16,7 @@ export function openReader(path: string): Connection {
   return db;
 }
 
-/** Opens a connection that only writes the log back; see {@link writeBack}. */
+/** Opens a connection that only writes the write-ahead log back into the database. */
 export function openCheckpointer(path: string): Connection {
   const db = openDatabase(path);
   db.exec("PRAGMA synchronous = NORMAL");

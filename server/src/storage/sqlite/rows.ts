@@ -9,7 +9,7 @@ export const textOf = (value: unknown): string =>
 export const parseRows = (rows: readonly unknown[]): (readonly unknown[])[] =>
   rows.map((row) => (isList(row) ? row : []));
 
-export const isList = (value: unknown): value is readonly unknown[] => Array.isArray(value);
+const isList = (value: unknown): value is readonly unknown[] => Array.isArray(value);
 
 export const textOrNull = (value: unknown): string | null =>
   typeof value === "string" ? value : null;

@@ -1,10 +1,8 @@
+import { lockTimeoutMs } from "./connection.ts";
 import type { Connection } from "./connection.ts";
 
-/** Milliseconds to wait for another connection's lock. */
-export const busyMs = 5_000;
-
 /** The same where what waits is the end of the server. */
-export const foldMs = 1_000;
+const foldMs = 1_000;
 
 /** Pages that the write-ahead log holds before it begins anew: 64 MiB. */
 export const logPages = 4_096;
@@ -48,9 +46,9 @@ export function catchUp(write: () => WrittenBack): WrittenBack {
 }
 
 /** 8 MiB. */
-export const fewPages = 512;
+const fewPages = 512;
 
-export const turnsMax = 5;
+const turnsMax = 5;
 
 /**
  * Folds the log into the database and empties it; where somebody else still reads, as far as that lets it
@@ -71,9 +69,9 @@ export function eraseLog(db: Connection): boolean {
     const rows = db.prepare("PRAGMA wal_checkpoint(TRUNCATE)").raw().all() as readonly number[][];
     return rows[0]?.[0] === 0;
   } finally {
-    db.exec(`PRAGMA busy_timeout = ${busyMs}`);
+    db.exec(`PRAGMA busy_timeout = ${lockTimeoutMs}`);
   }
 }
 
 /** Milliseconds that a reader may hold up the writer while the log is erased. */
-export const eraseMs = 50;
+const eraseMs = 50;
