@@ -1,6 +1,6 @@
 export { ServerError } from "./model/errors.ts";
 export type { ServerErrorCode } from "./model/errors.ts";
-export { KeyDesk } from "./store/key-store.ts";
+export { KeyStore } from "./store/key-store.ts";
 export type { KeyDraft, ListedKey } from "./store/key-store.ts";
 export type { ApiKey, NewKey } from "./tenants/tenant.ts";
 export { defaultPort } from "./model/default-port.ts";

@@ -143,14 +143,17 @@ function addExportRoutes(app: FastifyInstance, store: DatasetStore): void {
 }
 
 /** Search, and experiments side by side. */
-export function addDatasetSearchRoutes(app: FastifyInstance, desk: Linked<DatasetStore>): void {
+export function addDatasetSearchRoutes(
+  app: FastifyInstance,
+  dependencies: Linked<DatasetStore>,
+): void {
   app.route<{ Body: Static<typeof indexBody> | undefined }>({
     ...route(endpoints.indexDataset, {
       tag,
       summary: "Indexes the inputs of a version; latest is followed from then on.",
       body: indexBody,
     }),
-    handler: (request, reply) => indexDataset(desk.store, request, reply),
+    handler: (request, reply) => indexDataset(dependencies.store, request, reply),
   });
   app.route<{ Body: Static<typeof searchBody> }>({
     ...route(endpoints.searchDataset, {
@@ -158,14 +161,14 @@ export function addDatasetSearchRoutes(app: FastifyInstance, desk: Linked<Datase
       summary: "Examples with like inputs, the nearest first; 400 where it is not indexed.",
       body: searchBody,
     }),
-    handler: (request, reply) => searchDataset(desk, request.body, { request, reply }),
+    handler: (request, reply) => searchDataset(dependencies, request.body, { request, reply }),
   });
 }
 
 /** What reads its body itself, as it arrives. */
 export function addUploadRoutes(
   app: FastifyInstance,
-  desk: { readonly store: DatasetStore; readonly folder: string },
+  dependencies: { readonly store: DatasetStore; readonly folder: string },
 ): void {
   app.route({
     ...route(endpoints.uploadDataset, {
@@ -173,15 +176,18 @@ export function addUploadRoutes(
       summary:
         "Makes a dataset of a CSV file: form with file, input_keys, output_keys, metadata_keys, name, description, data_type.",
     }),
-    handler: (request, reply) => uploadDataset(desk, request, reply),
+    handler: (request, reply) => uploadDataset(dependencies, request, reply),
   });
 }
 
 /** What needs no key. */
-export function addSharedDatasetRoutes(app: FastifyInstance, desk: Linked<DatasetStore>): void {
+export function addSharedDatasetRoutes(
+  app: FastifyInstance,
+  dependencies: Linked<DatasetStore>,
+): void {
   app.route({
     ...route(endpoints.readSharedDataset, { tag, summary: "A shared dataset.", keyless: true }),
-    handler: (request) => readSharedDataset(desk.store, request),
+    handler: (request) => readSharedDataset(dependencies.store, request),
   });
   app.route({
     ...route(endpoints.listSharedExamples, {
@@ -190,7 +196,7 @@ export function addSharedDatasetRoutes(app: FastifyInstance, desk: Linked<Datase
       query: exampleFilters,
       keyless: true,
     }),
-    handler: (request, reply) => listSharedExamples(desk, request, reply),
+    handler: (request, reply) => listSharedExamples(dependencies, request, reply),
   });
   app.route({
     ...route(endpoints.countSharedExamples, {
@@ -199,6 +205,6 @@ export function addSharedDatasetRoutes(app: FastifyInstance, desk: Linked<Datase
       query: exampleFilters,
       keyless: true,
     }),
-    handler: (request) => countSharedExamples(desk, request),
+    handler: (request) => countSharedExamples(dependencies, request),
   });
 }

@@ -28,13 +28,13 @@ export function addUiDatasetRoutes(app: FastifyInstance, store: DatasetStore): v
 /** The handler reads the body itself: payloads are stored as they came. */
 export function addUiImportRoutes(
   app: FastifyInstance,
-  desk: { readonly store: DatasetStore; readonly work: WorkThreads },
+  dependencies: { readonly store: DatasetStore; readonly work: WorkThreads },
 ): void {
   app.route({
     ...route(uiEndpoints.importExamples, {
       tag,
       summary: "Takes in the rows that can be taken in.",
     }),
-    handler: (request, reply) => importExamples(desk, request, reply),
+    handler: (request, reply) => importExamples(dependencies, request, reply),
   });
 }

@@ -50,13 +50,16 @@ export function addComparativeRoutes(app: FastifyInstance, store: ExperimentStor
 }
 
 /** Examples with the runs of experiments on them: rows as large as runs are, with links to their files. */
-export function addDatasetRunRoutes(app: FastifyInstance, desk: Linked<ExperimentStore>): void {
+export function addDatasetRunRoutes(
+  app: FastifyInstance,
+  dependencies: Linked<ExperimentStore>,
+): void {
   app.route<{ Body: DatasetRunsBody }>({
     ...route(endpoints.readDatasetRuns, {
       tag: "datasets",
       summary: "Examples, each with the runs of the given sessions on it.",
       body: datasetRunsBody,
     }),
-    handler: (request, reply) => readDatasetRuns(desk, request, reply),
+    handler: (request, reply) => readDatasetRuns(dependencies, request, reply),
   });
 }

@@ -20,12 +20,12 @@ import { route } from "../http/route.ts";
 import {
   feedbackBody,
   feedbackPatchBody,
-  givenFeedbackBody,
+  submittedFeedbackBody,
 } from "../runs/ingest/parse-feedback.ts";
 import type {
   FeedbackBody,
   FeedbackPatchBody,
-  GivenFeedbackBody,
+  SubmittedFeedbackBody,
 } from "../runs/ingest/parse-feedback.ts";
 import type { FeedbackStore } from "./feedback-store.ts";
 
@@ -104,12 +104,12 @@ export function addFeedbackRoutes(app: FastifyInstance, store: FeedbackStore): v
 }
 
 /** What needs no key: whoever has a token may judge. */
-export function addGivenFeedbackRoutes(app: FastifyInstance, store: FeedbackStore): void {
-  app.route<{ Body: GivenFeedbackBody }>({
+export function addSubmittedFeedbackRoutes(app: FastifyInstance, store: FeedbackStore): void {
+  app.route<{ Body: SubmittedFeedbackBody }>({
     ...route(endpoints.giveFeedback, {
       tag,
       summary: "Records feedback by a token; 410 once it has expired.",
-      body: givenFeedbackBody,
+      body: submittedFeedbackBody,
       keyless: true,
     }),
     // Before a body is read: without a token nobody is to make the server parse anything.

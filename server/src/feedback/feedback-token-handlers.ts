@@ -5,7 +5,7 @@ import type { Static } from "typebox";
 import { RequestError } from "../model/errors.ts";
 import { Maybe, Time } from "../http/schema-parts.ts";
 import { feedbackConfig, feedbackKey, toJudgement } from "../runs/ingest/parse-feedback.ts";
-import type { GivenFeedbackBody } from "../runs/ingest/parse-feedback.ts";
+import type { SubmittedFeedbackBody } from "../runs/ingest/parse-feedback.ts";
 import { microsOf } from "../model/parse-time.ts";
 import { serverLimits } from "../model/options.ts";
 import type { FeedbackToken, FeedbackTokenDraft } from "./feedback.ts";
@@ -71,7 +71,7 @@ export async function checkToken(store: FeedbackStore, request: FastifyRequest):
 /** `POST /feedback/tokens/{token}`: without a key. */
 export async function giveFeedback(
   store: FeedbackStore,
-  request: FastifyRequest<{ Body: GivenFeedbackBody }>,
+  request: FastifyRequest<{ Body: SubmittedFeedbackBody }>,
 ): Promise<unknown> {
   return record(store, request, {
     ...toJudgement(request.body, undefined),

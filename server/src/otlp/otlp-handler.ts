@@ -10,17 +10,17 @@ import { serverLimits } from "../model/options.ts";
 import type { IngestResult } from "../runs/run-record.ts";
 import type { SpansTask } from "./spans-task.ts";
 import { ingest, storeTaken } from "../runs/handlers/ingest-handlers.ts";
-import type { IngestDesk } from "../runs/handlers/ingest-handlers.ts";
+import type { IngestDependencies } from "../runs/handlers/ingest-handlers.ts";
 
 /** `POST /otel/v1/traces`: spans of OpenTelemetry become runs. */
 export async function receiveSpans(
-  desk: IngestDesk,
+  dependencies: IngestDependencies,
   request: FastifyRequest,
   reply: FastifyReply,
 ): Promise<unknown> {
   const pieces = await readPieces(request.raw);
   const encoding = encodingOf(request, pieces[0]);
-  const { result, faults } = await take(desk, request, { pieces, encoding });
+  const { result, faults } = await take(dependencies, request, { pieces, encoding });
   const reasons = [...faults, ...result.rejected.map(({ reason }) => reason)];
   if (reasons.length > 0 && result.accepted + result.duplicates === 0) {
     throw new RequestError(400, describe(reasons));
@@ -36,7 +36,7 @@ interface ReceivedSpans {
 }
 
 async function take(
-  { store, work }: IngestDesk,
+  { store, work }: IngestDependencies,
   request: FastifyRequest,
   { pieces, encoding }: ReceivedSpans,
 ): Promise<{ readonly result: IngestResult; readonly faults: readonly string[] }> {

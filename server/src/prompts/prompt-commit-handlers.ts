@@ -6,7 +6,7 @@ import { serverLimits } from "../model/options.ts";
 import type { PromptStore } from "./prompt-store.ts";
 import { toCommitJson } from "./prompt-json.ts";
 import { parseCommitQuery } from "./prompt-query.ts";
-import { promptPlaceOf } from "./prompt-handlers.ts";
+import { promptLocationOf } from "./prompt-handlers.ts";
 import { parseSwitch } from "../http/query-string.ts";
 import type { QueryString } from "../http/query-string.ts";
 
@@ -19,7 +19,7 @@ export const commitBody = Type.Object({
 
 /** `GET /commits/{owner}/{repo}`. */
 export async function listCommits(store: PromptStore, request: FastifyRequest): Promise<unknown> {
-  const place = promptPlaceOf(request);
+  const place = promptLocationOf(request);
   const query = parseCommitQuery(request.query as QueryString);
   const { commits, total } = await store.read.prompts.listCommits(request.tenantId, place, query);
   return { commits: commits.map((commit) => toCommitJson(commit, place)), total };
@@ -32,7 +32,7 @@ export async function createCommit(
   reply: FastifyReply,
 ): Promise<unknown> {
   const { body, tenantId } = request;
-  const place = promptPlaceOf(request);
+  const place = promptLocationOf(request);
   assertDepth(body.manifest);
   const commit = await store.write.prompts.commit(tenantId, place, {
     manifest: JSON.stringify(body.manifest),
@@ -53,7 +53,7 @@ export async function readCommit(
 ): Promise<unknown> {
   const { commit: name } = request.params as { readonly commit: string };
   const isView = parseSwitch(request.query as QueryString, "is_view") === true;
-  const place = promptPlaceOf(request);
+  const place = promptLocationOf(request);
   const { commit, manifest } = await store.read.prompts.pull(request.tenantId, place, name);
   // A statistic: no pull waits for it, or fails with it.
   void store.write.prompts.count(commit.id, isView ? "views" : "downloads").catch(() => undefined);

@@ -4,7 +4,7 @@ import type { Static, TSchema } from "typebox";
 import { RequestError } from "../model/errors.ts";
 import { serverLimits } from "../model/options.ts";
 import { repoTypes } from "./prompt.ts";
-import type { PromptPlace } from "./prompt.ts";
+import type { PromptLocation } from "./prompt.ts";
 import type { PromptStore } from "./prompt-store.ts";
 import { toPromptJson } from "./prompt-json.ts";
 import { parsePromptQuery } from "./prompt-query.ts";
@@ -50,7 +50,7 @@ export async function listPrompts(store: PromptStore, request: FastifyRequest): 
 
 /** `GET /repos/{owner}/{repo}`. */
 export async function readPrompt(store: PromptStore, request: FastifyRequest): Promise<unknown> {
-  const prompt = await store.read.prompts.find(request.tenantId, promptPlaceOf(request));
+  const prompt = await store.read.prompts.find(request.tenantId, promptLocationOf(request));
   if (prompt === undefined) {
     throw new RequestError(404, "Prompt not found");
   }
@@ -83,7 +83,7 @@ export async function updatePrompt(
   request: FastifyRequest<{ Body: PromptPatchBody }>,
 ): Promise<unknown> {
   const { body, tenantId } = request;
-  const prompt = await store.write.prompts.update(tenantId, promptPlaceOf(request), {
+  const prompt = await store.write.prompts.update(tenantId, promptLocationOf(request), {
     isPublic: body.is_public ?? null,
     isArchived: body.is_archived ?? null,
     description: body.description ?? null,
@@ -96,7 +96,7 @@ export async function updatePrompt(
 
 /** `DELETE /repos/{owner}/{repo}`: the prompt and its commits. */
 export async function deletePrompt(store: PromptStore, request: FastifyRequest): Promise<unknown> {
-  return { id: await store.write.prompts.delete(request.tenantId, promptPlaceOf(request)) };
+  return { id: await store.write.prompts.delete(request.tenantId, promptLocationOf(request)) };
 }
 
 /** `DELETE /repos?repo_ids`: those that are there; 207 where some are not. */
@@ -123,10 +123,10 @@ export async function likePrompt(
   request: FastifyRequest<{ Body: Static<typeof likeBody> }>,
 ): Promise<unknown> {
   const { body, tenantId } = request;
-  const place = promptPlaceOf(request);
+  const place = promptLocationOf(request);
   return { likes: await store.write.prompts.like(tenantId, place, body.like) };
 }
 
 /** The prompt that a path names. */
-export const promptPlaceOf = ({ params }: Pick<FastifyRequest, "params">): PromptPlace =>
-  params as PromptPlace;
+export const promptLocationOf = ({ params }: Pick<FastifyRequest, "params">): PromptLocation =>
+  params as PromptLocation;

@@ -3,7 +3,7 @@ import { Type } from "typebox";
 import type { Static } from "typebox";
 import type { PromptStore } from "./prompt-store.ts";
 import { toTagJson } from "./prompt-json.ts";
-import { promptPlaceOf } from "./prompt-handlers.ts";
+import { promptLocationOf } from "./prompt-handlers.ts";
 import { parseId } from "../http/query-string.ts";
 
 /** Body of `PATCH /repos/{owner}/{repo}/tags/{tag}`. */
@@ -14,13 +14,13 @@ export const tagBody = Type.Object({ tag_name: Type.String(), commit_id: Type.St
 
 /** `GET /repos/{owner}/{repo}/tags`. */
 export async function listTags(store: PromptStore, request: FastifyRequest): Promise<unknown> {
-  const tags = await store.read.prompts.listTags(request.tenantId, promptPlaceOf(request));
+  const tags = await store.read.prompts.listTags(request.tenantId, promptLocationOf(request));
   return tags.map(toTagJson);
 }
 
 /** `GET /repos/{owner}/{repo}/tags/{tag}`. */
 export async function readTag(store: PromptStore, request: FastifyRequest): Promise<unknown> {
-  const place = promptPlaceOf(request);
+  const place = promptLocationOf(request);
   return toTagJson(await store.read.prompts.readTag(request.tenantId, place, nameOf(request)));
 }
 
@@ -43,7 +43,7 @@ export function updateTag(
 /** `DELETE /repos/{owner}/{repo}/tags/{tag}`: its commit stays. */
 export async function deleteTag(store: PromptStore, request: FastifyRequest): Promise<unknown> {
   const name = nameOf(request);
-  await store.write.prompts.deleteTag(request.tenantId, promptPlaceOf(request), name);
+  await store.write.prompts.deleteTag(request.tenantId, promptLocationOf(request), name);
   return { tag_name: name };
 }
 
@@ -55,7 +55,7 @@ async function write(
   const commitId = parseId(request.body.commit_id, "commit_id");
   const draft = { name, mustExist, commitId };
   return toTagJson(
-    await store.write.prompts.writeTag(request.tenantId, promptPlaceOf(request), draft),
+    await store.write.prompts.writeTag(request.tenantId, promptLocationOf(request), draft),
   );
 }
 

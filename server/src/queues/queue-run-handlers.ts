@@ -51,21 +51,21 @@ export async function addQueueRuns(
 
 /** `GET /annotation-queues/{id}/runs`: in the order of the queue. */
 export async function listQueueRuns(
-  desk: Linked<QueueStore>,
+  dependencies: Linked<QueueStore>,
   request: FastifyRequest,
   reply: FastifyReply,
 ): Promise<unknown> {
   const query = request.query as QueryString;
   const page = parsePage(query);
   const status = parseStatus(query);
-  const { id: queueId } = await findQueue(desk.store, request);
-  const items = await readRuns(desk, request, { queueId, status, ...page });
+  const { id: queueId } = await findQueue(dependencies.store, request);
+  const items = await readRuns(dependencies, request, { queueId, status, ...page });
   return reply.type(jsonType).send(toArrayJson(items));
 }
 
 /** `GET /annotation-queues/{id}/run/{index}`: 0 is the first. */
 export async function readQueueRun(
-  desk: Linked<QueueStore>,
+  dependencies: Linked<QueueStore>,
   request: FastifyRequest,
   reply: FastifyReply,
 ): Promise<unknown> {
@@ -73,9 +73,9 @@ export async function readQueueRun(
   if (!/^\d{1,15}$/.test(index)) {
     throw new RequestError(422, `index is a whole number from 0, not ${JSON.stringify(index)}`);
   }
-  const { id: queueId, size } = await findQueue(desk.store, request);
+  const { id: queueId, size } = await findQueue(dependencies.store, request);
   const page = { queueId, status: undefined, limit: 1, offset: Number(index) };
-  const [run] = await readRuns(desk, request, page);
+  const [run] = await readRuns(dependencies, request, page);
   if (run === undefined) {
     throw new RequestError(404, `There is no run at index ${index}: the queue holds ${size}`);
   }

@@ -1,7 +1,7 @@
 import { measureNames } from "./run-measures.ts";
 import type { MeasureName } from "./run-measures.ts";
-import { usagePlaces } from "./usage-places.ts";
-import type { UsageName } from "./usage-places.ts";
+import { usageSources } from "./usage-sources.ts";
+import type { UsageName } from "./usage-sources.ts";
 import type { FilterSource } from "../filter/compiler.ts";
 import type { JsonValue } from "../filter/conditions.ts";
 
@@ -128,7 +128,7 @@ function usageIn(roots: Roots, name: UsageName): string {
 }
 
 function reportedIn(roots: Roots, name: UsageName): string {
-  const values = usagePlaces.flatMap(({ root, steps, names }) => {
+  const values = usageSources.flatMap(({ root, steps, names }) => {
     const path = [...steps, names[name]].map(toPathStep).join("");
     return names[name] === undefined ? [] : [numberAt(roots[root], `$${path}`)];
   });

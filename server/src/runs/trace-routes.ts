@@ -8,7 +8,7 @@ import { route } from "../http/route.ts";
 const tag = "runs";
 
 /** What the page of a trace asks beside the API. */
-export function addUiTraceRoutes(app: FastifyInstance, desk: Linked<RunStore>): void {
+export function addUiTraceRoutes(app: FastifyInstance, dependencies: Linked<RunStore>): void {
   app.route({
     ...route(uiEndpoints.readTrace, {
       tag,
@@ -19,10 +19,10 @@ export function addUiTraceRoutes(app: FastifyInstance, desk: Linked<RunStore>): 
         limit: "At most so many runs, 10,000 where it is left out.",
       },
     }),
-    handler: (request) => readTrace(desk, request),
+    handler: (request) => readTrace(dependencies, request),
   });
   app.route({
     ...route(uiEndpoints.readTraceRun, { tag, summary: "A run without the ids of its children." }),
-    handler: (request, reply) => readTraceRun(desk, request, reply),
+    handler: (request, reply) => readTraceRun(dependencies, request, reply),
   });
 }

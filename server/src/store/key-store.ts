@@ -3,7 +3,7 @@ import { messageOf, RequestError, ServerError } from "../model/errors.ts";
 import { narrowFiles, prepareFolder } from "../storage/sqlite/folder.ts";
 import { lockFolder } from "../storage/sqlite/folder-lock.ts";
 import type { FolderLock } from "../storage/sqlite/folder-lock.ts";
-import { openBeside, openWriter } from "./schema.ts";
+import { openSecondWriter, openWriter } from "./schema.ts";
 import { databaseFile, readDefaultTenantId } from "../storage/sqlite/open-database.ts";
 import type { Connection } from "../storage/sqlite/connection.ts";
 import { TenantReader } from "../tenants/tenant-reader.ts";
@@ -27,7 +27,7 @@ export interface KeyDraft {
  * Makes, lists and revokes the keys of a data folder, whether or not a server works on it: a running
  * one heeds each change from its next request on.
  */
-export class KeyDesk {
+export class KeyStore {
   readonly #db: Connection;
   readonly #lock: FolderLock | undefined;
   readonly #reader: TenantReader;
@@ -42,7 +42,7 @@ export class KeyDesk {
     const file = join(path, databaseFile);
     this.#lock = lockIfFree(path);
     try {
-      this.#db = this.#lock === undefined ? openBeside(file) : openWriter(file);
+      this.#db = this.#lock === undefined ? openSecondWriter(file) : openWriter(file);
     } catch (cause) {
       this.#lock?.release();
       throw new ServerError("DATA_DIR", `Failed to open ${file}: ${messageOf(cause)}`, { cause });

@@ -187,8 +187,8 @@ function conflicts({ request: long }: WriterCall, { request }: WriterCall): bool
   return (
     long.kind === "write" &&
     request.kind === "write" &&
-    groups.has(request.noun) &&
-    groups.get(request.noun) === groups.get(long.noun) &&
+    groups.has(request.resource) &&
+    groups.get(request.resource) === groups.get(long.resource) &&
     request.args[0] === long.args[0]
   );
 }

@@ -29,7 +29,7 @@ export class ReaderThread {
     this.#onDamage = onDamage;
   }
 
-  /** Asks a method of a noun. A thread that has ended is started anew. */
+  /** Asks a method of a resource. A thread that has ended is started anew. */
   async read(query: ReaderQuery): Promise<unknown> {
     this.#sequence += 1;
     Atomics.store(this.#ended, 0, 0);

@@ -62,7 +62,7 @@ export function openWriter(path: string): Connection {
  *
  * @throws Error the server's format is another one.
  */
-export function openBeside(path: string): Connection {
+export function openSecondWriter(path: string): Connection {
   const db = openDatabase(path);
   const found = readFormat(db);
   if (found !== formats.length) {
@@ -192,7 +192,7 @@ const projectFields = `
   ALTER TABLE projects ADD COLUMN reference_dataset_id TEXT;
 `;
 
-/** Format 3: tenants, and everything beside runs and projects. One text a noun, in this order. */
+/** Format 3: tenants, and everything beside runs and projects. One text a resource, in this order. */
 const catalogTables = [
   tenantTables,
   feedbackTables,

@@ -21,7 +21,7 @@ import type { TraceReads } from "../runs/trace.ts";
 import type { UploadWrites } from "../datasets/imports/upload.ts";
 import type { Promised } from "../storage/promised.ts";
 
-/** What can be asked, by noun. An engine answers it at once, from one consistent state. */
+/** What can be asked, by resource. An engine answers it at once, from one consistent state. */
 export interface Readers {
   readonly annotationQueues: AnnotationQueueReads;
   readonly comparatives: ComparativeReads;
@@ -43,7 +43,7 @@ export interface Readers {
 }
 
 /**
- * What can be changed, by noun. Each call takes effect whole or not at all: one that throws has
+ * What can be changed, by resource. Each call takes effect whole or not at all: one that throws has
  * changed nothing, and a `RequestError` thrown in it reaches the caller as it is.
  */
 export interface Writers {

@@ -40,10 +40,10 @@ class OwnKeys {
 
 type ToKeys<Args> = (args: Args, keys: OwnKeys) => Args;
 
-/** For each method of each noun, what its arguments become. */
-type ArgumentTable<Nouns> = {
-  readonly [Noun in keyof Nouns]: {
-    readonly [Method in keyof Nouns[Noun]]: Nouns[Noun][Method] extends (
+/** For each method of each resource, what its arguments become. */
+type ArgumentTable<Resources> = {
+  readonly [Resource in keyof Resources]: {
+    readonly [Method in keyof Resources[Resource]]: Resources[Resource][Method] extends (
       ...args: infer Args
     ) => unknown
       ? ToKeys<Args>
@@ -394,22 +394,22 @@ export const scopeWriters = (writers: ScopedWriters, keys: TenantKeys): ScopedWr
 
 type Call = (...args: readonly unknown[]) => unknown;
 
-function scope<Nouns extends object>(
-  nouns: Nouns,
+function scope<Resources extends object>(
+  resources: Resources,
   keys: TenantKeys,
-  table: ArgumentTable<Nouns>,
-): Nouns {
-  const scoped = Object.entries(table).map(([noun, methods]) => {
-    const target = Reflect.get(nouns, noun) as object;
+  table: ArgumentTable<Resources>,
+): Resources {
+  const scoped = Object.entries(table).map(([resource, methods]) => {
+    const target = Reflect.get(resources, resource) as object;
     const calls = Object.entries(methods as Record<string, ToKeys<readonly unknown[]>>).map(
       ([name, toKeys]) => {
         const method = (Reflect.get(target, name) as Call).bind(target);
         return [name, scopeCall(method, keys, toKeys)] as const;
       },
     );
-    return [noun, Object.fromEntries(calls)] as const;
+    return [resource, Object.fromEntries(calls)] as const;
   });
-  return Object.fromEntries(scoped) as Nouns;
+  return Object.fromEntries(scoped) as Resources;
 }
 
 function scopeCall(method: Call, keys: TenantKeys, toKeys: ToKeys<readonly unknown[]>): Call {

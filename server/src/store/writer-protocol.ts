@@ -9,7 +9,7 @@ export type WriterRequest =
   /** A method of `Writers`; arguments and answer are plain data. */
   | {
       readonly kind: "write";
-      readonly noun: string;
+      readonly resource: string;
       readonly method: string;
       readonly args: readonly unknown[];
       /** What was checked for it; see `schema-proofs.ts`. */

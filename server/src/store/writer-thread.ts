@@ -79,12 +79,12 @@ export class WriterThread {
     return answer as IngestResult;
   }
 
-  /** Performs a method of a noun; resolves when it is committed. */
+  /** Performs a method of a resource; resolves when it is committed. */
   write(
-    { noun, method, args }: Pick<Write, "noun" | "method" | "args">,
+    { resource, method, args }: Pick<Write, "resource" | "method" | "args">,
     proofs: readonly SchemaProof[] = [],
   ): Promise<unknown> {
-    return this.#call({ kind: "write", noun, method, args, proofs });
+    return this.#call({ kind: "write", resource, method, args, proofs });
   }
 
   async #call(request: WriterRequest, bodies?: Uint8Array<ArrayBuffer>): Promise<unknown> {

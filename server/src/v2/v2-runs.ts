@@ -47,14 +47,14 @@ export type V2RunQueryBody = Static<typeof v2RunQueryBody>;
 
 /** `POST /api/v2/runs/query`. */
 export async function queryV2Runs(
-  desk: Linked<Store>,
+  dependencies: Linked<Store>,
   request: FastifyRequest<{ Body: V2RunQueryBody }>,
   reply: FastifyReply,
 ): Promise<unknown> {
   refuseHosted(request, request.body);
-  const asked = await toFirstVersion(desk, request);
+  const asked = await toFirstVersion(dependencies, request);
   const selects = parseSelects(request.body.selects ?? []);
-  return sendPage(request, reply, await readV2Runs(desk, request, { asked, selects }));
+  return sendPage(request, reply, await readV2Runs(dependencies, request, { asked, selects }));
 }
 
 /** The same question in the words of the first version. */
@@ -98,7 +98,7 @@ async function toFirstVersion(
 /** What is left out may also be `undefined`. */
 export type RunQuestion = { readonly [Name in keyof RunQueryBody]: RunQueryBody[Name] | undefined };
 
-interface Asked {
+interface RequestedMembers {
   readonly asked: RunQuestion;
   readonly selects: readonly string[];
   /** What the caller reads of the runs beside what they show. */
@@ -109,15 +109,15 @@ interface Asked {
 
 /** A page of runs as JSON, and the cursor of the next one. */
 export async function readV2Runs(
-  desk: Linked<Store>,
+  dependencies: Linked<Store>,
   request: Pick<FastifyRequest, "tenantId" | "protocol" | "host">,
-  { asked, selects, parts = [], comparativeId }: Asked,
+  { asked, selects, parts = [], comparativeId }: RequestedMembers,
 ): Promise<{
   readonly items: readonly Buffer[];
   readonly runs: readonly StoredRun[];
   readonly next: string | null;
 }> {
-  const { store } = desk;
+  const { store } = dependencies;
   const { tenantId } = request;
   const given = Object.entries(asked).filter(([, value]) => value !== undefined);
   const { query } = parseRunQuery(Object.fromEntries(given) as RunQueryBody);
@@ -128,12 +128,12 @@ export async function readV2Runs(
   const ids = selects.includes("FEEDBACK_STATS") ? runs.map(({ row }) => row.id) : [];
   const [stats, datasets, furtherOf] = await Promise.all([
     store.read.feedback.statsOfRuns(tenantId, ids, comparativeId),
-    findDatasets(desk, tenantId, selects.includes("REFERENCE_DATASET_ID") ? runs : []),
-    readFurther(desk, { tenantId, runs, selects }),
+    findDatasets(dependencies, tenantId, selects.includes("REFERENCE_DATASET_ID") ? runs : []),
+    readFurther(dependencies, { tenantId, runs, selects }),
   ]);
   const items = runs.map((run) =>
     toV2RunJson(run, selects, {
-      ...viewOf(desk, request),
+      ...viewOf(dependencies, request),
       feedbackStats: stats.get(run.row.id),
       referenceDatasetId: datasets.get(run.row.projectId),
       ...furtherOf(run.row.id),
@@ -199,18 +199,18 @@ async function findDatasets(
 
 /** `GET /api/v2/runs/{id}`. */
 export async function readV2Run(
-  desk: Linked<Store>,
+  dependencies: Linked<Store>,
   request: FastifyRequest,
   reply: FastifyReply,
 ): Promise<unknown> {
   const selects = parseSelects(all(queryOf(request), "selects") ?? []);
-  const { run } = await findRun(desk, request);
-  return sendV2Run(desk, request, { reply, run, selects });
+  const { run } = await findRun(dependencies, request);
+  return sendV2Run(dependencies, request, { reply, run, selects });
 }
 
 /** One run, to whoever may see it: its owner, or the holder of a token. */
 export async function sendV2Run(
-  desk: Linked<Store>,
+  dependencies: Linked<Store>,
   request: Pick<FastifyRequest, "protocol" | "host" | "tenantId">,
   {
     reply,
@@ -224,12 +224,12 @@ export async function sendV2Run(
 ): Promise<unknown> {
   const { id, projectId } = run.row;
   const [stats, datasets, furtherOf] = await Promise.all([
-    desk.store.read.feedback.statsOfRuns(run.tenantId, [id]),
-    findDatasets(desk, run.tenantId, [run]),
-    readFurther(desk, { tenantId: run.tenantId, runs: [run], selects }),
+    dependencies.store.read.feedback.statsOfRuns(run.tenantId, [id]),
+    findDatasets(dependencies, run.tenantId, [run]),
+    readFurther(dependencies, { tenantId: run.tenantId, runs: [run], selects }),
   ]);
   const view = {
-    ...viewOf(desk, request),
+    ...viewOf(dependencies, request),
     feedbackStats: stats.get(id),
     referenceDatasetId: datasets.get(projectId),
     ...furtherOf(id),
@@ -238,15 +238,18 @@ export async function sendV2Run(
 }
 
 /** `GET /api/v2/runs/{id}/url`: where the run's page is. */
-export async function readV2RunUrl(desk: Linked<Store>, request: FastifyRequest): Promise<unknown> {
-  const { run, id } = await findRun(desk, request);
+export async function readV2RunUrl(
+  dependencies: Linked<Store>,
+  request: FastifyRequest,
+): Promise<unknown> {
+  const { run, id } = await findRun(dependencies, request);
   const path = `/o/${request.tenantId}/projects/p/${run.row.projectId}/r/${id}`;
   return { url: `${request.protocol}://${request.host}${path}` };
 }
 
 /** `GET /api/v2/traces/{id}/runs`: all of a trace, in the order of their start. */
 export async function listV2TraceRuns(
-  desk: Linked<Store>,
+  dependencies: Linked<Store>,
   request: FastifyRequest,
   reply: FastifyReply,
 ): Promise<unknown> {
@@ -264,7 +267,7 @@ export async function listV2TraceRuns(
   const items: Buffer[] = [];
   let cursor: string | null = null;
   do {
-    const page = await readV2Runs(desk, request, { asked: { ...asked, cursor }, selects });
+    const page = await readV2Runs(dependencies, request, { asked: { ...asked, cursor }, selects });
     items.push(...page.items);
     cursor = page.next;
   } while (cursor !== null);

@@ -57,11 +57,11 @@ export async function unshareV2Run(
 
 /** `POST /api/v2/threads/{id}/share`. Repeated, it answers the same token. */
 export async function shareV2Thread(
-  desk: Linked<Store>,
+  dependencies: Linked<Store>,
   request: FastifyRequest<{ Body: Static<typeof v2ThreadShareBody> }>,
 ): Promise<unknown> {
   const { projectId, threadId } = threadOf(request, request.body ?? {});
-  const { runs } = await readV2Runs(desk, request, {
+  const { runs } = await readV2Runs(dependencies, request, {
     asked: {
       session: [projectId],
       is_root: true,
@@ -75,7 +75,10 @@ export async function shareV2Thread(
   }
   const { tenantId } = request;
   return {
-    share_token: await desk.store.write.shares.shareThread(tenantId, { projectId, threadId }),
+    share_token: await dependencies.store.write.shares.shareThread(tenantId, {
+      projectId,
+      threadId,
+    }),
   };
 }
 

@@ -29,33 +29,33 @@ import { findDataset } from "../dataset-handlers.ts";
 import { exampleIdOf, linkFor, sendExample, sendJson } from "./example-handlers.ts";
 
 /** What the handlers that write examples work with. */
-export interface ExampleWriteDesk extends Linked<DatasetStore> {
+export interface ExampleWriteDependencies extends Linked<DatasetStore> {
   readonly work: WorkThreads;
 }
 
 /** `POST /examples`. The body is read here: payloads are stored as they came. */
 export async function createExample(
-  desk: ExampleWriteDesk,
+  dependencies: ExampleWriteDependencies,
   request: FastifyRequest,
   reply: FastifyReply,
 ): Promise<FastifyReply> {
   const { answer, ids } = await create(
-    desk,
+    dependencies,
     { request, reply },
     { shape: { kind: "one" }, form: "created" },
   );
   const [id = ""] = ids ?? (JSON.parse(answer.toString()) as { example_ids: string[] }).example_ids;
-  return answerOne(desk, { request, reply, id });
+  return answerOne(dependencies, { request, reply, id });
 }
 
 /** `POST /examples/bulk`: a list in, a list out. */
 export async function createExamples(
-  desk: ExampleWriteDesk,
+  dependencies: ExampleWriteDependencies,
   request: FastifyRequest,
   reply: FastifyReply,
 ): Promise<FastifyReply> {
   const { answer } = await create(
-    desk,
+    dependencies,
     { request, reply },
     { shape: { kind: "list" }, form: "list" },
   );
@@ -64,39 +64,46 @@ export async function createExamples(
 
 /** `PATCH /examples/{id}`. */
 export async function updateExample(
-  desk: ExampleWriteDesk,
+  dependencies: ExampleWriteDependencies,
   request: FastifyRequest,
   reply: FastifyReply,
 ): Promise<FastifyReply> {
   const id = exampleIdOf(request);
-  await update(desk, { request, reply }, { shape: { kind: "one", id } });
-  return answerOne(desk, { request, reply, id });
+  await update(dependencies, { request, reply }, { shape: { kind: "one", id } });
+  return answerOne(dependencies, { request, reply, id });
 }
 
 /** `PATCH /examples/bulk`: all of them, or none. */
 export async function updateExamples(
-  desk: ExampleWriteDesk,
+  dependencies: ExampleWriteDependencies,
   request: FastifyRequest,
   reply: FastifyReply,
 ): Promise<FastifyReply> {
-  return sendJson(reply, await update(desk, { request, reply }, { shape: { kind: "list" } }));
+  return sendJson(
+    reply,
+    await update(dependencies, { request, reply }, { shape: { kind: "list" } }),
+  );
 }
 
 /** `POST /v1/platform/datasets/{id}/examples`: multipart, with attachments. */
 export async function uploadExamples(
-  desk: ExampleWriteDesk,
+  dependencies: ExampleWriteDependencies,
   request: FastifyRequest,
   reply: FastifyReply,
 ): Promise<FastifyReply> {
-  const { id: datasetId } = await findDataset(desk.store, request);
+  const { id: datasetId } = await findDataset(dependencies.store, request);
   const shape = formOf(request);
-  const { answer } = await create(desk, { request, reply }, { shape, form: "created", datasetId });
+  const { answer } = await create(
+    dependencies,
+    { request, reply },
+    { shape, form: "created", datasetId },
+  );
   return sendJson(reply.code(201), answer);
 }
 
 /** `POST /datasets/{id}/examples/check`: what the dataset's schemas refuse of a list, by id; nothing is made. */
 export async function checkExamples(
-  { store, work }: ExampleWriteDesk,
+  { store, work }: ExampleWriteDependencies,
   request: FastifyRequest,
   reply: FastifyReply,
 ): Promise<FastifyReply> {
@@ -117,14 +124,14 @@ export async function checkExamples(
 
 /** `PATCH /v1/platform/datasets/{id}/examples`: multipart, with attachments. */
 export async function updateUploadedExamples(
-  desk: ExampleWriteDesk,
+  dependencies: ExampleWriteDependencies,
   request: FastifyRequest,
   reply: FastifyReply,
 ): Promise<FastifyReply> {
-  const { id: datasetId } = await findDataset(desk.store, request);
+  const { id: datasetId } = await findDataset(dependencies.store, request);
   return sendJson(
     reply.code(201),
-    await update(desk, { request, reply }, { shape: formOf(request), datasetId }),
+    await update(dependencies, { request, reply }, { shape: formOf(request), datasetId }),
   );
 }
 
@@ -153,7 +160,7 @@ interface Created {
 
 /** Creates the examples of a body; one that is large is read, written and answered beside this thread. */
 async function create(
-  { store, work }: ExampleWriteDesk,
+  { store, work }: ExampleWriteDependencies,
   { request, reply }: Exchange,
   { shape, form, datasetId }: Creation,
 ): Promise<Created> {
@@ -190,7 +197,7 @@ async function create(
 
 /** The same for changes. The answer is JSON. */
 async function update(
-  { store, work }: ExampleWriteDesk,
+  { store, work }: ExampleWriteDependencies,
   { request, reply }: Exchange,
   { shape, datasetId }: Pick<Creation, "shape" | "datasetId">,
 ): Promise<Buffer> {

@@ -20,17 +20,17 @@ export interface Column {
 /** Makes rows of cells to examples. All cells are texts; a mark that one is no formula is taken off. */
 export class CsvColumns {
   readonly #width: number;
-  readonly #inputs: readonly Place[];
-  readonly #outputs: readonly Place[];
-  readonly #metadata: readonly Place[];
+  readonly #inputs: readonly ColumnTarget[];
+  readonly #outputs: readonly ColumnTarget[];
+  readonly #metadata: readonly ColumnTarget[];
 
   /** @throws RequestError 422: the head lacks a column that is named, or has it twice. */
   constructor(received: readonly string[], choice: ColumnChoice) {
     const head = received.map(unescapeFormula);
     this.#width = head.length;
-    this.#inputs = findPlaces(head, choice.inputs, "input_keys");
-    this.#outputs = findPlaces(head, choice.outputs, "output_keys");
-    this.#metadata = findPlaces(head, choice.metadata, "metadata_keys");
+    this.#inputs = findTargets(head, choice.inputs, "input_keys");
+    this.#outputs = findTargets(head, choice.outputs, "output_keys");
+    this.#metadata = findTargets(head, choice.metadata, "metadata_keys");
   }
 
   /** `undefined` for a blank line. @throws RequestError 422: it has more cells than the head, or fewer. */
@@ -53,17 +53,17 @@ export class CsvColumns {
   }
 }
 
-interface Place {
+interface ColumnTarget {
   readonly index: number;
   /** The member's name as JSON, and a colon. */
   readonly start: string;
 }
 
-function findPlaces(
+function findTargets(
   head: readonly string[],
   columns: readonly Column[],
   field: string,
-): readonly Place[] {
+): readonly ColumnTarget[] {
   if (new Set(columns.map(({ name }) => name)).size < columns.length) {
     throw new RequestError(
       422,
@@ -89,5 +89,5 @@ function findPlaces(
   });
 }
 
-const toObject = (places: readonly Place[], cells: readonly string[]): string =>
+const toObject = (places: readonly ColumnTarget[], cells: readonly string[]): string =>
   `{${places.map(({ index, start }) => start + JSON.stringify(unescapeFormula(cells[index] ?? ""))).join(",")}}`;

@@ -2,7 +2,7 @@ import { randomUUID } from "node:crypto";
 import { RequestError } from "../../model/errors.ts";
 import type { DatasetDraft } from "../dataset.ts";
 import type { UploadRow, UploadWrites } from "./upload.ts";
-import type { DatasetDesk } from "../dataset-desk.ts";
+import type { DatasetWriting } from "../dataset-writing.ts";
 import { DatasetTable } from "../dataset-table.ts";
 
 /**
@@ -10,29 +10,29 @@ import { DatasetTable } from "../dataset-table.ts";
  * begun and not ended is gone after a restart.
  */
 export class UploadWriter implements UploadWrites {
-  readonly #desk: DatasetDesk;
+  readonly #dependencies: DatasetWriting;
   readonly #table: DatasetTable;
 
-  constructor(desk: DatasetDesk) {
-    this.#desk = desk;
-    this.#table = new DatasetTable(desk);
+  constructor(dependencies: DatasetWriting) {
+    this.#dependencies = dependencies;
+    this.#table = new DatasetTable(dependencies);
     for (const id of this.#table.listUnready()) {
-      desk.index.clear(id);
+      dependencies.index.clear(id);
       this.#table.delete(id);
     }
   }
 
   begin(tenantId: string, draft: DatasetDraft): void {
-    this.#desk.schemas.assertSchemas(draft);
+    this.#dependencies.schemas.assertSchemas(draft);
     this.#table.insert(tenantId, draft, "unready");
   }
 
   extend(tenantId: string, datasetId: string, rows: readonly UploadRow[]): void {
     const upload = this.#read(tenantId, datasetId);
     const examples = rows.map((row) => ({ ...row, id: randomUUID() }));
-    this.#desk.schemas.assertFit(upload, examples);
+    this.#dependencies.schemas.assertFit(upload, examples);
     for (const example of examples) {
-      this.#desk.table.insert({
+      this.#dependencies.table.insert({
         ...example,
         tenantId,
         datasetId,
@@ -42,14 +42,18 @@ export class UploadWriter implements UploadWrites {
         attachments: [],
       });
     }
-    this.#desk.table.place();
+    this.#dependencies.table.place();
   }
 
   end(tenantId: string, datasetId: string): void {
     const { createdMicros } = this.#read(tenantId, datasetId);
     this.#table.setReady(datasetId);
-    const dataset = this.#desk.ledger.read(tenantId, datasetId);
-    this.#desk.ledger.addVersion(dataset, createdMicros, this.#desk.table.count(datasetId));
+    const dataset = this.#dependencies.ledger.read(tenantId, datasetId);
+    this.#dependencies.ledger.addVersion(
+      dataset,
+      createdMicros,
+      this.#dependencies.table.count(datasetId),
+    );
   }
 
   drop(tenantId: string, datasetId: string): void {

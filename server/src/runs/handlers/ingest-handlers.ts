@@ -16,29 +16,29 @@ import { parseId } from "../../http/query-string.ts";
 
 /** `POST /runs`. */
 export async function createRun(
-  desk: IngestDesk,
+  dependencies: IngestDependencies,
   request: FastifyRequest,
   reply: FastifyReply,
 ): Promise<unknown> {
-  return answerOne(reply, await takeOne(desk, request, { operation: "post" }));
+  return answerOne(reply, await takeOne(dependencies, request, { operation: "post" }));
 }
 
 /** `PATCH /runs/{id}`. */
 export async function updateRun(
-  desk: IngestDesk,
+  dependencies: IngestDependencies,
   request: FastifyRequest,
   reply: FastifyReply,
 ): Promise<unknown> {
   const { id } = request.params as { readonly id: string };
   return answerOne(
     reply,
-    await takeOne(desk, request, { operation: "patch", pathId: parseId(id, "run id") }),
+    await takeOne(dependencies, request, { operation: "patch", pathId: parseId(id, "run id") }),
   );
 }
 
 /** `POST /runs/batch`. */
 export async function createBatch(
-  { store, work }: IngestDesk,
+  { store, work }: IngestDependencies,
   request: FastifyRequest,
   reply: FastifyReply,
 ): Promise<unknown> {
@@ -59,7 +59,7 @@ export async function createBatch(
 }
 
 /** What calls that take runs work with. */
-export interface IngestDesk {
+export interface IngestDependencies {
   readonly store: RunStore;
   readonly work: WorkThreads;
 }
@@ -78,7 +78,7 @@ export async function storeTaken(
 }
 
 async function takeOne(
-  { store, work }: IngestDesk,
+  { store, work }: IngestDependencies,
   { raw, tenantId }: FastifyRequest,
   { operation, pathId }: { readonly operation: Operation; readonly pathId?: string },
 ): Promise<IngestResult> {
@@ -93,14 +93,14 @@ async function takeOne(
 }
 
 /** What the call that takes parts works with. */
-export interface MultipartDesk {
+export interface MultipartDependencies {
   readonly store: RunStore;
   readonly content: ContentMemory;
 }
 
 /** `POST /runs/multipart`. */
 export async function createMultipart(
-  { store, content }: MultipartDesk,
+  { store, content }: MultipartDependencies,
   request: FastifyRequest,
   reply: FastifyReply,
 ): Promise<unknown> {

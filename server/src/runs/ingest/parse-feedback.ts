@@ -60,11 +60,11 @@ export const feedbackPatchBody = Type.Object({
 });
 
 /** Body of `POST /feedback/tokens/{token}`. */
-export const givenFeedbackBody = Type.Object({ ...judgement, metadata: Maybe(JsonObject) });
+export const submittedFeedbackBody = Type.Object({ ...judgement, metadata: Maybe(JsonObject) });
 
 export type FeedbackBody = Static<typeof feedbackBody>;
 export type FeedbackPatchBody = Static<typeof feedbackPatchBody>;
-export type GivenFeedbackBody = Static<typeof givenFeedbackBody>;
+export type SubmittedFeedbackBody = Static<typeof submittedFeedbackBody>;
 
 /** @throws RequestError 422: it is on nothing, or an id is no UUID, or a time none. */
 export function toDraft(body: FeedbackBody): FeedbackDraft {
@@ -91,7 +91,7 @@ export function toDraft(body: FeedbackBody): FeedbackDraft {
 
 /** `null` where something is left out. */
 export const toJudgement = (
-  body: Pick<GivenFeedbackBody, "score" | "value" | "comment" | "correction">,
+  body: Pick<SubmittedFeedbackBody, "score" | "value" | "comment" | "correction">,
   config: Judgement["config"] | undefined,
 ): Judgement => ({
   score: body.score ?? null,

@@ -8,7 +8,7 @@ import type { Connection } from "../../storage/sqlite/connection.ts";
 import { idOf } from "../../storage/sqlite/tenant-keys.ts";
 
 /** Reads what lies beside the rows of runs: what they received, their files, the runs below them. */
-export class BesideReader {
+export class RunDetailsReader {
   readonly #payloads: PayloadReader;
   readonly #statements;
 

@@ -16,7 +16,7 @@ import { toConditions } from "./run-conditions.ts";
 import type { Conditions } from "./run-conditions.ts";
 import type { RunReader } from "./run-reader.ts";
 import { hasTextIndex } from "./text-index/text-index.ts";
-import { textLeadsOf } from "./index-lookups/text-lookups.ts";
+import { textLookupsFor } from "./index-lookups/text-lookups.ts";
 import { readWords } from "./run-words.ts";
 import type { Connection } from "../../storage/sqlite/connection.ts";
 
@@ -46,7 +46,7 @@ export class RunListReader implements RunListReads {
     const { runFilters = [], projectIds = [] } = filter;
     return narrow(this.#db, projectIds, {
       filters: runFilters,
-      textLeads: this.#hasTextIndex ? textLeadsOf(filter) : [],
+      textLeads: this.#hasTextIndex ? textLookupsFor(filter) : [],
     });
   }
 

@@ -216,7 +216,7 @@ export class SpanWriter {
 /** A stand-in has no payload. */
 const noFacets: readonly string[] = [];
 
-type Place = Pick<RunRow, "traceId" | "dottedOrder" | "parentRunId">;
+type SpanTracePosition = Pick<RunRow, "traceId" | "dottedOrder" | "parentRunId">;
 
 const isChanged = (before: RunRow, after: RunRow): boolean =>
   before.dottedOrder !== after.dottedOrder ||
@@ -240,7 +240,7 @@ const segmentLength = 58;
 function placeBelow(
   parent: RunRow,
   { id, startMicros }: Pick<RunRow, "id" | "startMicros">,
-): Place {
+): SpanTracePosition {
   const limit = serverLimits.spanDepth * (segmentLength + 1) - 1;
   const above = parent.dottedOrder.slice(0, limit);
   return {

@@ -1,4 +1,4 @@
-import type { DatasetDesk } from "../../dataset-desk.ts";
+import type { DatasetWriting } from "../../dataset-writing.ts";
 import { stagedMicros } from "./example-table.ts";
 import type { ExampleRow } from "./example-table.ts";
 import { parseRows } from "../../../storage/sqlite/rows.ts";
@@ -28,22 +28,22 @@ interface Start {
  * the next one starts.
  */
 export class ExampleStages {
-  readonly #desk: DatasetDesk;
+  readonly #dependencies: DatasetWriting;
   readonly #statements: ReturnType<typeof prepareStatements>;
   readonly #open = new Set<ExampleStage>();
 
-  constructor(desk: DatasetDesk) {
-    this.#desk = desk;
-    this.#statements = prepareStatements(desk.db);
+  constructor(dependencies: DatasetWriting) {
+    this.#dependencies = dependencies;
+    this.#statements = prepareStatements(dependencies.db);
     this.#eraseLeft();
   }
 
   begin(): ExampleStage {
     const { lastBlob, begin } = this.#statements;
     const blob = Number(parseRows(lastBlob.all())[0]?.[0]);
-    const start = { key: this.#desk.table.nextKey(), blob };
+    const start = { key: this.#dependencies.table.nextKey(), blob };
     begin.run([JSON.stringify(start)]);
-    const stage = new ExampleStage(this.#desk, this.#statements, {
+    const stage = new ExampleStage(this.#dependencies, this.#statements, {
       blob,
       onEnd: () => {
         this.#open.delete(stage);
@@ -61,19 +61,19 @@ export class ExampleStages {
     if (values !== undefined) {
       const { key, blob } = JSON.parse(String(values[0])) as Start;
       const range = [key, Number.MAX_SAFE_INTEGER];
-      this.#desk.db.exec("BEGIN IMMEDIATE");
+      this.#dependencies.db.exec("BEGIN IMMEDIATE");
       this.#statements.eraseTexts.run(range);
       this.#statements.eraseBlobs.run([...range, blob]);
       this.#statements.eraseRows.run(range);
       this.#statements.end.run();
-      this.#desk.db.exec("COMMIT");
+      this.#dependencies.db.exec("COMMIT");
     }
   }
 }
 
 /** The rows of one write: open -> published, or taken back. */
 export class ExampleStage {
-  readonly #desk: DatasetDesk;
+  readonly #dependencies: DatasetWriting;
   readonly #statements: ReturnType<typeof prepareStatements>;
   readonly #blob: number;
   readonly #onEnd: () => void;
@@ -81,18 +81,18 @@ export class ExampleStage {
   #first: number | undefined;
 
   constructor(
-    desk: DatasetDesk,
+    dependencies: DatasetWriting,
     statements: ReturnType<typeof prepareStatements>,
     { blob, onEnd }: { readonly blob: number; readonly onEnd: () => void },
   ) {
-    this.#desk = desk;
+    this.#dependencies = dependencies;
     this.#statements = statements;
     this.#blob = blob;
     this.#onEnd = onEnd;
   }
 
   add(row: Omit<ExampleRow, "isStaged">): number {
-    const key = this.#desk.table.insert({ ...row, isStaged: true });
+    const key = this.#dependencies.table.insert({ ...row, isStaged: true });
     this.#first ??= key;
     return key;
   }
@@ -100,8 +100,8 @@ export class ExampleStage {
   /** Before others have their turn: what they write lies between these rows and the next ones. */
   pause(): void {
     if (this.#first !== undefined) {
-      this.#desk.table.place();
-      this.#ranges.push({ first: this.#first, last: this.#desk.table.nextKey() - 1 });
+      this.#dependencies.table.place();
+      this.#ranges.push({ first: this.#first, last: this.#dependencies.table.nextKey() - 1 });
       this.#first = undefined;
     }
   }

@@ -11,7 +11,7 @@ import type {
   ExampleWrites,
 } from "../example.ts";
 import { LongWrite } from "../../../storage/long-write.ts";
-import type { DatasetDesk } from "../../dataset-desk.ts";
+import type { DatasetWriting } from "../../dataset-writing.ts";
 import type { DatasetLedger } from "../../dataset-ledger.ts";
 import { changeExample } from "../example-change.ts";
 import type { ExampleIndex } from "./example-index.ts";
@@ -28,7 +28,7 @@ export class ExampleWriter implements ExampleWrites {
   readonly #index: ExampleIndex;
   readonly #schemas: SchemaProofs;
 
-  constructor({ ledger, table, index, schemas, keys }: DatasetDesk) {
+  constructor({ ledger, table, index, schemas, keys }: DatasetWriting) {
     this.#keys = keys;
     this.#ledger = ledger;
     this.#table = table;

@@ -14,7 +14,7 @@ import type {
 import { pack, unpack } from "../large-examples.ts";
 import type { LargeExampleWrites, Packed, ReceivedExample } from "../large-examples.ts";
 import { LongWrite } from "../../../storage/long-write.ts";
-import type { DatasetDesk } from "../../dataset-desk.ts";
+import type { DatasetWriting } from "../../dataset-writing.ts";
 import { changeExample, planChange } from "../example-change.ts";
 import { ExampleStages } from "./example-stage.ts";
 import type { ExampleStage } from "./example-stage.ts";
@@ -39,14 +39,14 @@ interface Version {
  * published in one step. No other write of the tenant's to datasets comes in between.
  */
 export class LargeExampleWriter implements LargeExampleWrites {
-  readonly #desk: DatasetDesk;
+  readonly #dependencies: DatasetWriting;
   readonly #examples: ExampleWriter;
   readonly #stages: ExampleStages;
 
-  constructor(desk: DatasetDesk, examples: ExampleWriter) {
-    this.#desk = desk;
+  constructor(dependencies: DatasetWriting, examples: ExampleWriter) {
+    this.#dependencies = dependencies;
     this.#examples = examples;
-    this.#stages = new ExampleStages(desk);
+    this.#stages = new ExampleStages(dependencies);
   }
 
   create(
@@ -63,7 +63,7 @@ export class LargeExampleWriter implements LargeExampleWrites {
     datasetId: string,
     parts: readonly Packed<readonly ReceivedExample[]>[],
   ): LongWrite<ExamplesImported> {
-    const dataset = this.#desk.ledger.read(tenantId, datasetId);
+    const dataset = this.#dependencies.ledger.read(tenantId, datasetId);
     return this.#begin((schemas, open) =>
       this.#import({ tenantId, dataset, parts, schemas, open }),
     );
@@ -89,16 +89,16 @@ export class LargeExampleWriter implements LargeExampleWrites {
     datasetId: string,
     { exampleIds, ...change }: SplitChange,
   ): LongWrite<readonly string[]> {
-    this.#desk.ledger.read(tenantId, datasetId);
+    this.#dependencies.ledger.read(tenantId, datasetId);
     const parts = toParts([...new Set(exampleIds)]).map((ids) => () => {
-      const current = this.#desk.table.findCurrent(tenantId, ids);
+      const current = this.#dependencies.table.findCurrent(tenantId, ids);
       return { current, changes: ids.map((id) => changeSplits(id, current.get(id), change)) };
     });
     const changed: string[] = [];
     const onChange = (id: string): void => void changed.push(id);
-    const desk = { tenantId, parts, datasetId, onChange };
+    const dependencies = { tenantId, parts, datasetId, onChange };
     return this.#begin((schemas, open) =>
-      resultOf(this.#update({ ...desk, schemas, open }), () => changed),
+      resultOf(this.#update({ ...dependencies, schemas, open }), () => changed),
     );
   }
 
@@ -106,10 +106,10 @@ export class LargeExampleWriter implements LargeExampleWrites {
   updateWith(tenantId: string, given: DatasetUpdate): LongWrite<Dataset> {
     const { changes, dataset } = given;
     const parts = toParts(changes).map((part) => () => this.#takeChanges(tenantId, part));
-    const desk = { tenantId, parts, datasetId: dataset.id, given };
+    const dependencies = { tenantId, parts, datasetId: dataset.id, given };
     return this.#begin((schemas, open) =>
-      resultOf(this.#update({ ...desk, schemas, open }), () =>
-        this.#desk.ledger.read(tenantId, dataset.id),
+      resultOf(this.#update({ ...dependencies, schemas, open }), () =>
+        this.#dependencies.ledger.read(tenantId, dataset.id),
       ),
     );
   }
@@ -122,7 +122,7 @@ export class LargeExampleWriter implements LargeExampleWrites {
       if (id === undefined) {
         return one;
       }
-      const datasetId = found.get(id) ?? this.#desk.keys.keyOf("dataset", tenantId, id);
+      const datasetId = found.get(id) ?? this.#dependencies.keys.keyOf("dataset", tenantId, id);
       found.set(id, datasetId);
       return datasetId === id ? one : { ...one, datasetId };
     };
@@ -132,7 +132,7 @@ export class LargeExampleWriter implements LargeExampleWrites {
     make: (schemas: SchemaProofs, open: () => ExampleStage) => Steps<Result>,
   ): LongWrite<Result> {
     let stage: ExampleStage | undefined;
-    const steps = make(this.#desk.schemas.fork(), () => (stage = this.#stages.begin()));
+    const steps = make(this.#dependencies.schemas.fork(), () => (stage = this.#stages.begin()));
     return new LongWrite(steps, function* undo() {
       if (stage !== undefined) {
         yield* stage.erase();
@@ -140,7 +140,7 @@ export class LargeExampleWriter implements LargeExampleWrites {
     });
   }
 
-  *#create({ tenantId, drafts, schemas, open }: CreateDesk): Steps<Written> {
+  *#create({ tenantId, drafts, schemas, open }: CreateContext): Steps<Written> {
     const found = yield* this.#sortOut({ tenantId, drafts, schemas });
     const { datasets, known, fresh } = found;
     const versions = new Map<string, Version>();
@@ -174,7 +174,7 @@ export class LargeExampleWriter implements LargeExampleWrites {
     return this.#finish(datasets, versions, known);
   }
 
-  *#import({ dataset, parts, schemas, ...desk }: ImportDesk): Steps<ExamplesImported> {
+  *#import({ dataset, parts, schemas, ...dependencies }: ImportContext): Steps<ExamplesImported> {
     const rejected: Record<string, string> = {};
     let count = 0;
     const readPart = (part: Packed<readonly ReceivedExample[]>): readonly ExampleDraft[] =>
@@ -188,12 +188,12 @@ export class LargeExampleWriter implements LargeExampleWrites {
     schemas.assertProved();
     const drafts = () =>
       parts.map((part) => () => readPart(part).filter(({ id }) => rejected[id] === undefined));
-    const written = unpack(yield* this.#create({ ...desk, drafts }));
+    const written = unpack(yield* this.#create({ ...dependencies, drafts }));
     return { ...written, count: count - Object.keys(rejected).length, rejected };
   }
 
   /** Looks at all of them, and has them checked; writes nothing. */
-  *#sortOut({ tenantId, drafts, schemas }: Omit<CreateDesk, "open">): Steps<Sorted> {
+  *#sortOut({ tenantId, drafts, schemas }: Omit<CreateContext, "open">): Steps<Sorted> {
     const datasets = new Map<string, Dataset>();
     const known: Record<string, ExampleTimes> = {};
     const saidMicros = new Map<string, number>();
@@ -204,7 +204,7 @@ export class LargeExampleWriter implements LargeExampleWrites {
       const own = new Map<string, ExampleDraft[]>();
       const all = part();
       const named = all.filter(({ isNew }) => !isNew).map(({ id }) => id);
-      const current = this.#desk.table.findCurrent(tenantId, named);
+      const current = this.#dependencies.table.findCurrent(tenantId, named);
       for (const draft of all) {
         const { id, datasetId, createdMicros = 0 } = draft;
         this.#readDataset(datasets, tenantId, datasetId);
@@ -253,7 +253,10 @@ export class LargeExampleWriter implements LargeExampleWrites {
   /** Has checked what a dataset holds, but for the examples that are changed: those are checked as they become. */
   *#checkOthers({ dataset, changes }: DatasetUpdate, schemas: SchemaProofs): Steps<void> {
     const changed = new Set(changes.map(({ id }) => id));
-    for (const part of this.#desk.table.listCurrent(dataset.id, serverLimits.examplesPart)) {
+    for (const part of this.#dependencies.table.listCurrent(
+      dataset.id,
+      serverLimits.examplesPart,
+    )) {
       schemas.assertFit(
         dataset,
         part.filter(({ id }) => !changed.has(id)),
@@ -270,7 +273,7 @@ export class LargeExampleWriter implements LargeExampleWrites {
     datasetId,
     given,
     onChange,
-  }: UpdateDesk): Steps<Written> {
+  }: UpdateContext): Steps<Written> {
     const datasets = new Map<string, Dataset>();
     if (given !== undefined) {
       datasets.set(given.dataset.id, given.dataset);
@@ -320,7 +323,7 @@ export class LargeExampleWriter implements LargeExampleWrites {
       for (const change of changes) {
         const example = current.get(change.id);
         const row =
-          example && changeExample({ example, change, tenantId, table: this.#desk.table });
+          example && changeExample({ example, change, tenantId, table: this.#dependencies.table });
         const from = example && versions.get(example.datasetId);
         const to = row && versions.get(row.datasetId);
         if (example !== undefined && row !== undefined && from !== undefined && to !== undefined) {
@@ -336,7 +339,7 @@ export class LargeExampleWriter implements LargeExampleWrites {
       yield;
     }
     given?.store();
-    ended.forEach((keys, { micros }) => this.#desk.table.endAll(keys, micros));
+    ended.forEach((keys, { micros }) => this.#dependencies.table.endAll(keys, micros));
     stage.publish();
     const written = this.#finish(datasets, versions, {});
     // A search finds no row that is not so any more: its words may go later.
@@ -344,7 +347,7 @@ export class LargeExampleWriter implements LargeExampleWrites {
       for (let at = 0; at < keys.length; at += serverLimits.examplesPart) {
         yield;
         const removed = keys.slice(at, at + serverLimits.examplesPart);
-        this.#desk.index.change(dataset, { added: [], removed });
+        this.#dependencies.index.change(dataset, { added: [], removed });
       }
     }
     return written;
@@ -352,12 +355,14 @@ export class LargeExampleWriter implements LargeExampleWrites {
 
   #takeChanges(tenantId: string, changes: readonly ExampleChange[]): Changes {
     const ids = changes.map(({ id }) => id);
-    return { changes, current: this.#desk.table.findCurrent(tenantId, ids) };
+    return { changes, current: this.#dependencies.table.findCurrent(tenantId, ids) };
   }
 
   #endPart(stage: ExampleStage, keys: ReadonlyMap<Version, readonly number[]>): void {
     stage.pause();
-    keys.forEach((added, { dataset }) => this.#desk.index.change(dataset, { added, removed: [] }));
+    keys.forEach((added, { dataset }) =>
+      this.#dependencies.index.change(dataset, { added, removed: [] }),
+    );
   }
 
   #readDataset(datasets: Map<string, Dataset>, tenantId: string, id: string): void {
@@ -370,11 +375,11 @@ export class LargeExampleWriter implements LargeExampleWrites {
         `the examples are of more than ${serverLimits.datasetsOfWrite} datasets; send less in one request`,
       );
     }
-    datasets.set(id, this.#desk.ledger.read(tenantId, id));
+    datasets.set(id, this.#dependencies.ledger.read(tenantId, id));
   }
 
   #beginVersion(versions: Map<string, Version>, dataset: Dataset, saidMicros?: number): void {
-    const micros = this.#desk.ledger.nextVersion(dataset, saidMicros);
+    const micros = this.#dependencies.ledger.nextVersion(dataset, saidMicros);
     versions.set(dataset.id, { dataset, micros, added: 0 });
   }
 
@@ -384,7 +389,7 @@ export class LargeExampleWriter implements LargeExampleWrites {
     known: Readonly<Record<string, ExampleTimes>>,
   ): Written {
     for (const { dataset, micros, added } of versions.values()) {
-      this.#desk.ledger.addVersion(dataset, micros, added);
+      this.#dependencies.ledger.addVersion(dataset, micros, added);
     }
     const entries = [...datasets].map(([id, { name, versionMicros, createdMicros }]) => {
       const micros = versions.get(id)?.micros ?? versionMicros ?? createdMicros;
@@ -394,7 +399,7 @@ export class LargeExampleWriter implements LargeExampleWrites {
   }
 }
 
-interface CreateDesk {
+interface CreateContext {
   readonly tenantId: string;
   /** The drafts of each part, made anew whenever they are asked for. */
   readonly drafts: () => readonly (() => readonly ExampleDraft[])[];
@@ -403,13 +408,13 @@ interface CreateDesk {
   readonly open: () => ExampleStage;
 }
 
-interface ImportDesk extends Omit<CreateDesk, "drafts"> {
+interface ImportContext extends Omit<CreateContext, "drafts"> {
   readonly schemas: SchemaProofs;
   readonly dataset: Dataset;
   readonly parts: readonly Packed<readonly ReceivedExample[]>[];
 }
 
-interface UpdateDesk extends Omit<CreateDesk, "drafts"> {
+interface UpdateContext extends Omit<CreateContext, "drafts"> {
   readonly schemas: SchemaProofs;
   readonly parts: readonly (() => Changes)[];
   /** The one that all of them are in. */

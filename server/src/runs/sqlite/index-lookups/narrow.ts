@@ -1,7 +1,7 @@
 import type { CheckedFilter } from "../../../filter/checker.ts";
 import { parseRows } from "../../../storage/sqlite/rows.ts";
 import type { Conditions } from "../run-conditions.ts";
-import { leadsOf } from "./run-lookups.ts";
+import { lookupsFor } from "./run-lookups.ts";
 import type { Connection } from "../../../storage/sqlite/connection.ts";
 
 /** Up to so many runs are looked at one by one; where there are more, a page is full soon without. */
@@ -27,7 +27,7 @@ export function narrow(
 ): Conditions | undefined {
   let best: { readonly runs: Conditions; readonly count: number } | undefined;
   const hasFew = projectIds.length > 0 && projectIds.length <= projectsMax;
-  for (const runs of [...(hasFew ? leadsOf(projectIds, filters) : []), ...textLeads]) {
+  for (const runs of [...(hasFew ? lookupsFor(projectIds, filters) : []), ...textLeads]) {
     // No further than the best one so far: what is common costs little to give up.
     const most = best?.count ?? candidatesMax;
     const [row = []] = parseRows(

@@ -15,7 +15,7 @@ const signs: { readonly [Comparator in Range["comparator"]]: string } = {
 };
 
 /** Statements each of which finds, by an index, rowids of `runs` that hold all runs which meet filters. */
-export const leadsOf = (
+export const lookupsFor = (
   projectIds: readonly string[],
   filters: readonly CheckedFilter[],
 ): readonly Conditions[] =>

@@ -6,7 +6,7 @@ import type { Conditions } from "../run-conditions.ts";
 import { rowsThatMayHold, rowsThatMayHoldEither } from "../text-index/text-index.ts";
 
 /** Statements each of which finds, by the text index, rowids of `runs` that hold all runs which meet a filter. */
-export function textLeadsOf(filter: RunFilter): readonly Conditions[] {
+export function textLookupsFor(filter: RunFilter): readonly Conditions[] {
   const text = filter.text === undefined ? undefined : rowsThatMayHoldEither(filter.text);
   const { runFilters = [], rootFilter, treeFilter } = filter;
   const ofOthers = [rootFilter, treeFilter].flatMap((one) =>

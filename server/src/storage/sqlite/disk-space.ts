@@ -28,7 +28,7 @@ export interface AddedLoad {
 
 export const noLoad: AddedLoad = { bytes: 0, rows: 0 };
 
-export interface DiskRoomOptions {
+export interface DiskSpaceOptions {
   /** Hears why only deletions are taken from now on; `undefined` where all is taken again. */
   readonly onChange?: (reason: string | undefined) => void;
   readonly readUse?: (folder: string) => DiskUse;
@@ -54,7 +54,7 @@ interface Measure {
  * than r together with the free pages of the database, or where a write did not fit; open again with 3r/8 and 2r, where
  * that write fits.
  */
-export class DiskRoom {
+export class DiskSpace {
   readonly #db: Connection;
   readonly #path: string;
   readonly #folder: string;
@@ -79,7 +79,7 @@ export class DiskRoom {
   constructor(
     db: Connection,
     path: string,
-    { onChange = () => undefined, readUse = readDiskUse }: DiskRoomOptions = {},
+    { onChange = () => undefined, readUse = readDiskUse }: DiskSpaceOptions = {},
   ) {
     this.#db = db;
     this.#path = path;

@@ -5,7 +5,7 @@ import { toSpanId, toSpanUuid, toTraceUuid } from "./span-ids.ts";
 import type { Span } from "./span.ts";
 
 /** Where a span stands: members of the run, and what the store needs to place it among its trace's spans. */
-export interface SpanPlace {
+export interface SpanPosition {
   readonly members: Readonly<Record<string, unknown>>;
   readonly span: SpanRecord;
 }
@@ -14,10 +14,10 @@ export interface SpanPlace {
  * A span's place. What names it in the words of runs (`langsmith.*`) comes first: the dotted order, or
  * the parent run; else it is the span's among those of its trace.
  */
-export function takePlace(span: Span, bag: AttributeBag): SpanPlace {
+export function takePosition(span: Span, bag: AttributeBag): SpanPosition {
   const id = toSpanUuid(span.traceId, span.spanId);
   const common = { traceId: toTraceUuid(span.traceId), id };
-  const given = takeGivenPlace(bag);
+  const given = takeSuppliedPosition(bag);
   if (given !== undefined) {
     return {
       members: { ...given, id: given["id"] ?? id },
@@ -38,7 +38,7 @@ export function takePlace(span: Span, bag: AttributeBag): SpanPlace {
   };
 }
 
-function takeGivenPlace(bag: AttributeBag): Readonly<Record<string, unknown>> | undefined {
+function takeSuppliedPosition(bag: AttributeBag): Readonly<Record<string, unknown>> | undefined {
   const parentId = bag.peekText("langsmith.span.parent_id");
   const order = readOrder(bag.peekText("langsmith.span.dotted_order"));
   const parentRunId = isUuid(parentId) && toSpanId(parentId) === undefined ? parentId : undefined;

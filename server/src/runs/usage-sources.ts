@@ -11,7 +11,7 @@ export const usageNames = [
 export type UsageName = (typeof usageNames)[number];
 
 /** A place in a run, and the names that numbers have there. */
-export interface UsagePlace {
+export interface UsageSource {
   readonly root: "outputs" | "metadata";
   /** The members that lead on from there; an index leads into a list. */
   readonly steps: readonly (string | number)[];
@@ -38,7 +38,7 @@ const snakeCase = {
 };
 
 /** Where runs report their usage; for each number the first place that holds one counts. */
-export const usagePlaces: readonly UsagePlace[] = [
+export const usageSources: readonly UsageSource[] = [
   { root: "outputs", steps: ["usage_metadata"], names: usageMetadata },
   { root: "metadata", steps: ["usage_metadata"], names: usageMetadata },
   // LangChain: of chat models in its message, of older models beside the generations.
@@ -56,7 +56,7 @@ export const usagePlaces: readonly UsagePlace[] = [
  * What the JSON of a run that reports usage has in it: ends of the members' names. They begin with
  * characters that are rare in text, for which a search is several times as fast.
  */
-export const usageMarks: Readonly<Record<UsagePlace["root"], readonly string[]>> = {
+export const usageMarks: Readonly<Record<UsageSource["root"], readonly string[]>> = {
   outputs: ['_metadata"', '_usage"', 'Usage"'],
   metadata: ['_metadata"'],
 };

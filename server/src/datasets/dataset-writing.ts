@@ -6,7 +6,7 @@ import type { Connection } from "../storage/sqlite/connection.ts";
 import type { TenantKeyWriter } from "../storage/sqlite/tenant-keys.ts";
 
 /** What all that writes datasets and examples works with. One for a connection: it gives out keys. */
-export interface DatasetDesk {
+export interface DatasetWriting {
   readonly db: Connection;
   readonly keys: TenantKeyWriter;
   readonly ledger: DatasetLedger;
@@ -15,7 +15,7 @@ export interface DatasetDesk {
   readonly schemas: SchemaProofs;
 }
 
-export const createDatasetDesk = (db: Connection, keys: TenantKeyWriter): DatasetDesk => ({
+export const createDatasetWriting = (db: Connection, keys: TenantKeyWriter): DatasetWriting => ({
   db,
   keys,
   ledger: new DatasetLedger(db),
