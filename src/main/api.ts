@@ -19,12 +19,12 @@ import type { ResolvedOptions } from "../model/options/options.ts";
 import { Uploads } from "../uploads/uploads.ts";
 import { SharedTraffic } from "../model/records/shared-traffic.ts";
 import { callTables } from "./call-tables.ts";
-import type { Nouns } from "./nouns.ts";
+import type { Resources } from "./resources.ts";
 import { connectionOf, shippingOf } from "../delivery/shipping-options.ts";
 import { UploadPool } from "../uploads/upload-pool.ts";
 
 /** The request half of a client: the nouns over one sender. Connects at the first call. */
-export interface Api extends Nouns {
+export interface Api extends Resources {
   /** Ends the calls under way and gives back what they took. Final; may be called twice. */
   readonly close: () => Promise<void>;
 }
@@ -79,7 +79,7 @@ export function createApi(
   const tenants = new TenantIds(tenant, projects);
   const init = { host, endpoint: options.endpoint, tenants, examples, warn };
   const datasets: Datasets = new Datasets(http, init);
-  const nouns: Nouns = {
+  const nouns: Resources = {
     projects,
     prompts: new Prompts(http.call, host, tenant),
     runs: new Runs(http, { host, endpoint: options.endpoint, projects, uploader }),

@@ -24,8 +24,8 @@ import type { Recorder, TracingClient } from "../tracing/tape/recorder.ts";
 import { startRun } from "../tracing/runs/context.ts";
 import type { StartOptions } from "../tracing/runs/context.ts";
 import type { RunTree } from "../tracing/runs/run-tree.ts";
-import { missed } from "../tracing/queue/stack-room.ts";
-import { unmadeRun } from "../tracing/runs/noop-run.ts";
+import { uncounted } from "../tracing/queue/stack-room.ts";
+import { noopRun } from "../tracing/runs/noop-run.ts";
 import { createApi } from "./api.ts";
 import type { Api } from "./api.ts";
 import { watchEnd } from "../delivery/lifecycle.ts";
@@ -33,7 +33,7 @@ import { consoleLogger, logFaults, logThrough } from "../delivery/reporter.ts";
 import { Recording } from "../delivery/recording.ts";
 import { workerEnvironment } from "../delivery/shipping-options.ts";
 import { Sync } from "./sync.ts";
-import type { SyncNouns } from "./sync.ts";
+import type { SyncResources } from "./sync.ts";
 
 /** What a client is made with; all of it is optional. The table is in docs/options.md. */
 export type ClientOptions = {
@@ -125,8 +125,8 @@ export class Client implements TracingClient {
    *
    * @throws {@link WorkerError} by each call: the worker can't start, or ended.
    */
-  get sync(): SyncNouns {
-    return this.#sync.nouns;
+  get sync(): SyncResources {
+    return this.#sync.resources;
   }
 
   /** Starts a run below its `parent`, else below the current run, and records it at once. */
@@ -176,11 +176,11 @@ export class Client implements TracingClient {
    * bound new records are dropped and counted. Callers are let through in turn. With the other policies
    * something else gives way, and the answer is true at once.
    */
-  waitForRoom({
+  waitForCapacity({
     timeoutMs = this.#options.drainTimeoutMs,
     ...rest
   }: TimeLimit = {}): Promise<boolean> {
-    return refuseRest("waitForRoom", rest) ?? this.#recording.waitForRoom(timeoutMs);
+    return refuseRest("waitForCapacity", rest) ?? this.#recording.waitForCapacity(timeoutMs);
   }
 
   /** Refuses new runs (they are counted as lost, `closed`), then flushes. */
@@ -223,7 +223,7 @@ export class Client implements TracingClient {
 export const flush = ({ timeoutMs }: TimeLimit = {}): Promise<FlushResult> => flushAll(timeoutMs);
 
 /** Bindings of this module's own: in a bundle an import may be a getter, for which there is no stack. */
-const [counted, unmade] = [missed, unmadeRun];
+const [counted, unmade] = [uncounted, noopRun];
 const done = Promise.resolve();
 
 /** The options of a client: those of the table, and the two that have no variable. */

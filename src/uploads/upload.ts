@@ -1,7 +1,7 @@
 import { AbortError, SdkError, UploadError, ValidationError } from "../model/errors.ts";
 import { retryPace, retryWaitMs } from "../model/records/retry-wait.ts";
 import type { RejectedRow, UploadProgress, UploadResult } from "../model/resources/upload.ts";
-import { NoRoom } from "../tracing/tape/capacity-exceeded.ts";
+import { CapacityExceeded } from "../tracing/tape/capacity-exceeded.ts";
 import type { Tape } from "../tracing/tape/tape.ts";
 import type { CheckpointFile, KnownRow } from "./checkpoint.ts";
 import { Pace } from "./pace.ts";
@@ -111,7 +111,7 @@ export class BulkUpload {
     try {
       this.#writer.add(item, row);
     } catch (error) {
-      if (!(error instanceof ValidationError) && !(error instanceof NoRoom)) {
+      if (!(error instanceof ValidationError) && !(error instanceof CapacityExceeded)) {
         this.#fail(error);
         this.#throwIfFailed();
       }

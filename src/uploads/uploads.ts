@@ -11,7 +11,7 @@ import type {
 import { ConflictError, NotFoundError } from "../model/errors.ts";
 import type { UploadResult, UploadSettings, UploadSource } from "../model/resources/upload.ts";
 import { unpackError } from "../api/sync/packed-error.ts";
-import type { HidingOptions } from "../tracing/tape/payload-filters.ts";
+import type { FilterOptions } from "../tracing/tape/payload-filters.ts";
 import type { Tape } from "../tracing/tape/tape.ts";
 import { tallyOf } from "../tracing/tape/tally.ts";
 import type { Tally } from "../tracing/tape/tally.ts";
@@ -31,7 +31,7 @@ export interface UploadsInit {
   readonly datasets: Pick<Datasets, "create">;
   /** Started at the first upload. */
   readonly shipper: () => ChunkShipper;
-  readonly hiding: HidingOptions;
+  readonly hiding: FilterOptions;
   /** Bytes of one attachment of a run, at most. */
   readonly attachmentBytes: number;
   /** Where runs are filed that name no project. */

@@ -32,7 +32,7 @@ async function workerOf(make: string, head = ""): Promise<BlockingWorker> {
 }
 
 const call = (worker: BlockingWorker, arg: unknown = 0, timeoutMs = 10_000): Outcome =>
-  worker.call({ noun: "things", method: "do", args: [arg], revivals: [], timeoutMs });
+  worker.call({ resource: "things", method: "do", args: [arg], revivals: [], timeoutMs });
 
 test("a worker that ends during a call is an error that says so, and is over", async () => {
   const worker = await workerOf("if (arg === 'end') process.exit(7); return arg;");

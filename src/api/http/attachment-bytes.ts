@@ -1,6 +1,6 @@
 import { ValidationError } from "../../model/errors.ts";
 import type { Attachment } from "../../model/resources/attachment-response.ts";
-import type { Asking, CallOptions } from "./http.ts";
+import type { ApiTransport, CallOptions } from "./http.ts";
 
 export interface AttachmentPlace extends CallOptions {
   /** Base address of the server that named it: its address may be a path there. */
@@ -13,7 +13,7 @@ export interface AttachmentPlace extends CallOptions {
  * @throws {@link ValidationError} its address is none.
  */
 export async function readAttachmentBytes(
-  asking: Asking,
+  asking: ApiTransport,
   { presignedUrl }: Attachment,
   { endpoint, signal }: AttachmentPlace,
 ): Promise<Uint8Array> {

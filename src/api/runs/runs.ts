@@ -14,7 +14,7 @@ import { parseRunStats } from "../../model/resources/run-stats.ts";
 import type { RunStats } from "../../model/resources/run-stats.ts";
 import { unknownKeysOf, unknownKeyText } from "../../model/unknown-keys.ts";
 import { readAttachmentBytes } from "../http/attachment-bytes.ts";
-import type { Asking, Call, CallOptions } from "../http/http.ts";
+import type { ApiTransport, Call, CallOptions } from "../http/http.ts";
 import { pagesByCursor } from "../http/pages.ts";
 import type { Pages } from "../http/pages.ts";
 import type { Projects } from "../projects.ts";
@@ -44,7 +44,7 @@ export interface ListRuns extends FilterRuns {
   readonly limit?: number | undefined;
 }
 
-interface RunsPlace {
+interface RunsOptions {
   /** Where the pages of runs are. */
   readonly host: string;
   readonly endpoint: string;
@@ -54,7 +54,7 @@ interface RunsPlace {
 
 /** Runs, read back. */
 export class Runs {
-  readonly #asking: Asking;
+  readonly #asking: ApiTransport;
   readonly #call: Call;
   readonly #host: string;
   readonly #endpoint: string;
@@ -62,7 +62,7 @@ export class Runs {
   readonly #uploader: Uploader;
 
   /** @internal */
-  constructor(asking: Asking, { host, endpoint, projects, uploader }: RunsPlace) {
+  constructor(asking: ApiTransport, { host, endpoint, projects, uploader }: RunsOptions) {
     this.#asking = asking;
     this.#call = asking.call;
     this.#host = host;

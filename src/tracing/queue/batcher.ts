@@ -2,24 +2,24 @@ import type { Deferred } from "../../model/deferred.ts";
 import type { FlushResult, LossReason } from "../../model/stats.ts";
 import { CutTimer } from "./cut-timer.ts";
 import { countOf, FlushCounts, lostRecord } from "./flush-counts.ts";
-import { Line } from "./tape-queue.ts";
+import { TapeQueue } from "./tape-queue.ts";
 import { isStart, RecordEncoder } from "../tape/record-encoder.ts";
 import type { Encode } from "../tape/record-encoder.ts";
-import { Room } from "./capacity.ts";
+import { Capacity } from "./capacity.ts";
 import { awaitShipments } from "./shipment.ts";
 import type { Shipment, TapeCount, TapeResult } from "./shipment.ts";
 import { Tape, TapePool } from "../tape/tape.ts";
 import type { NextTape, Journal } from "../tape/tape.ts";
-import { lossOf, NoRoom } from "../tape/capacity-exceeded.ts";
-import { assertStackRoom, missed } from "./stack-room.ts";
+import { lossOf, CapacityExceeded } from "../tape/capacity-exceeded.ts";
+import { assertStackRoom, uncounted } from "./stack-room.ts";
 import { TapeWriter } from "../tape/tape-writer.ts";
 import type { OverflowPolicy } from "../../model/options/keeping-options.ts";
 import type { AttachmentRules } from "../tape/attachment-writer.ts";
-import type { Hiding } from "../tape/payload-filters.ts";
+import type { PayloadFilters } from "../tape/payload-filters.ts";
 import type { Ledger } from "./ledger.ts";
 
 /** Of this module's own: in a bundle an import may be a getter, for which there is no stack. */
-const counted = missed;
+const counted = uncounted;
 
 /**
  * The line of records: one open tape, cut tapes that wait for a slot, and tapes under way.
@@ -34,8 +34,8 @@ export class Batcher {
   readonly #pool: TapePool;
   readonly #writer: TapeWriter;
   readonly #encoder: RecordEncoder;
-  readonly #line: Line;
-  readonly #room: Room;
+  readonly #queue: TapeQueue;
+  readonly #capacity: Capacity;
   /** What was settled, or found no place, since the last flush, and no flush waits for. */
   #counts = new FlushCounts();
   #open: Tape | undefined;
@@ -48,8 +48,8 @@ export class Batcher {
   constructor(options: BatcherOptions) {
     this.#options = options;
     this.#pool = new TapePool(options.tapeBytes, options.slots + 2);
-    this.#line = new Line({ ...options, onSettled: (...done) => this.#onSettled(...done) });
-    this.#room = new Room(() => this.#hasRoom());
+    this.#queue = new TapeQueue({ ...options, onSettled: (...done) => this.#onSettled(...done) });
+    this.#capacity = new Capacity(() => this.#hasCapacity());
     const tape = this.#pool.take(0);
     this.#open = tape;
     this.#writer = new TapeWriter(tape, (...size) => this.#nextTape(...size), options.fieldBytes);
@@ -63,12 +63,12 @@ export class Batcher {
 
   /** Memory of what waits: cut tapes whole, the open tape as far as it is written. */
   get queuedBytes(): number {
-    return this.#line.waitingBytes + (this.#open?.used ?? 0);
+    return this.#queue.waitingBytes + (this.#open?.used ?? 0);
   }
 
   /** Memory of all that waits or is under way: what `maxQueueBytes` bounds. */
   get heldBytes(): number {
-    return this.#line.heldBytes + (this.#open?.used ?? 0);
+    return this.#queue.heldBytes + (this.#open?.used ?? 0);
   }
 
   /** Encodes one record. Never throws, never waits; what can't be taken is counted. */
@@ -78,7 +78,7 @@ export class Batcher {
     try {
       if (this.#refusing) {
         this.#lose("closed", encode, subject);
-      } else if (this.#pendingRecords >= maxQueueRecords && !this.#giveWay()) {
+      } else if (this.#pendingRecords >= maxQueueRecords && !this.#evictOldest()) {
         this.#lose("queueFull", encode, subject);
       } else if (this.#encoding) {
         this.#recordNested(encode, subject);
@@ -120,7 +120,7 @@ export class Batcher {
     this.#seal();
     this.#advance();
     const counts = this.#takeCounts();
-    const awaited = await awaitShipments(this.#line.shipments(which), timeoutMs, hopeless);
+    const awaited = await awaitShipments(this.#queue.shipments(which), timeoutMs, hopeless);
     for (const count of awaited.counts) {
       counts.add(count);
     }
@@ -131,7 +131,7 @@ export class Batcher {
   get waitingTapes(): readonly Tape[] {
     const open = this.#open;
     const isQuiet = open !== undefined && open.records > 0 && !this.#encoding;
-    return isQuiet ? [...this.#line.waitingTapes, open] : this.#line.waitingTapes;
+    return isQuiet ? [...this.#queue.waitingTapes, open] : this.#queue.waitingTapes;
   }
 
   /** Counts a tape that was taken out of the line, whose outcome is known now. */
@@ -142,7 +142,7 @@ export class Batcher {
   }
 
   /** What became of records since the last flush, where none waits any more. */
-  report(): FlushResult {
+  takeResult(): FlushResult {
     return this.#takeCounts().result([]);
   }
 
@@ -156,17 +156,17 @@ export class Batcher {
    * True as soon as another tape of records would be taken, false when `timeoutMs` is over. Only the
    * policy `block` makes a caller wait; with the others something gives way at the bound.
    */
-  waitForRoom(timeoutMs: number): Promise<boolean> {
+  waitForCapacity(timeoutMs: number): Promise<boolean> {
     if (this.#refusing) {
       return Promise.resolve(false);
     }
-    return this.#options.overflow === "block" ? this.#room.wait(timeoutMs) : Promise.resolve(true);
+    return this.#options.overflow === "block" ? this.#capacity.wait(timeoutMs) : Promise.resolve(true);
   }
 
   /** Puts a tape into the line that a spool holds; the caller counts its records as accepted. */
-  adopt(tape: Tape): Promise<TapeResult> {
+  enqueueReplayed(tape: Tape): Promise<TapeResult> {
     this.#pendingRecords += tape.records;
-    tape.adopted = true;
+    tape.isReplayed = true;
     return this.#enqueue(tape).promise;
   }
 
@@ -179,29 +179,29 @@ export class Batcher {
     const tape = this.#open;
     if (tape !== undefined && tape.records > 0 && !this.#encoding) {
       this.#open = undefined;
-      this.#line.push(tape);
+      this.#queue.push(tape);
     }
     this.#cutTimer.reset();
     this.#pendingRecords = 0;
-    this.#room.end();
-    return this.#line.takeAll();
+    this.#capacity.end();
+    return this.#queue.takeAll();
   }
 
-  #hasRoom(): boolean {
+  #hasCapacity(): boolean {
     const { tapeBytes, maxQueueBytes, maxQueueRecords } = this.#options;
     const left = maxQueueBytes - this.heldBytes;
     return this.#pendingRecords < maxQueueRecords && left >= Math.min(tapeBytes, maxQueueBytes);
   }
 
   /** At the bound: has the oldest waiting tape give way, where the policy has it so. */
-  #giveWay(): boolean {
+  #evictOldest(): boolean {
     assertStackRoom();
     const { overflow, spill, ledger } = this.#options;
     if (overflow !== "drop-oldest" && overflow !== "spool") {
       return false;
     }
-    const giveUp = overflow === "spool" ? spill : (tape: Tape) => ledger.drop(tape);
-    if (this.#line.giveWay(giveUp)) {
+    const drop = overflow === "spool" ? spill : (tape: Tape) => ledger.drop(tape);
+    if (this.#queue.evictOldest(drop)) {
       return true;
     }
     const tape = this.#open;
@@ -211,8 +211,8 @@ export class Batcher {
     // All that waits is on the open tape.
     this.#open = undefined;
     this.#cutTimer.reset();
-    this.#line.push(tape);
-    return this.#line.giveWay(giveUp);
+    this.#queue.push(tape);
+    return this.#queue.evictOldest(drop);
   }
 
   #encode<Subject>(encode: Encode<Subject>, subject: Subject): void {
@@ -294,16 +294,16 @@ export class Batcher {
     return next;
   }
 
-  /** A tape for a record of more than `atLeast` bytes; throws {@link NoRoom} at the queue's bound. */
-  #tapeFor(...[atLeast, isRest]: Parameters<NextTape>): Tape {
+  /** A tape for a record of more than `atLeast` bytes; throws {@link CapacityExceeded} at the queue's bound. */
+  #tapeFor(...[atLeast, isExact]: Parameters<NextTape>): Tape {
     const { tapeBytes, maxQueueBytes } = this.#options;
     // A record larger than a tape may still grow: give it half as much again, or it moves each time.
-    const grown = isRest ? atLeast : Math.ceil(atLeast * 1.5) + tapeBytes;
+    const grown = isExact ? atLeast : Math.ceil(atLeast * 1.5) + tapeBytes;
     const size = atLeast > tapeBytes ? grown : tapeBytes;
     while (this.heldBytes + atLeast > maxQueueBytes) {
       // One that is larger than the whole queue costs only itself.
-      if (atLeast > maxQueueBytes || !this.#giveWay()) {
-        throw new NoRoom();
+      if (atLeast > maxQueueBytes || !this.#evictOldest()) {
+        throw new CapacityExceeded();
       }
     }
     const room = Math.max(atLeast, maxQueueBytes - this.heldBytes);
@@ -313,10 +313,10 @@ export class Batcher {
   #schedule(): void {
     const { batchLimit, firstDelayMs, aggregationDelayMs } = this.#options;
     if (!this.#cutTimer.isSet) {
-      const quiet = this.#line.isIdle && performance.now() - this.#lastCutAt > firstDelayMs;
+      const quiet = this.#queue.isIdle && performance.now() - this.#lastCutAt > firstDelayMs;
       this.#cutTimer.setAfter(quiet ? firstDelayMs : aggregationDelayMs);
     }
-    if (this.#line.isIdle && (this.#open?.records ?? 0) >= batchLimit) {
+    if (this.#queue.isIdle && (this.#open?.records ?? 0) >= batchLimit) {
       this.#cutTimer.setNextTurn();
     }
   }
@@ -343,14 +343,14 @@ export class Batcher {
     const now = performance.now();
     tape.cut(now);
     this.#lastCutAt = now;
-    return this.#line.push(tape);
+    return this.#queue.push(tape);
   }
 
   /** Ships what waits, and then an aged open tape, while slots are free. */
   #advance(): void {
-    this.#line.advance();
+    this.#queue.advance();
     while (
-      this.#line.hasSlot &&
+      this.#queue.hasSlot &&
       this.#cutTimer.isDue &&
       !this.#encoding &&
       (this.#open?.records ?? 0) > 0
@@ -363,11 +363,11 @@ export class Batcher {
     if (awaiting === 0) {
       this.#counts.add(count);
     }
-    this.#options.ledger.admitMissed();
+    this.#options.ledger.flushUncounted();
     this.#pendingRecords -= tape.records;
     this.#pool.give(tape);
     this.#advance();
-    this.#room.check();
+    this.#capacity.check();
   }
 }
 
@@ -383,7 +383,7 @@ export interface BatcherOptions {
   readonly aggregationDelayMs: number;
   /** Tapes under way at once. */
   readonly slots: number;
-  readonly hiding: Hiding;
+  readonly filters: PayloadFilters;
   readonly attachments: AttachmentRules;
   readonly ledger: Ledger;
   /** What gives way at the queue's bound. */

@@ -1,7 +1,7 @@
 import { lossReasons } from "../../model/stats.ts";
 import type { LossReason } from "../../model/stats.ts";
 import type { TapeResult } from "./shipment.ts";
-import { assertStackRoom, missed } from "./stack-room.ts";
+import { assertStackRoom, uncounted } from "./stack-room.ts";
 import type { Tape } from "../tape/tape.ts";
 
 /** Why a part of a field was left out: the client's limit of a field, or the server's of a run. */
@@ -66,12 +66,12 @@ export class Ledger {
   }
 
   /** Counts what was missed for want of stack since somebody did so. */
-  admitMissed(): void {
-    const { records, details } = missed;
+  flushUncounted(): void {
+    const { records, details } = uncounted;
     if (records > 0 || details > 0) {
       assertStackRoom();
-      missed.records = 0;
-      missed.details = 0;
+      uncounted.records = 0;
+      uncounted.details = 0;
       this.accepted += records;
       this.lose("unencodable", records);
       this.warnings.set("hiddenFailure", (this.warnings.get("hiddenFailure") ?? 0) + details);

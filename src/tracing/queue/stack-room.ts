@@ -2,7 +2,7 @@
  * What found no room on the call stack, and was not recorded. Counted by plain additions: where the stack
  * is exhausted no call can be made. One of the process's clients takes it over when it counts next.
  */
-export const missed = {
+export const uncounted = {
   /** Starts and ends of runs. */
   records: 0,
   /** What was to be added to a run, or done around one. */
@@ -38,7 +38,7 @@ const descend = (levels: number, depth: number): number =>
 interface Sparing<Target> {
   readonly methods: readonly (keyof Target)[];
   /** What each of them misses where it finds no room. */
-  readonly what: keyof typeof missed;
+  readonly what: keyof typeof uncounted;
   /** What they answer then. */
   readonly answer?: unknown;
 }
@@ -55,7 +55,7 @@ export function spare<Target extends object>(
         return method.apply(this, args);
       } catch {
         // Counted, and said with the client's next count.
-        missed[what] += 1;
+        uncounted[what] += 1;
         return answer;
       }
     };

@@ -4,7 +4,7 @@ import { hasRoomToSend } from "./stack-room.ts";
 import type { Shipment, TapeCount, TapeResult } from "./shipment.ts";
 import type { Tape } from "../tape/tape.ts";
 
-export interface LineOptions {
+export interface TapeQueueOptions {
   /** Tapes under way at once. */
   readonly slots: number;
   /** Sends a tape; settles when the outcome of each of its records is known. Never rejects. */
@@ -14,14 +14,14 @@ export interface LineOptions {
 }
 
 /** Tapes that were cut: those that wait for a slot, the oldest first, and those under way. */
-export class Line {
-  readonly #options: LineOptions;
+export class TapeQueue {
+  readonly #options: TapeQueueOptions;
   #waiting: Shipment[] = [];
-  readonly #underWay = new Set<Shipment>();
+  readonly #inFlight = new Set<Shipment>();
   #waitingBytes = 0;
-  #underWayBytes = 0;
+  #inFlightBytes = 0;
 
-  constructor(options: LineOptions) {
+  constructor(options: TapeQueueOptions) {
     this.#options = options;
   }
 
@@ -32,26 +32,26 @@ export class Line {
 
   /** Memory of all tapes of the line, those under way included. */
   get heldBytes(): number {
-    return this.#waitingBytes + this.#underWayBytes;
+    return this.#waitingBytes + this.#inFlightBytes;
   }
 
   /** Those that wait for a slot, and that no spool holds. */
   get waitingTapes(): readonly Tape[] {
-    return this.#waiting.flatMap(({ tape }) => (tape.adopted ? [] : tape));
+    return this.#waiting.flatMap(({ tape }) => (tape.isReplayed ? [] : tape));
   }
 
   get isIdle(): boolean {
-    return this.#underWay.size === 0;
+    return this.#inFlight.size === 0;
   }
 
   get hasSlot(): boolean {
-    return this.#underWay.size < this.#options.slots;
+    return this.#inFlight.size < this.#options.slots;
   }
 
   /** Those that were recorded here, or also those that a spool holds. */
   shipments(which: "recorded" | "all"): readonly Shipment[] {
-    const all = [...this.#waiting, ...this.#underWay];
-    return which === "all" ? all : all.filter(({ tape }) => !tape.adopted);
+    const all = [...this.#waiting, ...this.#inFlight];
+    return which === "all" ? all : all.filter(({ tape }) => !tape.isReplayed);
   }
 
   push(tape: Tape): Deferred<TapeCount> {
@@ -76,8 +76,8 @@ export class Line {
         return;
       }
       this.#waitingBytes -= next.tape.capacity;
-      this.#underWayBytes += next.tape.capacity;
-      this.#underWay.add(next);
+      this.#inFlightBytes += next.tape.capacity;
+      this.#inFlight.add(next);
       void this.#send(next);
     }
   }
@@ -86,35 +86,35 @@ export class Line {
    * Takes the oldest waiting tape out and has `giveUp` count its records; what is under way stays, and
    * so does what a spool holds already. False where nothing can give way.
    */
-  giveWay(giveUp: (tape: Tape) => TapeResult): boolean {
-    const index = this.#waiting.findIndex(({ tape }) => !tape.adopted);
+  evictOldest(drop: (tape: Tape) => TapeResult): boolean {
+    const index = this.#waiting.findIndex(({ tape }) => !tape.isReplayed);
     const [oldest] = index === -1 ? [] : this.#waiting.splice(index, 1);
     if (oldest === undefined) {
       return false;
     }
     this.#waitingBytes -= oldest.tape.capacity;
-    this.#settle(oldest, giveUp(oldest.tape));
+    this.#settle(oldest, drop(oldest.tape));
     return true;
   }
 
   /** Hands out every tape; from here on the caller counts their records. */
   takeAll(): { readonly underWay: readonly Shipment[]; readonly waiting: readonly Shipment[] } {
-    const taken = { underWay: [...this.#underWay], waiting: this.#waiting };
-    this.#underWay.clear();
+    const taken = { underWay: [...this.#inFlight], waiting: this.#waiting };
+    this.#inFlight.clear();
     this.#waiting = [];
     this.#waitingBytes = 0;
-    this.#underWayBytes = 0;
+    this.#inFlightBytes = 0;
     return taken;
   }
 
   async #send(shipment: Shipment): Promise<void> {
     const { tape } = shipment;
     const result = await this.#options.ship(tape);
-    if (!this.#underWay.delete(shipment)) {
+    if (!this.#inFlight.delete(shipment)) {
       // Taken by takeAll: its records are counted there.
       return;
     }
-    this.#underWayBytes -= tape.capacity;
+    this.#inFlightBytes -= tape.capacity;
     this.#settle(shipment, result);
   }
 
