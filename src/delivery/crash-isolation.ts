@@ -59,7 +59,13 @@ export class CrashIsolation {
     for (;;) {
       const suspectRecords = [...this.#crashesByRecord.keys()];
       try {
-        return await shipper.ship({ tapeId, memory, used: part.to, from: part.from, suspectRecords });
+        return await shipper.ship({
+          tapeId,
+          memory,
+          used: part.to,
+          from: part.from,
+          suspectRecords,
+        });
       } catch {
         // The worker died, or could not read the tape, which is ours and whole.
         this.hasSeenCrash = true;

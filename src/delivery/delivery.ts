@@ -212,7 +212,11 @@ export class Delivery {
     return this.#count({ ...report, rejected });
   }
 
-  #settleUndelivered(tape: Tape, reason: LossReason, { detail, refused }: UndeliveredDetails): TapeResult {
+  #settleUndelivered(
+    tape: Tape,
+    reason: LossReason,
+    { detail, refused }: UndeliveredDetails,
+  ): TapeResult {
     const tally = tallyOf(tape);
     this.#writeDeadLetter(tape, tally.rejected, refused);
     this.#writeQuarantined(tape, tally.quarantined);

@@ -239,10 +239,10 @@ export class Recording implements Recorder, Endable {
   async onNaturalEnd(): Promise<void> {
     const { drainTimeoutMs, exitTimeoutMs } = this.#options;
     const recorded = await this.#flush(undefined, "recorded");
-    const isGivenUp = recorded.pending > 0 && this.#isUnreached;
+    const isUnreachable = recorded.pending > 0 && this.#isUnreached;
     // What a spool holds is safe there: it is waited for no longer than at a forced end.
     const { pending } = await this.#batcher.flush(
-      isGivenUp ? 0 : Math.min(exitTimeoutMs, drainTimeoutMs),
+      isUnreachable ? 0 : Math.min(exitTimeoutMs, drainTimeoutMs),
     );
     this.#isEndingNaturally = true;
     if (pending > 0 && !this.#pool.threaded) {
@@ -260,8 +260,8 @@ export class Recording implements Recorder, Endable {
       this.#settleAll([]);
       return;
     }
-    const { underWay, waiting } = this.#batcher.takeAll();
-    const shipments = [...underWay, ...waiting];
+    const { inFlight, waiting } = this.#batcher.takeAll();
+    const shipments = [...inFlight, ...waiting];
     const isWaitedFor = this.#isEndingNaturally && this.#isUnreached;
     if (this.#pool.threaded && this.#maySend && !isWaitedFor) {
       for (const { tape } of waiting) {
@@ -285,8 +285,8 @@ export class Recording implements Recorder, Endable {
     this.#delivery.end();
     this.#reports.end();
     this.#replay?.end();
-    const { underWay, waiting } = this.#batcher.takeAll();
-    const left = [...taken, ...underWay, ...waiting];
+    const { inFlight, waiting } = this.#batcher.takeAll();
+    const left = [...taken, ...inFlight, ...waiting];
     if (left.some(({ tape }) => !tape.isReplayed)) {
       this.#failures.noteSilence();
       this.#failures.log(this.#reporter, { isEnd: true });
@@ -343,10 +343,10 @@ function tapesOf({ tapeBytes, maxQueueBytes, requestsInFlight }: ResolvedOptions
   readonly tapeBytes: number;
   readonly slots: number;
 } {
-  const underWayBytes = Math.floor(maxQueueBytes / 2);
-  const share = Math.max(smallestTape, Math.floor(underWayBytes / requestsInFlight));
+  const inFlightBytes = Math.floor(maxQueueBytes / 2);
+  const share = Math.max(smallestTape, Math.floor(inFlightBytes / requestsInFlight));
   const size = Math.min(tapeBytes, share);
-  return { tapeBytes: size, slots: Math.min(requestsInFlight, Math.floor(underWayBytes / size)) };
+  return { tapeBytes: size, slots: Math.min(requestsInFlight, Math.floor(inFlightBytes / size)) };
 }
 
 /** What a head and a few small fields need. */

@@ -71,7 +71,7 @@ export function createApi(
       }
       return pool;
     },
-    hiding: options,
+    filters: options,
     attachmentBytes: options.maxAttachmentBytes,
     projectName: options.projectName,
   });

@@ -136,7 +136,7 @@ export class Client implements TracingClient {
     } catch {
       // The stack is exhausted; nothing else is thrown there.
       counted.records += 1;
-      return unmade;
+      return noop;
     }
   }
 
@@ -167,7 +167,7 @@ export class Client implements TracingClient {
    * Sends what was recorded before the call, and waits for it within the limit. The client stays open.
    */
   flush({ timeoutMs, ...rest }: TimeLimit = {}): Promise<FlushResult> {
-    return refuseRest("flush", rest) ?? this.#recording.flush(timeoutMs);
+    return refuseExtraArguments("flush", rest) ?? this.#recording.flush(timeoutMs);
   }
 
   /**
@@ -180,12 +180,14 @@ export class Client implements TracingClient {
     timeoutMs = this.#options.drainTimeoutMs,
     ...rest
   }: TimeLimit = {}): Promise<boolean> {
-    return refuseRest("waitForCapacity", rest) ?? this.#recording.waitForCapacity(timeoutMs);
+    return (
+      refuseExtraArguments("waitForCapacity", rest) ?? this.#recording.waitForCapacity(timeoutMs)
+    );
   }
 
   /** Refuses new runs (they are counted as lost, `closed`), then flushes. */
   drain({ timeoutMs, ...rest }: TimeLimit = {}): Promise<FlushResult> {
-    return refuseRest("drain", rest) ?? this.#recording.drain(timeoutMs);
+    return refuseExtraArguments("drain", rest) ?? this.#recording.drain(timeoutMs);
   }
 
   /**
@@ -194,7 +196,7 @@ export class Client implements TracingClient {
    * What could not be delivered in time is spooled, or counted as lost, `closed`.
    */
   close({ timeoutMs, ...rest }: TimeLimit = {}): Promise<FlushResult> {
-    const refused = refuseRest("close", rest);
+    const refused = refuseExtraArguments("close", rest);
     if (refused !== undefined) {
       return refused;
     }
@@ -223,14 +225,14 @@ export class Client implements TracingClient {
 export const flush = ({ timeoutMs }: TimeLimit = {}): Promise<FlushResult> => flushAll(timeoutMs);
 
 /** Bindings of this module's own: in a bundle an import may be a getter, for which there is no stack. */
-const [counted, unmade] = [uncounted, noopRun];
+const [counted, noop] = [uncounted, noopRun];
 const done = Promise.resolve();
 
 /** The options of a client: those of the table, and the two that have no variable. */
 const clientKeys: KeyTable<ClientOptions> = { ...optionTable, headers: true, logger: true };
 
 /** What a call with unknown options answers; `undefined` where there are none. */
-function refuseRest(call: string, rest: object): Promise<never> | undefined {
+function refuseExtraArguments(call: string, rest: object): Promise<never> | undefined {
   const [unknown] = unknownKeysOf(rest, ["timeoutMs"]);
   return unknown === undefined
     ? undefined

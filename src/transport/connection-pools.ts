@@ -41,7 +41,7 @@ export class ConnectionPools {
     const pools = await Promise.allSettled(this.#open.values());
     // Of one that never opened there is nothing to give back.
     const opened = pools.flatMap((pool) => (pool.status === "fulfilled" ? [pool.value] : []));
-    await Promise.all(opened.map((line) => line.close()));
+    await Promise.all(opened.map((pool) => pool.close()));
   }
 
   /** What names or proves who is asking stays with the client's own server; trust and proxies are the machine's. */

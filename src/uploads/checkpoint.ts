@@ -19,12 +19,12 @@ export interface CheckpointPosition {
   /** Rows from the beginning of the source that are done with. */
   readonly rows: number;
   /** Two of them, by which the source is known again. */
-  readonly first: KnownRow;
-  readonly last: KnownRow;
+  readonly first: RecordedRow;
+  readonly last: RecordedRow;
 }
 
 /** What a row of the source holds, in short. */
-export interface KnownRow {
+export interface RecordedRow {
   readonly row: number;
   readonly digest: string;
 }
@@ -44,7 +44,7 @@ export interface CheckpointOptions {
  */
 export class CheckpointFile {
   /** What an earlier upload reached. */
-  readonly reached: CheckpointPosition | undefined;
+  readonly position: CheckpointPosition | undefined;
   readonly #place: Checkpoint;
   readonly #options: CheckpointOptions;
   #next: CheckpointPosition | undefined;
@@ -60,7 +60,7 @@ export class CheckpointFile {
     this.#place = place;
     this.#options = options;
     this.#slot = found?.slot === 0 ? 1 : 0;
-    this.reached = found?.reached;
+    this.position = found?.reached;
   }
 
   /** @throws {@link ValidationError} the file is another upload's, or can't be read. */
@@ -241,7 +241,7 @@ function parseRecord(text: string): unknown {
 const rowsOf = (record: unknown): number =>
   typeof record === "object" && record !== null && "rows" in record ? Number(record.rows) : -1;
 
-function knownRow(value: KeyValues): KnownRow {
+function knownRow(value: KeyValues): RecordedRow {
   const fields = new Fields(value, "checkpoint");
   return { row: fields.number("row"), digest: fields.text("digest") };
 }

@@ -47,11 +47,7 @@ export class ChunkWork implements ChunkShipper {
     }
   }
 
-  async #shipExamples(
-    reader: TapeReader,
-    datasetId: string,
-    dryRun: boolean,
-  ): Promise<ChunkReply> {
+  async #shipExamples(reader: TapeReader, datasetId: string, dryRun: boolean): Promise<ChunkReply> {
     const counts = { created: 0, skipped: 0, bytes: 0 };
     const rejected: RejectedRow[] = [];
     const rows = readRows(reader, datasetId);

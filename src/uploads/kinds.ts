@@ -91,7 +91,7 @@ function refuse(message: string): never {
 
 /** What runs are written with. */
 export interface RunsSetting {
-  readonly hiding: FilterOptions;
+  readonly filters: FilterOptions;
   /** Bytes of one attachment, at most. */
   readonly attachmentBytes: number;
   readonly rowOf: Map<string, number>;
@@ -101,11 +101,11 @@ export interface RunsSetting {
 export const runsOn =
   <Row>(
     { toRun, projectName }: UploadRuns<Row> & { readonly projectName: string },
-    { hiding, attachmentBytes, rowOf }: RunsSetting,
+    { filters, attachmentBytes, rowOf }: RunsSetting,
   ): EncoderOn =>
   (out) => {
     const encoder = new RecordEncoder(out, {
-      filters: new PayloadFilters(hiding, refuse),
+      filters: new PayloadFilters(filters, refuse),
       // What a pipeline brings is data: it opens no file of this machine.
       attachments: {
         attachmentBytes,

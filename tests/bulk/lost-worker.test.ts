@@ -35,7 +35,7 @@ test("rows that a worker had done with before it died are counted, and sent no m
     call: () => Promise.reject(new RangeError("nothing is to be asked")),
     datasets: { create: () => Promise.reject(new RangeError("nothing is to be made")) },
     shipper: () => shipper,
-    hiding: { hideInputs: false, hideOutputs: false, hideMetadata: false },
+    filters: { hideInputs: false, hideOutputs: false, hideMetadata: false },
     attachmentBytes: 1_024,
     projectName: "p",
   });

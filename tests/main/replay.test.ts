@@ -72,7 +72,14 @@ function replaying(
     sends[Math.min(adopted.length, sends.length) - 1]?.(tape, ledger);
     return Promise.resolve({ delivered: 0, lost: 0 });
   };
-  const replay = new Replay({ ...storage, ledger, reporter, bytesPerSecond, enqueueReplayed, isCalm });
+  const replay = new Replay({
+    ...storage,
+    ledger,
+    reporter,
+    bytesPerSecond,
+    enqueueReplayed,
+    isCalm,
+  });
   return { spool, replay, ledger, adopted };
 }
 

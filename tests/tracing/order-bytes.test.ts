@@ -40,7 +40,11 @@ test("an order is written where it is asked for, over nothing that stands before
     parentOrder: undefined,
   };
   const parentOrder = OrderBytes.at(root);
-  const place: TracePosition = { id: createUuid7(), startMicros: 1_700_000_000_999_999, parentOrder };
+  const place: TracePosition = {
+    id: createUuid7(),
+    startMicros: 1_700_000_000_999_999,
+    parentOrder,
+  };
   for (let from = 0; from < 9; from++) {
     const bytes = Buffer.alloc(200, "~");
     const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.length);

@@ -57,7 +57,9 @@ test("no call takes or answers any", () => {
   type AnyMember<Value> = { [Name in keyof Value]: IsAny<Value[Name]> }[keyof Value];
   type Found = {
     [Noun in keyof Resources]: {
-      [Name in keyof Resources[Noun]]: Resources[Noun][Name] extends (...args: infer Args) => infer Result
+      [Name in keyof Resources[Noun]]: Resources[Noun][Name] extends (
+        ...args: infer Args
+      ) => infer Result
         ? true extends
             | IsAny<Args[number]>
             | IsAny<Awaited<Result>>

@@ -47,7 +47,9 @@ test("no call of any noun is lost to the derivation, nor does one answer a promi
             : never
       : Name;
   }[keyof Noun];
-  type LostCalls = { [Name in keyof SyncResources]: Lost<SyncResources[Name]> }[keyof SyncResources];
+  type LostCalls = {
+    [Name in keyof SyncResources]: Lost<SyncResources[Name]>;
+  }[keyof SyncResources];
   expectTypeOf<LostCalls>().toEqualTypeOf<never>();
 });
 

@@ -13,7 +13,7 @@ export interface AttachmentPlace extends CallOptions {
  * @throws {@link ValidationError} its address is none.
  */
 export async function readAttachmentBytes(
-  asking: ApiTransport,
+  transport: ApiTransport,
   { presignedUrl }: Attachment,
   { endpoint, signal }: AttachmentPlace,
 ): Promise<Uint8Array> {
@@ -23,7 +23,7 @@ export async function readAttachmentBytes(
     throw new ValidationError("The address of an attachment must be http or https");
   }
   const chunks: Uint8Array[] = [];
-  for await (const chunk of asking.fetchFile(address, { action: "read attachment", signal })) {
+  for await (const chunk of transport.fetchFile(address, { action: "read attachment", signal })) {
     chunks.push(chunk);
   }
   return Buffer.concat(chunks);

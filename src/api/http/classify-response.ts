@@ -47,7 +47,11 @@ export interface TryFacts {
 }
 
 /** What an answer means; `now` is milliseconds since the Unix epoch. */
-export async function classifyResponse(response: HttpResponse, facts: TryFacts, now: number): Promise<TryResult> {
+export async function classifyResponse(
+  response: HttpResponse,
+  facts: TryFacts,
+  now: number,
+): Promise<TryResult> {
   const { endpoint, requestId, isRepeatable, earlier } = facts;
   const { action } = endpoint;
   const { status, body, chunks = [], bodyFailure } = response;

@@ -85,7 +85,11 @@ export class Http implements ApiTransport {
     const sending = this.#sendingOf(name, init);
     const { request, signal } = sending;
     return this.#send(sending, "whole", async (requester, facts) =>
-      classifyResponse(await requester.requestBytes(request, signal), { ...facts, signal }, Date.now()),
+      classifyResponse(
+        await requester.requestBytes(request, signal),
+        { ...facts, signal },
+        Date.now(),
+      ),
     );
   };
 

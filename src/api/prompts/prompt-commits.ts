@@ -61,8 +61,8 @@ export class PromptCommits {
   ): Promise<PromptCommit | undefined> {
     try {
       const query = { limit: 1, offset: 0 };
-      const answer = await this.#call("listCommits", { path: { owner, repo }, query, signal });
-      return parseCommits(answer)[0];
+      const response = await this.#call("listCommits", { path: { owner, repo }, query, signal });
+      return parseCommits(response)[0];
     } catch (error) {
       throw error instanceof HttpError ? lookUpError(error) : error;
     }

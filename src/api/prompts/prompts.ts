@@ -104,9 +104,9 @@ export class Prompts {
     const { limit, signal } = filter;
     const query = listQuery(filter);
     return pagesByOffset(limit, async (page) => {
-      const answer = await this.#call("listPrompts", { query: { ...query, ...page }, signal });
+      const response = await this.#call("listPrompts", { query: { ...query, ...page }, signal });
       return parseList(
-        new Fields(answer, "list of prompts").value("repos"),
+        new Fields(response, "list of prompts").value("repos"),
         "prompts",
         parsePrompt,
       );
@@ -250,8 +250,8 @@ export class Prompts {
   /** By name. */
   async listTags(identifier: string, { signal }: CallOptions = {}): Promise<readonly PromptTag[]> {
     const { owner, repo } = parsePromptPath(identifier);
-    const answer = await this.#call("listPromptTags", { path: { owner, repo }, signal });
-    return parseList(answer, "tags", parsePromptTag);
+    const response = await this.#call("listPromptTags", { path: { owner, repo }, signal });
+    return parseList(response, "tags", parsePromptTag);
   }
 
   /** @throws {@link NotFoundError} no such prompt or tag. */
@@ -289,10 +289,10 @@ export class Prompts {
   ): Promise<number> {
     const path = parsePromptPath(identifier);
     const json = { like: isLiked };
-    const answer = await orNotFound(notFoundText(path), () =>
+    const response = await orNotFound(notFoundText(path), () =>
       this.#call("likePrompt", { path: { ...path }, json, signal }),
     );
-    return new Fields(answer, "count of likes").number("likes");
+    return new Fields(response, "count of likes").number("likes");
   }
 }
 

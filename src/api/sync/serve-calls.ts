@@ -38,14 +38,14 @@ export type MakeCall = (call: ResourceCall, signal: AbortSignal) => Promise<unkn
 
 /** Makes the calls that are ordered, and reports what they came to. */
 export function serveCalls(channel: ReplyChannel, make: MakeCall): void {
-  const underWay = new Map<number, AbortController>();
+  const inFlight = new Map<number, AbortController>();
 
   async function serve(request: SyncRequest & { readonly kind: "call" }): Promise<void> {
     const { id } = request;
     const cancel = new AbortController();
-    underWay.set(id, cancel);
+    inFlight.set(id, cancel);
     const outcome = await outcomeOf(id, () => make(request, cancel.signal));
-    underWay.delete(id);
+    inFlight.delete(id);
     if (!cancel.signal.aborted) {
       send(outcome);
     }
@@ -64,7 +64,7 @@ export function serveCalls(channel: ReplyChannel, make: MakeCall): void {
       case "ping":
         return channel.send({ kind: "pong" });
       case "cancel":
-        return underWay.get(request.id)?.abort();
+        return inFlight.get(request.id)?.abort();
       case "call":
         revive(request.revivals);
         return void serve(request);
@@ -84,7 +84,10 @@ async function outcomeOf(id: number, work: () => Promise<unknown>): Promise<Outc
  * What `noun.method(...args)` comes to: a list becomes an array. Both names were taken from nouns of
  * the same kind, in the thread that waits.
  */
-export async function resultOf(resources: object, { resource, method, args }: ResourceCall): Promise<unknown> {
+export async function resultOf(
+  resources: object,
+  { resource, method, args }: ResourceCall,
+): Promise<unknown> {
   const target: unknown = Reflect.get(resources, resource);
   const work: unknown = Reflect.get(Object(target), method);
   if (typeof work !== "function") {

@@ -99,10 +99,10 @@ function blockingMethod(
   name: Pick<BlockingCall, "resource" | "method">,
   options: SyncFacadeOptions,
 ): Blocking {
-  function blocking(...given: readonly unknown[]): unknown {
+  function blocking(...passed: readonly unknown[]): unknown {
     let outcome: Outcome;
     try {
-      const { args, timeoutMs = options.timeoutMs } = limited(given, options);
+      const { args, timeoutMs = options.timeoutMs } = limited(passed, options);
       outcome = options.call({ ...name, ...serializeArguments(args), timeoutMs });
     } catch (error) {
       if (error instanceof SdkError) {

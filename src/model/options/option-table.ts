@@ -203,7 +203,7 @@ export const optionTable: { readonly [Name in keyof PlainOptions]: OptionRow } =
     fallback: "inline",
     choices: contentDeduplications,
     env: own("REPEATED_CONTENT"),
-    doc: "Whether what a trace holds again is sent again (inline), or named by its digest (once) to a server of this project. See repeated-content.md.",
+    doc: "Whether what a trace holds again is sent again (inline), or named by its digest (once) to a server of this project. See content-deduplication.md.",
   },
   exitTimeoutMs: {
     kind: "number",

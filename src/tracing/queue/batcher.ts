@@ -160,7 +160,9 @@ export class Batcher {
     if (this.#refusing) {
       return Promise.resolve(false);
     }
-    return this.#options.overflow === "block" ? this.#capacity.wait(timeoutMs) : Promise.resolve(true);
+    return this.#options.overflow === "block"
+      ? this.#capacity.wait(timeoutMs)
+      : Promise.resolve(true);
   }
 
   /** Puts a tape into the line that a spool holds; the caller counts its records as accepted. */
@@ -174,7 +176,7 @@ export class Batcher {
    * Ends the line: refuses from now on, and hands out every tape whose outcome is not known.
    * `underWay` were shipped before, `waiting` were not. The caller counts their records.
    */
-  takeAll(): { readonly underWay: readonly Shipment[]; readonly waiting: readonly Shipment[] } {
+  takeAll(): { readonly inFlight: readonly Shipment[]; readonly waiting: readonly Shipment[] } {
     this.refuse();
     const tape = this.#open;
     if (tape !== undefined && tape.records > 0 && !this.#encoding) {
@@ -306,8 +308,8 @@ export class Batcher {
         throw new CapacityExceeded();
       }
     }
-    const room = Math.max(atLeast, maxQueueBytes - this.heldBytes);
-    return this.#pool.take(size > tapeBytes ? Math.min(size, room) : size);
+    const left = Math.max(atLeast, maxQueueBytes - this.heldBytes);
+    return this.#pool.take(size > tapeBytes ? Math.min(size, left) : size);
   }
 
   #schedule(): void {

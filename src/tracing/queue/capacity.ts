@@ -1,6 +1,6 @@
 /** One caller that waits for room. */
 interface Waiter {
-  readonly resolve: (hasRoom: boolean) => void;
+  readonly resolve: (hasCapacity: boolean) => void;
   readonly deadline: NodeJS.Timeout;
 }
 
@@ -56,10 +56,10 @@ export class Capacity {
     this.check();
   }
 
-  #settle(waiter: Waiter, hasRoom: boolean): void {
+  #settle(waiter: Waiter, hasCapacity: boolean): void {
     clearTimeout(waiter.deadline);
     if (this.#waiters.delete(waiter)) {
-      waiter.resolve(hasRoom);
+      waiter.resolve(hasCapacity);
     }
   }
 }

@@ -40,13 +40,13 @@ interface Sparing<Target> {
   /** What each of them misses where it finds no room. */
   readonly what: keyof typeof uncounted;
   /** What they answer then. */
-  readonly answer?: unknown;
+  readonly noop?: unknown;
 }
 
 /** Has methods, which throw nothing else, count instead of throw where the stack is exhausted. */
 export function spare<Target extends object>(
   prototype: Target,
-  { methods, what, answer }: Sparing<Target>,
+  { methods, what, noop }: Sparing<Target>,
 ): void {
   for (const name of methods) {
     const method = Reflect.get(prototype, name) as (...args: unknown[]) => unknown;
@@ -56,7 +56,7 @@ export function spare<Target extends object>(
       } catch {
         // Counted, and said with the client's next count.
         uncounted[what] += 1;
-        return answer;
+        return noop;
       }
     };
     Object.defineProperty(spared, "name", { value: name });

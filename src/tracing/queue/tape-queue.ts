@@ -98,8 +98,8 @@ export class TapeQueue {
   }
 
   /** Hands out every tape; from here on the caller counts their records. */
-  takeAll(): { readonly underWay: readonly Shipment[]; readonly waiting: readonly Shipment[] } {
-    const taken = { underWay: [...this.#inFlight], waiting: this.#waiting };
+  takeAll(): { readonly inFlight: readonly Shipment[]; readonly waiting: readonly Shipment[] } {
+    const taken = { inFlight: [...this.#inFlight], waiting: this.#waiting };
     this.#inFlight.clear();
     this.#waiting = [];
     this.#waitingBytes = 0;

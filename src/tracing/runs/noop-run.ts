@@ -38,4 +38,4 @@ export const noopRun = new RunTree({ client: nobody, remote: nowhere, recorded: 
 const adding = ["addEvent", "addAttachment", "addTags", "addMetadata"] as const;
 spare(RunTree.prototype, { methods: adding, what: "details" });
 spare(RunTree.prototype, { methods: ["end", "fail"], what: "records" });
-spare(RunTree.prototype, { methods: ["startChild"], what: "records", answer: noopRun });
+spare(RunTree.prototype, { methods: ["startChild"], what: "records", noop: noopRun });

@@ -79,7 +79,11 @@ export const orderLength = ({ parentOrder }: TracePosition): number =>
   (parentOrder === undefined ? 0 : parentOrder.length + 1) + stampLength + uuidLength;
 
 /** Writes a run's dotted order into {@link orderLength} bytes. */
-export function writeOrder({ bytes, view }: ByteTarget, from: number, position: TracePosition): void {
+export function writeOrder(
+  { bytes, view }: ByteTarget,
+  from: number,
+  position: TracePosition,
+): void {
   const { id, startMicros, parentOrder } = position;
   let at = from;
   if (parentOrder !== undefined) {

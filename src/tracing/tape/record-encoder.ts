@@ -102,16 +102,16 @@ export class RecordEncoder {
   }
 
   #wireField(key: string, value: unknown): void {
-    const hiding = this.#filters;
+    const filters = this.#filters;
     switch (key) {
       case "inputs":
-        this.#value(field.inputs, hiding.inputs(value));
+        this.#value(field.inputs, filters.inputs(value));
         break;
       case "outputs":
-        this.#value(field.outputs, hiding.outputs(value));
+        this.#value(field.outputs, filters.outputs(value));
         break;
       case "extra":
-        this.#value(hasRuntime(value) ? field.extraWithRuntime : field.extra, hiding.extra(value));
+        this.#value(hasRuntime(value) ? field.extraWithRuntime : field.extra, filters.extra(value));
         break;
       default: {
         const code = wireCodes.get(key);

@@ -9,7 +9,7 @@ const largestTapeBytes = 0xffff_ffff;
  * Gives a tape with room for `atLeast` bytes in place of the present one; throws {@link CapacityExceeded}. With
  * `isRest` the record needs no more than that.
  */
-export type NextTape = (atLeast: number, isRest: boolean) => Tape;
+export type NextTape = (atLeast: number, isExact: boolean) => Tape;
 
 /** Where the records of a tape are on disk before it is sent. No method throws. */
 export interface Journal {

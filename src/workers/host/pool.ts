@@ -147,7 +147,9 @@ export class WorkerPool implements TapeShipper {
   get #failedStarts(): number {
     const living = this.#piscina?.threads ?? [];
     const up = living.filter(({ threadId }) => this.#heartbeats.beats(threadId) > 0).length;
-    return this.#failedToCreate + this.#ended - (this.#heartbeats.risen - up) - this.#obsoleteFailures;
+    return (
+      this.#failedToCreate + this.#ended - (this.#heartbeats.risen - up) - this.#obsoleteFailures
+    );
   }
 
   async #run(task: ShipTask): Promise<ShipReport> {

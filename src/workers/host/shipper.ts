@@ -64,7 +64,8 @@ export class Shipper {
     this.#runtime = Buffer.from(runtimeJson(options.runtime));
     this.#wasm = WasmJson.create(this.#runtime);
     this.#state = new ServerState(connection);
-    const content = options.contentDeduplication === "once" ? new ContentDeduplication() : undefined;
+    const content =
+      options.contentDeduplication === "once" ? new ContentDeduplication() : undefined;
     this.#http = new HttpSink({
       connection,
       dispatcher,

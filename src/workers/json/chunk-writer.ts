@@ -25,7 +25,7 @@ const comma = 0x2c;
 const colon = 0x3a;
 
 /**
- * Writes a payload field in pieces (`model/repeated-content`): what the server holds of the trace is named.
+ * Writes a payload field in pieces (`model/options/content-deduplication`): what the server holds of the trace is named.
  * A worker's work: it takes a hash of whatever is long enough to be named.
  */
 export class ChunkWriter {
@@ -69,7 +69,7 @@ function whole(out: JsonWriter, trace: TraceDraft, write: () => void): void {
 
 /** Begins a piece whose text follows. */
 function begin(out: JsonWriter, code: number): void {
-  out.room(headBytes);
+  out.ensureCapacity(headBytes);
   out.bytes[out.length] = code;
   out.length += headBytes;
 }

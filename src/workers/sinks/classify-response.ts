@@ -21,8 +21,8 @@ const awayStatuses = new Set([429, 502, 503, 504]);
 export const isPage = (body: string): boolean => /^\s*<(?:!doctype|html|head|body)\b/i.test(body);
 
 /** What an answer means for the runs that were sent; `now` is milliseconds since the Unix epoch. */
-export function classifyResponse(action: string, answer: HttpResponse, now: number): Outcome {
-  const { status, body } = answer;
+export function classifyResponse(action: string, response: HttpResponse, now: number): Outcome {
+  const { status, body } = response;
   if (isOk(status)) {
     return isPage(body)
       ? {
@@ -42,13 +42,13 @@ export function classifyResponse(action: string, answer: HttpResponse, now: numb
     return { kind: "delivered" };
   }
   if (status < 400) {
-    return rejected(new HttpError({ action, status, body: redirectText(answer) }), status);
+    return rejected(new HttpError({ action, status, body: redirectText(response) }), status);
   }
   const error = new HttpError({ action, status, body });
   if (isFinalStatus(status) || status === 413 || status === 422) {
     return rejected(error, status);
   }
-  const afterMs = retryAfterMs(answer.retryAfter, now);
+  const afterMs = retryAfterMs(response.retryAfter, now);
   return {
     kind: "retry",
     reason: error.message,
@@ -88,10 +88,10 @@ const reasonExcerpt = 500;
  * What an answer means for each run of a batch. Our server takes the good runs of a batch and lists
  * the bad ones in its answer; one that has no good runs is a 422 with the same list.
  */
-export function classifyBatch(batch: Batch, action: string, answer: HttpResponse): Outcome {
-  const outcome = classifyResponse(action, answer, Date.now());
+export function classifyBatch(batch: Batch, action: string, response: HttpResponse): Outcome {
+  const outcome = classifyResponse(action, response, Date.now());
   const refused =
-    outcome.kind === "delivered" || answer.status === 422 ? refusedRuns(answer.body) : none;
+    outcome.kind === "delivered" || response.status === 422 ? refusedRuns(response.body) : none;
   if (refused.size === 0) {
     return outcome;
   }

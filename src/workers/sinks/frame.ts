@@ -175,7 +175,7 @@ class PartWriter {
     const digits = countDigits(size);
     const shift = digits - countDigits(estimate);
     if (shift !== 0) {
-      out.room(Math.max(shift, 0));
+      out.ensureCapacity(Math.max(shift, 0));
       out.bytes.copyWithin(
         bodyAt + shift - blankLine.byteLength,
         bodyAt - blankLine.byteLength,

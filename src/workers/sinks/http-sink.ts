@@ -21,7 +21,7 @@ import { resultParts } from "./sink.ts";
 import type { Batch, BatchResult, Outcome, Sink } from "./sink.ts";
 import { setImmediate as nextTurn, setTimeout as delay } from "node:timers/promises";
 
-const keptFramesBytes = 33_554_432;
+const reusedFramesBytes = 33_554_432;
 /** A compressed body may not pay below this. */
 const compressFromBytes = 1_024;
 
@@ -45,7 +45,7 @@ export class HttpSink implements Sink {
   #sent = { requests: 0, bytes: 0 };
   readonly #requester: Requester;
   readonly #state: ServerState;
-  readonly #buffers = new FrameBuffers(keptFramesBytes);
+  readonly #buffers = new FrameBuffers(reusedFramesBytes);
   readonly #semaphore: Semaphore;
   readonly #content: ContentDeduplication | undefined;
   #hasTried = false;
@@ -86,7 +86,9 @@ export class HttpSink implements Sink {
       const content = format === "multipart" && inChunks ? this.#content?.draft() : undefined;
       let response: HttpResponse;
       try {
-        response = await this.#semaphore.run(() => this.#try({ batch: sent, format, content }, signal));
+        response = await this.#semaphore.run(() =>
+          this.#try({ batch: sent, format, content }, signal),
+        );
       } catch (failure) {
         return failure instanceof FrameError
           ? { kind: "unwritable", reason: failure.message }

@@ -205,9 +205,9 @@ const attachedLast = (runs: readonly RunOperation[]): readonly (RunOperation | u
 /** Whether a worker died as it wrote one of the run's records. */
 function createSuspectCheck(
   reader: TapeReader,
-  suspects: readonly number[],
+  suspectRecords: readonly number[],
 ): (run: RunOperation) => boolean {
-  const heads = new Set(suspects);
+  const heads = new Set(suspectRecords);
   return heads.size === 0
     ? () => false
     : ({ records }) => records.some((record) => heads.has(reader.head(record)));

@@ -59,7 +59,11 @@ export class Spool {
     this.#options = options;
     this.#disk = options.disk ?? fileSystem;
     this.#segmentBytes = Math.min(segmentBytes, options.quotaBytes / segmentsInQuota);
-    this.#quarantine = new QuarantineFolder(options.folder, quarantineFolderName, options.quotaBytes);
+    this.#quarantine = new QuarantineFolder(
+      options.folder,
+      quarantineFolderName,
+      options.quotaBytes,
+    );
     this.#directories = new WriterDirectories(options.folder, options.onTrouble);
     this.#commit = new GroupCommit({
       intervalMs: options.syncMs,
@@ -159,7 +163,7 @@ export class Spool {
 
   #newSegment(): OpenSegment {
     const id = { sequence: this.#sequence++, salt: randomInt(2 ** 32) };
-    return this.#directories.inOwn((lane) => new OpenSegment(lane, id, this.#disk));
+    return this.#directories.inOwn((directory) => new OpenSegment(directory, id, this.#disk));
   }
 
   #write(segment: OpenSegment, body: Uint8Array, { isCopy = false, ...frame }: Frame): void {

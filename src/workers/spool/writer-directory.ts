@@ -20,7 +20,8 @@ const silenceMs = 60_000;
 export const ownDirectoryName = (createdMs: number = nextMs()): string =>
   `${formatMs(createdMs)}-${host}-${process.pid}-${startOf(process.pid) ?? 0}-${random()}`;
 
-export const freeDirectoryName = (name: string): string => `${formatMs(createdMsOf(name))}-free-${random()}`;
+export const freeDirectoryName = (name: string): string =>
+  `${formatMs(createdMsOf(name))}-free-${random()}`;
 
 export const isWriterDirectory = (name: string): boolean => directoryPattern.test(name);
 

@@ -25,7 +25,7 @@ const itemCost = 64;
 const comma = Buffer.from(",");
 const openBracket = Buffer.from("[");
 
-/** Joins the fields of one request that came in pieces (`model/repeated-content`), within a bound for all of them. */
+/** Joins the fields of one request that came in pieces (`model/options/content-deduplication`), within a bound for all of them. */
 export class PieceReader {
   readonly #known: TenantContent | undefined;
   /** Bytes that the pieces of this request may still become. */
