@@ -4,16 +4,16 @@ import { middleOf, putBackAll, takenRecords } from "../tracing/tape/tally.ts";
 import type { Tape } from "../tracing/tape/tape.ts";
 import type { TapeShipper } from "../workers/host/pool.ts";
 
-/** A run that so many workers died with as they wrote it is set aside. */
+/** A run is quarantined after so many workers crashed while they wrote it. */
 const crashesOfRun = 2;
-/** Of so many deaths that nothing explains, the tape is halved. */
+/** After so many unexplained crashes the tape is halved. */
 const crashesOfPart = 2;
-/** Of so many it is given up: it may well be that no worker can live here. */
+/** After so many unexplained crashes the tape is dropped: perhaps no worker can run on this machine. */
 const crashesOfTape = 24;
 
 export interface CrashIsolationOptions {
   readonly shipper: TapeShipper;
-  /** Names the tape where a worker posts that a try of it failed. */
+  /** Identifies the tape in a worker's message that an attempt failed. */
   readonly tapeId: number;
   /** Tapes that were with a worker; one of them may explain its death. */
   readonly inFlight: ReadonlySet<Tape>;
@@ -29,17 +29,17 @@ interface Part {
 }
 
 /**
- * One tape on its way past workers that die with it. A worker says on the tape which run it writes, so
- * that the run it died with is known: that one is sent once more, alone and last, and set aside when it
- * takes a second worker with it. A death that no tape explains twice has this one halved: its reading
- * may be more than a worker can hold. What arrived is never sent again.
+ * Sends one tape and isolates the runs that crash workers. A worker marks on the tape which run it is
+ * writing, so that the run is known after a crash. That run is sent once more, alone and last, and is
+ * quarantined when a second worker crashes with it. After two crashes that no tape explains, this tape is
+ * halved: reading all of it may need more memory than a worker has. Delivered records are never sent again.
  */
 export class CrashIsolation {
   readonly #tape: Tape;
   readonly #options: CrashIsolationOptions;
   readonly #crashesByRecord = new Map<number, number>();
   #unexplained = 0;
-  /** Whether a worker died with it; its reports then do not say all. */
+  /** Whether a worker crashed with the tape. The reports are then incomplete. */
   hasSeenCrash = false;
 
   constructor(tape: Tape, options: CrashIsolationOptions) {
@@ -67,7 +67,7 @@ export class CrashIsolation {
           suspectRecords,
         });
       } catch {
-        // The worker died, or could not read the tape, which is ours and whole.
+        // The worker died, or could not read the tape; the tape in our memory is intact.
         this.hasSeenCrash = true;
       }
       if (hasEnded()) {

@@ -27,9 +27,9 @@ export interface DeliveryOptions {
   readonly deadLetters?: DeadLetters | undefined;
   /** Called before runs that the server refused are logged one by one. */
   readonly onRefused?: () => void;
-  /** Hears that records were written to the spool. */
+  /** Called when records were written to the spool. */
   readonly onSpooled?: () => void;
-  /** Hears what the server said of itself, again with each tape. */
+  /** Called with the server's description of itself, for each tape. */
   readonly onServer?: (server: ServerInfo) => void;
 }
 
@@ -133,7 +133,7 @@ export class Delivery {
     for (;;) {
       const report = await shipment.send();
       if (this.#ended) {
-        // The records were counted when the line ended.
+        // The records were counted when the queue ended.
         return { delivered: 0, lost: 0 };
       }
       if (report === undefined) {
@@ -296,7 +296,7 @@ export class Delivery {
     }
   }
 
-  /** Waits without holding the process; cut short when the line ends. */
+  /** Waits without keeping the process alive; ends early when the queue ends. */
   async #pause(delayMs: number): Promise<void> {
     const { signal } = this.#wake;
     if (signal.aborted) {

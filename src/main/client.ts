@@ -53,7 +53,7 @@ export interface TimeLimit {
 
 /**
  * Records runs and delivers them through worker threads. Recording never throws, never waits and
- * never ends the program; what can't be delivered is counted in {@link Client.stats}. Its nouns, such
+ * never ends the program; what can't be delivered is counted in {@link Client.stats}. Its resources, such
  * as {@link Client.projects}, ask the server and answer; their failures throw an {@link SdkError}.
  *
  * @throws {@link OptionError} an option has a value that it can't have.
@@ -119,7 +119,7 @@ export class Client implements TracingClient {
   }
 
   /**
-   * The same nouns with calls that block until the answer is there, for scripts, configuration and
+   * The same resources with calls that block until the answer is there, for scripts, configuration and
    * REPLs: lists are arrays, and `timeoutMs` takes the place of `signal`. They are made in a worker
    * thread that starts at the first call.
    *
@@ -191,7 +191,7 @@ export class Client implements TracingClient {
   }
 
   /**
-   * Drains, then gives back threads, sockets and files; calls of nouns that are still under way end
+   * Drains, then gives back threads, sockets and files; calls of resources that are still under way end
    * with {@link ClosedError}. Final; a second call waits for the first.
    * What could not be delivered in time is spooled, or counted as lost, `closed`.
    */

@@ -12,7 +12,7 @@ import type { Api } from "./api.ts";
 import type { Resources } from "./resources.ts";
 import { workerEnvironment } from "../delivery/shipping-options.ts";
 
-/** Every noun of the client, with calls that block until the answer is there. */
+/** Every resource of the client, with calls that block until the answer is there. */
 export type SyncResources = BlockingResources<Resources>;
 
 export interface SyncParts {
@@ -23,7 +23,7 @@ export interface SyncParts {
   readonly warn: (message: string) => void;
 }
 
-/** What the worker is given to make the same nouns from. */
+/** What the worker is given to make the same resources from. */
 export interface SyncData {
   readonly options: ResolvedOptions;
   readonly headers: Readonly<Record<string, string>>;
@@ -53,8 +53,8 @@ export class Sync {
 
   #createFacade(): SyncResources {
     watchRequests();
-    const { close: _, ...nouns } = this.#parts.api;
-    return createSyncFacade<Resources>(nouns, {
+    const { close: _, ...resources } = this.#parts.api;
+    return createSyncFacade<Resources>(resources, {
       timeoutMs: this.#parts.options.syncTimeoutMs,
       problemWithTimeout: (value) => problemWith("syncTimeoutMs", value),
       call: (call) => this.#call(call),

@@ -30,7 +30,7 @@ export type Call = (name: EndpointName, init?: CallInit) => Promise<unknown>;
 /** One call of the endpoint table, its answer read as it arrives. */
 export type Download = (name: EndpointName, init?: CallInit) => AsyncIterable<Uint8Array>;
 
-/** What a noun asks through. */
+/** What a resource asks through. */
 export interface ApiTransport {
   readonly call: Call;
   readonly download: Download;

@@ -2,7 +2,7 @@ import type { MessagePort } from "node:worker_threads";
 import type { SerializedArguments } from "./argument-serialization.ts";
 import type { PackedError } from "./packed-error.ts";
 
-/** One call of a noun's method. */
+/** One call of a resource's method. */
 export interface ResourceCall {
   readonly resource: string;
   readonly method: string;

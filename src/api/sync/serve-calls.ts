@@ -81,7 +81,7 @@ async function outcomeOf(id: number, work: () => Promise<unknown>): Promise<Outc
 }
 
 /**
- * What `noun.method(...args)` comes to: a list becomes an array. Both names were taken from nouns of
+ * What `resource.method(...args)` comes to: a list becomes an array. Both names were taken from resources of
  * the same kind, in the thread that waits.
  */
 export async function resultOf(

@@ -14,22 +14,22 @@ export interface BlockingOptions {
   readonly timeoutMs?: number | undefined;
 }
 
-/** The calls of a noun, each blocking until the answer is there. */
-export type BlockingResource<Noun> = {
+/** The calls of a resource, each blocking until the answer is there. */
+export type BlockingResource<Resource> = {
   readonly [
-    Name in keyof Noun as Noun[Name] extends (...args: never[]) => infer Result
+    Name in keyof Resource as Resource[Name] extends (...args: never[]) => infer Result
       ? Result extends NodeJS.WritableStream
         ? never
         : Name
       : never
-  ]: Noun[Name] extends (...args: infer Args) => infer Result
+  ]: Resource[Name] extends (...args: infer Args) => infer Result
     ? (...args: BlockingArgs<Args>) => BlockingResult<Result>
     : never;
 };
 
-/** Every noun of a client, with calls that block. */
-export type BlockingResources<Nouns> = {
-  readonly [Name in keyof Nouns]: BlockingResource<Nouns[Name]>;
+/** Every resource of a client, with calls that block. */
+export type BlockingResources<Resources> = {
+  readonly [Name in keyof Resources]: BlockingResource<Resources[Name]>;
 };
 
 /** The same arguments, in the same places, less what can't cross to another thread. */
@@ -62,11 +62,11 @@ export interface SyncFacadeOptions {
   readonly call: (call: BlockingCall) => Outcome;
 }
 
-/** The nouns again, each of their methods blocking: made from what they are, so it has what they have. */
-export function createSyncFacade<Nouns extends object>(
-  resources: Nouns,
+/** The resources again, each of their methods blocking: made from what they are, so it has what they have. */
+export function createSyncFacade<Resources extends object>(
+  resources: Resources,
   options: SyncFacadeOptions,
-): BlockingResources<Nouns> {
+): BlockingResources<Resources> {
   const facade: Record<string, object> = {};
   for (const [resource, target] of Object.entries(resources) as [string, object][]) {
     const methods: Record<string, Blocking> = {};
@@ -75,7 +75,7 @@ export function createSyncFacade<Nouns extends object>(
     }
     facade[resource] = Object.freeze(methods);
   }
-  return Object.freeze(facade) as BlockingResources<Nouns>;
+  return Object.freeze(facade) as BlockingResources<Resources>;
 }
 
 type Blocking = (...args: readonly unknown[]) => unknown;
@@ -83,7 +83,7 @@ type Blocking = (...args: readonly unknown[]) => unknown;
 function methodsOf(resource: object): Iterable<string> {
   const methods = new Set<string>();
   let prototype = Object.getPrototypeOf(resource) as object;
-  // A noun's class may extend others.
+  // A resource's class may extend others.
   while (prototype !== Object.prototype) {
     for (const [name, { value }] of Object.entries(Object.getOwnPropertyDescriptors(prototype))) {
       if (typeof value === "function" && name !== "constructor") {

@@ -18,16 +18,16 @@ import type { AttachmentRules } from "../tape/attachment-writer.ts";
 import type { PayloadFilters } from "../tape/payload-filters.ts";
 import type { Ledger } from "./ledger.ts";
 
-/** Of this module's own: in a bundle an import may be a getter, for which there is no stack. */
+/** Local copy: after bundling, an import may be a getter, and calling it would overflow an exhausted stack. */
 const counted = uncounted;
 
 /**
- * The line of records: one open tape, cut tapes that wait for a slot, and tapes under way.
+ * The queue of records: one open tape, cut tapes that wait for a slot, and tapes in flight.
  *
  * A tape is cut when it is full; when its first record has waited `firstDelayMs` after a quiet time,
  * or `aggregationDelayMs` in traffic (a timer that no later record pushes back); or at the next turn
- * of the event loop when it holds `batchLimit` records and nothing is under way. While every slot is
- * taken an aged tape goes on filling, so that what waits is full tapes.
+ * of the event loop when it holds `batchLimit` records and nothing is in flight. While every slot is
+ * taken, an aged tape continues to fill, so that the tapes that wait are full.
  */
 export class Batcher {
   readonly #options: BatcherOptions;
@@ -36,7 +36,7 @@ export class Batcher {
   readonly #encoder: RecordEncoder;
   readonly #queue: TapeQueue;
   readonly #capacity: Capacity;
-  /** What was settled, or found no place, since the last flush, and no flush waits for. */
+  /** Outcomes since the last flush that no running flush will report. */
   #counts = new FlushCounts();
   #open: Tape | undefined;
   #pendingRecords = 0;
@@ -56,7 +56,7 @@ export class Batcher {
     this.#encoder = new RecordEncoder(this.#writer, options);
   }
 
-  /** Records accepted whose outcome is not known yet. */
+  /** Accepted records whose outcome is not known yet. */
   get pending(): number {
     return this.#pendingRecords;
   }
@@ -71,7 +71,7 @@ export class Batcher {
     return this.#queue.heldBytes + (this.#open?.used ?? 0);
   }
 
-  /** Encodes one record. Never throws, never waits; what can't be taken is counted. */
+  /** Encodes one record. Never throws and never waits; a record that can't be queued is counted as lost. */
   record<Subject>(encode: Encode<Subject>, subject: Subject): void {
     const { ledger, maxQueueRecords } = this.#options;
     ledger.accepted += 1;
@@ -86,7 +86,7 @@ export class Batcher {
         this.#encode(encode, subject);
       }
     } catch {
-      // The stack is exhausted: nothing was changed, and no call can be made.
+      // The stack is exhausted: no state has changed, and no function can be called.
       ledger.accepted -= 1;
       counted.records += 1;
     }
@@ -97,7 +97,7 @@ export class Batcher {
     try {
       this.#counts.add(lostRecord(isStart(encode, subject)));
     } catch {
-      // As in `record`; but this one is counted, and must not be a second time.
+      // The stack is exhausted, as in `record`. The loss is already counted; do not count it again.
       counted.details += 1;
     }
   }
@@ -165,7 +165,7 @@ export class Batcher {
       : Promise.resolve(true);
   }
 
-  /** Puts a tape into the line that a spool holds; the caller counts its records as accepted. */
+  /** Queues a tape that was read from the spool; the caller counts its records as accepted. */
   enqueueReplayed(tape: Tape): Promise<TapeResult> {
     this.#pendingRecords += tape.records;
     tape.isReplayed = true;
@@ -173,8 +173,8 @@ export class Batcher {
   }
 
   /**
-   * Ends the line: refuses from now on, and hands out every tape whose outcome is not known.
-   * `underWay` were shipped before, `waiting` were not. The caller counts their records.
+   * Ends the queue: refuses from now on, and hands out every tape whose outcome is not known.
+   * `inFlight` were shipped before, `waiting` were not. The caller counts their records.
    */
   takeAll(): { readonly inFlight: readonly Shipment[]; readonly waiting: readonly Shipment[] } {
     this.refuse();
@@ -195,7 +195,7 @@ export class Batcher {
     return this.#pendingRecords < maxQueueRecords && left >= Math.min(tapeBytes, maxQueueBytes);
   }
 
-  /** At the bound: has the oldest waiting tape give way, where the policy has it so. */
+  /** At the bound: evicts the oldest waiting tape if the overflow policy allows it. */
   #evictOldest(): boolean {
     assertStackRoom();
     const { overflow, spill, ledger } = this.#options;
@@ -227,7 +227,7 @@ export class Batcher {
     }
   }
 
-  /** A record made while another is being encoded, by a getter or a `toJSON`: on a tape of its own. */
+  /** Encodes a record that a getter or a `toJSON` made during another encoding, on a separate tape. */
   #recordNested<Subject>(encode: Encode<Subject>, subject: Subject): void {
     assertStackRoom();
     const { tapeBytes, fieldBytes } = this.#options;
@@ -278,13 +278,13 @@ export class Batcher {
     const full = this.#open;
     if (full !== undefined && full.records > 0) {
       this.#push(full);
-      // At once: broken off in between, the tape would be in the line and written to.
+      // Keep this next to the push: an interruption between them would leave a queued tape open for writing.
       this.#open = next;
       try {
         this.#cutTimer.reset();
         this.#advance();
       } catch {
-        // No stack is left: the next tape or turn of the event loop has it sent.
+        // The stack is exhausted: the next tape or turn of the event loop sends this one.
       }
       return next;
     }
@@ -299,11 +299,11 @@ export class Batcher {
   /** A tape for a record of more than `atLeast` bytes; throws {@link CapacityExceeded} at the queue's bound. */
   #tapeFor(...[atLeast, isExact]: Parameters<NextTape>): Tape {
     const { tapeBytes, maxQueueBytes } = this.#options;
-    // A record larger than a tape may still grow: give it half as much again, or it moves each time.
+    // A record larger than a tape may still grow. Half as much again avoids a copy at each step.
     const grown = isExact ? atLeast : Math.ceil(atLeast * 1.5) + tapeBytes;
     const size = atLeast > tapeBytes ? grown : tapeBytes;
     while (this.heldBytes + atLeast > maxQueueBytes) {
-      // One that is larger than the whole queue costs only itself.
+      // A record larger than the whole queue is lost alone and evicts nothing.
       if (atLeast > maxQueueBytes || !this.#evictOldest()) {
         throw new CapacityExceeded();
       }
@@ -340,7 +340,7 @@ export class Batcher {
     return settled;
   }
 
-  /** Puts a tape into the line. Where the stack is exhausted it throws and has not done so. */
+  /** Queues a tape. Throws on an exhausted stack, and has then changed nothing. */
   #push(tape: Tape): Deferred<TapeCount> {
     const now = performance.now();
     tape.cut(now);
@@ -388,7 +388,7 @@ export interface BatcherOptions {
   readonly filters: PayloadFilters;
   readonly attachments: AttachmentRules;
   readonly ledger: Ledger;
-  /** What gives way at the queue's bound. */
+  /** What is evicted or refused at the queue's bound. */
   readonly overflow: OverflowPolicy;
   /** Writes a waiting tape to the spool, for the policy `spool`, and counts its records. */
   readonly spill: (tape: Tape) => TapeResult;

@@ -1,13 +1,13 @@
-/** One caller that waits for room. */
+/** One caller that waits for capacity. */
 interface Waiter {
   readonly resolve: (hasCapacity: boolean) => void;
   readonly deadline: NodeJS.Timeout;
 }
 
 /**
- * Callers that wait until the queue has room, first come, first served. They are let through one a turn
- * of the event loop, so that each has recorded before the next is let through: room for one tape is
- * not given to a thousand of them.
+ * Callers that wait until the queue has capacity, first come, first served. One caller is admitted per
+ * turn of the event loop, so that each has recorded before the next is admitted. Otherwise a thousand
+ * callers would share the capacity for one tape.
  */
 export class Capacity {
   readonly #hasCapacity: () => boolean;

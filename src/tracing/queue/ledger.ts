@@ -26,7 +26,7 @@ export class Ledger {
   readonly #onLoss: (reason: LossReason, records: number) => void;
   readonly #onCut: (why: CutReason) => void;
 
-  /** `onLoss` hears of every loss as it is counted, `onCut` of fields that were cut. */
+  /** Calls `onLoss` for every loss as it is counted, and `onCut` for fields that were cut. */
   constructor(
     onLoss: (reason: LossReason, records: number) => void,
     onCut: (why: CutReason) => void = () => undefined,
@@ -48,24 +48,24 @@ export class Ledger {
       try {
         this.#onCut(why);
       } catch {
-        // As of a loss.
+        // The stack is exhausted, as in `lose`.
       }
     }
   }
 
-  /** Throws only where there is no stack left, and then has counted nothing. */
+  /** Throws only on an exhausted stack, and has then counted nothing. */
   lose(reason: LossReason, records: number): void {
     if (records > 0) {
       this.lost[reason] += records;
       try {
         this.#onLoss(reason, records);
       } catch {
-        // There was no stack left to say it. It is counted, and said with the next one of its kind.
+        // The stack is exhausted. The loss is counted; the next loss for this reason logs both.
       }
     }
   }
 
-  /** Counts what was missed for want of stack since somebody did so. */
+  /** Adds to the counters what an exhausted stack kept from being counted. */
   flushUncounted(): void {
     const { records, details } = uncounted;
     if (records > 0 || details > 0) {

@@ -9,11 +9,11 @@ export interface TapeQueueOptions {
   readonly slots: number;
   /** Sends a tape; settles when the outcome of each of its records is known. Never rejects. */
   readonly ship: (tape: Tape) => Promise<TapeResult>;
-  /** Hears of each tape that left the line: its records are counted, its memory can be used again. */
+  /** Called for each tape that left the queue: its records are counted, and its memory can be reused. */
   readonly onSettled: (shipment: Shipment, count: TapeCount) => void;
 }
 
-/** Tapes that were cut: those that wait for a slot, the oldest first, and those under way. */
+/** Cut tapes: those that wait for a slot, the oldest first, and those in flight. */
 export class TapeQueue {
   readonly #options: TapeQueueOptions;
   #waiting: Shipment[] = [];
@@ -30,12 +30,12 @@ export class TapeQueue {
     return this.#waitingBytes;
   }
 
-  /** Memory of all tapes of the line, those under way included. */
+  /** Memory of all tapes in the queue, including those in flight. */
   get heldBytes(): number {
     return this.#waitingBytes + this.#inFlightBytes;
   }
 
-  /** Those that wait for a slot, and that no spool holds. */
+  /** Tapes that wait for a slot and are not in a spool. */
   get waitingTapes(): readonly Tape[] {
     return this.#waiting.flatMap(({ tape }) => (tape.isReplayed ? [] : tape));
   }
@@ -57,7 +57,7 @@ export class TapeQueue {
   push(tape: Tape): Deferred<TapeCount> {
     const settled = new Deferred<TapeCount>();
     const { capacity } = tape;
-    // From the last call on nothing can break it off for want of stack.
+    // Nothing below calls a function, so an exhausted stack can't interrupt it.
     this.#waiting.push({ tape, settled, awaiting: 0 });
     this.#waitingBytes += capacity;
     return settled;
@@ -67,7 +67,7 @@ export class TapeQueue {
   advance(): void {
     while (this.hasSlot && this.#waiting.length > 0) {
       if (!hasRoomToSend()) {
-        // Broken off in the middle, a tape would neither be sent nor counted.
+        // An interruption in the middle would leave a tape neither sent nor counted.
         void Promise.resolve().then(() => this.advance());
         return;
       }
@@ -119,7 +119,7 @@ export class TapeQueue {
   }
 
   #settle(shipment: Shipment, result: TapeResult): void {
-    // Counted first: the tape is used again.
+    // Count first: `onSettled` makes the tape available for reuse.
     const count = countOf(shipment.tape, result);
     this.#options.onSettled(shipment, count);
     shipment.settled.resolve(count);

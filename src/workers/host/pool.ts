@@ -21,11 +21,11 @@ export interface PoolOptions {
   readonly env: Readonly<Record<string, string>>;
   /** How long this thread sends before workers are tried again that had come up once. @defaultValue a minute */
   readonly againMs?: number;
-  /** Hears that no worker can start and that this thread sends instead. */
+  /** Called when no worker can start and this thread sends instead. */
   readonly onInline: (reason: string) => void;
   /** Called with a tape's id as soon as a try of its records failed. */
   readonly onFailure?: (tapeId: number) => void;
-  /** Hears that a worker was ended for standing still. */
+  /** Called when a worker was ended because its event loop was blocked. */
   readonly onStuck?: () => void;
 }
 
@@ -65,9 +65,9 @@ export class WorkerPool implements TapeShipper {
   #ended = 0;
   /** Threads that could not even be made, or came up and can't do their work. */
   #failedToCreate = 0;
-  /** Failed starts of which there is no need to speak any more: later ones did not fail. */
+  /** Start failures that a later start made irrelevant. */
   #obsoleteFailures = 0;
-  /** What keeps the process alive for a task under way: undone after each hand-over. */
+  /** Thread handles that keep the process alive for a task in flight: unref'd after each hand-over. */
   readonly #threads = new Set<Unrefable>();
 
   constructor(options: PoolOptions) {
