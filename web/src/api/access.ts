@@ -1,4 +1,4 @@
-import { tenantOf } from "../lib/tenant-of.ts";
+import { tenantOf } from "./tenant-of.ts";
 
 /** Whether the server lets this browser in, as far as it has said. */
 export type Access =

@@ -1,6 +1,6 @@
-import { EventStreamReader } from "../lib/event-stream.ts";
-import type { ServerEvent } from "../lib/event-stream.ts";
-import { noteReach } from "./reach.ts";
+import { EventStreamReader } from "./event-stream.ts";
+import type { ServerEvent } from "./event-stream.ts";
+import { noteReach } from "./connectivity.ts";
 import { currentTenantId, noteRefusal, readKey } from "./access.ts";
 
 /** The server answered, and the answer was not 2xx; or it did not answer. */

@@ -1,6 +1,6 @@
 import { useQuery } from "@tanstack/react-query";
 import { useLocation } from "@tanstack/react-router";
-import { tenantOf } from "../lib/tenant-of.ts";
+import { tenantOf } from "./tenant-of.ts";
 import { tenantQuery } from "./tenant.ts";
 
 /** Whose rows the page shows, for the addresses it links to; `undefined` until the server has said. */

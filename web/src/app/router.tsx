@@ -1,0 +1,46 @@
+import { createRouter } from "@tanstack/react-router";
+import { datasetsRoutes } from "../features/datasets/routes.ts";
+import { experimentsRoutes } from "../features/experiments/routes.ts";
+import { feedbackRoutes } from "../features/feedback/routes.ts";
+import { homeRoutes } from "../features/overview/routes.ts";
+import { hubRoutes } from "../features/prompts/routes.ts";
+import { projectsRoutes } from "../features/projects/routes.ts";
+import { publicRoutes } from "../features/shared/routes.ts";
+import { queuesRoutes } from "../features/queues/routes.ts";
+import { rootRoute } from "../components/page/root-route.tsx";
+import { runsRoutes } from "./pages/routes.ts";
+import { settingsRoutes } from "../features/settings/routes.ts";
+import { traceRoutes } from "../features/trace/routes.ts";
+import { PageLoading } from "../components/page/absent-view.tsx";
+import { ViewFailure } from "./shell/view-failure.tsx";
+
+/** A view that comes sooner takes the place of the last one without a word. */
+const pendingMs = 300;
+
+// The page of each address is a chunk of its own; what is here is only where it lies.
+export const router = createRouter({
+  routeTree: rootRoute.addChildren([
+    ...homeRoutes,
+    ...projectsRoutes,
+    ...runsRoutes,
+    ...traceRoutes,
+    ...datasetsRoutes,
+    ...experimentsRoutes,
+    ...feedbackRoutes,
+    ...queuesRoutes,
+    ...hubRoutes,
+    ...publicRoutes,
+    ...settingsRoutes,
+  ]),
+  // What a view holds, such as a selection, is of the thing that its address names.
+  defaultRemountDeps: ({ params }) => params,
+  defaultPendingMs: pendingMs,
+  defaultPendingComponent: PageLoading,
+  defaultErrorComponent: ViewFailure,
+});
+
+declare module "@tanstack/react-router" {
+  interface Register {
+    readonly router: typeof router;
+  }
+}

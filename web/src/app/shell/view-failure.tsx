@@ -1,0 +1,88 @@
+import { useQueryClient } from "@tanstack/react-query";
+import { Link } from "@tanstack/react-router";
+import type { ErrorComponentProps } from "@tanstack/react-router";
+import { useEffect, useRef, useSyncExternalStore } from "react";
+import type { ReactNode } from "react";
+import { getJson } from "../../api/http.ts";
+import { onReach, readIsGone } from "../../api/connectivity.ts";
+import { PartError } from "../../components/page/load-part.ts";
+import { Problem } from "../../components/page/states.tsx";
+
+/** Shown in the place of a view that threw, or that did not come; the navigation around it stays. */
+export const ViewFailure = ({ error, reset }: ErrorComponentProps) =>
+  error instanceof PartError ? <NotLoaded /> : <Thrown error={error} onReset={reset} />;
+
+const Thrown = ({ error, onReset }: { readonly error: unknown; readonly onReset: () => void }) => {
+  const queryClient = useQueryClient();
+  return (
+    <FailedView title="This page failed">
+      <Problem
+        title="Could not show this page"
+        says="The server's answer, or the page itself, is not what it should be."
+        detail={error instanceof Error ? error.message : String(error)}
+        onRetry={() => {
+          // What it could not show is asked for anew.
+          void queryClient.resetQueries();
+          onReset();
+        }}
+      />
+    </FailedView>
+  );
+};
+
+/** A file of the page is missing: only a reload brings it, and a reload needs the server. */
+const NotLoaded = () => {
+  const isGone = useSyncExternalStore(onReach, readIsGone);
+  const wasGone = useRef(false);
+  useEffect(() => {
+    // Says whether the server is there, to this view and to the banner above, which asks on.
+    getJson("/info").catch(() => undefined);
+  }, []);
+  useEffect(() => {
+    if (isGone) {
+      wasGone.current = true;
+    } else if (wasGone.current) {
+      location.reload();
+    }
+  }, [isGone]);
+  return (
+    <FailedView title="This page did not load">
+      <Problem
+        title="Could not load this page"
+        says={
+          isGone
+            ? "The server does not answer. The page loads by itself when it is back."
+            : "The server may have another version of the page by now."
+        }
+        onRetry={async () => {
+          // Without the server a reload would leave nothing of the page.
+          await getJson("/info").then(
+            () => location.reload(),
+            () => undefined,
+          );
+        }}
+      />
+    </FailedView>
+  );
+};
+
+const FailedView = ({
+  title,
+  children,
+}: {
+  readonly title: string;
+  readonly children: ReactNode;
+}) => (
+  <div className="absent-view">
+    <title>{`${title} · Millrace`}</title>
+    <div className="heading">
+      <div>
+        <p className="crumbs">
+          <Link to="/">Home</Link>
+        </p>
+        <h1>{title}</h1>
+      </div>
+    </div>
+    {children}
+  </div>
+);

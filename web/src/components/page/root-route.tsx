@@ -1,0 +1,28 @@
+import { createRootRoute, Link, useLocation } from "@tanstack/react-router";
+import { toVisibleText } from "../text/visible-text.ts";
+import { Shell } from "../../app/shell/shell.tsx";
+import { Empty } from "./states.tsx";
+
+const pathChars = 200;
+
+const NoPage = () => {
+  const { pathname } = useLocation();
+  return (
+    <div className="absent-view">
+      <title>No such page · Millrace</title>
+      <div className="heading">
+        <h1>There is no such page</h1>
+      </div>
+      <Empty title="Nothing is at this address.">
+        <p>
+          <code>{toVisibleText(pathname.slice(0, pathChars))}</code>
+        </p>
+        <p>It may have been cut off.</p>
+        <Link to="/">Go to the first page</Link>
+      </Empty>
+    </div>
+  );
+};
+
+/** What every address is below. */
+export const rootRoute = createRootRoute({ component: Shell, notFoundComponent: NoPage });

@@ -1,0 +1,140 @@
+import { useInfiniteQuery } from "@tanstack/react-query";
+import { getRouteApi, Link } from "@tanstack/react-router";
+import { diffQuery } from "../examples/queries.ts";
+import type { ExampleDifference } from "../examples/queries.ts";
+import { diffKinds } from "../dataset-search.ts";
+import type { DiffKind } from "../dataset-search.ts";
+import { present } from "../../../api/parse.ts";
+import { DataTable } from "../../../components/table/data-table.tsx";
+import type { Column, RowLink } from "../../../components/table/data-table.tsx";
+import { Empty } from "../../../components/page/states.tsx";
+import { DiffPanel } from "./diff-panel.tsx";
+import { PayloadText } from "../examples/example-columns.tsx";
+import { Ends } from "./version-ends.tsx";
+
+const route = getRouteApi("/o/$tenantId/datasets/$datasetId");
+
+const words = { added: "+ added", removed: "− removed", modified: "~ changed" } as const;
+
+interface Props {
+  readonly datasetId: string;
+  readonly from: string;
+  readonly to: string;
+  readonly kind: DiffKind | undefined;
+}
+
+/** What differs from one version to another: counts, the examples, and one of them member by member. */
+export const VersionDiff = ({ datasetId, from, to, kind }: Props) => {
+  const params = route.useParams();
+  const { example } = route.useSearch();
+  const navigate = route.useNavigate();
+  const diff = useInfiniteQuery(diffQuery(datasetId, { from, to, ...present({ kind }) }));
+  const counts = diff.data?.pages[0]?.counts;
+  const rows = diff.data?.pages.flatMap(({ changes }) => changes);
+  const open = rows?.find(({ id }) => id === example);
+  return (
+    <>
+      <div className="dataset-list">
+        <div className="example-filters">
+          <Ends datasetId={datasetId} from={from} to={to} />
+          <div className="tools">
+            {[undefined, ...diffKinds].map((one) => (
+              <button
+                key={one ?? "all"}
+                type="button"
+                className="diff-kind"
+                data-kind={one}
+                aria-pressed={one === kind}
+                onClick={() =>
+                  void navigate({
+                    search: { tab: "versions", from, to, ...present({ kind: one }) },
+                    replace: true,
+                  })
+                }
+              >
+                {one === undefined ? "all" : words[one]} {toCount(counts, one)}
+              </button>
+            ))}
+          </div>
+        </div>
+        <DataTable
+          what="changes"
+          rows={rows}
+          rowId={({ id }) => id}
+          columns={columns}
+          link={toLink(params)}
+          openId={example}
+          hasMore={diff.hasNextPage}
+          onMore={() => void (diff.isFetching ? undefined : diff.fetchNextPage())}
+          error={diff.error}
+          onRetry={diff.refetch}
+          empty={<Empty title="Nothing differs between these versions." />}
+        />
+      </div>
+      {open !== undefined && (
+        <DiffPanel
+          key={open.id}
+          datasetId={datasetId}
+          change={open}
+          from={from}
+          to={to}
+          onClose={() => void navigate({ search: ({ example: _gone, ...rest }) => rest })}
+        />
+      )}
+    </>
+  );
+};
+
+function toCount(
+  counts: Readonly<Record<DiffKind, number>> | undefined,
+  kind: DiffKind | undefined,
+): string {
+  if (counts === undefined) {
+    return "";
+  }
+  const count =
+    kind === undefined ? diffKinds.reduce((sum, one) => sum + counts[one], 0) : counts[kind];
+  return count.toLocaleString("en");
+}
+
+const toLink =
+  (params: { readonly tenantId: string; readonly datasetId: string }) =>
+  ({ id }: ExampleDifference, part: RowLink) => (
+    <Link
+      from="/o/$tenantId/datasets/$datasetId"
+      to="/o/$tenantId/datasets/$datasetId"
+      params={params}
+      search={(now) => ({ ...now, example: id })}
+      {...part}
+    />
+  );
+
+const columns: readonly Column<ExampleDifference>[] = [
+  {
+    id: "kind",
+    title: "Change",
+    width: 104,
+    isFixed: true,
+    isNarrow: true,
+    cell: ({ kind }) => (
+      <span className="diff-kind" data-kind={kind}>
+        {words[kind]}
+      </span>
+    ),
+  },
+  {
+    id: "before",
+    title: "Inputs before",
+    width: 160,
+    grow: 1,
+    cell: ({ before }) => <PayloadText of={before?.inputs} />,
+  },
+  {
+    id: "after",
+    title: "Inputs after",
+    width: 160,
+    grow: 1,
+    isNarrow: true,
+    cell: ({ after }) => <PayloadText of={after?.inputs} />,
+  },
+];

@@ -1,0 +1,63 @@
+import { Link } from "@tanstack/react-router";
+import type { ExampleRun } from "./queries.ts";
+import { formatJson } from "../../components/json/json-text.ts";
+import { toRecord } from "../../api/parse.ts";
+import { toVisibleText } from "../../components/text/visible-text.ts";
+import { Code } from "../../components/code/code.tsx";
+import { TextDiff } from "../../components/code/text-diff.tsx";
+import { colorOf, nameOf } from "./comparison-context.ts";
+import type { Contest } from "./comparison-context.ts";
+
+/** One answer, against another or as it is. */
+export const RunPart = ({
+  contest,
+  run,
+  repetition,
+  before,
+}: {
+  readonly contest: Contest;
+  readonly run: ExampleRun;
+  readonly repetition: number;
+  readonly before: string | undefined;
+}) => {
+  const name = nameOf(contest, run.experimentId);
+  const after = toText(run.outputs);
+  return (
+    <section className="example-part">
+      <h2 className="run-part-head">
+        <span
+          className="contestant"
+          style={{ borderColor: `var(${colorOf(contest, run.experimentId)})` }}
+        >
+          {name}
+          {repetition > 0 && `, run ${repetition + 1}`}
+        </span>
+        <Link
+          to="/o/$tenantId/projects/p/$projectId"
+          params={{ tenantId: contest.tenantId, projectId: run.experimentId }}
+          search={{ trace: run.traceId, run: run.id }}
+        >
+          Open trace
+        </Link>
+      </h2>
+      {run.error !== undefined && (
+        <p className="bad run-error">{toVisibleText(run.error.slice(0, 2_000))}</p>
+      )}
+      {before === undefined ? (
+        <Code label={`Output of ${name}`} readOnly value={after} />
+      ) : (
+        <TextDiff label={`Output of ${name}`} before={before} after={after} />
+      )}
+    </section>
+  );
+};
+
+/** An answer that is one text is compared as it reads, not as JSON. */
+export function toText(outputs: unknown): string {
+  const values = Object.values(toRecord(outputs));
+  const [only] = values;
+  if (values.length === 1 && typeof only === "string") {
+    return only;
+  }
+  return outputs === undefined ? "" : formatJson(outputs);
+}

@@ -1,0 +1,15 @@
+import { createRoute } from "@tanstack/react-router";
+import { parseCompareSearch } from "./compare-search.ts";
+import { lazyView } from "../../components/page/lazy-view.ts";
+import { rootRoute } from "../../components/page/root-route.tsx";
+
+const getParentRoute = () => rootRoute;
+
+export const experimentsRoutes = [
+  createRoute({
+    getParentRoute,
+    path: "/o/$tenantId/datasets/$datasetId/compare",
+    validateSearch: parseCompareSearch,
+    component: lazyView(async () => import("./compare.tsx"), "Compare"),
+  }),
+] as const;

@@ -1,0 +1,20 @@
+import { createRoute } from "@tanstack/react-router";
+import { parseFeedbackSearch } from "./feedback-search.ts";
+import { lazyView } from "../../components/page/lazy-view.ts";
+import { rootRoute } from "../../components/page/root-route.tsx";
+
+const getParentRoute = () => rootRoute;
+
+export const feedbackRoutes = [
+  createRoute({
+    getParentRoute,
+    path: "/o/$tenantId/feedback",
+    validateSearch: parseFeedbackSearch,
+    component: lazyView(async () => import("./feedback-page.tsx"), "Feedback"),
+  }),
+  createRoute({
+    getParentRoute,
+    path: "/feedback/tokens/$token",
+    component: lazyView(async () => import("./feedback-form.tsx"), "FeedbackForm"),
+  }),
+] as const;

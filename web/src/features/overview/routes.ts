@@ -1,0 +1,13 @@
+import { createRoute } from "@tanstack/react-router";
+import { lazyView } from "../../components/page/lazy-view.ts";
+import { rootRoute } from "../../components/page/root-route.tsx";
+
+const getParentRoute = () => rootRoute;
+
+export const homeRoutes = [
+  createRoute({
+    getParentRoute,
+    path: "/",
+    component: lazyView(async () => import("./overview.tsx"), "Home"),
+  }),
+] as const;

@@ -1,0 +1,15 @@
+import { createRoute } from "@tanstack/react-router";
+import { parseProjectsSearch } from "./projects-search.ts";
+import { lazyView } from "../../components/page/lazy-view.ts";
+import { rootRoute } from "../../components/page/root-route.tsx";
+
+const getParentRoute = () => rootRoute;
+
+export const projectsRoutes = [
+  createRoute({
+    getParentRoute,
+    path: "/o/$tenantId/projects",
+    validateSearch: parseProjectsSearch,
+    component: lazyView(async () => import("./projects.tsx"), "Projects"),
+  }),
+] as const;

@@ -1,0 +1,39 @@
+import { Link } from "@tanstack/react-router";
+import type { ReactNode } from "react";
+import type { PromptSearch } from "./prompts-search.ts";
+import { usePromptPlace } from "./use-prompt-address.ts";
+
+/** A link to a commit of the prompt that is open, or without one to the latest. */
+export const PromptLink = ({
+  commit,
+  search = {},
+  isCurrent = false,
+  children,
+}: {
+  readonly commit: string | undefined;
+  readonly search?: PromptSearch;
+  readonly isCurrent?: boolean;
+  readonly children: ReactNode;
+}) => {
+  const { place, isHub } = usePromptPlace();
+  const { owner, repo } = place;
+  const rest = {
+    search,
+    // Of links to one address the search says which is open.
+    activeOptions: { exact: true, includeSearch: true },
+    "aria-current": isCurrent ? ("page" as const) : undefined,
+    children,
+  };
+  if (isHub) {
+    return commit === undefined ? (
+      <Link to="/hub/$owner/$repo" params={{ owner, repo }} {...rest} />
+    ) : (
+      <Link to="/hub/$owner/$repo/$commit" params={{ owner, repo, commit }} {...rest} />
+    );
+  }
+  return commit === undefined ? (
+    <Link to="/prompts/$repo" params={{ repo }} {...rest} />
+  ) : (
+    <Link to="/prompts/$repo/$commit" params={{ repo, commit }} {...rest} />
+  );
+};

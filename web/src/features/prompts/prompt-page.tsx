@@ -1,0 +1,107 @@
+import { useQuery } from "@tanstack/react-query";
+import { Link, useSearch } from "@tanstack/react-router";
+import { promptQuery } from "./queries.ts";
+import { tenantQuery } from "../../api/tenant.ts";
+import { parsePromptSearch } from "./prompts-search.ts";
+import type { PromptTab } from "./prompts-search.ts";
+import type { Prompt as PromptRow } from "./prompt.ts";
+import { toVisibleText } from "../../components/text/visible-text.ts";
+import { AbsentView } from "../../components/page/absent-view.tsx";
+import { Commits } from "./commits.tsx";
+import { LikeButton } from "./like-button.tsx";
+import { Messages } from "./messages.tsx";
+import { PromptLink } from "./prompt-link.tsx";
+import { PromptSettings } from "./prompt-settings.tsx";
+import { PullCode } from "./pull-code.tsx";
+import { Readme } from "./readme.tsx";
+import { usePromptPlace } from "./use-prompt-address.ts";
+import "./prompts.css";
+
+const tabNames: { readonly [Tab in PromptTab]: string } = {
+  messages: "Prompt",
+  commits: "Commits",
+  readme: "README",
+  pull: "Use it",
+  settings: "Settings",
+};
+
+/** `/prompts/{repo}[/{commit}]` and `/hub/{owner}/{repo}[/{commit}]`: one prompt. */
+export const Prompt = () => {
+  const { place, commit, isHub } = usePromptPlace();
+  const { tab = "messages", against } = parsePromptSearch(useSearch({ strict: false }));
+  const { data: prompt, error, refetch } = useQuery(promptQuery(place));
+  const { data: tenant } = useQuery(tenantQuery);
+  if (prompt === undefined) {
+    return (
+      <AbsentView title="Prompt" what="the prompt" error={error} onRetry={refetch}>
+        {isHub ? <Link to="/hub">Prompt hub</Link> : <Link to="/prompts">Prompts</Link>}
+      </AbsentView>
+    );
+  }
+  const isOwn = prompt.tenantId === tenant?.id;
+  const tabs = Object.keys(tabNames).filter((name) => name !== "settings" || isOwn) as PromptTab[];
+  const shown = tabs.includes(tab) ? tab : "messages";
+  return (
+    <div>
+      <title>{`${toVisibleText(prompt.repo)} · Millrace`}</title>
+      <header className="heading">
+        <div>
+          <p className="crumbs">
+            {isHub ? <Link to="/hub">Prompt hub</Link> : <Link to="/prompts">Prompts</Link>}
+          </p>
+          <h1>
+            <bdi>
+              {toVisibleText(isHub ? `${prompt.owner ?? "-"}/${prompt.repo}` : prompt.repo)}
+            </bdi>
+          </h1>
+          <Facts prompt={prompt} />
+        </div>
+        <LikeButton prompt={prompt} />
+      </header>
+      <nav className="tabs" aria-label="Parts of the prompt">
+        {tabs.map((name) => (
+          <PromptLink
+            key={name}
+            commit={commit}
+            search={name === "messages" ? {} : { tab: name }}
+            isCurrent={name === shown}
+          >
+            {tabNames[name]}
+          </PromptLink>
+        ))}
+      </nav>
+      <div className="hub-body">
+        {shown === "messages" && (
+          <Messages prompt={prompt} place={place} commit={commit} isOwn={isOwn} />
+        )}
+        {shown === "commits" && (
+          <Commits prompt={prompt} place={place} commit={commit} against={against} isOwn={isOwn} />
+        )}
+        {shown === "readme" && <Readme prompt={prompt} place={place} isOwn={isOwn} />}
+        {shown === "pull" && <PullCode prompt={prompt} commit={commit} isOwn={isOwn} />}
+        {shown === "settings" && <PromptSettings prompt={prompt} place={place} />}
+      </div>
+    </div>
+  );
+};
+
+const Facts = ({ prompt }: { readonly prompt: PromptRow }) => (
+  <>
+    {prompt.description !== "" && <p className="about">{toVisibleText(prompt.description)}</p>}
+    <p className="summary hub-facts">
+      <span>{prompt.isPublic ? "Public" : "Private"}</span>
+      {prompt.isArchived && <span className="bad">Archived</span>}
+      <span>
+        {prompt.commits.toLocaleString("en")} {prompt.commits === 1 ? "commit" : "commits"}
+      </span>
+      <span>
+        {prompt.downloads.toLocaleString("en")} {prompt.downloads === 1 ? "download" : "downloads"}
+      </span>
+      {prompt.tags.map((tag) => (
+        <span key={tag} className="tag">
+          {toVisibleText(tag)}
+        </span>
+      ))}
+    </p>
+  </>
+);

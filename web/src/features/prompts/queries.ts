@@ -1,0 +1,127 @@
+import { infiniteQueryOptions, keepPreviousData, queryOptions } from "@tanstack/react-query";
+import type { endpoints } from "millrace/model";
+import { toPromptQuery } from "./prompts-search.ts";
+import type { PromptsSearch } from "./prompts-search.ts";
+import { toRecord } from "../../api/parse.ts";
+import {
+  parseCommit,
+  parseCommitPage,
+  parseCommitTags,
+  parsePrompt,
+  parsePromptPage,
+  parsePulledCommit,
+} from "./prompt.ts";
+import type { Commit, CommitPage, Prompt, PromptPage } from "./prompt.ts";
+import { deleteJson, getJson, patchJson, postJson } from "../../api/http.ts";
+
+const reposPath: (typeof endpoints)["listPrompts"]["path"] = "/repos";
+const pageSize = 50;
+
+/** Where a prompt is: the owner `-` is whoever asks. */
+export interface PromptPlace {
+  readonly owner: string;
+  readonly repo: string;
+}
+
+const below = (base: string, { owner, repo }: PromptPlace): string =>
+  `${base}/${encodeURIComponent(owner)}/${encodeURIComponent(repo)}`;
+
+/** Prompts, page after page: a tenant's own, or the public ones of all. */
+export const promptsQuery = (search: PromptsSearch, place: { readonly tenantId?: string }) =>
+  infiniteQueryOptions({
+    queryKey: ["prompts", "list", search, place.tenantId],
+    queryFn: async ({ pageParam, signal }) =>
+      parsePromptPage(
+        await getJson(
+          `${reposPath}?${toPromptQuery(search, place)}&limit=${pageSize}&offset=${pageParam}`,
+          signal,
+        ),
+      ),
+    initialPageParam: 0,
+    getNextPageParam: (page: PromptPage, pages) =>
+      page.prompts.length < pageSize ? undefined : pages.length * pageSize,
+    placeholderData: keepPreviousData,
+  });
+
+export const promptQuery = (place: PromptPlace) =>
+  queryOptions({
+    queryKey: ["prompts", place.owner, place.repo],
+    queryFn: async ({ signal }): Promise<Prompt> =>
+      parsePrompt(toRecord(await getJson(below(reposPath, place), signal))["repo"]),
+  });
+
+/** Commits, the latest first, page after page. */
+export const commitsQuery = (place: PromptPlace) =>
+  infiniteQueryOptions({
+    queryKey: ["prompts", place.owner, place.repo, "commits"],
+    queryFn: async ({ pageParam, signal }) =>
+      parseCommitPage(
+        await getJson(`${below("/commits", place)}?limit=${pageSize}&offset=${pageParam}`, signal),
+      ),
+    initialPageParam: 0,
+    getNextPageParam: (page: CommitPage, pages) =>
+      page.commits.length < pageSize ? undefined : pages.length * pageSize,
+  });
+
+/** A commit with its manifest, by hash, the beginning of one, tag or `latest`. Counted as a view. */
+export const commitQuery = (place: PromptPlace, commit: string) =>
+  queryOptions({
+    queryKey: ["prompts", place.owner, place.repo, "commit", commit],
+    queryFn: async ({ signal }) =>
+      parsePulledCommit(
+        await getJson(
+          `${below("/commits", place)}/${encodeURIComponent(commit)}?is_view=true`,
+          signal,
+        ),
+      ),
+    staleTime: 30_000,
+  });
+
+export const commitTagsQuery = (place: PromptPlace) =>
+  queryOptions({
+    queryKey: ["prompts", place.owner, place.repo, "tags"],
+    queryFn: async ({ signal }) =>
+      parseCommitTags(await getJson(`${below(reposPath, place)}/tags`, signal)),
+  });
+
+/** What of a prompt a person writes; what is left out stays. */
+export interface PromptFields {
+  readonly description?: string;
+  readonly readme?: string;
+  readonly tags?: readonly string[];
+  readonly is_public?: boolean;
+  readonly is_archived?: boolean;
+}
+
+export const createPrompt = async (
+  fields: PromptFields & { readonly repo_handle: string; readonly is_public: boolean },
+): Promise<Prompt> => parsePrompt(toRecord(await postJson(reposPath, fields))["repo"]);
+
+export const updatePrompt = async (place: PromptPlace, fields: PromptFields): Promise<unknown> =>
+  patchJson(below(reposPath, place), fields);
+
+export const deletePrompt = async (place: PromptPlace): Promise<unknown> =>
+  deleteJson(below(reposPath, place));
+
+export const likePrompt = async (place: PromptPlace, isLiked: boolean): Promise<unknown> =>
+  postJson(below("/likes", place), { like: isLiked });
+
+/** @throws ApiError 409: the parent is not the latest commit, or nothing changed. */
+export const commitManifest = async (
+  place: PromptPlace,
+  draft: {
+    readonly manifest: unknown;
+    readonly parent_commit?: string;
+    readonly description?: string;
+  },
+): Promise<Commit> =>
+  parseCommit(toRecord(toRecord(await postJson(below("/commits", place), draft))["commit"]));
+
+/** Puts a tag at a commit; one of that name moves. */
+export const tagCommit = async (
+  place: PromptPlace,
+  tag: { readonly tag_name: string; readonly commit_id: string },
+): Promise<unknown> => postJson(`${below(reposPath, place)}/tags`, tag);
+
+export const untagCommit = async (place: PromptPlace, name: string): Promise<unknown> =>
+  deleteJson(`${below(reposPath, place)}/tags/${encodeURIComponent(name)}`);

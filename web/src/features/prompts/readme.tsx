@@ -1,0 +1,74 @@
+import { Button } from "@mantine/core";
+import { useQueryClient } from "@tanstack/react-query";
+import { useState } from "react";
+import { updatePrompt } from "./queries.ts";
+import type { PromptPlace } from "./queries.ts";
+import type { Prompt } from "./prompt.ts";
+import { Code } from "../../components/code/code.tsx";
+import { FormFault } from "../../components/dialog/form.tsx";
+import { Markdown } from "../../components/text/markdown.tsx";
+import { Empty } from "../../components/page/states.tsx";
+
+/** The README of a prompt, to read and to write. */
+export const Readme = ({
+  prompt,
+  place,
+  isOwn,
+}: {
+  readonly prompt: Prompt;
+  readonly place: PromptPlace;
+  readonly isOwn: boolean;
+}) => {
+  const client = useQueryClient();
+  const [text, setText] = useState<string>();
+  const [error, setError] = useState<string>();
+  const save = async (readme: string): Promise<void> => {
+    try {
+      await updatePrompt(place, { readme });
+      await client.invalidateQueries({ queryKey: ["prompts"] });
+      setText(undefined);
+      setError(undefined);
+    } catch (cause) {
+      setError(cause instanceof Error ? cause.message : String(cause));
+    }
+  };
+  if (text === undefined) {
+    const edit = isOwn && (
+      <Button size="xs" variant="default" onClick={() => setText(prompt.readme)}>
+        {prompt.readme === "" ? "Write one" : "Edit"}
+      </Button>
+    );
+    return prompt.readme === "" ? (
+      <Empty title="No README yet.">{edit}</Empty>
+    ) : (
+      <section className="hub-readme" aria-label="README">
+        <Markdown text={prompt.readme} />
+        {edit}
+      </section>
+    );
+  }
+  return (
+    <form
+      className="form hub-readme"
+      onSubmit={(event) => {
+        event.preventDefault();
+        void save(text);
+      }}
+    >
+      <Code
+        label="README, Markdown"
+        language="markdown"
+        value={text}
+        minHeight={200}
+        onChange={setText}
+      />
+      <FormFault error={error} />
+      <div className="dialog-end">
+        <Button variant="default" onClick={() => setText(undefined)}>
+          Cancel
+        </Button>
+        <Button type="submit">Save</Button>
+      </div>
+    </form>
+  );
+};

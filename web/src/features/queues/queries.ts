@@ -1,0 +1,128 @@
+import { infiniteQueryOptions, keepPreviousData, queryOptions } from "@tanstack/react-query";
+import type { endpoints, uiEndpoints } from "millrace/model";
+import {
+  parseClaim,
+  parseListedQueues,
+  parseProgress,
+  parseQueue,
+  parseQueuedRuns,
+} from "./queue.ts";
+import type { Claim, ListedQueue, Queue, QueuedRun } from "./queue.ts";
+import type { QueueFields } from "./queue-draft.ts";
+import { deleteJson, getJson, patchJson, postJson } from "../../api/http.ts";
+
+const path: (typeof endpoints)["listAnnotationQueues"]["path"] = "/annotation-queues";
+const uiPath: (typeof uiEndpoints)["listReviewedQueues"]["path"] = "/ui/annotation-queues";
+
+const pageSize = 100;
+const refetchMs = 5_000;
+
+const queuePath = (id: string): string => `${path}/${encodeURIComponent(id)}`;
+const uiQueuePath = (id: string): string => `${uiPath}/${encodeURIComponent(id)}`;
+
+/** The queues with how far each is, the latest first, page after page. */
+export const queuesQuery = (name: string | undefined, reviewer: string | undefined) =>
+  infiniteQueryOptions({
+    queryKey: ["queues", "list", { name, reviewer }],
+    queryFn: async ({ pageParam, signal }) => {
+      const query = new URLSearchParams({
+        limit: String(pageSize),
+        offset: String(pageParam),
+        ...(name === undefined ? {} : { name_contains: name }),
+        ...(reviewer === undefined ? {} : { reviewer }),
+      });
+      return parseListedQueues(await getJson(`${uiPath}?${query.toString()}`, signal));
+    },
+    initialPageParam: 0,
+    getNextPageParam: (page: readonly ListedQueue[], pages) =>
+      page.length < pageSize ? undefined : pages.length * pageSize,
+    placeholderData: keepPreviousData,
+    refetchInterval: refetchMs * 2,
+  });
+
+export const queueQuery = (id: string) =>
+  queryOptions({
+    queryKey: ["queues", id],
+    queryFn: async ({ signal }): Promise<Queue> => parseQueue(await getJson(queuePath(id), signal)),
+  });
+
+export const progressQuery = (id: string, reviewer: string) =>
+  queryOptions({
+    queryKey: ["queues", id, "progress", reviewer],
+    queryFn: async ({ signal }) => {
+      const query = new URLSearchParams({ reviewer });
+      return parseProgress(
+        await getJson(`${uiQueuePath(id)}/progress?${query.toString()}`, signal),
+      );
+    },
+    refetchInterval: refetchMs,
+  });
+
+/** The runs of a queue in its order, page after page. */
+export const queuedRunsQuery = (id: string) =>
+  infiniteQueryOptions({
+    queryKey: ["queues", id, "runs"],
+    queryFn: async ({ pageParam, signal }) =>
+      parseQueuedRuns(
+        await getJson(`${uiQueuePath(id)}/runs?limit=${pageSize}&offset=${pageParam}`, signal),
+      ),
+    initialPageParam: 0,
+    getNextPageParam: (page: readonly QueuedRun[], pages) =>
+      page.length < pageSize ? undefined : pages.length * pageSize,
+    refetchInterval: refetchMs * 2,
+  });
+
+/** `id` is made before it is sent: what is sent again is made once. */
+export const createQueue = async (id: string, fields: QueueFields): Promise<Queue> =>
+  parseQueue(await postJson(path, { id, ...fields }));
+
+export const updateQueue = async (id: string, fields: QueueFields): Promise<Queue> =>
+  parseQueue(await patchJson(queuePath(id), fields));
+
+export const deleteQueue = async (id: string): Promise<unknown> => deleteJson(queuePath(id));
+
+export const addQueueRuns = async (id: string, runIds: readonly string[]): Promise<unknown> =>
+  postJson(`${queuePath(id)}/runs`, runIds);
+
+export const removeQueueRun = async (id: string, placeId: string): Promise<unknown> =>
+  deleteJson(`${queuePath(id)}/runs/${encodeURIComponent(placeId)}`);
+
+/** Which run a reviewer asks for; none named: the next that waits for them. */
+export interface ClaimRequest {
+  readonly queue_run_id?: string;
+  readonly after?: string;
+  readonly before?: string;
+}
+
+/** One reviewer at one queue. */
+export interface Desk {
+  readonly queueId: string;
+  readonly reviewer: string;
+}
+
+/** Claims a run, or renews the claim. `null`: none waits. */
+export const claimRun = async (
+  { queueId, reviewer }: Desk,
+  request: ClaimRequest,
+  signal?: AbortSignal,
+): Promise<Claim | null> =>
+  parseClaim(await postJson(`${uiQueuePath(queueId)}/claim`, { reviewer, ...request }, signal));
+
+const reviewPath = (queueId: string, placeId: string): string =>
+  `${uiQueuePath(queueId)}/runs/${encodeURIComponent(placeId)}`;
+
+export const releaseRun = async (
+  { queueId, reviewer }: Desk,
+  placeId: string,
+  { isSkipped }: { readonly isSkipped: boolean },
+): Promise<unknown> =>
+  postJson(`${reviewPath(queueId, placeId)}/release`, { reviewer, skipped: isSkipped });
+
+export const finishRun = async ({ queueId, reviewer }: Desk, placeId: string): Promise<unknown> =>
+  postJson(`${reviewPath(queueId, placeId)}/done`, { reviewer });
+
+export const reopenRun = async (
+  { queueId, reviewer }: Desk,
+  placeId: string,
+): Promise<Claim | null> =>
+  parseClaim(await postJson(`${reviewPath(queueId, placeId)}/reopen`, { reviewer }));

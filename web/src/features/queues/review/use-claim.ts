@@ -1,0 +1,52 @@
+import { useQuery, useQueryClient } from "@tanstack/react-query";
+import { useNavigate } from "@tanstack/react-router";
+import { useCallback, useEffect } from "react";
+import { claimRun } from "../queries.ts";
+import type { Desk } from "../queries.ts";
+import { heartbeatMs } from "./heartbeat.ts";
+import type { Claim } from "../queue.ts";
+
+const keyOf = ({ queueId, reviewer }: Desk, placeId: string | undefined) =>
+  ["claims", queueId, reviewer, placeId ?? "next"] as const;
+
+/**
+ * The run that the address names, or the next one: claimed, and claimed anew again and again while the page is open.
+ * `null`: none waits.
+ */
+export function useClaim(desk: Desk, placeId: string | undefined) {
+  const open = useOpen(desk);
+  const claim = useQuery({
+    queryKey: keyOf(desk, placeId),
+    queryFn: async ({ signal }) =>
+      claimRun(desk, placeId === undefined ? {} : { queue_run_id: placeId }, signal),
+    refetchInterval: ({ state: { data } }) => heartbeatMs(data, Date.now()),
+    refetchIntervalInBackground: true,
+    // What another reviewer may have meanwhile is no memory to show.
+    gcTime: 0,
+  });
+  const next = placeId === undefined ? claim.data : undefined;
+  useEffect(() => {
+    if (next !== undefined && next !== null) {
+      void open(next);
+    }
+  }, [next, open]);
+  return claim;
+}
+
+/** Goes to a run that was claimed just now; `null`: to the end of the queue. */
+export function useOpen(desk: Desk): (claim: Claim | null) => Promise<void> {
+  const client = useQueryClient();
+  const navigate = useNavigate();
+  const { queueId, reviewer } = desk;
+  return useCallback(
+    async (claim) => {
+      if (claim !== null) {
+        client.setQueryData(keyOf({ queueId, reviewer }, claim.id), claim);
+      }
+      // One step in the history for a whole review.
+      const search = claim === null ? {} : { run: claim.id };
+      await navigate({ to: ".", search, replace: true });
+    },
+    [client, navigate, queueId, reviewer],
+  );
+}

@@ -1,0 +1,90 @@
+import { Button } from "@mantine/core";
+import { useQueries } from "@tanstack/react-query";
+import { Link } from "@tanstack/react-router";
+import { comparedRunQuery } from "./queries.ts";
+import { formatJson } from "../../components/json/json-text.ts";
+import type { RunDetails } from "./run.ts";
+import { formatDuration, formatTime } from "../../components/time/time.ts";
+import { toVisibleText } from "../../components/text/visible-text.ts";
+import { Payload } from "../../components/payload/payload.tsx";
+import { TextDiff } from "../../components/code/text-diff.tsx";
+import { RunTypeMark, StatusMark } from "./marks.tsx";
+import { Failure, Loading } from "../../components/page/states.tsx";
+import type { Place } from "./place.ts";
+
+/** Two runs side by side: what they were given, what they gave, and how the texts of it differ. */
+export const CompareRuns = ({
+  place,
+  ids,
+  onClose,
+}: {
+  readonly place: Place;
+  readonly ids: readonly string[];
+  readonly onClose: () => void;
+}) => {
+  const answers = useQueries({ queries: ids.map(comparedRunQuery) });
+  const failed = answers.find(({ error }) => error !== null);
+  const [before, after] = answers.map(({ data }) => data);
+  return (
+    <section className="compare" aria-label="Two runs">
+      <div className="heading">
+        <h1>Two runs</h1>
+        <Button size="compact-sm" variant="default" onClick={onClose}>
+          Back to the list
+        </Button>
+      </div>
+      {failed?.error !== null && failed?.error !== undefined && (
+        <Failure what="a run" error={failed.error} onRetry={failed.refetch} isOne />
+      )}
+      {before === undefined || after === undefined ? (
+        failed === undefined && <Loading what="the runs" />
+      ) : (
+        <div className="compare-body">
+          <div className="compare-pair">
+            {[before, after].map((run) => (
+              <Side key={run.id} run={run} place={place} />
+            ))}
+          </div>
+          {texts.map(({ label, read }) => (
+            <TextDiff
+              key={label}
+              label={label}
+              language="json"
+              before={formatJson(read(before))}
+              after={formatJson(read(after))}
+            />
+          ))}
+        </div>
+      )}
+    </section>
+  );
+};
+
+const texts: readonly { readonly label: string; readonly read: (run: RunDetails) => unknown }[] = [
+  { label: "Inputs", read: ({ inputs }) => inputs ?? null },
+  { label: "Outputs", read: ({ outputs }) => outputs ?? null },
+  { label: "Metadata", read: ({ metadata }) => metadata },
+];
+
+const Side = ({ run, place }: { readonly run: RunDetails; readonly place: Place }) => (
+  <article>
+    <h2>
+      <Link
+        to="/o/$tenantId/projects/p/$projectId"
+        params={{ ...place }}
+        search={{ trace: run.traceId, run: run.id }}
+      >
+        {toVisibleText(run.name)}
+      </Link>
+    </h2>
+    <p className="summary">
+      <RunTypeMark type={run.runType} />
+      <StatusMark status={run.status} />
+      <span>{formatTime(run.startMs)}</span>
+      <span>{run.endMs === undefined ? "open" : formatDuration(run.endMs - run.startMs)}</span>
+    </p>
+    {run.error !== undefined && <p className="bad">{toVisibleText(run.error.slice(0, 2_000))}</p>}
+    <Payload label="Inputs" value={run.inputs} />
+    <Payload label="Outputs" value={run.outputs} />
+  </article>
+);

@@ -1,0 +1,21 @@
+import type { RunStatus } from "./run.ts";
+import { toVisibleText } from "../../components/text/visible-text.ts";
+
+/** A run's type, in its colour where it is one of ours. */
+export const RunTypeMark = ({ type }: { readonly type: string }) => (
+  <span className="run-type" data-type={type}>
+    {toVisibleText(type)}
+  </span>
+);
+
+const words: { readonly [Status in RunStatus]: string } = {
+  success: "Success",
+  error: "Error",
+  pending: "Running",
+};
+
+export const StatusMark = ({ status }: { readonly status: RunStatus }) => (
+  <span className="status" data-status={status}>
+    {words[status]}
+  </span>
+);

@@ -1,0 +1,141 @@
+import { getRouteApi, Link } from "@tanstack/react-router";
+import { useMemo, useState } from "react";
+import type { ReactNode } from "react";
+import { readRunWords } from "./queries.ts";
+import { parseListSearch } from "./run-list-search.ts";
+import type { RunItem } from "./run-item.ts";
+import { useColumnLayout } from "../../components/table/use-column-layout.ts";
+import { DataTable } from "../../components/table/data-table.tsx";
+import type { RowLink } from "../../components/table/data-table.tsx";
+import { FilterBar } from "../../components/filter/filter-bar.tsx";
+import { Empty } from "../../components/page/states.tsx";
+import { CompareRuns } from "./compare-runs.tsx";
+import type { Place } from "./place.ts";
+import { ProjectHeader } from "./project-header.tsx";
+import { QuickFilters } from "./quick-filter-bar.tsx";
+import { keysIn, toRunColumns } from "./run-columns.tsx";
+import { RunListFoot } from "./run-list-foot.tsx";
+import { RunToolbar } from "./run-toolbar.tsx";
+import { SelectionBar } from "./selection-bar.tsx";
+import { RunHistogram, TimeChoice } from "./time-range-picker.tsx";
+import { noTimes, toSort, useListAddress } from "./use-list-address.ts";
+import { useRunKeys } from "./use-run-keys.ts";
+import { useRunList } from "./use-run-list.ts";
+import "./runs.css";
+
+const route = getRouteApi("/o/$tenantId/projects/p/$projectId");
+
+/** The runs of a project: what the address asks for, live while its top is in view. */
+export const Runs = ({ place }: { readonly place: Place }) => {
+  const search = route.useSearch();
+  const { query, change, ids, select } = useListAddress(place.projectId);
+  const [isAtTop, setIsAtTop] = useState(true);
+  const [layout, setLayout] = useColumnLayout("runs");
+  const list = useRunList(query, !isAtTop || ids.size > 0);
+  const columns = useMemo(
+    () =>
+      toRunColumns(
+        keysIn(list.rows?.map(({ metadata }) => metadata) ?? []),
+        keysIn(list.rows?.map(({ feedback }) => feedback) ?? []),
+      ),
+    [list.rows],
+  );
+  const link = useMemo(() => linkTo(place), [place]);
+  useRunKeys();
+  if (search.compare === true && search.selected?.length === 2) {
+    return (
+      <CompareRuns
+        place={place}
+        ids={search.selected}
+        onClose={() => change({ compare: undefined })}
+      />
+    );
+  }
+  const sortColumn = query.sort === "latency" ? "latency" : "start";
+  return (
+    <>
+      <ProjectHeader place={place} list={list} isHeld={!isAtTop || ids.size > 0} />
+      <div className="run-tools">
+        <FilterBar
+          of="runs"
+          value={query.filter}
+          onApply={(filter) => change({ filter: filter === "" ? undefined : filter })}
+          readWords={async (wants, signal) => readRunWords(place.projectId, wants, signal)}
+          wordsKey={place.projectId}
+        >
+          <RunToolbar
+            query={query}
+            columns={columns}
+            layout={layout}
+            onLayout={setLayout}
+            onChange={change}
+          >
+            <TimeChoice times={search} onTimes={(times) => change({ ...noTimes, ...times })} />
+            <QuickFilters
+              projectId={place.projectId}
+              filter={query.filter}
+              onFilter={(filter) => change({ filter: filter === "" ? undefined : filter })}
+            />
+          </RunToolbar>
+        </FilterBar>
+        <RunHistogram
+          projectId={place.projectId}
+          isRoot={query.isRoot}
+          range={query.range}
+          onTimes={(times) => change({ ...noTimes, ...times })}
+        />
+      </div>
+      <DataTable
+        what={query.isRoot ? "traces" : "runs"}
+        rows={list.rows}
+        rowId={({ id }) => id}
+        columns={columns}
+        layout={layout}
+        onLayout={setLayout}
+        link={link}
+        sort={{ column: sortColumn, order: query.order }}
+        onSort={({ column, order }) => change({ sort: toSort(column, order) })}
+        selection={ids}
+        onSelection={select}
+        hasMore={list.hasMore}
+        onMore={list.readMore}
+        onTop={setIsAtTop}
+        error={list.error}
+        onRetry={list.retry}
+        empty={
+          <Empty title={query.filter === "" ? "No trace here yet." : "Nothing meets this filter."}>
+            <p>
+              {query.filter === ""
+                ? "The first one shows here as soon as it arrives."
+                : "Take a condition away, or choose a longer time."}
+            </p>
+          </Empty>
+        }
+        foot={<RunListFoot list={list} />}
+      />
+      <SelectionBar
+        place={place}
+        query={query}
+        ids={ids}
+        onClear={() => select(new Set())}
+        onCompare={() => change({ compare: true })}
+      />
+    </>
+  );
+};
+
+/** To the run in its trace; the list's own part of the address stays, to come back to. */
+const linkTo =
+  (place: Place) =>
+  (run: RunItem, part: RowLink): ReactNode => (
+    <Link
+      to="/o/$tenantId/projects/p/$projectId"
+      params={{ ...place }}
+      search={(now) => ({
+        ...parseListSearch({ ...now }),
+        trace: run.traceId,
+        ...(run.id === run.traceId ? {} : { run: run.id }),
+      })}
+      {...part}
+    />
+  );

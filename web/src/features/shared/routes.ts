@@ -1,0 +1,20 @@
+import { createRoute } from "@tanstack/react-router";
+import { parseSharedSearch } from "../datasets/dataset-search.ts";
+import { lazyView } from "../../components/page/lazy-view.ts";
+import { rootRoute } from "../../components/page/root-route.tsx";
+
+const getParentRoute = () => rootRoute;
+
+export const publicRoutes = [
+  createRoute({
+    getParentRoute,
+    path: "/public/$token/d",
+    validateSearch: parseSharedSearch,
+    component: lazyView(async () => import("./shared-dataset.tsx"), "SharedDataset"),
+  }),
+  createRoute({
+    getParentRoute,
+    path: "/public/$token/r",
+    component: lazyView(async () => import("./shared-run.tsx"), "SharedRun"),
+  }),
+] as const;
