@@ -7,12 +7,16 @@ import { hubRoutes } from "../features/prompts/routes.ts";
 import { projectsRoutes } from "../features/projects/routes.ts";
 import { publicRoutes } from "../features/shared/routes.ts";
 import { queuesRoutes } from "../features/queues/routes.ts";
-import { rootRoute } from "../components/page/root-route.tsx";
-import { runsRoutes } from "./pages/routes.ts";
+import { rootRoute } from "../components/page/root-route.ts";
+import { sharedPageRoutes } from "./pages/routes.ts";
 import { settingsRoutes } from "../features/settings/routes.ts";
 import { traceRoutes } from "../features/trace/routes.ts";
 import { PageLoading } from "../components/page/absent-view.tsx";
+import { PageNotFound } from "./shell/page-not-found.tsx";
+import { Shell } from "./shell/shell.tsx";
 import { ViewFailure } from "./shell/view-failure.tsx";
+
+rootRoute.update({ component: Shell, notFoundComponent: PageNotFound });
 
 /** A view that comes sooner takes the place of the last one without a word. */
 const pendingMs = 300;
@@ -22,7 +26,7 @@ export const router = createRouter({
   routeTree: rootRoute.addChildren([
     ...homeRoutes,
     ...projectsRoutes,
-    ...runsRoutes,
+    ...sharedPageRoutes,
     ...traceRoutes,
     ...datasetsRoutes,
     ...experimentsRoutes,

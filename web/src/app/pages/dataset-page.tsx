@@ -24,7 +24,7 @@ const titles: { readonly [Tab in DatasetTab]: string } = {
 };
 
 /** `/o/{tenantId}/datasets/{datasetId}`: one dataset. */
-export const Dataset = () => {
+export const DatasetPage = () => {
   const { tenantId, datasetId } = route.useParams();
   const { tab = "examples", example, asOf } = route.useSearch();
   const navigate = route.useNavigate();

@@ -15,7 +15,7 @@ const Trace = lazy(async () =>
 const route = getRouteApi("/o/$tenantId/projects/p/$projectId");
 
 /** `/o/{tenantId}/projects/p/{projectId}`: the project's traces, or the one that the address selects. */
-export const Project = () => {
+export const ProjectPage = () => {
   const { tenantId, projectId } = route.useParams();
   const search = route.useSearch();
   const { data: project, error, refetch } = useQuery(projectQuery(projectId));

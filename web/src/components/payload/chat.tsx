@@ -1,6 +1,6 @@
 import { useCallback, useMemo, useState } from "react";
 import type { ChatMessage, ChatPart } from "./chat-messages.ts";
-import { formatJson } from "../json/json-text.ts";
+import { formatJson } from "../text/json-text.ts";
 import { toImageFile, toSafeLink } from "../text/safe-link.ts";
 import { toVisibleText } from "../text/visible-text.ts";
 import { LongText } from "../text/long-text.tsx";

@@ -1,4 +1,4 @@
-import type { PayloadMethod } from "../json/payload-source.ts";
+import type { PayloadMethod } from "./payload-source.ts";
 
 /** What the page asks of its worker; `call` names the answer. */
 export type PayloadRequest =

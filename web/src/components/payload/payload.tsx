@@ -2,12 +2,12 @@ import { Button, Loader } from "@mantine/core";
 import { useClipboard } from "@mantine/hooks";
 import { useMemo, useState } from "react";
 import type { ReactNode } from "react";
-import type { PayloadMode, PayloadSource } from "../json/payload-source.ts";
+import type { PayloadMode, PayloadSource } from "./payload-source.ts";
 import { Chat } from "./chat.tsx";
-import { JsonView, toSource } from "../json/json-view.tsx";
+import { JsonView, toSource } from "./json-view.tsx";
 import { LongText } from "../text/long-text.tsx";
 import { Markdown } from "../text/markdown.tsx";
-import { useAnswer } from "../json/use-async-value.ts";
+import { useAnswer } from "./use-async-value.ts";
 import "./payload.css";
 
 const names: { readonly [Mode in PayloadMode]: string } = {

@@ -1,4 +1,4 @@
-import { PayloadDesk } from "../json/payload-source.ts";
+import { PayloadDesk } from "./payload-source.ts";
 import type { PayloadAnswer, PayloadRequest } from "./payload-protocol.ts";
 
 const desk = new PayloadDesk();

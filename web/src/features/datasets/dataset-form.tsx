@@ -6,7 +6,7 @@ import { createDataset, updateDataset } from "./queries.ts";
 import type { Dataset } from "./dataset.ts";
 import { dataTypes } from "./dataset.ts";
 import { findFaults } from "./examples/example-faults.ts";
-import { formatJson } from "../../components/json/json-text.ts";
+import { formatJson } from "../../components/text/json-text.ts";
 import { toRecord } from "../../api/parse.ts";
 import type { Members } from "../../api/parse.ts";
 import { Dialog } from "../../components/dialog/dialog.tsx";

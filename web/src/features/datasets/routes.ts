@@ -1,7 +1,7 @@
 import { createRoute } from "@tanstack/react-router";
-import { parseDatasetSearch, parseDatasetsSearch } from "./dataset-search.ts";
+import { parseDatasetsSearch } from "./dataset-search.ts";
 import { lazyView } from "../../components/page/lazy-view.ts";
-import { rootRoute } from "../../components/page/root-route.tsx";
+import { rootRoute } from "../../components/page/root-route.ts";
 
 const getParentRoute = () => rootRoute;
 
@@ -11,11 +11,5 @@ export const datasetsRoutes = [
     path: "/o/$tenantId/datasets",
     validateSearch: parseDatasetsSearch,
     component: lazyView(async () => import("./datasets.tsx"), "Datasets"),
-  }),
-  createRoute({
-    getParentRoute,
-    path: "/o/$tenantId/datasets/$datasetId",
-    validateSearch: parseDatasetSearch,
-    component: lazyView(async () => import("../../app/pages/dataset-page.tsx"), "Dataset"),
   }),
 ] as const;

@@ -4,7 +4,7 @@ import { getRouteApi } from "@tanstack/react-router";
 import { exampleRunsQuery } from "./queries.ts";
 import type { ExampleRun } from "./queries.ts";
 import { diffBases } from "./compare-search.ts";
-import { formatJson } from "../../components/json/json-text.ts";
+import { formatJson } from "../../components/text/json-text.ts";
 import { Code } from "../../components/code/code.tsx";
 import { Failure, Loading } from "../../components/page/states.tsx";
 import type { Contest } from "./comparison-context.ts";

@@ -1,6 +1,6 @@
 import { Link } from "@tanstack/react-router";
 import type { ExampleRun } from "./queries.ts";
-import { formatJson } from "../../components/json/json-text.ts";
+import { formatJson } from "../../components/text/json-text.ts";
 import { toRecord } from "../../api/parse.ts";
 import { toVisibleText } from "../../components/text/visible-text.ts";
 import { Code } from "../../components/code/code.tsx";

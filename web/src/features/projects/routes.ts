@@ -1,7 +1,7 @@
 import { createRoute } from "@tanstack/react-router";
 import { parseProjectsSearch } from "./projects-search.ts";
 import { lazyView } from "../../components/page/lazy-view.ts";
-import { rootRoute } from "../../components/page/root-route.tsx";
+import { rootRoute } from "../../components/page/root-route.ts";
 
 const getParentRoute = () => rootRoute;
 

@@ -1,7 +1,7 @@
 import { createRoute } from "@tanstack/react-router";
 import { parsePromptSearch, parsePromptsSearch } from "./prompts-search.ts";
 import { lazyView } from "../../components/page/lazy-view.ts";
-import { rootRoute } from "../../components/page/root-route.tsx";
+import { rootRoute } from "../../components/page/root-route.ts";
 
 const getParentRoute = () => rootRoute;
 const prompts = lazyView(async () => import("./prompts.tsx"), "Prompts");

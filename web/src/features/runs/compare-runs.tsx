@@ -2,7 +2,7 @@ import { Button } from "@mantine/core";
 import { useQueries } from "@tanstack/react-query";
 import { Link } from "@tanstack/react-router";
 import { comparedRunQuery } from "./queries.ts";
-import { formatJson } from "../../components/json/json-text.ts";
+import { formatJson } from "../../components/text/json-text.ts";
 import type { RunDetails } from "./run.ts";
 import { formatDuration, formatTime } from "../../components/time/time.ts";
 import { toVisibleText } from "../../components/text/visible-text.ts";

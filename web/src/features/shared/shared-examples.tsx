@@ -5,7 +5,7 @@ import type { ReactNode } from "react";
 import { sharedCountQuery, sharedExamplesQuery } from "./queries.ts";
 import { counted } from "../../components/text/quantity.ts";
 import type { Example } from "../datasets/examples/example.ts";
-import { toJsonText } from "../../components/json/json-text.ts";
+import { toJsonText } from "../../components/text/json-text.ts";
 import { DataTable } from "../../components/table/data-table.tsx";
 import type { Column, RowLink } from "../../components/table/data-table.tsx";
 import { SplitMarks } from "../datasets/examples/example-columns.tsx";

@@ -4,7 +4,7 @@ import { getRouteApi } from "@tanstack/react-router";
 import { useState } from "react";
 import { sharedRunQuery } from "../trace/queries.ts";
 import type { TraceRunDetails } from "../trace/queries.ts";
-import type { PayloadMode } from "../../components/json/payload-source.ts";
+import type { PayloadMode } from "../../components/payload/payload-source.ts";
 import { formatTime } from "../../components/time/time.ts";
 import { toVisibleText } from "../../components/text/visible-text.ts";
 import { Attachments } from "../../components/payload/attachments.tsx";

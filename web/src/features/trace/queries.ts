@@ -9,7 +9,7 @@ import type { TraceColumns } from "./trace-columns.ts";
 import { growTrace, isGrowing } from "./trace-model.ts";
 import type { TraceModel } from "./trace-model.ts";
 import { getBlob, getJson, postJson } from "../../api/http.ts";
-import { openDocument } from "../../components/payload/payload-worker.ts";
+import { openDocument } from "../../components/payload/large-payload.ts";
 
 const tracePath: (typeof uiEndpoints)["readTrace"]["path"] = "/ui/traces/:id";
 const runPath: (typeof uiEndpoints)["readTraceRun"]["path"] = "/ui/trace-runs/:id";

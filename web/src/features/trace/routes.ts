@@ -1,6 +1,6 @@
 import { createRoute } from "@tanstack/react-router";
 import { lazyView } from "../../components/page/lazy-view.ts";
-import { rootRoute } from "../../components/page/root-route.tsx";
+import { rootRoute } from "../../components/page/root-route.ts";
 
 const getParentRoute = () => rootRoute;
 

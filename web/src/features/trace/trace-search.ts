@@ -1,6 +1,6 @@
 import { isId } from "../../api/is-id.ts";
-import { payloadModes } from "../../components/json/payload-source.ts";
-import type { PayloadMode } from "../../components/json/payload-source.ts";
+import { payloadModes } from "../../components/payload/payload-source.ts";
+import type { PayloadMode } from "../../components/payload/payload-source.ts";
 
 export const traceTabs = [
   "data",

@@ -1,5 +1,5 @@
-import { mapJson } from "../../../components/json/json-map.ts";
-import type { TextRange } from "../../../components/json/json-map.ts";
+import { mapJson } from "./json-map.ts";
+import type { TextRange } from "./json-map.ts";
 
 /** What is wrong with a text in an editor, and where. */
 export interface TextFault extends TextRange {

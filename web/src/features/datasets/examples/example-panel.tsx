@@ -3,7 +3,7 @@ import { useQuery, useQueryClient } from "@tanstack/react-query";
 import { useState } from "react";
 import { exampleQuery, updateExample } from "./queries.ts";
 import type { Example } from "./example.ts";
-import { formatJson } from "../../../components/json/json-text.ts";
+import { formatJson } from "../../../components/text/json-text.ts";
 import { Failure, Loading } from "../../../components/page/states.tsx";
 import { DeleteExamples } from "./delete-examples.tsx";
 import { ExampleEditor } from "./example-editor.tsx";

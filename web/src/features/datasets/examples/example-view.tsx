@@ -1,5 +1,5 @@
 import type { Example } from "./example.ts";
-import { formatJson } from "../../../components/json/json-text.ts";
+import { formatJson } from "../../../components/text/json-text.ts";
 import { formatTime } from "../../../components/time/time.ts";
 import { toVisibleText } from "../../../components/text/visible-text.ts";
 import { Code } from "../../../components/code/code.tsx";

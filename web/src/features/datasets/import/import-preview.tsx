@@ -1,7 +1,7 @@
 import type { FileRow } from "./import-file.ts";
 import { toCsvRow } from "./import-rows.ts";
 import type { FileShape } from "./import-rows.ts";
-import { toJsonText } from "../../../components/json/json-text.ts";
+import { toJsonText } from "../../../components/text/json-text.ts";
 
 /** The first rows of a file, as they would be imported. */
 export const PreviewRows = ({

@@ -2,7 +2,7 @@ import { ActionIcon } from "@mantine/core";
 import { useQuery } from "@tanstack/react-query";
 import { exampleQuery } from "../examples/queries.ts";
 import type { ExampleDifference } from "../examples/queries.ts";
-import { formatJson } from "../../../components/json/json-text.ts";
+import { formatJson } from "../../../components/text/json-text.ts";
 import { diffExamples } from "./diff-examples.ts";
 import { toVisibleText } from "../../../components/text/visible-text.ts";
 import { TextDiff } from "../../../components/code/text-diff.tsx";

@@ -1,4 +1,4 @@
-import { toSource } from "../../../components/json/json-view.tsx";
+import { toSource } from "../../../components/payload/json-view.tsx";
 
 /** A value as JSON text, also where a worker holds it; an empty object where nothing was recorded. */
 export const toWholeText = async (value: unknown): Promise<string> =>

@@ -6,9 +6,9 @@ import type { TraceRunDetails } from "../queries.ts";
 import { isId } from "../../../api/is-id.ts";
 import { formatDuration, formatTime } from "../../../components/time/time.ts";
 import { toVisibleText } from "../../../components/text/visible-text.ts";
-import { toSource } from "../../../components/json/json-view.tsx";
+import { toSource } from "../../../components/payload/json-view.tsx";
 import { TextDiff } from "../../../components/code/text-diff.tsx";
-import { useAnswer } from "../../../components/json/use-async-value.ts";
+import { useAnswer } from "../../../components/payload/use-async-value.ts";
 import { Failure, Loading } from "../../../components/page/states.tsx";
 import type { TraceView } from "../use-trace-view.ts";
 

@@ -1,5 +1,5 @@
 import type { TraceRunDetails } from "../queries.ts";
-import type { PayloadMode } from "../../../components/json/payload-source.ts";
+import type { PayloadMode } from "../../../components/payload/payload-source.ts";
 import { Payload } from "../../../components/payload/payload.tsx";
 import { ErrorChain } from "./error-chain.tsx";
 

@@ -1,7 +1,7 @@
 import * as fc from "fast-check";
 import { expect, test } from "vitest";
 import { findFaults, locateSchemaFaults } from "../../../../src/features/datasets/examples/example-faults.ts";
-import { mapJson } from "../../../../src/components/json/json-map.ts";
+import { mapJson } from "../../../../src/features/datasets/examples/json-map.ts";
 
 test("what JSON.parse takes is taken, what it refuses is a fault within the text", () => {
   const near = fc.string({ unit: fc.constantFrom(...'{}[],:"\\ue01-. \nntfrslau'.split("")) });

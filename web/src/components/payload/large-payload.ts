@@ -1,6 +1,6 @@
 import type { ChatMessage } from "./chat-messages.ts";
-import type { JsonRow } from "../json/json-tree.ts";
-import type { OpenedDocument, PayloadMethod, PayloadMode, PayloadSource } from "../json/payload-source.ts";
+import type { JsonRow } from "./json-tree.ts";
+import type { OpenedDocument, PayloadMethod, PayloadMode, PayloadSource } from "./payload-source.ts";
 import type { PayloadAnswer, PayloadRequest } from "./payload-protocol.ts";
 
 /** Bytes beyond which a document is parsed by the worker. */

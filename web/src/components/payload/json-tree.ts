@@ -1,5 +1,5 @@
 import { formatPath } from "./json-path.ts";
-import { formatJson } from "./json-text.ts";
+import { formatJson } from "../text/json-text.ts";
 
 export type JsonKind = "object" | "array" | "string" | "number" | "boolean" | "null" | "text";
 

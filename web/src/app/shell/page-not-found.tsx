@@ -1,11 +1,11 @@
-import { createRootRoute, Link, useLocation } from "@tanstack/react-router";
-import { toVisibleText } from "../text/visible-text.ts";
-import { Shell } from "../../app/shell/shell.tsx";
-import { Empty } from "./states.tsx";
+import { Link, useLocation } from "@tanstack/react-router";
+import { toVisibleText } from "../../components/text/visible-text.ts";
+import { Empty } from "../../components/page/states.tsx";
 
 const pathChars = 200;
 
-const NoPage = () => {
+/** Shown at an address that no route matches. */
+export const PageNotFound = () => {
   const { pathname } = useLocation();
   return (
     <div className="absent-view">
@@ -23,6 +23,3 @@ const NoPage = () => {
     </div>
   );
 };
-
-/** What every address is below. */
-export const rootRoute = createRootRoute({ component: Shell, notFoundComponent: NoPage });

@@ -3,9 +3,9 @@ import { MantineProvider } from "@mantine/core";
 import { cleanup, render, screen } from "@testing-library/react";
 import userEvent from "@testing-library/user-event";
 import { afterEach, beforeEach, expect, test, vi } from "vitest";
-import { HeldPayload } from "../../../src/components/json/payload-source.ts";
-import type { PayloadSource } from "../../../src/components/json/payload-source.ts";
-import { JsonView } from "../../../src/components/json/json-view.tsx";
+import { HeldPayload } from "../../../src/components/payload/payload-source.ts";
+import type { PayloadSource } from "../../../src/components/payload/payload-source.ts";
+import { JsonView } from "../../../src/components/payload/json-view.tsx";
 import { pretendLayout } from "../../support/layout.ts";
 
 beforeEach(() => pretendLayout());

@@ -1,4 +1,4 @@
-import { toVisibleText } from "../text/visible-text.ts";
+import { toVisibleText } from "./visible-text.ts";
 
 /** A value as a page shows it. */
 export interface JsonText {

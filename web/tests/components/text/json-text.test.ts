@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { toJsonText } from "../../../src/components/json/json-text.ts";
+import { toJsonText } from "../../../src/components/text/json-text.ts";
 import { toVisibleText } from "../../../src/components/text/visible-text.ts";
 
 test("a mark that reverses text is written out", () => {
