@@ -1,7 +1,8 @@
-import { queryOptions } from "@tanstack/react-query";
+import { queryOptions, useQuery } from "@tanstack/react-query";
 import type { endpoints } from "millrace/model";
-import { currentTenantId, forgetTenant, keepTenant } from "./access.ts";
+import { currentTenantId, forgetTenant, keepTenant, tenantOf } from "./access.ts";
 import { getJson } from "./http.ts";
+import { useLocation } from "@tanstack/react-router";
 
 const path: (typeof endpoints)["readSettings"]["path"] = "/settings";
 
@@ -39,4 +40,11 @@ function parseTenant(value: unknown): TenantSettings {
     displayName: typeof display_name === "string" ? display_name : id,
     handle: typeof tenant_handle === "string" ? tenant_handle : undefined,
   };
+}
+
+/** Whose rows the page shows, for the addresses it links to; `undefined` until the server has said. */
+export function useTenantId(): string | undefined {
+  const { pathname, searchStr } = useLocation();
+  const { data } = useQuery(tenantQuery);
+  return tenantOf(pathname, searchStr) ?? data?.id;
 }

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { tenantOf } from "../../src/api/tenant-of.ts";
+import { tenantOf } from "../../src/api/access.ts";
 
 const id = "0a1b2c3d-0000-4000-8000-000000000000";
 

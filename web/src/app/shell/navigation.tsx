@@ -1,6 +1,6 @@
 import { Link, useLocation } from "@tanstack/react-router";
 import { useState } from "react";
-import { useTenantId } from "../../api/use-tenant-id.ts";
+import { useTenantId } from "../../api/tenant.ts";
 
 /** The links to the screens; on a narrow page they fold behind a button. */
 export const Navigation = () => {

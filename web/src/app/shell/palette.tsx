@@ -4,7 +4,7 @@ import { useNavigate } from "@tanstack/react-router";
 import { useId, useMemo, useState } from "react";
 import { flushSync } from "react-dom";
 import { foundQuery } from "./palette-queries.ts";
-import { useTenantId } from "../../api/use-tenant-id.ts";
+import { useTenantId } from "../../api/tenant.ts";
 import type { Found } from "./palette-queries.ts";
 import { findCommands } from "../../components/keyboard/commands.ts";
 import type { Command } from "../../components/keyboard/commands.ts";

@@ -1,9 +1,11 @@
 import { useState } from "react";
 import type { Command } from "../../components/keyboard/commands.ts";
 import { Dialog } from "../../components/dialog/dialog.tsx";
-import { paletteKeys } from "./palette-keys.ts";
 
 type KeyLine = readonly [keys: string, what: string];
+
+/** The keys that open the palette, as they are printed on this machine's keyboard. */
+export const paletteKeys = /Mac|iPhone|iPad/.test(navigator.userAgent) ? "⌘K" : "Ctrl K";
 
 const general: readonly KeyLine[] = [
   [paletteKeys, "Go to a screen, project, dataset, queue or prompt"],

@@ -3,7 +3,7 @@ import { useLocation } from "@tanstack/react-router";
 import type { ReactNode } from "react";
 import { ApiError } from "../../api/http.ts";
 import { tenantQuery } from "../../api/tenant.ts";
-import { tenantNamed } from "../../api/tenant-of.ts";
+import { tenantNamed } from "../../api/access.ts";
 import { PageLoading } from "../../components/page/absent-view.tsx";
 import { Empty } from "../../components/page/states.tsx";
 

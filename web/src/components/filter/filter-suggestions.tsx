@@ -1,6 +1,9 @@
 /* oxlint-disable jsx-a11y/prefer-tag-over-role -- a datalist shows neither what a word means nor which one is chosen */
-import type { Proposal } from "./filter-completion.ts";
+import type { Proposal, Completion, WantedWords } from "./filter-completion.ts";
 import { toVisibleText } from "../text/visible-text.ts";
+import { keepPreviousData, useQuery } from "@tanstack/react-query";
+import { completeFilter, toWordProposals } from "./filter-completion.ts";
+import type { FilterWords } from "millrace/model";
 
 /** The ways in which a filter can go on; the line above has the focus. */
 export const Proposals = ({
@@ -41,3 +44,47 @@ export const Proposals = ({
     ))}
   </div>
 );
+
+interface Source {
+  readonly readWords?: (wants: WantedWords, signal: AbortSignal) => Promise<readonly string[]>;
+  readonly wordsKey?: string;
+}
+
+interface Draft {
+  readonly words: FilterWords | undefined;
+  readonly draft: string;
+  /** Absent while nothing is asked for. */
+  readonly cursor: number | undefined;
+}
+
+/** More are not looked through, but written on. */
+const shownMax = 12;
+const staleMs = 30_000;
+
+/** How a filter can go on at its cursor; the server's words come in as they arrive. */
+export function useProposals(
+  { readWords, wordsKey = "" }: Source,
+  { words, draft, cursor }: Draft,
+): { readonly completion: Completion | undefined; readonly proposals: readonly Proposal[] } {
+  const completion =
+    words === undefined || cursor === undefined
+      ? undefined
+      : completeFilter(draft, Math.min(cursor, draft.length), words);
+  const wants = completion?.wants;
+  const found = useQuery({
+    queryKey: ["words", wordsKey, wants?.kind, wants?.key, wants?.prefix],
+    queryFn: async ({ signal }) =>
+      wants === undefined || readWords === undefined ? [] : readWords(wants, signal),
+    enabled: wants !== undefined && readWords !== undefined,
+    staleTime: staleMs,
+    placeholderData: keepPreviousData,
+  });
+  if (completion === undefined) {
+    return { completion, proposals: [] };
+  }
+  const known = wants === undefined ? [] : toWordProposals(found.data ?? [], wants);
+  const begins = known.filter(({ label }) =>
+    label.toLowerCase().startsWith((wants?.prefix ?? "").toLowerCase()),
+  );
+  return { completion, proposals: [...begins, ...completion.proposals].slice(0, shownMax) };
+}

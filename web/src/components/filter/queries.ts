@@ -1,6 +1,5 @@
 import { queryOptions } from "@tanstack/react-query";
-import type { uiEndpoints } from "millrace/model";
-import { parseFilterFault, parseFilterWords } from "./filter-words.ts";
+import type { uiEndpoints, FilterWords } from "millrace/model";
 import { getJson, postJson } from "../../api/http.ts";
 
 const wordsPath: (typeof uiEndpoints)["readFilterWords"]["path"] = "/ui/filters/words";
@@ -22,3 +21,29 @@ export const filterFaultQuery = (of: "runs" | "examples", filter: string) =>
     staleTime: Infinity,
     gcTime: 60_000,
   });
+
+/** Where a filter can't be read, and why. */
+export interface FilterFault {
+  readonly reason: string;
+  readonly offset: number;
+  readonly length: number;
+}
+
+/** @throws TypeError the server answered something else. */
+function parseFilterWords(
+  value: unknown,
+): Readonly<Record<"runs" | "examples", FilterWords>> {
+  const { runs, examples } = value as Readonly<Record<string, FilterWords | undefined>>;
+  if (runs === undefined || examples === undefined) {
+    throw new TypeError("the server's answer holds no words of filters");
+  }
+  return { runs, examples };
+}
+
+/** `undefined` where the filter has none. */
+function parseFilterFault(value: unknown): FilterFault | undefined {
+  const { fault } = value as { readonly fault?: Partial<FilterFault> | null };
+  return typeof fault?.reason === "string"
+    ? { reason: fault.reason, offset: fault.offset ?? 0, length: fault.length ?? 1 }
+    : undefined;
+}

@@ -1,3 +1,5 @@
+import { lazyRouteComponent } from "@tanstack/react-router";
+
 /** A file of the page did not come: the server is gone, or has another version of the page by now. */
 export class PartError extends Error {
   constructor(cause: unknown) {
@@ -19,3 +21,10 @@ export async function loadPart<Part>(load: () => Promise<Part>): Promise<Part> {
     throw new PartError(cause);
   }
 }
+
+/**
+ * The component of a route, in a file of its own. When it does not come, the page stays as it is and says
+ * so; the router by itself would load it anew, and leave nothing of it where the server is gone.
+ */
+export const lazyView: typeof lazyRouteComponent = (load, name) =>
+  lazyRouteComponent(async () => loadPart(load), name);

@@ -1,4 +1,3 @@
-import { formatPath } from "./json-path.ts";
 import { formatJson } from "../text/json-text.ts";
 
 export type JsonKind = "object" | "array" | "string" | "number" | "boolean" | "null" | "text";
@@ -286,4 +285,17 @@ function pushAll(stack: Line[], lines: readonly Line[]): void {
   for (const line of lines) {
     stack.push(line);
   }
+}
+
+/** `messages[0]["x-y"]`; empty for the value itself. */
+export function formatPath(keys: readonly (string | number)[]): string {
+  return keys
+    .map((key, index) => {
+      if (typeof key === "number") {
+        return `[${key}]`;
+      }
+      const isName = /^[A-Za-z_$][\w$]*$/.test(key);
+      return isName ? `${index === 0 ? "" : "."}${key}` : `[${JSON.stringify(key)}]`;
+    })
+    .join("");
 }

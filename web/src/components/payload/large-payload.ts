@@ -1,7 +1,6 @@
 import type { ChatMessage } from "./chat-messages.ts";
 import type { JsonRow } from "./json-tree.ts";
 import type { OpenedDocument, PayloadMethod, PayloadMode, PayloadSource } from "./payload-source.ts";
-import type { PayloadAnswer, PayloadRequest } from "./payload-protocol.ts";
 
 /** Bytes beyond which a document is parsed by the worker. */
 const inlineBytes = 50_000;
@@ -144,3 +143,19 @@ function startWorker(): Worker {
   });
   return started;
 }
+
+/** What the page asks of its worker; `call` names the answer. */
+export type PayloadRequest =
+  | { readonly kind: "open"; readonly call: number; readonly bytes: ArrayBuffer }
+  | {
+      readonly kind: "call";
+      readonly call: number;
+      readonly document: number;
+      readonly method: PayloadMethod;
+      readonly args: readonly unknown[];
+    }
+  | { readonly kind: "close"; readonly document: number };
+
+export type PayloadAnswer =
+  | { readonly call: number; readonly value: unknown }
+  | { readonly call: number; readonly failure: string };

@@ -1,5 +1,5 @@
 import { PayloadDesk } from "./payload-source.ts";
-import type { PayloadAnswer, PayloadRequest } from "./payload-protocol.ts";
+import type { PayloadAnswer, PayloadRequest } from "./large-payload.ts";
 
 const desk = new PayloadDesk();
 

@@ -1,3 +1,5 @@
+import { useState } from "react";
+
 /** What a reader made of a table's columns. Names of columns that are gone do no harm. */
 export interface ColumnLayout {
   /** Ids in the order that was chosen; columns that it does not name stand behind. */
@@ -77,3 +79,19 @@ const pick = <Value>(
   Object.fromEntries(
     Object.entries(toRecord(value)).filter((entry): entry is [string, Value] => isWanted(entry[1])),
   );
+
+const keyOf = (table: string): string => `millrace.columns.${table}`;
+
+/** The columns that a reader chose for a table; kept in this browser under the table's name. */
+export function useColumnLayout(
+  table: string,
+): readonly [layout: ColumnLayout, setLayout: (layout: ColumnLayout) => void] {
+  const [layout, setLayout] = useState(() => parseColumnLayout(localStorage.getItem(keyOf(table))));
+  return [
+    layout,
+    (next) => {
+      setLayout(next);
+      localStorage.setItem(keyOf(table), JSON.stringify(next));
+    },
+  ];
+}

@@ -3,7 +3,7 @@ import type { PointerEvent } from "react";
 import { boundWidth, moveColumn } from "./column-layout.ts";
 import type { ColumnLayout } from "./column-layout.ts";
 import type { Column, Sort } from "./data-table-columns.ts";
-import type { RowSelection } from "./use-row-selection.ts";
+import type { RowSelection } from "./row-selection.ts";
 
 interface Props<Row> {
   readonly rows: readonly Row[];

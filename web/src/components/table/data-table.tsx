@@ -20,7 +20,7 @@ import { DataTableRow } from "./data-table-row.tsx";
 import type { RowLink } from "./data-table-row.tsx";
 import { useListKeys } from "../keyboard/list-keys.ts";
 import { onTableKey, showRow, useTableKeys } from "./data-table-keys.ts";
-import { useRowSelection } from "./use-row-selection.ts";
+import { useRowSelection } from "./row-selection.ts";
 import "./data-table.css";
 
 export type { Column, Sort } from "./data-table-columns.ts";

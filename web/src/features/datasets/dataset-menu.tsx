@@ -8,7 +8,7 @@ import { Confirm } from "../../components/dialog/confirm.tsx";
 import { DatasetForm } from "./dataset-form.tsx";
 import { ExportDialog } from "./export-dialog.tsx";
 import { ImportDialog } from "./import/import-dialog.tsx";
-import { NewExample } from "./examples/new-example.tsx";
+import { NewExample } from "./examples/example-editor.tsx";
 import { ShareDialog } from "./share-dialog.tsx";
 
 const route = getRouteApi("/o/$tenantId/datasets/$datasetId");

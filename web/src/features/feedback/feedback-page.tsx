@@ -8,10 +8,11 @@ import type { FeedbackSearch } from "./feedback-search.ts";
 import { toVisibleText } from "../../components/text/visible-text.ts";
 import { AbsentView } from "../../components/page/absent-view.tsx";
 import { Empty, Failure, Loading } from "../../components/page/states.tsx";
-import { KeyList } from "./key-list.tsx";
 import { Recent } from "./recent-feedback.tsx";
 import { TrendCharts } from "./trend-charts.tsx";
 import "./feedback.css";
+import { formatCount } from "../../components/chart/chart-data.ts";
+import type { FeedbackTrend } from "./feedback.ts";
 
 const route = getRouteApi("/o/$tenantId/feedback");
 
@@ -160,3 +161,28 @@ function useSearchChange(): (search: FeedbackSearch) => void {
   const { tenantId } = route.useParams();
   return (search) => void navigate({ to: "/o/$tenantId/feedback", params: { tenantId }, search });
 }
+
+/** Keys that the project was judged under, the most frequent first. */
+const KeyList = ({
+  keys,
+  selected,
+  onSelect,
+}: {
+  readonly keys: FeedbackTrend["keys"];
+  readonly selected: string;
+  readonly onSelect: (key: string) => void;
+}) => (
+  <ul className="feedback-keys" aria-label="Keys">
+    {keys.map(({ key, n, mean }) => (
+      <li key={key}>
+        <button type="button" aria-pressed={key === selected} onClick={() => onSelect(key)}>
+          <span className="feedback-key">{toVisibleText(key)}</span>
+          <span className="feedback-count">
+            {n.toLocaleString("en")}
+            {mean !== null && ` · mean ${formatCount(mean)}`}
+          </span>
+        </button>
+      </li>
+    ))}
+  </ul>
+);

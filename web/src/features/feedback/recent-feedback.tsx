@@ -1,7 +1,7 @@
 import { useQuery } from "@tanstack/react-query";
 import { Link } from "@tanstack/react-router";
 import { recentFeedbackQuery } from "./queries.ts";
-import { useTenantId } from "../../api/use-tenant-id.ts";
+import { useTenantId } from "../../api/tenant.ts";
 import type { FeedbackEntry } from "./feedback.ts";
 import { toVisibleText } from "../../components/text/visible-text.ts";
 import { Ago } from "../../components/time/ago.tsx";

@@ -1,14 +1,17 @@
 import { useQuery } from "@tanstack/react-query";
 import { useLive } from "../../api/live-feed.ts";
 import { projectsQuery } from "../projects/queries.ts";
-import { nothingYet } from "../../api/live-report.ts";
+import { nothingYet, formatCost, formatShare, summarize, toSeries } from "../../api/live-report.ts";
 import { AbsentView } from "../../components/page/absent-view.tsx";
-import { FirstRun } from "./first-run.tsx";
-import { LiveCharts } from "./live-charts.tsx";
-import { LiveTiles } from "./live-tiles.tsx";
 import { ProjectTable } from "../projects/project-table.tsx";
 import { SenderTable } from "./sdk-clients.tsx";
 import "./overview.css";
+import { formatCount } from "../../components/chart/chart-data.ts";
+import type { Live } from "../../api/live-report.ts";
+import { formatDuration } from "../../components/time/time.ts";
+import { useMemo } from "react";
+import { Chart } from "../../components/chart/chart.tsx";
+import { CopyText } from "../../components/text/copy-text.tsx";
 
 /** `/`: what arrives now, or how to put something in. */
 export const Home = () => {
@@ -52,3 +55,104 @@ const LiveMark = ({
   }
   return <span className={isLive ? "live on" : "live"}>{isLive ? "Live" : "Connecting"}</span>;
 };
+
+/** The last minute in numbers. */
+export const LiveTiles = ({ live }: { readonly live: Live }) => {
+  const { runsPerSecond, errorRate, p50Ms, p99Ms, tokens, cost } = summarize(live, 60);
+  const isBad = (errorRate ?? 0) > 0;
+  return (
+    <dl className="tiles" aria-label="The last minute">
+      <Tile name="Runs a second" value={formatCount(runsPerSecond)} />
+      <Tile
+        name="Traces with an error"
+        value={errorRate === undefined ? "–" : formatShare(errorRate)}
+        isBad={isBad}
+      />
+      <Tile name="Latency, median" value={p50Ms === undefined ? "–" : formatDuration(p50Ms)} />
+      <Tile name="Latency, p99" value={p99Ms === undefined ? "–" : formatDuration(p99Ms)} />
+      <Tile name="Tokens a minute" value={tokens === 0 ? "–" : formatCount(tokens)} />
+      <Tile name="Cost a minute" value={cost === 0 ? "–" : formatCost(cost)} />
+    </dl>
+  );
+};
+
+const Tile = ({
+  name,
+  value,
+  isBad = false,
+}: {
+  readonly name: string;
+  readonly value: string;
+  readonly isBad?: boolean;
+}) => (
+  <div className="tile">
+    <dt>{name}</dt>
+    <dd className={isBad ? "bad" : ""}>{value}</dd>
+  </div>
+);
+
+const stepSeconds = 5;
+
+/** The last five minutes as charts. */
+export const LiveCharts = ({ live }: { readonly live: Live }) => {
+  const { at, rate, latency } = useMemo(() => {
+    const series = toSeries(live, stepSeconds);
+    return {
+      at: series.at,
+      rate: [
+        {
+          label: "runs a second",
+          color: "--accent",
+          kind: "area" as const,
+          values: series.steps.map(({ runsPerSecond }) => runsPerSecond),
+        },
+        {
+          label: "failed traces a second",
+          color: "--bad",
+          values: series.steps.map(
+            ({ traces, errorRate }) => (traces * (errorRate ?? 0)) / stepSeconds,
+          ),
+        },
+      ],
+      latency: [
+        {
+          label: "p50",
+          color: "--accent",
+          values: series.steps.map(({ p50Ms }) => p50Ms ?? null),
+        },
+        { label: "p99", color: "--busy", values: series.steps.map(({ p99Ms }) => p99Ms ?? null) },
+      ],
+    };
+  }, [live]);
+  return (
+    <div className="home-charts">
+      <Chart label="Arriving" at={at} series={rate} format={formatCount} />
+      <Chart label="Latency of traces" at={at} series={latency} format={formatDuration} />
+    </div>
+  );
+};
+
+const install = "npm install millrace";
+
+const program = (endpoint: string): string => `import { Client, traceable } from "millrace";
+
+const client = new Client({ endpoint: "${endpoint}", projectName: "first-steps" });
+
+const greet = traceable(async (name) => ({ greeting: \`Hello, \${name}!\` }), {
+  name: "greet",
+  client,
+});
+console.log(await greet("world"));
+await client.close();
+`;
+
+/** Shown while nothing was recorded: the shortest way to a first trace. */
+const FirstRun = () => (
+  <section className="first-run">
+    <h1>Nothing recorded yet</h1>
+    <p>Record a first run; it shows here as soon as it arrives.</p>
+    <CopyText label="Install" text={install} />
+    <CopyText label="first.mjs" text={program(location.origin)} />
+    <CopyText label="Run" text="node first.mjs" />
+  </section>
+);

@@ -1,6 +1,5 @@
 import { createRoute } from "@tanstack/react-router";
-import { parseProjectsSearch } from "./projects-search.ts";
-import { lazyView } from "../../components/page/lazy-view.ts";
+import { lazyView } from "../../components/page/load-part.ts";
 import { rootRoute } from "../../components/page/root-route.ts";
 
 const getParentRoute = () => rootRoute;
@@ -13,3 +12,16 @@ export const projectsRoutes = [
     component: lazyView(async () => import("./projects.tsx"), "Projects"),
   }),
 ] as const;
+
+/** What the address of the list of projects says. */
+interface ProjectsSearch {
+  /** What their names contain. */
+  readonly name?: string;
+}
+
+/** Reads the query of an address; what is no text is left out. */
+export function parseProjectsSearch(search: Readonly<Record<string, unknown>>): ProjectsSearch {
+  const { name } = search;
+  const text = typeof name === "number" ? String(name) : name;
+  return typeof text === "string" && text !== "" ? { name: text.slice(0, 200) } : {};
+}

@@ -1,7 +1,7 @@
-import { Link } from "@tanstack/react-router";
+import { Link, useParams } from "@tanstack/react-router";
 import type { ReactNode } from "react";
 import type { PromptSearch } from "./prompts-search.ts";
-import { usePromptPlace } from "./use-prompt-address.ts";
+import type { PromptPlace } from "./queries.ts";
 
 /** A link to a commit of the prompt that is open, or without one to the latest. */
 export const PromptLink = ({
@@ -37,3 +37,13 @@ export const PromptLink = ({
     <Link to="/prompts/$repo/$commit" params={{ repo, commit }} {...rest} />
   );
 };
+
+/** What an address of a prompt's page names: `/prompts/…` one's own, `/hub/…` anyone's. */
+export function usePromptPlace(): {
+  readonly place: PromptPlace;
+  readonly commit: string | undefined;
+  readonly isHub: boolean;
+} {
+  const { owner, repo = "", commit } = useParams({ strict: false });
+  return { place: { owner: owner ?? "-", repo }, commit, isHub: owner !== undefined };
+}

@@ -4,18 +4,18 @@ import { promptQuery } from "./queries.ts";
 import { tenantQuery } from "../../api/tenant.ts";
 import { parsePromptSearch } from "./prompts-search.ts";
 import type { PromptTab } from "./prompts-search.ts";
-import type { Prompt as PromptRow } from "./prompt.ts";
+import type { Prompt } from "./prompt.ts";
 import { toVisibleText } from "../../components/text/visible-text.ts";
 import { AbsentView } from "../../components/page/absent-view.tsx";
 import { Commits } from "./commits.tsx";
 import { LikeButton } from "./like-button.tsx";
 import { Messages } from "./messages.tsx";
-import { PromptLink } from "./prompt-link.tsx";
+import { PromptLink, usePromptPlace } from "./prompt-link.tsx";
 import { PromptSettings } from "./prompt-settings.tsx";
-import { PullCode } from "./pull-code.tsx";
 import { Readme } from "./readme.tsx";
-import { usePromptPlace } from "./use-prompt-address.ts";
 import "./prompts.css";
+import { langchainProgram, pullProgram, shortHash } from "./prompt.ts";
+import { CopyText } from "../../components/text/copy-text.tsx";
 
 const tabNames: { readonly [Tab in PromptTab]: string } = {
   messages: "Prompt",
@@ -26,7 +26,7 @@ const tabNames: { readonly [Tab in PromptTab]: string } = {
 };
 
 /** `/prompts/{repo}[/{commit}]` and `/hub/{owner}/{repo}[/{commit}]`: one prompt. */
-export const Prompt = () => {
+export const PromptPage = () => {
   const { place, commit, isHub } = usePromptPlace();
   const { tab = "messages", against } = parsePromptSearch(useSearch({ strict: false }));
   const { data: prompt, error, refetch } = useQuery(promptQuery(place));
@@ -85,7 +85,7 @@ export const Prompt = () => {
   );
 };
 
-const Facts = ({ prompt }: { readonly prompt: PromptRow }) => (
+const Facts = ({ prompt }: { readonly prompt: Prompt }) => (
   <>
     {prompt.description !== "" && <p className="about">{toVisibleText(prompt.description)}</p>}
     <p className="summary hub-facts">
@@ -105,3 +105,30 @@ const Facts = ({ prompt }: { readonly prompt: PromptRow }) => (
     </p>
   </>
 );
+
+/** The programs that pull this commit. */
+const PullCode = ({
+  prompt,
+  commit,
+  isOwn,
+}: {
+  readonly prompt: Prompt;
+  /** As the address names it: a hash, the beginning of one, or a tag. */
+  readonly commit: string | undefined;
+  readonly isOwn: boolean;
+}) => {
+  const { owner, repo, lastHash } = prompt;
+  const version = commit ?? (lastHash === undefined ? undefined : shortHash(lastHash));
+  const whole = isOwn || owner === undefined ? repo : `${owner}/${repo}`;
+  const name = version === undefined ? whole : `${whole}:${version}`;
+  return (
+    <section className="hub-code" aria-label="Use it">
+      <CopyText label="TypeScript, this commit" text={pullProgram(name, location.origin)} />
+      <CopyText label="As a prompt of LangChain" text={langchainProgram(name, location.origin)} />
+      <p className="note">
+        Without <code>:{version ?? "commit"}</code> the latest commit is pulled; a tag in its place
+        pulls whatever the tag is at.
+      </p>
+    </section>
+  );
+};

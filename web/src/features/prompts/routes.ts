@@ -1,11 +1,11 @@
 import { createRoute } from "@tanstack/react-router";
 import { parsePromptSearch, parsePromptsSearch } from "./prompts-search.ts";
-import { lazyView } from "../../components/page/lazy-view.ts";
+import { lazyView } from "../../components/page/load-part.ts";
 import { rootRoute } from "../../components/page/root-route.ts";
 
 const getParentRoute = () => rootRoute;
 const prompts = lazyView(async () => import("./prompts.tsx"), "Prompts");
-const prompt = lazyView(async () => import("./prompt-page.tsx"), "Prompt");
+const prompt = lazyView(async () => import("./prompt-page.tsx"), "PromptPage");
 const list = { getParentRoute, validateSearch: parsePromptsSearch, component: prompts };
 const one = { getParentRoute, validateSearch: parsePromptSearch, component: prompt };
 

@@ -6,8 +6,7 @@ import { AbsentView } from "../../components/page/absent-view.tsx";
 import { QueueHeading } from "./queue-heading.tsx";
 import { QueueRuns } from "./queue-runs.tsx";
 import { ReviewDesk } from "./review/review-session.tsx";
-import { ReviewerEntry } from "./reviewer-entry.tsx";
-import { useReviewer } from "./use-reviewer.ts";
+import { ReviewerEntry, useReviewer } from "./reviewer-entry.tsx";
 import "./queues.css";
 import "./review/review.css";
 

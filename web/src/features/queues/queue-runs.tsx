@@ -1,8 +1,8 @@
-import { Button } from "@mantine/core";
+import { Button, Textarea } from "@mantine/core";
 import { useInfiniteQuery, useQueryClient } from "@tanstack/react-query";
 import { Link } from "@tanstack/react-router";
 import { useState } from "react";
-import { queuedRunsQuery, removeQueueRun } from "./queries.ts";
+import { queuedRunsQuery, removeQueueRun, addQueueRuns } from "./queries.ts";
 import { counted } from "../../components/text/quantity.ts";
 import type { Queue, QueuedRun } from "./queue.ts";
 import { toVisibleText } from "../../components/text/visible-text.ts";
@@ -12,7 +12,8 @@ import type { Column, RowLink } from "../../components/table/data-table.tsx";
 import { Ago } from "../../components/time/ago.tsx";
 import { RunTypeMark, StatusMark } from "../runs/marks.tsx";
 import { Empty } from "../../components/page/states.tsx";
-import { AddRuns } from "./add-runs.tsx";
+import { parseRunIds } from "./queue.ts";
+import { DialogForm } from "../../components/dialog/dialog-form.tsx";
 
 const namesOf = (run: QueuedRun, has: "doneMs" | "claimedUntilMs"): string =>
   run.reviews
@@ -132,5 +133,39 @@ export const QueueRuns = ({
         </Confirm>
       )}
     </>
+  );
+};
+
+/** Puts runs into a queue, by their ids or addresses. */
+const AddRuns = ({
+  queueId,
+  onAdded,
+  onClose,
+}: {
+  readonly queueId: string;
+  readonly onAdded: () => Promise<void>;
+  readonly onClose: () => void;
+}) => {
+  const [text, setText] = useState("");
+  const ids = parseRunIds(text);
+  return (
+    <DialogForm
+      title="Add runs"
+      action={`Add ${counted(ids.length, "run")}`}
+      isDisabled={ids.length === 0}
+      onSubmit={async () => {
+        await addQueueRuns(queueId, ids);
+        await onAdded();
+      }}
+      onClose={onClose}
+    >
+      <Textarea
+        label="Ids or addresses of runs"
+        description="One after the other; what is around them is passed over."
+        rows={6}
+        value={text}
+        onChange={({ currentTarget }) => setText(currentTarget.value)}
+      />
+    </DialogForm>
   );
 };

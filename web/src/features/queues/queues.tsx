@@ -13,7 +13,7 @@ import { Ago } from "../../components/time/ago.tsx";
 import { Empty } from "../../components/page/states.tsx";
 import { ProgressBar } from "./progress-bar.tsx";
 import { QueueForm } from "./queue-form.tsx";
-import { useReviewer } from "./use-reviewer.ts";
+import { useReviewer } from "./reviewer-entry.tsx";
 import "./queues.css";
 
 const route = getRouteApi("/o/$tenantId/annotation-queues");

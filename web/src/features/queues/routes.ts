@@ -1,7 +1,7 @@
 import { createRoute } from "@tanstack/react-router";
-import { parseQueueSearch, parseQueuesSearch } from "./queue-search.ts";
-import { lazyView } from "../../components/page/lazy-view.ts";
+import { lazyView } from "../../components/page/load-part.ts";
 import { rootRoute } from "../../components/page/root-route.ts";
+import { isId, toSearchText } from "../../api/parse.ts";
 
 const getParentRoute = () => rootRoute;
 
@@ -19,3 +19,30 @@ export const queuesRoutes = [
     component: lazyView(async () => import("./queue-page.tsx"), "Queue"),
   }),
 ] as const;
+
+/** What the address of a queue's page selects. */
+interface QueueSearch {
+  /** The place of the run under review. */
+  readonly run?: string;
+  /** The list of its runs instead of the review. */
+  readonly view?: "runs";
+}
+
+/** Reads the query of an address; what is none is left out. */
+export function parseQueueSearch(search: Readonly<Record<string, unknown>>): QueueSearch {
+  const { run, view } = search;
+  return {
+    ...(isId(run) ? { run } : {}),
+    ...(view === "runs" ? { view } : {}),
+  };
+}
+
+/** What the address of the list of queues narrows it by. */
+interface QueuesSearch {
+  readonly name?: string;
+}
+
+function parseQueuesSearch({ name }: Readonly<Record<string, unknown>>): QueuesSearch {
+  const text = toSearchText(name);
+  return text === undefined ? {} : { name: text };
+}

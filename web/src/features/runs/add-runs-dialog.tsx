@@ -7,6 +7,9 @@ import type { Target } from "./run-targets.ts";
 import { toVisibleText } from "../../components/text/visible-text.ts";
 import { Dialog } from "../../components/dialog/dialog.tsx";
 import { FormFault } from "../../components/dialog/form.tsx";
+import { Link } from "@tanstack/react-router";
+import { addRunsToDataset, createTargetDataset, targetDatasetsQuery, addRunsToQueue, createTargetQueue, targetQueuesQuery } from "./run-targets.ts";
+import type { Place } from "./run-list-search.ts";
 
 interface Props {
   readonly title: string;
@@ -105,3 +108,71 @@ export const AddRunsDialog = (props: Props) => {
     </Dialog>
   );
 };
+
+/** Makes examples of runs: their inputs, and their outputs as what is expected. */
+export const AddToDataset = ({
+  place,
+  ids,
+  onClose,
+}: {
+  readonly place: Place;
+  readonly ids: readonly string[];
+  readonly onClose: () => void;
+}) => {
+  const [hasOutputs, setHasOutputs] = useState(true);
+  const [split, setSplit] = useState("");
+  return (
+    <AddRunsDialog
+      title="Add to a dataset"
+      noun="dataset"
+      count={ids.length}
+      targets={targetDatasetsQuery}
+      onCreate={createTargetDataset}
+      onAdd={async ({ id }) => addRunsToDataset(id, ids, { hasOutputs, split: split.trim() })}
+      renderTarget={({ id, name }) => (
+        <Link
+          to="/o/$tenantId/datasets/$datasetId"
+          params={{ tenantId: place.tenantId, datasetId: id }}
+        >
+          {toVisibleText(name)}
+        </Link>
+      )}
+      onClose={onClose}
+    >
+      <label className="check-line">
+        <input
+          type="checkbox"
+          checked={hasOutputs}
+          onChange={({ target }) => setHasOutputs(target.checked)}
+        />
+        Take the outputs over as what is expected
+      </label>
+      <TextInput
+        label="Split"
+        description="Left empty: base"
+        value={split}
+        onChange={({ currentTarget }) => setSplit(currentTarget.value)}
+      />
+    </AddRunsDialog>
+  );
+};
+
+/** Puts runs at the end of an annotation queue. */
+export const AddToQueue = ({
+  ids,
+  onClose,
+}: {
+  readonly ids: readonly string[];
+  readonly onClose: () => void;
+}) => (
+  <AddRunsDialog
+    title="Add to an annotation queue"
+    noun="queue"
+    count={ids.length}
+    targets={targetQueuesQuery}
+    onCreate={createTargetQueue}
+    onAdd={async ({ id }) => addRunsToQueue(id, ids)}
+    renderTarget={({ name }) => <b>{toVisibleText(name)}</b>}
+    onClose={onClose}
+  />
+);

@@ -10,7 +10,7 @@ import { Payload } from "../../components/payload/payload.tsx";
 import { TextDiff } from "../../components/code/text-diff.tsx";
 import { RunTypeMark, StatusMark } from "./marks.tsx";
 import { Failure, Loading } from "../../components/page/states.tsx";
-import type { Place } from "./place.ts";
+import type { Place } from "./run-list-search.ts";
 
 /** Two runs side by side: what they were given, what they gave, and how the texts of it differ. */
 export const CompareRuns = ({

@@ -1,10 +1,11 @@
 import { Button, NativeSelect, Popover } from "@mantine/core";
-import { useState } from "react";
+import { useState, useId } from "react";
 import type { WantedWords } from "../../components/filter/filter-completion.ts";
 import { withFilterPart } from "../../components/filter/filter-parts.ts";
 import { feedbackPart, metadataPart, toFilterText } from "./quick-filters.ts";
-import { useRunWords } from "./use-run-words.ts";
-import { Labelled, WordInput } from "./word-input.tsx";
+import { useRunWords } from "./queries.ts";
+import type { ReactNode } from "react";
+import { toVisibleText } from "../../components/text/visible-text.ts";
 
 export interface QuickProps {
   readonly projectId: string;
@@ -111,5 +112,55 @@ export const PairMenu = ({ projectId, filter, onFilter, ...pair }: QuickProps & 
         </form>
       </Popover.Dropdown>
     </Popover>
+  );
+};
+
+/** A field of a menu under its name. */
+const Labelled = ({
+  label,
+  children,
+}: {
+  readonly label: string;
+  readonly children: ReactNode;
+}) => (
+  <label className="quick-field">
+    <span>{label}</span>
+    {children}
+  </label>
+);
+
+/** A word that is typed; those that runs have are proposed. */
+const WordInput = ({
+  label,
+  value,
+  onValue,
+  words,
+  isNumber = false,
+}: {
+  readonly label: string;
+  readonly value: string;
+  readonly onValue: (value: string) => void;
+  readonly words: readonly string[];
+  readonly isNumber?: boolean;
+}) => {
+  const id = useId();
+  return (
+    <Labelled label={label}>
+      <input
+        className="control"
+        list={words.length > 0 ? id : undefined}
+        type={isNumber ? "number" : "text"}
+        step="any"
+        value={value}
+        onChange={({ target }) => onValue(target.value)}
+      />
+      <datalist id={id}>
+        {words.map((word) => (
+          <option key={word} value={word}>
+            {toVisibleText(word)}
+          </option>
+        ))}
+      </datalist>
+    </Labelled>
   );
 };

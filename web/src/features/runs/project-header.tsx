@@ -4,7 +4,7 @@ import { useState } from "react";
 import { projectQuery, projectStatsQuery } from "../projects/queries.ts";
 import { formatDuration } from "../../components/time/time.ts";
 import { toVisibleText } from "../../components/text/visible-text.ts";
-import type { Place } from "./place.ts";
+import type { Place } from "./run-list-search.ts";
 import { DeleteProject, EditProject } from "./project-dialogs.tsx";
 import type { RunList } from "./use-run-list.ts";
 

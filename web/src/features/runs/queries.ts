@@ -1,12 +1,12 @@
-import { infiniteQueryOptions, queryOptions } from "@tanstack/react-query";
+import { infiniteQueryOptions, queryOptions, useQuery } from "@tanstack/react-query";
 import type { endpoints, uiEndpoints } from "millrace/model";
 import type { WantedWords } from "../../components/filter/filter-completion.ts";
 import { parseRunDetails } from "./run.ts";
 import { parseRunItemPage } from "./run-item.ts";
 import type { RunItemPage } from "./run-item.ts";
-import { parseRunCounts } from "./run-counts.ts";
 import type { TimeRange } from "./time-range.ts";
 import { getJson, postJson } from "../../api/http.ts";
+import { parseTimeMs } from "../../components/time/time.ts";
 
 type Path<Name extends keyof typeof uiEndpoints> = (typeof uiEndpoints)[Name]["path"];
 
@@ -133,3 +133,59 @@ export async function orderExport(query: object, format: "jsonl" | "csv"): Promi
   }
   return path;
 }
+
+/** Runs and errors in stretches of time, one beside the other, empty ones too. */
+interface RunCounts {
+  /** Where each stretch begins. */
+  readonly at: readonly number[];
+  readonly succeeded: readonly number[];
+  readonly failed: readonly number[];
+  readonly total: number;
+  readonly range: readonly [from: number, to: number] | undefined;
+}
+
+const emptyMax = 1_000;
+
+/** @throws TypeError the server answered something else. */
+export function parseRunCounts(value: unknown): RunCounts {
+  const answer = value as Readonly<Record<string, unknown>>;
+  const { buckets, width_ms: widthMs } = answer;
+  if (!Array.isArray(buckets) || typeof widthMs !== "number") {
+    throw new TypeError("the server's answer holds no counts");
+  }
+  const from = parseTimeMs(answer["from"]);
+  const to = parseTimeMs(answer["to"]);
+  if (from === undefined || to === undefined) {
+    return { at: [], succeeded: [], failed: [], total: 0, range: undefined };
+  }
+  const found = new Map(
+    buckets.map((bucket: unknown) => {
+      const { start, runs, errors } = bucket as Readonly<Record<string, unknown>>;
+      return [parseTimeMs(start) ?? 0, { runs: Number(runs), errors: Number(errors) }] as const;
+    }),
+  );
+  const first = Math.floor(from / widthMs) * widthMs;
+  const count = Math.min(emptyMax, Math.floor((to - first) / widthMs) + 1);
+  const at = Array.from({ length: count }, (_, index) => first + index * widthMs);
+  const failed = at.map((start) => found.get(start)?.errors ?? 0);
+  return {
+    at,
+    failed,
+    succeeded: at.map((start, index) => (found.get(start)?.runs ?? 0) - (failed[index] ?? 0)),
+    total: [...found.values()].reduce((sum, { runs }) => sum + runs, 0),
+    range: [first, first + count * widthMs],
+  };
+}
+
+/** Words of one kind that a project's runs have. */
+export const useRunWords = (
+  projectId: string,
+  wants: Pick<WantedWords, "kind" | "key">,
+  isOn = true,
+) =>
+  useQuery({
+    queryKey: ["words", projectId, wants.kind, wants.key ?? "", ""],
+    queryFn: async ({ signal }) => readRunWords(projectId, { ...wants, prefix: "" }, signal),
+    enabled: isOn,
+    staleTime: 30_000,
+  });

@@ -3,7 +3,7 @@ import { quickValue, withQuick } from "./quick-filters.ts";
 import { toVisibleText } from "../../components/text/visible-text.ts";
 import { PairMenu, pairs } from "./pair-menu.tsx";
 import type { QuickProps } from "./pair-menu.tsx";
-import { useRunWords } from "./use-run-words.ts";
+import { useRunWords } from "./queries.ts";
 
 /** Conditions that are asked for often, put into the filter. */
 export const QuickFilters = (props: QuickProps) => (

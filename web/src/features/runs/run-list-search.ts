@@ -1,4 +1,4 @@
-import { isId } from "../../api/is-id.ts";
+import { isId } from "../../api/parse.ts";
 import { isPreset } from "./time-range.ts";
 import type { TimePreset } from "./time-range.ts";
 
@@ -50,3 +50,9 @@ const isSort = (value: unknown): value is ListSort => listSorts.some((sort) => s
 
 const isTime = (value: unknown): value is string =>
   typeof value === "string" && value.length <= 40 && !Number.isNaN(Date.parse(value));
+
+/** What the address says of the project. */
+export interface Place {
+  readonly tenantId: string;
+  readonly projectId: string;
+}

@@ -4,24 +4,27 @@ import type { ReactNode } from "react";
 import { readRunWords } from "./queries.ts";
 import { parseListSearch } from "./run-list-search.ts";
 import type { RunItem } from "./run-item.ts";
-import { useColumnLayout } from "../../components/table/use-column-layout.ts";
+import { useColumnLayout } from "../../components/table/column-layout.ts";
 import { DataTable } from "../../components/table/data-table.tsx";
 import type { RowLink } from "../../components/table/data-table.tsx";
 import { FilterBar } from "../../components/filter/filter-bar.tsx";
 import { Empty } from "../../components/page/states.tsx";
 import { CompareRuns } from "./compare-runs.tsx";
-import type { Place } from "./place.ts";
+import type { Place } from "./run-list-search.ts";
 import { ProjectHeader } from "./project-header.tsx";
 import { QuickFilters } from "./quick-filter-bar.tsx";
 import { keysIn, toRunColumns } from "./run-columns.tsx";
-import { RunListFoot } from "./run-list-foot.tsx";
 import { RunToolbar } from "./run-toolbar.tsx";
 import { SelectionBar } from "./selection-bar.tsx";
 import { RunHistogram, TimeChoice } from "./time-range-picker.tsx";
 import { noTimes, toSort, useListAddress } from "./use-list-address.ts";
-import { useRunKeys } from "./use-run-keys.ts";
 import { useRunList } from "./use-run-list.ts";
 import "./runs.css";
+import type { Command } from "../../components/keyboard/commands.ts";
+import { useActions } from "../../components/keyboard/commands.ts";
+import { Button } from "@mantine/core";
+import { formatTime } from "../../components/time/time.ts";
+import type { RunList } from "./use-run-list.ts";
 
 const route = getRouteApi("/o/$tenantId/projects/p/$projectId");
 
@@ -139,3 +142,49 @@ const linkTo =
       {...part}
     />
   );
+
+const focus = (selector: string) => (): void =>
+  document.querySelector<HTMLElement>(selector)?.focus();
+
+const actions: readonly Command[] = [
+  {
+    id: "runs-search",
+    group: "This page",
+    label: "Search all text",
+    keys: "/",
+    run: focus("[data-search-input]"),
+  },
+  {
+    id: "runs-filter",
+    group: "This page",
+    label: "Filter the runs",
+    keys: "f",
+    run: focus("[data-filter-input]"),
+  },
+];
+
+/** Keys of the fields above the runs; the list has its own. */
+const useRunKeys = (): void => useActions(actions);
+
+/** Behind the last row: how far a search has come, and that it goes on. */
+const RunListFoot = ({ list }: { readonly list: RunList }) => {
+  const { searchedToMs, isPaused, hasMore, searchOn } = list;
+  if (!hasMore || (searchedToMs === undefined && !isPaused)) {
+    return null;
+  }
+  const far = searchedToMs === undefined ? "" : ` back to ${formatTime(searchedToMs)}`;
+  return (
+    <output className="list-foot">
+      {isPaused ? (
+        <>
+          Searched{far} without finding more.
+          <Button size="compact-sm" variant="default" onClick={searchOn}>
+            Search on
+          </Button>
+        </>
+      ) : (
+        `Searching, so far${far} …`
+      )}
+    </output>
+  );
+};

@@ -2,9 +2,8 @@ import { Button, Menu } from "@mantine/core";
 import { useState } from "react";
 import { orderExport, toSearchBody } from "./queries.ts";
 import type { RunListQuery } from "./queries.ts";
-import { AddToDataset } from "./add-to-dataset.tsx";
-import { AddToQueue } from "./add-to-queue.tsx";
-import type { Place } from "./place.ts";
+import { AddToDataset, AddToQueue } from "./add-runs-dialog.tsx";
+import type { Place } from "./run-list-search.ts";
 
 /** What can be done with runs: those that are selected, or for an export all that meet the filter. */
 export const SelectionBar = ({

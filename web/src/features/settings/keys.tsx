@@ -9,7 +9,9 @@ import { Confirm } from "../../components/dialog/confirm.tsx";
 import { CopyText } from "../../components/text/copy-text.tsx";
 import { FormFault, FormSection } from "../../components/dialog/form.tsx";
 import { Failure, Loading } from "../../components/page/states.tsx";
-import { KeyTable } from "./key-table.tsx";
+import { parseTimeMs } from "../../components/time/time.ts";
+import { Ago } from "../../components/time/ago.tsx";
+import { ScrollX } from "../../components/page/scroll-x.tsx";
 
 const openServer =
   "This server asks for no key: every program on this machine may use it. The first key you make closes it to all who have none; this browser goes on with the key you made.";
@@ -111,3 +113,54 @@ const NewKey = ({ facts }: { readonly facts: ServerFacts }) => {
     </>
   );
 };
+
+/** The keys, revoked ones too. */
+const KeyTable = ({
+  keys,
+  onRevoke,
+}: {
+  readonly keys: readonly ListedKey[];
+  readonly onRevoke: (key: ListedKey) => void;
+}) => (
+  <ScrollX label="Keys">
+    <table className="projects">
+      <thead>
+        <tr>
+          <th scope="col">Name</th>
+          <th scope="col">Ends in</th>
+          <th scope="col">Made</th>
+          <th scope="col">
+            <span className="unseen">Revoke</span>
+          </th>
+        </tr>
+      </thead>
+      <tbody>
+        {keys.map((key) => (
+          <tr key={key.id}>
+            <td className="cell-project">{toVisibleText(key.name) || "–"}</td>
+            <td>
+              <code>…{key.hint}</code>
+            </td>
+            <td className="nowrap">
+              <Ago at={parseTimeMs(key.createdAt) ?? 0} />
+            </td>
+            <td className="number">
+              {key.revokedAt === undefined ? (
+                <Button
+                  size="compact-xs"
+                  variant="default"
+                  aria-label={`Revoke ${toVisibleText(key.name)} …${key.hint}`}
+                  onClick={() => onRevoke(key)}
+                >
+                  Revoke
+                </Button>
+              ) : (
+                <span className="absent">revoked</span>
+              )}
+            </td>
+          </tr>
+        ))}
+      </tbody>
+    </table>
+  </ScrollX>
+);

@@ -1,13 +1,14 @@
 import { useQuery } from "@tanstack/react-query";
 import { serverFactsQuery } from "./queries.ts";
 import { Failure, Loading } from "../../components/page/states.tsx";
-import { About } from "./about.tsx";
-import { Appearance } from "./appearance.tsx";
 import { Keys } from "./keys.tsx";
 import { Retention } from "./retention.tsx";
 import { Storage } from "./storage.tsx";
 import { Tenants } from "./tenants.tsx";
 import "./settings.css";
+import type { ServerFacts } from "./queries.ts";
+import { FormSection } from "../../components/dialog/form.tsx";
+import { SegmentedControl, useMantineColorScheme } from "@mantine/core";
 
 /** `/o/{tenantId}/settings`: keys, tenants, storage, retention and appearance. */
 export const Settings = () => {
@@ -31,5 +32,58 @@ export const Settings = () => {
         </>
       )}
     </div>
+  );
+};
+
+/** The server's version, and where its data lies for who is at its machine. */
+const About = ({
+  facts: { version, dataDir, needsKey },
+}: {
+  readonly facts: ServerFacts;
+}) => (
+  <FormSection title="About">
+    <dl className="settings-facts">
+      <dt>Version</dt>
+      <dd>{version}</dd>
+      <dt>Address</dt>
+      <dd>{location.origin}</dd>
+      <dt>Access</dt>
+      <dd>{needsKey ? "with a key" : "open to this machine"}</dd>
+      {dataDir !== undefined && (
+        <>
+          <dt>Data</dt>
+          <dd>{dataDir === ":memory:" ? "gone when the server closes" : dataDir}</dd>
+        </>
+      )}
+      <dt>Calls</dt>
+      <dd>
+        <a href="/docs">The calls of this server</a>
+      </dd>
+    </dl>
+  </FormSection>
+);
+
+const schemes = [
+  { value: "light", label: "Light" },
+  { value: "dark", label: "Dark" },
+  { value: "auto", label: "System" },
+];
+
+/** The colours, kept for this browser. */
+const Appearance = () => {
+  const { colorScheme, setColorScheme } = useMantineColorScheme();
+  return (
+    <FormSection title="Appearance">
+      <SegmentedControl
+        aria-label="Colours"
+        data={schemes}
+        value={colorScheme}
+        onChange={(value) => {
+          if (value === "light" || value === "dark" || value === "auto") {
+            setColorScheme(value);
+          }
+        }}
+      />
+    </FormSection>
   );
 };

@@ -3,7 +3,7 @@ import { keepPreviousData, useQuery } from "@tanstack/react-query";
 import { useState } from "react";
 import { storagePage, storageQuery } from "./queries.ts";
 import type { StorageUse } from "./queries.ts";
-import { formatBytes } from "../../components/text/bytes.ts";
+import { formatBytes } from "../../components/text/quantity.ts";
 import { formatTime, parseTimeMs } from "../../components/time/time.ts";
 import { toVisibleText } from "../../components/text/visible-text.ts";
 import { FormSection } from "../../components/dialog/form.tsx";

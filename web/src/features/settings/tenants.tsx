@@ -3,7 +3,7 @@ import { useMutation, useQuery, useQueryClient } from "@tanstack/react-query";
 import { useState } from "react";
 import { createTenant, tenantsQuery } from "./queries.ts";
 import type { ServerFacts } from "./queries.ts";
-import { useTenantId } from "../../api/use-tenant-id.ts";
+import { useTenantId } from "../../api/tenant.ts";
 import { toVisibleText } from "../../components/text/visible-text.ts";
 import { FormFault, FormSection } from "../../components/dialog/form.tsx";
 import { Failure, Loading } from "../../components/page/states.tsx";

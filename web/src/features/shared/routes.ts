@@ -1,6 +1,6 @@
 import { createRoute } from "@tanstack/react-router";
 import { parseSharedSearch } from "../datasets/dataset-search.ts";
-import { lazyView } from "../../components/page/lazy-view.ts";
+import { lazyView } from "../../components/page/load-part.ts";
 import { rootRoute } from "../../components/page/root-route.ts";
 
 const getParentRoute = () => rootRoute;

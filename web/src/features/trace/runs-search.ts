@@ -1,4 +1,4 @@
-import { isId } from "../../api/is-id.ts";
+import { isId } from "../../api/parse.ts";
 import { parseListSearch } from "../runs/run-list-search.ts";
 import type { RunListSearch } from "../runs/run-list-search.ts";
 import { parseTraceSearch } from "./trace-search.ts";

@@ -1,4 +1,4 @@
-import { isId } from "../../api/is-id.ts";
+import { isId } from "../../api/parse.ts";
 import { payloadModes } from "../../components/payload/payload-source.ts";
 import type { PayloadMode } from "../../components/payload/payload-source.ts";
 

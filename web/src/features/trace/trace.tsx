@@ -7,7 +7,7 @@ import { formatDuration, formatTime } from "../../components/time/time.ts";
 import { spanOf } from "./time-scale.ts";
 import { statusCodes } from "./trace-model.ts";
 import type { TraceModel } from "./trace-model.ts";
-import type { Place } from "../runs/place.ts";
+import type { Place } from "../runs/run-list-search.ts";
 import { AbsentView } from "../../components/page/absent-view.tsx";
 import { Empty } from "../../components/page/states.tsx";
 import { TraceBody } from "./trace-body.tsx";

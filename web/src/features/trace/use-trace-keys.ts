@@ -5,7 +5,7 @@ import { pan, windowBetween, zoom } from "./time-scale.ts";
 import type { TimeWindow } from "./time-scale.ts";
 import { endOf } from "./trace-model.ts";
 import type { TraceSearch } from "./trace-search.ts";
-import { useActions } from "../../components/keyboard/actions.ts";
+import { useActions } from "../../components/keyboard/commands.ts";
 import type { TraceChange } from "./use-trace-address.ts";
 import type { TraceView } from "./use-trace-view.ts";
 

@@ -2,7 +2,7 @@
 import { QueryClient, QueryClientProvider } from "@tanstack/react-query";
 import { cleanup, render, screen } from "@testing-library/react";
 import { afterEach, expect, test, vi } from "vitest";
-import { ReadOnlyBanner } from "../../../src/app/shell/read-only-banner.tsx";
+import { ReadOnlyBanner } from "../../../src/app/shell/banners.tsx";
 
 afterEach(() => {
   cleanup();

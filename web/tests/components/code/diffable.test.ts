@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { isDiffable } from "../../../src/components/code/diffable.ts";
+import { isDiffable } from "../../../src/components/code/text-diff.tsx";
 
 test("texts are compared up to the limit of characters, both together", () => {
   const limits = { characters: 10, lines: 100 };

@@ -1,6 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { formatPath } from "../../../src/components/payload/json-path.ts";
-import { JsonTree } from "../../../src/components/payload/json-tree.ts";
+import { formatPath, JsonTree } from "../../../src/components/payload/json-tree.ts";
 
 const keysOf = (tree: JsonTree) => tree.rows(0, tree.count()).map(({ key }) => key);
 

@@ -1,8 +1,8 @@
 import { expect, test } from "vitest";
 import { parseFeedbackSearch } from "../../../src/features/feedback/feedback-search.ts";
 import { parseFeedbackForm, parseFeedbackList } from "../../../src/features/feedback/feedback.ts";
-import { parseProjectsSearch } from "../../../src/features/projects/projects-search.ts";
-import { formatBytes } from "../../../src/components/text/bytes.ts";
+import { parseProjectsSearch } from "../../../src/features/projects/routes.ts";
+import { formatBytes } from "../../../src/components/text/quantity.ts";
 
 test("what an address can't say is left out", () => {
   const project = "0a1b2c3d-0000-4000-8000-000000000000";

@@ -2,8 +2,7 @@
 import { cleanup, render, screen } from "@testing-library/react";
 import { afterEach, expect, test } from "vitest";
 import type { Live } from "../../../src/api/live-report.ts";
-import { LiveCharts } from "../../../src/features/overview/live-charts.tsx";
-import { LiveTiles } from "../../../src/features/overview/live-tiles.tsx";
+import { LiveCharts, LiveTiles } from "../../../src/features/overview/overview.tsx";
 
 afterEach(cleanup);
 

@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
-import { heartbeatMs } from "../../../src/features/queues/review/heartbeat.ts";
-import { parseClaim, parseQueue, parseQueuedRuns } from "../../../src/features/queues/queue.ts";
+import { heartbeatMs } from "../../../src/features/queues/review/use-claim.ts";
+import { parseClaim, parseQueue, parseQueuedRuns, parseRunIds } from "../../../src/features/queues/queue.ts";
 import {
   faultOfQueueDraft,
   newQuestion,
@@ -8,7 +8,7 @@ import {
   toQueueDraft,
   toQueueFields,
 } from "../../../src/features/queues/queue-draft.ts";
-import { parseQueueSearch } from "../../../src/features/queues/queue-search.ts";
+import { parseQueueSearch } from "../../../src/features/queues/routes.ts";
 import {
   answerIn,
   correctedOutputs,
@@ -25,7 +25,6 @@ import type { DraftStorage } from "../../../src/features/queues/review/review-dr
 import { toReviewAction } from "../../../src/features/queues/review/review-keys.ts";
 import { answerOfDigit, toScoreInput } from "../../../src/features/queues/rubric.ts";
 import type { ScoreInput } from "../../../src/features/queues/rubric.ts";
-import { parseRunIds } from "../../../src/features/queues/run-ids.ts";
 
 const input = (item: object): ScoreInput => toScoreInput({ feedback_key: "k", ...item })!;
 

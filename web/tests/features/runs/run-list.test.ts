@@ -8,7 +8,7 @@ import {
   withQuick,
   withSearch,
 } from "../../../src/features/runs/quick-filters.ts";
-import { parseRunCounts } from "../../../src/features/runs/run-counts.ts";
+import { parseRunCounts } from "../../../src/features/runs/queries.ts";
 import { parseRunItemPage } from "../../../src/features/runs/run-item.ts";
 import { parseRunsSearch } from "../../../src/features/trace/runs-search.ts";
 import { toBrushed, toTimeRange } from "../../../src/features/runs/time-range.ts";

@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
-import { toErrorChain } from "../../../src/features/trace/run-panel/error-chain.ts";
-import { toReplayCode } from "../../../src/features/trace/run-panel/replay-code.ts";
+import { toErrorChain } from "../../../src/features/trace/run-panel/error-chain.tsx";
+import { toReplayCode } from "../../../src/features/trace/run-panel/code-tab.tsx";
 import { parseTraceSearch } from "../../../src/features/trace/trace-search.ts";
 
 test("JavaScript's error is cut at its causes, and its stack stands apart", () => {

@@ -1,13 +1,15 @@
 import { Button, TagsInput } from "@mantine/core";
-import { useMutation, useQuery } from "@tanstack/react-query";
+import { useMutation, useQuery, useQueryClient } from "@tanstack/react-query";
 import { useState } from "react";
 import { splitsQuery } from "../queries.ts";
 import type { ExampleChange } from "./queries.ts";
 import { exampleParts, findFaults, locateSchemaFaults } from "./example-faults.ts";
 import type { ExamplePart } from "./example-faults.ts";
-import { parseExact } from "./exact-json.ts";
+import { parseExact } from "./example.ts";
 import { FormFault } from "../../../components/dialog/form.tsx";
 import { JsonField } from "./json-field.tsx";
+import { createExample } from "./queries.ts";
+import { Dialog } from "../../../components/dialog/dialog.tsx";
 
 /** What of an example is edited: three JSON texts, and names of splits. */
 export interface ExampleTexts extends Readonly<Record<ExamplePart, string>> {
@@ -89,3 +91,31 @@ const toChange = ({ inputs, outputs, metadata, splits }: ExampleTexts): ExampleC
   metadata: metadata.trim() === "" ? {} : parseExact(metadata),
   split: splits.length === 0 ? ["base"] : splits,
 });
+
+const blank = { inputs: "{\n  \n}", outputs: "", metadata: "", splits: [] };
+
+/** Adds an example that is written here. */
+export const NewExample = ({
+  datasetId,
+  onClose,
+}: {
+  readonly datasetId: string;
+  readonly onClose: () => void;
+}) => {
+  const queryClient = useQueryClient();
+  return (
+    <Dialog title="Add an example" width={680} onClose={onClose}>
+      <ExampleEditor
+        datasetId={datasetId}
+        texts={blank}
+        action="Add"
+        onCancel={onClose}
+        onSave={async (change) => {
+          await createExample(datasetId, change);
+          await queryClient.invalidateQueries({ queryKey: ["datasets"] });
+          onClose();
+        }}
+      />
+    </Dialog>
+  );
+};

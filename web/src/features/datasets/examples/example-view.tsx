@@ -4,7 +4,9 @@ import { formatTime } from "../../../components/time/time.ts";
 import { toVisibleText } from "../../../components/text/visible-text.ts";
 import { Code } from "../../../components/code/code.tsx";
 import { SplitMarks } from "./example-columns.tsx";
-import { RunLink } from "./run-link.tsx";
+import { useQuery } from "@tanstack/react-query";
+import { Link } from "@tanstack/react-router";
+import { runPlaceQuery } from "./queries.ts";
 
 /** An example to read. */
 export const ExampleView = ({
@@ -69,3 +71,26 @@ const Part = ({ label, value }: { readonly label: string; readonly value: unknow
     <Code label={label} language="json" readOnly value={formatJson(value)} />
   </section>
 );
+
+/** The trace of a run, once the server has said where that is. */
+const RunLink = ({
+  runId,
+  tenantId,
+}: {
+  readonly runId: string;
+  readonly tenantId: string;
+}) => {
+  const { data: place, isError } = useQuery(runPlaceQuery(runId));
+  if (place === undefined) {
+    return <span className="quiet">{isError ? `${runId} (not here)` : runId}</span>;
+  }
+  return (
+    <Link
+      to="/o/$tenantId/projects/p/$projectId"
+      params={{ tenantId, projectId: place.projectId }}
+      search={{ trace: place.traceId, run: runId }}
+    >
+      {runId}
+    </Link>
+  );
+};

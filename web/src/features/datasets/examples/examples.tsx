@@ -9,7 +9,7 @@ import type { Dataset } from "../dataset.ts";
 import type { ExampleFilter } from "../dataset-search.ts";
 import type { ExamplePreview } from "./example.ts";
 import { present } from "../../../api/parse.ts";
-import { useColumnLayout } from "../../../components/table/use-column-layout.ts";
+import { useColumnLayout } from "../../../components/table/column-layout.ts";
 import { ColumnMenu } from "../../../components/table/column-menu.tsx";
 import { DataTable } from "../../../components/table/data-table.tsx";
 import type { RowLink } from "../../../components/table/data-table.tsx";

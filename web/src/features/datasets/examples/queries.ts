@@ -4,7 +4,7 @@ import { diffKinds, toExampleParameters } from "../dataset-search.ts";
 import type { DatasetSearch, DiffKind, ExampleFilter } from "../dataset-search.ts";
 import { parseExample, parsePreview, parsePreviews } from "./example.ts";
 import type { ExamplePreview } from "./example.ts";
-import { needItems, needText, oneOf, toNumber, toRecord } from "../../../api/parse.ts";
+import { needItems, needText, oneOf, toNumber, toRecord, toItems } from "../../../api/parse.ts";
 import { datasetPath } from "../queries.ts";
 import { getJson, getText, patchJson, postJson, putJson } from "../../../api/http.ts";
 
@@ -155,4 +155,26 @@ export const changeSplit = async (
     split_name: change.name,
     examples: change.ids,
     remove: change.remove,
+  });
+
+const path: (typeof endpoints)["queryRuns"]["path"] = "/runs/query";
+
+/** Where a run is shown. */
+interface RunPlace {
+  readonly traceId: string;
+  readonly projectId: string;
+}
+
+/** Fails where there is no such run. */
+export const runPlaceQuery = (id: string) =>
+  queryOptions({
+    queryKey: ["run", id, "place"],
+    queryFn: async ({ signal }): Promise<RunPlace> => {
+      const body = { id: [id], select: ["trace_id", "session_id"], limit: 1 };
+      const { runs } = toRecord(await postJson(path, body, signal));
+      const run = toRecord(toItems(runs)[0]);
+      return { traceId: needText(run, "trace_id"), projectId: needText(run, "session_id") };
+    },
+    staleTime: Infinity,
+    retry: false,
   });

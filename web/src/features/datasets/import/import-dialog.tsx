@@ -1,12 +1,11 @@
 import { useQuery } from "@tanstack/react-query";
-import { useState } from "react";
+import { useState, useId } from "react";
 import { datasetQuery } from "../queries.ts";
 import { previewFile } from "./import-file.ts";
 import type { FilePreview } from "./import-file.ts";
 import { toVisibleText } from "../../../components/text/visible-text.ts";
 import { Dialog } from "../../../components/dialog/dialog.tsx";
 import { FormFault } from "../../../components/dialog/form.tsx";
-import { FileDrop } from "./file-drop.tsx";
 import { ImportPlan } from "./import-plan.tsx";
 import { ImportProgress } from "./import-progress.tsx";
 import { useImport } from "./use-import.ts";
@@ -67,5 +66,56 @@ export const ImportDialog = ({
         />
       )}
     </Dialog>
+  );
+};
+
+/** Where a file is dropped, or picked by whoever does not drag. */
+const FileDrop = ({
+  fileName,
+  onFile,
+}: {
+  readonly fileName: string | undefined;
+  readonly onFile: (file: File) => void;
+}) => {
+  const id = useId();
+  const [isOver, setIsOver] = useState(false);
+  const take = (files: FileList | null): void => {
+    const file = files?.[0];
+    if (file !== undefined) {
+      onFile(file);
+    }
+  };
+  return (
+    // oxlint-disable-next-line jsx-a11y/no-noninteractive-element-interactions -- the input is for the keyboard
+    <label
+      className="file-drop"
+      htmlFor={id}
+      data-over={isOver || undefined}
+      onDragOver={(event) => {
+        event.preventDefault();
+        setIsOver(true);
+      }}
+      onDragLeave={() => setIsOver(false)}
+      onDrop={(event) => {
+        event.preventDefault();
+        setIsOver(false);
+        take(event.dataTransfer.files);
+      }}
+    >
+      <input
+        id={id}
+        type="file"
+        className="unseen"
+        accept=".csv,.jsonl,.ndjson,text/csv,application/x-ndjson"
+        onChange={({ currentTarget }) => take(currentTarget.files)}
+      />
+      {fileName === undefined ? (
+        <span>Drop a CSV or JSONL file here, or choose one</span>
+      ) : (
+        <span>
+          <b>{toVisibleText(fileName)}</b> · choose another
+        </span>
+      )}
+    </label>
   );
 };

@@ -2,12 +2,12 @@ import { Button, NativeSelect, TextInput } from "@mantine/core";
 import { useInfiniteQuery } from "@tanstack/react-query";
 import { useState } from "react";
 import { datasetsQuery } from "../queries.ts";
-import type { FilePreview } from "./import-file.ts";
-import { columnTargets } from "./import-rows.ts";
+import type { FilePreview, FileRow } from "./import-file.ts";
+import { columnTargets, toCsvRow } from "./import-rows.ts";
 import type { ColumnTarget, FileShape } from "./import-rows.ts";
 import { toVisibleText } from "../../../components/text/visible-text.ts";
 import type { ImportPlanned } from "./use-import.ts";
-import { PreviewRows } from "./import-preview.tsx";
+import { toJsonText } from "../../../components/text/json-text.ts";
 
 const newDataset = "";
 
@@ -107,3 +107,53 @@ const Mapping = ({
     ))}
   </fieldset>
 );
+
+/** The first rows of a file, as they would be imported. */
+const PreviewRows = ({
+  rows,
+  shape,
+}: {
+  readonly rows: readonly FileRow[];
+  readonly shape: FileShape;
+}) => (
+  // oxlint-disable-next-line jsx-a11y/no-noninteractive-tabindex -- what scrolls is in reach of the keyboard
+  <section className="import-preview" tabIndex={0} aria-label="First rows">
+    <table>
+      <thead>
+        <tr>
+          {["Line", "Inputs", "Outputs", "Metadata", "Split"].map((title) => (
+            <th key={title} scope="col">
+              {title}
+            </th>
+          ))}
+        </tr>
+      </thead>
+      <tbody>
+        {rows.map((row) => (
+          <PreviewRow key={row.line} row={remap(row, shape)} />
+        ))}
+      </tbody>
+    </table>
+  </section>
+);
+
+const PreviewRow = ({ row }: { readonly row: FileRow }) => (
+  <tr>
+    <td>{row.line}</td>
+    {row.kind === "fault" ? (
+      <td colSpan={4} className="bad">
+        {row.reason}
+      </td>
+    ) : (
+      [row.row.inputs, row.row.outputs, row.row.metadata, row.row.split].map((value, place) => (
+        <td key={place}>{value === undefined ? "–" : toJsonText(value, 300).text}</td>
+      ))
+    )}
+  </tr>
+);
+
+/** A row as it would be under the mapping that is chosen now. */
+const remap = (row: FileRow, shape: FileShape): FileRow =>
+  row.kind === "row" && row.cells !== undefined && shape.kind === "csv"
+    ? { ...row, row: toCsvRow(row.cells, shape) }
+    : row;

@@ -1,5 +1,5 @@
 import { counted } from "../../../components/text/quantity.ts";
-import { parseExact } from "../examples/exact-json.ts";
+import { parseExact } from "../examples/example.ts";
 import { toRecord } from "../../../api/parse.ts";
 
 /** Where a column of a CSV file goes. */

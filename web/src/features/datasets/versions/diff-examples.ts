@@ -1,4 +1,3 @@
-import { isSameJson } from "./same-json.ts";
 import { toRecord } from "../../../api/parse.ts";
 
 /** A member of an example that differs between two versions. */
@@ -58,3 +57,22 @@ const own = (members: Readonly<Record<string, unknown>>, name: string): unknown 
 
 const isObject = (value: unknown): boolean =>
   typeof value === "object" && value !== null && !Array.isArray(value);
+
+/** Whether two values are the same JSON, whatever the order of members. */
+function isSameJson(one: unknown, other: unknown): boolean {
+  if (one === other) {
+    return true;
+  }
+  if (typeof one !== "object" || typeof other !== "object" || one === null || other === null) {
+    return false;
+  }
+  // Raw numbers are objects without members: their text tells them apart.
+  const names = Object.keys(one);
+  if (Array.isArray(one) !== Array.isArray(other) || names.length !== Object.keys(other).length) {
+    return false;
+  }
+  return names.every(
+    (name) =>
+      Object.hasOwn(other, name) && isSameJson(Reflect.get(one, name), Reflect.get(other, name)),
+  );
+}

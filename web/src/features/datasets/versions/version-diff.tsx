@@ -10,7 +10,10 @@ import type { Column, RowLink } from "../../../components/table/data-table.tsx";
 import { Empty } from "../../../components/page/states.tsx";
 import { DiffPanel } from "./diff-panel.tsx";
 import { PayloadText } from "../examples/example-columns.tsx";
-import { Ends } from "./version-ends.tsx";
+import { NativeSelect } from "@mantine/core";
+import { versionsQuery } from "../queries.ts";
+import { formatTime } from "../../../components/time/time.ts";
+import { toVisibleText } from "../../../components/text/visible-text.ts";
 
 const route = getRouteApi("/o/$tenantId/datasets/$datasetId");
 
@@ -138,3 +141,44 @@ const columns: readonly Column<ExampleDifference>[] = [
     cell: ({ after }) => <PayloadText of={after?.inputs} />,
   },
 ];
+
+/** The two versions that are compared. */
+const Ends = ({
+  datasetId,
+  from,
+  to,
+}: {
+  readonly datasetId: string;
+  readonly from: string;
+  readonly to: string;
+}) => {
+  const navigate = route.useNavigate();
+  const versions = useInfiniteQuery(versionsQuery(datasetId));
+  const known = (versions.data?.pages.flat() ?? []).map((one) => ({
+    value: one.asOf,
+    label: [formatTime(one.atMs), ...one.tags.map(toVisibleText)].join(" · "),
+  }));
+  const choose = (label: string, value: string, onChange: (next: string) => void) => (
+    <NativeSelect
+      size="xs"
+      aria-label={label}
+      value={value}
+      data={[
+        ...(known.some((one) => one.value === value)
+          ? []
+          : [{ value, label: toVisibleText(value) }]),
+        ...known,
+      ]}
+      onChange={({ currentTarget }) => onChange(currentTarget.value)}
+    />
+  );
+  const set = (ends: { readonly from?: string; readonly to?: string }): void =>
+    void navigate({ search: ({ example: _gone, ...now }) => ({ ...now, ...ends }), replace: true });
+  return (
+    <>
+      {choose("From version", from, (next) => set({ from: next }))}
+      <span aria-hidden="true">→</span>
+      {choose("To version", to, (next) => set({ to: next }))}
+    </>
+  );
+};

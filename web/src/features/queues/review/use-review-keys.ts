@@ -3,7 +3,7 @@ import type { Command } from "../../../components/keyboard/commands.ts";
 import { reviewKeys, toReviewAction } from "./review-keys.ts";
 import type { PressedKey, ReviewAction } from "./review-keys.ts";
 import { Strokes, toStroke } from "../../../components/keyboard/shortcut.ts";
-import { useActions } from "../../../components/keyboard/actions.ts";
+import { useActions } from "../../../components/keyboard/commands.ts";
 
 /** For the keyboard map; this page hears its keys itself. */
 const named: readonly Command[] = reviewKeys.map(({ keys, about }) => ({

@@ -7,7 +7,7 @@ import { correctedOutputs, missingAnswers, toFeedbackWrites } from "./review-dra
 import type { Claim, Queue } from "../queue.ts";
 import { useOpen } from "./use-claim.ts";
 import type { HeldDraft } from "./use-draft.ts";
-import { toWholeText, toWholeValue } from "./whole-value.ts";
+import { toSource } from "../../../components/payload/json-view.tsx";
 
 /** What a reviewer does with a run. Each says what went wrong, and can be tried again. */
 export interface ReviewActions {
@@ -145,4 +145,14 @@ export function useReview({ queue, desk, claim, held, run }: Review): ReviewActi
         return undefined;
       }),
   };
+}
+
+/** A value as JSON text, also where a worker holds it; an empty object where nothing was recorded. */
+const toWholeText = async (value: unknown): Promise<string> =>
+  value === undefined ? "{}" : toSource(value).json();
+
+/** The value itself, however large; `undefined` where nothing was recorded. */
+async function toWholeValue(value: unknown): Promise<unknown> {
+  const whole: unknown = value === undefined ? undefined : JSON.parse(await toWholeText(value));
+  return whole;
 }

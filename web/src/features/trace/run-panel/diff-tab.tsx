@@ -3,7 +3,7 @@ import { useQuery } from "@tanstack/react-query";
 import { useMemo, useState } from "react";
 import { previousNamesakeQuery, traceRunQuery } from "../queries.ts";
 import type { TraceRunDetails } from "../queries.ts";
-import { isId } from "../../../api/is-id.ts";
+import { isId } from "../../../api/parse.ts";
 import { formatDuration, formatTime } from "../../../components/time/time.ts";
 import { toVisibleText } from "../../../components/text/visible-text.ts";
 import { toSource } from "../../../components/payload/json-view.tsx";
