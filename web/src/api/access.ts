@@ -15,20 +15,20 @@ const listeners = new Set<() => void>();
 export const readKey = (): string | undefined => localStorage.getItem(keyName) ?? undefined;
 
 /** Keeps a key for this browser; what was asked for without it may be asked again. */
-export function keepKey(key: string): void {
+export function storeKey(key: string): void {
   localStorage.setItem(keyName, key);
   sessionStorage.removeItem(tenantName);
   setAccess({ kind: "open" });
 }
 
 /** Forgets the key. Repeated, it changes nothing. */
-export function forgetKey(): void {
+export function removeKey(): void {
   localStorage.removeItem(keyName);
   setAccess({ kind: "open" });
 }
 
 /** The server answered 401. */
-export function noteRefusal(): void {
+export function reportUnauthorized(): void {
   if (access.kind === "open") {
     setAccess({ kind: "needed", hadKey: readKey() !== undefined });
   }
@@ -37,7 +37,7 @@ export function noteRefusal(): void {
 export const readAccess = (): Access => access;
 
 /** Calls `listener` after each change; returns what ends that. */
-export function onAccess(listener: () => void): () => void {
+export function subscribeToAccess(listener: () => void): () => void {
   listeners.add(listener);
   return () => listeners.delete(listener);
 }
@@ -53,23 +53,23 @@ function setAccess(next: Access): void {
  */
 export function currentTenantId(): string | undefined {
   const { pathname, search } = globalThis.location;
-  return tenantOf(pathname, search) ?? sessionStorage.getItem(tenantName) ?? undefined;
+  return parseTenantId(pathname, search) ?? sessionStorage.getItem(tenantName) ?? undefined;
 }
 
 /** The server knows the tenant: the tab stays with it at addresses that name none. */
-export const keepTenant = (id: string): void => sessionStorage.setItem(tenantName, id);
+export const storeTenant = (id: string): void => sessionStorage.setItem(tenantName, id);
 
 /** The tab is at no tenant. */
-export const forgetTenant = (): void => sessionStorage.removeItem(tenantName);
+export const removeTenant = (): void => sessionStorage.removeItem(tenantName);
 
 /** What an address names as its tenant, whatever it is: `/o/{tenantId}/…`, or a prompt's `?organizationId=`. */
-export const tenantNamed = (pathname: string, search: string): string | undefined =>
+export const tenantSegmentOf = (pathname: string, search: string): string | undefined =>
   /^\/o\/([^/]+)/.exec(pathname)?.[1] ??
   new URLSearchParams(search).get("organizationId") ??
   undefined;
 
 /** The tenant that an address names; `undefined` where it names none, or none that there can be. */
-export function tenantOf(pathname: string, search: string): string | undefined {
-  const named = tenantNamed(pathname, search) ?? "";
+export function parseTenantId(pathname: string, search: string): string | undefined {
+  const named = tenantSegmentOf(pathname, search) ?? "";
   return /^[\da-f]{8}(-[\da-f]{4}){3}-[\da-f]{12}$/i.test(named) ? named : undefined;
 }

@@ -1,18 +1,18 @@
 /** Whether the server answered when it was last asked. */
-let isGone = false;
+let isOffline = false;
 const listeners = new Set<() => void>();
 
-export const readIsGone = (): boolean => isGone;
+export const readIsOffline = (): boolean => isOffline;
 
-export function onReach(listener: () => void): () => void {
+export function subscribeToConnectivity(listener: () => void): () => void {
   listeners.add(listener);
   return () => listeners.delete(listener);
 }
 
 /** The server answered, or did not. */
-export function noteReach(answered: boolean): void {
-  if (isGone === answered) {
-    isGone = !answered;
+export function reportConnectivity(answered: boolean): void {
+  if (isOffline === answered) {
+    isOffline = !answered;
     listeners.forEach((listener) => listener());
   }
 }

@@ -1,7 +1,7 @@
-import { ApiError, LateError } from "./http.ts";
+import { ApiError, RequestTimeoutError } from "./http.ts";
 
 /** Why something is not here, and what is to be said of it. */
-export interface Failing {
+export interface CallFailure {
   readonly kind:
     /** There is no such thing, or not for whoever asks. */
     | "missing"
@@ -15,37 +15,37 @@ export interface Failing {
     | "failed"
     /** Its answer is none that this page knows. */
     | "garbled";
-  readonly says: string;
+  readonly message: string;
   /** What the server, or the reader of its answer, said itself. */
   readonly detail?: string;
 }
 
 /** What an error of a call means to whoever waits for the answer; `isOne`: they asked for one thing, by its id. */
-export function toFailing(error: Error, { isOne }: { readonly isOne: boolean }): Failing {
-  if (error instanceof LateError) {
-    return { kind: "late", says: `${error.message} It may be busy: try again in a while.` };
+export function describeFailure(error: Error, { isOne }: { readonly isOne: boolean }): CallFailure {
+  if (error instanceof RequestTimeoutError) {
+    return { kind: "late", message: `${error.message} It may be busy: try again in a while.` };
   }
   if (!(error instanceof ApiError)) {
     return {
       kind: "garbled",
-      says: "The server's answer could not be read. It may be of another version than this page: load the page anew, or look at what stands between it and the server.",
+      message: "The server's answer could not be read. It may be of another version than this page: load the page anew, or look at what stands between it and the server.",
       detail: error.message,
     };
   }
   const { status, message } = error;
   if (status === 0) {
-    return { kind: "gone", says: message };
+    return { kind: "gone", message: message };
   }
   if (status === 404 || (isOne && isMissing(error))) {
     return {
       kind: "missing",
-      says: "It may have been deleted, belong to another tenant, or the address is not whole.",
+      message: "It may have been deleted, belong to another tenant, or the address is not whole.",
       detail: message,
     };
   }
   return status >= 500
-    ? { kind: "failed", says: "The server could not answer.", detail: message }
-    : { kind: "refused", says: message };
+    ? { kind: "failed", message: "The server could not answer.", detail: message }
+    : { kind: "refused", message: message };
 }
 
 /** Whether one thing is not there, or can't be: it was deleted, or the address with its id was cut off. */

@@ -1,7 +1,7 @@
 import { EventStreamReader } from "./event-stream.ts";
 import type { ServerEvent } from "./event-stream.ts";
-import { noteReach } from "./connectivity.ts";
-import { currentTenantId, noteRefusal, readKey } from "./access.ts";
+import { reportConnectivity } from "./connectivity.ts";
+import { currentTenantId, reportUnauthorized, readKey } from "./access.ts";
 
 /** The server answered, and the answer was not 2xx; or it did not answer. */
 export class ApiError extends Error {
@@ -16,7 +16,7 @@ export class ApiError extends Error {
 }
 
 /** The server is there, but did not answer in time: what is asked again costs it the same again. */
-export class LateError extends ApiError {
+export class RequestTimeoutError extends ApiError {
   constructor(options?: ErrorOptions) {
     super(0, `The server did not answer within ${timeoutMs / 1_000} seconds.`, options);
     this.name = "LateError";
@@ -73,7 +73,7 @@ export async function getBlob(path: string, signal?: AbortSignal): Promise<Blob>
   try {
     return await response.blob();
   } catch (cause) {
-    throw noAnswer(cause, { signal, limit });
+    throw toRequestError(cause, { signal, limit });
   }
 }
 
@@ -83,7 +83,7 @@ export async function getBlob(path: string, signal?: AbortSignal): Promise<Blob>
  *
  * @throws {@link ApiError}
  */
-export async function* listenEvents(
+export async function* streamEvents(
   path: string,
   signal: AbortSignal,
 ): AsyncGenerator<ServerEvent, void, undefined> {
@@ -108,7 +108,7 @@ async function readNext(
   try {
     return (await chunks?.read())?.value;
   } catch (cause) {
-    throw noAnswer(cause, { signal });
+    throw toRequestError(cause, { signal });
   }
 }
 
@@ -117,7 +117,7 @@ async function readNext(
  *
  * @throws {@link ApiError} the server does not know it, or does not answer.
  */
-export async function checkKey(key: string): Promise<void> {
+export async function verifyKey(key: string): Promise<void> {
   try {
     await callText("/settings", { method: "GET", key });
   } catch (cause) {
@@ -146,7 +146,7 @@ async function callText(path: string, call: Call): Promise<string> {
   try {
     return await response.text();
   } catch (cause) {
-    throw noAnswer(cause, { signal: call.signal, limit });
+    throw toRequestError(cause, { signal: call.signal, limit });
   }
 }
 
@@ -158,7 +158,7 @@ async function send(path: string, call: Call, limit?: AbortSignal): Promise<Resp
     method,
     signal: AbortSignal.any(ends),
     headers: {
-      ...(call.key === undefined ? ownHeaders() : { "x-api-key": call.key }),
+      ...(call.key === undefined ? authHeaders() : { "x-api-key": call.key }),
       accept,
       ...(body === undefined ? {} : { "content-type": "application/json" }),
     },
@@ -170,12 +170,12 @@ async function send(path: string, call: Call, limit?: AbortSignal): Promise<Resp
     response = await fetch(path, init);
     fault = response.ok ? "" : await response.text();
   } catch (cause) {
-    throw noAnswer(cause, { signal, limit });
+    throw toRequestError(cause, { signal, limit });
   }
-  noteReach(true);
+  reportConnectivity(true);
   if (!response.ok) {
     if (response.status === 401 && call.key === undefined) {
-      noteRefusal();
+      reportUnauthorized();
     }
     throw new ApiError(response.status, describe(response.status, fault));
   }
@@ -183,7 +183,7 @@ async function send(path: string, call: Call, limit?: AbortSignal): Promise<Resp
 }
 
 /** Whose rows are asked for, and by whom. */
-function ownHeaders(): Record<string, string> {
+function authHeaders(): Record<string, string> {
   const key = readKey();
   const tenantId = currentTenantId();
   return {
@@ -198,7 +198,7 @@ function parseBody(text: string): unknown {
 }
 
 /** Who broke it off knows why; else the server took too long, or is gone. */
-function noAnswer(
+function toRequestError(
   cause: unknown,
   ends: { readonly signal?: AbortSignal | undefined; readonly limit?: AbortSignal | undefined },
 ): unknown {
@@ -206,9 +206,9 @@ function noAnswer(
     return cause;
   }
   if (ends.limit?.aborted === true) {
-    return new LateError({ cause });
+    return new RequestTimeoutError({ cause });
   }
-  noteReach(false);
+  reportConnectivity(false);
   return new ApiError(0, "The server does not answer. Is it still running?", { cause });
 }
 

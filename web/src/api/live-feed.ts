@@ -1,33 +1,33 @@
 import { queryOptions, useQuery, useQueryClient } from "@tanstack/react-query";
 import { useEffect } from "react";
-import { addLive, nothingYet, parseLive } from "./live-report.ts";
-import type { Live } from "./live-report.ts";
-import { ApiError, listenEvents } from "./http.ts";
+import { mergeReports, emptyReport, parseLiveReport } from "./live-report.ts";
+import type { LiveReport } from "./live-report.ts";
+import { ApiError, streamEvents } from "./http.ts";
 
 const path = "/ui/live";
 const firstWaitMs = 1_000;
 const longestWaitMs = 15_000;
 
-/** What arrives, kept by {@link useLive}; nothing asks for it. */
+/** What arrives, kept by {@link useLiveReport}; nothing asks for it. */
 const liveQuery = queryOptions({
   queryKey: ["live"],
-  queryFn: (): Live => nothingYet,
+  queryFn: (): LiveReport => emptyReport,
   enabled: false,
   staleTime: Infinity,
 });
 
 /** What arrives now, and whether it is told; begins again when the server is back. */
-export function useLive(): { readonly live: Live | undefined; readonly error: Error | undefined } {
+export function useLiveReport(): { readonly live: LiveReport | undefined; readonly error: Error | undefined } {
   const queryClient = useQueryClient();
   useEffect(() => {
     const controller = new AbortController();
-    const keep = (told: Live): void => {
-      queryClient.setQueryData(liveQuery.queryKey, (known = nothingYet) => addLive(known, told));
+    const store = (report: LiveReport): void => {
+      queryClient.setQueryData(liveQuery.queryKey, (known = emptyReport) => mergeReports(known, report));
     };
     const fail = (error: Error | undefined): void => {
       queryClient.setQueryData(errorKey, error ?? null);
     };
-    void watch({ signal: controller.signal, keep, fail });
+    void watch({ signal: controller.signal, store, fail });
     return () => controller.abort();
   }, [queryClient]);
   const { data } = useQuery(liveQuery);
@@ -44,17 +44,17 @@ const errorKey = ["live", "error"];
 
 interface Watch {
   readonly signal: AbortSignal;
-  readonly keep: (told: Live) => void;
+  readonly store: (report: LiveReport) => void;
   readonly fail: (error: Error | undefined) => void;
 }
 
 /** Listens until the signal, again after each break. */
-async function watch({ signal, keep, fail }: Watch): Promise<void> {
+async function watch({ signal, store, fail }: Watch): Promise<void> {
   let waitMs = firstWaitMs;
   while (!signal.aborted) {
     try {
-      for await (const { data } of listenEvents(path, signal)) {
-        keep(parseLive(data));
+      for await (const { data } of streamEvents(path, signal)) {
+        store(parseLiveReport(data));
         fail(undefined);
         waitMs = firstWaitMs;
       }

@@ -16,7 +16,7 @@ export interface LiveSecond {
 }
 
 /** What a sender says of itself: counts of records. */
-export interface Sender {
+export interface SdkClient {
   readonly id: string;
   readonly project: string;
   readonly pid: number;
@@ -31,11 +31,11 @@ export interface Sender {
 }
 
 /** What is known of the last minutes. */
-export interface Live {
+export interface LiveReport {
   /** The second that has begun: those before it are complete. */
   readonly now: number;
   readonly seconds: readonly LiveSecond[];
-  readonly senders: readonly Sender[];
+  readonly senders: readonly SdkClient[];
 }
 
 /** What a stretch of time comes to. Latencies are milliseconds; absent without traces. */
@@ -55,27 +55,27 @@ export interface LiveSummary {
 const liveSeconds = 300;
 const growth = 1.05;
 
-export const nothingYet: Live = { now: 0, seconds: [], senders: [] };
+export const emptyReport: LiveReport = { now: 0, seconds: [], senders: [] };
 
 /** @throws TypeError the server told something else. */
-export function parseLive(text: string): Live {
+export function parseLiveReport(text: string): LiveReport {
   const value: unknown = JSON.parse(text);
-  const { now, seconds, senders } = value as Partial<Live>;
+  const { now, seconds, senders } = value as Partial<LiveReport>;
   if (typeof now !== "number" || !Array.isArray(seconds) || !Array.isArray(senders)) {
     throw new TypeError("the server tells something else than what arrives");
   }
-  return { now, seconds: seconds as readonly LiveSecond[], senders: senders as readonly Sender[] };
+  return { now, seconds: seconds as readonly LiveSecond[], senders: senders as readonly SdkClient[] };
 }
 
 /** What was known with what was told. After a break the server tells all again: what is known twice counts once. */
-export function addLive(known: Live, told: Live): Live {
+export function mergeReports(known: LiveReport, told: LiveReport): LiveReport {
   const first = told.seconds[0]?.at ?? told.now;
   const kept = known.seconds.filter(({ at }) => at >= told.now - liveSeconds && at < first);
   return { ...told, seconds: [...kept, ...told.seconds] };
 }
 
 /** The last seconds, of one project or of all. */
-export function summarize(live: Live, lastSeconds: number, projectId?: string): LiveSummary {
+export function summarize(live: LiveReport, lastSeconds: number, projectId?: string): LiveSummary {
   const since = live.now - lastSeconds;
   return sum(
     countsOf(
@@ -87,7 +87,7 @@ export function summarize(live: Live, lastSeconds: number, projectId?: string): 
 }
 
 /** Projects with activity, the busiest of the last minute first. */
-export function activeProjects(live: Live): readonly string[] {
+export function activeProjects(live: LiveReport): readonly string[] {
   const runs = new Map<string, number>();
   for (const { at, projects } of live.seconds) {
     for (const [id, counts] of Object.entries(projects)) {
@@ -104,7 +104,7 @@ export interface LiveSeries {
 }
 
 /** The last minutes in steps of some seconds, the empty ones too. */
-export function toSeries(live: Live, stepSeconds: number): LiveSeries {
+export function toSeries(live: LiveReport, stepSeconds: number): LiveSeries {
   const end = Math.floor(live.now / stepSeconds) * stepSeconds;
   const count = Math.floor(liveSeconds / stepSeconds);
   const steps: LiveSecond[][] = Array.from({ length: count }, () => []);

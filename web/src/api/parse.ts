@@ -17,7 +17,7 @@ export const toNumber = (value: unknown): number | undefined =>
  *
  * @throws TypeError it is no list: not the server of this page said so.
  */
-export function needItems(value: unknown, what: string): readonly unknown[] {
+export function requireItems(value: unknown, what: string): readonly unknown[] {
   if (!Array.isArray(value)) {
     throw new TypeError(`the server's answer holds no list of ${what}`);
   }
@@ -31,7 +31,7 @@ export const toTexts = (value: unknown): readonly string[] =>
   toItems(value).filter((one) => typeof one === "string");
 
 /** @throws TypeError the server's answer holds no such text. */
-export function needText(members: Members, name: string): string {
+export function requireText(members: Members, name: string): string {
   const text = toText(members[name]);
   if (text === undefined) {
     throw new TypeError(`the server's answer holds no ${name}`);
@@ -60,7 +60,7 @@ export const oneOf = <Value extends string>(
 ): Value | undefined => values.find((one) => one === value);
 
 /** What is not `undefined`: under exact optional types an absent member is left out. */
-export const present = <Row extends object>(
+export const omitUndefined = <Row extends object>(
   row: Row,
 ): { [Name in keyof Row]?: Exclude<Row[Name], undefined> } =>
   Object.fromEntries(Object.entries(row).filter(([, value]) => value !== undefined)) as {

@@ -1,6 +1,6 @@
 import { queryOptions, useQuery } from "@tanstack/react-query";
 import type { endpoints } from "millrace/model";
-import { currentTenantId, forgetTenant, keepTenant, tenantOf } from "./access.ts";
+import { currentTenantId, removeTenant, storeTenant, parseTenantId } from "./access.ts";
 import { getJson } from "./http.ts";
 import { useLocation } from "@tanstack/react-router";
 
@@ -21,9 +21,9 @@ export const tenantQuery = queryOptions({
     const asked = currentTenantId();
     const tenant = parseTenant(await getJson(path, signal));
     if (asked?.toLowerCase() === tenant.id) {
-      keepTenant(tenant.id);
+      storeTenant(tenant.id);
     } else {
-      forgetTenant();
+      removeTenant();
     }
     return tenant;
   },
@@ -46,5 +46,5 @@ function parseTenant(value: unknown): TenantSettings {
 export function useTenantId(): string | undefined {
   const { pathname, searchStr } = useLocation();
   const { data } = useQuery(tenantQuery);
-  return tenantOf(pathname, searchStr) ?? data?.id;
+  return parseTenantId(pathname, searchStr) ?? data?.id;
 }

@@ -4,7 +4,7 @@ import { RouterProvider } from "@tanstack/react-router";
 import { StrictMode } from "react";
 import { createRoot } from "react-dom/client";
 import { createQueryClient } from "../api/query-client.ts";
-import { mendLanguage } from "./mend-language.ts";
+import { repairNavigatorLanguage } from "./navigator-language.ts";
 import { router } from "./router.tsx";
 
 // Colours, spacing and type sizes are in theme.css, since the page's policy allows no style elements.
@@ -22,7 +22,7 @@ const theme = createTheme({
 
 const queryClient = createQueryClient();
 
-mendLanguage(globalThis.navigator);
+repairNavigatorLanguage(globalThis.navigator);
 
 const root = document.querySelector("#root");
 if (root !== null) {

@@ -2,10 +2,10 @@ import { createRouter } from "@tanstack/react-router";
 import { datasetsRoutes } from "../features/datasets/routes.ts";
 import { experimentsRoutes } from "../features/experiments/routes.ts";
 import { feedbackRoutes } from "../features/feedback/routes.ts";
-import { homeRoutes } from "../features/overview/routes.ts";
-import { hubRoutes } from "../features/prompts/routes.ts";
+import { overviewRoutes } from "../features/overview/routes.ts";
+import { promptsRoutes } from "../features/prompts/routes.ts";
 import { projectsRoutes } from "../features/projects/routes.ts";
-import { publicRoutes } from "../features/shared/routes.ts";
+import { sharedRoutes } from "../features/shared/routes.ts";
 import { queuesRoutes } from "../features/queues/routes.ts";
 import { rootRoute } from "../components/page/root-route.ts";
 import { sharedPageRoutes } from "./pages/routes.ts";
@@ -24,7 +24,7 @@ const pendingMs = 300;
 // The page of each address is a chunk of its own; what is here is only where it lies.
 export const router = createRouter({
   routeTree: rootRoute.addChildren([
-    ...homeRoutes,
+    ...overviewRoutes,
     ...projectsRoutes,
     ...sharedPageRoutes,
     ...traceRoutes,
@@ -32,8 +32,8 @@ export const router = createRouter({
     ...experimentsRoutes,
     ...feedbackRoutes,
     ...queuesRoutes,
-    ...hubRoutes,
-    ...publicRoutes,
+    ...promptsRoutes,
+    ...sharedRoutes,
     ...settingsRoutes,
   ]),
   // What a view holds, such as a selection, is of the thing that its address names.

@@ -1,13 +1,13 @@
 import { expect, test } from "vitest";
-import { activeProjects, addLive, parseLive, summarize, toSeries } from "../../src/api/live-report.ts";
-import type { Live, LiveCounts, LiveSecond } from "../../src/api/live-report.ts";
+import { activeProjects, mergeReports, parseLiveReport, summarize, toSeries } from "../../src/api/live-report.ts";
+import type { LiveReport, LiveCounts, LiveSecond } from "../../src/api/live-report.ts";
 
 const none: LiveCounts = { runs: 0, traces: 0, errors: 0, tokens: 0, cost: 0, latencies: [] };
 const second = (at: number, counts: Partial<LiveCounts>, id = "a"): LiveSecond => ({
   at,
   projects: { [id]: { ...none, ...counts } },
 });
-const liveOf = (now: number, ...seconds: readonly LiveSecond[]): Live => ({
+const liveOf = (now: number, ...seconds: readonly LiveSecond[]): LiveReport => ({
   now,
   seconds,
   senders: [],
@@ -16,7 +16,7 @@ const liveOf = (now: number, ...seconds: readonly LiveSecond[]): Live => ({
 test("what is told after a break takes the place of what was known of those seconds", () => {
   const known = liveOf(1_003, second(1_000, { runs: 1 }), second(1_002, { runs: 2 }));
   const told = liveOf(1_005, second(1_002, { runs: 3 }), second(1_004, { runs: 4 }));
-  const { seconds } = addLive(known, told);
+  const { seconds } = mergeReports(known, told);
   expect(seconds.map(({ at, projects }) => [at, projects["a"]?.runs])).toEqual([
     [1_000, 1],
     [1_002, 3],
@@ -26,7 +26,7 @@ test("what is told after a break takes the place of what was known of those seco
 
 test("seconds of more than five minutes ago are forgotten", () => {
   const known = liveOf(1_000, second(699, { runs: 1 }), second(700, { runs: 1 }));
-  expect(addLive(known, liveOf(1_000)).seconds.map(({ at }) => at)).toEqual([700]);
+  expect(mergeReports(known, liveOf(1_000)).seconds.map(({ at }) => at)).toEqual([700]);
 });
 
 test("a minute comes to rates, shares and latencies that are off by 2.5 % at most", () => {
@@ -66,5 +66,5 @@ test("projects are in the order of what they brought in the last minute", () => 
 });
 
 test("what is no event of the feed is refused", () => {
-  expect(() => parseLive('{"now":1}')).toThrow(TypeError);
+  expect(() => parseLiveReport('{"now":1}')).toThrow(TypeError);
 });

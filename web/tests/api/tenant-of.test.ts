@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { tenantOf } from "../../src/api/access.ts";
+import { parseTenantId } from "../../src/api/access.ts";
 
 const id = "0a1b2c3d-0000-4000-8000-000000000000";
 
@@ -10,5 +10,5 @@ test.each([
   ["/", "?organizationId=<b>", undefined],
   [`/hub/o/${id}`, "", undefined],
 ])("%s%s names %s", (pathname, search, tenant) => {
-  expect(tenantOf(pathname, search)).toBe(tenant);
+  expect(parseTenantId(pathname, search)).toBe(tenant);
 });

@@ -4,12 +4,12 @@ import { isMissing } from "../../api/failure.ts";
 import { projectQuery } from "../../features/projects/queries.ts";
 import { lazy, Suspense } from "react";
 import { toVisibleText } from "../../components/text/visible-text.ts";
-import { loadPart } from "../../components/page/load-part.ts";
+import { loadChunk } from "../../components/page/load-chunk.ts";
 import { AbsentView, PageLoading } from "../../components/page/absent-view.tsx";
 import { Runs } from "../../features/runs/runs.tsx";
 
 const Trace = lazy(async () =>
-  loadPart(async () => ({ default: (await import("../../features/trace/trace.tsx")).Trace })),
+  loadChunk(async () => ({ default: (await import("../../features/trace/trace.tsx")).Trace })),
 );
 
 const route = getRouteApi("/o/$tenantId/projects/p/$projectId");

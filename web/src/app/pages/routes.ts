@@ -1,8 +1,8 @@
 import { createRoute } from "@tanstack/react-router";
-import { lazyView } from "../../components/page/load-part.ts";
+import { lazyView } from "../../components/page/load-chunk.ts";
 import { rootRoute } from "../../components/page/root-route.ts";
 import { parseDatasetSearch } from "../../features/datasets/dataset-search.ts";
-import { parseRunsSearch } from "../../features/trace/runs-search.ts";
+import { parseRunsSearch } from "../../features/trace/project-search.ts";
 
 const getParentRoute = () => rootRoute;
 

@@ -1,18 +1,18 @@
 import { useQueryClient, queryOptions, useQuery } from "@tanstack/react-query";
 import { useEffect, useSyncExternalStore, useCallback } from "react";
 import { getJson } from "../../api/http.ts";
-import { onReach, readIsGone } from "../../api/connectivity.ts";
+import { subscribeToConnectivity, readIsOffline } from "../../api/connectivity.ts";
 import { Button } from "@mantine/core";
 import type { Query } from "@tanstack/react-query";
-import { toFailing } from "../../api/failure.ts";
+import { describeFailure } from "../../api/failure.ts";
 import { toVisibleText } from "../../components/text/visible-text.ts";
 
 const askFirstMs = 300;
 const askAgainMs = 2_000;
 
 /** Says that the server is gone, asks for it, and has what failed loaded again when it is back. */
-export const GoneBanner = () => {
-  const isGone = useSyncExternalStore(onReach, readIsGone);
+export const OfflineBanner = () => {
+  const isGone = useSyncExternalStore(subscribeToConnectivity, readIsOffline);
   const queryClient = useQueryClient();
   useEffect(() => {
     if (!isGone) {
@@ -45,7 +45,7 @@ const isStale = (query: Query): boolean => {
     data !== undefined &&
     error !== null &&
     fetchMeta?.fetchMore === undefined &&
-    kinds.has(toFailing(error, { isOne: false }).kind) &&
+    kinds.has(describeFailure(error, { isOne: false }).kind) &&
     query.isActive()
   );
 };

@@ -1,8 +1,8 @@
 import { Button, PasswordInput } from "@mantine/core";
 import { useMutation, useQueryClient } from "@tanstack/react-query";
 import { useEffect, useRef, useState } from "react";
-import { keepKey } from "../../api/access.ts";
-import { checkKey } from "../../api/http.ts";
+import { storeKey } from "../../api/access.ts";
+import { verifyKey } from "../../api/http.ts";
 
 /** Shown while the server asks for a key: takes one, tries it, and keeps it for this browser. */
 export const KeyEntry = ({ hadKey }: { readonly hadKey: boolean }) => {
@@ -12,9 +12,9 @@ export const KeyEntry = ({ hadKey }: { readonly hadKey: boolean }) => {
   // The only thing to do here, and nothing before it is passed over.
   useEffect(() => field.current?.focus(), []);
   const { mutate, error, isPending } = useMutation({
-    mutationFn: checkKey,
+    mutationFn: verifyKey,
     onSuccess: async (_, tried) => {
-      keepKey(tried);
+      storeKey(tried);
       await queryClient.resetQueries();
     },
   });

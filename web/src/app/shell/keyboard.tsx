@@ -1,7 +1,7 @@
 import { useEffect, useEffectEvent, useRef, useState, useSyncExternalStore, useMemo } from "react";
-import { Strokes, takesText, toStroke } from "../../components/keyboard/shortcut.ts";
+import { KeySequence, takesText, toStroke } from "../../components/keyboard/shortcut.ts";
 import { onActions, readActions } from "../../components/keyboard/commands.ts";
-import { KeyMap, paletteKeys } from "./shortcut-list.tsx";
+import { ShortcutList, paletteKeys } from "./shortcut-list.tsx";
 import { Palette } from "./palette.tsx";
 import { useMantineColorScheme } from "@mantine/core";
 import { useNavigate } from "@tanstack/react-router";
@@ -14,7 +14,7 @@ export const Keyboard = () => {
   const screens = useScreens();
   const actions = useSyncExternalStore(onActions, readActions);
   const commands = [...actions, ...screens];
-  const strokes = useRef(new Strokes(["g"]));
+  const strokes = useRef(new KeySequence(["g"]));
   const close = (): void => setOpen(undefined);
   const onKey = useEffectEvent((event: KeyboardEvent) => {
     const stroke = toStroke(event);
@@ -59,7 +59,7 @@ export const Keyboard = () => {
         <kbd className="palette-hint">{paletteKeys}</kbd>
       </button>
       {open === "palette" && <Palette commands={commands} onClose={close} />}
-      {open === "keys" && <KeyMap commands={commands} onClose={close} />}
+      {open === "keys" && <ShortcutList commands={commands} onClose={close} />}
     </>
   );
 };

@@ -2,24 +2,24 @@ import { queryOptions } from "@tanstack/react-query";
 import { getJson } from "../../api/http.ts";
 
 /** Something with a name that the palette can go to. */
-export interface Found {
+export interface SearchResult {
   readonly kind: "project" | "dataset" | "queue" | "prompt";
   readonly id: string;
   readonly name: string;
 }
 
-const foundMax = 6;
+const resultMax = 6;
 
 /** Projects, datasets, queues and prompts that have a text in their name. */
-export const foundQuery = (text: string) =>
+export const searchQuery = (text: string) =>
   queryOptions({
     queryKey: ["found", text],
-    queryFn: async ({ signal }): Promise<readonly Found[]> => {
+    queryFn: async ({ signal }): Promise<readonly SearchResult[]> => {
       const named = (path: string): Promise<unknown> => {
-        const query = new URLSearchParams({ name_contains: text, limit: String(foundMax) });
+        const query = new URLSearchParams({ name_contains: text, limit: String(resultMax) });
         return getJson(`${path}?${query}`, signal);
       };
-      const prompts = new URLSearchParams({ query: text, limit: String(foundMax) });
+      const prompts = new URLSearchParams({ query: text, limit: String(resultMax) });
       const [projects, datasets, queues, hub] = await Promise.all([
         named("/sessions"),
         named("/datasets"),
@@ -27,17 +27,17 @@ export const foundQuery = (text: string) =>
         getJson(`/repos?${prompts}`, signal),
       ]);
       return [
-        ...toFound("project", projects),
-        ...toFound("dataset", datasets),
-        ...toFound("queue", queues),
-        ...toFound("prompt", (hub as { readonly repos?: unknown }).repos, "repo_handle"),
+        ...toSearchResults("project", projects),
+        ...toSearchResults("dataset", datasets),
+        ...toSearchResults("queue", queues),
+        ...toSearchResults("prompt", (hub as { readonly repos?: unknown }).repos, "repo_handle"),
       ];
     },
     staleTime: 10_000,
   });
 
-function toFound(kind: Found["kind"], list: unknown, nameField = "name"): readonly Found[] {
+function toSearchResults(kind: SearchResult["kind"], list: unknown, nameField = "name"): readonly SearchResult[] {
   return (Array.isArray(list) ? (list as readonly Readonly<Record<string, unknown>>[]) : [])
-    .slice(0, foundMax)
+    .slice(0, resultMax)
     .map((one) => ({ kind, id: String(one["id"]), name: String(one[nameField]) }));
 }

@@ -3,9 +3,9 @@ import { keepPreviousData, useQuery } from "@tanstack/react-query";
 import { useNavigate } from "@tanstack/react-router";
 import { useId, useMemo, useState } from "react";
 import { flushSync } from "react-dom";
-import { foundQuery } from "./palette-queries.ts";
+import { searchQuery } from "./palette-queries.ts";
 import { useTenantId } from "../../api/tenant.ts";
-import type { Found } from "./palette-queries.ts";
+import type { SearchResult } from "./palette-queries.ts";
 import { findCommands } from "../../components/keyboard/commands.ts";
 import type { Command } from "../../components/keyboard/commands.ts";
 import { toNextRow } from "../../components/keyboard/next-row.ts";
@@ -95,7 +95,7 @@ export const Palette = ({
   );
 };
 
-const groups: { readonly [Kind in Found["kind"]]: string } = {
+const groups: { readonly [Kind in SearchResult["kind"]]: string } = {
   project: "Project",
   dataset: "Dataset",
   queue: "Queue",
@@ -106,7 +106,7 @@ const groups: { readonly [Kind in Found["kind"]]: string } = {
 function useNamed(text: string): readonly Command[] {
   const [asked] = useDebouncedValue(text.trim(), searchDelayMs);
   const { data } = useQuery({
-    ...foundQuery(asked),
+    ...searchQuery(asked),
     enabled: asked !== "",
     placeholderData: keepPreviousData,
   });
@@ -116,7 +116,7 @@ function useNamed(text: string): readonly Command[] {
     if (asked === "" || data === undefined || tenantId === undefined) {
       return [];
     }
-    const open = ({ kind, id, name }: Found): unknown => {
+    const open = ({ kind, id, name }: SearchResult): unknown => {
       switch (kind) {
         case "project":
           return navigate({

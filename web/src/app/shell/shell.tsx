@@ -1,7 +1,7 @@
 import { Outlet, useLocation, Link } from "@tanstack/react-router";
 import { useSyncExternalStore, useEffect, useRef } from "react";
-import { onAccess, readAccess } from "../../api/access.ts";
-import { GoneBanner, StaleBanner, ReadOnlyBanner } from "./banners.tsx";
+import { subscribeToAccess, readAccess } from "../../api/access.ts";
+import { OfflineBanner, StaleBanner, ReadOnlyBanner } from "./banners.tsx";
 import { KeyEntry } from "./key-entry.tsx";
 import { Keyboard } from "./keyboard.tsx";
 import { Navigation } from "./navigation.tsx";
@@ -11,7 +11,7 @@ import type { RefObject } from "react";
 
 /** What stands around every view. */
 export const Shell = () => {
-  const access = useSyncExternalStore(onAccess, readAccess);
+  const access = useSyncExternalStore(subscribeToAccess, readAccess);
   const { pathname } = useLocation();
   const main = useFocusOnMove();
   return (
@@ -27,7 +27,7 @@ export const Shell = () => {
           <SchemeButton />
         </div>
       </header>
-      <GoneBanner />
+      <OfflineBanner />
       <StaleBanner />
       {access.kind === "open" && !isPublicAddress(pathname) && <ReadOnlyBanner />}
       <main className="view" id="view" tabIndex={-1} ref={main}>

@@ -16,7 +16,7 @@ const ofLists: KeyLine = ["↑ ↓ PgUp PgDn", "Move in a list or a tree"];
 const lists = "main .data-table, main [role=tree]";
 
 /** The keys that do something here. */
-export const KeyMap = ({
+export const ShortcutList = ({
   commands,
   onClose,
 }: {

@@ -3,7 +3,7 @@ import { useLocation } from "@tanstack/react-router";
 import type { ReactNode } from "react";
 import { ApiError } from "../../api/http.ts";
 import { tenantQuery } from "../../api/tenant.ts";
-import { tenantNamed } from "../../api/access.ts";
+import { tenantSegmentOf } from "../../api/access.ts";
 import { PageLoading } from "../../components/page/absent-view.tsx";
 import { Empty } from "../../components/page/states.tsx";
 
@@ -13,7 +13,7 @@ import { Empty } from "../../components/page/states.tsx";
  */
 export const TenantGate = ({ children }: { readonly children: ReactNode }) => {
   const { pathname, searchStr } = useLocation();
-  const named = tenantNamed(pathname, searchStr);
+  const named = tenantSegmentOf(pathname, searchStr);
   const { data, error, failureReason } = useQuery({ ...tenantQuery, enabled: named !== undefined });
   if (named === undefined) {
     return children;

@@ -4,13 +4,13 @@ import type { ErrorComponentProps } from "@tanstack/react-router";
 import { useEffect, useRef, useSyncExternalStore } from "react";
 import type { ReactNode } from "react";
 import { getJson } from "../../api/http.ts";
-import { onReach, readIsGone } from "../../api/connectivity.ts";
-import { PartError } from "../../components/page/load-part.ts";
+import { subscribeToConnectivity, readIsOffline } from "../../api/connectivity.ts";
+import { ChunkLoadError } from "../../components/page/load-chunk.ts";
 import { Problem } from "../../components/page/states.tsx";
 
 /** Shown in the place of a view that threw, or that did not come; the navigation around it stays. */
 export const ViewFailure = ({ error, reset }: ErrorComponentProps) =>
-  error instanceof PartError ? <NotLoaded /> : <Thrown error={error} onReset={reset} />;
+  error instanceof ChunkLoadError ? <NotLoaded /> : <Thrown error={error} onReset={reset} />;
 
 const Thrown = ({ error, onReset }: { readonly error: unknown; readonly onReset: () => void }) => {
   const queryClient = useQueryClient();
@@ -18,7 +18,7 @@ const Thrown = ({ error, onReset }: { readonly error: unknown; readonly onReset:
     <FailedView title="This page failed">
       <Problem
         title="Could not show this page"
-        says="The server's answer, or the page itself, is not what it should be."
+        message="The server's answer, or the page itself, is not what it should be."
         detail={error instanceof Error ? error.message : String(error)}
         onRetry={() => {
           // What it could not show is asked for anew.
@@ -32,7 +32,7 @@ const Thrown = ({ error, onReset }: { readonly error: unknown; readonly onReset:
 
 /** A file of the page is missing: only a reload brings it, and a reload needs the server. */
 const NotLoaded = () => {
-  const isGone = useSyncExternalStore(onReach, readIsGone);
+  const isGone = useSyncExternalStore(subscribeToConnectivity, readIsOffline);
   const wasGone = useRef(false);
   useEffect(() => {
     // Says whether the server is there, to this view and to the banner above, which asks on.
@@ -49,7 +49,7 @@ const NotLoaded = () => {
     <FailedView title="This page did not load">
       <Problem
         title="Could not load this page"
-        says={
+        message={
           isGone
             ? "The server does not answer. The page loads by itself when it is back."
             : "The server may have another version of the page by now."

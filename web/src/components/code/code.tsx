@@ -3,7 +3,7 @@ import type { CSSProperties } from "react";
 import { toVisibleText } from "../text/visible-text.ts";
 import type { CodeFault } from "./code-faults.ts";
 import type { CodeLanguage } from "./code-view.ts";
-import { loadPart } from "../page/load-part.ts";
+import { loadChunk } from "../page/load-chunk.ts";
 import "./code.css";
 
 export interface CodeProps {
@@ -25,7 +25,7 @@ export interface CodeProps {
 }
 
 const CodeEditor = lazy(async () =>
-  loadPart(async () => ({ default: (await import("./code-editor.tsx")).CodeEditor })),
+  loadChunk(async () => ({ default: (await import("./code-editor.tsx")).CodeEditor })),
 );
 
 /** Characters shown until the editor is there. */

@@ -3,7 +3,7 @@ import { useLocalStorage, useMediaQuery } from "@mantine/hooks";
 import { lazy, Suspense, useState } from "react";
 import { toVisibleText } from "../text/visible-text.ts";
 import type { CodeLanguage } from "./code-view.ts";
-import { loadPart } from "../page/load-part.ts";
+import { loadChunk } from "../page/load-chunk.ts";
 import "./code.css";
 
 export interface TextDiffProps {
@@ -16,7 +16,7 @@ export interface TextDiffProps {
 }
 
 const DiffView = lazy(async () =>
-  loadPart(async () => ({ default: (await import("./diff-view.tsx")).DiffView })),
+  loadChunk(async () => ({ default: (await import("./diff-view.tsx")).DiffView })),
 );
 
 /** Characters of each side shown where a comparison would take too long. */

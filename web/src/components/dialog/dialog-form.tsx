@@ -2,7 +2,7 @@ import { Button } from "@mantine/core";
 import { useState } from "react";
 import type { ReactNode } from "react";
 import { Dialog } from "./dialog.tsx";
-import { FormFault } from "./form.tsx";
+import { FormError } from "./form.tsx";
 
 /** A dialog that does one thing and closes. What `onSubmit` throws is said, and can be tried again. */
 export const DialogForm = ({
@@ -45,7 +45,7 @@ export const DialogForm = ({
         }}
       >
         {children}
-        <FormFault error={state.error} />
+        <FormError error={state.error} />
         <div className="dialog-end">
           <Button variant="default" onClick={onClose}>
             Cancel

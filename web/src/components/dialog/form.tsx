@@ -1,7 +1,7 @@
 import type { ReactNode } from "react";
 
 /** What went wrong with a form, beside its button; announced when it appears. */
-export const FormFault = ({ error }: { readonly error?: string | undefined }) => (
+export const FormError = ({ error }: { readonly error?: string | undefined }) => (
   <p className="form-fault" role="alert" hidden={error === undefined}>
     {error}
   </p>

@@ -3,11 +3,11 @@ import { useQuery } from "@tanstack/react-query";
 import { useId, useRef, useState } from "react";
 import type { KeyboardEvent, ReactNode } from "react";
 import { filterFaultQuery, filterWordsQuery } from "./queries.ts";
-import { takeProposal } from "./filter-completion.ts";
-import type { Proposal, WantedWords } from "./filter-completion.ts";
+import { applySuggestion } from "./filter-completion.ts";
+import type { Suggestion, WantedWords } from "./filter-completion.ts";
 import { describePart, toFilterParts, withoutFilterParts } from "./filter-parts.ts";
 import { toVisibleText } from "../text/visible-text.ts";
-import { Proposals, useProposals } from "./filter-suggestions.tsx";
+import { Suggestions, useSuggestions } from "./filter-suggestions.tsx";
 import "./filter-bar.css";
 import type { FilterFault } from "./queries.ts";
 
@@ -49,12 +49,12 @@ export const FilterBar = (props: FilterBarProps) => {
     enabled: checked.trim() !== "",
   });
   const isOpen = cursor !== undefined;
-  const { completion, proposals } = useProposals(props, { words: words?.[of], draft, cursor });
-  const take = (proposal: Proposal): void => {
+  const { completion, suggestions } = useSuggestions(props, { words: words?.[of], draft, cursor });
+  const take = (suggestion: Suggestion): void => {
     if (completion === undefined) {
       return;
     }
-    const taken = takeProposal(draft, completion, proposal);
+    const taken = applySuggestion(draft, completion, suggestion);
     setDraft(taken.filter);
     setActive(-1);
     setCursor(taken.cursor);
@@ -67,8 +67,8 @@ export const FilterBar = (props: FilterBarProps) => {
     onApply(filter.trim());
   };
   const onKey = (event: KeyboardEvent<HTMLInputElement>): void => {
-    const count = isOpen ? proposals.length : 0;
-    const chosen = proposals[active];
+    const count = isOpen ? suggestions.length : 0;
+    const chosen = suggestions[active];
     const steps: Readonly<Record<string, (() => void) | undefined>> = {
       ArrowDown: count > 0 ? () => setActive((active + 1) % count) : undefined,
       ArrowUp: count > 0 ? () => setActive((active <= 0 ? count : active) - 1) : undefined,
@@ -98,7 +98,7 @@ export const FilterBar = (props: FilterBarProps) => {
           role="combobox"
           aria-label="Filter"
           aria-autocomplete="list"
-          aria-expanded={isOpen && proposals.length > 0}
+          aria-expanded={isOpen && suggestions.length > 0}
           aria-controls={listId}
           aria-activedescendant={active >= 0 ? `${listId}-${active}` : undefined}
           aria-invalid={hasFault}
@@ -146,7 +146,7 @@ export const FilterBar = (props: FilterBarProps) => {
             scrolled={scrolled}
           />
         )}
-        <Proposals id={listId} proposals={isOpen ? proposals : []} active={active} onTake={take} />
+        <Suggestions id={listId} suggestions={isOpen ? suggestions : []} active={active} onTake={take} />
       </div>
       <div className="filter-quick">
         {children}

@@ -3,7 +3,7 @@ import { toFilterTokens } from "./filter-tokens.ts";
 import type { FilterToken } from "./filter-tokens.ts";
 
 /** One way to go on. */
-export interface Proposal {
+export interface Suggestion {
   readonly label: string;
   readonly detail: string;
   /** What is put in the place of `from` to `to`. */
@@ -25,7 +25,7 @@ export interface WantedWords {
 export interface Completion {
   readonly from: number;
   readonly to: number;
-  readonly proposals: readonly Proposal[];
+  readonly suggestions: readonly Suggestion[];
   readonly wants?: WantedWords;
 }
 
@@ -58,7 +58,7 @@ export function completeFilter(filter: string, cursor: number, words: FilterWord
   const place = { from, to: current?.to ?? cursor, typed: filter.slice(from, cursor) };
   if (frame === undefined && before.length > 0) {
     // It is complete: what could follow would have to stand around it.
-    return { from, to: place.to, proposals: [] };
+    return { from, to: place.to, suggestions: [] };
   }
   if (frame === undefined || isCombination(words, frame.name)) {
     return completeFunction(place, words);
@@ -129,14 +129,14 @@ function completeFunction({ from, to, typed }: Place, words: FilterWords): Compl
         insert: `${comparator}(${field}${isPath ? "" : ", "}`,
       };
     });
-  return { from, to, proposals: [...fields, ...functions] };
+  return { from, to, suggestions: [...fields, ...functions] };
 }
 
 function completeField(place: Place, words: FilterWords, comparator: string): Completion {
   const { from, to, typed } = place;
   const path = /^metadata\.(.*)$/s.exec(typed);
   const isExists = comparator === "exists";
-  const proposals = words.fields
+  const suggestions = words.fields
     .filter((field) => field.comparators.includes(comparator) && startsWith(field.name, typed))
     .map(({ name, doc, values }) => {
       const isPath = name.endsWith(anyPath);
@@ -147,11 +147,11 @@ function completeField(place: Place, words: FilterWords, comparator: string): Co
       };
     });
   return path === null
-    ? { from, to, proposals }
+    ? { from, to, suggestions }
     : {
         from,
         to,
-        proposals,
+        suggestions,
         wants: {
           kind: "metadata_key",
           prefix: path[1] ?? "",
@@ -167,7 +167,7 @@ function completeValue(
   frame: Frame,
 ): Completion {
   if (field === undefined) {
-    return { from, to, proposals: [] };
+    return { from, to, suggestions: [] };
   }
   const after = frame.name === "in" ? "" : ")";
   const bare = typed.replace(/^["']/, "");
@@ -177,16 +177,16 @@ function completeValue(
     ...(field.type === "boolean" ? ["true", "false"] : []),
     ...(field.isNullable && (frame.name === "eq" || frame.name === "neq") ? ["null"] : []),
   ];
-  const proposals = fixed
+  const suggestions = fixed
     .filter((value) => startsWith(value.replaceAll('"', ""), bare))
     .map((value) => ({ label: value, detail: field.doc, insert: `${open}${value}${after}` }));
   const wanted = wantedOf(field, frame);
   return wanted === undefined
-    ? { from, to, proposals }
+    ? { from, to, suggestions }
     : {
         from,
         to,
-        proposals,
+        suggestions,
         wants: { ...wanted, prefix: bare, before: open, after },
       };
 }
@@ -215,8 +215,8 @@ function findField({ fields }: FilterWords, name: string): FieldWord | undefined
   );
 }
 
-/** The server's words as proposals: keys as they are, where they can be a path, values as texts. */
-export function toWordProposals(words: readonly string[], wants: WantedWords): readonly Proposal[] {
+/** The server's words as suggestions: keys as they are, where they can be a path, values as texts. */
+export function toWordSuggestions(words: readonly string[], wants: WantedWords): readonly Suggestion[] {
   const isPath = wants.before.startsWith("metadata.");
   return words
     .filter((word) => !isPath || /^[\w-]+$/.test(word))
@@ -227,11 +227,11 @@ export function toWordProposals(words: readonly string[], wants: WantedWords): r
     }));
 }
 
-/** The filter with a proposal taken, and where the cursor stands then. */
-export function takeProposal(
+/** The filter with a suggestion taken, and where the cursor stands then. */
+export function applySuggestion(
   filter: string,
   { from, to }: Pick<Completion, "from" | "to">,
-  { insert }: Proposal,
+  { insert }: Suggestion,
 ): { readonly filter: string; readonly cursor: number } {
   const rest = filter.slice(to);
   // What is there already is not written twice.

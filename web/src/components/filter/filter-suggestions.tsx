@@ -1,33 +1,33 @@
 /* oxlint-disable jsx-a11y/prefer-tag-over-role -- a datalist shows neither what a word means nor which one is chosen */
-import type { Proposal, Completion, WantedWords } from "./filter-completion.ts";
+import type { Suggestion, Completion, WantedWords } from "./filter-completion.ts";
 import { toVisibleText } from "../text/visible-text.ts";
 import { keepPreviousData, useQuery } from "@tanstack/react-query";
-import { completeFilter, toWordProposals } from "./filter-completion.ts";
+import { completeFilter, toWordSuggestions } from "./filter-completion.ts";
 import type { FilterWords } from "millrace/model";
 
 /** The ways in which a filter can go on; the line above has the focus. */
-export const Proposals = ({
+export const Suggestions = ({
   id,
-  proposals,
+  suggestions,
   active,
   onTake,
 }: {
   readonly id: string;
-  readonly proposals: readonly Proposal[];
+  readonly suggestions: readonly Suggestion[];
   readonly active: number;
-  readonly onTake: (proposal: Proposal) => void;
+  readonly onTake: (suggestion: Suggestion) => void;
 }) => (
   <div
     id={id}
     role="listbox"
     tabIndex={-1}
     aria-label="Ways to go on"
-    className="filter-proposals"
-    hidden={proposals.length === 0}
+    className="filter-suggestions"
+    hidden={suggestions.length === 0}
   >
-    {proposals.map((proposal, index) => (
+    {suggestions.map((suggestion, index) => (
       <div
-        key={proposal.insert}
+        key={suggestion.insert}
         id={`${id}-${index}`}
         role="option"
         tabIndex={-1}
@@ -35,11 +35,11 @@ export const Proposals = ({
         // Before the line loses the focus.
         onPointerDown={(event) => {
           event.preventDefault();
-          onTake(proposal);
+          onTake(suggestion);
         }}
       >
-        <code>{toVisibleText(proposal.label)}</code>
-        <span>{proposal.detail}</span>
+        <code>{toVisibleText(suggestion.label)}</code>
+        <span>{suggestion.detail}</span>
       </div>
     ))}
   </div>
@@ -62,10 +62,10 @@ const shownMax = 12;
 const staleMs = 30_000;
 
 /** How a filter can go on at its cursor; the server's words come in as they arrive. */
-export function useProposals(
+export function useSuggestions(
   { readWords, wordsKey = "" }: Source,
   { words, draft, cursor }: Draft,
-): { readonly completion: Completion | undefined; readonly proposals: readonly Proposal[] } {
+): { readonly completion: Completion | undefined; readonly suggestions: readonly Suggestion[] } {
   const completion =
     words === undefined || cursor === undefined
       ? undefined
@@ -80,11 +80,11 @@ export function useProposals(
     placeholderData: keepPreviousData,
   });
   if (completion === undefined) {
-    return { completion, proposals: [] };
+    return { completion, suggestions: [] };
   }
-  const known = wants === undefined ? [] : toWordProposals(found.data ?? [], wants);
+  const known = wants === undefined ? [] : toWordSuggestions(found.data ?? [], wants);
   const begins = known.filter(({ label }) =>
     label.toLowerCase().startsWith((wants?.prefix ?? "").toLowerCase()),
   );
-  return { completion, proposals: [...begins, ...completion.proposals].slice(0, shownMax) };
+  return { completion, suggestions: [...begins, ...completion.suggestions].slice(0, shownMax) };
 }

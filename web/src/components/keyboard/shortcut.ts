@@ -19,7 +19,7 @@ export function toStroke({ key, ctrlKey, metaKey, altKey }: Press): string | und
 const sequenceMs = 1_200;
 
 /** Puts single strokes together: `g` and then `h` is `g h`. */
-export class Strokes {
+export class KeySequence {
   readonly #firsts: ReadonlySet<string>;
   #pending: { readonly stroke: string; readonly atMs: number } | undefined;
 

@@ -1,8 +1,8 @@
 import { Alert, Button, Loader } from "@mantine/core";
 import { useEffect, useState } from "react";
 import type { ReactNode } from "react";
-import { toFailing } from "../../api/failure.ts";
-import type { Failing } from "../../api/failure.ts";
+import { describeFailure } from "../../api/failure.ts";
+import type { CallFailure } from "../../api/failure.ts";
 import { toVisibleText } from "../text/visible-text.ts";
 
 /** After so long it is said that the server takes its time. */
@@ -58,11 +58,11 @@ export const Failure = ({
   /** Other ways on than to try again. */
   readonly children?: ReactNode;
 }) => {
-  const { kind, says, detail } = toFailing(error, { isOne });
+  const { kind, message, detail } = describeFailure(error, { isOne });
   return (
     <Problem
       title={`Could not ${verbs[kind]} ${what}`}
-      says={kind === "missing" && missing !== undefined ? missing : says}
+      message={kind === "missing" && missing !== undefined ? missing : message}
       detail={detail}
       onRetry={onRetry}
     >
@@ -74,19 +74,19 @@ export const Failure = ({
 /** What went wrong, what that means, what was said of it, and a way to try again. */
 export const Problem = ({
   title,
-  says,
+  message,
   detail,
   onRetry,
   children,
 }: {
   readonly title: string;
-  readonly says: string;
+  readonly message: string;
   readonly detail?: string | undefined;
   readonly onRetry: () => unknown;
   readonly children?: ReactNode;
 }) => (
   <Alert className="failure" color="red" title={title} role="alert">
-    <p>{says}</p>
+    <p>{message}</p>
     {detail !== undefined && (
       <p className="failure-detail">{toVisibleText(detail.slice(0, detailChars))}</p>
     )}
@@ -99,7 +99,7 @@ export const Problem = ({
   </Alert>
 );
 
-const verbs: { readonly [Kind in Failing["kind"]]: string } = {
+const verbs: { readonly [Kind in CallFailure["kind"]]: string } = {
   missing: "find",
   gone: "load",
   late: "load",

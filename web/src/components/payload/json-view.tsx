@@ -2,13 +2,13 @@ import { useVirtualizer } from "@tanstack/react-virtual";
 import { useEffect, useId, useMemo, useRef, useState, useCallback } from "react";
 import type { KeyboardEvent, MouseEvent } from "react";
 import { toNextRow } from "../keyboard/next-row.ts";
-import { HeldPayload } from "./payload-source.ts";
+import { LocalPayload } from "./payload-source.ts";
 import type { PayloadSource } from "./payload-source.ts";
 import { JsonLine } from "./json-line.tsx";
 import { JsonTools } from "./json-tools.tsx";
 import "./json-view.css";
 import type { JsonRow } from "./json-tree.ts";
-import { shownOf, useAnswer } from "./use-async-value.ts";
+import { latestValue, useAsyncValue } from "./use-async-value.ts";
 
 const estimatedHeight = 21;
 const pageRows = 15;
@@ -143,7 +143,7 @@ const SourceView = ({
 
 /** A value that is read already, or one that can be read. */
 export const toSource = (value: unknown): PayloadSource =>
-  isSource(value) ? value : new HeldPayload(value);
+  isSource(value) ? value : new LocalPayload(value);
 
 /** Of ours alone: what a run holds is plain data, whatever its members are called. */
 const isSource = (value: unknown): value is PayloadSource =>
@@ -189,7 +189,7 @@ function useJsonRows(source: PayloadSource): JsonRows {
   const [version, setVersion] = useState(0);
   const [block, setBlock] = useState({ from: 0, to: blockRows * 2 });
   // oxlint-disable-next-line react/exhaustive-deps -- asked anew when the value was opened or closed
-  const count = useAnswer(useMemo(() => source.count(), [source, version]));
+  const count = useAsyncValue(useMemo(() => source.count(), [source, version]));
   const answer = useMemo(() => {
     const { from, to } = block;
     const rows = source.rows(from, to);
@@ -197,16 +197,16 @@ function useJsonRows(source: PayloadSource): JsonRows {
     return rows instanceof Promise ? rows.then(place) : place(rows);
     // oxlint-disable-next-line react/exhaustive-deps -- as above
   }, [source, version, block]);
-  const state = useAnswer(answer);
+  const state = useAsyncValue(answer);
   // What was there before stays until the next is here, so that nothing flickers.
-  const window = shownOf(state);
+  const window = latestValue(state);
   const onView = useCallback((first: number, end: number) => {
     const from = Math.max(0, Math.floor(first / blockRows) - 1) * blockRows;
     const to = (Math.floor(end / blockRows) + 2) * blockRows;
     setBlock((known) => (known.from === from && known.to === to ? known : { from, to }));
   }, []);
   return {
-    count: shownOf(count) ?? 0,
+    count: latestValue(count) ?? 0,
     rowAt: (index) => window?.rows[index - window.from],
     onView,
     onChange: useCallback(() => setVersion((known) => known + 1), []),

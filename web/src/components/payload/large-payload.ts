@@ -11,8 +11,8 @@ export async function openDocument(bytes: ArrayBuffer): Promise<unknown> {
     const value: unknown = JSON.parse(new TextDecoder().decode(bytes));
     return value;
   }
-  const { value, held } = (await ask({ kind: "open", call: 0, bytes }, [bytes])) as OpenedDocument;
-  const large = Object.entries(held).map(([name, { document, sizeChars }]) => [
+  const { value, stored } = (await sendRequest({ kind: "open", call: 0, bytes }, [bytes])) as OpenedDocument;
+  const large = Object.entries(stored).map(([name, { document, sizeChars }]) => [
     name,
     new LargePayload(document, sizeChars),
   ]);
@@ -86,7 +86,7 @@ class LargePayload implements PayloadSource {
   }
 
   #call(method: PayloadMethod, ...args: readonly unknown[]): Promise<unknown> {
-    return ask({ kind: "call", call: 0, document: this.#document, method, args });
+    return sendRequest({ kind: "call", call: 0, document: this.#document, method, args });
   }
 }
 
@@ -104,7 +104,7 @@ const waiting = new Map<number, Waiting>();
 let worker: Worker | undefined;
 let lastCall = 0;
 
-async function ask(
+async function sendRequest(
   request: Exclude<PayloadRequest, { kind: "close" }>,
   moved: Transferable[] = [],
 ): Promise<unknown> {
@@ -126,7 +126,7 @@ function startWorker(): Worker {
     type: "module",
     name: "payload",
   });
-  started.addEventListener("message", ({ data }: MessageEvent<PayloadAnswer>) => {
+  started.addEventListener("message", ({ data }: MessageEvent<PayloadReply>) => {
     const asked = waiting.get(data.call);
     waiting.delete(data.call);
     if ("failure" in data) {
@@ -156,6 +156,6 @@ export type PayloadRequest =
     }
   | { readonly kind: "close"; readonly document: number };
 
-export type PayloadAnswer =
+export type PayloadReply =
   | { readonly call: number; readonly value: unknown }
   | { readonly call: number; readonly failure: string };

@@ -9,30 +9,30 @@ export const payloadModes = ["chat", "markdown", "json", "raw"] as const;
 /** How a value is shown. */
 export type PayloadMode = (typeof payloadModes)[number];
 
-type Answer<Value> = Value | Promise<Value>;
+type MaybePromise<Value> = Value | Promise<Value>;
 
-/** A value to read, held by the page or by a worker; a worker answers later. */
+/** A value to read, stored by the page or by a worker; a worker answers later. */
 export interface PayloadSource {
   /** Modes in which it can be shown, the best one first. */
-  modes(): Answer<readonly PayloadMode[]>;
-  messages(): Answer<readonly ChatMessage[]>;
-  prose(): Answer<string>;
-  json(): Answer<string>;
-  count(): Answer<number>;
-  rows(from: number, to: number): Answer<readonly JsonRow[]>;
-  toggle(index: number): Answer<number>;
-  openAll(): Answer<number>;
-  closeAll(): Answer<number>;
-  search(text: string): Answer<number>;
-  reveal(match: number): Answer<number>;
-  path(index: number): Answer<string>;
-  text(index: number): Answer<string>;
+  modes(): MaybePromise<readonly PayloadMode[]>;
+  messages(): MaybePromise<readonly ChatMessage[]>;
+  prose(): MaybePromise<string>;
+  json(): MaybePromise<string>;
+  count(): MaybePromise<number>;
+  rows(from: number, to: number): MaybePromise<readonly JsonRow[]>;
+  toggle(index: number): MaybePromise<number>;
+  openAll(): MaybePromise<number>;
+  closeAll(): MaybePromise<number>;
+  search(text: string): MaybePromise<number>;
+  reveal(match: number): MaybePromise<number>;
+  path(index: number): MaybePromise<string>;
+  text(index: number): MaybePromise<string>;
 }
 
 export type PayloadMethod = keyof PayloadSource;
 
 /** A value that this thread holds; what takes time is done when it is first asked for. */
-export class HeldPayload implements PayloadSource {
+export class LocalPayload implements PayloadSource {
   readonly value: unknown;
   #tree: JsonTree | undefined;
   #messages: readonly ChatMessage[] | undefined;
@@ -120,7 +120,7 @@ export function toProse(value: unknown): string | undefined {
 }
 
 /** What a worker holds of a document, beside what it gave back. */
-export interface HeldMember {
+export interface StoredMember {
   readonly document: number;
   /** Characters of its JSON text. */
   readonly sizeChars: number;
@@ -129,25 +129,25 @@ export interface HeldMember {
 /** A document with its large members left out. */
 export interface OpenedDocument {
   readonly value: unknown;
-  readonly held: Readonly<Record<string, HeldMember>>;
+  readonly stored: Readonly<Record<string, StoredMember>>;
 }
 
 /** Characters of JSON beyond which a member stays where it was parsed. */
 const heldChars = 50_000;
 
 /** Parses documents and keeps the large members of them, by number. */
-export class PayloadDesk {
-  readonly #documents = new Map<number, HeldPayload>();
+export class PayloadStore {
+  readonly #documents = new Map<number, LocalPayload>();
   #last = 0;
 
   /** @throws SyntaxError it is not JSON. */
   open(bytes: ArrayBuffer): OpenedDocument {
     const whole: unknown = JSON.parse(new TextDecoder().decode(bytes));
     if (typeof whole !== "object" || whole === null || Array.isArray(whole)) {
-      return { value: whole, held: {} };
+      return { value: whole, stored: {} };
     }
     const value: Record<string, unknown> = {};
-    const held: Record<string, HeldMember> = {};
+    const stored: Record<string, StoredMember> = {};
     for (const [name, member] of Object.entries(whole)) {
       const sizeChars = (JSON.stringify(member) ?? "").length;
       // A text is handed over as it is: nothing is gained by keeping it.
@@ -155,11 +155,11 @@ export class PayloadDesk {
         value[name] = member;
       } else {
         this.#last += 1;
-        this.#documents.set(this.#last, new HeldPayload(member));
-        held[name] = { document: this.#last, sizeChars };
+        this.#documents.set(this.#last, new LocalPayload(member));
+        stored[name] = { document: this.#last, sizeChars };
       }
     }
-    return { value, held };
+    return { value, stored };
   }
 
   /** @throws Error the document was closed. */

@@ -7,7 +7,7 @@ import { Chat } from "./chat.tsx";
 import { JsonView, toSource } from "./json-view.tsx";
 import { LongText } from "../text/long-text.tsx";
 import { Markdown } from "../text/markdown.tsx";
-import { useAnswer } from "./use-async-value.ts";
+import { useAsyncValue } from "./use-async-value.ts";
 import "./payload.css";
 
 const names: { readonly [Mode in PayloadMode]: string } = {
@@ -48,7 +48,7 @@ const Shown = ({
 }: PayloadProps & { readonly source: PayloadSource }) => {
   const [own, setOwn] = useState<PayloadMode>();
   const { copy, copied } = useClipboard();
-  const modes = useAnswer(useMemo(() => source.modes(), [source]));
+  const modes = useAsyncValue(useMemo(() => source.modes(), [source]));
   const known = modes.kind === "here" ? modes.value : [];
   const wanted = onMode === undefined ? (own ?? mode) : mode;
   const shown = wanted !== undefined && known.includes(wanted) ? wanted : known[0];
@@ -139,7 +139,7 @@ function Later<Value>({
   readonly children: (value: Value) => ReactNode;
 }) {
   // oxlint-disable-next-line react/exhaustive-deps -- read once for each value
-  const state = useAnswer(useMemo(read, [source]));
+  const state = useAsyncValue(useMemo(read, [source]));
   switch (state.kind) {
     case "pending":
       return <Waiting label={label} />;

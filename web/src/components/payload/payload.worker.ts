@@ -1,23 +1,23 @@
-import { PayloadDesk } from "./payload-source.ts";
-import type { PayloadAnswer, PayloadRequest } from "./large-payload.ts";
+import { PayloadStore } from "./payload-source.ts";
+import type { PayloadReply, PayloadRequest } from "./large-payload.ts";
 
-const desk = new PayloadDesk();
+const store = new PayloadStore();
 
 addEventListener("message", ({ data }: MessageEvent<PayloadRequest>) => {
   if (data.kind === "close") {
-    desk.close(data.document);
+    store.close(data.document);
     return;
   }
-  postMessage(answer(data));
+  postMessage(reply(data));
 });
 
-function answer(request: Exclude<PayloadRequest, { kind: "close" }>): PayloadAnswer {
+function reply(request: Exclude<PayloadRequest, { kind: "close" }>): PayloadReply {
   const { call } = request;
   try {
     const value =
       request.kind === "open"
-        ? desk.open(request.bytes)
-        : desk.call(request.document, request.method, request.args);
+        ? store.open(request.bytes)
+        : store.call(request.document, request.method, request.args);
     return { call, value };
   } catch (cause) {
     return { call, failure: cause instanceof Error ? cause.message : String(cause) };

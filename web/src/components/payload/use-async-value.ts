@@ -11,7 +11,7 @@ type State<Value> =
  * An answer that is there at once or comes later. `answer` must be the same object until something
  * else is asked: keep it in `useMemo`.
  */
-export function useAnswer<Value>(answer: Value | Promise<Value>): State<Value> {
+export function useAsyncValue<Value>(answer: Value | Promise<Value>): State<Value> {
   const [later, setLater] = useState<{ readonly of: unknown; readonly state: State<Value> }>();
   useEffect(() => {
     if (!(answer instanceof Promise)) {
@@ -45,7 +45,7 @@ export function useAnswer<Value>(answer: Value | Promise<Value>): State<Value> {
 }
 
 /** What can be shown already, if only of the question before. */
-export const shownOf = <Value>(state: State<Value>): Value | undefined => {
+export const latestValue = <Value>(state: State<Value>): Value | undefined => {
   switch (state.kind) {
     case "here":
       return state.value;

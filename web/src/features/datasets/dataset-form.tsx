@@ -10,7 +10,7 @@ import { formatJson } from "../../components/text/json-text.ts";
 import { toRecord } from "../../api/parse.ts";
 import type { Members } from "../../api/parse.ts";
 import { Dialog } from "../../components/dialog/dialog.tsx";
-import { FormFault } from "../../components/dialog/form.tsx";
+import { FormError } from "../../components/dialog/form.tsx";
 import { JsonField } from "./examples/json-field.tsx";
 
 const toJson = (value: Members | undefined): string =>
@@ -95,7 +95,7 @@ export const DatasetForm = ({
         {field("inputs", "JSON Schema of inputs")}
         {field("outputs", "JSON Schema of outputs")}
         {field("metadata", "Metadata")}
-        <FormFault error={save.error?.message} />
+        <FormError error={save.error?.message} />
         <div className="dialog-end">
           <Button variant="default" onClick={onClose}>
             Cancel

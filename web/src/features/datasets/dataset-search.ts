@@ -1,4 +1,4 @@
-import { isId, oneOf, present, toRecord, toSearchText } from "../../api/parse.ts";
+import { isId, oneOf, omitUndefined, toRecord, toSearchText } from "../../api/parse.ts";
 import type { Members } from "../../api/parse.ts";
 
 export const datasetColumns = [
@@ -23,7 +23,7 @@ export interface DatasetsSearch {
 }
 
 export const parseDatasetsSearch = (search: Members): DatasetsSearch =>
-  present({
+  omitUndefined({
     q: toSearchText(search["q"]),
     sort: oneOf(search["sort"], datasetColumns),
     order: oneOf(search["order"], ["asc", "desc"] as const),
@@ -68,7 +68,7 @@ export interface DatasetSearch extends ExampleFilter {
 }
 
 export const parseDatasetSearch = (search: Members): DatasetSearch =>
-  present({
+  omitUndefined({
     tab: oneOf(search["tab"], datasetTabs),
     q: toSearchText(search["q"]),
     split: toSearchText(search["split"]),
@@ -89,7 +89,7 @@ export interface SharedSearch extends Pick<ExampleFilter, "q" | "split"> {
 
 export const parseSharedSearch = (search: Members): SharedSearch => {
   const { q, split, example } = parseDatasetSearch(search);
-  return present({ q, split, example });
+  return omitUndefined({ q, split, example });
 };
 
 /** The router reads a JSON object in the address as an object. */

@@ -1,4 +1,4 @@
-import { needItems, needText, toNumber, toRecord, toText, toTexts } from "../../api/parse.ts";
+import { requireItems, requireText, toNumber, toRecord, toText, toTexts } from "../../api/parse.ts";
 import type { Members } from "../../api/parse.ts";
 import { parseTimeMs } from "../../components/time/time.ts";
 
@@ -36,8 +36,8 @@ export interface DatasetVersion {
 export function parseSharedDataset(value: unknown): SharedDataset {
   const members = toRecord(value);
   return {
-    id: needText(members, "id"),
-    name: needText(members, "name"),
+    id: requireText(members, "id"),
+    name: requireText(members, "name"),
     description: toText(members["description"]),
     dataType: toText(members["data_type"]) ?? "kv",
     exampleCount: toNumber(members["example_count"]) ?? 0,
@@ -62,13 +62,13 @@ export function parseDataset(value: unknown): Dataset {
 
 /** @throws TypeError one is no dataset. */
 export const parseDatasets = (value: unknown): readonly Dataset[] =>
-  needItems(value, "datasets").map(parseDataset);
+  requireItems(value, "datasets").map(parseDataset);
 
 /** @throws TypeError one is no version. */
 export const parseVersions = (value: unknown): readonly DatasetVersion[] =>
-  needItems(value, "versions").map((item) => {
+  requireItems(value, "versions").map((item) => {
     const members = toRecord(item);
-    const asOf = needText(members, "as_of");
+    const asOf = requireText(members, "as_of");
     return { asOf, atMs: parseTimeMs(asOf) ?? 0, tags: toTexts(members["tags"]) };
   });
 

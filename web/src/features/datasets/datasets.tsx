@@ -6,7 +6,7 @@ import type { ReactNode } from "react";
 import { datasetsQuery, deleteDatasets } from "./queries.ts";
 import type { Dataset } from "./dataset.ts";
 import type { DatasetColumn } from "./dataset-search.ts";
-import { counted } from "../../components/text/quantity.ts";
+import { pluralize } from "../../components/text/quantity.ts";
 import { Confirm } from "../../components/dialog/confirm.tsx";
 import { DataTable } from "../../components/table/data-table.tsx";
 import { useFindKey } from "../../components/keyboard/list-keys.ts";
@@ -130,7 +130,7 @@ const DeleteDatasets = ({
   readonly onDeleted: () => void;
 }) => {
   const queryClient = useQueryClient();
-  const what = counted(ids.length, "dataset");
+  const what = pluralize(ids.length, "dataset");
   return (
     <Confirm
       title={`Delete ${what}?`}

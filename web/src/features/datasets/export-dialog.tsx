@@ -6,7 +6,7 @@ import { getBlob } from "../../api/http.ts";
 import type { Dataset } from "./dataset.ts";
 import { toVisibleText } from "../../components/text/visible-text.ts";
 import { Dialog } from "../../components/dialog/dialog.tsx";
-import { FormFault } from "../../components/dialog/form.tsx";
+import { FormError } from "../../components/dialog/form.tsx";
 
 const formats = [
   { value: "jsonl", label: "JSONL: a line of JSON for each example" },
@@ -66,7 +66,7 @@ export const ExportDialog = ({
           value={split}
           onChange={({ currentTarget }) => setSplit(currentTarget.value)}
         />
-        <FormFault error={save.error?.message} />
+        <FormError error={save.error?.message} />
         <div className="dialog-end">
           <Button variant="default" onClick={onClose}>
             Cancel

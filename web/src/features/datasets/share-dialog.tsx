@@ -3,7 +3,7 @@ import { useMutation, useQuery, useQueryClient } from "@tanstack/react-query";
 import { shareDataset, shareQuery, unshareDataset } from "./queries.ts";
 import { CopyText } from "../../components/text/copy-text.tsx";
 import { Dialog } from "../../components/dialog/dialog.tsx";
-import { FormFault } from "../../components/dialog/form.tsx";
+import { FormError } from "../../components/dialog/form.tsx";
 import { Loading } from "../../components/page/states.tsx";
 
 /** Makes, shows and takes back the link under which anyone may read a dataset. */
@@ -34,7 +34,7 @@ export const ShareDialog = ({
         {isShared && (
           <CopyText label="Link" text={`${globalThis.location.origin}/public/${token}/d`} />
         )}
-        <FormFault error={(error ?? change.error)?.message} />
+        <FormError error={(error ?? change.error)?.message} />
         <div className="dialog-end">
           <Button variant="default" onClick={onClose}>
             Close

@@ -3,12 +3,12 @@ import { getRouteApi } from "@tanstack/react-router";
 import { comparisonOrders, comparisonSubsets, toKeys } from "./compare-search.ts";
 import type { CompareSearch } from "./compare-search.ts";
 import type { ComparisonPage } from "./comparison.ts";
-import { counted } from "../../components/text/quantity.ts";
+import { pluralize } from "../../components/text/quantity.ts";
 import type { Experiment } from "./experiment.ts";
 import { oneOf } from "../../api/parse.ts";
 import { toVisibleText } from "../../components/text/visible-text.ts";
 import { nameOf } from "./comparison-context.ts";
-import type { Contest } from "./comparison-context.ts";
+import type { ComparisonContext } from "./comparison-context.ts";
 
 const route = getRouteApi("/o/$tenantId/datasets/$datasetId/compare");
 
@@ -26,11 +26,11 @@ const subsets = {
 
 /** Which examples are shown, in which order, and by which score. */
 export const CompareFilters = ({
-  contest,
+  context,
   page,
   known,
 }: {
-  readonly contest: Contest;
+  readonly context: ComparisonContext;
   readonly page: ComparisonPage;
   readonly known: readonly Experiment[];
 }) => {
@@ -38,14 +38,14 @@ export const CompareFilters = ({
   const navigate = route.useNavigate();
   const set = (changes: CompareSearch): void =>
     void navigate({ search: (now) => ({ ...now, ...changes }), replace: true });
-  const others = known.filter(({ id }) => !contest.ids.includes(id));
+  const others = known.filter(({ id }) => !context.ids.includes(id));
   return (
     <search className="example-filters">
       <NativeSelect
         size="xs"
         aria-label="Baseline"
-        value={contest.baselineId}
-        data={contest.ids.map((id) => ({ value: id, label: `Baseline: ${nameOf(contest, id)}` }))}
+        value={context.baselineId}
+        data={context.ids.map((id) => ({ value: id, label: `Baseline: ${nameOf(context, id)}` }))}
         onChange={({ currentTarget }) => set({ baseline: currentTarget.value })}
       />
       <NativeSelect
@@ -91,7 +91,7 @@ export const CompareFilters = ({
             ...others.map(({ id, name }) => ({ value: id, label: toVisibleText(name) })),
           ]}
           onChange={({ currentTarget }) =>
-            set({ experiments: [...contest.ids, currentTarget.value].join(",") })
+            set({ experiments: [...context.ids, currentTarget.value].join(",") })
           }
         />
       )}
@@ -99,14 +99,14 @@ export const CompareFilters = ({
         <Checkbox
           size="xs"
           label="Less is better"
-          checked={contest.lower.has(search.key)}
+          checked={context.lower.has(search.key)}
           onChange={() => set({ lower: toggle(search.lower, search.key ?? "") })}
         />
       )}
       <output className="quiet">
         {page.matching === page.total
-          ? counted(page.total, "example")
-          : `${page.matching.toLocaleString("en")} of ${counted(page.total, "example")}`}
+          ? pluralize(page.total, "example")
+          : `${page.matching.toLocaleString("en")} of ${pluralize(page.total, "example")}`}
       </output>
     </search>
   );

@@ -7,30 +7,30 @@ import { diffBases } from "./compare-search.ts";
 import { formatJson } from "../../components/text/json-text.ts";
 import { Code } from "../../components/code/code.tsx";
 import { Failure, Loading } from "../../components/page/states.tsx";
-import type { Contest } from "./comparison-context.ts";
+import type { ComparisonContext } from "./comparison-context.ts";
 import { RunPart, toText } from "./compared-run.tsx";
 
 const route = getRouteApi("/o/$tenantId/datasets/$datasetId/compare");
 
 /** One example: each answer whole, against the baseline's or the reference. */
 export const ComparePanel = ({
-  contest,
+  context,
   datasetId,
   exampleId,
   onClose,
 }: {
-  readonly contest: Contest;
+  readonly context: ComparisonContext;
   readonly datasetId: string;
   readonly exampleId: string;
   readonly onClose: () => void;
 }) => {
   const { against = "baseline" } = route.useSearch();
   const navigate = route.useNavigate();
-  const { ids: experiments } = contest;
+  const { ids: experiments } = context;
   const { data, error, refetch } = useQuery(
     exampleRunsQuery(datasetId, { experiments, exampleId }),
   );
-  const baseline = data?.runs.find(({ experimentId }) => experimentId === contest.baselineId);
+  const baseline = data?.runs.find(({ experimentId }) => experimentId === context.baselineId);
   return (
     <aside className="panel example-panel" aria-label="Example">
       <div className="example-panel-head">
@@ -64,13 +64,13 @@ export const ComparePanel = ({
             <h2>Inputs</h2>
             <Code label="Inputs" language="json" readOnly value={formatJson(data.inputs ?? {})} />
           </section>
-          {contest.ids.flatMap((id) =>
+          {context.ids.flatMap((id) =>
             data.runs
               .filter(({ experimentId }) => experimentId === id)
               .map((run, index) => (
                 <RunPart
                   key={run.id}
-                  contest={contest}
+                  context={context}
                   run={run}
                   repetition={index}
                   before={toBefore({ against, run, baseline, reference: data.reference })}

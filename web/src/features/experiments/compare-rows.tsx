@@ -4,22 +4,22 @@ import type { ComparedRow } from "./comparison.ts";
 import { PayloadText } from "../datasets/examples/example-columns.tsx";
 import { Empty } from "../../components/page/states.tsx";
 import { colorOf, nameOf } from "./comparison-context.ts";
-import type { Contest } from "./comparison-context.ts";
-import { Answer } from "./compared-output.tsx";
+import type { ComparisonContext } from "./comparison-context.ts";
+import { ComparedOutput } from "./compared-output.tsx";
 
 const rowHeight = 132;
 const readAhead = 5;
 
 /** An example a row: what was asked, what is right, and what each experiment answered. */
 export const CompareRows = ({
-  contest,
+  context,
   rows,
   openId,
   onOpen,
   hasMore,
   onMore,
 }: {
-  readonly contest: Contest;
+  readonly context: ComparisonContext;
   readonly rows: readonly ComparedRow[];
   readonly openId: string | undefined;
   readonly onOpen: (exampleId: string) => void;
@@ -44,26 +44,26 @@ export const CompareRows = ({
   if (rows.length === 0) {
     return <Empty title="No example is like that." />;
   }
-  const tracks = `minmax(220px, 1fr) repeat(${contest.ids.length}, minmax(220px, 1fr))`;
+  const tracks = `minmax(220px, 1fr) repeat(${context.ids.length}, minmax(220px, 1fr))`;
   return (
     <div className="compare-rows" ref={scroller}>
       <table
         aria-label="Examples compared"
         aria-rowcount={hasMore ? -1 : rows.length + 1}
-        style={{ ["--tracks" as string]: tracks, minWidth: 220 * (contest.ids.length + 1) }}
+        style={{ ["--tracks" as string]: tracks, minWidth: 220 * (context.ids.length + 1) }}
       >
         <thead>
           <tr className="compare-row">
             <th scope="col">Example and reference</th>
-            {contest.ids.map((id) => (
+            {context.ids.map((id) => (
               <th key={id} scope="col">
                 <span
-                  className="contestant"
-                  style={{ borderColor: `var(${colorOf(contest, id)})` }}
+                  className="experiment-label"
+                  style={{ borderColor: `var(${colorOf(context, id)})` }}
                 >
-                  {nameOf(contest, id)}
+                  {nameOf(context, id)}
                 </span>
-                {id === contest.baselineId && <span className="tag">baseline</span>}
+                {id === context.baselineId && <span className="tag">baseline</span>}
               </th>
             ))}
           </tr>
@@ -95,9 +95,9 @@ export const CompareRows = ({
                     <PayloadText of={row.example?.outputs} />
                   </div>
                 </td>
-                {contest.ids.map((id) => (
+                {context.ids.map((id) => (
                   <td key={id}>
-                    <Answer contest={contest} row={row} id={id} />
+                    <ComparedOutput context={context} row={row} id={id} />
                   </td>
                 ))}
               </tr>

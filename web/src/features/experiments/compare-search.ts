@@ -1,4 +1,4 @@
-import { isId, oneOf, present, toSearchText } from "../../api/parse.ts";
+import { isId, oneOf, omitUndefined, toSearchText } from "../../api/parse.ts";
 import type { Members } from "../../api/parse.ts";
 
 export const comparisonOrders = ["regression", "improvement", "run"] as const;
@@ -31,7 +31,7 @@ export const parseCompareSearch = (search: Members): CompareSearch => {
   // Clients of LangSmith print links to `?selectedSessions=`.
   const ids = toIds(toSearchText(search["experiments"] ?? search["selectedSessions"]));
   const { baseline, comparative, example } = search;
-  return present({
+  return omitUndefined({
     experiments: ids.length === 0 ? undefined : ids.join(","),
     baseline: isId(baseline) && ids.includes(baseline) ? baseline : undefined,
     key: toSearchText(search["key"]),

@@ -1,21 +1,21 @@
 import type { CompareSearch } from "./compare-search.ts";
 import type { ComparedKey, ComparisonPage } from "./comparison.ts";
-import { counted } from "../../components/text/quantity.ts";
+import { pluralize } from "../../components/text/quantity.ts";
 import { formatScore, formatWinRate } from "./score-change.ts";
 import { formatDuration } from "../../components/time/time.ts";
 import { toVisibleText } from "../../components/text/visible-text.ts";
 import { Chart } from "../../components/chart/chart.tsx";
 import { colorOf, nameOf } from "./comparison-context.ts";
-import type { Contest } from "./comparison-context.ts";
+import type { ComparisonContext } from "./comparison-context.ts";
 import { ScoreMark } from "./score-mark.tsx";
 
 /** What the experiments come to: by key means, wins against the baseline, and how scores spread. */
 export const CompareSummary = ({
-  contest,
+  context,
   page,
   search,
 }: {
-  readonly contest: Contest;
+  readonly context: ComparisonContext;
   readonly page: ComparisonPage;
   readonly search: CompareSearch;
 }) => {
@@ -39,14 +39,14 @@ export const CompareSummary = ({
             </tr>
           </thead>
           <tbody>
-            {contest.ids.map((id) => (
-              <TotalsRow key={id} id={id} contest={contest} page={page} />
+            {context.ids.map((id) => (
+              <TotalsRow key={id} id={id} context={context} page={page} />
             ))}
           </tbody>
         </table>
       </section>
       {charted !== undefined && charted.max > charted.min && (
-        <Spread contest={contest} of={charted} />
+        <Spread context={context} of={charted} />
       )}
     </div>
   );
@@ -54,20 +54,20 @@ export const CompareSummary = ({
 
 const TotalsRow = ({
   id,
-  contest,
+  context,
   page,
 }: {
   readonly id: string;
-  readonly contest: Contest;
+  readonly context: ComparisonContext;
   readonly page: ComparisonPage;
 }) => {
   const totals = page.experiments.find((one) => one.id === id);
-  const isBaseline = id === contest.baselineId;
+  const isBaseline = id === context.baselineId;
   return (
     <tr>
       <th scope="row">
-        <span className="contestant" style={{ borderColor: `var(${colorOf(contest, id)})` }}>
-          {nameOf(contest, id)}
+        <span className="experiment-label" style={{ borderColor: `var(${colorOf(context, id)})` }}>
+          {nameOf(context, id)}
         </span>
         {isBaseline && <span className="tag">baseline</span>}
       </th>
@@ -77,8 +77,8 @@ const TotalsRow = ({
           <td key={key}>
             <ScoreMark
               score={own?.mean}
-              baseline={isBaseline ? undefined : experiments[contest.baselineId]?.mean}
-              isLowerBetter={contest.lower.has(key)}
+              baseline={isBaseline ? undefined : experiments[context.baselineId]?.mean}
+              isLowerBetter={context.lower.has(key)}
             />
             {!isBaseline && own !== undefined && <Wins {...own} />}
           </td>
@@ -106,7 +106,7 @@ const Wins = ({
 );
 
 /** How many examples got a score in each tenth of what the key spans. */
-const Spread = ({ contest, of }: { readonly contest: Contest; readonly of: ComparedKey }) => {
+const Spread = ({ context, of }: { readonly context: ComparisonContext; readonly of: ComparedKey }) => {
   const { min, max, key, experiments } = of;
   const tenth = (max - min) / 10;
   return (
@@ -118,15 +118,15 @@ const Spread = ({ contest, of }: { readonly contest: Contest; readonly of: Compa
         scale="number"
         height={120}
         format={formatScore}
-        series={contest.ids.map((id) => ({
-          label: nameOf(contest, id),
-          color: colorOf(contest, id),
+        series={context.ids.map((id) => ({
+          label: nameOf(context, id),
+          color: colorOf(context, id),
           values: experiments[id]?.bins ?? [],
         }))}
       />
       <p className="unseen">
-        {contest.ids
-          .map((id) => `${nameOf(contest, id)}: ${counted(experiments[id]?.count ?? 0, "score")}`)
+        {context.ids
+          .map((id) => `${nameOf(context, id)}: ${pluralize(experiments[id]?.count ?? 0, "score")}`)
           .join(", ")}
       </p>
     </div>

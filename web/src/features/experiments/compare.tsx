@@ -11,7 +11,7 @@ import { CompareFilters } from "./compare-filters.tsx";
 import { ComparePanel } from "./compare-panel.tsx";
 import { CompareRows } from "./compare-rows.tsx";
 import { CompareSummary } from "./compare-summary.tsx";
-import type { Contest } from "./comparison-context.ts";
+import type { ComparisonContext } from "./comparison-context.ts";
 import "../datasets/datasets.css";
 import "./experiments.css";
 
@@ -31,7 +31,7 @@ export const Compare = () => {
     enabled: ids.length > 0,
   });
   const first = pages.data?.pages[0];
-  const contest: Contest = {
+  const context: ComparisonContext = {
     ids,
     baselineId: search.baseline ?? ids[0] ?? "",
     names: new Map([...(named.data ?? [])].map(([id, name]) => [id, toVisibleText(name)])),
@@ -85,10 +85,10 @@ export const Compare = () => {
       {first !== undefined && (
         <div className="dataset-body">
           <div className="dataset-list compare-list">
-            <CompareSummary contest={contest} page={first} search={search} />
-            <CompareFilters contest={contest} page={first} known={known.data?.pages.flat() ?? []} />
+            <CompareSummary context={context} page={first} search={search} />
+            <CompareFilters context={context} page={first} known={known.data?.pages.flat() ?? []} />
             <CompareRows
-              contest={contest}
+              context={context}
               rows={pages.data?.pages.flatMap(({ rows }) => rows) ?? []}
               openId={search.example}
               onOpen={(example) => void navigate({ search: (now) => ({ ...now, example }) })}
@@ -99,7 +99,7 @@ export const Compare = () => {
           {search.example !== undefined && (
             <ComparePanel
               key={search.example}
-              contest={contest}
+              context={context}
               datasetId={datasetId}
               exampleId={search.example}
               onClose={() => void navigate({ search: ({ example: _gone, ...rest }) => rest })}

@@ -1,20 +1,20 @@
 import { Link } from "@tanstack/react-router";
 import { toErrorLine } from "./comparison.ts";
 import type { ComparedRow, ComparedRun } from "./comparison.ts";
-import { counted } from "../../components/text/quantity.ts";
+import { pluralize } from "../../components/text/quantity.ts";
 import { formatDuration } from "../../components/time/time.ts";
 import { toVisibleText } from "../../components/text/visible-text.ts";
 import { PayloadText } from "../datasets/examples/example-columns.tsx";
-import type { Contest } from "./comparison-context.ts";
+import type { ComparisonContext } from "./comparison-context.ts";
 import { ScoreMark } from "./score-mark.tsx";
 
 /** What an experiment answered for an example, its scores, and where its trace is. */
-export const Answer = ({
-  contest,
+export const ComparedOutput = ({
+  context,
   row,
   id,
 }: {
-  readonly contest: Contest;
+  readonly context: ComparisonContext;
   readonly row: ComparedRow;
   readonly id: string;
 }) => {
@@ -23,7 +23,7 @@ export const Answer = ({
   if (first === undefined) {
     return <span className="quiet">not run</span>;
   }
-  const isBaseline = id === contest.baselineId;
+  const isBaseline = id === context.baselineId;
   return (
     <>
       <div className="compare-output">
@@ -39,17 +39,17 @@ export const Answer = ({
             key={key}
             name={key}
             score={score}
-            baseline={isBaseline ? undefined : row.scores[contest.baselineId]?.[key]}
-            isLowerBetter={contest.lower.has(key)}
+            baseline={isBaseline ? undefined : row.scores[context.baselineId]?.[key]}
+            isLowerBetter={context.lower.has(key)}
           />
         ))}
       </div>
       <div className="compare-facts">
         <RunFacts run={first} />
-        {runs.length > 1 && <span>{counted(runs.length, "run")}, means</span>}
+        {runs.length > 1 && <span>{pluralize(runs.length, "run")}, means</span>}
         <Link
           to="/o/$tenantId/projects/p/$projectId"
-          params={{ tenantId: contest.tenantId, projectId: id }}
+          params={{ tenantId: context.tenantId, projectId: id }}
           search={{ trace: first.traceId, run: first.id }}
         >
           Trace
@@ -62,6 +62,6 @@ export const Answer = ({
 const RunFacts = ({ run }: { readonly run: ComparedRun }) => (
   <>
     {run.latencyMs !== undefined && <span>{formatDuration(run.latencyMs)}</span>}
-    {run.tokens !== undefined && <span>{counted(run.tokens, "token")}</span>}
+    {run.tokens !== undefined && <span>{pluralize(run.tokens, "token")}</span>}
   </>
 );

@@ -6,35 +6,35 @@ import { toVisibleText } from "../../components/text/visible-text.ts";
 import { Code } from "../../components/code/code.tsx";
 import { TextDiff } from "../../components/code/text-diff.tsx";
 import { colorOf, nameOf } from "./comparison-context.ts";
-import type { Contest } from "./comparison-context.ts";
+import type { ComparisonContext } from "./comparison-context.ts";
 
 /** One answer, against another or as it is. */
 export const RunPart = ({
-  contest,
+  context,
   run,
   repetition,
   before,
 }: {
-  readonly contest: Contest;
+  readonly context: ComparisonContext;
   readonly run: ExampleRun;
   readonly repetition: number;
   readonly before: string | undefined;
 }) => {
-  const name = nameOf(contest, run.experimentId);
+  const name = nameOf(context, run.experimentId);
   const after = toText(run.outputs);
   return (
     <section className="example-part">
       <h2 className="run-part-head">
         <span
-          className="contestant"
-          style={{ borderColor: `var(${colorOf(contest, run.experimentId)})` }}
+          className="experiment-label"
+          style={{ borderColor: `var(${colorOf(context, run.experimentId)})` }}
         >
           {name}
           {repetition > 0 && `, run ${repetition + 1}`}
         </span>
         <Link
           to="/o/$tenantId/projects/p/$projectId"
-          params={{ tenantId: contest.tenantId, projectId: run.experimentId }}
+          params={{ tenantId: context.tenantId, projectId: run.experimentId }}
           search={{ trace: run.traceId, run: run.id }}
         >
           Open trace

@@ -1,5 +1,5 @@
 /** What is compared, and how. */
-export interface Contest {
+export interface ComparisonContext {
   /** Experiments in the order of the columns. */
   readonly ids: readonly string[];
   readonly baselineId: string;
@@ -20,7 +20,7 @@ const colors = [
 ] as const;
 
 /** The colour of an experiment: its place, so that it stays while others are added. */
-export const colorOf = ({ ids }: Contest, id: string): string =>
+export const colorOf = ({ ids }: ComparisonContext, id: string): string =>
   colors[ids.indexOf(id) % colors.length] ?? colors[0];
 
-export const nameOf = ({ names }: Contest, id: string): string => names.get(id) ?? id.slice(0, 8);
+export const nameOf = ({ names }: ComparisonContext, id: string): string => names.get(id) ?? id.slice(0, 8);

@@ -1,6 +1,6 @@
 import { parsePreview } from "../datasets/examples/example.ts";
 import type { ExamplePreview, TextPreview } from "../datasets/examples/example.ts";
-import { needItems, needText, toItems, toNumber, toRecord, toText } from "../../api/parse.ts";
+import { requireItems, requireText, toItems, toNumber, toRecord, toText } from "../../api/parse.ts";
 
 type Scores = Readonly<Record<string, number>>;
 
@@ -66,14 +66,14 @@ export function parseComparison(value: unknown): ComparisonPage {
     matching: toNumber(matching) ?? 0,
     experiments: toItems(experiments).map(parseTotals),
     keys: toItems(keys).map(parseKey),
-    rows: needItems(rows, "examples").map(parseRow),
+    rows: requireItems(rows, "examples").map(parseRow),
   };
 }
 
 function parseTotals(value: unknown): ExperimentTotals {
   const members = toRecord(value);
   return {
-    id: needText(members, "id"),
+    id: requireText(members, "id"),
     exampleCount: toNumber(members["example_count"]) ?? 0,
     runCount: toNumber(members["run_count"]) ?? 0,
     errorCount: toNumber(members["error_count"]) ?? 0,
@@ -84,7 +84,7 @@ function parseTotals(value: unknown): ExperimentTotals {
 function parseKey(value: unknown): ComparedKey {
   const members = toRecord(value);
   return {
-    key: needText(members, "key"),
+    key: requireText(members, "key"),
     min: toNumber(members["min"]) ?? 0,
     max: toNumber(members["max"]) ?? 0,
     experiments: mapMembers(members["experiments"], (item) => {
@@ -105,7 +105,7 @@ function parseRow(value: unknown): ComparedRow {
   const members = toRecord(value);
   const { example } = members;
   return {
-    exampleId: needText(members, "example_id"),
+    exampleId: requireText(members, "example_id"),
     example: example === null ? undefined : parsePreview(example),
     scores: mapMembers(members["scores"], toScores),
     runs: mapMembers(members["runs"], (runs) => toItems(runs).map(parseRun)),
@@ -115,8 +115,8 @@ function parseRow(value: unknown): ComparedRow {
 function parseRun(value: unknown): ComparedRun {
   const members = toRecord(value);
   return {
-    id: needText(members, "id"),
-    traceId: needText(members, "trace_id"),
+    id: requireText(members, "id"),
+    traceId: requireText(members, "trace_id"),
     hasError: members["has_error"] === true,
     latencyMs: toNumber(members["latency_ms"]),
     tokens: toNumber(members["tokens"]),

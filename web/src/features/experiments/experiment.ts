@@ -1,4 +1,4 @@
-import { needItems, needText, toItems, toNumber, toRecord, toText } from "../../api/parse.ts";
+import { requireItems, requireText, toItems, toNumber, toRecord, toText } from "../../api/parse.ts";
 import { parseTimeMs } from "../../components/time/time.ts";
 
 /** An experiment of a dataset, with what its runs come to. */
@@ -26,13 +26,13 @@ export interface PairwiseComparison {
 
 /** @throws TypeError one is no experiment. */
 export const parseExperiments = (value: unknown): readonly Experiment[] =>
-  needItems(value, "experiments").map((item) => {
+  requireItems(value, "experiments").map((item) => {
     const members = toRecord(item);
     const latency = toNumber(members["latency_p50"]);
     const cost = members["total_cost"];
     return {
-      id: needText(members, "id"),
-      name: needText(members, "name"),
+      id: requireText(members, "id"),
+      name: requireText(members, "name"),
       startMs: parseTimeMs(members["start_time"]) ?? 0,
       runCount: toNumber(members["run_count"]) ?? 0,
       errorRate: toNumber(members["error_rate"]),
@@ -51,15 +51,15 @@ export const parseExperiments = (value: unknown): readonly Experiment[] =>
 
 /** @throws TypeError one is no comparison. */
 export const parsePairwise = (value: unknown): readonly PairwiseComparison[] =>
-  needItems(value, "comparisons").map((item) => {
+  requireItems(value, "comparisons").map((item) => {
     const members = toRecord(item);
-    const id = needText(members, "id");
+    const id = requireText(members, "id");
     return {
       id,
       name: toText(members["name"]) ?? id.slice(0, 8),
       createdMs: parseTimeMs(members["created_at"]) ?? 0,
       experiments: toItems(members["experiments_info"]).map((one) => ({
-        id: needText(toRecord(one), "id"),
+        id: requireText(toRecord(one), "id"),
         name: toText(toRecord(one)["name"]) ?? "",
       })),
       keys: Object.keys(toRecord(members["feedback_stats"])),

@@ -5,7 +5,7 @@ import { useState } from "react";
 import { createComparison, pairwiseQuery } from "./queries.ts";
 import { toVisibleText } from "../../components/text/visible-text.ts";
 import { Dialog } from "../../components/dialog/dialog.tsx";
-import { FormFault } from "../../components/dialog/form.tsx";
+import { FormError } from "../../components/dialog/form.tsx";
 
 interface Named {
   readonly id: string;
@@ -80,7 +80,7 @@ export const NewComparison = ({
           value={description}
           onChange={({ currentTarget }) => setDescription(currentTarget.value)}
         />
-        <FormFault error={make.error?.message} />
+        <FormError error={make.error?.message} />
         <div className="dialog-end">
           <Button variant="default" onClick={onClose}>
             Cancel

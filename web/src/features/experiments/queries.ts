@@ -7,7 +7,7 @@ import type { ComparisonPage } from "./comparison.ts";
 import { parseExperiments, parsePairwise } from "./experiment.ts";
 import type { Experiment, PairwiseComparison } from "./experiment.ts";
 import { parseProjects } from "../projects/project.ts";
-import { needItems, needText, toItems, toRecord, toText } from "../../api/parse.ts";
+import { requireItems, requireText, toItems, toRecord, toText } from "../../api/parse.ts";
 import { datasetPath } from "../datasets/queries.ts";
 import { fill } from "../datasets/examples/queries.ts";
 import { getJson, postJson } from "../../api/http.ts";
@@ -143,7 +143,7 @@ export const exampleRunsQuery = (
     queryFn: async ({ signal }) => {
       const body = { session_ids: experiments, example_ids: [exampleId], limit: 1 };
       const answer = await postJson(`${datasetPath(datasetId)}/runs`, body, signal);
-      const example = toRecord(needItems(answer, "examples")[0]);
+      const example = toRecord(requireItems(answer, "examples")[0]);
       return {
         inputs: example["inputs"],
         reference: example["outputs"] ?? undefined,
@@ -155,9 +155,9 @@ export const exampleRunsQuery = (
 function parseRun(value: unknown): ExampleRun {
   const run = toRecord(value);
   return {
-    id: needText(run, "id"),
-    traceId: needText(run, "trace_id"),
-    experimentId: needText(run, "session_id"),
+    id: requireText(run, "id"),
+    traceId: requireText(run, "trace_id"),
+    experimentId: requireText(run, "session_id"),
     outputs: run["outputs"] ?? undefined,
     error: toText(run["error"]),
   };

@@ -1,6 +1,6 @@
 import { createRoute } from "@tanstack/react-router";
 import { parseCompareSearch } from "./compare-search.ts";
-import { lazyView } from "../../components/page/load-part.ts";
+import { lazyView } from "../../components/page/load-chunk.ts";
 import { rootRoute } from "../../components/page/root-route.ts";
 
 const getParentRoute = () => rootRoute;

@@ -2,16 +2,16 @@ import { Button, Textarea } from "@mantine/core";
 import { useMutation, useQuery } from "@tanstack/react-query";
 import { getRouteApi } from "@tanstack/react-router";
 import { useState } from "react";
-import { feedbackFormQuery, giveFeedback } from "./queries.ts";
-import type { GivenFeedback } from "./queries.ts";
+import { feedbackFormQuery, submitFeedback } from "./queries.ts";
+import type { SubmittedFeedback } from "./queries.ts";
 import { ApiError } from "../../api/http.ts";
 import type { FeedbackForm as Form } from "./feedback.ts";
 import { toVisibleText } from "../../components/text/visible-text.ts";
-import { FormFault } from "../../components/dialog/form.tsx";
+import { FormError } from "../../components/dialog/form.tsx";
 import { AbsentView } from "../../components/page/absent-view.tsx";
 import { Empty } from "../../components/page/states.tsx";
-import { Judging } from "./score-field.tsx";
-import "./feedback-form.css";
+import { ScoreField } from "./score-field.tsx";
+import "./feedback.css";
 
 const route = getRouteApi("/feedback/tokens/$token");
 
@@ -48,10 +48,10 @@ export const FeedbackForm = () => {
 };
 
 const OpenForm = ({ form, token }: { readonly form: Form; readonly token: string }) => {
-  const [given, setGiven] = useState<GivenFeedback>({});
+  const [draft, setDraft] = useState<SubmittedFeedback>({});
   const [comment, setComment] = useState("");
   const { mutate, error, isPending, isSuccess, reset } = useMutation({
-    mutationFn: (all: GivenFeedback) => giveFeedback(token, all),
+    mutationFn: (all: SubmittedFeedback) => submitFeedback(token, all),
   });
   if (isSuccess) {
     return (
@@ -61,7 +61,7 @@ const OpenForm = ({ form, token }: { readonly form: Form; readonly token: string
         <Button
           variant="default"
           onClick={() => {
-            setGiven({});
+            setDraft({});
             setComment("");
             reset();
           }}
@@ -72,20 +72,20 @@ const OpenForm = ({ form, token }: { readonly form: Form; readonly token: string
     );
   }
   const words = comment.trim();
-  const isEmpty = Object.keys(given).length === 0 && words === "";
+  const isEmpty = Object.keys(draft).length === 0 && words === "";
   return (
     <form
       className="form"
       onSubmit={(event) => {
         event.preventDefault();
-        mutate({ ...given, ...(words === "" ? {} : { comment: words }) });
+        mutate({ ...draft, ...(words === "" ? {} : { comment: words }) });
       }}
     >
       <h1>{toVisibleText(form.key)}</h1>
-      <Judging asks={form.asks} given={given} onGive={setGiven} />
+      <ScoreField input={form.input} draft={draft} onChange={setDraft} />
       <Textarea
-        label={form.asks.kind === "text" ? "Your words" : "Comment"}
-        description={form.asks.kind === "text" ? undefined : "If you like"}
+        label={form.input.kind === "text" ? "Your words" : "Comment"}
+        description={form.input.kind === "text" ? undefined : "If you like"}
         autosize
         minRows={3}
         maxRows={12}
@@ -93,7 +93,7 @@ const OpenForm = ({ form, token }: { readonly form: Form; readonly token: string
         value={comment}
         onChange={({ currentTarget }) => setComment(currentTarget.value)}
       />
-      <FormFault error={error === null ? undefined : messageOf(error)} />
+      <FormError error={error === null ? undefined : messageOf(error)} />
       <div>
         <Button type="submit" loading={isPending} disabled={isEmpty}>
           Send

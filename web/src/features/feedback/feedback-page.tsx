@@ -8,7 +8,7 @@ import type { FeedbackSearch } from "./feedback-search.ts";
 import { toVisibleText } from "../../components/text/visible-text.ts";
 import { AbsentView } from "../../components/page/absent-view.tsx";
 import { Empty, Failure, Loading } from "../../components/page/states.tsx";
-import { Recent } from "./recent-feedback.tsx";
+import { RecentFeedback } from "./recent-feedback.tsx";
 import { TrendCharts } from "./trend-charts.tsx";
 import "./feedback.css";
 import { formatCount } from "../../components/chart/chart-data.ts";
@@ -17,7 +17,7 @@ import type { FeedbackTrend } from "./feedback.ts";
 const route = getRouteApi("/o/$tenantId/feedback");
 
 /** `/o/{tenantId}/feedback`: how a project was judged, by key, over time. */
-export const Feedback = () => {
+export const FeedbackPage = () => {
   const { data: projects, error, refetch } = useQuery(foundProjectsQuery(""));
   const { tenantId } = route.useParams();
   const search = route.useSearch();
@@ -56,7 +56,7 @@ export const Feedback = () => {
         </Empty>
       )}
       {projectId !== undefined && projects !== undefined && (
-        <Judged key={projectId} projectId={projectId} search={search} />
+        <ScoredCount key={projectId} projectId={projectId} search={search} />
       )}
     </div>
   );
@@ -105,7 +105,7 @@ const Choices = ({
 
 const toDays = ({ days }: FeedbackSearch): FeedbackSearch => (days === undefined ? {} : { days });
 
-const Judged = ({
+const ScoredCount = ({
   projectId,
   search,
 }: {
@@ -151,7 +151,7 @@ const Judged = ({
           <TrendCharts trend={trend} />
         </div>
       )}
-      <Recent projectId={projectId} keyName={search.key} />
+      <RecentFeedback projectId={projectId} keyName={search.key} />
     </>
   );
 };

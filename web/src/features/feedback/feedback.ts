@@ -85,7 +85,7 @@ const textOf = (value: unknown): string | undefined =>
 export interface FeedbackForm {
   readonly key: string;
   readonly isExpired: boolean;
-  readonly asks:
+  readonly input:
     | { readonly kind: "score"; readonly min: number | undefined; readonly max: number | undefined }
     | { readonly kind: "choice"; readonly choices: readonly { score: number; label: string }[] }
     | { readonly kind: "text" }
@@ -98,10 +98,10 @@ export function parseFeedbackForm(value: unknown): FeedbackForm {
   if (typeof key !== "string") {
     throw new TypeError("the server's answer is no form");
   }
-  return { key, isExpired: isExpired === true, asks: parseAsked(config) };
+  return { key, isExpired: isExpired === true, input: parseInput(config) };
 }
 
-function parseAsked(config: unknown): FeedbackForm["asks"] {
+function parseInput(config: unknown): FeedbackForm["input"] {
   const { type, min, max, categories } = (config ?? {}) as Json;
   switch (type) {
     case "continuous":

@@ -6,14 +6,14 @@ const refetchMs = 30_000;
 const dayMs = 86_400_000;
 const bucketCount = 30;
 
-export interface TrendAsked {
+export interface TrendRequest {
   readonly projectId: string;
   readonly key: string | undefined;
   readonly days: number;
 }
 
 /** How a project was judged in the last days. */
-export const trendQuery = ({ projectId, key, days }: TrendAsked) =>
+export const trendQuery = ({ projectId, key, days }: TrendRequest) =>
   queryOptions({
     queryKey: ["feedback", "trend", projectId, key ?? null, days],
     queryFn: async ({ signal }) => {
@@ -53,12 +53,12 @@ export const feedbackFormQuery = (token: string) =>
     refetchOnWindowFocus: false,
   });
 
-export interface GivenFeedback {
+export interface SubmittedFeedback {
   readonly score?: number | boolean;
   readonly value?: string;
   readonly comment?: string;
 }
 
 /** Gives feedback by a token. */
-export const giveFeedback = async (token: string, given: GivenFeedback): Promise<unknown> =>
+export const submitFeedback = async (token: string, given: SubmittedFeedback): Promise<unknown> =>
   postJson(`/feedback/tokens/${encodeURIComponent(token)}`, given);

@@ -9,7 +9,7 @@ import { Failure, Loading } from "../../components/page/states.tsx";
 import { ScrollX } from "../../components/page/scroll-x.tsx";
 
 /** The latest judgements, with the runs that they are on. */
-export const Recent = ({
+export const RecentFeedback = ({
   projectId,
   keyName,
 }: {

@@ -1,6 +1,6 @@
 import { createRoute } from "@tanstack/react-router";
 import { parseFeedbackSearch } from "./feedback-search.ts";
-import { lazyView } from "../../components/page/load-part.ts";
+import { lazyView } from "../../components/page/load-chunk.ts";
 import { rootRoute } from "../../components/page/root-route.ts";
 
 const getParentRoute = () => rootRoute;
@@ -10,7 +10,7 @@ export const feedbackRoutes = [
     getParentRoute,
     path: "/o/$tenantId/feedback",
     validateSearch: parseFeedbackSearch,
-    component: lazyView(async () => import("./feedback-page.tsx"), "Feedback"),
+    component: lazyView(async () => import("./feedback-page.tsx"), "FeedbackPage"),
   }),
   createRoute({
     getParentRoute,

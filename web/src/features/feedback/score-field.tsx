@@ -1,23 +1,23 @@
 import { NumberInput, SegmentedControl } from "@mantine/core";
-import type { GivenFeedback } from "./queries.ts";
+import type { SubmittedFeedback } from "./queries.ts";
 import type { FeedbackForm } from "./feedback.ts";
 import { toVisibleText } from "../../components/text/visible-text.ts";
 
-interface JudgingProps {
-  readonly given: GivenFeedback;
-  readonly onGive: (given: GivenFeedback) => void;
+interface ScoreFieldProps {
+  readonly draft: SubmittedFeedback;
+  readonly onChange: (draft: SubmittedFeedback) => void;
 }
 
-/** What the token asks for: a score within its range, one of its categories, or a thumb. */
-export const Judging = ({
-  asks,
+/** The control that the form asks for: a score within its range, one of its categories, or a thumb. */
+export const ScoreField = ({
+  input,
   ...rest
-}: JudgingProps & { readonly asks: FeedbackForm["asks"] }) => {
-  switch (asks.kind) {
+}: ScoreFieldProps & { readonly input: FeedbackForm["input"] }) => {
+  switch (input.kind) {
     case "score":
-      return <Score {...rest} min={asks.min} max={asks.max} />;
+      return <Score {...rest} min={input.min} max={input.max} />;
     case "choice":
-      return <Choice {...rest} choices={asks.choices} />;
+      return <Choice {...rest} choices={input.choices} />;
     case "thumb":
       return (
         <Choice
@@ -34,19 +34,19 @@ export const Judging = ({
 };
 
 const Score = ({
-  given,
-  onGive,
+  draft,
+  onChange,
   min,
   max,
-}: JudgingProps & { readonly min: number | undefined; readonly max: number | undefined }) => (
+}: ScoreFieldProps & { readonly min: number | undefined; readonly max: number | undefined }) => (
   <NumberInput
     label="Score"
     description={describeRange(min, max)}
     {...(min === undefined ? {} : { min })}
     {...(max === undefined ? {} : { max })}
     clampBehavior="strict"
-    value={typeof given.score === "number" ? given.score : ""}
-    onChange={(score) => onGive(typeof score === "number" ? { score } : {})}
+    value={typeof draft.score === "number" ? draft.score : ""}
+    onChange={(score) => onChange(typeof score === "number" ? { score } : {})}
   />
 );
 
@@ -61,10 +61,10 @@ function describeRange(min: number | undefined, max: number | undefined): string
 }
 
 const Choice = ({
-  given,
-  onGive,
+  draft,
+  onChange,
   choices,
-}: JudgingProps & {
+}: ScoreFieldProps & {
   readonly choices: readonly { readonly score: number; readonly label: string }[];
 }) => (
   <SegmentedControl
@@ -74,12 +74,12 @@ const Choice = ({
       value: String(score),
       label: toVisibleText(label),
     }))}
-    value={given.score === undefined ? "" : String(given.score)}
+    value={draft.score === undefined ? "" : String(draft.score)}
     onChange={(value) => {
       const choice = choices.find(({ score }) => String(score) === value);
       if (choice !== undefined) {
         // What a category is called goes with its number.
-        onGive({ score: choice.score, value: choice.label });
+        onChange({ score: choice.score, value: choice.label });
       }
     }}
   />

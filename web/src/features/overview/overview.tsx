@@ -1,22 +1,22 @@
 import { useQuery } from "@tanstack/react-query";
-import { useLive } from "../../api/live-feed.ts";
+import { useLiveReport } from "../../api/live-feed.ts";
 import { projectsQuery } from "../projects/queries.ts";
-import { nothingYet, formatCost, formatShare, summarize, toSeries } from "../../api/live-report.ts";
+import { emptyReport, formatCost, formatShare, summarize, toSeries } from "../../api/live-report.ts";
 import { AbsentView } from "../../components/page/absent-view.tsx";
 import { ProjectTable } from "../projects/project-table.tsx";
-import { SenderTable } from "./sdk-clients.tsx";
+import { SdkClients } from "./sdk-clients.tsx";
 import "./overview.css";
 import { formatCount } from "../../components/chart/chart-data.ts";
-import type { Live } from "../../api/live-report.ts";
+import type { LiveReport } from "../../api/live-report.ts";
 import { formatDuration } from "../../components/time/time.ts";
 import { useMemo } from "react";
 import { Chart } from "../../components/chart/chart.tsx";
 import { CopyText } from "../../components/text/copy-text.tsx";
 
 /** `/`: what arrives now, or how to put something in. */
-export const Home = () => {
+export const Overview = () => {
   const { data: projects, error, refetch } = useQuery(projectsQuery);
-  const { live, error: liveError } = useLive();
+  const { live, error: liveError } = useLiveReport();
   if (projects === undefined) {
     return (
       <AbsentView title="What arrives now" what="the projects" error={error} onRetry={refetch} />
@@ -33,12 +33,12 @@ export const Home = () => {
             <h1>What arrives now</h1>
             <LiveMark isLive={live !== undefined} error={liveError} />
           </div>
-          <LiveTiles live={live ?? nothingYet} />
-          <LiveCharts live={live ?? nothingYet} />
+          <LiveTiles live={live ?? emptyReport} />
+          <LiveCharts live={live ?? emptyReport} />
           <ProjectTable title="Projects" projects={projects} live={live} />
         </>
       )}
-      {live !== undefined && live.senders.length > 0 && <SenderTable senders={live.senders} />}
+      {live !== undefined && live.senders.length > 0 && <SdkClients senders={live.senders} />}
     </div>
   );
 };
@@ -57,7 +57,7 @@ const LiveMark = ({
 };
 
 /** The last minute in numbers. */
-export const LiveTiles = ({ live }: { readonly live: Live }) => {
+export const LiveTiles = ({ live }: { readonly live: LiveReport }) => {
   const { runsPerSecond, errorRate, p50Ms, p99Ms, tokens, cost } = summarize(live, 60);
   const isBad = (errorRate ?? 0) > 0;
   return (
@@ -94,7 +94,7 @@ const Tile = ({
 const stepSeconds = 5;
 
 /** The last five minutes as charts. */
-export const LiveCharts = ({ live }: { readonly live: Live }) => {
+export const LiveCharts = ({ live }: { readonly live: LiveReport }) => {
   const { at, rate, latency } = useMemo(() => {
     const series = toSeries(live, stepSeconds);
     return {

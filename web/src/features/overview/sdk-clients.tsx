@@ -1,4 +1,4 @@
-import type { Sender } from "../../api/live-report.ts";
+import type { SdkClient } from "../../api/live-report.ts";
 import { toVisibleText } from "../../components/text/visible-text.ts";
 import { Ago } from "../../components/time/ago.tsx";
 import { ScrollX } from "../../components/page/scroll-x.tsx";
@@ -6,7 +6,7 @@ import { ScrollX } from "../../components/page/scroll-x.tsx";
 const counts = ["accepted", "delivered", "pending", "spooled", "rejected", "dropped"] as const;
 
 /** What programs that send say they have counted, while they are at work. */
-export const SenderTable = ({ senders }: { readonly senders: readonly Sender[] }) => (
+export const SdkClients = ({ senders }: { readonly senders: readonly SdkClient[] }) => (
   <section className="home-section">
     <h2>Senders</h2>
     <ScrollX label="Senders">

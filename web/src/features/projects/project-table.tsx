@@ -1,7 +1,7 @@
 import { Link } from "@tanstack/react-router";
 import { formatCount } from "../../components/chart/chart-data.ts";
 import { activeProjects, formatCost, formatShare, summarize } from "../../api/live-report.ts";
-import type { Live } from "../../api/live-report.ts";
+import type { LiveReport } from "../../api/live-report.ts";
 import type { Project } from "./project.ts";
 import { formatDuration } from "../../components/time/time.ts";
 import { toVisibleText } from "../../components/text/visible-text.ts";
@@ -17,7 +17,7 @@ export const ProjectTable = ({
 }: {
   readonly title: string;
   readonly projects: readonly Project[];
-  readonly live: Live | undefined;
+  readonly live: LiveReport | undefined;
 }) => (
   <section className="home-section">
     <h2>{title}</h2>
@@ -44,7 +44,7 @@ export const ProjectTable = ({
   </section>
 );
 
-function byActivity(projects: readonly Project[], live: Live | undefined): readonly Project[] {
+function byActivity(projects: readonly Project[], live: LiveReport | undefined): readonly Project[] {
   const active = new Map((live === undefined ? [] : activeProjects(live)).map((id, n) => [id, n]));
   const placeOf = ({ id }: Project): number => active.get(id) ?? active.size;
   return projects.toSorted((one, other) => placeOf(one) - placeOf(other));
@@ -55,7 +55,7 @@ const ProjectRow = ({
   live,
 }: {
   readonly project: Project;
-  readonly live: Live | undefined;
+  readonly live: LiveReport | undefined;
 }) => {
   const summary = live === undefined ? undefined : summarize(live, 300, id);
   const cells =

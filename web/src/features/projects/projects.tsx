@@ -1,7 +1,7 @@
 import { TextInput } from "@mantine/core";
 import { keepPreviousData, useQuery } from "@tanstack/react-query";
 import { getRouteApi, Link, useNavigate } from "@tanstack/react-router";
-import { useLive } from "../../api/live-feed.ts";
+import { useLiveReport } from "../../api/live-feed.ts";
 import { foundProjectsQuery } from "./queries.ts";
 import { useFindKey } from "../../components/keyboard/list-keys.ts";
 import { ProjectTable } from "./project-table.tsx";
@@ -15,7 +15,7 @@ export const Projects = () => {
   const { name = "" } = route.useSearch();
   const { tenantId } = route.useParams();
   const navigate = useNavigate();
-  const { live } = useLive();
+  const { live } = useLiveReport();
   const field = useFindKey("Find projects by name");
   const found = useQuery({ ...foundProjectsQuery(name), placeholderData: keepPreviousData });
   const { data: projects, error, refetch } = found;

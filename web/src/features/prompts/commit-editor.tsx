@@ -4,13 +4,13 @@ import { useNavigate } from "@tanstack/react-router";
 import { useState } from "react";
 import { ApiError } from "../../api/http.ts";
 import { commitManifest } from "./queries.ts";
-import type { PromptPlace } from "./queries.ts";
+import type { PromptAddress } from "./queries.ts";
 import { firstDraft, toManifest, toPromptDraft, withDraft } from "./manifest-edit.ts";
 import { toManifestText } from "./manifest.ts";
 import { shortHash } from "./prompt.ts";
 import { toVisibleText } from "../../components/text/visible-text.ts";
 import { Code } from "../../components/code/code.tsx";
-import { FormFault } from "../../components/dialog/form.tsx";
+import { FormError } from "../../components/dialog/form.tsx";
 import { MessageEditor } from "./message-editor.tsx";
 
 /** Writes the next commit: its messages, or its manifest as JSON. */
@@ -20,7 +20,7 @@ export const CommitEditor = ({
   parent,
   onClose,
 }: {
-  readonly place: PromptPlace;
+  readonly place: PromptAddress;
   /** What is changed; `undefined`: this is the first commit. */
   readonly manifest: unknown;
   readonly parent: string | undefined;
@@ -95,7 +95,7 @@ export const CommitEditor = ({
         value={description}
         onChange={({ currentTarget }) => setDescription(currentTarget.value)}
       />
-      <FormFault error={state.error} />
+      <FormError error={state.error} />
       <div className="dialog-end">
         {onClose !== undefined && (
           <Button variant="default" onClick={onClose}>

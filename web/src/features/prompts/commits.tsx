@@ -8,13 +8,13 @@ import {
   tagCommit,
   untagCommit,
 } from "./queries.ts";
-import type { PromptPlace } from "./queries.ts";
+import type { PromptAddress } from "./queries.ts";
 import { toDiffText } from "./manifest.ts";
 import { shortHash } from "./prompt.ts";
 import type { Commit, CommitTag, Prompt } from "./prompt.ts";
 import { toVisibleText } from "../../components/text/visible-text.ts";
 import { Dialog } from "../../components/dialog/dialog.tsx";
-import { FormFault } from "../../components/dialog/form.tsx";
+import { FormError } from "../../components/dialog/form.tsx";
 import { TextDiff } from "../../components/code/text-diff.tsx";
 import { Ago } from "../../components/time/ago.tsx";
 import { Empty, Failure, Loading } from "../../components/page/states.tsx";
@@ -22,7 +22,7 @@ import { PromptLink } from "./prompt-link.tsx";
 
 interface CommitsProps {
   readonly prompt: Prompt;
-  readonly place: PromptPlace;
+  readonly place: PromptAddress;
   /** The one of the address; the latest where it names none. */
   readonly commit: string | undefined;
   /** The one that it is compared with. */
@@ -115,7 +115,7 @@ const CommitDiff = ({
   commit,
   before,
 }: {
-  readonly place: PromptPlace;
+  readonly place: PromptAddress;
   readonly commit: string;
   readonly before: string | undefined;
 }) => {
@@ -163,7 +163,7 @@ const TagDialog = ({
   tags,
   onClose,
 }: {
-  readonly place: PromptPlace;
+  readonly place: PromptAddress;
   readonly commit: Commit;
   readonly tags: readonly CommitTag[];
   readonly onClose: () => void;
@@ -210,7 +210,7 @@ const TagDialog = ({
           value={name}
           onChange={({ currentTarget }) => setName(currentTarget.value)}
         />
-        <FormFault error={error} />
+        <FormError error={error} />
         <div className="dialog-end">
           <Button variant="default" onClick={onClose}>
             Cancel

@@ -2,7 +2,7 @@ import { Button } from "@mantine/core";
 import { useQuery } from "@tanstack/react-query";
 import { useState } from "react";
 import { commitQuery, commitTagsQuery } from "./queries.ts";
-import type { PromptPlace } from "./queries.ts";
+import type { PromptAddress } from "./queries.ts";
 import { toManifestText, toPromptContent, variablesOf } from "./manifest.ts";
 import { shortHash } from "./prompt.ts";
 import type { Prompt } from "./prompt.ts";
@@ -22,7 +22,7 @@ export const Messages = ({
   isOwn,
 }: {
   readonly prompt: Prompt;
-  readonly place: PromptPlace;
+  readonly place: PromptAddress;
   readonly commit: string | undefined;
   readonly isOwn: boolean;
 }) => {

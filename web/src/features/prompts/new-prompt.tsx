@@ -7,7 +7,7 @@ import { ApiError } from "../../api/http.ts";
 import { firstDraft, toManifest } from "./manifest-edit.ts";
 import { parseTags } from "./prompt.ts";
 import { Dialog } from "../../components/dialog/dialog.tsx";
-import { FormFault } from "../../components/dialog/form.tsx";
+import { FormError } from "../../components/dialog/form.tsx";
 import { MessageEditor } from "./message-editor.tsx";
 
 /** Makes a prompt, with its first commit. */
@@ -81,7 +81,7 @@ export const NewPrompt = ({ onClose }: { readonly onClose: () => void }) => {
           onChange={({ currentTarget }) => setIsPublic(currentTarget.checked)}
         />
         <MessageEditor draft={draft} onDraft={setDraft} />
-        <FormFault error={state.error} />
+        <FormError error={state.error} />
         <div className="dialog-end">
           <Button variant="default" onClick={onClose}>
             Cancel

@@ -1,7 +1,7 @@
 import { Link, useParams } from "@tanstack/react-router";
 import type { ReactNode } from "react";
 import type { PromptSearch } from "./prompts-search.ts";
-import type { PromptPlace } from "./queries.ts";
+import type { PromptAddress } from "./queries.ts";
 
 /** A link to a commit of the prompt that is open, or without one to the latest. */
 export const PromptLink = ({
@@ -15,7 +15,7 @@ export const PromptLink = ({
   readonly isCurrent?: boolean;
   readonly children: ReactNode;
 }) => {
-  const { place, isHub } = usePromptPlace();
+  const { place, isHub } = usePromptAddress();
   const { owner, repo } = place;
   const rest = {
     search,
@@ -39,8 +39,8 @@ export const PromptLink = ({
 };
 
 /** What an address of a prompt's page names: `/prompts/…` one's own, `/hub/…` anyone's. */
-export function usePromptPlace(): {
-  readonly place: PromptPlace;
+export function usePromptAddress(): {
+  readonly place: PromptAddress;
   readonly commit: string | undefined;
   readonly isHub: boolean;
 } {

@@ -10,7 +10,7 @@ import { AbsentView } from "../../components/page/absent-view.tsx";
 import { Commits } from "./commits.tsx";
 import { LikeButton } from "./like-button.tsx";
 import { Messages } from "./messages.tsx";
-import { PromptLink, usePromptPlace } from "./prompt-link.tsx";
+import { PromptLink, usePromptAddress } from "./prompt-link.tsx";
 import { PromptSettings } from "./prompt-settings.tsx";
 import { Readme } from "./readme.tsx";
 import "./prompts.css";
@@ -27,7 +27,7 @@ const tabNames: { readonly [Tab in PromptTab]: string } = {
 
 /** `/prompts/{repo}[/{commit}]` and `/hub/{owner}/{repo}[/{commit}]`: one prompt. */
 export const PromptPage = () => {
-  const { place, commit, isHub } = usePromptPlace();
+  const { place, commit, isHub } = usePromptAddress();
   const { tab = "messages", against } = parsePromptSearch(useSearch({ strict: false }));
   const { data: prompt, error, refetch } = useQuery(promptQuery(place));
   const { data: tenant } = useQuery(tenantQuery);

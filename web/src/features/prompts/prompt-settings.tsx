@@ -3,11 +3,11 @@ import { useQueryClient } from "@tanstack/react-query";
 import { useNavigate } from "@tanstack/react-router";
 import { useState } from "react";
 import { deletePrompt, updatePrompt } from "./queries.ts";
-import type { PromptFields, PromptPlace } from "./queries.ts";
+import type { PromptFields, PromptAddress } from "./queries.ts";
 import { parseTags } from "./prompt.ts";
 import type { Prompt } from "./prompt.ts";
 import { Confirm } from "../../components/dialog/confirm.tsx";
-import { FormFault, FormSection } from "../../components/dialog/form.tsx";
+import { FormError, FormSection } from "../../components/dialog/form.tsx";
 
 /** What of a prompt its tenant can change. */
 export const PromptSettings = ({
@@ -15,7 +15,7 @@ export const PromptSettings = ({
   place,
 }: {
   readonly prompt: Prompt;
-  readonly place: PromptPlace;
+  readonly place: PromptAddress;
 }) => {
   const client = useQueryClient();
   const navigate = useNavigate();
@@ -59,7 +59,7 @@ export const PromptSettings = ({
           </Button>
         </div>
       </form>
-      <FormFault error={error} />
+      <FormError error={error} />
       <FormSection title="Who sees it">
         <Switch
           label="Public: every tenant of this server may read it"

@@ -1,4 +1,4 @@
-import { needItems, toRecord, toText } from "../../api/parse.ts";
+import { requireItems, toRecord, toText } from "../../api/parse.ts";
 import type { Members } from "../../api/parse.ts";
 import { parseTimeMs } from "../../components/time/time.ts";
 
@@ -23,7 +23,7 @@ export interface Prompt {
   readonly updatedMs: number | undefined;
 }
 
-export interface PromptPage {
+export interface PromptListPage {
   readonly prompts: readonly Prompt[];
   readonly total: number;
 }
@@ -85,10 +85,10 @@ export function parsePrompt(value: unknown): Prompt {
 }
 
 /** @throws TypeError the server answered something else. */
-export function parsePromptPage(value: unknown): PromptPage {
+export function parsePromptPage(value: unknown): PromptListPage {
   const { repos, total } = toRecord(value);
   return {
-    prompts: needItems(repos, "prompts").map(toRecord).map(parsePrompt),
+    prompts: requireItems(repos, "prompts").map(toRecord).map(parsePrompt),
     total: toNumber(total),
   };
 }
@@ -96,7 +96,7 @@ export function parsePromptPage(value: unknown): PromptPage {
 export function parseCommitPage(value: unknown): CommitPage {
   const { commits, total } = toRecord(value);
   return {
-    commits: needItems(commits, "commits").map(toRecord).map(parseCommit),
+    commits: requireItems(commits, "commits").map(toRecord).map(parseCommit),
     total: toNumber(total),
   };
 }
@@ -116,7 +116,7 @@ export function parsePulledCommit(value: unknown): PulledCommit {
 }
 
 export const parseCommitTags = (value: unknown): readonly CommitTag[] =>
-  needItems(value, "tags")
+  requireItems(value, "tags")
     .map(toRecord)
     .map(({ tag_name, commit_hash }) => ({
       name: toText(tag_name) ?? "",

@@ -11,19 +11,19 @@ import {
   parsePromptPage,
   parsePulledCommit,
 } from "./prompt.ts";
-import type { Commit, CommitPage, Prompt, PromptPage } from "./prompt.ts";
+import type { Commit, CommitPage, Prompt, PromptListPage } from "./prompt.ts";
 import { deleteJson, getJson, patchJson, postJson } from "../../api/http.ts";
 
 const reposPath: (typeof endpoints)["listPrompts"]["path"] = "/repos";
 const pageSize = 50;
 
 /** Where a prompt is: the owner `-` is whoever asks. */
-export interface PromptPlace {
+export interface PromptAddress {
   readonly owner: string;
   readonly repo: string;
 }
 
-const below = (base: string, { owner, repo }: PromptPlace): string =>
+const below = (base: string, { owner, repo }: PromptAddress): string =>
   `${base}/${encodeURIComponent(owner)}/${encodeURIComponent(repo)}`;
 
 /** Prompts, page after page: a tenant's own, or the public ones of all. */
@@ -38,12 +38,12 @@ export const promptsQuery = (search: PromptsSearch, place: { readonly tenantId?:
         ),
       ),
     initialPageParam: 0,
-    getNextPageParam: (page: PromptPage, pages) =>
+    getNextPageParam: (page: PromptListPage, pages) =>
       page.prompts.length < pageSize ? undefined : pages.length * pageSize,
     placeholderData: keepPreviousData,
   });
 
-export const promptQuery = (place: PromptPlace) =>
+export const promptQuery = (place: PromptAddress) =>
   queryOptions({
     queryKey: ["prompts", place.owner, place.repo],
     queryFn: async ({ signal }): Promise<Prompt> =>
@@ -51,7 +51,7 @@ export const promptQuery = (place: PromptPlace) =>
   });
 
 /** Commits, the latest first, page after page. */
-export const commitsQuery = (place: PromptPlace) =>
+export const commitsQuery = (place: PromptAddress) =>
   infiniteQueryOptions({
     queryKey: ["prompts", place.owner, place.repo, "commits"],
     queryFn: async ({ pageParam, signal }) =>
@@ -64,7 +64,7 @@ export const commitsQuery = (place: PromptPlace) =>
   });
 
 /** A commit with its manifest, by hash, the beginning of one, tag or `latest`. Counted as a view. */
-export const commitQuery = (place: PromptPlace, commit: string) =>
+export const commitQuery = (place: PromptAddress, commit: string) =>
   queryOptions({
     queryKey: ["prompts", place.owner, place.repo, "commit", commit],
     queryFn: async ({ signal }) =>
@@ -77,7 +77,7 @@ export const commitQuery = (place: PromptPlace, commit: string) =>
     staleTime: 30_000,
   });
 
-export const commitTagsQuery = (place: PromptPlace) =>
+export const commitTagsQuery = (place: PromptAddress) =>
   queryOptions({
     queryKey: ["prompts", place.owner, place.repo, "tags"],
     queryFn: async ({ signal }) =>
@@ -97,18 +97,18 @@ export const createPrompt = async (
   fields: PromptFields & { readonly repo_handle: string; readonly is_public: boolean },
 ): Promise<Prompt> => parsePrompt(toRecord(await postJson(reposPath, fields))["repo"]);
 
-export const updatePrompt = async (place: PromptPlace, fields: PromptFields): Promise<unknown> =>
+export const updatePrompt = async (place: PromptAddress, fields: PromptFields): Promise<unknown> =>
   patchJson(below(reposPath, place), fields);
 
-export const deletePrompt = async (place: PromptPlace): Promise<unknown> =>
+export const deletePrompt = async (place: PromptAddress): Promise<unknown> =>
   deleteJson(below(reposPath, place));
 
-export const likePrompt = async (place: PromptPlace, isLiked: boolean): Promise<unknown> =>
+export const likePrompt = async (place: PromptAddress, isLiked: boolean): Promise<unknown> =>
   postJson(below("/likes", place), { like: isLiked });
 
 /** @throws ApiError 409: the parent is not the latest commit, or nothing changed. */
 export const commitManifest = async (
-  place: PromptPlace,
+  place: PromptAddress,
   draft: {
     readonly manifest: unknown;
     readonly parent_commit?: string;
@@ -119,9 +119,9 @@ export const commitManifest = async (
 
 /** Puts a tag at a commit; one of that name moves. */
 export const tagCommit = async (
-  place: PromptPlace,
+  place: PromptAddress,
   tag: { readonly tag_name: string; readonly commit_id: string },
 ): Promise<unknown> => postJson(`${below(reposPath, place)}/tags`, tag);
 
-export const untagCommit = async (place: PromptPlace, name: string): Promise<unknown> =>
+export const untagCommit = async (place: PromptAddress, name: string): Promise<unknown> =>
   deleteJson(`${below(reposPath, place)}/tags/${encodeURIComponent(name)}`);

@@ -2,10 +2,10 @@ import { Button } from "@mantine/core";
 import { useQueryClient } from "@tanstack/react-query";
 import { useState } from "react";
 import { updatePrompt } from "./queries.ts";
-import type { PromptPlace } from "./queries.ts";
+import type { PromptAddress } from "./queries.ts";
 import type { Prompt } from "./prompt.ts";
 import { Code } from "../../components/code/code.tsx";
-import { FormFault } from "../../components/dialog/form.tsx";
+import { FormError } from "../../components/dialog/form.tsx";
 import { Markdown } from "../../components/text/markdown.tsx";
 import { Empty } from "../../components/page/states.tsx";
 
@@ -16,7 +16,7 @@ export const Readme = ({
   isOwn,
 }: {
   readonly prompt: Prompt;
-  readonly place: PromptPlace;
+  readonly place: PromptAddress;
   readonly isOwn: boolean;
 }) => {
   const client = useQueryClient();
@@ -62,7 +62,7 @@ export const Readme = ({
         minHeight={200}
         onChange={setText}
       />
-      <FormFault error={error} />
+      <FormError error={error} />
       <div className="dialog-end">
         <Button variant="default" onClick={() => setText(undefined)}>
           Cancel

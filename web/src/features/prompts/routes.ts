@@ -1,6 +1,6 @@
 import { createRoute } from "@tanstack/react-router";
 import { parsePromptSearch, parsePromptsSearch } from "./prompts-search.ts";
-import { lazyView } from "../../components/page/load-part.ts";
+import { lazyView } from "../../components/page/load-chunk.ts";
 import { rootRoute } from "../../components/page/root-route.ts";
 
 const getParentRoute = () => rootRoute;
@@ -9,7 +9,7 @@ const prompt = lazyView(async () => import("./prompt-page.tsx"), "PromptPage");
 const list = { getParentRoute, validateSearch: parsePromptsSearch, component: prompts };
 const one = { getParentRoute, validateSearch: parsePromptSearch, component: prompt };
 
-export const hubRoutes = [
+export const promptsRoutes = [
   createRoute({ ...list, path: "/prompts" }),
   createRoute({ ...one, path: "/prompts/$repo" }),
   createRoute({ ...one, path: "/prompts/$repo/$commit" }),

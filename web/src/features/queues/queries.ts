@@ -95,14 +95,14 @@ export interface ClaimRequest {
 }
 
 /** One reviewer at one queue. */
-export interface Desk {
+export interface ReviewSession {
   readonly queueId: string;
   readonly reviewer: string;
 }
 
 /** Claims a run, or renews the claim. `null`: none waits. */
 export const claimRun = async (
-  { queueId, reviewer }: Desk,
+  { queueId, reviewer }: ReviewSession,
   request: ClaimRequest,
   signal?: AbortSignal,
 ): Promise<Claim | null> =>
@@ -112,17 +112,17 @@ const reviewPath = (queueId: string, placeId: string): string =>
   `${uiQueuePath(queueId)}/runs/${encodeURIComponent(placeId)}`;
 
 export const releaseRun = async (
-  { queueId, reviewer }: Desk,
+  { queueId, reviewer }: ReviewSession,
   placeId: string,
   { isSkipped }: { readonly isSkipped: boolean },
 ): Promise<unknown> =>
   postJson(`${reviewPath(queueId, placeId)}/release`, { reviewer, skipped: isSkipped });
 
-export const finishRun = async ({ queueId, reviewer }: Desk, placeId: string): Promise<unknown> =>
+export const finishRun = async ({ queueId, reviewer }: ReviewSession, placeId: string): Promise<unknown> =>
   postJson(`${reviewPath(queueId, placeId)}/done`, { reviewer });
 
 export const reopenRun = async (
-  { queueId, reviewer }: Desk,
+  { queueId, reviewer }: ReviewSession,
   placeId: string,
 ): Promise<Claim | null> =>
   parseClaim(await postJson(`${reviewPath(queueId, placeId)}/reopen`, { reviewer }));

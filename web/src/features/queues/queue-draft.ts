@@ -108,7 +108,7 @@ export function parseChoices(text: string): readonly Choice[] {
 }
 
 /** Why a form can't be sent; `undefined`: it can. */
-export function faultOfQueueDraft({ name, questions }: QueueDraft): string | undefined {
+export function validateQueueDraft({ name, questions }: QueueDraft): string | undefined {
   if (name.trim() === "") {
     return "A queue has a name.";
   }
@@ -124,10 +124,10 @@ export function faultOfQueueDraft({ name, questions }: QueueDraft): string | und
   if (long !== undefined) {
     return "A key has at most 180 characters.";
   }
-  return questions.map(faultOfQuestion).find((fault) => fault !== undefined);
+  return questions.map(validateQuestion).find((fault) => fault !== undefined);
 }
 
-function faultOfQuestion({ key, kind, min, max, choices }: QuestionDraft): string | undefined {
+function validateQuestion({ key, kind, min, max, choices }: QuestionDraft): string | undefined {
   if (kind === "continuous" && !(max > min)) {
     return `The range of ${key} ends above where it begins.`;
   }

@@ -4,11 +4,11 @@ import { useState } from "react";
 import { createQueue, updateQueue } from "./queries.ts";
 import { datasetNamesQuery } from "./review/queries.ts";
 import type { Queue } from "./queue.ts";
-import { faultOfQueueDraft, toQueueDraft, toQueueFields } from "./queue-draft.ts";
+import { validateQueueDraft, toQueueDraft, toQueueFields } from "./queue-draft.ts";
 import type { QueueDraft } from "./queue-draft.ts";
 import { toVisibleText } from "../../components/text/visible-text.ts";
 import { Dialog } from "../../components/dialog/dialog.tsx";
-import { FormFault } from "../../components/dialog/form.tsx";
+import { FormError } from "../../components/dialog/form.tsx";
 import { RubricFields } from "./rubric-fields.tsx";
 
 /** Makes a queue, or changes one. */
@@ -29,7 +29,7 @@ export const QueueForm = ({
     isBusy: false,
   });
   const save = async (): Promise<void> => {
-    const fault = faultOfQueueDraft(draft);
+    const fault = validateQueueDraft(draft);
     if (fault !== undefined) {
       setState({ isBusy: false, error: fault });
       return;
@@ -59,7 +59,7 @@ export const QueueForm = ({
           questions={draft.questions}
           onQuestions={(questions) => setDraft({ ...draft, questions })}
         />
-        <FormFault error={state.error} />
+        <FormError error={state.error} />
         <div className="dialog-end">
           <Button variant="default" onClick={onClose}>
             Cancel

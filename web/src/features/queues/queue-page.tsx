@@ -5,7 +5,7 @@ import { toVisibleText } from "../../components/text/visible-text.ts";
 import { AbsentView } from "../../components/page/absent-view.tsx";
 import { QueueHeading } from "./queue-heading.tsx";
 import { QueueRuns } from "./queue-runs.tsx";
-import { ReviewDesk } from "./review/review-session.tsx";
+import { ReviewSessionView } from "./review/review-session.tsx";
 import { ReviewerEntry, useReviewer } from "./reviewer-entry.tsx";
 import "./queues.css";
 import "./review/review.css";
@@ -13,7 +13,7 @@ import "./review/review.css";
 const route = getRouteApi("/o/$tenantId/annotation-queues/$queueId");
 
 /** `/o/{tenantId}/annotation-queues/{queueId}`: the review page of one queue. */
-export const Queue = () => {
+export const QueuePage = () => {
   const { tenantId, queueId } = route.useParams();
   const { run, view } = route.useSearch();
   const { data: queue, error, refetch } = useQuery(queueQuery(queueId));
@@ -40,11 +40,11 @@ export const Queue = () => {
       {view === "runs" && <QueueRuns queue={queue} tenantId={tenantId} />}
       {view === undefined && reviewer === "" && <ReviewerEntry onName={setReviewer} />}
       {view === undefined && reviewer !== "" && (
-        <ReviewDesk
+        <ReviewSessionView
           // Another name is another reviewer: nothing of the first is theirs.
           key={reviewer}
           queue={queue}
-          desk={{ queueId, reviewer }}
+          session={{ queueId, reviewer }}
           tenantId={tenantId}
           placeId={run}
         />

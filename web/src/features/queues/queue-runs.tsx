@@ -3,14 +3,14 @@ import { useInfiniteQuery, useQueryClient } from "@tanstack/react-query";
 import { Link } from "@tanstack/react-router";
 import { useState } from "react";
 import { queuedRunsQuery, removeQueueRun, addQueueRuns } from "./queries.ts";
-import { counted } from "../../components/text/quantity.ts";
+import { pluralize } from "../../components/text/quantity.ts";
 import type { Queue, QueuedRun } from "./queue.ts";
 import { toVisibleText } from "../../components/text/visible-text.ts";
 import { Confirm } from "../../components/dialog/confirm.tsx";
 import { DataTable } from "../../components/table/data-table.tsx";
 import type { Column, RowLink } from "../../components/table/data-table.tsx";
 import { Ago } from "../../components/time/ago.tsx";
-import { RunTypeMark, StatusMark } from "../runs/marks.tsx";
+import { RunTypeBadge, StatusBadge } from "../runs/run-badges.tsx";
 import { Empty } from "../../components/page/states.tsx";
 import { parseRunIds } from "./queue.ts";
 import { DialogForm } from "../../components/dialog/dialog-form.tsx";
@@ -31,11 +31,11 @@ const columns: readonly Column<QueuedRun>[] = [
     isFixed: true,
     isNarrow: true,
   },
-  { id: "type", title: "Type", cell: ({ runType }) => <RunTypeMark type={runType} />, width: 96 },
+  { id: "type", title: "Type", cell: ({ runType }) => <RunTypeBadge type={runType} />, width: 96 },
   {
     id: "status",
     title: "Status",
-    cell: ({ status }) => <StatusMark status={status} />,
+    cell: ({ status }) => <StatusBadge status={status} />,
     width: 84,
   },
   {
@@ -82,7 +82,7 @@ export const QueueRuns = ({
   const [dialog, setDialog] = useState<"add" | "remove">();
   const refresh = async (): Promise<void> =>
     client.invalidateQueries({ queryKey: ["queues", queue.id] });
-  const words = counted(selection.size, "run");
+  const words = pluralize(selection.size, "run");
   return (
     <>
       <div className="heading">
@@ -151,7 +151,7 @@ const AddRuns = ({
   return (
     <DialogForm
       title="Add runs"
-      action={`Add ${counted(ids.length, "run")}`}
+      action={`Add ${pluralize(ids.length, "run")}`}
       isDisabled={ids.length === 0}
       onSubmit={async () => {
         await addQueueRuns(queueId, ids);

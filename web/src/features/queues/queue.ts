@@ -1,4 +1,4 @@
-import { needItems, toItems, toRecord, toText } from "../../api/parse.ts";
+import { requireItems, toItems, toRecord, toText } from "../../api/parse.ts";
 import { toScoreInput } from "./rubric.ts";
 import type { ScoreInput } from "./rubric.ts";
 import { parseTimeMs } from "../../components/time/time.ts";
@@ -49,7 +49,7 @@ export interface Review {
 }
 
 /** A run's place in a queue. */
-export interface Place {
+export interface QueuePosition {
   readonly id: string;
   readonly runId: string;
   readonly isCompleted: boolean;
@@ -58,7 +58,7 @@ export interface Place {
 }
 
 /** A run that is a reviewer's for the time being. */
-export interface Claim extends Place {
+export interface Claim extends QueuePosition {
   /** How many stand before it. */
   readonly index: number;
   /** `undefined`: there is no claim to renew. */
@@ -66,7 +66,7 @@ export interface Claim extends Place {
 }
 
 /** A run in a queue, as a list shows it. */
-export interface QueuedRun extends Place {
+export interface QueuedRun extends QueuePosition {
   readonly name: string;
   readonly runType: string;
   readonly status: "success" | "error" | "pending";
@@ -99,7 +99,7 @@ export function parseQueue(value: unknown): Queue {
 
 /** @throws TypeError the server answered something else. */
 export function parseListedQueues(value: unknown): readonly ListedQueue[] {
-  return needItems(value, "queues")
+  return requireItems(value, "queues")
     .map(toRecord)
     .map((queue) => ({
       ...parseQueue(queue),
@@ -133,20 +133,20 @@ export function parseClaim(value: unknown): Claim | null {
   }
   const fields = toRecord(run);
   return {
-    ...parsePlace(fields),
+    ...parsePosition(fields),
     index: Number(fields["index"] ?? 0),
     untilMs: parseTimeMs(fields["claimed_until"]),
   };
 }
 
 export function parseQueuedRuns(value: unknown): readonly QueuedRun[] {
-  return needItems(value, "runs")
+  return requireItems(value, "runs")
     .map(toRecord)
     .map((run) => {
       const endMs = parseTimeMs(run["end_time"]);
       const ended = run["has_error"] === true ? "error" : "success";
       return {
-        ...parsePlace(run),
+        ...parsePosition(run),
         name: toText(run["name"]) ?? "",
         runType: toText(run["run_type"]) ?? "",
         status: endMs === undefined ? "pending" : ended,
@@ -156,7 +156,7 @@ export function parseQueuedRuns(value: unknown): readonly QueuedRun[] {
     });
 }
 
-function parsePlace(fields: Readonly<Record<string, unknown>>): Place {
+function parsePosition(fields: Readonly<Record<string, unknown>>): QueuePosition {
   return {
     id: toText(fields["id"]) ?? "",
     runId: toText(fields["run_id"]) ?? "",

@@ -1,6 +1,6 @@
 import { Button, TextInput } from "@mantine/core";
 import { useState } from "react";
-import { FormFault } from "../../components/dialog/form.tsx";
+import { FormError } from "../../components/dialog/form.tsx";
 import { useLocalStorage } from "@mantine/hooks";
 
 /** Asks once who reviews: the name is kept in this browser, and others see it. */
@@ -33,7 +33,7 @@ export const ReviewerEntry = ({
         value={text}
         onChange={({ currentTarget }) => setText(currentTarget.value)}
       />
-      <FormFault error={fault} />
+      <FormError error={fault} />
       <div className="dialog-end">
         <Button type="submit">Review</Button>
       </div>

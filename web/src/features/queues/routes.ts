@@ -1,5 +1,5 @@
 import { createRoute } from "@tanstack/react-router";
-import { lazyView } from "../../components/page/load-part.ts";
+import { lazyView } from "../../components/page/load-chunk.ts";
 import { rootRoute } from "../../components/page/root-route.ts";
 import { isId, toSearchText } from "../../api/parse.ts";
 
@@ -16,7 +16,7 @@ export const queuesRoutes = [
     getParentRoute,
     path: "/o/$tenantId/annotation-queues/$queueId",
     validateSearch: parseQueueSearch,
-    component: lazyView(async () => import("./queue-page.tsx"), "Queue"),
+    component: lazyView(async () => import("./queue-page.tsx"), "QueuePage"),
   }),
 ] as const;
 

@@ -65,12 +65,12 @@ export const yesOrNo: readonly Choice[] = [
   { label: "No", score: 0 },
 ];
 
-type Asked =
+type FeedbackConfig =
   | { readonly kind: "continuous"; readonly min: number; readonly max: number }
   | { readonly kind: "categorical"; readonly choices: readonly Choice[] }
   | { readonly kind: "freeform" };
 
-function fromConfig(config: Members, item: Members): Asked | undefined {
+function fromConfig(config: Members, item: Members): FeedbackConfig | undefined {
   switch (config["type"]) {
     case "freeform":
       return { kind: "freeform" };

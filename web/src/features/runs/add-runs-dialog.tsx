@@ -3,13 +3,13 @@ import { useQuery } from "@tanstack/react-query";
 import type { UseQueryOptions } from "@tanstack/react-query";
 import { useState } from "react";
 import type { ReactNode } from "react";
-import type { Target } from "./run-targets.ts";
+import type { Target } from "./add-runs-queries.ts";
 import { toVisibleText } from "../../components/text/visible-text.ts";
 import { Dialog } from "../../components/dialog/dialog.tsx";
-import { FormFault } from "../../components/dialog/form.tsx";
+import { FormError } from "../../components/dialog/form.tsx";
 import { Link } from "@tanstack/react-router";
-import { addRunsToDataset, createTargetDataset, targetDatasetsQuery, addRunsToQueue, createTargetQueue, targetQueuesQuery } from "./run-targets.ts";
-import type { Place } from "./run-list-search.ts";
+import { addRunsToDataset, createTargetDataset, targetDatasetsQuery, addRunsToQueue, createTargetQueue, targetQueuesQuery } from "./add-runs-queries.ts";
+import type { ProjectAddress } from "./run-list-search.ts";
 
 interface Props {
   readonly title: string;
@@ -95,7 +95,7 @@ export const AddRunsDialog = (props: Props) => {
           ))}
         </fieldset>
         {children}
-        <FormFault error={state.error ?? error?.message} />
+        <FormError error={state.error ?? error?.message} />
         <div className="dialog-end">
           <Button variant="default" onClick={onClose}>
             Cancel
@@ -115,7 +115,7 @@ export const AddToDataset = ({
   ids,
   onClose,
 }: {
-  readonly place: Place;
+  readonly place: ProjectAddress;
   readonly ids: readonly string[];
   readonly onClose: () => void;
 }) => {

@@ -8,9 +8,9 @@ import { formatDuration, formatTime } from "../../components/time/time.ts";
 import { toVisibleText } from "../../components/text/visible-text.ts";
 import { Payload } from "../../components/payload/payload.tsx";
 import { TextDiff } from "../../components/code/text-diff.tsx";
-import { RunTypeMark, StatusMark } from "./marks.tsx";
+import { RunTypeBadge, StatusBadge } from "./run-badges.tsx";
 import { Failure, Loading } from "../../components/page/states.tsx";
-import type { Place } from "./run-list-search.ts";
+import type { ProjectAddress } from "./run-list-search.ts";
 
 /** Two runs side by side: what they were given, what they gave, and how the texts of it differ. */
 export const CompareRuns = ({
@@ -18,7 +18,7 @@ export const CompareRuns = ({
   ids,
   onClose,
 }: {
-  readonly place: Place;
+  readonly place: ProjectAddress;
   readonly ids: readonly string[];
   readonly onClose: () => void;
 }) => {
@@ -66,7 +66,7 @@ const texts: readonly { readonly label: string; readonly read: (run: RunDetails)
   { label: "Metadata", read: ({ metadata }) => metadata },
 ];
 
-const Side = ({ run, place }: { readonly run: RunDetails; readonly place: Place }) => (
+const Side = ({ run, place }: { readonly run: RunDetails; readonly place: ProjectAddress }) => (
   <article>
     <h2>
       <Link
@@ -78,8 +78,8 @@ const Side = ({ run, place }: { readonly run: RunDetails; readonly place: Place 
       </Link>
     </h2>
     <p className="summary">
-      <RunTypeMark type={run.runType} />
-      <StatusMark status={run.status} />
+      <RunTypeBadge type={run.runType} />
+      <StatusBadge status={run.status} />
       <span>{formatTime(run.startMs)}</span>
       <span>{run.endMs === undefined ? "open" : formatDuration(run.endMs - run.startMs)}</span>
     </p>

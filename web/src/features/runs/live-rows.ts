@@ -5,7 +5,7 @@ interface Row {
 }
 
 /** What was in view when the list was held: these rows, and all behind the last of them. */
-export interface Held {
+export interface PausedView {
   readonly ids: ReadonlySet<string>;
   readonly last: Row | undefined;
 }
@@ -31,7 +31,7 @@ export function toLiveRows<Item extends Row>({
   readonly pages: readonly (readonly Item[])[];
   /** Absent for a list in any other order: there the server's order is not known from the rows alone. */
   readonly newest: { readonly items: readonly Item[]; readonly hasMore: boolean } | undefined;
-  readonly held: Held | undefined;
+  readonly held: PausedView | undefined;
 }): LiveRows<Item> {
   const read = pages.flat();
   if (newest === undefined) {
@@ -50,7 +50,7 @@ export function toLiveRows<Item extends Row>({
 }
 
 /** Holds the list as it is. */
-export const holdRows = (rows: readonly Row[]): Held => ({
+export const pauseRows = (rows: readonly Row[]): PausedView => ({
   ids: new Set(rows.map(({ id }) => id)),
   last: rows.at(-1),
 });

@@ -6,7 +6,7 @@ import { deleteProject, updateProject } from "../projects/queries.ts";
 import type { ProjectDetails } from "../projects/project.ts";
 import { Confirm } from "../../components/dialog/confirm.tsx";
 import { Dialog } from "../../components/dialog/dialog.tsx";
-import { FormFault } from "../../components/dialog/form.tsx";
+import { FormError } from "../../components/dialog/form.tsx";
 
 /** Name, description and metadata of a project. */
 export const EditProject = ({
@@ -57,7 +57,7 @@ export const EditProject = ({
           value={metadata}
           onChange={({ currentTarget }) => setMetadata(currentTarget.value)}
         />
-        <FormFault error={error} />
+        <FormError error={error} />
         <div className="dialog-end">
           <Button variant="default" onClick={onClose}>
             Cancel

@@ -4,7 +4,7 @@ import { useState } from "react";
 import { projectQuery, projectStatsQuery } from "../projects/queries.ts";
 import { formatDuration } from "../../components/time/time.ts";
 import { toVisibleText } from "../../components/text/visible-text.ts";
-import type { Place } from "./run-list-search.ts";
+import type { ProjectAddress } from "./run-list-search.ts";
 import { DeleteProject, EditProject } from "./project-dialogs.tsx";
 import type { RunList } from "./use-run-list.ts";
 
@@ -14,7 +14,7 @@ export const ProjectHeader = ({
   list,
   isHeld,
 }: {
-  readonly place: Place;
+  readonly place: ProjectAddress;
   readonly list: RunList;
   readonly isHeld: boolean;
 }) => {

@@ -124,7 +124,7 @@ export const comparedRunQuery = (id: string) =>
   });
 
 /** Where a file of runs can be fetched, once. */
-export async function orderExport(query: object, format: "jsonl" | "csv"): Promise<string> {
+export async function startExport(query: object, format: "jsonl" | "csv"): Promise<string> {
   const { path } = (await postJson(exportPath, { ...query, format })) as {
     readonly path?: unknown;
   };

@@ -6,7 +6,7 @@ import type { QuickProps } from "./pair-menu.tsx";
 import { useRunWords } from "./queries.ts";
 
 /** Conditions that are asked for often, put into the filter. */
-export const QuickFilters = (props: QuickProps) => (
+export const QuickFilterBar = (props: QuickProps) => (
   <>
     <Choice {...props} label="Status" field="status" comparator="eq" values={statuses} />
     <TypeChoice {...props} />

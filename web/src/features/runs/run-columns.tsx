@@ -3,7 +3,7 @@ import type { RunItem } from "./run-item.ts";
 import { formatDuration, formatTime } from "../../components/time/time.ts";
 import { toVisibleText } from "../../components/text/visible-text.ts";
 import type { Column } from "../../components/table/data-table.tsx";
-import { RunTypeMark, StatusMark } from "./marks.tsx";
+import { RunTypeBadge, StatusBadge } from "./run-badges.tsx";
 
 const noIndex = "The server keeps no order by this: narrow the list with a filter instead.";
 
@@ -25,14 +25,14 @@ export const toRunColumns = (
   {
     id: "type",
     title: "Type",
-    cell: ({ runType }) => <RunTypeMark type={runType} />,
+    cell: ({ runType }) => <RunTypeBadge type={runType} />,
     width: 104,
     note: noIndex,
   },
   {
     id: "status",
     title: "Status",
-    cell: ({ status }) => <StatusMark status={status} />,
+    cell: ({ status }) => <StatusBadge status={status} />,
     width: 84,
     isNarrow: true,
     note: noIndex,

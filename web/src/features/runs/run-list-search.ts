@@ -52,7 +52,7 @@ const isTime = (value: unknown): value is string =>
   typeof value === "string" && value.length <= 40 && !Number.isNaN(Date.parse(value));
 
 /** What the address says of the project. */
-export interface Place {
+export interface ProjectAddress {
   readonly tenantId: string;
   readonly projectId: string;
 }

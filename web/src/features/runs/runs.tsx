@@ -10,13 +10,13 @@ import type { RowLink } from "../../components/table/data-table.tsx";
 import { FilterBar } from "../../components/filter/filter-bar.tsx";
 import { Empty } from "../../components/page/states.tsx";
 import { CompareRuns } from "./compare-runs.tsx";
-import type { Place } from "./run-list-search.ts";
+import type { ProjectAddress } from "./run-list-search.ts";
 import { ProjectHeader } from "./project-header.tsx";
-import { QuickFilters } from "./quick-filter-bar.tsx";
+import { QuickFilterBar } from "./quick-filter-bar.tsx";
 import { keysIn, toRunColumns } from "./run-columns.tsx";
 import { RunToolbar } from "./run-toolbar.tsx";
 import { SelectionBar } from "./selection-bar.tsx";
-import { RunHistogram, TimeChoice } from "./time-range-picker.tsx";
+import { RunHistogram, TimeRangePicker } from "./time-range-picker.tsx";
 import { noTimes, toSort, useListAddress } from "./use-list-address.ts";
 import { useRunList } from "./use-run-list.ts";
 import "./runs.css";
@@ -29,7 +29,7 @@ import type { RunList } from "./use-run-list.ts";
 const route = getRouteApi("/o/$tenantId/projects/p/$projectId");
 
 /** The runs of a project: what the address asks for, live while its top is in view. */
-export const Runs = ({ place }: { readonly place: Place }) => {
+export const Runs = ({ place }: { readonly place: ProjectAddress }) => {
   const search = route.useSearch();
   const { query, change, ids, select } = useListAddress(place.projectId);
   const [isAtTop, setIsAtTop] = useState(true);
@@ -73,8 +73,8 @@ export const Runs = ({ place }: { readonly place: Place }) => {
             onLayout={setLayout}
             onChange={change}
           >
-            <TimeChoice times={search} onTimes={(times) => change({ ...noTimes, ...times })} />
-            <QuickFilters
+            <TimeRangePicker times={search} onTimes={(times) => change({ ...noTimes, ...times })} />
+            <QuickFilterBar
               projectId={place.projectId}
               filter={query.filter}
               onFilter={(filter) => change({ filter: filter === "" ? undefined : filter })}
@@ -129,7 +129,7 @@ export const Runs = ({ place }: { readonly place: Place }) => {
 
 /** To the run in its trace; the list's own part of the address stays, to come back to. */
 const linkTo =
-  (place: Place) =>
+  (place: ProjectAddress) =>
   (run: RunItem, part: RowLink): ReactNode => (
     <Link
       to="/o/$tenantId/projects/p/$projectId"

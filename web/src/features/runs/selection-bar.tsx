@@ -1,9 +1,9 @@
 import { Button, Menu } from "@mantine/core";
 import { useState } from "react";
-import { orderExport, toSearchBody } from "./queries.ts";
+import { startExport, toSearchBody } from "./queries.ts";
 import type { RunListQuery } from "./queries.ts";
 import { AddToDataset, AddToQueue } from "./add-runs-dialog.tsx";
-import type { Place } from "./run-list-search.ts";
+import type { ProjectAddress } from "./run-list-search.ts";
 
 /** What can be done with runs: those that are selected, or for an export all that meet the filter. */
 export const SelectionBar = ({
@@ -13,7 +13,7 @@ export const SelectionBar = ({
   onClear,
   onCompare,
 }: {
-  readonly place: Place;
+  readonly place: ProjectAddress;
   readonly query: RunListQuery;
   readonly ids: ReadonlySet<string>;
   readonly onClear: () => void;
@@ -26,7 +26,7 @@ export const SelectionBar = ({
     setFault(undefined);
     try {
       const body = count > 0 ? { session: [place.projectId], id: [...ids] } : toSearchBody(query);
-      download(await orderExport(body, format));
+      download(await startExport(body, format));
     } catch (cause) {
       setFault(cause instanceof Error ? cause.message : String(cause));
     }

@@ -14,7 +14,7 @@ interface Props {
 }
 
 /** The stretch of time that is listed: one that ends now, or between two moments. */
-export const TimeChoice = ({ times, onTimes }: Props) => {
+export const TimeRangePicker = ({ times, onTimes }: Props) => {
   const isAbsolute = times.from !== undefined || times.to !== undefined;
   const set = (end: "from" | "to", text: string): void => {
     const at = new Date(text);

@@ -14,7 +14,7 @@ export const isPreset = (value: unknown): value is TimePreset =>
   typeof value === "string" && Object.hasOwn(timePresets, value);
 
 /** What an address says of time. */
-export interface TimeChoice {
+export interface TimeSelection {
   readonly last?: TimePreset | undefined;
   readonly from?: string | undefined;
   readonly to?: string | undefined;
@@ -30,7 +30,7 @@ export interface TimeRange {
  * The stretch of time that is meant. One that ends now begins at a whole step of it, so that asking again
  * a moment later is the same question.
  */
-export function toTimeRange({ last, from, to }: TimeChoice, nowMs: number): TimeRange {
+export function toTimeRange({ last, from, to }: TimeSelection, nowMs: number): TimeRange {
   if (last !== undefined) {
     const { ms } = timePresets[last];
     const stepMs = ms / 60;

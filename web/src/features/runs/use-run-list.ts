@@ -2,8 +2,8 @@ import { useInfiniteQuery, useQuery, useQueryClient } from "@tanstack/react-quer
 import { useEffect, useMemo, useState } from "react";
 import { newestRunsQuery, runPagesQuery } from "./queries.ts";
 import type { RunListQuery } from "./queries.ts";
-import { holdRows, toLiveRows } from "./live-rows.ts";
-import type { Held } from "./live-rows.ts";
+import { pauseRows, toLiveRows } from "./live-rows.ts";
+import type { PausedView } from "./live-rows.ts";
 import type { RunItem } from "./run-item.ts";
 
 export interface RunList {
@@ -52,11 +52,11 @@ export function useRunList(query: RunListQuery, isHeld: boolean): RunList {
   );
   // What was held of a list in another order or with another filter says nothing about this one.
   const list = JSON.stringify(query);
-  const [kept, setKept] = useState<{ readonly list: string; readonly held: Held }>();
+  const [kept, setKept] = useState<{ readonly list: string; readonly held: PausedView }>();
   const held = kept?.list === list ? kept.held : undefined;
   const live = useMemo(() => toLiveRows({ pages: read, newest: top, held }), [read, top, held]);
   if (isHeld && held === undefined && live.rows.length > 0) {
-    setKept({ list, held: holdRows(live.rows) });
+    setKept({ list, held: pauseRows(live.rows) });
   } else if (!isHeld && kept !== undefined) {
     setKept(undefined);
   }

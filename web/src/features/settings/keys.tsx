@@ -1,13 +1,13 @@
 import { Button, TextInput } from "@mantine/core";
 import { useMutation, useQuery, useQueryClient } from "@tanstack/react-query";
 import { useState } from "react";
-import { forgetKey, keepKey, readKey } from "../../api/access.ts";
+import { removeKey, storeKey, readKey } from "../../api/access.ts";
 import { createKey, keysQuery, revokeKey } from "./queries.ts";
 import type { ListedKey, ServerFacts } from "./queries.ts";
 import { toVisibleText } from "../../components/text/visible-text.ts";
 import { Confirm } from "../../components/dialog/confirm.tsx";
 import { CopyText } from "../../components/text/copy-text.tsx";
-import { FormFault, FormSection } from "../../components/dialog/form.tsx";
+import { FormError, FormSection } from "../../components/dialog/form.tsx";
 import { Failure, Loading } from "../../components/page/states.tsx";
 import { parseTimeMs } from "../../components/time/time.ts";
 import { Ago } from "../../components/time/ago.tsx";
@@ -35,7 +35,7 @@ export const Keys = ({ facts }: { readonly facts: ServerFacts }) => {
         <Button
           variant="default"
           onClick={() => {
-            forgetKey();
+            removeKey();
             void queryClient.resetQueries();
           }}
         >
@@ -78,7 +78,7 @@ const NewKey = ({ facts }: { readonly facts: ServerFacts }) => {
       setName("");
       if (!facts.needsKey) {
         // From now on the server asks for one: this browser stays in.
-        keepKey(key);
+        storeKey(key);
       }
       await queryClient.invalidateQueries();
     },
@@ -103,7 +103,7 @@ const NewKey = ({ facts }: { readonly facts: ServerFacts }) => {
           {facts.needsKey ? "Make a key" : "Make a key and close the server"}
         </Button>
       </form>
-      <FormFault error={error?.message} />
+      <FormError error={error?.message} />
       {made !== undefined && (
         <output className="settings-made">
           <p>Copy the key now: it is not shown again.</p>

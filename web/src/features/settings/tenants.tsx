@@ -5,7 +5,7 @@ import { createTenant, tenantsQuery } from "./queries.ts";
 import type { ServerFacts } from "./queries.ts";
 import { useTenantId } from "../../api/tenant.ts";
 import { toVisibleText } from "../../components/text/visible-text.ts";
-import { FormFault, FormSection } from "../../components/dialog/form.tsx";
+import { FormError, FormSection } from "../../components/dialog/form.tsx";
 import { Failure, Loading } from "../../components/page/states.tsx";
 
 /** Tenants: each has its own projects, datasets, prompts and keys. */
@@ -70,7 +70,7 @@ const NewTenant = () => {
           Make a tenant
         </Button>
       </form>
-      <FormFault error={error?.message} />
+      <FormError error={error?.message} />
     </>
   );
 };

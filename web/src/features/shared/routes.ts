@@ -1,11 +1,11 @@
 import { createRoute } from "@tanstack/react-router";
 import { parseSharedSearch } from "../datasets/dataset-search.ts";
-import { lazyView } from "../../components/page/load-part.ts";
+import { lazyView } from "../../components/page/load-chunk.ts";
 import { rootRoute } from "../../components/page/root-route.ts";
 
 const getParentRoute = () => rootRoute;
 
-export const publicRoutes = [
+export const sharedRoutes = [
   createRoute({
     getParentRoute,
     path: "/public/$token/d",

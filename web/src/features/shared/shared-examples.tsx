@@ -3,7 +3,7 @@ import { useInfiniteQuery, useQuery } from "@tanstack/react-query";
 import { getRouteApi, Link } from "@tanstack/react-router";
 import type { ReactNode } from "react";
 import { sharedCountQuery, sharedExamplesQuery } from "./queries.ts";
-import { counted } from "../../components/text/quantity.ts";
+import { pluralize } from "../../components/text/quantity.ts";
 import type { Example } from "../datasets/examples/example.ts";
 import { toJsonText } from "../../components/text/json-text.ts";
 import { DataTable } from "../../components/table/data-table.tsx";
@@ -40,7 +40,7 @@ export const SharedExamples = ({ token }: { readonly token: string }) => {
             }
           />
           <output className="quiet">
-            {count.data === undefined ? "" : counted(count.data, "example")}
+            {count.data === undefined ? "" : pluralize(count.data, "example")}
           </output>
         </search>
         <DataTable

@@ -167,7 +167,7 @@ export const contentSearchQuery = (traceId: string, text: string) =>
 const filterChars = 500;
 
 /** The id of the latest run of the project before a run that has its name. */
-export const previousNamesakeQuery = ({ id, name, startMs, projectId }: TraceRunDetails) =>
+export const previousRunQuery = ({ id, name, startMs, projectId }: TraceRunDetails) =>
   queryOptions({
     queryKey: ["trace-run", id, "previous"],
     queryFn: async ({ signal }): Promise<string | null> => {

@@ -16,7 +16,7 @@ export function searchRuns(model: TraceModel, text: string): readonly number[] {
   if (wanted === "" || wanted.includes("\n")) {
     return [];
   }
-  const run = model.placeOf.get(wanted);
+  const run = model.indexById.get(wanted);
   if (run !== undefined) {
     return [run];
   }

@@ -7,7 +7,7 @@ import { RunPanel } from "./run-panel/run-panel.tsx";
 import { TraceList } from "./trace-list.tsx";
 import { TraceTools } from "./trace-tools.tsx";
 import { useTraceKeys } from "./use-trace-keys.ts";
-import { useTracePlace } from "./use-trace-address.ts";
+import { useTraceAddress } from "./use-trace-address.ts";
 import { formatZoom, useTraceView } from "./use-trace-view.ts";
 
 /** What there is to see of a trace with runs. */
@@ -21,11 +21,11 @@ export const TraceBody = ({
   readonly runId: string;
 }) => {
   const { model } = trace;
-  const { search, change } = useTracePlace();
+  const { search, change } = useTraceAddress();
   const [closed, setClosed] = useState<ReadonlySet<string>>(new Set());
   const view = useTraceView(trace, traceId, { search, closed });
   const searchRef = useRef<HTMLInputElement>(null);
-  const selected = model.placeOf.get(runId) ?? model.order[0] ?? 0;
+  const selected = model.indexById.get(runId) ?? model.order[0] ?? 0;
   const { whole, matches, facts } = view;
   const onSelect = useCallback(
     (run: number) => {

@@ -2,7 +2,7 @@ import { endOf, statusCodes } from "./trace-model.ts";
 import type { TraceModel } from "./trace-model.ts";
 
 /** A stretch of time within a run, microseconds. */
-export interface Stretch {
+export interface Interval {
   readonly run: number;
   readonly from: number;
   readonly to: number;
@@ -62,13 +62,13 @@ export const toErrors = ({ order, statuses }: TraceModel): readonly number[] =>
  * stretch shorter would have let the trace end earlier, all else being the same. Stretches do not
  * overlap and, where clocks agree, cover the root's time without a gap.
  */
-export function toCriticalPath(model: TraceModel, now: number): readonly Stretch[] {
+export function toCriticalPath(model: TraceModel, now: number): readonly Interval[] {
   const root = model.order[0];
   if (root === undefined) {
     return [];
   }
   const childrenOf = childrenByEnd(model, now);
-  const path: Stretch[] = [];
+  const path: Interval[] = [];
   const rootEnd = endOf(model, root, now);
   const stack: Step[] = [
     { run: root, from: model.starts[root] ?? 0, until: rootEnd, at: rootEnd, next: 0 },
@@ -77,7 +77,7 @@ export function toCriticalPath(model: TraceModel, now: number): readonly Stretch
     const { run, from, until } = step;
     const child = childrenOf.get(run)?.[step.next];
     if (child === undefined || step.at <= from) {
-      addStretch(path, { run, from, to: step.at });
+      addInterval(path, { run, from, to: step.at });
       stack.pop();
       continue;
     }
@@ -85,7 +85,7 @@ export function toCriticalPath(model: TraceModel, now: number): readonly Stretch
     const childStart = Math.max(from, model.starts[child] ?? 0);
     const childEnd = Math.min(endOf(model, child, now), until);
     if (childEnd <= step.at && childEnd > childStart) {
-      addStretch(path, { run, from: childEnd, to: step.at });
+      addInterval(path, { run, from: childEnd, to: step.at });
       step.at = childStart;
       stack.push({ run: child, from: childStart, until: childEnd, at: childEnd, next: 0 });
     }
@@ -104,7 +104,7 @@ interface Step {
   next: number;
 }
 
-function addStretch(path: Stretch[], stretch: Stretch): void {
+function addInterval(path: Interval[], stretch: Interval): void {
   if (stretch.to > stretch.from) {
     path.push(stretch);
   }

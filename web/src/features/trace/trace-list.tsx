@@ -68,7 +68,7 @@ export const TraceList = (props: TraceListProps) => {
   const onClick = ({ target }: MouseEvent): void => {
     const element = target instanceof Element ? target : undefined;
     const id = element?.closest<HTMLElement>("[data-run]")?.dataset["run"];
-    const run = id === undefined ? undefined : model.placeOf.get(id);
+    const run = id === undefined ? undefined : model.indexById.get(id);
     if (run !== undefined) {
       const isFold = element?.closest("[data-fold]") !== null && isOpen(run) !== undefined;
       (isFold ? onFold : onSelect)(run);

@@ -31,7 +31,7 @@ export interface TraceModel {
   readonly sizes: Int32Array;
   /** Where a run stands in {@link order}. */
   readonly ranks: Int32Array;
-  readonly placeOf: ReadonlyMap<string, number>;
+  readonly indexById: ReadonlyMap<string, number>;
 }
 
 interface Draft {
@@ -46,7 +46,7 @@ interface Draft {
   readonly tokens: Map<number, number>;
   readonly costs: Map<number, number>;
   readonly firstTokens: Map<number, number>;
-  readonly placeOf: Map<string, number>;
+  readonly indexById: Map<string, number>;
 }
 
 /** What a model is made of, kept to grow it. */
@@ -101,7 +101,7 @@ const emptyDraft = (): Draft => ({
   tokens: new Map(),
   costs: new Map(),
   firstTokens: new Map(),
-  placeOf: new Map(),
+  indexById: new Map(),
 });
 
 const copyDraft = (draft: Draft): Draft => ({
@@ -116,7 +116,7 @@ const copyDraft = (draft: Draft): Draft => ({
   tokens: new Map(draft.tokens),
   costs: new Map(draft.costs),
   firstTokens: new Map(draft.firstTokens),
-  placeOf: new Map(draft.placeOf),
+  indexById: new Map(draft.indexById),
 });
 
 function addPage(draft: Draft, page: TraceColumns): void {
@@ -129,10 +129,10 @@ function addPage(draft: Draft, page: TraceColumns): void {
   const idAt = (index: number): string => known.slice(index * idLength, (index + 1) * idLength);
   for (let index = 0; index < page.count; index += 1) {
     const id = idAt(index);
-    const place = draft.placeOf.get(id) ?? draft.ids.length;
+    const place = draft.indexById.get(id) ?? draft.ids.length;
     const end = page.end[index] ?? null;
     const parent = page.parents[index] ?? -1;
-    draft.placeOf.set(id, place);
+    draft.indexById.set(id, place);
     draft.ids[place] = id;
     draft.parentIds[place] = parent >= 0 ? idAt(parent) : undefined;
     draft.names[place] = page.names[page.name[index] ?? -1] ?? "";
@@ -164,7 +164,7 @@ function layOut(draft: Draft): TraceModel {
   const count = draft.ids.length;
   const parents = new Int32Array(count).fill(-1);
   draft.parentIds.forEach((parentId, place) => {
-    const parent = parentId === undefined ? undefined : draft.placeOf.get(parentId);
+    const parent = parentId === undefined ? undefined : draft.indexById.get(parentId);
     parents[place] = parent === undefined || parent === place ? -1 : parent;
   });
   return {

@@ -1,5 +1,5 @@
 import { memo } from "react";
-import type { Stretch } from "./trace-facts.ts";
+import type { Interval } from "./trace-facts.ts";
 import { splitMatches } from "../../components/text/split-matches.ts";
 import { formatDuration } from "../../components/time/time.ts";
 import { toBar } from "./time-scale.ts";
@@ -7,7 +7,7 @@ import type { TimeWindow } from "./time-scale.ts";
 import { endOf, isBackwards, statusOf } from "./trace-model.ts";
 import type { TraceModel } from "./trace-model.ts";
 import { toVisibleText } from "../../components/text/visible-text.ts";
-import { RunTypeMark } from "../runs/marks.tsx";
+import { RunTypeBadge } from "../runs/run-badges.tsx";
 
 export const rowHeight = 28;
 const indent = 14;
@@ -26,7 +26,7 @@ export interface TraceRowProps {
   readonly isOpen: boolean | undefined;
   /** Its place among the slowest, from 1. */
   readonly slow: number | undefined;
-  readonly path: readonly Stretch[] | undefined;
+  readonly path: readonly Interval[] | undefined;
   readonly isMatch: boolean;
   readonly find: string;
 }
@@ -51,7 +51,7 @@ export const TraceRow = memo((props: TraceRowProps) => {
     >
       <span className="tree-name" style={{ paddingLeft: Math.min(depth, deepestIndent) * indent }}>
         <span className="tree-fold" data-fold data-open={isOpen} aria-hidden="true" />
-        <RunTypeMark type={model.types[run] ?? ""} />
+        <RunTypeBadge type={model.types[run] ?? ""} />
         <Name {...props} />
         {status === "error" && <span className="error-mark">Error</span>}
         {props.slow !== undefined && (

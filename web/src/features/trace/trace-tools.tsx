@@ -2,7 +2,7 @@ import { Button, Menu, SegmentedControl } from "@mantine/core";
 import { useMemo } from "react";
 import type { KeyboardEvent, RefObject } from "react";
 import { toVisibleText } from "../../components/text/visible-text.ts";
-import { RunTypeMark } from "../runs/marks.tsx";
+import { RunTypeBadge } from "../runs/run-badges.tsx";
 import { fromWords, toWords } from "./trace-search.ts";
 import type { TraceSearch } from "./trace-search.ts";
 import type { TraceChange } from "./use-trace-address.ts";
@@ -146,7 +146,7 @@ const TypeMenu = ({
       <Menu.Dropdown>
         {counts.map(([type, count]) => (
           <div key={type} className="type-line">
-            <RunTypeMark type={type} />
+            <RunTypeBadge type={type} />
             <span>{count.toLocaleString()}</span>
             <SegmentedControl
               size="xs"

@@ -7,14 +7,14 @@ import { formatDuration, formatTime } from "../../components/time/time.ts";
 import { spanOf } from "./time-scale.ts";
 import { statusCodes } from "./trace-model.ts";
 import type { TraceModel } from "./trace-model.ts";
-import type { Place } from "../runs/run-list-search.ts";
+import type { ProjectAddress } from "../runs/run-list-search.ts";
 import { AbsentView } from "../../components/page/absent-view.tsx";
 import { Empty } from "../../components/page/states.tsx";
 import { TraceBody } from "./trace-body.tsx";
 import "./trace.css";
 
 interface TraceProps {
-  readonly place: Place;
+  readonly place: ProjectAddress;
   readonly projectName: string;
   readonly traceId: string;
   readonly runId: string;

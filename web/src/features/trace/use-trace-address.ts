@@ -1,6 +1,6 @@
 import { getRouteApi, useNavigate } from "@tanstack/react-router";
 import { useCallback } from "react";
-import type { RunsSearch } from "./runs-search.ts";
+import type { RunsSearch } from "./project-search.ts";
 
 const route = getRouteApi("/o/$tenantId/projects/p/$projectId");
 
@@ -8,7 +8,7 @@ const route = getRouteApi("/o/$tenantId/projects/p/$projectId");
 export type TraceChange = { readonly [Name in keyof RunsSearch]?: RunsSearch[Name] | undefined };
 
 /** What the address says of the open trace, and a way to change it. */
-export function useTracePlace(): {
+export function useTraceAddress(): {
   readonly search: RunsSearch;
   readonly change: (change: TraceChange) => void;
 } {

@@ -7,7 +7,7 @@ import { searchRuns } from "./search-runs.ts";
 import { spanOf } from "./time-scale.ts";
 import type { TimeWindow } from "./time-scale.ts";
 import { toCriticalPath, toErrors, toSelfTimes, toSlowest } from "./trace-facts.ts";
-import type { Stretch } from "./trace-facts.ts";
+import type { Interval } from "./trace-facts.ts";
 import { toWords } from "./trace-search.ts";
 import type { TraceSearch } from "./trace-search.ts";
 import type { TraceModel } from "./trace-model.ts";
@@ -32,7 +32,7 @@ export interface TraceView {
   readonly visible: VisibleRuns;
   readonly facts: TraceFacts | undefined;
   /** By place: the stretches of the critical path that are in a run; empty while it does not show. */
-  readonly path: ReadonlyMap<number, readonly Stretch[]>;
+  readonly path: ReadonlyMap<number, readonly Interval[]>;
   /** Places of the runs that were searched for, in the order of the tree. */
   readonly matches: readonly number[];
   readonly isSearching: boolean;
@@ -71,10 +71,10 @@ export function useTraceView(
   return { model, visible, facts, path, matches, isSearching, whole, window, now };
 }
 
-const noPath: ReadonlyMap<number, readonly Stretch[]> = new Map();
+const noPath: ReadonlyMap<number, readonly Interval[]> = new Map();
 
-function byRun(path: readonly Stretch[]): ReadonlyMap<number, readonly Stretch[]> {
-  const found = new Map<number, Stretch[]>();
+function byRun(path: readonly Interval[]): ReadonlyMap<number, readonly Interval[]> {
+  const found = new Map<number, Interval[]>();
   for (const stretch of path) {
     const known = found.get(stretch.run);
     if (known === undefined) {
@@ -120,7 +120,7 @@ function useMatches(model: TraceModel, traceId: string, find: string) {
     }
     const all = new Set(named);
     ids.forEach((id) => {
-      const run = model.placeOf.get(id);
+      const run = model.indexById.get(id);
       if (run !== undefined) {
         all.add(run);
       }

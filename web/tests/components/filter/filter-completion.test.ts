@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { completeFilter, takeProposal, toWordProposals } from "../../../src/components/filter/filter-completion.ts";
+import { completeFilter, applySuggestion, toWordSuggestions } from "../../../src/components/filter/filter-completion.ts";
 import {
   describePart,
   fieldOfPart,
@@ -18,16 +18,16 @@ function complete(marked: string) {
 }
 
 const labels = (marked: string): string[] =>
-  complete(marked).completion.proposals.map(({ label }) => label);
+  complete(marked).completion.suggestions.map(({ label }) => label);
 
-/** What becomes of the filter when the proposal of this label is taken. */
+/** What becomes of the filter when the suggestion of this label is taken. */
 function take(marked: string, label: string): string {
   const { filter, completion } = complete(marked);
-  const proposal = completion.proposals.find((one) => one.label === label);
-  if (proposal === undefined) {
-    throw new Error(`no ${label} among ${completion.proposals.map((one) => one.label).join(" ")}`);
+  const suggestion = completion.suggestions.find((one) => one.label === label);
+  if (suggestion === undefined) {
+    throw new Error(`no ${label} among ${completion.suggestions.map((one) => one.label).join(" ")}`);
   }
-  const taken = takeProposal(filter, completion, proposal);
+  const taken = applySuggestion(filter, completion, suggestion);
   return `${taken.filter.slice(0, taken.cursor)}|${taken.filter.slice(taken.cursor)}`;
 }
 
@@ -88,10 +88,10 @@ describe("what a filter can go on with", () => {
   test("the server's words are quoted, and keys that are no path left out", () => {
     const value = complete('eq(metadata.user, "|').completion.wants;
     const key = complete("eq(metadata.|").completion.wants;
-    expect(value && toWordProposals(['say "hi"'], value)[0]?.insert).toBe(
+    expect(value && toWordSuggestions(['say "hi"'], value)[0]?.insert).toBe(
       String.raw`"say \"hi\"")`,
     );
-    expect(key && toWordProposals(["user", "two words"], key).map(({ insert }) => insert)).toEqual([
+    expect(key && toWordSuggestions(["user", "two words"], key).map(({ insert }) => insert)).toEqual([
       "metadata.user, ",
     ]);
   });

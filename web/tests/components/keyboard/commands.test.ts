@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import { findCommands } from "../../../src/components/keyboard/commands.ts";
 import type { Command } from "../../../src/components/keyboard/commands.ts";
-import { Strokes, toStroke } from "../../../src/components/keyboard/shortcut.ts";
+import { KeySequence, toStroke } from "../../../src/components/keyboard/shortcut.ts";
 
 const command = (label: string, group = "Screens"): Command => ({
   id: label,
@@ -45,7 +45,7 @@ test("a stroke is a letter, or one with ctrl or the command key; other keys are 
 });
 
 test("two keys are a sequence when the second comes in time", () => {
-  const strokes = new Strokes(["g"]);
+  const strokes = new KeySequence(["g"]);
   expect(strokes.press("g", 0)).toBeUndefined();
   expect(strokes.press("h", 1_000)).toBe("g h");
   expect(strokes.press("h", 1_100)).toBe("h");

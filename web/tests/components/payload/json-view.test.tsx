@@ -3,7 +3,7 @@ import { MantineProvider } from "@mantine/core";
 import { cleanup, render, screen } from "@testing-library/react";
 import userEvent from "@testing-library/user-event";
 import { afterEach, beforeEach, expect, test, vi } from "vitest";
-import { HeldPayload } from "../../../src/components/payload/payload-source.ts";
+import { LocalPayload } from "../../../src/components/payload/payload-source.ts";
 import type { PayloadSource } from "../../../src/components/payload/payload-source.ts";
 import { JsonView } from "../../../src/components/payload/json-view.tsx";
 import { pretendLayout } from "../../support/layout.ts";
@@ -46,7 +46,7 @@ test("arrow keys move, close and open", async () => {
 });
 
 test("a value that answers later is shown when it answers, and opens then too", async () => {
-  const held = new HeldPayload({ a: { b: 1 } });
+  const held = new LocalPayload({ a: { b: 1 } });
   const later = new Proxy(held, {
     get: (target, name) => {
       const member: unknown = Reflect.get(target, name, target);

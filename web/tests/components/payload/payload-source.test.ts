@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
 import { kindOfAttachment, parseAttachments } from "../../../src/components/payload/attachment.ts";
-import { HeldPayload, PayloadDesk, toProse } from "../../../src/components/payload/payload-source.ts";
+import { LocalPayload, PayloadStore, toProse } from "../../../src/components/payload/payload-source.ts";
 import { toImageFile, toSafeLink } from "../../../src/components/text/safe-link.ts";
 import { splitMatches } from "../../../src/components/text/split-matches.ts";
 
@@ -10,23 +10,23 @@ const bytesOf = (value: unknown): ArrayBuffer =>
 describe("values of a run", () => {
   test("the best way to show a value comes first", () => {
     const messages = [{ role: "user", content: "hi" }];
-    expect(new HeldPayload({ messages }).modes()).toEqual(["chat", "json", "raw"]);
-    expect(new HeldPayload({ answer: "**yes**" }).modes()).toEqual(["markdown", "json", "raw"]);
-    expect(new HeldPayload([1]).modes()).toEqual(["json", "raw"]);
+    expect(new LocalPayload({ messages }).modes()).toEqual(["chat", "json", "raw"]);
+    expect(new LocalPayload({ answer: "**yes**" }).modes()).toEqual(["markdown", "json", "raw"]);
+    expect(new LocalPayload([1]).modes()).toEqual(["json", "raw"]);
     expect(toProse({ a: "x", b: "y" })).toBeUndefined();
   });
 
   test("of a document the worker keeps the members that are large, and answers for them", () => {
-    const desk = new PayloadDesk();
+    const store = new PayloadStore();
     const inputs = { text: "z".repeat(60_000) };
-    const opened = desk.open(bytesOf({ id: "1", inputs, tags: ["a"] }));
+    const opened = store.open(bytesOf({ id: "1", inputs, tags: ["a"] }));
     expect(opened.value).toEqual({ id: "1", tags: ["a"] });
-    const { document = 0, sizeChars } = opened.held["inputs"] ?? {};
+    const { document = 0, sizeChars } = opened.stored["inputs"] ?? {};
     expect(sizeChars).toBe(JSON.stringify(inputs).length);
-    expect(desk.call(document, "prose", [])).toBe(inputs.text);
-    expect(desk.call(document, "count", [])).toBe(1);
-    desk.close(document);
-    expect(() => desk.call(document, "count", [])).toThrow("let go");
+    expect(store.call(document, "prose", [])).toBe(inputs.text);
+    expect(store.call(document, "count", [])).toBe(1);
+    store.close(document);
+    expect(() => store.call(document, "count", [])).toThrow("let go");
   });
 });
 

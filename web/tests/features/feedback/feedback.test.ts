@@ -44,7 +44,7 @@ test.each([
   [{ type: "freeform" }, { kind: "text" }],
   [null, { kind: "thumb" }],
 ])("a token with the config %j asks for %j", (config, asks) => {
-  expect(parseFeedbackForm({ key: "k", config, is_expired: false }).asks).toEqual(asks);
+  expect(parseFeedbackForm({ key: "k", config, is_expired: false }).input).toEqual(asks);
 });
 
 test.each([

@@ -1,12 +1,12 @@
 // @vitest-environment happy-dom
 import { cleanup, render, screen } from "@testing-library/react";
 import { afterEach, expect, test } from "vitest";
-import type { Live } from "../../../src/api/live-report.ts";
+import type { LiveReport } from "../../../src/api/live-report.ts";
 import { LiveCharts, LiveTiles } from "../../../src/features/overview/overview.tsx";
 
 afterEach(cleanup);
 
-const live: Live = {
+const live: LiveReport = {
   now: 1_000,
   senders: [],
   seconds: [

@@ -2,7 +2,7 @@ import { describe, expect, test } from "vitest";
 import { heartbeatMs } from "../../../src/features/queues/review/use-claim.ts";
 import { parseClaim, parseQueue, parseQueuedRuns, parseRunIds } from "../../../src/features/queues/queue.ts";
 import {
-  faultOfQueueDraft,
+  validateQueueDraft,
   newQuestion,
   parseChoices,
   toQueueDraft,
@@ -14,9 +14,9 @@ import {
   correctedOutputs,
   draftOfFeedback,
   emptyDraft,
-  forgetDraft,
-  forgetOldDrafts,
-  keepDraft,
+  deleteDraft,
+  deleteOldDrafts,
+  saveDraft,
   missingAnswers,
   readDraft,
   toFeedbackWrites,
@@ -146,8 +146,8 @@ describe("questions", () => {
     ],
   ] as const)("a form with %j says why it can't be sent", (changes, fault) => {
     const draft = { ...toQueueDraft(undefined), name: "n", ...changes };
-    expect(faultOfQueueDraft(draft)).toMatch(fault);
-    expect(faultOfQueueDraft({ ...toQueueDraft(undefined), name: "n" })).toBeUndefined();
+    expect(validateQueueDraft(draft)).toMatch(fault);
+    expect(validateQueueDraft({ ...toQueueDraft(undefined), name: "n" })).toBeUndefined();
   });
 });
 
@@ -157,16 +157,16 @@ describe("drafts", () => {
   test("what is kept is read back, and is nobody else's", () => {
     const storage = storageOf();
     const draft = { ...answerIn(emptyDraft, "k", { score: 1 }), note: "n", correction: "{}" };
-    expect(keepDraft(storage, key, { draft, nowMs: 5 })).toBe(true);
+    expect(saveDraft(storage, key, { draft, nowMs: 5 })).toBe(true);
     expect(readDraft(storage, key)).toEqual(draft);
     expect(readDraft(storage, { ...key, reviewer: "bob" })).toBeUndefined();
-    forgetDraft(storage, key);
+    deleteDraft(storage, key);
     expect(readDraft(storage, key)).toBeUndefined();
   });
 
   test("a browser without room says so, and what others wrote there is no draft", () => {
     const storage = storageOf(20);
-    expect(keepDraft(storage, key, { draft: emptyDraft, nowMs: 0 })).toBe(false);
+    expect(saveDraft(storage, key, { draft: emptyDraft, nowMs: 0 })).toBe(false);
     storage.setItem("millrace-review:q:p:ann", "{");
     expect(readDraft(storage, key)).toBeUndefined();
   });
@@ -174,10 +174,10 @@ describe("drafts", () => {
   test("drafts of more than a month ago are thrown away, and nothing else is", () => {
     const storage = storageOf();
     const day = 86_400_000;
-    keepDraft(storage, key, { draft: emptyDraft, nowMs: 0 });
-    keepDraft(storage, { ...key, placeId: "new" }, { draft: emptyDraft, nowMs: 20 * day });
+    saveDraft(storage, key, { draft: emptyDraft, nowMs: 0 });
+    saveDraft(storage, { ...key, placeId: "new" }, { draft: emptyDraft, nowMs: 20 * day });
     storage.setItem("theme", "dark");
-    forgetOldDrafts(storage, 31 * day);
+    deleteOldDrafts(storage, 31 * day);
     expect(readDraft(storage, key)).toBeUndefined();
     expect(storage.length).toBe(2);
   });

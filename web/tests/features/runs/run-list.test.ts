@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { holdRows, toLiveRows } from "../../../src/features/runs/live-rows.ts";
+import { pauseRows, toLiveRows } from "../../../src/features/runs/live-rows.ts";
 import {
   feedbackPart,
   metadataPart,
@@ -10,7 +10,7 @@ import {
 } from "../../../src/features/runs/quick-filters.ts";
 import { parseRunCounts } from "../../../src/features/runs/queries.ts";
 import { parseRunItemPage } from "../../../src/features/runs/run-item.ts";
-import { parseRunsSearch } from "../../../src/features/trace/runs-search.ts";
+import { parseRunsSearch } from "../../../src/features/trace/project-search.ts";
 import { toBrushed, toTimeRange } from "../../../src/features/runs/time-range.ts";
 
 const id = "00000000-0000-4000-8000-000000000001";
@@ -99,7 +99,7 @@ describe("a live list", () => {
   });
 
   test("that is held counts them, and takes in what is read behind its end", () => {
-    const held = holdRows(pages[0] ?? []);
+    const held = pauseRows(pages[0] ?? []);
     const newest = { items: [run("d", 4), run("late", 2.5), run("c", 3)], hasMore: false };
     const { rows, newCount } = toLiveRows({ pages, newest, held });
     expect(rows.map((row) => row.id)).toEqual(["c", "b", "a"]);

@@ -2,7 +2,7 @@ import { expect, test } from "vitest";
 import { toNextRow } from "../../../src/components/keyboard/next-row.ts";
 import { parseProjects } from "../../../src/features/projects/project.ts";
 import { parseRunDetails } from "../../../src/features/runs/run.ts";
-import { parseRunsSearch } from "../../../src/features/trace/runs-search.ts";
+import { parseRunsSearch } from "../../../src/features/trace/project-search.ts";
 
 const id = "01a1fdd6-4f66-7780-95ba-dad9c9386eb3";
 

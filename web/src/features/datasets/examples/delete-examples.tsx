@@ -1,6 +1,6 @@
 import { useQueryClient } from "@tanstack/react-query";
 import { deleteExamples } from "./queries.ts";
-import { counted } from "../../../components/text/quantity.ts";
+import { pluralize } from "../../../components/text/quantity.ts";
 import { Confirm } from "../../../components/dialog/confirm.tsx";
 
 /** Asks before examples go from the newest version. */
@@ -16,7 +16,7 @@ export const DeleteExamples = ({
   readonly onDeleted: () => void;
 }) => {
   const queryClient = useQueryClient();
-  const what = counted(ids.length, "example");
+  const what = pluralize(ids.length, "example");
   return (
     <Confirm
       title={`Delete ${what}?`}

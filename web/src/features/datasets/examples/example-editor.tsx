@@ -6,7 +6,7 @@ import type { ExampleChange } from "./queries.ts";
 import { exampleParts, findFaults, locateSchemaFaults } from "./example-faults.ts";
 import type { ExamplePart } from "./example-faults.ts";
 import { parseExact } from "./example.ts";
-import { FormFault } from "../../../components/dialog/form.tsx";
+import { FormError } from "../../../components/dialog/form.tsx";
 import { JsonField } from "./json-field.tsx";
 import { createExample } from "./queries.ts";
 import { Dialog } from "../../../components/dialog/dialog.tsx";
@@ -72,7 +72,7 @@ export const ExampleEditor = ({
         onChange={(names) => setTexts((now) => ({ ...now, splits: names }))}
         comboboxProps={{ withinPortal: false }}
       />
-      <FormFault error={save.error === null || isLocated ? undefined : refused} />
+      <FormError error={save.error === null || isLocated ? undefined : refused} />
       <div className="dialog-end">
         <Button size="xs" variant="default" onClick={onCancel}>
           Cancel

@@ -6,7 +6,7 @@ import { Code } from "../../../components/code/code.tsx";
 import { SplitMarks } from "./example-columns.tsx";
 import { useQuery } from "@tanstack/react-query";
 import { Link } from "@tanstack/react-router";
-import { runPlaceQuery } from "./queries.ts";
+import { runAddressQuery } from "./queries.ts";
 
 /** An example to read. */
 export const ExampleView = ({
@@ -80,7 +80,7 @@ const RunLink = ({
   readonly runId: string;
   readonly tenantId: string;
 }) => {
-  const { data: place, isError } = useQuery(runPlaceQuery(runId));
+  const { data: place, isError } = useQuery(runAddressQuery(runId));
   if (place === undefined) {
     return <span className="quiet">{isError ? `${runId} (not here)` : runId}</span>;
   }

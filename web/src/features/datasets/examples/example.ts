@@ -1,4 +1,4 @@
-import { needItems, needText, toNumber, toRecord, toText, toTexts } from "../../../api/parse.ts";
+import { requireItems, requireText, toNumber, toRecord, toText, toTexts } from "../../../api/parse.ts";
 import type { Members } from "../../../api/parse.ts";
 import { parseTimeMs } from "../../../components/time/time.ts";
 
@@ -44,13 +44,13 @@ export interface Example {
 
 /** @throws TypeError one is no preview. */
 export const parsePreviews = (value: unknown): readonly ExamplePreview[] =>
-  needItems(value, "examples").map(parsePreview);
+  requireItems(value, "examples").map(parsePreview);
 
 /** @throws TypeError it is no preview. */
 export function parsePreview(value: unknown): ExamplePreview {
   const members = toRecord(value);
   return {
-    id: needText(members, "id"),
+    id: requireText(members, "id"),
     createdMs: parseTimeMs(members["created_at"]) ?? 0,
     modifiedMs: parseTimeMs(members["modified_at"]) ?? 0,
     sourceRunId: toText(members["source_run_id"]),
@@ -67,13 +67,13 @@ export const parseExample = (json: string): Example => toExample(parseExact(json
 
 /** @throws an error where the text is no list of examples. */
 export const parseExamples = (json: string): readonly Example[] =>
-  needItems(parseExact(json), "examples").map(toExample);
+  requireItems(parseExact(json), "examples").map(toExample);
 
 function toExample(value: unknown): Example {
   const members = toRecord(value);
   const { dataset_split: splits, ...metadata } = toRecord(members["metadata"]);
   return {
-    id: needText(members, "id"),
+    id: requireText(members, "id"),
     createdMs: parseTimeMs(members["created_at"]) ?? 0,
     modifiedMs: parseTimeMs(members["modified_at"]) ?? 0,
     sourceRunId: toText(members["source_run_id"]),

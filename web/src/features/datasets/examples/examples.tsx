@@ -4,11 +4,11 @@ import { getRouteApi, Link } from "@tanstack/react-router";
 import { useState } from "react";
 import type { ReactNode } from "react";
 import { countQuery, previewsQuery } from "./queries.ts";
-import { counted } from "../../../components/text/quantity.ts";
+import { pluralize } from "../../../components/text/quantity.ts";
 import type { Dataset } from "../dataset.ts";
 import type { ExampleFilter } from "../dataset-search.ts";
 import type { ExamplePreview } from "./example.ts";
-import { present } from "../../../api/parse.ts";
+import { omitUndefined } from "../../../api/parse.ts";
 import { useColumnLayout } from "../../../components/table/column-layout.ts";
 import { ColumnMenu } from "../../../components/table/column-menu.tsx";
 import { DataTable } from "../../../components/table/data-table.tsx";
@@ -27,8 +27,8 @@ export const Examples = ({ dataset: { id: datasetId } }: { readonly dataset: Dat
   const params = route.useParams();
   const { q, split, metadata, asOf, by, order, example } = route.useSearch();
   const navigate = route.useNavigate();
-  const filter: ExampleFilter = present({ q, split, metadata, asOf });
-  const pages = useInfiniteQuery(previewsQuery(datasetId, present({ ...filter, by, order })));
+  const filter: ExampleFilter = omitUndefined({ q, split, metadata, asOf });
+  const pages = useInfiniteQuery(previewsQuery(datasetId, omitUndefined({ ...filter, by, order })));
   const count = useQuery(countQuery(datasetId, filter));
   const [layout, setLayout] = useColumnLayout("examples");
   const [selection, setSelection] = useState(none);
@@ -40,7 +40,7 @@ export const Examples = ({ dataset: { id: datasetId } }: { readonly dataset: Dat
     <div className="dataset-list">
       <ExampleFilters datasetId={datasetId}>
         <output className="quiet nowrap">
-          {count.data === undefined ? "" : counted(count.data, "example")}
+          {count.data === undefined ? "" : pluralize(count.data, "example")}
         </output>
         {selection.size > 0 && isNow && (
           <>

@@ -4,7 +4,7 @@ import { diffKinds, toExampleParameters } from "../dataset-search.ts";
 import type { DatasetSearch, DiffKind, ExampleFilter } from "../dataset-search.ts";
 import { parseExample, parsePreview, parsePreviews } from "./example.ts";
 import type { ExamplePreview } from "./example.ts";
-import { needItems, needText, oneOf, toNumber, toRecord, toItems } from "../../../api/parse.ts";
+import { requireItems, requireText, oneOf, toNumber, toRecord, toItems } from "../../../api/parse.ts";
 import { datasetPath } from "../queries.ts";
 import { getJson, getText, patchJson, postJson, putJson } from "../../../api/http.ts";
 
@@ -113,10 +113,10 @@ function parseDiff(value: unknown): DiffPage {
       modified: toNumber(modified) ?? 0,
       removed: toNumber(removed) ?? 0,
     },
-    changes: needItems(changes, "changes").map((item) => {
+    changes: requireItems(changes, "changes").map((item) => {
       const members = toRecord(item);
       return {
-        id: needText(members, "id"),
+        id: requireText(members, "id"),
         kind: oneOf(members["kind"], diffKinds) ?? "modified",
         before: previewOf(members["before"]),
         after: previewOf(members["after"]),
@@ -141,7 +141,7 @@ export const updateExample = async (id: string, change: ExampleChange): Promise<
   patchJson(`${examplesPath}/${encodeURIComponent(id)}`, { ...change, overwrite: true });
 
 export const createExample = async (datasetId: string, change: ExampleChange): Promise<string> =>
-  needText(toRecord(await postJson(examplesPath, { ...change, dataset_id: datasetId })), "id");
+  requireText(toRecord(await postJson(examplesPath, { ...change, dataset_id: datasetId })), "id");
 
 export const deleteExamples = async (ids: readonly string[]): Promise<unknown> =>
   postJson(removePath, { example_ids: ids, hard_delete: false });
@@ -160,20 +160,20 @@ export const changeSplit = async (
 const path: (typeof endpoints)["queryRuns"]["path"] = "/runs/query";
 
 /** Where a run is shown. */
-interface RunPlace {
+interface RunAddress {
   readonly traceId: string;
   readonly projectId: string;
 }
 
 /** Fails where there is no such run. */
-export const runPlaceQuery = (id: string) =>
+export const runAddressQuery = (id: string) =>
   queryOptions({
     queryKey: ["run", id, "place"],
-    queryFn: async ({ signal }): Promise<RunPlace> => {
+    queryFn: async ({ signal }): Promise<RunAddress> => {
       const body = { id: [id], select: ["trace_id", "session_id"], limit: 1 };
       const { runs } = toRecord(await postJson(path, body, signal));
       const run = toRecord(toItems(runs)[0]);
-      return { traceId: needText(run, "trace_id"), projectId: needText(run, "session_id") };
+      return { traceId: requireText(run, "trace_id"), projectId: requireText(run, "session_id") };
     },
     staleTime: Infinity,
     retry: false,

@@ -3,9 +3,9 @@ import { useMutation, useQuery, useQueryClient } from "@tanstack/react-query";
 import { useState } from "react";
 import { splitsQuery } from "../queries.ts";
 import { changeSplit } from "./queries.ts";
-import { counted } from "../../../components/text/quantity.ts";
+import { pluralize } from "../../../components/text/quantity.ts";
 import { Dialog } from "../../../components/dialog/dialog.tsx";
-import { FormFault } from "../../../components/dialog/form.tsx";
+import { FormError } from "../../../components/dialog/form.tsx";
 
 /** Puts examples into a split, or takes them out of it. */
 export const SplitDialog = ({
@@ -29,7 +29,7 @@ export const SplitDialog = ({
     },
   });
   return (
-    <Dialog title={`Splits of ${counted(ids.length, "example")}`} onClose={onClose}>
+    <Dialog title={`Splits of ${pluralize(ids.length, "example")}`} onClose={onClose}>
       <form
         className="form"
         onSubmit={(event) => {
@@ -45,7 +45,7 @@ export const SplitDialog = ({
           onChange={setName}
           comboboxProps={{ withinPortal: false }}
         />
-        <FormFault error={change.error?.message} />
+        <FormError error={change.error?.message} />
         <div className="dialog-end">
           <Button variant="default" onClick={onClose}>
             Cancel

@@ -5,7 +5,7 @@ import { previewFile } from "./import-file.ts";
 import type { FilePreview } from "./import-file.ts";
 import { toVisibleText } from "../../../components/text/visible-text.ts";
 import { Dialog } from "../../../components/dialog/dialog.tsx";
-import { FormFault } from "../../../components/dialog/form.tsx";
+import { FormError } from "../../../components/dialog/form.tsx";
 import { ImportPlan } from "./import-plan.tsx";
 import { ImportProgress } from "./import-progress.tsx";
 import { useImport } from "./use-import.ts";
@@ -45,7 +45,7 @@ export const ImportDialog = ({
       {work.step.kind === "idle" ? (
         <div className="form">
           <FileDrop fileName={chosen?.file.name} onFile={(file) => void choose(file)} />
-          <FormFault error={fault} />
+          <FormError error={fault} />
           {chosen !== undefined && (
             <ImportPlan
               key={`${chosen.file.name} ${chosen.file.size} ${chosen.file.lastModified}`}

@@ -1,9 +1,9 @@
 import { Button, Progress } from "@mantine/core";
 import { Link } from "@tanstack/react-router";
-import { counted } from "../../../components/text/quantity.ts";
+import { pluralize } from "../../../components/text/quantity.ts";
 import { toVisibleText } from "../../../components/text/visible-text.ts";
 import type { RejectedRow } from "./upload.ts";
-import { FormFault } from "../../../components/dialog/form.tsx";
+import { FormError } from "../../../components/dialog/form.tsx";
 import type { ImportStep } from "./use-import.ts";
 
 const titles = {
@@ -29,7 +29,7 @@ export const ImportProgress = ({
   return (
     <div className="form">
       <output className="import-state">
-        {titles[kind]} {counted(state.count, "example")}, {counted(state.rejectedCount, "row")}{" "}
+        {titles[kind]} {pluralize(state.count, "example")}, {pluralize(state.rejectedCount, "row")}{" "}
         rejected
       </output>
       <Progress
@@ -37,7 +37,7 @@ export const ImportProgress = ({
         aria-label="Share of the file"
         animated={kind === "running"}
       />
-      <FormFault error={kind === "failed" ? step.reason : undefined} />
+      <FormError error={kind === "failed" ? step.reason : undefined} />
       {state.rejected.length > 0 && <Rejected rows={state.rejected} total={state.rejectedCount} />}
       <div className="dialog-end">
         {kind === "running" ? (

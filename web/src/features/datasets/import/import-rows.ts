@@ -1,4 +1,4 @@
-import { counted } from "../../../components/text/quantity.ts";
+import { pluralize } from "../../../components/text/quantity.ts";
 import { parseExact } from "../examples/example.ts";
 import { toRecord } from "../../../api/parse.ts";
 
@@ -54,7 +54,7 @@ export function toCsvRow(
   { columns, targets }: Extract<FileShape, { readonly kind: "csv" }>,
 ): ImportRow {
   if (cells.length !== columns.length) {
-    throw new RangeError(`${counted(cells.length, "cell")} where the head has ${columns.length}`);
+    throw new RangeError(`${pluralize(cells.length, "cell")} where the head has ${columns.length}`);
   }
   const parts: Record<"inputs" | "outputs" | "metadata", [string, string][]> = {
     inputs: [],

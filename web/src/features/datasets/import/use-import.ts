@@ -45,7 +45,7 @@ export function useImport() {
     let datasetId: string | undefined;
     let state = nothing;
     try {
-      datasetId = "id" in into ? into.id : await makeDataset(into.newName, file.name);
+      datasetId = "id" in into ? into.id : await createImportDataset(into.newName, file.name);
       const target = datasetId;
       const onState = (next: ImportState): void => {
         state = next;
@@ -68,7 +68,7 @@ export function useImport() {
   return { step, start, cancel: () => running.current?.abort() };
 }
 
-const makeDataset = async (name: string, fileName: string): Promise<string> =>
+const createImportDataset = async (name: string, fileName: string): Promise<string> =>
   createDataset(
     {
       name,

@@ -5,7 +5,7 @@ import { tagVersion } from "../queries.ts";
 import type { DatasetVersion } from "../dataset.ts";
 import { formatTime } from "../../../components/time/time.ts";
 import { Dialog } from "../../../components/dialog/dialog.tsx";
-import { FormFault } from "../../../components/dialog/form.tsx";
+import { FormError } from "../../../components/dialog/form.tsx";
 
 /** Puts a tag at a version, wherever it was before. */
 export const TagDialog = ({
@@ -41,7 +41,7 @@ export const TagDialog = ({
           value={tag}
           onChange={({ currentTarget }) => setTag(currentTarget.value)}
         />
-        <FormFault error={put.error?.message} />
+        <FormError error={put.error?.message} />
         <div className="dialog-end">
           <Button variant="default" onClick={onClose}>
             Cancel

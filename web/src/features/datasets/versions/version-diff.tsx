@@ -4,7 +4,7 @@ import { diffQuery } from "../examples/queries.ts";
 import type { ExampleDifference } from "../examples/queries.ts";
 import { diffKinds } from "../dataset-search.ts";
 import type { DiffKind } from "../dataset-search.ts";
-import { present } from "../../../api/parse.ts";
+import { omitUndefined } from "../../../api/parse.ts";
 import { DataTable } from "../../../components/table/data-table.tsx";
 import type { Column, RowLink } from "../../../components/table/data-table.tsx";
 import { Empty } from "../../../components/page/states.tsx";
@@ -31,7 +31,7 @@ export const VersionDiff = ({ datasetId, from, to, kind }: Props) => {
   const params = route.useParams();
   const { example } = route.useSearch();
   const navigate = route.useNavigate();
-  const diff = useInfiniteQuery(diffQuery(datasetId, { from, to, ...present({ kind }) }));
+  const diff = useInfiniteQuery(diffQuery(datasetId, { from, to, ...omitUndefined({ kind }) }));
   const counts = diff.data?.pages[0]?.counts;
   const rows = diff.data?.pages.flatMap(({ changes }) => changes);
   const open = rows?.find(({ id }) => id === example);
@@ -50,7 +50,7 @@ export const VersionDiff = ({ datasetId, from, to, kind }: Props) => {
                 aria-pressed={one === kind}
                 onClick={() =>
                   void navigate({
-                    search: { tab: "versions", from, to, ...present({ kind: one }) },
+                    search: { tab: "versions", from, to, ...omitUndefined({ kind: one }) },
                     replace: true,
                   })
                 }

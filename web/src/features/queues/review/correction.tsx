@@ -1,7 +1,7 @@
 import { Button } from "@mantine/core";
 import { correctedOutputs } from "./review-draft.ts";
 import { Code } from "../../../components/code/code.tsx";
-import type { HeldDraft } from "./use-draft.ts";
+import type { DraftState } from "./use-draft.ts";
 import type { ReviewActions } from "./use-review.ts";
 
 /** The outputs as they should have been; they go into the feedback, and into the dataset. */
@@ -10,7 +10,7 @@ export const Correction = ({
   hasDataset,
   actions,
 }: {
-  readonly held: HeldDraft;
+  readonly held: DraftState;
   readonly hasDataset: boolean;
   readonly actions: ReviewActions;
 }) => {

@@ -5,20 +5,20 @@ import type { Members } from "../../../api/parse.ts";
 import { draftOfFeedback } from "./review-draft.ts";
 import type { FeedbackWrite } from "./review-draft.ts";
 import { ApiError, deleteJson, getJson, patchJson, postJson } from "../../../api/http.ts";
-import type { Desk } from "../queries.ts";
+import type { ReviewSession } from "../queries.ts";
 
 const feedbackPath: (typeof endpoints)["createFeedback"]["path"] = "/feedback";
 const examplesPath: (typeof endpoints)["createExample"]["path"] = "/examples";
 const datasetsPath: (typeof endpoints)["listDatasets"]["path"] = "/datasets";
 
 /** What a reviewer said of a run before, as the draft that leads to it. */
-export const givenReviewQuery = (runId: string, desk: Desk) =>
+export const submittedReviewQuery = (runId: string, session: ReviewSession) =>
   queryOptions({
-    queryKey: ["run", runId, "review", desk.queueId, desk.reviewer],
+    queryKey: ["run", runId, "review", session.queueId, session.reviewer],
     queryFn: async ({ signal }) => {
       const query = new URLSearchParams({ run: runId, source: "app", limit: "100" });
       const answer = await getJson(`${feedbackPath}?${query.toString()}`, signal);
-      return draftOfFeedback(answer, desk);
+      return draftOfFeedback(answer, session);
     },
     staleTime: Infinity,
     gcTime: 0,
@@ -31,17 +31,17 @@ export const givenReviewQuery = (runId: string, desk: Desk) =>
  */
 export async function sendFeedback(
   writes: readonly FeedbackWrite[],
-  { runId, desk }: { readonly runId: string; readonly desk: Desk },
+  { runId, session }: { readonly runId: string; readonly session: ReviewSession },
 ): Promise<void> {
   for (const write of writes) {
     // One after the other: what fails is the last that was tried.
-    await sendOne(write, { runId, desk });
+    await sendOne(write, { runId, session });
   }
 }
 
 async function sendOne(
   { id, key, body, isSent }: FeedbackWrite,
-  { runId, desk }: { readonly runId: string; readonly desk: Desk },
+  { runId, session }: { readonly runId: string; readonly session: ReviewSession },
 ): Promise<void> {
   const path = `${feedbackPath}/${encodeURIComponent(id)}`;
   if (body === undefined) {
@@ -52,7 +52,7 @@ async function sendOne(
     );
     return;
   }
-  const metadata = { reviewer: desk.reviewer, annotation_queue_id: desk.queueId };
+  const metadata = { reviewer: session.reviewer, annotation_queue_id: session.queueId };
   const whole = { id, key, run_id: runId, feedback_source: { type: "app", metadata }, ...body };
   const create = async () => postJson(feedbackPath, whole);
   const update = async () => patchJson(path, body);

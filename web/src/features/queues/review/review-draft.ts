@@ -37,7 +37,7 @@ export const isEmptyDraft = ({ answers, note, correction }: ReviewDraft): boolea
 
 const prefix = "millrace-review:";
 /** Drafts that nobody has touched for so long are thrown away. */
-const keptMs = 30 * 86_400_000;
+const retentionMs = 30 * 86_400_000;
 
 const nameOf = ({ queueId, placeId, reviewer }: DraftKey): string =>
   `${prefix}${queueId}:${placeId}:${reviewer}`;
@@ -47,12 +47,12 @@ export type DraftStorage = Pick<Storage, "getItem" | "setItem" | "removeItem" | 
 
 /** The draft of a run that this browser keeps; what can't be read is none. */
 export function readDraft(storage: DraftStorage, key: DraftKey): ReviewDraft | undefined {
-  const kept = parseKept(storage.getItem(nameOf(key)));
+  const kept = parseStored(storage.getItem(nameOf(key)));
   return kept?.draft;
 }
 
 /** Keeps a draft. `false`: the browser has no room for it. */
-export function keepDraft(
+export function saveDraft(
   storage: DraftStorage,
   key: DraftKey,
   { draft, nowMs }: { readonly draft: ReviewDraft; readonly nowMs: number },
@@ -65,15 +65,15 @@ export function keepDraft(
   }
 }
 
-export const forgetDraft = (storage: DraftStorage, key: DraftKey): void =>
+export const deleteDraft = (storage: DraftStorage, key: DraftKey): void =>
   storage.removeItem(nameOf(key));
 
 /** Throws away what was left behind long ago. */
-export function forgetOldDrafts(storage: DraftStorage, nowMs: number): void {
+export function deleteOldDrafts(storage: DraftStorage, nowMs: number): void {
   const names = Array.from({ length: storage.length }, (_, index) => storage.key(index) ?? "");
   for (const name of names.filter((one) => one.startsWith(prefix))) {
-    const at = parseKept(storage.getItem(name))?.at ?? 0;
-    if (nowMs - at > keptMs) {
+    const at = parseStored(storage.getItem(name))?.at ?? 0;
+    if (nowMs - at > retentionMs) {
       storage.removeItem(name);
     }
   }
@@ -198,7 +198,7 @@ function withFields(draft: ReviewDraft, key: string, given: Members): ReviewDraf
   return { ...noted, correction: text };
 }
 
-function parseKept(
+function parseStored(
   text: string | null,
 ): { readonly at: number; readonly draft: ReviewDraft } | undefined {
   if (text === null) {

@@ -3,11 +3,11 @@ import type { RefObject } from "react";
 import { reviewKeys } from "./review-keys.ts";
 import { answerIn } from "./review-draft.ts";
 import type { Queue } from "../queue.ts";
-import { FormFault } from "../../../components/dialog/form.tsx";
+import { FormError } from "../../../components/dialog/form.tsx";
 import { Markdown } from "../../../components/text/markdown.tsx";
 import { Correction } from "./correction.tsx";
 import { ScoreInput } from "./score-input.tsx";
-import type { HeldDraft } from "./use-draft.ts";
+import type { DraftState } from "./use-draft.ts";
 import type { ReviewActions } from "./use-review.ts";
 
 /** What is asked of a run, and what is done with it. */
@@ -21,7 +21,7 @@ export const ReviewPanel = ({
   lastDone,
 }: {
   readonly queue: Queue;
-  readonly held: HeldDraft;
+  readonly held: DraftState;
   readonly actions: ReviewActions;
   /** Place of the question that number keys answer. */
   readonly marked: number;
@@ -89,7 +89,7 @@ const ReviewButtons = ({
   readonly lastDone: string | undefined;
 }) => (
   <div className="review-end">
-    <FormFault error={actions.error} />
+    <FormError error={actions.error} />
     <output className="review-notice">{actions.notice}</output>
     <div className="review-buttons">
       <Button size="sm" loading={actions.isBusy} onClick={actions.done}>

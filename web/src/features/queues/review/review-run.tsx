@@ -6,7 +6,7 @@ import { formatDuration, formatTime } from "../../../components/time/time.ts";
 import { toVisibleText } from "../../../components/text/visible-text.ts";
 import { CopyText } from "../../../components/text/copy-text.tsx";
 import { Payload } from "../../../components/payload/payload.tsx";
-import { RunTypeMark, StatusMark } from "../../runs/marks.tsx";
+import { RunTypeBadge, StatusBadge } from "../../runs/run-badges.tsx";
 import { Failure, Loading } from "../../../components/page/states.tsx";
 
 /** The run under review, as it was recorded. */
@@ -28,9 +28,9 @@ export const ReviewRun = ({
   return (
     <>
       <div className="review-head">
-        <RunTypeMark type={run.runType} />
+        <RunTypeBadge type={run.runType} />
         <h2>{toVisibleText(run.name)}</h2>
-        <StatusMark status={run.status} />
+        <StatusBadge status={run.status} />
         {run.endMs !== undefined && <span>{formatDuration(run.endMs - run.startMs)}</span>}
         <span>{formatTime(run.startMs)}</span>
         {run.projectId !== undefined && (

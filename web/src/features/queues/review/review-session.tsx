@@ -3,8 +3,8 @@ import { useQuery } from "@tanstack/react-query";
 import { useEffect } from "react";
 import { ApiError } from "../../../api/http.ts";
 import { progressQuery } from "../queries.ts";
-import type { Desk } from "../queries.ts";
-import { forgetOldDrafts } from "./review-draft.ts";
+import type { ReviewSession } from "../queries.ts";
+import { deleteOldDrafts } from "./review-draft.ts";
 import type { Queue, QueueProgress } from "../queue.ts";
 import { toVisibleText } from "../../../components/text/visible-text.ts";
 import { Empty, Failure, Loading } from "../../../components/page/states.tsx";
@@ -12,21 +12,21 @@ import { Review } from "./review.tsx";
 import { useClaim, useOpen } from "./use-claim.ts";
 
 /** Claims a run and shows it, or says why there is none. */
-export const ReviewDesk = ({
+export const ReviewSessionView = ({
   queue,
-  desk,
+  session,
   tenantId,
   placeId,
 }: {
   readonly queue: Queue;
-  readonly desk: Desk;
+  readonly session: ReviewSession;
   readonly tenantId: string;
   readonly placeId: string | undefined;
 }) => {
-  const { data: claim, error, refetch } = useClaim(desk, placeId);
-  const progress = useQuery(progressQuery(desk.queueId, desk.reviewer));
-  const open = useOpen(desk);
-  useEffect(() => forgetOldDrafts(localStorage, Date.now()), []);
+  const { data: claim, error, refetch } = useClaim(session, placeId);
+  const progress = useQuery(progressQuery(session.queueId, session.reviewer));
+  const open = useOpen(session);
+  useEffect(() => deleteOldDrafts(localStorage, Date.now()), []);
   if (error instanceof ApiError && (error.status === 409 || error.status === 404)) {
     return (
       <Empty title={toVisibleText(error.message.replace(/^\d+: /, ""))}>
@@ -56,7 +56,7 @@ export const ReviewDesk = ({
     <Review
       key={claim.id}
       queue={queue}
-      desk={desk}
+      session={session}
       claim={claim}
       tenantId={tenantId}
       error={error}

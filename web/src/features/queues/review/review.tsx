@@ -2,7 +2,7 @@ import { Button } from "@mantine/core";
 import { useQuery } from "@tanstack/react-query";
 import { useRef, useState } from "react";
 import { progressQuery } from "../queries.ts";
-import type { Desk } from "../queries.ts";
+import type { ReviewSession } from "../queries.ts";
 import { traceRunQuery } from "../../trace/queries.ts";
 import type { Claim, Queue } from "../queue.ts";
 import { answerIn } from "./review-draft.ts";
@@ -16,7 +16,7 @@ import { useReview } from "./use-review.ts";
 
 interface ReviewProps {
   readonly queue: Queue;
-  readonly desk: Desk;
+  readonly session: ReviewSession;
   readonly claim: Claim;
   readonly tenantId: string;
   /** Why the claim could not be renewed. */
@@ -24,11 +24,11 @@ interface ReviewProps {
 }
 
 /** One run under review: it on the left, what is asked of it on the right. */
-export const Review = ({ queue, desk, claim, tenantId, error }: ReviewProps) => {
+export const Review = ({ queue, session, claim, tenantId, error }: ReviewProps) => {
   const { data: run } = useQuery(traceRunQuery(claim.runId));
-  const { data: progress } = useQuery(progressQuery(desk.queueId, desk.reviewer));
-  const held = useDraft(desk, claim);
-  const actions = useReview({ queue, desk, claim, held, run });
+  const { data: progress } = useQuery(progressQuery(session.queueId, session.reviewer));
+  const held = useDraft(session, claim);
+  const actions = useReview({ queue, session, claim, held, run });
   const [marked, setMarked] = useState(0);
   const note = useRef<HTMLTextAreaElement>(null);
   const page = useRef<HTMLDivElement>(null);
@@ -79,7 +79,7 @@ export const Review = ({ queue, desk, claim, tenantId, error }: ReviewProps) => 
     }
   });
   const isDone = claim.reviews.some(
-    ({ reviewer, doneMs }) => reviewer === desk.reviewer && doneMs !== undefined,
+    ({ reviewer, doneMs }) => reviewer === session.reviewer && doneMs !== undefined,
   );
   return (
     <div className="review" ref={page}>

@@ -2,22 +2,22 @@ import { useQuery, useQueryClient } from "@tanstack/react-query";
 import { useNavigate } from "@tanstack/react-router";
 import { useCallback, useEffect } from "react";
 import { claimRun } from "../queries.ts";
-import type { Desk } from "../queries.ts";
+import type { ReviewSession } from "../queries.ts";
 import type { Claim } from "../queue.ts";
 
-const keyOf = ({ queueId, reviewer }: Desk, placeId: string | undefined) =>
+const keyOf = ({ queueId, reviewer }: ReviewSession, placeId: string | undefined) =>
   ["claims", queueId, reviewer, placeId ?? "next"] as const;
 
 /**
  * The run that the address names, or the next one: claimed, and claimed anew again and again while the page is open.
  * `null`: none waits.
  */
-export function useClaim(desk: Desk, placeId: string | undefined) {
-  const open = useOpen(desk);
+export function useClaim(session: ReviewSession, placeId: string | undefined) {
+  const open = useOpen(session);
   const claim = useQuery({
-    queryKey: keyOf(desk, placeId),
+    queryKey: keyOf(session, placeId),
     queryFn: async ({ signal }) =>
-      claimRun(desk, placeId === undefined ? {} : { queue_run_id: placeId }, signal),
+      claimRun(session, placeId === undefined ? {} : { queue_run_id: placeId }, signal),
     refetchInterval: ({ state: { data } }) => heartbeatMs(data, Date.now()),
     refetchIntervalInBackground: true,
     // What another reviewer may have meanwhile is no memory to show.
@@ -33,10 +33,10 @@ export function useClaim(desk: Desk, placeId: string | undefined) {
 }
 
 /** Goes to a run that was claimed just now; `null`: to the end of the queue. */
-export function useOpen(desk: Desk): (claim: Claim | null) => Promise<void> {
+export function useOpen(session: ReviewSession): (claim: Claim | null) => Promise<void> {
   const client = useQueryClient();
   const navigate = useNavigate();
-  const { queueId, reviewer } = desk;
+  const { queueId, reviewer } = session;
   return useCallback(
     async (claim) => {
       if (claim !== null) {

@@ -1,19 +1,19 @@
 import { useQuery } from "@tanstack/react-query";
 import { useState } from "react";
-import type { Desk } from "../queries.ts";
-import { givenReviewQuery } from "./queries.ts";
+import type { ReviewSession } from "../queries.ts";
+import { submittedReviewQuery } from "./queries.ts";
 import {
   emptyDraft,
-  forgetDraft,
+  deleteDraft,
   isEmptyDraft,
-  keepDraft,
+  saveDraft,
   readDraft,
 } from "./review-draft.ts";
 import type { ReviewDraft } from "./review-draft.ts";
 import type { Claim } from "../queue.ts";
 
 /** A draft in this browser, under way to the server. */
-export interface HeldDraft {
+export interface DraftState {
   readonly draft: ReviewDraft;
   /** Whether this browser keeps it; `false`: a reload would lose it. */
   readonly isKept: boolean;
@@ -24,11 +24,11 @@ export interface HeldDraft {
 }
 
 /** What the reviewer enters for a run: kept at each change, taken up again after a reload. */
-export function useDraft(desk: Desk, claim: Claim): HeldDraft {
-  const key = { ...desk, placeId: claim.id };
+export function useDraft(session: ReviewSession, claim: Claim): DraftState {
+  const key = { ...session, placeId: claim.id };
   const [own, setOwn] = useState(() => readDraft(localStorage, key));
   const [isKept, setIsKept] = useState(true);
-  const given = useQuery(givenReviewQuery(claim.runId, desk));
+  const given = useQuery(submittedReviewQuery(claim.runId, session));
   return {
     draft: own ?? given.data ?? emptyDraft,
     isKept,
@@ -36,12 +36,12 @@ export function useDraft(desk: Desk, claim: Claim): HeldDraft {
     change: (draft) => {
       setOwn(draft);
       if (isEmptyDraft(draft) && draft.sent.length === 0) {
-        forgetDraft(localStorage, key);
+        deleteDraft(localStorage, key);
         setIsKept(true);
       } else {
-        setIsKept(keepDraft(localStorage, key, { draft, nowMs: Date.now() }));
+        setIsKept(saveDraft(localStorage, key, { draft, nowMs: Date.now() }));
       }
     },
-    forget: () => forgetDraft(localStorage, key),
+    forget: () => deleteDraft(localStorage, key),
   };
 }

@@ -2,7 +2,7 @@ import { useEffect, useEffectEvent, useRef } from "react";
 import type { Command } from "../../../components/keyboard/commands.ts";
 import { reviewKeys, toReviewAction } from "./review-keys.ts";
 import type { PressedKey, ReviewAction } from "./review-keys.ts";
-import { Strokes, toStroke } from "../../../components/keyboard/shortcut.ts";
+import { KeySequence, toStroke } from "../../../components/keyboard/shortcut.ts";
 import { useActions } from "../../../components/keyboard/commands.ts";
 
 /** For the keyboard map; this page hears its keys itself. */
@@ -18,7 +18,7 @@ export function useReviewKeys(onAction: (action: ReviewAction) => void): void {
   useActions(named);
   const act = useEffectEvent(onAction);
   /** `g` begins a sequence that leads elsewhere: what follows it is none of these keys. */
-  const strokes = useRef(new Strokes(["g"]));
+  const strokes = useRef(new KeySequence(["g"]));
   useEffect(() => {
     const onKey = (event: KeyboardEvent): void => {
       // A dialog has keys of its own, and so has whoever took this one.

@@ -1,12 +1,12 @@
 import { useQueryClient } from "@tanstack/react-query";
 import { useState } from "react";
 import { claimRun, finishRun, releaseRun, reopenRun } from "../queries.ts";
-import type { ClaimRequest, Desk } from "../queries.ts";
+import type { ClaimRequest, ReviewSession } from "../queries.ts";
 import { addExample, sendFeedback } from "./queries.ts";
 import { correctedOutputs, missingAnswers, toFeedbackWrites } from "./review-draft.ts";
 import type { Claim, Queue } from "../queue.ts";
 import { useOpen } from "./use-claim.ts";
-import type { HeldDraft } from "./use-draft.ts";
+import type { DraftState } from "./use-draft.ts";
 import { toSource } from "../../../components/payload/json-view.tsx";
 
 /** What a reviewer does with a run. Each says what went wrong, and can be tried again. */
@@ -26,9 +26,9 @@ export interface ReviewActions {
 
 interface Review {
   readonly queue: Queue;
-  readonly desk: Desk;
+  readonly session: ReviewSession;
   readonly claim: Claim;
-  readonly held: HeldDraft;
+  readonly held: DraftState;
   readonly run:
     | { readonly id: string; readonly inputs: unknown; readonly outputs: unknown }
     | undefined;
@@ -36,9 +36,9 @@ interface Review {
 
 const notYet = "The run has not come yet: try again once it shows.";
 
-export function useReview({ queue, desk, claim, held, run }: Review): ReviewActions {
+export function useReview({ queue, session, claim, held, run }: Review): ReviewActions {
   const client = useQueryClient();
-  const open = useOpen(desk);
+  const open = useOpen(session);
   const [state, setState] = useState<Pick<ReviewActions, "isBusy" | "error" | "notice">>({
     isBusy: false,
     error: undefined,
@@ -55,14 +55,14 @@ export function useReview({ queue, desk, claim, held, run }: Review): ReviewActi
       .catch((cause: unknown) => fail(cause instanceof Error ? cause.message : String(cause)));
   };
   const refresh = async (): Promise<void> =>
-    client.invalidateQueries({ queryKey: ["queues", desk.queueId] });
+    client.invalidateQueries({ queryKey: ["queues", session.queueId] });
   const leaveFor = async (request: ClaimRequest): Promise<boolean> => {
-    const next = await claimRun(desk, request);
+    const next = await claimRun(session, request);
     if (next === null) {
       return false;
     }
     if (next.id !== claim.id) {
-      await releaseRun(desk, claim.id, { isSkipped: false });
+      await releaseRun(session, claim.id, { isSkipped: false });
     }
     await open(next);
     return true;
@@ -79,17 +79,17 @@ export function useReview({ queue, desk, claim, held, run }: Review): ReviewActi
         const ids = Object.fromEntries(writes.map(({ key, id }) => [key, id]));
         // Before it is sent: should the page end here, what is sent again has the same ids.
         held.change({ ...held.draft, ids: { ...held.draft.ids, ...ids } });
-        await sendFeedback(writes, { runId: claim.runId, desk });
-        await finishRun(desk, claim.id);
+        await sendFeedback(writes, { runId: claim.runId, session });
+        await finishRun(session, claim.id);
         held.forget();
         client.removeQueries({ queryKey: ["run", claim.runId, "review"] });
-        await Promise.all([refresh(), open(await claimRun(desk, {}))]);
+        await Promise.all([refresh(), open(await claimRun(session, {}))]);
         return undefined;
       }),
     skip: () =>
       attempt(async () => {
-        await releaseRun(desk, claim.id, { isSkipped: true });
-        await open(await claimRun(desk, {}));
+        await releaseRun(session, claim.id, { isSkipped: true });
+        await open(await claimRun(session, {}));
         return undefined;
       }),
     walk: (to) =>
@@ -107,9 +107,9 @@ export function useReview({ queue, desk, claim, held, run }: Review): ReviewActi
         if (placeId === undefined) {
           return "You are done with none yet.";
         }
-        const again = await reopenRun(desk, placeId);
+        const again = await reopenRun(session, placeId);
         if (placeId !== claim.id) {
-          await releaseRun(desk, claim.id, { isSkipped: false });
+          await releaseRun(session, claim.id, { isSkipped: false });
         }
         await Promise.all([refresh(), open(again)]);
         return undefined;

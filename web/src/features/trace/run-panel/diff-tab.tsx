@@ -1,14 +1,14 @@
 import { Button, TextInput } from "@mantine/core";
 import { useQuery } from "@tanstack/react-query";
 import { useMemo, useState } from "react";
-import { previousNamesakeQuery, traceRunQuery } from "../queries.ts";
+import { previousRunQuery, traceRunQuery } from "../queries.ts";
 import type { TraceRunDetails } from "../queries.ts";
 import { isId } from "../../../api/parse.ts";
 import { formatDuration, formatTime } from "../../../components/time/time.ts";
 import { toVisibleText } from "../../../components/text/visible-text.ts";
 import { toSource } from "../../../components/payload/json-view.tsx";
 import { TextDiff } from "../../../components/code/text-diff.tsx";
-import { useAnswer } from "../../../components/payload/use-async-value.ts";
+import { useAsyncValue } from "../../../components/payload/use-async-value.ts";
 import { Failure, Loading } from "../../../components/page/states.tsx";
 import type { TraceView } from "../use-trace-view.ts";
 
@@ -42,7 +42,7 @@ const Choice = ({ details, view: { model }, run, other, onOther }: DiffTabProps)
     () => [...model.order].filter((place) => model.names[place] === model.names[run]),
     [model, run],
   );
-  const { data: previous } = useQuery(previousNamesakeQuery(details));
+  const { data: previous } = useQuery(previousRunQuery(details));
   const at = namesakes.indexOf(run);
   const choices: readonly (readonly [string, string | undefined])[] = [
     ["The one before in this trace", model.ids[namesakes[at - 1] ?? -1]],
@@ -132,7 +132,7 @@ const Difference = ({
   readonly after: unknown;
 }) => {
   const texts = useMemo(() => bothTexts(before, after), [before, after]);
-  const state = useAnswer(texts);
+  const state = useAsyncValue(texts);
   if (state.kind === "failed") {
     return <p className="absent">{state.error.message}</p>;
   }

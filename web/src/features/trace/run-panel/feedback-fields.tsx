@@ -1,7 +1,7 @@
 import { Button, NumberInput, Textarea, TextInput } from "@mantine/core";
 import { useState } from "react";
 import type { FeedbackDraft, RunFeedback } from "./feedback-queries.ts";
-import { FormFault } from "../../../components/dialog/form.tsx";
+import { FormError } from "../../../components/dialog/form.tsx";
 
 /** What is said of a run: a key with a score, a value or words. */
 export const FeedbackFields = ({
@@ -69,7 +69,7 @@ export const FeedbackFields = ({
         value={comment}
         onChange={({ currentTarget }) => setComment(currentTarget.value)}
       />
-      <FormFault error={state.error} />
+      <FormError error={state.error} />
       <div className="feedback-buttons">
         <Button size="xs" variant="default" onClick={onClose}>
           Cancel

@@ -38,7 +38,7 @@ export const runFeedbackQuery = (runId: string) =>
     },
   });
 
-export async function giveFeedback(runId: string, draft: FeedbackDraft): Promise<void> {
+export async function createFeedback(runId: string, draft: FeedbackDraft): Promise<void> {
   await postJson(createPath, {
     id: crypto.randomUUID(),
     run_id: runId,
@@ -47,7 +47,7 @@ export async function giveFeedback(runId: string, draft: FeedbackDraft): Promise
   });
 }
 
-export async function changeFeedback(id: string, draft: FeedbackDraft): Promise<void> {
+export async function updateFeedback(id: string, draft: FeedbackDraft): Promise<void> {
   const { key: _fixed, ...rest } = toBody(draft);
   await patchJson(pathOf(id), rest);
 }

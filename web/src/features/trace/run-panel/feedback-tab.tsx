@@ -2,9 +2,9 @@ import { Button } from "@mantine/core";
 import { useQuery, useQueryClient } from "@tanstack/react-query";
 import { useState } from "react";
 import {
-  changeFeedback,
+  updateFeedback,
   deleteFeedback,
-  giveFeedback,
+  createFeedback,
   runFeedbackQuery,
 } from "./feedback-queries.ts";
 import type { FeedbackDraft, RunFeedback } from "./feedback-queries.ts";
@@ -46,7 +46,7 @@ export const FeedbackTab = ({ runId }: { readonly runId: string }) => {
             {open.kind === "change" && open.feedback.id === feedback.id ? (
               <FeedbackFields
                 known={feedback}
-                onGive={(draft: FeedbackDraft) => after(changeFeedback(feedback.id, draft))}
+                onGive={(draft: FeedbackDraft) => after(updateFeedback(feedback.id, draft))}
                 onClose={close}
               />
             ) : (
@@ -56,7 +56,7 @@ export const FeedbackTab = ({ runId }: { readonly runId: string }) => {
         ))}
       </ul>
       {open.kind === "give" ? (
-        <FeedbackFields onGive={(draft) => after(giveFeedback(runId, draft))} onClose={close} />
+        <FeedbackFields onGive={(draft) => after(createFeedback(runId, draft))} onClose={close} />
       ) : (
         <Button size="xs" variant="default" onClick={() => setOpen({ kind: "give" })}>
           Give feedback

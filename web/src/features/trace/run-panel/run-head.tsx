@@ -1,7 +1,7 @@
 import type { TraceRunDetails } from "../queries.ts";
 import { formatDuration } from "../../../components/time/time.ts";
 import { toVisibleText } from "../../../components/text/visible-text.ts";
-import { RunTypeMark, StatusMark } from "../../runs/marks.tsx";
+import { RunTypeBadge, StatusBadge } from "../../runs/run-badges.tsx";
 
 /** Of a name that are shown. */
 const nameChars = 300;
@@ -14,8 +14,8 @@ export const RunHead = ({ details: run }: { readonly details: TraceRunDetails })
       {run.name.length > nameChars && `… ${run.name.length.toLocaleString()} characters`}
     </h1>
     <p className="summary">
-      <RunTypeMark type={run.runType} />
-      <StatusMark status={run.status} />
+      <RunTypeBadge type={run.runType} />
+      <StatusBadge status={run.status} />
       {run.endMs !== undefined && (
         <span>{formatDuration(Math.max(0, run.endMs - run.startMs))}</span>
       )}

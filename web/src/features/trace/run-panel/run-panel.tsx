@@ -8,7 +8,7 @@ import type { TraceRunDetails } from "../queries.ts";
 import { traceTabs } from "../trace-search.ts";
 import type { TraceSearch, TraceTab } from "../trace-search.ts";
 import { Attachments } from "../../../components/payload/attachments.tsx";
-import { loadPart } from "../../../components/page/load-part.ts";
+import { loadChunk } from "../../../components/page/load-chunk.ts";
 import { Failure, Loading } from "../../../components/page/states.tsx";
 import { EventsTab } from "./events-tab.tsx";
 import { FeedbackTab } from "./feedback-tab.tsx";
@@ -20,10 +20,10 @@ import type { TraceChange } from "../use-trace-address.ts";
 import type { TraceView } from "../use-trace-view.ts";
 
 const DiffTab = lazy(async () =>
-  loadPart(async () => ({ default: (await import("./diff-tab.tsx")).DiffTab })),
+  loadChunk(async () => ({ default: (await import("./diff-tab.tsx")).DiffTab })),
 );
 const CodeTab = lazy(async () =>
-  loadPart(async () => ({ default: (await import("./code-tab.tsx")).CodeTab })),
+  loadChunk(async () => ({ default: (await import("./code-tab.tsx")).CodeTab })),
 );
 
 /** How long a run is selected before what it holds is read: a walk through the tree reads few. */

@@ -1,7 +1,7 @@
 import { lazyRouteComponent } from "@tanstack/react-router";
 
 /** A file of the page did not come: the server is gone, or has another version of the page by now. */
-export class PartError extends Error {
+export class ChunkLoadError extends Error {
   constructor(cause: unknown) {
     super("A part of the page did not come.", { cause });
     this.name = "PartError";
@@ -14,11 +14,11 @@ export class PartError extends Error {
  *
  * @throws {@link PartError}
  */
-export async function loadPart<Part>(load: () => Promise<Part>): Promise<Part> {
+export async function loadChunk<Part>(load: () => Promise<Part>): Promise<Part> {
   try {
     return await load();
   } catch (cause) {
-    throw new PartError(cause);
+    throw new ChunkLoadError(cause);
   }
 }
 
@@ -27,4 +27,4 @@ export async function loadPart<Part>(load: () => Promise<Part>): Promise<Part> {
  * so; the router by itself would load it anew, and leave nothing of it where the server is gone.
  */
 export const lazyView: typeof lazyRouteComponent = (load, name) =>
-  lazyRouteComponent(async () => loadPart(load), name);
+  lazyRouteComponent(async () => loadChunk(load), name);

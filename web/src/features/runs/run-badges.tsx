@@ -2,7 +2,7 @@ import type { RunStatus } from "./run.ts";
 import { toVisibleText } from "../../components/text/visible-text.ts";
 
 /** A run's type, in its colour where it is one of ours. */
-export const RunTypeMark = ({ type }: { readonly type: string }) => (
+export const RunTypeBadge = ({ type }: { readonly type: string }) => (
   <span className="run-type" data-type={type}>
     {toVisibleText(type)}
   </span>
@@ -14,7 +14,7 @@ const words: { readonly [Status in RunStatus]: string } = {
   pending: "Running",
 };
 
-export const StatusMark = ({ status }: { readonly status: RunStatus }) => (
+export const StatusBadge = ({ status }: { readonly status: RunStatus }) => (
   <span className="status" data-status={status}>
     {words[status]}
   </span>
