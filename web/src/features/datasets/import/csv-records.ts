@@ -1,10 +1,21 @@
+import Papa from "papaparse";
+
 /** One record of a file: the line it begins on, counted from 1, and its cells. */
 export interface CsvRecord {
   readonly line: number;
   readonly cells: readonly string[];
+  /** Why the cells can't be told apart; absent in a well-formed record. */
+  readonly fault?: string;
 }
 
-/** Characters of one record; a quote that nobody closes would swallow the file. */
+/** What the parser returns for each record; the package's types say `any`. */
+interface Parsed {
+  readonly data: readonly (readonly string[])[];
+  readonly errors: readonly { readonly code: string; readonly message: string }[];
+  readonly meta: { readonly cursor: number };
+}
+
+/** Characters of one record; without a limit a quote that is never closed would hold the whole file. */
 const recordLimit = 8 * 1_048_576;
 
 /**
@@ -17,20 +28,7 @@ export class CsvReader {
 
   /** The records that are complete. @throws RangeError a record is longer than 8 Mi characters. */
   read(piece: string): readonly CsvRecord[] {
-    const text = this.#pending + piece;
-    const records: CsvRecord[] = [];
-    let from = 0;
-    let isQuoted = false;
-    for (let at = 0; at < text.length; at += 1) {
-      const character = text[at];
-      if (character === '"') {
-        isQuoted = !isQuoted;
-      } else if (character === "\n" && !isQuoted) {
-        this.#take(text.slice(from, at), records);
-        from = at + 1;
-      }
-    }
-    this.#pending = text.slice(from);
+    const records = this.#parse(this.#pending + piece, { isEnd: false });
     if (this.#pending.length > recordLimit) {
       throw new RangeError(
         `line ${this.#line}: a record of more than 8 Mi characters; is a quote open?`,
@@ -41,45 +39,43 @@ export class CsvReader {
 
   /** The last record, which may have no line end. @throws RangeError a quote is open. */
   end(): readonly CsvRecord[] {
-    const records: CsvRecord[] = [];
-    const last = this.#pending;
-    if ((last.split('"').length - 1) % 2 === 1) {
-      throw new RangeError(`line ${this.#line}: a quote is open until the end of the file`);
-    }
-    this.#pending = "";
-    this.#take(last, records);
-    return records;
+    return this.#parse(this.#pending, { isEnd: true });
   }
 
-  #take(text: string, records: CsvRecord[]): void {
-    const own = text.endsWith("\r") ? text.slice(0, -1) : text;
-    if (own !== "") {
-      records.push({ line: this.#line, cells: toCells(own) });
-    }
-    this.#line += text.split("\n").length;
+  /** Takes the records off `text`; what is left waits for the next piece. */
+  #parse(text: string, { isEnd }: { readonly isEnd: boolean }): readonly CsvRecord[] {
+    const records: CsvRecord[] = [];
+    let from = 0;
+    const onRecord = ({ data: [cells = []], errors, meta: { cursor } }: Parsed): void => {
+      if (errors.some(({ code }) => code === "MissingQuotes")) {
+        throw new RangeError(`line ${this.#line}: a quote is open until the end of the file`);
+      }
+      const record = text.slice(from, cursor);
+      from = cursor;
+      if (!/^\r?\n?$/.test(record)) {
+        const [error] = errors;
+        records.push({
+          line: this.#line,
+          cells: withoutReturn(cells, record).map(withoutMark),
+          ...(error === undefined ? {} : { fault: error.message }),
+        });
+      }
+      this.#line += record.split("\n").length - 1;
+    };
+    // The line end is LF: a file may mix both, and the parser takes a CR behind a quote for a blank.
+    const config = { delimiter: ",", newline: "\n", step: onRecord } as const;
+    new Papa.Parser(config as unknown as Papa.ParseConfig).parse(text, 0, !isEnd);
+    this.#pending = isEnd ? "" : text.slice(from);
+    return records;
   }
 }
 
-function toCells(record: string): string[] {
-  const cells: string[] = [];
-  let cell = "";
-  let isQuoted = false;
-  for (let at = 0; at < record.length; at += 1) {
-    const character = record[at] ?? "";
-    if (character === '"') {
-      // Doubled within quotes it is itself.
-      const isDoubled: boolean = isQuoted && record[at + 1] === '"';
-      cell += isDoubled ? '"' : "";
-      at += isDoubled ? 1 : 0;
-      isQuoted = isDoubled ? isQuoted : !isQuoted;
-    } else if (character === "," && !isQuoted) {
-      cells.push(cell);
-      cell = "";
-    } else {
-      cell += character;
-    }
-  }
-  return [...cells, cell].map(withoutMark);
+/** The CR of a line end stays with a last cell that has no quotes. */
+function withoutReturn(cells: readonly string[], record: string): readonly string[] {
+  const last = cells.at(-1);
+  return last?.endsWith("\r") === true && !/"\r?\n?$/.test(record)
+    ? [...cells.slice(0, -1), last.slice(0, -1)]
+    : cells;
 }
 
 /** Exports put an apostrophe before what a spreadsheet would take for a formula (`escapeFormula` of millrace/model). */

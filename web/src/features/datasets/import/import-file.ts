@@ -55,6 +55,9 @@ function findShape({ name }: File, text: string): FileShape {
   }
   const reader = new CsvReader();
   const [head] = [...reader.read(text), ...reader.end()];
+  if (head?.fault !== undefined) {
+    throw new RangeError(`line ${head.line}: ${head.fault}`);
+  }
   const columns = head?.cells ?? [];
   const twice = columns.find((column, index) => columns.indexOf(column) !== index);
   if (twice !== undefined) {
@@ -89,7 +92,10 @@ export class RowReader {
     const shape = this.#shape.kind === "csv" ? this.#shape : emptyShape;
     const rows = this.#isHead ? records.slice(1) : records;
     this.#isHead &&= records.length === 0;
-    return rows.map(({ line, cells }) => {
+    return rows.map(({ line, cells, fault }) => {
+      if (fault !== undefined) {
+        return { kind: "fault", line, reason: fault };
+      }
       const row = attempt(line, () => toCsvRow(cells, shape));
       return row.kind === "row" ? { ...row, cells } : row;
     });

@@ -19,6 +19,12 @@ test("a quote that is open until the end is a fault that names its line", () => 
   expect(() => readAll(['a,b\n1,"open\n2,3\n'])).toThrow("line 2: a quote is open");
 });
 
+test("text behind a closing quote is a fault of its record alone", () => {
+  const [, broken, whole] = readAll(['a,b\n"1" x","2"\n3,4\n']);
+  expect(broken?.fault).toContain("quoted field");
+  expect(whole).toEqual({ line: 3, cells: ["3", "4"] });
+});
+
 test("whatever the cells hold and wherever the text is cut, they come back", () => {
   const cell = fc.string({ unit: fc.constantFrom("a", '"', ",", "\n", "\r", "é", " ") });
   const row = fc.array(cell, { minLength: 2, maxLength: 4 });
