@@ -1,4 +1,3 @@
-
 /** Whether the server lets this browser in, as far as it has said. */
 export type Access =
   | { readonly kind: "open" }

@@ -28,7 +28,8 @@ export function describeFailure(error: Error, { isOne }: { readonly isOne: boole
   if (!(error instanceof ApiError)) {
     return {
       kind: "garbled",
-      message: "The server's answer could not be read. It may be of another version than this page: load the page anew, or look at what stands between it and the server.",
+      message:
+        "The server's answer could not be read. It may be of another version than this page: load the page anew, or look at what stands between it and the server.",
       detail: error.message,
     };
   }

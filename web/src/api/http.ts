@@ -1,7 +1,7 @@
+import { currentTenantId, reportUnauthorized, readKey } from "./access.ts";
+import { reportConnectivity } from "./connectivity.ts";
 import { EventStreamReader } from "./event-stream.ts";
 import type { ServerEvent } from "./event-stream.ts";
-import { reportConnectivity } from "./connectivity.ts";
-import { currentTenantId, reportUnauthorized, readKey } from "./access.ts";
 
 /** The server answered, and the answer was not 2xx; or it did not answer. */
 export class ApiError extends Error {

@@ -1,8 +1,8 @@
 import { queryOptions, useQuery, useQueryClient } from "@tanstack/react-query";
 import { useEffect } from "react";
+import { ApiError, streamEvents } from "./http.ts";
 import { mergeReports, emptyReport, parseLiveReport } from "./live-report.ts";
 import type { LiveReport } from "./live-report.ts";
-import { ApiError, streamEvents } from "./http.ts";
 
 const path = "/ui/live";
 const firstWaitMs = 1_000;
@@ -17,12 +17,17 @@ const liveQuery = queryOptions({
 });
 
 /** What arrives now, and whether it is told; begins again when the server is back. */
-export function useLiveReport(): { readonly live: LiveReport | undefined; readonly error: Error | undefined } {
+export function useLiveReport(): {
+  readonly live: LiveReport | undefined;
+  readonly error: Error | undefined;
+} {
   const queryClient = useQueryClient();
   useEffect(() => {
     const controller = new AbortController();
     const store = (report: LiveReport): void => {
-      queryClient.setQueryData(liveQuery.queryKey, (known = emptyReport) => mergeReports(known, report));
+      queryClient.setQueryData(liveQuery.queryKey, (known = emptyReport) =>
+        mergeReports(known, report),
+      );
     };
     const fail = (error: Error | undefined): void => {
       queryClient.setQueryData(errorKey, error ?? null);

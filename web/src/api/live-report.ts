@@ -64,7 +64,11 @@ export function parseLiveReport(text: string): LiveReport {
   if (typeof now !== "number" || !Array.isArray(seconds) || !Array.isArray(senders)) {
     throw new TypeError("the server tells something else than what arrives");
   }
-  return { now, seconds: seconds as readonly LiveSecond[], senders: senders as readonly SdkClient[] };
+  return {
+    now,
+    seconds: seconds as readonly LiveSecond[],
+    senders: senders as readonly SdkClient[],
+  };
 }
 
 /** What was known with what was told. After a break the server tells all again: what is known twice counts once. */

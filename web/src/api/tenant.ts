@@ -1,8 +1,8 @@
 import { queryOptions, useQuery } from "@tanstack/react-query";
+import { useLocation } from "@tanstack/react-router";
 import type { endpoints } from "millrace/model";
 import { currentTenantId, removeTenant, storeTenant, parseTenantId } from "./access.ts";
 import { getJson } from "./http.ts";
-import { useLocation } from "@tanstack/react-router";
 
 const path: (typeof endpoints)["readSettings"]["path"] = "/settings";
 

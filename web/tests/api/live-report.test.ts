@@ -1,5 +1,11 @@
 import { expect, test } from "vitest";
-import { activeProjects, mergeReports, parseLiveReport, summarize, toSeries } from "../../src/api/live-report.ts";
+import {
+  activeProjects,
+  mergeReports,
+  parseLiveReport,
+  summarize,
+  toSeries,
+} from "../../src/api/live-report.ts";
 import type { LiveReport, LiveCounts, LiveSecond } from "../../src/api/live-report.ts";
 
 const none: LiveCounts = { runs: 0, traces: 0, errors: 0, tokens: 0, cost: 0, latencies: [] };

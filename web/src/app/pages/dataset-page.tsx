@@ -1,17 +1,17 @@
 import { useQuery } from "@tanstack/react-query";
 import { getRouteApi, Link } from "@tanstack/react-router";
-import { datasetQuery } from "../../features/datasets/queries.ts";
-import type { Dataset as DatasetFacts } from "../../features/datasets/dataset.ts";
+import { AbsentView } from "../../components/page/absent-view.tsx";
+import { toVisibleText } from "../../components/text/visible-text.ts";
+import { DatasetMenu } from "../../features/datasets/dataset-menu.tsx";
 import { datasetTabs } from "../../features/datasets/dataset-search.ts";
 import type { DatasetTab } from "../../features/datasets/dataset-search.ts";
-import { toVisibleText } from "../../components/text/visible-text.ts";
-import { Comparisons } from "../../features/experiments/comparisons.tsx";
-import { Experiments } from "../../features/experiments/experiments.tsx";
-import { AbsentView } from "../../components/page/absent-view.tsx";
-import { DatasetMenu } from "../../features/datasets/dataset-menu.tsx";
+import type { Dataset as DatasetFacts } from "../../features/datasets/dataset.ts";
 import { ExamplePanel } from "../../features/datasets/examples/example-panel.tsx";
 import { Examples } from "../../features/datasets/examples/examples.tsx";
+import { datasetQuery } from "../../features/datasets/queries.ts";
 import { Versions } from "../../features/datasets/versions/versions.tsx";
+import { Comparisons } from "../../features/experiments/comparisons.tsx";
+import { Experiments } from "../../features/experiments/experiments.tsx";
 import "../../features/datasets/datasets.css";
 
 const route = getRouteApi("/o/$tenantId/datasets/$datasetId");

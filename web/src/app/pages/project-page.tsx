@@ -1,11 +1,11 @@
 import { useQuery } from "@tanstack/react-query";
 import { getRouteApi, Link } from "@tanstack/react-router";
-import { isMissing } from "../../api/failure.ts";
-import { projectQuery } from "../../features/projects/queries.ts";
 import { lazy, Suspense } from "react";
-import { toVisibleText } from "../../components/text/visible-text.ts";
-import { loadChunk } from "../../components/page/load-chunk.ts";
+import { isMissing } from "../../api/failure.ts";
 import { AbsentView, PageLoading } from "../../components/page/absent-view.tsx";
+import { loadChunk } from "../../components/page/load-chunk.ts";
+import { toVisibleText } from "../../components/text/visible-text.ts";
+import { projectQuery } from "../../features/projects/queries.ts";
 import { Runs } from "../../features/runs/runs.tsx";
 
 const Trace = lazy(async () =>

@@ -1,10 +1,10 @@
-import { useQueryClient, queryOptions, useQuery } from "@tanstack/react-query";
-import { useEffect, useSyncExternalStore, useCallback } from "react";
-import { getJson } from "../../api/http.ts";
-import { subscribeToConnectivity, readIsOffline } from "../../api/connectivity.ts";
 import { Button } from "@mantine/core";
+import { useQueryClient, queryOptions, useQuery } from "@tanstack/react-query";
 import type { Query } from "@tanstack/react-query";
+import { useEffect, useSyncExternalStore, useCallback } from "react";
+import { subscribeToConnectivity, readIsOffline } from "../../api/connectivity.ts";
 import { describeFailure } from "../../api/failure.ts";
+import { getJson } from "../../api/http.ts";
 import { toVisibleText } from "../../components/text/visible-text.ts";
 
 const askFirstMs = 300;

@@ -1,12 +1,12 @@
-import { useEffect, useEffectEvent, useRef, useState, useSyncExternalStore, useMemo } from "react";
-import { KeySequence, takesText, toStroke } from "../../components/keyboard/shortcut.ts";
-import { onActions, readActions } from "../../components/keyboard/commands.ts";
-import { ShortcutList, paletteKeys } from "./shortcut-list.tsx";
-import { Palette } from "./palette.tsx";
 import { useMantineColorScheme } from "@mantine/core";
 import { useNavigate } from "@tanstack/react-router";
+import { useEffect, useEffectEvent, useRef, useState, useSyncExternalStore, useMemo } from "react";
 import { useTenantId } from "../../api/tenant.ts";
+import { onActions, readActions } from "../../components/keyboard/commands.ts";
 import type { Command } from "../../components/keyboard/commands.ts";
+import { KeySequence, takesText, toStroke } from "../../components/keyboard/shortcut.ts";
+import { Palette } from "./palette.tsx";
+import { ShortcutList, paletteKeys } from "./shortcut-list.tsx";
 
 /** The command palette, the map of keys, and the keys themselves. */
 export const Keyboard = () => {

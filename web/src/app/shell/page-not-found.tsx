@@ -1,6 +1,6 @@
 import { Link, useLocation } from "@tanstack/react-router";
-import { toVisibleText } from "../../components/text/visible-text.ts";
 import { Empty } from "../../components/page/states.tsx";
+import { toVisibleText } from "../../components/text/visible-text.ts";
 
 const pathChars = 200;
 

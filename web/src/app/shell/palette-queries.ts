@@ -36,7 +36,11 @@ export const searchQuery = (text: string) =>
     staleTime: 10_000,
   });
 
-function toSearchResults(kind: SearchResult["kind"], list: unknown, nameField = "name"): readonly SearchResult[] {
+function toSearchResults(
+  kind: SearchResult["kind"],
+  list: unknown,
+  nameField = "name",
+): readonly SearchResult[] {
   return (Array.isArray(list) ? (list as readonly Readonly<Record<string, unknown>>[]) : [])
     .slice(0, resultMax)
     .map((one) => ({ kind, id: String(one["id"]), name: String(one[nameField]) }));

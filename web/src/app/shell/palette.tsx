@@ -3,14 +3,14 @@ import { keepPreviousData, useQuery } from "@tanstack/react-query";
 import { useNavigate } from "@tanstack/react-router";
 import { useId, useMemo, useState } from "react";
 import { flushSync } from "react-dom";
-import { searchQuery } from "./palette-queries.ts";
 import { useTenantId } from "../../api/tenant.ts";
-import type { SearchResult } from "./palette-queries.ts";
+import { Dialog } from "../../components/dialog/dialog.tsx";
 import { findCommands } from "../../components/keyboard/commands.ts";
 import type { Command } from "../../components/keyboard/commands.ts";
 import { toNextRow } from "../../components/keyboard/next-row.ts";
 import { toVisibleText } from "../../components/text/visible-text.ts";
-import { Dialog } from "../../components/dialog/dialog.tsx";
+import { searchQuery } from "./palette-queries.ts";
+import type { SearchResult } from "./palette-queries.ts";
 import "./palette.css";
 
 const searchDelayMs = 120;

@@ -1,13 +1,13 @@
+import { ActionIcon, useComputedColorScheme, useMantineColorScheme } from "@mantine/core";
 import { Outlet, useLocation, Link } from "@tanstack/react-router";
 import { useSyncExternalStore, useEffect, useRef } from "react";
+import type { RefObject } from "react";
 import { subscribeToAccess, readAccess } from "../../api/access.ts";
 import { OfflineBanner, StaleBanner, ReadOnlyBanner } from "./banners.tsx";
 import { KeyEntry } from "./key-entry.tsx";
 import { Keyboard } from "./keyboard.tsx";
 import { Navigation } from "./navigation.tsx";
 import { TenantGate } from "./tenant-gate.tsx";
-import { ActionIcon, useComputedColorScheme, useMantineColorScheme } from "@mantine/core";
-import type { RefObject } from "react";
 
 /** What stands around every view. */
 export const Shell = () => {

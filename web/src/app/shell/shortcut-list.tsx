@@ -1,6 +1,6 @@
 import { useState } from "react";
-import type { Command } from "../../components/keyboard/commands.ts";
 import { Dialog } from "../../components/dialog/dialog.tsx";
+import type { Command } from "../../components/keyboard/commands.ts";
 
 type KeyLine = readonly [keys: string, what: string];
 

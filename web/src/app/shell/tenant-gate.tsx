@@ -1,9 +1,9 @@
 import { useQuery } from "@tanstack/react-query";
 import { useLocation } from "@tanstack/react-router";
 import type { ReactNode } from "react";
+import { tenantSegmentOf } from "../../api/access.ts";
 import { ApiError } from "../../api/http.ts";
 import { tenantQuery } from "../../api/tenant.ts";
-import { tenantSegmentOf } from "../../api/access.ts";
 import { PageLoading } from "../../components/page/absent-view.tsx";
 import { Empty } from "../../components/page/states.tsx";
 

@@ -3,8 +3,8 @@ import { Link } from "@tanstack/react-router";
 import type { ErrorComponentProps } from "@tanstack/react-router";
 import { useEffect, useRef, useSyncExternalStore } from "react";
 import type { ReactNode } from "react";
-import { getJson } from "../../api/http.ts";
 import { subscribeToConnectivity, readIsOffline } from "../../api/connectivity.ts";
+import { getJson } from "../../api/http.ts";
 import { ChunkLoadError } from "../../components/page/load-chunk.ts";
 import { Problem } from "../../components/page/states.tsx";
 

@@ -1,7 +1,7 @@
 import { useEffect, useEffectEvent, useMemo, useRef, useState } from "react";
+import { formatTime } from "../time/time.ts";
 import { describeSeries, formatCount, toDrawn } from "./chart-data.ts";
 import type { ChartSeries } from "./chart-data.ts";
-import { formatTime } from "../time/time.ts";
 import { drawChart } from "./chart-plot.ts";
 import type { ChartPlot } from "./chart-plot.ts";
 import "./chart.css";

@@ -1,9 +1,9 @@
 import { lazy, Suspense } from "react";
 import type { CSSProperties } from "react";
+import { loadChunk } from "../page/load-chunk.ts";
 import { toVisibleText } from "../text/visible-text.ts";
 import type { CodeFault } from "./code-faults.ts";
 import type { CodeLanguage } from "./code-view.ts";
-import { loadChunk } from "../page/load-chunk.ts";
 import "./code.css";
 
 export interface CodeProps {

@@ -1,9 +1,9 @@
 import { Button } from "@mantine/core";
 import { useLocalStorage, useMediaQuery } from "@mantine/hooks";
 import { lazy, Suspense, useState } from "react";
+import { loadChunk } from "../page/load-chunk.ts";
 import { toVisibleText } from "../text/visible-text.ts";
 import type { CodeLanguage } from "./code-view.ts";
-import { loadChunk } from "../page/load-chunk.ts";
 import "./code.css";
 
 export interface TextDiffProps {

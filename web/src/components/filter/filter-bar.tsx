@@ -2,14 +2,14 @@ import { useDebouncedValue } from "@mantine/hooks";
 import { useQuery } from "@tanstack/react-query";
 import { useId, useRef, useState } from "react";
 import type { KeyboardEvent, ReactNode } from "react";
-import { filterFaultQuery, filterWordsQuery } from "./queries.ts";
+import { toVisibleText } from "../text/visible-text.ts";
 import { applySuggestion } from "./filter-completion.ts";
 import type { Suggestion, WantedWords } from "./filter-completion.ts";
 import { describePart, toFilterParts, withoutFilterParts } from "./filter-parts.ts";
-import { toVisibleText } from "../text/visible-text.ts";
 import { Suggestions, useSuggestions } from "./filter-suggestions.tsx";
-import "./filter-bar.css";
+import { filterFaultQuery, filterWordsQuery } from "./queries.ts";
 import type { FilterFault } from "./queries.ts";
+import "./filter-bar.css";
 
 export interface FilterBarProps {
   /** What is filtered. */
@@ -146,7 +146,12 @@ export const FilterBar = (props: FilterBarProps) => {
             scrolled={scrolled}
           />
         )}
-        <Suggestions id={listId} suggestions={isOpen ? suggestions : []} active={active} onTake={take} />
+        <Suggestions
+          id={listId}
+          suggestions={isOpen ? suggestions : []}
+          active={active}
+          onTake={take}
+        />
       </div>
       <div className="filter-quick">
         {children}

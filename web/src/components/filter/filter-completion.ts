@@ -216,7 +216,10 @@ function findField({ fields }: FilterWords, name: string): FieldWord | undefined
 }
 
 /** The server's words as suggestions: keys as they are, where they can be a path, values as texts. */
-export function toWordSuggestions(words: readonly string[], wants: WantedWords): readonly Suggestion[] {
+export function toWordSuggestions(
+  words: readonly string[],
+  wants: WantedWords,
+): readonly Suggestion[] {
   const isPath = wants.before.startsWith("metadata.");
   return words
     .filter((word) => !isPath || /^[\w-]+$/.test(word))

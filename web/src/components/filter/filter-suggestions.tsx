@@ -1,9 +1,9 @@
 /* oxlint-disable jsx-a11y/prefer-tag-over-role -- a datalist shows neither what a word means nor which one is chosen */
-import type { Suggestion, Completion, WantedWords } from "./filter-completion.ts";
-import { toVisibleText } from "../text/visible-text.ts";
 import { keepPreviousData, useQuery } from "@tanstack/react-query";
-import { completeFilter, toWordSuggestions } from "./filter-completion.ts";
 import type { FilterWords } from "millrace/model";
+import { toVisibleText } from "../text/visible-text.ts";
+import { completeFilter, toWordSuggestions } from "./filter-completion.ts";
+import type { Suggestion, Completion, WantedWords } from "./filter-completion.ts";
 
 /** The ways in which a filter can go on; the line above has the focus. */
 export const Suggestions = ({

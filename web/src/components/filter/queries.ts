@@ -30,9 +30,7 @@ export interface FilterFault {
 }
 
 /** @throws TypeError the server answered something else. */
-function parseFilterWords(
-  value: unknown,
-): Readonly<Record<"runs" | "examples", FilterWords>> {
+function parseFilterWords(value: unknown): Readonly<Record<"runs" | "examples", FilterWords>> {
   const { runs, examples } = value as Readonly<Record<string, FilterWords | undefined>>;
   if (runs === undefined || examples === undefined) {
     throw new TypeError("the server's answer holds no words of filters");

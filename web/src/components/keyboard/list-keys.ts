@@ -1,7 +1,7 @@
 import { useMemo, useRef } from "react";
 import type { RefObject } from "react";
-import type { Command } from "./commands.ts";
 import { useActions } from "./commands.ts";
+import type { Command } from "./commands.ts";
 
 const group = "This page";
 

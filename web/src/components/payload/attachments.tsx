@@ -1,9 +1,9 @@
 import { Button } from "@mantine/core";
 import { useState } from "react";
+import { LongText } from "../text/long-text.tsx";
+import { toVisibleText } from "../text/visible-text.ts";
 import { kindOfAttachment } from "./attachment.ts";
 import type { Attachment } from "./attachment.ts";
-import { toVisibleText } from "../text/visible-text.ts";
-import { LongText } from "../text/long-text.tsx";
 import "./attachments.css";
 
 /** Characters of a text file that are shown. */

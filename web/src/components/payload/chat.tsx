@@ -1,10 +1,10 @@
 import { useCallback, useMemo, useState } from "react";
-import type { ChatMessage, ChatPart } from "./chat-messages.ts";
 import { formatJson } from "../text/json-text.ts";
-import { toImageFile, toSafeLink } from "../text/safe-link.ts";
-import { toVisibleText } from "../text/visible-text.ts";
 import { LongText } from "../text/long-text.tsx";
 import { Markdown } from "../text/markdown.tsx";
+import { toImageFile, toSafeLink } from "../text/safe-link.ts";
+import { toVisibleText } from "../text/visible-text.ts";
+import type { ChatMessage, ChatPart } from "./chat-messages.ts";
 import "./chat.css";
 
 /** Messages shown at first; a page of them more with each press. */

@@ -1,7 +1,7 @@
 import { memo } from "react";
 import { splitMatches } from "../text/split-matches.ts";
-import type { JsonRow } from "./json-tree.ts";
 import { toVisibleText } from "../text/visible-text.ts";
+import type { JsonRow } from "./json-tree.ts";
 
 const indent = 14;
 const deepestIndent = 24;

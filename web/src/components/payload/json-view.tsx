@@ -2,13 +2,13 @@ import { useVirtualizer } from "@tanstack/react-virtual";
 import { useEffect, useId, useMemo, useRef, useState, useCallback } from "react";
 import type { KeyboardEvent, MouseEvent } from "react";
 import { toNextRow } from "../keyboard/next-row.ts";
-import { LocalPayload } from "./payload-source.ts";
-import type { PayloadSource } from "./payload-source.ts";
 import { JsonLine } from "./json-line.tsx";
 import { JsonTools } from "./json-tools.tsx";
-import "./json-view.css";
 import type { JsonRow } from "./json-tree.ts";
+import { LocalPayload } from "./payload-source.ts";
+import type { PayloadSource } from "./payload-source.ts";
 import { latestValue, useAsyncValue } from "./use-async-value.ts";
+import "./json-view.css";
 
 const estimatedHeight = 21;
 const pageRows = 15;

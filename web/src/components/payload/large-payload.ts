@@ -1,6 +1,11 @@
 import type { ChatMessage } from "./chat-messages.ts";
 import type { JsonRow } from "./json-tree.ts";
-import type { OpenedDocument, PayloadMethod, PayloadMode, PayloadSource } from "./payload-source.ts";
+import type {
+  OpenedDocument,
+  PayloadMethod,
+  PayloadMode,
+  PayloadSource,
+} from "./payload-source.ts";
 
 /** Bytes beyond which a document is parsed by the worker. */
 const inlineBytes = 50_000;
@@ -11,7 +16,9 @@ export async function openDocument(bytes: ArrayBuffer): Promise<unknown> {
     const value: unknown = JSON.parse(new TextDecoder().decode(bytes));
     return value;
   }
-  const { value, stored } = (await sendRequest({ kind: "open", call: 0, bytes }, [bytes])) as OpenedDocument;
+  const { value, stored } = (await sendRequest({ kind: "open", call: 0, bytes }, [
+    bytes,
+  ])) as OpenedDocument;
   const large = Object.entries(stored).map(([name, { document, sizeChars }]) => [
     name,
     new LargePayload(document, sizeChars),

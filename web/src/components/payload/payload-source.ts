@@ -1,6 +1,6 @@
+import { formatJson } from "../text/json-text.ts";
 import { toChatMessages } from "./chat-messages.ts";
 import type { ChatMessage } from "./chat-messages.ts";
-import { formatJson } from "../text/json-text.ts";
 import { JsonTree } from "./json-tree.ts";
 import type { JsonRow } from "./json-tree.ts";
 

@@ -2,11 +2,11 @@ import { Button, Loader } from "@mantine/core";
 import { useClipboard } from "@mantine/hooks";
 import { useMemo, useState } from "react";
 import type { ReactNode } from "react";
-import type { PayloadMode, PayloadSource } from "./payload-source.ts";
-import { Chat } from "./chat.tsx";
-import { JsonView, toSource } from "./json-view.tsx";
 import { LongText } from "../text/long-text.tsx";
 import { Markdown } from "../text/markdown.tsx";
+import { Chat } from "./chat.tsx";
+import { JsonView, toSource } from "./json-view.tsx";
+import type { PayloadMode, PayloadSource } from "./payload-source.ts";
 import { useAsyncValue } from "./use-async-value.ts";
 import "./payload.css";
 

@@ -1,5 +1,5 @@
-import { PayloadStore } from "./payload-source.ts";
 import type { PayloadReply, PayloadRequest } from "./large-payload.ts";
+import { PayloadStore } from "./payload-source.ts";
 
 const store = new PayloadStore();
 

@@ -1,3 +1,4 @@
+import { useMediaQuery } from "@mantine/hooks";
 import {
   columnOrderingFeature,
   columnSizingFeature,
@@ -6,20 +7,19 @@ import {
   tableFeatures,
   useTable,
 } from "@tanstack/react-table";
-import { useMediaQuery } from "@mantine/hooks";
 import { useVirtualizer } from "@tanstack/react-virtual";
 import { useEffect, useRef, useState } from "react";
 import type { ReactNode } from "react";
+import { useListKeys } from "../keyboard/list-keys.ts";
+import { Empty, Failure, Loading } from "../page/states.tsx";
 import { plainLayout, toColumnOrder } from "./column-layout.ts";
 import type { ColumnLayout } from "./column-layout.ts";
-import { Empty, Failure, Loading } from "../page/states.tsx";
 import { toTracks } from "./data-table-columns.ts";
 import type { Column, Sort } from "./data-table-columns.ts";
 import { DataTableHead } from "./data-table-head.tsx";
+import { onTableKey, showRow, useTableKeys } from "./data-table-keys.ts";
 import { DataTableRow } from "./data-table-row.tsx";
 import type { RowLink } from "./data-table-row.tsx";
-import { useListKeys } from "../keyboard/list-keys.ts";
-import { onTableKey, showRow, useTableKeys } from "./data-table-keys.ts";
 import { useRowSelection } from "./row-selection.ts";
 import "./data-table.css";
 

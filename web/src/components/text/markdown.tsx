@@ -2,9 +2,9 @@ import { useMemo } from "react";
 import ReactMarkdown from "react-markdown";
 import type { Components } from "react-markdown";
 import remarkGfm from "remark-gfm";
+import { LongText } from "./long-text.tsx";
 import { toSafeLink } from "./safe-link.ts";
 import { toVisibleText } from "./visible-text.ts";
-import { LongText } from "./long-text.tsx";
 import "./markdown.css";
 
 /** Characters beyond which a text is shown as it is: to lay out its Markdown would be felt. */

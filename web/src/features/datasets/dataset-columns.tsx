@@ -1,7 +1,7 @@
-import type { Dataset } from "./dataset.ts";
-import { toVisibleText } from "../../components/text/visible-text.ts";
 import type { Column } from "../../components/table/data-table.tsx";
+import { toVisibleText } from "../../components/text/visible-text.ts";
 import { Ago } from "../../components/time/ago.tsx";
+import type { Dataset } from "./dataset.ts";
 
 /** The columns of a list of datasets. */
 export const datasetColumns: readonly Column<Dataset>[] = [

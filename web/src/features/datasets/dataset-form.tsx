@@ -2,16 +2,16 @@ import { Button, NativeSelect, Textarea, TextInput } from "@mantine/core";
 import { useMutation, useQueryClient } from "@tanstack/react-query";
 import { useNavigate } from "@tanstack/react-router";
 import { useState } from "react";
-import { createDataset, updateDataset } from "./queries.ts";
-import type { Dataset } from "./dataset.ts";
-import { dataTypes } from "./dataset.ts";
-import { findFaults } from "./examples/example-faults.ts";
-import { formatJson } from "../../components/text/json-text.ts";
 import { toRecord } from "../../api/parse.ts";
 import type { Members } from "../../api/parse.ts";
 import { Dialog } from "../../components/dialog/dialog.tsx";
 import { FormError } from "../../components/dialog/form.tsx";
+import { formatJson } from "../../components/text/json-text.ts";
+import { dataTypes } from "./dataset.ts";
+import type { Dataset } from "./dataset.ts";
+import { findFaults } from "./examples/example-faults.ts";
 import { JsonField } from "./examples/json-field.tsx";
+import { createDataset, updateDataset } from "./queries.ts";
 
 const toJson = (value: Members | undefined): string =>
   value === undefined || Object.keys(value).length === 0 ? "" : formatJson(value);

@@ -2,13 +2,13 @@ import { Button, Menu } from "@mantine/core";
 import { useQuery, useQueryClient } from "@tanstack/react-query";
 import { getRouteApi, useNavigate } from "@tanstack/react-router";
 import { useState } from "react";
-import { deleteDatasets, shareQuery } from "./queries.ts";
-import type { Dataset } from "./dataset.ts";
 import { Confirm } from "../../components/dialog/confirm.tsx";
 import { DatasetForm } from "./dataset-form.tsx";
+import type { Dataset } from "./dataset.ts";
+import { NewExample } from "./examples/example-editor.tsx";
 import { ExportDialog } from "./export-dialog.tsx";
 import { ImportDialog } from "./import/import-dialog.tsx";
-import { NewExample } from "./examples/example-editor.tsx";
+import { deleteDatasets, shareQuery } from "./queries.ts";
 import { ShareDialog } from "./share-dialog.tsx";
 
 const route = getRouteApi("/o/$tenantId/datasets/$datasetId");

@@ -1,12 +1,12 @@
 import { Button, NativeSelect } from "@mantine/core";
 import { useMutation, useQuery } from "@tanstack/react-query";
 import { useEffect, useRef, useState } from "react";
-import { datasetPath, splitsQuery } from "./queries.ts";
 import { getBlob } from "../../api/http.ts";
-import type { Dataset } from "./dataset.ts";
-import { toVisibleText } from "../../components/text/visible-text.ts";
 import { Dialog } from "../../components/dialog/dialog.tsx";
 import { FormError } from "../../components/dialog/form.tsx";
+import { toVisibleText } from "../../components/text/visible-text.ts";
+import type { Dataset } from "./dataset.ts";
+import { datasetPath, splitsQuery } from "./queries.ts";
 
 const formats = [
   { value: "jsonl", label: "JSONL: a line of JSON for each example" },

@@ -1,11 +1,11 @@
 import { infiniteQueryOptions, keepPreviousData, queryOptions } from "@tanstack/react-query";
 import type { endpoints } from "millrace/model";
+import { deleteJson, getJson, patchJson, postJson, putJson } from "../../api/http.ts";
+import { isId, toRecord, toText, toTexts } from "../../api/parse.ts";
+import type { Members } from "../../api/parse.ts";
+import type { DatasetsSearch } from "./dataset-search.ts";
 import { parseDataset, parseDatasets, parseVersions } from "./dataset.ts";
 import type { Dataset, DatasetVersion } from "./dataset.ts";
-import type { DatasetsSearch } from "./dataset-search.ts";
-import type { Members } from "../../api/parse.ts";
-import { isId, toRecord, toText, toTexts } from "../../api/parse.ts";
-import { deleteJson, getJson, patchJson, postJson, putJson } from "../../api/http.ts";
 
 const path: (typeof endpoints)["listDatasets"]["path"] = "/datasets";
 const listPage = 100;

@@ -1,7 +1,7 @@
 import { createRoute } from "@tanstack/react-router";
-import { parseDatasetsSearch } from "./dataset-search.ts";
 import { lazyView } from "../../components/page/load-chunk.ts";
 import { rootRoute } from "../../components/page/root-route.ts";
+import { parseDatasetsSearch } from "./dataset-search.ts";
 
 const getParentRoute = () => rootRoute;
 

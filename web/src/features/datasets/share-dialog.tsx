@@ -1,10 +1,10 @@
 import { Button } from "@mantine/core";
 import { useMutation, useQuery, useQueryClient } from "@tanstack/react-query";
-import { shareDataset, shareQuery, unshareDataset } from "./queries.ts";
-import { CopyText } from "../../components/text/copy-text.tsx";
 import { Dialog } from "../../components/dialog/dialog.tsx";
 import { FormError } from "../../components/dialog/form.tsx";
 import { Loading } from "../../components/page/states.tsx";
+import { CopyText } from "../../components/text/copy-text.tsx";
+import { shareDataset, shareQuery, unshareDataset } from "./queries.ts";
 
 /** Makes, shows and takes back the link under which anyone may read a dataset. */
 export const ShareDialog = ({

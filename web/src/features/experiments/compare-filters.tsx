@@ -1,14 +1,14 @@
 import { Checkbox, NativeSelect } from "@mantine/core";
 import { getRouteApi } from "@tanstack/react-router";
+import { oneOf } from "../../api/parse.ts";
+import { pluralize } from "../../components/text/quantity.ts";
+import { toVisibleText } from "../../components/text/visible-text.ts";
 import { comparisonOrders, comparisonSubsets, toKeys } from "./compare-search.ts";
 import type { CompareSearch } from "./compare-search.ts";
-import type { ComparisonPage } from "./comparison.ts";
-import { pluralize } from "../../components/text/quantity.ts";
-import type { Experiment } from "./experiment.ts";
-import { oneOf } from "../../api/parse.ts";
-import { toVisibleText } from "../../components/text/visible-text.ts";
 import { nameOf } from "./comparison-context.ts";
 import type { ComparisonContext } from "./comparison-context.ts";
+import type { ComparisonPage } from "./comparison.ts";
+import type { Experiment } from "./experiment.ts";
 
 const route = getRouteApi("/o/$tenantId/datasets/$datasetId/compare");
 

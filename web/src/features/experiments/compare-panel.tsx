@@ -1,14 +1,14 @@
 import { ActionIcon } from "@mantine/core";
 import { useQuery } from "@tanstack/react-query";
 import { getRouteApi } from "@tanstack/react-router";
-import { exampleRunsQuery } from "./queries.ts";
-import type { ExampleRun } from "./queries.ts";
-import { diffBases } from "./compare-search.ts";
-import { formatJson } from "../../components/text/json-text.ts";
 import { Code } from "../../components/code/code.tsx";
 import { Failure, Loading } from "../../components/page/states.tsx";
-import type { ComparisonContext } from "./comparison-context.ts";
+import { formatJson } from "../../components/text/json-text.ts";
+import { diffBases } from "./compare-search.ts";
 import { RunPart, toText } from "./compared-run.tsx";
+import type { ComparisonContext } from "./comparison-context.ts";
+import { exampleRunsQuery } from "./queries.ts";
+import type { ExampleRun } from "./queries.ts";
 
 const route = getRouteApi("/o/$tenantId/datasets/$datasetId/compare");
 

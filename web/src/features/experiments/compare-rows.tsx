@@ -1,11 +1,11 @@
 import { useVirtualizer } from "@tanstack/react-virtual";
 import { useEffect, useRef } from "react";
-import type { ComparedRow } from "./comparison.ts";
-import { PayloadText } from "../datasets/examples/example-columns.tsx";
 import { Empty } from "../../components/page/states.tsx";
+import { PayloadText } from "../datasets/examples/example-columns.tsx";
+import { ComparedOutput } from "./compared-output.tsx";
 import { colorOf, nameOf } from "./comparison-context.ts";
 import type { ComparisonContext } from "./comparison-context.ts";
-import { ComparedOutput } from "./compared-output.tsx";
+import type { ComparedRow } from "./comparison.ts";
 
 const rowHeight = 132;
 const readAhead = 5;

@@ -1,12 +1,12 @@
-import type { CompareSearch } from "./compare-search.ts";
-import type { ComparedKey, ComparisonPage } from "./comparison.ts";
-import { pluralize } from "../../components/text/quantity.ts";
-import { formatScore, formatWinRate } from "./score-change.ts";
-import { formatDuration } from "../../components/time/time.ts";
-import { toVisibleText } from "../../components/text/visible-text.ts";
 import { Chart } from "../../components/chart/chart.tsx";
+import { pluralize } from "../../components/text/quantity.ts";
+import { toVisibleText } from "../../components/text/visible-text.ts";
+import { formatDuration } from "../../components/time/time.ts";
+import type { CompareSearch } from "./compare-search.ts";
 import { colorOf, nameOf } from "./comparison-context.ts";
 import type { ComparisonContext } from "./comparison-context.ts";
+import type { ComparedKey, ComparisonPage } from "./comparison.ts";
+import { formatScore, formatWinRate } from "./score-change.ts";
 import { ScoreMark } from "./score-mark.tsx";
 
 /** What the experiments come to: by key means, wins against the baseline, and how scores spread. */
@@ -106,7 +106,13 @@ const Wins = ({
 );
 
 /** How many examples got a score in each tenth of what the key spans. */
-const Spread = ({ context, of }: { readonly context: ComparisonContext; readonly of: ComparedKey }) => {
+const Spread = ({
+  context,
+  of,
+}: {
+  readonly context: ComparisonContext;
+  readonly of: ComparedKey;
+}) => {
   const { min, max, key, experiments } = of;
   const tenth = (max - min) / 10;
   return (

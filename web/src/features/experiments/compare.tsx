@@ -1,17 +1,17 @@
 import { useInfiniteQuery, useQuery } from "@tanstack/react-query";
 import { getRouteApi, Link } from "@tanstack/react-router";
 import { isMissing } from "../../api/failure.ts";
-import { datasetQuery } from "../datasets/queries.ts";
-import { comparisonQuery, experimentNamesQuery, experimentsQuery } from "./queries.ts";
-import { toIds, toKeys } from "./compare-search.ts";
-import { toVisibleText } from "../../components/text/visible-text.ts";
 import { AbsentView } from "../../components/page/absent-view.tsx";
 import { Empty, Failure, Loading } from "../../components/page/states.tsx";
+import { toVisibleText } from "../../components/text/visible-text.ts";
+import { datasetQuery } from "../datasets/queries.ts";
 import { CompareFilters } from "./compare-filters.tsx";
 import { ComparePanel } from "./compare-panel.tsx";
 import { CompareRows } from "./compare-rows.tsx";
+import { toIds, toKeys } from "./compare-search.ts";
 import { CompareSummary } from "./compare-summary.tsx";
 import type { ComparisonContext } from "./comparison-context.ts";
+import { comparisonQuery, experimentNamesQuery, experimentsQuery } from "./queries.ts";
 import "../datasets/datasets.css";
 import "./experiments.css";
 

@@ -1,11 +1,11 @@
 import { Link } from "@tanstack/react-router";
-import { toErrorLine } from "./comparison.ts";
-import type { ComparedRow, ComparedRun } from "./comparison.ts";
 import { pluralize } from "../../components/text/quantity.ts";
-import { formatDuration } from "../../components/time/time.ts";
 import { toVisibleText } from "../../components/text/visible-text.ts";
+import { formatDuration } from "../../components/time/time.ts";
 import { PayloadText } from "../datasets/examples/example-columns.tsx";
 import type { ComparisonContext } from "./comparison-context.ts";
+import { toErrorLine } from "./comparison.ts";
+import type { ComparedRow, ComparedRun } from "./comparison.ts";
 import { ScoreMark } from "./score-mark.tsx";
 
 /** What an experiment answered for an example, its scores, and where its trace is. */

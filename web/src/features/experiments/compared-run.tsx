@@ -1,12 +1,12 @@
 import { Link } from "@tanstack/react-router";
-import type { ExampleRun } from "./queries.ts";
-import { formatJson } from "../../components/text/json-text.ts";
 import { toRecord } from "../../api/parse.ts";
-import { toVisibleText } from "../../components/text/visible-text.ts";
 import { Code } from "../../components/code/code.tsx";
 import { TextDiff } from "../../components/code/text-diff.tsx";
+import { formatJson } from "../../components/text/json-text.ts";
+import { toVisibleText } from "../../components/text/visible-text.ts";
 import { colorOf, nameOf } from "./comparison-context.ts";
 import type { ComparisonContext } from "./comparison-context.ts";
+import type { ExampleRun } from "./queries.ts";
 
 /** One answer, against another or as it is. */
 export const RunPart = ({

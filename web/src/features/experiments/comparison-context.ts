@@ -23,4 +23,5 @@ const colors = [
 export const colorOf = ({ ids }: ComparisonContext, id: string): string =>
   colors[ids.indexOf(id) % colors.length] ?? colors[0];
 
-export const nameOf = ({ names }: ComparisonContext, id: string): string => names.get(id) ?? id.slice(0, 8);
+export const nameOf = ({ names }: ComparisonContext, id: string): string =>
+  names.get(id) ?? id.slice(0, 8);

@@ -1,6 +1,6 @@
+import { requireItems, requireText, toItems, toNumber, toRecord, toText } from "../../api/parse.ts";
 import { parsePreview } from "../datasets/examples/example.ts";
 import type { ExamplePreview, TextPreview } from "../datasets/examples/example.ts";
-import { requireItems, requireText, toItems, toNumber, toRecord, toText } from "../../api/parse.ts";
 
 type Scores = Readonly<Record<string, number>>;
 

@@ -1,13 +1,13 @@
 import { useInfiniteQuery } from "@tanstack/react-query";
 import { Link } from "@tanstack/react-router";
 import type { ReactNode } from "react";
-import { pairwiseQuery } from "./queries.ts";
-import type { PairwiseComparison } from "./experiment.ts";
-import { toVisibleText } from "../../components/text/visible-text.ts";
+import { Empty } from "../../components/page/states.tsx";
 import { DataTable } from "../../components/table/data-table.tsx";
 import type { Column, RowLink } from "../../components/table/data-table.tsx";
+import { toVisibleText } from "../../components/text/visible-text.ts";
 import { Ago } from "../../components/time/ago.tsx";
-import { Empty } from "../../components/page/states.tsx";
+import type { PairwiseComparison } from "./experiment.ts";
+import { pairwiseQuery } from "./queries.ts";
 import "./experiments.css";
 
 /** The comparative experiments over a dataset: which answer was preferred. */

@@ -1,8 +1,8 @@
-import type { Experiment } from "./experiment.ts";
-import { formatDuration } from "../../components/time/time.ts";
-import { toVisibleText } from "../../components/text/visible-text.ts";
 import type { Column } from "../../components/table/data-table.tsx";
+import { toVisibleText } from "../../components/text/visible-text.ts";
 import { Ago } from "../../components/time/ago.tsx";
+import { formatDuration } from "../../components/time/time.ts";
+import type { Experiment } from "./experiment.ts";
 import { ScoreMark } from "./score-mark.tsx";
 
 /** Columns of scores; a table of more is read sideways. */

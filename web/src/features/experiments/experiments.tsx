@@ -3,14 +3,14 @@ import { useInfiniteQuery } from "@tanstack/react-query";
 import { Link } from "@tanstack/react-router";
 import { useMemo, useState } from "react";
 import type { ReactNode } from "react";
-import { experimentsQuery } from "./queries.ts";
-import type { Experiment } from "./experiment.ts";
-import { toVisibleText } from "../../components/text/visible-text.ts";
+import { Empty } from "../../components/page/states.tsx";
 import { DataTable } from "../../components/table/data-table.tsx";
 import type { RowLink } from "../../components/table/data-table.tsx";
-import { Empty } from "../../components/page/states.tsx";
+import { toVisibleText } from "../../components/text/visible-text.ts";
 import { toExperimentColumns } from "./experiment-columns.tsx";
+import type { Experiment } from "./experiment.ts";
 import { NewComparison } from "./new-comparison.tsx";
+import { experimentsQuery } from "./queries.ts";
 import "./experiments.css";
 
 const none: ReadonlySet<string> = new Set();

@@ -1,16 +1,16 @@
 import { infiniteQueryOptions, keepPreviousData, queryOptions } from "@tanstack/react-query";
 import type { endpoints, uiEndpoints } from "millrace/model";
-import type { CompareSearch } from "./compare-search.ts";
+import { getJson, postJson } from "../../api/http.ts";
+import { requireItems, requireText, toItems, toRecord, toText } from "../../api/parse.ts";
+import { fill } from "../datasets/examples/queries.ts";
+import { datasetPath } from "../datasets/queries.ts";
+import { parseProjects } from "../projects/project.ts";
 import { toIds, toKeys } from "./compare-search.ts";
+import type { CompareSearch } from "./compare-search.ts";
 import { parseComparison } from "./comparison.ts";
 import type { ComparisonPage } from "./comparison.ts";
 import { parseExperiments, parsePairwise } from "./experiment.ts";
 import type { Experiment, PairwiseComparison } from "./experiment.ts";
-import { parseProjects } from "../projects/project.ts";
-import { requireItems, requireText, toItems, toRecord, toText } from "../../api/parse.ts";
-import { datasetPath } from "../datasets/queries.ts";
-import { fill } from "../datasets/examples/queries.ts";
-import { getJson, postJson } from "../../api/http.ts";
 
 const projectsPath: (typeof endpoints)["listProjects"]["path"] = "/sessions";
 const createPath: (typeof endpoints)["createComparative"]["path"] = "/datasets/comparative";

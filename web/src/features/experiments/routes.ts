@@ -1,7 +1,7 @@
 import { createRoute } from "@tanstack/react-router";
-import { parseCompareSearch } from "./compare-search.ts";
 import { lazyView } from "../../components/page/load-chunk.ts";
 import { rootRoute } from "../../components/page/root-route.ts";
+import { parseCompareSearch } from "./compare-search.ts";
 
 const getParentRoute = () => rootRoute;
 

@@ -1,5 +1,5 @@
-import { formatScore, toScoreChange } from "./score-change.ts";
 import { toVisibleText } from "../../components/text/visible-text.ts";
+import { formatScore, toScoreChange } from "./score-change.ts";
 
 /** A score, and how it stands to the baseline's: by arrow and sign, and by colour. */
 export const ScoreMark = ({

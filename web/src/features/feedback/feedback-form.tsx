@@ -2,14 +2,14 @@ import { Button, Textarea } from "@mantine/core";
 import { useMutation, useQuery } from "@tanstack/react-query";
 import { getRouteApi } from "@tanstack/react-router";
 import { useState } from "react";
-import { feedbackFormQuery, submitFeedback } from "./queries.ts";
-import type { SubmittedFeedback } from "./queries.ts";
 import { ApiError } from "../../api/http.ts";
-import type { FeedbackForm as Form } from "./feedback.ts";
-import { toVisibleText } from "../../components/text/visible-text.ts";
 import { FormError } from "../../components/dialog/form.tsx";
 import { AbsentView } from "../../components/page/absent-view.tsx";
 import { Empty } from "../../components/page/states.tsx";
+import { toVisibleText } from "../../components/text/visible-text.ts";
+import type { FeedbackForm as Form } from "./feedback.ts";
+import { feedbackFormQuery, submitFeedback } from "./queries.ts";
+import type { SubmittedFeedback } from "./queries.ts";
 import { ScoreField } from "./score-field.tsx";
 import "./feedback.css";
 

@@ -1,18 +1,18 @@
 import { NativeSelect } from "@mantine/core";
 import { useQuery } from "@tanstack/react-query";
 import { getRouteApi, Link, useNavigate } from "@tanstack/react-router";
-import { trendQuery } from "./queries.ts";
+import { formatCount } from "../../components/chart/chart-data.ts";
+import { AbsentView } from "../../components/page/absent-view.tsx";
+import { Empty, Failure, Loading } from "../../components/page/states.tsx";
+import { toVisibleText } from "../../components/text/visible-text.ts";
 import { foundProjectsQuery, projectQuery } from "../projects/queries.ts";
 import { feedbackDays } from "./feedback-search.ts";
 import type { FeedbackSearch } from "./feedback-search.ts";
-import { toVisibleText } from "../../components/text/visible-text.ts";
-import { AbsentView } from "../../components/page/absent-view.tsx";
-import { Empty, Failure, Loading } from "../../components/page/states.tsx";
+import type { FeedbackTrend } from "./feedback.ts";
+import { trendQuery } from "./queries.ts";
 import { RecentFeedback } from "./recent-feedback.tsx";
 import { TrendCharts } from "./trend-charts.tsx";
 import "./feedback.css";
-import { formatCount } from "../../components/chart/chart-data.ts";
-import type { FeedbackTrend } from "./feedback.ts";
 
 const route = getRouteApi("/o/$tenantId/feedback");
 

@@ -1,6 +1,6 @@
 import { queryOptions } from "@tanstack/react-query";
-import { parseFeedbackForm, parseFeedbackList, parseTrend } from "./feedback.ts";
 import { getJson, postJson } from "../../api/http.ts";
+import { parseFeedbackForm, parseFeedbackList, parseTrend } from "./feedback.ts";
 
 const refetchMs = 30_000;
 const dayMs = 86_400_000;

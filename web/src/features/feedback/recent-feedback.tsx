@@ -1,12 +1,12 @@
 import { useQuery } from "@tanstack/react-query";
 import { Link } from "@tanstack/react-router";
-import { recentFeedbackQuery } from "./queries.ts";
 import { useTenantId } from "../../api/tenant.ts";
-import type { FeedbackEntry } from "./feedback.ts";
+import { ScrollX } from "../../components/page/scroll-x.tsx";
+import { Failure, Loading } from "../../components/page/states.tsx";
 import { toVisibleText } from "../../components/text/visible-text.ts";
 import { Ago } from "../../components/time/ago.tsx";
-import { Failure, Loading } from "../../components/page/states.tsx";
-import { ScrollX } from "../../components/page/scroll-x.tsx";
+import type { FeedbackEntry } from "./feedback.ts";
+import { recentFeedbackQuery } from "./queries.ts";
 
 /** The latest judgements, with the runs that they are on. */
 export const RecentFeedback = ({

@@ -1,7 +1,7 @@
 import { createRoute } from "@tanstack/react-router";
-import { parseFeedbackSearch } from "./feedback-search.ts";
 import { lazyView } from "../../components/page/load-chunk.ts";
 import { rootRoute } from "../../components/page/root-route.ts";
+import { parseFeedbackSearch } from "./feedback-search.ts";
 
 const getParentRoute = () => rootRoute;
 

@@ -1,7 +1,7 @@
 import { NumberInput, SegmentedControl } from "@mantine/core";
-import type { SubmittedFeedback } from "./queries.ts";
-import type { FeedbackForm } from "./feedback.ts";
 import { toVisibleText } from "../../components/text/visible-text.ts";
+import type { FeedbackForm } from "./feedback.ts";
+import type { SubmittedFeedback } from "./queries.ts";
 
 interface ScoreFieldProps {
   readonly draft: SubmittedFeedback;

@@ -1,9 +1,9 @@
 import { useMemo } from "react";
 import { formatCount } from "../../components/chart/chart-data.ts";
 import type { ChartSeries } from "../../components/chart/chart-data.ts";
-import type { FeedbackTrend } from "./feedback.ts";
-import { toVisibleText } from "../../components/text/visible-text.ts";
 import { Chart } from "../../components/chart/chart.tsx";
+import { toVisibleText } from "../../components/text/visible-text.ts";
+import type { FeedbackTrend } from "./feedback.ts";
 
 /** One for each value that is listed. */
 const colors = [

@@ -1,17 +1,23 @@
 import { useQuery } from "@tanstack/react-query";
+import { useMemo } from "react";
 import { useLiveReport } from "../../api/live-feed.ts";
-import { projectsQuery } from "../projects/queries.ts";
-import { emptyReport, formatCost, formatShare, summarize, toSeries } from "../../api/live-report.ts";
+import {
+  emptyReport,
+  formatCost,
+  formatShare,
+  summarize,
+  toSeries,
+} from "../../api/live-report.ts";
+import type { LiveReport } from "../../api/live-report.ts";
+import { formatCount } from "../../components/chart/chart-data.ts";
+import { Chart } from "../../components/chart/chart.tsx";
 import { AbsentView } from "../../components/page/absent-view.tsx";
+import { CopyText } from "../../components/text/copy-text.tsx";
+import { formatDuration } from "../../components/time/time.ts";
 import { ProjectTable } from "../projects/project-table.tsx";
+import { projectsQuery } from "../projects/queries.ts";
 import { SdkClients } from "./sdk-clients.tsx";
 import "./overview.css";
-import { formatCount } from "../../components/chart/chart-data.ts";
-import type { LiveReport } from "../../api/live-report.ts";
-import { formatDuration } from "../../components/time/time.ts";
-import { useMemo } from "react";
-import { Chart } from "../../components/chart/chart.tsx";
-import { CopyText } from "../../components/text/copy-text.tsx";
 
 /** `/`: what arrives now, or how to put something in. */
 export const Overview = () => {
@@ -125,7 +131,7 @@ export const LiveCharts = ({ live }: { readonly live: LiveReport }) => {
     };
   }, [live]);
   return (
-    <div className="home-charts">
+    <div className="overview-charts">
       <Chart label="Arriving" at={at} series={rate} format={formatCount} />
       <Chart label="Latency of traces" at={at} series={latency} format={formatDuration} />
     </div>

@@ -1,13 +1,13 @@
 import type { SdkClient } from "../../api/live-report.ts";
+import { ScrollX } from "../../components/page/scroll-x.tsx";
 import { toVisibleText } from "../../components/text/visible-text.ts";
 import { Ago } from "../../components/time/ago.tsx";
-import { ScrollX } from "../../components/page/scroll-x.tsx";
 
 const counts = ["accepted", "delivered", "pending", "spooled", "rejected", "dropped"] as const;
 
 /** What programs that send say they have counted, while they are at work. */
 export const SdkClients = ({ senders }: { readonly senders: readonly SdkClient[] }) => (
-  <section className="home-section">
+  <section className="table-section">
     <h2>Senders</h2>
     <ScrollX label="Senders">
       <table className="projects">

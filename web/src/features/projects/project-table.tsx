@@ -1,11 +1,12 @@
 import { Link } from "@tanstack/react-router";
-import { formatCount } from "../../components/chart/chart-data.ts";
 import { activeProjects, formatCost, formatShare, summarize } from "../../api/live-report.ts";
 import type { LiveReport } from "../../api/live-report.ts";
-import type { Project } from "./project.ts";
-import { formatDuration } from "../../components/time/time.ts";
-import { toVisibleText } from "../../components/text/visible-text.ts";
+import { formatCount } from "../../components/chart/chart-data.ts";
 import { ScrollX } from "../../components/page/scroll-x.tsx";
+import { toVisibleText } from "../../components/text/visible-text.ts";
+import { formatDuration } from "../../components/time/time.ts";
+import type { Project } from "./project.ts";
+import "./projects.css";
 
 const columns = ["Runs a second", "Errors", "p50", "p99", "Tokens", "Cost"];
 
@@ -19,7 +20,7 @@ export const ProjectTable = ({
   readonly projects: readonly Project[];
   readonly live: LiveReport | undefined;
 }) => (
-  <section className="home-section">
+  <section className="table-section">
     <h2>{title}</h2>
     <ScrollX label={title}>
       <table className="projects">
@@ -44,7 +45,10 @@ export const ProjectTable = ({
   </section>
 );
 
-function byActivity(projects: readonly Project[], live: LiveReport | undefined): readonly Project[] {
+function byActivity(
+  projects: readonly Project[],
+  live: LiveReport | undefined,
+): readonly Project[] {
   const active = new Map((live === undefined ? [] : activeProjects(live)).map((id, n) => [id, n]));
   const placeOf = ({ id }: Project): number => active.get(id) ?? active.size;
   return projects.toSorted((one, other) => placeOf(one) - placeOf(other));

@@ -2,11 +2,10 @@ import { TextInput } from "@mantine/core";
 import { keepPreviousData, useQuery } from "@tanstack/react-query";
 import { getRouteApi, Link, useNavigate } from "@tanstack/react-router";
 import { useLiveReport } from "../../api/live-feed.ts";
-import { foundProjectsQuery } from "./queries.ts";
 import { useFindKey } from "../../components/keyboard/list-keys.ts";
-import { ProjectTable } from "./project-table.tsx";
 import { Empty, Failure, Loading } from "../../components/page/states.tsx";
-import "../overview/overview.css";
+import { ProjectTable } from "./project-table.tsx";
+import { foundProjectsQuery } from "./queries.ts";
 
 const route = getRouteApi("/o/$tenantId/projects");
 

@@ -1,8 +1,8 @@
 import { queryOptions } from "@tanstack/react-query";
 import type { endpoints } from "millrace/model";
+import { deleteJson, getJson, patchJson, postJson } from "../../api/http.ts";
 import { parseProjectDetails, parseProjects, parseProjectStats } from "./project.ts";
 import type { ProjectDetails, ProjectStats } from "./project.ts";
-import { deleteJson, getJson, patchJson, postJson } from "../../api/http.ts";
 
 const listPath: (typeof endpoints)["listProjects"]["path"] = "/sessions";
 

@@ -3,15 +3,15 @@ import { useQueryClient } from "@tanstack/react-query";
 import { useNavigate } from "@tanstack/react-router";
 import { useState } from "react";
 import { ApiError } from "../../api/http.ts";
-import { commitManifest } from "./queries.ts";
-import type { PromptAddress } from "./queries.ts";
-import { firstDraft, toManifest, toPromptDraft, withDraft } from "./manifest-edit.ts";
-import { toManifestText } from "./manifest.ts";
-import { shortHash } from "./prompt.ts";
-import { toVisibleText } from "../../components/text/visible-text.ts";
 import { Code } from "../../components/code/code.tsx";
 import { FormError } from "../../components/dialog/form.tsx";
+import { toVisibleText } from "../../components/text/visible-text.ts";
+import { firstDraft, toManifest, toPromptDraft, withDraft } from "./manifest-edit.ts";
+import { toManifestText } from "./manifest.ts";
 import { MessageEditor } from "./message-editor.tsx";
+import { shortHash } from "./prompt.ts";
+import { commitManifest } from "./queries.ts";
+import type { PromptAddress } from "./queries.ts";
 
 /** Writes the next commit: its messages, or its manifest as JSON. */
 export const CommitEditor = ({

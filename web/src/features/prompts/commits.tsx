@@ -1,24 +1,18 @@
 import { Button, TextInput } from "@mantine/core";
 import { useInfiniteQuery, useQuery, useQueryClient } from "@tanstack/react-query";
 import { useState } from "react";
-import {
-  commitQuery,
-  commitsQuery,
-  commitTagsQuery,
-  tagCommit,
-  untagCommit,
-} from "./queries.ts";
-import type { PromptAddress } from "./queries.ts";
-import { toDiffText } from "./manifest.ts";
-import { shortHash } from "./prompt.ts";
-import type { Commit, CommitTag, Prompt } from "./prompt.ts";
-import { toVisibleText } from "../../components/text/visible-text.ts";
+import { TextDiff } from "../../components/code/text-diff.tsx";
 import { Dialog } from "../../components/dialog/dialog.tsx";
 import { FormError } from "../../components/dialog/form.tsx";
-import { TextDiff } from "../../components/code/text-diff.tsx";
-import { Ago } from "../../components/time/ago.tsx";
 import { Empty, Failure, Loading } from "../../components/page/states.tsx";
+import { toVisibleText } from "../../components/text/visible-text.ts";
+import { Ago } from "../../components/time/ago.tsx";
+import { toDiffText } from "./manifest.ts";
 import { PromptLink } from "./prompt-link.tsx";
+import { shortHash } from "./prompt.ts";
+import type { Commit, CommitTag, Prompt } from "./prompt.ts";
+import { commitQuery, commitsQuery, commitTagsQuery, tagCommit, untagCommit } from "./queries.ts";
+import type { PromptAddress } from "./queries.ts";
 
 interface CommitsProps {
   readonly prompt: Prompt;

@@ -1,6 +1,6 @@
 import { useMutation, useQueryClient } from "@tanstack/react-query";
-import { likePrompt } from "./queries.ts";
 import type { Prompt } from "./prompt.ts";
+import { likePrompt } from "./queries.ts";
 
 /** How many like a prompt, and whether the tenant does; a click changes that. */
 export const LikeButton = ({ prompt }: { readonly prompt: Prompt }) => {

@@ -1,9 +1,9 @@
+import { Code } from "../../components/code/code.tsx";
+import { toVisibleText } from "../../components/text/visible-text.ts";
 import { toManifestText } from "./manifest.ts";
 import type { PromptContent, PromptPart } from "./manifest.ts";
 import { toSegments } from "./template.ts";
 import type { TemplateFormat } from "./template.ts";
-import { toVisibleText } from "../../components/text/visible-text.ts";
-import { Code } from "../../components/code/code.tsx";
 
 /** The messages of a prompt as they are written, their variables marked. */
 export const MessageList = ({ content }: { readonly content: PromptContent }) => (

@@ -1,17 +1,17 @@
 import { Button } from "@mantine/core";
 import { useQuery } from "@tanstack/react-query";
 import { useState } from "react";
-import { commitQuery, commitTagsQuery } from "./queries.ts";
-import type { PromptAddress } from "./queries.ts";
-import { toManifestText, toPromptContent, variablesOf } from "./manifest.ts";
-import { shortHash } from "./prompt.ts";
-import type { Prompt } from "./prompt.ts";
-import { toVisibleText } from "../../components/text/visible-text.ts";
 import { Code } from "../../components/code/code.tsx";
 import { Empty, Failure, Loading } from "../../components/page/states.tsx";
+import { toVisibleText } from "../../components/text/visible-text.ts";
 import { CommitEditor } from "./commit-editor.tsx";
+import { toManifestText, toPromptContent, variablesOf } from "./manifest.ts";
 import { MessageList } from "./message-list.tsx";
 import { PromptLink } from "./prompt-link.tsx";
+import { shortHash } from "./prompt.ts";
+import type { Prompt } from "./prompt.ts";
+import { commitQuery, commitTagsQuery } from "./queries.ts";
+import type { PromptAddress } from "./queries.ts";
 import { TryIt } from "./try-it.tsx";
 
 /** What a commit says: its messages, its variables, and a try. */

@@ -2,13 +2,13 @@ import { Button, Switch, Textarea, TextInput } from "@mantine/core";
 import { useQueryClient } from "@tanstack/react-query";
 import { useNavigate } from "@tanstack/react-router";
 import { useState } from "react";
-import { commitManifest, createPrompt } from "./queries.ts";
 import { ApiError } from "../../api/http.ts";
-import { firstDraft, toManifest } from "./manifest-edit.ts";
-import { parseTags } from "./prompt.ts";
 import { Dialog } from "../../components/dialog/dialog.tsx";
 import { FormError } from "../../components/dialog/form.tsx";
+import { firstDraft, toManifest } from "./manifest-edit.ts";
 import { MessageEditor } from "./message-editor.tsx";
+import { parseTags } from "./prompt.ts";
+import { commitManifest, createPrompt } from "./queries.ts";
 
 /** Makes a prompt, with its first commit. */
 export const NewPrompt = ({ onClose }: { readonly onClose: () => void }) => {

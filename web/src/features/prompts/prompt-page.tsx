@@ -1,21 +1,21 @@
 import { useQuery } from "@tanstack/react-query";
 import { Link, useSearch } from "@tanstack/react-router";
-import { promptQuery } from "./queries.ts";
 import { tenantQuery } from "../../api/tenant.ts";
-import { parsePromptSearch } from "./prompts-search.ts";
-import type { PromptTab } from "./prompts-search.ts";
-import type { Prompt } from "./prompt.ts";
-import { toVisibleText } from "../../components/text/visible-text.ts";
 import { AbsentView } from "../../components/page/absent-view.tsx";
+import { CopyText } from "../../components/text/copy-text.tsx";
+import { toVisibleText } from "../../components/text/visible-text.ts";
 import { Commits } from "./commits.tsx";
 import { LikeButton } from "./like-button.tsx";
 import { Messages } from "./messages.tsx";
 import { PromptLink, usePromptAddress } from "./prompt-link.tsx";
 import { PromptSettings } from "./prompt-settings.tsx";
+import { langchainProgram, pullProgram, shortHash } from "./prompt.ts";
+import type { Prompt } from "./prompt.ts";
+import { parsePromptSearch } from "./prompts-search.ts";
+import type { PromptTab } from "./prompts-search.ts";
+import { promptQuery } from "./queries.ts";
 import { Readme } from "./readme.tsx";
 import "./prompts.css";
-import { langchainProgram, pullProgram, shortHash } from "./prompt.ts";
-import { CopyText } from "../../components/text/copy-text.tsx";
 
 const tabNames: { readonly [Tab in PromptTab]: string } = {
   messages: "Prompt",

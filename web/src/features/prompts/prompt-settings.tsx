@@ -2,12 +2,12 @@ import { Button, Switch, Textarea, TextInput } from "@mantine/core";
 import { useQueryClient } from "@tanstack/react-query";
 import { useNavigate } from "@tanstack/react-router";
 import { useState } from "react";
-import { deletePrompt, updatePrompt } from "./queries.ts";
-import type { PromptFields, PromptAddress } from "./queries.ts";
-import { parseTags } from "./prompt.ts";
-import type { Prompt } from "./prompt.ts";
 import { Confirm } from "../../components/dialog/confirm.tsx";
 import { FormError, FormSection } from "../../components/dialog/form.tsx";
+import { parseTags } from "./prompt.ts";
+import type { Prompt } from "./prompt.ts";
+import { deletePrompt, updatePrompt } from "./queries.ts";
+import type { PromptFields, PromptAddress } from "./queries.ts";
 
 /** What of a prompt its tenant can change. */
 export const PromptSettings = ({

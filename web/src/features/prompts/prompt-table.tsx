@@ -1,11 +1,11 @@
 import { Link } from "@tanstack/react-router";
-import type { PromptsSearch, PromptSortField } from "./prompts-search.ts";
-import type { Prompt } from "./prompt.ts";
-import { toVisibleText } from "../../components/text/visible-text.ts";
 import { DataTable } from "../../components/table/data-table.tsx";
 import type { Column, RowLink } from "../../components/table/data-table.tsx";
+import { toVisibleText } from "../../components/text/visible-text.ts";
 import { Ago } from "../../components/time/ago.tsx";
 import { LikeButton } from "./like-button.tsx";
+import type { Prompt } from "./prompt.ts";
+import type { PromptsSearch, PromptSortField } from "./prompts-search.ts";
 
 const toColumns = (isHub: boolean, onTag: (tag: string) => void): readonly Column<Prompt>[] => [
   {

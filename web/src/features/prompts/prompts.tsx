@@ -2,16 +2,16 @@ import { Button, NativeSelect, Switch, TextInput } from "@mantine/core";
 import { useInfiniteQuery, useQuery } from "@tanstack/react-query";
 import { Link, useLocation, useNavigate, useSearch } from "@tanstack/react-router";
 import { useState } from "react";
-import { promptsQuery } from "./queries.ts";
 import { tenantQuery, useTenantId } from "../../api/tenant.ts";
-import { parsePromptsSearch, promptSorts } from "./prompts-search.ts";
-import type { PromptsSearch } from "./prompts-search.ts";
-import { toVisibleText } from "../../components/text/visible-text.ts";
-import { CopyText } from "../../components/text/copy-text.tsx";
 import { useFindKey } from "../../components/keyboard/list-keys.ts";
 import { Empty, Failure, Loading } from "../../components/page/states.tsx";
+import { CopyText } from "../../components/text/copy-text.tsx";
+import { toVisibleText } from "../../components/text/visible-text.ts";
 import { NewPrompt } from "./new-prompt.tsx";
 import { PromptTable } from "./prompt-table.tsx";
+import { parsePromptsSearch, promptSorts } from "./prompts-search.ts";
+import type { PromptsSearch } from "./prompts-search.ts";
+import { promptsQuery } from "./queries.ts";
 import "./prompts.css";
 
 const sortNames: { readonly [Sort in (typeof promptSorts)[number]]: string } = {

@@ -1,7 +1,6 @@
 import { infiniteQueryOptions, keepPreviousData, queryOptions } from "@tanstack/react-query";
 import type { endpoints } from "millrace/model";
-import { toPromptQuery } from "./prompts-search.ts";
-import type { PromptsSearch } from "./prompts-search.ts";
+import { deleteJson, getJson, patchJson, postJson } from "../../api/http.ts";
 import { toRecord } from "../../api/parse.ts";
 import {
   parseCommit,
@@ -12,7 +11,8 @@ import {
   parsePulledCommit,
 } from "./prompt.ts";
 import type { Commit, CommitPage, Prompt, PromptListPage } from "./prompt.ts";
-import { deleteJson, getJson, patchJson, postJson } from "../../api/http.ts";
+import { toPromptQuery } from "./prompts-search.ts";
+import type { PromptsSearch } from "./prompts-search.ts";
 
 const reposPath: (typeof endpoints)["listPrompts"]["path"] = "/repos";
 const pageSize = 50;

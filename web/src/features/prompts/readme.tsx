@@ -1,13 +1,13 @@
 import { Button } from "@mantine/core";
 import { useQueryClient } from "@tanstack/react-query";
 import { useState } from "react";
-import { updatePrompt } from "./queries.ts";
-import type { PromptAddress } from "./queries.ts";
-import type { Prompt } from "./prompt.ts";
 import { Code } from "../../components/code/code.tsx";
 import { FormError } from "../../components/dialog/form.tsx";
-import { Markdown } from "../../components/text/markdown.tsx";
 import { Empty } from "../../components/page/states.tsx";
+import { Markdown } from "../../components/text/markdown.tsx";
+import type { Prompt } from "./prompt.ts";
+import { updatePrompt } from "./queries.ts";
+import type { PromptAddress } from "./queries.ts";
 
 /** The README of a prompt, to read and to write. */
 export const Readme = ({

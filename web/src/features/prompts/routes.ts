@@ -1,7 +1,7 @@
 import { createRoute } from "@tanstack/react-router";
-import { parsePromptSearch, parsePromptsSearch } from "./prompts-search.ts";
 import { lazyView } from "../../components/page/load-chunk.ts";
 import { rootRoute } from "../../components/page/root-route.ts";
+import { parsePromptSearch, parsePromptsSearch } from "./prompts-search.ts";
 
 const getParentRoute = () => rootRoute;
 const prompts = lazyView(async () => import("./prompts.tsx"), "Prompts");

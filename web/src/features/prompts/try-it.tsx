@@ -1,9 +1,9 @@
 import { Textarea } from "@mantine/core";
 import { useMemo, useState } from "react";
+import { toVisibleText } from "../../components/text/visible-text.ts";
 import type { PromptContent, PromptVariable } from "./manifest.ts";
 import { fillPrompt } from "./prompt-render.ts";
 import type { TypedValues } from "./prompt-render.ts";
-import { toVisibleText } from "../../components/text/visible-text.ts";
 
 /** The variables of a prompt, and what it says with values for them; nothing is sent anywhere. */
 export const TryIt = ({

@@ -1,5 +1,7 @@
 import { infiniteQueryOptions, keepPreviousData, queryOptions } from "@tanstack/react-query";
 import type { endpoints, uiEndpoints } from "millrace/model";
+import { deleteJson, getJson, patchJson, postJson } from "../../api/http.ts";
+import type { QueueFields } from "./queue-draft.ts";
 import {
   parseClaim,
   parseListedQueues,
@@ -8,8 +10,6 @@ import {
   parseQueuedRuns,
 } from "./queue.ts";
 import type { Claim, ListedQueue, Queue, QueuedRun } from "./queue.ts";
-import type { QueueFields } from "./queue-draft.ts";
-import { deleteJson, getJson, patchJson, postJson } from "../../api/http.ts";
 
 const path: (typeof endpoints)["listAnnotationQueues"]["path"] = "/annotation-queues";
 const uiPath: (typeof uiEndpoints)["listReviewedQueues"]["path"] = "/ui/annotation-queues";
@@ -118,8 +118,10 @@ export const releaseRun = async (
 ): Promise<unknown> =>
   postJson(`${reviewPath(queueId, placeId)}/release`, { reviewer, skipped: isSkipped });
 
-export const finishRun = async ({ queueId, reviewer }: ReviewSession, placeId: string): Promise<unknown> =>
-  postJson(`${reviewPath(queueId, placeId)}/done`, { reviewer });
+export const finishRun = async (
+  { queueId, reviewer }: ReviewSession,
+  placeId: string,
+): Promise<unknown> => postJson(`${reviewPath(queueId, placeId)}/done`, { reviewer });
 
 export const reopenRun = async (
   { queueId, reviewer }: ReviewSession,

@@ -1,14 +1,14 @@
 import { Button, NativeSelect, NumberInput, Switch, Textarea, TextInput } from "@mantine/core";
 import { useQuery, useQueryClient } from "@tanstack/react-query";
 import { useState } from "react";
-import { createQueue, updateQueue } from "./queries.ts";
-import { datasetNamesQuery } from "./review/queries.ts";
-import type { Queue } from "./queue.ts";
-import { validateQueueDraft, toQueueDraft, toQueueFields } from "./queue-draft.ts";
-import type { QueueDraft } from "./queue-draft.ts";
-import { toVisibleText } from "../../components/text/visible-text.ts";
 import { Dialog } from "../../components/dialog/dialog.tsx";
 import { FormError } from "../../components/dialog/form.tsx";
+import { toVisibleText } from "../../components/text/visible-text.ts";
+import { createQueue, updateQueue } from "./queries.ts";
+import { validateQueueDraft, toQueueDraft, toQueueFields } from "./queue-draft.ts";
+import type { QueueDraft } from "./queue-draft.ts";
+import type { Queue } from "./queue.ts";
+import { datasetNamesQuery } from "./review/queries.ts";
 import { RubricFields } from "./rubric-fields.tsx";
 
 /** Makes a queue, or changes one. */

@@ -2,13 +2,13 @@ import { Button } from "@mantine/core";
 import { useQuery, useQueryClient } from "@tanstack/react-query";
 import { Link, useNavigate } from "@tanstack/react-router";
 import { useState } from "react";
-import { deleteQueue, progressQuery } from "./queries.ts";
-import type { Queue } from "./queue.ts";
-import { toVisibleText } from "../../components/text/visible-text.ts";
 import { Confirm } from "../../components/dialog/confirm.tsx";
 import { Dialog } from "../../components/dialog/dialog.tsx";
+import { toVisibleText } from "../../components/text/visible-text.ts";
 import { ProgressBar } from "./progress-bar.tsx";
+import { deleteQueue, progressQuery } from "./queries.ts";
 import { QueueForm } from "./queue-form.tsx";
+import type { Queue } from "./queue.ts";
 import { ReviewerEntry } from "./reviewer-entry.tsx";
 
 /** The queue's name, how far it is, and what can be done with it as a whole. */

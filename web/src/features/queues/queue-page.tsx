@@ -1,8 +1,8 @@
 import { useQuery } from "@tanstack/react-query";
 import { getRouteApi, Link } from "@tanstack/react-router";
-import { queueQuery } from "./queries.ts";
-import { toVisibleText } from "../../components/text/visible-text.ts";
 import { AbsentView } from "../../components/page/absent-view.tsx";
+import { toVisibleText } from "../../components/text/visible-text.ts";
+import { queueQuery } from "./queries.ts";
 import { QueueHeading } from "./queue-heading.tsx";
 import { QueueRuns } from "./queue-runs.tsx";
 import { ReviewSessionView } from "./review/review-session.tsx";

@@ -2,18 +2,18 @@ import { Button, Textarea } from "@mantine/core";
 import { useInfiniteQuery, useQueryClient } from "@tanstack/react-query";
 import { Link } from "@tanstack/react-router";
 import { useState } from "react";
-import { queuedRunsQuery, removeQueueRun, addQueueRuns } from "./queries.ts";
-import { pluralize } from "../../components/text/quantity.ts";
-import type { Queue, QueuedRun } from "./queue.ts";
-import { toVisibleText } from "../../components/text/visible-text.ts";
 import { Confirm } from "../../components/dialog/confirm.tsx";
+import { DialogForm } from "../../components/dialog/dialog-form.tsx";
+import { Empty } from "../../components/page/states.tsx";
 import { DataTable } from "../../components/table/data-table.tsx";
 import type { Column, RowLink } from "../../components/table/data-table.tsx";
+import { pluralize } from "../../components/text/quantity.ts";
+import { toVisibleText } from "../../components/text/visible-text.ts";
 import { Ago } from "../../components/time/ago.tsx";
 import { RunTypeBadge, StatusBadge } from "../runs/run-badges.tsx";
-import { Empty } from "../../components/page/states.tsx";
+import { queuedRunsQuery, removeQueueRun, addQueueRuns } from "./queries.ts";
 import { parseRunIds } from "./queue.ts";
-import { DialogForm } from "../../components/dialog/dialog-form.tsx";
+import type { Queue, QueuedRun } from "./queue.ts";
 
 const namesOf = (run: QueuedRun, has: "doneMs" | "claimedUntilMs"): string =>
   run.reviews

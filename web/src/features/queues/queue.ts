@@ -1,7 +1,7 @@
 import { requireItems, toItems, toRecord, toText } from "../../api/parse.ts";
+import { parseTimeMs } from "../../components/time/time.ts";
 import { toScoreInput } from "./rubric.ts";
 import type { ScoreInput } from "./rubric.ts";
-import { parseTimeMs } from "../../components/time/time.ts";
 
 /** One who reviews a queue, or did. */
 export interface Reviewer {

@@ -1,7 +1,7 @@
 import { Button, TextInput } from "@mantine/core";
+import { useLocalStorage } from "@mantine/hooks";
 import { useState } from "react";
 import { FormError } from "../../components/dialog/form.tsx";
-import { useLocalStorage } from "@mantine/hooks";
 
 /** Asks once who reviews: the name is kept in this browser, and others see it. */
 export const ReviewerEntry = ({

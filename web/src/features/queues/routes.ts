@@ -1,7 +1,7 @@
 import { createRoute } from "@tanstack/react-router";
+import { isId, toSearchText } from "../../api/parse.ts";
 import { lazyView } from "../../components/page/load-chunk.ts";
 import { rootRoute } from "../../components/page/root-route.ts";
-import { isId, toSearchText } from "../../api/parse.ts";
 
 const getParentRoute = () => rootRoute;
 

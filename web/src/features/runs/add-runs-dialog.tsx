@@ -1,14 +1,21 @@
 import { Button, TextInput } from "@mantine/core";
 import { useQuery } from "@tanstack/react-query";
 import type { UseQueryOptions } from "@tanstack/react-query";
+import { Link } from "@tanstack/react-router";
 import { useState } from "react";
 import type { ReactNode } from "react";
-import type { Target } from "./add-runs-queries.ts";
-import { toVisibleText } from "../../components/text/visible-text.ts";
 import { Dialog } from "../../components/dialog/dialog.tsx";
 import { FormError } from "../../components/dialog/form.tsx";
-import { Link } from "@tanstack/react-router";
-import { addRunsToDataset, createTargetDataset, targetDatasetsQuery, addRunsToQueue, createTargetQueue, targetQueuesQuery } from "./add-runs-queries.ts";
+import { toVisibleText } from "../../components/text/visible-text.ts";
+import {
+  addRunsToDataset,
+  createTargetDataset,
+  targetDatasetsQuery,
+  addRunsToQueue,
+  createTargetQueue,
+  targetQueuesQuery,
+} from "./add-runs-queries.ts";
+import type { Target } from "./add-runs-queries.ts";
 import type { ProjectAddress } from "./run-list-search.ts";
 
 interface Props {

@@ -1,16 +1,16 @@
 import { Button } from "@mantine/core";
 import { useQueries } from "@tanstack/react-query";
 import { Link } from "@tanstack/react-router";
-import { comparedRunQuery } from "./queries.ts";
-import { formatJson } from "../../components/text/json-text.ts";
-import type { RunDetails } from "./run.ts";
-import { formatDuration, formatTime } from "../../components/time/time.ts";
-import { toVisibleText } from "../../components/text/visible-text.ts";
-import { Payload } from "../../components/payload/payload.tsx";
 import { TextDiff } from "../../components/code/text-diff.tsx";
-import { RunTypeBadge, StatusBadge } from "./run-badges.tsx";
 import { Failure, Loading } from "../../components/page/states.tsx";
+import { Payload } from "../../components/payload/payload.tsx";
+import { formatJson } from "../../components/text/json-text.ts";
+import { toVisibleText } from "../../components/text/visible-text.ts";
+import { formatDuration, formatTime } from "../../components/time/time.ts";
+import { comparedRunQuery } from "./queries.ts";
+import { RunTypeBadge, StatusBadge } from "./run-badges.tsx";
 import type { ProjectAddress } from "./run-list-search.ts";
+import type { RunDetails } from "./run.ts";
 
 /** Two runs side by side: what they were given, what they gave, and how the texts of it differ. */
 export const CompareRuns = ({

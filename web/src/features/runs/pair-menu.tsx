@@ -1,11 +1,11 @@
 import { Button, NativeSelect, Popover } from "@mantine/core";
 import { useState, useId } from "react";
+import type { ReactNode } from "react";
 import type { WantedWords } from "../../components/filter/filter-completion.ts";
 import { withFilterPart } from "../../components/filter/filter-parts.ts";
-import { feedbackPart, metadataPart, toFilterText } from "./quick-filters.ts";
-import { useRunWords } from "./queries.ts";
-import type { ReactNode } from "react";
 import { toVisibleText } from "../../components/text/visible-text.ts";
+import { useRunWords } from "./queries.ts";
+import { feedbackPart, metadataPart, toFilterText } from "./quick-filters.ts";
 
 export interface QuickProps {
   readonly projectId: string;

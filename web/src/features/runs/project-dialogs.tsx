@@ -2,11 +2,11 @@ import { Button, Textarea, TextInput } from "@mantine/core";
 import { useQueryClient } from "@tanstack/react-query";
 import { useNavigate } from "@tanstack/react-router";
 import { useState } from "react";
-import { deleteProject, updateProject } from "../projects/queries.ts";
-import type { ProjectDetails } from "../projects/project.ts";
 import { Confirm } from "../../components/dialog/confirm.tsx";
 import { Dialog } from "../../components/dialog/dialog.tsx";
 import { FormError } from "../../components/dialog/form.tsx";
+import type { ProjectDetails } from "../projects/project.ts";
+import { deleteProject, updateProject } from "../projects/queries.ts";
 
 /** Name, description and metadata of a project. */
 export const EditProject = ({

@@ -1,11 +1,11 @@
 import { Button } from "@mantine/core";
 import { useQuery } from "@tanstack/react-query";
 import { useState } from "react";
-import { projectQuery, projectStatsQuery } from "../projects/queries.ts";
-import { formatDuration } from "../../components/time/time.ts";
 import { toVisibleText } from "../../components/text/visible-text.ts";
-import type { ProjectAddress } from "./run-list-search.ts";
+import { formatDuration } from "../../components/time/time.ts";
+import { projectQuery, projectStatsQuery } from "../projects/queries.ts";
 import { DeleteProject, EditProject } from "./project-dialogs.tsx";
+import type { ProjectAddress } from "./run-list-search.ts";
 import type { RunList } from "./use-run-list.ts";
 
 /** The project: its name, how it did in the last day, and what can be done with it. */

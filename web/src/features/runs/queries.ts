@@ -1,12 +1,12 @@
 import { infiniteQueryOptions, queryOptions, useQuery } from "@tanstack/react-query";
 import type { endpoints, uiEndpoints } from "millrace/model";
+import { getJson, postJson } from "../../api/http.ts";
 import type { WantedWords } from "../../components/filter/filter-completion.ts";
-import { parseRunDetails } from "./run.ts";
+import { parseTimeMs } from "../../components/time/time.ts";
 import { parseRunItemPage } from "./run-item.ts";
 import type { RunItemPage } from "./run-item.ts";
+import { parseRunDetails } from "./run.ts";
 import type { TimeRange } from "./time-range.ts";
-import { getJson, postJson } from "../../api/http.ts";
-import { parseTimeMs } from "../../components/time/time.ts";
 
 type Path<Name extends keyof typeof uiEndpoints> = (typeof uiEndpoints)[Name]["path"];
 

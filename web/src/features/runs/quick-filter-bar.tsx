@@ -1,9 +1,9 @@
 import { NativeSelect } from "@mantine/core";
-import { quickValue, withQuick } from "./quick-filters.ts";
 import { toVisibleText } from "../../components/text/visible-text.ts";
 import { PairMenu, pairs } from "./pair-menu.tsx";
 import type { QuickProps } from "./pair-menu.tsx";
 import { useRunWords } from "./queries.ts";
+import { quickValue, withQuick } from "./quick-filters.ts";
 
 /** Conditions that are asked for often, put into the filter. */
 export const QuickFilterBar = (props: QuickProps) => (

@@ -1,4 +1,9 @@
-import { fieldOfPart, toFilterParts, withFilterPart, withoutFilterParts } from "../../components/filter/filter-parts.ts";
+import {
+  fieldOfPart,
+  toFilterParts,
+  withFilterPart,
+  withoutFilterParts,
+} from "../../components/filter/filter-parts.ts";
 import { toFilterTokens } from "../../components/filter/filter-tokens.ts";
 
 /** A text as the filter language writes it. */

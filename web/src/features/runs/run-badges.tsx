@@ -1,5 +1,5 @@
-import type { RunStatus } from "./run.ts";
 import { toVisibleText } from "../../components/text/visible-text.ts";
+import type { RunStatus } from "./run.ts";
 
 /** A run's type, in its colour where it is one of ours. */
 export const RunTypeBadge = ({ type }: { readonly type: string }) => (

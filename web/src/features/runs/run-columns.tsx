@@ -1,9 +1,9 @@
 import { formatCount } from "../../components/chart/chart-data.ts";
-import type { RunItem } from "./run-item.ts";
-import { formatDuration, formatTime } from "../../components/time/time.ts";
-import { toVisibleText } from "../../components/text/visible-text.ts";
 import type { Column } from "../../components/table/data-table.tsx";
+import { toVisibleText } from "../../components/text/visible-text.ts";
+import { formatDuration, formatTime } from "../../components/time/time.ts";
 import { RunTypeBadge, StatusBadge } from "./run-badges.tsx";
+import type { RunItem } from "./run-item.ts";
 
 const noIndex = "The server keeps no order by this: narrow the list with a filter instead.";
 

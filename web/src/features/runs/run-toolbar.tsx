@@ -1,11 +1,11 @@
 import { useState } from "react";
 import type { ReactNode } from "react";
-import type { RunListQuery } from "./queries.ts";
 import type { ColumnLayout } from "../../components/table/column-layout.ts";
-import { searchedText, withSearch } from "./quick-filters.ts";
-import type { RunItem } from "./run-item.ts";
 import { ColumnMenu } from "../../components/table/column-menu.tsx";
 import type { Column } from "../../components/table/data-table.tsx";
+import type { RunListQuery } from "./queries.ts";
+import { searchedText, withSearch } from "./quick-filters.ts";
+import type { RunItem } from "./run-item.ts";
 
 /** What is above the table: traces or all runs, a search of all text, time and quick filters, columns. */
 export const RunToolbar = ({

@@ -1,8 +1,8 @@
 import { Button, Menu } from "@mantine/core";
 import { useState } from "react";
+import { AddToDataset, AddToQueue } from "./add-runs-dialog.tsx";
 import { startExport, toSearchBody } from "./queries.ts";
 import type { RunListQuery } from "./queries.ts";
-import { AddToDataset, AddToQueue } from "./add-runs-dialog.tsx";
 import type { ProjectAddress } from "./run-list-search.ts";
 
 /** What can be done with runs: those that are selected, or for an export all that meet the filter. */

@@ -1,10 +1,10 @@
 import { Button, NativeSelect } from "@mantine/core";
 import { useQuery } from "@tanstack/react-query";
+import { Chart } from "../../components/chart/chart.tsx";
 import { runCountsQuery } from "./queries.ts";
 import type { RunListSearch } from "./run-list-search.ts";
 import { isPreset, timePresets, toBrushed, toLocalInput } from "./time-range.ts";
 import type { TimeRange } from "./time-range.ts";
-import { Chart } from "../../components/chart/chart.tsx";
 
 type Times = Pick<RunListSearch, "last" | "from" | "to">;
 

@@ -1,9 +1,9 @@
 import { useInfiniteQuery, useQuery, useQueryClient } from "@tanstack/react-query";
 import { useEffect, useMemo, useState } from "react";
-import { newestRunsQuery, runPagesQuery } from "./queries.ts";
-import type { RunListQuery } from "./queries.ts";
 import { pauseRows, toLiveRows } from "./live-rows.ts";
 import type { PausedView } from "./live-rows.ts";
+import { newestRunsQuery, runPagesQuery } from "./queries.ts";
+import type { RunListQuery } from "./queries.ts";
 import type { RunItem } from "./run-item.ts";
 
 export interface RunList {

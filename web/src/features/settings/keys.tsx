@@ -2,16 +2,16 @@ import { Button, TextInput } from "@mantine/core";
 import { useMutation, useQuery, useQueryClient } from "@tanstack/react-query";
 import { useState } from "react";
 import { removeKey, storeKey, readKey } from "../../api/access.ts";
+import { Confirm } from "../../components/dialog/confirm.tsx";
+import { FormError, FormSection } from "../../components/dialog/form.tsx";
+import { ScrollX } from "../../components/page/scroll-x.tsx";
+import { Failure, Loading } from "../../components/page/states.tsx";
+import { CopyText } from "../../components/text/copy-text.tsx";
+import { toVisibleText } from "../../components/text/visible-text.ts";
+import { Ago } from "../../components/time/ago.tsx";
+import { parseTimeMs } from "../../components/time/time.ts";
 import { createKey, keysQuery, revokeKey } from "./queries.ts";
 import type { ListedKey, ServerFacts } from "./queries.ts";
-import { toVisibleText } from "../../components/text/visible-text.ts";
-import { Confirm } from "../../components/dialog/confirm.tsx";
-import { CopyText } from "../../components/text/copy-text.tsx";
-import { FormError, FormSection } from "../../components/dialog/form.tsx";
-import { Failure, Loading } from "../../components/page/states.tsx";
-import { parseTimeMs } from "../../components/time/time.ts";
-import { Ago } from "../../components/time/ago.tsx";
-import { ScrollX } from "../../components/page/scroll-x.tsx";
 
 const openServer =
   "This server asks for no key: every program on this machine may use it. The first key you make closes it to all who have none; this browser goes on with the key you made.";

@@ -1,13 +1,13 @@
 import { Button, NativeSelect, NumberInput } from "@mantine/core";
 import { useMutation, useQuery, useQueryClient } from "@tanstack/react-query";
 import { useState } from "react";
-import { foundProjectsQuery } from "../projects/queries.ts";
-import { retentionQuery, setRetention } from "./queries.ts";
-import type { RetentionRule } from "./queries.ts";
-import { toVisibleText } from "../../components/text/visible-text.ts";
 import { Confirm } from "../../components/dialog/confirm.tsx";
 import { FormSection } from "../../components/dialog/form.tsx";
 import { Failure, Loading } from "../../components/page/states.tsx";
+import { toVisibleText } from "../../components/text/visible-text.ts";
+import { foundProjectsQuery } from "../projects/queries.ts";
+import { retentionQuery, setRetention } from "./queries.ts";
+import type { RetentionRule } from "./queries.ts";
 
 interface Change {
   readonly projectId: string | null;

@@ -1,14 +1,14 @@
+import { SegmentedControl, useMantineColorScheme } from "@mantine/core";
 import { useQuery } from "@tanstack/react-query";
-import { serverFactsQuery } from "./queries.ts";
+import { FormSection } from "../../components/dialog/form.tsx";
 import { Failure, Loading } from "../../components/page/states.tsx";
 import { Keys } from "./keys.tsx";
+import { serverFactsQuery } from "./queries.ts";
+import type { ServerFacts } from "./queries.ts";
 import { Retention } from "./retention.tsx";
 import { Storage } from "./storage.tsx";
 import { Tenants } from "./tenants.tsx";
 import "./settings.css";
-import type { ServerFacts } from "./queries.ts";
-import { FormSection } from "../../components/dialog/form.tsx";
-import { SegmentedControl, useMantineColorScheme } from "@mantine/core";
 
 /** `/o/{tenantId}/settings`: keys, tenants, storage, retention and appearance. */
 export const Settings = () => {
@@ -36,11 +36,7 @@ export const Settings = () => {
 };
 
 /** The server's version, and where its data lies for who is at its machine. */
-const About = ({
-  facts: { version, dataDir, needsKey },
-}: {
-  readonly facts: ServerFacts;
-}) => (
+const About = ({ facts: { version, dataDir, needsKey } }: { readonly facts: ServerFacts }) => (
   <FormSection title="About">
     <dl className="settings-facts">
       <dt>Version</dt>

@@ -1,14 +1,14 @@
 import { Button } from "@mantine/core";
 import { keepPreviousData, useQuery } from "@tanstack/react-query";
 import { useState } from "react";
+import { FormSection } from "../../components/dialog/form.tsx";
+import { ScrollX } from "../../components/page/scroll-x.tsx";
+import { Failure, Loading } from "../../components/page/states.tsx";
+import { formatBytes } from "../../components/text/quantity.ts";
+import { toVisibleText } from "../../components/text/visible-text.ts";
+import { formatTime, parseTimeMs } from "../../components/time/time.ts";
 import { storagePage, storageQuery } from "./queries.ts";
 import type { StorageUse } from "./queries.ts";
-import { formatBytes } from "../../components/text/quantity.ts";
-import { formatTime, parseTimeMs } from "../../components/time/time.ts";
-import { toVisibleText } from "../../components/text/visible-text.ts";
-import { FormSection } from "../../components/dialog/form.tsx";
-import { Failure, Loading } from "../../components/page/states.tsx";
-import { ScrollX } from "../../components/page/scroll-x.tsx";
 
 /** What takes room on the server's disk. */
 export const Storage = () => {

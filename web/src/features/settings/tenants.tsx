@@ -1,12 +1,12 @@
 import { Button, TextInput } from "@mantine/core";
 import { useMutation, useQuery, useQueryClient } from "@tanstack/react-query";
 import { useState } from "react";
-import { createTenant, tenantsQuery } from "./queries.ts";
-import type { ServerFacts } from "./queries.ts";
 import { useTenantId } from "../../api/tenant.ts";
-import { toVisibleText } from "../../components/text/visible-text.ts";
 import { FormError, FormSection } from "../../components/dialog/form.tsx";
 import { Failure, Loading } from "../../components/page/states.tsx";
+import { toVisibleText } from "../../components/text/visible-text.ts";
+import { createTenant, tenantsQuery } from "./queries.ts";
+import type { ServerFacts } from "./queries.ts";
 
 /** Tenants: each has its own projects, datasets, prompts and keys. */
 export const Tenants = ({ facts }: { readonly facts: ServerFacts }) => {

@@ -1,12 +1,12 @@
 import { infiniteQueryOptions, keepPreviousData, queryOptions } from "@tanstack/react-query";
 import type { endpoints } from "millrace/model";
-import { parseSharedDataset } from "../datasets/dataset.ts";
+import { getJson, getText } from "../../api/http.ts";
+import { toNumber } from "../../api/parse.ts";
 import { toExampleParameters } from "../datasets/dataset-search.ts";
 import type { SharedSearch } from "../datasets/dataset-search.ts";
+import { parseSharedDataset } from "../datasets/dataset.ts";
 import { parseExamples } from "../datasets/examples/example.ts";
 import type { Example } from "../datasets/examples/example.ts";
-import { toNumber } from "../../api/parse.ts";
-import { getJson, getText } from "../../api/http.ts";
 
 const datasetPath: (typeof endpoints)["readSharedDataset"]["path"] = "/public/:token/datasets";
 const examplesPath: (typeof endpoints)["listSharedExamples"]["path"] = "/public/:token/examples";

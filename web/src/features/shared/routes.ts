@@ -1,7 +1,7 @@
 import { createRoute } from "@tanstack/react-router";
-import { parseSharedSearch } from "../datasets/dataset-search.ts";
 import { lazyView } from "../../components/page/load-chunk.ts";
 import { rootRoute } from "../../components/page/root-route.ts";
+import { parseSharedSearch } from "../datasets/dataset-search.ts";
 
 const getParentRoute = () => rootRoute;
 

@@ -1,8 +1,8 @@
 import { useQuery } from "@tanstack/react-query";
 import { getRouteApi } from "@tanstack/react-router";
-import { sharedDatasetQuery } from "./queries.ts";
-import { toVisibleText } from "../../components/text/visible-text.ts";
 import { AbsentView } from "../../components/page/absent-view.tsx";
+import { toVisibleText } from "../../components/text/visible-text.ts";
+import { sharedDatasetQuery } from "./queries.ts";
 import { SharedExamples } from "./shared-examples.tsx";
 import "../datasets/datasets.css";
 

@@ -2,15 +2,15 @@ import { ActionIcon, TextInput } from "@mantine/core";
 import { useInfiniteQuery, useQuery } from "@tanstack/react-query";
 import { getRouteApi, Link } from "@tanstack/react-router";
 import type { ReactNode } from "react";
-import { sharedCountQuery, sharedExamplesQuery } from "./queries.ts";
-import { pluralize } from "../../components/text/quantity.ts";
-import type { Example } from "../datasets/examples/example.ts";
-import { toJsonText } from "../../components/text/json-text.ts";
+import { Empty } from "../../components/page/states.tsx";
 import { DataTable } from "../../components/table/data-table.tsx";
 import type { Column, RowLink } from "../../components/table/data-table.tsx";
+import { toJsonText } from "../../components/text/json-text.ts";
+import { pluralize } from "../../components/text/quantity.ts";
 import { SplitMarks } from "../datasets/examples/example-columns.tsx";
 import { ExampleView } from "../datasets/examples/example-view.tsx";
-import { Empty } from "../../components/page/states.tsx";
+import type { Example } from "../datasets/examples/example.ts";
+import { sharedCountQuery, sharedExamplesQuery } from "./queries.ts";
 
 const route = getRouteApi("/public/$token/d");
 

@@ -1,6 +1,6 @@
+import type { TimeWindow } from "./time-scale.ts";
 import { endOf, statusCodes } from "./trace-model.ts";
 import type { TraceModel } from "./trace-model.ts";
-import type { TimeWindow } from "./time-scale.ts";
 
 /** A bar of the small picture of a trace; pixels. */
 export interface MinimapBar {

@@ -1,15 +1,15 @@
 import { queryOptions } from "@tanstack/react-query";
 import type { endpoints, uiEndpoints } from "millrace/model";
+import { getBlob, getJson, postJson } from "../../api/http.ts";
 import { parseAttachments } from "../../components/payload/attachment.ts";
 import type { Attachment } from "../../components/payload/attachment.ts";
+import { openDocument } from "../../components/payload/large-payload.ts";
 import { parseRunDetails } from "../runs/run.ts";
 import type { RunDetails } from "../runs/run.ts";
 import { parseTraceColumns } from "./trace-columns.ts";
 import type { TraceColumns } from "./trace-columns.ts";
 import { growTrace, isGrowing } from "./trace-model.ts";
 import type { TraceModel } from "./trace-model.ts";
-import { getBlob, getJson, postJson } from "../../api/http.ts";
-import { openDocument } from "../../components/payload/large-payload.ts";
 
 const tracePath: (typeof uiEndpoints)["readTrace"]["path"] = "/ui/traces/:id";
 const runPath: (typeof uiEndpoints)["readTraceRun"]["path"] = "/ui/trace-runs/:id";

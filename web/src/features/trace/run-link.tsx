@@ -1,7 +1,7 @@
 import { useQuery } from "@tanstack/react-query";
 import { getRouteApi, Link, Navigate } from "@tanstack/react-router";
-import { traceRunQuery } from "./queries.ts";
 import { AbsentView } from "../../components/page/absent-view.tsx";
+import { traceRunQuery } from "./queries.ts";
 
 const route = getRouteApi("/o/$tenantId/projects/p/$projectId/r/$runId");
 

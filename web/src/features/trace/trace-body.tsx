@@ -1,14 +1,14 @@
 import { useCallback, useMemo, useRef, useState } from "react";
-import type { KnownTrace } from "./queries.ts";
-import type { TimeWindow } from "./time-scale.ts";
-import { closedAbove, stepIn } from "./visible-runs.ts";
 import { Minimap } from "./minimap.tsx";
+import type { KnownTrace } from "./queries.ts";
 import { RunPanel } from "./run-panel/run-panel.tsx";
+import type { TimeWindow } from "./time-scale.ts";
 import { TraceList } from "./trace-list.tsx";
 import { TraceTools } from "./trace-tools.tsx";
-import { useTraceKeys } from "./use-trace-keys.ts";
 import { useTraceAddress } from "./use-trace-address.ts";
+import { useTraceKeys } from "./use-trace-keys.ts";
 import { formatZoom, useTraceView } from "./use-trace-view.ts";
+import { closedAbove, stepIn } from "./visible-runs.ts";
 
 /** What there is to see of a trace with runs. */
 export const TraceBody = ({

@@ -2,12 +2,12 @@ import { useVirtualizer } from "@tanstack/react-virtual";
 import { useEffect, useMemo, useRef } from "react";
 import type { KeyboardEvent, MouseEvent } from "react";
 import { toNextRow } from "../../components/keyboard/next-row.ts";
-import type { TimeWindow } from "./time-scale.ts";
-import { toWords } from "./trace-search.ts";
-import { rowHeight, TraceRow } from "./trace-row.tsx";
 import { TimeRuler } from "./time-ruler.tsx";
-import { useWheelZoom } from "./use-wheel-zoom.ts";
+import type { TimeWindow } from "./time-scale.ts";
+import { rowHeight, TraceRow } from "./trace-row.tsx";
+import { toWords } from "./trace-search.ts";
 import type { TraceView } from "./use-trace-view.ts";
+import { useWheelZoom } from "./use-wheel-zoom.ts";
 
 const pageRows = 15;
 

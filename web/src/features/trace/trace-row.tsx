@@ -1,13 +1,13 @@
 import { memo } from "react";
-import type { Interval } from "./trace-facts.ts";
 import { splitMatches } from "../../components/text/split-matches.ts";
+import { toVisibleText } from "../../components/text/visible-text.ts";
 import { formatDuration } from "../../components/time/time.ts";
+import { RunTypeBadge } from "../runs/run-badges.tsx";
 import { toBar } from "./time-scale.ts";
 import type { TimeWindow } from "./time-scale.ts";
+import type { Interval } from "./trace-facts.ts";
 import { endOf, isBackwards, statusOf } from "./trace-model.ts";
 import type { TraceModel } from "./trace-model.ts";
-import { toVisibleText } from "../../components/text/visible-text.ts";
-import { RunTypeBadge } from "../runs/run-badges.tsx";
 
 export const rowHeight = 28;
 const indent = 14;

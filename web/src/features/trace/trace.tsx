@@ -1,16 +1,16 @@
-import { parseListSearch } from "../runs/run-list-search.ts";
 import { useQuery } from "@tanstack/react-query";
 import { Link } from "@tanstack/react-router";
-import { traceQuery, traceRunLimit } from "./queries.ts";
-import type { KnownTrace } from "./queries.ts";
-import { formatDuration, formatTime } from "../../components/time/time.ts";
-import { spanOf } from "./time-scale.ts";
-import { statusCodes } from "./trace-model.ts";
-import type { TraceModel } from "./trace-model.ts";
-import type { ProjectAddress } from "../runs/run-list-search.ts";
 import { AbsentView } from "../../components/page/absent-view.tsx";
 import { Empty } from "../../components/page/states.tsx";
+import { formatDuration, formatTime } from "../../components/time/time.ts";
+import { parseListSearch } from "../runs/run-list-search.ts";
+import type { ProjectAddress } from "../runs/run-list-search.ts";
+import { traceQuery, traceRunLimit } from "./queries.ts";
+import type { KnownTrace } from "./queries.ts";
+import { spanOf } from "./time-scale.ts";
 import { TraceBody } from "./trace-body.tsx";
+import { statusCodes } from "./trace-model.ts";
+import type { TraceModel } from "./trace-model.ts";
 import "./trace.css";
 
 interface TraceProps {

@@ -1,11 +1,11 @@
 import { useEffect, useMemo, useRef } from "react";
 import type { RefObject } from "react";
+import { useActions } from "../../components/keyboard/commands.ts";
 import type { Command } from "../../components/keyboard/commands.ts";
 import { pan, windowBetween, zoom } from "./time-scale.ts";
 import type { TimeWindow } from "./time-scale.ts";
 import { endOf } from "./trace-model.ts";
 import type { TraceSearch } from "./trace-search.ts";
-import { useActions } from "../../components/keyboard/commands.ts";
 import type { TraceChange } from "./use-trace-address.ts";
 import type { TraceView } from "./use-trace-view.ts";
 

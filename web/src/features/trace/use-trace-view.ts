@@ -1,5 +1,5 @@
-import { useQuery } from "@tanstack/react-query";
 import { useDebouncedValue } from "@mantine/hooks";
+import { useQuery } from "@tanstack/react-query";
 import { useEffect, useMemo, useState } from "react";
 import { contentChars, contentSearchQuery } from "./queries.ts";
 import type { KnownTrace } from "./queries.ts";
@@ -8,9 +8,9 @@ import { spanOf } from "./time-scale.ts";
 import type { TimeWindow } from "./time-scale.ts";
 import { toCriticalPath, toErrors, toSelfTimes, toSlowest } from "./trace-facts.ts";
 import type { Interval } from "./trace-facts.ts";
+import type { TraceModel } from "./trace-model.ts";
 import { toWords } from "./trace-search.ts";
 import type { TraceSearch } from "./trace-search.ts";
-import type { TraceModel } from "./trace-model.ts";
 import { toVisibleRuns } from "./visible-runs.ts";
 import type { VisibleRuns } from "./visible-runs.ts";
 

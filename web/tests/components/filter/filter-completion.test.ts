@@ -1,5 +1,9 @@
 import { describe, expect, test } from "vitest";
-import { completeFilter, applySuggestion, toWordSuggestions } from "../../../src/components/filter/filter-completion.ts";
+import {
+  completeFilter,
+  applySuggestion,
+  toWordSuggestions,
+} from "../../../src/components/filter/filter-completion.ts";
 import {
   describePart,
   fieldOfPart,
@@ -25,7 +29,9 @@ function take(marked: string, label: string): string {
   const { filter, completion } = complete(marked);
   const suggestion = completion.suggestions.find((one) => one.label === label);
   if (suggestion === undefined) {
-    throw new Error(`no ${label} among ${completion.suggestions.map((one) => one.label).join(" ")}`);
+    throw new Error(
+      `no ${label} among ${completion.suggestions.map((one) => one.label).join(" ")}`,
+    );
   }
   const taken = applySuggestion(filter, completion, suggestion);
   return `${taken.filter.slice(0, taken.cursor)}|${taken.filter.slice(taken.cursor)}`;
@@ -91,9 +97,9 @@ describe("what a filter can go on with", () => {
     expect(value && toWordSuggestions(['say "hi"'], value)[0]?.insert).toBe(
       String.raw`"say \"hi\"")`,
     );
-    expect(key && toWordSuggestions(["user", "two words"], key).map(({ insert }) => insert)).toEqual([
-      "metadata.user, ",
-    ]);
+    expect(
+      key && toWordSuggestions(["user", "two words"], key).map(({ insert }) => insert),
+    ).toEqual(["metadata.user, "]);
   });
 
   test("behind a filter that is complete nothing is proposed", () => {

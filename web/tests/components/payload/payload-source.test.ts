@@ -1,6 +1,10 @@
 import { describe, expect, test } from "vitest";
 import { kindOfAttachment, parseAttachments } from "../../../src/components/payload/attachment.ts";
-import { LocalPayload, PayloadStore, toProse } from "../../../src/components/payload/payload-source.ts";
+import {
+  LocalPayload,
+  PayloadStore,
+  toProse,
+} from "../../../src/components/payload/payload-source.ts";
 import { toImageFile, toSafeLink } from "../../../src/components/text/safe-link.ts";
 import { splitMatches } from "../../../src/components/text/split-matches.ts";
 

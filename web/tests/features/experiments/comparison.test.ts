@@ -1,5 +1,9 @@
 import { describe, expect, test } from "vitest";
-import { parseCompareSearch, toIds, toKeys } from "../../../src/features/experiments/compare-search.ts";
+import {
+  parseCompareSearch,
+  toIds,
+  toKeys,
+} from "../../../src/features/experiments/compare-search.ts";
 import { parseComparison, toErrorLine } from "../../../src/features/experiments/comparison.ts";
 import { formatWinRate, toScoreChange } from "../../../src/features/experiments/score-change.ts";
 

@@ -1,8 +1,21 @@
 import { ChatPromptTemplate, PromptTemplate } from "@langchain/core/prompts";
 import { describe, expect, test } from "vitest";
-import { parsePromptSearch, parsePromptsSearch, toPromptQuery } from "../../../src/features/prompts/prompts-search.ts";
-import { firstDraft, toManifest, toPromptDraft, withDraft } from "../../../src/features/prompts/manifest-edit.ts";
-import { toDiffText, toPromptContent, variablesOf } from "../../../src/features/prompts/manifest.ts";
+import {
+  parsePromptSearch,
+  parsePromptsSearch,
+  toPromptQuery,
+} from "../../../src/features/prompts/prompts-search.ts";
+import {
+  firstDraft,
+  toManifest,
+  toPromptDraft,
+  withDraft,
+} from "../../../src/features/prompts/manifest-edit.ts";
+import {
+  toDiffText,
+  toPromptContent,
+  variablesOf,
+} from "../../../src/features/prompts/manifest.ts";
 import { parseTags, pullProgram } from "../../../src/features/prompts/prompt.ts";
 import { fillPrompt } from "../../../src/features/prompts/prompt-render.ts";
 import { fillTemplate, toSegments, toVariables } from "../../../src/features/prompts/template.ts";

@@ -1,6 +1,11 @@
 import { describe, expect, test } from "vitest";
 import { heartbeatMs } from "../../../src/features/queues/review/use-claim.ts";
-import { parseClaim, parseQueue, parseQueuedRuns, parseRunIds } from "../../../src/features/queues/queue.ts";
+import {
+  parseClaim,
+  parseQueue,
+  parseQueuedRuns,
+  parseRunIds,
+} from "../../../src/features/queues/queue.ts";
 import {
   validateQueueDraft,
   newQuestion,

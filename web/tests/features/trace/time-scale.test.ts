@@ -1,5 +1,12 @@
 import { expect, test } from "vitest";
-import { pan, spanOf, toBar, toTicks, windowBetween, zoom } from "../../../src/features/trace/time-scale.ts";
+import {
+  pan,
+  spanOf,
+  toBar,
+  toTicks,
+  windowBetween,
+  zoom,
+} from "../../../src/features/trace/time-scale.ts";
 import { modelOf } from "../../support/trace.ts";
 
 const hour = 3_600_000_000;

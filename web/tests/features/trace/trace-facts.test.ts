@@ -1,6 +1,11 @@
 import * as fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import { toCriticalPath, toErrors, toSelfTimes, toSlowest } from "../../../src/features/trace/trace-facts.ts";
+import {
+  toCriticalPath,
+  toErrors,
+  toSelfTimes,
+  toSlowest,
+} from "../../../src/features/trace/trace-facts.ts";
 import { modelOf, numbersOf } from "../../support/trace.ts";
 import type { Item } from "../../support/trace.ts";
 

@@ -1,6 +1,12 @@
 import { describe, expect, test } from "vitest";
 import { parseTraceColumns } from "../../../src/features/trace/trace-columns.ts";
-import { endOf, growTrace, isBackwards, isGrowing, statusOf } from "../../../src/features/trace/trace-model.ts";
+import {
+  endOf,
+  growTrace,
+  isBackwards,
+  isGrowing,
+  statusOf,
+} from "../../../src/features/trace/trace-model.ts";
 import { closedAbove, stepIn, toVisibleRuns } from "../../../src/features/trace/visible-runs.ts";
 import type { TraceFolds } from "../../../src/features/trace/visible-runs.ts";
 import { idOf, modelOf, numbersOf, toColumns } from "../../support/trace.ts";

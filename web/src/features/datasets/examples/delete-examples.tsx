@@ -1,7 +1,7 @@
 import { useQueryClient } from "@tanstack/react-query";
-import { deleteExamples } from "./queries.ts";
-import { pluralize } from "../../../components/text/quantity.ts";
 import { Confirm } from "../../../components/dialog/confirm.tsx";
+import { pluralize } from "../../../components/text/quantity.ts";
+import { deleteExamples } from "./queries.ts";
 
 /** Asks before examples go from the newest version. */
 export const DeleteExamples = ({

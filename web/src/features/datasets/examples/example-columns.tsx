@@ -1,7 +1,7 @@
-import type { ExamplePreview, TextPreview } from "./example.ts";
-import { toVisibleText } from "../../../components/text/visible-text.ts";
 import type { Column } from "../../../components/table/data-table.tsx";
+import { toVisibleText } from "../../../components/text/visible-text.ts";
 import { Ago } from "../../../components/time/ago.tsx";
+import type { ExamplePreview, TextPreview } from "./example.ts";
 
 /** What a row shows of a payload; the rest is in the panel. */
 const shownChars = 240;

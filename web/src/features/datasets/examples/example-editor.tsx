@@ -1,15 +1,15 @@
 import { Button, TagsInput } from "@mantine/core";
 import { useMutation, useQuery, useQueryClient } from "@tanstack/react-query";
 import { useState } from "react";
+import { Dialog } from "../../../components/dialog/dialog.tsx";
+import { FormError } from "../../../components/dialog/form.tsx";
 import { splitsQuery } from "../queries.ts";
-import type { ExampleChange } from "./queries.ts";
 import { exampleParts, findFaults, locateSchemaFaults } from "./example-faults.ts";
 import type { ExamplePart } from "./example-faults.ts";
 import { parseExact } from "./example.ts";
-import { FormError } from "../../../components/dialog/form.tsx";
 import { JsonField } from "./json-field.tsx";
 import { createExample } from "./queries.ts";
-import { Dialog } from "../../../components/dialog/dialog.tsx";
+import type { ExampleChange } from "./queries.ts";
 
 /** What of an example is edited: three JSON texts, and names of splits. */
 export interface ExampleTexts extends Readonly<Record<ExamplePart, string>> {

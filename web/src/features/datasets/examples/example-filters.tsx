@@ -3,11 +3,11 @@ import { useInfiniteQuery, useQuery } from "@tanstack/react-query";
 import { getRouteApi } from "@tanstack/react-router";
 import { useEffect, useState } from "react";
 import type { ReactNode, RefObject } from "react";
-import { splitsQuery, versionsQuery } from "../queries.ts";
-import { isMetadata } from "../dataset-search.ts";
-import { formatTime } from "../../../components/time/time.ts";
-import { toVisibleText } from "../../../components/text/visible-text.ts";
 import { useFindKey } from "../../../components/keyboard/list-keys.ts";
+import { toVisibleText } from "../../../components/text/visible-text.ts";
+import { formatTime } from "../../../components/time/time.ts";
+import { isMetadata } from "../dataset-search.ts";
+import { splitsQuery, versionsQuery } from "../queries.ts";
 
 const route = getRouteApi("/o/$tenantId/datasets/$datasetId");
 /** A pause in the typing; each letter would be a search through all examples. */

@@ -1,13 +1,13 @@
 import { ActionIcon, Button } from "@mantine/core";
 import { useQuery, useQueryClient } from "@tanstack/react-query";
 import { useState } from "react";
-import { exampleQuery, updateExample } from "./queries.ts";
-import type { Example } from "./example.ts";
-import { formatJson } from "../../../components/text/json-text.ts";
 import { Failure, Loading } from "../../../components/page/states.tsx";
+import { formatJson } from "../../../components/text/json-text.ts";
 import { DeleteExamples } from "./delete-examples.tsx";
 import { ExampleEditor } from "./example-editor.tsx";
 import { ExampleView } from "./example-view.tsx";
+import type { Example } from "./example.ts";
+import { exampleQuery, updateExample } from "./queries.ts";
 
 /** One example beside the list: what it holds, where it came from; to edit where it is the newest. */
 export const ExamplePanel = ({

@@ -1,11 +1,11 @@
-import type { Example } from "./example.ts";
-import { formatJson } from "../../../components/text/json-text.ts";
-import { formatTime } from "../../../components/time/time.ts";
-import { toVisibleText } from "../../../components/text/visible-text.ts";
-import { Code } from "../../../components/code/code.tsx";
-import { SplitMarks } from "./example-columns.tsx";
 import { useQuery } from "@tanstack/react-query";
 import { Link } from "@tanstack/react-router";
+import { Code } from "../../../components/code/code.tsx";
+import { formatJson } from "../../../components/text/json-text.ts";
+import { toVisibleText } from "../../../components/text/visible-text.ts";
+import { formatTime } from "../../../components/time/time.ts";
+import { SplitMarks } from "./example-columns.tsx";
+import type { Example } from "./example.ts";
 import { runAddressQuery } from "./queries.ts";
 
 /** An example to read. */
@@ -73,13 +73,7 @@ const Part = ({ label, value }: { readonly label: string; readonly value: unknow
 );
 
 /** The trace of a run, once the server has said where that is. */
-const RunLink = ({
-  runId,
-  tenantId,
-}: {
-  readonly runId: string;
-  readonly tenantId: string;
-}) => {
+const RunLink = ({ runId, tenantId }: { readonly runId: string; readonly tenantId: string }) => {
   const { data: place, isError } = useQuery(runAddressQuery(runId));
   if (place === undefined) {
     return <span className="quiet">{isError ? `${runId} (not here)` : runId}</span>;

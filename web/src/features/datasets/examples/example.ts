@@ -1,4 +1,11 @@
-import { requireItems, requireText, toNumber, toRecord, toText, toTexts } from "../../../api/parse.ts";
+import {
+  requireItems,
+  requireText,
+  toNumber,
+  toRecord,
+  toText,
+  toTexts,
+} from "../../../api/parse.ts";
 import type { Members } from "../../../api/parse.ts";
 import { parseTimeMs } from "../../../components/time/time.ts";
 

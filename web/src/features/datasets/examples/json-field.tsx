@@ -1,7 +1,7 @@
 import { useMemo } from "react";
+import { Code } from "../../../components/code/code.tsx";
 import { findFaults } from "./example-faults.ts";
 import type { TextFault } from "./example-faults.ts";
-import { Code } from "../../../components/code/code.tsx";
 
 const noFaults: readonly TextFault[] = [];
 

@@ -1,12 +1,19 @@
 import { infiniteQueryOptions, keepPreviousData, queryOptions } from "@tanstack/react-query";
 import type { endpoints, uiEndpoints } from "millrace/model";
+import { getJson, getText, patchJson, postJson, putJson } from "../../../api/http.ts";
+import {
+  requireItems,
+  requireText,
+  oneOf,
+  toNumber,
+  toRecord,
+  toItems,
+} from "../../../api/parse.ts";
 import { diffKinds, toExampleParameters } from "../dataset-search.ts";
 import type { DatasetSearch, DiffKind, ExampleFilter } from "../dataset-search.ts";
+import { datasetPath } from "../queries.ts";
 import { parseExample, parsePreview, parsePreviews } from "./example.ts";
 import type { ExamplePreview } from "./example.ts";
-import { requireItems, requireText, oneOf, toNumber, toRecord, toItems } from "../../../api/parse.ts";
-import { datasetPath } from "../queries.ts";
-import { getJson, getText, patchJson, postJson, putJson } from "../../../api/http.ts";
 
 const examplesPath: (typeof endpoints)["listExamples"]["path"] = "/examples";
 const removePath: (typeof endpoints)["removeExamples"]["path"] =

@@ -1,11 +1,11 @@
 import { Autocomplete, Button } from "@mantine/core";
 import { useMutation, useQuery, useQueryClient } from "@tanstack/react-query";
 import { useState } from "react";
-import { splitsQuery } from "../queries.ts";
-import { changeSplit } from "./queries.ts";
-import { pluralize } from "../../../components/text/quantity.ts";
 import { Dialog } from "../../../components/dialog/dialog.tsx";
 import { FormError } from "../../../components/dialog/form.tsx";
+import { pluralize } from "../../../components/text/quantity.ts";
+import { splitsQuery } from "../queries.ts";
+import { changeSplit } from "./queries.ts";
 
 /** Puts examples into a split, or takes them out of it. */
 export const SplitDialog = ({

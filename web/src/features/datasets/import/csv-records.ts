@@ -64,7 +64,7 @@ export class CsvReader {
     };
     // The line end is LF: a file may mix both, and the parser takes a CR behind a quote for a blank.
     const config = { delimiter: ",", newline: "\n", step: onRecord } as const;
-    new Papa.Parser(config as unknown as Papa.ParseConfig).parse(text, 0, !isEnd);
+    new Papa.Parser(config).parse(text, 0, !isEnd);
     this.#pending = isEnd ? "" : text.slice(from);
     return records;
   }

@@ -1,11 +1,11 @@
 import { useQuery } from "@tanstack/react-query";
 import { useState, useId } from "react";
+import { Dialog } from "../../../components/dialog/dialog.tsx";
+import { FormError } from "../../../components/dialog/form.tsx";
+import { toVisibleText } from "../../../components/text/visible-text.ts";
 import { datasetQuery } from "../queries.ts";
 import { previewFile } from "./import-file.ts";
 import type { FilePreview } from "./import-file.ts";
-import { toVisibleText } from "../../../components/text/visible-text.ts";
-import { Dialog } from "../../../components/dialog/dialog.tsx";
-import { FormError } from "../../../components/dialog/form.tsx";
 import { ImportPlan } from "./import-plan.tsx";
 import { ImportProgress } from "./import-progress.tsx";
 import { useImport } from "./use-import.ts";

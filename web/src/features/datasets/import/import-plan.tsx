@@ -1,13 +1,13 @@
 import { Button, NativeSelect, TextInput } from "@mantine/core";
 import { useInfiniteQuery } from "@tanstack/react-query";
 import { useState } from "react";
+import { toJsonText } from "../../../components/text/json-text.ts";
+import { toVisibleText } from "../../../components/text/visible-text.ts";
 import { datasetsQuery } from "../queries.ts";
 import type { FilePreview, FileRow } from "./import-file.ts";
 import { columnTargets, toCsvRow } from "./import-rows.ts";
 import type { ColumnTarget, FileShape } from "./import-rows.ts";
-import { toVisibleText } from "../../../components/text/visible-text.ts";
 import type { ImportPlanned } from "./use-import.ts";
-import { toJsonText } from "../../../components/text/json-text.ts";
 
 const newDataset = "";
 

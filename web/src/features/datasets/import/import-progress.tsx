@@ -1,9 +1,9 @@
 import { Button, Progress } from "@mantine/core";
 import { Link } from "@tanstack/react-router";
+import { FormError } from "../../../components/dialog/form.tsx";
 import { pluralize } from "../../../components/text/quantity.ts";
 import { toVisibleText } from "../../../components/text/visible-text.ts";
 import type { RejectedRow } from "./upload.ts";
-import { FormError } from "../../../components/dialog/form.tsx";
 import type { ImportStep } from "./use-import.ts";
 
 const titles = {

@@ -1,6 +1,6 @@
+import { toRecord } from "../../../api/parse.ts";
 import { pluralize } from "../../../components/text/quantity.ts";
 import { parseExact } from "../examples/example.ts";
-import { toRecord } from "../../../api/parse.ts";
 
 /** Where a column of a CSV file goes. */
 export const columnTargets = ["inputs", "outputs", "metadata", "split", "none"] as const;

@@ -1,10 +1,10 @@
 import type { uiEndpoints } from "millrace/model";
+import { ApiError, postJson } from "../../../api/http.ts";
+import { toItems, toNumber, toRecord, toText } from "../../../api/parse.ts";
+import { fill } from "../examples/queries.ts";
 import { RowReader } from "./import-file.ts";
 import type { FileRow } from "./import-file.ts";
 import type { FileShape } from "./import-rows.ts";
-import { toItems, toNumber, toRecord, toText } from "../../../api/parse.ts";
-import { fill } from "../examples/queries.ts";
-import { ApiError, postJson } from "../../../api/http.ts";
 
 const path: (typeof uiEndpoints)["importExamples"]["path"] = "/ui/datasets/:id/import";
 

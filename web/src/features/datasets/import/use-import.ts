@@ -1,9 +1,9 @@
 import { useQueryClient } from "@tanstack/react-query";
 import { useEffect, useRef, useState } from "react";
 import { createDataset } from "../queries.ts";
+import type { FileShape } from "./import-rows.ts";
 import { importFile } from "./upload.ts";
 import type { ImportState } from "./upload.ts";
-import type { FileShape } from "./import-rows.ts";
 
 /** Where a file goes, and how. */
 export interface ImportPlanned {

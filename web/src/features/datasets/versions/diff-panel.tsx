@@ -1,12 +1,12 @@
 import { ActionIcon } from "@mantine/core";
 import { useQuery } from "@tanstack/react-query";
-import { exampleQuery } from "../examples/queries.ts";
-import type { ExampleDifference } from "../examples/queries.ts";
-import { formatJson } from "../../../components/text/json-text.ts";
-import { diffExamples } from "./diff-examples.ts";
-import { toVisibleText } from "../../../components/text/visible-text.ts";
 import { TextDiff } from "../../../components/code/text-diff.tsx";
 import { Failure, Loading } from "../../../components/page/states.tsx";
+import { formatJson } from "../../../components/text/json-text.ts";
+import { toVisibleText } from "../../../components/text/visible-text.ts";
+import { exampleQuery } from "../examples/queries.ts";
+import type { ExampleDifference } from "../examples/queries.ts";
+import { diffExamples } from "./diff-examples.ts";
 
 /** One example that differs, member by member. */
 export const DiffPanel = ({

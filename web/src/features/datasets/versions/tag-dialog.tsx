@@ -1,11 +1,11 @@
 import { Button, TextInput } from "@mantine/core";
 import { useMutation, useQueryClient } from "@tanstack/react-query";
 import { useState } from "react";
-import { tagVersion } from "../queries.ts";
-import type { DatasetVersion } from "../dataset.ts";
-import { formatTime } from "../../../components/time/time.ts";
 import { Dialog } from "../../../components/dialog/dialog.tsx";
 import { FormError } from "../../../components/dialog/form.tsx";
+import { formatTime } from "../../../components/time/time.ts";
+import type { DatasetVersion } from "../dataset.ts";
+import { tagVersion } from "../queries.ts";
 
 /** Puts a tag at a version, wherever it was before. */
 export const TagDialog = ({

@@ -1,19 +1,19 @@
+import { NativeSelect } from "@mantine/core";
 import { useInfiniteQuery } from "@tanstack/react-query";
 import { getRouteApi, Link } from "@tanstack/react-router";
-import { diffQuery } from "../examples/queries.ts";
-import type { ExampleDifference } from "../examples/queries.ts";
-import { diffKinds } from "../dataset-search.ts";
-import type { DiffKind } from "../dataset-search.ts";
 import { omitUndefined } from "../../../api/parse.ts";
+import { Empty } from "../../../components/page/states.tsx";
 import { DataTable } from "../../../components/table/data-table.tsx";
 import type { Column, RowLink } from "../../../components/table/data-table.tsx";
-import { Empty } from "../../../components/page/states.tsx";
-import { DiffPanel } from "./diff-panel.tsx";
-import { PayloadText } from "../examples/example-columns.tsx";
-import { NativeSelect } from "@mantine/core";
-import { versionsQuery } from "../queries.ts";
-import { formatTime } from "../../../components/time/time.ts";
 import { toVisibleText } from "../../../components/text/visible-text.ts";
+import { formatTime } from "../../../components/time/time.ts";
+import { diffKinds } from "../dataset-search.ts";
+import type { DiffKind } from "../dataset-search.ts";
+import { PayloadText } from "../examples/example-columns.tsx";
+import { diffQuery } from "../examples/queries.ts";
+import type { ExampleDifference } from "../examples/queries.ts";
+import { versionsQuery } from "../queries.ts";
+import { DiffPanel } from "./diff-panel.tsx";
 
 const route = getRouteApi("/o/$tenantId/datasets/$datasetId");
 

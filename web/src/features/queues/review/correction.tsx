@@ -1,6 +1,6 @@
 import { Button } from "@mantine/core";
-import { correctedOutputs } from "./review-draft.ts";
 import { Code } from "../../../components/code/code.tsx";
+import { correctedOutputs } from "./review-draft.ts";
 import type { DraftState } from "./use-draft.ts";
 import type { ReviewActions } from "./use-review.ts";
 

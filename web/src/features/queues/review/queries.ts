@@ -1,11 +1,11 @@
 import { queryOptions } from "@tanstack/react-query";
 import type { endpoints } from "millrace/model";
+import { ApiError, deleteJson, getJson, patchJson, postJson } from "../../../api/http.ts";
 import { toItems, toRecord, toText } from "../../../api/parse.ts";
 import type { Members } from "../../../api/parse.ts";
+import type { ReviewSession } from "../queries.ts";
 import { draftOfFeedback } from "./review-draft.ts";
 import type { FeedbackWrite } from "./review-draft.ts";
-import { ApiError, deleteJson, getJson, patchJson, postJson } from "../../../api/http.ts";
-import type { ReviewSession } from "../queries.ts";
 
 const feedbackPath: (typeof endpoints)["createFeedback"]["path"] = "/feedback";
 const examplesPath: (typeof endpoints)["createExample"]["path"] = "/examples";

@@ -1,11 +1,11 @@
 import { Button, Textarea } from "@mantine/core";
 import type { RefObject } from "react";
-import { reviewKeys } from "./review-keys.ts";
-import { answerIn } from "./review-draft.ts";
-import type { Queue } from "../queue.ts";
 import { FormError } from "../../../components/dialog/form.tsx";
 import { Markdown } from "../../../components/text/markdown.tsx";
+import type { Queue } from "../queue.ts";
 import { Correction } from "./correction.tsx";
+import { answerIn } from "./review-draft.ts";
+import { reviewKeys } from "./review-keys.ts";
 import { ScoreInput } from "./score-input.tsx";
 import type { DraftState } from "./use-draft.ts";
 import type { ReviewActions } from "./use-review.ts";

@@ -1,13 +1,13 @@
 import { useQuery } from "@tanstack/react-query";
 import { Link } from "@tanstack/react-router";
+import { Failure, Loading } from "../../../components/page/states.tsx";
+import { Payload } from "../../../components/payload/payload.tsx";
+import { CopyText } from "../../../components/text/copy-text.tsx";
+import { toVisibleText } from "../../../components/text/visible-text.ts";
+import { formatDuration, formatTime } from "../../../components/time/time.ts";
+import { RunTypeBadge, StatusBadge } from "../../runs/run-badges.tsx";
 import { traceRunQuery } from "../../trace/queries.ts";
 import type { Claim } from "../queue.ts";
-import { formatDuration, formatTime } from "../../../components/time/time.ts";
-import { toVisibleText } from "../../../components/text/visible-text.ts";
-import { CopyText } from "../../../components/text/copy-text.tsx";
-import { Payload } from "../../../components/payload/payload.tsx";
-import { RunTypeBadge, StatusBadge } from "../../runs/run-badges.tsx";
-import { Failure, Loading } from "../../../components/page/states.tsx";
 
 /** The run under review, as it was recorded. */
 export const ReviewRun = ({

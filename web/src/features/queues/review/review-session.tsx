@@ -2,12 +2,12 @@ import { Button } from "@mantine/core";
 import { useQuery } from "@tanstack/react-query";
 import { useEffect } from "react";
 import { ApiError } from "../../../api/http.ts";
+import { Empty, Failure, Loading } from "../../../components/page/states.tsx";
+import { toVisibleText } from "../../../components/text/visible-text.ts";
 import { progressQuery } from "../queries.ts";
 import type { ReviewSession } from "../queries.ts";
-import { deleteOldDrafts } from "./review-draft.ts";
 import type { Queue, QueueProgress } from "../queue.ts";
-import { toVisibleText } from "../../../components/text/visible-text.ts";
-import { Empty, Failure, Loading } from "../../../components/page/states.tsx";
+import { deleteOldDrafts } from "./review-draft.ts";
 import { Review } from "./review.tsx";
 import { useClaim, useOpen } from "./use-claim.ts";
 

@@ -1,13 +1,13 @@
 import { Button } from "@mantine/core";
 import { useQuery } from "@tanstack/react-query";
 import { useRef, useState } from "react";
+import { traceRunQuery } from "../../trace/queries.ts";
 import { progressQuery } from "../queries.ts";
 import type { ReviewSession } from "../queries.ts";
-import { traceRunQuery } from "../../trace/queries.ts";
 import type { Claim, Queue } from "../queue.ts";
+import { answerOfDigit } from "../rubric.ts";
 import { answerIn } from "./review-draft.ts";
 import type { ReviewAction } from "./review-keys.ts";
-import { answerOfDigit } from "../rubric.ts";
 import { ReviewPanel } from "./review-panel.tsx";
 import { ReviewRun } from "./review-run.tsx";
 import { useDraft } from "./use-draft.ts";

@@ -1,7 +1,7 @@
 import { NumberInput, Textarea } from "@mantine/core";
+import { toVisibleText } from "../../../components/text/visible-text.ts";
 import { isChosen, stepOf, toAnswer } from "../rubric.ts";
 import type { Answer, ScoreInput as Asked } from "../rubric.ts";
-import { toVisibleText } from "../../../components/text/visible-text.ts";
 
 interface ScoreProps {
   readonly input: Asked;

@@ -1,16 +1,10 @@
 import { useQuery } from "@tanstack/react-query";
 import { useState } from "react";
 import type { ReviewSession } from "../queries.ts";
-import { submittedReviewQuery } from "./queries.ts";
-import {
-  emptyDraft,
-  deleteDraft,
-  isEmptyDraft,
-  saveDraft,
-  readDraft,
-} from "./review-draft.ts";
-import type { ReviewDraft } from "./review-draft.ts";
 import type { Claim } from "../queue.ts";
+import { submittedReviewQuery } from "./queries.ts";
+import { emptyDraft, deleteDraft, isEmptyDraft, saveDraft, readDraft } from "./review-draft.ts";
+import type { ReviewDraft } from "./review-draft.ts";
 
 /** A draft in this browser, under way to the server. */
 export interface DraftState {

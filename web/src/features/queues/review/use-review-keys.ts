@@ -1,9 +1,9 @@
 import { useEffect, useEffectEvent, useRef } from "react";
+import { useActions } from "../../../components/keyboard/commands.ts";
 import type { Command } from "../../../components/keyboard/commands.ts";
+import { KeySequence, toStroke } from "../../../components/keyboard/shortcut.ts";
 import { reviewKeys, toReviewAction } from "./review-keys.ts";
 import type { PressedKey, ReviewAction } from "./review-keys.ts";
-import { KeySequence, toStroke } from "../../../components/keyboard/shortcut.ts";
-import { useActions } from "../../../components/keyboard/commands.ts";
 
 /** For the keyboard map; this page hears its keys itself. */
 const named: readonly Command[] = reviewKeys.map(({ keys, about }) => ({

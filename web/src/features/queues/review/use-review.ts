@@ -1,13 +1,13 @@
 import { useQueryClient } from "@tanstack/react-query";
 import { useState } from "react";
+import { toSource } from "../../../components/payload/json-view.tsx";
 import { claimRun, finishRun, releaseRun, reopenRun } from "../queries.ts";
 import type { ClaimRequest, ReviewSession } from "../queries.ts";
+import type { Claim, Queue } from "../queue.ts";
 import { addExample, sendFeedback } from "./queries.ts";
 import { correctedOutputs, missingAnswers, toFeedbackWrites } from "./review-draft.ts";
-import type { Claim, Queue } from "../queue.ts";
 import { useOpen } from "./use-claim.ts";
 import type { DraftState } from "./use-draft.ts";
-import { toSource } from "../../../components/payload/json-view.tsx";
 
 /** What a reviewer does with a run. Each says what went wrong, and can be tried again. */
 export interface ReviewActions {

@@ -1,5 +1,5 @@
-import type { TraceRunDetails } from "../queries.ts";
 import { CopyText } from "../../../components/text/copy-text.tsx";
+import type { TraceRunDetails } from "../queries.ts";
 
 /** A program that does again what a run did. */
 export const CodeTab = ({ details }: { readonly details: TraceRunDetails }) => (

@@ -1,15 +1,15 @@
 import { Button, TextInput } from "@mantine/core";
 import { useQuery } from "@tanstack/react-query";
 import { useMemo, useState } from "react";
+import { isId } from "../../../api/parse.ts";
+import { TextDiff } from "../../../components/code/text-diff.tsx";
+import { Failure, Loading } from "../../../components/page/states.tsx";
+import { toSource } from "../../../components/payload/json-view.tsx";
+import { useAsyncValue } from "../../../components/payload/use-async-value.ts";
+import { toVisibleText } from "../../../components/text/visible-text.ts";
+import { formatDuration, formatTime } from "../../../components/time/time.ts";
 import { previousRunQuery, traceRunQuery } from "../queries.ts";
 import type { TraceRunDetails } from "../queries.ts";
-import { isId } from "../../../api/parse.ts";
-import { formatDuration, formatTime } from "../../../components/time/time.ts";
-import { toVisibleText } from "../../../components/text/visible-text.ts";
-import { toSource } from "../../../components/payload/json-view.tsx";
-import { TextDiff } from "../../../components/code/text-diff.tsx";
-import { useAsyncValue } from "../../../components/payload/use-async-value.ts";
-import { Failure, Loading } from "../../../components/page/states.tsx";
 import type { TraceView } from "../use-trace-view.ts";
 
 interface DiffTabProps {

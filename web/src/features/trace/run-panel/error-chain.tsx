@@ -1,7 +1,7 @@
 import { useMemo } from "react";
-import { toVisibleText } from "../../../components/text/visible-text.ts";
 import { CopyText } from "../../../components/text/copy-text.tsx";
 import { LongText } from "../../../components/text/long-text.tsx";
+import { toVisibleText } from "../../../components/text/visible-text.ts";
 
 /** Characters of a message that are shown; Copy takes the whole error. */
 const messageChars = 20_000;

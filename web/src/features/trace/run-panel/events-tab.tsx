@@ -1,9 +1,9 @@
 import { useVirtualizer } from "@tanstack/react-virtual";
 import { useRef } from "react";
-import type { TraceRunDetails } from "../queries.ts";
-import { formatDuration, parseTimeMs } from "../../../components/time/time.ts";
-import { toVisibleText } from "../../../components/text/visible-text.ts";
 import { Payload } from "../../../components/payload/payload.tsx";
+import { toVisibleText } from "../../../components/text/visible-text.ts";
+import { formatDuration, parseTimeMs } from "../../../components/time/time.ts";
+import type { TraceRunDetails } from "../queries.ts";
 
 const rowHeight = 26;
 /** Characters of what an event holds that its line shows. */

@@ -1,7 +1,7 @@
 import { Button, NumberInput, Textarea, TextInput } from "@mantine/core";
 import { useState } from "react";
-import type { FeedbackDraft, RunFeedback } from "./feedback-queries.ts";
 import { FormError } from "../../../components/dialog/form.tsx";
+import type { FeedbackDraft, RunFeedback } from "./feedback-queries.ts";
 
 /** What is said of a run: a key with a score, a value or words. */
 export const FeedbackFields = ({

@@ -1,7 +1,7 @@
 import { queryOptions } from "@tanstack/react-query";
 import type { endpoints } from "millrace/model";
-import { parseTimeMs } from "../../../components/time/time.ts";
 import { deleteJson, getJson, patchJson, postJson } from "../../../api/http.ts";
+import { parseTimeMs } from "../../../components/time/time.ts";
 
 const listPath: (typeof endpoints)["listFeedback"]["path"] = "/feedback";
 const createPath: (typeof endpoints)["createFeedback"]["path"] = "/feedback";

@@ -1,6 +1,11 @@
 import { Button } from "@mantine/core";
 import { useQuery, useQueryClient } from "@tanstack/react-query";
 import { useState } from "react";
+import { Confirm } from "../../../components/dialog/confirm.tsx";
+import { Failure, Loading } from "../../../components/page/states.tsx";
+import { toVisibleText } from "../../../components/text/visible-text.ts";
+import { Ago } from "../../../components/time/ago.tsx";
+import { FeedbackFields } from "./feedback-fields.tsx";
 import {
   updateFeedback,
   deleteFeedback,
@@ -8,11 +13,6 @@ import {
   runFeedbackQuery,
 } from "./feedback-queries.ts";
 import type { FeedbackDraft, RunFeedback } from "./feedback-queries.ts";
-import { toVisibleText } from "../../../components/text/visible-text.ts";
-import { Confirm } from "../../../components/dialog/confirm.tsx";
-import { Ago } from "../../../components/time/ago.tsx";
-import { Failure, Loading } from "../../../components/page/states.tsx";
-import { FeedbackFields } from "./feedback-fields.tsx";
 
 type Open =
   | { readonly kind: "none" }

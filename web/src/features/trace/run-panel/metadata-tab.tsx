@@ -1,6 +1,6 @@
-import type { TraceRunDetails } from "../queries.ts";
-import { toVisibleText } from "../../../components/text/visible-text.ts";
 import { Payload } from "../../../components/payload/payload.tsx";
+import { toVisibleText } from "../../../components/text/visible-text.ts";
+import type { TraceRunDetails } from "../queries.ts";
 
 /** Tags, metadata, and what else is known of where a run came from. */
 export const MetadataTab = ({ details }: { readonly details: TraceRunDetails }) => {

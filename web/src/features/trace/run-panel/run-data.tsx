@@ -1,6 +1,6 @@
-import type { TraceRunDetails } from "../queries.ts";
 import type { PayloadMode } from "../../../components/payload/payload-source.ts";
 import { Payload } from "../../../components/payload/payload.tsx";
+import type { TraceRunDetails } from "../queries.ts";
 import { ErrorChain } from "./error-chain.tsx";
 
 /** What went in, what came out, and what went wrong. */

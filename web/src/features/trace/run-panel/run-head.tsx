@@ -1,7 +1,7 @@
-import type { TraceRunDetails } from "../queries.ts";
-import { formatDuration } from "../../../components/time/time.ts";
 import { toVisibleText } from "../../../components/text/visible-text.ts";
+import { formatDuration } from "../../../components/time/time.ts";
 import { RunTypeBadge, StatusBadge } from "../../runs/run-badges.tsx";
+import type { TraceRunDetails } from "../queries.ts";
 
 /** Of a name that are shown. */
 const nameChars = 300;

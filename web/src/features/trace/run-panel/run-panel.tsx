@@ -2,22 +2,22 @@ import { Tabs } from "@mantine/core";
 import { useDebouncedValue } from "@mantine/hooks";
 import { useQuery } from "@tanstack/react-query";
 import { lazy, Suspense } from "react";
-import { runFeedbackQuery } from "./feedback-queries.ts";
+import { loadChunk } from "../../../components/page/load-chunk.ts";
+import { Failure, Loading } from "../../../components/page/states.tsx";
+import { Attachments } from "../../../components/payload/attachments.tsx";
 import { traceRunQuery } from "../queries.ts";
 import type { TraceRunDetails } from "../queries.ts";
 import { traceTabs } from "../trace-search.ts";
 import type { TraceSearch, TraceTab } from "../trace-search.ts";
-import { Attachments } from "../../../components/payload/attachments.tsx";
-import { loadChunk } from "../../../components/page/load-chunk.ts";
-import { Failure, Loading } from "../../../components/page/states.tsx";
+import type { TraceChange } from "../use-trace-address.ts";
+import type { TraceView } from "../use-trace-view.ts";
 import { EventsTab } from "./events-tab.tsx";
+import { runFeedbackQuery } from "./feedback-queries.ts";
 import { FeedbackTab } from "./feedback-tab.tsx";
 import { MetadataTab } from "./metadata-tab.tsx";
 import { RunData } from "./run-data.tsx";
 import { RunHead } from "./run-head.tsx";
 import { TimingTab } from "./timing-tab.tsx";
-import type { TraceChange } from "../use-trace-address.ts";
-import type { TraceView } from "../use-trace-view.ts";
 
 const DiffTab = lazy(async () =>
   loadChunk(async () => ({ default: (await import("./diff-tab.tsx")).DiffTab })),

@@ -1,6 +1,6 @@
 import type { ReactNode } from "react";
-import type { TraceRunDetails } from "../queries.ts";
 import { formatDuration, formatTime } from "../../../components/time/time.ts";
+import type { TraceRunDetails } from "../queries.ts";
 import { isBackwards } from "../trace-model.ts";
 import type { TraceView } from "../use-trace-view.ts";
 

@@ -1,6 +1,9 @@
 import * as fc from "fast-check";
 import { expect, test } from "vitest";
-import { findFaults, locateSchemaFaults } from "../../../../src/features/datasets/examples/example-faults.ts";
+import {
+  findFaults,
+  locateSchemaFaults,
+} from "../../../../src/features/datasets/examples/example-faults.ts";
 import { mapJson } from "../../../../src/features/datasets/examples/json-map.ts";
 
 test("what JSON.parse takes is taken, what it refuses is a fault within the text", () => {

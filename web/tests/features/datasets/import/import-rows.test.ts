@@ -1,6 +1,10 @@
 import { describe, expect, test } from "vitest";
 import { previewFile, RowReader } from "../../../../src/features/datasets/import/import-file.ts";
-import { guessTarget, toCsvRow, toJsonRow } from "../../../../src/features/datasets/import/import-rows.ts";
+import {
+  guessTarget,
+  toCsvRow,
+  toJsonRow,
+} from "../../../../src/features/datasets/import/import-rows.ts";
 
 test("a column is guessed by its name: prefixes first, then what names commonly mean", () => {
   const columns = [
