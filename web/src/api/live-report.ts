@@ -72,10 +72,10 @@ export function parseLiveReport(text: string): LiveReport {
 }
 
 /** What was known with what was told. After a break the server tells all again: what is known twice counts once. */
-export function mergeReports(known: LiveReport, told: LiveReport): LiveReport {
-  const first = told.seconds[0]?.at ?? told.now;
-  const kept = known.seconds.filter(({ at }) => at >= told.now - liveSeconds && at < first);
-  return { ...told, seconds: [...kept, ...told.seconds] };
+export function mergeReports(known: LiveReport, latest: LiveReport): LiveReport {
+  const first = latest.seconds[0]?.at ?? latest.now;
+  const older = known.seconds.filter(({ at }) => at >= latest.now - liveSeconds && at < first);
+  return { ...latest, seconds: [...older, ...latest.seconds] };
 }
 
 /** The last seconds, of one project or of all. */

@@ -18,9 +18,9 @@ export interface TenantSettings {
 export const tenantQuery = queryOptions({
   queryKey: ["tenant"],
   queryFn: async ({ signal }) => {
-    const asked = currentTenantId();
+    const requested = currentTenantId();
     const tenant = parseTenant(await getJson(path, signal));
-    if (asked?.toLowerCase() === tenant.id) {
+    if (requested?.toLowerCase() === tenant.id) {
       storeTenant(tenant.id);
     } else {
       removeTenant();

@@ -20,7 +20,7 @@ export const ProjectPage = () => {
   const search = route.useSearch();
   const { data: project, error, refetch } = useQuery(projectQuery(projectId));
   const name = toVisibleText(project?.name ?? "Project");
-  const place = { tenantId, projectId };
+  const address = { tenantId, projectId };
   if (project === undefined && isMissing(error)) {
     return (
       <AbsentView title="Project" what="the project" error={error} onRetry={refetch}>
@@ -34,12 +34,12 @@ export const ProjectPage = () => {
     <div className="fill">
       <title>{`${name} · Millrace`}</title>
       {search.trace === undefined ? (
-        <Runs key={projectId} place={place} />
+        <Runs key={projectId} address={address} />
       ) : (
         <Suspense fallback={<PageLoading />}>
           <Trace
             key={search.trace}
-            place={place}
+            address={address}
             projectName={name}
             traceId={search.trace}
             runId={search.run ?? search.trace}

@@ -29,14 +29,14 @@ export const Chart = (props: ChartProps) => {
   const { label, at, series, format = formatCount, scale = "time" } = props;
   const [index, setIndex] = useState<number>();
   const holder = usePlot(props, setIndex);
-  const place = index === undefined ? undefined : at[index];
+  const moment = index === undefined ? undefined : at[index];
   return (
     <figure className="chart">
       <figcaption className="chart-head">
         <span className="chart-label">{label}</span>
         <span className="chart-place" aria-hidden="true">
-          {place !== undefined &&
-            (scale === "time" ? formatTime(place).slice(0, 19) : format(place))}
+          {moment !== undefined &&
+            (scale === "time" ? formatTime(moment).slice(0, 19) : format(moment))}
         </span>
         <ul className="chart-legend" aria-hidden="true">
           {series.map(({ label: name, color, values }) => (

@@ -55,18 +55,18 @@ export function completeFilter(filter: string, cursor: number, words: FilterWord
   const before = tokens.filter(({ to }) => to <= (current?.from ?? cursor));
   const frame = frameAt(before);
   const from = current?.from ?? cursor;
-  const place = { from, to: current?.to ?? cursor, typed: filter.slice(from, cursor) };
+  const span = { from, to: current?.to ?? cursor, typed: filter.slice(from, cursor) };
   if (frame === undefined && before.length > 0) {
     // It is complete: what could follow would have to stand around it.
-    return { from, to: place.to, suggestions: [] };
+    return { from, to: span.to, suggestions: [] };
   }
   if (frame === undefined || isCombination(words, frame.name)) {
-    return completeFunction(place, words);
+    return completeFunction(span, words);
   }
   if (frame.argument === 0) {
-    return completeField(place, words, frame.name);
+    return completeField(span, words, frame.name);
   }
-  return completeValue(place, findField(words, frame.field ?? ""), frame);
+  return completeValue(span, findField(words, frame.field ?? ""), frame);
 }
 
 const isInText = (
@@ -102,7 +102,7 @@ function frameAt(tokens: readonly FilterToken[]): Frame | undefined {
   return last && { ...last, key: last.key ?? above?.key };
 }
 
-interface Place {
+interface Span {
   readonly from: number;
   readonly to: number;
   /** What stands from there to the cursor. */
@@ -113,7 +113,7 @@ const startsWith = (text: string, typed: string): boolean =>
   text.toLowerCase().startsWith(typed.toLowerCase());
 
 /** Functions; and the fields themselves, which the usual function is written around. */
-function completeFunction({ from, to, typed }: Place, words: FilterWords): Completion {
+function completeFunction({ from, to, typed }: Span, words: FilterWords): Completion {
   const functions = words.functions
     .filter(({ name }) => startsWith(name, typed))
     .map(({ name, form, doc }) => ({ label: form, detail: doc, insert: `${name}(` }));
@@ -132,8 +132,8 @@ function completeFunction({ from, to, typed }: Place, words: FilterWords): Compl
   return { from, to, suggestions: [...fields, ...functions] };
 }
 
-function completeField(place: Place, words: FilterWords, comparator: string): Completion {
-  const { from, to, typed } = place;
+function completeField(span: Span, words: FilterWords, comparator: string): Completion {
+  const { from, to, typed } = span;
   const path = /^metadata\.(.*)$/s.exec(typed);
   const isExists = comparator === "exists";
   const suggestions = words.fields
@@ -162,7 +162,7 @@ function completeField(place: Place, words: FilterWords, comparator: string): Co
 }
 
 function completeValue(
-  { from, to, typed }: Place,
+  { from, to, typed }: Span,
   field: FieldWord | undefined,
   frame: Frame,
 ): Completion {

@@ -24,8 +24,8 @@ export const Chat = ({ messages }: { readonly messages: readonly ChatMessage[] }
             {message.name !== undefined && <bdi>{toVisibleText(message.name)}</bdi>}
           </p>
           {message.parts.length === 0 && <p className="chat-none">no content</p>}
-          {message.parts.map((part, place) => (
-            <Part key={place} part={part} />
+          {message.parts.map((part, partIndex) => (
+            <Part key={partIndex} part={part} />
           ))}
         </li>
       ))}

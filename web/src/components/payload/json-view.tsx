@@ -71,8 +71,8 @@ const SourceView = ({
     onChange();
   };
   const onKeyDown = (event: KeyboardEvent): void => {
-    const place = { current, count: rows.count, page: pageRows };
-    const next = toNextRow(event.key, place);
+    const position = { current, count: rows.count, page: pageRows };
+    const next = toNextRow(event.key, position);
     const isOpen = rows.rowAt(current)?.isOpen;
     const isToggle =
       (event.key === "Enter" && isOpen !== undefined) ||
@@ -193,8 +193,8 @@ function useJsonRows(source: PayloadSource): JsonRows {
   const answer = useMemo(() => {
     const { from, to } = block;
     const rows = source.rows(from, to);
-    const place = (found: readonly JsonRow[]): Window => ({ from, rows: found });
-    return rows instanceof Promise ? rows.then(place) : place(rows);
+    const toWindow = (found: readonly JsonRow[]): Window => ({ from, rows: found });
+    return rows instanceof Promise ? rows.then(toWindow) : toWindow(rows);
     // oxlint-disable-next-line react/exhaustive-deps -- as above
   }, [source, version, block]);
   const state = useAsyncValue(answer);

@@ -134,12 +134,12 @@ function startWorker(): Worker {
     name: "payload",
   });
   started.addEventListener("message", ({ data }: MessageEvent<PayloadReply>) => {
-    const asked = waiting.get(data.call);
+    const pending = waiting.get(data.call);
     waiting.delete(data.call);
     if ("failure" in data) {
-      asked?.reject(new Error(data.failure));
+      pending?.reject(new Error(data.failure));
     } else {
-      asked?.resolve(data.value);
+      pending?.resolve(data.value);
     }
   });
   started.addEventListener("error", () => {

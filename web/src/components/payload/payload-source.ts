@@ -133,7 +133,7 @@ export interface OpenedDocument {
 }
 
 /** Characters of JSON beyond which a member stays where it was parsed. */
-const heldChars = 50_000;
+const storedChars = 50_000;
 
 /** Parses documents and keeps the large members of them, by number. */
 export class PayloadStore {
@@ -151,7 +151,7 @@ export class PayloadStore {
     for (const [name, member] of Object.entries(whole)) {
       const sizeChars = (JSON.stringify(member) ?? "").length;
       // A text is handed over as it is: nothing is gained by keeping it.
-      if (sizeChars <= heldChars || typeof member === "string") {
+      if (sizeChars <= storedChars || typeof member === "string") {
         value[name] = member;
       } else {
         this.#last += 1;

@@ -67,9 +67,9 @@ export function useTableKeys(
   });
   useEffect(() => {
     const element = scroller.current;
-    const hear = (event: KeyboardEvent): void => latest.current(event);
-    element?.addEventListener("keydown", hear);
-    return () => element?.removeEventListener("keydown", hear);
+    const onKeyDown = (event: KeyboardEvent): void => latest.current(event);
+    element?.addEventListener("keydown", onKeyDown);
+    return () => element?.removeEventListener("keydown", onKeyDown);
   }, [scroller]);
 }
 

@@ -54,9 +54,9 @@ export const DataTableRow = <Row extends object>(props: Props<Row>) => {
           />
         </td>
       )}
-      {columns.map((column, place) => (
+      {columns.map((column, columnIndex) => (
         <td key={column.id} className="data-cell" data-column={column.id} data-align={column.align}>
-          {place === 0 && link !== undefined
+          {columnIndex === 0 && link !== undefined
             ? link(row, {
                 className: "data-link",
                 tabIndex,

@@ -5,7 +5,7 @@ import { formatCount } from "../../components/chart/chart-data.ts";
 import { AbsentView } from "../../components/page/absent-view.tsx";
 import { Empty, Failure, Loading } from "../../components/page/states.tsx";
 import { toVisibleText } from "../../components/text/visible-text.ts";
-import { foundProjectsQuery, projectQuery } from "../projects/queries.ts";
+import { projectSearchQuery, projectQuery } from "../projects/queries.ts";
 import { feedbackDays } from "./feedback-search.ts";
 import type { FeedbackSearch } from "./feedback-search.ts";
 import type { FeedbackTrend } from "./feedback.ts";
@@ -18,7 +18,7 @@ const route = getRouteApi("/o/$tenantId/feedback");
 
 /** `/o/{tenantId}/feedback`: how a project was judged, by key, over time. */
 export const FeedbackPage = () => {
-  const { data: projects, error, refetch } = useQuery(foundProjectsQuery(""));
+  const { data: projects, error, refetch } = useQuery(projectSearchQuery(""));
   const { tenantId } = route.useParams();
   const search = route.useSearch();
   const projectId = search.project ?? projects?.[0]?.id;
@@ -114,8 +114,8 @@ const ScoredCount = ({
 }) => {
   const { tenantId } = route.useParams();
   const days = search.days ?? 30;
-  const asked = { projectId, key: search.key, days };
-  const { data: trend, error, refetch } = useQuery(trendQuery(asked));
+  const request = { projectId, key: search.key, days };
+  const { data: trend, error, refetch } = useQuery(trendQuery(request));
   const go = useSearchChange();
   if (trend === undefined) {
     return error === null ? (

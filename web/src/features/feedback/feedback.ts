@@ -10,7 +10,7 @@ export interface FeedbackEntry {
   readonly traceId: string | undefined;
   readonly projectId: string | undefined;
   /** Score and value, as texts; empty without. */
-  readonly judged: string;
+  readonly scoreText: string;
   readonly comment: string;
   readonly source: string;
   readonly atMs: number;
@@ -63,7 +63,7 @@ export function parseFeedbackList(value: unknown): readonly FeedbackEntry[] {
     runId: textOf(entry["run_id"]),
     traceId: textOf(entry["trace_id"]),
     projectId: textOf(entry["session_id"]),
-    judged: [entry["score"], entry["value"]].map(showJson).filter(Boolean).join(" · "),
+    scoreText: [entry["score"], entry["value"]].map(showJson).filter(Boolean).join(" · "),
     comment: textOf(entry["comment"]) ?? "",
     source: textOf((entry["feedback_source"] as Json | null)?.["type"]) ?? "",
     atMs: parseTimeMs(entry["created_at"]) ?? 0,

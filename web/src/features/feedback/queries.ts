@@ -60,5 +60,5 @@ export interface SubmittedFeedback {
 }
 
 /** Gives feedback by a token. */
-export const submitFeedback = async (token: string, given: SubmittedFeedback): Promise<unknown> =>
-  postJson(`/feedback/tokens/${encodeURIComponent(token)}`, given);
+export const submitFeedback = async (token: string, draft: SubmittedFeedback): Promise<unknown> =>
+  postJson(`/feedback/tokens/${encodeURIComponent(token)}`, draft);

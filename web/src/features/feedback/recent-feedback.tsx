@@ -46,7 +46,7 @@ export const RecentFeedback = ({
                   <Ago at={entry.atMs} />
                 </td>
                 <td>{toVisibleText(entry.key)}</td>
-                <td className="nowrap">{toVisibleText(entry.judged)}</td>
+                <td className="nowrap">{toVisibleText(entry.scoreText)}</td>
                 <td className="feedback-comment">{toVisibleText(entry.comment.slice(0, 400))}</td>
                 <td className="nowrap">{toVisibleText(entry.source)}</td>
                 <td className="nowrap">

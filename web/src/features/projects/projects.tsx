@@ -5,7 +5,7 @@ import { useLiveReport } from "../../api/live-feed.ts";
 import { useFindKey } from "../../components/keyboard/list-keys.ts";
 import { Empty, Failure, Loading } from "../../components/page/states.tsx";
 import { ProjectTable } from "./project-table.tsx";
-import { foundProjectsQuery } from "./queries.ts";
+import { projectSearchQuery } from "./queries.ts";
 
 const route = getRouteApi("/o/$tenantId/projects");
 
@@ -16,7 +16,7 @@ export const Projects = () => {
   const navigate = useNavigate();
   const { live } = useLiveReport();
   const field = useFindKey("Find projects by name");
-  const found = useQuery({ ...foundProjectsQuery(name), placeholderData: keepPreviousData });
+  const found = useQuery({ ...projectSearchQuery(name), placeholderData: keepPreviousData });
   const { data: projects, error, refetch } = found;
   return (
     <div className="page">

@@ -19,7 +19,7 @@ export const projectsQuery = queryOptions({
 });
 
 /** Projects that have a text in their name; all of them without one. */
-export const foundProjectsQuery = (name: string) =>
+export const projectSearchQuery = (name: string) =>
   queryOptions({
     queryKey: ["projects", "found", name],
     queryFn: async ({ signal }) => {

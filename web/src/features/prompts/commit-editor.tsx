@@ -15,12 +15,12 @@ import type { PromptAddress } from "./queries.ts";
 
 /** Writes the next commit: its messages, or its manifest as JSON. */
 export const CommitEditor = ({
-  place,
+  address,
   manifest,
   parent,
   onClose,
 }: {
-  readonly place: PromptAddress;
+  readonly address: PromptAddress;
   /** What is changed; `undefined`: this is the first commit. */
   readonly manifest: unknown;
   readonly parent: string | undefined;
@@ -44,14 +44,14 @@ export const CommitEditor = ({
   const commit = async (): Promise<void> => {
     setState({ isBusy: true });
     try {
-      await commitManifest(place, {
+      await commitManifest(address, {
         manifest: raw === undefined ? toJson() : parseObject(raw),
         ...(parent === undefined ? {} : { parent_commit: parent }),
         ...(description === "" ? {} : { description }),
       });
       await client.invalidateQueries({ queryKey: ["prompts"] });
       onClose?.();
-      await navigate({ to: "/prompts/$repo", params: { repo: place.repo } });
+      await navigate({ to: "/prompts/$repo", params: { repo: address.repo } });
     } catch (cause) {
       setState({ isBusy: false, error: explain(cause) });
     }
@@ -66,7 +66,7 @@ export const CommitEditor = ({
     >
       <p className="note">
         {parent === undefined
-          ? `The first commit of ${toVisibleText(place.repo)}.`
+          ? `The first commit of ${toVisibleText(address.repo)}.`
           : `On top of ${shortHash(parent)}.`}{" "}
         {known !== undefined && (
           <Button

@@ -16,7 +16,7 @@ import type { PromptAddress } from "./queries.ts";
 
 interface CommitsProps {
   readonly prompt: Prompt;
-  readonly place: PromptAddress;
+  readonly address: PromptAddress;
   /** The one of the address; the latest where it names none. */
   readonly commit: string | undefined;
   /** The one that it is compared with. */
@@ -25,9 +25,9 @@ interface CommitsProps {
 }
 
 /** The commits of a prompt, and what differs between two of them. */
-export const Commits = ({ prompt, place, commit, against, isOwn }: CommitsProps) => {
-  const pages = useInfiniteQuery(commitsQuery(place));
-  const { data: tags = [] } = useQuery(commitTagsQuery(place));
+export const Commits = ({ prompt, address, commit, against, isOwn }: CommitsProps) => {
+  const pages = useInfiniteQuery(commitsQuery(address));
+  const { data: tags = [] } = useQuery(commitTagsQuery(address));
   const [tagged, setTagged] = useState<Commit>();
   const commits = pages.data?.pages.flatMap((page) => page.commits);
   if (commits === undefined) {
@@ -93,29 +93,34 @@ export const Commits = ({ prompt, place, commit, against, isOwn }: CommitsProps)
         )}
       </ol>
       <CommitDiff
-        place={place}
+        address={address}
         commit={shown?.hash ?? commit ?? prompt.lastHash ?? "latest"}
         before={before}
       />
       {tagged !== undefined && (
-        <TagDialog place={place} commit={tagged} tags={tags} onClose={() => setTagged(undefined)} />
+        <TagDialog
+          address={address}
+          commit={tagged}
+          tags={tags}
+          onClose={() => setTagged(undefined)}
+        />
       )}
     </div>
   );
 };
 
 const CommitDiff = ({
-  place,
+  address,
   commit,
   before,
 }: {
-  readonly place: PromptAddress;
+  readonly address: PromptAddress;
   readonly commit: string;
   readonly before: string | undefined;
 }) => {
-  const after = useQuery(commitQuery(place, commit));
+  const after = useQuery(commitQuery(address, commit));
   const old = useQuery({
-    ...commitQuery(place, before ?? "latest"),
+    ...commitQuery(address, before ?? "latest"),
     enabled: before !== undefined,
   });
   const error = after.error ?? old.error;
@@ -152,12 +157,12 @@ const CommitDiff = ({
 };
 
 const TagDialog = ({
-  place,
+  address,
   commit,
   tags,
   onClose,
 }: {
-  readonly place: PromptAddress;
+  readonly address: PromptAddress;
   readonly commit: Commit;
   readonly tags: readonly CommitTag[];
   readonly onClose: () => void;
@@ -181,7 +186,7 @@ const TagDialog = ({
         className="form"
         onSubmit={(event) => {
           event.preventDefault();
-          void attempt(async () => tagCommit(place, { tag_name: name, commit_id: commit.id }));
+          void attempt(async () => tagCommit(address, { tag_name: name, commit_id: commit.id }));
         }}
       >
         {own.map((tag) => (
@@ -191,7 +196,7 @@ const TagDialog = ({
               size="compact-xs"
               variant="subtle"
               color="red"
-              onClick={() => void attempt(async () => untagCommit(place, tag.name))}
+              onClick={() => void attempt(async () => untagCommit(address, tag.name))}
             >
               Remove
             </Button>

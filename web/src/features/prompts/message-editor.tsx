@@ -81,7 +81,7 @@ const MessageMoves = ({ index, draft, onDraft }: EditorProps & { readonly index:
   const { messages } = draft;
   const role = toVisibleText(messages[index]?.role ?? "");
   const move = (to: number): void => {
-    const moved = messages.filter((_, place) => place !== index);
+    const moved = messages.filter((_, address) => address !== index);
     const [one] = messages.slice(index, index + 1);
     onDraft({
       ...draft,
@@ -115,7 +115,7 @@ const MessageMoves = ({ index, draft, onDraft }: EditorProps & { readonly index:
         disabled={messages.length === 1}
         aria-label={`Remove message ${index + 1}, ${role}`}
         onClick={() =>
-          onDraft({ ...draft, messages: messages.filter((_, place) => place !== index) })
+          onDraft({ ...draft, messages: messages.filter((_, address) => address !== index) })
         }
       >
         Remove

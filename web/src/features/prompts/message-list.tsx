@@ -18,8 +18,8 @@ export const MessageList = ({ content }: { readonly content: PromptContent }) =>
             {message.isOptional && " where there are any"}
           </p>
         ) : (
-          message.parts.map((part, place) => (
-            <Part key={place} part={part} format={content.format} />
+          message.parts.map((part, address) => (
+            <Part key={address} part={part} format={content.format} />
           ))
         )}
       </article>

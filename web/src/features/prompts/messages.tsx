@@ -17,26 +17,26 @@ import { TryIt } from "./try-it.tsx";
 /** What a commit says: its messages, its variables, and a try. */
 export const Messages = ({
   prompt,
-  place,
+  address,
   commit,
   isOwn,
 }: {
   readonly prompt: Prompt;
-  readonly place: PromptAddress;
+  readonly address: PromptAddress;
   readonly commit: string | undefined;
   readonly isOwn: boolean;
 }) => {
   const [isEditing, setIsEditing] = useState(false);
   const [isRaw, setIsRaw] = useState(false);
   const hasCommits = prompt.commits > 0;
-  const asked = useQuery({ ...commitQuery(place, commit ?? "latest"), enabled: hasCommits });
-  const { data: tags = [] } = useQuery(commitTagsQuery(place));
-  const pulled = asked.data;
+  const requested = useQuery({ ...commitQuery(address, commit ?? "latest"), enabled: hasCommits });
+  const { data: tags = [] } = useQuery(commitTagsQuery(address));
+  const pulled = requested.data;
   if (isEditing || (!hasCommits && isOwn)) {
     return (
       <CommitEditor
         key={prompt.lastHash ?? ""}
-        place={place}
+        address={address}
         manifest={pulled?.manifest}
         parent={pulled?.hash}
         onClose={hasCommits ? () => setIsEditing(false) : undefined}
@@ -47,10 +47,10 @@ export const Messages = ({
     return <Empty title="No commit yet." />;
   }
   if (pulled === undefined) {
-    return asked.error === null ? (
+    return requested.error === null ? (
       <Loading what="the commit" />
     ) : (
-      <Failure what="the commit" error={asked.error} onRetry={asked.refetch} isOne>
+      <Failure what="the commit" error={requested.error} onRetry={requested.refetch} isOne>
         {commit !== undefined && <PromptLink commit={undefined}>See the latest commit</PromptLink>}
       </Failure>
     );

@@ -15,8 +15,8 @@ export const PromptLink = ({
   readonly isCurrent?: boolean;
   readonly children: ReactNode;
 }) => {
-  const { place, isHub } = usePromptAddress();
-  const { owner, repo } = place;
+  const { address, isHub } = usePromptAddress();
+  const { owner, repo } = address;
   const rest = {
     search,
     // Of links to one address the search says which is open.
@@ -40,10 +40,10 @@ export const PromptLink = ({
 
 /** What an address of a prompt's page names: `/prompts/…` one's own, `/hub/…` anyone's. */
 export function usePromptAddress(): {
-  readonly place: PromptAddress;
+  readonly address: PromptAddress;
   readonly commit: string | undefined;
   readonly isHub: boolean;
 } {
   const { owner, repo = "", commit } = useParams({ strict: false });
-  return { place: { owner: owner ?? "-", repo }, commit, isHub: owner !== undefined };
+  return { address: { owner: owner ?? "-", repo }, commit, isHub: owner !== undefined };
 }

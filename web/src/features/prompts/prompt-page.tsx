@@ -27,9 +27,9 @@ const tabNames: { readonly [Tab in PromptTab]: string } = {
 
 /** `/prompts/{repo}[/{commit}]` and `/hub/{owner}/{repo}[/{commit}]`: one prompt. */
 export const PromptPage = () => {
-  const { place, commit, isHub } = usePromptAddress();
+  const { address, commit, isHub } = usePromptAddress();
   const { tab = "messages", against } = parsePromptSearch(useSearch({ strict: false }));
-  const { data: prompt, error, refetch } = useQuery(promptQuery(place));
+  const { data: prompt, error, refetch } = useQuery(promptQuery(address));
   const { data: tenant } = useQuery(tenantQuery);
   if (prompt === undefined) {
     return (
@@ -72,14 +72,20 @@ export const PromptPage = () => {
       </nav>
       <div className="hub-body">
         {shown === "messages" && (
-          <Messages prompt={prompt} place={place} commit={commit} isOwn={isOwn} />
+          <Messages prompt={prompt} address={address} commit={commit} isOwn={isOwn} />
         )}
         {shown === "commits" && (
-          <Commits prompt={prompt} place={place} commit={commit} against={against} isOwn={isOwn} />
+          <Commits
+            prompt={prompt}
+            address={address}
+            commit={commit}
+            against={against}
+            isOwn={isOwn}
+          />
         )}
-        {shown === "readme" && <Readme prompt={prompt} place={place} isOwn={isOwn} />}
+        {shown === "readme" && <Readme prompt={prompt} address={address} isOwn={isOwn} />}
         {shown === "pull" && <PullCode prompt={prompt} commit={commit} isOwn={isOwn} />}
-        {shown === "settings" && <PromptSettings prompt={prompt} place={place} />}
+        {shown === "settings" && <PromptSettings prompt={prompt} address={address} />}
       </div>
     </div>
   );

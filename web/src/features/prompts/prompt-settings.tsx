@@ -12,10 +12,10 @@ import type { PromptFields, PromptAddress } from "./queries.ts";
 /** What of a prompt its tenant can change. */
 export const PromptSettings = ({
   prompt,
-  place,
+  address,
 }: {
   readonly prompt: Prompt;
-  readonly place: PromptAddress;
+  readonly address: PromptAddress;
 }) => {
   const client = useQueryClient();
   const navigate = useNavigate();
@@ -25,7 +25,7 @@ export const PromptSettings = ({
   const [isDeleting, setIsDeleting] = useState(false);
   const change = async (fields: PromptFields): Promise<void> => {
     try {
-      await updatePrompt(place, fields);
+      await updatePrompt(address, fields);
       await client.invalidateQueries({ queryKey: ["prompts"] });
       setError(undefined);
     } catch (cause) {
@@ -84,7 +84,7 @@ export const PromptSettings = ({
           typed={prompt.repo}
           onClose={() => setIsDeleting(false)}
           onConfirm={async () => {
-            await deletePrompt(place);
+            await deletePrompt(address);
             await navigate({ to: "/prompts" });
             await client.invalidateQueries({ queryKey: ["prompts", "list"] });
           }}

@@ -34,7 +34,7 @@ export function parsePromptsSearch(search: Readonly<Record<string, unknown>>): P
 /** The query of the server's list. */
 export function toPromptQuery(
   search: PromptsSearch,
-  place: { readonly tenantId?: string },
+  address: { readonly tenantId?: string },
 ): string {
   const { q, tags = [], sort = "updated_at", archived } = search;
   const order = search.order ?? (sort === "repo_handle" ? "asc" : "desc");
@@ -44,10 +44,10 @@ export function toPromptQuery(
   }
   tags.forEach((tag) => query.append("tags", tag));
   query.set("is_archived", archived === true ? "true" : "false");
-  if (place.tenantId === undefined) {
+  if (address.tenantId === undefined) {
     query.set("is_public", "true");
   } else {
-    query.set("tenant_id", place.tenantId);
+    query.set("tenant_id", address.tenantId);
   }
   return query.toString();
 }

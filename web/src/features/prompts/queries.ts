@@ -27,13 +27,13 @@ const below = (base: string, { owner, repo }: PromptAddress): string =>
   `${base}/${encodeURIComponent(owner)}/${encodeURIComponent(repo)}`;
 
 /** Prompts, page after page: a tenant's own, or the public ones of all. */
-export const promptsQuery = (search: PromptsSearch, place: { readonly tenantId?: string }) =>
+export const promptsQuery = (search: PromptsSearch, address: { readonly tenantId?: string }) =>
   infiniteQueryOptions({
-    queryKey: ["prompts", "list", search, place.tenantId],
+    queryKey: ["prompts", "list", search, address.tenantId],
     queryFn: async ({ pageParam, signal }) =>
       parsePromptPage(
         await getJson(
-          `${reposPath}?${toPromptQuery(search, place)}&limit=${pageSize}&offset=${pageParam}`,
+          `${reposPath}?${toPromptQuery(search, address)}&limit=${pageSize}&offset=${pageParam}`,
           signal,
         ),
       ),
@@ -43,20 +43,23 @@ export const promptsQuery = (search: PromptsSearch, place: { readonly tenantId?:
     placeholderData: keepPreviousData,
   });
 
-export const promptQuery = (place: PromptAddress) =>
+export const promptQuery = (address: PromptAddress) =>
   queryOptions({
-    queryKey: ["prompts", place.owner, place.repo],
+    queryKey: ["prompts", address.owner, address.repo],
     queryFn: async ({ signal }): Promise<Prompt> =>
-      parsePrompt(toRecord(await getJson(below(reposPath, place), signal))["repo"]),
+      parsePrompt(toRecord(await getJson(below(reposPath, address), signal))["repo"]),
   });
 
 /** Commits, the latest first, page after page. */
-export const commitsQuery = (place: PromptAddress) =>
+export const commitsQuery = (address: PromptAddress) =>
   infiniteQueryOptions({
-    queryKey: ["prompts", place.owner, place.repo, "commits"],
+    queryKey: ["prompts", address.owner, address.repo, "commits"],
     queryFn: async ({ pageParam, signal }) =>
       parseCommitPage(
-        await getJson(`${below("/commits", place)}?limit=${pageSize}&offset=${pageParam}`, signal),
+        await getJson(
+          `${below("/commits", address)}?limit=${pageSize}&offset=${pageParam}`,
+          signal,
+        ),
       ),
     initialPageParam: 0,
     getNextPageParam: (page: CommitPage, pages) =>
@@ -64,24 +67,24 @@ export const commitsQuery = (place: PromptAddress) =>
   });
 
 /** A commit with its manifest, by hash, the beginning of one, tag or `latest`. Counted as a view. */
-export const commitQuery = (place: PromptAddress, commit: string) =>
+export const commitQuery = (address: PromptAddress, commit: string) =>
   queryOptions({
-    queryKey: ["prompts", place.owner, place.repo, "commit", commit],
+    queryKey: ["prompts", address.owner, address.repo, "commit", commit],
     queryFn: async ({ signal }) =>
       parsePulledCommit(
         await getJson(
-          `${below("/commits", place)}/${encodeURIComponent(commit)}?is_view=true`,
+          `${below("/commits", address)}/${encodeURIComponent(commit)}?is_view=true`,
           signal,
         ),
       ),
     staleTime: 30_000,
   });
 
-export const commitTagsQuery = (place: PromptAddress) =>
+export const commitTagsQuery = (address: PromptAddress) =>
   queryOptions({
-    queryKey: ["prompts", place.owner, place.repo, "tags"],
+    queryKey: ["prompts", address.owner, address.repo, "tags"],
     queryFn: async ({ signal }) =>
-      parseCommitTags(await getJson(`${below(reposPath, place)}/tags`, signal)),
+      parseCommitTags(await getJson(`${below(reposPath, address)}/tags`, signal)),
   });
 
 /** What of a prompt a person writes; what is left out stays. */
@@ -97,31 +100,33 @@ export const createPrompt = async (
   fields: PromptFields & { readonly repo_handle: string; readonly is_public: boolean },
 ): Promise<Prompt> => parsePrompt(toRecord(await postJson(reposPath, fields))["repo"]);
 
-export const updatePrompt = async (place: PromptAddress, fields: PromptFields): Promise<unknown> =>
-  patchJson(below(reposPath, place), fields);
+export const updatePrompt = async (
+  address: PromptAddress,
+  fields: PromptFields,
+): Promise<unknown> => patchJson(below(reposPath, address), fields);
 
-export const deletePrompt = async (place: PromptAddress): Promise<unknown> =>
-  deleteJson(below(reposPath, place));
+export const deletePrompt = async (address: PromptAddress): Promise<unknown> =>
+  deleteJson(below(reposPath, address));
 
-export const likePrompt = async (place: PromptAddress, isLiked: boolean): Promise<unknown> =>
-  postJson(below("/likes", place), { like: isLiked });
+export const likePrompt = async (address: PromptAddress, isLiked: boolean): Promise<unknown> =>
+  postJson(below("/likes", address), { like: isLiked });
 
 /** @throws ApiError 409: the parent is not the latest commit, or nothing changed. */
 export const commitManifest = async (
-  place: PromptAddress,
+  address: PromptAddress,
   draft: {
     readonly manifest: unknown;
     readonly parent_commit?: string;
     readonly description?: string;
   },
 ): Promise<Commit> =>
-  parseCommit(toRecord(toRecord(await postJson(below("/commits", place), draft))["commit"]));
+  parseCommit(toRecord(toRecord(await postJson(below("/commits", address), draft))["commit"]));
 
 /** Puts a tag at a commit; one of that name moves. */
 export const tagCommit = async (
-  place: PromptAddress,
+  address: PromptAddress,
   tag: { readonly tag_name: string; readonly commit_id: string },
-): Promise<unknown> => postJson(`${below(reposPath, place)}/tags`, tag);
+): Promise<unknown> => postJson(`${below(reposPath, address)}/tags`, tag);
 
-export const untagCommit = async (place: PromptAddress, name: string): Promise<unknown> =>
-  deleteJson(`${below(reposPath, place)}/tags/${encodeURIComponent(name)}`);
+export const untagCommit = async (address: PromptAddress, name: string): Promise<unknown> =>
+  deleteJson(`${below(reposPath, address)}/tags/${encodeURIComponent(name)}`);

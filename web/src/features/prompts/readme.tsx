@@ -12,11 +12,11 @@ import type { PromptAddress } from "./queries.ts";
 /** The README of a prompt, to read and to write. */
 export const Readme = ({
   prompt,
-  place,
+  address,
   isOwn,
 }: {
   readonly prompt: Prompt;
-  readonly place: PromptAddress;
+  readonly address: PromptAddress;
   readonly isOwn: boolean;
 }) => {
   const client = useQueryClient();
@@ -24,7 +24,7 @@ export const Readme = ({
   const [error, setError] = useState<string>();
   const save = async (readme: string): Promise<void> => {
     try {
-      await updatePrompt(place, { readme });
+      await updatePrompt(address, { readme });
       await client.invalidateQueries({ queryKey: ["prompts"] });
       setText(undefined);
       setError(undefined);

@@ -84,8 +84,8 @@ export const deleteQueue = async (id: string): Promise<unknown> => deleteJson(qu
 export const addQueueRuns = async (id: string, runIds: readonly string[]): Promise<unknown> =>
   postJson(`${queuePath(id)}/runs`, runIds);
 
-export const removeQueueRun = async (id: string, placeId: string): Promise<unknown> =>
-  deleteJson(`${queuePath(id)}/runs/${encodeURIComponent(placeId)}`);
+export const removeQueueRun = async (id: string, positionId: string): Promise<unknown> =>
+  deleteJson(`${queuePath(id)}/runs/${encodeURIComponent(positionId)}`);
 
 /** Which run a reviewer asks for; none named: the next that waits for them. */
 export interface ClaimRequest {
@@ -108,23 +108,23 @@ export const claimRun = async (
 ): Promise<Claim | null> =>
   parseClaim(await postJson(`${uiQueuePath(queueId)}/claim`, { reviewer, ...request }, signal));
 
-const reviewPath = (queueId: string, placeId: string): string =>
-  `${uiQueuePath(queueId)}/runs/${encodeURIComponent(placeId)}`;
+const reviewPath = (queueId: string, positionId: string): string =>
+  `${uiQueuePath(queueId)}/runs/${encodeURIComponent(positionId)}`;
 
 export const releaseRun = async (
   { queueId, reviewer }: ReviewSession,
-  placeId: string,
+  positionId: string,
   { isSkipped }: { readonly isSkipped: boolean },
 ): Promise<unknown> =>
-  postJson(`${reviewPath(queueId, placeId)}/release`, { reviewer, skipped: isSkipped });
+  postJson(`${reviewPath(queueId, positionId)}/release`, { reviewer, skipped: isSkipped });
 
 export const finishRun = async (
   { queueId, reviewer }: ReviewSession,
-  placeId: string,
-): Promise<unknown> => postJson(`${reviewPath(queueId, placeId)}/done`, { reviewer });
+  positionId: string,
+): Promise<unknown> => postJson(`${reviewPath(queueId, positionId)}/done`, { reviewer });
 
 export const reopenRun = async (
   { queueId, reviewer }: ReviewSession,
-  placeId: string,
+  positionId: string,
 ): Promise<Claim | null> =>
-  parseClaim(await postJson(`${reviewPath(queueId, placeId)}/reopen`, { reviewer }));
+  parseClaim(await postJson(`${reviewPath(queueId, positionId)}/reopen`, { reviewer }));

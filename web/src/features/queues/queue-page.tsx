@@ -46,7 +46,7 @@ export const QueuePage = () => {
           queue={queue}
           session={{ queueId, reviewer }}
           tenantId={tenantId}
-          placeId={run}
+          positionId={run}
         />
       )}
     </div>

@@ -118,11 +118,11 @@ export const AddRunsDialog = (props: Props) => {
 
 /** Makes examples of runs: their inputs, and their outputs as what is expected. */
 export const AddToDataset = ({
-  place,
+  address,
   ids,
   onClose,
 }: {
-  readonly place: ProjectAddress;
+  readonly address: ProjectAddress;
   readonly ids: readonly string[];
   readonly onClose: () => void;
 }) => {
@@ -139,7 +139,7 @@ export const AddToDataset = ({
       renderTarget={({ id, name }) => (
         <Link
           to="/o/$tenantId/datasets/$datasetId"
-          params={{ tenantId: place.tenantId, datasetId: id }}
+          params={{ tenantId: address.tenantId, datasetId: id }}
         >
           {toVisibleText(name)}
         </Link>

@@ -14,11 +14,11 @@ import type { RunDetails } from "./run.ts";
 
 /** Two runs side by side: what they were given, what they gave, and how the texts of it differ. */
 export const CompareRuns = ({
-  place,
+  address,
   ids,
   onClose,
 }: {
-  readonly place: ProjectAddress;
+  readonly address: ProjectAddress;
   readonly ids: readonly string[];
   readonly onClose: () => void;
 }) => {
@@ -42,7 +42,7 @@ export const CompareRuns = ({
         <div className="compare-body">
           <div className="compare-pair">
             {[before, after].map((run) => (
-              <Side key={run.id} run={run} place={place} />
+              <Side key={run.id} run={run} address={address} />
             ))}
           </div>
           {texts.map(({ label, read }) => (
@@ -66,12 +66,12 @@ const texts: readonly { readonly label: string; readonly read: (run: RunDetails)
   { label: "Metadata", read: ({ metadata }) => metadata },
 ];
 
-const Side = ({ run, place }: { readonly run: RunDetails; readonly place: ProjectAddress }) => (
+const Side = ({ run, address }: { readonly run: RunDetails; readonly address: ProjectAddress }) => (
   <article>
     <h2>
       <Link
         to="/o/$tenantId/projects/p/$projectId"
-        params={{ ...place }}
+        params={{ ...address }}
         search={{ trace: run.traceId, run: run.id }}
       >
         {toVisibleText(run.name)}

@@ -26,12 +26,12 @@ export interface LiveRows<Item> {
 export function toLiveRows<Item extends Row>({
   pages,
   newest,
-  held,
+  paused,
 }: {
   readonly pages: readonly (readonly Item[])[];
   /** Absent for a list in any other order: there the server's order is not known from the rows alone. */
   readonly newest: { readonly items: readonly Item[]; readonly hasMore: boolean } | undefined;
-  readonly held: PausedView | undefined;
+  readonly paused: PausedView | undefined;
 }): LiveRows<Item> {
   const read = pages.flat();
   if (newest === undefined) {
@@ -41,11 +41,11 @@ export function toLiveRows<Item extends Row>({
   const older = firstOfEach(read).filter(({ id }) => !ids.has(id));
   const hasGap = newest.hasMore && read.length > 0 && older.length === read.length;
   const all = [...newest.items, ...older].toSorted(newestFirst);
-  if (held === undefined) {
+  if (paused === undefined) {
     return { rows: all, newCount: 0, hasGap };
   }
-  const behind = behindLast(all, held.last);
-  const rows = all.filter((row, index) => held.ids.has(row.id) || index >= behind);
+  const behind = behindLast(all, paused.last);
+  const rows = all.filter((row, index) => paused.ids.has(row.id) || index >= behind);
   return { rows, newCount: all.length - rows.length, hasGap };
 }
 
@@ -66,9 +66,9 @@ function behindLast(rows: readonly Row[], last: Row | undefined): number {
   if (last === undefined) {
     return rows.length;
   }
-  const place = rows.findIndex(({ id }) => id === last.id);
-  if (place !== -1) {
-    return place + 1;
+  const rowIndex = rows.findIndex(({ id }) => id === last.id);
+  if (rowIndex !== -1) {
+    return rowIndex + 1;
   }
   const later = rows.findIndex((row) => newestFirst(row, last) > 0);
   return later === -1 ? rows.length : later;

@@ -10,16 +10,16 @@ import type { RunList } from "./use-run-list.ts";
 
 /** The project: its name, how it did in the last day, and what can be done with it. */
 export const ProjectHeader = ({
-  place,
+  address,
   list,
   isHeld,
 }: {
-  readonly place: ProjectAddress;
+  readonly address: ProjectAddress;
   readonly list: RunList;
   readonly isHeld: boolean;
 }) => {
-  const { data: project } = useQuery(projectQuery(place.projectId));
-  const { data: stats } = useQuery(projectStatsQuery(place.projectId));
+  const { data: project } = useQuery(projectQuery(address.projectId));
+  const { data: stats } = useQuery(projectStatsQuery(address.projectId));
   const [open, setOpen] = useState<"edit" | "delete">();
   const close = (): void => setOpen(undefined);
   const figures = [

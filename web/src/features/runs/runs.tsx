@@ -29,9 +29,9 @@ import "./runs.css";
 const route = getRouteApi("/o/$tenantId/projects/p/$projectId");
 
 /** The runs of a project: what the address asks for, live while its top is in view. */
-export const Runs = ({ place }: { readonly place: ProjectAddress }) => {
+export const Runs = ({ address }: { readonly address: ProjectAddress }) => {
   const search = route.useSearch();
-  const { query, change, ids, select } = useListAddress(place.projectId);
+  const { query, change, ids, select } = useListAddress(address.projectId);
   const [isAtTop, setIsAtTop] = useState(true);
   const [layout, setLayout] = useColumnLayout("runs");
   const list = useRunList(query, !isAtTop || ids.size > 0);
@@ -43,12 +43,12 @@ export const Runs = ({ place }: { readonly place: ProjectAddress }) => {
       ),
     [list.rows],
   );
-  const link = useMemo(() => linkTo(place), [place]);
+  const link = useMemo(() => linkTo(address), [address]);
   useRunKeys();
   if (search.compare === true && search.selected?.length === 2) {
     return (
       <CompareRuns
-        place={place}
+        address={address}
         ids={search.selected}
         onClose={() => change({ compare: undefined })}
       />
@@ -57,14 +57,14 @@ export const Runs = ({ place }: { readonly place: ProjectAddress }) => {
   const sortColumn = query.sort === "latency" ? "latency" : "start";
   return (
     <>
-      <ProjectHeader place={place} list={list} isHeld={!isAtTop || ids.size > 0} />
+      <ProjectHeader address={address} list={list} isHeld={!isAtTop || ids.size > 0} />
       <div className="run-tools">
         <FilterBar
           of="runs"
           value={query.filter}
           onApply={(filter) => change({ filter: filter === "" ? undefined : filter })}
-          readWords={async (wants, signal) => readRunWords(place.projectId, wants, signal)}
-          wordsKey={place.projectId}
+          readWords={async (wants, signal) => readRunWords(address.projectId, wants, signal)}
+          wordsKey={address.projectId}
         >
           <RunToolbar
             query={query}
@@ -75,14 +75,14 @@ export const Runs = ({ place }: { readonly place: ProjectAddress }) => {
           >
             <TimeRangePicker times={search} onTimes={(times) => change({ ...noTimes, ...times })} />
             <QuickFilterBar
-              projectId={place.projectId}
+              projectId={address.projectId}
               filter={query.filter}
               onFilter={(filter) => change({ filter: filter === "" ? undefined : filter })}
             />
           </RunToolbar>
         </FilterBar>
         <RunHistogram
-          projectId={place.projectId}
+          projectId={address.projectId}
           isRoot={query.isRoot}
           range={query.range}
           onTimes={(times) => change({ ...noTimes, ...times })}
@@ -117,7 +117,7 @@ export const Runs = ({ place }: { readonly place: ProjectAddress }) => {
         foot={<RunListFoot list={list} />}
       />
       <SelectionBar
-        place={place}
+        address={address}
         query={query}
         ids={ids}
         onClear={() => select(new Set())}
@@ -129,11 +129,11 @@ export const Runs = ({ place }: { readonly place: ProjectAddress }) => {
 
 /** To the run in its trace; the list's own part of the address stays, to come back to. */
 const linkTo =
-  (place: ProjectAddress) =>
+  (address: ProjectAddress) =>
   (run: RunItem, part: RowLink): ReactNode => (
     <Link
       to="/o/$tenantId/projects/p/$projectId"
-      params={{ ...place }}
+      params={{ ...address }}
       search={(now) => ({
         ...parseListSearch({ ...now }),
         trace: run.traceId,

@@ -7,13 +7,13 @@ import type { ProjectAddress } from "./run-list-search.ts";
 
 /** What can be done with runs: those that are selected, or for an export all that meet the filter. */
 export const SelectionBar = ({
-  place,
+  address,
   query,
   ids,
   onClear,
   onCompare,
 }: {
-  readonly place: ProjectAddress;
+  readonly address: ProjectAddress;
   readonly query: RunListQuery;
   readonly ids: ReadonlySet<string>;
   readonly onClear: () => void;
@@ -25,7 +25,7 @@ export const SelectionBar = ({
   const save = async (format: "jsonl" | "csv"): Promise<void> => {
     setFault(undefined);
     try {
-      const body = count > 0 ? { session: [place.projectId], id: [...ids] } : toSearchBody(query);
+      const body = count > 0 ? { session: [address.projectId], id: [...ids] } : toSearchBody(query);
       download(await startExport(body, format));
     } catch (cause) {
       setFault(cause instanceof Error ? cause.message : String(cause));
@@ -67,7 +67,7 @@ export const SelectionBar = ({
         </span>
       )}
       {open === "dataset" && (
-        <AddToDataset place={place} ids={[...ids]} onClose={() => setOpen(undefined)} />
+        <AddToDataset address={address} ids={[...ids]} onClose={() => setOpen(undefined)} />
       )}
       {open === "queue" && <AddToQueue ids={[...ids]} onClose={() => setOpen(undefined)} />}
     </footer>

@@ -52,15 +52,15 @@ export function useRunList(query: RunListQuery, isHeld: boolean): RunList {
   );
   // What was held of a list in another order or with another filter says nothing about this one.
   const list = JSON.stringify(query);
-  const [kept, setKept] = useState<{ readonly list: string; readonly held: PausedView }>();
-  const held = kept?.list === list ? kept.held : undefined;
-  const live = useMemo(() => toLiveRows({ pages: read, newest: top, held }), [read, top, held]);
-  if (isHeld && held === undefined && live.rows.length > 0) {
-    setKept({ list, held: pauseRows(live.rows) });
+  const [kept, setKept] = useState<{ readonly list: string; readonly paused: PausedView }>();
+  const paused = kept?.list === list ? kept.paused : undefined;
+  const live = useMemo(() => toLiveRows({ pages: read, newest: top, paused }), [read, top, paused]);
+  if (isHeld && paused === undefined && live.rows.length > 0) {
+    setKept({ list, paused: pauseRows(live.rows) });
   } else if (!isHeld && kept !== undefined) {
     setKept(undefined);
   }
-  const hasGap = live.hasGap && held === undefined;
+  const hasGap = live.hasGap && paused === undefined;
   useEffect(() => {
     if (hasGap) {
       // More came than one answer holds: the list begins anew.

@@ -5,7 +5,7 @@ import { Confirm } from "../../components/dialog/confirm.tsx";
 import { FormSection } from "../../components/dialog/form.tsx";
 import { Failure, Loading } from "../../components/page/states.tsx";
 import { toVisibleText } from "../../components/text/visible-text.ts";
-import { foundProjectsQuery } from "../projects/queries.ts";
+import { projectSearchQuery } from "../projects/queries.ts";
 import { retentionQuery, setRetention } from "./queries.ts";
 import type { RetentionRule } from "./queries.ts";
 
@@ -19,7 +19,7 @@ const daysMax = 36_500;
 /** For how long runs are kept: all of them, and those of single projects. */
 export const Retention = () => {
   const { data: rules, error, refetch } = useQuery(retentionQuery);
-  const { data: projects } = useQuery(foundProjectsQuery(""));
+  const { data: projects } = useQuery(projectSearchQuery(""));
   const queryClient = useQueryClient();
   const [asked, setAsked] = useState<Change>();
   const { mutateAsync } = useMutation({

@@ -79,8 +79,8 @@ export const Minimap = ({
 };
 
 function shareAt({ clientX, currentTarget }: PointerEvent): number {
-  const place = currentTarget.getBoundingClientRect();
-  return Math.min(1, Math.max(0, (clientX - place.left) / place.width));
+  const bounds = currentTarget.getBoundingClientRect();
+  return Math.min(1, Math.max(0, (clientX - bounds.left) / bounds.width));
 }
 
 const Picture = ({

@@ -14,9 +14,9 @@ export const TimeRuler = ({ window, whole, onWindow }: Zooming) => {
   const [drawn, setDrawn] = useState<{ readonly from: number; readonly to: number }>();
   const span = window.to - window.from;
   const shareAt = ({ clientX }: PointerEvent): number => {
-    const place = ruler.current?.getBoundingClientRect();
-    const width = place?.width ?? 0;
-    return width === 0 ? 0 : Math.min(1, Math.max(0, (clientX - (place?.left ?? 0)) / width));
+    const bounds = ruler.current?.getBoundingClientRect();
+    const width = bounds?.width ?? 0;
+    return width === 0 ? 0 : Math.min(1, Math.max(0, (clientX - (bounds?.left ?? 0)) / width));
   };
   const onPointerUp = (): void => {
     const width = ruler.current?.clientWidth ?? 0;

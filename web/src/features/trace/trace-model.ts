@@ -129,43 +129,43 @@ function addPage(draft: Draft, page: TraceColumns): void {
   const idAt = (index: number): string => known.slice(index * idLength, (index + 1) * idLength);
   for (let index = 0; index < page.count; index += 1) {
     const id = idAt(index);
-    const place = draft.indexById.get(id) ?? draft.ids.length;
+    const runIndex = draft.indexById.get(id) ?? draft.ids.length;
     const end = page.end[index] ?? null;
     const parent = page.parents[index] ?? -1;
-    draft.indexById.set(id, place);
-    draft.ids[place] = id;
-    draft.parentIds[place] = parent >= 0 ? idAt(parent) : undefined;
-    draft.names[place] = page.names[page.name[index] ?? -1] ?? "";
-    draft.types[place] = page.types[page.type[index] ?? -1] ?? "";
-    draft.starts[place] = (page.start[index] ?? 0) + shift;
-    draft.ends[place] = end === null ? Number.NaN : end + shift;
+    draft.indexById.set(id, runIndex);
+    draft.ids[runIndex] = id;
+    draft.parentIds[runIndex] = parent >= 0 ? idAt(parent) : undefined;
+    draft.names[runIndex] = page.names[page.name[index] ?? -1] ?? "";
+    draft.types[runIndex] = page.types[page.type[index] ?? -1] ?? "";
+    draft.starts[runIndex] = (page.start[index] ?? 0) + shift;
+    draft.ends[runIndex] = end === null ? Number.NaN : end + shift;
     const open = end === null ? statusCodes.pending : statusCodes.success;
-    draft.statuses[place] = errors.has(index) ? statusCodes.error : open;
-    setOrDelete(draft.tokens, place, page.tokens[index]);
-    setOrDelete(draft.costs, place, page.cost[index]);
+    draft.statuses[runIndex] = errors.has(index) ? statusCodes.error : open;
+    setOrDelete(draft.tokens, runIndex, page.tokens[index]);
+    setOrDelete(draft.costs, runIndex, page.cost[index]);
     const firstToken = page.firstToken[index];
     setOrDelete(
       draft.firstTokens,
-      place,
+      runIndex,
       firstToken === undefined ? undefined : firstToken + shift,
     );
   }
 }
 
-function setOrDelete(map: Map<number, number>, place: number, value: number | undefined): void {
+function setOrDelete(map: Map<number, number>, runIndex: number, value: number | undefined): void {
   if (value === undefined) {
-    map.delete(place);
+    map.delete(runIndex);
   } else {
-    map.set(place, value);
+    map.set(runIndex, value);
   }
 }
 
 function layOut(draft: Draft): TraceModel {
   const count = draft.ids.length;
   const parents = new Int32Array(count).fill(-1);
-  draft.parentIds.forEach((parentId, place) => {
+  draft.parentIds.forEach((parentId, runIndex) => {
     const parent = parentId === undefined ? undefined : draft.indexById.get(parentId);
-    parents[place] = parent === undefined || parent === place ? -1 : parent;
+    parents[runIndex] = parent === undefined || parent === runIndex ? -1 : parent;
   });
   return {
     ...draft,
@@ -180,11 +180,13 @@ function layOut(draft: Draft): TraceModel {
 
 /** Places in the order of their starts; a trace mostly comes in it, and then this is O(n). */
 function byStart(starts: readonly number[]): number[] {
-  const places = starts.map((_, place) => place);
-  const isSorted = starts.every((start, place) => place === 0 || (starts[place - 1] ?? 0) <= start);
+  const runIndexes = starts.map((_, runIndex) => runIndex);
+  const isSorted = starts.every(
+    (start, runIndex) => runIndex === 0 || (starts[runIndex - 1] ?? 0) <= start,
+  );
   return isSorted
-    ? places
-    : places.toSorted((a, b) => (starts[a] ?? 0) - (starts[b] ?? 0) || a - b);
+    ? runIndexes
+    : runIndexes.toSorted((a, b) => (starts[a] ?? 0) - (starts[b] ?? 0) || a - b);
 }
 
 type Tree = Pick<TraceModel, "order" | "depths" | "sizes" | "ranks">;
@@ -197,13 +199,13 @@ function toTreeOrder(parents: Int32Array, starts: readonly number[]): Tree {
   const nextSibling = new Int32Array(count).fill(-1);
   const tops: number[] = [];
   for (let index = count - 1; index >= 0; index -= 1) {
-    const place = sorted[index] ?? 0;
-    const parent = parents[place] ?? -1;
+    const runIndex = sorted[index] ?? 0;
+    const parent = parents[runIndex] ?? -1;
     if (parent < 0) {
-      tops.push(place);
+      tops.push(runIndex);
     } else {
-      nextSibling[place] = firstChild[parent] ?? -1;
-      firstChild[parent] = place;
+      nextSibling[runIndex] = firstChild[parent] ?? -1;
+      firstChild[parent] = runIndex;
     }
   }
   const tree: Tree = {
@@ -217,14 +219,14 @@ function toTreeOrder(parents: Int32Array, starts: readonly number[]): Tree {
   const visit = (top: number): void => {
     const stack = [top];
     parents[top] = -1;
-    for (let place = stack.pop(); place !== undefined; place = stack.pop()) {
-      tree.order[rank] = place;
-      tree.ranks[place] = rank;
+    for (let runIndex = stack.pop(); runIndex !== undefined; runIndex = stack.pop()) {
+      tree.order[rank] = runIndex;
+      tree.ranks[runIndex] = rank;
       rank += 1;
-      const parent = parents[place] ?? -1;
-      tree.depths[place] = parent < 0 ? 0 : (tree.depths[parent] ?? 0) + 1;
+      const parent = parents[runIndex] ?? -1;
+      tree.depths[runIndex] = parent < 0 ? 0 : (tree.depths[parent] ?? 0) + 1;
       const children: number[] = [];
-      for (let child = firstChild[place] ?? -1; child >= 0; child = nextSibling[child] ?? -1) {
+      for (let child = firstChild[runIndex] ?? -1; child >= 0; child = nextSibling[child] ?? -1) {
         if (tree.ranks[child] === -1) {
           children.push(child);
         }
@@ -238,12 +240,12 @@ function toTreeOrder(parents: Int32Array, starts: readonly number[]): Tree {
     visit(tops[index] ?? 0);
   }
   // Runs that are one another's parents are below no top: the first of them to start becomes one.
-  sorted.forEach((place) => (tree.ranks[place] === -1 ? visit(place) : undefined));
+  sorted.forEach((runIndex) => (tree.ranks[runIndex] === -1 ? visit(runIndex) : undefined));
   for (let index = count - 1; index >= 0; index -= 1) {
-    const place = tree.order[index] ?? 0;
-    const parent = parents[place] ?? -1;
+    const runIndex = tree.order[index] ?? 0;
+    const parent = parents[runIndex] ?? -1;
     if (parent >= 0) {
-      tree.sizes[parent] = (tree.sizes[parent] ?? 1) + (tree.sizes[place] ?? 1);
+      tree.sizes[parent] = (tree.sizes[parent] ?? 1) + (tree.sizes[runIndex] ?? 1);
     }
   }
   return tree;

@@ -14,19 +14,19 @@ import type { TraceModel } from "./trace-model.ts";
 import "./trace.css";
 
 interface TraceProps {
-  readonly place: ProjectAddress;
+  readonly address: ProjectAddress;
   readonly projectName: string;
   readonly traceId: string;
   readonly runId: string;
 }
 
 /** One trace: its tree and waterfall, and what was recorded of the run that is selected in it. */
-export const Trace = ({ place, projectName, traceId, runId }: TraceProps) => {
+export const Trace = ({ address, projectName, traceId, runId }: TraceProps) => {
   const { data: trace, error, refetch } = useQuery(traceQuery(traceId));
   const back = (
     <Link
       to="/o/$tenantId/projects/p/$projectId"
-      params={{ ...place }}
+      params={{ ...address }}
       search={(now) => parseListSearch({ ...now })}
     >
       ← <bdi>{projectName}</bdi>

@@ -17,8 +17,8 @@ test("score and value are told together, a missing one left out", () => {
     { id: "1", key: "k", score: 0.5, value: { a: 1 }, created_at: "2026-03-01T00:00:00Z" },
     { id: "2", key: "k", score: null, value: null },
   ]);
-  expect(both?.judged).toBe('0.5 · {"a":1}');
-  expect(none?.judged).toBe("");
+  expect(both?.scoreText).toBe('0.5 · {"a":1}');
+  expect(none?.scoreText).toBe("");
   expect(() => parseFeedbackList({})).toThrow(TypeError);
 });
 

@@ -157,7 +157,7 @@ describe("questions", () => {
 });
 
 describe("drafts", () => {
-  const key = { queueId: "q", placeId: "p", reviewer: "ann" };
+  const key = { queueId: "q", positionId: "p", reviewer: "ann" };
 
   test("what is kept is read back, and is nobody else's", () => {
     const storage = storageOf();
@@ -180,7 +180,7 @@ describe("drafts", () => {
     const storage = storageOf();
     const day = 86_400_000;
     saveDraft(storage, key, { draft: emptyDraft, nowMs: 0 });
-    saveDraft(storage, { ...key, placeId: "new" }, { draft: emptyDraft, nowMs: 20 * day });
+    saveDraft(storage, { ...key, positionId: "new" }, { draft: emptyDraft, nowMs: 20 * day });
     storage.setItem("theme", "dark");
     deleteOldDrafts(storage, 31 * day);
     expect(readDraft(storage, key)).toBeUndefined();

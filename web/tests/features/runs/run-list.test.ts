@@ -93,22 +93,22 @@ describe("a live list", () => {
 
   test("takes new rows in at the top, each once", () => {
     const newest = { items: [run("d", 4), run("c", 3)], hasMore: true };
-    const { rows, hasGap } = toLiveRows({ pages, newest, held: undefined });
+    const { rows, hasGap } = toLiveRows({ pages, newest, paused: undefined });
     expect(rows.map((row) => row.id)).toEqual(["d", "c", "b", "a"]);
     expect(hasGap).toBe(false);
   });
 
   test("that is held counts them, and takes in what is read behind its end", () => {
-    const held = pauseRows(pages[0] ?? []);
+    const paused = pauseRows(pages[0] ?? []);
     const newest = { items: [run("d", 4), run("late", 2.5), run("c", 3)], hasMore: false };
-    const { rows, newCount } = toLiveRows({ pages, newest, held });
+    const { rows, newCount } = toLiveRows({ pages, newest, paused });
     expect(rows.map((row) => row.id)).toEqual(["c", "b", "a"]);
     expect(newCount).toBe(2);
   });
 
   test("has a gap where the newest page does not reach what was read", () => {
     const newest = { items: [run("z", 9)], hasMore: true };
-    expect(toLiveRows({ pages, newest, held: undefined }).hasGap).toBe(true);
+    expect(toLiveRows({ pages, newest, paused: undefined }).hasGap).toBe(true);
   });
 });
 
@@ -120,14 +120,14 @@ describe("a list in another order", () => {
       [run("slow", 2), run("slower", 9)],
       [run("slower", 9), run("fast", 5)],
     ];
-    const { rows, newCount, hasGap } = toLiveRows({ pages, newest: undefined, held: undefined });
+    const { rows, newCount, hasGap } = toLiveRows({ pages, newest: undefined, paused: undefined });
     expect(rows.map((row) => row.id)).toEqual(["slow", "slower", "fast"]);
     expect({ newCount, hasGap }).toEqual({ newCount: 0, hasGap: false });
   });
 
   test("that is live keeps the server's order of runs of one moment", () => {
     const newest = { items: [run("a", 4), run("b", 4)], hasMore: false };
-    const { rows } = toLiveRows({ pages: [[run("z", 3), run("c", 3)]], newest, held: undefined });
+    const { rows } = toLiveRows({ pages: [[run("z", 3), run("c", 3)]], newest, paused: undefined });
     expect(rows.map((row) => row.id)).toEqual(["a", "b", "z", "c"]);
   });
 });

@@ -74,15 +74,15 @@ const Part = ({ label, value }: { readonly label: string; readonly value: unknow
 
 /** The trace of a run, once the server has said where that is. */
 const RunLink = ({ runId, tenantId }: { readonly runId: string; readonly tenantId: string }) => {
-  const { data: place, isError } = useQuery(runAddressQuery(runId));
-  if (place === undefined) {
+  const { data: address, isError } = useQuery(runAddressQuery(runId));
+  if (address === undefined) {
     return <span className="quiet">{isError ? `${runId} (not here)` : runId}</span>;
   }
   return (
     <Link
       to="/o/$tenantId/projects/p/$projectId"
-      params={{ tenantId, projectId: place.projectId }}
-      search={{ trace: place.traceId, run: runId }}
+      params={{ tenantId, projectId: address.projectId }}
+      search={{ trace: address.traceId, run: runId }}
     >
       {runId}
     </Link>

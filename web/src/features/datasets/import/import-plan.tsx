@@ -145,8 +145,8 @@ const PreviewRow = ({ row }: { readonly row: FileRow }) => (
         {row.reason}
       </td>
     ) : (
-      [row.row.inputs, row.row.outputs, row.row.metadata, row.row.split].map((value, place) => (
-        <td key={place}>{value === undefined ? "–" : toJsonText(value, 300).text}</td>
+      [row.row.inputs, row.row.outputs, row.row.metadata, row.row.split].map((value, index) => (
+        <td key={index}>{value === undefined ? "–" : toJsonText(value, 300).text}</td>
       ))
     )}
   </tr>

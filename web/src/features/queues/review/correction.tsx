@@ -6,11 +6,11 @@ import type { ReviewActions } from "./use-review.ts";
 
 /** The outputs as they should have been; they go into the feedback, and into the dataset. */
 export const Correction = ({
-  held: { draft, change },
+  draftState: { draft, change },
   hasDataset,
   actions,
 }: {
-  readonly held: DraftState;
+  readonly draftState: DraftState;
   readonly hasDataset: boolean;
   readonly actions: ReviewActions;
 }) => {

@@ -22,7 +22,7 @@ export interface ReviewDraft {
 export interface DraftKey {
   readonly queueId: string;
   /** Of the run's place in the queue. */
-  readonly placeId: string;
+  readonly positionId: string;
   readonly reviewer: string;
 }
 
@@ -39,8 +39,8 @@ const prefix = "millrace-review:";
 /** Drafts that nobody has touched for so long are thrown away. */
 const retentionMs = 30 * 86_400_000;
 
-const nameOf = ({ queueId, placeId, reviewer }: DraftKey): string =>
-  `${prefix}${queueId}:${placeId}:${reviewer}`;
+const nameOf = ({ queueId, positionId, reviewer }: DraftKey): string =>
+  `${prefix}${queueId}:${positionId}:${reviewer}`;
 
 /** What of a browser's storage drafts need. */
 export type DraftStorage = Pick<Storage, "getItem" | "setItem" | "removeItem" | "key" | "length">;

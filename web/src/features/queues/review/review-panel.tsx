@@ -13,7 +13,7 @@ import type { ReviewActions } from "./use-review.ts";
 /** What is asked of a run, and what is done with it. */
 export const ReviewPanel = ({
   queue,
-  held,
+  draftState,
   actions,
   marked,
   onMark,
@@ -21,7 +21,7 @@ export const ReviewPanel = ({
   lastDone,
 }: {
   readonly queue: Queue;
-  readonly held: DraftState;
+  readonly draftState: DraftState;
   readonly actions: ReviewActions;
   /** Place of the question that number keys answer. */
   readonly marked: number;
@@ -29,7 +29,7 @@ export const ReviewPanel = ({
   readonly note: RefObject<HTMLTextAreaElement | null>;
   readonly lastDone: string | undefined;
 }) => {
-  const { draft, change, isKept } = held;
+  const { draft, change, isKept } = draftState;
   return (
     <>
       {queue.instructions !== "" && (
@@ -54,7 +54,11 @@ export const ReviewPanel = ({
         value={draft.note}
         onChange={({ currentTarget }) => change({ ...draft, note: currentTarget.value })}
       />
-      <Correction held={held} hasDataset={queue.defaultDatasetId !== undefined} actions={actions} />
+      <Correction
+        draftState={draftState}
+        hasDataset={queue.defaultDatasetId !== undefined}
+        actions={actions}
+      />
       {!isKept && (
         <p className="bad" role="alert">
           This browser has no room to keep what you enter: a reload would lose it.

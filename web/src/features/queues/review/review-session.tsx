@@ -16,14 +16,14 @@ export const ReviewSessionView = ({
   queue,
   session,
   tenantId,
-  placeId,
+  positionId,
 }: {
   readonly queue: Queue;
   readonly session: ReviewSession;
   readonly tenantId: string;
-  readonly placeId: string | undefined;
+  readonly positionId: string | undefined;
 }) => {
-  const { data: claim, error, refetch } = useClaim(session, placeId);
+  const { data: claim, error, refetch } = useClaim(session, positionId);
   const progress = useQuery(progressQuery(session.queueId, session.reviewer));
   const open = useOpen(session);
   useEffect(() => deleteOldDrafts(localStorage, Date.now()), []);
@@ -42,7 +42,7 @@ export const ReviewSessionView = ({
       <Failure what="the next run" error={error} onRetry={refetch} />
     );
   }
-  if (claim === null || placeId === undefined) {
+  if (claim === null || positionId === undefined) {
     if (claim === null && progress.data !== undefined) {
       return <Nothing progress={progress.data} />;
     }

@@ -27,8 +27,8 @@ interface ReviewProps {
 export const Review = ({ queue, session, claim, tenantId, error }: ReviewProps) => {
   const { data: run } = useQuery(traceRunQuery(claim.runId));
   const { data: progress } = useQuery(progressQuery(session.queueId, session.reviewer));
-  const held = useDraft(session, claim);
-  const actions = useReview({ queue, session, claim, held, run });
+  const draftState = useDraft(session, claim);
+  const actions = useReview({ queue, session, claim, draftState, run });
   const [marked, setMarked] = useState(0);
   const note = useRef<HTMLTextAreaElement>(null);
   const page = useRef<HTMLDivElement>(null);
@@ -38,7 +38,7 @@ export const Review = ({ queue, session, claim, tenantId, error }: ReviewProps) 
     if (input === undefined || (action.kind === "digit" && given === undefined)) {
       return;
     }
-    held.change(answerIn(held.draft, input.key, given));
+    draftState.change(answerIn(draftState.draft, input.key, given));
     if (action.kind === "digit") {
       setMarked(Math.min(marked + 1, queue.inputs.length - 1));
     }
@@ -103,7 +103,7 @@ export const Review = ({ queue, session, claim, tenantId, error }: ReviewProps) 
         ) : (
           <ReviewPanel
             queue={queue}
-            held={held}
+            draftState={draftState}
             actions={actions}
             marked={marked}
             onMark={setMarked}

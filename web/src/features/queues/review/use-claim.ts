@@ -5,25 +5,25 @@ import { claimRun } from "../queries.ts";
 import type { ReviewSession } from "../queries.ts";
 import type { Claim } from "../queue.ts";
 
-const keyOf = ({ queueId, reviewer }: ReviewSession, placeId: string | undefined) =>
-  ["claims", queueId, reviewer, placeId ?? "next"] as const;
+const keyOf = ({ queueId, reviewer }: ReviewSession, positionId: string | undefined) =>
+  ["claims", queueId, reviewer, positionId ?? "next"] as const;
 
 /**
  * The run that the address names, or the next one: claimed, and claimed anew again and again while the page is open.
  * `null`: none waits.
  */
-export function useClaim(session: ReviewSession, placeId: string | undefined) {
+export function useClaim(session: ReviewSession, positionId: string | undefined) {
   const open = useOpen(session);
   const claim = useQuery({
-    queryKey: keyOf(session, placeId),
+    queryKey: keyOf(session, positionId),
     queryFn: async ({ signal }) =>
-      claimRun(session, placeId === undefined ? {} : { queue_run_id: placeId }, signal),
+      claimRun(session, positionId === undefined ? {} : { queue_run_id: positionId }, signal),
     refetchInterval: ({ state: { data } }) => heartbeatMs(data, Date.now()),
     refetchIntervalInBackground: true,
     // What another reviewer may have meanwhile is no memory to show.
     gcTime: 0,
   });
-  const next = placeId === undefined ? claim.data : undefined;
+  const next = positionId === undefined ? claim.data : undefined;
   useEffect(() => {
     if (next !== undefined && next !== null) {
       void open(next);

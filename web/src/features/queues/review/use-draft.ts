@@ -19,7 +19,7 @@ export interface DraftState {
 
 /** What the reviewer enters for a run: kept at each change, taken up again after a reload. */
 export function useDraft(session: ReviewSession, claim: Claim): DraftState {
-  const key = { ...session, placeId: claim.id };
+  const key = { ...session, positionId: claim.id };
   const [own, setOwn] = useState(() => readDraft(localStorage, key));
   const [isKept, setIsKept] = useState(true);
   const given = useQuery(submittedReviewQuery(claim.runId, session));

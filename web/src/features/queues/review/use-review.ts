@@ -18,7 +18,7 @@ export interface ReviewActions {
   readonly done: () => void;
   readonly skip: () => void;
   readonly walk: (to: "next" | "after" | "before") => void;
-  readonly reopen: (placeId: string | undefined) => void;
+  readonly reopen: (positionId: string | undefined) => void;
   readonly addToDataset: () => void;
   /** Begins a correction with the outputs as they are. */
   readonly correct: () => void;
@@ -28,7 +28,7 @@ interface Review {
   readonly queue: Queue;
   readonly session: ReviewSession;
   readonly claim: Claim;
-  readonly held: DraftState;
+  readonly draftState: DraftState;
   readonly run:
     | { readonly id: string; readonly inputs: unknown; readonly outputs: unknown }
     | undefined;
@@ -36,7 +36,7 @@ interface Review {
 
 const notYet = "The run has not come yet: try again once it shows.";
 
-export function useReview({ queue, session, claim, held, run }: Review): ReviewActions {
+export function useReview({ queue, session, claim, draftState, run }: Review): ReviewActions {
   const client = useQueryClient();
   const open = useOpen(session);
   const [state, setState] = useState<Pick<ReviewActions, "isBusy" | "error" | "notice">>({
@@ -71,17 +71,17 @@ export function useReview({ queue, session, claim, held, run }: Review): ReviewA
     ...state,
     done: () =>
       attempt(async () => {
-        const missing = missingAnswers(queue.inputs, held.draft);
+        const missing = missingAnswers(queue.inputs, draftState.draft);
         if (missing.length > 0) {
           throw new Error(`To be answered: ${missing.join(", ")}.`);
         }
-        const writes = toFeedbackWrites(held.draft, queue.inputs, () => crypto.randomUUID());
+        const writes = toFeedbackWrites(draftState.draft, queue.inputs, () => crypto.randomUUID());
         const ids = Object.fromEntries(writes.map(({ key, id }) => [key, id]));
         // Before it is sent: should the page end here, what is sent again has the same ids.
-        held.change({ ...held.draft, ids: { ...held.draft.ids, ...ids } });
+        draftState.change({ ...draftState.draft, ids: { ...draftState.draft.ids, ...ids } });
         await sendFeedback(writes, { runId: claim.runId, session });
         await finishRun(session, claim.id);
-        held.forget();
+        draftState.forget();
         client.removeQueries({ queryKey: ["run", claim.runId, "review"] });
         await Promise.all([refresh(), open(await claimRun(session, {}))]);
         return undefined;
@@ -102,13 +102,13 @@ export function useReview({ queue, session, claim, held, run }: Review): ReviewA
             : await leaveFor(request[to]);
         return isFound ? undefined : "No other run waits there.";
       }),
-    reopen: (placeId) =>
+    reopen: (positionId) =>
       attempt(async () => {
-        if (placeId === undefined) {
+        if (positionId === undefined) {
           return "You are done with none yet.";
         }
-        const again = await reopenRun(session, placeId);
-        if (placeId !== claim.id) {
+        const again = await reopenRun(session, positionId);
+        if (positionId !== claim.id) {
           await releaseRun(session, claim.id, { isSkipped: false });
         }
         await Promise.all([refresh(), open(again)]);
@@ -123,7 +123,7 @@ export function useReview({ queue, session, claim, held, run }: Review): ReviewA
         if (run === undefined) {
           throw new Error(notYet);
         }
-        const { correction, exampleId: id = crypto.randomUUID() } = held.draft;
+        const { correction, exampleId: id = crypto.randomUUID() } = draftState.draft;
         const outputs =
           correction === undefined ? await toWholeValue(run.outputs) : correctedOutputs(correction);
         if (correction !== undefined && outputs === undefined) {
@@ -131,7 +131,7 @@ export function useReview({ queue, session, claim, held, run }: Review): ReviewA
         }
         const inputs = await toWholeValue(run.inputs);
         await addExample({ id, datasetId, runId: run.id, inputs, outputs });
-        held.change({ ...held.draft, exampleId: id });
+        draftState.change({ ...draftState.draft, exampleId: id });
         return "Added to the dataset.";
       }),
     correct: () =>
@@ -139,8 +139,8 @@ export function useReview({ queue, session, claim, held, run }: Review): ReviewA
         if (run === undefined) {
           throw new Error(notYet);
         }
-        if (held.draft.correction === undefined) {
-          held.change({ ...held.draft, correction: await toWholeText(run.outputs) });
+        if (draftState.draft.correction === undefined) {
+          draftState.change({ ...draftState.draft, correction: await toWholeText(run.outputs) });
         }
         return undefined;
       }),

@@ -39,7 +39,7 @@ export const DiffTab = (props: DiffTabProps) => {
 const Choice = ({ details, view: { model }, run, other, onOther }: DiffTabProps) => {
   const [text, setText] = useState(other ?? "");
   const namesakes = useMemo(
-    () => [...model.order].filter((place) => model.names[place] === model.names[run]),
+    () => [...model.order].filter((address) => model.names[address] === model.names[run]),
     [model, run],
   );
   const { data: previous } = useQuery(previousRunQuery(details));

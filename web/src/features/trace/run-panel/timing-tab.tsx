@@ -8,17 +8,17 @@ import type { TraceView } from "../use-trace-view.ts";
 export const TimingTab = ({
   details: run,
   view: { model, facts, window, path },
-  run: place,
+  run: address,
 }: {
   readonly details: TraceRunDetails;
   readonly view: TraceView;
   readonly run: number;
 }) => {
-  const selfMicros = facts?.selfTimes[place];
-  const criticalMicros = path.get(place)?.reduce((sum, { from, to }) => sum + to - from, 0);
-  const parent = model.parents[place] ?? -1;
-  const isEarly = parent >= 0 && (model.starts[place] ?? 0) < (model.starts[parent] ?? 0);
-  const fromStart = (model.starts[place] ?? 0) - Math.min(0, window.from);
+  const selfMicros = facts?.selfTimes[address];
+  const criticalMicros = path.get(address)?.reduce((sum, { from, to }) => sum + to - from, 0);
+  const parent = model.parents[address] ?? -1;
+  const isEarly = parent >= 0 && (model.starts[address] ?? 0) < (model.starts[parent] ?? 0);
+  const fromStart = (model.starts[address] ?? 0) - Math.min(0, window.from);
   const rows: readonly (readonly [string, ReactNode])[] = [
     ["Start", formatTime(run.startMs)],
     ["After the trace's start", formatDuration(Math.max(0, fromStart) / 1_000)],
@@ -38,7 +38,7 @@ export const TimingTab = ({
         ? ""
         : formatDuration(Math.max(0, run.firstTokenMs - run.startMs)),
     ],
-    ["Runs below it", Math.max(0, (model.sizes[place] ?? 1) - 1).toLocaleString()],
+    ["Runs below it", Math.max(0, (model.sizes[address] ?? 1) - 1).toLocaleString()],
     ["Prompt tokens", countOf(run.tokens.prompt)],
     ["Completion tokens", countOf(run.tokens.completion)],
     ["Total tokens", countOf(run.tokens.total)],
@@ -49,7 +49,7 @@ export const TimingTab = ({
   ];
   return (
     <>
-      {isBackwards(model, place) && (
+      {isBackwards(model, address) && (
         <p className="absent">It ended before it began: the clocks that told so differed.</p>
       )}
       {isEarly && <p className="absent">It began before the run above it: their clocks differ.</p>}
