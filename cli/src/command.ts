@@ -1,14 +1,14 @@
 import { Command, CommanderError } from "commander";
 import { version } from "millrace/model";
-import { addBench } from "./bench/bench.ts";
-import { addDoctor } from "./doctor.ts";
+import { addBench } from "./commands/bench.ts";
+import { addDoctor } from "./commands/doctor.ts";
 import { addExamples } from "./examples.ts";
-import { addKeys } from "./keys.ts";
-import { addDownload } from "./download.ts";
-import { addReplay } from "./replay.ts";
-import { addServe } from "./serve.ts";
-import { addSpool } from "./spool.ts";
-import { addUpload } from "./upload.ts";
+import { addKeys } from "./commands/keys.ts";
+import { addDownload } from "./commands/download.ts";
+import { addReplay } from "./commands/replay.ts";
+import { addServe } from "./commands/serve.ts";
+import { addSpool } from "./commands/spool.ts";
+import { addUpload } from "./commands/upload.ts";
 import { UsageError } from "./usage-error.ts";
 
 /** Exit codes of the command. */

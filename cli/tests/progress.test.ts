@@ -1,7 +1,7 @@
 import type { UploadProgress } from "millrace";
 import { describe, expect, test } from "vitest";
-import { fitLine, showProgress, WorkDone } from "../src/show-progress.ts";
-import { describeFile } from "../src/upload-report.ts";
+import { fitLine, showProgress, WorkDone } from "../src/transfers/show-progress.ts";
+import { describeFile } from "../src/transfers/upload-report.ts";
 
 const progress: UploadProgress = {
   read: 12_000,

@@ -1,6 +1,6 @@
 import process from "node:process";
 import { messageOf } from "./model/errors.ts";
-import { openReader } from "./storage/sqlite/schema.ts";
+import { openReader } from "./storage/sqlite/open-database.ts";
 
 // Reads the whole database once after a server that did not close it, in a process of its own.
 

@@ -1,6 +1,7 @@
 import { parentPort, workerData } from "node:worker_threads";
 import type { MessagePort } from "node:worker_threads";
-import { catchUp, openCheckpointer, writeBack } from "./storage/sqlite/schema.ts";
+import { openCheckpointer } from "./storage/sqlite/open-database.ts";
+import { catchUp, writeBack } from "./storage/sqlite/write-ahead-log.ts";
 
 // Writes the log back into the database whenever the writer's thread says so, on a connection of its own.
 

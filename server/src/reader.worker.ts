@@ -4,9 +4,9 @@ import { messageOf } from "./model/errors.ts";
 import { onDamage } from "./storage/sqlite/checksum.ts";
 import { createReaders } from "./store/repositories.ts";
 import type { ReaderCall, ReaderData, ReaderMessage } from "./store/reader-protocol.ts";
-import { openReader } from "./storage/sqlite/schema.ts";
-import type { Connection } from "./storage/sqlite/schema.ts";
-import { attachTextIndex } from "./storage/text-index/text-index.ts";
+import { openReader } from "./storage/sqlite/open-database.ts";
+import type { Connection } from "./storage/sqlite/connection.ts";
+import { attachTextIndex } from "./runs/sqlite/text-index/text-index.ts";
 import { invokeMethod, toFailure } from "./storage/thread-reply.ts";
 
 // Answers queries, one after the other, on a connection of its own that can't write.

@@ -7,7 +7,7 @@ import { memoryDataDir, serverLimits } from "./model/options.ts";
 import type { closeRequest, ServerThreadData, ServerThreadMessage } from "./app/server-protocol.ts";
 import { leaveRequest } from "./app/server-protocol.ts";
 import type { Store } from "./store/store.ts";
-import { Sweeper } from "./tenants/retention-sweeper.ts";
+import { Sweeper } from "./runs/retention/retention-sweeper.ts";
 import { openSqliteStore, openTemporaryStore } from "./store/sqlite-store.ts";
 
 // starting -> listening -> closing -> ended; a failure to start ends it at once.

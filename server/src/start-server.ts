@@ -1,5 +1,5 @@
 import { Worker } from "node:worker_threads";
-import { distFile } from "./dist-files.ts";
+import { distFile } from "./storage/dist-files.ts";
 import { ServerError } from "./model/errors.ts";
 import { parseServerOptions, serverLimits } from "./model/options.ts";
 import type { ServerOptions } from "./model/options.ts";

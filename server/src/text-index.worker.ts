@@ -5,8 +5,8 @@ import { parentPort, workerData } from "node:worker_threads";
 import type { MessagePort } from "node:worker_threads";
 import { messageOf } from "./model/errors.ts";
 import { readDiskUse, reserveBytesOf } from "./storage/sqlite/disk-reserve.ts";
-import type { IndexerMessage, IndexerRequest } from "./storage/text-index/text-index-thread.ts";
-import { TextIndexer } from "./storage/text-index/text-indexer.ts";
+import type { IndexerMessage, IndexerRequest } from "./runs/sqlite/text-index/text-index-thread.ts";
+import { TextIndexer } from "./runs/sqlite/text-index/text-indexer.ts";
 
 // Fills the text index behind everybody's back: with the processor time that is left over, and after each step
 // a rest several times as long.

@@ -1,30 +1,42 @@
 import { parentPort } from "node:worker_threads";
 import type { MessagePort } from "node:worker_threads";
 import { serialize } from "node:v8";
-import { SchemaCheck } from "./examples/schema-check.ts";
+import { SchemaCheck } from "./datasets/examples/schema-check.ts";
 import { messageOf, RequestError } from "./model/errors.ts";
 import type { ParsedBatch } from "./runs/ingest/batch-builder.ts";
 import { parseOneRun, takeBatch } from "./runs/ingest/parse-batch.ts";
 import { decodeSpans } from "./otlp/decode.ts";
 import { toBatch } from "./otlp/to-batch.ts";
 import { packPosts } from "./runs/sqlite/post-rows.ts";
-import { unpack } from "./examples/large-examples.ts";
+import { unpack } from "./datasets/examples/large-examples.ts";
 import {
   readExamples,
   takeExamples,
   takeImport,
   toAnswer,
-} from "./examples/imports/take-examples.ts";
+} from "./datasets/examples/take-examples.ts";
+import type { BatchTask, RunTask, TakenRuns } from "./runs/run-tasks.ts";
 import type {
+  ExampleAnswerTask,
+  ExampleCheckTask,
+  ExampleImportTask,
+  ExamplesTask,
   Misfits,
-  TakenRuns,
-  WorkMessage,
-  WorkResult,
-  WorkTask,
-} from "./tasks/work-protocol.ts";
+  SchemaTask,
+} from "./datasets/examples/example-tasks.ts";
+import type { SpansTask } from "./otlp/spans-task.ts";
+import type { ResultOf, WorkMessage } from "./storage/work-threads.ts";
 
 // Work whose time a sender decides: bodies that are large, and schemas. It has a thread of its own, which
 // is ended where it takes too long.
+
+type Task =
+  | RunsTask
+  | SchemaTask
+  | ExamplesTask
+  | ExampleCheckTask
+  | ExampleImportTask
+  | ExampleAnswerTask;
 
 if (parentPort !== null) {
   start(parentPort);
@@ -32,7 +44,7 @@ if (parentPort !== null) {
 
 function start(port: MessagePort): void {
   const schemas = new SchemaCheck();
-  port.on("message", (task: WorkTask) => {
+  port.on("message", (task: Task) => {
     try {
       const { result, memory } = perform(schemas, task);
       port.postMessage({ kind: "done", result } satisfies WorkMessage, memory);
@@ -49,12 +61,12 @@ const toRefusal = (cause: unknown): WorkMessage =>
     : { kind: "refused", status: 500, detail: `the server failed: ${messageOf(cause)}` };
 
 interface Performed {
-  readonly result: WorkResult<WorkTask>;
+  readonly result: ResultOf<Task>;
   /** What of it is given away. */
   readonly memory: readonly ArrayBuffer[];
 }
 
-function perform(schemas: SchemaCheck, task: WorkTask): Performed {
+function perform(schemas: SchemaCheck, task: Task): Performed {
   switch (task.kind) {
     case "schema":
       return { result: check(schemas, task), memory: [] };
@@ -87,7 +99,7 @@ function toOwned(bytes: Buffer): Performed {
 
 function findMisfits(
   schemas: SchemaCheck,
-  { pieces, datasetId, schemas: own }: WorkTask & { readonly kind: "exampleCheck" },
+  { pieces, datasetId, schemas: own }: ExampleCheckTask,
 ): Misfits {
   const examples = readExamples({ body: join(pieces), shape: { kind: "list" }, datasetId });
   return schemas.findMisfits(
@@ -98,7 +110,7 @@ function findMisfits(
 
 const join = (pieces: readonly Uint8Array[]): Buffer => Buffer.concat(pieces);
 
-type RunsTask = Extract<WorkTask, { kind: "batch" | "run" | "spans" }>;
+type RunsTask = BatchTask | RunTask | SpansTask;
 
 function takeRuns(task: RunsTask): TakenRuns {
   const pieces = task.pieces.map((piece) =>
@@ -135,10 +147,7 @@ function pack({ batch, rejected }: ParsedBatch, faults: readonly string[]): Take
 /** In memory of its own: small ones share it with others. */
 const toOwn = (bytes: Buffer): Uint8Array<ArrayBuffer> => new Uint8Array(bytes);
 
-function check(
-  schemas: SchemaCheck,
-  { schemas: own, examples, finds }: WorkTask & { readonly kind: "schema" },
-): Misfits {
+function check(schemas: SchemaCheck, { schemas: own, examples, finds }: SchemaTask): Misfits {
   schemas.assertSchemas(own);
   const all = examples.flatMap(unpack);
   if (finds === "misfits") {

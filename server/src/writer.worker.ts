@@ -4,21 +4,23 @@ import { parentPort, receiveMessageOnPort, workerData } from "node:worker_thread
 import type { MessagePort } from "node:worker_threads";
 import { messageOf, RequestError } from "./model/errors.ts";
 import { serverLimits } from "./model/options.ts";
-import type { Activity } from "./live/activity.ts";
+import type { Activity } from "./runs/activity.ts";
 import type { PackedBatch, RunBatch } from "./runs/run-record.ts";
 import { LongWrite } from "./storage/long-write.ts";
 import { Checkpointer } from "./storage/sqlite/checkpointer.ts";
 import { DamageWatch } from "./storage/sqlite/damage.ts";
 import { DiskReserve, isDiskFull } from "./storage/sqlite/disk-reserve.ts";
-import { DiskRoom, noLoad } from "./storage/sqlite/disk-room.ts";
-import type { AddedLoad } from "./storage/sqlite/disk-room.ts";
+import { DiskSpace, noLoad } from "./storage/sqlite/disk-space.ts";
+import type { AddedLoad } from "./storage/sqlite/disk-space.ts";
 import { LogSync } from "./storage/sqlite/log-sync.ts";
 import { LongWrites } from "./store/long-writes.ts";
 import { createWriters } from "./store/repositories.ts";
-import type { Unchecked } from "./storage/sqlite/schema-proofs.ts";
+import type { Unchecked } from "./datasets/examples/sqlite/schema-proofs.ts";
 import type { SqliteWriters } from "./store/repositories.ts";
-import { foldLog, openWriter, rollBack } from "./storage/sqlite/schema.ts";
-import type { Connection } from "./storage/sqlite/schema.ts";
+import { openWriter } from "./store/schema.ts";
+import { rollBack } from "./storage/sqlite/connection.ts";
+import { foldLog } from "./storage/sqlite/write-ahead-log.ts";
+import type { Connection } from "./storage/sqlite/connection.ts";
 import { invokeMethod, toFailure } from "./storage/thread-reply.ts";
 import type { ThreadAnswer } from "./storage/thread-reply.ts";
 import type { WriterCall, WriterMessage, WriterRequest } from "./store/writer-protocol.ts";
@@ -31,15 +33,15 @@ if (parentPort !== null) {
 }
 
 function start(port: MessagePort, path: string): void {
-  const say: Desk["say"] = (message, memory) => port.postMessage(message, memory);
+  const post: WriterContext["post"] = (message, memory) => port.postMessage(message, memory);
   try {
     const damage = new DamageWatch(path);
     const wasLeftOpen = damage.checkLog();
     const { db, writers } = openWithReserve(path, new DiskReserve(path));
     const checkpointer = new Checkpointer(db, path);
     const sync = new LogSync(path);
-    const room = new DiskRoom(db, path, {
-      onChange: (readOnlyReason) => say({ kind: "room", readOnlyReason }),
+    const room = new DiskSpace(db, path, {
+      onChange: (readOnlyReason) => post({ kind: "room", readOnlyReason }),
     });
     if (wasLeftOpen) {
       damage.checkInBackground();
@@ -93,7 +95,7 @@ function start(port: MessagePort, path: string): void {
         if (isRemoval(call)) {
           room.takeReserve();
         }
-        say({ kind: "done", activity: [], answers: [answer], memory: [] });
+        post({ kind: "done", activity: [], answers: [answer], memory: [] });
         write([call], () => held);
       },
     });
@@ -104,9 +106,9 @@ function start(port: MessagePort, path: string): void {
       const bytes = group.reduce((sum, call) => sum + sizeOf(call), 0);
       if (
         group.length > 0 &&
-        writeGroup({ db, writers, damage, room, long, say }, group) === "closed"
+        writeGroup({ db, writers, damage, room, long, post }, group) === "closed"
       ) {
-        say({ kind: "done", activity: [], answers: long.end(), memory: [] });
+        post({ kind: "done", activity: [], answers: long.end(), memory: [] });
         void close();
         return;
       }
@@ -118,9 +120,9 @@ function start(port: MessagePort, path: string): void {
       }
     };
     port.on("message", (first: WriterCall) => write([], () => takeGroup(port, first)));
-    say({ kind: "ready", readOnlyReason: room.reason });
+    post({ kind: "ready", readOnlyReason: room.reason });
   } catch (cause) {
-    say({ kind: "failedToStart", reason: messageOf(cause) });
+    post({ kind: "failedToStart", reason: messageOf(cause) });
   }
 }
 
@@ -152,7 +154,7 @@ const isRemoval = ({ request }: WriterCall): boolean =>
   request.kind === "close" ||
   (request.kind === "write" &&
     // Rules of retention delete, and the text index tells what it has taken in and taken out: a few bytes.
-    (/^(?:retention|textIndex)$/.test(request.noun) ||
+    (/^(?:retention|textIndex)$/.test(request.resource) ||
       /^(?:delete|remove|drop|sweep|clear|unshare|revoke)/.test(request.method)));
 
 /** Whether a request takes something away, or puts something else in its place. */
@@ -164,7 +166,8 @@ const isPlainDeletion = ({ request }: WriterCall): boolean =>
   request.kind === "write" && request.method.startsWith("delete");
 
 const isOfExamples = ({ request }: WriterCall): boolean =>
-  request.kind === "write" && /^(?:examples|largeExamples|datasets|uploads)$/.test(request.noun);
+  request.kind === "write" &&
+  /^(?:examples|largeExamples|datasets|uploads)$/.test(request.resource);
 
 /** The request that came, and those that wait behind it: they share a transaction. */
 function takeGroup(port: MessagePort, first: WriterCall): readonly WriterCall[] {
@@ -209,20 +212,24 @@ function sizeOf({ request }: WriterCall): number {
   return request.kind === "ingest" ? request.batch.bodies.byteLength : 0;
 }
 
-interface Desk {
+interface WriterContext {
   readonly db: Connection;
   readonly writers: SqliteWriters;
   readonly damage: DamageWatch;
-  readonly room: DiskRoom;
+  readonly room: DiskSpace;
   readonly long: LongWrites;
-  readonly say: (message: WriterMessage, memory?: readonly ArrayBuffer[]) => void;
+  readonly post: (message: WriterMessage, memory?: readonly ArrayBuffer[]) => void;
 }
 
 const attemptsMax = 4;
 
 /** All of a group is written and then answered, or all of it failed. */
-function writeGroup(desk: Desk, group: readonly WriterCall[], attempts = 0): "closed" | "open" {
-  const { db, writers, damage, room, say } = desk;
+function writeGroup(
+  dependencies: WriterContext,
+  group: readonly WriterCall[],
+  attempts = 0,
+): "closed" | "open" {
+  const { db, writers, damage, room, post } = dependencies;
   const adding = group.filter((call) => !isRemoval(call));
   const load = adding.length > 0 ? loadOf(adding) : noLoad;
   const answers: ThreadAnswer[] = [];
@@ -237,7 +244,7 @@ function writeGroup(desk: Desk, group: readonly WriterCall[], attempts = 0): "cl
         answers.push(toFailure(call.sequence, refusal));
         continue;
       }
-      const outcome = perform(desk, call);
+      const outcome = perform(dependencies, call);
       if ("write" in outcome) {
         begun.push(outcome);
       } else {
@@ -246,7 +253,7 @@ function writeGroup(desk: Desk, group: readonly WriterCall[], attempts = 0): "cl
     }
     db.exec("COMMIT");
     activity = writers.runs.activity.take();
-    begun.forEach(({ call, write }) => desk.long.add(call, write));
+    begun.forEach(({ call, write }) => dependencies.long.add(call, write));
   } catch (cause) {
     rollBack(db);
     writers.runs.forget();
@@ -257,21 +264,21 @@ function writeGroup(desk: Desk, group: readonly WriterCall[], attempts = 0): "cl
     if (isFull && attempts < attemptsMax && adding.length < group.length) {
       room.giveReserve();
       writers.steps.shrink();
-      return writeGroup(desk, group, attempts + 1);
+      return writeGroup(dependencies, group, attempts + 1);
     }
     const failure = isFull ? room.failure() : cause;
     answers.length = 0;
     answers.push(...group.map(({ sequence }) => toFailure(sequence, failure)));
   }
   // A long deletion that has it gives it back when it is done.
-  if (adding.length < group.length && !desk.long.isBusy) {
+  if (adding.length < group.length && !dependencies.long.isBusy) {
     writers.steps.grow();
     room.takeReserve();
   }
   const memory = group.flatMap(({ request }) =>
     request.kind === "ingest" ? [request.batch.bodies.buffer] : [],
   );
-  say({ kind: "done", activity, answers, memory }, memory);
+  post({ kind: "done", activity, answers, memory }, memory);
   return group.some(({ request }) => request.kind === "close") ? "closed" : "open";
 }
 
@@ -288,15 +295,15 @@ function assertSound({ reason }: DamageWatch): void {
   }
 }
 
-function perform(desk: Desk, call: WriterCall): ThreadAnswer | BegunWrite {
+function perform(dependencies: WriterContext, call: WriterCall): ThreadAnswer | BegunWrite {
   const { sequence, request } = call;
   switch (request.kind) {
     case "ingest": {
-      const value = desk.writers.runs.apply(request.tenantId, unpack(request.batch));
+      const value = dependencies.writers.runs.apply(request.tenantId, unpack(request.batch));
       return { kind: "answer", sequence, value };
     }
     case "write":
-      return performWrite(desk, call, request);
+      return performWrite(dependencies, call, request);
     case "close":
       return { kind: "answer", sequence, value: undefined };
   }
@@ -307,9 +314,9 @@ const unpack = (batch: RunBatch | PackedBatch): RunBatch =>
     ? { ...(deserialize(batch.packed) as Omit<RunBatch, "bodies">), bodies: batch.bodies }
     : batch;
 
-/** One write of a noun. What it throws undoes it alone. */
+/** One write of a resource. What it throws undoes it alone. */
 function performWrite(
-  { db, writers, damage, room }: Desk,
+  { db, writers, damage, room }: WriterContext,
   call: WriterCall,
   request: WriterRequest & { readonly kind: "write" },
 ): ThreadAnswer | BegunWrite {

@@ -1,7 +1,7 @@
 import { Validator } from "@seriousme/openapi-schema-validator";
 import { endpoints } from "millrace/model";
 import { expect, test } from "vitest";
-import { v2Endpoints } from "../src/v2/v2-endpoints.ts";
+import { v2Endpoints } from "../src/http/v2-endpoints.ts";
 import { call, runServer } from "./support/running-server.ts";
 
 interface Operation {

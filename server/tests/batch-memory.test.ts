@@ -7,7 +7,8 @@ import { openSqliteStore } from "../dist/store/sqlite-store.js";
 import { BatchBuilder } from "../src/runs/ingest/batch-builder.ts";
 import { serverLimits } from "../src/model/options.ts";
 import { BatchMemory } from "../src/runs/batch-memory.ts";
-import { databaseFile, openDatabase } from "../src/storage/sqlite/schema.ts";
+import { databaseFile } from "../src/storage/sqlite/open-database.ts";
+import { openDatabase } from "../src/storage/sqlite/connection.ts";
 import { temporaryFolder } from "./support/running-server.ts";
 import { wireRun } from "./support/wire-runs.ts";
 

@@ -7,9 +7,9 @@ import {
   engineName,
   isFixed,
   isSqliteError,
+  openDatabase,
 } from "../src/storage/sqlite/connection.ts";
 import { withinDeadline } from "../src/storage/sqlite/query-clock.ts";
-import { openDatabase } from "../src/storage/sqlite/schema.ts";
 import { temporaryFolder } from "./support/running-server.ts";
 
 describe("the engine", () => {

@@ -2,7 +2,7 @@ import { randomUUID } from "node:crypto";
 import { Readable } from "node:stream";
 import { expect, onTestFinished, test } from "vitest";
 import { openSqliteStore } from "../dist/store/sqlite-store.js";
-import { readCsv } from "../src/examples/imports/csv.ts";
+import { readCsv } from "../src/datasets/imports/csv.ts";
 import { serverLimits } from "../src/model/options.ts";
 import { DatasetDesk, itemsOf, textOf } from "./support/dataset-desk.ts";
 import { containing } from "./support/matching.ts";

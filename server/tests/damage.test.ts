@@ -5,14 +5,11 @@ import { describe, expect, test, vi } from "vitest";
 import { DamageWatch } from "../dist/storage/sqlite/damage.js";
 import { openSqliteStore } from "../dist/store/sqlite-store.js";
 import { checkLog } from "../src/storage/sqlite/log-check.ts";
-import {
-  databaseFile,
-  eraseLog,
-  foldLog,
-  openDatabase,
-  openWriter,
-} from "../src/storage/sqlite/schema.ts";
-import type { Connection } from "../src/storage/sqlite/schema.ts";
+import { openWriter } from "../src/store/schema.ts";
+import { databaseFile } from "../src/storage/sqlite/open-database.ts";
+import { openDatabase } from "../src/storage/sqlite/connection.ts";
+import { eraseLog, foldLog } from "../src/storage/sqlite/write-ahead-log.ts";
+import type { Connection } from "../src/storage/sqlite/connection.ts";
 import { StoreDesk } from "./support/store-desk.ts";
 import { call, runServer, temporaryFolder } from "./support/running-server.ts";
 import { wireRun } from "./support/wire-runs.ts";

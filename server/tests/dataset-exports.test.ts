@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { toFineTuning } from "../src/examples/imports/fine-tuning.ts";
+import { toFineTuning } from "../src/datasets/imports/fine-tuning.ts";
 import { DatasetDesk, textOf } from "./support/dataset-desk.ts";
 import { containing } from "./support/matching.ts";
 

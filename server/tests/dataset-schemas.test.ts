@@ -1,7 +1,7 @@
 import { randomUUID } from "node:crypto";
 import { expect, test } from "vitest";
-import { SchemaCheck } from "../src/examples/schema-check.ts";
-import { runWithin } from "../src/examples/time-limit.ts";
+import { SchemaCheck } from "../src/datasets/examples/schema-check.ts";
+import { runWithin } from "../src/datasets/examples/time-limit.ts";
 import { serverLimits } from "../src/model/options.ts";
 import { DatasetDesk } from "./support/dataset-desk.ts";
 import { containing } from "./support/matching.ts";

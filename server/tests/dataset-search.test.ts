@@ -1,6 +1,6 @@
 import { randomUUID } from "node:crypto";
 import { expect, test } from "vitest";
-import { wordsOf } from "../src/examples/words.ts";
+import { wordsOf } from "../src/datasets/examples/words.ts";
 import { DatasetDesk, itemsOf, textOf } from "./support/dataset-desk.ts";
 import { containing } from "./support/matching.ts";
 import { wireRun } from "./support/wire-runs.ts";

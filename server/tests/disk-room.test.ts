@@ -2,8 +2,9 @@ import { statSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { expect, onTestFinished, test, vi } from "vitest";
 import { DiskReserve, isDiskFull, reserveBytesOf } from "../src/storage/sqlite/disk-reserve.ts";
-import { DiskRoom, noLoad } from "../src/storage/sqlite/disk-room.ts";
-import { databaseFile, openWriter } from "../src/storage/sqlite/schema.ts";
+import { DiskSpace, noLoad } from "../src/storage/sqlite/disk-space.ts";
+import { openWriter } from "../src/store/schema.ts";
+import { databaseFile } from "../src/storage/sqlite/open-database.ts";
 import { temporaryFolder } from "./support/running-server.ts";
 
 const mebibyte = 1_048_576;
@@ -17,7 +18,7 @@ async function openRoom(freeBytes: number) {
   const disk = { freeBytes };
   const changes: (string | undefined)[] = [];
   const warnings = vi.spyOn(process, "emitWarning").mockReturnValue();
-  const room = new DiskRoom(db, path, {
+  const room = new DiskSpace(db, path, {
     onChange: (reason) => changes.push(reason),
     readUse: () => ({ totalBytes: 100 * gibibyte, freeBytes: disk.freeBytes }),
   });

@@ -4,7 +4,7 @@ import { fileURLToPath } from "node:url";
 import { promisify } from "node:util";
 import { expect, test } from "vitest";
 import { checkLog } from "../src/storage/sqlite/log-check.ts";
-import { databaseFile } from "../src/storage/sqlite/schema.ts";
+import { databaseFile } from "../src/storage/sqlite/open-database.ts";
 import { temporaryFolder } from "./support/running-server.ts";
 
 const run = promisify(execFile);

@@ -1,8 +1,8 @@
 import { expect, test } from "vitest";
-import { ExampleReader } from "../src/examples/example-reader.ts";
-import { toExampleConditions } from "../src/examples/example-conditions.ts";
-import { openWriter } from "../src/storage/sqlite/schema.ts";
-import type { ExampleFilter } from "../src/examples/example.ts";
+import { ExampleReader } from "../src/datasets/examples/sqlite/example-reader.ts";
+import { toExampleConditions } from "../src/datasets/examples/sqlite/example-conditions.ts";
+import { openWriter } from "../src/store/schema.ts";
+import type { ExampleFilter } from "../src/datasets/examples/example.ts";
 
 /** A row for each, with the metadata that it is named after. */
 function examplesWith(metadata: Readonly<Record<string, string>>) {

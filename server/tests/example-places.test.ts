@@ -1,8 +1,13 @@
 import { randomUUID } from "node:crypto";
 import { expect, test } from "vitest";
-import { ExamplePlaces, keysOfId, keysOfIds } from "../src/examples/example-places.ts";
-import { formats, openDatabase, openWriter } from "../src/storage/sqlite/schema.ts";
-import type { Connection } from "../src/storage/sqlite/schema.ts";
+import {
+  ExamplePlaces,
+  keysOfId,
+  keysOfIds,
+} from "../src/datasets/examples/sqlite/example-places.ts";
+import { formats, openWriter } from "../src/store/schema.ts";
+import { openDatabase } from "../src/storage/sqlite/connection.ts";
+import type { Connection } from "../src/storage/sqlite/connection.ts";
 import { openSqliteStore } from "../dist/store/sqlite-store.js";
 import { temporaryFolder } from "./support/running-server.ts";
 

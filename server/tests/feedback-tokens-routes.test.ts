@@ -1,7 +1,7 @@
 import { randomUUID } from "node:crypto";
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
-import { openDatabase } from "../src/storage/sqlite/schema.ts";
+import { openDatabase } from "../src/storage/sqlite/connection.ts";
 import { anyText, containing, matching } from "./support/matching.ts";
 import { call, runServer, temporaryFolder } from "./support/running-server.ts";
 import type { Answer, Json } from "./support/running-server.ts";

@@ -1,11 +1,11 @@
 import { randomUUID } from "node:crypto";
 import { beforeAll, describe, expect, test } from "vitest";
 import { checkFilter } from "../src/filter/checker.ts";
-import { compileExampleFilter } from "../src/filter/example-source.ts";
+import { compileExampleFilter } from "../src/datasets/examples/example-filter-source.ts";
 import { exampleFields } from "../src/filter/fields.ts";
-import { parseRows } from "../src/runs/sqlite/row.ts";
-import { openWriter } from "../src/storage/sqlite/schema.ts";
-import type { Connection } from "../src/storage/sqlite/schema.ts";
+import { parseRows } from "../src/storage/sqlite/rows.ts";
+import { openWriter } from "../src/store/schema.ts";
+import type { Connection } from "../src/storage/sqlite/connection.ts";
 
 interface ExampleInit {
   readonly metadata?: string;

@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import { checkFilter } from "../src/filter/checker.ts";
 import { runFields } from "../src/filter/fields.ts";
-import { requiredFacets } from "../src/filter/required-facets.ts";
+import { requiredFacets } from "../src/runs/sqlite/index-lookups/required-facets.ts";
 
 const facetsOf = (filter: string) => requiredFacets(checkFilter(filter, runFields));
 

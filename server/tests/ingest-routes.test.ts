@@ -2,7 +2,7 @@ import { randomBytes, randomUUID } from "node:crypto";
 import { request } from "node:http";
 import { gzipSync } from "node:zlib";
 import { expect, test } from "vitest";
-import { hasZstd } from "../src/http/read-body.ts";
+import { hasZstd } from "../src/bodies/read-body.ts";
 import { call, runServer } from "./support/running-server.ts";
 import { multipart, multipartType, wireRun } from "./support/wire-runs.ts";
 import { containing } from "./support/matching.ts";

@@ -1,7 +1,7 @@
 import * as fc from "fast-check";
 import { expect, test } from "vitest";
-import { JsonCursor, JsonError } from "../src/runs/ingest/json-cursor.ts";
-import { decodeText } from "../src/runs/ingest/json-text.ts";
+import { JsonCursor, JsonError } from "../src/bodies/json-cursor.ts";
+import { decodeText } from "../src/bodies/json-text.ts";
 
 const accepts = (text: string): boolean => {
   try {

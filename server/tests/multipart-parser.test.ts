@@ -1,7 +1,7 @@
 import * as fc from "fast-check";
 import { expect, test } from "vitest";
-import { MultipartParser } from "../src/runs/ingest/multipart-parser.ts";
-import type { Part } from "../src/runs/ingest/multipart-parser.ts";
+import { MultipartParser } from "../src/bodies/multipart-parser.ts";
+import type { Part } from "../src/bodies/multipart-parser.ts";
 import { boundary, multipart } from "./support/wire-runs.ts";
 import type { PartInit } from "./support/wire-runs.ts";
 

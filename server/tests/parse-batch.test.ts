@@ -2,7 +2,7 @@ import * as fc from "fast-check";
 import { expect, test } from "vitest";
 import { BatchBuilder } from "../src/runs/ingest/batch-builder.ts";
 import type { ParsedBatch } from "../src/runs/ingest/batch-builder.ts";
-import { JsonCursor } from "../src/runs/ingest/json-cursor.ts";
+import { JsonCursor } from "../src/bodies/json-cursor.ts";
 import { parseBatch } from "../src/runs/ingest/parse-batch.ts";
 
 const trace = "01234567-89ab-7cde-8f01-23456789abcd";

@@ -1,6 +1,6 @@
 import * as fc from "fast-check";
 import { expect, test } from "vitest";
-import { parseTime } from "../src/runs/ingest/parse-time.ts";
+import { parseTime } from "../src/model/parse-time.ts";
 import { toIso } from "../src/http/wire-text.ts";
 
 test("an ISO text with microseconds comes back as it went in", () => {

@@ -4,7 +4,7 @@ import { expect, test } from "vitest";
 import { ContentMemory } from "../src/runs/ingest/content-memory.ts";
 import { PieceReader } from "../src/runs/ingest/piece-reader.ts";
 import { MultipartBatch } from "../src/runs/ingest/multipart-batch.ts";
-import type { Part } from "../src/runs/ingest/multipart-parser.ts";
+import type { Part } from "../src/bodies/multipart-parser.ts";
 import { RequestError } from "../src/model/errors.ts";
 import { wireRun } from "./support/wire-runs.ts";
 

@@ -1,7 +1,8 @@
 import { randomUUID } from "node:crypto";
 import { join } from "node:path";
 import { expect, onTestFinished, test } from "vitest";
-import { formats, openDatabase, openWriter } from "../src/storage/sqlite/schema.ts";
+import { formats, openWriter } from "../src/store/schema.ts";
+import { openDatabase } from "../src/storage/sqlite/connection.ts";
 import { AnnotationQueueReader } from "../src/queues/annotation-queue-reader.ts";
 import { AnnotationQueueWriter } from "../src/queues/annotation-queue-writer.ts";
 import { QueueReviewReader } from "../src/queues/queue-review-reader.ts";

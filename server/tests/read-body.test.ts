@@ -5,7 +5,7 @@ import { connect } from "node:net";
 import { gzipSync } from "node:zlib";
 import { expect, onTestFinished, test } from "vitest";
 import { messageOf } from "../src/model/errors.ts";
-import { readChunks } from "../src/http/read-body.ts";
+import { readChunks } from "../src/bodies/read-body.ts";
 
 const part = gzipSync("abc").subarray(0, 12);
 

@@ -6,7 +6,7 @@ import { openSqliteStore } from "../dist/store/sqlite-store.js";
 import { ReadPool } from "../src/store/read-pool.ts";
 import type { QueryThread } from "../src/store/read-pool.ts";
 import type { ReaderQuery } from "../src/store/reader-thread.ts";
-import { openWriter } from "../src/storage/sqlite/schema.ts";
+import { openWriter } from "../src/store/schema.ts";
 import { StoreDesk } from "./support/store-desk.ts";
 import { temporaryFolder } from "./support/running-server.ts";
 import { wireRun } from "./support/wire-runs.ts";

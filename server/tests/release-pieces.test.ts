@@ -1,6 +1,6 @@
 import { markAsUntransferable } from "node:worker_threads";
 import { describe, expect, test } from "vitest";
-import { releasePieces } from "../src/http/release-pieces.ts";
+import { releasePieces } from "../src/bodies/release-pieces.ts";
 import { takeBatch } from "../src/runs/ingest/parse-batch.ts";
 import { wireRun } from "./support/wire-runs.ts";
 

@@ -1,7 +1,7 @@
 import { randomUUID } from "node:crypto";
 import { expect, onTestFinished, test, vi } from "vitest";
 import { openTemporaryStore } from "../dist/store/sqlite-store.js";
-import { Sweeper } from "../src/tenants/retention-sweeper.ts";
+import { Sweeper } from "../src/runs/retention/retention-sweeper.ts";
 import type { Store } from "../src/store/store.ts";
 import { checkFilter } from "../src/filter/checker.ts";
 import { runFields } from "../src/filter/fields.ts";

@@ -5,17 +5,15 @@ import { describe, expect, test } from "vitest";
 import { checkFilter } from "../src/filter/checker.ts";
 import { runFields } from "../src/filter/fields.ts";
 import { parseFilter } from "../src/filter/parser.ts";
-import { requiredFacets } from "../src/filter/required-facets.ts";
+import { requiredFacets } from "../src/runs/sqlite/index-lookups/required-facets.ts";
 import { anyFacet, blockMicros, facetsOf } from "../src/runs/facets.ts";
-import { narrow } from "../src/runs/sqlite/narrow.ts";
+import { narrow } from "../src/runs/sqlite/index-lookups/narrow.ts";
 import { createReaders } from "../src/store/repositories.ts";
-import { parseRows, readColumns } from "../src/runs/sqlite/row.ts";
-import {
-  formats,
-  openDatabase,
-  openWriter,
-  readDefaultTenantId,
-} from "../src/storage/sqlite/schema.ts";
+import { readColumns } from "../src/runs/sqlite/row.ts";
+import { parseRows } from "../src/storage/sqlite/rows.ts";
+import { formats, openWriter } from "../src/store/schema.ts";
+import { readDefaultTenantId } from "../src/storage/sqlite/open-database.ts";
+import { openDatabase } from "../src/storage/sqlite/connection.ts";
 import { FilterDesk } from "./support/filter-desk.ts";
 import { meets } from "./support/filter-oracle.ts";
 import { temporaryFolder } from "./support/running-server.ts";

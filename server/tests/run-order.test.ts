@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { parseRows } from "../src/runs/sqlite/row.ts";
+import { parseRows } from "../src/storage/sqlite/rows.ts";
 import { toConditionsWithin } from "../src/runs/sqlite/run-conditions.ts";
 import { firstRunsSql } from "../src/runs/sqlite/run-order.ts";
 import type { RunFilter, RunPosition } from "../src/runs/run-query.ts";

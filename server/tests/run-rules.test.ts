@@ -2,7 +2,7 @@ import { randomUUID } from "node:crypto";
 import type { Operation } from "millrace/model";
 import { expect, test } from "vitest";
 import { MultipartBatch } from "../src/runs/ingest/multipart-batch.ts";
-import { MultipartParser } from "../src/runs/ingest/multipart-parser.ts";
+import { MultipartParser } from "../src/bodies/multipart-parser.ts";
 import { parseBatch, parseOneRun } from "../src/runs/ingest/parse-batch.ts";
 import type { Rejection } from "../src/runs/run-record.ts";
 import { boundary, multipart, wireRun } from "./support/wire-runs.ts";

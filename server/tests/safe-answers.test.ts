@@ -7,7 +7,7 @@ import { once } from "node:events";
 import { expect, onTestFinished, test } from "vitest";
 import { startServer } from "@millrace/server";
 import { answerBrokenRequest } from "../src/http/safe-headers.ts";
-import { JsonBoundsCheck } from "../src/http/json-bounds.ts";
+import { JsonBoundsCheck } from "../src/bodies/json-bounds.ts";
 import { call, runServer, textOf } from "./support/running-server.ts";
 
 const safe = {

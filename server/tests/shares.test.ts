@@ -3,7 +3,7 @@ import { join } from "node:path";
 import type { RunningServer } from "@millrace/server";
 import { expect, test } from "vitest";
 import { openSqliteStore } from "../dist/store/sqlite-store.js";
-import { openDatabase } from "../src/storage/sqlite/schema.ts";
+import { openDatabase } from "../src/storage/sqlite/connection.ts";
 import { call, runServer, temporaryFolder, textOf } from "./support/running-server.ts";
 import type { Answer, CallInit } from "./support/running-server.ts";
 import { someMicros, wireRun } from "./support/wire-runs.ts";

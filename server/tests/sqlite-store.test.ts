@@ -6,7 +6,9 @@ import { join } from "node:path";
 import { afterAll, describe, expect, test } from "vitest";
 // The writer's thread needs its file, so this engine is tested as it is built.
 import { openSqliteStore } from "../dist/store/sqlite-store.js";
-import { databaseFile, formats, openDatabase } from "../src/storage/sqlite/schema.ts";
+import { formats } from "../src/store/schema.ts";
+import { databaseFile } from "../src/storage/sqlite/open-database.ts";
+import { openDatabase } from "../src/storage/sqlite/connection.ts";
 import { parseBatch } from "../src/runs/ingest/parse-batch.ts";
 import { describeProjects } from "./project-contract.ts";
 import { describeQueries } from "./query-contract.ts";

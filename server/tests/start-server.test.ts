@@ -9,7 +9,7 @@ import { fileURLToPath } from "node:url";
 import { ServerError, startServer } from "@millrace/server";
 import { OptionError } from "millrace/model";
 import { expect, onTestFinished, test } from "vitest";
-import { openDatabase } from "../src/storage/sqlite/schema.ts";
+import { openDatabase } from "../src/storage/sqlite/connection.ts";
 import { call, runServer, temporaryFolder } from "./support/running-server.ts";
 import { wireRun } from "./support/wire-runs.ts";
 import { matching } from "./support/matching.ts";

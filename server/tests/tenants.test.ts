@@ -3,7 +3,7 @@ import { join } from "node:path";
 import { expect, onTestFinished, test } from "vitest";
 import { openSqliteStore } from "../dist/store/sqlite-store.js";
 import type { Store } from "../src/store/store.ts";
-import { openDatabase } from "../src/storage/sqlite/schema.ts";
+import { openDatabase } from "../src/storage/sqlite/connection.ts";
 import { StoreDesk } from "./support/store-desk.ts";
 import { temporaryFolder } from "./support/running-server.ts";
 import { wireRun } from "./support/wire-runs.ts";

@@ -8,20 +8,17 @@ import { parseBatch } from "../src/runs/ingest/parse-batch.ts";
 import type { RunFilter } from "../src/runs/run-query.ts";
 import { createReaders, createWriters } from "../src/store/repositories.ts";
 import { toBuffer } from "../src/runs/sqlite/payload-reader.ts";
-import { parseRows } from "../src/runs/sqlite/row.ts";
-import {
-  openDatabase,
-  openReader,
-  openWriter,
-  readDefaultTenantId,
-} from "../src/storage/sqlite/schema.ts";
-import type { Connection } from "../src/storage/sqlite/schema.ts";
+import { parseRows } from "../src/storage/sqlite/rows.ts";
+import { openWriter } from "../src/store/schema.ts";
+import { openReader, readDefaultTenantId } from "../src/storage/sqlite/open-database.ts";
+import { openDatabase } from "../src/storage/sqlite/connection.ts";
+import type { Connection } from "../src/storage/sqlite/connection.ts";
 import {
   attachTextIndex,
   prepareTextIndex,
   rowsThatMayHold,
-} from "../src/storage/text-index/text-index.ts";
-import { TextIndexer } from "../src/storage/text-index/text-indexer.ts";
+} from "../src/runs/sqlite/text-index/text-index.ts";
+import { TextIndexer } from "../src/runs/sqlite/text-index/text-indexer.ts";
 import { temporaryFolder } from "./support/running-server.ts";
 import { patchOf } from "./support/store-desk.ts";
 import { wireRun } from "./support/wire-runs.ts";

@@ -1,8 +1,8 @@
 import { expect, test } from "vitest";
 import { ActivityHistory } from "../src/live/activity-history.ts";
 import { Senders } from "../src/live/senders.ts";
-import type { Activity } from "../src/live/activity.ts";
-import { bucketGrowth, latencyBucket } from "../src/live/activity.ts";
+import type { Activity } from "../src/runs/activity.ts";
+import { bucketGrowth, latencyBucket } from "../src/runs/activity.ts";
 import { call, runServer, textOf } from "./support/running-server.ts";
 import type { Json } from "./support/running-server.ts";
 import { someMicros, wireRun } from "./support/wire-runs.ts";

@@ -2,9 +2,9 @@ import * as fc from "fast-check";
 import { expect, test } from "vitest";
 import { MultipartBatch } from "../src/runs/ingest/multipart-batch.ts";
 import { parseBatch } from "../src/runs/ingest/parse-batch.ts";
-import { parseTime } from "../src/runs/ingest/parse-time.ts";
+import { parseTime } from "../src/model/parse-time.ts";
 import { readColumnValues } from "../src/runs/ingest/split-run.ts";
-import { parsePartHead } from "../src/runs/ingest/part-head.ts";
+import { parsePartHead } from "../src/bodies/part-head.ts";
 import { wireRun } from "./support/wire-runs.ts";
 
 // What most requests look like is read in a quicker way; these hold it to the thorough one.

@@ -2,7 +2,7 @@ import { isUtf8 } from "node:buffer";
 import * as fc from "fast-check";
 import { expect, test } from "vitest";
 import { findWalk } from "../src/runs/ingest/batch-walk.ts";
-import { JsonCursor, JsonError } from "../src/runs/ingest/json-cursor.ts";
+import { JsonCursor, JsonError } from "../src/bodies/json-cursor.ts";
 import * as layout from "../src/runs/ingest/walk-layout.ts";
 import { expectSame } from "./support/seen-batch.ts";
 import { someMicros, wireRun } from "./support/wire-runs.ts";

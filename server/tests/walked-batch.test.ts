@@ -3,7 +3,7 @@ import { describe, expect, test } from "vitest";
 import { BatchWalk } from "../src/runs/ingest/batch-walk.ts";
 import { takeBatch } from "../src/runs/ingest/parse-batch.ts";
 import * as layout from "../src/runs/ingest/walk-layout.ts";
-import { usagePlaces } from "../src/runs/usage-places.ts";
+import { usageSources } from "../src/runs/usage-sources.ts";
 import { postColumns } from "../src/runs/sqlite/post-rows.ts";
 import { expectSame } from "./support/seen-batch.ts";
 import { someMicros, wireRun } from "./support/wire-runs.ts";
@@ -68,7 +68,7 @@ describe("an ordinary post", () => {
     expectSame(body);
   });
 
-  test.each(usagePlaces)(
+  test.each(usageSources)(
     "that reports usage in $root at $steps is counted",
     ({ root: at, steps, names }) => {
       const numbers = Object.fromEntries(

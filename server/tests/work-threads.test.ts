@@ -1,6 +1,6 @@
 import { expect, onTestFinished, test } from "vitest";
-import { pack } from "../dist/examples/large-examples.js";
-import { WorkThreads } from "../dist/tasks/work-threads.js";
+import { pack } from "../dist/datasets/examples/large-examples.js";
+import { WorkThreads } from "../dist/storage/work-threads.js";
 
 const endless = {
   kind: "schema",

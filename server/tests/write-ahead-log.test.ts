@@ -1,15 +1,10 @@
 import { statSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
-import {
-  catchUp,
-  databaseFile,
-  foldLog,
-  openBeside,
-  openDatabase,
-  openWriter,
-  writeBack,
-} from "../src/storage/sqlite/schema.ts";
+import { openSecondWriter, openWriter } from "../src/store/schema.ts";
+import { databaseFile } from "../src/storage/sqlite/open-database.ts";
+import { openDatabase } from "../src/storage/sqlite/connection.ts";
+import { catchUp, foldLog, writeBack } from "../src/storage/sqlite/write-ahead-log.ts";
 import { temporaryFolder } from "./support/running-server.ts";
 
 describe("the log is written back", () => {
@@ -52,7 +47,7 @@ describe("the log is written back", () => {
   test("by no command that works beside the server", async () => {
     const file = join(await temporaryFolder(), databaseFile);
     const db = openWriter(file);
-    const beside = openBeside(file);
+    const beside = openSecondWriter(file);
     expect(beside.prepare("PRAGMA wal_autocheckpoint").raw().all()).toEqual([[0]]);
     beside.close();
     db.close();

@@ -1,7 +1,7 @@
 import { randomUUID } from "node:crypto";
 import { ContentMemory } from "../../server/src/runs/ingest/content-memory.ts";
 import { MultipartBatch } from "../../server/src/runs/ingest/multipart-batch.ts";
-import { MultipartParser } from "../../server/src/runs/ingest/multipart-parser.ts";
+import { MultipartParser } from "../../server/src/bodies/multipart-parser.ts";
 import { microsToStamp } from "../../src/model/dotted-order.ts";
 import type { WirePatch } from "../../src/model/run.ts";
 import { contentTypes } from "../../src/workers/sinks/frame.ts";

@@ -1,4 +1,4 @@
-// The grammar of JSON (RFC 8259), walked over: what server/src/runs/ingest/json-skip.ts does, 16 bytes at a time. Each function takes
+// The grammar of JSON (RFC 8259), walked over: what server/src/bodies/json-skip.ts does, 16 bytes at a time. Each function takes
 // the place where something begins and gives the place behind it. What breaks the grammar, or is too deep, ends the walk
 // by a trap: the other way then says what is wrong. Behind the text there are zeros, which no value goes on with.
 import { depthMax } from "./layout";

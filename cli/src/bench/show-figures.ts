@@ -1,4 +1,4 @@
-import type { Screen } from "../show-progress.ts";
+import type { Screen } from "../transfers/show-progress.ts";
 import type { Figures } from "./meter.ts";
 import type { LoadPlan } from "./record-load.ts";
 import { sizes } from "./workload.ts";

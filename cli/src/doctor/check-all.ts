@@ -1,4 +1,4 @@
-import type { DoctorFlags } from "../doctor.ts";
+import type { DoctorFlags } from "./settings.ts";
 import type { Check } from "./check.ts";
 import { checkDns, checkEndpoint, checkProxy, checkTls } from "./network-checks.ts";
 import { checkRun } from "./run-check.ts";

@@ -1,6 +1,6 @@
 import { defaultEndpoint, variablesOf } from "millrace/model";
 import type { ServerOptionName } from "millrace/model";
-import type { DoctorFlags } from "../doctor.ts";
+import type { ServerFlags } from "../local-server/server-flags.ts";
 
 /** A setting, and where it comes from: a flag, a variable, or the default. */
 export interface Setting {
@@ -51,4 +51,10 @@ export function readSettings(flags: DoctorFlags, env: NodeJS.ProcessEnv): Settin
       variable("endpoint") ?? { value: defaultEndpoint, from: "the default" },
     ...(Object.fromEntries(given) as Omit<Settings, "endpoint">),
   };
+}
+
+export interface DoctorFlags extends ServerFlags {
+  readonly spoolDir?: string;
+  readonly project: string;
+  readonly json?: true;
 }

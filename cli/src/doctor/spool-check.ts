@@ -2,7 +2,7 @@ import { access, constants, stat, statfs } from "node:fs/promises";
 import { resolve } from "node:path";
 import { inspectSpool } from "millrace/spool";
 import type { SpoolFile } from "millrace/spool";
-import { isFileMissing } from "../file-missing.ts";
+import { isFileMissing } from "../transfers/find-files.ts";
 import { shown } from "./check.ts";
 import type { Check } from "./check.ts";
 import { messageOf } from "./network-checks.ts";

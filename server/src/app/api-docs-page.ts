@@ -1,7 +1,7 @@
 import { existsSync } from "node:fs";
 import { readFile } from "node:fs/promises";
 import { fileURLToPath } from "node:url";
-import { distFile } from "../dist-files.ts";
+import { distFile } from "../storage/dist-files.ts";
 
 /** A file of the page over the calls. */
 export interface DocsFile {

@@ -4,13 +4,13 @@ import type { TypeBoxTypeProvider } from "@fastify/type-provider-typebox";
 import fastify from "fastify";
 import type { FastifyError, FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
 import { RequestError } from "../model/errors.ts";
-import type { IngestDesk } from "../runs/ingest-handlers.ts";
+import type { IngestDependencies } from "../runs/handlers/ingest-handlers.ts";
 import { addWeb } from "./web-pages.ts";
 import { memoryDataDir, serverLimits } from "../model/options.ts";
 import type { ServerSettings } from "../model/options.ts";
 import { addAnnotationQueueRoutes } from "../queues/annotation-queue-routes.ts";
-import { addComparativeRoutes } from "../experiments/comparative-routes.ts";
-import { addFeedbackRoutes, addGivenFeedbackRoutes } from "../feedback/feedback-routes.ts";
+import { addComparativeRoutes, addDatasetRunRoutes } from "../experiments/comparative-routes.ts";
+import { addFeedbackRoutes, addSubmittedFeedbackRoutes } from "../feedback/feedback-routes.ts";
 import { addOtlpRoutes } from "../otlp/otlp-routes.ts";
 import { addProjectRoutes } from "../projects/project-routes.ts";
 import { addPromptRoutes } from "../prompts/prompt-routes.ts";
@@ -21,12 +21,13 @@ import {
   addSharedDatasetRoutes,
   addUploadRoutes,
 } from "../datasets/dataset-routes.ts";
+import { addExampleRoutes, addExampleWriteRoutes } from "../datasets/examples/example-routes.ts";
 import {
   addAttachmentRoutes,
-  addExampleRoutes,
-  addExampleWriteRoutes,
-} from "../examples/example-routes.ts";
-import { addIngestRoutes, addRunRoutes, addSharedRunRoutes } from "../runs/run-routes.ts";
+  addIngestRoutes,
+  addRunRoutes,
+  addSharedRunRoutes,
+} from "../runs/run-routes.ts";
 import { addInfoRoutes, addSettingsRoutes } from "./server-routes.ts";
 import { addUiAnnotationQueueRoutes } from "../queues/queue-review-routes.ts";
 import { addLiveRoutes } from "../live/live-routes.ts";
@@ -35,18 +36,18 @@ import { addSharedV2Routes, addV2Routes } from "../v2/v2-routes.ts";
 import { addUiSettingsRoutes } from "../tenants/settings-routes.ts";
 import { addUiDatasetRoutes, addUiImportRoutes } from "../datasets/ui-dataset-routes.ts";
 import { addUiTraceRoutes } from "../runs/trace-routes.ts";
-import { RunExports } from "../runs/run-export.ts";
+import { RunExports } from "../runs/handlers/run-export.ts";
 import { addUiRunExportRoute, addUiRunRoutes } from "../runs/ui-run-routes.ts";
 import { runInReadScope } from "../runs/read-scope.ts";
 import type { ReadScope } from "../runs/read-scope.ts";
 import type { Store } from "../store/store.ts";
-import { WorkThreads } from "../tasks/work-threads.ts";
+import { WorkThreads } from "../storage/work-threads.ts";
 import { addApiDocs } from "./api-docs.ts";
 import { checkLazily } from "../http/check-lazily.ts";
 import { closeUnread } from "../http/close-unread.ts";
-import { JsonBoundsCheck } from "../http/json-bounds.ts";
+import { JsonBoundsCheck } from "../bodies/json-bounds.ts";
 import { KeyGuard } from "../tenants/key-guard.ts";
-import { joinPieces, readChunks } from "../http/read-body.ts";
+import { joinPieces, readChunks } from "../bodies/read-body.ts";
 import { SignedLinks } from "../shares/signed-links.ts";
 import { addSafeHeaders, answerAllHere, answerBrokenRequest } from "../http/safe-headers.ts";
 import { SourceGuard } from "../http/source-guard.ts";
@@ -58,7 +59,7 @@ export function createApp(store: Store, settings: ServerSettings) {
   const sources = new SourceGuard(settings);
   const keys = new KeyGuard(settings, store);
   const work = new WorkThreads();
-  const desk = { store, links: new SignedLinks() };
+  const dependencies = { store, links: new SignedLinks() };
   const exports = new RunExports(store);
   // Beside the database, where there is room for what becomes part of it.
   const folder = settings.dataDir === memoryDataDir ? tmpdir() : settings.dataDir;
@@ -121,10 +122,10 @@ export function createApp(store: Store, settings: ServerSettings) {
     );
     addOpenRoutes(open, store);
     addUiFeedbackFormRoutes(open, store);
-    addSharedRunRoutes(open, desk);
-    addSharedV2Routes(open, desk);
-    addSharedDatasetRoutes(open, desk);
-    addAttachmentRoutes(open, desk);
+    addSharedRunRoutes(open, dependencies);
+    addSharedV2Routes(open, dependencies);
+    addSharedDatasetRoutes(open, dependencies);
+    addAttachmentRoutes(open, dependencies);
     addUiRunExportRoute(open, exports);
   });
   app.register(async (ingest: FastifyInstance) => {
@@ -132,7 +133,7 @@ export function createApp(store: Store, settings: ServerSettings) {
     // The handlers read the body themselves, as it arrives.
     ingest.addContentTypeParser("*", (_request, _payload, done) => done(null));
     addStreamRoutes(ingest, { store, work });
-    addExampleWriteRoutes(ingest, { ...desk, work });
+    addExampleWriteRoutes(ingest, { ...dependencies, work });
     addUploadRoutes(ingest, { store, folder });
     addUiImportRoutes(ingest, { store, work });
   });
@@ -145,14 +146,15 @@ export function createApp(store: Store, settings: ServerSettings) {
     addLiveRoutes(rest, store, keys);
     addUiSettingsRoutes(rest, { store, keys, settings });
     addUiFeedbackRoutes(rest, store);
-    addRunRoutes(rest, desk);
-    addV2Routes(rest, desk);
+    addRunRoutes(rest, dependencies);
+    addV2Routes(rest, dependencies);
     addUiRunRoutes(rest, store, exports);
-    addAnnotationQueueRoutes(rest, desk);
-    addDatasetSearchRoutes(rest, desk);
-    addExampleRoutes(rest, desk);
+    addAnnotationQueueRoutes(rest, dependencies);
+    addDatasetSearchRoutes(rest, dependencies);
+    addDatasetRunRoutes(rest, dependencies);
+    addExampleRoutes(rest, dependencies);
     addUiDatasetRoutes(rest, store);
-    addUiTraceRoutes(rest, desk);
+    addUiTraceRoutes(rest, dependencies);
   });
   return app;
 }
@@ -200,13 +202,13 @@ async function parseBody(request: IncomingMessage, bytesMax: number): Promise<un
 /** What needs no key. */
 function addOpenRoutes(app: FastifyInstance, store: Store): void {
   addInfoRoutes(app, store);
-  addGivenFeedbackRoutes(app, store);
+  addSubmittedFeedbackRoutes(app, store);
 }
 
 /** What reads its body itself. */
-function addStreamRoutes(app: FastifyInstance, desk: IngestDesk): void {
-  addIngestRoutes(app, desk);
-  addOtlpRoutes(app, desk);
+function addStreamRoutes(app: FastifyInstance, dependencies: IngestDependencies): void {
+  addIngestRoutes(app, dependencies);
+  addOtlpRoutes(app, dependencies);
 }
 
 /** The rest: a JSON body or none. */

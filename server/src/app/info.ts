@@ -1,5 +1,5 @@
 import { version } from "millrace/model";
-import { hasZstd } from "../http/read-body.ts";
+import { hasZstd } from "../bodies/read-body.ts";
 import type { Store } from "../store/store.ts";
 import { apiVersion, serverLimits } from "../model/options.ts";
 

@@ -3,7 +3,7 @@ import { existsSync, readdirSync, readFileSync } from "node:fs";
 import { extname, join, relative, sep } from "node:path";
 import { fileURLToPath } from "node:url";
 import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
-import { distFile } from "../dist-files.ts";
+import { distFile } from "../storage/dist-files.ts";
 
 /** Where the build of the web interface lies; nothing there: the server answers its API alone. */
 const webFolder = fileURLToPath(distFile("web"));

@@ -1,8 +1,8 @@
 import { RequestError } from "../model/errors.ts";
-import { parseTime } from "../runs/ingest/parse-time.ts";
+import { parseTime } from "../model/parse-time.ts";
 import { latestTag } from "./dataset-version.ts";
 import type { AsOf, Moment } from "./dataset-version.ts";
-import type { Store } from "../store/store.ts";
+import type { DatasetStore } from "./dataset-store.ts";
 import { first } from "../http/query-string.ts";
 import type { QueryString } from "../http/query-string.ts";
 
@@ -21,7 +21,7 @@ export function readAsOf(query: QueryString, name = "as_of"): AsOf | undefined {
 
 /** @throws RequestError 404: no version has the tag. */
 export async function findMoment(
-  store: Store,
+  store: DatasetStore,
   { tenantId, id }: { readonly tenantId: string; readonly id: string },
   asOf: AsOf | undefined,
 ): Promise<Moment> {

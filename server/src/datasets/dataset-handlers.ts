@@ -5,13 +5,13 @@ import type { Static } from "typebox";
 import { RequestError } from "../model/errors.ts";
 import { holdOpen } from "../http/hold-open.ts";
 import { JsonObject, Maybe, Time } from "../http/schema-parts.ts";
-import { microsOf } from "../runs/ingest/parse-time.ts";
+import { microsOf } from "../model/parse-time.ts";
 import { dataTypes } from "./dataset.ts";
 import type { Dataset, DatasetChanges, DatasetFields } from "./dataset.ts";
-import type { Store } from "../store/store.ts";
+import type { DatasetStore } from "./dataset-store.ts";
 import { toDatasetJson } from "./dataset-json.ts";
 import { parseDatasetQuery } from "./dataset-query.ts";
-import { parsePatchedExamples } from "../examples/example-body.ts";
+import { parsePatchedExamples } from "./examples/example-body.ts";
 import { parseId, parseIds } from "../http/query-string.ts";
 import type { QueryString } from "../http/query-string.ts";
 
@@ -47,19 +47,19 @@ export type DatasetBody = Static<typeof datasetBody>;
 export type DatasetPatchBody = Static<typeof datasetPatchBody>;
 
 /** `GET /datasets`. */
-export async function listDatasets(store: Store, request: FastifyRequest): Promise<unknown> {
+export async function listDatasets(store: DatasetStore, request: FastifyRequest): Promise<unknown> {
   const query = parseDatasetQuery(request.query as QueryString);
   return (await store.read.datasets.list(request.tenantId, query)).map(toDatasetJson);
 }
 
 /** `GET /datasets/{id}`. */
-export async function readDataset(store: Store, request: FastifyRequest): Promise<unknown> {
+export async function readDataset(store: DatasetStore, request: FastifyRequest): Promise<unknown> {
   return toDatasetJson(await findDataset(store, request));
 }
 
 /** `POST /datasets`. */
 export async function createDataset(
-  store: Store,
+  store: DatasetStore,
   body: DatasetBody,
   request: FastifyRequest,
 ): Promise<unknown> {
@@ -81,7 +81,7 @@ export async function createDataset(
 
 /** `PATCH /datasets/{id}`. */
 export async function updateDataset(
-  store: Store,
+  store: DatasetStore,
   body: DatasetPatchBody,
   { request, reply }: { readonly request: FastifyRequest; readonly reply: FastifyReply },
 ): Promise<unknown> {
@@ -96,7 +96,7 @@ export async function updateDataset(
 
 /** `DELETE /datasets/{id}`: the dataset, its examples and its versions. */
 export async function deleteDataset(
-  store: Store,
+  store: DatasetStore,
   request: FastifyRequest,
   reply: FastifyReply,
 ): Promise<unknown> {
@@ -107,7 +107,7 @@ export async function deleteDataset(
 
 /** `DELETE /datasets?dataset_ids`: those of them that are there. */
 export async function deleteDatasets(
-  store: Store,
+  store: DatasetStore,
   request: FastifyRequest,
   reply: FastifyReply,
 ): Promise<unknown> {
@@ -123,7 +123,7 @@ export async function deleteDatasets(
 
 /** Part by part: a large dataset must not keep others from writing. */
 async function deleteAll(
-  store: Store,
+  store: DatasetStore,
   ids: readonly string[],
   { request, reply }: { readonly request: FastifyRequest; readonly reply: FastifyReply },
 ): Promise<readonly string[]> {
@@ -134,7 +134,7 @@ async function deleteAll(
 }
 
 /** Erases what deleted datasets held, part by part. */
-export async function eraseDeleted(store: Store): Promise<void> {
+export async function eraseDeleted(store: DatasetStore): Promise<void> {
   let isMore = true;
   while (isMore) {
     isMore = await store.write.datasets.sweep();
@@ -142,7 +142,10 @@ export async function eraseDeleted(store: Store): Promise<void> {
 }
 
 /** The dataset that the path names. @throws RequestError 404: it is not the tenant's. */
-export async function findDataset(store: Store, request: FastifyRequest): Promise<Dataset> {
+export async function findDataset(
+  store: { readonly read: Pick<DatasetStore["read"], "datasets"> },
+  request: FastifyRequest,
+): Promise<Dataset> {
   const dataset = await store.read.datasets.find(request.tenantId, datasetIdOf(request));
   if (dataset === undefined) {
     throw new RequestError(404, "Dataset not found");

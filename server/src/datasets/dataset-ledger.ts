@@ -3,8 +3,8 @@ import { latestTag } from "./dataset-version.ts";
 import type { Dataset } from "./dataset.ts";
 import type { AsOf, DatasetVersion } from "./dataset-version.ts";
 import { datasetSelection, parseDatasetRow } from "./dataset-row.ts";
-import { parseRows } from "../runs/sqlite/row.ts";
-import type { Connection } from "../storage/sqlite/schema.ts";
+import { parseRows } from "../storage/sqlite/rows.ts";
+import type { Connection } from "../storage/sqlite/connection.ts";
 
 /** How far back a write may be dated, in microseconds: clients name the time at which they were called. */
 const backdateMicros = 60_000_000;

@@ -11,11 +11,11 @@ import type { AsOf, DatasetVersion, Moment } from "./dataset-version.ts";
 import { hasMetadata } from "../projects/project.ts";
 import { DatasetLedger } from "./dataset-ledger.ts";
 import { datasetSelection, parseDatasetRow } from "./dataset-row.ts";
-import { keysOfId } from "../examples/example-places.ts";
+import { keysOfId } from "./examples/sqlite/example-places.ts";
 import { withinDeadline } from "../storage/sqlite/query-clock.ts";
-import { parseRows } from "../runs/sqlite/row.ts";
-import type { Connection } from "../storage/sqlite/schema.ts";
-import { digestToken } from "../shares/token-keys.ts";
+import { parseRows } from "../storage/sqlite/rows.ts";
+import type { Connection } from "../storage/sqlite/connection.ts";
+import { digestToken } from "../storage/sqlite/token-keys.ts";
 
 const orderColumns = {
   name: "d.name_json",

@@ -1,10 +1,13 @@
+import type { Linked } from "../shares/signed-links.ts";
 import type { FastifyInstance } from "fastify";
 import { endpoints } from "millrace/model";
 import type { Static } from "typebox";
-import { exportDatasetCsv, exportDatasetJsonl, exportDatasetOpenAi } from "./dataset-exports.ts";
-import { datasetRunsBody, readDatasetRuns } from "./dataset-runs.ts";
-import type { DatasetRunsBody } from "./dataset-runs.ts";
-import { indexBody, indexDataset, searchBody, searchDataset } from "./dataset-search.ts";
+import {
+  exportDatasetCsv,
+  exportDatasetJsonl,
+  exportDatasetOpenAi,
+} from "./imports/dataset-exports.ts";
+import { indexBody, indexDataset, searchBody, searchDataset } from "./examples/example-search.ts";
 import {
   countSharedExamples,
   listSharedExamples,
@@ -13,7 +16,7 @@ import {
   shareDataset,
   unshareDataset,
 } from "./dataset-sharing.ts";
-import { uploadDataset } from "../examples/imports/dataset-upload.ts";
+import { uploadDataset } from "./imports/dataset-upload.ts";
 import {
   createDataset,
   datasetBody,
@@ -25,15 +28,14 @@ import {
   updateDataset,
 } from "./dataset-handlers.ts";
 import type { DatasetBody, DatasetPatchBody } from "./dataset-handlers.ts";
-import type { ExampleDesk } from "../examples/example-handlers.ts";
 import { route } from "../http/route.ts";
-import type { Store } from "../store/store.ts";
+import type { DatasetStore } from "./dataset-store.ts";
 import { asOf, exampleFilters, paging } from "../http/query-docs.ts";
 
 const tag = "datasets";
 
 /** Datasets: what they are, who may read them, how they leave. */
-export function addDatasetRoutes(app: FastifyInstance, store: Store): void {
+export function addDatasetRoutes(app: FastifyInstance, store: DatasetStore): void {
   app.route({
     ...route(endpoints.listDatasets, {
       tag,
@@ -92,7 +94,7 @@ export function addDatasetRoutes(app: FastifyInstance, store: Store): void {
   addExportRoutes(app, store);
 }
 
-function addShareRoutes(app: FastifyInstance, store: Store): void {
+function addShareRoutes(app: FastifyInstance, store: DatasetStore): void {
   app.route({
     ...route(endpoints.readDatasetShare, { tag, summary: "The dataset's share, or null." }),
     handler: (request, reply) => readDatasetShare(store, request, reply),
@@ -112,7 +114,7 @@ function addShareRoutes(app: FastifyInstance, store: Store): void {
 
 const exported = { ...asOf, splits: "Splits, any of which an example is in; may be repeated." };
 
-function addExportRoutes(app: FastifyInstance, store: Store): void {
+function addExportRoutes(app: FastifyInstance, store: DatasetStore): void {
   app.route({
     ...route(endpoints.exportDatasetOpenAi, {
       tag,
@@ -141,14 +143,17 @@ function addExportRoutes(app: FastifyInstance, store: Store): void {
 }
 
 /** Search, and experiments side by side. */
-export function addDatasetSearchRoutes(app: FastifyInstance, desk: ExampleDesk): void {
+export function addDatasetSearchRoutes(
+  app: FastifyInstance,
+  dependencies: Linked<DatasetStore>,
+): void {
   app.route<{ Body: Static<typeof indexBody> | undefined }>({
     ...route(endpoints.indexDataset, {
       tag,
       summary: "Indexes the inputs of a version; latest is followed from then on.",
       body: indexBody,
     }),
-    handler: (request, reply) => indexDataset(desk.store, request, reply),
+    handler: (request, reply) => indexDataset(dependencies.store, request, reply),
   });
   app.route<{ Body: Static<typeof searchBody> }>({
     ...route(endpoints.searchDataset, {
@@ -156,22 +161,14 @@ export function addDatasetSearchRoutes(app: FastifyInstance, desk: ExampleDesk):
       summary: "Examples with like inputs, the nearest first; 400 where it is not indexed.",
       body: searchBody,
     }),
-    handler: (request, reply) => searchDataset(desk, request.body, { request, reply }),
-  });
-  app.route<{ Body: DatasetRunsBody }>({
-    ...route(endpoints.readDatasetRuns, {
-      tag,
-      summary: "Examples, each with the runs of the given sessions on it.",
-      body: datasetRunsBody,
-    }),
-    handler: (request, reply) => readDatasetRuns(desk, request, reply),
+    handler: (request, reply) => searchDataset(dependencies, request.body, { request, reply }),
   });
 }
 
 /** What reads its body itself, as it arrives. */
 export function addUploadRoutes(
   app: FastifyInstance,
-  desk: { readonly store: Store; readonly folder: string },
+  dependencies: { readonly store: DatasetStore; readonly folder: string },
 ): void {
   app.route({
     ...route(endpoints.uploadDataset, {
@@ -179,15 +176,18 @@ export function addUploadRoutes(
       summary:
         "Makes a dataset of a CSV file: form with file, input_keys, output_keys, metadata_keys, name, description, data_type.",
     }),
-    handler: (request, reply) => uploadDataset(desk, request, reply),
+    handler: (request, reply) => uploadDataset(dependencies, request, reply),
   });
 }
 
 /** What needs no key. */
-export function addSharedDatasetRoutes(app: FastifyInstance, desk: ExampleDesk): void {
+export function addSharedDatasetRoutes(
+  app: FastifyInstance,
+  dependencies: Linked<DatasetStore>,
+): void {
   app.route({
     ...route(endpoints.readSharedDataset, { tag, summary: "A shared dataset.", keyless: true }),
-    handler: (request) => readSharedDataset(desk.store, request),
+    handler: (request) => readSharedDataset(dependencies.store, request),
   });
   app.route({
     ...route(endpoints.listSharedExamples, {
@@ -196,7 +196,7 @@ export function addSharedDatasetRoutes(app: FastifyInstance, desk: ExampleDesk):
       query: exampleFilters,
       keyless: true,
     }),
-    handler: (request, reply) => listSharedExamples(desk, request, reply),
+    handler: (request, reply) => listSharedExamples(dependencies, request, reply),
   });
   app.route({
     ...route(endpoints.countSharedExamples, {
@@ -205,6 +205,6 @@ export function addSharedDatasetRoutes(app: FastifyInstance, desk: ExampleDesk):
       query: exampleFilters,
       keyless: true,
     }),
-    handler: (request) => countSharedExamples(desk, request),
+    handler: (request) => countSharedExamples(dependencies, request),
   });
 }

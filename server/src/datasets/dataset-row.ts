@@ -1,5 +1,5 @@
 import type { Dataset, DatasetFields, DatasetIndex } from "./dataset.ts";
-import { openedToken, tokenOwners, toShareToken } from "../shares/token-keys.ts";
+import { openedToken, tokenOwners, toShareToken } from "../storage/sqlite/token-keys.ts";
 
 /** Datasets that are whole, with their experiments counted; in the order of {@link parseDatasetRow}. */
 export const datasetSelection = `SELECT d.id, d.tenant_id, d.name_json, d.created_us, d.modified_us, d.version_us,

@@ -1,22 +1,22 @@
+import type { Linked } from "../shares/signed-links.ts";
 import type { FastifyReply, FastifyRequest } from "fastify";
 import { RequestError } from "../model/errors.ts";
 import type { Dataset } from "./dataset.ts";
-import { readToken } from "../shares/share-token.ts";
-import type { Store } from "../store/store.ts";
+import { readToken } from "../storage/share-token.ts";
+import type { DatasetStore } from "./dataset-store.ts";
 import { toSharedDatasetJson } from "./dataset-json.ts";
-import { allMembers, toExampleJson, toJsonListInSlices } from "../examples/example-json.ts";
+import { allMembers, toExampleJson, toJsonListInSlices } from "./examples/example-json.ts";
 import { findMoment, readAsOf } from "./as-of.ts";
 import { datasetIdOf, findDataset } from "./dataset-handlers.ts";
-import { parseExampleFilter, parseExampleQuery, parseSelect } from "../examples/example-query.ts";
-import type { ExampleScope } from "../examples/example-query.ts";
-import { linkFor, sendJson } from "../examples/example-handlers.ts";
-import type { ExampleDesk } from "../examples/example-handlers.ts";
+import { parseExampleFilter, parseExampleQuery, parseSelect } from "./examples/example-query.ts";
+import type { ExampleScope } from "./examples/example-query.ts";
+import { linkFor, sendJson } from "./examples/example-handlers.ts";
 import { parseId } from "../http/query-string.ts";
 import type { QueryString } from "../http/query-string.ts";
 
 /** `GET /datasets/{id}/share`: null where it is not shared. */
 export async function readDatasetShare(
-  store: Store,
+  store: DatasetStore,
   request: FastifyRequest,
   reply: FastifyReply,
 ): Promise<FastifyReply> {
@@ -27,27 +27,33 @@ export async function readDatasetShare(
 }
 
 /** `PUT /datasets/{id}/share`: the same token when repeated. */
-export async function shareDataset(store: Store, request: FastifyRequest): Promise<unknown> {
+export async function shareDataset(store: DatasetStore, request: FastifyRequest): Promise<unknown> {
   const id = datasetIdOf(request);
   const token = await store.write.datasets.share(request.tenantId, id);
   return { dataset_id: id, share_token: token };
 }
 
 /** `DELETE /datasets/{id}/share`: its token leads nowhere from now on. */
-export async function unshareDataset(store: Store, request: FastifyRequest): Promise<unknown> {
+export async function unshareDataset(
+  store: DatasetStore,
+  request: FastifyRequest,
+): Promise<unknown> {
   const id = datasetIdOf(request);
   await store.write.datasets.unshare(request.tenantId, id);
   return { dataset_id: id };
 }
 
 /** `GET /public/{token}/datasets`. */
-export async function readSharedDataset(store: Store, request: FastifyRequest): Promise<unknown> {
+export async function readSharedDataset(
+  store: DatasetStore,
+  request: FastifyRequest,
+): Promise<unknown> {
   return toSharedDatasetJson(await findShared(store, request));
 }
 
 /** `GET /public/{token}/examples`. */
 export async function listSharedExamples(
-  { store, links }: ExampleDesk,
+  { store, links }: Linked<DatasetStore>,
   request: FastifyRequest,
   reply: FastifyReply,
 ): Promise<FastifyReply> {
@@ -66,7 +72,7 @@ export async function listSharedExamples(
 
 /** `GET /public/{token}/examples/count`. */
 export async function countSharedExamples(
-  { store }: ExampleDesk,
+  { store }: Linked<DatasetStore>,
   request: FastifyRequest,
 ): Promise<number> {
   const query = request.query as QueryString;
@@ -78,7 +84,7 @@ export async function countSharedExamples(
 const runMember = "source_run_id";
 
 const scopeOf = async (
-  store: Store,
+  store: DatasetStore,
   dataset: Dataset,
   query: QueryString,
 ): Promise<ExampleScope> => ({
@@ -87,7 +93,7 @@ const scopeOf = async (
 });
 
 /** @throws RequestError 404: no dataset is shared under the token. */
-async function findShared(store: Store, request: FastifyRequest): Promise<Dataset> {
+async function findShared(store: DatasetStore, request: FastifyRequest): Promise<Dataset> {
   const token = parseId((request.params as { readonly token: string }).token, "share token");
   const dataset = await store.read.datasets.findShared(token);
   if (dataset === undefined) {

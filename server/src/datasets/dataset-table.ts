@@ -1,9 +1,9 @@
 import { RequestError } from "../model/errors.ts";
 import type { DatasetDraft, DatasetFields } from "./dataset.ts";
 import { parseBody, toBody } from "./dataset-row.ts";
-import { parseRows } from "../runs/sqlite/row.ts";
-import type { DatasetDesk } from "./dataset-desk.ts";
-import type { TenantKeyWriter } from "../tenants/tenant-keys.ts";
+import { parseRows } from "../storage/sqlite/rows.ts";
+import type { DatasetWriting } from "./dataset-writing.ts";
+import type { TenantKeyWriter } from "../storage/sqlite/tenant-keys.ts";
 
 /** What belongs to a dataset, in an order in which it can go. */
 const parts = [
@@ -25,7 +25,7 @@ export class DatasetTable {
   readonly #statements;
   readonly #keys: TenantKeyWriter;
 
-  constructor({ db, keys }: Pick<DatasetDesk, "db" | "keys">) {
+  constructor({ db, keys }: Pick<DatasetWriting, "db" | "keys">) {
     this.#keys = keys;
     this.#statements = {
       findName: db

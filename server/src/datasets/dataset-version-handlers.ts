@@ -5,7 +5,7 @@ import { RequestError } from "../model/errors.ts";
 import { holdOpen } from "../http/hold-open.ts";
 import { latestTag } from "./dataset-version.ts";
 import type { Moment } from "./dataset-version.ts";
-import type { Store } from "../store/store.ts";
+import type { DatasetStore } from "./dataset-store.ts";
 import { toVersionJson } from "./dataset-json.ts";
 import { findMoment, parseAsOf, readAsOf } from "./as-of.ts";
 import { datasetIdOf, findDataset } from "./dataset-handlers.ts";
@@ -14,7 +14,10 @@ import { first, parseId } from "../http/query-string.ts";
 import type { QueryString } from "../http/query-string.ts";
 
 /** `GET /datasets/{id}/versions`: the newest first. */
-export async function listDatasetVersions(store: Store, request: FastifyRequest): Promise<unknown> {
+export async function listDatasetVersions(
+  store: DatasetStore,
+  request: FastifyRequest,
+): Promise<unknown> {
   const query = request.query as QueryString;
   const { id } = await findDataset(store, request);
   const [search, example] = [first(query, "search"), first(query, "example")];
@@ -27,7 +30,10 @@ export async function listDatasetVersions(store: Store, request: FastifyRequest)
 }
 
 /** `GET /datasets/{id}/version`: that of a tag, or the newest at or before a time. */
-export async function readDatasetVersion(store: Store, request: FastifyRequest): Promise<unknown> {
+export async function readDatasetVersion(
+  store: DatasetStore,
+  request: FastifyRequest,
+): Promise<unknown> {
   const query = request.query as QueryString;
   const { id } = await findDataset(store, request);
   const asOf = first(query, "as_of") ?? "";
@@ -47,7 +53,10 @@ export async function readDatasetVersion(store: Store, request: FastifyRequest):
 }
 
 /** `GET /datasets/{id}/versions/diff`: what differs in the newer or later named of two versions. */
-export async function diffDatasetVersions(store: Store, request: FastifyRequest): Promise<unknown> {
+export async function diffDatasetVersions(
+  store: DatasetStore,
+  request: FastifyRequest,
+): Promise<unknown> {
   const query = request.query as QueryString;
   const dataset = await findDataset(store, request);
   const readMoment = (name: string): Promise<Moment> => {
@@ -75,7 +84,7 @@ export const tagBody = Type.Object({
 
 /** `PUT /datasets/{id}/tags`: puts a tag at a version, wherever it was. */
 export async function tagDatasetVersion(
-  store: Store,
+  store: DatasetStore,
   { as_of: asOf, tag }: Static<typeof tagBody>,
   request: FastifyRequest,
 ): Promise<unknown> {
@@ -90,7 +99,10 @@ export async function tagDatasetVersion(
 }
 
 /** `GET /datasets/{id}/splits`. */
-export async function listDatasetSplits(store: Store, request: FastifyRequest): Promise<unknown> {
+export async function listDatasetSplits(
+  store: DatasetStore,
+  request: FastifyRequest,
+): Promise<unknown> {
   const dataset = await findDataset(store, request);
   const moment = await findMoment(store, dataset, readAsOf(request.query as QueryString));
   return store.read.examples.listSplits(request.tenantId, dataset.id, moment);
@@ -105,7 +117,7 @@ export const splitsBody = Type.Object({
 
 /** `PUT /datasets/{id}/splits`: puts examples into a split, or takes them out. */
 export async function updateDatasetSplits(
-  store: Store,
+  store: DatasetStore,
   body: Static<typeof splitsBody>,
   { request, reply }: { readonly request: FastifyRequest; readonly reply: FastifyReply },
 ): Promise<unknown> {

@@ -12,13 +12,13 @@ import {
   updateDatasetSplits,
 } from "./dataset-version-handlers.ts";
 import { route } from "../http/route.ts";
-import type { Store } from "../store/store.ts";
+import type { DatasetStore } from "./dataset-store.ts";
 import { asOf, paging } from "../http/query-docs.ts";
 
 const tag = "datasets";
 
 /** Versions of datasets, their tags, and splits. */
-export function addDatasetVersionRoutes(app: FastifyInstance, store: Store): void {
+export function addDatasetVersionRoutes(app: FastifyInstance, store: DatasetStore): void {
   app.route({
     ...route(endpoints.listDatasetVersions, {
       tag,

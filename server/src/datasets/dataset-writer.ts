@@ -11,28 +11,28 @@ import type {
 } from "./dataset.ts";
 import type { AsOf, DatasetVersion } from "./dataset-version.ts";
 import type { LongWrite } from "../storage/long-write.ts";
-import { readToken } from "../shares/share-token.ts";
-import type { DatasetDesk } from "./dataset-desk.ts";
+import { readToken } from "../storage/share-token.ts";
+import type { DatasetWriting } from "./dataset-writing.ts";
 import { DatasetTable } from "./dataset-table.ts";
-import type { LargeExampleWriter } from "../examples/large-example-writer.ts";
-import { parseRows } from "../runs/sqlite/row.ts";
-import { toIds } from "../tenants/tenant-keys.ts";
-import { digestToken, tokenOwners } from "../shares/token-keys.ts";
+import type { LargeExampleWriter } from "./examples/sqlite/large-example-writer.ts";
+import { parseRows } from "../storage/sqlite/rows.ts";
+import { toIds } from "../storage/sqlite/tenant-keys.ts";
+import { digestToken, tokenOwners } from "../storage/sqlite/token-keys.ts";
 
 /** Rows that are indexed in one go. */
 const indexStep = 1_000;
 
 /** Writes datasets: what they are, who may read them, which versions have names. */
 export class DatasetWriter implements DatasetWrites {
-  readonly #desk: DatasetDesk;
+  readonly #dependencies: DatasetWriting;
   readonly #table: DatasetTable;
   readonly #examples: LargeExampleWriter;
   readonly #statements;
 
-  constructor(desk: DatasetDesk, examples: LargeExampleWriter) {
-    const { db } = desk;
-    this.#desk = desk;
-    this.#table = new DatasetTable(desk);
+  constructor(dependencies: DatasetWriting, examples: LargeExampleWriter) {
+    const { db } = dependencies;
+    this.#dependencies = dependencies;
+    this.#table = new DatasetTable(dependencies);
     this.#examples = examples;
     this.#statements = {
       setToken: db.prepare(
@@ -50,9 +50,9 @@ export class DatasetWriter implements DatasetWrites {
   }
 
   create(tenantId: string, draft: DatasetDraft): Dataset {
-    this.#desk.schemas.assertSchemas(draft);
+    this.#dependencies.schemas.assertSchemas(draft);
     const key = this.#table.insert(tenantId, draft, "ready");
-    return toIds(tenantId, this.#desk.ledger.read(tenantId, key));
+    return toIds(tenantId, this.#dependencies.ledger.read(tenantId, key));
   }
 
   update(
@@ -60,7 +60,7 @@ export class DatasetWriter implements DatasetWrites {
     id: string,
     { fields, examples: changes }: DatasetChanges,
   ): LongWrite<Dataset> {
-    const dataset = { ...this.#desk.ledger.read(tenantId, id), ...fields };
+    const dataset = { ...this.#dependencies.ledger.read(tenantId, id), ...fields };
     this.#table.assertFree(tenantId, id, dataset.name);
     return this.#examples.updateWith(tenantId, {
       dataset,
@@ -71,7 +71,7 @@ export class DatasetWriter implements DatasetWrites {
   }
 
   deleteMany(tenantId: string, ids: readonly string[]): readonly string[] {
-    const found = [...new Set(ids)].filter((id) => this.#desk.ledger.find(tenantId, id));
+    const found = [...new Set(ids)].filter((id) => this.#dependencies.ledger.find(tenantId, id));
     if (found.length === 0) {
       throw new RequestError(404, "Dataset not found");
     }
@@ -87,9 +87,9 @@ export class DatasetWriter implements DatasetWrites {
     const end = performance.now() + serverLimits.writeSliceMs;
     let keys: readonly number[];
     do {
-      keys = this.#desk.table.listKeys(id, serverLimits.erasedPart);
-      this.#desk.index.remove(keys);
-      this.#desk.table.erase(keys, id);
+      keys = this.#dependencies.table.listKeys(id, serverLimits.erasedPart);
+      this.#dependencies.index.remove(keys);
+      this.#dependencies.table.erase(keys, id);
     } while (keys.length > 0 && performance.now() < end);
     if (keys.length === 0) {
       this.#table.delete(id);
@@ -98,7 +98,7 @@ export class DatasetWriter implements DatasetWrites {
   }
 
   share(tenantId: string, id: string): string {
-    const known = readToken(this.#desk.ledger.read(tenantId, id).shareToken);
+    const known = readToken(this.#dependencies.ledger.read(tenantId, id).shareToken);
     if (known !== null) {
       return known;
     }
@@ -108,12 +108,12 @@ export class DatasetWriter implements DatasetWrites {
   }
 
   unshare(tenantId: string, id: string): void {
-    this.#desk.ledger.read(tenantId, id);
+    this.#dependencies.ledger.read(tenantId, id);
     this.#statements.dropToken.run([id]);
   }
 
   tag(tenantId: string, id: string, { asOf, tag }: { asOf: AsOf; tag: string }): DatasetVersion {
-    const { ledger } = this.#desk;
+    const { ledger } = this.#dependencies;
     const dataset = ledger.read(tenantId, id);
     const version = this.#readVersion(dataset, asOf);
     this.#statements.setTag.run([tenantId, id, JSON.stringify(tag), version.micros]);
@@ -121,10 +121,10 @@ export class DatasetWriter implements DatasetWrites {
   }
 
   beginIndex(tenantId: string, id: string, tag: string): IndexPosition {
-    const dataset = this.#desk.ledger.read(tenantId, id);
+    const dataset = this.#dependencies.ledger.read(tenantId, id);
     const micros =
       tag === latestTag ? null : this.#readVersion(dataset, { kind: "tag", tag }).micros;
-    this.#desk.index.begin(dataset, tag, micros);
+    this.#dependencies.index.begin(dataset, tag, micros);
     const lastKey = Number(parseRows(this.#statements.lastKey.all())[0]?.[0]);
     return { after: 0, lastKey };
   }
@@ -134,14 +134,19 @@ export class DatasetWriter implements DatasetWrites {
     id: string,
     { after, lastKey }: IndexPosition,
   ): IndexPosition | undefined {
-    const dataset = this.#desk.ledger.read(tenantId, id);
+    const dataset = this.#dependencies.ledger.read(tenantId, id);
     const moment = dataset.index?.micros ?? null;
-    const next = this.#desk.index.extend(dataset, { after, lastKey, moment, limit: indexStep });
+    const next = this.#dependencies.index.extend(dataset, {
+      after,
+      lastKey,
+      moment,
+      limit: indexStep,
+    });
     return next === undefined ? undefined : { after: next, lastKey };
   }
 
   #readVersion(dataset: Dataset, asOf: AsOf): DatasetVersion {
-    const version = this.#desk.ledger.findVersion(dataset, asOf);
+    const version = this.#dependencies.ledger.findVersion(dataset, asOf);
     if (version === undefined) {
       throw new RequestError(404, "Dataset version not found");
     }

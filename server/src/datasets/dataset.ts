@@ -1,7 +1,7 @@
 import type { AsOf, DatasetVersion, Moment } from "./dataset-version.ts";
-import type { ExampleChange } from "../examples/example.ts";
+import type { ExampleChange } from "./examples/example.ts";
 import type { LongWrite } from "../storage/long-write.ts";
-import type { ShareToken } from "../shares/share-token.ts";
+import type { ShareToken } from "../storage/share-token.ts";
 
 type JsonObject = Readonly<Record<string, unknown>>;
 

@@ -1,25 +1,28 @@
+import type { ExampleImportTask } from "./examples/example-tasks.ts";
 import type { FastifyReply, FastifyRequest } from "fastify";
 import { holdOpen } from "../http/hold-open.ts";
-import { joinPieces, readPieces } from "../http/read-body.ts";
+import { joinPieces, readPieces, isLarge } from "../bodies/read-body.ts";
 import { serverLimits } from "../model/options.ts";
 import { differences } from "./dataset.ts";
 import type { Moment } from "./dataset-version.ts";
-import type { ExamplePreview } from "../examples/example.ts";
-import type { Store } from "../store/store.ts";
-import { toPreviewJson } from "../examples/example-preview-json.ts";
+import type { ExamplePreview } from "./examples/example.ts";
+import type { DatasetStore } from "./dataset-store.ts";
+import { toPreviewJson } from "./examples/example-preview-json.ts";
 import { toIso } from "../http/wire-text.ts";
-import { takeImport } from "../examples/imports/take-examples.ts";
-import type { WorkThreads } from "../tasks/work-threads.ts";
+import { takeImport } from "./examples/take-examples.ts";
+import type { WorkThreads } from "../storage/work-threads.ts";
 import { findMoment, readAsOf } from "./as-of.ts";
 import { datasetIdOf, findDataset } from "./dataset-handlers.ts";
 import { parseOneOf, parsePage } from "./dataset-query.ts";
-import { parseExampleQuery } from "../examples/example-query.ts";
-import { isLarge } from "../runs/ingest-handlers.ts";
+import { parseExampleQuery } from "./examples/example-query.ts";
 import { first } from "../http/query-string.ts";
 import type { QueryString } from "../http/query-string.ts";
 
 /** `GET /ui/datasets/{id}/examples`: what a list shows of each, bounded whatever they hold. */
-export async function previewExamples(store: Store, request: FastifyRequest): Promise<unknown> {
+export async function previewExamples(
+  store: DatasetStore,
+  request: FastifyRequest,
+): Promise<unknown> {
   const query = request.query as QueryString;
   const dataset = await findDataset(store, request);
   const scope = {
@@ -35,7 +38,10 @@ export async function previewExamples(store: Store, request: FastifyRequest): Pr
 }
 
 /** `GET /ui/datasets/{id}/diff`: counts, and a page of what differs, as it was and as it is. */
-export async function previewDatasetDiff(store: Store, request: FastifyRequest): Promise<unknown> {
+export async function previewDatasetDiff(
+  store: DatasetStore,
+  request: FastifyRequest,
+): Promise<unknown> {
   const query = request.query as QueryString;
   const dataset = await findDataset(store, request);
   const from = await findMoment(store, dataset, readAsOf(query, "from"));
@@ -62,7 +68,7 @@ export async function previewDatasetDiff(store: Store, request: FastifyRequest):
 }
 
 async function previewsAt(
-  store: Store,
+  store: DatasetStore,
   request: FastifyRequest,
   { ids, moment }: { readonly ids: readonly string[]; readonly moment: Moment },
 ): Promise<ReadonlyMap<string, ReturnType<typeof toPreviewJson>>> {
@@ -86,7 +92,7 @@ async function previewsAt(
  * and says of each other one why not.
  */
 export async function importExamples(
-  { store, work }: { readonly store: Store; readonly work: WorkThreads },
+  { store, work }: { readonly store: DatasetStore; readonly work: WorkThreads },
   request: FastifyRequest,
   reply: FastifyReply,
 ): Promise<FastifyReply> {
@@ -95,7 +101,7 @@ export async function importExamples(
   const pieces = await readPieces(request.raw);
   holdOpen(request, reply);
   const taken = isLarge(pieces, serverLimits.largeExamplesBytes)
-    ? await work.run(tenantId, { kind: "exampleImport", pieces, datasetId })
+    ? await work.run<ExampleImportTask>(tenantId, { kind: "exampleImport", pieces, datasetId })
     : takeImport(datasetId, joinPieces(pieces));
   const written = await store.write.largeExamples.import(tenantId, datasetId, taken.parts);
   const indexes = new Map(taken.rows);

@@ -4,10 +4,10 @@ import { Type } from "typebox";
 import type { Static } from "typebox";
 import { RequestError } from "../model/errors.ts";
 import { JsonObject, Maybe, Time } from "../http/schema-parts.ts";
-import { microsOf } from "../runs/ingest/parse-time.ts";
+import { microsOf } from "../model/parse-time.ts";
 import type { Comparative, ComparativeQuery } from "./comparative.ts";
-import type { FeedbackStats } from "../feedback/feedback.ts";
-import type { Store } from "../store/store.ts";
+import type { FeedbackStats } from "../runs/run-feedback.ts";
+import type { ExperimentStore } from "./experiment-store.ts";
 import { toIso } from "../http/wire-text.ts";
 import { datasetIdOf, findDataset } from "../datasets/dataset-handlers.ts";
 import { first, parseId, parseIds, parsePage, parseSwitch } from "../http/query-string.ts";
@@ -28,7 +28,7 @@ export type ComparativeBody = Static<typeof comparativeBody>;
 
 /** `POST /datasets/comparative`. */
 export async function createComparative(
-  store: Store,
+  store: ExperimentStore,
   { body, tenantId }: FastifyRequest<{ Body: ComparativeBody }>,
 ): Promise<unknown> {
   const { id, reference_dataset_id: datasetId } = body;
@@ -50,7 +50,10 @@ export async function createComparative(
 }
 
 /** `GET /datasets/{id}/comparative`. */
-export async function listComparatives(store: Store, request: FastifyRequest): Promise<unknown> {
+export async function listComparatives(
+  store: ExperimentStore,
+  request: FastifyRequest,
+): Promise<unknown> {
   const { tenantId } = request;
   const query = parseQuery(datasetIdOf(request), request.query as QueryString);
   await findDataset(store, request);

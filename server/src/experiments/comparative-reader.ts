@@ -1,7 +1,7 @@
 import type { Comparative, ComparativeQuery, ComparativeReads } from "./comparative.ts";
 import { comparativeSelection, parseComparativeRow } from "./comparative-row.ts";
-import { parseRows } from "../runs/sqlite/row.ts";
-import type { Connection } from "../storage/sqlite/schema.ts";
+import { parseRows } from "../storage/sqlite/rows.ts";
+import type { Connection } from "../storage/sqlite/connection.ts";
 
 const columns = { name: "c.name_json", created_at: "c.created_us" } as const;
 

@@ -1,14 +1,19 @@
+import type { Linked } from "../shares/signed-links.ts";
 import type { FastifyInstance } from "fastify";
-import { endpoints } from "millrace/model";
+import { endpoints, uiEndpoints } from "millrace/model";
+import { compareExperiments, comparisonBody } from "./comparison-handlers.ts";
+import type { ComparisonBody } from "./comparison-handlers.ts";
+import { datasetRunsBody, readDatasetRuns } from "./dataset-runs.ts";
+import type { DatasetRunsBody } from "./dataset-runs.ts";
 import { comparativeBody, createComparative, listComparatives } from "./comparative-handlers.ts";
 import type { ComparativeBody } from "./comparative-handlers.ts";
 import { route } from "../http/route.ts";
-import type { Store } from "../store/store.ts";
+import type { ExperimentStore } from "./experiment-store.ts";
 
 const tag = "experiments";
 
 /** Experiments over one dataset, side by side. */
-export function addComparativeRoutes(app: FastifyInstance, store: Store): void {
+export function addComparativeRoutes(app: FastifyInstance, store: ExperimentStore): void {
   app.route<{ Body: ComparativeBody }>({
     ...route(endpoints.createComparative, {
       tag,
@@ -33,5 +38,28 @@ export function addComparativeRoutes(app: FastifyInstance, store: Store): void {
       },
     }),
     handler: (request) => listComparatives(store, request),
+  });
+  app.route<{ Body: ComparisonBody }>({
+    ...route(uiEndpoints.compareExperiments, {
+      tag,
+      summary: "Experiments joined by example, regressions first.",
+      body: comparisonBody,
+    }),
+    handler: (request) => compareExperiments(store, request),
+  });
+}
+
+/** Examples with the runs of experiments on them: rows as large as runs are, with links to their files. */
+export function addDatasetRunRoutes(
+  app: FastifyInstance,
+  dependencies: Linked<ExperimentStore>,
+): void {
+  app.route<{ Body: DatasetRunsBody }>({
+    ...route(endpoints.readDatasetRuns, {
+      tag: "datasets",
+      summary: "Examples, each with the runs of the given sessions on it.",
+      body: datasetRunsBody,
+    }),
+    handler: (request, reply) => readDatasetRuns(dependencies, request, reply),
   });
 }

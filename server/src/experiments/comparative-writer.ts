@@ -3,9 +3,9 @@ import { RequestError } from "../model/errors.ts";
 import type { Comparative, ComparativeDraft, ComparativeWrites } from "./comparative.ts";
 import { comparativeSelection, parseComparativeRow } from "./comparative-row.ts";
 import { toJson } from "../feedback/feedback-row.ts";
-import { parseRows } from "../runs/sqlite/row.ts";
-import type { Connection } from "../storage/sqlite/schema.ts";
-import { toIds } from "../tenants/tenant-keys.ts";
+import { parseRows } from "../storage/sqlite/rows.ts";
+import type { Connection } from "../storage/sqlite/connection.ts";
+import { toIds } from "../storage/sqlite/tenant-keys.ts";
 
 /** Writes comparative experiments. */
 export class ComparativeWriter implements ComparativeWrites {

@@ -4,13 +4,13 @@ import type { Static } from "typebox";
 import { RequestError } from "../model/errors.ts";
 import { Maybe } from "../http/schema-parts.ts";
 import { serverLimits } from "../model/options.ts";
-import type { ExamplePreview } from "../examples/example.ts";
-import type { FeedbackStats } from "../feedback/feedback.ts";
+import type { ExamplePreview } from "../datasets/examples/example.ts";
+import type { FeedbackStats } from "../runs/run-feedback.ts";
 import type { ComparedExample, Comparison, ExperimentTotals, TraceUsage } from "./experiment.ts";
 import { mergePayloads } from "../runs/payload.ts";
 import type { StoredRun } from "../runs/run-row.ts";
-import type { Store } from "../store/store.ts";
-import { toPreviewJson } from "../examples/example-preview-json.ts";
+import type { ExperimentStore } from "./experiment-store.ts";
+import { toPreviewJson } from "../datasets/examples/example-preview-json.ts";
 import { findDataset } from "../datasets/dataset-handlers.ts";
 import { parseId } from "../http/query-string.ts";
 
@@ -42,7 +42,7 @@ const runsShown = 1_000;
 
 /** `POST /ui/datasets/{id}/comparison`: experiments joined by example, a page of them with what they answered. */
 export async function compareExperiments(
-  store: Store,
+  store: ExperimentStore,
   request: FastifyRequest<{ Body: ComparisonBody }>,
 ): Promise<unknown> {
   const { tenantId, body } = request;
@@ -90,7 +90,7 @@ export async function compareExperiments(
 
 /** @throws RequestError 404: one is not there, or is over another dataset. */
 async function assertExperiments(
-  store: Store,
+  store: ExperimentStore,
   tenantId: string,
   { ids, datasetId }: { readonly ids: readonly string[]; readonly datasetId: string },
 ): Promise<void> {
@@ -112,7 +112,7 @@ interface Page {
 }
 
 async function readExamples(
-  store: Store,
+  store: ExperimentStore,
   { tenantId }: FastifyRequest,
   { datasetId, page }: Page & { readonly datasetId: string },
 ): Promise<ReadonlyMap<string, unknown>> {
@@ -133,7 +133,7 @@ async function readExamples(
 
 /** What each experiment answered on the examples of a page, by both ids. */
 async function readRuns(
-  store: Store,
+  store: ExperimentStore,
   { tenantId }: FastifyRequest,
   {
     ids,

@@ -10,8 +10,8 @@ import type {
   TraceUsage,
 } from "./experiment.ts";
 import { withinDeadline } from "../storage/sqlite/query-clock.ts";
-import { parseRows } from "../runs/sqlite/row.ts";
-import type { Connection } from "../storage/sqlite/schema.ts";
+import { parseRows } from "../storage/sqlite/rows.ts";
+import type { Connection } from "../storage/sqlite/connection.ts";
 
 const ofTenant =
   "r.project_id = ?2 AND EXISTS (SELECT 1 FROM projects p WHERE p.id = ?2 AND p.tenant_id = ?1)";

@@ -1,24 +1,27 @@
 import type { FastifyRequest } from "fastify";
 import { RequestError } from "../model/errors.ts";
-import { toDraft } from "./parse-feedback.ts";
-import type { FeedbackBody, FeedbackPatchBody } from "./parse-feedback.ts";
-import { microsOf } from "../runs/ingest/parse-time.ts";
+import { toDraft } from "../runs/ingest/parse-feedback.ts";
+import type { FeedbackBody, FeedbackPatchBody } from "../runs/ingest/parse-feedback.ts";
+import { microsOf } from "../model/parse-time.ts";
 import type { FeedbackQuery } from "./feedback.ts";
-import type { Store } from "../store/store.ts";
+import type { FeedbackStore } from "./feedback-store.ts";
 import { toFeedbackJson } from "./feedback-json.ts";
 import { all, first, parseId, parseIds, parsePage, parseSwitch } from "../http/query-string.ts";
 import type { QueryString } from "../http/query-string.ts";
 
 /** `POST /feedback`. */
 export async function createFeedback(
-  store: Store,
+  store: FeedbackStore,
   { body, tenantId }: FastifyRequest<{ Body: FeedbackBody }>,
 ): Promise<unknown> {
   return toFeedbackJson(await store.write.feedback.create(tenantId, toDraft(body)));
 }
 
 /** `GET /feedback/{id}`. */
-export async function readFeedback(store: Store, request: FastifyRequest): Promise<unknown> {
+export async function readFeedback(
+  store: FeedbackStore,
+  request: FastifyRequest,
+): Promise<unknown> {
   const feedback = await store.read.feedback.find(request.tenantId, idOf(request));
   if (feedback === undefined) {
     throw new RequestError(404, "Feedback not found");
@@ -27,7 +30,10 @@ export async function readFeedback(store: Store, request: FastifyRequest): Promi
 }
 
 /** `GET /feedback`. */
-export async function listFeedback(store: Store, request: FastifyRequest): Promise<unknown> {
+export async function listFeedback(
+  store: FeedbackStore,
+  request: FastifyRequest,
+): Promise<unknown> {
   const query = request.query as QueryString;
   const found = await store.read.feedback.list(request.tenantId, parseQuery(query));
   // No feedback here is a user's.
@@ -36,7 +42,7 @@ export async function listFeedback(store: Store, request: FastifyRequest): Promi
 
 /** `PATCH /feedback/{id}`. */
 export async function updateFeedback(
-  store: Store,
+  store: FeedbackStore,
   request: FastifyRequest<{ Body: FeedbackPatchBody }>,
 ): Promise<unknown> {
   const { score, value, comment, correction, feedback_config: config } = request.body;
@@ -47,7 +53,10 @@ export async function updateFeedback(
 }
 
 /** `DELETE /feedback/{id}`. */
-export async function deleteFeedback(store: Store, request: FastifyRequest): Promise<unknown> {
+export async function deleteFeedback(
+  store: FeedbackStore,
+  request: FastifyRequest,
+): Promise<unknown> {
   const id = idOf(request);
   await store.write.feedback.delete(request.tenantId, id);
   return { id };

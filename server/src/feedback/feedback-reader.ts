@@ -2,12 +2,12 @@ import type {
   Feedback,
   FeedbackQuery,
   FeedbackReads,
-  FeedbackStats,
   FeedbackToken,
   PageRange,
 } from "./feedback.ts";
+import type { FeedbackStats } from "../runs/run-feedback.ts";
 import type { RunFilter } from "../runs/run-query.ts";
-import { readToken } from "../shares/share-token.ts";
+import { readToken } from "../storage/share-token.ts";
 import {
   feedbackSelection,
   parseFeedbackRow,
@@ -16,11 +16,16 @@ import {
 } from "./feedback-row.ts";
 import { foldStats, statsColumns } from "./feedback-stats.ts";
 import { withinDeadline } from "../storage/sqlite/query-clock.ts";
-import { parseRows } from "../runs/sqlite/row.ts";
+import { parseRows } from "../storage/sqlite/rows.ts";
 import { toConditions } from "../runs/sqlite/run-conditions.ts";
-import type { Connection } from "../storage/sqlite/schema.ts";
-import { hasTextIndex } from "../storage/text-index/text-index.ts";
-import { digestToken, openedToken, tokenOwners, toShareToken } from "../shares/token-keys.ts";
+import type { Connection } from "../storage/sqlite/connection.ts";
+import { hasTextIndex } from "../runs/sqlite/text-index/text-index.ts";
+import {
+  digestToken,
+  openedToken,
+  tokenOwners,
+  toShareToken,
+} from "../storage/sqlite/token-keys.ts";
 
 /** From the feedback to its runs: there is less of it. CROSS JOIN keeps SQLite to that order. */
 const judgedRuns = "feedback f CROSS JOIN runs r ON r.id = f.run_id";

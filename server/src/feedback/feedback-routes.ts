@@ -17,14 +17,22 @@ import {
   updateFeedback,
 } from "./feedback-handlers.ts";
 import { route } from "../http/route.ts";
-import { feedbackBody, feedbackPatchBody, givenFeedbackBody } from "./parse-feedback.ts";
-import type { FeedbackBody, FeedbackPatchBody, GivenFeedbackBody } from "./parse-feedback.ts";
-import type { Store } from "../store/store.ts";
+import {
+  feedbackBody,
+  feedbackPatchBody,
+  submittedFeedbackBody,
+} from "../runs/ingest/parse-feedback.ts";
+import type {
+  FeedbackBody,
+  FeedbackPatchBody,
+  SubmittedFeedbackBody,
+} from "../runs/ingest/parse-feedback.ts";
+import type { FeedbackStore } from "./feedback-store.ts";
 
 const tag = "feedback";
 
 /** Judgements on runs and projects. */
-export function addFeedbackRoutes(app: FastifyInstance, store: Store): void {
+export function addFeedbackRoutes(app: FastifyInstance, store: FeedbackStore): void {
   app.route({
     ...route(endpoints.listFeedback, {
       tag,
@@ -96,12 +104,12 @@ export function addFeedbackRoutes(app: FastifyInstance, store: Store): void {
 }
 
 /** What needs no key: whoever has a token may judge. */
-export function addGivenFeedbackRoutes(app: FastifyInstance, store: Store): void {
-  app.route<{ Body: GivenFeedbackBody }>({
+export function addSubmittedFeedbackRoutes(app: FastifyInstance, store: FeedbackStore): void {
+  app.route<{ Body: SubmittedFeedbackBody }>({
     ...route(endpoints.giveFeedback, {
       tag,
       summary: "Records feedback by a token; 410 once it has expired.",
-      body: givenFeedbackBody,
+      body: submittedFeedbackBody,
       keyless: true,
     }),
     // Before a body is read: without a token nobody is to make the server parse anything.

@@ -1,4 +1,5 @@
-import type { Feedback, FeedbackToken, Judgement } from "./feedback.ts";
+import type { Feedback, FeedbackToken } from "./feedback.ts";
+import type { Judgement } from "../runs/run-feedback.ts";
 
 type Value = string | number | null;
 

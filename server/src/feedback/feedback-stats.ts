@@ -1,5 +1,5 @@
-import type { FeedbackStats, KeyStats } from "./feedback.ts";
-import { parseRows } from "../runs/sqlite/row.ts";
+import type { KeyStats, FeedbackStats } from "../runs/run-feedback.ts";
+import { parseRows } from "../storage/sqlite/rows.ts";
 
 /** Characters of a value's JSON text that still makes it a value to be counted; a longer one is prose. */
 const countedChars = 256;

@@ -4,12 +4,13 @@ import { Type } from "typebox";
 import type { Static } from "typebox";
 import { RequestError } from "../model/errors.ts";
 import { Maybe, Time } from "../http/schema-parts.ts";
-import { feedbackConfig, feedbackKey, toJudgement } from "./parse-feedback.ts";
-import type { GivenFeedbackBody } from "./parse-feedback.ts";
-import { microsOf } from "../runs/ingest/parse-time.ts";
+import { feedbackConfig, feedbackKey, toJudgement } from "../runs/ingest/parse-feedback.ts";
+import type { SubmittedFeedbackBody } from "../runs/ingest/parse-feedback.ts";
+import { microsOf } from "../model/parse-time.ts";
 import { serverLimits } from "../model/options.ts";
-import type { FeedbackToken, FeedbackTokenDraft, Judgement } from "./feedback.ts";
-import type { Store } from "../store/store.ts";
+import type { FeedbackToken, FeedbackTokenDraft } from "./feedback.ts";
+import type { Judgement } from "../runs/run-feedback.ts";
+import type { FeedbackStore } from "./feedback-store.ts";
 import { toTokenJson } from "./feedback-json.ts";
 import { first, parseCount, parseId, parseMetadata } from "../http/query-string.ts";
 import type { QueryString } from "../http/query-string.ts";
@@ -35,7 +36,7 @@ type TokenRequest = Static<typeof tokenRequest>;
 
 /** `POST /feedback/tokens`: a list is answered with a list. */
 export async function createFeedbackTokens(
-  store: Store,
+  store: FeedbackStore,
   request: FastifyRequest<{ Body: TokenBody }>,
 ): Promise<unknown> {
   const { body, tenantId } = request;
@@ -47,7 +48,10 @@ export async function createFeedbackTokens(
 }
 
 /** `GET /feedback/tokens?run_id`. */
-export async function listFeedbackTokens(store: Store, request: FastifyRequest): Promise<unknown> {
+export async function listFeedbackTokens(
+  store: FeedbackStore,
+  request: FastifyRequest,
+): Promise<unknown> {
   const query = request.query as QueryString;
   const runId = parseId(first(query, "run_id"), "run_id");
   const most = Number.MAX_SAFE_INTEGER;
@@ -60,14 +64,14 @@ export async function listFeedbackTokens(store: Store, request: FastifyRequest):
 }
 
 /** @throws RequestError 404: there is no such token; 410: it has expired. */
-export async function checkToken(store: Store, request: FastifyRequest): Promise<void> {
+export async function checkToken(store: FeedbackStore, request: FastifyRequest): Promise<void> {
   await findToken(store, request);
 }
 
 /** `POST /feedback/tokens/{token}`: without a key. */
 export async function giveFeedback(
-  store: Store,
-  request: FastifyRequest<{ Body: GivenFeedbackBody }>,
+  store: FeedbackStore,
+  request: FastifyRequest<{ Body: SubmittedFeedbackBody }>,
 ): Promise<unknown> {
   return record(store, request, {
     ...toJudgement(request.body, undefined),
@@ -76,7 +80,10 @@ export async function giveFeedback(
 }
 
 /** `GET /feedback/tokens/{token}`: without a key, as a link that is opened. */
-export async function giveFeedbackByLink(store: Store, request: FastifyRequest): Promise<unknown> {
+export async function giveFeedbackByLink(
+  store: FeedbackStore,
+  request: FastifyRequest,
+): Promise<unknown> {
   const query = request.query as QueryString;
   return record(store, request, {
     score: parseScore(first(query, "score")),
@@ -91,7 +98,7 @@ export async function giveFeedbackByLink(store: Store, request: FastifyRequest):
 type Given = Judgement & { readonly metadata: Readonly<Record<string, unknown>> | null };
 
 async function record(
-  store: Store,
+  store: FeedbackStore,
   request: FastifyRequest,
   { metadata, ...judgement }: Given,
 ): Promise<unknown> {
@@ -112,7 +119,7 @@ async function record(
   return { id };
 }
 
-async function findToken(store: Store, request: FastifyRequest): Promise<FeedbackToken> {
+async function findToken(store: FeedbackStore, request: FastifyRequest): Promise<FeedbackToken> {
   const { token } = request.params as { readonly token: string };
   const found = await store.read.feedback.findToken(token);
   if (found === undefined) {

@@ -1,7 +1,7 @@
 import type { FeedbackPoint, FeedbackTrendReads, TrendQuery } from "./trend-query.ts";
 import { withinDeadline } from "../storage/sqlite/query-clock.ts";
-import { parseRows } from "../runs/sqlite/row.ts";
-import type { Connection } from "../storage/sqlite/schema.ts";
+import { parseRows } from "../storage/sqlite/rows.ts";
+import type { Connection } from "../storage/sqlite/connection.ts";
 
 /** Characters of a value's JSON text that still makes it a value to be counted; a longer one is prose. */
 const countedChars = 256;

@@ -2,12 +2,12 @@ import { createHash, randomUUID } from "node:crypto";
 import { RequestError } from "../model/errors.ts";
 import type {
   Feedback,
-  FeedbackDraft,
   FeedbackToken,
   FeedbackTokenDraft,
   FeedbackWrites,
   JudgementChanges,
 } from "./feedback.ts";
+import type { FeedbackDraft } from "../runs/run-feedback.ts";
 import {
   feedbackSelection,
   judgementColumns,
@@ -16,10 +16,10 @@ import {
   toJson,
   tokenColumns,
 } from "./feedback-row.ts";
-import { parseRows } from "../runs/sqlite/row.ts";
-import type { Connection } from "../storage/sqlite/schema.ts";
-import type { TenantKeyWriter } from "../tenants/tenant-keys.ts";
-import { digestToken, tokenOwners } from "../shares/token-keys.ts";
+import { parseRows } from "../storage/sqlite/rows.ts";
+import type { Connection } from "../storage/sqlite/connection.ts";
+import type { TenantKeyWriter } from "../storage/sqlite/tenant-keys.ts";
+import { digestToken, tokenOwners } from "../storage/sqlite/token-keys.ts";
 
 /** Writes feedback and its tokens. */
 export class FeedbackWriter implements FeedbackWrites {

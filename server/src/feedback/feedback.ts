@@ -1,35 +1,13 @@
-import type { RunFilter } from "../runs/run-query.ts";
-
-type JsonObject = Readonly<Record<string, unknown>>;
-
-/** What was judged, and how. `null` where it was not said. */
-export interface Judgement {
-  readonly score: number | boolean | null;
-  /** Any JSON. */
-  readonly value: unknown;
-  readonly comment: string | null;
-  readonly correction: JsonObject | string | null;
-  /** What the scores of the key mean. */
-  readonly config: JsonObject | null;
-}
+import type {
+  Judgement,
+  FeedbackDraft,
+  FeedbackStats,
+  RunFeedbackReads,
+  JsonObject,
+} from "../runs/run-feedback.ts";
 
 /** What is `undefined` stays as it is. */
 export type JudgementChanges = { readonly [Name in keyof Judgement]: Judgement[Name] | undefined };
-
-export interface FeedbackDraft extends Judgement {
-  readonly id: string;
-  /** `null`: on a project. */
-  readonly runId: string | null;
-  /** The project judged, or that of the run where the caller names it. */
-  readonly projectId: string | null;
-  readonly comparativeId: string | null;
-  readonly key: string;
-  readonly sourceType: string;
-  readonly sourceMetadata: JsonObject | null;
-  readonly extra: JsonObject | null;
-  /** `null`: now. */
-  readonly createdMicros: number | null;
-}
 
 export interface Feedback extends Omit<FeedbackDraft, "createdMicros"> {
   readonly createdMicros: number;
@@ -60,18 +38,6 @@ export interface FeedbackQuery {
   readonly offset: number;
 }
 
-/** What the judgements of one key come to. */
-export interface KeyStats {
-  readonly n: number;
-  /** Mean of the scores, true as 1 and false as 0; `null` where there is none. */
-  readonly avg: number | null;
-  /** How often each value was given, the most frequent first. */
-  readonly values: Readonly<Record<string, number>>;
-}
-
-/** By key. */
-export type FeedbackStats = Readonly<Record<string, KeyStats>>;
-
 /** Who holds the token may judge one run under one key until it expires. */
 export interface FeedbackToken {
   readonly token: string;
@@ -90,18 +56,10 @@ export interface PageRange {
   readonly offset: number;
 }
 
-export interface FeedbackReads {
+export interface FeedbackReads extends RunFeedbackReads {
   find(tenantId: string, id: string): Feedback | undefined;
   /** The latest first. */
   list(tenantId: string, query: FeedbackQuery): readonly Feedback[];
-  /** By run, of one comparison alone where it is named; runs without feedback have no entry. */
-  statsOfRuns(
-    tenantId: string,
-    runIds: readonly string[],
-    comparativeId?: string,
-  ): ReadonlyMap<string, FeedbackStats>;
-  /** Of all runs that a filter finds, together. */
-  statsOfFilter(tenantId: string, filter: RunFilter): FeedbackStats;
   /** Of the runs of each project, together; projects without have no entry. */
   statsOfProjectRuns(tenantId: string, ids: readonly string[]): ReadonlyMap<string, FeedbackStats>;
   /** Of each project itself; projects without have no entry. */

@@ -1,8 +1,8 @@
 import type { FastifyRequest } from "fastify";
 import { RequestError } from "../model/errors.ts";
-import { microsOf } from "../runs/ingest/parse-time.ts";
+import { microsOf } from "../model/parse-time.ts";
 import { toTrend } from "./trend-query.ts";
-import type { Store } from "../store/store.ts";
+import type { FeedbackStore } from "./feedback-store.ts";
 import { toIso } from "../http/wire-text.ts";
 import { first, parseCount, parseId } from "../http/query-string.ts";
 import type { QueryString } from "../http/query-string.ts";
@@ -12,7 +12,10 @@ const pointsMax = 20_000;
 const bucketsMax = 200;
 
 /** `GET /ui/feedback`: how a project was judged under a key, over time. */
-export async function readFeedbackSummary(store: Store, request: FastifyRequest): Promise<unknown> {
+export async function readFeedbackSummary(
+  store: FeedbackStore,
+  request: FastifyRequest,
+): Promise<unknown> {
   const query = request.query as QueryString;
   const projectId = parseId(first(query, "session"), "session");
   const fromMicros = parseEnd(query, "from");
@@ -29,7 +32,10 @@ export async function readFeedbackSummary(store: Store, request: FastifyRequest)
 }
 
 /** `GET /ui/feedback-forms/{token}`: what whoever holds the token is asked. Gives nothing, says nothing of the run. */
-export async function readFeedbackForm(store: Store, request: FastifyRequest): Promise<unknown> {
+export async function readFeedbackForm(
+  store: FeedbackStore,
+  request: FastifyRequest,
+): Promise<unknown> {
   const { token } = request.params as { readonly token: string };
   const found = await store.read.feedback.findToken(token);
   if (found === undefined) {

@@ -2,12 +2,12 @@ import type { FastifyInstance } from "fastify";
 import { uiEndpoints } from "millrace/model";
 import { readFeedbackForm, readFeedbackSummary } from "./ui-feedback-handlers.ts";
 import { route } from "../http/route.ts";
-import type { Store } from "../store/store.ts";
+import type { FeedbackStore } from "./feedback-store.ts";
 
 const tag = "feedback";
 
 /** What the page of feedback asks. */
-export function addUiFeedbackRoutes(app: FastifyInstance, store: Store): void {
+export function addUiFeedbackRoutes(app: FastifyInstance, store: FeedbackStore): void {
   app.route({
     ...route(uiEndpoints.readFeedbackSummary, { tag, summary: "Feedback over time." }),
     handler: (request) => readFeedbackSummary(store, request),
@@ -15,7 +15,7 @@ export function addUiFeedbackRoutes(app: FastifyInstance, store: Store): void {
 }
 
 /** What needs no key: the form behind a token. */
-export function addUiFeedbackFormRoutes(app: FastifyInstance, store: Store): void {
+export function addUiFeedbackFormRoutes(app: FastifyInstance, store: FeedbackStore): void {
   app.route({
     ...route(uiEndpoints.readFeedbackForm, {
       tag,

@@ -50,7 +50,7 @@ export const containsObject = (object: string, wanted: Readonly<Record<string, u
   join([sql`${object} IS NOT NULL`, ...findIn({ object, keys: [], nesting: 1 }, wanted)], "AND");
 
 /** A place within a JSON object: the keys that lead to it. */
-interface Place {
+interface JsonPosition {
   readonly object: string;
   readonly keys: readonly string[];
   /** How many times this is within an item of a list. */
@@ -58,7 +58,7 @@ interface Place {
 }
 
 /** Conditions that together say that a value is, or is held, at a place. */
-function findIn(place: Place, wanted: unknown): Sql[] {
+function findIn(place: JsonPosition, wanted: unknown): Sql[] {
   const row = `e${place.nesting}_${place.keys.length}`;
   if (Array.isArray(wanted) && wanted.length > 0) {
     const item = `i${place.nesting}`;
@@ -77,7 +77,7 @@ const isMap = (value: unknown): value is Readonly<Record<string, unknown>> =>
   typeof value === "object" && value !== null && !Array.isArray(value);
 
 /** Whether there is a row at a place that meets a condition; `further`: what else is joined to it. */
-function isAt({ object, keys, nesting }: Place, condition: Sql, further?: Sql): Sql {
+function isAt({ object, keys, nesting }: JsonPosition, condition: Sql, further?: Sql): Sql {
   const rows = keys.map((_key, index) => {
     const above = `e${nesting}_${index}`;
     const source =

@@ -1,5 +1,5 @@
 import { isUuid } from "millrace/model";
-import { parseTime } from "../runs/ingest/parse-time.ts";
+import { parseTime } from "../model/parse-time.ts";
 import type { Comparator, Literal } from "./ast.ts";
 import { isJsonType, valuesOf } from "./fields.ts";
 import type { Field } from "./fields.ts";

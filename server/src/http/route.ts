@@ -2,7 +2,7 @@ import { endpoints, uiEndpoints } from "millrace/model";
 import type { Endpoint } from "millrace/model";
 import { Type } from "typebox";
 import type { TSchema } from "typebox";
-import { v2Endpoints } from "../v2/v2-endpoints.ts";
+import { v2Endpoints } from "./v2-endpoints.ts";
 
 /** What calls are grouped by on the page of the API. */
 export const tags = {

@@ -1,4 +1,4 @@
-import type { Activity, ActivityCounts } from "./activity.ts";
+import type { Activity, ActivityCounts } from "../runs/activity.ts";
 
 /** One second of one project. */
 interface Slot {

@@ -1,7 +1,7 @@
 import type { ServerResponse } from "node:http";
 import { RequestError } from "../model/errors.ts";
 import { safeHeaders } from "../http/safe-headers.ts";
-import type { Activity } from "./activity.ts";
+import type { Activity } from "../runs/activity.ts";
 import { ActivityHistory } from "./activity-history.ts";
 import type { LiveSecond } from "./activity-history.ts";
 import type { Sender, Senders } from "./senders.ts";

@@ -1,6 +1,6 @@
 import { isUtf8 } from "node:buffer";
 import { messageOf, RequestError } from "../model/errors.ts";
-import { JsonCursor } from "../runs/ingest/json-cursor.ts";
+import { JsonCursor } from "../bodies/json-cursor.ts";
 import { serverLimits } from "../model/options.ts";
 import { traceRequest } from "./proto-types.ts";
 import type { Attributes, DecodedSpans, Span, SpanEvent, SpanFault, SpanLink } from "./span.ts";

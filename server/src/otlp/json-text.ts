@@ -1,4 +1,4 @@
-import { JsonCursor, JsonError } from "../runs/ingest/json-cursor.ts";
+import { JsonCursor, JsonError } from "../bodies/json-cursor.ts";
 
 /** A value that is a JSON text already; it is stored as it came, numbers of any size included. */
 export class JsonText {

@@ -7,7 +7,7 @@ import { takeTags, toEvents, toInvocationParams, toLinks, toMetadata } from "./m
 import { toRunType } from "./run-type.ts";
 import { takeEmbeddings, takeInputs, takeOutputs } from "./span-content.ts";
 import { toErrorText } from "./span-error.ts";
-import { takePlace } from "./span-place.ts";
+import { takePosition } from "./span-position.ts";
 import type { Span } from "./span.ts";
 import { takeUsage } from "./usage.ts";
 
@@ -22,7 +22,7 @@ export interface MappedSpan {
 /** A span as a run. `project` is that of the request, for spans that name none. */
 export function mapSpan(span: Span, project: string | undefined): MappedSpan {
   const bag = new AttributeBag(span.attributes);
-  const place = takePlace(span, bag);
+  const place = takePosition(span, bag);
   const runType = toRunType(bag);
   const error = toErrorText(span, bag);
   const members: Members = {

@@ -1,25 +1,26 @@
 import { isUtf8 } from "node:buffer";
 import type { FastifyError, FastifyReply, FastifyRequest } from "fastify";
 import { RequestError } from "../model/errors.ts";
-import { joinPieces, readPieces } from "../http/read-body.ts";
+import { joinPieces, readPieces, isLarge } from "../bodies/read-body.ts";
 import { contentTypes, describe, encodeFailure, encodeSuccess } from "./answer.ts";
 import { decodeSpans } from "./decode.ts";
 import type { Encoding } from "./decode.ts";
 import { toBatch } from "./to-batch.ts";
 import { serverLimits } from "../model/options.ts";
 import type { IngestResult } from "../runs/run-record.ts";
-import { ingest, isLarge, storeTaken } from "../runs/ingest-handlers.ts";
-import type { IngestDesk } from "../runs/ingest-handlers.ts";
+import type { SpansTask } from "./spans-task.ts";
+import { ingest, storeTaken } from "../runs/handlers/ingest-handlers.ts";
+import type { IngestDependencies } from "../runs/handlers/ingest-handlers.ts";
 
 /** `POST /otel/v1/traces`: spans of OpenTelemetry become runs. */
 export async function receiveSpans(
-  desk: IngestDesk,
+  dependencies: IngestDependencies,
   request: FastifyRequest,
   reply: FastifyReply,
 ): Promise<unknown> {
   const pieces = await readPieces(request.raw);
   const encoding = encodingOf(request, pieces[0]);
-  const { result, faults } = await take(desk, request, { pieces, encoding });
+  const { result, faults } = await take(dependencies, request, { pieces, encoding });
   const reasons = [...faults, ...result.rejected.map(({ reason }) => reason)];
   if (reasons.length > 0 && result.accepted + result.duplicates === 0) {
     throw new RequestError(400, describe(reasons));
@@ -35,14 +36,14 @@ interface ReceivedSpans {
 }
 
 async function take(
-  { store, work }: IngestDesk,
+  { store, work }: IngestDependencies,
   request: FastifyRequest,
   { pieces, encoding }: ReceivedSpans,
 ): Promise<{ readonly result: IngestResult; readonly faults: readonly string[] }> {
   const { tenantId } = request;
   const project = projectOf(request);
   if (isLarge(pieces, serverLimits.largeSpansBytes)) {
-    const taken = await work.run(tenantId, { kind: "spans", pieces, encoding, project });
+    const taken = await work.run<SpansTask>(tenantId, { kind: "spans", pieces, encoding, project });
     return { result: await storeTaken(store, tenantId, taken), faults: taken.faults };
   }
   const body = joinPieces(pieces);

@@ -5,9 +5,9 @@ import type { Static } from "typebox";
 import { RequestError } from "../model/errors.ts";
 import { holdOpen } from "../http/hold-open.ts";
 import { JsonObject, Maybe, Time } from "../http/schema-parts.ts";
-import { microsOf } from "../runs/ingest/parse-time.ts";
+import { microsOf } from "../model/parse-time.ts";
 import type { Project, ProjectChanges } from "./project.ts";
-import type { Store } from "../store/store.ts";
+import type { ProjectStore } from "./project-store.ts";
 import { toIso } from "../http/wire-text.ts";
 import { toProjectStatsJson } from "../runs/serializers/stats-json.ts";
 import { parseProjectQuery } from "./project-query.ts";
@@ -39,7 +39,7 @@ export type ProjectBody = Static<typeof projectBody>;
 export type ProjectPatchBody = Static<typeof projectPatchBody>;
 
 /** `GET /sessions`. */
-export async function listProjects(store: Store, request: FastifyRequest): Promise<unknown> {
+export async function listProjects(store: ProjectStore, request: FastifyRequest): Promise<unknown> {
   const query = request.query as QueryString;
   const projects = await store.read.projects.list(request.tenantId, parseProjectQuery(query));
   return parseSwitch(query, "include_stats") === true
@@ -48,7 +48,7 @@ export async function listProjects(store: Store, request: FastifyRequest): Promi
 }
 
 /** `GET /sessions/{id}`. */
-export async function readProject(store: Store, request: FastifyRequest): Promise<unknown> {
+export async function readProject(store: ProjectStore, request: FastifyRequest): Promise<unknown> {
   const project = await store.read.projects.find(request.tenantId, idOf(request));
   if (project === undefined) {
     throw new RequestError(404, "Session not found");
@@ -61,7 +61,7 @@ export async function readProject(store: Store, request: FastifyRequest): Promis
 
 /** `POST /sessions?upsert`. */
 export async function createProject(
-  store: Store,
+  store: ProjectStore,
   body: ProjectBody,
   request: FastifyRequest,
 ): Promise<unknown> {
@@ -82,7 +82,7 @@ export async function createProject(
 
 /** `PATCH /sessions/{id}`. */
 export async function updateProject(
-  store: Store,
+  store: ProjectStore,
   body: ProjectPatchBody,
   request: FastifyRequest,
 ): Promise<unknown> {
@@ -93,7 +93,7 @@ export async function updateProject(
 
 /** `DELETE /sessions/{id}`: the project and its runs. */
 export async function deleteProject(
-  store: Store,
+  store: ProjectStore,
   request: FastifyRequest,
   reply: FastifyReply,
 ): Promise<unknown> {
@@ -105,7 +105,7 @@ export async function deleteProject(
 
 /** `DELETE /sessions?session_ids`: all of them, or none where one is not there. */
 export async function deleteProjects(
-  store: Store,
+  store: ProjectStore,
   request: FastifyRequest,
   reply: FastifyReply,
 ): Promise<unknown> {
@@ -126,7 +126,7 @@ const changesOf = (body: ProjectPatchBody): ProjectChanges => ({
 });
 
 export async function withStats(
-  store: Store,
+  store: ProjectStore,
   tenantId: string,
   projects: readonly Project[],
 ): Promise<unknown[]> {

@@ -1,8 +1,8 @@
 import { hasMetadata } from "./project.ts";
 import type { Project, ProjectQuery, ProjectReads } from "./project.ts";
 import { parseProjectRow, projectColumns } from "./project-row.ts";
-import { parseRows } from "../runs/sqlite/row.ts";
-import type { Connection } from "../storage/sqlite/schema.ts";
+import { parseRows } from "../storage/sqlite/rows.ts";
+import type { Connection } from "../storage/sqlite/connection.ts";
 
 /** Answers questions about projects from a connection that can't write. */
 export class ProjectReader implements ProjectReads {

@@ -12,13 +12,13 @@ import {
 } from "./project-handlers.ts";
 import type { ProjectBody, ProjectPatchBody } from "./project-handlers.ts";
 import { route } from "../http/route.ts";
-import type { Store } from "../store/store.ts";
+import type { ProjectStore } from "./project-store.ts";
 
 const tag = "projects";
 const includeStats = "Whether the statistics of its runs are counted: true or false.";
 
 /** Projects: what runs are filed under. */
-export function addProjectRoutes(app: FastifyInstance, store: Store): void {
+export function addProjectRoutes(app: FastifyInstance, store: ProjectStore): void {
   app.route({
     ...route(endpoints.listProjects, {
       tag,

@@ -1,17 +1,17 @@
 import { randomUUID } from "node:crypto";
 import { RequestError } from "../model/errors.ts";
 import { serverLimits } from "../model/options.ts";
-import { defaultProjectName } from "../runs/merge.ts";
+import { defaultProjectName } from "../runs/run-record.ts";
 import { LongWrite } from "../storage/long-write.ts";
 import { changeProject, draftProject } from "./project.ts";
 import type { Project, ProjectChanges, ProjectDraft, ProjectWrites } from "./project.ts";
 import type { RunColumns } from "../runs/run-record.ts";
 import { parseProjectRow, projectColumns, projectToValues } from "./project-row.ts";
-import { parseRows } from "../runs/sqlite/row.ts";
-import type { Connection } from "../storage/sqlite/schema.ts";
+import { parseRows } from "../storage/sqlite/rows.ts";
+import type { Connection } from "../storage/sqlite/connection.ts";
 import { StepSize } from "../storage/sqlite/step-size.ts";
-import { toIds } from "../tenants/tenant-keys.ts";
-import type { TenantKeyWriter } from "../tenants/tenant-keys.ts";
+import { toIds } from "../storage/sqlite/tenant-keys.ts";
+import type { TenantKeyWriter } from "../storage/sqlite/tenant-keys.ts";
 
 /** Writes projects, and makes them when they are first used. Remembers them: there are few, and every run names one. */
 export class ProjectWriter implements ProjectWrites {

@@ -1,9 +1,9 @@
 import { isCommitHash, ownOwner } from "millrace/model";
 import { RequestError } from "../model/errors.ts";
-import type { PromptCommit, PromptPlace } from "./prompt.ts";
+import type { PromptCommit, PromptLocation } from "./prompt.ts";
 import { commitColumns, parseCommitRow } from "./prompt-row.ts";
-import { parseRows } from "../runs/sqlite/row.ts";
-import type { Connection } from "../storage/sqlite/schema.ts";
+import { parseRows } from "../storage/sqlite/rows.ts";
+import type { Connection } from "../storage/sqlite/connection.ts";
 
 /** A prompt as far as access needs it. */
 export interface PromptKey {
@@ -34,7 +34,7 @@ export class PromptAccess {
   }
 
   /** One's own, or another's public one. */
-  find(tenantId: string, { owner, repo }: PromptPlace): PromptKey | undefined {
+  find(tenantId: string, { owner, repo }: PromptLocation): PromptKey | undefined {
     const ownerId = owner === ownOwner ? tenantId : this.#ownerId(owner);
     if (ownerId === undefined) {
       return undefined;
@@ -47,7 +47,7 @@ export class PromptAccess {
   }
 
   /** @throws RequestError 404: there is none, or none that may be seen. */
-  read(tenantId: string, place: PromptPlace): PromptKey {
+  read(tenantId: string, place: PromptLocation): PromptKey {
     const found = this.find(tenantId, place);
     if (found === undefined) {
       throw new RequestError(404, "Prompt not found");
@@ -56,7 +56,7 @@ export class PromptAccess {
   }
 
   /** @throws RequestError 404: as {@link PromptAccess.read}. 403: it is another tenant's. */
-  own(tenantId: string, place: PromptPlace): PromptKey {
+  own(tenantId: string, place: PromptLocation): PromptKey {
     const found = this.read(tenantId, place);
     if (found.tenantId !== tenantId) {
       throw new RequestError(

@@ -3,10 +3,10 @@ import { Type } from "typebox";
 import type { Static } from "typebox";
 import { RequestError } from "../model/errors.ts";
 import { serverLimits } from "../model/options.ts";
-import type { Store } from "../store/store.ts";
+import type { PromptStore } from "./prompt-store.ts";
 import { toCommitJson } from "./prompt-json.ts";
 import { parseCommitQuery } from "./prompt-query.ts";
-import { promptPlaceOf } from "./prompt-handlers.ts";
+import { promptLocationOf } from "./prompt-handlers.ts";
 import { parseSwitch } from "../http/query-string.ts";
 import type { QueryString } from "../http/query-string.ts";
 
@@ -18,8 +18,8 @@ export const commitBody = Type.Object({
 });
 
 /** `GET /commits/{owner}/{repo}`. */
-export async function listCommits(store: Store, request: FastifyRequest): Promise<unknown> {
-  const place = promptPlaceOf(request);
+export async function listCommits(store: PromptStore, request: FastifyRequest): Promise<unknown> {
+  const place = promptLocationOf(request);
   const query = parseCommitQuery(request.query as QueryString);
   const { commits, total } = await store.read.prompts.listCommits(request.tenantId, place, query);
   return { commits: commits.map((commit) => toCommitJson(commit, place)), total };
@@ -27,12 +27,12 @@ export async function listCommits(store: Store, request: FastifyRequest): Promis
 
 /** `POST /commits/{owner}/{repo}`. Clients read the hash in one place or the other, by their age. */
 export async function createCommit(
-  store: Store,
+  store: PromptStore,
   request: FastifyRequest<{ Body: Static<typeof commitBody> }>,
   reply: FastifyReply,
 ): Promise<unknown> {
   const { body, tenantId } = request;
-  const place = promptPlaceOf(request);
+  const place = promptLocationOf(request);
   assertDepth(body.manifest);
   const commit = await store.write.prompts.commit(tenantId, place, {
     manifest: JSON.stringify(body.manifest),
@@ -47,13 +47,13 @@ export async function createCommit(
  * that it names: `include_model` changes nothing.
  */
 export async function readCommit(
-  store: Store,
+  store: PromptStore,
   request: FastifyRequest,
   reply: FastifyReply,
 ): Promise<unknown> {
   const { commit: name } = request.params as { readonly commit: string };
   const isView = parseSwitch(request.query as QueryString, "is_view") === true;
-  const place = promptPlaceOf(request);
+  const place = promptLocationOf(request);
   const { commit, manifest } = await store.read.prompts.pull(request.tenantId, place, name);
   // A statistic: no pull waits for it, or fails with it.
   void store.write.prompts.count(commit.id, isView ? "views" : "downloads").catch(() => undefined);

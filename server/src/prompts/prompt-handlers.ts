@@ -4,8 +4,8 @@ import type { Static, TSchema } from "typebox";
 import { RequestError } from "../model/errors.ts";
 import { serverLimits } from "../model/options.ts";
 import { repoTypes } from "./prompt.ts";
-import type { PromptPlace } from "./prompt.ts";
-import type { Store } from "../store/store.ts";
+import type { PromptLocation } from "./prompt.ts";
+import type { PromptStore } from "./prompt-store.ts";
 import { toPromptJson } from "./prompt-json.ts";
 import { parsePromptQuery } from "./prompt-query.ts";
 import { parseIds } from "../http/query-string.ts";
@@ -42,15 +42,15 @@ export type PromptBody = Static<typeof promptBody>;
 export type PromptPatchBody = Static<typeof promptPatchBody>;
 
 /** `GET /repos`. */
-export async function listPrompts(store: Store, request: FastifyRequest): Promise<unknown> {
+export async function listPrompts(store: PromptStore, request: FastifyRequest): Promise<unknown> {
   const query = parsePromptQuery(request.query as QueryString);
   const { prompts, total } = await store.read.prompts.list(request.tenantId, query);
   return { repos: prompts.map(toPromptJson), total };
 }
 
 /** `GET /repos/{owner}/{repo}`. */
-export async function readPrompt(store: Store, request: FastifyRequest): Promise<unknown> {
-  const prompt = await store.read.prompts.find(request.tenantId, promptPlaceOf(request));
+export async function readPrompt(store: PromptStore, request: FastifyRequest): Promise<unknown> {
+  const prompt = await store.read.prompts.find(request.tenantId, promptLocationOf(request));
   if (prompt === undefined) {
     throw new RequestError(404, "Prompt not found");
   }
@@ -59,7 +59,7 @@ export async function readPrompt(store: Store, request: FastifyRequest): Promise
 
 /** `POST /repos`. */
 export async function createPrompt(
-  store: Store,
+  store: PromptStore,
   { body, tenantId }: FastifyRequest<{ Body: PromptBody }>,
 ): Promise<unknown> {
   const prompt = await store.write.prompts.create(tenantId, {
@@ -79,11 +79,11 @@ export async function createPrompt(
 
 /** `PATCH /repos/{owner}/{repo}`. */
 export async function updatePrompt(
-  store: Store,
+  store: PromptStore,
   request: FastifyRequest<{ Body: PromptPatchBody }>,
 ): Promise<unknown> {
   const { body, tenantId } = request;
-  const prompt = await store.write.prompts.update(tenantId, promptPlaceOf(request), {
+  const prompt = await store.write.prompts.update(tenantId, promptLocationOf(request), {
     isPublic: body.is_public ?? null,
     isArchived: body.is_archived ?? null,
     description: body.description ?? null,
@@ -95,13 +95,13 @@ export async function updatePrompt(
 }
 
 /** `DELETE /repos/{owner}/{repo}`: the prompt and its commits. */
-export async function deletePrompt(store: Store, request: FastifyRequest): Promise<unknown> {
-  return { id: await store.write.prompts.delete(request.tenantId, promptPlaceOf(request)) };
+export async function deletePrompt(store: PromptStore, request: FastifyRequest): Promise<unknown> {
+  return { id: await store.write.prompts.delete(request.tenantId, promptLocationOf(request)) };
 }
 
 /** `DELETE /repos?repo_ids`: those that are there; 207 where some are not. */
 export async function deletePrompts(
-  store: Store,
+  store: PromptStore,
   { query, tenantId }: FastifyRequest,
   reply: FastifyReply,
 ): Promise<unknown> {
@@ -119,14 +119,14 @@ export async function deletePrompts(
 
 /** `POST /likes/{owner}/{repo}`. */
 export async function likePrompt(
-  store: Store,
+  store: PromptStore,
   request: FastifyRequest<{ Body: Static<typeof likeBody> }>,
 ): Promise<unknown> {
   const { body, tenantId } = request;
-  const place = promptPlaceOf(request);
+  const place = promptLocationOf(request);
   return { likes: await store.write.prompts.like(tenantId, place, body.like) };
 }
 
 /** The prompt that a path names. */
-export const promptPlaceOf = ({ params }: Pick<FastifyRequest, "params">): PromptPlace =>
-  params as PromptPlace;
+export const promptLocationOf = ({ params }: Pick<FastifyRequest, "params">): PromptLocation =>
+  params as PromptLocation;

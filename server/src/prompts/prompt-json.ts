@@ -1,5 +1,5 @@
 import { ownOwner } from "millrace/model";
-import type { Prompt, PromptCommit, PromptPlace, PromptTag } from "./prompt.ts";
+import type { Prompt, PromptCommit, PromptLocation, PromptTag } from "./prompt.ts";
 import { toIso } from "../http/wire-text.ts";
 
 /** A prompt, as the wire has it. What this server has not is null. */
@@ -35,7 +35,7 @@ export const toPromptJson = (prompt: Prompt) => ({
 });
 
 /** A commit without its manifest. */
-export const toCommitJson = (commit: PromptCommit, { owner, repo }: PromptPlace) => ({
+export const toCommitJson = (commit: PromptCommit, { owner, repo }: PromptLocation) => ({
   id: commit.id,
   repo_id: commit.promptId,
   owner,

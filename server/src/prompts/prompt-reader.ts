@@ -4,7 +4,7 @@ import type {
   CommitQuery,
   Prompt,
   PromptPage,
-  PromptPlace,
+  PromptLocation,
   PromptQuery,
   PromptReads,
   PromptSort,
@@ -23,8 +23,8 @@ import {
   tagTable,
   toSearchText,
 } from "./prompt-row.ts";
-import { parseRows } from "../runs/sqlite/row.ts";
-import type { Connection } from "../storage/sqlite/schema.ts";
+import { parseRows } from "../storage/sqlite/rows.ts";
+import type { Connection } from "../storage/sqlite/connection.ts";
 
 /** Which prompts a list has; the parameters are {@link filterValues}. */
 const filters = `(p.tenant_id = ?1 OR p.is_public = 1)
@@ -76,7 +76,7 @@ export class PromptReader implements PromptReads {
     };
   }
 
-  find(tenantId: string, place: PromptPlace): Prompt | undefined {
+  find(tenantId: string, place: PromptLocation): Prompt | undefined {
     const key = this.#access.find(tenantId, place);
     return key === undefined ? undefined : this.read(tenantId, key.id);
   }
@@ -97,7 +97,7 @@ export class PromptReader implements PromptReads {
     };
   }
 
-  listCommits(tenantId: string, place: PromptPlace, query: CommitQuery): CommitPage {
+  listCommits(tenantId: string, place: PromptLocation, query: CommitQuery): CommitPage {
     const { id } = this.#access.read(tenantId, place);
     const values = [id, query.tag ?? null];
     const rows = this.#statements.commits.all([...values, query.limit, query.offset]);
@@ -107,7 +107,7 @@ export class PromptReader implements PromptReads {
     };
   }
 
-  pull(tenantId: string, place: PromptPlace, name: string): PulledCommit {
+  pull(tenantId: string, place: PromptLocation, name: string): PulledCommit {
     const { id } = this.#access.read(tenantId, place);
     const commit = this.#access.findCommit(id, name);
     if (commit === undefined) {
@@ -121,12 +121,12 @@ export class PromptReader implements PromptReads {
     return { commit, manifest: String(values?.[0]) };
   }
 
-  listTags(tenantId: string, place: PromptPlace): readonly PromptTag[] {
+  listTags(tenantId: string, place: PromptLocation): readonly PromptTag[] {
     const { id } = this.#access.read(tenantId, place);
     return parseRows(this.#statements.tags.all([id])).map(parseTagRow);
   }
 
-  readTag(tenantId: string, place: PromptPlace, name: string): PromptTag {
+  readTag(tenantId: string, place: PromptLocation, name: string): PromptTag {
     const { id } = this.#access.read(tenantId, place);
     const [values] = parseRows(this.#statements.tag.all([id, name]));
     if (values === undefined) {

@@ -25,7 +25,7 @@ import {
 } from "./prompt-handlers.ts";
 import type { PromptBody, PromptPatchBody } from "./prompt-handlers.ts";
 import { route } from "../http/route.ts";
-import type { Store } from "../store/store.ts";
+import type { PromptStore } from "./prompt-store.ts";
 
 const tag = "prompts";
 const page = {
@@ -34,13 +34,13 @@ const page = {
 };
 
 /** The prompt hub. The owner `-` is the tenant that asks. */
-export function addPromptRoutes(app: FastifyInstance, store: Store): void {
+export function addPromptRoutes(app: FastifyInstance, store: PromptStore): void {
   addRepoRoutes(app, store);
   addCommitRoutes(app, store);
   addTagRoutes(app, store);
 }
 
-function addRepoRoutes(app: FastifyInstance, store: Store): void {
+function addRepoRoutes(app: FastifyInstance, store: PromptStore): void {
   app.route({
     ...route(endpoints.listPrompts, {
       tag,
@@ -105,7 +105,7 @@ function addRepoRoutes(app: FastifyInstance, store: Store): void {
   });
 }
 
-function addCommitRoutes(app: FastifyInstance, store: Store): void {
+function addCommitRoutes(app: FastifyInstance, store: PromptStore): void {
   app.route({
     ...route(endpoints.listCommits, {
       tag,
@@ -135,7 +135,7 @@ function addCommitRoutes(app: FastifyInstance, store: Store): void {
   });
 }
 
-function addTagRoutes(app: FastifyInstance, store: Store): void {
+function addTagRoutes(app: FastifyInstance, store: PromptStore): void {
   app.route({
     ...route(endpoints.listPromptTags, { tag, summary: "Tags of a prompt's commits, by name." }),
     handler: (request) => listTags(store, request),

@@ -1,9 +1,9 @@
 import type { FastifyRequest } from "fastify";
 import { Type } from "typebox";
 import type { Static } from "typebox";
-import type { Store } from "../store/store.ts";
+import type { PromptStore } from "./prompt-store.ts";
 import { toTagJson } from "./prompt-json.ts";
-import { promptPlaceOf } from "./prompt-handlers.ts";
+import { promptLocationOf } from "./prompt-handlers.ts";
 import { parseId } from "../http/query-string.ts";
 
 /** Body of `PATCH /repos/{owner}/{repo}/tags/{tag}`. */
@@ -13,20 +13,20 @@ export const tagPatchBody = Type.Object({ commit_id: Type.String() });
 export const tagBody = Type.Object({ tag_name: Type.String(), commit_id: Type.String() });
 
 /** `GET /repos/{owner}/{repo}/tags`. */
-export async function listTags(store: Store, request: FastifyRequest): Promise<unknown> {
-  const tags = await store.read.prompts.listTags(request.tenantId, promptPlaceOf(request));
+export async function listTags(store: PromptStore, request: FastifyRequest): Promise<unknown> {
+  const tags = await store.read.prompts.listTags(request.tenantId, promptLocationOf(request));
   return tags.map(toTagJson);
 }
 
 /** `GET /repos/{owner}/{repo}/tags/{tag}`. */
-export async function readTag(store: Store, request: FastifyRequest): Promise<unknown> {
-  const place = promptPlaceOf(request);
+export async function readTag(store: PromptStore, request: FastifyRequest): Promise<unknown> {
+  const place = promptLocationOf(request);
   return toTagJson(await store.read.prompts.readTag(request.tenantId, place, nameOf(request)));
 }
 
 /** `POST /repos/{owner}/{repo}/tags`: moves one of that name, as a client that pushes again expects. */
 export function createTag(
-  store: Store,
+  store: PromptStore,
   request: FastifyRequest<{ Body: Static<typeof tagBody> }>,
 ): Promise<unknown> {
   return write(store, request, { name: request.body.tag_name, mustExist: false });
@@ -34,28 +34,28 @@ export function createTag(
 
 /** `PATCH /repos/{owner}/{repo}/tags/{tag}`. */
 export function updateTag(
-  store: Store,
+  store: PromptStore,
   request: FastifyRequest<{ Body: Static<typeof tagPatchBody> }>,
 ): Promise<unknown> {
   return write(store, request, { name: nameOf(request), mustExist: true });
 }
 
 /** `DELETE /repos/{owner}/{repo}/tags/{tag}`: its commit stays. */
-export async function deleteTag(store: Store, request: FastifyRequest): Promise<unknown> {
+export async function deleteTag(store: PromptStore, request: FastifyRequest): Promise<unknown> {
   const name = nameOf(request);
-  await store.write.prompts.deleteTag(request.tenantId, promptPlaceOf(request), name);
+  await store.write.prompts.deleteTag(request.tenantId, promptLocationOf(request), name);
   return { tag_name: name };
 }
 
 async function write(
-  store: Store,
+  store: PromptStore,
   request: FastifyRequest<{ Body: Static<typeof tagPatchBody> }>,
   { name, mustExist }: { readonly name: string; readonly mustExist: boolean },
 ): Promise<unknown> {
   const commitId = parseId(request.body.commit_id, "commit_id");
   const draft = { name, mustExist, commitId };
   return toTagJson(
-    await store.write.prompts.writeTag(request.tenantId, promptPlaceOf(request), draft),
+    await store.write.prompts.writeTag(request.tenantId, promptLocationOf(request), draft),
   );
 }
 

@@ -9,7 +9,7 @@ import type {
   PromptCommit,
   PromptDraft,
   PromptFields,
-  PromptPlace,
+  PromptLocation,
   PromptTag,
   PromptWrites,
   TagDraft,
@@ -18,8 +18,8 @@ import { PromptAccess } from "./prompt-access.ts";
 import type { PromptKey } from "./prompt-access.ts";
 import { PromptReader } from "./prompt-reader.ts";
 import { toSearchText } from "./prompt-row.ts";
-import { parseRows } from "../runs/sqlite/row.ts";
-import type { Connection } from "../storage/sqlite/schema.ts";
+import { parseRows } from "../storage/sqlite/rows.ts";
+import type { Connection } from "../storage/sqlite/connection.ts";
 
 /** What clients of the platform ask of a handle. */
 const handlePattern = /^[a-z][a-z0-9_-]*$/;
@@ -99,7 +99,7 @@ export class PromptWriter implements PromptWrites {
     return this.#reader.read(tenantId, id);
   }
 
-  update(tenantId: string, place: PromptPlace, changes: PromptChanges): Prompt {
+  update(tenantId: string, place: PromptLocation, changes: PromptChanges): Prompt {
     const { id } = this.#access.own(tenantId, place);
     const prompt = this.#reader.read(tenantId, id);
     const isPublic = changes.isPublic ?? prompt.isPublic;
@@ -122,7 +122,7 @@ export class PromptWriter implements PromptWrites {
     return this.#reader.read(tenantId, id);
   }
 
-  delete(tenantId: string, place: PromptPlace): string {
+  delete(tenantId: string, place: PromptLocation): string {
     const { id } = this.#access.own(tenantId, place);
     this.#delete(id);
     return id;
@@ -134,14 +134,14 @@ export class PromptWriter implements PromptWrites {
     return own;
   }
 
-  like(tenantId: string, place: PromptPlace, isLiked: boolean): number {
+  like(tenantId: string, place: PromptLocation, isLiked: boolean): number {
     const { id } = this.#access.read(tenantId, place);
     (isLiked ? this.#statements.like : this.#statements.unlike).run([id, tenantId]);
     this.#statements.countLikes.run([id]);
     return this.#reader.read(tenantId, id).likes;
   }
 
-  commit(tenantId: string, place: PromptPlace, draft: CommitDraft): PromptCommit {
+  commit(tenantId: string, place: PromptLocation, draft: CommitDraft): PromptCommit {
     const prompt = this.#access.own(tenantId, place);
     const latest = this.#access.latest(prompt.id);
     this.#assertLatest(prompt, draft.parent, latest);
@@ -181,7 +181,7 @@ export class PromptWriter implements PromptWrites {
 
   writeTag(
     tenantId: string,
-    place: PromptPlace,
+    place: PromptLocation,
     { name, commitId, mustExist }: TagDraft,
   ): PromptTag {
     const prompt = this.#access.own(tenantId, place);
@@ -197,7 +197,7 @@ export class PromptWriter implements PromptWrites {
     return this.#reader.readTag(tenantId, place, name);
   }
 
-  deleteTag(tenantId: string, place: PromptPlace, name: string): void {
+  deleteTag(tenantId: string, place: PromptLocation, name: string): void {
     const { id } = this.#access.own(tenantId, place);
     this.#reader.readTag(tenantId, place, name);
     this.#statements.untag.run([id, name]);

@@ -52,7 +52,7 @@ export interface PromptChanges {
 }
 
 /** Where a prompt is: `-` is the owner who asks. */
-export interface PromptPlace {
+export interface PromptLocation {
   readonly owner: string;
   readonly repo: string;
 }
@@ -153,33 +153,33 @@ export interface TagDraft {
  * there, or not to be seen.
  */
 export interface PromptReads {
-  find(tenantId: string, place: PromptPlace): Prompt | undefined;
+  find(tenantId: string, place: PromptLocation): Prompt | undefined;
   list(tenantId: string, query: PromptQuery): PromptPage;
   /** The latest first. */
-  listCommits(tenantId: string, place: PromptPlace, query: CommitQuery): CommitPage;
+  listCommits(tenantId: string, place: PromptLocation, query: CommitQuery): CommitPage;
   /** @throws RequestError 422: more than one commit begins with that. */
-  pull(tenantId: string, place: PromptPlace, commit: string): PulledCommit;
+  pull(tenantId: string, place: PromptLocation, commit: string): PulledCommit;
   /** By name. */
-  listTags(tenantId: string, place: PromptPlace): readonly PromptTag[];
-  readTag(tenantId: string, place: PromptPlace, name: string): PromptTag;
+  listTags(tenantId: string, place: PromptLocation): readonly PromptTag[];
+  readTag(tenantId: string, place: PromptLocation, name: string): PromptTag;
 }
 
 /** Each throws RequestError 404 for what is not to be seen, and 403 for what is another tenant's. */
 export interface PromptWrites {
   /** @throws RequestError 422: no handle, or a public one without a handle of the tenant. 409: taken. */
   create(tenantId: string, draft: PromptDraft): Prompt;
-  update(tenantId: string, place: PromptPlace, changes: PromptChanges): Prompt;
+  update(tenantId: string, place: PromptLocation, changes: PromptChanges): Prompt;
   /** Its commits, tags and likes too. */
-  delete(tenantId: string, place: PromptPlace): string;
+  delete(tenantId: string, place: PromptLocation): string;
   /** One's own, by id. Answers those that were there. */
   deleteMany(tenantId: string, ids: readonly string[]): readonly string[];
   /** Repeated, it changes nothing. Answers how many like it. */
-  like(tenantId: string, place: PromptPlace, isLiked: boolean): number;
+  like(tenantId: string, place: PromptLocation, isLiked: boolean): number;
   /** @throws RequestError 409: the parent is not the latest commit, or that has the very manifest. */
-  commit(tenantId: string, place: PromptPlace, draft: CommitDraft): PromptCommit;
+  commit(tenantId: string, place: PromptLocation, draft: CommitDraft): PromptCommit;
   /** Makes the tag, or moves it. @throws RequestError 422: it can't be one. */
-  writeTag(tenantId: string, place: PromptPlace, draft: TagDraft): PromptTag;
-  deleteTag(tenantId: string, place: PromptPlace, name: string): void;
+  writeTag(tenantId: string, place: PromptLocation, draft: TagDraft): PromptTag;
+  deleteTag(tenantId: string, place: PromptLocation, name: string): void;
   /** Counts that a commit was read; `id` is its id. */
   count(id: string, what: "downloads" | "views"): void;
 }

@@ -8,8 +8,8 @@ import {
   queueSelection,
 } from "./annotation-queue-row.ts";
 import type { Clock } from "../storage/sqlite/clock.ts";
-import { parseRows } from "../runs/sqlite/row.ts";
-import type { Connection } from "../storage/sqlite/schema.ts";
+import { parseRows } from "../storage/sqlite/rows.ts";
+import type { Connection } from "../storage/sqlite/connection.ts";
 
 /** Finds queues and the runs in them for whoever writes, and keeps which are completed. */
 export class AnnotationQueueAccess {

@@ -4,12 +4,12 @@ import { Type } from "typebox";
 import type { Static } from "typebox";
 import { RequestError } from "../model/errors.ts";
 import { JsonObject, Maybe, Time } from "../http/schema-parts.ts";
-import { feedbackConfig } from "../feedback/parse-feedback.ts";
-import { microsOf } from "../runs/ingest/parse-time.ts";
+import { feedbackConfig } from "../runs/ingest/parse-feedback.ts";
+import { microsOf } from "../model/parse-time.ts";
 import { serverLimits } from "../model/options.ts";
 import { missingQueue } from "./annotation-queue.ts";
 import type { AnnotationQueue, QueueQuery } from "./annotation-queue.ts";
-import type { Store } from "../store/store.ts";
+import type { QueueStore } from "./queue-store.ts";
 import { toQueueJson } from "./annotation-queue-json.ts";
 import { all, first, parseId, parseIds, parsePage, parseSwitch } from "../http/query-string.ts";
 import type { QueryString } from "../http/query-string.ts";
@@ -59,20 +59,20 @@ export type QueueBody = Static<typeof queueBody>;
 export type QueuePatchBody = Static<typeof queuePatchBody>;
 
 /** `GET /annotation-queues`. */
-export async function listQueues(store: Store, request: FastifyRequest): Promise<unknown> {
+export async function listQueues(store: QueueStore, request: FastifyRequest): Promise<unknown> {
   const query = parseQueueQuery(request.query as QueryString);
   const queues = await store.read.annotationQueues.list(request.tenantId, query);
   return queues.map(toQueueJson);
 }
 
 /** `GET /annotation-queues/{id}`. */
-export async function readQueue(store: Store, request: FastifyRequest): Promise<unknown> {
+export async function readQueue(store: QueueStore, request: FastifyRequest): Promise<unknown> {
   return toQueueJson(await findQueue(store, request));
 }
 
 /** `POST /annotation-queues`. */
 export async function createQueue(
-  store: Store,
+  store: QueueStore,
   { body, tenantId }: FastifyRequest<{ Body: QueueBody }>,
 ): Promise<unknown> {
   const { id } = body;
@@ -92,7 +92,7 @@ export async function createQueue(
 
 /** `PATCH /annotation-queues/{id}`. */
 export async function updateQueue(
-  store: Store,
+  store: QueueStore,
   request: FastifyRequest<{ Body: QueuePatchBody }>,
 ): Promise<unknown> {
   const { body, tenantId } = request;
@@ -111,7 +111,7 @@ export async function updateQueue(
 }
 
 /** `DELETE /annotation-queues/{id}`: the runs in it stay. */
-export async function deleteQueue(store: Store, request: FastifyRequest): Promise<unknown> {
+export async function deleteQueue(store: QueueStore, request: FastifyRequest): Promise<unknown> {
   const id = idOf(request);
   const deleted = await store.write.annotationQueues.delete(request.tenantId, [id]);
   if (deleted.length === 0) {
@@ -122,7 +122,7 @@ export async function deleteQueue(store: Store, request: FastifyRequest): Promis
 
 /** `DELETE /annotation-queues?queue_ids`: 207 where some were not there, 404 where none was. */
 export async function deleteQueues(
-  store: Store,
+  store: QueueStore,
   request: FastifyRequest,
   reply: FastifyReply,
 ): Promise<unknown> {
@@ -142,7 +142,10 @@ export async function deleteQueues(
 }
 
 /** `GET /annotation-queues/{run_id}/queues`: here the id is a run's. */
-export async function listQueuesOfRun(store: Store, request: FastifyRequest): Promise<unknown> {
+export async function listQueuesOfRun(
+  store: QueueStore,
+  request: FastifyRequest,
+): Promise<unknown> {
   const runId = parseId((request.params as { readonly id: string }).id, "run id");
   if ((await store.read.runs.find(request.tenantId, runId)) === undefined) {
     throw new RequestError(404, "Run not found");
@@ -158,7 +161,10 @@ export async function listQueuesOfRun(store: Store, request: FastifyRequest): Pr
 }
 
 /** The queue that an address names. @throws RequestError 404: there is none. */
-export async function findQueue(store: Store, request: FastifyRequest): Promise<AnnotationQueue> {
+export async function findQueue(
+  store: QueueStore,
+  request: FastifyRequest,
+): Promise<AnnotationQueue> {
   const id = idOf(request);
   const queue = await store.read.annotationQueues.find(request.tenantId, id);
   if (queue === undefined) {

@@ -14,8 +14,8 @@ import {
 import { namelessReviewer } from "./queue-review.ts";
 import { microsNow } from "../storage/sqlite/clock.ts";
 import type { Clock } from "../storage/sqlite/clock.ts";
-import { parseRows } from "../runs/sqlite/row.ts";
-import type { Connection } from "../storage/sqlite/schema.ts";
+import { parseRows } from "../storage/sqlite/rows.ts";
+import type { Connection } from "../storage/sqlite/connection.ts";
 
 const columns = {
   name: "q.name_json",

@@ -1,3 +1,5 @@
+import type { Linked } from "../shares/signed-links.ts";
+import type { QueueStore } from "./queue-store.ts";
 import type { FastifyInstance } from "fastify";
 import { endpoints } from "millrace/model";
 import {
@@ -23,7 +25,6 @@ import {
   updateQueue,
 } from "./annotation-queue-handlers.ts";
 import type { QueueBody, QueuePatchBody } from "./annotation-queue-handlers.ts";
-import type { RunDesk } from "../runs/run-handlers.ts";
 import { route } from "../http/route.ts";
 
 const tag = "annotation queues";
@@ -45,8 +46,11 @@ export const queueQueryDocs = {
 };
 
 /** Runs in line for review by people: the queues. */
-export function addAnnotationQueueRoutes(app: FastifyInstance, desk: RunDesk): void {
-  const { store } = desk;
+export function addAnnotationQueueRoutes(
+  app: FastifyInstance,
+  dependencies: Linked<QueueStore>,
+): void {
+  const { store } = dependencies;
   app.route({
     ...route(endpoints.listAnnotationQueues, {
       tag,
@@ -94,19 +98,19 @@ export function addAnnotationQueueRoutes(app: FastifyInstance, desk: RunDesk): v
     ...route(endpoints.listQueuesOfRun, { tag, summary: "The queues that a run is in." }),
     handler: (request) => listQueuesOfRun(store, request),
   });
-  addQueueRunRoutes(app, desk);
+  addQueueRunRoutes(app, dependencies);
 }
 
 /** What is in the queues. */
-function addQueueRunRoutes(app: FastifyInstance, desk: RunDesk): void {
-  const { store } = desk;
+function addQueueRunRoutes(app: FastifyInstance, dependencies: Linked<QueueStore>): void {
+  const { store } = dependencies;
   app.route({
     ...route(endpoints.listAnnotationQueueRuns, {
       tag,
       summary: "The runs of a queue, in its order.",
       query: { status, limit, offset, include_stats: "Has no effect.", archived: "Has no effect." },
     }),
-    handler: (request, reply) => listQueueRuns(desk, request, reply),
+    handler: (request, reply) => listQueueRuns(dependencies, request, reply),
   });
   for (const endpoint of [
     endpoints.addAnnotationQueueRuns,
@@ -143,7 +147,7 @@ function addQueueRunRoutes(app: FastifyInstance, desk: RunDesk): void {
       summary: "The run at a place of the queue's order; 0 is the first.",
       query: { include_extra: "Has no effect." },
     }),
-    handler: (request, reply) => readQueueRun(desk, request, reply),
+    handler: (request, reply) => readQueueRun(dependencies, request, reply),
   });
   app.route({
     ...route(endpoints.readAnnotationQueueSize, {

@@ -15,9 +15,9 @@ import { AnnotationQueueAccess } from "./annotation-queue-access.ts";
 import { toBody } from "./annotation-queue-row.ts";
 import { microsNow } from "../storage/sqlite/clock.ts";
 import type { Clock } from "../storage/sqlite/clock.ts";
-import { parseRows } from "../runs/sqlite/row.ts";
-import type { Connection } from "../storage/sqlite/schema.ts";
-import { toIds } from "../tenants/tenant-keys.ts";
+import { parseRows } from "../storage/sqlite/rows.ts";
+import type { Connection } from "../storage/sqlite/connection.ts";
+import { toIds } from "../storage/sqlite/tenant-keys.ts";
 
 /** Unknown runs that a refusal names. */
 const namedRuns = 20;

@@ -6,7 +6,7 @@ import { Maybe } from "../http/schema-parts.ts";
 import { serverLimits } from "../model/options.ts";
 import type { ReviewKey, ReviewPick } from "./queue-review.ts";
 import { namelessReviewer } from "./queue-review.ts";
-import type { Store } from "../store/store.ts";
+import type { QueueStore } from "./queue-store.ts";
 import { toEntryJson, toQueueJson } from "./annotation-queue-json.ts";
 import { toClaimJson, toProgressJson, toReviewedRunJson } from "./queue-review-json.ts";
 import { parseStatus } from "./queue-run-handlers.ts";
@@ -39,7 +39,10 @@ export type ClaimBody = Static<typeof claimBody>;
 export type ReviewBody = Static<typeof reviewBody>;
 
 /** `GET /ui/annotation-queues`: those of `GET /annotation-queues`, each with how far it is. */
-export async function listReviewedQueues(store: Store, request: FastifyRequest): Promise<unknown> {
+export async function listReviewedQueues(
+  store: QueueStore,
+  request: FastifyRequest,
+): Promise<unknown> {
   const { tenantId } = request;
   const query = request.query as QueryString;
   const queues = await store.read.annotationQueues.list(tenantId, parseQueueQuery(query));
@@ -56,7 +59,10 @@ export async function listReviewedQueues(store: Store, request: FastifyRequest):
 }
 
 /** `GET /ui/annotation-queues/{id}/progress`. */
-export async function readQueueProgress(store: Store, request: FastifyRequest): Promise<unknown> {
+export async function readQueueProgress(
+  store: QueueStore,
+  request: FastifyRequest,
+): Promise<unknown> {
   const { id } = await findQueue(store, request);
   const reviewer = first(request.query as QueryString, "reviewer") ?? namelessReviewer;
   const progress = await store.read.queueReviews.progress(request.tenantId, id, reviewer);
@@ -64,7 +70,10 @@ export async function readQueueProgress(store: Store, request: FastifyRequest): 
 }
 
 /** `GET /ui/annotation-queues/{id}/runs`: without what they hold. */
-export async function listReviewedRuns(store: Store, request: FastifyRequest): Promise<unknown> {
+export async function listReviewedRuns(
+  store: QueueStore,
+  request: FastifyRequest,
+): Promise<unknown> {
   const query = request.query as QueryString;
   const [page, status] = [parsePage(query), parseStatus(query)];
   const { id: queueId } = await findQueue(store, request);
@@ -74,7 +83,7 @@ export async function listReviewedRuns(store: Store, request: FastifyRequest): P
 
 /** `POST /ui/annotation-queues/{id}/claim`: the run, or null where none waits. */
 export async function claimQueueRun(
-  store: Store,
+  store: QueueStore,
   request: FastifyRequest<{ Body: ClaimBody }>,
 ): Promise<unknown> {
   const { reviewer } = request.body;
@@ -86,7 +95,7 @@ export async function claimQueueRun(
 
 /** `POST /ui/annotation-queues/{id}/runs/{queue_run_id}/release`. */
 export async function releaseQueueRun(
-  store: Store,
+  store: QueueStore,
   request: FastifyRequest<{ Body: ReviewBody }>,
 ): Promise<unknown> {
   const key = keyOf(request);
@@ -96,7 +105,7 @@ export async function releaseQueueRun(
 
 /** `POST /ui/annotation-queues/{id}/runs/{queue_run_id}/done`. */
 export async function finishQueueRun(
-  store: Store,
+  store: QueueStore,
   request: FastifyRequest<{ Body: ReviewBody }>,
 ): Promise<unknown> {
   return toEntryJson(await store.write.queueReviews.finish(request.tenantId, keyOf(request)));
@@ -104,7 +113,7 @@ export async function finishQueueRun(
 
 /** `POST /ui/annotation-queues/{id}/runs/{queue_run_id}/reopen`. */
 export async function reopenQueueRun(
-  store: Store,
+  store: QueueStore,
   request: FastifyRequest<{ Body: ReviewBody }>,
 ): Promise<unknown> {
   const claimed = await store.write.queueReviews.reopen(request.tenantId, keyOf(request));

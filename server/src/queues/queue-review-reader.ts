@@ -4,8 +4,8 @@ import { ofQueue } from "./annotation-queue-reader.ts";
 import { entryColumns, parseEntryRow } from "./annotation-queue-row.ts";
 import { microsNow } from "../storage/sqlite/clock.ts";
 import type { Clock } from "../storage/sqlite/clock.ts";
-import { parseRows } from "../runs/sqlite/row.ts";
-import type { Connection } from "../storage/sqlite/schema.ts";
+import { parseRows } from "../storage/sqlite/rows.ts";
+import type { Connection } from "../storage/sqlite/connection.ts";
 
 /** What of a run stands behind the columns of its entry. */
 const runColumnCount = 5;

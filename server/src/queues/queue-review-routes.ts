@@ -13,14 +13,14 @@ import {
 } from "./queue-review-handlers.ts";
 import type { ClaimBody, ReviewBody } from "./queue-review-handlers.ts";
 import { route } from "../http/route.ts";
-import type { Store } from "../store/store.ts";
+import type { QueueStore } from "./queue-store.ts";
 import { queueQueryDocs } from "./annotation-queue-routes.ts";
 
 const tag = "annotation queues";
 const reviewer = "The name of whoever reviews.";
 
 /** Reviews, as the page makes them: who has which run, and who is done with it. */
-export function addUiAnnotationQueueRoutes(app: FastifyInstance, store: Store): void {
+export function addUiAnnotationQueueRoutes(app: FastifyInstance, store: QueueStore): void {
   app.route({
     ...route(uiEndpoints.listReviewedQueues, {
       tag,

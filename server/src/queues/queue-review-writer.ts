@@ -12,8 +12,8 @@ import type {
 import { AnnotationQueueAccess } from "./annotation-queue-access.ts";
 import { microsNow } from "../storage/sqlite/clock.ts";
 import type { Clock } from "../storage/sqlite/clock.ts";
-import { parseRows } from "../runs/sqlite/row.ts";
-import type { Connection } from "../storage/sqlite/schema.ts";
+import { parseRows } from "../storage/sqlite/rows.ts";
+import type { Connection } from "../storage/sqlite/connection.ts";
 
 /**
  * Who reviews which run. One thread writes, one call after the other: of two reviewers who ask at the same time the second

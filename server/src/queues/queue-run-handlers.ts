@@ -1,20 +1,20 @@
+import type { Linked } from "../shares/signed-links.ts";
 import type { FastifyReply, FastifyRequest } from "fastify";
 import { Type } from "typebox";
 import type { Static } from "typebox";
 import { RequestError } from "../model/errors.ts";
 import { Maybe, Time } from "../http/schema-parts.ts";
-import { microsOf } from "../runs/ingest/parse-time.ts";
+import { microsOf } from "../model/parse-time.ts";
 import { serverLimits } from "../model/options.ts";
 import { reviewStatuses } from "./annotation-queue.ts";
 import type { EntryKey, EntryQuery, ReviewStatus, RunKey } from "./annotation-queue.ts";
-import type { Store } from "../store/store.ts";
+import type { QueueStore } from "./queue-store.ts";
 import { toEntryJson, toQueuedRunJson } from "./annotation-queue-json.ts";
 import { toArrayJson } from "../runs/serializers/run-json.ts";
 import { findQueue, idOf } from "./annotation-queue-handlers.ts";
 import { first, parseId, parsePage } from "../http/query-string.ts";
 import type { QueryString } from "../http/query-string.ts";
-import { linkRunFiles } from "../runs/run-handlers.ts";
-import type { RunDesk } from "../runs/run-handlers.ts";
+import { linkRunFiles } from "../runs/handlers/run-handlers.ts";
 
 const jsonType = "application/json; charset=utf-8";
 
@@ -40,7 +40,7 @@ export type QueueRunPatchBody = Static<typeof queueRunPatchBody>;
 
 /** `POST /annotation-queues/{id}/runs`, and `/runs/by-key`. */
 export async function addQueueRuns(
-  store: Store,
+  store: QueueStore,
   request: FastifyRequest<{ Body: QueueRunsBody }>,
 ): Promise<unknown> {
   const keys = request.body.map(toRunKey);
@@ -51,21 +51,21 @@ export async function addQueueRuns(
 
 /** `GET /annotation-queues/{id}/runs`: in the order of the queue. */
 export async function listQueueRuns(
-  desk: RunDesk,
+  dependencies: Linked<QueueStore>,
   request: FastifyRequest,
   reply: FastifyReply,
 ): Promise<unknown> {
   const query = request.query as QueryString;
   const page = parsePage(query);
   const status = parseStatus(query);
-  const { id: queueId } = await findQueue(desk.store, request);
-  const items = await readRuns(desk, request, { queueId, status, ...page });
+  const { id: queueId } = await findQueue(dependencies.store, request);
+  const items = await readRuns(dependencies, request, { queueId, status, ...page });
   return reply.type(jsonType).send(toArrayJson(items));
 }
 
 /** `GET /annotation-queues/{id}/run/{index}`: 0 is the first. */
 export async function readQueueRun(
-  desk: RunDesk,
+  dependencies: Linked<QueueStore>,
   request: FastifyRequest,
   reply: FastifyReply,
 ): Promise<unknown> {
@@ -73,9 +73,9 @@ export async function readQueueRun(
   if (!/^\d{1,15}$/.test(index)) {
     throw new RequestError(422, `index is a whole number from 0, not ${JSON.stringify(index)}`);
   }
-  const { id: queueId, size } = await findQueue(desk.store, request);
+  const { id: queueId, size } = await findQueue(dependencies.store, request);
   const page = { queueId, status: undefined, limit: 1, offset: Number(index) };
-  const [run] = await readRuns(desk, request, page);
+  const [run] = await readRuns(dependencies, request, page);
   if (run === undefined) {
     throw new RequestError(404, `There is no run at index ${index}: the queue holds ${size}`);
   }
@@ -84,7 +84,7 @@ export async function readQueueRun(
 
 /** `PATCH /annotation-queues/{id}/runs/{queue_run_id}`: what is left out stays. */
 export async function updateQueueRun(
-  store: Store,
+  store: QueueStore,
   request: FastifyRequest<{ Body: QueueRunPatchBody }>,
 ): Promise<unknown> {
   const { last_reviewed_time: reviewed, added_at: added } = request.body;
@@ -96,21 +96,21 @@ export async function updateQueueRun(
 }
 
 /** `DELETE /annotation-queues/{id}/runs/{queue_run_id}`: the run itself stays. */
-export async function removeQueueRun(store: Store, request: FastifyRequest): Promise<unknown> {
+export async function removeQueueRun(store: QueueStore, request: FastifyRequest): Promise<unknown> {
   const key = keyOf(request);
   await store.write.annotationQueues.removeRun(request.tenantId, key);
   return { id: key.entryId };
 }
 
 /** `GET /annotation-queues/{id}/size`. */
-export async function readQueueSize(store: Store, request: FastifyRequest): Promise<unknown> {
+export async function readQueueSize(store: QueueStore, request: FastifyRequest): Promise<unknown> {
   const status = parseStatus(request.query as QueryString);
   const { id: queueId } = await findQueue(store, request);
   return { size: await store.read.annotationQueues.size(request.tenantId, { queueId, status }) };
 }
 
 async function readRuns(
-  { store, links }: RunDesk,
+  { store, links }: Linked<QueueStore>,
   request: FastifyRequest,
   query: EntryQuery,
 ): Promise<Buffer[]> {

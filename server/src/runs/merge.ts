@@ -3,7 +3,7 @@ import type { RunRecord } from "./run-record.ts";
 import type { RunRow } from "./run-row.ts";
 
 /** Where a run stands in its trace. */
-export interface Place {
+export interface TracePosition {
   readonly traceId: string;
   readonly dottedOrder: string;
   readonly parentRunId: string | null;
@@ -11,7 +11,7 @@ export interface Place {
 
 /** What the merge needs besides the record: its place, its project, the clock. */
 export interface MergeContext {
-  readonly place: Place;
+  readonly place: TracePosition;
   /** The project that the record names; absent where it names none. */
   readonly projectId?: string;
   readonly defaultProjectId: string;
@@ -21,9 +21,6 @@ export interface MergeContext {
 /** Lengths of the two halves of a dotted order's segment. */
 const stampLength = 22;
 const uuidLength = 36;
-
-/** The project of runs that name none. */
-export const defaultProjectName = "default";
 
 /** The name of a run that has none. */
 export const unnamed = "unnamed";
@@ -187,7 +184,7 @@ export function placeRecord(
   record: RunRecord,
   known: RunRow | undefined,
   findRow: (id: string) => RunRow | undefined,
-): Place | { readonly reason: string } {
+): TracePosition | { readonly reason: string } {
   const contradiction = contradicts(record, known);
   if (contradiction !== undefined) {
     return { reason: contradiction };
@@ -199,7 +196,7 @@ export function placeRecord(
     return placeOf(known.dottedOrder);
   }
   return record.operation === "post"
-    ? makePlace(record, findRow)
+    ? createPosition(record, findRow)
     : {
         traceId: record.traceId ?? known?.traceId ?? record.id,
         dottedOrder: "",
@@ -220,7 +217,7 @@ function contradicts(record: RunRecord, known: RunRow | undefined): string | und
 }
 
 /** What a dotted order says of a run's place. It was checked when the run was received. */
-function placeOf(dottedOrder: string): Place {
+function placeOf(dottedOrder: string): TracePosition {
   const end = dottedOrder.lastIndexOf(".");
   return {
     traceId: dottedOrder.slice(stampLength, stampLength + uuidLength),
@@ -234,7 +231,10 @@ function placeOf(dottedOrder: string): Place {
  * is not, the ancestors are the trace's root and the parent, and they get this run's own start, since
  * theirs is unknown.
  */
-function makePlace(record: RunRecord, findRow: (id: string) => RunRow | undefined): Place {
+function createPosition(
+  record: RunRecord,
+  findRow: (id: string) => RunRow | undefined,
+): TracePosition {
   const { id, columns } = record;
   const stamp = microsToStamp(columns.startMicros ?? Date.now() * 1_000);
   const parentRunId = columns.parentRunId ?? null;

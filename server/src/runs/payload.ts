@@ -1,4 +1,4 @@
-import { JsonCursor } from "./ingest/json-cursor.ts";
+import { JsonCursor } from "../bodies/json-cursor.ts";
 
 /**
  * The members that a run has after its payloads, JSON objects in the order in which later ones win: a

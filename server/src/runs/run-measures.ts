@@ -1,7 +1,7 @@
-import { JsonCursor } from "./ingest/json-cursor.ts";
-import { parseTime } from "./ingest/parse-time.ts";
-import { usageMarks, usageNames, usagePlaces } from "./usage-places.ts";
-import type { UsageName } from "./usage-places.ts";
+import { JsonCursor } from "../bodies/json-cursor.ts";
+import { parseTime } from "../model/parse-time.ts";
+import { usageMarks, usageNames, usageSources } from "./usage-sources.ts";
+import type { UsageName } from "./usage-sources.ts";
 
 /**
  * Numbers in a run's payload that are kept beside it, in columns of `runs` with these names, so that
@@ -69,7 +69,7 @@ function readUsage({ outputs, extra }: Roots, findMembers: FindMembers) {
     typeof step === "number" ? itemsOf(json)[step] : membersOf(json).get(step);
   const tops = { outputs: membersOf(outputs), metadata: membersOf(enter(extra, "metadata")) };
   const found: Record<UsageName, number | null> = { ...noMeasures };
-  for (const { root, steps, names } of usagePlaces) {
+  for (const { root, steps, names } of usageSources) {
     const [first = "", ...rest] = steps;
     const usage = toObject(rest.reduce(enter, tops[root].get(String(first))));
     for (const name of usageNames) {

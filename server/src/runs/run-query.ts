@@ -1,6 +1,6 @@
 import type { CheckedFilter } from "../filter/checker.ts";
 import type { RunFile, RunPart, StoredRun } from "./run-row.ts";
-import type { UsageName } from "./usage-places.ts";
+import type { UsageName } from "./usage-sources.ts";
 
 /** Which runs are meant. Every filter that is given must hold; lists mean any of. */
 export interface RunFilter {

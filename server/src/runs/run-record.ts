@@ -1,5 +1,5 @@
 import type { Operation } from "millrace/model";
-import type { FeedbackDraft } from "../feedback/feedback.ts";
+import type { FeedbackDraft } from "./run-feedback.ts";
 import type { RunMeasures } from "./run-measures.ts";
 
 /**
@@ -108,3 +108,6 @@ export interface IngestResult {
   readonly duplicates: number;
   readonly rejected: readonly Rejection[];
 }
+
+/** The project of runs that name none. */
+export const defaultProjectName = "default";

@@ -1,9 +1,13 @@
+import { readAttachment } from "./handlers/attachment-handlers.ts";
+import type { FileStore } from "./handlers/attachment-handlers.ts";
+import type { Linked } from "../shares/signed-links.ts";
+import type { RunStore } from "./run-store.ts";
 import type { FastifyInstance } from "fastify";
 import { endpoints } from "millrace/model";
-import { createBatch, createMultipart, createRun, updateRun } from "./ingest-handlers.ts";
-import type { IngestDesk } from "./ingest-handlers.ts";
-import { runQueryBody } from "./run-query-body.ts";
-import type { RunQueryBody } from "./run-query-body.ts";
+import { createBatch, createMultipart, createRun, updateRun } from "./handlers/ingest-handlers.ts";
+import type { IngestDependencies } from "./handlers/ingest-handlers.ts";
+import { runQueryBody } from "./handlers/run-query-body.ts";
+import type { RunQueryBody } from "./handlers/run-query-body.ts";
 import {
   queryRuns,
   readRun,
@@ -12,47 +16,47 @@ import {
   readSharedRun,
   shareRun,
   unshareRun,
-} from "./run-handlers.ts";
-import type { RunDesk } from "./run-handlers.ts";
+} from "./handlers/run-handlers.ts";
 import { route } from "../http/route.ts";
 import { ContentMemory } from "./ingest/content-memory.ts";
 
 const tag = "runs";
 
 /** What takes runs in. The handlers read the body themselves, as it arrives. */
-export function addIngestRoutes(app: FastifyInstance, desk: IngestDesk): void {
+export function addIngestRoutes(app: FastifyInstance, dependencies: IngestDependencies): void {
   const content = new ContentMemory();
   app.route({
     ...route(endpoints.createRun, { tag, summary: "Takes in one run." }),
-    handler: (request, reply) => createRun(desk, request, reply),
+    handler: (request, reply) => createRun(dependencies, request, reply),
   });
   app.route({
     ...route(endpoints.updateRun, { tag, summary: "Takes in part of a run." }),
-    handler: (request, reply) => updateRun(desk, request, reply),
+    handler: (request, reply) => updateRun(dependencies, request, reply),
   });
   app.route({
     ...route(endpoints.sendBatch, { tag, summary: "Takes in runs and parts of runs, as JSON." }),
-    handler: (request, reply) => createBatch(desk, request, reply),
+    handler: (request, reply) => createBatch(dependencies, request, reply),
   });
   app.route({
     ...route(endpoints.sendMultipart, {
       tag,
       summary: "Takes in runs, their large fields, attachments and feedback as parts.",
     }),
-    handler: (request, reply) => createMultipart({ store: desk.store, content }, request, reply),
+    handler: (request, reply) =>
+      createMultipart({ store: dependencies.store, content }, request, reply),
   });
 }
 
 /** What gives runs back. */
-export function addRunRoutes(app: FastifyInstance, desk: RunDesk): void {
-  const { store } = desk;
+export function addRunRoutes(app: FastifyInstance, dependencies: Linked<RunStore>): void {
+  const { store } = dependencies;
   app.route({
     ...route(endpoints.readRun, { tag, summary: "The run, merged from all that came of it." }),
-    handler: (request, reply) => readRun(desk, request, reply),
+    handler: (request, reply) => readRun(dependencies, request, reply),
   });
   app.route<{ Body: RunQueryBody }>({
     ...route(endpoints.queryRuns, { tag, summary: "Runs by filter, by page.", body: runQueryBody }),
-    handler: (request, reply) => queryRuns(desk, request, reply),
+    handler: (request, reply) => queryRuns(dependencies, request, reply),
   });
   app.route<{ Body: RunQueryBody }>({
     ...route(endpoints.runStats, {
@@ -77,9 +81,16 @@ export function addRunRoutes(app: FastifyInstance, desk: RunDesk): void {
 }
 
 /** What needs no key. */
-export function addSharedRunRoutes(app: FastifyInstance, desk: RunDesk): void {
+export function addSharedRunRoutes(app: FastifyInstance, dependencies: Linked<RunStore>): void {
   app.route({
     ...route(endpoints.readSharedRun, { tag, summary: "A shared run.", keyless: true }),
-    handler: (request, reply) => readSharedRun(desk, request, reply),
+    handler: (request, reply) => readSharedRun(dependencies, request, reply),
   });
+}
+
+/** Signed addresses; they need no key. */
+export function addAttachmentRoutes(app: FastifyInstance, dependencies: Linked<FileStore>): void {
+  app.get("/attachments", { schema: { hide: true } }, (request, reply) =>
+    readAttachment(dependencies, request, reply),
+  );
 }

@@ -1,4 +1,4 @@
-import type { ShareToken } from "../shares/share-token.ts";
+import type { ShareToken } from "../storage/share-token.ts";
 
 /** A run as the engines keep it: what is filtered, sorted and listed by. The payload is beside it. */
 export interface RunRow {

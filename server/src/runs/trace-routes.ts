@@ -1,13 +1,14 @@
+import type { Linked } from "../shares/signed-links.ts";
+import type { RunStore } from "./run-store.ts";
 import type { FastifyInstance } from "fastify";
 import { uiEndpoints } from "millrace/model";
-import type { RunDesk } from "./run-handlers.ts";
-import { readTrace, readTraceRun } from "./trace-handlers.ts";
+import { readTrace, readTraceRun } from "./handlers/trace-handlers.ts";
 import { route } from "../http/route.ts";
 
 const tag = "runs";
 
 /** What the page of a trace asks beside the API. */
-export function addUiTraceRoutes(app: FastifyInstance, desk: RunDesk): void {
+export function addUiTraceRoutes(app: FastifyInstance, dependencies: Linked<RunStore>): void {
   app.route({
     ...route(uiEndpoints.readTrace, {
       tag,
@@ -18,10 +19,10 @@ export function addUiTraceRoutes(app: FastifyInstance, desk: RunDesk): void {
         limit: "At most so many runs, 10,000 where it is left out.",
       },
     }),
-    handler: (request) => readTrace(desk, request),
+    handler: (request) => readTrace(dependencies, request),
   });
   app.route({
     ...route(uiEndpoints.readTraceRun, { tag, summary: "A run without the ids of its children." }),
-    handler: (request, reply) => readTraceRun(desk, request, reply),
+    handler: (request, reply) => readTraceRun(dependencies, request, reply),
   });
 }

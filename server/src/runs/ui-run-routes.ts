@@ -1,19 +1,19 @@
 import type { FastifyInstance } from "fastify";
 import { uiEndpoints } from "millrace/model";
 import { checkFilterText, filterCheckBody, readFilterWords } from "../filter/ui-filters.ts";
-import { countRuns, listRunWords } from "./run-count-handlers.ts";
-import { runExportBody } from "./run-export.ts";
-import type { RunExportBody, RunExports } from "./run-export.ts";
-import { runSearchBody, searchRuns } from "./run-search-handlers.ts";
-import type { RunSearchBody } from "./run-search-handlers.ts";
+import { countRuns, listRunWords } from "./handlers/run-count-handlers.ts";
+import { runExportBody } from "./handlers/run-export.ts";
+import type { RunExportBody, RunExports } from "./handlers/run-export.ts";
+import { runSearchBody, searchRuns } from "./handlers/run-search-handlers.ts";
+import type { RunSearchBody } from "./handlers/run-search-handlers.ts";
 import type { Static } from "typebox";
 import { route } from "../http/route.ts";
-import type { Store } from "../store/store.ts";
+import type { RunStore } from "./run-store.ts";
 
 const tag = "runs";
 
 /** What the page's list of runs asks. */
-export function addUiRunRoutes(app: FastifyInstance, store: Store, exports: RunExports): void {
+export function addUiRunRoutes(app: FastifyInstance, store: RunStore, exports: RunExports): void {
   app.route<{ Body: RunSearchBody }>({
     ...route(uiEndpoints.searchRuns, {
       tag,

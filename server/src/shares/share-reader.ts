@@ -1,9 +1,14 @@
 import type { ShareReads, SharedScope, SharedThread } from "./share.ts";
-import type { ShareToken } from "./share-token.ts";
-import { parseRows } from "../runs/sqlite/row.ts";
-import type { Connection } from "../storage/sqlite/schema.ts";
-import { idIn } from "../tenants/tenant-keys.ts";
-import { digestToken, openedToken, tokenOwners, toShareToken } from "./token-keys.ts";
+import type { ShareToken } from "../storage/share-token.ts";
+import { parseRows } from "../storage/sqlite/rows.ts";
+import type { Connection } from "../storage/sqlite/connection.ts";
+import { idIn } from "../storage/sqlite/tenant-keys.ts";
+import {
+  digestToken,
+  openedToken,
+  tokenOwners,
+  toShareToken,
+} from "../storage/sqlite/token-keys.ts";
 
 /**
  * The run `r` of a share `s` of a whole trace, while it is the root of that trace. A run that was placed below

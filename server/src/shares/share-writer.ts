@@ -1,11 +1,16 @@
 import { randomUUID } from "node:crypto";
 import { RequestError } from "../model/errors.ts";
 import type { SharedThread, ShareWrites } from "./share.ts";
-import { readToken } from "./share-token.ts";
-import { parseRows } from "../runs/sqlite/row.ts";
-import type { Connection } from "../storage/sqlite/schema.ts";
-import { idIn } from "../tenants/tenant-keys.ts";
-import { digestToken, openedToken, tokenOwners, toShareToken } from "./token-keys.ts";
+import { readToken } from "../storage/share-token.ts";
+import { parseRows } from "../storage/sqlite/rows.ts";
+import type { Connection } from "../storage/sqlite/connection.ts";
+import { idIn } from "../storage/sqlite/tenant-keys.ts";
+import {
+  digestToken,
+  openedToken,
+  tokenOwners,
+  toShareToken,
+} from "../storage/sqlite/token-keys.ts";
 
 /** Makes shares of whole traces and threads, and ends them. */
 export class ShareWriter implements ShareWrites {

@@ -1,4 +1,4 @@
-import type { ShareToken } from "./share-token.ts";
+import type { ShareToken } from "../storage/share-token.ts";
 
 /** What a token of a run, a trace or a thread opens, and whose it is. */
 export type SharedScope =

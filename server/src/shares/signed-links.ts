@@ -61,3 +61,9 @@ export class SignedLinks {
     return createHmac("sha256", this.#secret).update(text).digest();
   }
 }
+
+/** A store, and what signs the addresses of files in answers from it. */
+export interface Linked<Store> {
+  readonly store: Store;
+  readonly links: SignedLinks;
+}

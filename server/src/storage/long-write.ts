@@ -1,5 +1,5 @@
 /**
- * A write that is done in slices, between which others write: what a method of a noun returns in place of
+ * A write that is done in slices, between which others write: what a method of a resource returns in place of
  * its result. What is written is seen with the last slice; of a deletion what is gone already may be missed before.
  */
 export class LongWrite<Result> {

@@ -31,12 +31,12 @@ export const toError = (answer: Exclude<ThreadAnswer, { kind: "answer" }>): Requ
     ? new RequestError(answer.status, answer.detail, answer.retryAfterSeconds)
     : new RequestError(503, `the database refused: ${answer.reason}`, 1);
 
-/** Performs a method of a noun, all three by their names: their types were checked where the call was made. */
+/** Performs a method of a resource, all three by their names: their types were checked where the call was made. */
 export function invokeMethod(
-  nouns: object,
-  { noun, method, args }: { noun: string; method: string; args: readonly unknown[] },
+  resources: object,
+  { resource, method, args }: { resource: string; method: string; args: readonly unknown[] },
 ): unknown {
-  const target: object = Reflect.get(nouns, noun) as object;
+  const target: object = Reflect.get(resources, resource) as object;
   const performer = Reflect.get(target, method) as (...given: readonly unknown[]) => unknown;
   return Reflect.apply(performer, target, args);
 }

@@ -1,10 +1,10 @@
 import { RequestError } from "../model/errors.ts";
 import { serverLimits } from "../model/options.ts";
 import type { LongWrite } from "../storage/long-write.ts";
-import { rollBack } from "../storage/sqlite/schema.ts";
-import type { Connection } from "../storage/sqlite/schema.ts";
-import { UncheckedWrite } from "../storage/sqlite/schema-proofs.ts";
-import type { Unchecked } from "../storage/sqlite/schema-proofs.ts";
+import { rollBack } from "../storage/sqlite/connection.ts";
+import type { Connection } from "../storage/sqlite/connection.ts";
+import { UncheckedWrite } from "../datasets/examples/sqlite/schema-proofs.ts";
+import type { Unchecked } from "../datasets/examples/sqlite/schema-proofs.ts";
 import { toFailure } from "../storage/thread-reply.ts";
 import type { ThreadAnswer } from "../storage/thread-reply.ts";
 import type { WriterCall } from "./writer-protocol.ts";
@@ -187,8 +187,8 @@ function conflicts({ request: long }: WriterCall, { request }: WriterCall): bool
   return (
     long.kind === "write" &&
     request.kind === "write" &&
-    groups.has(request.noun) &&
-    groups.get(request.noun) === groups.get(long.noun) &&
+    groups.has(request.resource) &&
+    groups.get(request.resource) === groups.get(long.resource) &&
     request.args[0] === long.args[0]
   );
 }

@@ -33,7 +33,7 @@ export interface QueryThread {
 }
 
 interface Query {
-  readonly noun: string;
+  readonly resource: string;
   readonly method: string;
   readonly args: readonly unknown[];
   readonly weight: QueryWeight;
@@ -73,18 +73,18 @@ export class ReadPool {
   }
 
   /**
-   * Asks a method of a noun.
+   * Asks a method of a resource.
    *
    * @throws RequestError 408: past the deadline. 503: too many wait, or the server is closing.
    */
   read(
-    { noun, method, args }: Pick<Query, "noun" | "method" | "args">,
+    { resource, method, args }: Pick<Query, "resource" | "method" | "args">,
     scope?: ReadScope,
   ): Promise<unknown> {
     if (!this.#isOpen) {
       return Promise.reject(new RequestError(503, "the server is closing"));
     }
-    const weight = weightOf(noun, method, args);
+    const weight = weightOf(resource, method, args);
     const tenantId = scope?.tenantId ?? "";
     if (scope?.signal.aborted === true) {
       return Promise.reject(notWanted());
@@ -100,7 +100,7 @@ export class ReadPool {
         this.#open.delete(query);
       };
       const query: Query = {
-        noun,
+        resource,
         method,
         args,
         weight,
@@ -178,13 +178,13 @@ export class ReadPool {
   }
 
   async #run(query: Query, thread: QueryThread): Promise<void> {
-    const { noun, method, args, tenantId } = query;
+    const { resource, method, args, tenantId } = query;
     const longCount = query.weight === "long" ? 1 : 0;
     query.thread = thread;
     this.#countLong(tenantId, longCount);
     try {
       const withinMs = query.endsAt - performance.now();
-      query.resolve(await thread.read({ noun, method, args, withinMs }));
+      query.resolve(await thread.read({ resource, method, args, withinMs }));
     } catch (cause) {
       query.reject(cause as Error);
     }

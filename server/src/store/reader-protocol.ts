@@ -6,7 +6,7 @@ export interface ReaderCall {
   readonly sequence: number;
   /** The query ends itself after this many milliseconds. */
   readonly withinMs: number;
-  readonly noun: string;
+  readonly resource: string;
   readonly method: string;
   readonly args: readonly unknown[];
 }
@@ -30,8 +30,8 @@ export type ReaderMessage =
 export type QueryWeight = "quick" | "long";
 
 type Rules = {
-  readonly [Noun in keyof Readers]?: {
-    readonly [Method in keyof Readers[Noun]]?: true | ((args: readonly unknown[]) => boolean);
+  readonly [Resource in keyof Readers]?: {
+    readonly [Method in keyof Readers[Resource]]?: true | ((args: readonly unknown[]) => boolean);
   };
 };
 
@@ -78,8 +78,8 @@ const longQueries: Rules = {
   storage: { use: true, projects: true },
 };
 
-export function weightOf(noun: string, method: string, args: readonly unknown[]): QueryWeight {
-  const rules = longQueries[noun as keyof Readers] as
+export function weightOf(resource: string, method: string, args: readonly unknown[]): QueryWeight {
+  const rules = longQueries[resource as keyof Readers] as
     | Readonly<Record<string, true | ((args: readonly unknown[]) => boolean)>>
     | undefined;
   const rule = rules?.[method];
@@ -96,5 +96,5 @@ const immediateQueries: readonly string[] = [
   "tenants.hasKeys",
 ];
 
-export const isImmediate = (noun: string, method: string): boolean =>
-  noun === "tenants" && immediateQueries.includes(`${noun}.${method}`);
+export const isImmediate = (resource: string, method: string): boolean =>
+  resource === "tenants" && immediateQueries.includes(`${resource}.${method}`);

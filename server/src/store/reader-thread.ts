@@ -1,5 +1,5 @@
 import { Worker } from "node:worker_threads";
-import { distFile } from "../dist-files.ts";
+import { distFile } from "../storage/dist-files.ts";
 import { messageOf, RequestError } from "../model/errors.ts";
 import { serverLimits } from "../model/options.ts";
 import { endThread, threadOptions, waitForFirstMessage, whenEnded } from "../storage/threads.ts";
@@ -29,7 +29,7 @@ export class ReaderThread {
     this.#onDamage = onDamage;
   }
 
-  /** Asks a method of a noun. A thread that has ended is started anew. */
+  /** Asks a method of a resource. A thread that has ended is started anew. */
   async read(query: ReaderQuery): Promise<unknown> {
     this.#sequence += 1;
     Atomics.store(this.#ended, 0, 0);

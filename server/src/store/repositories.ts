@@ -7,35 +7,35 @@ import { FeedbackReader } from "../feedback/feedback-reader.ts";
 import { FeedbackTrend } from "../feedback/feedback-trend.ts";
 import { FeedbackWriter } from "../feedback/feedback-writer.ts";
 import type { Readers, Writers } from "./store.ts";
-import { createDatasetDesk } from "../datasets/dataset-desk.ts";
+import { createDatasetWriting } from "../datasets/dataset-writing.ts";
 import { DatasetReader } from "../datasets/dataset-reader.ts";
 import { DatasetWriter } from "../datasets/dataset-writer.ts";
-import { ExampleReader } from "../examples/example-reader.ts";
-import { ExampleWriter } from "../examples/example-writer.ts";
-import { LargeExampleWriter } from "../examples/large-example-writer.ts";
+import { ExampleReader } from "../datasets/examples/sqlite/example-reader.ts";
+import { ExampleWriter } from "../datasets/examples/sqlite/example-writer.ts";
+import { LargeExampleWriter } from "../datasets/examples/sqlite/large-example-writer.ts";
 import { ProjectReader } from "../projects/project-reader.ts";
 import { ProjectWriter } from "../projects/project-writer.ts";
 import { PromptReader } from "../prompts/prompt-reader.ts";
 import { PromptWriter } from "../prompts/prompt-writer.ts";
 import { RunListReader } from "../runs/sqlite/run-list-reader.ts";
-import { RetentionRules } from "../tenants/retention-rules.ts";
-import { RetentionWriter } from "../tenants/retention-writer.ts";
+import { RetentionRules } from "../runs/retention/retention-rules.ts";
+import { RetentionWriter } from "../runs/retention/retention-writer.ts";
 import { RunReader } from "../runs/sqlite/run-reader.ts";
 import { RunWriter } from "../runs/sqlite/run-writer.ts";
 import { QueueReviewReader } from "../queues/queue-review-reader.ts";
 import { QueueReviewWriter } from "../queues/queue-review-writer.ts";
-import type { Connection } from "../storage/sqlite/schema.ts";
+import type { Connection } from "../storage/sqlite/connection.ts";
 import { ShareReader } from "../shares/share-reader.ts";
 import { ShareWriter } from "../shares/share-writer.ts";
 import { StepSize } from "../storage/sqlite/step-size.ts";
 import { StorageReader } from "../storage/sqlite/storage-reader.ts";
-import { TenantKeys, TenantKeyWriter } from "../tenants/tenant-keys.ts";
+import { TenantKeys, TenantKeyWriter } from "../storage/sqlite/tenant-keys.ts";
 import { TenantReader } from "../tenants/tenant-reader.ts";
 import { scopeReaders, scopeWriters } from "./tenant-scope.ts";
 import { TenantWriter } from "../tenants/tenant-writer.ts";
 import { TraceReader } from "../runs/sqlite/trace-reader.ts";
-import { TextIndexWriter } from "../storage/text-index/text-index-writer.ts";
-import { UploadWriter } from "../examples/imports/upload-writer.ts";
+import { TextIndexWriter } from "../runs/sqlite/text-index/text-index-writer.ts";
+import { UploadWriter } from "../datasets/imports/upload-writer.ts";
 
 /** What answers questions, on a connection that can't write. */
 export function createReaders(db: Connection): Readers {
@@ -69,7 +69,7 @@ export function createWriters(db: Connection) {
   const steps = new StepSize();
   const projects = new ProjectWriter(db, keys, steps);
   const feedback = new FeedbackWriter(db, keys);
-  const datasetDesk = createDatasetDesk(db, keys);
+  const datasetDesk = createDatasetWriting(db, keys);
   const examples = new ExampleWriter(datasetDesk);
   const largeExamples = new LargeExampleWriter(datasetDesk, examples);
   const scoped = {

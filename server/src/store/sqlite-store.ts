@@ -2,10 +2,11 @@ import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import process from "node:process";
-import type { Activity } from "../live/activity.ts";
+import type { Activity } from "../runs/activity.ts";
 import type { IngestResult, PackedBatch, RunBatch } from "../runs/run-record.ts";
 import { currentReadScope } from "../runs/read-scope.ts";
-import type { Promised, Readers, Store, Writers } from "./store.ts";
+import type { Readers, Store, Writers } from "./store.ts";
+import type { Promised } from "../storage/promised.ts";
 import { serverLimits } from "../model/options.ts";
 import { isDiskFull } from "../storage/sqlite/disk-reserve.ts";
 import { narrowFiles, prepareFolder } from "../storage/sqlite/folder.ts";
@@ -14,15 +15,15 @@ import type { FolderLock } from "../storage/sqlite/folder-lock.ts";
 import { isImmediate } from "./reader-protocol.ts";
 import { ReadPool } from "./read-pool.ts";
 import { ReaderThread } from "./reader-thread.ts";
-import { databaseFile, openReader, readDefaultTenantId } from "../storage/sqlite/schema.ts";
-import type { Connection } from "../storage/sqlite/schema.ts";
+import { databaseFile, openReader, readDefaultTenantId } from "../storage/sqlite/open-database.ts";
+import type { Connection } from "../storage/sqlite/connection.ts";
 import { TenantReader } from "../tenants/tenant-reader.ts";
 import { invokeMethod } from "../storage/thread-reply.ts";
-import { prepareTextIndex, removeTextIndex } from "../storage/text-index/text-index.ts";
-import { TextIndexThread } from "../storage/text-index/text-index-thread.ts";
-import { hasHiddenTokens, tokenKeyFile } from "../shares/token-keys.ts";
-import { writeChecked } from "../storage/sqlite/schema-guard.ts";
-import { WorkThreads } from "../tasks/work-threads.ts";
+import { prepareTextIndex, removeTextIndex } from "../runs/sqlite/text-index/text-index.ts";
+import { TextIndexThread } from "../runs/sqlite/text-index/text-index-thread.ts";
+import { hasHiddenTokens, tokenKeyFile } from "../storage/sqlite/token-keys.ts";
+import { writeChecked } from "../datasets/examples/schema-guard.ts";
+import { WorkThreads } from "../storage/work-threads.ts";
 import { WriterThread } from "./writer-thread.ts";
 
 export interface StoreOptions {
@@ -61,7 +62,7 @@ async function open(
     const warnOnce = createDamageLog();
     const pool = new ReadPool(() => new ReaderThread(file, warnOnce), queryTimeoutMs);
     const textIndex = new TextIndexThread(file, (method, value) =>
-      writer.write({ noun: "textIndex", method, args: [value] }),
+      writer.write({ resource: "textIndex", method, args: [value] }),
     );
     return new SqliteStore({
       writer,
@@ -148,14 +149,14 @@ class SqliteStore implements Store {
     this.#parts = parts;
     this.defaultTenantId = readDefaultTenantId(connection);
     const readers = { tenants: new TenantReader(connection) };
-    this.read = callsOf<Readers>(async (noun, method, args) =>
-      isImmediate(noun, method)
-        ? invokeMethod(readers, { noun, method, args })
-        : pool.read({ noun, method, args }, currentReadScope()),
+    this.read = callsOf<Readers>(async (resource, method, args) =>
+      isImmediate(resource, method)
+        ? invokeMethod(readers, { resource, method, args })
+        : pool.read({ resource, method, args }, currentReadScope()),
     );
-    this.write = callsOf<Writers>((noun, method, args) =>
+    this.write = callsOf<Writers>((resource, method, args) =>
       writeChecked(this.#work, String(args[0]), (proofs) =>
-        writer.write({ noun, method, args }, proofs),
+        writer.write({ resource, method, args }, proofs),
       ),
     );
   }
@@ -192,30 +193,30 @@ class SqliteStore implements Store {
   }
 }
 
-type Invoke = (noun: string, method: string, args: readonly unknown[]) => Promise<unknown>;
+type Invoke = (resource: string, method: string, args: readonly unknown[]) => Promise<unknown>;
 
-/** Every method of every noun as a call by its names; which there are is for the types to say. */
-function callsOf<Nouns>(invoke: Invoke): Promised<Nouns> {
-  const methodsOf = (noun: string): object =>
+/** Every method of every resource as a call by its names; which there are is for the types to say. */
+function callsOf<Resources>(invoke: Invoke): Promised<Resources> {
+  const methodsOf = (resource: string): object =>
     new Proxy(
       {},
       {
         get:
           (_target, method) =>
           (...args: readonly unknown[]) =>
-            invoke(noun, String(method), args),
+            invoke(resource, String(method), args),
       },
     );
-  const nouns = new Map<string, object>();
+  const resources = new Map<string, object>();
   return new Proxy(
     {},
     {
       get: (_target, name) => {
-        const noun = String(name);
-        const known = nouns.get(noun) ?? methodsOf(noun);
-        nouns.set(noun, known);
+        const resource = String(name);
+        const known = resources.get(resource) ?? methodsOf(resource);
+        resources.set(resource, known);
         return known;
       },
     },
-  ) as Promised<Nouns>;
+  ) as Promised<Resources>;
 }

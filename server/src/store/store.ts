@@ -1,27 +1,27 @@
-import type { Activity } from "../live/activity.ts";
+import type { Activity } from "../runs/activity.ts";
 import type { AnnotationQueueReads, AnnotationQueueWrites } from "../queues/annotation-queue.ts";
 import type { ComparativeReads, ComparativeWrites } from "../experiments/comparative.ts";
 import type { ExperimentReads } from "../experiments/experiment.ts";
 import type { FeedbackReads, FeedbackWrites } from "../feedback/feedback.ts";
 import type { FeedbackTrendReads } from "../feedback/trend-query.ts";
 import type { DatasetReads, DatasetWrites } from "../datasets/dataset.ts";
-import type { ExampleReads, ExampleWrites } from "../examples/example.ts";
-import type { LargeExampleWrites } from "../examples/large-examples.ts";
-import type { LongWrite } from "../storage/long-write.ts";
+import type { ExampleReads, ExampleWrites } from "../datasets/examples/example.ts";
+import type { LargeExampleWrites } from "../datasets/examples/large-examples.ts";
 import type { ProjectReads, ProjectWrites } from "../projects/project.ts";
 import type { PromptReads, PromptWrites } from "../prompts/prompt.ts";
 import type { QueueReviewReads, QueueReviewWrites } from "../queues/queue-review.ts";
 import type { RunListReads } from "../runs/run-list.ts";
-import type { RetentionReads, RetentionWrites } from "../tenants/retention.ts";
+import type { RetentionReads, RetentionWrites } from "../runs/retention/retention.ts";
 import type { RunReads, RunWrites } from "../runs/run-query.ts";
 import type { IngestResult, PackedBatch, RunBatch } from "../runs/run-record.ts";
 import type { ShareReads, ShareWrites } from "../shares/share.ts";
 import type { StorageReads } from "../storage/storage-use.ts";
 import type { TenantReads, TenantWrites } from "../tenants/tenant.ts";
 import type { TraceReads } from "../runs/trace.ts";
-import type { UploadWrites } from "../examples/imports/upload.ts";
+import type { UploadWrites } from "../datasets/imports/upload.ts";
+import type { Promised } from "../storage/promised.ts";
 
-/** What can be asked, by noun. An engine answers it at once, from one consistent state. */
+/** What can be asked, by resource. An engine answers it at once, from one consistent state. */
 export interface Readers {
   readonly annotationQueues: AnnotationQueueReads;
   readonly comparatives: ComparativeReads;
@@ -43,7 +43,7 @@ export interface Readers {
 }
 
 /**
- * What can be changed, by noun. Each call takes effect whole or not at all: one that throws has
+ * What can be changed, by resource. Each call takes effect whole or not at all: one that throws has
  * changed nothing, and a `RequestError` thrown in it reaches the caller as it is.
  */
 export interface Writers {
@@ -62,17 +62,6 @@ export interface Writers {
   readonly shares: ShareWrites;
   readonly tenants: TenantWrites;
 }
-
-/** The same methods, answering later; a long write with its result. */
-export type Promised<Nouns> = {
-  readonly [Noun in keyof Nouns]: {
-    readonly [Method in keyof Nouns[Noun]]: Nouns[Noun][Method] extends (
-      ...args: infer Args
-    ) => infer Answer
-      ? (...args: Args) => Promise<Answer extends LongWrite<infer Result> ? Result : Answer>
-      : never;
-  };
-};
 
 /**
  * All that the server keeps. Rows belong to tenants: a method that takes a tenant's id sees and

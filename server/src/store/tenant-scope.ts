@@ -1,12 +1,12 @@
 import type { CheckedFilter } from "../filter/checker.ts";
 import { RequestError } from "../model/errors.ts";
-import type { ExampleChange } from "../examples/example.ts";
+import type { ExampleChange } from "../datasets/examples/example.ts";
 import { LongWrite } from "../storage/long-write.ts";
 import type { RunFilter } from "../runs/run-query.ts";
 import type { SharedThread } from "../shares/share.ts";
 import type { Readers, Writers } from "./store.ts";
-import { toIds } from "../tenants/tenant-keys.ts";
-import type { KeyKind, TenantKeys } from "../tenants/tenant-keys.ts";
+import { toIds } from "../storage/sqlite/tenant-keys.ts";
+import type { KeyKind, TenantKeys } from "../storage/sqlite/tenant-keys.ts";
 
 // Callers name things by ids, which are unique within their tenant; the tables have keys (`tenant-keys.ts`). Every
 // call passes here: its arguments get keys in place of ids, its answer ids in place of keys. The tables below name
@@ -40,10 +40,10 @@ class OwnKeys {
 
 type ToKeys<Args> = (args: Args, keys: OwnKeys) => Args;
 
-/** For each method of each noun, what its arguments become. */
-type ArgumentTable<Nouns> = {
-  readonly [Noun in keyof Nouns]: {
-    readonly [Method in keyof Nouns[Noun]]: Nouns[Noun][Method] extends (
+/** For each method of each resource, what its arguments become. */
+type ArgumentTable<Resources> = {
+  readonly [Resource in keyof Resources]: {
+    readonly [Method in keyof Resources[Resource]]: Resources[Resource][Method] extends (
       ...args: infer Args
     ) => unknown
       ? ToKeys<Args>
@@ -394,22 +394,22 @@ export const scopeWriters = (writers: ScopedWriters, keys: TenantKeys): ScopedWr
 
 type Call = (...args: readonly unknown[]) => unknown;
 
-function scope<Nouns extends object>(
-  nouns: Nouns,
+function scope<Resources extends object>(
+  resources: Resources,
   keys: TenantKeys,
-  table: ArgumentTable<Nouns>,
-): Nouns {
-  const scoped = Object.entries(table).map(([noun, methods]) => {
-    const target = Reflect.get(nouns, noun) as object;
+  table: ArgumentTable<Resources>,
+): Resources {
+  const scoped = Object.entries(table).map(([resource, methods]) => {
+    const target = Reflect.get(resources, resource) as object;
     const calls = Object.entries(methods as Record<string, ToKeys<readonly unknown[]>>).map(
       ([name, toKeys]) => {
         const method = (Reflect.get(target, name) as Call).bind(target);
         return [name, scopeCall(method, keys, toKeys)] as const;
       },
     );
-    return [noun, Object.fromEntries(calls)] as const;
+    return [resource, Object.fromEntries(calls)] as const;
   });
-  return Object.fromEntries(scoped) as Nouns;
+  return Object.fromEntries(scoped) as Resources;
 }
 
 function scopeCall(method: Call, keys: TenantKeys, toKeys: ToKeys<readonly unknown[]>): Call {

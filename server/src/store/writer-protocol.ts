@@ -1,6 +1,6 @@
-import type { Activity } from "../live/activity.ts";
+import type { Activity } from "../runs/activity.ts";
 import type { PackedBatch, RunBatch } from "../runs/run-record.ts";
-import type { SchemaProof } from "../storage/sqlite/schema-proofs.ts";
+import type { SchemaProof } from "../datasets/examples/sqlite/schema-proofs.ts";
 import type { ThreadAnswer } from "../storage/thread-reply.ts";
 
 /** What the writer's thread is asked to do. */
@@ -9,7 +9,7 @@ export type WriterRequest =
   /** A method of `Writers`; arguments and answer are plain data. */
   | {
       readonly kind: "write";
-      readonly noun: string;
+      readonly resource: string;
       readonly method: string;
       readonly args: readonly unknown[];
       /** What was checked for it; see `schema-proofs.ts`. */

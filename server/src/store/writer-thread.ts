@@ -1,13 +1,13 @@
 import { Worker } from "node:worker_threads";
-import { distFile } from "../dist-files.ts";
+import { distFile } from "../storage/dist-files.ts";
 import { RequestError, ServerError } from "../model/errors.ts";
 import { serverLimits } from "../model/options.ts";
 import { threadOptions, waitForFirstMessage, whenEnded } from "../storage/threads.ts";
-import type { Activity } from "../live/activity.ts";
+import type { Activity } from "../runs/activity.ts";
 import { batchMemory } from "../runs/batch-memory.ts";
 import type { IngestResult, PackedBatch, RunBatch } from "../runs/run-record.ts";
 import { packPosts } from "../runs/sqlite/post-rows.ts";
-import type { SchemaProof } from "../storage/sqlite/schema-proofs.ts";
+import type { SchemaProof } from "../datasets/examples/sqlite/schema-proofs.ts";
 import { toError } from "../storage/thread-reply.ts";
 import type { ThreadAnswer } from "../storage/thread-reply.ts";
 import type { WriterCall, WriterMessage, WriterRequest } from "./writer-protocol.ts";
@@ -79,12 +79,12 @@ export class WriterThread {
     return answer as IngestResult;
   }
 
-  /** Performs a method of a noun; resolves when it is committed. */
+  /** Performs a method of a resource; resolves when it is committed. */
   write(
-    { noun, method, args }: Pick<Write, "noun" | "method" | "args">,
+    { resource, method, args }: Pick<Write, "resource" | "method" | "args">,
     proofs: readonly SchemaProof[] = [],
   ): Promise<unknown> {
-    return this.#call({ kind: "write", noun, method, args, proofs });
+    return this.#call({ kind: "write", resource, method, args, proofs });
   }
 
   async #call(request: WriterRequest, bodies?: Uint8Array<ArrayBuffer>): Promise<unknown> {

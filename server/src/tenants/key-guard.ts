@@ -2,7 +2,7 @@ import { createHash, timingSafeEqual } from "node:crypto";
 import type { IncomingHttpHeaders } from "node:http";
 import { RequestError } from "../model/errors.ts";
 import type { ServerSettings } from "../model/options.ts";
-import type { Store } from "../store/store.ts";
+import type { TenantStore } from "./tenant-store.ts";
 
 declare module "fastify" {
   interface FastifyRequest {
@@ -14,9 +14,9 @@ declare module "fastify" {
 /** Decides whose a request is, by its key. */
 export class KeyGuard {
   readonly #keyDigests: readonly Buffer[];
-  readonly #store: Store;
+  readonly #store: TenantStore;
 
-  constructor({ apiKeys }: Pick<ServerSettings, "apiKeys">, store: Store) {
+  constructor({ apiKeys }: Pick<ServerSettings, "apiKeys">, store: TenantStore) {
     this.#keyDigests = apiKeys.map(digest);
     this.#store = store;
   }

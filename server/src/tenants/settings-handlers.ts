@@ -7,7 +7,7 @@ import { Maybe } from "../http/schema-parts.ts";
 import type { KeyGuard } from "./key-guard.ts";
 import { isLoopback } from "../model/options.ts";
 import type { ServerSettings } from "../model/options.ts";
-import type { Store } from "../store/store.ts";
+import type { TenantStore } from "./tenant-store.ts";
 import type { ApiKey, Tenant } from "./tenant.ts";
 import { toIso } from "../http/wire-text.ts";
 import { parseCount, parseId } from "../http/query-string.ts";
@@ -34,37 +34,40 @@ export const retentionBody = Type.Object({
 export type RetentionBody = Static<typeof retentionBody>;
 
 /** What the calls of the settings page work with. */
-export interface SettingsDesk {
-  readonly store: Store;
+export interface SettingsDependencies {
+  readonly store: TenantStore;
   readonly keys: KeyGuard;
   readonly settings: ServerSettings;
 }
 
 /** `GET /ui/server`. Where the data lies is for whoever is at this machine. */
 export async function readServerFacts(
-  desk: SettingsDesk,
+  dependencies: SettingsDependencies,
   request: FastifyRequest,
 ): Promise<unknown> {
-  const { host, dataDir } = desk.settings;
+  const { host, dataDir } = dependencies.settings;
   const isHere = isLoopback(host) && isLoopback(request.ip);
   return {
     version,
-    needs_key: await desk.keys.isNeeded(),
-    is_operator: await isOperator(desk, request),
+    needs_key: await dependencies.keys.isNeeded(),
+    is_operator: await isOperator(dependencies, request),
     ...(isHere ? { data_dir: dataDir } : {}),
   };
 }
 
 /** `GET /ui/keys`: those of the tenant; whoever runs the server sees all. */
-export async function listKeys(desk: SettingsDesk, request: FastifyRequest): Promise<unknown> {
-  const all = await isOperator(desk, request);
-  const found = await desk.store.read.tenants.listKeys(all ? undefined : request.tenantId);
+export async function listKeys(
+  dependencies: SettingsDependencies,
+  request: FastifyRequest,
+): Promise<unknown> {
+  const all = await isOperator(dependencies, request);
+  const found = await dependencies.store.read.tenants.listKeys(all ? undefined : request.tenantId);
   return found.map(toKeyJson);
 }
 
 /** `POST /ui/keys`: the answer is the only place where the key stands in clear. */
 export async function createKey(
-  desk: SettingsDesk,
+  dependencies: SettingsDependencies,
   request: FastifyRequest<{ Body: KeyBody }>,
   reply: FastifyReply,
 ): Promise<unknown> {
@@ -72,43 +75,51 @@ export async function createKey(
   const tenantId =
     given === undefined || given === null ? request.tenantId : parseId(given, "tenant_id");
   if (tenantId !== request.tenantId) {
-    await assertOperator(desk, request);
+    await assertOperator(dependencies, request);
   }
-  return reply.code(201).send(await desk.store.write.tenants.createKey(tenantId, { name }));
+  return reply.code(201).send(await dependencies.store.write.tenants.createKey(tenantId, { name }));
 }
 
 /** `DELETE /ui/keys/{id}`. */
-export async function revokeKey(desk: SettingsDesk, request: FastifyRequest): Promise<unknown> {
+export async function revokeKey(
+  dependencies: SettingsDependencies,
+  request: FastifyRequest,
+): Promise<unknown> {
   const id = parseId((request.params as { readonly id: string }).id, "key id");
-  const all = await isOperator(desk, request);
-  const visible = await desk.store.read.tenants.listKeys(all ? undefined : request.tenantId);
+  const all = await isOperator(dependencies, request);
+  const visible = await dependencies.store.read.tenants.listKeys(
+    all ? undefined : request.tenantId,
+  );
   if (!visible.some((key) => key.id === id)) {
     throw new RequestError(404, "API key not found");
   }
-  return toKeyJson(await desk.store.write.tenants.revokeKey(id));
+  return toKeyJson(await dependencies.store.write.tenants.revokeKey(id));
 }
 
 /** `GET /ui/tenants`: one's own; whoever runs the server sees all. */
-export async function listTenants(desk: SettingsDesk, request: FastifyRequest): Promise<unknown> {
-  const all = await isOperator(desk, request);
-  const found = await desk.store.read.tenants.list();
+export async function listTenants(
+  dependencies: SettingsDependencies,
+  request: FastifyRequest,
+): Promise<unknown> {
+  const all = await isOperator(dependencies, request);
+  const found = await dependencies.store.read.tenants.list();
   return found.filter(({ id }) => all || id === request.tenantId).map(toTenantJson);
 }
 
 /** `POST /ui/tenants`. */
 export async function createTenant(
-  desk: SettingsDesk,
+  dependencies: SettingsDependencies,
   request: FastifyRequest<{ Body: TenantBody }>,
   reply: FastifyReply,
 ): Promise<unknown> {
-  await assertOperator(desk, request);
+  await assertOperator(dependencies, request);
   const { handle, display_name: displayName } = request.body;
   const draft = { handle, displayName: displayName ?? handle };
-  return reply.code(201).send(toTenantJson(await desk.store.write.tenants.create(draft)));
+  return reply.code(201).send(toTenantJson(await dependencies.store.write.tenants.create(draft)));
 }
 
 /** `GET /ui/storage`. */
-export async function readStorage(store: Store, request: FastifyRequest): Promise<unknown> {
+export async function readStorage(store: TenantStore, request: FastifyRequest): Promise<unknown> {
   const query = request.query as QueryString;
   const range = {
     limit: parseCount(query, "limit", { fallback: 20, min: 1, max: 50 }),
@@ -131,14 +142,14 @@ export async function readStorage(store: Store, request: FastifyRequest): Promis
 }
 
 /** `GET /ui/retention`. */
-export async function listRetention(store: Store, request: FastifyRequest): Promise<unknown> {
+export async function listRetention(store: TenantStore, request: FastifyRequest): Promise<unknown> {
   const rules = await store.read.retention.list(request.tenantId);
   return rules.map(({ projectId, days }) => ({ project_id: projectId, days }));
 }
 
 /** `PUT /ui/retention`. */
 export async function setRetention(
-  store: Store,
+  store: TenantStore,
   request: FastifyRequest<{ Body: RetentionBody }>,
 ): Promise<unknown> {
   const { project_id: given, days } = request.body;
@@ -156,14 +167,17 @@ export async function setRetention(
  * else those of the tenant that the server was set up with.
  */
 async function isOperator(
-  { store, keys }: SettingsDesk,
+  { store, keys }: SettingsDependencies,
   { tenantId }: FastifyRequest,
 ): Promise<boolean> {
   return tenantId === store.defaultTenantId || !(await keys.isNeeded());
 }
 
-async function assertOperator(desk: SettingsDesk, request: FastifyRequest): Promise<void> {
-  if (!(await isOperator(desk, request))) {
+async function assertOperator(
+  dependencies: SettingsDependencies,
+  request: FastifyRequest,
+): Promise<void> {
+  if (!(await isOperator(dependencies, request))) {
     throw new RequestError(403, "only keys of the server's first tenant manage other tenants");
   }
 }

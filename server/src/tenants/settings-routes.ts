@@ -14,37 +14,45 @@ import {
   setRetention,
   tenantBody,
 } from "./settings-handlers.ts";
-import type { KeyBody, RetentionBody, SettingsDesk, TenantBody } from "./settings-handlers.ts";
+import type {
+  KeyBody,
+  RetentionBody,
+  SettingsDependencies,
+  TenantBody,
+} from "./settings-handlers.ts";
 import { route } from "../http/route.ts";
 
 const tag = "server";
 
 /** What the page of the settings asks and changes. */
-export function addUiSettingsRoutes(app: FastifyInstance, desk: SettingsDesk): void {
-  const { store } = desk;
+export function addUiSettingsRoutes(
+  app: FastifyInstance,
+  dependencies: SettingsDependencies,
+): void {
+  const { store } = dependencies;
   app.route({
     ...route(uiEndpoints.readServerFacts, { tag, summary: "Version, and who is asking." }),
-    handler: (request) => readServerFacts(desk, request),
+    handler: (request) => readServerFacts(dependencies, request),
   });
   app.route({
     ...route(uiEndpoints.listKeys, { tag, summary: "Keys, without the keys." }),
-    handler: (request) => listKeys(desk, request),
+    handler: (request) => listKeys(dependencies, request),
   });
   app.route<{ Body: KeyBody }>({
     ...route(uiEndpoints.createKey, { tag, summary: "Makes a key.", body: keyBody }),
-    handler: (request, reply) => createKey(desk, request, reply),
+    handler: (request, reply) => createKey(dependencies, request, reply),
   });
   app.route({
     ...route(uiEndpoints.revokeKey, { tag, summary: "Ends a key." }),
-    handler: (request) => revokeKey(desk, request),
+    handler: (request) => revokeKey(dependencies, request),
   });
   app.route({
     ...route(uiEndpoints.listTenants, { tag, summary: "Tenants that the caller may see." }),
-    handler: (request) => listTenants(desk, request),
+    handler: (request) => listTenants(dependencies, request),
   });
   app.route<{ Body: TenantBody }>({
     ...route(uiEndpoints.createTenant, { tag, summary: "Makes a tenant.", body: tenantBody }),
-    handler: (request, reply) => createTenant(desk, request, reply),
+    handler: (request, reply) => createTenant(dependencies, request, reply),
   });
   app.route({
     ...route(uiEndpoints.readStorage, { tag, summary: "What takes room." }),

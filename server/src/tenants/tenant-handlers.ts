@@ -2,7 +2,7 @@ import type { FastifyRequest } from "fastify";
 import { Type } from "typebox";
 import type { Static } from "typebox";
 import { RequestError } from "../model/errors.ts";
-import type { Store } from "../store/store.ts";
+import type { TenantStore } from "./tenant-store.ts";
 import type { Tenant } from "./tenant.ts";
 import { toIso } from "../http/wire-text.ts";
 
@@ -10,7 +10,10 @@ import { toIso } from "../http/wire-text.ts";
 export const handleBody = Type.Object({ tenant_handle: Type.String() });
 
 /** `GET /settings`: the tenant that the request is of. */
-export async function readSettings(store: Store, { tenantId }: FastifyRequest): Promise<unknown> {
+export async function readSettings(
+  store: TenantStore,
+  { tenantId }: FastifyRequest,
+): Promise<unknown> {
   const tenant = await store.read.tenants.find(tenantId);
   if (tenant === undefined) {
     throw new RequestError(404, "Tenant not found");
@@ -20,7 +23,7 @@ export async function readSettings(store: Store, { tenantId }: FastifyRequest): 
 
 /** `POST /settings/handle`: the name that its public prompts stand under. */
 export async function setTenantHandle(
-  store: Store,
+  store: TenantStore,
   { body, tenantId }: FastifyRequest<{ Body: Static<typeof handleBody> }>,
 ): Promise<unknown> {
   return toSettingsJson(await store.write.tenants.setHandle(tenantId, body.tenant_handle));

@@ -1,6 +1,6 @@
 import type { ApiKey, Tenant, TenantReads } from "./tenant.ts";
-import { parseRows } from "../runs/sqlite/row.ts";
-import type { Connection } from "../storage/sqlite/schema.ts";
+import { parseRows } from "../storage/sqlite/rows.ts";
+import type { Connection } from "../storage/sqlite/connection.ts";
 import { digestOf, keyColumns, parseKeyRow, parseTenantRow, tenantColumns } from "./tenant-row.ts";
 
 /** Answers questions about tenants and their keys. */

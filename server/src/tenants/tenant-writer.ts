@@ -1,8 +1,8 @@
 import { randomBytes, randomUUID } from "node:crypto";
 import { RequestError } from "../model/errors.ts";
 import type { ApiKey, NewKey, Tenant, TenantDraft, TenantWrites } from "./tenant.ts";
-import { parseRows } from "../runs/sqlite/row.ts";
-import type { Connection } from "../storage/sqlite/schema.ts";
+import { parseRows } from "../storage/sqlite/rows.ts";
+import type { Connection } from "../storage/sqlite/connection.ts";
 import { digestOf, keyColumns, parseKeyRow, parseTenantRow, tenantColumns } from "./tenant-row.ts";
 
 const handlePattern = /^[a-z](?:[a-z0-9_-]{0,62}[a-z0-9])?$/;

@@ -1,15 +1,16 @@
+import type { Linked } from "../shares/signed-links.ts";
+import type { Store } from "../store/store.ts";
 import type { FastifyReply, FastifyRequest } from "fastify";
 import { Type } from "typebox";
 import type { Static } from "typebox";
 import { RequestError } from "../model/errors.ts";
 import { Maybe } from "../http/schema-parts.ts";
 import { serverLimits } from "../model/options.ts";
-import type { Example } from "../examples/example.ts";
-import { allMembers, toExampleJson } from "../examples/example-json.ts";
+import type { Example } from "../datasets/examples/example.ts";
+import { allMembers, toExampleJson } from "../datasets/examples/example-json.ts";
 import { findDataset } from "../datasets/dataset-handlers.ts";
-import { linkFor } from "../examples/example-handlers.ts";
+import { linkFor } from "../datasets/examples/example-handlers.ts";
 import { parseId } from "../http/query-string.ts";
-import type { RunDesk } from "../runs/run-handlers.ts";
 import { pageBody, pageSize, parseOffset, sendPage } from "./v2-page.ts";
 import { parseSelects, readV2Runs } from "./v2-runs.ts";
 
@@ -37,22 +38,22 @@ type Asker = FastifyRequest<{ Body: Body }>;
 
 /** `POST /api/v2/datasets/{id}/experiment-runs`: examples, each with the root runs of the experiments on it. */
 export async function queryV2ExperimentRuns(
-  desk: RunDesk,
+  dependencies: Linked<Store>,
   request: Asker,
   reply: FastifyReply,
 ): Promise<unknown> {
   const { body } = request;
-  const { id: datasetId } = await findDataset(desk.store, request);
+  const { id: datasetId } = await findDataset(dependencies.store, request);
   const selects = parseSelects(body.selects ?? []);
   const [offset, size] = [parseOffset(body.cursor), pageSize(body.page_size)];
-  const found = await listExamples(desk, request, { datasetId, offset, limit: size + 1 });
+  const found = await listExamples(dependencies, request, { datasetId, offset, limit: size + 1 });
   const examples = found.slice(0, size);
   const ids = examples.map(({ id }) => id);
   const runs = new Map<string, string[]>();
   for (const experiment of new Set(body.experiment_ids)) {
-    await addRuns(desk, request, { experiment, exampleIds: ids, selects, runs });
+    await addRuns(dependencies, request, { experiment, exampleIds: ids, selects, runs });
   }
-  const view = { select: allMembers, link: linkFor(desk.links, request) };
+  const view = { select: allMembers, link: linkFor(dependencies.links, request) };
   const items = examples.map((example) => {
     const json = toExampleJson(example, view).slice(0, -1);
     return Buffer.from(`${json},"runs":[${(runs.get(example.id) ?? []).join(",")}]}`);
@@ -71,7 +72,7 @@ interface Range {
 
 /** In the order of writing, or by a score. */
 async function listExamples(
-  { store }: RunDesk,
+  { store }: Linked<Store>,
   { body, tenantId }: Asker,
   { datasetId, offset, limit }: Range,
 ): Promise<readonly Example[]> {
@@ -129,7 +130,7 @@ interface Wanted {
 }
 
 async function addRuns(
-  desk: RunDesk,
+  dependencies: Linked<Store>,
   request: Asker,
   { experiment, exampleIds, selects, runs }: Wanted,
 ): Promise<void> {
@@ -138,7 +139,7 @@ async function addRuns(
   const filter = filters.length > 1 ? `and(${filters.join(", ")})` : filters[0];
   let cursor: string | null = null;
   do {
-    const page = await readV2Runs(desk, request, {
+    const page = await readV2Runs(dependencies, request, {
       asked: {
         session: [parseId(experiment, "experiment_ids")],
         reference_example: [...exampleIds],

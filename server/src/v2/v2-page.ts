@@ -3,7 +3,7 @@ import type { FastifyReply, FastifyRequest } from "fastify";
 import { Type } from "typebox";
 import { RequestError } from "../model/errors.ts";
 import { Maybe } from "../http/schema-parts.ts";
-import { parseTime } from "../runs/ingest/parse-time.ts";
+import { parseTime } from "../model/parse-time.ts";
 import { toListJson } from "../runs/serializers/run-json.ts";
 import { toIso } from "../http/wire-text.ts";
 import { first, parseCount } from "../http/query-string.ts";

@@ -1,3 +1,5 @@
+import type { Linked } from "../shares/signed-links.ts";
+import type { Store } from "../store/store.ts";
 import type { FastifyReply, FastifyRequest } from "fastify";
 import { Type } from "typebox";
 import type { Static } from "typebox";
@@ -7,8 +9,7 @@ import type { StoredRun } from "../runs/run-row.ts";
 import type { SharedScope } from "../shares/share.ts";
 import { v2PublicFields } from "./v2-run-json.ts";
 import { all, parseId } from "../http/query-string.ts";
-import { toCursor } from "../runs/run-query-body.ts";
-import type { RunDesk } from "../runs/run-handlers.ts";
+import { toCursor } from "../runs/handlers/run-query-body.ts";
 import { pageBody, sendPage } from "./v2-page.ts";
 import { idOf, parseSelects, queryOf, readMax, readV2Runs, sendV2Run } from "./v2-runs.ts";
 import type { RunQuestion } from "./v2-runs.ts";
@@ -26,13 +27,13 @@ export const v2PublicQueryBody = Type.Object({
 
 /** `POST /api/v2/public/{token}/runs/query`: the runs that the token opens, in the order of their start. */
 export async function queryV2PublicRuns(
-  desk: RunDesk,
+  dependencies: Linked<Store>,
   request: FastifyRequest<{ Body: Static<typeof v2PublicQueryBody> }>,
   reply: FastifyReply,
 ): Promise<unknown> {
   const { body, protocol, host } = request;
   const selects = parseSelects(body.selects ?? [], v2PublicFields);
-  const scope = await findScope(desk, request);
+  const scope = await findScope(dependencies, request);
   const whose = { tenantId: scope.tenantId, protocol, host };
   const size = body.page_size ?? runsMax;
   const readSome = scope.kind === "thread" ? readThreadRuns : readRuns;
@@ -41,7 +42,7 @@ export async function queryV2PublicRuns(
   let cursor: string | null = body.cursor ?? null;
   do {
     const limit = Math.min(size - items.length, readMax);
-    const page = await readSome({ desk, whose, scope, selects }, { limit, cursor });
+    const page = await readSome({ dependencies, whose, scope, selects }, { limit, cursor });
     items.push(...page.items);
     bytes += page.items.reduce((sum, { length }) => sum + length, 0);
     cursor = page.next;
@@ -55,26 +56,26 @@ export async function queryV2PublicRuns(
 
 /** `GET /api/v2/public/{token}/run/{id}`: one of the runs that the token opens. */
 export async function readV2PublicRun(
-  desk: RunDesk,
+  dependencies: Linked<Store>,
   request: FastifyRequest,
   reply: FastifyReply,
 ): Promise<unknown> {
   const selects = parseSelects(all(queryOf(request), "selects") ?? [], v2PublicFields);
   const id = idOf(request);
   const { protocol, host } = request;
-  const scope = await findScope(desk, request);
+  const scope = await findScope(dependencies, request);
   const { tenantId } = scope;
   const whose = { tenantId, protocol, host };
-  const run = await desk.store.read.runs.find(tenantId, id);
-  if (run === undefined || !(await isOpened({ desk, whose, scope, selects }, run))) {
+  const run = await dependencies.store.read.runs.find(tenantId, id);
+  if (run === undefined || !(await isOpened({ dependencies, whose, scope, selects }, run))) {
     throw notFound();
   }
-  return sendV2Run(desk, whose, { reply, run, selects });
+  return sendV2Run(dependencies, whose, { reply, run, selects });
 }
 
 /** What a token opens, and to whom it is shown. */
 interface Opened {
-  readonly desk: RunDesk;
+  readonly dependencies: Linked<Store>;
   readonly whose: Pick<FastifyRequest, "tenantId" | "protocol" | "host">;
   readonly scope: SharedScope;
   readonly selects: readonly string[];
@@ -91,8 +92,8 @@ interface Page {
 }
 
 /** Of a run or of a trace. */
-const readRuns = ({ desk, whose, scope, selects }: Opened, part: Part): Promise<Page> =>
-  readV2Runs(desk, whose, { asked: { ...runsOf(scope), order: "asc", ...part }, selects });
+const readRuns = ({ dependencies, whose, scope, selects }: Opened, part: Part): Promise<Page> =>
+  readV2Runs(dependencies, whose, { asked: { ...runsOf(scope), order: "asc", ...part }, selects });
 
 /**
  * Of a thread: its traces in the order of their start, each with its runs in the order of theirs. An index leads to
@@ -100,11 +101,11 @@ const readRuns = ({ desk, whose, scope, selects }: Opened, part: Part): Promise<
  * the root after which to go on, and the run of the next trace after which to.
  */
 async function readThreadRuns(
-  { desk, whose, scope, selects }: Opened,
+  { dependencies, whose, scope, selects }: Opened,
   { limit, cursor }: Part,
 ): Promise<Page> {
   const [after = "", within = ""] = cursor?.split(cursorSeparator) ?? [];
-  const { runs: roots, next } = await readV2Runs(desk, whose, {
+  const { runs: roots, next } = await readV2Runs(dependencies, whose, {
     asked: { ...runsOf(scope), is_root: true, order: "asc", limit, cursor: after || null },
     selects: [],
     parts: ["traceId"],
@@ -112,7 +113,7 @@ async function readThreadRuns(
   const items: Buffer[] = [];
   let [outer, inner] = [after, within];
   for (const { row } of roots) {
-    const page = await readV2Runs(desk, whose, {
+    const page = await readV2Runs(dependencies, whose, {
       asked: {
         trace: row.traceId,
         order: "asc",
@@ -153,7 +154,10 @@ function runsOf(scope: SharedScope): RunQuestion {
 }
 
 /** Whether the token opens the run. */
-async function isOpened({ desk, whose, scope }: Opened, { row }: StoredRun): Promise<boolean> {
+async function isOpened(
+  { dependencies, whose, scope }: Opened,
+  { row }: StoredRun,
+): Promise<boolean> {
   switch (scope.kind) {
     case "run":
       return scope.runId === row.id;
@@ -161,14 +165,14 @@ async function isOpened({ desk, whose, scope }: Opened, { row }: StoredRun): Pro
       return scope.traceId === row.traceId;
     case "thread": {
       const asked = { ...runsOf(scope), is_root: true, trace: row.traceId, limit: 1 };
-      const { runs } = await readV2Runs(desk, whose, { asked, selects: [] });
+      const { runs } = await readV2Runs(dependencies, whose, { asked, selects: [] });
       return runs.length > 0;
     }
   }
 }
 
 /** @throws RequestError 404: nothing is shared under the token. */
-async function findScope({ store }: RunDesk, request: FastifyRequest): Promise<SharedScope> {
+async function findScope({ store }: Linked<Store>, request: FastifyRequest): Promise<SharedScope> {
   const { token } = request.params as { readonly token: string };
   const scope = await store.read.shares.find(parseId(token, "share token"));
   if (scope === undefined) {

@@ -1,7 +1,8 @@
+import type { Linked } from "../shares/signed-links.ts";
+import type { Store } from "../store/store.ts";
 import type { FastifyInstance } from "fastify";
 import type { Static } from "typebox";
 import { RequestError } from "../model/errors.ts";
-import type { RunDesk } from "../runs/run-handlers.ts";
 import {
   listV2TraceRuns,
   queryV2Runs,
@@ -32,30 +33,30 @@ import {
 } from "./v2-threads.ts";
 import { queryV2Traces, v2TraceQueryBody } from "./v2-traces.ts";
 import { route } from "../http/route.ts";
-import { v2Endpoints } from "./v2-endpoints.ts";
+import { v2Endpoints } from "../http/v2-endpoints.ts";
 
 const tag = "runs";
 
 /** The second version of the API, as far as it is served. */
-export function addV2Routes(app: FastifyInstance, desk: RunDesk): void {
+export function addV2Routes(app: FastifyInstance, dependencies: Linked<Store>): void {
   app.route<{ Body: V2RunQueryBody }>({
     ...route(v2Endpoints.queryV2Runs, {
       tag,
       summary: "Version 2: runs by filter, by page.",
       body: v2RunQueryBody,
     }),
-    handler: (request, reply) => queryV2Runs(desk, request, reply),
+    handler: (request, reply) => queryV2Runs(dependencies, request, reply),
   });
   app.route({
     ...route(v2Endpoints.readV2Run, {
       tag,
       summary: "Version 2: a run, with the fields that are selected.",
     }),
-    handler: (request, reply) => readV2Run(desk, request, reply),
+    handler: (request, reply) => readV2Run(dependencies, request, reply),
   });
   app.route({
     ...route(v2Endpoints.readV2RunUrl, { tag, summary: "Version 2: where the run's page is." }),
-    handler: (request) => readV2RunUrl(desk, request),
+    handler: (request) => readV2RunUrl(dependencies, request),
   });
   app.route<{ Body: Static<typeof v2ShareBody> }>({
     ...route(v2Endpoints.shareV2Run, {
@@ -63,11 +64,11 @@ export function addV2Routes(app: FastifyInstance, desk: RunDesk): void {
       summary: "Version 2: lets anyone who has the token read all runs of the run's trace.",
       body: v2ShareBody,
     }),
-    handler: (request) => shareV2Run(desk, request),
+    handler: (request) => shareV2Run(dependencies, request),
   });
   app.route({
     ...route(v2Endpoints.unshareV2Run, { tag, summary: "Version 2: ends the share of the trace." }),
-    handler: (request, reply) => unshareV2Run(desk, request, reply),
+    handler: (request, reply) => unshareV2Run(dependencies, request, reply),
   });
   app.route<{ Body: Static<typeof v2ThreadShareBody> }>({
     ...route(v2Endpoints.shareV2Thread, {
@@ -75,22 +76,22 @@ export function addV2Routes(app: FastifyInstance, desk: RunDesk): void {
       summary: "Version 2: lets anyone who has the token read all runs of the thread's traces.",
       body: v2ThreadShareBody,
     }),
-    handler: (request) => shareV2Thread(desk, request),
+    handler: (request) => shareV2Thread(dependencies, request),
   });
   app.route({
     ...route(v2Endpoints.readV2ThreadShare, { tag, summary: "Version 2: the thread's share." }),
-    handler: (request) => readV2ThreadShare(desk, request),
+    handler: (request) => readV2ThreadShare(dependencies, request),
   });
   app.route({
     ...route(v2Endpoints.unshareV2Thread, {
       tag,
       summary: "Version 2: ends the share of the thread.",
     }),
-    handler: (request, reply) => unshareV2Thread(desk, request, reply),
+    handler: (request, reply) => unshareV2Thread(dependencies, request, reply),
   });
   app.route({
     ...route(v2Endpoints.listV2TraceRuns, { tag, summary: "Version 2: the runs of a trace." }),
-    handler: (request, reply) => listV2TraceRuns(desk, request, reply),
+    handler: (request, reply) => listV2TraceRuns(dependencies, request, reply),
   });
   app.route<{ Body: Static<typeof v2ThreadQueryBody> }>({
     ...route(v2Endpoints.queryV2Threads, {
@@ -98,18 +99,18 @@ export function addV2Routes(app: FastifyInstance, desk: RunDesk): void {
       summary: "Version 2: threads by page.",
       body: v2ThreadQueryBody,
     }),
-    handler: (request, reply) => queryV2Threads(desk, request, reply),
+    handler: (request, reply) => queryV2Threads(dependencies, request, reply),
   });
   app.route({
     ...route(v2Endpoints.listV2ThreadTraces, {
       tag,
       summary: "Version 2: the traces of a thread.",
     }),
-    handler: (request, reply) => listV2ThreadTraces(desk, request, reply),
+    handler: (request, reply) => listV2ThreadTraces(dependencies, request, reply),
   });
   app.route({
     ...route(v2Endpoints.readV2ThreadStats, { tag, summary: "Version 2: what a thread comes to." }),
-    handler: (request) => readV2ThreadStats(desk, request),
+    handler: (request) => readV2ThreadStats(dependencies, request),
   });
   app.route<{ Body: Static<typeof v2TraceQueryBody> }>({
     ...route(v2Endpoints.queryV2Traces, {
@@ -117,7 +118,7 @@ export function addV2Routes(app: FastifyInstance, desk: RunDesk): void {
       summary: "Version 2: traces by page.",
       body: v2TraceQueryBody,
     }),
-    handler: (request, reply) => queryV2Traces(desk, request, reply),
+    handler: (request, reply) => queryV2Traces(dependencies, request, reply),
   });
   app.route<{ Body: Static<typeof v2ThreadsStatsBody> }>({
     ...route(v2Endpoints.readV2ThreadsStats, {
@@ -125,21 +126,21 @@ export function addV2Routes(app: FastifyInstance, desk: RunDesk): void {
       summary: "Version 2: what a project's threads come to.",
       body: v2ThreadsStatsBody,
     }),
-    handler: (request) => readV2ThreadsStats(desk, request),
+    handler: (request) => readV2ThreadsStats(dependencies, request),
   });
   app.route({
     ...route(v2Endpoints.listV2Projects, {
       tag: "projects",
       summary: "Version 2: projects and experiments by page.",
     }),
-    handler: (request) => listV2Projects(desk.store, request),
+    handler: (request) => listV2Projects(dependencies.store, request),
   });
   app.route({
     ...route(v2Endpoints.listV2Datasets, {
       tag: "datasets",
       summary: "Version 2: datasets by page.",
     }),
-    handler: (request) => listV2Datasets(desk.store, request),
+    handler: (request) => listV2Datasets(dependencies.store, request),
   });
   app.route<{ Body: Static<typeof v2ExperimentRunsBody> }>({
     ...route(v2Endpoints.queryV2ExperimentRuns, {
@@ -147,7 +148,7 @@ export function addV2Routes(app: FastifyInstance, desk: RunDesk): void {
       summary: "Version 2: examples by page, each with the runs of experiments on it.",
       body: v2ExperimentRunsBody,
     }),
-    handler: (request, reply) => queryV2ExperimentRuns(desk, request, reply),
+    handler: (request, reply) => queryV2ExperimentRuns(dependencies, request, reply),
   });
   for (const [url, what] of Object.entries(hostedOnly)) {
     app.route({
@@ -169,14 +170,14 @@ const hostedOnly: Readonly<Record<string, string>> = {
 };
 
 /** Open to whoever holds a token. */
-export function addSharedV2Routes(app: FastifyInstance, desk: RunDesk): void {
+export function addSharedV2Routes(app: FastifyInstance, dependencies: Linked<Store>): void {
   app.route({
     ...route(v2Endpoints.readV2PublicRun, {
       tag,
       summary: "Version 2: one of the runs that a token opens.",
       keyless: true,
     }),
-    handler: (request, reply) => readV2PublicRun(desk, request, reply),
+    handler: (request, reply) => readV2PublicRun(dependencies, request, reply),
   });
   app.route<{ Body: Static<typeof v2PublicQueryBody> }>({
     ...route(v2Endpoints.queryV2PublicRuns, {
@@ -185,6 +186,6 @@ export function addSharedV2Routes(app: FastifyInstance, desk: RunDesk): void {
       body: v2PublicQueryBody,
       keyless: true,
     }),
-    handler: (request, reply) => queryV2PublicRuns(desk, request, reply),
+    handler: (request, reply) => queryV2PublicRuns(dependencies, request, reply),
   });
 }

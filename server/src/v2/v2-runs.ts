@@ -1,19 +1,20 @@
+import type { Linked } from "../shares/signed-links.ts";
+import type { Store } from "../store/store.ts";
 import type { FastifyReply, FastifyRequest } from "fastify";
 import { Type } from "typebox";
 import type { Static } from "typebox";
 import { RequestError } from "../model/errors.ts";
 import { Maybe } from "../http/schema-parts.ts";
 import type { RunPart, StoredRun } from "../runs/run-row.ts";
-import { shownToken } from "../shares/share-token.ts";
+import { shownToken } from "../storage/share-token.ts";
 import { partsOf, toListJson } from "../runs/serializers/run-json.ts";
 import { membersFor, toV2RunJson, v2RunFields } from "./v2-run-json.ts";
 import type { V2View } from "./v2-run-json.ts";
 import { all, first, parseId } from "../http/query-string.ts";
 import type { QueryString } from "../http/query-string.ts";
-import { parseRunQuery, toCursor } from "../runs/run-query-body.ts";
-import type { RunQueryBody } from "../runs/run-query-body.ts";
-import { linkRunFiles } from "../runs/run-handlers.ts";
-import type { RunDesk } from "../runs/run-handlers.ts";
+import { parseRunQuery, toCursor } from "../runs/handlers/run-query-body.ts";
+import type { RunQueryBody } from "../runs/handlers/run-query-body.ts";
+import { linkRunFiles } from "../runs/handlers/run-handlers.ts";
 import { dayAgo, hostedBody, pageBody, pageSize, refuseHosted, sendPage } from "./v2-page.ts";
 
 const jsonType = "application/json; charset=utf-8";
@@ -46,19 +47,19 @@ export type V2RunQueryBody = Static<typeof v2RunQueryBody>;
 
 /** `POST /api/v2/runs/query`. */
 export async function queryV2Runs(
-  desk: RunDesk,
+  dependencies: Linked<Store>,
   request: FastifyRequest<{ Body: V2RunQueryBody }>,
   reply: FastifyReply,
 ): Promise<unknown> {
   refuseHosted(request, request.body);
-  const asked = await toFirstVersion(desk, request);
+  const asked = await toFirstVersion(dependencies, request);
   const selects = parseSelects(request.body.selects ?? []);
-  return sendPage(request, reply, await readV2Runs(desk, request, { asked, selects }));
+  return sendPage(request, reply, await readV2Runs(dependencies, request, { asked, selects }));
 }
 
 /** The same question in the words of the first version. */
 async function toFirstVersion(
-  { store }: RunDesk,
+  { store }: Linked<Store>,
   { body, tenantId }: FastifyRequest<{ Body: V2RunQueryBody }>,
 ): Promise<RunQuestion> {
   const { project_ids: given, reference_dataset_id: dataset } = body;
@@ -97,7 +98,7 @@ async function toFirstVersion(
 /** What is left out may also be `undefined`. */
 export type RunQuestion = { readonly [Name in keyof RunQueryBody]: RunQueryBody[Name] | undefined };
 
-interface Asked {
+interface RequestedMembers {
   readonly asked: RunQuestion;
   readonly selects: readonly string[];
   /** What the caller reads of the runs beside what they show. */
@@ -108,15 +109,15 @@ interface Asked {
 
 /** A page of runs as JSON, and the cursor of the next one. */
 export async function readV2Runs(
-  desk: RunDesk,
+  dependencies: Linked<Store>,
   request: Pick<FastifyRequest, "tenantId" | "protocol" | "host">,
-  { asked, selects, parts = [], comparativeId }: Asked,
+  { asked, selects, parts = [], comparativeId }: RequestedMembers,
 ): Promise<{
   readonly items: readonly Buffer[];
   readonly runs: readonly StoredRun[];
   readonly next: string | null;
 }> {
-  const { store } = desk;
+  const { store } = dependencies;
   const { tenantId } = request;
   const given = Object.entries(asked).filter(([, value]) => value !== undefined);
   const { query } = parseRunQuery(Object.fromEntries(given) as RunQueryBody);
@@ -127,12 +128,12 @@ export async function readV2Runs(
   const ids = selects.includes("FEEDBACK_STATS") ? runs.map(({ row }) => row.id) : [];
   const [stats, datasets, furtherOf] = await Promise.all([
     store.read.feedback.statsOfRuns(tenantId, ids, comparativeId),
-    findDatasets(desk, tenantId, selects.includes("REFERENCE_DATASET_ID") ? runs : []),
-    readFurther(desk, { tenantId, runs, selects }),
+    findDatasets(dependencies, tenantId, selects.includes("REFERENCE_DATASET_ID") ? runs : []),
+    readFurther(dependencies, { tenantId, runs, selects }),
   ]);
   const items = runs.map((run) =>
     toV2RunJson(run, selects, {
-      ...viewOf(desk, request),
+      ...viewOf(dependencies, request),
       feedbackStats: stats.get(run.row.id),
       referenceDatasetId: datasets.get(run.row.projectId),
       ...furtherOf(run.row.id),
@@ -146,7 +147,7 @@ type Further = Pick<V2View, "lastQueuedMicros" | "isSource" | "traceToken">;
 
 /** Reads that of a page of runs, each kind with one query. */
 async function readFurther(
-  { store }: RunDesk,
+  { store }: Linked<Store>,
   {
     tenantId,
     runs,
@@ -180,7 +181,7 @@ async function readFurther(
 
 /** By project: the dataset that its runs are an experiment on. */
 async function findDatasets(
-  { store }: RunDesk,
+  { store }: Linked<Store>,
   tenantId: string,
   runs: readonly StoredRun[],
 ): Promise<ReadonlyMap<string, string>> {
@@ -198,18 +199,18 @@ async function findDatasets(
 
 /** `GET /api/v2/runs/{id}`. */
 export async function readV2Run(
-  desk: RunDesk,
+  dependencies: Linked<Store>,
   request: FastifyRequest,
   reply: FastifyReply,
 ): Promise<unknown> {
   const selects = parseSelects(all(queryOf(request), "selects") ?? []);
-  const { run } = await findRun(desk, request);
-  return sendV2Run(desk, request, { reply, run, selects });
+  const { run } = await findRun(dependencies, request);
+  return sendV2Run(dependencies, request, { reply, run, selects });
 }
 
 /** One run, to whoever may see it: its owner, or the holder of a token. */
 export async function sendV2Run(
-  desk: RunDesk,
+  dependencies: Linked<Store>,
   request: Pick<FastifyRequest, "protocol" | "host" | "tenantId">,
   {
     reply,
@@ -223,12 +224,12 @@ export async function sendV2Run(
 ): Promise<unknown> {
   const { id, projectId } = run.row;
   const [stats, datasets, furtherOf] = await Promise.all([
-    desk.store.read.feedback.statsOfRuns(run.tenantId, [id]),
-    findDatasets(desk, run.tenantId, [run]),
-    readFurther(desk, { tenantId: run.tenantId, runs: [run], selects }),
+    dependencies.store.read.feedback.statsOfRuns(run.tenantId, [id]),
+    findDatasets(dependencies, run.tenantId, [run]),
+    readFurther(dependencies, { tenantId: run.tenantId, runs: [run], selects }),
   ]);
   const view = {
-    ...viewOf(desk, request),
+    ...viewOf(dependencies, request),
     feedbackStats: stats.get(id),
     referenceDatasetId: datasets.get(projectId),
     ...furtherOf(id),
@@ -237,15 +238,18 @@ export async function sendV2Run(
 }
 
 /** `GET /api/v2/runs/{id}/url`: where the run's page is. */
-export async function readV2RunUrl(desk: RunDesk, request: FastifyRequest): Promise<unknown> {
-  const { run, id } = await findRun(desk, request);
+export async function readV2RunUrl(
+  dependencies: Linked<Store>,
+  request: FastifyRequest,
+): Promise<unknown> {
+  const { run, id } = await findRun(dependencies, request);
   const path = `/o/${request.tenantId}/projects/p/${run.row.projectId}/r/${id}`;
   return { url: `${request.protocol}://${request.host}${path}` };
 }
 
 /** `GET /api/v2/traces/{id}/runs`: all of a trace, in the order of their start. */
 export async function listV2TraceRuns(
-  desk: RunDesk,
+  dependencies: Linked<Store>,
   request: FastifyRequest,
   reply: FastifyReply,
 ): Promise<unknown> {
@@ -263,7 +267,7 @@ export async function listV2TraceRuns(
   const items: Buffer[] = [];
   let cursor: string | null = null;
   do {
-    const page = await readV2Runs(desk, request, { asked: { ...asked, cursor }, selects });
+    const page = await readV2Runs(dependencies, request, { asked: { ...asked, cursor }, selects });
     items.push(...page.items);
     cursor = page.next;
   } while (cursor !== null);
@@ -271,7 +275,7 @@ export async function listV2TraceRuns(
 }
 
 async function findRun(
-  { store }: RunDesk,
+  { store }: Linked<Store>,
   request: FastifyRequest,
 ): Promise<{ readonly run: StoredRun; readonly id: string }> {
   const id = idOf(request);
@@ -297,7 +301,7 @@ export function parseSelects(
 }
 
 const viewOf = (
-  { links }: RunDesk,
+  { links }: Linked<Store>,
   request: Pick<FastifyRequest, "protocol" | "host" | "tenantId">,
 ): V2View => ({
   link: linkRunFiles(links, request),

@@ -1,12 +1,13 @@
+import type { Linked } from "../shares/signed-links.ts";
+import type { Store } from "../store/store.ts";
 import type { FastifyReply, FastifyRequest } from "fastify";
 import { Type } from "typebox";
 import type { Static } from "typebox";
 import { RequestError } from "../model/errors.ts";
 import { Maybe } from "../http/schema-parts.ts";
-import { readToken } from "../shares/share-token.ts";
+import { readToken } from "../storage/share-token.ts";
 import type { SharedThread } from "../shares/share.ts";
 import { first, parseId } from "../http/query-string.ts";
-import type { RunDesk } from "../runs/run-handlers.ts";
 import { idOf, queryOf, readV2Runs } from "./v2-runs.ts";
 
 const Id = Type.String({ maxLength: 64 });
@@ -23,7 +24,7 @@ export const v2ThreadShareBody = Maybe(
 
 /** `POST /api/v2/runs/{id}/share`: of the run's whole trace. Repeated, it answers the same token. */
 export async function shareV2Run(
-  { store }: RunDesk,
+  { store }: Linked<Store>,
   request: FastifyRequest<{ Body: Static<typeof v2ShareBody> }>,
 ): Promise<unknown> {
   const { tenantId, body } = request;
@@ -44,7 +45,7 @@ export async function shareV2Run(
 
 /** `DELETE /api/v2/runs/{id}/share`, whether or not the trace is shared. A share of the run alone stays. */
 export async function unshareV2Run(
-  { store }: RunDesk,
+  { store }: Linked<Store>,
   request: FastifyRequest,
   reply: FastifyReply,
 ): Promise<unknown> {
@@ -56,11 +57,11 @@ export async function unshareV2Run(
 
 /** `POST /api/v2/threads/{id}/share`. Repeated, it answers the same token. */
 export async function shareV2Thread(
-  desk: RunDesk,
+  dependencies: Linked<Store>,
   request: FastifyRequest<{ Body: Static<typeof v2ThreadShareBody> }>,
 ): Promise<unknown> {
   const { projectId, threadId } = threadOf(request, request.body ?? {});
-  const { runs } = await readV2Runs(desk, request, {
+  const { runs } = await readV2Runs(dependencies, request, {
     asked: {
       session: [projectId],
       is_root: true,
@@ -74,13 +75,16 @@ export async function shareV2Thread(
   }
   const { tenantId } = request;
   return {
-    share_token: await desk.store.write.shares.shareThread(tenantId, { projectId, threadId }),
+    share_token: await dependencies.store.write.shares.shareThread(tenantId, {
+      projectId,
+      threadId,
+    }),
   };
 }
 
 /** `GET /api/v2/threads/{id}/share`: the token, left out where the thread is not shared. */
 export async function readV2ThreadShare(
-  { store }: RunDesk,
+  { store }: Linked<Store>,
   request: FastifyRequest,
 ): Promise<unknown> {
   const token = readToken(await store.read.shares.ofThread(request.tenantId, threadOf(request)));
@@ -89,7 +93,7 @@ export async function readV2ThreadShare(
 
 /** `DELETE /api/v2/threads/{id}/share`, whether or not the thread is shared, or there still. */
 export async function unshareV2Thread(
-  { store }: RunDesk,
+  { store }: Linked<Store>,
   request: FastifyRequest,
   reply: FastifyReply,
 ): Promise<unknown> {

@@ -1,10 +1,11 @@
+import type { Linked } from "../shares/signed-links.ts";
+import type { Store } from "../store/store.ts";
 import type { FastifyReply, FastifyRequest } from "fastify";
 import { Type } from "typebox";
 import type { Static } from "typebox";
 import { RequestError } from "../model/errors.ts";
 import { Maybe } from "../http/schema-parts.ts";
 import { all, first, parseId } from "../http/query-string.ts";
-import type { RunDesk } from "../runs/run-handlers.ts";
 import {
   before,
   dayAgo,
@@ -16,8 +17,8 @@ import {
   refuseHosted,
   sendPage,
 } from "./v2-page.ts";
-import { parseRunQuery } from "../runs/run-query-body.ts";
-import type { RunQueryBody } from "../runs/run-query-body.ts";
+import { parseRunQuery } from "../runs/handlers/run-query-body.ts";
+import type { RunQueryBody } from "../runs/handlers/run-query-body.ts";
 import { parseSelects, queryOf, readMax, readV2Runs } from "./v2-runs.ts";
 import type { RunQuestion } from "./v2-runs.ts";
 
@@ -130,12 +131,12 @@ const turnFields = [
 
 /** `POST /api/v2/threads/query`: the threads of a project, the one that was active last first. */
 export async function queryV2Threads(
-  desk: RunDesk,
+  dependencies: Linked<Store>,
   request: FastifyRequest<{ Body: Static<typeof v2ThreadQueryBody> }>,
   reply: FastifyReply,
 ): Promise<unknown> {
   const { body } = request;
-  const threads = await readThreads(desk, request, body);
+  const threads = await readThreads(dependencies, request, body);
   const found = [...threads].map(([id, ofThread]) => toThread(id, ofThread));
   const sorted = found.toSorted((one, other) =>
     one.max_start_time < other.max_start_time ? 1 : -1,
@@ -150,7 +151,7 @@ export async function queryV2Threads(
 
 /** All turns of the time, by thread; with filters, of threads that have a turn which meets them. */
 async function readThreads(
-  desk: RunDesk,
+  dependencies: Linked<Store>,
   request: FastifyRequest,
   body: Static<typeof ThreadsBody>,
 ): Promise<ReadonlyMap<string, readonly Turn[]>> {
@@ -163,14 +164,14 @@ async function readThreads(
   const { filter, trace_filter: ofTrace, tree_filter: ofTree } = body;
   const isFiltered = [filter, ofTrace, ofTree].some((text) => (text ?? "") !== "");
   const matching = isFiltered
-    ? await readTurns(desk, request, {
+    ? await readTurns(dependencies, request, {
         asked: { ...asked, filter, trace_filter: ofTrace, tree_filter: ofTree },
         fields: ["THREAD_ID"],
       })
     : [];
   const eligible = new Set(matching.map(({ thread_id: id }) => id));
   const threads = new Map<string, Turn[]>();
-  for (const turn of await readTurns(desk, request, { asked })) {
+  for (const turn of await readTurns(dependencies, request, { asked })) {
     const { thread_id: id } = turn;
     if (id !== undefined && (!isFiltered || eligible.has(id))) {
       const turns = threads.get(id) ?? [];
@@ -183,11 +184,11 @@ async function readThreads(
 
 /** `POST /api/v2/threads/stats`: what the threads of a project come to, together. */
 export async function readV2ThreadsStats(
-  desk: RunDesk,
+  dependencies: Linked<Store>,
   request: FastifyRequest<{ Body: Static<typeof v2ThreadsStatsBody> }>,
 ): Promise<unknown> {
   const { body } = request;
-  const threads = await readThreads(desk, request, body);
+  const threads = await readThreads(dependencies, request, body);
   const turns = [...threads.values()].flat();
   const ended = turns.filter(({ end_time: end }) => end !== undefined);
   const firstTokens = turns.flatMap(({ start_time: start, first_token_time: time }) =>
@@ -281,7 +282,7 @@ function toThread(id: string, turns: readonly Turn[]) {
 
 /** `GET /api/v2/threads/{id}/traces`: its turns, the newest first. */
 export async function listV2ThreadTraces(
-  desk: RunDesk,
+  dependencies: Linked<Store>,
   request: FastifyRequest,
   reply: FastifyReply,
 ): Promise<unknown> {
@@ -292,7 +293,7 @@ export async function listV2ThreadTraces(
   const selects = parseSelects(
     known.map((name) => (name === "LATENCY" ? "LATENCY_SECONDS" : name)),
   );
-  const { items, next } = await readV2Runs(desk, request, {
+  const { items, next } = await readV2Runs(dependencies, request, {
     asked: {
       ...threadOf(request, "project_id"),
       trace_filter: first(query, "trace_filter"),
@@ -305,7 +306,10 @@ export async function listV2ThreadTraces(
   // Counted over the whole thread, whatever the page and the filters.
   const { filter: ofThread, session } = threadOf(request, "project_id");
   const numbers = wanted.includes("TURN_NUMBER")
-    ? await readTurns(desk, request, { asked: { session, filter: ofThread }, fields: ["TRACE_ID"] })
+    ? await readTurns(dependencies, request, {
+        asked: { session, filter: ofThread },
+        fields: ["TRACE_ID"],
+      })
     : [];
   const numberOf = new Map(numbers.map(({ trace_id: trace }, index) => [trace, index + 1]));
   const turns = items.map((item) => {
@@ -326,10 +330,13 @@ export async function listV2ThreadTraces(
 }
 
 /** `GET /api/v2/threads/{id}/stats`. */
-export async function readV2ThreadStats(desk: RunDesk, request: FastifyRequest): Promise<unknown> {
+export async function readV2ThreadStats(
+  dependencies: Linked<Store>,
+  request: FastifyRequest,
+): Promise<unknown> {
   const selects = all(queryOf(request), "selects") ?? [];
   const asked = threadOf(request, "session_id");
-  const turns = await readTurns(desk, request, { asked });
+  const turns = await readTurns(dependencies, request, { asked });
   const ends = turns.flatMap(({ end_time: end }) => end ?? []);
   const stats = {
     ...totalsOf(turns),
@@ -344,7 +351,10 @@ export async function readV2ThreadStats(desk: RunDesk, request: FastifyRequest):
   }
   const given = Object.entries(asked).filter(([, value]) => value !== undefined);
   const { query } = parseRunQuery(Object.fromEntries(given) as RunQueryBody);
-  const feedback = await desk.store.read.feedback.statsOfFilter(request.tenantId, query.filter);
+  const feedback = await dependencies.store.read.feedback.statsOfFilter(
+    request.tenantId,
+    query.filter,
+  );
   return chosen(selects, { ...stats, feedback_stats: feedback });
 }
 
@@ -362,7 +372,7 @@ function threadOf(request: FastifyRequest, project: "project_id" | "session_id")
 
 /** Roots by their start, the first first. @throws RequestError 422: there are more than can be grouped. */
 async function readTurns(
-  desk: RunDesk,
+  dependencies: Linked<Store>,
   request: FastifyRequest,
   {
     asked,
@@ -372,7 +382,7 @@ async function readTurns(
   const turns: Turn[] = [];
   let cursor: string | null = null;
   do {
-    const page = await readV2Runs(desk, request, {
+    const page = await readV2Runs(dependencies, request, {
       asked: { ...asked, is_root: true, order: "asc", limit: readMax, cursor },
       selects: fields,
     });

@@ -1,10 +1,11 @@
+import type { Linked } from "../shares/signed-links.ts";
+import type { Store } from "../store/store.ts";
 import type { FastifyReply, FastifyRequest } from "fastify";
 import { Type } from "typebox";
 import type { Static } from "typebox";
 import { Maybe } from "../http/schema-parts.ts";
 import { toIso } from "../http/wire-text.ts";
 import { parseId } from "../http/query-string.ts";
-import type { RunDesk } from "../runs/run-handlers.ts";
 import {
   before,
   dayAgo,
@@ -16,7 +17,7 @@ import {
 } from "./v2-page.ts";
 import { parseSelects, readMax, readV2Runs } from "./v2-runs.ts";
 import type { RunQuestion } from "./v2-runs.ts";
-import { parseTime } from "../runs/ingest/parse-time.ts";
+import { parseTime } from "../model/parse-time.ts";
 
 /** Body of `POST /api/v2/traces/query`. */
 export const v2TraceQueryBody = Type.Object({
@@ -36,7 +37,7 @@ const aggregates: readonly string[] = ["TOTAL_TOKENS", "TOTAL_COST", "FIRST_TOKE
 
 /** `POST /api/v2/traces/query`: roots, and beside each what its trace comes to. */
 export async function queryV2Traces(
-  desk: RunDesk,
+  dependencies: Linked<Store>,
   request: FastifyRequest<{ Body: Static<typeof v2TraceQueryBody> }>,
   reply: FastifyReply,
 ): Promise<unknown> {
@@ -55,21 +56,21 @@ export async function queryV2Traces(
     cursor: body.cursor,
   };
   const ofRoot = selects.filter((name) => !aggregates.includes(name));
-  const page = await readV2Runs(desk, request, { asked, selects: ofRoot });
+  const page = await readV2Runs(dependencies, request, { asked, selects: ofRoot });
   const counted = new Set(selects.filter((name) => aggregates.includes(name)));
   if (counted.size === 0) {
     const items = page.items.map((root) => Buffer.from(`{"root_run":${root.toString()}}`));
     return sendPage(request, reply, { items, next: page.next });
   }
   const ids = page.runs.map(({ row }) => row.id);
-  const usage = await desk.store.read.experiments.usageOfTraces(tenantId, ids);
+  const usage = await dependencies.store.read.experiments.usageOfTraces(tenantId, ids);
   const items: Buffer[] = [];
   for (const [index, id] of ids.entries()) {
     const { tokens = null, cost = null } = usage.get(id) ?? {};
     const found = {
       ...(counted.has("TOTAL_TOKENS") && { total_tokens: tokens ?? 0 }),
       ...(counted.has("TOTAL_COST") && cost !== null && { total_cost: cost }),
-      ...(counted.has("FIRST_TOKEN_TIME") && (await readFirstToken(desk, request, id))),
+      ...(counted.has("FIRST_TOKEN_TIME") && (await readFirstToken(dependencies, request, id))),
     };
     const root = page.items[index]?.toString() ?? "{}";
     items.push(Buffer.from(`{"root_run":${root},"trace_aggregates":${JSON.stringify(found)}}`));
@@ -79,14 +80,14 @@ export async function queryV2Traces(
 
 /** When the first token of any run of a trace came. */
 async function readFirstToken(
-  desk: RunDesk,
+  dependencies: Linked<Store>,
   request: FastifyRequest,
   trace: string,
 ): Promise<{ readonly first_token_time?: string }> {
   let earliest = Infinity;
   let cursor: string | null = null;
   do {
-    const page = await readV2Runs(desk, request, {
+    const page = await readV2Runs(dependencies, request, {
       asked: { trace, limit: readMax, order: "asc", cursor },
       selects: ["FIRST_TOKEN_TIME"],
     });

@@ -5,7 +5,8 @@ import { join } from "node:path";
 import { setTimeout } from "node:timers/promises";
 import { parseBatch } from "../../dist/runs/ingest/parse-batch.js";
 import { serverLimits } from "../../dist/model/options.js";
-import { databaseFile, openBeside } from "../../dist/storage/sqlite/schema.js";
+import { openBeside } from "../../dist/store/schema.js";
+import { databaseFile } from "../../dist/storage/sqlite/open-database.js";
 import { openSqliteStore } from "../../dist/store/sqlite-store.js";
 
 const [folder, turns] = process.argv.slice(2);

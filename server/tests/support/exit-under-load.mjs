@@ -2,7 +2,8 @@
 import { join } from "node:path";
 import { setTimeout } from "node:timers/promises";
 import { startServer } from "@millrace/server";
-import { databaseFile, openBeside } from "../../dist/storage/sqlite/schema.js";
+import { openBeside } from "../../dist/store/schema.js";
+import { databaseFile } from "../../dist/storage/sqlite/open-database.js";
 
 const [folder] = process.argv.slice(2);
 const server = await startServer({ port: 0, dataDir: folder });

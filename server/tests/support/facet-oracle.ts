@@ -1,6 +1,6 @@
-import { parseRows, textOf } from "../../src/runs/sqlite/row.ts";
+import { parseRows, textOf } from "../../src/storage/sqlite/rows.ts";
 
-import type { Connection } from "../../src/storage/sqlite/schema.ts";
+import type { Connection } from "../../src/storage/sqlite/connection.ts";
 
 type JsonObject = Readonly<Record<string, unknown>>;
 

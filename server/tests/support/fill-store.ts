@@ -1,5 +1,5 @@
-import type { Connection } from "../../src/storage/sqlite/schema.ts";
-import { placeOf } from "../../src/storage/sqlite/tables/example-places.ts";
+import type { Connection } from "../../src/storage/sqlite/connection.ts";
+import { placeOf } from "../../src/datasets/examples/sqlite/example-place-tables.ts";
 
 /** How much a store is to hold. */
 export interface FillSizes {

@@ -1,4 +1,4 @@
-import { feedbackTables } from "../../src/storage/sqlite/tables/feedback.ts";
+import { feedbackTables } from "../../src/feedback/feedback-tables.ts";
 import type { FilterDesk } from "./filter-desk.ts";
 import type { Judged } from "./filter-oracle.ts";
 import type { WireObject } from "./store-desk.ts";

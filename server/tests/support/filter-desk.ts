@@ -4,10 +4,11 @@ import type { CheckedFilter } from "../../src/filter/checker.ts";
 import { runFields } from "../../src/filter/fields.ts";
 import type { RunFilter } from "../../src/runs/run-query.ts";
 import { createReaders, createWriters } from "../../src/store/repositories.ts";
-import { parseRows } from "../../src/runs/sqlite/row.ts";
+import { parseRows } from "../../src/storage/sqlite/rows.ts";
 import { toConditions } from "../../src/runs/sqlite/run-conditions.ts";
-import { openWriter, readDefaultTenantId } from "../../src/storage/sqlite/schema.ts";
-import type { Connection } from "../../src/storage/sqlite/schema.ts";
+import { openWriter } from "../../src/store/schema.ts";
+import { readDefaultTenantId } from "../../src/storage/sqlite/open-database.ts";
+import type { Connection } from "../../src/storage/sqlite/connection.ts";
 import { toRunJson } from "../../src/runs/serializers/run-json.ts";
 import type { WireObject } from "./store-desk.ts";
 

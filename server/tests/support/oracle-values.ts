@@ -1,5 +1,5 @@
 import type { Filter, Literal } from "../../src/filter/ast.ts";
-import { parseTime } from "../../src/runs/ingest/parse-time.ts";
+import { parseTime } from "../../src/model/parse-time.ts";
 import type { WireObject } from "./store-desk.ts";
 
 export type Comparison = Filter & { readonly kind: "comparison" };

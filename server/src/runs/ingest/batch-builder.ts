@@ -1,7 +1,7 @@
 import { payloadFields } from "millrace/model";
 import { serverLimits } from "../../model/options.ts";
 import { batchMemory } from "../batch-memory.ts";
-import type { FeedbackDraft } from "../../feedback/feedback.ts";
+import type { FeedbackDraft } from "../run-feedback.ts";
 import type { AttachmentRecord, Rejection, RunBatch, RunRecord } from "../run-record.ts";
 import { parseRun, RunFault } from "./parse-run.ts";
 import type { ParseRules, ReceivedRun } from "./parse-run.ts";

@@ -1,5 +1,5 @@
 import { isUtf8 } from "node:buffer";
-import { decodeText } from "./json-text.ts";
+import { decodeText } from "../../bodies/json-text.ts";
 import {
   entryWords,
   field,
@@ -22,24 +22,24 @@ const pageBytes = 65_536;
 const wordBytes = 4;
 const doubleBytes = 8;
 
-interface Place {
+interface WalkPosition {
   readonly value: number;
 }
 
 /** What the module has (wasm/walk/batch.ts). Addresses are of its memory. */
 interface Module {
   readonly memory: { readonly buffer: ArrayBuffer; grow(pages: number): number };
-  readonly bodyPlace: Place;
-  readonly entriesPlace: Place;
-  readonly membersPlace: Place;
-  readonly textsPlace: Place;
-  readonly packedPlace: Place;
-  readonly nameAt: Place;
-  readonly marginBytes: Place;
-  readonly postFirst: Place;
-  readonly postCount: Place;
-  readonly patchFirst: Place;
-  readonly patchCount: Place;
+  readonly bodyPlace: WalkPosition;
+  readonly entriesPlace: WalkPosition;
+  readonly membersPlace: WalkPosition;
+  readonly textsPlace: WalkPosition;
+  readonly packedPlace: WalkPosition;
+  readonly nameAt: WalkPosition;
+  readonly marginBytes: WalkPosition;
+  readonly postFirst: WalkPosition;
+  readonly postCount: WalkPosition;
+  readonly patchFirst: WalkPosition;
+  readonly patchCount: WalkPosition;
   know(code: number, size: number): void;
   walk(size: number): void;
   walkValue(size: number): void;

@@ -1,13 +1,13 @@
 import { isUtf8 } from "node:buffer";
 import type { Operation } from "millrace/model";
 import { RequestError } from "../../model/errors.ts";
-import { joinPieces } from "../../http/read-body.ts";
-import { releasePieces } from "../../http/release-pieces.ts";
+import { joinPieces } from "../../bodies/read-body.ts";
+import { releasePieces } from "../../bodies/release-pieces.ts";
 import { serverLimits } from "../../model/options.ts";
 import { BatchBuilder } from "./batch-builder.ts";
 import type { ParsedBatch } from "./batch-builder.ts";
 import { findWalk } from "./batch-walk.ts";
-import { JsonCursor, JsonError, tooManyItems } from "./json-cursor.ts";
+import { JsonCursor, JsonError, tooManyItems } from "../../bodies/json-cursor.ts";
 import type { ParseRules } from "./parse-run.ts";
 import { RunSource, SplitRun } from "./split-run.ts";
 import { WalkedBatch } from "./walked-batch.ts";

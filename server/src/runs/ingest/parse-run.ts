@@ -6,8 +6,8 @@ import { facetsOf } from "../facets.ts";
 import { readMeasures } from "../run-measures.ts";
 import type { RunMeasures } from "../run-measures.ts";
 import type { RunColumns, SpanRecord } from "../run-record.ts";
-import { parseScalar } from "./json-text.ts";
-import { parseTime } from "./parse-time.ts";
+import { parseScalar } from "../../bodies/json-text.ts";
+import { parseTime } from "../../model/parse-time.ts";
 import { payloadOf } from "./split-run.ts";
 import type { ColumnValues, Members } from "./split-run.ts";
 
@@ -67,8 +67,8 @@ export function parseRun(run: ReceivedRun, rules: ParseRules): ParsedRun {
   const id = parseId(run, rules.pathId);
   try {
     const columns = parseColumns(run);
-    const place = parsePlace(run, rules);
-    checkPlace({ id, isPost: operation === "post", columns, ...place });
+    const place = parsePosition(run, rules);
+    checkPosition({ id, isPost: operation === "post", columns, ...place });
     return {
       id,
       traceId: place.traceId,
@@ -121,12 +121,12 @@ const isBlank = (raw: Buffer): boolean => raw.equals(nullJson) || raw.equals(emp
 const nullJson = Buffer.from("null");
 const emptyJson = Buffer.from('""');
 
-interface WirePlace {
+interface WirePosition {
   readonly traceId: string | undefined;
   readonly dottedOrder: string | undefined;
 }
 
-function parsePlace(run: Received, { place }: ParseRules): WirePlace {
+function parsePosition(run: Received, { place }: ParseRules): WirePosition {
   const traceId = parseUuid(run, "trace_id") ?? undefined;
   const dottedOrder = parseText(run, "dotted_order") ?? undefined;
   if (place === "required" && (traceId === undefined || dottedOrder === undefined)) {
@@ -141,14 +141,14 @@ const capitals = /[A-F]+/g;
 
 const lower = (letters: string): string => letters.toLowerCase();
 
-interface PlaceToCheck extends WirePlace {
+interface PositionToCheck extends WirePosition {
   readonly id: string;
   readonly isPost: boolean;
   readonly columns: RunColumns;
 }
 
 /** The rules on dotted orders (docs/wire.md, "Rules of the server"). */
-function checkPlace({ id, isPost, columns, traceId, dottedOrder }: PlaceToCheck): void {
+function checkPosition({ id, isPost, columns, traceId, dottedOrder }: PositionToCheck): void {
   const parentId = columns.parentRunId;
   const isRoot = parentId === null || (isPost && parentId === undefined);
   if (isRoot && traceId !== undefined && traceId !== id) {

@@ -12,7 +12,7 @@ import { RequestError } from "../../model/errors.ts";
 import { serverLimits } from "../../model/options.ts";
 import { PieceFault } from "./content-memory.ts";
 import type { ContentMemory, KnownList, TraceContent } from "./content-memory.ts";
-import type { Part } from "./multipart-parser.ts";
+import type { Part } from "../../bodies/multipart-parser.ts";
 
 /** Whose content may be referred to. */
 export interface TenantContent {

@@ -1,4 +1,4 @@
-import { parseScalar } from "./json-text.ts";
+import { parseScalar } from "../../bodies/json-text.ts";
 
 /** Members of a run by their names, as JSON texts. */
 export type Members = ReadonlyMap<string, Buffer>;
@@ -106,7 +106,7 @@ export class RunSource {
 }
 
 /** Where a member stands. */
-interface MemberPlace {
+interface MemberPosition {
   readonly nameAt: number;
   /** Its value. */
   readonly from: number;
@@ -137,7 +137,7 @@ export class SplitRun {
   }
 
   /** The next member. Of equal names the last one counts. */
-  put(name: string, { nameAt, from, to }: MemberPlace): void {
+  put(name: string, { nameAt, from, to }: MemberPosition): void {
     this.#index += 1;
     if (!hasColumn(name)) {
       this.#keep(name, { nameAt, from, to });
@@ -153,7 +153,7 @@ export class SplitRun {
     this.values[name] = this.#source.valueAt(name, from, to);
   }
 
-  #keep(name: string, { nameAt, from, to }: MemberPlace): void {
+  #keep(name: string, { nameAt, from, to }: MemberPosition): void {
     if (this.#count === 0) {
       this.#keptFrom = nameAt;
     } else if (this.#index !== this.#keptIndex + 1) {

@@ -1,5 +1,5 @@
 import { setImmediate } from "node:timers/promises";
-import type { FeedbackStats } from "../../feedback/feedback.ts";
+import type { FeedbackStats } from "../run-feedback.ts";
 import { mergePayloads } from "../payload.ts";
 import { readMeasures } from "../run-measures.ts";
 import type { RunFile, RunPart, StoredRun } from "../run-row.ts";

@@ -1,4 +1,4 @@
-import type { FeedbackStats } from "../../feedback/feedback.ts";
+import type { FeedbackStats } from "../run-feedback.ts";
 import type { StoredRun } from "../run-row.ts";
 import { membersOf } from "./run-json.ts";
 

@@ -1,7 +1,7 @@
 import type { RunMeasures } from "../run-measures.ts";
 import type { RunPart, RunRow, StoredRun } from "../run-row.ts";
-import { shownToken } from "../../shares/share-token.ts";
-import type { UsageName } from "../usage-places.ts";
+import { shownToken } from "../../storage/share-token.ts";
+import type { UsageName } from "../usage-sources.ts";
 import { toCostText, toIso } from "../../http/wire-text.ts";
 
 /** A member that is made of what is stored of a run beside what was received. */

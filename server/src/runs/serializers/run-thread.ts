@@ -1,4 +1,4 @@
-import { threadKeys } from "../../filter/run-source.ts";
+import { threadKeys } from "../run-filter-source.ts";
 
 /** Most runs are of no conversation: this tells without reading their extra as JSON. */
 const mentions = threadKeys.map((key) => Buffer.from(`"${key}"`));

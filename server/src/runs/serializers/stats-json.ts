@@ -1,4 +1,4 @@
-import type { FeedbackStats } from "../../feedback/feedback.ts";
+import type { FeedbackStats } from "../run-feedback.ts";
 import type { Distribution, RunStatistics } from "../run-query.ts";
 import { toCostText, toIso } from "../../http/wire-text.ts";
 

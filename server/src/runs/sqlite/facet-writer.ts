@@ -1,6 +1,6 @@
 import { blockMicros, facetsOfRow } from "../facets.ts";
 import type { RunRow } from "../run-row.ts";
-import type { Connection } from "../../storage/sqlite/schema.ts";
+import type { Connection } from "../../storage/sqlite/connection.ts";
 
 type FacetedRow = Pick<RunRow, "projectId" | "startMicros" | "name" | "runType">;
 

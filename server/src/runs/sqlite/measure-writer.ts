@@ -4,7 +4,7 @@ import type { RunRecord } from "../run-record.ts";
 import type { RunRow } from "../run-row.ts";
 import { PayloadReader } from "./payload-reader.ts";
 import { measureColumns, measuresToValues } from "./row.ts";
-import type { Connection } from "../../storage/sqlite/schema.ts";
+import type { Connection } from "../../storage/sqlite/connection.ts";
 
 /** Keeps the measures of runs. */
 export class MeasureWriter {

@@ -1,7 +1,7 @@
 import { patchUnit } from "../merge.ts";
 import { isSound, reportDamage } from "../../storage/sqlite/checksum.ts";
-import { parseRows } from "./row.ts";
-import type { Connection } from "../../storage/sqlite/schema.ts";
+import { parseRows } from "../../storage/sqlite/rows.ts";
+import type { Connection } from "../../storage/sqlite/connection.ts";
 
 /** The key of a run. */
 interface RunKey {
@@ -90,7 +90,7 @@ export class PayloadReader {
   ): (readonly Buffer[])[] {
     const rowIds = JSON.stringify(all.map(({ rowId }) => rowId));
     const [[json, short] = []] = parseRows(this.#selectMany.all([rowIds]));
-    const places = JSON.parse(String(json)) as Place[];
+    const places = JSON.parse(String(json)) as PayloadPosition[];
     const runs = all.slice(0, countWithin(places, bytesMax));
     const found: Payload[][] = runs.map(() => []);
     const due = runs.map((): Due => ({ id: undefined, posted: 0, patched: 0 }));
@@ -139,7 +139,7 @@ export class PayloadReader {
 const shortBytes = 16_384;
 
 /** Of a payload, or of a run without one: the run's place among those asked for, then its row, then the payload's. */
-type Place = readonly [
+type PayloadPosition = readonly [
   key: number,
   id: string,
   posted: number,
@@ -151,7 +151,7 @@ type Place = readonly [
 ];
 
 /** How many runs of the first are read: none after so many bytes; `undefined` for all of them. */
-function countWithin(places: readonly Place[], bytesMax: number): number | undefined {
+function countWithin(places: readonly PayloadPosition[], bytesMax: number): number | undefined {
   let bytes = 0;
   let last = 0;
   for (const [key, , , , , , size] of places) {

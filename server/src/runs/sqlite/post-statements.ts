@@ -1,6 +1,6 @@
 import { postColumns, postPlaces } from "./post-rows.ts";
 import { unmeasured } from "./row.ts";
-import type { Connection } from "../../storage/sqlite/schema.ts";
+import type { Connection } from "../../storage/sqlite/connection.ts";
 
 /**
  * What rows a statement takes. A usual one is of the project that all rows of its statement are of, has

@@ -1,14 +1,14 @@
 import type { PostRows, RunRecord } from "../run-record.ts";
 import { checksumOf } from "../../storage/sqlite/checksum.ts";
 import { isSqliteError } from "../../storage/sqlite/connection.ts";
-import type { ActivityCounter } from "../../live/activity-counter.ts";
+import type { ActivityCounter } from "./activity-counter.ts";
 import type { FacetWriter } from "./facet-writer.ts";
 import { postColumns, postPlaces, unpackPost } from "./post-rows.ts";
 import { postForms, PostStatements } from "./post-statements.ts";
 import type { PostForm } from "./post-statements.ts";
-import type { ProjectWriter } from "../../projects/project-writer.ts";
+import type { RunProjects } from "../run-writer-needs.ts";
 import { measuresOf, unmeasured } from "./row.ts";
-import type { Connection } from "../../storage/sqlite/schema.ts";
+import type { Connection } from "../../storage/sqlite/connection.ts";
 
 /**
  * How many one statement writes, the most first. Measured with runs of 5.5 kB: a statement a row costs
@@ -17,7 +17,7 @@ import type { Connection } from "../../storage/sqlite/schema.ts";
  */
 const steps = { rows: [128, 64, 32, 16, 8, 4, 2, 1], payloads: [32, 16, 8, 4, 2, 1] } as const;
 
-interface PostDesk {
+interface PostWriterParts {
   readonly tenantId: string;
   readonly bodies: Uint8Array;
   /** Takes a post that stood among some of which one was received before. */
@@ -40,7 +40,7 @@ interface Lot {
 
 /** Writes posts that no one has seen, many with one statement. */
 export class PostWriter {
-  readonly #projects: ProjectWriter;
+  readonly #projects: RunProjects;
   readonly #facets: FacetWriter;
   readonly #activity: ActivityCounter;
   readonly #statements: PostStatements;
@@ -52,7 +52,7 @@ export class PostWriter {
       facets,
       activity,
     }: {
-      readonly projects: ProjectWriter;
+      readonly projects: RunProjects;
       readonly facets: FacetWriter;
       readonly activity: ActivityCounter;
     },
@@ -64,14 +64,14 @@ export class PostWriter {
   }
 
   /** Those of one run in their order. */
-  write(posts: PostRows, desk: PostDesk): PostCounts {
+  write(posts: PostRows, dependencies: PostWriterParts): PostCounts {
     const counts = { accepted: 0, duplicates: 0 };
-    const long = desk.findLong(() => idsOf(posts));
+    const long = dependencies.findLong(() => idsOf(posts));
     for (const { form, indexes } of lotsOf(posts)) {
       for (const part of cut(withoutLong(posts, indexes, long), steps.rows)) {
-        const accepted = this.#writeSome(posts, { form, indexes: part }, desk);
+        const accepted = this.#writeSome(posts, { form, indexes: part }, dependencies);
         if (accepted === undefined) {
-          part.forEach((index) => desk.onTaken(unpackPost(posts, index)));
+          part.forEach((index) => dependencies.onTaken(unpackPost(posts, index)));
         } else {
           counts.accepted += accepted;
           counts.duplicates += part.length - accepted;
@@ -81,7 +81,7 @@ export class PostWriter {
     if (long.size > 0) {
       posts.facetsAt.forEach((_facets, index) => {
         if (long.has(idAt(posts, index))) {
-          desk.onTaken(unpackPost(posts, index));
+          dependencies.onTaken(unpackPost(posts, index));
         }
       });
     }
@@ -89,8 +89,8 @@ export class PostWriter {
   }
 
   /** How many were new; `undefined` where one of them was received before, and nothing was written. */
-  #writeSome(posts: PostRows, lot: Lot, desk: PostDesk): number | undefined {
-    const projectIds = this.#projectIdsOf(posts, lot, desk.tenantId);
+  #writeSome(posts: PostRows, lot: Lot, dependencies: PostWriterParts): number | undefined {
+    const projectIds = this.#projectIdsOf(posts, lot, dependencies.tenantId);
     try {
       this.#statements.rows(lot.form, lot.indexes.length).run(rowsOf(posts, lot, projectIds));
     } catch (cause) {
@@ -103,11 +103,11 @@ export class PostWriter {
       const row = readRow(posts.values, index * width, projectIds[at] ?? "");
       this.#facets.add(row, posts.facetLists[posts.facetsAt[index] ?? -1] ?? []);
       const measures = measuresOf(posts.values, index * width + postPlaces.measures);
-      this.#activity.add(desk.tenantId, { known: undefined, row, measures });
+      this.#activity.add(dependencies.tenantId, { known: undefined, row, measures });
     }
     let accepted = 0;
     for (const part of cut(lot.indexes, steps.payloads)) {
-      accepted += this.#writePayloads(posts, part, desk.bodies);
+      accepted += this.#writePayloads(posts, part, dependencies.bodies);
     }
     return accepted;
   }

@@ -1,6 +1,7 @@
 import { measureNames } from "../run-measures.ts";
 import type { RunMeasures } from "../run-measures.ts";
 import type { RunRow } from "../run-row.ts";
+import { wholeText, textOf, textOrNull, marks } from "../../storage/sqlite/rows.ts";
 
 /** The columns of `runs` that are written with the row, in the order of {@link rowToValues}. */
 export const runColumns = [
@@ -21,13 +22,6 @@ export const runColumns = [
 
 /** The columns that a row is read from, in the order of {@link parseRow}. */
 export const readColumns = [...runColumns, "measured"] as const;
-
-/** A text as bytes: an engine may read texts only up to a NUL. */
-export const wholeText = (column: string): string => `CAST(${column} AS BLOB)`;
-
-/** The text of a column, also where it was read by {@link wholeText}. */
-export const textOf = (value: unknown): string =>
-  value instanceof Uint8Array ? Buffer.from(value).toString() : String(value);
 
 /**
  * The same for {@link parseRow}, where the row is written again after: with the texts that senders choose whole.
@@ -104,17 +98,4 @@ export function parseRow(values: readonly unknown[]): RunRow {
     patched: Number(values[12]),
     measures: measureStates[Number(values[13])] ?? "unread",
   };
-}
-
-/** Rows of a statement in raw mode. */
-export const parseRows = (rows: readonly unknown[]): (readonly unknown[])[] =>
-  rows.map((row) => (isList(row) ? row : []));
-
-const isList = (value: unknown): value is readonly unknown[] => Array.isArray(value);
-
-const textOrNull = (value: unknown): string | null => (typeof value === "string" ? value : null);
-
-/** A place in a statement for each of them. */
-export function marks(values: readonly unknown[]): string {
-  return values.map(() => "?").join(", ");
 }

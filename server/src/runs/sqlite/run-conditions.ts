@@ -1,13 +1,13 @@
 import { compileFilter } from "../../filter/compiler.ts";
 import type { FilterSource } from "../../filter/compiler.ts";
-import { runSource } from "../../filter/run-source.ts";
+import { runSource } from "../run-filter-source.ts";
 import type { Sql } from "../../filter/sql.ts";
 import { toNeedles } from "../needles.ts";
 import type { RunFilter, RunPosition } from "../run-query.ts";
 
 import { withinDeadline, withinDeadlineEachTime } from "../../storage/sqlite/query-clock.ts";
-import { longKeyIn } from "../../tenants/tenant-keys.ts";
-import { eitherMayHold, mayHold } from "../../storage/text-index/text-index.ts";
+import { longKeyIn } from "../../storage/sqlite/tenant-keys.ts";
+import { eitherMayHold, mayHold } from "./text-index/text-index.ts";
 
 type Value = string | number | null;
 

@@ -1,4 +1,4 @@
-import { requiredStatus } from "../../filter/required-ranges.ts";
+import { requiredStatus } from "./index-lookups/required-ranges.ts";
 import type {
   CountQuery,
   ListPosition,
@@ -10,15 +10,15 @@ import type {
 } from "../run-list.ts";
 import { countMicros } from "../run-list.ts";
 import type { RunFilter } from "../run-query.ts";
-import { narrow } from "./narrow.ts";
-import { parseRows } from "./row.ts";
+import { narrow } from "./index-lookups/narrow.ts";
+import { parseRows } from "../../storage/sqlite/rows.ts";
 import { toConditions } from "./run-conditions.ts";
 import type { Conditions } from "./run-conditions.ts";
 import type { RunReader } from "./run-reader.ts";
-import { hasTextIndex } from "../../storage/text-index/text-index.ts";
-import { textLeadsOf } from "./text-leads.ts";
+import { hasTextIndex } from "./text-index/text-index.ts";
+import { textLookupsFor } from "./index-lookups/text-lookups.ts";
 import { readWords } from "./run-words.ts";
-import type { Connection } from "../../storage/sqlite/schema.ts";
+import type { Connection } from "../../storage/sqlite/connection.ts";
 
 /** An index in whose order a list is gone through, and what it holds only rows of. */
 interface Way {
@@ -46,7 +46,7 @@ export class RunListReader implements RunListReads {
     const { runFilters = [], projectIds = [] } = filter;
     return narrow(this.#db, projectIds, {
       filters: runFilters,
-      textLeads: this.#hasTextIndex ? textLeadsOf(filter) : [],
+      textLeads: this.#hasTextIndex ? textLookupsFor(filter) : [],
     });
   }
 

@@ -1,6 +1,6 @@
-import { parseRows } from "./row.ts";
+import { parseRows } from "../../storage/sqlite/rows.ts";
 import type { Conditions } from "./run-conditions.ts";
-import type { Connection } from "../../storage/sqlite/schema.ts";
+import type { Connection } from "../../storage/sqlite/connection.ts";
 
 /** Runs of several projects, in the order of their starts. */
 export interface OrderedRuns {

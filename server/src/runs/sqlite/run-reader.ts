@@ -1,4 +1,4 @@
-import { mimeTypeOf } from "../ingest/part-head.ts";
+import { mimeTypeOf } from "../../bodies/part-head.ts";
 import type {
   RunFilter,
   RunPage,
@@ -8,23 +8,23 @@ import type {
   RunStatistics,
 } from "../run-query.ts";
 import type { RunFile, StoredRun } from "../run-row.ts";
-import { narrow } from "./narrow.ts";
-import { BesideReader } from "../../store/beside-reader.ts";
+import { narrow } from "./index-lookups/narrow.ts";
+import { RunDetailsReader } from "./run-details-reader.ts";
 import { damagedBodies, toBuffer } from "./payload-reader.ts";
 import { failDamaged, isSound } from "../../storage/sqlite/checksum.ts";
-import { parseRows } from "./row.ts";
+import { parseRows } from "../../storage/sqlite/rows.ts";
 import { findInOrder } from "./run-order.ts";
 import { shapeOf } from "./run-shape.ts";
 import type { RunShape } from "./run-shape.ts";
 import { toConditions, toConditionsWithin } from "./run-conditions.ts";
 import type { Conditions } from "./run-conditions.ts";
 import { readStatistics } from "./run-statistics.ts";
-import type { Connection } from "../../storage/sqlite/schema.ts";
-import { hasTextIndex } from "../../storage/text-index/text-index.ts";
-import type { TenantKeys } from "../../tenants/tenant-keys.ts";
+import type { Connection } from "../../storage/sqlite/connection.ts";
+import { hasTextIndex } from "./text-index/text-index.ts";
+import type { TenantKeys } from "../../storage/sqlite/tenant-keys.ts";
 import { rootOfShare } from "../../shares/share-reader.ts";
-import { digestToken } from "../../shares/token-keys.ts";
-import { textLeadsOf } from "./text-leads.ts";
+import { digestToken } from "../../storage/sqlite/token-keys.ts";
+import { textLookupsFor } from "./index-lookups/text-lookups.ts";
 import { isOfOneTrace, TraceOrder } from "./trace-order.ts";
 import type { TraceRows } from "./trace-order.ts";
 
@@ -53,7 +53,7 @@ export class RunReader implements RunReads {
   readonly #db: Connection;
   readonly #keys: TenantKeys;
   readonly #hasTextIndex: boolean;
-  readonly #beside: BesideReader;
+  readonly #beside: RunDetailsReader;
   readonly #traceOrder: TraceOrder;
   readonly #statements;
 
@@ -61,7 +61,7 @@ export class RunReader implements RunReads {
     this.#db = db;
     this.#keys = keys;
     this.#hasTextIndex = hasTextIndex(db);
-    this.#beside = new BesideReader(db);
+    this.#beside = new RunDetailsReader(db);
     this.#traceOrder = new TraceOrder(db);
     this.#statements = {
       find: db.prepare(selectRuns(whole, "r.id = ? AND p.tenant_id = ?")).raw(),
@@ -224,7 +224,7 @@ export class RunReader implements RunReads {
       filter.referenceExampleIds !== undefined;
     const asked = {
       filters: filter.runFilters ?? [],
-      textLeads: this.#hasTextIndex ? textLeadsOf(filter) : [],
+      textLeads: this.#hasTextIndex ? textLookupsFor(filter) : [],
     };
     const few = isFound ? undefined : narrow(this.#db, projectIds, asked);
     return {

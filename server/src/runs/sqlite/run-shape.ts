@@ -1,6 +1,6 @@
 import type { RunPart, RunRow, StoredRun } from "../run-row.ts";
 import { parseRow, readColumns } from "./row.ts";
-import { openedToken, tokenOwners, toShareToken } from "../../shares/token-keys.ts";
+import { openedToken, tokenOwners, toShareToken } from "../../storage/sqlite/token-keys.ts";
 
 /** A run's row and what is joined to it. */
 export interface FoundRun extends Pick<

@@ -1,10 +1,10 @@
-import { measureColumns } from "../../filter/run-source.ts";
+import { measureColumns } from "../run-filter-source.ts";
 import type { Distribution, RunStatistics } from "../run-query.ts";
-import { usageNames } from "../usage-places.ts";
-import type { UsageName } from "../usage-places.ts";
-import { parseRows } from "./row.ts";
+import { usageNames } from "../usage-sources.ts";
+import type { UsageName } from "../usage-sources.ts";
+import { parseRows } from "../../storage/sqlite/rows.ts";
 import type { Conditions } from "./run-conditions.ts";
-import type { Connection } from "../../storage/sqlite/schema.ts";
+import type { Connection } from "../../storage/sqlite/connection.ts";
 
 const counted = ["latency", "firstToken", ...usageNames] as const;
 

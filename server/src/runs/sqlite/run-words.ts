@@ -1,7 +1,7 @@
 import type { WordKind } from "millrace/model";
 import type { WordQuery } from "../run-list.ts";
-import { parseRows } from "./row.ts";
-import type { Connection } from "../../storage/sqlite/schema.ts";
+import { parseRows } from "../../storage/sqlite/rows.ts";
+import type { Connection } from "../../storage/sqlite/connection.ts";
 
 /** Steps of the index that one answer takes, at most. */
 const stepsMax = 2_000;

@@ -1,7 +1,7 @@
 import { randomUUID } from "node:crypto";
 import { RequestError } from "../../model/errors.ts";
 import { mergeRecord, placeRecord } from "../merge.ts";
-import type { Place } from "../merge.ts";
+import type { TracePosition } from "../merge.ts";
 import type {
   AttachmentRecord,
   IngestResult,
@@ -9,40 +9,44 @@ import type {
   RunBatch,
   RunRecord,
 } from "../run-record.ts";
-import type { FeedbackDraft } from "../../feedback/feedback.ts";
+import type { FeedbackDraft } from "../run-feedback.ts";
 import type { RunWrites } from "../run-query.ts";
 import type { RunRow } from "../run-row.ts";
-import { readToken } from "../../shares/share-token.ts";
-import { ActivityCounter } from "../../live/activity-counter.ts";
+import { readToken } from "../../storage/share-token.ts";
+import { ActivityCounter } from "./activity-counter.ts";
 import { checksumOf } from "../../storage/sqlite/checksum.ts";
 import { FacetWriter } from "./facet-writer.ts";
-import type { FeedbackWriter } from "../../feedback/feedback-writer.ts";
 import { MeasureWriter } from "./measure-writer.ts";
 import { PostWriter } from "./post-writer.ts";
-import type { ProjectWriter } from "../../projects/project-writer.ts";
+import type { RunFeedback, RunProjects } from "../run-writer-needs.ts";
 import {
   intoMeasuredRuns,
   intoRuns,
   measuresToValues,
   parseRow,
-  parseRows,
   rowToValues,
   runColumns,
   runTables,
   wholeColumns,
 } from "./row.ts";
-import type { Connection } from "../../storage/sqlite/schema.ts";
+import { parseRows } from "../../storage/sqlite/rows.ts";
+import type { Connection } from "../../storage/sqlite/connection.ts";
 import { SpanRows } from "./span-rows.ts";
 import { SpanWriter } from "./span-writer.ts";
 import type { SpanRunRecord } from "./span-writer.ts";
-import { idOf } from "../../tenants/tenant-keys.ts";
-import type { TenantKeyWriter } from "../../tenants/tenant-keys.ts";
-import { digestToken, openedToken, tokenOwners, toShareToken } from "../../shares/token-keys.ts";
+import { idOf } from "../../storage/sqlite/tenant-keys.ts";
+import type { TenantKeyWriter } from "../../storage/sqlite/tenant-keys.ts";
+import {
+  digestToken,
+  openedToken,
+  tokenOwners,
+  toShareToken,
+} from "../../storage/sqlite/token-keys.ts";
 
 type Fate = "accepted" | "duplicate" | { readonly reason: string };
 
 /** Whose batch is applied, and the payloads that it came with. */
-interface Desk {
+interface RunWriterParts {
   readonly tenantId: string;
   readonly bodies: Uint8Array;
 }
@@ -52,8 +56,8 @@ export class RunWriter implements RunWrites {
   /** What was stored since it was last taken. */
   readonly activity = new ActivityCounter();
   readonly #keys: TenantKeyWriter;
-  readonly #projects: ProjectWriter;
-  readonly #feedback: FeedbackWriter;
+  readonly #projects: RunProjects;
+  readonly #feedback: RunFeedback;
   readonly #spans: SpanWriter;
   readonly #facets: FacetWriter;
   readonly #measures: MeasureWriter;
@@ -69,8 +73,8 @@ export class RunWriter implements RunWrites {
       feedback,
       keys,
     }: {
-      readonly projects: ProjectWriter;
-      readonly feedback: FeedbackWriter;
+      readonly projects: RunProjects;
+      readonly feedback: RunFeedback;
       readonly keys: TenantKeyWriter;
     },
   ) {
@@ -95,12 +99,14 @@ export class RunWriter implements RunWrites {
     tenantId: string,
     { posts, records, attachments, feedback, bodies }: RunBatch,
   ): IngestResult {
-    const desk: Desk = { tenantId, bodies };
+    const dependencies: RunWriterParts = { tenantId, bodies };
     this.#facets.begin();
     const counts = { accepted: 0, duplicates: 0 };
     const rejected: Rejection[] = [];
     const take = (record: RunRecord): void => {
-      const fate = isSpan(record) ? this.#applySpan(record, desk) : this.#applyRecord(record, desk);
+      const fate = isSpan(record)
+        ? this.#applySpan(record, dependencies)
+        : this.#applyRecord(record, dependencies);
       if (fate === "accepted") {
         counts.accepted += 1;
       } else if (fate === "duplicate") {
@@ -111,7 +117,7 @@ export class RunWriter implements RunWrites {
     };
     if (posts !== undefined) {
       const { accepted, duplicates } = this.#posts.write(posts, {
-        ...desk,
+        ...dependencies,
         onTaken: take,
         findLong: (listIds) =>
           this.#keys.hasLong(tenantId)
@@ -123,13 +129,13 @@ export class RunWriter implements RunWrites {
     }
     records.forEach(take);
     for (const attachment of attachments) {
-      if (!this.#applyAttachment(attachment, desk)) {
+      if (!this.#applyAttachment(attachment, dependencies)) {
         const reason = `attachment ${attachment.name}: run ${attachment.runId} was not received`;
         rejected.push({ id: attachment.runId, operation: null, reason });
       }
     }
     for (const draft of feedback) {
-      const fate = this.#applyFeedback(draft, desk);
+      const fate = this.#applyFeedback(draft, dependencies);
       if (typeof fate === "object") {
         rejected.push({ id: draft.runId, operation: null, ...fate });
       } else {
@@ -168,41 +174,45 @@ export class RunWriter implements RunWrites {
     }
   }
 
-  #applySpan(record: SpanRunRecord, desk: Desk): Fate {
-    const placed = this.#spans.place(desk.tenantId, record);
-    const fate = this.#applyRecord(placed, desk);
+  #applySpan(record: SpanRunRecord, dependencies: RunWriterParts): Fate {
+    const placed = this.#spans.place(dependencies.tenantId, record);
+    const fate = this.#applyRecord(placed, dependencies);
     if (fate === "accepted") {
-      this.#spans.settle(desk.tenantId, record, this.#keyOf(desk.tenantId, placed.id));
+      this.#spans.settle(
+        dependencies.tenantId,
+        record,
+        this.#keyOf(dependencies.tenantId, placed.id),
+      );
     }
     return fate;
   }
 
-  #applyRecord(record: RunRecord, desk: Desk): Fate {
+  #applyRecord(record: RunRecord, dependencies: RunWriterParts): Fate {
     const isNew = record.operation === "post" && record.dottedOrder !== undefined;
-    const key = this.#keyOf(desk.tenantId, record.id);
+    const key = this.#keyOf(dependencies.tenantId, record.id);
     // The common case first: a post never seen is one insert, without a look-up.
-    const fate = isNew ? this.#merge(record, { key, known: undefined }, desk) : "taken";
-    return fate === "taken" ? this.#mergeKnown(record, key, desk) : fate;
+    const fate = isNew ? this.#merge(record, { key, known: undefined }, dependencies) : "taken";
+    return fate === "taken" ? this.#mergeKnown(record, key, dependencies) : fate;
   }
 
   /** Of a run of which something may have been received, by this tenant or by another one. */
-  #mergeKnown(record: RunRecord, key: string, desk: Desk): Fate {
-    const { tenantId } = desk;
+  #mergeKnown(record: RunRecord, key: string, dependencies: RunWriterParts): Fate {
+    const { tenantId } = dependencies;
     const row = this.#findRow(key);
     const isOwn = row !== undefined && this.#projects.isOf(tenantId, row.projectId);
     const fate =
       row === undefined || isOwn
-        ? this.#merge(record, { key, known: row }, desk)
+        ? this.#merge(record, { key, known: row }, dependencies)
         : this.#merge(
             record,
             { key: this.#keys.lengthen("run", tenantId, record.id), known: undefined },
-            desk,
+            dependencies,
           );
     return fate === "taken" ? { reason: `run ${idOf(key)} could not be stored` } : fate;
   }
 
-  #merge(record: RunRecord, { key, known }: OwnRun, desk: Desk): Fate | "taken" {
-    const { tenantId } = desk;
+  #merge(record: RunRecord, { key, known }: OwnRun, dependencies: RunWriterParts): Fate | "taken" {
+    const { tenantId } = dependencies;
     const place = placeRecord(record, known, (id) => this.#findOwn(tenantId, id));
     if ("reason" in place) {
       return place;
@@ -220,12 +230,16 @@ export class RunWriter implements RunWrites {
       defaultProjectId: known?.projectId ?? this.#projects.defaultId(tenantId, record.columns),
       nowMicros: Date.now() * 1_000,
     });
-    return this.#store(record, { known, row: withKey(merged, key), desk });
+    return this.#store(record, { known, row: withKey(merged, key), dependencies });
   }
 
   #store(
     record: RunRecord,
-    { known, row, desk }: { known: RunRow | undefined; row: RunRow; desk: Desk },
+    {
+      known,
+      row,
+      dependencies,
+    }: { known: RunRow | undefined; row: RunRow; dependencies: RunWriterParts },
   ): Fate | "taken" {
     const { insertRun, insertMeasuredRun, updateRun, noteChange, insertPayload } = this.#statements;
     if (known === undefined) {
@@ -241,7 +255,7 @@ export class RunWriter implements RunWrites {
     } else if (this.#hasUnplaced && known.traceId !== row.traceId) {
       this.#move(row.id, row);
     }
-    const body = desk.bodies.subarray(record.bodyStart, record.bodyEnd);
+    const body = dependencies.bodies.subarray(record.bodyStart, record.bodyEnd);
     const payload = [row.traceId, row.id, record.digest, body, checksumOf(body, row.id)];
     if (insertPayload.run(payload).changes === 0) {
       return "duplicate";
@@ -252,18 +266,18 @@ export class RunWriter implements RunWrites {
       this.#measures.add(record, known, row);
     }
     this.#facets.add(row, record.facets);
-    this.activity.add(desk.tenantId, { known, row, measures: record.measures });
+    this.activity.add(dependencies.tenantId, { known, row, measures: record.measures });
     return "accepted";
   }
 
   /** A run whose trace id was assumed goes to its real one. */
-  #move(id: string, { traceId }: Pick<Place, "traceId">): void {
+  #move(id: string, { traceId }: Pick<TracePosition, "traceId">): void {
     for (const move of this.#statements.moves) {
       move.run([traceId, id]);
     }
   }
 
-  #applyAttachment(attachment: AttachmentRecord, { tenantId, bodies }: Desk): boolean {
+  #applyAttachment(attachment: AttachmentRecord, { tenantId, bodies }: RunWriterParts): boolean {
     const row = this.#findOwn(tenantId, attachment.runId);
     if (row === undefined) {
       return false;
@@ -282,7 +296,7 @@ export class RunWriter implements RunWrites {
     return true;
   }
 
-  #applyFeedback(draft: FeedbackDraft, { tenantId }: Desk): Fate {
+  #applyFeedback(draft: FeedbackDraft, { tenantId }: RunWriterParts): Fate {
     try {
       return this.#feedback.add(tenantId, draft).isNew ? "accepted" : "duplicate";
     } catch (cause) {

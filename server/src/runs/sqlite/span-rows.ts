@@ -1,9 +1,10 @@
 import type { SpanRecord } from "../run-record.ts";
 import type { RunRow } from "../run-row.ts";
-import { intoRuns, parseRow, parseRows, readColumns, rowToValues, runTables } from "./row.ts";
+import { intoRuns, parseRow, readColumns, rowToValues, runTables } from "./row.ts";
+import { parseRows } from "../../storage/sqlite/rows.ts";
 import { changedChecksum, checksumChange } from "../../storage/sqlite/checksum.ts";
-import type { Connection } from "../../storage/sqlite/schema.ts";
-import { idIn, idOf } from "../../tenants/tenant-keys.ts";
+import type { Connection } from "../../storage/sqlite/connection.ts";
+import { idIn, idOf } from "../../storage/sqlite/tenant-keys.ts";
 
 /** A span that was received, and the run that it became. */
 export interface SpanRow {

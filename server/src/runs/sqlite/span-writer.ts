@@ -3,10 +3,10 @@ import { serverLimits } from "../../model/options.ts";
 import type { RunColumns, RunRecord, SpanRecord } from "../run-record.ts";
 import type { RunRow } from "../run-row.ts";
 import type { FacetWriter } from "./facet-writer.ts";
-import type { ProjectWriter } from "../../projects/project-writer.ts";
+import type { RunProjects } from "../run-writer-needs.ts";
 import type { SpanRow, SpanRows } from "./span-rows.ts";
-import { idOf } from "../../tenants/tenant-keys.ts";
-import type { TenantKeyWriter } from "../../tenants/tenant-keys.ts";
+import { idOf } from "../../storage/sqlite/tenant-keys.ts";
+import type { TenantKeyWriter } from "../../storage/sqlite/tenant-keys.ts";
 
 /** A record of a span. */
 export interface SpanRunRecord extends RunRecord {
@@ -23,7 +23,7 @@ export interface SpanRunRecord extends RunRecord {
  */
 export class SpanWriter {
   readonly #rows: SpanRows;
-  readonly #projects: ProjectWriter;
+  readonly #projects: RunProjects;
   readonly #facets: FacetWriter;
   readonly #keys: TenantKeyWriter;
 
@@ -34,7 +34,7 @@ export class SpanWriter {
     keys,
   }: {
     readonly rows: SpanRows;
-    readonly projects: ProjectWriter;
+    readonly projects: RunProjects;
     readonly facets: FacetWriter;
     readonly keys: TenantKeyWriter;
   }) {
@@ -216,7 +216,7 @@ export class SpanWriter {
 /** A stand-in has no payload. */
 const noFacets: readonly string[] = [];
 
-type Place = Pick<RunRow, "traceId" | "dottedOrder" | "parentRunId">;
+type SpanTracePosition = Pick<RunRow, "traceId" | "dottedOrder" | "parentRunId">;
 
 const isChanged = (before: RunRow, after: RunRow): boolean =>
   before.dottedOrder !== after.dottedOrder ||
@@ -240,7 +240,7 @@ const segmentLength = 58;
 function placeBelow(
   parent: RunRow,
   { id, startMicros }: Pick<RunRow, "id" | "startMicros">,
-): Place {
+): SpanTracePosition {
   const limit = serverLimits.spanDepth * (segmentLength + 1) - 1;
   const above = parent.dottedOrder.slice(0, limit);
   return {

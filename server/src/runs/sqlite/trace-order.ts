@@ -1,7 +1,7 @@
 import type { RunFilter, RunPosition } from "../run-query.ts";
-import { parseRows } from "./row.ts";
+import { parseRows } from "../../storage/sqlite/rows.ts";
 import type { Conditions } from "./run-conditions.ts";
-import type { Connection } from "../../storage/sqlite/schema.ts";
+import type { Connection } from "../../storage/sqlite/connection.ts";
 
 /** Filters that look at a run's own row alone. Whatever changes that adds, moves or deletes a payload. */
 const ownFilters: ReadonlySet<string> = new Set<keyof RunFilter>([

@@ -1,6 +1,6 @@
 import type { TracePage, TraceQuery, TraceReads, TraceRun } from "../trace.ts";
-import { parseRows } from "./row.ts";
-import type { Connection } from "../../storage/sqlite/schema.ts";
+import { parseRows } from "../../storage/sqlite/rows.ts";
+import type { Connection } from "../../storage/sqlite/connection.ts";
 
 const columns =
   "id, parent_run_id, name, run_type, start_us, end_us, has_error, total_tokens, total_cost, first_token_us";

@@ -1,9 +1,10 @@
 import { Worker } from "node:worker_threads";
-import { distFile } from "../../dist-files.ts";
+import { distFile } from "../dist-files.ts";
 import { threadOptions } from "../threads.ts";
-import { eraseLog, logPages, writeBack } from "./schema.ts";
-import type { Connection, WrittenBack } from "./schema.ts";
-import { WordMerger } from "../../datasets/word-merger.ts";
+import { eraseLog, logPages, writeBack } from "./write-ahead-log.ts";
+import type { Connection } from "./connection.ts";
+import type { WrittenBack } from "./write-ahead-log.ts";
+import { WordMerger } from "./word-merger.ts";
 
 /** Bytes of payloads after which the log is written back. */
 const stepBytes = 33_554_432;

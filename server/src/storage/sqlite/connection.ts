@@ -3,6 +3,9 @@ import process from "node:process";
 import { QueryClock } from "./query-clock.ts";
 import type { QueryLimit } from "./query-clock.ts";
 
+/** How long a statement waits for another connection's lock. */
+export const lockTimeoutMs = 5_000;
+
 /** A prepared statement. */
 export interface Statement {
   /** Rows are lists of values from now on, in the order of the columns, and not objects. */
@@ -41,7 +44,7 @@ export interface ConnectionOptions {
 }
 
 /** Opens a file; makes it where it is missing, unless it is only to be read. */
-export const openConnection = (path: string, options: ConnectionOptions): Connection =>
+const openConnection = (path: string, options: ConnectionOptions): Connection =>
   new EngineConnection(path, options);
 
 /** What `node:sqlite` and `@photostructure/sqlite` have in common, as far as it is used. */
@@ -231,3 +234,18 @@ const texts: Readonly<Partial<Record<keyof typeof codes, string>>> = {
   notDatabase: "file is not a database",
   cantOpen: "unable to open database file",
 };
+
+/** Opens any file; used for the lock too. */
+export const openDatabase = (path: string, timeoutMs = lockTimeoutMs): Connection =>
+  openConnection(path, { busyMs: timeoutMs });
+
+/** Ends the transaction under way, where there is one, without its changes. Never throws. */
+export function rollBack(db: Connection): void {
+  try {
+    if (db.inTransaction) {
+      db.exec("ROLLBACK");
+    }
+  } catch {
+    // SQLite rolled it back by itself. The next transaction shows whether the connection still works.
+  }
+}

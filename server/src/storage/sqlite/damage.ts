@@ -3,7 +3,7 @@ import type { ChildProcess } from "node:child_process";
 import { once } from "node:events";
 import process from "node:process";
 import { fileURLToPath } from "node:url";
-import { distFile } from "../../dist-files.ts";
+import { distFile } from "../dist-files.ts";
 import { cleanEnvironment } from "../threads.ts";
 import { isSqliteError } from "./connection.ts";
 import { checkLog } from "./log-check.ts";

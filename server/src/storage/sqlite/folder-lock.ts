@@ -1,6 +1,6 @@
 import { join } from "node:path";
 import { messageOf, ServerError } from "../../model/errors.ts";
-import { openDatabase } from "./schema.ts";
+import { openDatabase } from "./connection.ts";
 
 /** Holds a data folder for one server. */
 export interface FolderLock {

@@ -1,6 +1,6 @@
 import type { ProjectUse, StorageReads, StorageUse } from "../storage-use.ts";
-import { parseRows } from "../../runs/sqlite/row.ts";
-import type { Connection } from "./schema.ts";
+import { parseRows } from "./rows.ts";
+import type { Connection } from "./connection.ts";
 
 /** Attachments that are measured, and runs of a project that are counted: a few milliseconds each. */
 const attachmentsMax = 10_000;

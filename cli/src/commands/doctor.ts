@@ -1,0 +1,60 @@
+import type { Command } from "commander";
+import type { Check } from "../doctor/check.ts";
+import { addExamples } from "../examples.ts";
+import { addServerFlags } from "../local-server/server-flags.ts";
+import type { DoctorFlags } from "../doctor/settings.ts";
+
+/** Adds `millrace doctor`. `onFailed` is called when a check failed. */
+export function addDoctor(
+  program: Command,
+  { env, onFailed }: { readonly env: NodeJS.ProcessEnv; readonly onFailed: () => void },
+): void {
+  const command = program
+    .command("doctor")
+    .description("Check everything between a program and its server, and say what to do.")
+    .option("--spool-dir <folder>", "spool folder; also MILLRACE_SPOOL_DIR")
+    .option("--project <name>", "project of the run that is sent and read back", "doctor")
+    .option("--json", "print the checks as JSON");
+  addExamples(command, [
+    "millrace doctor",
+    "millrace doctor --endpoint https://traces.example.com --json",
+  ]);
+  addServerFlags(command).action(async (flags: DoctorFlags) => {
+    const { checkAll } = await import("../doctor/check-all.ts");
+    const checks: Check[] = [];
+    for await (const check of checkAll(flags, env)) {
+      checks.push(check);
+      if (flags.json !== true) {
+        process.stdout.write(toLines(check));
+      }
+    }
+    const isOk = checks.every(({ status }) => status !== "failed");
+    if (flags.json === true) {
+      process.stdout.write(`${JSON.stringify({ ok: isOk, checks }, undefined, 2)}\n`);
+    } else {
+      process.stdout.write(`\n${summaryOf(checks)}\n`);
+    }
+    if (!isOk) {
+      onFailed();
+    }
+  });
+}
+
+const nameWidth = 10;
+
+const toLines = ({ name, status, found, todo }: Check): string =>
+  [
+    `${status.padEnd(7)}  ${name.padEnd(nameWidth)}${found}`,
+    ...(todo === undefined ? [] : [`${" ".repeat(9 + nameWidth)}${todo}`]),
+  ]
+    .map((line) => `${line}\n`)
+    .join("");
+
+function summaryOf(checks: readonly Check[]): string {
+  const count = (status: Check["status"]): number =>
+    checks.filter((check) => check.status === status).length;
+  const failed = count("failed");
+  return failed === 0
+    ? `All is well${count("warning") === 0 ? "." : `, with ${count("warning")} to look at.`}`
+    : `${failed} of ${checks.length} checks failed.`;
+}

@@ -1,0 +1,39 @@
+import { standardInput } from "../rows/byte-source.ts";
+import type { FileResult } from "./upload-file.ts";
+
+const count = (value: number, word: string): string => `${value.toLocaleString("en")} ${word}`;
+
+/** What a person reads when a file is done. */
+export function describeFile(result: FileResult, isDry: boolean): string {
+  const { file, read, created, skipped, rejected, seconds, firstRow, rejectedFile } = result;
+  // Rows that an earlier upload finished are no work of this one.
+  const worked = read - Math.min(read, firstRow - 1);
+  const rate = seconds > 0 ? Math.round(worked / seconds).toLocaleString("en") : "all";
+  const name = file === standardInput ? "standard input" : file;
+  const parts = [
+    count(read, "rows"),
+    isDry ? count(created, "would be created") : count(created, "created"),
+    count(skipped, "skipped"),
+    isDry ? count(rejected, "would be rejected") : count(rejected, "rejected"),
+  ];
+  const lines = [
+    `${name}: ${parts.join(", ")}; ${seconds.toFixed(1)} s, ${rate} rows/s`,
+    ...(firstRow > 1 ? [`  went on at row ${firstRow.toLocaleString("en")}`] : []),
+    ...(rejectedFile === undefined ? [] : [`  rejected rows are in ${rejectedFile}`]),
+  ];
+  return lines.map((line) => `${line}\n`).join("");
+}
+
+/** The counts of all files. */
+export function totalOf(results: readonly FileResult[]): Readonly<Record<string, number>> {
+  const sum = (name: "read" | "created" | "skipped" | "rejected" | "bytes" | "seconds"): number =>
+    results.reduce((total, result) => total + result[name], 0);
+  return {
+    read: sum("read"),
+    created: sum("created"),
+    skipped: sum("skipped"),
+    rejected: sum("rejected"),
+    bytes: sum("bytes"),
+    seconds: sum("seconds"),
+  };
+}

@@ -1,0 +1,21 @@
+import type { RunReads } from "../runs/run-query.ts";
+import type { DatasetReads, DatasetWrites } from "./dataset.ts";
+import type { ExampleReads, ExampleWrites } from "./examples/example.ts";
+import type { LargeExampleWrites } from "./examples/large-examples.ts";
+import type { UploadWrites } from "./imports/upload.ts";
+import type { Promised } from "../storage/promised.ts";
+
+/** What the handlers of datasets and examples need of the store. */
+export interface DatasetStore {
+  readonly read: Promised<{
+    readonly datasets: DatasetReads;
+    readonly examples: ExampleReads;
+    readonly runs: RunReads;
+  }>;
+  readonly write: Promised<{
+    readonly datasets: DatasetWrites;
+    readonly examples: ExampleWrites;
+    readonly largeExamples: LargeExampleWrites;
+    readonly uploads: UploadWrites;
+  }>;
+}

@@ -1,0 +1,89 @@
+import { isDeepStrictEqual } from "node:util";
+import { joinSplits, separateStored } from "./splits.ts";
+import { RequestError } from "../../model/errors.ts";
+import type { Attachment, AttachmentOperations, ExampleChange } from "./example.ts";
+import type { CurrentExample, ExampleRow, ExampleTable } from "./sqlite/example-table.ts";
+
+interface Change {
+  readonly example: CurrentExample;
+  readonly change: ExampleChange;
+  readonly tenantId: string;
+  readonly table: ExampleTable;
+}
+
+type ChangedRow = Omit<ExampleRow, "fromMicros">;
+
+/** The row that an example becomes, its new files stored; `undefined` where nothing of it changes. */
+export function changeExample({ table, ...change }: Change): ChangedRow | undefined {
+  const row = planChange(change);
+  const files = change.change.attachments ?? [];
+  return (
+    row && {
+      ...row,
+      attachments: [...row.attachments, ...files.map((file) => table.attach(row, file))],
+    }
+  );
+}
+
+/** The same without the new files: writes nothing. */
+export function planChange({
+  example,
+  change,
+  tenantId,
+}: Omit<Change, "table">): ChangedRow | undefined {
+  const row = {
+    id: example.id,
+    tenantId,
+    datasetId: change.datasetId ?? example.datasetId,
+    position: example.position,
+    createdMicros: example.createdMicros,
+    sourceRunId: example.sourceRunId,
+    inputs: change.inputs ?? example.inputs,
+    outputs: change.outputs === undefined ? example.outputs : change.outputs,
+    metadata: changeMetadata(example, change),
+    attachments: operate(example, change.operations),
+  };
+  const files = change.attachments ?? [];
+  if (files.length === 0 && isDeepStrictEqual({ ...example, ...row }, { ...example, tenantId })) {
+    return undefined;
+  }
+  // A new file takes the place of one of its name.
+  const kept = row.attachments.filter((old) => files.every(({ name }) => name !== old.name));
+  return { ...row, attachments: kept };
+}
+
+/** Metadata is replaced whole; the splits stay where nothing is said of them. */
+function changeMetadata({ metadata: old }: CurrentExample, change: ExampleChange): string {
+  const { metadata, splits } = change;
+  if (metadata === undefined && splits === undefined) {
+    return old;
+  }
+  const stored = separateStored(old);
+  return joinSplits(metadata ?? stored.rest, splits ?? stored.splits ?? []);
+}
+
+/** @throws RequestError 422: a name is not that of an attachment, or two would have one name. */
+function operate(
+  { id, attachments }: CurrentExample,
+  operations: AttachmentOperations | undefined,
+): readonly Attachment[] {
+  if (operations === undefined) {
+    return attachments;
+  }
+  const { rename, retain } = operations;
+  const renames = new Map(Object.entries(rename));
+  const known = new Set(attachments.map(({ name }) => name));
+  const unknown = [...renames.keys(), ...retain].filter((name) => !known.has(name));
+  if (unknown.length > 0) {
+    const names = unknown.slice(0, 10).map((name) => JSON.stringify(name));
+    throw new RequestError(422, `example ${id} has no attachment ${names.join(", ")}`);
+  }
+  const kept = attachments.flatMap((file) => {
+    const name = renames.get(file.name) ?? (retain.includes(file.name) ? file.name : undefined);
+    return name === undefined ? [] : [{ ...file, name }];
+  });
+  if (new Set(kept.map(({ name }) => name)).size < kept.length) {
+    throw new RequestError(422, `two attachments of example ${id} would have one name`);
+  }
+  return kept;
+}

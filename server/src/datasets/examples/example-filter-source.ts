@@ -1,0 +1,31 @@
+import type { CheckedFilter } from "../../filter/checker.ts";
+import { compileFilter } from "../../filter/compiler.ts";
+import type { FilterSource } from "../../filter/compiler.ts";
+import { objectIn } from "../../filter/json-sql.ts";
+import type { Sql } from "../../filter/sql.ts";
+
+/**
+ * A filter over {@link exampleFields}, as a condition on the row `e` of `examples`. To read one from a
+ * request: `readFilter(exampleFields, "filter", text)` of the handlers, which answers faults with 422.
+ */
+export const compileExampleFilter = (filter: CheckedFilter): Sql =>
+  compileFilter(filter, exampleSource("e"));
+
+function exampleSource(example: string): FilterSource {
+  const metadata = objectIn(`${example}.metadata`);
+  const inputs = objectIn(`${example}.inputs`);
+  const outputs = objectIn(`${example}.outputs`);
+  const splits = `CASE json_type(${metadata}, '$.dataset_split') WHEN 'array' THEN ${metadata} -> '$.dataset_split' END`;
+  return {
+    columns: {
+      id: `${example}.id`,
+      source_run_id: `${example}.source_run_id`,
+      created_at: `${example}.created_us`,
+      modified_at: `${example}.from_us`,
+    },
+    conditions: {},
+    lists: { split: splits, splits },
+    objects: { metadata, inputs, outputs },
+    searched: { texts: [], json: [inputs, outputs, metadata] },
+  };
+}

@@ -1,0 +1,15 @@
+import type { ExamplePreview } from "./example.ts";
+import { toIso } from "../../http/wire-text.ts";
+
+/** An example as a list of the page shows it. */
+export const toPreviewJson = (preview: ExamplePreview) => ({
+  id: preview.id,
+  created_at: toIso(preview.createdMicros),
+  modified_at: toIso(preview.modifiedMicros),
+  source_run_id: preview.sourceRunId,
+  inputs: preview.inputs,
+  outputs: preview.outputs,
+  metadata: preview.metadata,
+  splits: preview.splits,
+  attachment_count: preview.attachmentCount,
+});

@@ -1,0 +1,88 @@
+import { RequestError } from "../../model/errors.ts";
+import { compileExampleFilter } from "./example-filter-source.ts";
+import { exampleFields } from "../../filter/fields.ts";
+import type { Sql } from "../../filter/sql.ts";
+import type { ExampleFilter, ExampleOrder, ExampleQuery } from "./example.ts";
+import type { Moment } from "../dataset-version.ts";
+import { allMembers, fixedMembers, listedMembers } from "./example-json.ts";
+import { parseOneOf, parsePage } from "../dataset-query.ts";
+import { readFilter } from "../../filter/filter-parameter.ts";
+import {
+  all,
+  first,
+  parseId,
+  parseIds,
+  parseMetadata,
+  parseSwitch,
+} from "../../http/query-string.ts";
+import type { QueryString } from "../../http/query-string.ts";
+
+const orders: readonly ExampleOrder[] = ["recent", "recently_created", "random", "id", "written"];
+
+const members = [...allMembers, ...fixedMembers];
+
+/** Of which dataset, and as it was when. */
+export interface ExampleScope {
+  readonly datasetId: string | undefined;
+  readonly moment: Moment;
+}
+
+/** @throws RequestError 422: a value is not what its filter takes. */
+export function parseExampleQuery(query: QueryString, scope: ExampleScope): ExampleQuery {
+  const order = parseOneOf(first(query, "order") ?? "recent", orders, "order");
+  const after = first(query, "after") ?? "";
+  return {
+    filter: parseExampleFilter(query, scope),
+    order,
+    isDescending: parseSwitch(query, "descending") ?? (order !== "id" && order !== "written"),
+    seed: parseSeed(first(query, "random_seed")),
+    ...(after === "" ? {} : { after: parseId(after, "after") }),
+    ...parsePage(query),
+  };
+}
+
+/** @throws RequestError 422: a value is not what its filter takes. */
+export function parseExampleFilter(
+  query: QueryString,
+  { datasetId, moment }: ExampleScope,
+): ExampleFilter {
+  const parsed = {
+    datasetId,
+    ids: parseIds(query, "id"),
+    splits: all(query, "splits"),
+    metadata: parseMetadata(query),
+    texts: all(query, "full_text_contains"),
+    condition: parseCondition(first(query, "filter")),
+  };
+  return {
+    moment,
+    ...Object.fromEntries(Object.entries(parsed).filter(([, value]) => value !== undefined)),
+  };
+}
+
+/** @throws RequestError 422: the filter has a fault, at which the detail points. */
+export function parseCondition(filter: string | null | undefined): Sql | undefined {
+  const checked = readFilter(exampleFields, "filter", filter);
+  return checked === undefined ? undefined : compileExampleFilter(checked);
+}
+
+/** What is shown of each example. @throws RequestError 422: a member is none of an example's. */
+export function parseSelect(
+  query: QueryString,
+  fallback: ReadonlySet<string> = listedMembers,
+): ReadonlySet<string> {
+  const names = all(query, "select");
+  return names === undefined
+    ? fallback
+    : new Set(names.map((name) => parseOneOf(name, members, "select")));
+}
+
+/** Names the order of `random`; without one, each answer has its own. */
+function parseSeed(text: string | undefined): number {
+  const seed = text === undefined || text === "" ? Math.random() : Number(text);
+  if (!Number.isFinite(seed)) {
+    throw new RequestError(422, `random_seed is a number, not ${JSON.stringify(text)}`);
+  }
+  // Seeds of clients lie between 0 and 1, or are whole numbers.
+  return Math.trunc(Math.abs(seed % 1) * 2 ** 32 + Math.abs(Math.trunc(seed % 2 ** 32)));
+}

@@ -1,0 +1,253 @@
+import { mimeTypeOf } from "../../../bodies/part-head.ts";
+import type { Attachment, AttachmentDraft, Example } from "../example.ts";
+import { changedChecksum, checksumChange, checksumOf } from "../../../storage/sqlite/checksum.ts";
+import { ExamplePlaces, keysOfIds } from "./example-places.ts";
+import { exampleSelection, parseExampleRow } from "./example-row.ts";
+import { parseRows } from "../../../storage/sqlite/rows.ts";
+import type { Connection } from "../../../storage/sqlite/connection.ts";
+
+/** A row of examples as it is written. */
+export interface ExampleRow {
+  readonly tenantId: string;
+  readonly datasetId: string;
+  readonly id: string;
+  /** Of the row that it takes the place of; its own where it is the first. */
+  readonly position?: number;
+  readonly createdMicros: number;
+  readonly fromMicros: number;
+  /** Written before its version is: nobody sees it yet. See `example-stage.ts`. */
+  readonly isStaged?: boolean;
+  readonly sourceRunId: string | null;
+  readonly inputs: string;
+  readonly outputs: string | null;
+  readonly metadata: string;
+  readonly attachments: readonly Attachment[];
+}
+
+/** The end of a row that is staged: before its beginning, so that it is in no version. */
+export const stagedMicros = 0;
+
+/** What is so now: an example and its row. */
+export interface CurrentExample extends Example {
+  readonly key: number;
+}
+
+/** Where a version of an example is. */
+export interface FoundRow {
+  readonly id: string;
+  readonly key: number;
+  readonly datasetId: string;
+  /** Whether it is so now. */
+  readonly isCurrent: boolean;
+}
+
+/** The rows of examples and of what is attached to them, for whoever writes. */
+export class ExampleTable {
+  readonly #statements;
+  readonly #places: ExamplePlaces;
+  /** Keys are never used twice, also where a write was undone. */
+  #lastKey: number | undefined;
+  #placedKey = 0;
+
+  constructor(db: Connection) {
+    this.#places = new ExamplePlaces(db);
+    this.#statements = {
+      lastKey: db.prepare("SELECT max(key) FROM examples").raw(),
+      insert: db.prepare(
+        `INSERT INTO examples (key, position, tenant_id, dataset_id, id, created_us, from_us, to_us, source_run_id,
+           inputs, outputs, metadata, attachments) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
+      ),
+      end: db.prepare("UPDATE examples SET to_us = ? WHERE key = ?"),
+      endAll: db.prepare(
+        "UPDATE examples SET to_us = ? WHERE key IN (SELECT value FROM json_each(?))",
+      ),
+      insertBlob: db.prepare(
+        "INSERT INTO example_blobs (tenant_id, dataset_id, example_id, bytes, checksum) VALUES (?, ?, ?, ?, ?)",
+      ),
+      copyBlob: db.prepare(
+        `INSERT INTO example_blobs (tenant_id, dataset_id, example_id, bytes, checksum)
+         SELECT ?1, ?2, ?3, bytes, ${changedChecksum("?6")} FROM ${fileOfRun("?1", "?4", "?5")}`,
+      ),
+      findRunFile: db.prepare(`SELECT content_type FROM ${fileOfRun("?1", "?2", "?3")}`).raw(),
+      readBlob: db.prepare("SELECT bytes FROM example_blobs WHERE key = ?").raw(),
+      current: db
+        .prepare(
+          `${exampleSelection.replace("SELECT ", "SELECT e.key, ")}
+           WHERE e.key IN (${keysOfIds("?1")}) AND e.id IN (SELECT value FROM json_each(?1))
+           AND e.tenant_id = ?2 AND +e.to_us IS NULL`,
+        )
+        .raw(),
+      step: db
+        .prepare(
+          `${exampleSelection.replace("SELECT ", "SELECT e.key, ")}
+           WHERE e.dataset_id = ? AND e.position > ? AND e.to_us IS NULL ORDER BY e.position LIMIT ?`,
+        )
+        .raw(),
+      count: db
+        .prepare("SELECT count(*) FROM examples WHERE dataset_id = ? AND to_us IS NULL")
+        .raw(),
+      rows: db
+        .prepare(
+          `SELECT id, key, dataset_id, to_us IS NULL AND dataset_id IN (SELECT id FROM datasets WHERE is_ready = 1)
+           FROM examples WHERE key IN (${keysOfIds("?1")})
+           AND id IN (SELECT value FROM json_each(?1)) AND tenant_id = ?2`,
+        )
+        .raw(),
+      keys: db.prepare("SELECT key FROM examples WHERE dataset_id = ? LIMIT ?").raw(),
+      eraseRows: db.prepare("DELETE FROM examples WHERE key IN (SELECT value FROM json_each(?))"),
+      eraseBlobs: db.prepare(
+        `DELETE FROM example_blobs WHERE (example_id, tenant_id) IN
+           (SELECT id, tenant_id FROM examples WHERE key IN (SELECT value FROM json_each(?1)))
+           AND coalesce(dataset_id = ?2, TRUE)`,
+      ),
+    };
+  }
+
+  /** The key that the next row will have. */
+  nextKey(): number {
+    return this.#readLastKey() + 1;
+  }
+
+  #readLastKey(): number {
+    if (this.#lastKey === undefined) {
+      this.#lastKey = Number(parseRows(this.#statements.lastKey.all())[0]?.[0] ?? 0);
+      this.#placedKey = this.#lastKey;
+    }
+    return this.#lastKey;
+  }
+
+  /** The key of the row, which is found by its id once {@link ExampleTable.place} was called. */
+  insert(row: ExampleRow): number {
+    const { attachments } = row;
+    const key = this.nextKey();
+    this.#lastKey = key;
+    this.#statements.insert.run([
+      key,
+      row.position ?? key,
+      row.tenantId,
+      row.datasetId,
+      row.id,
+      row.createdMicros,
+      row.fromMicros,
+      row.isStaged === true ? stagedMicros : null,
+      row.sourceRunId,
+      row.inputs,
+      row.outputs,
+      row.metadata,
+      attachments.length === 0 ? null : JSON.stringify(attachments),
+    ]);
+    return key;
+  }
+
+  /** Whoever inserts rows ends with it. */
+  place(): void {
+    const lastKey = this.#lastKey ?? 0;
+    if (lastKey > this.#placedKey) {
+      this.#places.add(this.#placedKey, lastKey);
+      this.#placedKey = lastKey;
+    }
+  }
+
+  /** From a time on, the row is not so any more. */
+  end(key: number, micros: number): void {
+    this.#statements.end.run([micros, key]);
+  }
+
+  /** The same of many rows. */
+  endAll(keys: readonly number[], micros: number): void {
+    this.#statements.endAll.run([micros, JSON.stringify(keys)]);
+  }
+
+  /** Those of the ids that are so now, by id and in the order of the ids. */
+  findCurrent(tenantId: string, ids: readonly string[]): Map<string, CurrentExample> {
+    const rows = parseRows(this.#statements.current.all([JSON.stringify(ids), tenantId]));
+    const found = new Map(rows.map(toCurrent).map((example) => [example.id, example]));
+    return new Map(
+      ids.flatMap((id) => {
+        const example = found.get(id);
+        return example === undefined ? [] : [[id, example] as const];
+      }),
+    );
+  }
+
+  /** Those of a dataset that are so now, part by part. */
+  *listCurrent(datasetId: string, step: number): Generator<readonly CurrentExample[]> {
+    for (let after = 0, isMore = true; isMore;) {
+      const rows = parseRows(this.#statements.step.all([datasetId, after, step])).map(toCurrent);
+      yield rows;
+      after = rows.at(-1)?.position ?? after;
+      isMore = rows.length === step;
+    }
+  }
+
+  /** How many of a dataset are so now. */
+  count(datasetId: string): number {
+    return Number(parseRows(this.#statements.count.all([datasetId]))[0]?.[0]);
+  }
+
+  /** All rows of the ids, in whatever version. */
+  findRows(tenantId: string, ids: readonly string[]): FoundRow[] {
+    const rows = this.#statements.rows.all([JSON.stringify(ids), tenantId]);
+    return parseRows(rows).map(([id, key, datasetId, isCurrent]) => ({
+      id: String(id),
+      key: Number(key),
+      datasetId: String(datasetId),
+      isCurrent: isCurrent === 1,
+    }));
+  }
+
+  /** Keys of some rows of a dataset, in any version. */
+  listKeys(datasetId: string, limit: number): number[] {
+    return parseRows(this.#statements.keys.all([datasetId, limit])).map(([key]) => Number(key));
+  }
+
+  /** Rows of examples of which no row is to stay, in the dataset or in any, with what was attached to those examples. */
+  erase(keys: readonly number[], datasetId: string | null = null): void {
+    const list = JSON.stringify(keys);
+    this.#statements.eraseBlobs.run([list, datasetId]);
+    this.#statements.eraseRows.run([list]);
+  }
+
+  /** Stores a file of an example. */
+  attach(
+    { tenantId, datasetId, id }: Pick<ExampleRow, "tenantId" | "datasetId" | "id">,
+    { name, mimeType, bytes }: AttachmentDraft,
+  ): Attachment {
+    const values = [tenantId, datasetId, id, bytes, checksumOf(bytes, id)];
+    const { lastInsertRowid } = this.#statements.insertBlob.run(values);
+    return { name, mimeType, blob: lastInsertRowid };
+  }
+
+  /** Copies a file of a run; `undefined` where the run has none of that name. */
+  attachOfRun(
+    { tenantId, datasetId, id }: Pick<ExampleRow, "tenantId" | "datasetId" | "id">,
+    runId: string,
+    name: string,
+  ): Attachment | undefined {
+    const [file] = parseRows(this.#statements.findRunFile.all([tenantId, runId, name]));
+    if (file === undefined) {
+      return undefined;
+    }
+    const change = checksumChange([runId, name, String(file[0])], [id]);
+    const values = [tenantId, datasetId, id, runId, name, change];
+    const { lastInsertRowid } = this.#statements.copyBlob.run(values);
+    return { name, mimeType: mimeTypeOf(String(file[0])), blob: lastInsertRowid };
+  }
+
+  /** Whether a stored file has the same bytes. */
+  hasBytes({ blob }: Attachment, bytes: Uint8Array): boolean {
+    const stored = parseRows(this.#statements.readBlob.all([blob]))[0]?.[0];
+    return stored instanceof Uint8Array && Buffer.compare(stored, bytes) === 0;
+  }
+}
+
+/** What follows `FROM`: a file of a run, where the run is the tenant's. */
+const fileOfRun = (tenant: string, run: string, name: string): string =>
+  `attachments a JOIN runs r ON r.trace_id = a.trace_id AND r.id = a.id
+   JOIN projects p ON p.id = r.project_id AND p.tenant_id = ${tenant}
+   WHERE r.id = ${run} AND a.name = ${name}`;
+
+const toCurrent = ([key, ...values]: readonly unknown[]): CurrentExample => ({
+  ...parseExampleRow(values),
+  key: Number(key),
+});

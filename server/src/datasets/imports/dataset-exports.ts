@@ -1,0 +1,172 @@
+import { Readable } from "node:stream";
+import { setImmediate } from "node:timers/promises";
+import type { FastifyReply, FastifyRequest } from "fastify";
+import Papa from "papaparse";
+import { escapeFormula } from "millrace/model";
+import { toFineTuning } from "./fine-tuning.ts";
+import { messageOf, RequestError } from "../../model/errors.ts";
+import { holdOpen } from "../../http/hold-open.ts";
+import { serverLimits } from "../../model/options.ts";
+import type { Example } from "../examples/example.ts";
+import type { DatasetStore } from "../dataset-store.ts";
+import { toIso } from "../../http/wire-text.ts";
+import { findMoment, readAsOf } from "../as-of.ts";
+import { datasetIdOf, findDataset } from "../dataset-handlers.ts";
+import { all } from "../../http/query-string.ts";
+import type { QueryString } from "../../http/query-string.ts";
+
+/** `GET /datasets/{id}/openai_ft`: a line for each example. One that has no such form is refused by name. */
+export async function exportDatasetOpenAi(
+  store: DatasetStore,
+  request: FastifyRequest,
+  reply: FastifyReply,
+): Promise<FastifyReply> {
+  holdOpen(request, reply);
+  const pages = await openPages(store, request);
+  // Looked at before the first byte is sent: later on there is no way to say no.
+  for await (const page of pages()) {
+    page.forEach(toLine);
+  }
+  return sendLines(reply, { pages, type: "application/x-ndjson", toText: toLines(toLine) });
+}
+
+/** `GET /datasets/{id}/jsonl`: a line for each example, its payloads as they came. */
+export async function exportDatasetJsonl(
+  store: DatasetStore,
+  request: FastifyRequest,
+  reply: FastifyReply,
+): Promise<FastifyReply> {
+  const pages = await openPages(store, request);
+  return sendLines(reply, { pages, type: "application/x-ndjson", toText: toLines(toJsonLine) });
+}
+
+/** `GET /datasets/{id}/csv`: a column for each member of the inputs and of the outputs. */
+export async function exportDatasetCsv(
+  store: DatasetStore,
+  request: FastifyRequest,
+  reply: FastifyReply,
+): Promise<FastifyReply> {
+  holdOpen(request, reply);
+  const pages = await openPages(store, request);
+  const inputs = new Set<string>();
+  const outputs = new Set<string>();
+  for await (const page of pages()) {
+    for (const example of page) {
+      Object.keys(parse(example.inputs)).forEach((name) => inputs.add(name));
+      Object.keys(parse(example.outputs)).forEach((name) => outputs.add(name));
+    }
+    // Each row has a cell for each of them, however few members its example has.
+    if (inputs.size + outputs.size > serverLimits.csvColumns) {
+      throw new RequestError(
+        422,
+        `the examples have more than ${serverLimits.csvColumns} different members, each of which is a column; take /datasets/${datasetIdOf(request)}/jsonl`,
+      );
+    }
+  }
+  const columns = [...inputs, ...[...outputs].map((name) => outputColumn(name, inputs))];
+  const toRow = ({ inputs: given, outputs: answer }: Example): string[] => {
+    const [from, to] = [parse(given), parse(answer)];
+    return [
+      ...[...inputs].map((name) => toCell(from, name)),
+      ...[...outputs].map((name) => toCell(to, name)),
+    ];
+  };
+  return sendLines(reply, {
+    pages,
+    type: "text/csv",
+    head: `${Papa.unparse([columns.map(escapeFormula)])}\r\n`,
+    toText: (page) => `${Papa.unparse(page.map((one) => toRow(one).map(escapeFormula)))}\r\n`,
+  });
+}
+
+/** A member of both gets a second column under another name. */
+const outputColumn = (name: string, inputs: ReadonlySet<string>): string =>
+  inputs.has(name) ? `outputs.${name}` : name;
+
+type Pages = () => AsyncGenerator<readonly Example[]>;
+
+/** The examples of one version, part by part, as often as wanted. */
+async function openPages(store: DatasetStore, request: FastifyRequest): Promise<Pages> {
+  const dataset = await findDataset(store, request);
+  const query = request.query as QueryString;
+  const asOf = readAsOf(query);
+  const splits = all(query, "splits");
+  // Pinned: what is written meanwhile is of a later version.
+  const moment = (await findMoment(store, dataset, asOf)) ?? dataset.versionMicros ?? 0;
+  const bounds = { limit: serverLimits.examplesStep, bytesMax: serverLimits.exportBytes };
+  return async function* pages() {
+    for (let after = 0, isMore = true; isMore;) {
+      const page = await store.read.examples.page(request.tenantId, {
+        datasetId: dataset.id,
+        moment,
+        after,
+        ...bounds,
+        ...(splits === undefined ? {} : { splits }),
+      });
+      if (page.length > 0) {
+        yield page;
+      }
+      after = page.at(-1)?.position ?? after;
+      isMore = page.length > 0;
+      await setImmediate(); // Others ask too.
+    }
+  };
+}
+
+interface Lines {
+  readonly pages: Pages;
+  readonly type: string;
+  readonly head?: string;
+  readonly toText: (page: readonly Example[]) => string;
+}
+
+function sendLines(reply: FastifyReply, { pages, type, head, toText }: Lines): FastifyReply {
+  const texts = async function* texts() {
+    if (head !== undefined) {
+      yield head;
+    }
+    for await (const page of pages()) {
+      yield toText(page);
+    }
+  };
+  return reply
+    .headers({ "content-type": `${type}; charset=utf-8`, "x-content-type-options": "nosniff" })
+    .send(Readable.from(texts(), { objectMode: false }));
+}
+
+const toLines =
+  (toText: (example: Example) => string) =>
+  (page: readonly Example[]): string =>
+    page.map((example) => `${toText(example)}\n`).join("");
+
+function toLine(example: Example): string {
+  try {
+    return toFineTuning(example);
+  } catch (cause) {
+    throw new RequestError(
+      422,
+      `example ${example.id} has no form for fine-tuning: ${messageOf(cause)}`,
+    );
+  }
+}
+
+/** Between the members of JSON a line may end; within its texts it can't. */
+const onOneLine = (json: string): string => json.replaceAll(/[\r\n]+/g, " ");
+
+const toJsonLine = (example: Example): string =>
+  onOneLine(
+    `{"id":${JSON.stringify(example.id)},"inputs":${example.inputs},"outputs":${example.outputs ?? "null"},` +
+      `"metadata":${example.metadata},"created_at":${JSON.stringify(toIso(example.createdMicros))}}`,
+  );
+
+const parse = (json: string | null): Readonly<Record<string, unknown>> =>
+  json === null ? {} : (JSON.parse(json) as Readonly<Record<string, unknown>>);
+
+/** Texts as they are, all else as JSON. */
+function toCell(values: Readonly<Record<string, unknown>>, name: string): string {
+  const value = Object.hasOwn(values, name) ? values[name] : undefined;
+  if (value === undefined || value === null) {
+    return "";
+  }
+  return typeof value === "string" ? value : JSON.stringify(value);
+}

@@ -1,0 +1,128 @@
+import type { Linked } from "../shares/signed-links.ts";
+import type { FastifyReply, FastifyRequest } from "fastify";
+import { Type } from "typebox";
+import type { Static } from "typebox";
+import { RequestError } from "../model/errors.ts";
+import type { CheckedFilter } from "../filter/checker.ts";
+import { runFields } from "../filter/fields.ts";
+import { Maybe } from "../http/schema-parts.ts";
+import { serverLimits } from "../model/options.ts";
+import type { RunFilter, RunPosition } from "../runs/run-query.ts";
+import type { StoredRun } from "../runs/run-row.ts";
+import type { ExperimentStore } from "./experiment-store.ts";
+import {
+  allMembers,
+  toExampleJson,
+  toJsonListInSlices,
+} from "../datasets/examples/example-json.ts";
+import { toRunJson } from "../runs/serializers/run-json.ts";
+import { findDataset } from "../datasets/dataset-handlers.ts";
+import { linkFor, sendJson } from "../datasets/examples/example-handlers.ts";
+import { linkRunFiles } from "../runs/handlers/run-handlers.ts";
+import { readFilter } from "../filter/filter-parameter.ts";
+import { first, parseId } from "../http/query-string.ts";
+import type { QueryString } from "../http/query-string.ts";
+
+/** Body of `POST /datasets/{id}/runs`. Members that it does not name are ignored. */
+export const datasetRunsBody = Type.Object({
+  session_ids: Type.Array(Type.String({ maxLength: 64 }), { minItems: 1, maxItems: 100 }),
+  example_ids: Maybe(Type.Array(Type.String({ maxLength: 64 }), { maxItems: 10_000 })),
+  /** By session: filters that its runs meet. */
+  filters: Maybe(Type.Record(Type.String(), Type.Array(Type.String(), { maxItems: 20 }))),
+  /** Of the feedback on the runs only what is part of this comparison. */
+  comparative_experiment_id: Maybe(Type.String({ maxLength: 64 })),
+  limit: Maybe(Type.Integer({ minimum: 1, maximum: serverLimits.datasetsMax })),
+  offset: Maybe(Type.Integer({ minimum: 0, maximum: Number.MAX_SAFE_INTEGER })),
+});
+
+export type DatasetRunsBody = Static<typeof datasetRunsBody>;
+
+/** `POST /datasets/{id}/runs`: examples in the order of writing, each with the root runs of the sessions on it. */
+export async function readDatasetRuns(
+  { store, links }: Linked<ExperimentStore>,
+  request: FastifyRequest<{ Body: DatasetRunsBody }>,
+  reply: FastifyReply,
+): Promise<FastifyReply> {
+  const { body, tenantId } = request;
+  if ((first(request.query as QueryString, "format") ?? "") !== "") {
+    throw new RequestError(422, "format is not supported: leave it out, the answer is JSON");
+  }
+  const { id: datasetId } = await findDataset(store, request);
+  const filters = parseSessions(body);
+  const ids = body.example_ids?.map((id) => parseId(id, "example_ids"));
+  const examples = await store.read.examples.list(tenantId, {
+    filter: { datasetId, moment: null, ...(ids === undefined ? {} : { ids }) },
+    order: "recently_created",
+    isDescending: false,
+    seed: 0,
+    limit: body.limit ?? serverLimits.datasetsDefault,
+    offset: body.offset ?? 0,
+  });
+  const exampleIds = examples.map(({ id }) => id);
+  const runs = await Promise.all(
+    filters.map((filter) =>
+      listRuns(store, tenantId, { ...filter, referenceExampleIds: exampleIds, isRoot: true }),
+    ),
+  );
+  const byExample = await groupRuns({ store, links }, request, runs.flat());
+  const view = { select: allMembers, link: linkFor(links, request) };
+  const items = examples.map((example) => {
+    const own = byExample.get(example.id) ?? [];
+    return `${toExampleJson(example, view).slice(0, -1)},"runs":[${own.join(",")}]}`;
+  });
+  return sendJson(reply, await toJsonListInSlices(items, (item) => item));
+}
+
+/** What is asked of the runs of each session, in the order in which they are named. */
+function parseSessions({ session_ids: ids, filters }: DatasetRunsBody): readonly RunFilter[] {
+  return [...new Set(ids)].map((sessionId) => {
+    const projectIds = [parseId(sessionId, "session_ids")];
+    const runFilters = (filters?.[sessionId] ?? [])
+      .map((text) => readFilter(runFields, "filters", text))
+      .filter((filter): filter is CheckedFilter => filter !== undefined);
+    return { projectIds, runFilters };
+  });
+}
+
+async function listRuns(
+  store: ExperimentStore,
+  tenantId: string,
+  filter: RunFilter,
+): Promise<readonly StoredRun[]> {
+  const found: StoredRun[] = [];
+  let after: RunPosition | undefined;
+  do {
+    const page = await store.read.runs.query(tenantId, {
+      filter,
+      order: "asc",
+      limit: serverLimits.queryMax,
+      withChildren: false,
+      ...(after === undefined ? {} : { after }),
+    });
+    found.push(...page.runs);
+    after = page.next;
+  } while (after !== undefined);
+  return found;
+}
+
+/** The runs as JSON, by the example that they were run on. */
+async function groupRuns(
+  { store, links }: Linked<ExperimentStore>,
+  request: FastifyRequest<{ Body: DatasetRunsBody }>,
+  runs: readonly StoredRun[],
+): Promise<ReadonlyMap<string, readonly string[]>> {
+  const { tenantId, body } = request;
+  const name = "comparative_experiment_id";
+  const comparativeId = body[name] ? parseId(body[name], name) : undefined;
+  const ids = runs.map(({ row }) => row.id);
+  const stats = await store.read.feedback.statsOfRuns(tenantId, ids, comparativeId);
+  const link = linkRunFiles(links, request);
+  const groups = new Map<string, string[]>();
+  for (const run of runs) {
+    const { id, referenceExampleId } = run.row;
+    const group = groups.get(referenceExampleId ?? "") ?? [];
+    groups.set(referenceExampleId ?? "", group);
+    group.push(toRunJson(run, { feedbackStats: stats.get(id), link }).toString());
+  }
+  return groups;
+}

@@ -1,0 +1,24 @@
+import type { DatasetReads } from "../datasets/dataset.ts";
+import type { ExampleReads } from "../datasets/examples/example.ts";
+import type { FeedbackReads } from "../feedback/feedback.ts";
+import type { ProjectReads } from "../projects/project.ts";
+import type { RunReads } from "../runs/run-query.ts";
+import type { ComparativeReads, ComparativeWrites } from "./comparative.ts";
+import type { ExperimentReads } from "./experiment.ts";
+import type { Promised } from "../storage/promised.ts";
+
+/** What the handlers of experiments need of the store. */
+export interface ExperimentStore {
+  readonly read: Promised<{
+    readonly comparatives: ComparativeReads;
+    readonly datasets: DatasetReads;
+    readonly examples: ExampleReads;
+    readonly experiments: ExperimentReads;
+    readonly feedback: FeedbackReads;
+    readonly projects: ProjectReads;
+    readonly runs: RunReads;
+  }>;
+  readonly write: Promised<{
+    readonly comparatives: ComparativeWrites;
+  }>;
+}

@@ -1,0 +1,86 @@
+import { isUuid, parseDottedOrder } from "millrace/model";
+import type { SpanRecord } from "../runs/run-record.ts";
+import type { AttributeBag } from "./attribute-bag.ts";
+import { toSpanId, toSpanUuid, toTraceUuid } from "./span-ids.ts";
+import type { Span } from "./span.ts";
+
+/** Where a span stands: members of the run, and what the store needs to place it among its trace's spans. */
+export interface SpanPosition {
+  readonly members: Readonly<Record<string, unknown>>;
+  readonly span: SpanRecord;
+}
+
+/**
+ * A span's place. What names it in the words of runs (`langsmith.*`) comes first: the dotted order, or
+ * the parent run; else it is the span's among those of its trace.
+ */
+export function takePosition(span: Span, bag: AttributeBag): SpanPosition {
+  const id = toSpanUuid(span.traceId, span.spanId);
+  const common = { traceId: toTraceUuid(span.traceId), id };
+  const given = takeSuppliedPosition(bag);
+  if (given !== undefined) {
+    return {
+      members: { ...given, id: given["id"] ?? id },
+      span: { ...common, kind: "placed", parentId: null },
+    };
+  }
+  const parentSpanId = parentOf(span, bag);
+  if (parentSpanId === "") {
+    return { members: { id }, span: { ...common, kind: "root", parentId: null } };
+  }
+  return {
+    members: { id },
+    span: {
+      ...common,
+      kind: span.hasRemoteParent ? "entry" : "inner",
+      parentId: toSpanUuid(span.traceId, parentSpanId),
+    },
+  };
+}
+
+function takeSuppliedPosition(bag: AttributeBag): Readonly<Record<string, unknown>> | undefined {
+  const parentId = bag.peekText("langsmith.span.parent_id");
+  const order = readOrder(bag.peekText("langsmith.span.dotted_order"));
+  const parentRunId = isUuid(parentId) && toSpanId(parentId) === undefined ? parentId : undefined;
+  if (order === undefined && parentRunId === undefined) {
+    return undefined;
+  }
+  const [id, traceId] = ["langsmith.span.id", "langsmith.trace.id"].map((name) => {
+    const value = bag.takeText(name);
+    return isUuid(value) ? value : undefined;
+  });
+  bag.take("langsmith.span.parent_id");
+  bag.take("langsmith.span.dotted_order");
+  return order === undefined
+    ? { id, trace_id: traceId, parent_run_id: parentRunId }
+    : {
+        id: order.runId,
+        trace_id: order.traceId,
+        dotted_order: order.text,
+        parent_run_id: order.parentRunId,
+      };
+}
+
+function readOrder(text: string | undefined) {
+  if (text === undefined) {
+    return undefined;
+  }
+  try {
+    return { text, ...parseDottedOrder(text) };
+  } catch {
+    return undefined; // It says nothing; the attribute stays among the metadata.
+  }
+}
+
+/** Senders that leave out spans name the nearest one that they sent. */
+function parentOf(span: Span, bag: AttributeBag): string {
+  const isRoot = bag.peek("langsmith.is_root");
+  if (isRoot === true || isRoot === "true") {
+    return "";
+  }
+  const parentId = bag.peekText("langsmith.span.parent_id");
+  const named =
+    bag.peekText("langsmith.traceable_parent_otel_span_id") ??
+    (parentId === undefined ? undefined : toSpanId(parentId));
+  return named !== undefined && /^[\da-f]{16}$/.test(named) ? named : span.parentSpanId;
+}

@@ -1,0 +1,19 @@
+import type { FeedbackReads } from "../feedback/feedback.ts";
+import type { RunReads } from "../runs/run-query.ts";
+import type { AnnotationQueueReads, AnnotationQueueWrites } from "./annotation-queue.ts";
+import type { QueueReviewReads, QueueReviewWrites } from "./queue-review.ts";
+import type { Promised } from "../storage/promised.ts";
+
+/** What the handlers of annotation queues need of the store. */
+export interface QueueStore {
+  readonly read: Promised<{
+    readonly annotationQueues: AnnotationQueueReads;
+    readonly feedback: FeedbackReads;
+    readonly queueReviews: QueueReviewReads;
+    readonly runs: RunReads;
+  }>;
+  readonly write: Promised<{
+    readonly annotationQueues: AnnotationQueueWrites;
+    readonly queueReviews: QueueReviewWrites;
+  }>;
+}

@@ -1,0 +1,56 @@
+import type { FastifyReply, FastifyRequest } from "fastify";
+import { RequestError } from "../../model/errors.ts";
+import type { FileTarget, Linked } from "../../shares/signed-links.ts";
+import type { Promised } from "../../storage/promised.ts";
+import type { RunReads } from "../run-query.ts";
+import { first } from "../../http/query-string.ts";
+import type { QueryString } from "../../http/query-string.ts";
+
+/** Files are those of runs and of examples. */
+export interface FileStore {
+  readonly read: Promised<{
+    readonly runs: Pick<RunReads, "findFile">;
+    readonly examples: { findBlob(blob: number): Uint8Array | undefined };
+  }>;
+}
+
+/** `GET /attachments?token`: a file of a run or an example, under an address that was signed. */
+export async function readAttachment(
+  { store, links }: Linked<FileStore>,
+  request: FastifyRequest,
+  reply: FastifyReply,
+): Promise<FastifyReply> {
+  const token = first(request.query as QueryString, "token") ?? "";
+  const file = await findFile(store, links.open(token));
+  if (file === undefined) {
+    throw new RequestError(
+      404,
+      "the attachment is not there any more: it was deleted with its run or example",
+    );
+  }
+  // Whatever it is, it must not run as a page of this server.
+  return reply
+    .headers({
+      "content-type": mediaType.test(file.mimeType) ? file.mimeType : "application/octet-stream",
+      "content-disposition": "attachment",
+      "content-security-policy": "sandbox; default-src 'none'",
+      "x-content-type-options": "nosniff",
+      "cache-control": "private, no-store",
+    })
+    .send(Buffer.from(file.bytes));
+}
+
+const mediaType = /^[\w!#$&^.+-]+\/[\w!#$&^.+-]+(?:; ?[\w-]+=[\w.+-]+)*$/;
+
+interface StoredFile {
+  readonly mimeType: string;
+  readonly bytes: Uint8Array;
+}
+
+async function findFile(store: FileStore, target: FileTarget): Promise<StoredFile | undefined> {
+  if (target.kind === "run") {
+    return store.read.runs.findFile(target.tenantId, target);
+  }
+  const bytes = await store.read.examples.findBlob(target.blob);
+  return bytes === undefined ? undefined : { mimeType: target.mimeType, bytes };
+}

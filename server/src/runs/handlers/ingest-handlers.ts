@@ -1,0 +1,160 @@
+import type { FastifyReply, FastifyRequest } from "fastify";
+import type { Operation } from "millrace/model";
+import { RequestError } from "../../model/errors.ts";
+import { joinPieces, readChunks, readPieces, isLarge } from "../../bodies/read-body.ts";
+import type { ParsedBatch } from "../ingest/batch-builder.ts";
+import type { ContentMemory } from "../ingest/content-memory.ts";
+import { MultipartBatch } from "../ingest/multipart-batch.ts";
+import { MultipartParser, readBoundary } from "../../bodies/multipart-parser.ts";
+import { parseBatch, parseOneRun, walkBatch } from "../ingest/parse-batch.ts";
+import { serverLimits } from "../../model/options.ts";
+import type { IngestResult } from "../run-record.ts";
+import type { RunStore } from "../run-store.ts";
+import type { BatchTask, RunTask, TakenRuns } from "../run-tasks.ts";
+import type { WorkThreads } from "../../storage/work-threads.ts";
+import { parseId } from "../../http/query-string.ts";
+
+/** `POST /runs`. */
+export async function createRun(
+  dependencies: IngestDependencies,
+  request: FastifyRequest,
+  reply: FastifyReply,
+): Promise<unknown> {
+  return answerOne(reply, await takeOne(dependencies, request, { operation: "post" }));
+}
+
+/** `PATCH /runs/{id}`. */
+export async function updateRun(
+  dependencies: IngestDependencies,
+  request: FastifyRequest,
+  reply: FastifyReply,
+): Promise<unknown> {
+  const { id } = request.params as { readonly id: string };
+  return answerOne(
+    reply,
+    await takeOne(dependencies, request, { operation: "patch", pathId: parseId(id, "run id") }),
+  );
+}
+
+/** `POST /runs/batch`. */
+export async function createBatch(
+  { store, work }: IngestDependencies,
+  request: FastifyRequest,
+  reply: FastifyReply,
+): Promise<unknown> {
+  const { tenantId } = request;
+  const pieces = await readPieces(request.raw);
+  const walked = isLarge(pieces, serverLimits.largeRunsBytes) ? undefined : walkBatch(pieces);
+  if (walked !== undefined) {
+    return answerMany(reply, await ingest(store, tenantId, walked));
+  }
+  const result = isLarge(pieces, serverLimits.unusualRunsBytes)
+    ? await storeTaken(
+        store,
+        tenantId,
+        await work.run<BatchTask>(tenantId, { kind: "batch", pieces }),
+      )
+    : await ingest(store, tenantId, parseBatch(joinPieces(pieces)));
+  return answerMany(reply, result);
+}
+
+/** What calls that take runs work with. */
+export interface IngestDependencies {
+  readonly store: RunStore;
+  readonly work: WorkThreads;
+}
+
+/** Stores what another thread has taken apart. */
+export async function storeTaken(
+  store: RunStore,
+  tenantId: string,
+  { packed, bodies, rejected }: TakenRuns,
+): Promise<IngestResult> {
+  if (packed === undefined) {
+    return { accepted: 0, duplicates: 0, rejected };
+  }
+  const result = await store.ingest(tenantId, { packed, bodies });
+  return { ...result, rejected: [...rejected, ...result.rejected] };
+}
+
+async function takeOne(
+  { store, work }: IngestDependencies,
+  { raw, tenantId }: FastifyRequest,
+  { operation, pathId }: { readonly operation: Operation; readonly pathId?: string },
+): Promise<IngestResult> {
+  const pieces = await readPieces(raw);
+  const path = pathId === undefined ? {} : { pathId };
+  if (isLarge(pieces, serverLimits.largeRunsBytes)) {
+    const task: RunTask = { kind: "run", pieces, operation, ...path };
+    return storeTaken(store, tenantId, await work.run(tenantId, task));
+  }
+  const rules = { place: "optional", ...path } as const;
+  return ingest(store, tenantId, parseOneRun(joinPieces(pieces), operation, rules));
+}
+
+/** What the call that takes parts works with. */
+export interface MultipartDependencies {
+  readonly store: RunStore;
+  readonly content: ContentMemory;
+}
+
+/** `POST /runs/multipart`. */
+export async function createMultipart(
+  { store, content }: MultipartDependencies,
+  request: FastifyRequest,
+  reply: FastifyReply,
+): Promise<unknown> {
+  const expectedBytes = Number(request.headers["content-length"] ?? 0) || undefined;
+  const known = { content, tenantId: request.tenantId };
+  const batch = new MultipartBatch(expectedBytes, known);
+  const parser = new MultipartParser(readBoundary(request.headers["content-type"]), (part) =>
+    batch.add(part),
+  );
+  await readChunks(request.raw, (chunk) => parser.push(chunk));
+  parser.end();
+  await batch.parse();
+  return answerMany(reply, await ingest(store, request.tenantId, batch.build()));
+}
+
+/** What the parser refused and what the store refused, together. */
+export async function ingest(
+  store: RunStore,
+  tenantId: string,
+  { batch, rejected }: ParsedBatch,
+): Promise<IngestResult> {
+  const { posts, records, attachments, feedback } = batch;
+  const postCount = posts?.facetsAt.length ?? 0;
+  if (postCount + records.length + attachments.length + feedback.length === 0) {
+    return { accepted: 0, duplicates: 0, rejected };
+  }
+  const result = await store.ingest(tenantId, batch);
+  return { ...result, rejected: [...rejected, ...result.rejected] };
+}
+
+function answerOne(reply: FastifyReply, result: IngestResult): unknown {
+  const [fault] = result.rejected;
+  if (fault !== undefined) {
+    throw new RequestError(400, fault.reason);
+  }
+  if (result.duplicates > 0) {
+    return reply.code(409).send({
+      error: "Conflict: payload already received",
+      detail: "Conflict: payload already received",
+    });
+  }
+  return reply.code(202).send(result);
+}
+
+/** Valid runs are stored whatever stands beside them; only a request without any is refused. */
+function answerMany(reply: FastifyReply, result: IngestResult): unknown {
+  const isRefused = result.rejected.length > 0 && result.accepted + result.duplicates === 0;
+  if (!isRefused) {
+    return reply.code(202).send(result);
+  }
+  const detail = result.rejected.map(({ id, operation, reason }) => ({
+    loc: ["body", operation ?? "part", id ?? ""],
+    msg: reason,
+    type: "value_error",
+  }));
+  return reply.code(422).send({ detail, ...result });
+}

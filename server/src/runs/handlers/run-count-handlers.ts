@@ -1,0 +1,91 @@
+import type { FastifyRequest } from "fastify";
+import type { WordKind } from "millrace/model";
+import { RequestError } from "../../model/errors.ts";
+import { parseTime } from "../../model/parse-time.ts";
+import { countMicros } from "../run-list.ts";
+import type { RunStore } from "../run-store.ts";
+import { toIso } from "../../http/wire-text.ts";
+import { first, parseCount, parseId, parseSwitch } from "../../http/query-string.ts";
+import type { QueryString } from "../../http/query-string.ts";
+
+const bucketsDefault = 80;
+const bucketsMax = 240;
+
+/** `GET /ui/runs/counts`: how many runs began when. Without times, from the first run to the last. */
+export async function countRuns(store: RunStore, request: FastifyRequest): Promise<unknown> {
+  const { tenantId } = request;
+  const query = request.query as QueryString;
+  const projectId = parseId(first(query, "session"), "session");
+  const buckets = parseCount(query, "buckets", {
+    fallback: bucketsDefault,
+    min: 1,
+    max: bucketsMax,
+  });
+  const span = await store.read.runLists.span(tenantId, projectId);
+  const fromMicros = parseMicros(query, "from") ?? span?.fromMicros;
+  const toMicros = parseMicros(query, "to") ?? span?.toMicros;
+  if (fromMicros === undefined || toMicros === undefined || toMicros < fromMicros) {
+    return { from: null, to: null, width_ms: countMicros / 1_000, buckets: [] };
+  }
+  const steps = Math.max(1, Math.ceil((toMicros - fromMicros) / buckets / countMicros));
+  const counts = await store.read.runLists.counts(tenantId, {
+    projectId,
+    isRoot: parseSwitch(query, "is_root"),
+    fromMicros,
+    toMicros,
+    widthMicros: steps * countMicros,
+  });
+  return {
+    from: toIso(fromMicros),
+    to: toIso(toMicros),
+    width_ms: (steps * countMicros) / 1_000,
+    buckets: counts.map(({ startMicros, runs, errors }) => ({
+      start: toIso(startMicros),
+      runs,
+      errors,
+    })),
+  };
+}
+
+function parseMicros(query: QueryString, name: string): number | undefined {
+  const text = first(query, name);
+  if (text === undefined || text === "") {
+    return undefined;
+  }
+  const micros = parseTime(text);
+  if (micros === undefined) {
+    throw new RequestError(
+      422,
+      `${name} is no ISO 8601 time: ${JSON.stringify(text.slice(0, 64))}`,
+    );
+  }
+  return micros;
+}
+
+const kinds: readonly WordKind[] = [
+  "name",
+  "run_type",
+  "tag",
+  "metadata_key",
+  "metadata_value",
+  "feedback_key",
+];
+
+const prefixMax = 200;
+
+/** `GET /ui/runs/words`: names, tags, keys and values that runs of the project have, in order. */
+export async function listRunWords(store: RunStore, request: FastifyRequest): Promise<unknown> {
+  const query = request.query as QueryString;
+  const kind = kinds.find((one) => one === first(query, "kind"));
+  if (kind === undefined) {
+    throw new RequestError(422, `kind is one of ${kinds.join(", ")}`);
+  }
+  const words = await store.read.runLists.words(request.tenantId, {
+    projectId: parseId(first(query, "session"), "session"),
+    kind,
+    key: first(query, "key") ?? "",
+    prefix: (first(query, "prefix") ?? "").slice(0, prefixMax),
+    limit: parseCount(query, "limit", { fallback: 50, min: 1, max: 200 }),
+  });
+  return { words };
+}

@@ -1,0 +1,128 @@
+import type { Linked, SignedLinks } from "../../shares/signed-links.ts";
+import type { FastifyReply, FastifyRequest } from "fastify";
+import { RequestError } from "../../model/errors.ts";
+import { readToken } from "../../storage/share-token.ts";
+import type { RunStore } from "../run-store.ts";
+import type { RunFile, StoredRun } from "../run-row.ts";
+import { partsOf, toPageJson, toRunJson } from "../serializers/run-json.ts";
+import type { RunView } from "../serializers/run-json.ts";
+import { toStatsJson } from "../serializers/stats-json.ts";
+import { parseRunQuery, toCursor } from "./run-query-body.ts";
+import type { RunQueryBody } from "./run-query-body.ts";
+import { parseId } from "../../http/query-string.ts";
+
+const jsonType = "application/json; charset=utf-8";
+
+/** What the handlers that show runs work with. */
+/** The addresses of the attachments of a tenant's runs, for whoever sent the request. */
+export const linkRunFiles =
+  (links: SignedLinks, request: Pick<FastifyRequest, "protocol" | "host" | "tenantId">) =>
+  (file: RunFile): string =>
+    links.link(request, { kind: "run", tenantId: request.tenantId, ...file });
+
+/** `GET /runs/{id}`. */
+export async function readRun(
+  { store, links }: Linked<RunStore>,
+  request: FastifyRequest,
+  reply: FastifyReply,
+): Promise<unknown> {
+  const { tenantId } = request;
+  const id = idOf(request);
+  const run = await store.read.runs.find(tenantId, id);
+  const stats = await store.read.feedback.statsOfRuns(tenantId, [id]);
+  const link = linkRunFiles(links, request);
+  return sendRun(reply, run, { feedbackStats: stats.get(id), link });
+}
+
+/** `POST /runs/query`. */
+export async function queryRuns(
+  { store, links }: Linked<RunStore>,
+  request: FastifyRequest<{ Body: RunQueryBody }>,
+  reply: FastifyReply,
+): Promise<unknown> {
+  const { body, tenantId } = request;
+  const link = linkRunFiles(links, request);
+  const { query, select } = parseRunQuery(body);
+  const { runs, next } = await store.read.runs.query(tenantId, {
+    ...query,
+    ...(select === undefined ? {} : { parts: partsOf(select) }),
+  });
+  const cursors = { next: next === undefined ? null : toCursor(next, query.order) };
+  const ids = runs.map(({ row }) => row.id);
+  const isAsked = select === undefined || select.has("feedback_stats");
+  const stats = await store.read.feedback.statsOfRuns(tenantId, isAsked ? ids : []);
+  const viewOf = ({ row }: StoredRun): RunView => ({
+    select,
+    link,
+    feedbackStats: stats.get(row.id),
+  });
+  return reply.type(jsonType).send(await toPageJson(runs, viewOf, cursors));
+}
+
+/** `POST /runs/stats`. */
+export async function readRunStats(
+  store: RunStore,
+  { body, tenantId }: FastifyRequest<{ Body: RunQueryBody }>,
+): Promise<unknown> {
+  const { query } = parseRunQuery(body);
+  const [statistics, feedbackStats] = await Promise.all([
+    store.read.runs.statistics(tenantId, query.filter),
+    store.read.feedback.statsOfFilter(tenantId, query.filter),
+  ]);
+  return toStatsJson(statistics, feedbackStats);
+}
+
+/** `GET /runs/{id}/share`: the share, or null. */
+export async function readRunShare(
+  store: RunStore,
+  request: FastifyRequest,
+  reply: FastifyReply,
+): Promise<unknown> {
+  const run = await store.read.runs.find(request.tenantId, idOf(request));
+  if (run === undefined) {
+    throw new RequestError(404, "Run not found");
+  }
+  const token = readToken(run.shareToken);
+  const share = token === null ? null : { run_id: run.row.id, share_token: token };
+  return reply.type(jsonType).send(JSON.stringify(share));
+}
+
+/** `PUT /runs/{id}/share`. Repeated, it answers the same token. */
+export async function shareRun(store: RunStore, request: FastifyRequest): Promise<unknown> {
+  const id = idOf(request);
+  const token = await store.write.runs.share(request.tenantId, id);
+  return { run_id: id, share_token: token };
+}
+
+/** `DELETE /runs/{id}/share`. */
+export async function unshareRun(
+  store: RunStore,
+  request: FastifyRequest,
+  reply: FastifyReply,
+): Promise<unknown> {
+  await store.write.runs.unshare(request.tenantId, idOf(request));
+  return reply.type(jsonType).send("null");
+}
+
+/** `GET /public/{share_token}/run`: without a key. */
+export async function readSharedRun(
+  { store, links }: Linked<RunStore>,
+  request: FastifyRequest,
+  reply: FastifyReply,
+): Promise<unknown> {
+  const { token } = request.params as { readonly token: string };
+  const run = await store.read.runs.findShared(token);
+  const { protocol, host } = request;
+  const link = run && linkRunFiles(links, { protocol, host, tenantId: run.tenantId });
+  return sendRun(reply, run, { link });
+}
+
+function sendRun(reply: FastifyReply, run: StoredRun | undefined, view: RunView): unknown {
+  if (run === undefined) {
+    throw new RequestError(404, "Run not found");
+  }
+  return reply.type(jsonType).send(toRunJson(run, view));
+}
+
+const idOf = (request: FastifyRequest): string =>
+  parseId((request.params as { readonly id: string }).id, "run id");

@@ -1,0 +1,152 @@
+import { isUuid } from "millrace/model";
+import { Type } from "typebox";
+import type { Static } from "typebox";
+import { RequestError } from "../../model/errors.ts";
+import type { CheckedFilter } from "../../filter/checker.ts";
+import { runFields } from "../../filter/fields.ts";
+import { Maybe, Time } from "../../http/schema-parts.ts";
+import { parseTime } from "../../model/parse-time.ts";
+import { serverLimits } from "../../model/options.ts";
+import { readFilter } from "../../filter/filter-parameter.ts";
+import type { RunFilter, RunPosition, RunQuery } from "../run-query.ts";
+
+const Ids = Type.Array(Type.String({ maxLength: 64 }), { maxItems: 10_000 });
+
+/** Body of `POST /runs/query` and `POST /runs/stats`. Members that it does not name are ignored. */
+export const runQueryBody = Type.Object({
+  session: Maybe(Ids),
+  id: Maybe(Ids),
+  trace: Maybe(Type.String()),
+  parent_run: Maybe(Type.String()),
+  run_type: Maybe(Type.String()),
+  /** Clients give the one that they ask for by itself. */
+  reference_example: Maybe(Type.Union([Ids, Type.String({ maxLength: 64 })])),
+  is_root: Maybe(Type.Boolean()),
+  /** Clients say 1 for "only roots". */
+  execution_order: Maybe(Type.Integer({ minimum: 1, maximum: 1 })),
+  error: Maybe(Type.Boolean()),
+  start_time: Maybe(Time),
+  end_time: Maybe(Time),
+  query: Maybe(Type.String({ maxLength: 10_000 })),
+  filter: Maybe(Type.String()),
+  trace_filter: Maybe(Type.String()),
+  tree_filter: Maybe(Type.String()),
+  search_filter: Maybe(Type.String()),
+  select: Maybe(Type.Array(Type.String(), { maxItems: 200 })),
+  order: Maybe(Type.Union([Type.Literal("asc"), Type.Literal("desc")])),
+  limit: Maybe(Type.Integer({ minimum: 1, maximum: serverLimits.queryMax })),
+  cursor: Maybe(Type.String({ maxLength: 500 })),
+});
+
+export type RunQueryBody = Static<typeof runQueryBody>;
+
+/** @throws RequestError 422: a value is not what its filter takes, or a filter has a fault. */
+export function parseRunQuery(body: RunQueryBody): {
+  query: RunQuery;
+  select: ReadonlySet<string> | undefined;
+} {
+  const order = body.order ?? "desc";
+  const select =
+    body.select === undefined || body.select === null ? undefined : new Set(body.select);
+  const after =
+    body.cursor === undefined || body.cursor === null ? undefined : parseCursor(body.cursor, order);
+  return {
+    select,
+    query: {
+      filter: parseFilter(body),
+      order,
+      limit: body.limit ?? serverLimits.queryDefault,
+      bytesMax: serverLimits.queryBytes,
+      withChildren:
+        select !== undefined && (select.has("child_run_ids") || select.has("direct_child_run_ids")),
+      ...(after === undefined ? {} : { after }),
+    },
+  };
+}
+
+function parseFilter(body: RunQueryBody): RunFilter {
+  const filter = {
+    projectIds: parseIds(body, "session"),
+    ids: parseIds(body, "id"),
+    referenceExampleIds: parseIds(body, "reference_example"),
+    traceId: parseId(body.trace, "trace"),
+    parentRunId: parseId(body.parent_run, "parent_run"),
+    runType: body.run_type ?? undefined,
+    isRoot: body.is_root ?? (body.execution_order === 1 ? true : undefined),
+    hasError: body.error ?? undefined,
+    startMicros: parseMicros(body, "start_time"),
+    endMicros: parseMicros(body, "end_time"),
+    text: body.query === "" ? undefined : (body.query ?? undefined),
+    runFilters: parseRunFilters(body),
+    rootFilter: readFilter(runFields, "trace_filter", body.trace_filter),
+    treeFilter: readFilter(runFields, "tree_filter", body.tree_filter),
+  };
+  return Object.fromEntries(Object.entries(filter).filter(([, value]) => value !== undefined));
+}
+
+/** `search_filter` is a second filter on the run itself. */
+function parseRunFilters(body: RunQueryBody): readonly CheckedFilter[] | undefined {
+  const filters = (["filter", "search_filter"] as const)
+    .map((name) => readFilter(runFields, name, body[name]))
+    .filter((filter) => filter !== undefined);
+  return filters.length === 0 ? undefined : filters;
+}
+
+function parseIds(
+  body: RunQueryBody,
+  name: "session" | "id" | "reference_example",
+): readonly string[] | undefined {
+  const ids = body[name] ?? undefined;
+  return (typeof ids === "string" ? [ids] : ids)?.map((id) => checkId(id, name));
+}
+
+const parseId = (id: string | null | undefined, name: string): string | undefined =>
+  id === undefined || id === null ? undefined : checkId(id, name);
+
+function checkId(id: string, name: string): string {
+  if (!isUuid(id)) {
+    throw new RequestError(422, `${name} is not a UUID: ${JSON.stringify(id)}`);
+  }
+  return id.toLowerCase();
+}
+
+function parseMicros(body: RunQueryBody, name: "start_time" | "end_time"): number | undefined {
+  const value = body[name];
+  if (value === undefined || value === null) {
+    return undefined;
+  }
+  const micros = parseTime(value);
+  if (micros === undefined) {
+    throw new RequestError(
+      422,
+      `${name} is neither an ISO 8601 time nor epoch milliseconds: ${JSON.stringify(value)}`,
+    );
+  }
+  return micros;
+}
+
+/** The text of a place between two pages; holds the order, since a cursor is of no use for the other. */
+export const toCursor = ({ startMicros, id }: RunPosition, order: "asc" | "desc"): string =>
+  Buffer.from(JSON.stringify([order, startMicros, id])).toString("base64url");
+
+function parseCursor(cursor: string, order: "asc" | "desc"): RunPosition {
+  const [cursorOrder, startMicros, id] = parseList(
+    Buffer.from(cursor, "base64url").toString("utf8"),
+  );
+  if (cursorOrder !== order || !Number.isSafeInteger(startMicros) || !isUuid(id)) {
+    throw new RequestError(
+      422,
+      `cursor is not one that this query returned: ${JSON.stringify(cursor)}; begin again without one`,
+    );
+  }
+  return { startMicros: Number(startMicros), id };
+}
+
+function parseList(text: string): readonly unknown[] {
+  try {
+    const value: unknown = JSON.parse(text);
+    return Array.isArray(value) ? value : [];
+  } catch {
+    return []; // Not JSON: the caller refuses the cursor.
+  }
+}

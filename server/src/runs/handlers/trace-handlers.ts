@@ -1,0 +1,55 @@
+import type { Linked } from "../../shares/signed-links.ts";
+import type { RunStore } from "../run-store.ts";
+import type { FastifyReply, FastifyRequest } from "fastify";
+import { RequestError } from "../../model/errors.ts";
+import { toRunJson } from "../serializers/run-json.ts";
+import { toTraceJson } from "../serializers/trace-json.ts";
+import { first, parseCount, parseId } from "../../http/query-string.ts";
+import type { QueryString } from "../../http/query-string.ts";
+import { linkRunFiles } from "./run-handlers.ts";
+
+/** Runs of one answer: what is read and written in one go, while others wait. */
+const pageRuns = 10_000;
+
+/** `GET /ui/traces/{id}`: how the runs of a trace stand to each other, without what they hold. */
+export async function readTrace(
+  { store }: Linked<RunStore>,
+  request: FastifyRequest,
+): Promise<unknown> {
+  const query = request.query as QueryString;
+  const after = first(query, "after");
+  const since = first(query, "since");
+  const page = await store.read.traces.page(request.tenantId, {
+    traceId: idOf(request),
+    limit: parseCount(query, "limit", { fallback: pageRuns, min: 1, max: pageRuns }),
+    ...(after === undefined ? {} : { afterId: parseId(after, "after") }),
+    ...(since === undefined
+      ? {}
+      : { since: parseCount(query, "since", { fallback: 0, max: Number.MAX_SAFE_INTEGER }) }),
+  });
+  return toTraceJson(page);
+}
+
+/** `GET /ui/trace-runs/{id}`: a run without the ids of those below it, which may be many. */
+export async function readTraceRun(
+  { store, links }: Linked<RunStore>,
+  request: FastifyRequest,
+  reply: FastifyReply,
+): Promise<unknown> {
+  const id = idOf(request);
+  const { runs } = await store.read.runs.query(request.tenantId, {
+    filter: { ids: [id] },
+    order: "asc",
+    limit: 1,
+    withChildren: false,
+  });
+  const [run] = runs;
+  if (run === undefined) {
+    throw new RequestError(404, "Run not found");
+  }
+  const body = toRunJson(run, { link: linkRunFiles(links, request) });
+  return reply.type("application/json; charset=utf-8").send(body);
+}
+
+const idOf = (request: FastifyRequest): string =>
+  parseId((request.params as { readonly id: string }).id, "run id");

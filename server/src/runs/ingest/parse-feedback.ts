@@ -1,0 +1,140 @@
+import { randomUUID } from "node:crypto";
+import { Type } from "typebox";
+import type { Static } from "typebox";
+import { Value } from "typebox/value";
+import { RequestError, messageOf } from "../../model/errors.ts";
+import { parseId } from "../../http/query-string.ts";
+import { JsonObject, Maybe, Time } from "../../http/schema-parts.ts";
+import type { FeedbackDraft, Judgement } from "../run-feedback.ts";
+import { serverLimits } from "../../model/options.ts";
+import { JsonCursor } from "../../bodies/json-cursor.ts";
+import { microsOf } from "../../model/parse-time.ts";
+
+const Score = Type.Union([Type.Number(), Type.Boolean()]);
+const Correction = Type.Union([JsonObject, Type.String()]);
+
+/** What the scores of a key mean. */
+export const feedbackConfig = Type.Object({
+  type: Type.Union([
+    Type.Literal("continuous"),
+    Type.Literal("categorical"),
+    Type.Literal("freeform"),
+  ]),
+  min: Maybe(Type.Number()),
+  max: Maybe(Type.Number()),
+  categories: Maybe(
+    Type.Array(Type.Object({ value: Type.Number(), label: Maybe(Type.String({ minLength: 1 })) })),
+  ),
+});
+
+export const feedbackKey = Type.String({ minLength: 1, maxLength: 180 });
+
+const judgement = {
+  score: Maybe(Score),
+  value: Type.Optional(Type.Unknown()),
+  comment: Maybe(Type.String()),
+  correction: Maybe(Correction),
+};
+
+/** Body of `POST /feedback`, and a part `feedback.<run id>`. Members that it does not name are ignored. */
+export const feedbackBody = Type.Object({
+  ...judgement,
+  id: Maybe(Type.String()),
+  key: feedbackKey,
+  run_id: Maybe(Type.String()),
+  session_id: Maybe(Type.String()),
+  comparative_experiment_id: Maybe(Type.String()),
+  feedback_source: Maybe(Type.Object({ type: Maybe(Type.String()), metadata: Maybe(JsonObject) })),
+  feedback_config: Maybe(feedbackConfig),
+  /** As clients write it. */
+  feedbackConfig: Maybe(feedbackConfig),
+  /** Whether the evaluator failed. */
+  error: Maybe(Type.Boolean()),
+  created_at: Maybe(Time),
+});
+
+/** Body of `PATCH /feedback/{id}`: what is left out stays, null takes away. */
+export const feedbackPatchBody = Type.Object({
+  ...judgement,
+  feedback_config: Maybe(feedbackConfig),
+});
+
+/** Body of `POST /feedback/tokens/{token}`. */
+export const submittedFeedbackBody = Type.Object({ ...judgement, metadata: Maybe(JsonObject) });
+
+export type FeedbackBody = Static<typeof feedbackBody>;
+export type FeedbackPatchBody = Static<typeof feedbackPatchBody>;
+export type SubmittedFeedbackBody = Static<typeof submittedFeedbackBody>;
+
+/** @throws RequestError 422: it is on nothing, or an id is no UUID, or a time none. */
+export function toDraft(body: FeedbackBody): FeedbackDraft {
+  const runId = idOf(body.run_id, "run_id");
+  const projectId = idOf(body.session_id, "session_id");
+  if (runId === null && projectId === null) {
+    throw new RequestError(422, "One of run_id or session_id must be provided");
+  }
+  const metadata = body.feedback_source?.metadata ?? null;
+  checkSourceRun(metadata);
+  return {
+    ...toJudgement(body, body.feedback_config ?? body.feedbackConfig),
+    id: idOf(body.id, "id") ?? randomUUID(),
+    runId,
+    projectId,
+    comparativeId: idOf(body.comparative_experiment_id, "comparative_experiment_id"),
+    key: body.key,
+    sourceType: body.feedback_source?.type ?? "api",
+    sourceMetadata: metadata,
+    extra: typeof body.error === "boolean" ? { error: body.error } : null,
+    createdMicros: microsOf(body.created_at, "created_at"),
+  };
+}
+
+/** `null` where something is left out. */
+export const toJudgement = (
+  body: Pick<SubmittedFeedbackBody, "score" | "value" | "comment" | "correction">,
+  config: Judgement["config"] | undefined,
+): Judgement => ({
+  score: body.score ?? null,
+  value: body.value ?? null,
+  comment: body.comment ?? null,
+  correction: body.correction ?? null,
+  config: config ?? null,
+});
+
+/**
+ * The feedback of a part `feedback.<run id>`, or `feedback.<its own id>` as langsmith 0.12 names it.
+ *
+ * @throws RequestError 422: it is none, or names another run.
+ */
+export function parseFeedbackPart(json: Buffer, id: string): FeedbackDraft {
+  try {
+    new JsonCursor(json, serverLimits.bodyDepth).readWhole();
+  } catch (cause) {
+    throw new RequestError(422, `is ${messageOf(cause)}`);
+  }
+  const body: unknown = JSON.parse(json.toString("utf8"));
+  if (!Value.Check(feedbackBody, body)) {
+    const [fault] = Value.Errors(feedbackBody, body);
+    const place = fault?.instancePath === "" ? "it" : fault?.instancePath;
+    throw new RequestError(422, `is no feedback: ${place} ${fault?.message}`);
+  }
+  const draft = toDraft({ ...body, run_id: body.run_id ?? id });
+  const isOfName = [draft.runId, draft.id].includes(id.toLowerCase());
+  if (!isOfName) {
+    throw new RequestError(422, `is on the run ${draft.runId}, not on that of its name`);
+  }
+  return draft;
+}
+
+/** The reference to the run that judged. */
+function checkSourceRun(metadata: FeedbackDraft["sourceMetadata"]): void {
+  const run = metadata?.["__run"];
+  const id: unknown =
+    typeof run === "object" && run !== null ? Reflect.get(run, "run_id") : undefined;
+  if (id !== undefined && id !== null) {
+    idOf(id, "feedback_source.metadata.__run.run_id");
+  }
+}
+
+const idOf = (id: unknown, name: string): string | null =>
+  id === undefined || id === null ? null : parseId(id, name);

@@ -1,0 +1,172 @@
+import { RequestError } from "../../model/errors.ts";
+import { threadKeys } from "../run-filter-source.ts";
+import { serverLimits } from "../../model/options.ts";
+import type { RetentionRule, RetentionWrites, SweepStep } from "./retention.ts";
+import { FacetSweeper } from "./facet-sweeper.ts";
+import { anyFacet, blockMicros, pairFacet } from "../facets.ts";
+import { PayloadReader } from "../sqlite/payload-reader.ts";
+import { ruleKey, RetentionRules } from "./retention-rules.ts";
+import { parseRows, textOf, wholeText } from "../../storage/sqlite/rows.ts";
+import type { Connection } from "../../storage/sqlite/connection.ts";
+import { StepSize } from "../../storage/sqlite/step-size.ts";
+import { idOf } from "../../storage/sqlite/tenant-keys.ts";
+
+/** Runs that one step deletes, and projects that it looks at. */
+const runsPerStep = 100;
+const projectsPerStep = 200;
+const dayMicros = 86_400_000_000;
+
+/** Keeps the rules, and deletes what they no longer keep. */
+export class RetentionWriter implements RetentionWrites {
+  readonly #steps: StepSize;
+  readonly #rules: RetentionRules;
+  readonly #payloads: PayloadReader;
+  readonly #facets: FacetSweeper;
+  readonly #statements: ReturnType<typeof prepareStatements>;
+
+  constructor(db: Connection, steps = new StepSize()) {
+    this.#steps = steps;
+    this.#rules = new RetentionRules(db);
+    this.#payloads = new PayloadReader(db);
+    this.#facets = new FacetSweeper(db);
+    this.#statements = prepareStatements(db);
+  }
+
+  set(tenantId: string, { projectId, days }: RetentionRule): void {
+    const { findProject, set } = this.#statements;
+    if (projectId !== null && findProject.all([projectId, tenantId]).length === 0) {
+      throw new RequestError(404, "Session not found");
+    }
+    set.run([ruleKey(tenantId, projectId), days === null ? "" : String(days)]);
+  }
+
+  clear(tenantId: string, projectId: string | null): void {
+    this.#statements.clear.run([ruleKey(tenantId, projectId)]);
+  }
+
+  sweep(nowMicros: number, from: string | null): SweepStep {
+    if (this.#statements.anyRule.all().length === 0) {
+      return { deleted: 0, next: null };
+    }
+    const daysOf = this.#lookUp();
+    const projects = parseRows(this.#statements.listProjects.all([from ?? "", projectsPerStep]));
+    for (const [id, tenantId] of projects) {
+      const days = daysOf(String(tenantId), String(id));
+      const before = days === null ? null : nowMicros - days * dayMicros;
+      const deleted = before === null ? 0 : this.#deleteSome(String(tenantId), String(id), before);
+      if (deleted > 0) {
+        // Again from this project: it may hold more.
+        return { deleted, next: String(id) };
+      }
+    }
+    const last = projects.length < projectsPerStep ? undefined : projects.at(-1);
+    return { deleted: 0, next: last === undefined ? null : `${String(last[0])}${afterKey}` };
+  }
+
+  #lookUp(): (tenantId: string, projectKey: string) => number | null {
+    const byTenant = new Map<string, ReadonlyMap<string | null, number | null>>();
+    return (tenantId, key) => {
+      const projectId = idOf(key);
+      const known = byTenant.get(tenantId);
+      const rules =
+        known ??
+        new Map(this.#rules.list(tenantId).map((rule) => [rule.projectId, rule.days] as const));
+      byTenant.set(tenantId, rules);
+      return rules.get(projectId) ?? (rules.has(projectId) ? null : (rules.get(null) ?? null));
+    };
+  }
+
+  #deleteSome(tenantId: string, projectId: string, before: number): number {
+    const rows = parseRows(
+      this.#statements.findOld.all([projectId, before, this.#steps.rowsOf(runsPerStep)]),
+    );
+    let deleted = 0;
+    let bytes = 0;
+    for (const [traceId, id, startMicros, name, runType] of rows) {
+      if (bytes > serverLimits.erasedBytes) {
+        break; // Runs may be large: others have their turn, and the next step goes on here.
+      }
+      const row = {
+        traceId: String(traceId),
+        id: String(id),
+        projectId,
+        startMicros: Number(startMicros),
+        name: textOf(name),
+        runType: textOf(runType),
+      };
+      const payloads = this.#payloads.read(row);
+      const [[files] = []] = parseRows(this.#statements.sizeOfFiles.all([row.traceId, row.id]));
+      bytes += payloads.reduce((sum, { length }) => sum + length, Number(files));
+      deleted += 1;
+      this.#facets.remove(row, payloads, before);
+      this.#statements.ofRun.forEach((statement) => statement.run([String(traceId), String(id)]));
+      this.#statements.ofTenant.forEach((statement) => statement.run([String(id), tenantId]));
+    }
+    const last = rows[deleted - 1];
+    if (last !== undefined) {
+      this.#facets.end({ projectId, startMicros: Number(last[2]) }, before);
+      this.#endThreadShares(projectId);
+    }
+    return deleted;
+  }
+
+  /** Shares of threads end with the last run that may be of the thread. */
+  #endThreadShares(projectId: string): void {
+    const { listThreads, mayHaveRuns, endThread } = this.#statements;
+    for (const [json] of parseRows(listThreads.all([projectId]))) {
+      const thread = String(JSON.parse(String(json)));
+      const facets = threadKeys.map((key) => pairFacet(key, thread));
+      // A long text has no facet: any run may be of the thread.
+      const may = facets.includes(undefined) ? null : JSON.stringify([anyFacet, ...facets]);
+      if (mayHaveRuns.all([projectId, may]).length === 0) {
+        endThread.run([projectId, String(json)]);
+      }
+    }
+  }
+}
+
+/** Comes behind a key, and before whatever key comes next; a longer key may begin with one that is no longer. */
+const afterKey = "!";
+
+function prepareStatements(db: Connection) {
+  return {
+    findProject: db.prepare("SELECT 1 FROM projects WHERE id = ? AND tenant_id = ?").raw(),
+    set: db.prepare("INSERT OR REPLACE INTO settings (key, value) VALUES (?, ?)"),
+    clear: db.prepare("DELETE FROM settings WHERE key = ?"),
+    anyRule: db
+      .prepare(
+        "SELECT 1 FROM settings WHERE key >= 'retention/' AND key < 'retention0' AND value <> '' LIMIT 1",
+      )
+      .raw(),
+    listProjects: db
+      .prepare("SELECT id, tenant_id FROM projects WHERE id >= ? ORDER BY id LIMIT ?")
+      .raw(),
+    findOld: db
+      .prepare(
+        `SELECT trace_id, id, start_us, ${wholeText("name")}, ${wholeText("run_type")}
+          FROM runs WHERE project_id = ? AND start_us < ? ORDER BY start_us LIMIT ?`,
+      )
+      .raw(),
+    sizeOfFiles: db
+      .prepare("SELECT total(length(bytes)) FROM attachments WHERE trace_id = ? AND id = ?")
+      .raw(),
+    ofRun: ["payloads", "attachments", "shares", "trace_shares", "runs"].map((table) =>
+      db.prepare(`DELETE FROM ${table} WHERE trace_id = ? AND id = ?`),
+    ),
+    listThreads: db.prepare("SELECT thread_json FROM thread_shares WHERE project_id = ?").raw(),
+    mayHaveRuns: db
+      .prepare(
+        `SELECT 1 FROM run_facets f WHERE f.project_id = ?1
+           AND (?2 IS NULL OR f.facet IN (SELECT value FROM json_each(?2)))
+           AND EXISTS (SELECT 1 FROM runs r WHERE r.project_id = ?1
+             AND r.start_us >= f.block * ${blockMicros} AND r.start_us < (f.block + 1) * ${blockMicros})
+         LIMIT 1`,
+      )
+      .raw(),
+    endThread: db.prepare("DELETE FROM thread_shares WHERE project_id = ? AND thread_json = ?"),
+    // Another tenant may hold rows that name these ids: they stay.
+    ofTenant: ["feedback", "feedback_tokens", "annotation_queue_runs"].map((table) =>
+      db.prepare(`DELETE FROM ${table} WHERE run_id = ? AND tenant_id = ?`),
+    ),
+  };
+}

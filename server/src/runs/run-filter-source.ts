@@ -1,0 +1,142 @@
+import { measureNames } from "./run-measures.ts";
+import type { MeasureName } from "./run-measures.ts";
+import { usageSources } from "./usage-sources.ts";
+import type { UsageName } from "./usage-sources.ts";
+import type { FilterSource } from "../filter/compiler.ts";
+import type { JsonValue } from "../filter/conditions.ts";
+
+/**
+ * How the fields of a run are reached: the narrow row of `runs` under an alias, and the run's payloads.
+ * Of several payloads that have a member, the patch that came last counts, then the post.
+ */
+export function runSource(run: string, mayHold?: FilterSource["mayHold"]): FilterSource {
+  const metadata = memberOf(run, { member: "extra", inner: ".metadata", type: "object" });
+  const inputs = memberOf(run, { member: "inputs", type: "object" });
+  const outputs = memberOf(run, { member: "outputs", type: "object" });
+  const tags = memberOf(run, { member: "tags", type: "array" });
+  const { first_token_us: firstToken, ...usage } = measureColumns(run);
+  const error = `(${memberOf(run, { member: "error" })} ->> '$')`;
+  return {
+    columns: {
+      id: `${run}.id`,
+      trace_id: `${run}.trace_id`,
+      parent_run_id: `${run}.parent_run_id`,
+      session_id: `${run}.project_id`,
+      reference_example_id: `${run}.reference_example_id`,
+      name: `${run}.name`,
+      run_type: `${run}.run_type`,
+      status: `CASE WHEN ${run}.has_error = 1 THEN 'error' WHEN ${run}.end_us IS NULL THEN 'pending' ELSE 'success' END`,
+      error,
+      start_time: `${run}.start_us`,
+      end_time: `${run}.end_us`,
+      first_token_time: firstToken,
+      latency: `(${run}.end_us - ${run}.start_us)`,
+      execution_order: `CASE WHEN ${run}.parent_run_id IS NULL THEN 1 ELSE 2 END`,
+      ...usage,
+    },
+    conditions: {
+      is_root: `(${run}.parent_run_id IS NULL)`,
+      error: `(${run}.has_error = 1)`,
+    },
+    lists: { tags, tag: tags, thread_id: threadIds(metadata) },
+    objects: { metadata, inputs, outputs },
+    feedback: {
+      from: "feedback f",
+      where: `f.run_id = ${run}.id AND f.tenant_id = (SELECT tenant_id FROM projects WHERE id = ${run}.project_id)`,
+      key: "(f.key_json ->> '$')",
+      values: {
+        feedback_score: { type: "iif(f.score IS NULL, 'null', 'real')", atom: "f.score" },
+        feedback_value: jsonColumn("f.value_json"),
+        feedback_comment: jsonColumn("f.comment_json"),
+      },
+    },
+    ...(mayHold === undefined ? {} : { mayHold }),
+    searched: { texts: [`${run}.name`, error], json: [inputs, outputs, tags, metadata] },
+  };
+}
+
+/** A column of JSON text; null is what SQLite can't read. */
+const jsonColumn = (column: string): JsonValue => ({
+  type: `coalesce(CASE WHEN json_valid(${column}) THEN json_type(${column}) END, 'null')`,
+  atom: `CASE WHEN json_valid(${column}) THEN ${column} ->> '$' END`,
+});
+
+interface Member {
+  readonly member: string;
+  /** The rest of the path, below the member. */
+  readonly inner?: string;
+  /** The only type that counts. */
+  readonly type?: "object" | "array";
+}
+
+/**
+ * The JSON text of a member of the run's merged payload; NULL where it has none. SQLite reads JSON of up
+ * to 1,000 levels: a deeper payload is passed over, since it would fail the query.
+ */
+function memberOf(run: string, { member, inner = "", type }: Member): string {
+  const path = `'$.${member}${inner}'`;
+  const value = `p.body -> ${path}`;
+  const selected =
+    type === undefined ? value : `CASE json_type(p.body, ${path}) WHEN '${type}' THEN ${value} END`;
+  return `(SELECT ${selected} FROM payloads p WHERE p.trace_id = ${run}.trace_id AND p.id = ${run}.id
+    AND CASE WHEN json_valid(p.body) THEN json_type(p.body, '$.${member}') END IS NOT NULL
+    ORDER BY p.digest <> '' DESC, p.rowid DESC LIMIT 1)`;
+}
+
+/** The names under which metadata say what conversation a run is of. */
+export const threadKeys = ["session_id", "thread_id", "conversation_id"] as const;
+
+const threadIds = (metadata: string): string =>
+  `(SELECT json_group_array(m.atom) FROM json_each(${metadata}) m
+    WHERE m.type = 'text' AND m.key IN (${threadKeys.map((key) => `'${key}'`).join(", ")}))`;
+
+/** The measures of a run: its columns, and of a run from before these the numbers in its payload. */
+export function measureColumns(run: string): Readonly<Record<MeasureName, string>> {
+  const roots = {
+    outputs: memberOf(run, { member: "outputs", type: "object" }),
+    metadata: memberOf(run, { member: "extra", inner: ".metadata", type: "object" }),
+  };
+  const inPayload = (name: MeasureName): string =>
+    name === "first_token_us"
+      ? firstTokenIn(memberOf(run, { member: "events", type: "array" }))
+      : usageIn(roots, name);
+  return Object.fromEntries(
+    measureNames.map((name) => [
+      name,
+      `CASE ${run}.measured WHEN 0 THEN ${inPayload(name)} ELSE ${run}.${name} END`,
+    ]),
+  ) as Record<MeasureName, string>;
+}
+
+/** Microseconds; events name their times as ISO 8601 texts or as epoch milliseconds. */
+const firstTokenIn = (events: string): string =>
+  `(SELECT CASE typeof(v.value ->> '$.time') WHEN 'text'
+      THEN CAST(round(unixepoch(v.value ->> '$.time', 'subsec') * 1000) * 1000 AS INTEGER)
+      ELSE CAST((v.value ->> '$.time') * 1000 AS INTEGER) END
+    FROM json_each(${events}) v WHERE v.type = 'object' AND v.value ->> '$.name' = 'new_token' LIMIT 1)`;
+
+type Roots = Readonly<Record<"outputs" | "metadata", string>>;
+
+function usageIn(roots: Roots, name: UsageName): string {
+  const [prompt, completion] = [
+    reportedIn(roots, "prompt_tokens"),
+    reportedIn(roots, "completion_tokens"),
+  ];
+  return name === "total_tokens"
+    ? `coalesce(${reportedIn(roots, name)}, ${prompt} + ${completion})`
+    : reportedIn(roots, name);
+}
+
+function reportedIn(roots: Roots, name: UsageName): string {
+  const values = usageSources.flatMap(({ root, steps, names }) => {
+    const path = [...steps, names[name]].map(toPathStep).join("");
+    return names[name] === undefined ? [] : [numberAt(roots[root], `$${path}`)];
+  });
+  return `coalesce(${values.join(", ")})`;
+}
+
+const toPathStep = (step: string | number | undefined): string =>
+  typeof step === "number" ? `[${step}]` : `.${step}`;
+
+const numberAt = (json: string, path: string): string =>
+  `(SELECT n.atom FROM json_each(${json}, '${path}') n WHERE n.type IN ('integer', 'real') LIMIT 1)`;

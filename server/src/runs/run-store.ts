@@ -1,0 +1,23 @@
+import type { RetentionWrites } from "./retention/retention.ts";
+import type { RunFeedbackReads } from "./run-feedback.ts";
+import type { RunListReads } from "./run-list.ts";
+import type { RunReads, RunWrites } from "./run-query.ts";
+import type { IngestResult, PackedBatch, RunBatch } from "./run-record.ts";
+import type { TraceReads } from "./trace.ts";
+import type { Promised } from "../storage/promised.ts";
+
+/** What the handlers of runs need of the store. */
+export interface RunStore {
+  readonly read: Promised<{
+    readonly feedback: RunFeedbackReads;
+    readonly runLists: RunListReads;
+    readonly runs: RunReads;
+    readonly traces: TraceReads;
+  }>;
+  readonly write: Promised<{
+    readonly retention: RetentionWrites;
+    readonly runs: RunWrites;
+  }>;
+  /** Resolves when the batch would survive the end of the process. */
+  ingest(tenantId: string, batch: RunBatch | PackedBatch): Promise<IngestResult>;
+}

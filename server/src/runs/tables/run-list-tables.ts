@@ -1,0 +1,60 @@
+import { anyFacet, blockMicros } from "../facets.ts";
+import { countMicros } from "../run-list.ts";
+
+const blockOf = (row: string): string => `${row}.start_us / ${countMicros}`;
+const isRoot = (row: string): string => `${row}.parent_run_id IS NULL`;
+
+/** Adds a run to its count, or takes it out. */
+const count = (row: string, sign: "" | "-"): string =>
+  `INSERT INTO run_counts VALUES (${row}.project_id, ${isRoot(row)}, ${blockOf(row)}, ${sign}1, ${sign}${row}.has_error)
+      ON CONFLICT DO UPDATE SET runs = runs + excluded.runs, errors = errors + excluded.errors;`;
+
+/**
+ * What lists of runs are found and drawn by: runs with errors, runs that are open and runs by their
+ * latency each in an index of their own; judgements by key; and how many runs began in each block of
+ * time. Runs of before this may have any name and type: see `run-facets.ts`.
+ */
+export const runListTables = `
+  CREATE INDEX errors_by_start ON runs (project_id, start_us, id) WHERE has_error = 1;
+  CREATE INDEX open_by_start ON runs (project_id, start_us, id) WHERE end_us IS NULL AND has_error = 0;
+  CREATE INDEX runs_by_latency ON runs (project_id, end_us - start_us, id) WHERE end_us IS NOT NULL;
+  CREATE INDEX feedback_by_key ON feedback (tenant_id, key_json, score, run_id) WHERE run_id IS NOT NULL;
+  CREATE TABLE run_counts (
+    project_id TEXT NOT NULL, is_root INTEGER NOT NULL, block INTEGER NOT NULL, runs INTEGER NOT NULL,
+    errors INTEGER NOT NULL, PRIMARY KEY (project_id, is_root, block)
+  ) WITHOUT ROWID;
+  INSERT INTO run_counts SELECT project_id, ${isRoot("r")}, ${blockOf("r")}, count(*), total(has_error)
+    FROM runs r GROUP BY 1, 2, 3;
+  CREATE TRIGGER run_counts_new AFTER INSERT ON runs
+    BEGIN
+      ${count("NEW", "")}
+    END;
+  CREATE TRIGGER run_counts_changed AFTER UPDATE OF project_id, start_us, has_error, parent_run_id ON runs
+    WHEN OLD.project_id <> NEW.project_id OR OLD.start_us <> NEW.start_us OR OLD.has_error <> NEW.has_error
+      OR OLD.parent_run_id IS NOT NEW.parent_run_id
+    BEGIN
+      ${count("OLD", "-")}
+      ${count("NEW", "")}
+    END;
+  CREATE TRIGGER run_counts_gone AFTER DELETE ON projects
+    BEGIN
+      DELETE FROM run_counts WHERE project_id = OLD.id;
+    END;
+  INSERT OR IGNORE INTO run_facets SELECT DISTINCT project_id, '${anyFacet}', start_us / ${blockMicros} FROM runs;
+`;
+
+/**
+ * Runs that are deleted one by one, as those are that are kept for a time only, leave the counts. The counts of
+ * before may have such runs in them and are made anew.
+ */
+export const runCountsOfDeleted = `
+  DELETE FROM run_counts;
+  INSERT INTO run_counts SELECT project_id, ${isRoot("r")}, ${blockOf("r")}, count(*), total(has_error)
+    FROM runs r GROUP BY 1, 2, 3;
+  CREATE TRIGGER run_counts_deleted AFTER DELETE ON runs
+    BEGIN
+      ${count("OLD", "-")}
+      DELETE FROM run_counts WHERE project_id = OLD.project_id AND is_root = (${isRoot("OLD")})
+        AND block = ${blockOf("OLD")} AND runs <= 0;
+    END;
+`;

@@ -1,0 +1,115 @@
+import { join } from "node:path";
+import { messageOf, RequestError, ServerError } from "../model/errors.ts";
+import { narrowFiles, prepareFolder } from "../storage/sqlite/folder.ts";
+import { lockFolder } from "../storage/sqlite/folder-lock.ts";
+import type { FolderLock } from "../storage/sqlite/folder-lock.ts";
+import { openSecondWriter, openWriter } from "./schema.ts";
+import { databaseFile, readDefaultTenantId } from "../storage/sqlite/open-database.ts";
+import type { Connection } from "../storage/sqlite/connection.ts";
+import { TenantReader } from "../tenants/tenant-reader.ts";
+import { TenantWriter } from "../tenants/tenant-writer.ts";
+import type { ApiKey, NewKey, Tenant } from "../tenants/tenant.ts";
+
+/** A key and whom it lets in; the key itself is not kept. */
+export interface ListedKey extends ApiKey {
+  /** `null` until the tenant has one. */
+  readonly tenantHandle: string | null;
+}
+
+export interface KeyDraft {
+  /** What the key is for. @defaultValue "" */
+  readonly name?: string;
+  /** Handle of the tenant that it lets in, which is made when missing. @defaultValue the tenant of whoever needs no key */
+  readonly tenant?: string;
+}
+
+/**
+ * Makes, lists and revokes the keys of a data folder, whether or not a server works on it: a running
+ * one heeds each change from its next request on.
+ */
+export class KeyStore {
+  readonly #db: Connection;
+  readonly #lock: FolderLock | undefined;
+  readonly #reader: TenantReader;
+  readonly #writer: TenantWriter;
+
+  /**
+   * @param dataDir - made when missing
+   * @throws {@link ServerError} the folder can't be used.
+   */
+  constructor(dataDir: string) {
+    const path = prepareFolder(dataDir);
+    const file = join(path, databaseFile);
+    this.#lock = lockIfFree(path);
+    try {
+      this.#db = this.#lock === undefined ? openSecondWriter(file) : openWriter(file);
+    } catch (cause) {
+      this.#lock?.release();
+      throw new ServerError("DATA_DIR", `Failed to open ${file}: ${messageOf(cause)}`, { cause });
+    }
+    narrowFiles(path);
+    this.#reader = new TenantReader(this.#db);
+    this.#writer = new TenantWriter(this.#db);
+  }
+
+  /**
+   * A new key, in clear this once. The first one closes the server to whoever has none.
+   *
+   * @throws {@link ServerError} the handle is none.
+   */
+  create({ name = "", tenant }: KeyDraft = {}): NewKey {
+    return this.#write(() => this.#writer.createKey(this.#tenantId(tenant), { name }));
+  }
+
+  /** By creation, revoked ones too. */
+  list(): readonly ListedKey[] {
+    const handles = new Map(this.#reader.list().map(({ id, handle }) => [id, handle]));
+    return this.#reader
+      .listKeys()
+      .map((key) => ({ ...key, tenantHandle: handles.get(key.tenantId) ?? null }));
+  }
+
+  /** Ends a key. Repeated, it changes nothing. @throws {@link ServerError} there is no such key. */
+  revoke(id: string): ApiKey {
+    return this.#write(() => this.#writer.revokeKey(id));
+  }
+
+  close(): void {
+    this.#db.close();
+    this.#lock?.release();
+  }
+
+  #tenantId(handle: string | undefined): string {
+    if (handle === undefined) {
+      return readDefaultTenantId(this.#db);
+    }
+    const known: Tenant | undefined = this.#reader.findByHandle(handle);
+    return (known ?? this.#writer.create({ handle, displayName: handle })).id;
+  }
+
+  #write<Result>(change: () => Result): Result {
+    this.#db.exec("BEGIN IMMEDIATE");
+    try {
+      const result = change();
+      this.#db.exec("COMMIT");
+      return result;
+    } catch (cause) {
+      this.#db.exec("ROLLBACK");
+      throw cause instanceof RequestError
+        ? new ServerError("KEY", cause.message, { cause })
+        : cause;
+    }
+  }
+}
+
+/** `undefined` while a server has the folder. */
+function lockIfFree(path: string): FolderLock | undefined {
+  try {
+    return lockFolder(path);
+  } catch (cause) {
+    if (cause instanceof ServerError && cause.code === "DATA_DIR_IN_USE") {
+      return undefined;
+    }
+    throw cause;
+  }
+}

@@ -1,0 +1,114 @@
+import { readdirSync, readFileSync } from "node:fs";
+import { dirname, join, posix, relative } from "node:path";
+import { expect, test } from "vitest";
+
+const root = join(import.meta.dirname, "..");
+const packages = ["src", "server/src", "cli/src", "web/src"] as const;
+/** A folder with more files than this can usually be two. */
+const filesAtMost = 25;
+/** Names that say nothing of what is inside. */
+const drawers = /^(?:utils?|helpers?|common|misc|types)\.tsx?$/;
+/** Of `import` and `export … from`, types included, and of `import()`. */
+const specifiers = /\b(?:from|import)\s*\(?\s*"(\.{1,2}\/[^"]+)"/g;
+
+interface SourceFile {
+  /** From the package's source folder. */
+  readonly path: string;
+  /** Paths of the package's own files that it imports. */
+  readonly imports: readonly string[];
+}
+
+function filesOf(folder: string): readonly SourceFile[] {
+  const top = join(root, folder);
+  const names = readdirSync(top, { recursive: true, encoding: "utf8" })
+    .map((name) => name.replaceAll("\\", "/"))
+    .filter((name) => /\.tsx?$/.test(name));
+  const known = new Set(names);
+  return names.map((path) => {
+    const text = readFileSync(join(top, path), "utf8");
+    const imports = [...text.matchAll(specifiers)]
+      .map(([, specifier = ""]) => posix.join(posix.dirname(path), specifier))
+      .filter((target) => known.has(target));
+    return { path, imports };
+  });
+}
+
+/** Imports from one folder to another; a folder and what lies within it count as one. */
+function folderImports(files: readonly SourceFile[]): ReadonlyMap<string, ReadonlySet<string>> {
+  const edges = new Map<string, Set<string>>();
+  for (const { path, imports } of files) {
+    for (const target of imports) {
+      const [from, to] = branches(dirname(path), dirname(target));
+      if (from !== undefined && to !== undefined) {
+        edges.set(from, (edges.get(from) ?? new Set()).add(to));
+      }
+    }
+  }
+  return edges;
+}
+
+/** The two folders, side by side in one folder, through which two paths part; none where one is within the other. */
+function branches(from: string, to: string): readonly [string?, string?] {
+  const [left, right] = [from.split("/"), to.split("/")];
+  const at = left.findIndex((name, index) => name !== right[index]);
+  const isWithin = at === -1 || right[at] === undefined || from === "." || to === ".";
+  return isWithin ? [] : [left.slice(0, at + 1).join("/"), right.slice(0, at + 1).join("/")];
+}
+
+/** A way from a folder back to itself; `undefined` where there is none. */
+function cycleIn(edges: ReadonlyMap<string, ReadonlySet<string>>): readonly string[] | undefined {
+  const done = new Set<string>();
+  const walk = (folder: string, way: readonly string[]): readonly string[] | undefined => {
+    if (way.includes(folder)) {
+      return [...way.slice(way.indexOf(folder)), folder];
+    }
+    if (done.has(folder)) {
+      return undefined;
+    }
+    done.add(folder);
+    for (const next of edges.get(folder) ?? []) {
+      const cycle = walk(next, [...way, folder]);
+      if (cycle !== undefined) {
+        return cycle;
+      }
+    }
+    return undefined;
+  };
+  for (const folder of edges.keys()) {
+    const cycle = walk(folder, []);
+    if (cycle !== undefined) {
+      return cycle;
+    }
+  }
+  return undefined;
+}
+
+test("a cycle of folders is found, through types too, and none between a folder and what is within it", () => {
+  const file = (path: string, ...imports: readonly string[]): SourceFile => ({ path, imports });
+  const cycle = cycleIn(folderImports([file("a/x.ts", "b/y.ts"), file("b/y.ts", "a/c/z.ts")]));
+  expect(cycle).toEqual(["a", "b", "a"]);
+  const nested = [file("a/x.ts", "a/c/z.ts"), file("a/c/z.ts", "a/x.ts"), file("x.ts", "a/x.ts")];
+  expect(cycleIn(folderImports(nested))).toBeUndefined();
+});
+
+test.each(packages)("%s: folders import one another in one direction only", (folder) => {
+  expect(cycleIn(folderImports(filesOf(folder)))).toBeUndefined();
+});
+
+test.each(packages)(
+  "%s: no folder is so large that it could be two, and no file is a drawer",
+  (folder) => {
+    const counts = new Map<string, number>();
+    const files = readdirSync(join(root, folder), { recursive: true, withFileTypes: true });
+    const unnamed: string[] = [];
+    for (const { name, parentPath } of files.filter((entry) => entry.isFile())) {
+      const place = relative(root, parentPath);
+      counts.set(place, (counts.get(place) ?? 0) + 1);
+      if (drawers.test(name)) {
+        unnamed.push(join(place, name));
+      }
+    }
+    expect([...counts].filter(([, count]) => count > filesAtMost)).toEqual([]);
+    expect(unnamed).toEqual([]);
+  },
+);
