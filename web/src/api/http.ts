@@ -1,5 +1,6 @@
 import { currentTenantId, reportUnauthorized, readKey } from "./access.ts";
 import { reportConnectivity } from "./connectivity.ts";
+import { endpointPath } from "./endpoint-path.ts";
 import { EventStreamReader } from "./event-stream.ts";
 import type { ServerEvent } from "./event-stream.ts";
 
@@ -119,7 +120,7 @@ async function readNext(
  */
 export async function verifyKey(key: string): Promise<void> {
   try {
-    await callText("/settings", { method: "GET", key });
+    await callText(endpointPath("/settings"), { method: "GET", key });
   } catch (cause) {
     throw cause instanceof ApiError && cause.status === 401
       ? new ApiError(401, "The server does not know this key.", { cause })

@@ -1,10 +1,11 @@
 import { queryOptions, useQuery, useQueryClient } from "@tanstack/react-query";
 import { useEffect } from "react";
+import { endpointPath } from "./endpoint-path.ts";
 import { ApiError, streamEvents } from "./http.ts";
 import { mergeReports, emptyReport, parseLiveReport } from "./live-report.ts";
 import type { LiveReport } from "./live-report.ts";
 
-const path = "/ui/live";
+const path = endpointPath("/ui/live");
 const firstWaitMs = 1_000;
 const longestWaitMs = 15_000;
 

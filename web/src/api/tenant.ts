@@ -1,10 +1,10 @@
 import { queryOptions, useQuery } from "@tanstack/react-query";
 import { useLocation } from "@tanstack/react-router";
-import type { endpoints } from "millrace/model";
 import { currentTenantId, removeTenant, storeTenant, parseTenantId } from "./access.ts";
+import { endpointPath } from "./endpoint-path.ts";
 import { getJson } from "./http.ts";
 
-const path: (typeof endpoints)["readSettings"]["path"] = "/settings";
+const path = endpointPath("/settings");
 
 /** Whose rows the page shows. */
 export interface TenantSettings {

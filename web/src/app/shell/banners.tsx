@@ -3,6 +3,7 @@ import { useQueryClient, queryOptions, useQuery } from "@tanstack/react-query";
 import type { Query } from "@tanstack/react-query";
 import { useEffect, useSyncExternalStore, useCallback } from "react";
 import { subscribeToConnectivity, readIsOffline } from "../../api/connectivity.ts";
+import { endpointPath } from "../../api/endpoint-path.ts";
 import { describeFailure } from "../../api/failure.ts";
 import { getJson } from "../../api/http.ts";
 import { toVisibleText } from "../../components/text/visible-text.ts";
@@ -20,7 +21,7 @@ export const OfflineBanner = () => {
     }
     const ask = (): void => {
       // That it does not answer yet is known; that it does is noted where the answer comes in.
-      getJson("/info").catch(() => undefined);
+      getJson(endpointPath("/info")).catch(() => undefined);
     };
     // It may have been one connection that broke.
     const soon = setTimeout(ask, askFirstMs);
@@ -86,7 +87,9 @@ const diskCheckMs = 15_000;
 const readOnlyQuery = queryOptions({
   queryKey: ["read-only"],
   queryFn: async ({ signal }): Promise<boolean> => {
-    const info = (await getJson("/info", signal)) as Readonly<Record<string, unknown>>;
+    const info = (await getJson(endpointPath("/info"), signal)) as Readonly<
+      Record<string, unknown>
+    >;
     return info["read_only"] !== undefined;
   },
   refetchInterval: diskCheckMs,

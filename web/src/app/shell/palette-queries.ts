@@ -1,4 +1,5 @@
 import { queryOptions } from "@tanstack/react-query";
+import { endpointPath } from "../../api/endpoint-path.ts";
 import { getJson } from "../../api/http.ts";
 
 /** Something with a name that the palette can go to. */
@@ -21,10 +22,10 @@ export const searchQuery = (text: string) =>
       };
       const prompts = new URLSearchParams({ query: text, limit: String(resultMax) });
       const [projects, datasets, queues, hub] = await Promise.all([
-        named("/sessions"),
-        named("/datasets"),
-        named("/annotation-queues"),
-        getJson(`/repos?${prompts}`, signal),
+        named(endpointPath("/sessions")),
+        named(endpointPath("/datasets")),
+        named(endpointPath("/annotation-queues")),
+        getJson(`${endpointPath("/repos")}?${prompts}`, signal),
       ]);
       return [
         ...toSearchResults("project", projects),

@@ -4,6 +4,7 @@ import type { ErrorComponentProps } from "@tanstack/react-router";
 import { useEffect, useRef, useSyncExternalStore } from "react";
 import type { ReactNode } from "react";
 import { subscribeToConnectivity, readIsOffline } from "../../api/connectivity.ts";
+import { endpointPath } from "../../api/endpoint-path.ts";
 import { getJson } from "../../api/http.ts";
 import { ChunkLoadError } from "../../components/page/load-chunk.ts";
 import { Problem } from "../../components/page/states.tsx";
@@ -36,7 +37,7 @@ const NotLoaded = () => {
   const wasGone = useRef(false);
   useEffect(() => {
     // Says whether the server is there, to this view and to the banner above, which asks on.
-    getJson("/info").catch(() => undefined);
+    getJson(endpointPath("/info")).catch(() => undefined);
   }, []);
   useEffect(() => {
     if (isGone) {
@@ -56,7 +57,7 @@ const NotLoaded = () => {
         }
         onRetry={async () => {
           // Without the server a reload would leave nothing of the page.
-          await getJson("/info").then(
+          await getJson(endpointPath("/info")).then(
             () => location.reload(),
             () => undefined,
           );

@@ -1,9 +1,10 @@
 import { queryOptions } from "@tanstack/react-query";
-import type { uiEndpoints, FilterWords } from "millrace/model";
+import type { FilterWords } from "millrace/model";
+import { endpointPath } from "../../api/endpoint-path.ts";
 import { getJson, postJson } from "../../api/http.ts";
 
-const wordsPath: (typeof uiEndpoints)["readFilterWords"]["path"] = "/ui/filters/words";
-const checkPath: (typeof uiEndpoints)["checkFilter"]["path"] = "/ui/filters/check";
+const wordsPath = endpointPath("/ui/filters/words");
+const checkPath = endpointPath("/ui/filters/check");
 
 /** What filters are written with; the same as long as the server runs. */
 export const filterWordsQuery = queryOptions({

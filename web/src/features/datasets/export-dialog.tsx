@@ -1,18 +1,24 @@
 import { Button, NativeSelect } from "@mantine/core";
 import { useMutation, useQuery } from "@tanstack/react-query";
 import { useEffect, useRef, useState } from "react";
+import { endpointPath } from "../../api/endpoint-path.ts";
 import { getBlob } from "../../api/http.ts";
 import { Dialog } from "../../components/dialog/dialog.tsx";
 import { FormError } from "../../components/dialog/form.tsx";
 import { toVisibleText } from "../../components/text/visible-text.ts";
 import type { Dataset } from "./dataset.ts";
-import { datasetPath, splitsQuery } from "./queries.ts";
+import { splitsQuery } from "./queries.ts";
 
 const formats = [
   { value: "jsonl", label: "JSONL: a line of JSON for each example" },
   { value: "csv", label: "CSV: a column for each member" },
   { value: "openai_ft", label: "OpenAI fine-tuning: messages" },
 ] as const;
+
+type ExportFormat = (typeof formats)[number]["value"];
+
+const toFormat = (text: string): ExportFormat =>
+  formats.find(({ value }) => value === text)?.value ?? formats[0].value;
 
 /** Saves a version of a dataset, or one split of it, as a file. */
 export const ExportDialog = ({
@@ -26,7 +32,7 @@ export const ExportDialog = ({
   readonly split: string | undefined;
   readonly onClose: () => void;
 }) => {
-  const [format, setFormat] = useState<string>(formats[0].value);
+  const [format, setFormat] = useState<ExportFormat>(formats[0].value);
   const [split, setSplit] = useState(shownSplit);
   const splits = useQuery(splitsQuery(dataset.id, asOf));
   const control = useRef<AbortController>(undefined);
@@ -38,7 +44,7 @@ export const ExportDialog = ({
         ...(asOf === undefined ? {} : { as_of: asOf }),
         ...(split === "" ? {} : { splits: split }),
       });
-      const url = `${datasetPath(dataset.id)}/${format}?${parameters.toString()}`;
+      const url = `${endpointPath(`/datasets/:id/${format}`, { id: dataset.id })}?${parameters.toString()}`;
       const extension = format === "csv" ? "csv" : "jsonl";
       saveFile(
         await getBlob(url, control.current.signal),
@@ -55,7 +61,7 @@ export const ExportDialog = ({
           label="Format"
           data={[...formats]}
           value={format}
-          onChange={({ currentTarget }) => setFormat(currentTarget.value)}
+          onChange={({ currentTarget }) => setFormat(toFormat(currentTarget.value))}
         />
         <NativeSelect
           label="Split"

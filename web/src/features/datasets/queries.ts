@@ -1,5 +1,5 @@
 import { infiniteQueryOptions, keepPreviousData, queryOptions } from "@tanstack/react-query";
-import type { endpoints } from "millrace/model";
+import { endpointPath } from "../../api/endpoint-path.ts";
 import { deleteJson, getJson, patchJson, postJson, putJson } from "../../api/http.ts";
 import { isId, toRecord, toText, toTexts } from "../../api/parse.ts";
 import type { Members } from "../../api/parse.ts";
@@ -7,11 +7,11 @@ import type { DatasetsSearch } from "./dataset-search.ts";
 import { parseDataset, parseDatasets, parseVersions } from "./dataset.ts";
 import type { Dataset, DatasetVersion } from "./dataset.ts";
 
-const path: (typeof endpoints)["listDatasets"]["path"] = "/datasets";
+const path = endpointPath("/datasets");
 const listPage = 100;
 const versionPage = 100;
 
-export const datasetPath = (id: string): string => `${path}/${encodeURIComponent(id)}`;
+const datasetPath = (id: string): string => endpointPath("/datasets/:id", { id });
 
 /** Datasets, page after page. */
 export const datasetsQuery = ({ q, sort = "modified_at", order = "desc" }: DatasetsSearch) =>
@@ -46,7 +46,7 @@ export const versionsQuery = (id: string) =>
     queryFn: async ({ pageParam, signal }) =>
       parseVersions(
         await getJson(
-          `${datasetPath(id)}/versions?limit=${versionPage}&offset=${pageParam}`,
+          `${endpointPath("/datasets/:id/versions", { id })}?limit=${versionPage}&offset=${pageParam}`,
           signal,
         ),
       ),
@@ -60,7 +60,9 @@ export const splitsQuery = (id: string, asOf: string | undefined) =>
     queryKey: ["datasets", id, "splits", asOf],
     queryFn: async ({ signal }) => {
       const query = asOf === undefined ? "" : `?as_of=${encodeURIComponent(asOf)}`;
-      return toTexts(await getJson(`${datasetPath(id)}/splits${query}`, signal));
+      return toTexts(
+        await getJson(`${endpointPath("/datasets/:id/splits", { id })}${query}`, signal),
+      );
     },
   });
 
@@ -68,14 +70,15 @@ export const splitsQuery = (id: string, asOf: string | undefined) =>
 export const shareQuery = (id: string) =>
   queryOptions({
     queryKey: ["datasets", id, "share"],
-    queryFn: async ({ signal }) => toToken(await getJson(`${datasetPath(id)}/share`, signal)),
+    queryFn: async ({ signal }) =>
+      toToken(await getJson(endpointPath("/datasets/:id/share", { id }), signal)),
   });
 
 export const shareDataset = async (id: string): Promise<string | null> =>
-  toToken(await putJson(`${datasetPath(id)}/share`, {}));
+  toToken(await putJson(endpointPath("/datasets/:id/share", { id }), {}));
 
 export const unshareDataset = async (id: string): Promise<unknown> =>
-  deleteJson(`${datasetPath(id)}/share`);
+  deleteJson(endpointPath("/datasets/:id/share", { id }));
 
 const toToken = (value: unknown): string | null => toText(toRecord(value)["share_token"]) ?? null;
 
@@ -115,4 +118,4 @@ export const deleteDatasets = async (ids: Iterable<string>): Promise<unknown> =>
 };
 
 export const tagVersion = async (id: string, asOf: string, tag: string): Promise<unknown> =>
-  putJson(`${datasetPath(id)}/tags`, { as_of: asOf, tag });
+  putJson(endpointPath("/datasets/:id/tags", { id }), { as_of: asOf, tag });

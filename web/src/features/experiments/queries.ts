@@ -1,9 +1,7 @@
 import { infiniteQueryOptions, keepPreviousData, queryOptions } from "@tanstack/react-query";
-import type { endpoints, uiEndpoints } from "millrace/model";
+import { endpointPath } from "../../api/endpoint-path.ts";
 import { getJson, postJson } from "../../api/http.ts";
 import { requireItems, requireText, toItems, toRecord, toText } from "../../api/parse.ts";
-import { fill } from "../datasets/examples/queries.ts";
-import { datasetPath } from "../datasets/queries.ts";
 import { parseProjects } from "../projects/project.ts";
 import { toIds, toKeys } from "./compare-search.ts";
 import type { CompareSearch } from "./compare-search.ts";
@@ -12,10 +10,8 @@ import type { ComparisonPage } from "./comparison.ts";
 import { parseExperiments, parsePairwise } from "./experiment.ts";
 import type { Experiment, PairwiseComparison } from "./experiment.ts";
 
-const projectsPath: (typeof endpoints)["listProjects"]["path"] = "/sessions";
-const createPath: (typeof endpoints)["createComparative"]["path"] = "/datasets/comparative";
-const comparisonPath: (typeof uiEndpoints)["compareExperiments"]["path"] =
-  "/ui/datasets/:id/comparison";
+const projectsPath = endpointPath("/sessions");
+const createPath = endpointPath("/datasets/comparative");
 const pageSize = 25;
 const experimentPage = 50;
 const pairwisePage = 100;
@@ -58,7 +54,12 @@ export const pairwiseQuery = (datasetId: string) =>
     queryKey: ["datasets", datasetId, "pairwise"],
     queryFn: async ({ pageParam, signal }) => {
       const query = `limit=${pairwisePage}&offset=${pageParam}`;
-      return parsePairwise(await getJson(`${datasetPath(datasetId)}/comparative?${query}`, signal));
+      return parsePairwise(
+        await getJson(
+          `${endpointPath("/datasets/:id/comparative", { id: datasetId })}?${query}`,
+          signal,
+        ),
+      );
     },
     initialPageParam: 0,
     getNextPageParam: (page: readonly PairwiseComparison[], pages) =>
@@ -100,7 +101,7 @@ export const comparisonQuery = (
     queryFn: async ({ pageParam, signal }) =>
       parseComparison(
         await postJson(
-          fill(comparisonPath, datasetId),
+          endpointPath("/ui/datasets/:id/comparison", { id: datasetId }),
           {
             experiment_ids: toIds(experiments),
             baseline_id: baseline,
@@ -142,7 +143,11 @@ export const exampleRunsQuery = (
     queryKey: ["datasets", datasetId, "runs", exampleId, experiments],
     queryFn: async ({ signal }) => {
       const body = { session_ids: experiments, example_ids: [exampleId], limit: 1 };
-      const answer = await postJson(`${datasetPath(datasetId)}/runs`, body, signal);
+      const answer = await postJson(
+        endpointPath("/datasets/:id/runs", { id: datasetId }),
+        body,
+        signal,
+      );
       const example = toRecord(requireItems(answer, "examples")[0]);
       return {
         inputs: example["inputs"],

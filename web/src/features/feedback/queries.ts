@@ -1,4 +1,5 @@
 import { queryOptions } from "@tanstack/react-query";
+import { endpointPath } from "../../api/endpoint-path.ts";
 import { getJson, postJson } from "../../api/http.ts";
 import { parseFeedbackForm, parseFeedbackList, parseTrend } from "./feedback.ts";
 
@@ -25,7 +26,7 @@ export const trendQuery = ({ projectId, key, days }: TrendRequest) =>
         buckets: String(bucketCount),
         ...(key === undefined ? {} : { key }),
       });
-      return parseTrend(await getJson(`/ui/feedback?${query}`, signal));
+      return parseTrend(await getJson(`${endpointPath("/ui/feedback")}?${query}`, signal));
     },
     refetchInterval: refetchMs,
   });
@@ -40,7 +41,7 @@ export const recentFeedbackQuery = (projectId: string, key: string | undefined) 
         limit: "100",
         ...(key === undefined ? {} : { key }),
       });
-      return parseFeedbackList(await getJson(`/feedback?${query}`, signal));
+      return parseFeedbackList(await getJson(`${endpointPath("/feedback")}?${query}`, signal));
     },
     refetchInterval: refetchMs,
   });
@@ -49,7 +50,9 @@ export const feedbackFormQuery = (token: string) =>
   queryOptions({
     queryKey: ["feedback-form", token],
     queryFn: async ({ signal }) =>
-      parseFeedbackForm(await getJson(`/ui/feedback-forms/${encodeURIComponent(token)}`, signal)),
+      parseFeedbackForm(
+        await getJson(endpointPath("/ui/feedback-forms/:token", { token }), signal),
+      ),
     refetchOnWindowFocus: false,
   });
 
@@ -61,4 +64,4 @@ export interface SubmittedFeedback {
 
 /** Gives feedback by a token. */
 export const submitFeedback = async (token: string, draft: SubmittedFeedback): Promise<unknown> =>
-  postJson(`/feedback/tokens/${encodeURIComponent(token)}`, draft);
+  postJson(endpointPath("/feedback/tokens/:token", { token }), draft);

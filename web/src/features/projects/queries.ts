@@ -1,12 +1,12 @@
 import { queryOptions } from "@tanstack/react-query";
-import type { endpoints } from "millrace/model";
+import { endpointPath } from "../../api/endpoint-path.ts";
 import { deleteJson, getJson, patchJson, postJson } from "../../api/http.ts";
 import { parseProjectDetails, parseProjects, parseProjectStats } from "./project.ts";
 import type { ProjectDetails, ProjectStats } from "./project.ts";
 
-const listPath: (typeof endpoints)["listProjects"]["path"] = "/sessions";
+const listPath = endpointPath("/sessions");
 
-const statsPath: (typeof endpoints)["runStats"]["path"] = "/runs/stats";
+const statsPath = endpointPath("/runs/stats");
 
 const refetchMs = 5_000;
 const statsMs = 30_000;
@@ -28,7 +28,7 @@ export const projectSearchQuery = (name: string) =>
     },
   });
 
-const pathOf = (id: string): string => `${listPath}/${encodeURIComponent(id)}`;
+const pathOf = (id: string): string => endpointPath("/sessions/:id", { id });
 
 /** One project, with its description and metadata. */
 export const projectQuery = (projectId: string) =>

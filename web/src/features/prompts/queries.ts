@@ -1,5 +1,5 @@
 import { infiniteQueryOptions, keepPreviousData, queryOptions } from "@tanstack/react-query";
-import type { endpoints } from "millrace/model";
+import { endpointPath } from "../../api/endpoint-path.ts";
 import { deleteJson, getJson, patchJson, postJson } from "../../api/http.ts";
 import { toRecord } from "../../api/parse.ts";
 import {
@@ -14,7 +14,7 @@ import type { Commit, CommitPage, Prompt, PromptListPage } from "./prompt.ts";
 import { toPromptQuery } from "./prompts-search.ts";
 import type { PromptsSearch } from "./prompts-search.ts";
 
-const reposPath: (typeof endpoints)["listPrompts"]["path"] = "/repos";
+const reposPath = endpointPath("/repos");
 const pageSize = 50;
 
 /** Where a prompt is: the owner `-` is whoever asks. */
@@ -22,9 +22,6 @@ export interface PromptAddress {
   readonly owner: string;
   readonly repo: string;
 }
-
-const below = (base: string, { owner, repo }: PromptAddress): string =>
-  `${base}/${encodeURIComponent(owner)}/${encodeURIComponent(repo)}`;
 
 /** Prompts, page after page: a tenant's own, or the public ones of all. */
 export const promptsQuery = (search: PromptsSearch, address: { readonly tenantId?: string }) =>
@@ -47,7 +44,9 @@ export const promptQuery = (address: PromptAddress) =>
   queryOptions({
     queryKey: ["prompts", address.owner, address.repo],
     queryFn: async ({ signal }): Promise<Prompt> =>
-      parsePrompt(toRecord(await getJson(below(reposPath, address), signal))["repo"]),
+      parsePrompt(
+        toRecord(await getJson(endpointPath("/repos/:owner/:repo", address), signal))["repo"],
+      ),
   });
 
 /** Commits, the latest first, page after page. */
@@ -57,7 +56,7 @@ export const commitsQuery = (address: PromptAddress) =>
     queryFn: async ({ pageParam, signal }) =>
       parseCommitPage(
         await getJson(
-          `${below("/commits", address)}?limit=${pageSize}&offset=${pageParam}`,
+          `${endpointPath("/commits/:owner/:repo", address)}?limit=${pageSize}&offset=${pageParam}`,
           signal,
         ),
       ),
@@ -73,7 +72,7 @@ export const commitQuery = (address: PromptAddress, commit: string) =>
     queryFn: async ({ signal }) =>
       parsePulledCommit(
         await getJson(
-          `${below("/commits", address)}/${encodeURIComponent(commit)}?is_view=true`,
+          `${endpointPath("/commits/:owner/:repo/:commit", { ...address, commit })}?is_view=true`,
           signal,
         ),
       ),
@@ -84,7 +83,7 @@ export const commitTagsQuery = (address: PromptAddress) =>
   queryOptions({
     queryKey: ["prompts", address.owner, address.repo, "tags"],
     queryFn: async ({ signal }) =>
-      parseCommitTags(await getJson(`${below(reposPath, address)}/tags`, signal)),
+      parseCommitTags(await getJson(endpointPath("/repos/:owner/:repo/tags", address), signal)),
   });
 
 /** What of a prompt a person writes; what is left out stays. */
@@ -103,13 +102,13 @@ export const createPrompt = async (
 export const updatePrompt = async (
   address: PromptAddress,
   fields: PromptFields,
-): Promise<unknown> => patchJson(below(reposPath, address), fields);
+): Promise<unknown> => patchJson(endpointPath("/repos/:owner/:repo", address), fields);
 
 export const deletePrompt = async (address: PromptAddress): Promise<unknown> =>
-  deleteJson(below(reposPath, address));
+  deleteJson(endpointPath("/repos/:owner/:repo", address));
 
 export const likePrompt = async (address: PromptAddress, isLiked: boolean): Promise<unknown> =>
-  postJson(below("/likes", address), { like: isLiked });
+  postJson(endpointPath("/likes/:owner/:repo", address), { like: isLiked });
 
 /** @throws ApiError 409: the parent is not the latest commit, or nothing changed. */
 export const commitManifest = async (
@@ -120,13 +119,17 @@ export const commitManifest = async (
     readonly description?: string;
   },
 ): Promise<Commit> =>
-  parseCommit(toRecord(toRecord(await postJson(below("/commits", address), draft))["commit"]));
+  parseCommit(
+    toRecord(
+      toRecord(await postJson(endpointPath("/commits/:owner/:repo", address), draft))["commit"],
+    ),
+  );
 
 /** Puts a tag at a commit; one of that name moves. */
 export const tagCommit = async (
   address: PromptAddress,
   tag: { readonly tag_name: string; readonly commit_id: string },
-): Promise<unknown> => postJson(`${below(reposPath, address)}/tags`, tag);
+): Promise<unknown> => postJson(endpointPath("/repos/:owner/:repo/tags", address), tag);
 
 export const untagCommit = async (address: PromptAddress, name: string): Promise<unknown> =>
-  deleteJson(`${below(reposPath, address)}/tags/${encodeURIComponent(name)}`);
+  deleteJson(endpointPath("/repos/:owner/:repo/tags/:tag", { ...address, tag: name }));

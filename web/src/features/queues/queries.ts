@@ -1,5 +1,5 @@
 import { infiniteQueryOptions, keepPreviousData, queryOptions } from "@tanstack/react-query";
-import type { endpoints, uiEndpoints } from "millrace/model";
+import { endpointPath } from "../../api/endpoint-path.ts";
 import { deleteJson, getJson, patchJson, postJson } from "../../api/http.ts";
 import type { QueueFields } from "./queue-draft.ts";
 import {
@@ -11,14 +11,13 @@ import {
 } from "./queue.ts";
 import type { Claim, ListedQueue, Queue, QueuedRun } from "./queue.ts";
 
-const path: (typeof endpoints)["listAnnotationQueues"]["path"] = "/annotation-queues";
-const uiPath: (typeof uiEndpoints)["listReviewedQueues"]["path"] = "/ui/annotation-queues";
+const path = endpointPath("/annotation-queues");
+const uiPath = endpointPath("/ui/annotation-queues");
 
 const pageSize = 100;
 const refetchMs = 5_000;
 
-const queuePath = (id: string): string => `${path}/${encodeURIComponent(id)}`;
-const uiQueuePath = (id: string): string => `${uiPath}/${encodeURIComponent(id)}`;
+const queuePath = (id: string): string => endpointPath("/annotation-queues/:id", { id });
 
 /** The queues with how far each is, the latest first, page after page. */
 export const queuesQuery = (name: string | undefined, reviewer: string | undefined) =>
@@ -52,7 +51,10 @@ export const progressQuery = (id: string, reviewer: string) =>
     queryFn: async ({ signal }) => {
       const query = new URLSearchParams({ reviewer });
       return parseProgress(
-        await getJson(`${uiQueuePath(id)}/progress?${query.toString()}`, signal),
+        await getJson(
+          `${endpointPath("/ui/annotation-queues/:id/progress", { id })}?${query.toString()}`,
+          signal,
+        ),
       );
     },
     refetchInterval: refetchMs,
@@ -64,7 +66,10 @@ export const queuedRunsQuery = (id: string) =>
     queryKey: ["queues", id, "runs"],
     queryFn: async ({ pageParam, signal }) =>
       parseQueuedRuns(
-        await getJson(`${uiQueuePath(id)}/runs?limit=${pageSize}&offset=${pageParam}`, signal),
+        await getJson(
+          `${endpointPath("/ui/annotation-queues/:id/runs", { id })}?limit=${pageSize}&offset=${pageParam}`,
+          signal,
+        ),
       ),
     initialPageParam: 0,
     getNextPageParam: (page: readonly QueuedRun[], pages) =>
@@ -82,10 +87,12 @@ export const updateQueue = async (id: string, fields: QueueFields): Promise<Queu
 export const deleteQueue = async (id: string): Promise<unknown> => deleteJson(queuePath(id));
 
 export const addQueueRuns = async (id: string, runIds: readonly string[]): Promise<unknown> =>
-  postJson(`${queuePath(id)}/runs`, runIds);
+  postJson(endpointPath("/annotation-queues/:id/runs", { id }), runIds);
 
 export const removeQueueRun = async (id: string, positionId: string): Promise<unknown> =>
-  deleteJson(`${queuePath(id)}/runs/${encodeURIComponent(positionId)}`);
+  deleteJson(
+    endpointPath("/annotation-queues/:id/runs/:queueRunId", { id, queueRunId: positionId }),
+  );
 
 /** Which run a reviewer asks for; none named: the next that waits for them. */
 export interface ClaimRequest {
@@ -106,25 +113,49 @@ export const claimRun = async (
   request: ClaimRequest,
   signal?: AbortSignal,
 ): Promise<Claim | null> =>
-  parseClaim(await postJson(`${uiQueuePath(queueId)}/claim`, { reviewer, ...request }, signal));
-
-const reviewPath = (queueId: string, positionId: string): string =>
-  `${uiQueuePath(queueId)}/runs/${encodeURIComponent(positionId)}`;
+  parseClaim(
+    await postJson(
+      endpointPath("/ui/annotation-queues/:id/claim", { id: queueId }),
+      { reviewer, ...request },
+      signal,
+    ),
+  );
 
 export const releaseRun = async (
   { queueId, reviewer }: ReviewSession,
   positionId: string,
   { isSkipped }: { readonly isSkipped: boolean },
 ): Promise<unknown> =>
-  postJson(`${reviewPath(queueId, positionId)}/release`, { reviewer, skipped: isSkipped });
+  postJson(
+    endpointPath("/ui/annotation-queues/:id/runs/:queueRunId/release", {
+      id: queueId,
+      queueRunId: positionId,
+    }),
+    { reviewer, skipped: isSkipped },
+  );
 
 export const finishRun = async (
   { queueId, reviewer }: ReviewSession,
   positionId: string,
-): Promise<unknown> => postJson(`${reviewPath(queueId, positionId)}/done`, { reviewer });
+): Promise<unknown> =>
+  postJson(
+    endpointPath("/ui/annotation-queues/:id/runs/:queueRunId/done", {
+      id: queueId,
+      queueRunId: positionId,
+    }),
+    { reviewer },
+  );
 
 export const reopenRun = async (
   { queueId, reviewer }: ReviewSession,
   positionId: string,
 ): Promise<Claim | null> =>
-  parseClaim(await postJson(`${reviewPath(queueId, positionId)}/reopen`, { reviewer }));
+  parseClaim(
+    await postJson(
+      endpointPath("/ui/annotation-queues/:id/runs/:queueRunId/reopen", {
+        id: queueId,
+        queueRunId: positionId,
+      }),
+      { reviewer },
+    ),
+  );

@@ -1,12 +1,10 @@
 import { queryOptions } from "@tanstack/react-query";
-import type { endpoints } from "millrace/model";
+import { endpointPath } from "../../api/endpoint-path.ts";
 import { getJson, postJson } from "../../api/http.ts";
 
-type Path<Name extends keyof typeof endpoints> = (typeof endpoints)[Name]["path"];
-
-const datasetsPath: Path<"listDatasets"> = "/datasets";
-const examplesPath: Path<"createExamples"> = "/examples/bulk";
-const queuesPath: Path<"listAnnotationQueues"> = "/annotation-queues";
+const datasetsPath = endpointPath("/datasets");
+const examplesPath = endpointPath("/examples/bulk");
+const queuesPath = endpointPath("/annotation-queues");
 const queuePath = (id: string): string => `${queuesPath}/${encodeURIComponent(id)}/runs`;
 
 /** Where runs can be put: a dataset, or an annotation queue. */
@@ -69,7 +67,7 @@ export async function addRunsToDataset(
 }
 
 async function readInputs(id: string): Promise<unknown> {
-  const { inputs } = (await getJson(`/runs/${encodeURIComponent(id)}`)) as {
+  const { inputs } = (await getJson(endpointPath("/runs/:id", { id }))) as {
     readonly inputs?: unknown;
   };
   return inputs ?? {};

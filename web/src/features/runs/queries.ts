@@ -1,5 +1,5 @@
 import { infiniteQueryOptions, queryOptions, useQuery } from "@tanstack/react-query";
-import type { endpoints, uiEndpoints } from "millrace/model";
+import { endpointPath } from "../../api/endpoint-path.ts";
 import { getJson, postJson } from "../../api/http.ts";
 import type { WantedWords } from "../../components/filter/filter-completion.ts";
 import { parseTimeMs } from "../../components/time/time.ts";
@@ -8,13 +8,10 @@ import type { RunItemPage } from "./run-item.ts";
 import { parseRunDetails } from "./run.ts";
 import type { TimeRange } from "./time-range.ts";
 
-type Path<Name extends keyof typeof uiEndpoints> = (typeof uiEndpoints)[Name]["path"];
-
-const searchPath: Path<"searchRuns"> = "/ui/runs/search";
-const countsPath: Path<"countRuns"> = "/ui/runs/counts";
-const wordsPath: Path<"listRunWords"> = "/ui/runs/words";
-const readPath: (typeof endpoints)["readRun"]["path"] = "/runs/:id";
-const exportPath: Path<"exportRuns"> = "/ui/runs/export";
+const searchPath = endpointPath("/ui/runs/search");
+const countsPath = endpointPath("/ui/runs/counts");
+const wordsPath = endpointPath("/ui/runs/words");
+const exportPath = endpointPath("/ui/runs/export");
 
 /** Which runs of a project a list has, and what its columns show of them. */
 export interface RunListQuery {
@@ -120,7 +117,7 @@ export const comparedRunQuery = (id: string) =>
   queryOptions({
     queryKey: ["compared-run", id],
     queryFn: async ({ signal }) =>
-      parseRunDetails(await getJson(readPath.replace(":id", encodeURIComponent(id)), signal)),
+      parseRunDetails(await getJson(endpointPath("/runs/:id", { id }), signal)),
   });
 
 /** Where a file of runs can be fetched, once. */

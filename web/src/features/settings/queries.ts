@@ -1,4 +1,5 @@
 import { queryOptions } from "@tanstack/react-query";
+import { endpointPath } from "../../api/endpoint-path.ts";
 import { deleteJson, getJson, postJson, putJson } from "../../api/http.ts";
 
 /** What the server says of itself. */
@@ -57,7 +58,7 @@ type Json = Readonly<Record<string, unknown>>;
 export const serverFactsQuery = queryOptions({
   queryKey: ["server-facts"],
   queryFn: async ({ signal }): Promise<ServerFacts> => {
-    const facts = (await getJson("/ui/server", signal)) as Json;
+    const facts = (await getJson(endpointPath("/ui/server"), signal)) as Json;
     return {
       version: String(facts["version"]),
       needsKey: facts["needs_key"] === true,
@@ -70,7 +71,7 @@ export const serverFactsQuery = queryOptions({
 export const keysQuery = queryOptions({
   queryKey: ["keys"],
   queryFn: async ({ signal }): Promise<readonly ListedKey[]> =>
-    ((await getJson("/ui/keys", signal)) as readonly Json[]).map((key) => ({
+    ((await getJson(endpointPath("/ui/keys"), signal)) as readonly Json[]).map((key) => ({
       id: String(key["id"]),
       tenantId: String(key["tenant_id"]),
       name: String(key["name"]),
@@ -83,7 +84,7 @@ export const keysQuery = queryOptions({
 export const tenantsQuery = queryOptions({
   queryKey: ["tenants"],
   queryFn: async ({ signal }): Promise<readonly ListedTenant[]> =>
-    ((await getJson("/ui/tenants", signal)) as readonly Json[]).map((tenant) => ({
+    ((await getJson(endpointPath("/ui/tenants"), signal)) as readonly Json[]).map((tenant) => ({
       id: String(tenant["id"]),
       handle: textOf(tenant["handle"]),
       displayName: String(tenant["display_name"]),
@@ -97,7 +98,7 @@ export const storageQuery = (offset: number) =>
   queryOptions({
     queryKey: ["storage", offset],
     queryFn: async ({ signal }): Promise<StorageUse> => {
-      const path = `/ui/storage?limit=${storagePage}&offset=${offset}`;
+      const path = `${endpointPath("/ui/storage")}?limit=${storagePage}&offset=${offset}`;
       const use = (await getJson(path, signal)) as Json;
       const files = use["attachments"] as Json;
       return {
@@ -122,7 +123,7 @@ export const storageQuery = (offset: number) =>
 export const retentionQuery = queryOptions({
   queryKey: ["retention"],
   queryFn: async ({ signal }): Promise<readonly RetentionRule[]> =>
-    parseRules(await getJson("/ui/retention", signal)),
+    parseRules(await getJson(endpointPath("/ui/retention"), signal)),
 });
 
 /** The key in clear: the server says it this once. */
@@ -134,17 +135,18 @@ export async function createKey(draft: {
     name: draft.name,
     ...(draft.tenantId === undefined ? {} : { tenant_id: draft.tenantId }),
   };
-  const { key } = (await postJson("/ui/keys", body)) as Json;
+  const { key } = (await postJson(endpointPath("/ui/keys"), body)) as Json;
   return String(key);
 }
 
-export const revokeKey = async (id: string): Promise<unknown> => deleteJson(`/ui/keys/${id}`);
+export const revokeKey = async (id: string): Promise<unknown> =>
+  deleteJson(endpointPath("/ui/keys/:id", { id }));
 
 export const createTenant = async (draft: {
   readonly handle: string;
   readonly displayName: string;
 }): Promise<unknown> =>
-  postJson("/ui/tenants", { handle: draft.handle, display_name: draft.displayName });
+  postJson(endpointPath("/ui/tenants"), { handle: draft.handle, display_name: draft.displayName });
 
 /** Without days the rule is taken away. */
 export const setRetention = async (
@@ -152,7 +154,7 @@ export const setRetention = async (
   days: number | null | undefined,
 ): Promise<readonly RetentionRule[]> =>
   parseRules(
-    await putJson("/ui/retention", {
+    await putJson(endpointPath("/ui/retention"), {
       project_id: projectId,
       ...(days === undefined ? {} : { days }),
     }),

@@ -1,5 +1,5 @@
 import { queryOptions } from "@tanstack/react-query";
-import type { endpoints, uiEndpoints } from "millrace/model";
+import { endpointPath } from "../../api/endpoint-path.ts";
 import { getBlob, getJson, postJson } from "../../api/http.ts";
 import { parseAttachments } from "../../components/payload/attachment.ts";
 import type { Attachment } from "../../components/payload/attachment.ts";
@@ -11,10 +11,7 @@ import type { TraceColumns } from "./trace-columns.ts";
 import { growTrace, isGrowing } from "./trace-model.ts";
 import type { TraceModel } from "./trace-model.ts";
 
-const tracePath: (typeof uiEndpoints)["readTrace"]["path"] = "/ui/traces/:id";
-const runPath: (typeof uiEndpoints)["readTraceRun"]["path"] = "/ui/trace-runs/:id";
-const queryPath: (typeof endpoints)["queryRuns"]["path"] = "/runs/query";
-const sharedPath: (typeof endpoints)["readSharedRun"]["path"] = "/public/:token/run";
+const queryPath = endpointPath("/runs/query");
 
 const growMs = 1_000;
 /** A large trace costs more to lay out anew. */
@@ -67,7 +64,7 @@ async function readTrace(
   let runs = isNew ? 0 : known.model.count;
   let after = "";
   do {
-    const path = fill(tracePath, traceId);
+    const path = endpointPath("/ui/traces/:id", { id: traceId });
     // One after the other: each says where the next begins.
     const page = parseTraceColumns(await getJson(`${path}?${after}${since}`, signal));
     pages.push(page);
@@ -105,7 +102,7 @@ const openRunMs = 2_000;
 export const traceRunQuery = (id: string) =>
   queryOptions({
     queryKey: ["trace-run", id],
-    queryFn: async ({ signal }) => readRun(fill(runPath, id), signal),
+    queryFn: async ({ signal }) => readRun(endpointPath("/ui/trace-runs/:id", { id }), signal),
     structuralSharing: false,
     refetchInterval: ({ state: { data } }) => (data?.status === "pending" ? openRunMs : false),
   });
@@ -115,7 +112,7 @@ export const sharedRunQuery = (token: string) =>
   queryOptions({
     queryKey: ["shared-run", token],
     queryFn: async ({ signal }) =>
-      readRun(sharedPath.replace(":token", encodeURIComponent(token)), signal),
+      readRun(endpointPath("/public/:token/run", { token: token }), signal),
     structuralSharing: false,
   });
 
@@ -185,5 +182,3 @@ export const previousRunQuery = ({ id, name, startMs, projectId }: TraceRunDetai
     enabled: projectId !== undefined && name.length <= filterChars,
     staleTime: 60_000,
   });
-
-const fill = (path: string, id: string): string => path.replace(":id", encodeURIComponent(id));

@@ -1,5 +1,5 @@
 import { infiniteQueryOptions, keepPreviousData, queryOptions } from "@tanstack/react-query";
-import type { endpoints, uiEndpoints } from "millrace/model";
+import { endpointPath } from "../../../api/endpoint-path.ts";
 import { getJson, getText, patchJson, postJson, putJson } from "../../../api/http.ts";
 import {
   requireItems,
@@ -11,21 +11,14 @@ import {
 } from "../../../api/parse.ts";
 import { diffKinds, toExampleParameters } from "../dataset-search.ts";
 import type { DatasetSearch, DiffKind, ExampleFilter } from "../dataset-search.ts";
-import { datasetPath } from "../queries.ts";
 import { parseExample, parsePreview, parsePreviews } from "./example.ts";
 import type { ExamplePreview } from "./example.ts";
 
-const examplesPath: (typeof endpoints)["listExamples"]["path"] = "/examples";
-const removePath: (typeof endpoints)["removeExamples"]["path"] =
-  "/v1/platform/datasets/examples/delete";
-const previewsPath: (typeof uiEndpoints)["previewExamples"]["path"] = "/ui/datasets/:id/examples";
-const diffPath: (typeof uiEndpoints)["previewDatasetDiff"]["path"] = "/ui/datasets/:id/diff";
+const examplesPath = endpointPath("/examples");
+const removePath = endpointPath("/v1/platform/datasets/examples/delete");
 
 const pageSize = 200;
 const diffPage = 100;
-
-export const fill = (path: string, id: string): string =>
-  path.replace(":id", encodeURIComponent(id));
 
 /** Examples as a list shows them, page after page. */
 export const previewsQuery = (
@@ -40,7 +33,7 @@ export const previewsQuery = (
       parameters.set("descending", String(filter.order !== "asc"));
       parameters.set("limit", String(pageSize));
       parameters.set("offset", String(pageParam));
-      const url = `${fill(previewsPath, datasetId)}?${parameters.toString()}`;
+      const url = `${endpointPath("/ui/datasets/:id/examples", { id: datasetId })}?${parameters.toString()}`;
       return parsePreviews(await getJson(url, signal));
     },
     initialPageParam: 0,
@@ -102,7 +95,7 @@ export const diffQuery = (
         offset: String(pageParam),
         ...(kind === undefined ? {} : { kind }),
       });
-      const url = `${fill(diffPath, datasetId)}?${parameters.toString()}`;
+      const url = `${endpointPath("/ui/datasets/:id/diff", { id: datasetId })}?${parameters.toString()}`;
       return parseDiff(await getJson(url, signal));
     },
     initialPageParam: 0,
@@ -158,13 +151,13 @@ export const changeSplit = async (
   datasetId: string,
   change: { readonly name: string; readonly ids: readonly string[]; readonly remove: boolean },
 ): Promise<unknown> =>
-  putJson(`${datasetPath(datasetId)}/splits`, {
+  putJson(endpointPath("/datasets/:id/splits", { id: datasetId }), {
     split_name: change.name,
     examples: change.ids,
     remove: change.remove,
   });
 
-const path: (typeof endpoints)["queryRuns"]["path"] = "/runs/query";
+const path = endpointPath("/runs/query");
 
 /** Where a run is shown. */
 interface RunAddress {

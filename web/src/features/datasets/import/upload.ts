@@ -1,12 +1,9 @@
-import type { uiEndpoints } from "millrace/model";
+import { endpointPath } from "../../../api/endpoint-path.ts";
 import { ApiError, postJson } from "../../../api/http.ts";
 import { toItems, toNumber, toRecord, toText } from "../../../api/parse.ts";
-import { fill } from "../examples/queries.ts";
 import { RowReader } from "./import-file.ts";
 import type { FileRow } from "./import-file.ts";
 import type { FileShape } from "./import-rows.ts";
-
-const path: (typeof uiEndpoints)["importExamples"]["path"] = "/ui/datasets/:id/import";
 
 /** A row that was not taken. */
 export interface RejectedRow {
@@ -130,7 +127,11 @@ class Sender {
   async #post(body: readonly unknown[]): Promise<unknown> {
     for (let attempt = 0; ; attempt += 1) {
       try {
-        return await postJson(fill(path, this.#datasetId), body, this.#signal);
+        return await postJson(
+          endpointPath("/ui/datasets/:id/import", { id: this.#datasetId }),
+          body,
+          this.#signal,
+        );
       } catch (cause) {
         if (!(cause instanceof ApiError) || cause.status !== 429 || attempt >= busyWaits) {
           throw cause;

@@ -1,5 +1,5 @@
 import { queryOptions } from "@tanstack/react-query";
-import type { endpoints } from "millrace/model";
+import { endpointPath } from "../../../api/endpoint-path.ts";
 import { ApiError, deleteJson, getJson, patchJson, postJson } from "../../../api/http.ts";
 import { toItems, toRecord, toText } from "../../../api/parse.ts";
 import type { Members } from "../../../api/parse.ts";
@@ -7,9 +7,9 @@ import type { ReviewSession } from "../queries.ts";
 import { draftOfFeedback } from "./review-draft.ts";
 import type { FeedbackWrite } from "./review-draft.ts";
 
-const feedbackPath: (typeof endpoints)["createFeedback"]["path"] = "/feedback";
-const examplesPath: (typeof endpoints)["createExample"]["path"] = "/examples";
-const datasetsPath: (typeof endpoints)["listDatasets"]["path"] = "/datasets";
+const feedbackPath = endpointPath("/feedback");
+const examplesPath = endpointPath("/examples");
+const datasetsPath = endpointPath("/datasets");
 
 /** What a reviewer said of a run before, as the draft that leads to it. */
 export const submittedReviewQuery = (runId: string, session: ReviewSession) =>

@@ -1,11 +1,10 @@
 import { queryOptions } from "@tanstack/react-query";
-import type { endpoints } from "millrace/model";
+import { endpointPath } from "../../../api/endpoint-path.ts";
 import { deleteJson, getJson, patchJson, postJson } from "../../../api/http.ts";
 import { parseTimeMs } from "../../../components/time/time.ts";
 
-const listPath: (typeof endpoints)["listFeedback"]["path"] = "/feedback";
-const createPath: (typeof endpoints)["createFeedback"]["path"] = "/feedback";
-const onePath: (typeof endpoints)["updateFeedback"]["path"] = "/feedback/:id";
+const listPath = endpointPath("/feedback");
+const createPath = endpointPath("/feedback");
 
 /** A judgement on a run. */
 export interface RunFeedback {
@@ -56,7 +55,7 @@ export async function deleteFeedback(id: string): Promise<void> {
   await deleteJson(pathOf(id));
 }
 
-const pathOf = (id: string): string => onePath.replace(":id", encodeURIComponent(id));
+const pathOf = (id: string): string => endpointPath("/feedback/:id", { id });
 
 /** `null` takes away what was there. */
 const toBody = ({ key, score, value, comment }: FeedbackDraft) => ({
