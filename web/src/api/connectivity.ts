@@ -1,4 +1,4 @@
-/** Whether the server answered when it was last asked. */
+/** Whether the last request got no response. */
 let isOffline = false;
 const listeners = new Set<() => void>();
 
@@ -9,7 +9,7 @@ export function subscribeToConnectivity(listener: () => void): () => void {
   return () => listeners.delete(listener);
 }
 
-/** The server answered, or did not. */
+/** Must be called after each request, with whether the server responded. */
 export function reportConnectivity(answered: boolean): void {
   if (isOffline === answered) {
     isOffline = !answered;

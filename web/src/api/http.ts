@@ -4,9 +4,9 @@ import { endpointPath } from "./endpoint-path.ts";
 import { EventStreamReader } from "./event-stream.ts";
 import type { ServerEvent } from "./event-stream.ts";
 
-/** The server answered, and the answer was not 2xx; or it did not answer. */
+/** The server responded with a status other than 2xx, or did not respond. */
 export class ApiError extends Error {
-  /** 0: no answer. */
+  /** 0: no response. */
   readonly status: number;
 
   constructor(status: number, message: string, options?: ErrorOptions) {
@@ -16,7 +16,7 @@ export class ApiError extends Error {
   }
 }
 
-/** The server is there, but did not answer in time: what is asked again costs it the same again. */
+/** No response within the deadline. The server may be busy, so repeating the request at once would add to its load. */
 export class RequestTimeoutError extends ApiError {
   constructor(options?: ErrorOptions) {
     super(0, `The server did not answer within ${timeoutMs / 1_000} seconds.`, options);
@@ -24,9 +24,9 @@ export class RequestTimeoutError extends ApiError {
   }
 }
 
-/** Longest wait for one answer. */
+/** Longest wait for one response. */
 const timeoutMs = 30_000;
-/** Longest wait for a file. */
+/** Longest wait for a file download. */
 const fileTimeoutMs = 120_000;
 
 type Method = "GET" | "POST" | "PATCH" | "PUT" | "DELETE";
@@ -63,11 +63,11 @@ export const deleteJson = async (
   signal?: AbortSignal,
 ): Promise<unknown> => callJson(path, { method: "DELETE", body, signal });
 
-/** The text of an answer that is no JSON, such as an export. @throws {@link ApiError} */
+/** The body of a response that is not JSON, such as an export. @throws {@link ApiError} */
 export const getText = async (path: string, signal?: AbortSignal): Promise<string> =>
   callText(path, { method: "GET", signal });
 
-/** A file of the server, for a link to save it. @throws {@link ApiError} */
+/** Downloads a file. @throws {@link ApiError} */
 export async function getBlob(path: string, signal?: AbortSignal): Promise<Blob> {
   const limit = AbortSignal.timeout(fileTimeoutMs);
   const response = await send(path, { method: "GET", signal }, limit);
@@ -79,8 +79,8 @@ export async function getBlob(path: string, signal?: AbortSignal): Promise<Blob>
 }
 
 /**
- * The events of a `text/event-stream`, until `signal` or the server ends it. Not `EventSource`: that
- * sends no key.
+ * The events of a `text/event-stream`, until `signal` or the server ends it. Not `EventSource`, which
+ * cannot send the key as a header.
  *
  * @throws {@link ApiError}
  */
@@ -93,7 +93,7 @@ export async function* streamEvents(
   const reader = new EventStreamReader();
   const chunks = response.body?.pipeThrough(new TextDecoderStream()).getReader();
   for (;;) {
-    // One after the other: the next comes when it comes.
+    // Chunks of one stream can only be read in sequence.
     const next = await readNext(chunks, signal);
     if (next === undefined) {
       return;
@@ -114,9 +114,9 @@ async function readNext(
 }
 
 /**
- * Tries a key before it is kept.
+ * Checks a key before it is stored.
  *
- * @throws {@link ApiError} the server does not know it, or does not answer.
+ * @throws {@link ApiError} the server rejects the key, or does not respond.
  */
 export async function verifyKey(key: string): Promise<void> {
   try {
@@ -130,7 +130,7 @@ export async function verifyKey(key: string): Promise<void> {
 
 interface Call {
   readonly method: Method;
-  /** Asks with this key, about its own tenant, instead of as this browser does. */
+  /** Sent instead of the stored key and tenant. */
   readonly key?: string;
   readonly body?: unknown;
   readonly accept?: string;
@@ -151,7 +151,7 @@ async function callText(path: string, call: Call): Promise<string> {
   }
 }
 
-/** The answer, when it is a good one. Without a limit it may take as long as it takes. */
+/** A 2xx response. Without `limit` there is no deadline. */
 async function send(path: string, call: Call, limit?: AbortSignal): Promise<Response> {
   const { method, body, accept = "application/json", signal } = call;
   const ends = [signal, limit].filter((end) => end !== undefined);
@@ -183,7 +183,7 @@ async function send(path: string, call: Call, limit?: AbortSignal): Promise<Resp
   return response;
 }
 
-/** Whose rows are asked for, and by whom. */
+/** The headers that name the key and the tenant. */
 function authHeaders(): Record<string, string> {
   const key = readKey();
   const tenantId = currentTenantId();
@@ -198,7 +198,7 @@ function parseBody(text: string): unknown {
   return value;
 }
 
-/** Who broke it off knows why; else the server took too long, or is gone. */
+/** The error of a request without a response: the caller aborted it, the deadline passed, or the connection failed. */
 function toRequestError(
   cause: unknown,
   ends: { readonly signal?: AbortSignal | undefined; readonly limit?: AbortSignal | undefined },
@@ -215,7 +215,7 @@ function toRequestError(
 
 const describe = (status: number, text: string): string => `${status}: ${readDetail(text)}`;
 
-/** The reason that the server gave, else the beginning of what it said. */
+/** The `detail` of an error response, else the beginning of its body. */
 function readDetail(text: string): string {
   try {
     const value: unknown = JSON.parse(text);
@@ -223,7 +223,7 @@ function readDetail(text: string): string {
       return typeof value.detail === "string" ? value.detail : JSON.stringify(value.detail);
     }
   } catch {
-    // Not JSON: an answer of something between here and the server, shown as it is.
+    // Not JSON: a proxy between the browser and the server may have responded. Show its text.
   }
   return text.slice(0, 300);
 }

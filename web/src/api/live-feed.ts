@@ -9,7 +9,7 @@ const path = endpointPath("/ui/live");
 const firstWaitMs = 1_000;
 const longestWaitMs = 15_000;
 
-/** What arrives, kept by {@link useLiveReport}; nothing asks for it. */
+/** Holds the live report in the query cache. {@link useLiveReport} writes it; it is never fetched. */
 const liveQuery = queryOptions({
   queryKey: ["live"],
   queryFn: (): LiveReport => emptyReport,
@@ -17,7 +17,7 @@ const liveQuery = queryOptions({
   staleTime: Infinity,
 });
 
-/** What arrives now, and whether it is told; begins again when the server is back. */
+/** The live report and the last error of its stream. The stream reconnects by itself. */
 export function useLiveReport(): {
   readonly live: LiveReport | undefined;
   readonly error: Error | undefined;
@@ -54,7 +54,7 @@ interface Watch {
   readonly fail: (error: Error | undefined) => void;
 }
 
-/** Listens until the signal, again after each break. */
+/** Reads the stream until `signal` aborts, and reconnects with a growing delay. */
 async function watch({ signal, store, fail }: Watch): Promise<void> {
   let waitMs = firstWaitMs;
   while (!signal.aborted) {

@@ -1,4 +1,4 @@
-/** What one second brought to one project. Mirrors what the server tells. */
+/** Counts of one second in one project, as the server sends them. */
 export interface LiveCounts {
   readonly runs: number;
   readonly traces: number;
@@ -15,7 +15,7 @@ export interface LiveSecond {
   readonly projects: Readonly<Record<string, LiveCounts>>;
 }
 
-/** What a sender says of itself: counts of records. */
+/** Record counts that an SDK client reported. */
 export interface SdkClient {
   readonly id: string;
   readonly project: string;
@@ -30,15 +30,15 @@ export interface SdkClient {
   readonly atMs: number;
 }
 
-/** What is known of the last minutes. */
+/** Activity of the last five minutes. */
 export interface LiveReport {
-  /** The second that has begun: those before it are complete. */
+  /** The current second; those before it are complete. */
   readonly now: number;
   readonly seconds: readonly LiveSecond[];
   readonly senders: readonly SdkClient[];
 }
 
-/** What a stretch of time comes to. Latencies are milliseconds; absent without traces. */
+/** Activity of an interval. Latencies are milliseconds; absent without traces. */
 export interface LiveSummary {
   readonly runsPerSecond: number;
   readonly runs: number;
@@ -51,13 +51,13 @@ export interface LiveSummary {
   readonly cost: number;
 }
 
-/** Seconds that are kept: as many as the server keeps. */
+/** Seconds of history; the server stores as many. */
 const liveSeconds = 300;
 const growth = 1.05;
 
 export const emptyReport: LiveReport = { now: 0, seconds: [], senders: [] };
 
-/** @throws TypeError the server told something else. */
+/** @throws TypeError the message is not a live report. */
 export function parseLiveReport(text: string): LiveReport {
   const value: unknown = JSON.parse(text);
   const { now, seconds, senders } = value as Partial<LiveReport>;
@@ -71,7 +71,7 @@ export function parseLiveReport(text: string): LiveReport {
   };
 }
 
-/** What was known with what was told. After a break the server tells all again: what is known twice counts once. */
+/** Merges a new report. After a reconnect the server repeats its history, so seconds in both are taken from `latest`. */
 export function mergeReports(known: LiveReport, latest: LiveReport): LiveReport {
   const first = latest.seconds[0]?.at ?? latest.now;
   const older = known.seconds.filter(({ at }) => at >= latest.now - liveSeconds && at < first);

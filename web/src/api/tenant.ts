@@ -6,7 +6,7 @@ import { getJson } from "./http.ts";
 
 const path = endpointPath("/settings");
 
-/** Whose rows the page shows. */
+/** The tenant whose rows the UI shows. */
 export interface TenantSettings {
   readonly id: string;
   readonly displayName: string;
@@ -14,7 +14,7 @@ export interface TenantSettings {
   readonly handle: string | undefined;
 }
 
-/** Rarely changes; what changes it invalidates it. */
+/** Changes rarely; mutations of the tenant invalidate it. */
 export const tenantQuery = queryOptions({
   queryKey: ["tenant"],
   queryFn: async ({ signal }) => {
@@ -42,7 +42,7 @@ function parseTenant(value: unknown): TenantSettings {
   };
 }
 
-/** Whose rows the page shows, for the addresses it links to; `undefined` until the server has said. */
+/** The id of the shown tenant, for links; `undefined` until the server has responded. */
 export function useTenantId(): string | undefined {
   const { pathname, searchStr } = useLocation();
   const { data } = useQuery(tenantQuery);

@@ -13,10 +13,10 @@ const askAgainMs = 2_000;
 
 /** Says that the server is gone, asks for it, and has what failed loaded again when it is back. */
 export const OfflineBanner = () => {
-  const isGone = useSyncExternalStore(subscribeToConnectivity, readIsOffline);
+  const isOffline = useSyncExternalStore(subscribeToConnectivity, readIsOffline);
   const queryClient = useQueryClient();
   useEffect(() => {
-    if (!isGone) {
+    if (!isOffline) {
       return undefined;
     }
     const ask = (): void => {
@@ -31,10 +31,10 @@ export const OfflineBanner = () => {
       clearInterval(timer);
       void queryClient.invalidateQueries();
     };
-  }, [isGone, queryClient]);
+  }, [isOffline, queryClient]);
   return (
-    <output className="gone" hidden={!isGone}>
-      {isGone && "The server does not answer. This page goes on by itself when it is back."}
+    <output className="banner" hidden={!isOffline}>
+      {isOffline && "The server does not answer. This page goes on by itself when it is back."}
     </output>
   );
 };
@@ -52,7 +52,7 @@ const isStale = (query: Query): boolean => {
 };
 
 /** Of a server that is gone another banner tells, of a refusal the view. */
-const kinds: ReadonlySet<string> = new Set(["failed", "garbled", "late"]);
+const kinds: ReadonlySet<string> = new Set(["failed", "malformed", "timeout"]);
 
 /** Says that what the page shows may be old, since the server fails to tell it again. */
 export const StaleBanner = () => {
@@ -64,7 +64,7 @@ export const StaleBanner = () => {
     () => cache.getAll().find(isStale)?.state.error?.message,
   );
   return (
-    <output className="gone" hidden={reason === undefined}>
+    <output className="banner" hidden={reason === undefined}>
       {reason !== undefined && (
         <>
           Parts of this page could not be read again, and may be old: {toVisibleText(reason)}{" "}
@@ -99,7 +99,7 @@ const readOnlyQuery = queryOptions({
 export const ReadOnlyBanner = () => {
   const { data: isReadOnly = false } = useQuery(readOnlyQuery);
   return (
-    <output className="gone" hidden={!isReadOnly}>
+    <output className="banner" hidden={!isReadOnly}>
       {isReadOnly &&
         "The server's disk is full: nothing new is stored. Delete projects or datasets, or free disk space."}
     </output>

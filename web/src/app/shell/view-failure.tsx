@@ -33,25 +33,25 @@ const Thrown = ({ error, onReset }: { readonly error: unknown; readonly onReset:
 
 /** A file of the page is missing: only a reload brings it, and a reload needs the server. */
 const NotLoaded = () => {
-  const isGone = useSyncExternalStore(subscribeToConnectivity, readIsOffline);
-  const wasGone = useRef(false);
+  const isOffline = useSyncExternalStore(subscribeToConnectivity, readIsOffline);
+  const wasOffline = useRef(false);
   useEffect(() => {
     // Says whether the server is there, to this view and to the banner above, which asks on.
     getJson(endpointPath("/info")).catch(() => undefined);
   }, []);
   useEffect(() => {
-    if (isGone) {
-      wasGone.current = true;
-    } else if (wasGone.current) {
+    if (isOffline) {
+      wasOffline.current = true;
+    } else if (wasOffline.current) {
       location.reload();
     }
-  }, [isGone]);
+  }, [isOffline]);
   return (
     <FailedView title="This page did not load">
       <Problem
         title="Could not load this page"
         message={
-          isGone
+          isOffline
             ? "The server does not answer. The page loads by itself when it is back."
             : "The server may have another version of the page by now."
         }

@@ -101,9 +101,9 @@ export const Problem = ({
 
 const verbs: { readonly [Kind in CallFailure["kind"]]: string } = {
   missing: "find",
-  gone: "load",
-  late: "load",
+  offline: "load",
+  timeout: "load",
   refused: "load",
   failed: "load",
-  garbled: "read",
+  malformed: "read",
 };

@@ -35,7 +35,7 @@ interface Props {
 }
 
 /** Chooses where runs go to, or makes it, and puts them there. */
-export const AddRunsDialog = (props: Props) => {
+const AddRunsDialog = (props: Props) => {
   const { title, noun, count, targets, onCreate, onAdd, renderTarget, onClose, children } = props;
   const [part, setPart] = useState("");
   const [chosen, setChosen] = useState<string>();
