@@ -27,7 +27,7 @@ export function addKeys(program: Command): void {
     .option("--tenant <handle>", "tenant of the key, created when missing (default: the first one)")
     .option("--name <text>", "what the key is for", "")
     .action(async ({ data, ...draft }: DataFlag & { name: string; tenant?: string }) => {
-      const { id, key } = await withKeys(data, (keys) => keys.create(draft));
+      const { id, key } = await withKeys(data, (store) => store.create(draft));
       process.stdout.write(`${key}\n`);
       process.stderr.write(`key ${id}; it is kept as a digest alone and is not shown again\n`);
     });
@@ -35,7 +35,7 @@ export function addKeys(program: Command): void {
     .description("List the keys by their last characters, revoked ones too.")
     .option("--json", "print one JSON object a line")
     .action(async ({ data, json }: DataFlag & { json?: true }) => {
-      const lines = (await withKeys(data, (keys) => keys.list())).map(
+      const lines = (await withKeys(data, (store) => store.list())).map(
         json === true ? toJson : toLine,
       );
       process.stdout.write(lines.map((line) => `${line}\n`).join(""));
@@ -44,18 +44,18 @@ export function addKeys(program: Command): void {
     .description("Revoke a key; requests with it are refused from the next one on.")
     .argument("<id>", "id of the key, as list shows it")
     .action(async (id: string, { data }: DataFlag) => {
-      const { hint } = await withKeys(data, (keys) => keys.revoke(id));
+      const { hint } = await withKeys(data, (store) => store.revoke(id));
       process.stdout.write(`revoked the key that ends in ${hint}\n`);
     });
 }
 
-async function withKeys<Result>(data: string, work: (keys: KeyStore) => Result): Promise<Result> {
+async function withKeys<Result>(data: string, work: (store: KeyStore) => Result): Promise<Result> {
   const { KeyStore } = await import("@millrace/server");
-  const keys = new KeyStore(data);
+  const store = new KeyStore(data);
   try {
-    return work(keys);
+    return work(store);
   } finally {
-    keys.close();
+    store.close();
   }
 }
 
