@@ -4,7 +4,10 @@ import { configDefaults, defineConfig } from "vitest/config";
  * Files whose tests leave nothing behind: they share a process, and what they import is loaded once in
  * place of seventy times. One that changes the environment, a timer or a global belongs elsewhere.
  */
-const together = ["tests/{api,model}/**/*.test.ts", "web/tests/lib/**/*.test.ts"];
+const together = [
+  "tests/{api,model}/**/*.test.ts",
+  "web/tests/{api,app,components,features}/**/*.test.ts",
+];
 const exclude = [...configDefaults.exclude, ...together];
 
 export default defineConfig({

@@ -13,6 +13,7 @@ const gates = [
   "typecheck",
   "lint",
   "check:format",
+  "check:commits",
   "check:unused",
   "check:package",
   "check:exports",

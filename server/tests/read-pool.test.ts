@@ -52,7 +52,7 @@ function createPool(timeoutMs = 60_000) {
   const running = () => ScriptedThread.all.flatMap(({ query }) => (query ? [query.args[0]] : []));
   const ask = (method: "statistics" | "find", tenantId: string, signal?: AbortSignal) => {
     const scope = { tenantId, signal: signal ?? new AbortController().signal };
-    const asked = pool.read({ noun: "runs", method, args: [`${tenantId} ${method}`] }, scope);
+    const asked = pool.read({ resource: "runs", method, args: [`${tenantId} ${method}`] }, scope);
     asked.catch(() => undefined); // Those that wait are ended with the pool.
     return asked;
   };
@@ -168,7 +168,7 @@ test("a thread that did not start is 503, and the next query starts it anew", as
   const file = join(folder, "millrace.db");
   const thread = new ReaderThread(file, () => undefined);
   const ask = (): Promise<unknown> =>
-    thread.read({ noun: "storage", method: "use", args: ["t"], withinMs: 60_000 });
+    thread.read({ resource: "storage", method: "use", args: ["t"], withinMs: 60_000 });
   await expect(ask()).rejects.toMatchObject({ name: "RequestError", status: 503 });
   await mkdir(folder);
   openWriter(file).close();

@@ -191,7 +191,7 @@ class Side {
     );
   }
 
-  /** A write of a noun, which fails by itself. */
+  /** A write of a resource, which fails by itself. */
   #change(one: Step & { readonly name: string }): unknown {
     const { kind, tenant: tenantId, name } = one;
     const { projects, runs } = this.#writers;

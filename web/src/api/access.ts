@@ -1,9 +1,7 @@
-import { tenantOf } from "../lib/tenant-of.ts";
-
-/** Whether the server lets this browser in, as far as it has said. */
+/** Whether the server accepts the requests of this browser, as of its last response. */
 export type Access =
   | { readonly kind: "open" }
-  /** The server asks for a key, and this browser has none, or one that it refuses. */
+  /** The server requires a key, and this browser has none or a wrong one. */
   | { readonly kind: "needed"; readonly hadKey: boolean };
 
 const keyName = "millrace-api-key";
@@ -12,24 +10,24 @@ const tenantName = "millrace-tenant";
 let access: Access = { kind: "open" };
 const listeners = new Set<() => void>();
 
-/** The key that this browser keeps, in clear: whoever can read its profile can read it. */
+/** The key in localStorage. It is not encrypted: anyone who can read the browser profile can read it. */
 export const readKey = (): string | undefined => localStorage.getItem(keyName) ?? undefined;
 
-/** Keeps a key for this browser; what was asked for without it may be asked again. */
-export function keepKey(key: string): void {
+/** Stores a key for this browser, after which rejected requests may be repeated. */
+export function storeKey(key: string): void {
   localStorage.setItem(keyName, key);
   sessionStorage.removeItem(tenantName);
   setAccess({ kind: "open" });
 }
 
-/** Forgets the key. Repeated, it changes nothing. */
-export function forgetKey(): void {
+/** Removes the key from this browser. */
+export function removeKey(): void {
   localStorage.removeItem(keyName);
   setAccess({ kind: "open" });
 }
 
-/** The server answered 401. */
-export function noteRefusal(): void {
+/** Must be called when the server responds with 401. */
+export function reportUnauthorized(): void {
   if (access.kind === "open") {
     setAccess({ kind: "needed", hadKey: readKey() !== undefined });
   }
@@ -37,8 +35,8 @@ export function noteRefusal(): void {
 
 export const readAccess = (): Access => access;
 
-/** Calls `listener` after each change; returns what ends that. */
-export function onAccess(listener: () => void): () => void {
+/** Calls `listener` after each change. Returns a function that unsubscribes it. */
+export function subscribeToAccess(listener: () => void): () => void {
   listeners.add(listener);
   return () => listeners.delete(listener);
 }
@@ -49,16 +47,28 @@ function setAccess(next: Access): void {
 }
 
 /**
- * The tenant whose rows the page shows: that of its address, else the last one that this tab was at.
- * `undefined`: the server says whose they are, by the key.
+ * The tenant whose rows the UI shows: the one in the address, else the last one in this tab.
+ * `undefined`: the server derives the tenant from the key.
  */
 export function currentTenantId(): string | undefined {
   const { pathname, search } = globalThis.location;
-  return tenantOf(pathname, search) ?? sessionStorage.getItem(tenantName) ?? undefined;
+  return parseTenantId(pathname, search) ?? sessionStorage.getItem(tenantName) ?? undefined;
 }
 
-/** The server knows the tenant: the tab stays with it at addresses that name none. */
-export const keepTenant = (id: string): void => sessionStorage.setItem(tenantName, id);
+/** Stores the tenant for addresses in this tab that name none. Call it only for a tenant that the server has confirmed. */
+export const storeTenant = (id: string): void => sessionStorage.setItem(tenantName, id);
 
-/** The tab is at no tenant. */
-export const forgetTenant = (): void => sessionStorage.removeItem(tenantName);
+/** Removes the tenant of this tab. */
+export const removeTenant = (): void => sessionStorage.removeItem(tenantName);
+
+/** What an address names as its tenant, whatever it is: `/o/{tenantId}/…`, or a prompt's `?organizationId=`. */
+export const tenantSegmentOf = (pathname: string, search: string): string | undefined =>
+  /^\/o\/([^/]+)/.exec(pathname)?.[1] ??
+  new URLSearchParams(search).get("organizationId") ??
+  undefined;
+
+/** The tenant that an address names; `undefined` where it names none, or none that there can be. */
+export function parseTenantId(pathname: string, search: string): string | undefined {
+  const named = tenantSegmentOf(pathname, search) ?? "";
+  return /^[\da-f]{8}(-[\da-f]{4}){3}-[\da-f]{12}$/i.test(named) ? named : undefined;
+}

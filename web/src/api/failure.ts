@@ -1,53 +1,54 @@
-import { ApiError, LateError } from "./http.ts";
+import { ApiError, RequestTimeoutError } from "./http.ts";
 
-/** Why something is not here, and what is to be said of it. */
-export interface Failing {
+/** Why a request failed, as the UI shows it. */
+export interface CallFailure {
   readonly kind:
-    /** There is no such thing, or not for whoever asks. */
+    /** The resource does not exist, or this key may not read it. */
     | "missing"
-    /** The server did not answer. */
-    | "gone"
-    /** It took longer than it is waited for. */
-    | "late"
-    /** It said no. */
+    /** The server did not respond. */
+    | "offline"
+    /** No response within the deadline. */
+    | "timeout"
+    /** The server rejected the request (4xx). */
     | "refused"
-    /** It, or something before it, is at fault. */
+    /** The server or a proxy failed (5xx). */
     | "failed"
-    /** Its answer is none that this page knows. */
-    | "garbled";
-  readonly says: string;
-  /** What the server, or the reader of its answer, said itself. */
+    /** The response could not be parsed. */
+    | "malformed";
+  readonly message: string;
+  /** The message of the server or of the parser. */
   readonly detail?: string;
 }
 
-/** What an error of a call means to whoever waits for the answer; `isOne`: they asked for one thing, by its id. */
-export function toFailing(error: Error, { isOne }: { readonly isOne: boolean }): Failing {
-  if (error instanceof LateError) {
-    return { kind: "late", says: `${error.message} It may be busy: try again in a while.` };
+/** Describes an error for the UI. `isOne`: the request was for one resource by its id. */
+export function describeFailure(error: Error, { isOne }: { readonly isOne: boolean }): CallFailure {
+  if (error instanceof RequestTimeoutError) {
+    return { kind: "timeout", message: `${error.message} It may be busy: try again in a while.` };
   }
   if (!(error instanceof ApiError)) {
     return {
-      kind: "garbled",
-      says: "The server's answer could not be read. It may be of another version than this page: load the page anew, or look at what stands between it and the server.",
+      kind: "malformed",
+      message:
+        "The server's answer could not be read. It may be of another version than this page: load the page anew, or look at what stands between it and the server.",
       detail: error.message,
     };
   }
   const { status, message } = error;
   if (status === 0) {
-    return { kind: "gone", says: message };
+    return { kind: "offline", message: message };
   }
   if (status === 404 || (isOne && isMissing(error))) {
     return {
       kind: "missing",
-      says: "It may have been deleted, belong to another tenant, or the address is not whole.",
+      message: "It may have been deleted, belong to another tenant, or the address is not whole.",
       detail: message,
     };
   }
   return status >= 500
-    ? { kind: "failed", says: "The server could not answer.", detail: message }
-    : { kind: "refused", says: message };
+    ? { kind: "failed", message: "The server could not answer.", detail: message }
+    : { kind: "refused", message: message };
 }
 
-/** Whether one thing is not there, or can't be: it was deleted, or the address with its id was cut off. */
+/** Whether a resource does not exist: it was deleted, or the id in the address is incomplete. */
 export const isMissing = (error: Error | null): boolean =>
   error instanceof ApiError && (error.status === 404 || error.status === 422);

@@ -1,11 +1,12 @@
-import { EventStreamReader } from "../lib/event-stream.ts";
-import type { ServerEvent } from "../lib/event-stream.ts";
-import { noteReach } from "./reach.ts";
-import { currentTenantId, noteRefusal, readKey } from "./access.ts";
+import { currentTenantId, reportUnauthorized, readKey } from "./access.ts";
+import { reportConnectivity } from "./connectivity.ts";
+import { endpointPath } from "./endpoint-path.ts";
+import { EventStreamReader } from "./event-stream.ts";
+import type { ServerEvent } from "./event-stream.ts";
 
-/** The server answered, and the answer was not 2xx; or it did not answer. */
+/** The server responded with a status other than 2xx, or did not respond. */
 export class ApiError extends Error {
-  /** 0: no answer. */
+  /** 0: no response. */
   readonly status: number;
 
   constructor(status: number, message: string, options?: ErrorOptions) {
@@ -15,17 +16,17 @@ export class ApiError extends Error {
   }
 }
 
-/** The server is there, but did not answer in time: what is asked again costs it the same again. */
-export class LateError extends ApiError {
+/** No response within the deadline. The server may be busy, so repeating the request at once would add to its load. */
+export class RequestTimeoutError extends ApiError {
   constructor(options?: ErrorOptions) {
     super(0, `The server did not answer within ${timeoutMs / 1_000} seconds.`, options);
     this.name = "LateError";
   }
 }
 
-/** Longest wait for one answer. */
+/** Longest wait for one response. */
 const timeoutMs = 30_000;
-/** Longest wait for a file. */
+/** Longest wait for a file download. */
 const fileTimeoutMs = 120_000;
 
 type Method = "GET" | "POST" | "PATCH" | "PUT" | "DELETE";
@@ -62,28 +63,28 @@ export const deleteJson = async (
   signal?: AbortSignal,
 ): Promise<unknown> => callJson(path, { method: "DELETE", body, signal });
 
-/** The text of an answer that is no JSON, such as an export. @throws {@link ApiError} */
+/** The body of a response that is not JSON, such as an export. @throws {@link ApiError} */
 export const getText = async (path: string, signal?: AbortSignal): Promise<string> =>
   callText(path, { method: "GET", signal });
 
-/** A file of the server, for a link to save it. @throws {@link ApiError} */
+/** Downloads a file. @throws {@link ApiError} */
 export async function getBlob(path: string, signal?: AbortSignal): Promise<Blob> {
   const limit = AbortSignal.timeout(fileTimeoutMs);
   const response = await send(path, { method: "GET", signal }, limit);
   try {
     return await response.blob();
   } catch (cause) {
-    throw noAnswer(cause, { signal, limit });
+    throw toRequestError(cause, { signal, limit });
   }
 }
 
 /**
- * The events of a `text/event-stream`, until `signal` or the server ends it. Not `EventSource`: that
- * sends no key.
+ * The events of a `text/event-stream`, until `signal` or the server ends it. Not `EventSource`, which
+ * cannot send the key as a header.
  *
  * @throws {@link ApiError}
  */
-export async function* listenEvents(
+export async function* streamEvents(
   path: string,
   signal: AbortSignal,
 ): AsyncGenerator<ServerEvent, void, undefined> {
@@ -92,7 +93,7 @@ export async function* listenEvents(
   const reader = new EventStreamReader();
   const chunks = response.body?.pipeThrough(new TextDecoderStream()).getReader();
   for (;;) {
-    // One after the other: the next comes when it comes.
+    // Chunks of one stream can only be read in sequence.
     const next = await readNext(chunks, signal);
     if (next === undefined) {
       return;
@@ -108,18 +109,18 @@ async function readNext(
   try {
     return (await chunks?.read())?.value;
   } catch (cause) {
-    throw noAnswer(cause, { signal });
+    throw toRequestError(cause, { signal });
   }
 }
 
 /**
- * Tries a key before it is kept.
+ * Checks a key before it is stored.
  *
- * @throws {@link ApiError} the server does not know it, or does not answer.
+ * @throws {@link ApiError} the server rejects the key, or does not respond.
  */
-export async function checkKey(key: string): Promise<void> {
+export async function verifyKey(key: string): Promise<void> {
   try {
-    await callText("/settings", { method: "GET", key });
+    await callText(endpointPath("/settings"), { method: "GET", key });
   } catch (cause) {
     throw cause instanceof ApiError && cause.status === 401
       ? new ApiError(401, "The server does not know this key.", { cause })
@@ -129,7 +130,7 @@ export async function checkKey(key: string): Promise<void> {
 
 interface Call {
   readonly method: Method;
-  /** Asks with this key, about its own tenant, instead of as this browser does. */
+  /** Sent instead of the stored key and tenant. */
   readonly key?: string;
   readonly body?: unknown;
   readonly accept?: string;
@@ -146,11 +147,11 @@ async function callText(path: string, call: Call): Promise<string> {
   try {
     return await response.text();
   } catch (cause) {
-    throw noAnswer(cause, { signal: call.signal, limit });
+    throw toRequestError(cause, { signal: call.signal, limit });
   }
 }
 
-/** The answer, when it is a good one. Without a limit it may take as long as it takes. */
+/** A 2xx response. Without `limit` there is no deadline. */
 async function send(path: string, call: Call, limit?: AbortSignal): Promise<Response> {
   const { method, body, accept = "application/json", signal } = call;
   const ends = [signal, limit].filter((end) => end !== undefined);
@@ -158,7 +159,7 @@ async function send(path: string, call: Call, limit?: AbortSignal): Promise<Resp
     method,
     signal: AbortSignal.any(ends),
     headers: {
-      ...(call.key === undefined ? ownHeaders() : { "x-api-key": call.key }),
+      ...(call.key === undefined ? authHeaders() : { "x-api-key": call.key }),
       accept,
       ...(body === undefined ? {} : { "content-type": "application/json" }),
     },
@@ -170,20 +171,20 @@ async function send(path: string, call: Call, limit?: AbortSignal): Promise<Resp
     response = await fetch(path, init);
     fault = response.ok ? "" : await response.text();
   } catch (cause) {
-    throw noAnswer(cause, { signal, limit });
+    throw toRequestError(cause, { signal, limit });
   }
-  noteReach(true);
+  reportConnectivity(true);
   if (!response.ok) {
     if (response.status === 401 && call.key === undefined) {
-      noteRefusal();
+      reportUnauthorized();
     }
     throw new ApiError(response.status, describe(response.status, fault));
   }
   return response;
 }
 
-/** Whose rows are asked for, and by whom. */
-function ownHeaders(): Record<string, string> {
+/** The headers that name the key and the tenant. */
+function authHeaders(): Record<string, string> {
   const key = readKey();
   const tenantId = currentTenantId();
   return {
@@ -197,8 +198,8 @@ function parseBody(text: string): unknown {
   return value;
 }
 
-/** Who broke it off knows why; else the server took too long, or is gone. */
-function noAnswer(
+/** The error of a request without a response: the caller aborted it, the deadline passed, or the connection failed. */
+function toRequestError(
   cause: unknown,
   ends: { readonly signal?: AbortSignal | undefined; readonly limit?: AbortSignal | undefined },
 ): unknown {
@@ -206,15 +207,15 @@ function noAnswer(
     return cause;
   }
   if (ends.limit?.aborted === true) {
-    return new LateError({ cause });
+    return new RequestTimeoutError({ cause });
   }
-  noteReach(false);
+  reportConnectivity(false);
   return new ApiError(0, "The server does not answer. Is it still running?", { cause });
 }
 
 const describe = (status: number, text: string): string => `${status}: ${readDetail(text)}`;
 
-/** The reason that the server gave, else the beginning of what it said. */
+/** The `detail` of an error response, else the beginning of its body. */
 function readDetail(text: string): string {
   try {
     const value: unknown = JSON.parse(text);
@@ -222,7 +223,7 @@ function readDetail(text: string): string {
       return typeof value.detail === "string" ? value.detail : JSON.stringify(value.detail);
     }
   } catch {
-    // Not JSON: an answer of something between here and the server, shown as it is.
+    // Not JSON: a proxy between the browser and the server may have responded. Show its text.
   }
   return text.slice(0, 300);
 }

@@ -1,11 +1,12 @@
-import { queryOptions } from "@tanstack/react-query";
-import type { endpoints } from "millrace/model";
-import { currentTenantId, forgetTenant, keepTenant } from "./access.ts";
+import { queryOptions, useQuery } from "@tanstack/react-query";
+import { useLocation } from "@tanstack/react-router";
+import { currentTenantId, removeTenant, storeTenant, parseTenantId } from "./access.ts";
+import { endpointPath } from "./endpoint-path.ts";
 import { getJson } from "./http.ts";
 
-const path: (typeof endpoints)["readSettings"]["path"] = "/settings";
+const path = endpointPath("/settings");
 
-/** Whose rows the page shows. */
+/** The tenant whose rows the UI shows. */
 export interface TenantSettings {
   readonly id: string;
   readonly displayName: string;
@@ -13,16 +14,16 @@ export interface TenantSettings {
   readonly handle: string | undefined;
 }
 
-/** Rarely changes; what changes it invalidates it. */
+/** Changes rarely; mutations of the tenant invalidate it. */
 export const tenantQuery = queryOptions({
   queryKey: ["tenant"],
   queryFn: async ({ signal }) => {
-    const asked = currentTenantId();
+    const requested = currentTenantId();
     const tenant = parseTenant(await getJson(path, signal));
-    if (asked?.toLowerCase() === tenant.id) {
-      keepTenant(tenant.id);
+    if (requested?.toLowerCase() === tenant.id) {
+      storeTenant(tenant.id);
     } else {
-      forgetTenant();
+      removeTenant();
     }
     return tenant;
   },
@@ -39,4 +40,11 @@ function parseTenant(value: unknown): TenantSettings {
     displayName: typeof display_name === "string" ? display_name : id,
     handle: typeof tenant_handle === "string" ? tenant_handle : undefined,
   };
+}
+
+/** The id of the shown tenant, for links; `undefined` until the server has responded. */
+export function useTenantId(): string | undefined {
+  const { pathname, searchStr } = useLocation();
+  const { data } = useQuery(tenantQuery);
+  return parseTenantId(pathname, searchStr) ?? data?.id;
 }

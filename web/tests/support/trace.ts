@@ -1,6 +1,6 @@
-import { growTrace } from "../../src/lib/trace-model.ts";
-import type { TraceModel } from "../../src/lib/trace-model.ts";
-import type { TraceColumns } from "../../src/lib/trace-columns.ts";
+import { growTrace } from "../../src/features/trace/trace-model.ts";
+import type { TraceModel } from "../../src/features/trace/trace-model.ts";
+import type { TraceColumns } from "../../src/features/trace/trace-columns.ts";
 
 /** A run of a trace as a test writes it; times are microseconds. */
 export interface Item {

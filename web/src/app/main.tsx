@@ -1,0 +1,43 @@
+import { createTheme, defaultVariantColorsResolver, MantineProvider } from "@mantine/core";
+import { QueryClientProvider } from "@tanstack/react-query";
+import { RouterProvider } from "@tanstack/react-router";
+import { StrictMode } from "react";
+import { createRoot } from "react-dom/client";
+import { createQueryClient } from "../api/query-client.ts";
+import { repairNavigatorLanguage } from "./navigator-language.ts";
+import { router } from "./router.tsx";
+
+// Colours, spacing and type sizes are in theme.css, since the page's policy allows no style elements.
+const theme = createTheme({
+  cursorType: "pointer",
+  respectReducedMotion: true,
+  variantColorResolver: (input) => {
+    const colors = defaultVariantColorsResolver(input);
+    // The accent of the dark scheme is light: what stands on it is dark.
+    return input.variant === "filled" && input.color === input.theme.primaryColor
+      ? { ...colors, color: "var(--on-accent)" }
+      : colors;
+  },
+});
+
+const queryClient = createQueryClient();
+
+repairNavigatorLanguage(globalThis.navigator);
+
+const root = document.querySelector("#root");
+if (root !== null) {
+  createRoot(root).render(
+    <StrictMode>
+      <MantineProvider
+        theme={theme}
+        defaultColorScheme="auto"
+        withCssVariables={false}
+        withGlobalClasses={false}
+      >
+        <QueryClientProvider client={queryClient}>
+          <RouterProvider router={router} />
+        </QueryClientProvider>
+      </MantineProvider>
+    </StrictMode>,
+  );
+}

@@ -1,0 +1,51 @@
+import { useQuery } from "@tanstack/react-query";
+import { getRouteApi, Link } from "@tanstack/react-router";
+import { lazy, Suspense } from "react";
+import { isMissing } from "../../api/failure.ts";
+import { AbsentView, PageLoading } from "../../components/page/absent-view.tsx";
+import { loadChunk } from "../../components/page/load-chunk.ts";
+import { toVisibleText } from "../../components/text/visible-text.ts";
+import { projectQuery } from "../../features/projects/queries.ts";
+import { Runs } from "../../features/runs/runs.tsx";
+
+const Trace = lazy(async () =>
+  loadChunk(async () => ({ default: (await import("../../features/trace/trace.tsx")).Trace })),
+);
+
+const route = getRouteApi("/o/$tenantId/projects/p/$projectId");
+
+/** `/o/{tenantId}/projects/p/{projectId}`: the project's traces, or the one that the address selects. */
+export const ProjectPage = () => {
+  const { tenantId, projectId } = route.useParams();
+  const search = route.useSearch();
+  const { data: project, error, refetch } = useQuery(projectQuery(projectId));
+  const name = toVisibleText(project?.name ?? "Project");
+  const address = { tenantId, projectId };
+  if (project === undefined && isMissing(error)) {
+    return (
+      <AbsentView title="Project" what="the project" error={error} onRetry={refetch}>
+        <Link to="/o/$tenantId/projects" params={{ tenantId }}>
+          Projects
+        </Link>
+      </AbsentView>
+    );
+  }
+  return (
+    <div className="fill">
+      <title>{`${name} · Millrace`}</title>
+      {search.trace === undefined ? (
+        <Runs key={projectId} address={address} />
+      ) : (
+        <Suspense fallback={<PageLoading />}>
+          <Trace
+            key={search.trace}
+            address={address}
+            projectName={name}
+            traceId={search.trace}
+            runId={search.run ?? search.trace}
+          />
+        </Suspense>
+      )}
+    </div>
+  );
+};

@@ -1,0 +1,23 @@
+import { createRoute } from "@tanstack/react-router";
+import { lazyView } from "../../components/page/load-chunk.ts";
+import { rootRoute } from "../../components/page/root-route.ts";
+import { parseDatasetSearch } from "../../features/datasets/dataset-search.ts";
+import { parseRunsSearch } from "../../features/trace/project-search.ts";
+
+const getParentRoute = () => rootRoute;
+
+/** Pages that show the parts of several features; features do not import each other for them. */
+export const sharedPageRoutes = [
+  createRoute({
+    getParentRoute,
+    path: "/o/$tenantId/projects/p/$projectId",
+    validateSearch: parseRunsSearch,
+    component: lazyView(async () => import("./project-page.tsx"), "ProjectPage"),
+  }),
+  createRoute({
+    getParentRoute,
+    path: "/o/$tenantId/datasets/$datasetId",
+    validateSearch: parseDatasetSearch,
+    component: lazyView(async () => import("./dataset-page.tsx"), "DatasetPage"),
+  }),
+] as const;

@@ -1,0 +1,98 @@
+import { ActionIcon, useComputedColorScheme, useMantineColorScheme } from "@mantine/core";
+import { Outlet, useLocation, Link } from "@tanstack/react-router";
+import { useSyncExternalStore, useEffect, useRef } from "react";
+import type { RefObject } from "react";
+import { subscribeToAccess, readAccess } from "../../api/access.ts";
+import { OfflineBanner, StaleBanner, ReadOnlyBanner } from "./banners.tsx";
+import { KeyEntry } from "./key-entry.tsx";
+import { Keyboard } from "./keyboard.tsx";
+import { Navigation } from "./navigation.tsx";
+import { TenantGate } from "./tenant-gate.tsx";
+
+/** What stands around every view. */
+export const Shell = () => {
+  const access = useSyncExternalStore(subscribeToAccess, readAccess);
+  const { pathname } = useLocation();
+  const main = useFocusOnMove();
+  return (
+    <div className="shell">
+      <a className="skip" href="#view" onClick={() => main.current?.focus()}>
+        Skip to the page
+      </a>
+      <header className="bar">
+        <Brand />
+        {access.kind === "open" && !isPublicAddress(pathname) && <Navigation />}
+        <div className="bar-end">
+          {access.kind === "open" && !isPublicAddress(pathname) && <Keyboard />}
+          <SchemeButton />
+        </div>
+      </header>
+      <OfflineBanner />
+      <StaleBanner />
+      {access.kind === "open" && !isPublicAddress(pathname) && <ReadOnlyBanner />}
+      <main className="view" id="view" tabIndex={-1} ref={main}>
+        {access.kind === "open" ? (
+          <TenantGate>
+            <Outlet />
+          </TenantGate>
+        ) : (
+          <KeyEntry hadKey={access.hadKey} />
+        )}
+      </main>
+    </div>
+  );
+};
+
+const Brand = () => (
+  <Link to="/" className="brand" aria-label="Millrace, home">
+    <svg viewBox="0 0 32 32" aria-hidden="true">
+      <path d="M6 10h14M6 16h20M12 22h14" />
+    </svg>
+    <span>Millrace</span>
+  </Link>
+);
+
+/** Changes between the light and the dark colours; the settings can also follow the system. */
+const SchemeButton = () => {
+  const { setColorScheme } = useMantineColorScheme();
+  const other = useComputedColorScheme("light") === "light" ? "dark" : "light";
+  return (
+    <ActionIcon
+      variant="subtle"
+      color="gray"
+      aria-label={`Use the ${other} colours`}
+      title={`Use the ${other} colours`}
+      onClick={() => setColorScheme(other)}
+    >
+      <svg className="icon" viewBox="0 0 16 16" aria-hidden="true">
+        <path d={other === "dark" ? moon : sun} />
+      </svg>
+    </ActionIcon>
+  );
+};
+
+const moon = "M13.5 9.6A6 6 0 1 1 6.4 2.5a5 5 0 0 0 7.1 7.1Z";
+const sun =
+  "M8 5a3 3 0 1 0 0 6 3 3 0 0 0 0-6ZM8 1v1.5M8 13.5V15M1 8h1.5M13.5 8H15M3 3l1 1M12 12l1 1M3 13l1-1M12 4l1-1";
+
+/**
+ * Puts the focus on the page when the address leads to another one, so that a screen reader and the
+ * next Tab begin there. Not at the first page, and not while only what is selected changes.
+ */
+function useFocusOnMove(): RefObject<HTMLElement | null> {
+  const main = useRef<HTMLElement>(null);
+  const { pathname } = useLocation();
+  const last = useRef(pathname);
+  useEffect(() => {
+    if (last.current !== pathname) {
+      last.current = pathname;
+      main.current?.focus({ preventScroll: true });
+      main.current?.scrollTo(0, 0);
+    }
+  }, [pathname]);
+  return main;
+}
+
+/** Whether an address is for whoever has its link: no key, no navigation to what needs one. */
+const isPublicAddress = (pathname: string): boolean =>
+  /^\/(public|feedback\/tokens)\//.test(pathname);

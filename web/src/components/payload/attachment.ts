@@ -1,0 +1,49 @@
+import { isSafeImage } from "../text/safe-link.ts";
+
+/** A file that came with a run or an example. */
+export interface Attachment {
+  readonly name: string;
+  readonly mimeType: string;
+  /** Path and query on this server. */
+  readonly address: string;
+}
+
+export type AttachmentKind = "image" | "audio" | "video" | "text" | "other";
+
+/** What the page shows of a file by itself: types that hold no program. */
+export function kindOfAttachment({ mimeType }: Pick<Attachment, "mimeType">): AttachmentKind {
+  if (isSafeImage(mimeType)) {
+    return "image";
+  }
+  if (/^audio\/(?:mpeg|mp4|ogg|webm|wav|x-wav|flac|aac)(?:;|$)/i.test(mimeType)) {
+    return "audio";
+  }
+  if (/^video\/(?:mp4|ogg|webm)(?:;|$)/i.test(mimeType)) {
+    return "video";
+  }
+  return /^(text\/|application\/(?:json|x-ndjson|yaml|xml)(?:;|$))/i.test(mimeType)
+    ? "text"
+    : "other";
+}
+
+const prefix = "attachment.";
+
+/** The files in `s3_urls` of a run, or `attachment_urls` of an example. */
+export function parseAttachments(urls: unknown): readonly Attachment[] {
+  if (typeof urls !== "object" || urls === null) {
+    return [];
+  }
+  return Object.entries(urls).flatMap(([key, value]: [string, unknown]) => {
+    const { presigned_url: url, mime_type: type } = (value ?? {}) as Readonly<
+      Record<string, unknown>
+    >;
+    if (typeof url !== "string" || !URL.canParse(url)) {
+      return [];
+    }
+    // The server names itself as whoever asked knows it; the page asks where it came from.
+    const { pathname, search } = new URL(url);
+    const name = key.startsWith(prefix) ? key.slice(prefix.length) : key;
+    const mimeType = typeof type === "string" ? type : "application/octet-stream";
+    return [{ name, mimeType, address: pathname + search }];
+  });
+}

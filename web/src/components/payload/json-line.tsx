@@ -1,0 +1,109 @@
+import { memo } from "react";
+import { splitMatches } from "../text/split-matches.ts";
+import { toVisibleText } from "../text/visible-text.ts";
+import type { JsonRow } from "./json-tree.ts";
+
+const indent = 14;
+const deepestIndent = 24;
+/** Characters of a key; it is a name, whoever made it long. */
+const keyChars = 200;
+
+/** One line of a JSON value; without `row` its place is kept free. */
+export const JsonLine = memo(
+  ({
+    id,
+    index,
+    row,
+    query,
+    isCurrent,
+    start,
+    measure,
+  }: {
+    readonly id: string;
+    readonly index: number;
+    readonly row: JsonRow | undefined;
+    readonly query: string;
+    readonly isCurrent: boolean;
+    readonly start: number;
+    readonly measure: (element: HTMLElement | null) => void;
+  }) => (
+    <div
+      id={id}
+      ref={measure}
+      data-index={index}
+      className="json-line"
+      role="treeitem"
+      aria-level={(row?.depth ?? 0) + 1}
+      aria-selected={isCurrent}
+      aria-expanded={row?.isOpen}
+      style={{
+        transform: `translateY(${start}px)`,
+        paddingLeft: 16 + Math.min(row?.depth ?? 0, deepestIndent) * indent,
+      }}
+    >
+      {row === undefined ? "…" : <Cells row={row} query={query} />}
+    </div>
+  ),
+);
+
+const Cells = ({ row, query }: { readonly row: JsonRow; readonly query: string }) => {
+  const { key, kind, isOpen } = row;
+  return (
+    <>
+      {isOpen !== undefined && (
+        <span className="json-fold" data-toggle aria-hidden="true" data-open={isOpen} />
+      )}
+      {key !== undefined && (
+        <span className="json-key" data-toggle={isOpen === undefined ? undefined : true}>
+          <Marked
+            text={String(key).slice(0, keyChars)}
+            query={typeof key === "string" ? query : ""}
+          />
+          {": "}
+        </span>
+      )}
+      <span className="json-value" data-kind={kind}>
+        <Value row={row} query={query} />
+      </span>
+    </>
+  );
+};
+
+const Value = ({ row, query }: { readonly row: JsonRow; readonly query: string }) => {
+  const { kind, text, size, isOpen } = row;
+  switch (kind) {
+    case "array":
+      return <span data-toggle>{size === 0 ? "[]" : `[${size.toLocaleString()}]`}</span>;
+    case "object":
+      return <span data-toggle>{size === 0 ? "{}" : `{${toVisibleText(text)}}`}</span>;
+    case "string":
+      return (
+        <>
+          {isOpen !== true && (
+            <q>
+              <Marked text={text} query={query} />
+            </q>
+          )}
+          {isOpen !== undefined && (
+            <span className="json-more" data-toggle>
+              {isOpen ? "show less" : `show more: ${size.toLocaleString()} characters`}
+            </span>
+          )}
+        </>
+      );
+    case "text":
+    case "number":
+    case "boolean":
+    case "null":
+      return <Marked text={text} query={query} />;
+  }
+};
+
+const Marked = ({ text, query }: { readonly text: string; readonly query: string }) => {
+  const visible = toVisibleText(text);
+  return query === ""
+    ? visible
+    : splitMatches(visible, query).map(({ text: piece, isMatch }, index) =>
+        isMatch ? <mark key={index}>{piece}</mark> : piece,
+      );
+};

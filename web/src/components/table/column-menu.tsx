@@ -1,0 +1,81 @@
+import { Button, Popover } from "@mantine/core";
+import { moveColumn, plainLayout, toColumnOrder } from "./column-layout.ts";
+import type { ColumnLayout } from "./column-layout.ts";
+import type { Column } from "./data-table-columns.ts";
+
+/** Which columns show and in which order; the same as by dragging titles, for the keyboard too. */
+export const ColumnMenu = <Row extends object>({
+  columns,
+  layout,
+  onLayout,
+}: {
+  readonly columns: readonly Column<Row>[];
+  readonly layout: ColumnLayout;
+  readonly onLayout: (layout: ColumnLayout) => void;
+}) => {
+  const ids = columns.map(({ id }) => id);
+  const byId = new Map(columns.map((column) => [column.id, column]));
+  const order = toColumnOrder(ids, layout);
+  return (
+    <Popover
+      position="bottom-end"
+      withinPortal={false}
+      trapFocus
+      returnFocus
+      transitionProps={{ duration: 0 }}
+    >
+      <Popover.Target>
+        <Button size="compact-sm" variant="default">
+          Columns
+        </Button>
+      </Popover.Target>
+      <Popover.Dropdown className="column-menu" aria-label="Columns">
+        <ul>
+          {order.map((id, index) => {
+            const column = byId.get(id);
+            return column === undefined ? null : (
+              <li key={id}>
+                <label>
+                  <input
+                    type="checkbox"
+                    checked={
+                      column.isFixed === true || (layout.shown[id] ?? column.isShown !== false)
+                    }
+                    disabled={column.isFixed === true}
+                    onChange={({ target }) =>
+                      onLayout({ ...layout, shown: { ...layout.shown, [id]: target.checked } })
+                    }
+                  />
+                  {column.title}
+                </label>
+                <button
+                  type="button"
+                  aria-label={`Move ${column.title} before`}
+                  disabled={index === 0}
+                  onClick={() =>
+                    onLayout(moveColumn(layout, ids, { id, before: order[index - 1] }))
+                  }
+                >
+                  ↑
+                </button>
+                <button
+                  type="button"
+                  aria-label={`Move ${column.title} behind`}
+                  disabled={index === order.length - 1}
+                  onClick={() =>
+                    onLayout(moveColumn(layout, ids, { id, before: order[index + 2] }))
+                  }
+                >
+                  ↓
+                </button>
+              </li>
+            );
+          })}
+        </ul>
+        <Button size="compact-xs" variant="subtle" onClick={() => onLayout(plainLayout)}>
+          As at first
+        </Button>
+      </Popover.Dropdown>
+    </Popover>
+  );
+};

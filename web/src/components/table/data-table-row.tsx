@@ -1,0 +1,71 @@
+import type { ReactNode } from "react";
+import type { Column } from "./data-table-columns.ts";
+
+/** What a row's link is made with. */
+export interface RowLink {
+  readonly className: string;
+  readonly tabIndex: number;
+  readonly "data-row-focus": true;
+  readonly children: ReactNode;
+}
+
+interface Props<Row> {
+  readonly row: Row;
+  readonly index: number;
+  /** Pixels from the first row. */
+  readonly start: number;
+  readonly columns: readonly Column<Row>[];
+  readonly link: ((row: Row, part: RowLink) => ReactNode) | undefined;
+  readonly isCurrent: boolean;
+  readonly isOpen: boolean;
+  readonly onFocus: () => void;
+  readonly selection:
+    | { readonly isSelected: boolean; readonly toggle: (isRange: boolean) => void }
+    | undefined;
+}
+
+/** One row: its check box, its link around the first column, its cells. */
+export const DataTableRow = <Row extends object>(props: Props<Row>) => {
+  const { row, index, start, columns, link, isCurrent, isOpen, onFocus, selection } = props;
+  const tabIndex = isCurrent ? 0 : -1;
+  const isAlone = link === undefined;
+  return (
+    <tr
+      className="data-row"
+      aria-rowindex={index + 2}
+      aria-selected={selection?.isSelected}
+      data-index={index}
+      data-open={isOpen || undefined}
+      data-row-focus={isAlone || undefined}
+      tabIndex={isAlone ? tabIndex : undefined}
+      style={{ transform: `translateY(${start}px)` }}
+      onFocus={onFocus}
+    >
+      {selection !== undefined && (
+        <td className="data-cell data-check">
+          <input
+            type="checkbox"
+            aria-label={`Select row ${index + 1}`}
+            tabIndex={-1}
+            checked={selection.isSelected}
+            onChange={(event) =>
+              selection.toggle((event.nativeEvent as Partial<MouseEvent>).shiftKey === true)
+            }
+          />
+        </td>
+      )}
+      {columns.map((column, columnIndex) => (
+        <td key={column.id} className="data-cell" data-column={column.id} data-align={column.align}>
+          {columnIndex === 0 && link !== undefined
+            ? link(row, {
+                className: "data-link",
+                tabIndex,
+                "data-row-focus": true,
+                children: column.cell(row),
+              })
+            : column.cell(row)}
+        </td>
+      ))}
+    </tr>
+  );
+};

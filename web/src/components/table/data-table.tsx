@@ -1,0 +1,253 @@
+import { useMediaQuery } from "@mantine/hooks";
+import {
+  columnOrderingFeature,
+  columnSizingFeature,
+  columnVisibilityFeature,
+  rowSelectionFeature,
+  tableFeatures,
+  useTable,
+} from "@tanstack/react-table";
+import { useVirtualizer } from "@tanstack/react-virtual";
+import { useEffect, useRef, useState } from "react";
+import type { ReactNode } from "react";
+import { useListKeys } from "../keyboard/list-keys.ts";
+import { Empty, Failure, Loading } from "../page/states.tsx";
+import { plainLayout, toColumnOrder } from "./column-layout.ts";
+import type { ColumnLayout } from "./column-layout.ts";
+import { toTracks } from "./data-table-columns.ts";
+import type { Column, Sort } from "./data-table-columns.ts";
+import { DataTableHead } from "./data-table-head.tsx";
+import { onTableKey, showRow, useTableKeys } from "./data-table-keys.ts";
+import { DataTableRow } from "./data-table-row.tsx";
+import type { RowLink } from "./data-table-row.tsx";
+import { useRowSelection } from "./row-selection.ts";
+import "./data-table.css";
+
+export type { Column, Sort } from "./data-table-columns.ts";
+export type { RowLink } from "./data-table-row.tsx";
+
+export interface DataTableProps<Row> {
+  /** What is listed, in the plural: "runs". */
+  readonly what: string;
+  /** `undefined` until the first answer. */
+  readonly rows: readonly Row[] | undefined;
+  readonly rowId: (row: Row) => string;
+  readonly columns: readonly Column<Row>[];
+  /** From `useColumnLayout`; without it columns stand as their author has them. */
+  readonly layout?: ColumnLayout;
+  readonly onLayout?: (layout: ColumnLayout) => void;
+  /**
+   * The row's link, around its first column: `(row, part) => <Link to=… {...part} />`. It covers the
+   * whole row, so that a click, a middle click and Enter anywhere in the row are the link's.
+   */
+  readonly link?: (row: Row, part: RowLink) => ReactNode;
+  /** The row that is open beside the table. */
+  readonly openId?: string | undefined;
+  readonly sort?: Sort | undefined;
+  readonly onSort?: (sort: Sort) => void;
+  readonly selection?: ReadonlySet<string>;
+  readonly onSelection?: (ids: ReadonlySet<string>) => void;
+  /** Whether more rows follow those that are here. */
+  readonly hasMore?: boolean;
+  /** Called when the last rows come near; may be called again for the same rows. */
+  readonly onMore?: () => void;
+  /** Called when the first row comes into view or leaves it. */
+  readonly onTop?: (isAtTop: boolean) => void;
+  readonly error?: Error | null;
+  readonly onRetry?: () => unknown;
+  /** Shown where there are no rows. */
+  readonly empty?: ReactNode;
+  /** Shown behind the last row. */
+  readonly foot?: ReactNode;
+}
+
+const features = tableFeatures({
+  columnOrderingFeature,
+  columnSizingFeature,
+  columnVisibilityFeature,
+  rowSelectionFeature,
+});
+
+const rowHeight = 36;
+/** Rows before the end at which more are asked for. */
+const readAhead = 30;
+const narrow = "(max-width: 760px)";
+
+/**
+ * A table of which only the rows in view exist. Keys, while the focus is in it: j, k, the arrows, Page Up
+ * and Down, Home and End move from row to row, Enter opens, x selects, Shift makes it a range, Escape
+ * selects nothing.
+ */
+export const DataTable = <Row extends object>(props: DataTableProps<Row>) => {
+  const { what, rows, error = null, onRetry, empty } = props;
+  if (rows === undefined) {
+    return error === null ? (
+      <Loading what={what} />
+    ) : (
+      <Failure what={`the ${what}`} error={error} onRetry={onRetry ?? (() => undefined)} />
+    );
+  }
+  return rows.length === 0 && props.hasMore !== true ? (
+    (empty ?? <Empty title={`No ${what}.`} />)
+  ) : (
+    <FilledTable {...props} rows={rows} />
+  );
+};
+
+const FilledTable = <Row extends object>(
+  props: DataTableProps<Row> & { readonly rows: readonly Row[] },
+) => {
+  const {
+    rows,
+    rowId,
+    columns,
+    layout = plainLayout,
+    what,
+    hasMore = false,
+    onMore,
+    error,
+  } = props;
+  const isNarrow = useMediaQuery(narrow, false);
+  const selection = useRowSelection(props);
+  useListKeys({ canOpen: props.link !== undefined, canSelect: selection.isOn });
+  const table = useTable({
+    features,
+    data: rows,
+    columns: useTableColumns(columns),
+    getRowId: rowId,
+    state: {
+      columnOrder: toColumnOrder(
+        columns.map(({ id }) => id),
+        layout,
+      ),
+      columnSizing: { ...layout.widths },
+      columnVisibility: Object.fromEntries(
+        columns.map((column) => [column.id, isShown(column, layout, isNarrow)]),
+      ),
+      rowSelection: selection.state,
+    },
+  });
+  const byId = new Map(columns.map((column) => [column.id, column]));
+  const visible = table.getVisibleLeafColumns().flatMap(({ id }) => byId.get(id) ?? []);
+  const [current, setCurrent] = useState<number>();
+  const scroller = useRef<HTMLDivElement>(null);
+  // oxlint-disable-next-line react/incompatible-library -- its functions are not memoized here
+  const virtualizer = useVirtualizer({
+    count: rows.length,
+    getScrollElement: () => scroller.current,
+    estimateSize: () => rowHeight,
+    getItemKey: (index) => {
+      const row = rows[index];
+      return row === undefined ? index : rowId(row);
+    },
+    overscan: 12,
+    scrollPaddingStart: rowHeight,
+  });
+  useTableKeys(scroller, (event) => {
+    const step = onTableKey(event, { current, count: rows.length, rowHeight });
+    if (step.kind === "move") {
+      virtualizer.scrollToIndex(step.to);
+      showRow(scroller.current, step.to);
+      setCurrent(step.to);
+    }
+    selection.onKey(step, { current, ids: () => rows.map(rowId) });
+  });
+  const items = virtualizer.getVirtualItems();
+  useEnds({
+    // After an error more is asked for by whoever reads, not by the table again and again.
+    isNearEnd: hasMore && !error && (items.at(-1)?.index ?? -1) >= rows.length - readAhead,
+    isAtTop: (virtualizer.scrollOffset ?? 0) < rowHeight / 2,
+    onMore,
+    onTop: props.onTop,
+  });
+  const tracks = toTracks(visible, { layout, hasSelection: selection.isOn, isNarrow });
+  const model = table.getRowModel().rows;
+  return (
+    <div className="data-table" ref={scroller}>
+      <table
+        aria-label={what}
+        aria-rowcount={hasMore ? -1 : rows.length + 1}
+        aria-colcount={visible.length + (selection.isOn ? 1 : 0)}
+        className="data-table-grid"
+        style={tracks}
+      >
+        <DataTableHead {...props} columns={visible} layout={layout} selection={selection} />
+        <tbody className="data-rows" style={{ height: virtualizer.getTotalSize() }}>
+          {items.map(({ index, key, start }) => {
+            const row = model[index];
+            return row === undefined ? null : (
+              <DataTableRow
+                key={key}
+                row={row.original}
+                index={index}
+                start={start}
+                columns={visible}
+                link={props.link}
+                isCurrent={index === (current ?? 0)}
+                isOpen={props.openId !== undefined && props.openId === row.id}
+                onFocus={() => setCurrent(index)}
+                selection={
+                  selection.isOn
+                    ? {
+                        isSelected: row.getIsSelected(),
+                        toggle: (isRange) =>
+                          selection.toggle(row.id, { isRange, ids: () => rows.map(rowId) }),
+                      }
+                    : undefined
+                }
+              />
+            );
+          })}
+        </tbody>
+      </table>
+      {hasMore && error && (
+        <Failure what={`more ${what}`} error={error} onRetry={onMore ?? (() => undefined)} />
+      )}
+      {props.foot}
+    </div>
+  );
+};
+
+function isShown<Row extends object>(
+  column: Column<Row>,
+  layout: ColumnLayout,
+  isNarrow: boolean,
+): boolean {
+  if (isNarrow) {
+    return column.isNarrow === true;
+  }
+  return column.isFixed === true || (layout.shown[column.id] ?? column.isShown !== false);
+}
+
+/** The table's own definitions; kept while the columns are the same ones. */
+function useTableColumns<Row extends object>(columns: readonly Column<Row>[]) {
+  const [kept, setKept] = useState(() => ({ columns, definitions: toDefinitions(columns) }));
+  if (kept.columns !== columns) {
+    const next = { columns, definitions: toDefinitions(columns) };
+    setKept(next);
+    return next.definitions;
+  }
+  return kept.definitions;
+}
+
+const toDefinitions = <Row extends object>(columns: readonly Column<Row>[]) =>
+  columns.map(({ id, width }) => ({ id, size: width }));
+
+function useEnds({
+  isNearEnd,
+  isAtTop,
+  onMore,
+  onTop,
+}: {
+  readonly isNearEnd: boolean;
+  readonly isAtTop: boolean;
+  readonly onMore: (() => void) | undefined;
+  readonly onTop: ((isAtTop: boolean) => void) | undefined;
+}): void {
+  useEffect(() => onTop?.(isAtTop), [isAtTop, onTop]);
+  useEffect(() => {
+    if (isNearEnd) {
+      onMore?.();
+    }
+  });
+}

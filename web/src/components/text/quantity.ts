@@ -1,0 +1,17 @@
+/** A count and what is counted: `1 example`, `1,200 examples`. */
+export const pluralize = (count: number, noun: string): string =>
+  `${count.toLocaleString("en")} ${noun}${count === 1 ? "" : "s"}`;
+
+const units = ["bytes", "kB", "MB", "GB", "TB"] as const;
+
+/** A size for a person, in steps of 1,000: `512 bytes`, `1.5 kB`, `23 MB`. */
+export function formatBytes(sizeBytes: number): string {
+  let size = sizeBytes;
+  let unit = 0;
+  while (size >= 999.5 && unit < units.length - 1) {
+    size /= 1_000;
+    unit += 1;
+  }
+  const text = unit === 0 || size >= 9.95 ? size.toFixed(0) : size.toFixed(1);
+  return `${text} ${units[unit]}`;
+}

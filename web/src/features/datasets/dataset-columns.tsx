@@ -1,0 +1,58 @@
+import type { Column } from "../../components/table/data-table.tsx";
+import { toVisibleText } from "../../components/text/visible-text.ts";
+import { Ago } from "../../components/time/ago.tsx";
+import type { Dataset } from "./dataset.ts";
+
+/** The columns of a list of datasets. */
+export const datasetColumns: readonly Column<Dataset>[] = [
+  {
+    id: "name",
+    title: "Name",
+    width: 200,
+    grow: 3,
+    sort: "asc",
+    isFixed: true,
+    isNarrow: true,
+    cell: ({ name }) => <bdi>{toVisibleText(name)}</bdi>,
+  },
+  {
+    id: "description",
+    title: "Description",
+    width: 160,
+    grow: 4,
+    cell: ({ description }) => <span className="quiet">{toVisibleText(description ?? "")}</span>,
+  },
+  { id: "data_type", title: "Type", width: 64, cell: ({ dataType }) => dataType },
+  {
+    id: "example_count",
+    title: "Examples",
+    width: 100,
+    align: "end",
+    sort: "desc",
+    isNarrow: true,
+    cell: ({ exampleCount }) => exampleCount.toLocaleString("en"),
+  },
+  {
+    id: "session_count",
+    title: "Experiments",
+    width: 112,
+    align: "end",
+    sort: "desc",
+    cell: ({ experimentCount }) => experimentCount.toLocaleString("en"),
+  },
+  {
+    id: "last_session_start_time",
+    title: "Last experiment",
+    width: 132,
+    sort: "desc",
+    cell: ({ lastExperimentMs }) =>
+      lastExperimentMs === undefined ? "–" : <Ago at={lastExperimentMs} />,
+  },
+  {
+    id: "modified_at",
+    title: "Modified",
+    width: 112,
+    sort: "desc",
+    cell: ({ modifiedMs }) => <Ago at={modifiedMs} />,
+  },
+];

@@ -1,0 +1,145 @@
+import { Button, NativeSelect, Textarea, TextInput } from "@mantine/core";
+import { useMutation, useQueryClient } from "@tanstack/react-query";
+import { useNavigate } from "@tanstack/react-router";
+import { useState } from "react";
+import { toRecord } from "../../api/parse.ts";
+import type { Members } from "../../api/parse.ts";
+import { Dialog } from "../../components/dialog/dialog.tsx";
+import { FormError } from "../../components/dialog/form.tsx";
+import { formatJson } from "../../components/text/json-text.ts";
+import { dataTypes } from "./dataset.ts";
+import type { Dataset } from "./dataset.ts";
+import { findFaults } from "./examples/example-faults.ts";
+import { JsonField } from "./examples/json-field.tsx";
+import { createDataset, updateDataset } from "./queries.ts";
+
+const toJson = (value: Members | undefined): string =>
+  value === undefined || Object.keys(value).length === 0 ? "" : formatJson(value);
+
+const fromJson = (json: string): Members | undefined =>
+  json.trim() === "" ? undefined : toRecord(JSON.parse(json));
+
+/** Makes a dataset, or changes what one is called and what its examples have to look like. */
+export const DatasetForm = ({
+  dataset,
+  tenantId,
+  onClose,
+}: {
+  /** Absent: a new one. */
+  readonly dataset?: Dataset;
+  readonly tenantId: string;
+  readonly onClose: () => void;
+}) => {
+  const [name, setName] = useState(dataset?.name ?? "");
+  const [description, setDescription] = useState(dataset?.description ?? "");
+  const [dataType, setDataType] = useState<string>("kv");
+  const [texts, setTexts] = useState({
+    inputs: toJson(dataset?.inputsSchema),
+    outputs: toJson(dataset?.outputsSchema),
+    metadata: toJson(dataset?.metadata),
+  });
+  const isFaulty = Object.values(texts).some((text) => findFaults(text, true).length > 0);
+  const save = useSave({ dataset, tenantId, onClose });
+  const field = (part: keyof typeof texts, label: string) => (
+    <JsonField
+      label={label}
+      value={texts[part]}
+      mayBeEmpty
+      onChange={(text) => setTexts((now) => ({ ...now, [part]: text }))}
+    />
+  );
+  return (
+    <Dialog
+      title={dataset === undefined ? "New dataset" : "Edit dataset"}
+      width={640}
+      onClose={onClose}
+    >
+      <form
+        className="form"
+        onSubmit={(event) => {
+          event.preventDefault();
+          save.mutate({
+            dataType,
+            fields: {
+              name,
+              description,
+              metadata: fromJson(texts.metadata),
+              inputsSchema: fromJson(texts.inputs) ?? null,
+              outputsSchema: fromJson(texts.outputs) ?? null,
+            },
+          });
+        }}
+      >
+        <TextInput
+          label="Name"
+          required
+          data-autofocus
+          value={name}
+          onChange={({ currentTarget }) => setName(currentTarget.value)}
+        />
+        <Textarea
+          label="Description"
+          rows={2}
+          value={description}
+          onChange={({ currentTarget }) => setDescription(currentTarget.value)}
+        />
+        {dataset === undefined && (
+          <NativeSelect
+            label="Type"
+            description="kv: members; llm: a text in and out; chat: messages"
+            data={[...dataTypes]}
+            value={dataType}
+            onChange={({ currentTarget }) => setDataType(currentTarget.value)}
+          />
+        )}
+        {field("inputs", "JSON Schema of inputs")}
+        {field("outputs", "JSON Schema of outputs")}
+        {field("metadata", "Metadata")}
+        <FormError error={save.error?.message} />
+        <div className="dialog-end">
+          <Button variant="default" onClick={onClose}>
+            Cancel
+          </Button>
+          <Button type="submit" loading={save.isPending} disabled={name.trim() === "" || isFaulty}>
+            {dataset === undefined ? "Create" : "Save"}
+          </Button>
+        </div>
+      </form>
+    </Dialog>
+  );
+};
+
+function useSave({
+  dataset,
+  tenantId,
+  onClose,
+}: {
+  readonly dataset: Dataset | undefined;
+  readonly tenantId: string;
+  readonly onClose: () => void;
+}) {
+  const navigate = useNavigate();
+  const queryClient = useQueryClient();
+  return useMutation({
+    mutationFn: async ({
+      fields,
+      dataType,
+    }: {
+      readonly fields: Parameters<typeof updateDataset>[1];
+      readonly dataType: string;
+    }) =>
+      dataset === undefined
+        ? createDataset(fields, dataType)
+        : updateDataset(dataset.id, fields).then(() => dataset.id),
+    onSuccess: async (datasetId) => {
+      await queryClient.invalidateQueries({ queryKey: ["datasets"] });
+      onClose();
+      if (dataset === undefined) {
+        await navigate({
+          to: "/o/$tenantId/datasets/$datasetId",
+          params: { tenantId, datasetId },
+        });
+      }
+    },
+  });
+}

@@ -1,0 +1,34 @@
+import { useQueryClient } from "@tanstack/react-query";
+import { Confirm } from "../../../components/dialog/confirm.tsx";
+import { pluralize } from "../../../components/text/quantity.ts";
+import { deleteExamples } from "./queries.ts";
+
+/** Asks before examples go from the newest version. */
+export const DeleteExamples = ({
+  ids,
+  datasetId,
+  onClose,
+  onDeleted,
+}: {
+  readonly ids: readonly string[];
+  readonly datasetId: string;
+  readonly onClose: () => void;
+  readonly onDeleted: () => void;
+}) => {
+  const queryClient = useQueryClient();
+  const what = pluralize(ids.length, "example");
+  return (
+    <Confirm
+      title={`Delete ${what}?`}
+      action={`Delete ${what}`}
+      onClose={onClose}
+      onConfirm={async () => {
+        await deleteExamples(ids);
+        onDeleted();
+        await queryClient.invalidateQueries({ queryKey: ["datasets", datasetId] });
+      }}
+    >
+      <p>Earlier versions still have {ids.length === 1 ? "it" : "them"}.</p>
+    </Confirm>
+  );
+};

@@ -1,0 +1,90 @@
+import { ActionIcon, Button } from "@mantine/core";
+import { useQuery, useQueryClient } from "@tanstack/react-query";
+import { useState } from "react";
+import { Failure, Loading } from "../../../components/page/states.tsx";
+import { formatJson } from "../../../components/text/json-text.ts";
+import { DeleteExamples } from "./delete-examples.tsx";
+import { ExampleEditor } from "./example-editor.tsx";
+import { ExampleView } from "./example-view.tsx";
+import type { Example } from "./example.ts";
+import { exampleQuery, updateExample } from "./queries.ts";
+
+/** One example beside the list: what it holds, where it came from; to edit where it is the newest. */
+export const ExamplePanel = ({
+  datasetId,
+  exampleId,
+  asOf,
+  tenantId,
+  onClose,
+}: {
+  readonly datasetId: string;
+  readonly exampleId: string;
+  readonly asOf: string | undefined;
+  readonly tenantId: string;
+  readonly onClose: () => void;
+}) => {
+  const { data: example, error, refetch } = useQuery(exampleQuery(datasetId, exampleId, asOf));
+  const queryClient = useQueryClient();
+  const [mode, setMode] = useState<"read" | "edit" | "delete">("read");
+  const read = (): void => setMode("read");
+  return (
+    <aside className="panel example-panel" aria-label="Example">
+      <div className="example-panel-head">
+        <h1>Example</h1>
+        {example !== undefined && asOf === undefined && mode !== "edit" && (
+          <span className="tools">
+            <Button size="compact-xs" variant="default" onClick={() => setMode("edit")}>
+              Edit
+            </Button>
+            <Button
+              size="compact-xs"
+              variant="subtle"
+              color="red"
+              onClick={() => setMode("delete")}
+            >
+              Delete
+            </Button>
+          </span>
+        )}
+        <ActionIcon variant="subtle" color="gray" aria-label="Close the example" onClick={onClose}>
+          ✕
+        </ActionIcon>
+      </div>
+      {example === undefined && error === null && <Loading what="the example" />}
+      {example === undefined && error !== null && (
+        <Failure what="the example" error={error} onRetry={refetch} isOne />
+      )}
+      {example !== undefined && mode !== "edit" && (
+        <ExampleView example={example} tenantId={tenantId} />
+      )}
+      {example !== undefined && mode === "edit" && (
+        <ExampleEditor
+          datasetId={datasetId}
+          texts={toTexts(example)}
+          action="Save"
+          onCancel={read}
+          onSave={async (change) => {
+            await updateExample(exampleId, change);
+            await queryClient.invalidateQueries({ queryKey: ["datasets", datasetId] });
+            read();
+          }}
+        />
+      )}
+      {mode === "delete" && (
+        <DeleteExamples
+          ids={[exampleId]}
+          datasetId={datasetId}
+          onClose={read}
+          onDeleted={onClose}
+        />
+      )}
+    </aside>
+  );
+};
+
+const toTexts = ({ inputs, outputs, metadata, splits }: Example) => ({
+  inputs: formatJson(inputs),
+  outputs: outputs === undefined ? "" : formatJson(outputs),
+  metadata: Object.keys(metadata).length === 0 ? "" : formatJson(metadata),
+  splits,
+});

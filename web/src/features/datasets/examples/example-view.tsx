@@ -1,0 +1,90 @@
+import { useQuery } from "@tanstack/react-query";
+import { Link } from "@tanstack/react-router";
+import { Code } from "../../../components/code/code.tsx";
+import { formatJson } from "../../../components/text/json-text.ts";
+import { toVisibleText } from "../../../components/text/visible-text.ts";
+import { formatTime } from "../../../components/time/time.ts";
+import { SplitMarks } from "./example-columns.tsx";
+import type { Example } from "./example.ts";
+import { runAddressQuery } from "./queries.ts";
+
+/** An example to read. */
+export const ExampleView = ({
+  example,
+  tenantId,
+}: {
+  readonly example: Example;
+  /** Absent: the reader sees nothing but this dataset. */
+  readonly tenantId?: string;
+}) => {
+  const { inputs, outputs, metadata, splits, files, sourceRunId } = example;
+  return (
+    <>
+      <Part label="Inputs" value={inputs} />
+      {outputs === undefined ? (
+        <p className="absent">
+          <span>Reference outputs</span>: none
+        </p>
+      ) : (
+        <Part label="Reference outputs" value={outputs} />
+      )}
+      {Object.keys(metadata).length > 0 && <Part label="Metadata" value={metadata} />}
+      {files.length > 0 && (
+        <ul className="example-files" aria-label="Files">
+          {files.map(({ name, url, mimeType }) => (
+            <li key={name}>
+              <a href={url} download rel="noreferrer">
+                {toVisibleText(name)}
+              </a>{" "}
+              <span className="quiet">{toVisibleText(mimeType)}</span>
+            </li>
+          ))}
+        </ul>
+      )}
+      <dl className="times">
+        <dt>Splits</dt>
+        <dd>
+          <SplitMarks names={splits} />
+        </dd>
+        {sourceRunId !== undefined && tenantId !== undefined && (
+          <>
+            <dt>Source run</dt>
+            <dd>
+              <RunLink runId={sourceRunId} tenantId={tenantId} />
+            </dd>
+          </>
+        )}
+        <dt>Created</dt>
+        <dd>{formatTime(example.createdMs)}</dd>
+        <dt>Modified</dt>
+        <dd>{formatTime(example.modifiedMs)}</dd>
+        <dt>Id</dt>
+        <dd>{example.id}</dd>
+      </dl>
+    </>
+  );
+};
+
+const Part = ({ label, value }: { readonly label: string; readonly value: unknown }) => (
+  <section className="example-part">
+    <h2>{label}</h2>
+    <Code label={label} language="json" readOnly value={formatJson(value)} />
+  </section>
+);
+
+/** The trace of a run, once the server has said where that is. */
+const RunLink = ({ runId, tenantId }: { readonly runId: string; readonly tenantId: string }) => {
+  const { data: address, isError } = useQuery(runAddressQuery(runId));
+  if (address === undefined) {
+    return <span className="quiet">{isError ? `${runId} (not here)` : runId}</span>;
+  }
+  return (
+    <Link
+      to="/o/$tenantId/projects/p/$projectId"
+      params={{ tenantId, projectId: address.projectId }}
+      search={{ trace: address.traceId, run: runId }}
+    >
+      {runId}
+    </Link>
+  );
+};

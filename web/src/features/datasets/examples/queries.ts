@@ -1,0 +1,180 @@
+import { infiniteQueryOptions, keepPreviousData, queryOptions } from "@tanstack/react-query";
+import { endpointPath } from "../../../api/endpoint-path.ts";
+import { getJson, getText, patchJson, postJson, putJson } from "../../../api/http.ts";
+import {
+  requireItems,
+  requireText,
+  oneOf,
+  toNumber,
+  toRecord,
+  toItems,
+} from "../../../api/parse.ts";
+import { diffKinds, toExampleParameters } from "../dataset-search.ts";
+import type { DatasetSearch, DiffKind, ExampleFilter } from "../dataset-search.ts";
+import { parseExample, parsePreview, parsePreviews } from "./example.ts";
+import type { ExamplePreview } from "./example.ts";
+
+const examplesPath = endpointPath("/examples");
+const removePath = endpointPath("/v1/platform/datasets/examples/delete");
+
+const pageSize = 200;
+const diffPage = 100;
+
+/** Examples as a list shows them, page after page. */
+export const previewsQuery = (
+  datasetId: string,
+  filter: ExampleFilter & Pick<DatasetSearch, "by" | "order">,
+) =>
+  infiniteQueryOptions({
+    queryKey: ["datasets", datasetId, "examples", filter],
+    queryFn: async ({ pageParam, signal }) => {
+      const parameters = toExampleParameters(filter);
+      parameters.set("order", filter.by ?? "recent");
+      parameters.set("descending", String(filter.order !== "asc"));
+      parameters.set("limit", String(pageSize));
+      parameters.set("offset", String(pageParam));
+      const url = `${endpointPath("/ui/datasets/:id/examples", { id: datasetId })}?${parameters.toString()}`;
+      return parsePreviews(await getJson(url, signal));
+    },
+    initialPageParam: 0,
+    getNextPageParam: (page: readonly ExamplePreview[], pages) =>
+      page.length < pageSize ? undefined : pages.length * pageSize,
+    placeholderData: keepPreviousData,
+  });
+
+export const countQuery = (datasetId: string, filter: ExampleFilter) =>
+  queryOptions({
+    queryKey: ["datasets", datasetId, "count", filter],
+    queryFn: async ({ signal }) => {
+      const parameters = toExampleParameters(filter);
+      parameters.set("dataset", datasetId);
+      return toNumber(await getJson(`${examplesPath}/count?${parameters.toString()}`, signal)) ?? 0;
+    },
+    placeholderData: keepPreviousData,
+  });
+
+/** One example, whole, as it was in a version. */
+export const exampleQuery = (datasetId: string, id: string, asOf: string | undefined) =>
+  queryOptions({
+    queryKey: ["datasets", datasetId, "example", id, asOf],
+    queryFn: async ({ signal }) => {
+      const parameters = new URLSearchParams({
+        dataset: datasetId,
+        ...(asOf === undefined ? {} : { as_of: asOf }),
+      });
+      const url = `${examplesPath}/${encodeURIComponent(id)}?${parameters.toString()}`;
+      return parseExample(await getText(url, signal));
+    },
+  });
+
+/** What differs of one example; one side is absent where it was added or removed. */
+export interface ExampleDifference {
+  readonly id: string;
+  readonly kind: DiffKind;
+  readonly before: ExamplePreview | undefined;
+  readonly after: ExamplePreview | undefined;
+}
+
+export interface DiffPage {
+  readonly counts: Readonly<Record<DiffKind, number>>;
+  readonly changes: readonly ExampleDifference[];
+}
+
+/** What differs between two versions, page after page. */
+export const diffQuery = (
+  datasetId: string,
+  { from, to, kind }: { readonly from: string; readonly to: string; readonly kind?: DiffKind },
+) =>
+  infiniteQueryOptions({
+    queryKey: ["datasets", datasetId, "diff", { from, to, kind }],
+    queryFn: async ({ pageParam, signal }) => {
+      const parameters = new URLSearchParams({
+        from,
+        to,
+        limit: String(diffPage),
+        offset: String(pageParam),
+        ...(kind === undefined ? {} : { kind }),
+      });
+      const url = `${endpointPath("/ui/datasets/:id/diff", { id: datasetId })}?${parameters.toString()}`;
+      return parseDiff(await getJson(url, signal));
+    },
+    initialPageParam: 0,
+    getNextPageParam: ({ changes }: DiffPage, pages) =>
+      changes.length < diffPage ? undefined : pages.length * diffPage,
+    placeholderData: keepPreviousData,
+  });
+
+function parseDiff(value: unknown): DiffPage {
+  const { counts, changes } = toRecord(value);
+  const { added, modified, removed } = toRecord(counts);
+  return {
+    counts: {
+      added: toNumber(added) ?? 0,
+      modified: toNumber(modified) ?? 0,
+      removed: toNumber(removed) ?? 0,
+    },
+    changes: requireItems(changes, "changes").map((item) => {
+      const members = toRecord(item);
+      return {
+        id: requireText(members, "id"),
+        kind: oneOf(members["kind"], diffKinds) ?? "modified",
+        before: previewOf(members["before"]),
+        after: previewOf(members["after"]),
+      };
+    }),
+  };
+}
+
+const previewOf = (value: unknown): ExamplePreview | undefined =>
+  value === null ? undefined : parsePreview(value);
+
+/** What is written of an example. */
+export interface ExampleChange {
+  readonly inputs: unknown;
+  /** `null`: none. */
+  readonly outputs: unknown;
+  readonly metadata: unknown;
+  readonly split: readonly string[];
+}
+
+export const updateExample = async (id: string, change: ExampleChange): Promise<unknown> =>
+  patchJson(`${examplesPath}/${encodeURIComponent(id)}`, { ...change, overwrite: true });
+
+export const createExample = async (datasetId: string, change: ExampleChange): Promise<string> =>
+  requireText(toRecord(await postJson(examplesPath, { ...change, dataset_id: datasetId })), "id");
+
+export const deleteExamples = async (ids: readonly string[]): Promise<unknown> =>
+  postJson(removePath, { example_ids: ids, hard_delete: false });
+
+/** Puts examples into a split, or takes them out. */
+export const changeSplit = async (
+  datasetId: string,
+  change: { readonly name: string; readonly ids: readonly string[]; readonly remove: boolean },
+): Promise<unknown> =>
+  putJson(endpointPath("/datasets/:id/splits", { id: datasetId }), {
+    split_name: change.name,
+    examples: change.ids,
+    remove: change.remove,
+  });
+
+const path = endpointPath("/runs/query");
+
+/** Where a run is shown. */
+interface RunAddress {
+  readonly traceId: string;
+  readonly projectId: string;
+}
+
+/** Fails where there is no such run. */
+export const runAddressQuery = (id: string) =>
+  queryOptions({
+    queryKey: ["run", id, "place"],
+    queryFn: async ({ signal }): Promise<RunAddress> => {
+      const body = { id: [id], select: ["trace_id", "session_id"], limit: 1 };
+      const { runs } = toRecord(await postJson(path, body, signal));
+      const run = toRecord(toItems(runs)[0]);
+      return { traceId: requireText(run, "trace_id"), projectId: requireText(run, "session_id") };
+    },
+    staleTime: Infinity,
+    retry: false,
+  });

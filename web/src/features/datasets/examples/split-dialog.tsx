@@ -1,0 +1,68 @@
+import { Autocomplete, Button } from "@mantine/core";
+import { useMutation, useQuery, useQueryClient } from "@tanstack/react-query";
+import { useState } from "react";
+import { Dialog } from "../../../components/dialog/dialog.tsx";
+import { FormError } from "../../../components/dialog/form.tsx";
+import { pluralize } from "../../../components/text/quantity.ts";
+import { splitsQuery } from "../queries.ts";
+import { changeSplit } from "./queries.ts";
+
+/** Puts examples into a split, or takes them out of it. */
+export const SplitDialog = ({
+  datasetId,
+  ids,
+  onClose,
+}: {
+  readonly datasetId: string;
+  readonly ids: readonly string[];
+  readonly onClose: () => void;
+}) => {
+  const [name, setName] = useState("");
+  const queryClient = useQueryClient();
+  const splits = useQuery(splitsQuery(datasetId, undefined));
+  const change = useMutation({
+    mutationFn: async (remove: boolean) =>
+      changeSplit(datasetId, { name: name.trim(), ids, remove }),
+    onSuccess: async () => {
+      await queryClient.invalidateQueries({ queryKey: ["datasets", datasetId] });
+      onClose();
+    },
+  });
+  return (
+    <Dialog title={`Splits of ${pluralize(ids.length, "example")}`} onClose={onClose}>
+      <form
+        className="form"
+        onSubmit={(event) => {
+          event.preventDefault();
+          change.mutate(false);
+        }}
+      >
+        <Autocomplete
+          label="Split"
+          description="One that is there, or a new one"
+          data={[...(splits.data ?? [])]}
+          value={name}
+          onChange={setName}
+          comboboxProps={{ withinPortal: false }}
+        />
+        <FormError error={change.error?.message} />
+        <div className="dialog-end">
+          <Button variant="default" onClick={onClose}>
+            Cancel
+          </Button>
+          <Button
+            variant="light"
+            color="red"
+            disabled={name.trim() === "" || change.isPending}
+            onClick={() => change.mutate(true)}
+          >
+            Take out
+          </Button>
+          <Button type="submit" disabled={name.trim() === ""} loading={change.isPending}>
+            Put in
+          </Button>
+        </div>
+      </form>
+    </Dialog>
+  );
+};

@@ -1,0 +1,100 @@
+import { Button, NativeSelect } from "@mantine/core";
+import { useMutation, useQuery } from "@tanstack/react-query";
+import { useEffect, useRef, useState } from "react";
+import { endpointPath } from "../../api/endpoint-path.ts";
+import { getBlob } from "../../api/http.ts";
+import { Dialog } from "../../components/dialog/dialog.tsx";
+import { FormError } from "../../components/dialog/form.tsx";
+import { toVisibleText } from "../../components/text/visible-text.ts";
+import type { Dataset } from "./dataset.ts";
+import { splitsQuery } from "./queries.ts";
+
+const formats = [
+  { value: "jsonl", label: "JSONL: a line of JSON for each example" },
+  { value: "csv", label: "CSV: a column for each member" },
+  { value: "openai_ft", label: "OpenAI fine-tuning: messages" },
+] as const;
+
+type ExportFormat = (typeof formats)[number]["value"];
+
+const toFormat = (text: string): ExportFormat =>
+  formats.find(({ value }) => value === text)?.value ?? formats[0].value;
+
+/** Saves a version of a dataset, or one split of it, as a file. */
+export const ExportDialog = ({
+  dataset,
+  asOf,
+  split: shownSplit = "",
+  onClose,
+}: {
+  readonly dataset: Dataset;
+  readonly asOf: string | undefined;
+  readonly split: string | undefined;
+  readonly onClose: () => void;
+}) => {
+  const [format, setFormat] = useState<ExportFormat>(formats[0].value);
+  const [split, setSplit] = useState(shownSplit);
+  const splits = useQuery(splitsQuery(dataset.id, asOf));
+  const control = useRef<AbortController>(undefined);
+  useEffect(() => () => control.current?.abort(), []);
+  const save = useMutation({
+    mutationFn: async () => {
+      control.current = new AbortController();
+      const parameters = new URLSearchParams({
+        ...(asOf === undefined ? {} : { as_of: asOf }),
+        ...(split === "" ? {} : { splits: split }),
+      });
+      const url = `${endpointPath(`/datasets/:id/${format}`, { id: dataset.id })}?${parameters.toString()}`;
+      const extension = format === "csv" ? "csv" : "jsonl";
+      saveFile(
+        await getBlob(url, control.current.signal),
+        `${toFileName(dataset.name)}.${extension}`,
+      );
+    },
+    onSuccess: onClose,
+  });
+  return (
+    <Dialog title="Export" onClose={onClose}>
+      <div className="form">
+        <p>{asOf === undefined ? "The newest version." : `The version ${asOf}.`}</p>
+        <NativeSelect
+          label="Format"
+          data={[...formats]}
+          value={format}
+          onChange={({ currentTarget }) => setFormat(toFormat(currentTarget.value))}
+        />
+        <NativeSelect
+          label="Split"
+          data={[
+            { value: "", label: "all of them" },
+            ...(splits.data ?? []).map((name) => ({ value: name, label: toVisibleText(name) })),
+          ]}
+          value={split}
+          onChange={({ currentTarget }) => setSplit(currentTarget.value)}
+        />
+        <FormError error={save.error?.message} />
+        <div className="dialog-end">
+          <Button variant="default" onClick={onClose}>
+            Cancel
+          </Button>
+          <Button loading={save.isPending} onClick={() => save.mutate()}>
+            Save file
+          </Button>
+        </div>
+      </div>
+    </Dialog>
+  );
+};
+
+const toFileName = (name: string): string =>
+  name.replaceAll(/[^\p{L}\p{N}._-]+/gu, "-").slice(0, 80) || "dataset";
+
+function saveFile(blob: Blob, name: string): void {
+  const url = URL.createObjectURL(blob);
+  const link = document.createElement("a");
+  link.href = url;
+  link.download = name;
+  link.click();
+  // The browser has taken it when the click is over; a moment more does no harm.
+  setTimeout(() => URL.revokeObjectURL(url), 10_000);
+}

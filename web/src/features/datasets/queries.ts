@@ -1,0 +1,121 @@
+import { infiniteQueryOptions, keepPreviousData, queryOptions } from "@tanstack/react-query";
+import { endpointPath } from "../../api/endpoint-path.ts";
+import { deleteJson, getJson, patchJson, postJson, putJson } from "../../api/http.ts";
+import { isId, toRecord, toText, toTexts } from "../../api/parse.ts";
+import type { Members } from "../../api/parse.ts";
+import type { DatasetsSearch } from "./dataset-search.ts";
+import { parseDataset, parseDatasets, parseVersions } from "./dataset.ts";
+import type { Dataset, DatasetVersion } from "./dataset.ts";
+
+const path = endpointPath("/datasets");
+const listPage = 100;
+const versionPage = 100;
+
+const datasetPath = (id: string): string => endpointPath("/datasets/:id", { id });
+
+/** Datasets, page after page. */
+export const datasetsQuery = ({ q, sort = "modified_at", order = "desc" }: DatasetsSearch) =>
+  infiniteQueryOptions({
+    queryKey: ["datasets", "list", { q, sort, order }],
+    queryFn: async ({ pageParam, signal }) => {
+      const parameters = new URLSearchParams({
+        sort_by: sort,
+        sort_by_desc: String(order === "desc"),
+        limit: String(listPage),
+        offset: String(pageParam),
+        ...(q === undefined ? {} : { name_contains: q }),
+      });
+      return parseDatasets(await getJson(`${path}?${parameters.toString()}`, signal));
+    },
+    initialPageParam: 0,
+    getNextPageParam: (page: readonly Dataset[], pages) =>
+      page.length < listPage ? undefined : pages.length * listPage,
+    placeholderData: keepPreviousData,
+  });
+
+export const datasetQuery = (id: string) =>
+  queryOptions({
+    queryKey: ["datasets", id],
+    queryFn: async ({ signal }) => parseDataset(await getJson(datasetPath(id), signal)),
+  });
+
+/** Versions, the newest first, page after page. */
+export const versionsQuery = (id: string) =>
+  infiniteQueryOptions({
+    queryKey: ["datasets", id, "versions"],
+    queryFn: async ({ pageParam, signal }) =>
+      parseVersions(
+        await getJson(
+          `${endpointPath("/datasets/:id/versions", { id })}?limit=${versionPage}&offset=${pageParam}`,
+          signal,
+        ),
+      ),
+    initialPageParam: 0,
+    getNextPageParam: (page: readonly DatasetVersion[], pages) =>
+      page.length < versionPage ? undefined : pages.length * versionPage,
+  });
+
+export const splitsQuery = (id: string, asOf: string | undefined) =>
+  queryOptions({
+    queryKey: ["datasets", id, "splits", asOf],
+    queryFn: async ({ signal }) => {
+      const query = asOf === undefined ? "" : `?as_of=${encodeURIComponent(asOf)}`;
+      return toTexts(
+        await getJson(`${endpointPath("/datasets/:id/splits", { id })}${query}`, signal),
+      );
+    },
+  });
+
+/** The token of a dataset's link; `null` where it is not shared. */
+export const shareQuery = (id: string) =>
+  queryOptions({
+    queryKey: ["datasets", id, "share"],
+    queryFn: async ({ signal }) =>
+      toToken(await getJson(endpointPath("/datasets/:id/share", { id }), signal)),
+  });
+
+export const shareDataset = async (id: string): Promise<string | null> =>
+  toToken(await putJson(endpointPath("/datasets/:id/share", { id }), {}));
+
+export const unshareDataset = async (id: string): Promise<unknown> =>
+  deleteJson(endpointPath("/datasets/:id/share", { id }));
+
+const toToken = (value: unknown): string | null => toText(toRecord(value)["share_token"]) ?? null;
+
+/** What of a dataset is edited. */
+export interface DatasetFields {
+  readonly name: string;
+  readonly description: string;
+  readonly metadata: Members | undefined;
+  readonly inputsSchema: Members | null;
+  readonly outputsSchema: Members | null;
+}
+
+const toBody = (fields: DatasetFields) => ({
+  name: fields.name,
+  description: fields.description,
+  inputs_schema_definition: fields.inputsSchema,
+  outputs_schema_definition: fields.outputsSchema,
+});
+
+/** @returns its id. */
+export async function createDataset(fields: DatasetFields, dataType: string): Promise<string> {
+  const { metadata } = fields;
+  const made = await postJson(path, {
+    ...toBody(fields),
+    data_type: dataType,
+    ...(metadata === undefined ? {} : { extra: { metadata } }),
+  });
+  return parseDataset(made).id;
+}
+
+export const updateDataset = async (id: string, fields: DatasetFields): Promise<unknown> =>
+  patchJson(datasetPath(id), { ...toBody(fields), metadata: fields.metadata ?? {} });
+
+export const deleteDatasets = async (ids: Iterable<string>): Promise<unknown> => {
+  const named = [...ids].filter(isId).map((id) => `dataset_ids=${id}`);
+  return deleteJson(`${path}?${named.join("&")}`);
+};
+
+export const tagVersion = async (id: string, asOf: string, tag: string): Promise<unknown> =>
+  putJson(endpointPath("/datasets/:id/tags", { id }), { as_of: asOf, tag });

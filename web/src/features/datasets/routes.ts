@@ -1,0 +1,15 @@
+import { createRoute } from "@tanstack/react-router";
+import { lazyView } from "../../components/page/load-chunk.ts";
+import { rootRoute } from "../../components/page/root-route.ts";
+import { parseDatasetsSearch } from "./dataset-search.ts";
+
+const getParentRoute = () => rootRoute;
+
+export const datasetsRoutes = [
+  createRoute({
+    getParentRoute,
+    path: "/o/$tenantId/datasets",
+    validateSearch: parseDatasetsSearch,
+    component: lazyView(async () => import("./datasets.tsx"), "Datasets"),
+  }),
+] as const;

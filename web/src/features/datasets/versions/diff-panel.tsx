@@ -1,0 +1,69 @@
+import { ActionIcon } from "@mantine/core";
+import { useQuery } from "@tanstack/react-query";
+import { TextDiff } from "../../../components/code/text-diff.tsx";
+import { Failure, Loading } from "../../../components/page/states.tsx";
+import { formatJson } from "../../../components/text/json-text.ts";
+import { toVisibleText } from "../../../components/text/visible-text.ts";
+import { exampleQuery } from "../examples/queries.ts";
+import type { ExampleDifference } from "../examples/queries.ts";
+import { diffExamples } from "./diff-examples.ts";
+
+/** One example that differs, member by member. */
+export const DiffPanel = ({
+  datasetId,
+  change: { id, kind },
+  from,
+  to,
+  onClose,
+}: {
+  readonly datasetId: string;
+  readonly change: ExampleDifference;
+  readonly from: string;
+  readonly to: string;
+  readonly onClose: () => void;
+}) => {
+  const before = useQuery({ ...exampleQuery(datasetId, id, from), enabled: kind !== "added" });
+  const after = useQuery({ ...exampleQuery(datasetId, id, to), enabled: kind !== "removed" });
+  const error = before.error ?? after.error;
+  const isHere =
+    (kind === "added" || before.data !== undefined) &&
+    (kind === "removed" || after.data !== undefined);
+  return (
+    <aside className="panel example-panel" aria-label="What differs">
+      <div className="example-panel-head">
+        <h1>Example {id.slice(0, 8)}</h1>
+        <ActionIcon variant="subtle" color="gray" aria-label="Close the example" onClick={onClose}>
+          ✕
+        </ActionIcon>
+      </div>
+      {error !== null && (
+        <Failure
+          what="the example"
+          error={error}
+          onRetry={async () => Promise.all([before.refetch(), after.refetch()])}
+        />
+      )}
+      {!isHere && error === null && <Loading what="the example" />}
+      {isHere &&
+        diffExamples(before.data, after.data).map((field) => (
+          <section key={field.path} className="example-part">
+            <h2>{toVisibleText(field.path)}</h2>
+            <TextDiff
+              label={`${toVisibleText(field.path)}, ${field.kind}`}
+              language={typeof field.after === "string" ? "text" : "json"}
+              before={toText(field.before)}
+              after={toText(field.after)}
+            />
+          </section>
+        ))}
+    </aside>
+  );
+};
+
+/** A text as it is, so that its lines are compared; all else as JSON. */
+function toText(value: unknown): string {
+  if (value === undefined) {
+    return "";
+  }
+  return typeof value === "string" ? value : formatJson(value);
+}

@@ -1,0 +1,124 @@
+import { Button } from "@mantine/core";
+import { useInfiniteQuery } from "@tanstack/react-query";
+import { getRouteApi, Link } from "@tanstack/react-router";
+import { useState } from "react";
+import { Empty } from "../../../components/page/states.tsx";
+import { DataTable } from "../../../components/table/data-table.tsx";
+import type { Column } from "../../../components/table/data-table.tsx";
+import { toVisibleText } from "../../../components/text/visible-text.ts";
+import { Ago } from "../../../components/time/ago.tsx";
+import { formatTime } from "../../../components/time/time.ts";
+import type { DatasetVersion } from "../dataset.ts";
+import { versionsQuery } from "../queries.ts";
+import { TagDialog } from "./tag-dialog.tsx";
+import { VersionDiff } from "./version-diff.tsx";
+
+const route = getRouteApi("/o/$tenantId/datasets/$datasetId");
+
+/** The versions of a dataset, and what differs between two of them. */
+export const Versions = ({ datasetId }: { readonly datasetId: string }) => {
+  const { from, to, kind } = route.useSearch();
+  const params = route.useParams();
+  const versions = useInfiniteQuery(versionsQuery(datasetId));
+  const [tagged, setTagged] = useState<DatasetVersion>();
+  const rows = versions.data?.pages.flat();
+  if (from !== undefined && to !== undefined) {
+    return (
+      // Of other versions nothing is kept, not even while the answer is on its way.
+      <VersionDiff key={`${from} ${to}`} datasetId={datasetId} from={from} to={to} kind={kind} />
+    );
+  }
+  return (
+    <div className="dataset-list">
+      <DataTable
+        what="versions"
+        rows={rows}
+        rowId={({ asOf }) => asOf}
+        columns={toColumns({ params, rows: rows ?? [], onTag: setTagged })}
+        hasMore={versions.hasNextPage}
+        onMore={() => void (versions.isFetching ? undefined : versions.fetchNextPage())}
+        error={versions.error}
+        onRetry={versions.refetch}
+        empty={
+          <Empty title="No versions yet.">
+            <p>Each write to the examples makes one.</p>
+          </Empty>
+        }
+      />
+      {tagged !== undefined && (
+        <TagDialog datasetId={datasetId} version={tagged} onClose={() => setTagged(undefined)} />
+      )}
+    </div>
+  );
+};
+
+const toColumns = ({
+  params,
+  rows,
+  onTag,
+}: {
+  readonly params: { readonly tenantId: string; readonly datasetId: string };
+  readonly rows: readonly DatasetVersion[];
+  readonly onTag: (version: DatasetVersion) => void;
+}): readonly Column<DatasetVersion>[] => [
+  {
+    id: "at",
+    title: "Version",
+    width: 190,
+    isFixed: true,
+    isNarrow: true,
+    cell: ({ atMs }) => formatTime(atMs),
+  },
+  { id: "age", title: "Age", width: 100, cell: ({ atMs }) => <Ago at={atMs} /> },
+  {
+    id: "tags",
+    title: "Tags",
+    width: 120,
+    grow: 1,
+    cell: ({ tags }) =>
+      tags.map((tag) => (
+        <span key={tag} className="tag">
+          {toVisibleText(tag)}
+        </span>
+      )),
+  },
+  {
+    id: "actions",
+    title: "Actions",
+    width: 320,
+    isNarrow: true,
+    cell: (version) => {
+      const before = rows[rows.indexOf(version) + 1];
+      return (
+        <span className="tools">
+          <Link
+            to="/o/$tenantId/datasets/$datasetId"
+            params={params}
+            search={{ asOf: version.asOf }}
+          >
+            Examples
+          </Link>
+          {before !== undefined && (
+            <Link
+              to="/o/$tenantId/datasets/$datasetId"
+              params={params}
+              search={{ tab: "versions", from: before.asOf, to: version.asOf }}
+            >
+              Changes
+            </Link>
+          )}
+          <Link
+            to="/o/$tenantId/datasets/$datasetId"
+            params={params}
+            search={{ tab: "versions", from: version.asOf, to: "latest" }}
+          >
+            Since then
+          </Link>
+          <Button size="compact-xs" variant="subtle" onClick={() => onTag(version)}>
+            Tag
+          </Button>
+        </span>
+      );
+    },
+  },
+];

@@ -1,0 +1,102 @@
+import { ActionIcon } from "@mantine/core";
+import { useQuery } from "@tanstack/react-query";
+import { getRouteApi } from "@tanstack/react-router";
+import { Code } from "../../components/code/code.tsx";
+import { Failure, Loading } from "../../components/page/states.tsx";
+import { formatJson } from "../../components/text/json-text.ts";
+import { diffBases } from "./compare-search.ts";
+import { RunPart, toText } from "./compared-run.tsx";
+import type { ComparisonContext } from "./comparison-context.ts";
+import { exampleRunsQuery } from "./queries.ts";
+import type { ExampleRun } from "./queries.ts";
+
+const route = getRouteApi("/o/$tenantId/datasets/$datasetId/compare");
+
+/** One example: each answer whole, against the baseline's or the reference. */
+export const ComparePanel = ({
+  context,
+  datasetId,
+  exampleId,
+  onClose,
+}: {
+  readonly context: ComparisonContext;
+  readonly datasetId: string;
+  readonly exampleId: string;
+  readonly onClose: () => void;
+}) => {
+  const { against = "baseline" } = route.useSearch();
+  const navigate = route.useNavigate();
+  const { ids: experiments } = context;
+  const { data, error, refetch } = useQuery(
+    exampleRunsQuery(datasetId, { experiments, exampleId }),
+  );
+  const baseline = data?.runs.find(({ experimentId }) => experimentId === context.baselineId);
+  return (
+    <aside className="panel example-panel" aria-label="Example">
+      <div className="example-panel-head">
+        <h1>Example {exampleId.slice(0, 8)}</h1>
+        <span className="tools">
+          {diffBases.map((base) => (
+            <button
+              key={base}
+              type="button"
+              className="diff-kind"
+              aria-pressed={base === against}
+              onClick={() =>
+                void navigate({ search: (now) => ({ ...now, against: base }), replace: true })
+              }
+            >
+              against {base}
+            </button>
+          ))}
+        </span>
+        <ActionIcon variant="subtle" color="gray" aria-label="Close the example" onClick={onClose}>
+          ✕
+        </ActionIcon>
+      </div>
+      {data === undefined && error === null && <Loading what="the example" />}
+      {data === undefined && error !== null && (
+        <Failure what="the example" error={error} onRetry={refetch} />
+      )}
+      {data !== undefined && (
+        <>
+          <section className="example-part">
+            <h2>Inputs</h2>
+            <Code label="Inputs" language="json" readOnly value={formatJson(data.inputs ?? {})} />
+          </section>
+          {context.ids.flatMap((id) =>
+            data.runs
+              .filter(({ experimentId }) => experimentId === id)
+              .map((run, index) => (
+                <RunPart
+                  key={run.id}
+                  context={context}
+                  run={run}
+                  repetition={index}
+                  before={toBefore({ against, run, baseline, reference: data.reference })}
+                />
+              )),
+          )}
+        </>
+      )}
+    </aside>
+  );
+};
+
+/** What an answer is held against; `undefined`: it is shown as it is. */
+function toBefore({
+  against,
+  run,
+  baseline,
+  reference,
+}: {
+  readonly against: "baseline" | "reference";
+  readonly run: ExampleRun;
+  readonly baseline: ExampleRun | undefined;
+  readonly reference: unknown;
+}): string | undefined {
+  if (against === "reference") {
+    return reference === undefined ? undefined : toText(reference);
+  }
+  return baseline === undefined || baseline.id === run.id ? undefined : toText(baseline.outputs);
+}

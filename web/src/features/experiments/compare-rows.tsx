@@ -1,0 +1,110 @@
+import { useVirtualizer } from "@tanstack/react-virtual";
+import { useEffect, useRef } from "react";
+import { Empty } from "../../components/page/states.tsx";
+import { PayloadText } from "../datasets/examples/example-columns.tsx";
+import { ComparedOutput } from "./compared-output.tsx";
+import { colorOf, nameOf } from "./comparison-context.ts";
+import type { ComparisonContext } from "./comparison-context.ts";
+import type { ComparedRow } from "./comparison.ts";
+
+const rowHeight = 132;
+const readAhead = 5;
+
+/** An example a row: what was asked, what is right, and what each experiment answered. */
+export const CompareRows = ({
+  context,
+  rows,
+  openId,
+  onOpen,
+  hasMore,
+  onMore,
+}: {
+  readonly context: ComparisonContext;
+  readonly rows: readonly ComparedRow[];
+  readonly openId: string | undefined;
+  readonly onOpen: (exampleId: string) => void;
+  readonly hasMore: boolean;
+  readonly onMore: () => void;
+}) => {
+  const scroller = useRef<HTMLDivElement>(null);
+  // oxlint-disable-next-line react/incompatible-library -- its functions are not memoized here
+  const virtualizer = useVirtualizer({
+    count: rows.length,
+    getScrollElement: () => scroller.current,
+    estimateSize: () => rowHeight,
+    overscan: 4,
+  });
+  const items = virtualizer.getVirtualItems();
+  const isNearEnd = hasMore && (items.at(-1)?.index ?? -1) >= rows.length - readAhead;
+  useEffect(() => {
+    if (isNearEnd) {
+      onMore();
+    }
+  });
+  if (rows.length === 0) {
+    return <Empty title="No example is like that." />;
+  }
+  const tracks = `minmax(220px, 1fr) repeat(${context.ids.length}, minmax(220px, 1fr))`;
+  return (
+    <div className="compare-rows" ref={scroller}>
+      <table
+        aria-label="Examples compared"
+        aria-rowcount={hasMore ? -1 : rows.length + 1}
+        style={{ ["--tracks" as string]: tracks, minWidth: 220 * (context.ids.length + 1) }}
+      >
+        <thead>
+          <tr className="compare-row">
+            <th scope="col">Example and reference</th>
+            {context.ids.map((id) => (
+              <th key={id} scope="col">
+                <span
+                  className="experiment-label"
+                  style={{ borderColor: `var(${colorOf(context, id)})` }}
+                >
+                  {nameOf(context, id)}
+                </span>
+                {id === context.baselineId && <span className="tag">baseline</span>}
+              </th>
+            ))}
+          </tr>
+        </thead>
+        <tbody style={{ height: virtualizer.getTotalSize() }}>
+          {items.map(({ index, start }) => {
+            const row = rows[index];
+            return row === undefined ? null : (
+              <tr
+                key={row.exampleId}
+                className="compare-row"
+                aria-rowindex={index + 2}
+                data-open={row.exampleId === openId || undefined}
+                style={{ height: rowHeight, transform: `translateY(${start}px)` }}
+              >
+                <td>
+                  <button
+                    type="button"
+                    className="compare-open"
+                    onClick={() => onOpen(row.exampleId)}
+                  >
+                    {row.example === undefined ? (
+                      `deleted since: ${row.exampleId}`
+                    ) : (
+                      <PayloadText of={row.example.inputs} />
+                    )}
+                  </button>
+                  <div className="compare-output compare-reference">
+                    <PayloadText of={row.example?.outputs} />
+                  </div>
+                </td>
+                {context.ids.map((id) => (
+                  <td key={id}>
+                    <ComparedOutput context={context} row={row} id={id} />
+                  </td>
+                ))}
+              </tr>
+            );
+          })}
+        </tbody>
+      </table>
+    </div>
+  );
+};

@@ -1,0 +1,112 @@
+import { useInfiniteQuery, useQuery } from "@tanstack/react-query";
+import { getRouteApi, Link } from "@tanstack/react-router";
+import { isMissing } from "../../api/failure.ts";
+import { AbsentView } from "../../components/page/absent-view.tsx";
+import { Empty, Failure, Loading } from "../../components/page/states.tsx";
+import { toVisibleText } from "../../components/text/visible-text.ts";
+import { datasetQuery } from "../datasets/queries.ts";
+import { CompareFilters } from "./compare-filters.tsx";
+import { ComparePanel } from "./compare-panel.tsx";
+import { CompareRows } from "./compare-rows.tsx";
+import { toIds, toKeys } from "./compare-search.ts";
+import { CompareSummary } from "./compare-summary.tsx";
+import type { ComparisonContext } from "./comparison-context.ts";
+import { comparisonQuery, experimentNamesQuery, experimentsQuery } from "./queries.ts";
+import "../datasets/datasets.css";
+import "./experiments.css";
+
+const route = getRouteApi("/o/$tenantId/datasets/$datasetId/compare");
+
+/** `/o/{tenantId}/datasets/{datasetId}/compare`: experiments on one dataset, side by side. */
+export const Compare = () => {
+  const { tenantId, datasetId } = route.useParams();
+  const search = route.useSearch();
+  const navigate = route.useNavigate();
+  const ids = toIds(search.experiments);
+  const dataset = useQuery(datasetQuery(datasetId));
+  const known = useInfiniteQuery(experimentsQuery(datasetId));
+  const named = useQuery(experimentNamesQuery(ids));
+  const pages = useInfiniteQuery({
+    ...comparisonQuery(datasetId, search),
+    enabled: ids.length > 0,
+  });
+  const first = pages.data?.pages[0];
+  const context: ComparisonContext = {
+    ids,
+    baselineId: search.baseline ?? ids[0] ?? "",
+    names: new Map([...(named.data ?? [])].map(([id, name]) => [id, toVisibleText(name)])),
+    lower: new Set(toKeys(search.lower)),
+    tenantId,
+  };
+  const title = search.comparative === undefined ? "Experiments compared" : "Pairwise comparison";
+  if (dataset.data === undefined && isMissing(dataset.error)) {
+    return (
+      <AbsentView title={title} what="the dataset" error={dataset.error} onRetry={dataset.refetch}>
+        <Link to="/o/$tenantId/datasets" params={{ tenantId }}>
+          Datasets
+        </Link>
+      </AbsentView>
+    );
+  }
+  return (
+    <div className="fill">
+      <title>Experiments · Millrace</title>
+      <div className="heading">
+        <div>
+          <p className="crumbs">
+            <Link
+              to="/o/$tenantId/datasets/$datasetId"
+              params={{ tenantId, datasetId }}
+              search={{ tab: search.comparative === undefined ? "experiments" : "comparisons" }}
+            >
+              <bdi>{toVisibleText(dataset.data?.name ?? "Dataset")}</bdi>
+            </Link>
+          </p>
+          <h1>{title}</h1>
+        </div>
+      </div>
+      {ids.length === 0 && (
+        <Empty title="No experiments are chosen.">
+          <Link
+            to="/o/$tenantId/datasets/$datasetId"
+            params={{ tenantId, datasetId }}
+            search={{ tab: "experiments" }}
+          >
+            Choose some
+          </Link>
+        </Empty>
+      )}
+      {ids.length > 0 && first === undefined && pages.error === null && (
+        <Loading what="the comparison" />
+      )}
+      {first === undefined && pages.error !== null && (
+        <Failure what="the comparison" error={pages.error} onRetry={pages.refetch} />
+      )}
+      {first !== undefined && (
+        <div className="dataset-body">
+          <div className="dataset-list compare-list">
+            <CompareSummary context={context} page={first} search={search} />
+            <CompareFilters context={context} page={first} known={known.data?.pages.flat() ?? []} />
+            <CompareRows
+              context={context}
+              rows={pages.data?.pages.flatMap(({ rows }) => rows) ?? []}
+              openId={search.example}
+              onOpen={(example) => void navigate({ search: (now) => ({ ...now, example }) })}
+              hasMore={pages.hasNextPage}
+              onMore={() => void (pages.isFetching ? undefined : pages.fetchNextPage())}
+            />
+          </div>
+          {search.example !== undefined && (
+            <ComparePanel
+              key={search.example}
+              context={context}
+              datasetId={datasetId}
+              exampleId={search.example}
+              onClose={() => void navigate({ search: ({ example: _gone, ...rest }) => rest })}
+            />
+          )}
+        </div>
+      )}
+    </div>
+  );
+};

@@ -1,0 +1,67 @@
+import { Link } from "@tanstack/react-router";
+import { pluralize } from "../../components/text/quantity.ts";
+import { toVisibleText } from "../../components/text/visible-text.ts";
+import { formatDuration } from "../../components/time/time.ts";
+import { PayloadText } from "../datasets/examples/example-columns.tsx";
+import type { ComparisonContext } from "./comparison-context.ts";
+import { toErrorLine } from "./comparison.ts";
+import type { ComparedRow, ComparedRun } from "./comparison.ts";
+import { ScoreMark } from "./score-mark.tsx";
+
+/** What an experiment answered for an example, its scores, and where its trace is. */
+export const ComparedOutput = ({
+  context,
+  row,
+  id,
+}: {
+  readonly context: ComparisonContext;
+  readonly row: ComparedRow;
+  readonly id: string;
+}) => {
+  const runs = row.runs[id] ?? [];
+  const [first] = runs;
+  if (first === undefined) {
+    return <span className="quiet">not run</span>;
+  }
+  const isBaseline = id === context.baselineId;
+  return (
+    <>
+      <div className="compare-output">
+        {first.hasError ? (
+          <span className="bad">{toVisibleText(toErrorLine(first.error))}</span>
+        ) : (
+          <PayloadText of={first.outputs} />
+        )}
+      </div>
+      <div className="compare-scores">
+        {Object.entries(row.scores[id] ?? {}).map(([key, score]) => (
+          <ScoreMark
+            key={key}
+            name={key}
+            score={score}
+            baseline={isBaseline ? undefined : row.scores[context.baselineId]?.[key]}
+            isLowerBetter={context.lower.has(key)}
+          />
+        ))}
+      </div>
+      <div className="compare-facts">
+        <RunFacts run={first} />
+        {runs.length > 1 && <span>{pluralize(runs.length, "run")}, means</span>}
+        <Link
+          to="/o/$tenantId/projects/p/$projectId"
+          params={{ tenantId: context.tenantId, projectId: id }}
+          search={{ trace: first.traceId, run: first.id }}
+        >
+          Trace
+        </Link>
+      </div>
+    </>
+  );
+};
+
+const RunFacts = ({ run }: { readonly run: ComparedRun }) => (
+  <>
+    {run.latencyMs !== undefined && <span>{formatDuration(run.latencyMs)}</span>}
+    {run.tokens !== undefined && <span>{pluralize(run.tokens, "token")}</span>}
+  </>
+);

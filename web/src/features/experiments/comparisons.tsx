@@ -1,0 +1,90 @@
+import { useInfiniteQuery } from "@tanstack/react-query";
+import { Link } from "@tanstack/react-router";
+import type { ReactNode } from "react";
+import { Empty } from "../../components/page/states.tsx";
+import { DataTable } from "../../components/table/data-table.tsx";
+import type { Column, RowLink } from "../../components/table/data-table.tsx";
+import { toVisibleText } from "../../components/text/visible-text.ts";
+import { Ago } from "../../components/time/ago.tsx";
+import type { PairwiseComparison } from "./experiment.ts";
+import { pairwiseQuery } from "./queries.ts";
+import "./experiments.css";
+
+/** The comparative experiments over a dataset: which answer was preferred. */
+export const Comparisons = ({
+  datasetId,
+  tenantId,
+}: {
+  readonly datasetId: string;
+  readonly tenantId: string;
+}) => {
+  const pages = useInfiniteQuery(pairwiseQuery(datasetId));
+  return (
+    <div className="dataset-list">
+      <DataTable
+        what="pairwise comparisons"
+        rows={pages.data?.pages.flat()}
+        rowId={({ id }) => id}
+        columns={columns}
+        link={toLink({ tenantId, datasetId })}
+        hasMore={pages.hasNextPage}
+        onMore={() => void (pages.isFetching ? undefined : pages.fetchNextPage())}
+        error={pages.error}
+        onRetry={pages.refetch}
+        empty={
+          <Empty title="No pairwise comparisons yet.">
+            <p>
+              <code>evaluateComparative</code> judges the answers of experiments side by side.
+            </p>
+            <Link
+              to="/o/$tenantId/datasets/$datasetId"
+              params={{ tenantId, datasetId }}
+              search={{ tab: "experiments" }}
+            >
+              Choose two experiments for one
+            </Link>
+          </Empty>
+        }
+      />
+    </div>
+  );
+};
+
+const toLink =
+  (params: { readonly tenantId: string; readonly datasetId: string }) =>
+  ({ id, experiments }: PairwiseComparison, part: RowLink): ReactNode => (
+    <Link
+      to="/o/$tenantId/datasets/$datasetId/compare"
+      params={params}
+      search={{ experiments: experiments.map((one) => one.id).join(","), comparative: id }}
+      {...part}
+    />
+  );
+
+const columns: readonly Column<PairwiseComparison>[] = [
+  {
+    id: "name",
+    title: "Comparison",
+    width: 180,
+    grow: 1,
+    isFixed: true,
+    isNarrow: true,
+    cell: ({ name }) => <bdi>{toVisibleText(name)}</bdi>,
+  },
+  {
+    id: "experiments",
+    title: "Experiments",
+    width: 240,
+    grow: 2,
+    isNarrow: true,
+    cell: ({ experiments }) => experiments.map(({ name }) => toVisibleText(name)).join(" · "),
+  },
+  {
+    id: "keys",
+    title: "Judged by",
+    width: 160,
+    grow: 1,
+    cell: ({ keys }) => keys.map(toVisibleText).join(", ") || "–",
+  },
+  { id: "created", title: "Created", width: 110, cell: ({ createdMs }) => <Ago at={createdMs} /> },
+];

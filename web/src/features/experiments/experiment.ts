@@ -1,0 +1,67 @@
+import { requireItems, requireText, toItems, toNumber, toRecord, toText } from "../../api/parse.ts";
+import { parseTimeMs } from "../../components/time/time.ts";
+
+/** An experiment of a dataset, with what its runs come to. */
+export interface Experiment {
+  readonly id: string;
+  readonly name: string;
+  readonly startMs: number;
+  readonly runCount: number;
+  readonly errorRate: number | undefined;
+  readonly latencyP50Ms: number | undefined;
+  readonly tokens: number | undefined;
+  readonly cost: number | undefined;
+  /** Mean score by key. */
+  readonly scores: Readonly<Record<string, number>>;
+}
+
+/** Experiments that are judged side by side. */
+export interface PairwiseComparison {
+  readonly id: string;
+  readonly name: string;
+  readonly createdMs: number;
+  readonly experiments: readonly { readonly id: string; readonly name: string }[];
+  readonly keys: readonly string[];
+}
+
+/** @throws TypeError one is no experiment. */
+export const parseExperiments = (value: unknown): readonly Experiment[] =>
+  requireItems(value, "experiments").map((item) => {
+    const members = toRecord(item);
+    const latency = toNumber(members["latency_p50"]);
+    const cost = members["total_cost"];
+    return {
+      id: requireText(members, "id"),
+      name: requireText(members, "name"),
+      startMs: parseTimeMs(members["start_time"]) ?? 0,
+      runCount: toNumber(members["run_count"]) ?? 0,
+      errorRate: toNumber(members["error_rate"]),
+      // Seconds on the wire.
+      latencyP50Ms: latency === undefined ? undefined : latency * 1_000,
+      tokens: toNumber(members["total_tokens"]),
+      cost: typeof cost === "string" ? Number(cost) : toNumber(cost),
+      scores: Object.fromEntries(
+        Object.entries(toRecord(members["feedback_stats"])).flatMap(([key, stats]) => {
+          const mean = toNumber(toRecord(stats)["avg"]);
+          return mean === undefined ? [] : [[key, mean]];
+        }),
+      ),
+    };
+  });
+
+/** @throws TypeError one is no comparison. */
+export const parsePairwise = (value: unknown): readonly PairwiseComparison[] =>
+  requireItems(value, "comparisons").map((item) => {
+    const members = toRecord(item);
+    const id = requireText(members, "id");
+    return {
+      id,
+      name: toText(members["name"]) ?? id.slice(0, 8),
+      createdMs: parseTimeMs(members["created_at"]) ?? 0,
+      experiments: toItems(members["experiments_info"]).map((one) => ({
+        id: requireText(toRecord(one), "id"),
+        name: toText(toRecord(one)["name"]) ?? "",
+      })),
+      keys: Object.keys(toRecord(members["feedback_stats"])),
+    };
+  });

@@ -1,0 +1,130 @@
+import { Button, NativeSelect } from "@mantine/core";
+import { useInfiniteQuery } from "@tanstack/react-query";
+import { Link } from "@tanstack/react-router";
+import { useMemo, useState } from "react";
+import type { ReactNode } from "react";
+import { Empty } from "../../components/page/states.tsx";
+import { DataTable } from "../../components/table/data-table.tsx";
+import type { RowLink } from "../../components/table/data-table.tsx";
+import { toVisibleText } from "../../components/text/visible-text.ts";
+import { toExperimentColumns } from "./experiment-columns.tsx";
+import type { Experiment } from "./experiment.ts";
+import { NewComparison } from "./new-comparison.tsx";
+import { experimentsQuery } from "./queries.ts";
+import "./experiments.css";
+
+const none: ReadonlySet<string> = new Set();
+
+/** The experiments over a dataset, their scores against one of them. */
+export const Experiments = ({
+  datasetId,
+  tenantId,
+}: {
+  readonly datasetId: string;
+  readonly tenantId: string;
+}) => {
+  const pages = useInfiniteQuery(experimentsQuery(datasetId));
+  const experiments = useMemo(() => pages.data?.pages.flat(), [pages.data]);
+  const [isMaking, setIsMaking] = useState(false);
+  const [selection, setSelection] = useState(none);
+  const [chosen, setBaseline] = useState("");
+  const baseline = experiments?.find(({ id }) => id === chosen);
+  const columns = useMemo(
+    () => toExperimentColumns(experiments ?? [], baseline),
+    [experiments, baseline],
+  );
+  // The baseline first: the others are held against it.
+  const ids = [...selection].toSorted((one) => (one === chosen ? -1 : 0));
+  return (
+    <div className="dataset-list">
+      <div className="example-filters">
+        <NativeSelect
+          size="xs"
+          aria-label="Baseline"
+          value={chosen}
+          data={[
+            { value: "", label: "No baseline" },
+            ...(experiments ?? []).map(({ id, name }) => ({
+              value: id,
+              label: `Baseline: ${toVisibleText(name)}`,
+            })),
+          ]}
+          onChange={({ currentTarget }) => setBaseline(currentTarget.value)}
+        />
+        {selection.size > 0 && (
+          <Button
+            size="xs"
+            renderRoot={(props) => (
+              <Link
+                to="/o/$tenantId/datasets/$datasetId/compare"
+                params={{ tenantId, datasetId }}
+                search={{ experiments: ids.join(",") }}
+                {...props}
+              />
+            )}
+          >
+            Compare {selection.size}
+          </Button>
+        )}
+        {selection.size > 1 && (
+          <Button size="xs" variant="default" onClick={() => setIsMaking(true)}>
+            New pairwise comparison
+          </Button>
+        )}
+      </div>
+      <DataTable
+        what="experiments"
+        rows={experiments}
+        rowId={({ id }) => id}
+        columns={columns}
+        link={toLink({ tenantId, datasetId, baseline: baseline?.id })}
+        selection={selection}
+        onSelection={setSelection}
+        hasMore={pages.hasNextPage}
+        onMore={() => void (pages.isFetching ? undefined : pages.fetchNextPage())}
+        error={pages.error}
+        onRetry={pages.refetch}
+        empty={
+          <Empty title="No experiments yet.">
+            <p>
+              Run an application on the examples with <code>evaluate</code>; each time is one.
+            </p>
+          </Empty>
+        }
+      />
+      {isMaking && (
+        <NewComparison
+          datasetId={datasetId}
+          tenantId={tenantId}
+          experiments={ids.map((id) => ({
+            id,
+            name: experiments?.find((one) => one.id === id)?.name ?? id,
+          }))}
+          onClose={() => setIsMaking(false)}
+        />
+      )}
+    </div>
+  );
+};
+
+const toLink =
+  ({
+    tenantId,
+    datasetId,
+    baseline,
+  }: {
+    readonly tenantId: string;
+    readonly datasetId: string;
+    readonly baseline: string | undefined;
+  }) =>
+  ({ id }: Experiment, part: RowLink): ReactNode => {
+    const experiments = baseline === undefined || baseline === id ? id : `${baseline},${id}`;
+    return (
+      <Link
+        to="/o/$tenantId/datasets/$datasetId/compare"
+        params={{ tenantId, datasetId }}
+        search={{ experiments }}
+        {...part}
+      />
+    );
+  };

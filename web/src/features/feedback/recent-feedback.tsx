@@ -1,0 +1,80 @@
+import { useQuery } from "@tanstack/react-query";
+import { Link } from "@tanstack/react-router";
+import { useTenantId } from "../../api/tenant.ts";
+import { ScrollX } from "../../components/page/scroll-x.tsx";
+import { Failure, Loading } from "../../components/page/states.tsx";
+import { toVisibleText } from "../../components/text/visible-text.ts";
+import { Ago } from "../../components/time/ago.tsx";
+import type { FeedbackEntry } from "./feedback.ts";
+import { recentFeedbackQuery } from "./queries.ts";
+
+/** The latest judgements, with the runs that they are on. */
+export const RecentFeedback = ({
+  projectId,
+  keyName,
+}: {
+  readonly projectId: string;
+  readonly keyName: string | undefined;
+}) => {
+  const { data, error, refetch } = useQuery(recentFeedbackQuery(projectId, keyName));
+  if (data === undefined) {
+    return error === null ? (
+      <Loading what="the latest feedback" />
+    ) : (
+      <Failure what="the latest feedback" error={error} onRetry={refetch} />
+    );
+  }
+  return data.length === 0 ? null : (
+    <section className="feedback-recent">
+      <h2>Latest</h2>
+      <ScrollX label="The latest feedback">
+        <table className="projects">
+          <thead>
+            <tr>
+              <th scope="col">Given</th>
+              <th scope="col">Key</th>
+              <th scope="col">Judged</th>
+              <th scope="col">Comment</th>
+              <th scope="col">By</th>
+              <th scope="col">Run</th>
+            </tr>
+          </thead>
+          <tbody>
+            {data.map((entry) => (
+              <tr key={entry.id}>
+                <td className="nowrap">
+                  <Ago at={entry.atMs} />
+                </td>
+                <td>{toVisibleText(entry.key)}</td>
+                <td className="nowrap">{toVisibleText(entry.scoreText)}</td>
+                <td className="feedback-comment">{toVisibleText(entry.comment.slice(0, 400))}</td>
+                <td className="nowrap">{toVisibleText(entry.source)}</td>
+                <td className="nowrap">
+                  <RunLink entry={entry} />
+                </td>
+              </tr>
+            ))}
+          </tbody>
+        </table>
+      </ScrollX>
+    </section>
+  );
+};
+
+const RunLink = ({ entry: { runId, traceId, projectId } }: { readonly entry: FeedbackEntry }) => {
+  const tenantId = useTenantId();
+  if (runId === undefined) {
+    return <span className="absent">the project</span>;
+  }
+  return traceId === undefined || projectId === undefined || tenantId === undefined ? (
+    <span className="absent">not received</span>
+  ) : (
+    <Link
+      to="/o/$tenantId/projects/p/$projectId"
+      params={{ tenantId, projectId }}
+      search={{ trace: traceId, run: runId }}
+    >
+      Open
+    </Link>
+  );
+};

@@ -1,0 +1,20 @@
+import { createRoute } from "@tanstack/react-router";
+import { lazyView } from "../../components/page/load-chunk.ts";
+import { rootRoute } from "../../components/page/root-route.ts";
+import { parseFeedbackSearch } from "./feedback-search.ts";
+
+const getParentRoute = () => rootRoute;
+
+export const feedbackRoutes = [
+  createRoute({
+    getParentRoute,
+    path: "/o/$tenantId/feedback",
+    validateSearch: parseFeedbackSearch,
+    component: lazyView(async () => import("./feedback-page.tsx"), "FeedbackPage"),
+  }),
+  createRoute({
+    getParentRoute,
+    path: "/feedback/tokens/$token",
+    component: lazyView(async () => import("./feedback-form.tsx"), "FeedbackForm"),
+  }),
+] as const;

@@ -1,0 +1,86 @@
+import { NumberInput, SegmentedControl } from "@mantine/core";
+import { toVisibleText } from "../../components/text/visible-text.ts";
+import type { FeedbackForm } from "./feedback.ts";
+import type { SubmittedFeedback } from "./queries.ts";
+
+interface ScoreFieldProps {
+  readonly draft: SubmittedFeedback;
+  readonly onChange: (draft: SubmittedFeedback) => void;
+}
+
+/** The control that the form asks for: a score within its range, one of its categories, or a thumb. */
+export const ScoreField = ({
+  input,
+  ...rest
+}: ScoreFieldProps & { readonly input: FeedbackForm["input"] }) => {
+  switch (input.kind) {
+    case "score":
+      return <Score {...rest} min={input.min} max={input.max} />;
+    case "choice":
+      return <Choice {...rest} choices={input.choices} />;
+    case "thumb":
+      return (
+        <Choice
+          {...rest}
+          choices={[
+            { score: 1, label: "Good" },
+            { score: 0, label: "Bad" },
+          ]}
+        />
+      );
+    case "text":
+      return null;
+  }
+};
+
+const Score = ({
+  draft,
+  onChange,
+  min,
+  max,
+}: ScoreFieldProps & { readonly min: number | undefined; readonly max: number | undefined }) => (
+  <NumberInput
+    label="Score"
+    description={describeRange(min, max)}
+    {...(min === undefined ? {} : { min })}
+    {...(max === undefined ? {} : { max })}
+    clampBehavior="strict"
+    value={typeof draft.score === "number" ? draft.score : ""}
+    onChange={(score) => onChange(typeof score === "number" ? { score } : {})}
+  />
+);
+
+function describeRange(min: number | undefined, max: number | undefined): string {
+  if (min !== undefined && max !== undefined) {
+    return `From ${min} to ${max}`;
+  }
+  if (min !== undefined) {
+    return `${min} or more`;
+  }
+  return max === undefined ? "Any number" : `${max} or less`;
+}
+
+const Choice = ({
+  draft,
+  onChange,
+  choices,
+}: ScoreFieldProps & {
+  readonly choices: readonly { readonly score: number; readonly label: string }[];
+}) => (
+  <SegmentedControl
+    aria-label="Your judgement"
+    orientation={choices.length > 4 ? "vertical" : "horizontal"}
+    data={choices.map(({ score, label }) => ({
+      value: String(score),
+      label: toVisibleText(label),
+    }))}
+    value={draft.score === undefined ? "" : String(draft.score)}
+    onChange={(value) => {
+      const choice = choices.find(({ score }) => String(score) === value);
+      if (choice !== undefined) {
+        // What a category is called goes with its number.
+        onChange({ score: choice.score, value: choice.label });
+      }
+    }}
+  />
+);

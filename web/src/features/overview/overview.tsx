@@ -1,0 +1,164 @@
+import { useQuery } from "@tanstack/react-query";
+import { useMemo } from "react";
+import { useLiveReport } from "../../api/live-feed.ts";
+import {
+  emptyReport,
+  formatCost,
+  formatShare,
+  summarize,
+  toSeries,
+} from "../../api/live-report.ts";
+import type { LiveReport } from "../../api/live-report.ts";
+import { formatCount } from "../../components/chart/chart-data.ts";
+import { Chart } from "../../components/chart/chart.tsx";
+import { AbsentView } from "../../components/page/absent-view.tsx";
+import { CopyText } from "../../components/text/copy-text.tsx";
+import { formatDuration } from "../../components/time/time.ts";
+import { ProjectTable } from "../projects/project-table.tsx";
+import { projectsQuery } from "../projects/queries.ts";
+import { SdkClients } from "./sdk-clients.tsx";
+import "./overview.css";
+
+/** `/`: what arrives now, or how to put something in. */
+export const Overview = () => {
+  const { data: projects, error, refetch } = useQuery(projectsQuery);
+  const { live, error: liveError } = useLiveReport();
+  if (projects === undefined) {
+    return (
+      <AbsentView title="What arrives now" what="the projects" error={error} onRetry={refetch} />
+    );
+  }
+  return (
+    <div className="page">
+      <title>Millrace</title>
+      {projects.length === 0 ? (
+        <FirstRun />
+      ) : (
+        <>
+          <div className="page-head">
+            <h1>What arrives now</h1>
+            <LiveMark isLive={live !== undefined} error={liveError} />
+          </div>
+          <LiveTiles live={live ?? emptyReport} />
+          <LiveCharts live={live ?? emptyReport} />
+          <ProjectTable title="Projects" projects={projects} live={live} />
+        </>
+      )}
+      {live !== undefined && live.senders.length > 0 && <SdkClients senders={live.senders} />}
+    </div>
+  );
+};
+
+const LiveMark = ({
+  isLive,
+  error,
+}: {
+  readonly isLive: boolean;
+  readonly error: Error | undefined;
+}) => {
+  if (error !== undefined) {
+    return <span className="live failed">{error.message}</span>;
+  }
+  return <span className={isLive ? "live on" : "live"}>{isLive ? "Live" : "Connecting"}</span>;
+};
+
+/** The last minute in numbers. */
+export const LiveTiles = ({ live }: { readonly live: LiveReport }) => {
+  const { runsPerSecond, errorRate, p50Ms, p99Ms, tokens, cost } = summarize(live, 60);
+  const isBad = (errorRate ?? 0) > 0;
+  return (
+    <dl className="tiles" aria-label="The last minute">
+      <Tile name="Runs a second" value={formatCount(runsPerSecond)} />
+      <Tile
+        name="Traces with an error"
+        value={errorRate === undefined ? "–" : formatShare(errorRate)}
+        isBad={isBad}
+      />
+      <Tile name="Latency, median" value={p50Ms === undefined ? "–" : formatDuration(p50Ms)} />
+      <Tile name="Latency, p99" value={p99Ms === undefined ? "–" : formatDuration(p99Ms)} />
+      <Tile name="Tokens a minute" value={tokens === 0 ? "–" : formatCount(tokens)} />
+      <Tile name="Cost a minute" value={cost === 0 ? "–" : formatCost(cost)} />
+    </dl>
+  );
+};
+
+const Tile = ({
+  name,
+  value,
+  isBad = false,
+}: {
+  readonly name: string;
+  readonly value: string;
+  readonly isBad?: boolean;
+}) => (
+  <div className="tile">
+    <dt>{name}</dt>
+    <dd className={isBad ? "bad" : ""}>{value}</dd>
+  </div>
+);
+
+const stepSeconds = 5;
+
+/** The last five minutes as charts. */
+export const LiveCharts = ({ live }: { readonly live: LiveReport }) => {
+  const { at, rate, latency } = useMemo(() => {
+    const series = toSeries(live, stepSeconds);
+    return {
+      at: series.at,
+      rate: [
+        {
+          label: "runs a second",
+          color: "--accent",
+          kind: "area" as const,
+          values: series.steps.map(({ runsPerSecond }) => runsPerSecond),
+        },
+        {
+          label: "failed traces a second",
+          color: "--bad",
+          values: series.steps.map(
+            ({ traces, errorRate }) => (traces * (errorRate ?? 0)) / stepSeconds,
+          ),
+        },
+      ],
+      latency: [
+        {
+          label: "p50",
+          color: "--accent",
+          values: series.steps.map(({ p50Ms }) => p50Ms ?? null),
+        },
+        { label: "p99", color: "--busy", values: series.steps.map(({ p99Ms }) => p99Ms ?? null) },
+      ],
+    };
+  }, [live]);
+  return (
+    <div className="overview-charts">
+      <Chart label="Arriving" at={at} series={rate} format={formatCount} />
+      <Chart label="Latency of traces" at={at} series={latency} format={formatDuration} />
+    </div>
+  );
+};
+
+const install = "npm install millrace";
+
+const program = (endpoint: string): string => `import { Client, traceable } from "millrace";
+
+const client = new Client({ endpoint: "${endpoint}", projectName: "first-steps" });
+
+const greet = traceable(async (name) => ({ greeting: \`Hello, \${name}!\` }), {
+  name: "greet",
+  client,
+});
+console.log(await greet("world"));
+await client.close();
+`;
+
+/** Shown while nothing was recorded: the shortest way to a first trace. */
+const FirstRun = () => (
+  <section className="first-run">
+    <h1>Nothing recorded yet</h1>
+    <p>Record a first run; it shows here as soon as it arrives.</p>
+    <CopyText label="Install" text={install} />
+    <CopyText label="first.mjs" text={program(location.origin)} />
+    <CopyText label="Run" text="node first.mjs" />
+  </section>
+);

@@ -1,0 +1,13 @@
+import { createRoute } from "@tanstack/react-router";
+import { lazyView } from "../../components/page/load-chunk.ts";
+import { rootRoute } from "../../components/page/root-route.ts";
+
+const getParentRoute = () => rootRoute;
+
+export const overviewRoutes = [
+  createRoute({
+    getParentRoute,
+    path: "/",
+    component: lazyView(async () => import("./overview.tsx"), "Overview"),
+  }),
+] as const;

@@ -1,0 +1,29 @@
+import { useMutation, useQueryClient } from "@tanstack/react-query";
+import type { Prompt } from "./prompt.ts";
+import { likePrompt } from "./queries.ts";
+
+/** How many like a prompt, and whether the tenant does; a click changes that. */
+export const LikeButton = ({ prompt }: { readonly prompt: Prompt }) => {
+  const client = useQueryClient();
+  const { owner = "-", repo, isLiked, likes } = prompt;
+  const like = useMutation({
+    mutationFn: async () => likePrompt({ owner, repo }, !isLiked),
+    onSuccess: async () => client.invalidateQueries({ queryKey: ["prompts"] }),
+  });
+  return (
+    <button
+      type="button"
+      className="hub-like"
+      aria-pressed={isLiked}
+      aria-label={`Like ${repo}, ${likes} so far`}
+      disabled={like.isPending}
+      title={like.error?.message}
+      onClick={() => like.mutate()}
+    >
+      <svg className="icon" viewBox="0 0 16 16" aria-hidden="true">
+        <path d="M8 13.5S2 10 2 6a3 3 0 0 1 6-1 3 3 0 0 1 6 1c0 4-6 7.5-6 7.5Z" />
+      </svg>
+      {likes.toLocaleString("en")}
+    </button>
+  );
+};

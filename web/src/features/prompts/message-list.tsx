@@ -1,0 +1,63 @@
+import { Code } from "../../components/code/code.tsx";
+import { toVisibleText } from "../../components/text/visible-text.ts";
+import { toManifestText } from "./manifest.ts";
+import type { PromptContent, PromptPart } from "./manifest.ts";
+import { toSegments } from "./template.ts";
+import type { TemplateFormat } from "./template.ts";
+
+/** The messages of a prompt as they are written, their variables marked. */
+export const MessageList = ({ content }: { readonly content: PromptContent }) => (
+  <section className="hub-messages" aria-label="Messages">
+    {content.messages.map((message, index) => (
+      // What stands at a place is what it is: a commit never changes.
+      <article key={index} className="hub-message">
+        <h2>{message.kind === "placeholder" ? "messages" : toVisibleText(message.role)}</h2>
+        {message.kind === "placeholder" ? (
+          <p>
+            <mark>{`{${toVisibleText(message.variable)}}`}</mark>
+            {message.isOptional && " where there are any"}
+          </p>
+        ) : (
+          message.parts.map((part, address) => (
+            <Part key={address} part={part} format={content.format} />
+          ))
+        )}
+      </article>
+    ))}
+    {content.schema !== undefined && (
+      <article className="hub-message">
+        <h2>Schema of the answer</h2>
+        <Code label="Schema" language="json" readOnly value={toManifestText(content.schema)} />
+      </article>
+    )}
+    {content.model !== undefined && (
+      <article className="hub-message">
+        <h2>Model</h2>
+        <Code label="Model" language="json" readOnly value={toManifestText(content.model)} />
+      </article>
+    )}
+  </section>
+);
+
+const Part = ({ part, format }: { readonly part: PromptPart; readonly format: TemplateFormat }) => {
+  switch (part.kind) {
+    case "other":
+      return <pre>{toVisibleText(toManifestText(part.value))}</pre>;
+    case "image":
+    case "text":
+      return (
+        <p>
+          {part.kind === "image" && "image: "}
+          {toSegments(part.text, format).map((segment, index) =>
+            segment.kind === "text" ? (
+              toVisibleText(segment.text)
+            ) : (
+              <mark key={index} data-kind={segment.kind}>
+                {toVisibleText(segment.source)}
+              </mark>
+            ),
+          )}
+        </p>
+      );
+  }
+};

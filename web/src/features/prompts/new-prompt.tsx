@@ -1,0 +1,96 @@
+import { Button, Switch, Textarea, TextInput } from "@mantine/core";
+import { useQueryClient } from "@tanstack/react-query";
+import { useNavigate } from "@tanstack/react-router";
+import { useState } from "react";
+import { ApiError } from "../../api/http.ts";
+import { Dialog } from "../../components/dialog/dialog.tsx";
+import { FormError } from "../../components/dialog/form.tsx";
+import { firstDraft, toManifest } from "./manifest-edit.ts";
+import { MessageEditor } from "./message-editor.tsx";
+import { parseTags } from "./prompt.ts";
+import { commitManifest, createPrompt } from "./queries.ts";
+
+/** Makes a prompt, with its first commit. */
+export const NewPrompt = ({ onClose }: { readonly onClose: () => void }) => {
+  const client = useQueryClient();
+  const navigate = useNavigate();
+  const [repo, setRepo] = useState("");
+  const [description, setDescription] = useState("");
+  const [tags, setTags] = useState("");
+  const [isPublic, setIsPublic] = useState(false);
+  const [draft, setDraft] = useState(firstDraft);
+  /** Made, where only its commit failed: trying again must not make it once more. */
+  const [made, setMade] = useState<string>();
+  const [state, setState] = useState<{ readonly isBusy: boolean; readonly error?: string }>({
+    isBusy: false,
+  });
+  const make = async (): Promise<void> => {
+    setState({ isBusy: true });
+    try {
+      if (made !== repo) {
+        await createPrompt({
+          repo_handle: repo,
+          description,
+          tags: parseTags(tags),
+          is_public: isPublic,
+        });
+        setMade(repo);
+      }
+      await commitManifest({ owner: "-", repo }, { manifest: toManifest(draft) });
+      await client.invalidateQueries({ queryKey: ["prompts"] });
+      onClose();
+      await navigate({ to: "/prompts/$repo", params: { repo } });
+    } catch (cause) {
+      const isTaken = cause instanceof ApiError && cause.status === 409;
+      const message = cause instanceof Error ? cause.message : String(cause);
+      setState({ isBusy: false, error: isTaken ? `${repo} is taken: ${message}` : message });
+    }
+  };
+  return (
+    <Dialog title="New prompt" width={720} onClose={onClose}>
+      <form
+        className="form"
+        onSubmit={(event) => {
+          event.preventDefault();
+          void make();
+        }}
+      >
+        <TextInput
+          label="Name"
+          description="Lower-case letters, digits, - and _, beginning with a letter. It can't be changed."
+          required
+          pattern="[a-z][a-z0-9_\-]{0,99}"
+          value={repo}
+          onChange={({ currentTarget }) => setRepo(currentTarget.value)}
+        />
+        <Textarea
+          label="Description"
+          rows={2}
+          value={description}
+          onChange={({ currentTarget }) => setDescription(currentTarget.value)}
+        />
+        <TextInput
+          label="Tags"
+          description="Parted by commas or spaces."
+          value={tags}
+          onChange={({ currentTarget }) => setTags(currentTarget.value)}
+        />
+        <Switch
+          label="Public: every tenant of this server may read it"
+          checked={isPublic}
+          onChange={({ currentTarget }) => setIsPublic(currentTarget.checked)}
+        />
+        <MessageEditor draft={draft} onDraft={setDraft} />
+        <FormError error={state.error} />
+        <div className="dialog-end">
+          <Button variant="default" onClick={onClose}>
+            Cancel
+          </Button>
+          <Button type="submit" loading={state.isBusy}>
+            Make prompt
+          </Button>
+        </div>
+      </form>
+    </Dialog>
+  );
+};

@@ -1,0 +1,49 @@
+import { Link, useParams } from "@tanstack/react-router";
+import type { ReactNode } from "react";
+import type { PromptSearch } from "./prompts-search.ts";
+import type { PromptAddress } from "./queries.ts";
+
+/** A link to a commit of the prompt that is open, or without one to the latest. */
+export const PromptLink = ({
+  commit,
+  search = {},
+  isCurrent = false,
+  children,
+}: {
+  readonly commit: string | undefined;
+  readonly search?: PromptSearch;
+  readonly isCurrent?: boolean;
+  readonly children: ReactNode;
+}) => {
+  const { address, isHub } = usePromptAddress();
+  const { owner, repo } = address;
+  const rest = {
+    search,
+    // Of links to one address the search says which is open.
+    activeOptions: { exact: true, includeSearch: true },
+    "aria-current": isCurrent ? ("page" as const) : undefined,
+    children,
+  };
+  if (isHub) {
+    return commit === undefined ? (
+      <Link to="/hub/$owner/$repo" params={{ owner, repo }} {...rest} />
+    ) : (
+      <Link to="/hub/$owner/$repo/$commit" params={{ owner, repo, commit }} {...rest} />
+    );
+  }
+  return commit === undefined ? (
+    <Link to="/prompts/$repo" params={{ repo }} {...rest} />
+  ) : (
+    <Link to="/prompts/$repo/$commit" params={{ repo, commit }} {...rest} />
+  );
+};
+
+/** What an address of a prompt's page names: `/prompts/…` one's own, `/hub/…` anyone's. */
+export function usePromptAddress(): {
+  readonly address: PromptAddress;
+  readonly commit: string | undefined;
+  readonly isHub: boolean;
+} {
+  const { owner, repo = "", commit } = useParams({ strict: false });
+  return { address: { owner: owner ?? "-", repo }, commit, isHub: owner !== undefined };
+}

@@ -1,0 +1,97 @@
+import { Button, Switch, Textarea, TextInput } from "@mantine/core";
+import { useQueryClient } from "@tanstack/react-query";
+import { useNavigate } from "@tanstack/react-router";
+import { useState } from "react";
+import { Confirm } from "../../components/dialog/confirm.tsx";
+import { FormError, FormSection } from "../../components/dialog/form.tsx";
+import { parseTags } from "./prompt.ts";
+import type { Prompt } from "./prompt.ts";
+import { deletePrompt, updatePrompt } from "./queries.ts";
+import type { PromptFields, PromptAddress } from "./queries.ts";
+
+/** What of a prompt its tenant can change. */
+export const PromptSettings = ({
+  prompt,
+  address,
+}: {
+  readonly prompt: Prompt;
+  readonly address: PromptAddress;
+}) => {
+  const client = useQueryClient();
+  const navigate = useNavigate();
+  const [description, setDescription] = useState(prompt.description);
+  const [tags, setTags] = useState(prompt.tags.join(", "));
+  const [error, setError] = useState<string>();
+  const [isDeleting, setIsDeleting] = useState(false);
+  const change = async (fields: PromptFields): Promise<void> => {
+    try {
+      await updatePrompt(address, fields);
+      await client.invalidateQueries({ queryKey: ["prompts"] });
+      setError(undefined);
+    } catch (cause) {
+      setError(cause instanceof Error ? cause.message : String(cause));
+    }
+  };
+  return (
+    <div className="hub-settings">
+      <form
+        className="form"
+        onSubmit={(event) => {
+          event.preventDefault();
+          void change({ description, tags: parseTags(tags) });
+        }}
+      >
+        <Textarea
+          label="Description"
+          rows={2}
+          value={description}
+          onChange={({ currentTarget }) => setDescription(currentTarget.value)}
+        />
+        <TextInput
+          label="Tags"
+          description="Parted by commas or spaces."
+          value={tags}
+          onChange={({ currentTarget }) => setTags(currentTarget.value)}
+        />
+        <div>
+          <Button type="submit" size="xs">
+            Save
+          </Button>
+        </div>
+      </form>
+      <FormError error={error} />
+      <FormSection title="Who sees it">
+        <Switch
+          label="Public: every tenant of this server may read it"
+          checked={prompt.isPublic}
+          onChange={({ currentTarget }) => void change({ is_public: currentTarget.checked })}
+        />
+        <Switch
+          label="Archived: out of the lists, still there for whoever pulls it"
+          checked={prompt.isArchived}
+          onChange={({ currentTarget }) => void change({ is_archived: currentTarget.checked })}
+        />
+      </FormSection>
+      <FormSection title="Delete">
+        <Button size="xs" variant="default" color="red" onClick={() => setIsDeleting(true)}>
+          Delete prompt
+        </Button>
+      </FormSection>
+      {isDeleting && (
+        <Confirm
+          title="Delete the prompt?"
+          action="Delete prompt"
+          typed={prompt.repo}
+          onClose={() => setIsDeleting(false)}
+          onConfirm={async () => {
+            await deletePrompt(address);
+            await navigate({ to: "/prompts" });
+            await client.invalidateQueries({ queryKey: ["prompts", "list"] });
+          }}
+        >
+          <p>Its commits, tags and likes go with it; programs that pull it fail.</p>
+        </Confirm>
+      )}
+    </div>
+  );
+};

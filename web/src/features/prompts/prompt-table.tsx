@@ -1,0 +1,119 @@
+import { Link } from "@tanstack/react-router";
+import { DataTable } from "../../components/table/data-table.tsx";
+import type { Column, RowLink } from "../../components/table/data-table.tsx";
+import { toVisibleText } from "../../components/text/visible-text.ts";
+import { Ago } from "../../components/time/ago.tsx";
+import { LikeButton } from "./like-button.tsx";
+import type { Prompt } from "./prompt.ts";
+import type { PromptsSearch, PromptSortField } from "./prompts-search.ts";
+
+const toColumns = (isHub: boolean, onTag: (tag: string) => void): readonly Column<Prompt>[] => [
+  {
+    id: "repo_handle",
+    title: "Name",
+    cell: ({ owner, repo }) => toVisibleText(isHub ? `${owner ?? "-"}/${repo}` : repo),
+    width: 170,
+    grow: 1,
+    sort: "asc",
+    isFixed: true,
+    isNarrow: true,
+  },
+  {
+    id: "description",
+    title: "Description",
+    cell: ({ description }) => toVisibleText(description),
+    width: 180,
+    grow: 2,
+  },
+  {
+    id: "tags",
+    title: "Tags",
+    cell: ({ tags }) => (
+      <span className="hub-tags">
+        {tags.map((tag) => (
+          <button key={tag} type="button" className="tag" onClick={() => onTag(tag)}>
+            {toVisibleText(tag)}
+          </button>
+        ))}
+      </span>
+    ),
+    width: 130,
+    grow: 1,
+  },
+  {
+    id: "is_public",
+    title: "Seen by",
+    cell: ({ isPublic }) => (isPublic ? "All" : "You"),
+    width: 76,
+  },
+  {
+    id: "num_commits",
+    title: "Commits",
+    cell: ({ commits }) => commits.toLocaleString("en"),
+    width: 80,
+    align: "end",
+  },
+  {
+    id: "num_downloads",
+    title: "Downloads",
+    cell: ({ downloads }) => downloads.toLocaleString("en"),
+    width: 96,
+    align: "end",
+    sort: "desc",
+  },
+  {
+    id: "updated_at",
+    title: "Changed",
+    cell: ({ updatedMs }) => (updatedMs === undefined ? "" : <Ago at={updatedMs} />),
+    width: 96,
+    sort: "desc",
+  },
+  {
+    id: "num_likes",
+    title: "Likes",
+    cell: (prompt) => <LikeButton prompt={prompt} />,
+    width: 84,
+    sort: "desc",
+    isNarrow: true,
+  },
+];
+
+const toLink = (isHub: boolean) =>
+  function link({ owner, repo }: Prompt, part: RowLink) {
+    return isHub && owner !== undefined ? (
+      <Link to="/hub/$owner/$repo" params={{ owner, repo }} {...part} />
+    ) : (
+      <Link to="/prompts/$repo" params={{ repo }} {...part} />
+    );
+  };
+
+/** Prompts, sorted by the server. */
+export const PromptTable = ({
+  prompts,
+  isHub,
+  sort: { sort = "updated_at", order },
+  onSort,
+  onTag,
+  hasMore,
+  onMore,
+}: {
+  readonly prompts: readonly Prompt[];
+  readonly isHub: boolean;
+  readonly sort: PromptsSearch;
+  readonly onSort: (sort: PromptSortField, order: "asc" | "desc") => void;
+  readonly onTag: (tag: string) => void;
+  readonly hasMore: boolean;
+  readonly onMore: () => void;
+}) => (
+  <DataTable
+    what="prompts"
+    rows={prompts}
+    rowId={({ id }) => id}
+    columns={toColumns(isHub, onTag)}
+    sort={{ column: sort, order: order ?? (sort === "repo_handle" ? "asc" : "desc") }}
+    onSort={(next) => onSort(next.column as PromptSortField, next.order)}
+    hasMore={hasMore}
+    onMore={onMore}
+    link={toLink(isHub)}
+  />
+);

@@ -1,0 +1,162 @@
+import { Button, NativeSelect, Switch, TextInput } from "@mantine/core";
+import { useInfiniteQuery, useQuery } from "@tanstack/react-query";
+import { Link, useLocation, useNavigate, useSearch } from "@tanstack/react-router";
+import { useState } from "react";
+import { tenantQuery, useTenantId } from "../../api/tenant.ts";
+import { useFindKey } from "../../components/keyboard/list-keys.ts";
+import { Empty, Failure, Loading } from "../../components/page/states.tsx";
+import { CopyText } from "../../components/text/copy-text.tsx";
+import { toVisibleText } from "../../components/text/visible-text.ts";
+import { NewPrompt } from "./new-prompt.tsx";
+import { PromptTable } from "./prompt-table.tsx";
+import { parsePromptsSearch, promptSorts } from "./prompts-search.ts";
+import type { PromptsSearch } from "./prompts-search.ts";
+import { promptsQuery } from "./queries.ts";
+import "./prompts.css";
+
+const sortNames: { readonly [Sort in (typeof promptSorts)[number]]: string } = {
+  updated_at: "Last changed",
+  repo_handle: "Name",
+  num_likes: "Likes",
+  num_downloads: "Downloads",
+};
+
+/** `/prompts`: the tenant's prompts; `/hub`: the public ones of all. */
+export const Prompts = () => {
+  const { pathname } = useLocation();
+  const isHub = pathname.startsWith("/hub");
+  const search = parsePromptsSearch(useSearch({ strict: false }));
+  const navigate = useNavigate();
+  const tenantId = useTenantId();
+  const tenant = useQuery({ ...tenantQuery, enabled: tenantId === undefined && !isHub });
+  const [isMaking, setIsMaking] = useState(false);
+  const pages = useInfiniteQuery({
+    ...promptsQuery(search, isHub || tenantId === undefined ? {} : { tenantId }),
+    enabled: isHub || tenantId !== undefined,
+  });
+  const change = (changes: Partial<Record<keyof PromptsSearch, unknown>>): void =>
+    void navigate({
+      to: ".",
+      search: parsePromptsSearch({ ...search, ...changes }),
+      replace: true,
+    });
+  const failed = [pages, tenant].find(({ error }) => error !== null);
+  const prompts = pages.data?.pages.flatMap((page) => page.prompts);
+  return (
+    <div className="fill">
+      <title>{isHub ? "Prompt hub · Millrace" : "Prompts · Millrace"}</title>
+      <div className="heading">
+        <h1>{isHub ? "Prompt hub" : "Prompts"}</h1>
+        <div className="tools">
+          <nav className="segments" aria-label="Whose prompts">
+            <Link
+              to="/prompts"
+              activeOptions={{ exact: true, includeSearch: true }}
+              aria-current={isHub ? undefined : "page"}
+            >
+              Mine
+            </Link>
+            <Link
+              to="/hub"
+              activeOptions={{ exact: true, includeSearch: true }}
+              aria-current={isHub ? "page" : undefined}
+            >
+              Public
+            </Link>
+          </nav>
+          <Button size="xs" onClick={() => setIsMaking(true)}>
+            New prompt
+          </Button>
+        </div>
+      </div>
+      <Filters search={search} onChange={change} />
+      {prompts === undefined && failed === undefined && <Loading what="prompts" />}
+      {prompts === undefined && failed?.error && (
+        <Failure what="the prompts" error={failed.error} onRetry={failed.refetch} />
+      )}
+      {prompts?.length === 0 && <NoPrompt isHub={isHub} search={search} />}
+      {prompts !== undefined && prompts.length > 0 && (
+        <PromptTable
+          prompts={prompts}
+          isHub={isHub}
+          sort={search}
+          onSort={(sort, order) => change({ sort, order })}
+          onTag={(tag) => change({ tags: [...new Set([...(search.tags ?? []), tag])] })}
+          hasMore={pages.hasNextPage}
+          onMore={() => void (pages.isFetchingNextPage || pages.fetchNextPage())}
+        />
+      )}
+      {isMaking && <NewPrompt onClose={() => setIsMaking(false)} />}
+    </div>
+  );
+};
+
+const Filters = ({
+  search,
+  onChange,
+}: {
+  readonly search: PromptsSearch;
+  readonly onChange: (changes: Partial<Record<keyof PromptsSearch, unknown>>) => void;
+}) => (
+  <search className="hub-filters">
+    <TextInput
+      ref={useFindKey("Find prompts by name or description")}
+      size="xs"
+      type="search"
+      aria-label="Search prompts"
+      placeholder="Search names and descriptions"
+      value={search.q ?? ""}
+      onChange={({ currentTarget }) => onChange({ q: currentTarget.value })}
+    />
+    <NativeSelect
+      size="xs"
+      aria-label="Sort by"
+      value={search.sort ?? "updated_at"}
+      data={promptSorts.map((value) => ({ value, label: sortNames[value] }))}
+      onChange={({ currentTarget }) => onChange({ sort: currentTarget.value, order: undefined })}
+    />
+    <Switch
+      size="xs"
+      label="Archived"
+      checked={search.archived === true}
+      onChange={({ currentTarget }) => onChange({ archived: currentTarget.checked })}
+    />
+    {search.tags?.map((tag) => (
+      <Button
+        key={tag}
+        size="compact-xs"
+        variant="default"
+        aria-label={`Without the tag ${toVisibleText(tag)}`}
+        onClick={() => onChange({ tags: search.tags?.filter((one) => one !== tag) })}
+      >
+        {toVisibleText(tag)} ×
+      </Button>
+    ))}
+  </search>
+);
+
+const program = `await client.prompts.push("greeting", {
+  manifest: ChatPromptTemplate.fromMessages([["human", "Greet {name}."]]),
+});`;
+
+const NoPrompt = ({
+  isHub,
+  search,
+}: {
+  readonly isHub: boolean;
+  readonly search: PromptsSearch;
+}) => {
+  if (search.q !== undefined || search.tags !== undefined || search.archived === true) {
+    return <Empty title="No prompt is like that." />;
+  }
+  return isHub ? (
+    <Empty title="No public prompt yet.">
+      <p>A prompt is made public on its own page.</p>
+    </Empty>
+  ) : (
+    <Empty title="No prompt yet.">
+      <p>Make one here, or push one from a program.</p>
+      <CopyText label="From a program" text={program} />
+    </Empty>
+  );
+};

@@ -1,0 +1,140 @@
+import { Button, NativeSelect, NumberInput, Switch, Textarea, TextInput } from "@mantine/core";
+import { useQuery, useQueryClient } from "@tanstack/react-query";
+import { useState } from "react";
+import { Dialog } from "../../components/dialog/dialog.tsx";
+import { FormError } from "../../components/dialog/form.tsx";
+import { toVisibleText } from "../../components/text/visible-text.ts";
+import { createQueue, updateQueue } from "./queries.ts";
+import { validateQueueDraft, toQueueDraft, toQueueFields } from "./queue-draft.ts";
+import type { QueueDraft } from "./queue-draft.ts";
+import type { Queue } from "./queue.ts";
+import { datasetNamesQuery } from "./review/queries.ts";
+import { RubricFields } from "./rubric-fields.tsx";
+
+/** Makes a queue, or changes one. */
+export const QueueForm = ({
+  queue,
+  onClose,
+  onSaved,
+}: {
+  /** The one to change. */
+  readonly queue?: Queue;
+  readonly onClose: () => void;
+  readonly onSaved?: (queue: Queue) => void;
+}) => {
+  const client = useQueryClient();
+  const [id] = useState(() => queue?.id ?? crypto.randomUUID());
+  const [draft, setDraft] = useState(() => toQueueDraft(queue));
+  const [state, setState] = useState<{ readonly isBusy: boolean; readonly error?: string }>({
+    isBusy: false,
+  });
+  const save = async (): Promise<void> => {
+    const fault = validateQueueDraft(draft);
+    if (fault !== undefined) {
+      setState({ isBusy: false, error: fault });
+      return;
+    }
+    setState({ isBusy: true });
+    try {
+      const fields = toQueueFields(draft);
+      const saved = await (queue === undefined ? createQueue(id, fields) : updateQueue(id, fields));
+      await client.invalidateQueries({ queryKey: ["queues"] });
+      onClose();
+      onSaved?.(saved);
+    } catch (cause) {
+      setState({ isBusy: false, error: cause instanceof Error ? cause.message : String(cause) });
+    }
+  };
+  return (
+    <Dialog title={queue === undefined ? "New queue" : "Edit queue"} width={680} onClose={onClose}>
+      <form
+        className="form"
+        onSubmit={(event) => {
+          event.preventDefault();
+          void save();
+        }}
+      >
+        <Fields draft={draft} onDraft={setDraft} />
+        <RubricFields
+          questions={draft.questions}
+          onQuestions={(questions) => setDraft({ ...draft, questions })}
+        />
+        <FormError error={state.error} />
+        <div className="dialog-end">
+          <Button variant="default" onClick={onClose}>
+            Cancel
+          </Button>
+          <Button type="submit" loading={state.isBusy}>
+            {queue === undefined ? "Make queue" : "Save"}
+          </Button>
+        </div>
+      </form>
+    </Dialog>
+  );
+};
+
+const Fields = ({
+  draft,
+  onDraft,
+}: {
+  readonly draft: QueueDraft;
+  readonly onDraft: (draft: QueueDraft) => void;
+}) => {
+  const { data: datasets = [] } = useQuery(datasetNamesQuery);
+  const change = (changes: Partial<QueueDraft>): void => onDraft({ ...draft, ...changes });
+  return (
+    <>
+      <TextInput
+        label="Name"
+        required
+        value={draft.name}
+        onChange={({ currentTarget }) => change({ name: currentTarget.value })}
+      />
+      <TextInput
+        label="Description"
+        value={draft.description}
+        onChange={({ currentTarget }) => change({ description: currentTarget.value })}
+      />
+      <Textarea
+        label="Instructions for reviewers"
+        description="Markdown; shown beside each run."
+        rows={3}
+        value={draft.instructions}
+        onChange={({ currentTarget }) => change({ instructions: currentTarget.value })}
+      />
+      <NativeSelect
+        label="Dataset for corrected runs"
+        value={draft.datasetId}
+        onChange={({ currentTarget }) => change({ datasetId: currentTarget.value })}
+        data={[
+          { value: "", label: "None" },
+          ...datasets.map(({ id, name }) => ({ value: id, label: toVisibleText(name) })),
+        ]}
+      />
+      <div className="queues-row">
+        <NumberInput
+          label="Reviewers of each run"
+          min={1}
+          max={100}
+          allowDecimal={false}
+          value={draft.reviewersPerRun}
+          onChange={(value) => change({ reviewersPerRun: Number(value) })}
+        />
+        <NumberInput
+          label="Minutes that a run is claimed"
+          min={1}
+          max={1_440}
+          allowDecimal={false}
+          disabled={!draft.hasClaims}
+          value={draft.claimMinutes}
+          onChange={(value) => change({ claimMinutes: Number(value) })}
+        />
+      </div>
+      <Switch
+        label="Claim a run for whoever opens it, so that reviewers don't meet"
+        checked={draft.hasClaims}
+        onChange={({ currentTarget }) => change({ hasClaims: currentTarget.checked })}
+      />
+    </>
+  );
+};

@@ -1,0 +1,54 @@
+import { useQuery } from "@tanstack/react-query";
+import { getRouteApi, Link } from "@tanstack/react-router";
+import { AbsentView } from "../../components/page/absent-view.tsx";
+import { toVisibleText } from "../../components/text/visible-text.ts";
+import { queueQuery } from "./queries.ts";
+import { QueueHeading } from "./queue-heading.tsx";
+import { QueueRuns } from "./queue-runs.tsx";
+import { ReviewSessionView } from "./review/review-session.tsx";
+import { ReviewerEntry, useReviewer } from "./reviewer-entry.tsx";
+import "./queues.css";
+import "./review/review.css";
+
+const route = getRouteApi("/o/$tenantId/annotation-queues/$queueId");
+
+/** `/o/{tenantId}/annotation-queues/{queueId}`: the review page of one queue. */
+export const QueuePage = () => {
+  const { tenantId, queueId } = route.useParams();
+  const { run, view } = route.useSearch();
+  const { data: queue, error, refetch } = useQuery(queueQuery(queueId));
+  const [reviewer, setReviewer] = useReviewer();
+  if (queue === undefined) {
+    return (
+      <AbsentView title="Annotation queue" what="the queue" error={error} onRetry={refetch}>
+        <Link to="/o/$tenantId/annotation-queues" params={{ tenantId }}>
+          Annotation queues
+        </Link>
+      </AbsentView>
+    );
+  }
+  return (
+    <div className="fill">
+      <title>{`${toVisibleText(queue.name)} · Millrace`}</title>
+      <QueueHeading
+        queue={queue}
+        tenantId={tenantId}
+        view={view}
+        reviewer={reviewer}
+        onReviewer={setReviewer}
+      />
+      {view === "runs" && <QueueRuns queue={queue} tenantId={tenantId} />}
+      {view === undefined && reviewer === "" && <ReviewerEntry onName={setReviewer} />}
+      {view === undefined && reviewer !== "" && (
+        <ReviewSessionView
+          // Another name is another reviewer: nothing of the first is theirs.
+          key={reviewer}
+          queue={queue}
+          session={{ queueId, reviewer }}
+          tenantId={tenantId}
+          positionId={run}
+        />
+      )}
+    </div>
+  );
+};

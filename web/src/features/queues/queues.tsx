@@ -1,0 +1,158 @@
+import { Button, TextInput } from "@mantine/core";
+import { useInfiniteQuery } from "@tanstack/react-query";
+import { getRouteApi, Link, useNavigate } from "@tanstack/react-router";
+import { useState } from "react";
+import { useFindKey } from "../../components/keyboard/list-keys.ts";
+import { Empty } from "../../components/page/states.tsx";
+import { DataTable } from "../../components/table/data-table.tsx";
+import type { Column, RowLink } from "../../components/table/data-table.tsx";
+import { CopyText } from "../../components/text/copy-text.tsx";
+import { toVisibleText } from "../../components/text/visible-text.ts";
+import { Ago } from "../../components/time/ago.tsx";
+import { ProgressBar } from "./progress-bar.tsx";
+import { queuesQuery } from "./queries.ts";
+import { QueueForm } from "./queue-form.tsx";
+import type { ListedQueue } from "./queue.ts";
+import { useReviewer } from "./reviewer-entry.tsx";
+import "./queues.css";
+
+const route = getRouteApi("/o/$tenantId/annotation-queues");
+
+const columns: readonly Column<ListedQueue>[] = [
+  {
+    id: "name",
+    title: "Name",
+    cell: ({ name }) => toVisibleText(name),
+    width: 180,
+    grow: 2,
+    isFixed: true,
+    isNarrow: true,
+  },
+  {
+    id: "progress",
+    title: "Progress",
+    cell: ({ progress }) => <ProgressBar progress={progress} withWords={false} />,
+    width: 120,
+    grow: 1,
+  },
+  {
+    id: "done",
+    title: "Done",
+    cell: ({ progress: { completed, total } }) =>
+      `${completed.toLocaleString("en")} / ${total.toLocaleString("en")}`,
+    width: 96,
+    align: "end",
+    isNarrow: true,
+  },
+  {
+    id: "mine",
+    title: "By you",
+    cell: ({ progress }) => progress.mine.toLocaleString("en"),
+    width: 72,
+    align: "end",
+  },
+  {
+    id: "now",
+    title: "Reviewing now",
+    cell: ({ progress: { reviewers } }) =>
+      reviewers
+        .filter(({ claimed }) => claimed > 0)
+        .map(({ name }) => toVisibleText(name))
+        .join(", "),
+    width: 140,
+    grow: 1,
+  },
+  {
+    id: "created",
+    title: "Made",
+    cell: ({ createdMs }) => (createdMs === undefined ? "" : <Ago at={createdMs} />),
+    width: 96,
+  },
+];
+
+/** A row leads to its queue. */
+const toLink = (tenantId: string) =>
+  function link({ id }: ListedQueue, part: RowLink) {
+    return (
+      <Link
+        to="/o/$tenantId/annotation-queues/$queueId"
+        params={{ tenantId, queueId: id }}
+        {...part}
+      />
+    );
+  };
+
+/** `/o/{tenantId}/annotation-queues`: the queues, with how far each has come. */
+export const Queues = () => {
+  const { tenantId } = route.useParams();
+  const { name } = route.useSearch();
+  const navigate = useNavigate();
+  const [reviewer] = useReviewer();
+  const [isMaking, setIsMaking] = useState(false);
+  const field = useFindKey("Find queues by name");
+  const pages = useInfiniteQuery(queuesQuery(name, reviewer === "" ? undefined : reviewer));
+  return (
+    <div className="fill">
+      <title>Annotation queues · Millrace</title>
+      <div className="heading">
+        <h1>Annotation queues</h1>
+        <div className="tools">
+          <TextInput
+            ref={field}
+            size="xs"
+            type="search"
+            aria-label="Search by name"
+            placeholder="Search by name"
+            value={name ?? ""}
+            onChange={({ currentTarget: { value } }) =>
+              void navigate({
+                to: ".",
+                search: value === "" ? {} : { name: value },
+                replace: true,
+              })
+            }
+          />
+          <Button size="xs" onClick={() => setIsMaking(true)}>
+            New queue
+          </Button>
+        </div>
+      </div>
+      <DataTable
+        what="annotation queues"
+        rows={pages.data?.pages.flat()}
+        rowId={({ id }) => id}
+        columns={columns}
+        error={pages.error}
+        onRetry={pages.refetch}
+        hasMore={pages.hasNextPage}
+        onMore={() => void (pages.isFetchingNextPage || pages.fetchNextPage())}
+        link={toLink(tenantId)}
+        empty={<NoQueue isSearch={name !== undefined} />}
+      />
+      {isMaking && (
+        <QueueForm
+          onClose={() => setIsMaking(false)}
+          onSaved={({ id }) =>
+            void navigate({
+              to: "/o/$tenantId/annotation-queues/$queueId",
+              params: { tenantId, queueId: id },
+            })
+          }
+        />
+      )}
+    </div>
+  );
+};
+
+const program = `const queue = await client.annotationQueues.create({ name: "doubtful answers" });
+await client.annotationQueues.addRuns(queue.id, { runIds });`;
+
+const NoQueue = ({ isSearch }: { readonly isSearch: boolean }) =>
+  isSearch ? (
+    <Empty title="No queue has that in its name." />
+  ) : (
+    <Empty title="No annotation queue yet.">
+      <p>A queue is a line of runs that people judge, one after the other.</p>
+      <CopyText label="From a program" text={program} />
+    </Empty>
+  );

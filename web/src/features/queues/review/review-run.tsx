@@ -1,0 +1,60 @@
+import { useQuery } from "@tanstack/react-query";
+import { Link } from "@tanstack/react-router";
+import { Failure, Loading } from "../../../components/page/states.tsx";
+import { Payload } from "../../../components/payload/payload.tsx";
+import { CopyText } from "../../../components/text/copy-text.tsx";
+import { toVisibleText } from "../../../components/text/visible-text.ts";
+import { formatDuration, formatTime } from "../../../components/time/time.ts";
+import { RunTypeBadge, StatusBadge } from "../../runs/run-badges.tsx";
+import { traceRunQuery } from "../../trace/queries.ts";
+import type { Claim } from "../queue.ts";
+
+/** The run under review, as it was recorded. */
+export const ReviewRun = ({
+  claim,
+  tenantId,
+}: {
+  readonly claim: Claim;
+  readonly tenantId: string;
+}) => {
+  const { data: run, error, refetch } = useQuery(traceRunQuery(claim.runId));
+  if (run === undefined) {
+    return error === null ? (
+      <Loading what="the run" />
+    ) : (
+      <Failure what="the run" error={error} onRetry={refetch} isOne />
+    );
+  }
+  return (
+    <>
+      <div className="review-head">
+        <RunTypeBadge type={run.runType} />
+        <h2>{toVisibleText(run.name)}</h2>
+        <StatusBadge status={run.status} />
+        {run.endMs !== undefined && <span>{formatDuration(run.endMs - run.startMs)}</span>}
+        <span>{formatTime(run.startMs)}</span>
+        {run.projectId !== undefined && (
+          // Beside the review, which stays as it is.
+          <Link
+            to="/o/$tenantId/projects/p/$projectId"
+            params={{ tenantId, projectId: run.projectId }}
+            search={{ trace: run.traceId, run: run.id }}
+            className="review-trace"
+            target="_blank"
+            rel="noreferrer"
+          >
+            Open trace <kbd>t</kbd>
+          </Link>
+        )}
+      </div>
+      {run.error !== undefined && (
+        <div className="error-text">
+          <CopyText label="Error" text={toVisibleText(run.error)} whole={() => run.error ?? ""} />
+        </div>
+      )}
+      <Payload label="Inputs" value={run.inputs} />
+      <Payload label="Outputs" value={run.outputs} />
+      {Object.keys(run.metadata).length > 0 && <Payload label="Metadata" value={run.metadata} />}
+    </>
+  );
+};

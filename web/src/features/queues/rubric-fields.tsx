@@ -1,0 +1,118 @@
+import { Button, NativeSelect, NumberInput, Switch, Textarea, TextInput } from "@mantine/core";
+import { newQuestion } from "./queue-draft.ts";
+import type { QuestionDraft } from "./queue-draft.ts";
+
+const kinds = [
+  { value: "yesno", label: "Yes or no" },
+  { value: "categorical", label: "Choices" },
+  { value: "continuous", label: "Number" },
+  { value: "freeform", label: "Text" },
+] as const;
+
+/** The questions that a queue asks of each run. */
+export const RubricFields = ({
+  questions,
+  onQuestions,
+}: {
+  readonly questions: readonly QuestionDraft[];
+  readonly onQuestions: (questions: readonly QuestionDraft[]) => void;
+}) => {
+  const replace = (id: string, changes: Partial<QuestionDraft>): void =>
+    onQuestions(questions.map((one) => (one.id === id ? { ...one, ...changes } : one)));
+  return (
+    <fieldset className="queues-questions">
+      <legend>Questions</legend>
+      {questions.map((question, index) => (
+        <Question
+          key={question.id}
+          question={question}
+          number={index + 1}
+          onChange={(changes) => replace(question.id, changes)}
+          onRemove={() => onQuestions(questions.filter(({ id }) => id !== question.id))}
+        />
+      ))}
+      <Button
+        size="xs"
+        variant="default"
+        onClick={() => onQuestions([...questions, newQuestion(crypto.randomUUID())])}
+      >
+        Add a question
+      </Button>
+    </fieldset>
+  );
+};
+
+interface QuestionProps {
+  readonly question: QuestionDraft;
+  readonly number: number;
+  readonly onChange: (changes: Partial<QuestionDraft>) => void;
+  readonly onRemove: () => void;
+}
+
+const Question = (props: QuestionProps) => {
+  const { question, number, onChange, onRemove } = props;
+  return (
+    <fieldset className="queues-question" aria-label={`Question ${number}`}>
+      <div className="queues-row">
+        <TextInput
+          label="Key"
+          value={question.key}
+          onChange={({ currentTarget }) => onChange({ key: currentTarget.value })}
+        />
+        <NativeSelect
+          label="Answer"
+          value={question.kind}
+          data={kinds.map((kind) => ({ ...kind }))}
+          onChange={({ currentTarget }) => {
+            const kind = kinds.find(({ value }) => value === currentTarget.value)?.value;
+            onChange(kind === undefined ? {} : { kind });
+          }}
+        />
+      </div>
+      <TextInput
+        label="What is asked"
+        value={question.about}
+        onChange={({ currentTarget }) => onChange({ about: currentTarget.value })}
+      />
+      <Details {...props} />
+      <div className="queues-row queues-question-end">
+        <Switch
+          label="Must be answered"
+          checked={question.isRequired}
+          onChange={({ currentTarget }) => onChange({ isRequired: currentTarget.checked })}
+        />
+        <Button size="compact-xs" variant="subtle" color="red" onClick={onRemove}>
+          Remove
+        </Button>
+      </div>
+    </fieldset>
+  );
+};
+
+const Details = ({ question, onChange }: QuestionProps) => {
+  if (question.kind === "categorical") {
+    return (
+      <Textarea
+        label="Choices"
+        description="One a line: a score, an equals sign and its name; or a name alone."
+        rows={3}
+        value={question.choices}
+        onChange={({ currentTarget }) => onChange({ choices: currentTarget.value })}
+      />
+    );
+  }
+  return question.kind === "continuous" ? (
+    <div className="queues-row">
+      <NumberInput
+        label="From"
+        value={question.min}
+        onChange={(value) => onChange({ min: Number(value) })}
+      />
+      <NumberInput
+        label="To"
+        value={question.max}
+        onChange={(value) => onChange({ max: Number(value) })}
+      />
+    </div>
+  ) : null;
+};

@@ -1,0 +1,90 @@
+import { Button } from "@mantine/core";
+import { useQueries } from "@tanstack/react-query";
+import { Link } from "@tanstack/react-router";
+import { TextDiff } from "../../components/code/text-diff.tsx";
+import { Failure, Loading } from "../../components/page/states.tsx";
+import { Payload } from "../../components/payload/payload.tsx";
+import { formatJson } from "../../components/text/json-text.ts";
+import { toVisibleText } from "../../components/text/visible-text.ts";
+import { formatDuration, formatTime } from "../../components/time/time.ts";
+import { comparedRunQuery } from "./queries.ts";
+import { RunTypeBadge, StatusBadge } from "./run-badges.tsx";
+import type { ProjectAddress } from "./run-list-search.ts";
+import type { RunDetails } from "./run.ts";
+
+/** Two runs side by side: what they were given, what they gave, and how the texts of it differ. */
+export const CompareRuns = ({
+  address,
+  ids,
+  onClose,
+}: {
+  readonly address: ProjectAddress;
+  readonly ids: readonly string[];
+  readonly onClose: () => void;
+}) => {
+  const answers = useQueries({ queries: ids.map(comparedRunQuery) });
+  const failed = answers.find(({ error }) => error !== null);
+  const [before, after] = answers.map(({ data }) => data);
+  return (
+    <section className="compare" aria-label="Two runs">
+      <div className="heading">
+        <h1>Two runs</h1>
+        <Button size="compact-sm" variant="default" onClick={onClose}>
+          Back to the list
+        </Button>
+      </div>
+      {failed?.error !== null && failed?.error !== undefined && (
+        <Failure what="a run" error={failed.error} onRetry={failed.refetch} isOne />
+      )}
+      {before === undefined || after === undefined ? (
+        failed === undefined && <Loading what="the runs" />
+      ) : (
+        <div className="compare-body">
+          <div className="compare-pair">
+            {[before, after].map((run) => (
+              <Side key={run.id} run={run} address={address} />
+            ))}
+          </div>
+          {texts.map(({ label, read }) => (
+            <TextDiff
+              key={label}
+              label={label}
+              language="json"
+              before={formatJson(read(before))}
+              after={formatJson(read(after))}
+            />
+          ))}
+        </div>
+      )}
+    </section>
+  );
+};
+
+const texts: readonly { readonly label: string; readonly read: (run: RunDetails) => unknown }[] = [
+  { label: "Inputs", read: ({ inputs }) => inputs ?? null },
+  { label: "Outputs", read: ({ outputs }) => outputs ?? null },
+  { label: "Metadata", read: ({ metadata }) => metadata },
+];
+
+const Side = ({ run, address }: { readonly run: RunDetails; readonly address: ProjectAddress }) => (
+  <article>
+    <h2>
+      <Link
+        to="/o/$tenantId/projects/p/$projectId"
+        params={{ ...address }}
+        search={{ trace: run.traceId, run: run.id }}
+      >
+        {toVisibleText(run.name)}
+      </Link>
+    </h2>
+    <p className="summary">
+      <RunTypeBadge type={run.runType} />
+      <StatusBadge status={run.status} />
+      <span>{formatTime(run.startMs)}</span>
+      <span>{run.endMs === undefined ? "open" : formatDuration(run.endMs - run.startMs)}</span>
+    </p>
+    {run.error !== undefined && <p className="bad">{toVisibleText(run.error.slice(0, 2_000))}</p>}
+    <Payload label="Inputs" value={run.inputs} />
+    <Payload label="Outputs" value={run.outputs} />
+  </article>
+);

@@ -1,0 +1,94 @@
+import { Button } from "@mantine/core";
+import { useQuery } from "@tanstack/react-query";
+import { useState } from "react";
+import { toVisibleText } from "../../components/text/visible-text.ts";
+import { formatDuration } from "../../components/time/time.ts";
+import { projectQuery, projectStatsQuery } from "../projects/queries.ts";
+import { DeleteProject, EditProject } from "./project-dialogs.tsx";
+import type { ProjectAddress } from "./run-list-search.ts";
+import type { RunList } from "./use-run-list.ts";
+
+/** The project: its name, how it did in the last day, and what can be done with it. */
+export const ProjectHeader = ({
+  address,
+  list,
+  isHeld,
+}: {
+  readonly address: ProjectAddress;
+  readonly list: RunList;
+  readonly isHeld: boolean;
+}) => {
+  const { data: project } = useQuery(projectQuery(address.projectId));
+  const { data: stats } = useQuery(projectStatsQuery(address.projectId));
+  const [open, setOpen] = useState<"edit" | "delete">();
+  const close = (): void => setOpen(undefined);
+  const figures = [
+    stats === undefined
+      ? undefined
+      : `${stats.traceCount.toLocaleString()} traces in the last hour`,
+    stats?.errorRate === undefined ? undefined : `${(stats.errorRate * 100).toFixed(1)} % failed`,
+    stats?.latencyP50Ms === undefined ? undefined : `p50 ${formatDuration(stats.latencyP50Ms)}`,
+    stats?.latencyP99Ms === undefined ? undefined : `p99 ${formatDuration(stats.latencyP99Ms)}`,
+  ].filter((figure) => figure !== undefined);
+  return (
+    <div className="heading">
+      <h1>
+        <bdi>{toVisibleText(project?.name ?? "Project")}</bdi>
+      </h1>
+      <p className="summary">
+        {figures.map((figure) => (
+          <span key={figure}>{figure}</span>
+        ))}
+      </p>
+      <LiveMark list={list} isHeld={isHeld} />
+      {project !== undefined && (
+        <span className="tools">
+          <Button size="compact-sm" variant="default" onClick={() => setOpen("edit")}>
+            Edit
+          </Button>
+          <Button size="compact-sm" variant="default" onClick={() => setOpen("delete")}>
+            Delete
+          </Button>
+        </span>
+      )}
+      {project !== undefined && project.description !== "" && (
+        <p className="about project-about">{toVisibleText(project.description)}</p>
+      )}
+      {open === "edit" && project !== undefined && (
+        <EditProject project={project} onClose={close} />
+      )}
+      {open === "delete" && project !== undefined && (
+        <DeleteProject project={project} onClose={close} />
+      )}
+    </div>
+  );
+};
+
+/** Whether new runs show by themselves, and how many wait. */
+const LiveMark = ({ list, isHeld }: { readonly list: RunList; readonly isHeld: boolean }) => {
+  if (list.error !== null) {
+    return <output className="live failed">{list.error.message}</output>;
+  }
+  if (list.newCount > 0) {
+    return (
+      <Button
+        size="compact-sm"
+        variant="light"
+        onClick={() => {
+          list.release();
+          document.querySelector(".data-table")?.scrollTo({ top: 0 });
+        }}
+      >
+        {list.newCount.toLocaleString()} new
+      </Button>
+    );
+  }
+  if (!list.isLive) {
+    return (
+      <span className="live" title="Sort by start, newest first, to see new runs as they arrive.">
+        Not live
+      </span>
+    );
+  }
+  return <span className={isHeld ? "live" : "live on"}>{isHeld ? "Held" : "Live"}</span>;
+};

@@ -1,0 +1,107 @@
+import { parseTimeMs } from "../../components/time/time.ts";
+import type { RunStatus } from "./run.ts";
+
+/** A run as the list has it. What a column did not ask for is absent. */
+export interface RunItem {
+  readonly id: string;
+  readonly traceId: string;
+  readonly parentRunId: string | undefined;
+  readonly name: string;
+  readonly runType: string;
+  readonly status: RunStatus;
+  readonly startMs: number;
+  /** Absent while the run is open. */
+  readonly endMs: number | undefined;
+  readonly firstTokenMs: number | undefined;
+  readonly tokens: number | undefined;
+  readonly cost: number | undefined;
+  readonly tags: readonly string[];
+  /** Short texts of its values. */
+  readonly metadata: Readonly<Record<string, string>>;
+  readonly feedback: Readonly<Record<string, FeedbackSummary>>;
+  /** Beginnings of what may be long. */
+  readonly error: string | undefined;
+  readonly inputs: string | undefined;
+  readonly outputs: string | undefined;
+  readonly exampleId: string | undefined;
+}
+
+export interface FeedbackSummary {
+  readonly count: number;
+  /** Absent where no judgement has a score. */
+  readonly average: number | undefined;
+}
+
+/** A page of the list. */
+export interface RunItemPage {
+  readonly items: readonly RunItem[];
+  /** Absent at the end of the list. */
+  readonly next: string | undefined;
+  /** How far back was searched, where the time was over before the page was full. */
+  readonly searchedToMs: number | undefined;
+  readonly isShort: boolean;
+}
+
+/** @throws TypeError the server answered something else. */
+export function parseRunItemPage(value: unknown): RunItemPage {
+  const { runs, cursors, searched_to: searchedTo, is_short: isShort } = toRecord(value);
+  if (!Array.isArray(runs)) {
+    throw new TypeError("the server's answer holds no list of runs");
+  }
+  return {
+    items: runs.map(parseRunItem),
+    next: toText(toRecord(cursors)["next"]),
+    searchedToMs: parseTimeMs(searchedTo),
+    isShort: isShort === true,
+  };
+}
+
+function parseRunItem(value: unknown): RunItem {
+  const run = toRecord(value);
+  const id = toText(run["id"]);
+  const startMs = parseTimeMs(run["start_time"]);
+  if (id === undefined || startMs === undefined) {
+    throw new TypeError("the server's answer holds a run without id or start time");
+  }
+  const status = run["status"];
+  const tokens = run["total_tokens"];
+  const cost = Number(run["total_cost"] ?? Number.NaN);
+  return {
+    id,
+    startMs,
+    traceId: toText(run["trace_id"]) ?? id,
+    parentRunId: toText(run["parent_run_id"]),
+    name: toText(run["name"]) ?? "",
+    runType: toText(run["run_type"]) ?? "chain",
+    status: status === "success" || status === "error" ? status : "pending",
+    endMs: parseTimeMs(run["end_time"]),
+    firstTokenMs: parseTimeMs(run["first_token_time"]),
+    tokens: typeof tokens === "number" && tokens > 0 ? tokens : undefined,
+    cost: Number.isFinite(cost) ? cost : undefined,
+    tags: Array.isArray(run["tags"]) ? run["tags"].map(String) : [],
+    metadata: toRecord(run["metadata"]) as RunItem["metadata"],
+    feedback: Object.fromEntries(
+      Object.entries(toRecord(run["feedback_stats"])).map(([key, one]) => [key, toSummary(one)]),
+    ),
+    error: toText(run["error"]),
+    inputs: toText(run["inputs"]),
+    outputs: toText(run["outputs"]),
+    exampleId: toText(run["reference_example_id"]),
+  };
+}
+
+function toSummary(value: unknown): FeedbackSummary {
+  const { n, avg } = toRecord(value);
+  return {
+    count: typeof n === "number" ? n : 0,
+    average: typeof avg === "number" ? avg : undefined,
+  };
+}
+
+const toText = (value: unknown): string | undefined =>
+  typeof value === "string" ? value : undefined;
+
+const toRecord = (value: unknown): Readonly<Record<string, unknown>> =>
+  typeof value === "object" && value !== null && !Array.isArray(value)
+    ? (value as Readonly<Record<string, unknown>>)
+    : {};

@@ -1,0 +1,89 @@
+import { useState } from "react";
+import type { ReactNode } from "react";
+import type { ColumnLayout } from "../../components/table/column-layout.ts";
+import { ColumnMenu } from "../../components/table/column-menu.tsx";
+import type { Column } from "../../components/table/data-table.tsx";
+import type { RunListQuery } from "./queries.ts";
+import { searchedText, withSearch } from "./quick-filters.ts";
+import type { RunItem } from "./run-item.ts";
+
+/** What is above the table: traces or all runs, a search of all text, time and quick filters, columns. */
+export const RunToolbar = ({
+  query,
+  columns,
+  layout,
+  onLayout,
+  onChange,
+  children,
+}: {
+  readonly query: RunListQuery;
+  readonly columns: readonly Column<RunItem>[];
+  readonly layout: ColumnLayout;
+  readonly onLayout: (layout: ColumnLayout) => void;
+  readonly onChange: (changes: {
+    readonly all?: true | undefined;
+    readonly filter?: string | undefined;
+  }) => void;
+  readonly children: ReactNode;
+}) => (
+  <>
+    <fieldset className="segments" aria-label="What is listed">
+      {[true, false].map((isRoot) => (
+        <button
+          key={String(isRoot)}
+          type="button"
+          aria-pressed={query.isRoot === isRoot}
+          onClick={() => onChange({ all: isRoot ? undefined : true })}
+        >
+          {isRoot ? "Traces" : "All runs"}
+        </button>
+      ))}
+    </fieldset>
+    <SearchBox
+      key={searchedText(query.filter)}
+      text={searchedText(query.filter)}
+      onText={(text) => {
+        const filter = withSearch(query.filter, text);
+        onChange({ filter: filter === "" ? undefined : filter });
+      }}
+    />
+    {children}
+    <span className="run-columns">
+      <ColumnMenu columns={columns} layout={layout} onLayout={onLayout} />
+    </span>
+  </>
+);
+
+const SearchBox = ({
+  text,
+  onText,
+}: {
+  readonly text: string;
+  readonly onText: (text: string) => void;
+}) => {
+  const [written, setWritten] = useState(text);
+  return (
+    <form
+      className="search-box"
+      onSubmit={(event) => {
+        event.preventDefault();
+        onText(written);
+      }}
+    >
+      <input
+        type="search"
+        className="control"
+        aria-label="Search in names, inputs, outputs, errors, tags and metadata"
+        placeholder="Search all text"
+        data-search-input
+        value={written}
+        onChange={({ target }) => setWritten(target.value)}
+        onBlur={() => {
+          if (written !== text) {
+            onText(written);
+          }
+        }}
+      />
+    </form>
+  );
+};

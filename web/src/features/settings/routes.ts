@@ -1,0 +1,13 @@
+import { createRoute } from "@tanstack/react-router";
+import { lazyView } from "../../components/page/load-chunk.ts";
+import { rootRoute } from "../../components/page/root-route.ts";
+
+const getParentRoute = () => rootRoute;
+
+export const settingsRoutes = [
+  createRoute({
+    getParentRoute,
+    path: "/o/$tenantId/settings",
+    component: lazyView(async () => import("./settings.tsx"), "Settings"),
+  }),
+] as const;

@@ -1,0 +1,76 @@
+import { Button, TextInput } from "@mantine/core";
+import { useMutation, useQuery, useQueryClient } from "@tanstack/react-query";
+import { useState } from "react";
+import { useTenantId } from "../../api/tenant.ts";
+import { FormError, FormSection } from "../../components/dialog/form.tsx";
+import { Failure, Loading } from "../../components/page/states.tsx";
+import { toVisibleText } from "../../components/text/visible-text.ts";
+import { createTenant, tenantsQuery } from "./queries.ts";
+import type { ServerFacts } from "./queries.ts";
+
+/** Tenants: each has its own projects, datasets, prompts and keys. */
+export const Tenants = ({ facts }: { readonly facts: ServerFacts }) => {
+  const { data: tenants, error, refetch } = useQuery(tenantsQuery);
+  const current = useTenantId();
+  return (
+    <FormSection
+      title="Tenants"
+      about="A tenant has its own projects, datasets, prompts and keys, and sees nothing of another's."
+    >
+      {tenants === undefined && error === null && <Loading what="tenants" />}
+      {tenants === undefined && error !== null && (
+        <Failure what="the tenants" error={error} onRetry={refetch} />
+      )}
+      <ul className="settings-list">
+        {tenants?.map(({ id, handle, displayName }) => (
+          <li key={id}>
+            <b>{toVisibleText(handle ?? displayName)}</b>
+            {handle !== undefined && handle !== displayName && (
+              <span className="absent">{toVisibleText(displayName)}</span>
+            )}
+            {id === current && <span className="absent">shown now</span>}
+            {/* Another tenant's page starts anew: nothing of this one stays in memory. */}
+            {id !== current && !facts.needsKey && <a href={`/o/${id}/projects`}>Open</a>}
+          </li>
+        ))}
+      </ul>
+      {facts.isOperator && <NewTenant />}
+    </FormSection>
+  );
+};
+
+const NewTenant = () => {
+  const [handle, setHandle] = useState("");
+  const queryClient = useQueryClient();
+  const { mutate, error, isPending } = useMutation({
+    mutationFn: createTenant,
+    onSuccess: async () => {
+      setHandle("");
+      await queryClient.invalidateQueries({ queryKey: tenantsQuery.queryKey });
+    },
+  });
+  return (
+    <>
+      <form
+        className="settings-row"
+        onSubmit={(event) => {
+          event.preventDefault();
+          mutate({ handle: handle.trim(), displayName: handle.trim() });
+        }}
+      >
+        <TextInput
+          label="Handle of the new tenant"
+          placeholder="team-a"
+          maxLength={64}
+          required
+          value={handle}
+          onChange={({ currentTarget }) => setHandle(currentTarget.value)}
+        />
+        <Button type="submit" variant="default" loading={isPending} disabled={handle.trim() === ""}>
+          Make a tenant
+        </Button>
+      </form>
+      <FormError error={error?.message} />
+    </>
+  );
+};

@@ -1,0 +1,58 @@
+import { infiniteQueryOptions, keepPreviousData, queryOptions } from "@tanstack/react-query";
+import { endpointPath } from "../../api/endpoint-path.ts";
+import { getJson, getText } from "../../api/http.ts";
+import { toNumber } from "../../api/parse.ts";
+import { toExampleParameters } from "../datasets/dataset-search.ts";
+import type { SharedSearch } from "../datasets/dataset-search.ts";
+import { parseSharedDataset } from "../datasets/dataset.ts";
+import { parseExamples } from "../datasets/examples/example.ts";
+import type { Example } from "../datasets/examples/example.ts";
+
+/** Whole examples: fewer at a time than of one's own, whose lists show beginnings. */
+const pageSize = 50;
+
+export const sharedDatasetQuery = (token: string) =>
+  queryOptions({
+    queryKey: ["shared-dataset", token],
+    queryFn: async ({ signal }) =>
+      parseSharedDataset(await getJson(endpointPath("/public/:token/datasets", { token }), signal)),
+  });
+
+export const sharedExamplesQuery = (token: string, { q, split }: SharedSearch) =>
+  infiniteQueryOptions({
+    queryKey: ["shared-dataset", token, "examples", { q, split }],
+    queryFn: async ({ pageParam, signal }) => {
+      const parameters = toParameters({ q, split });
+      parameters.set("limit", String(pageSize));
+      parameters.set("offset", String(pageParam));
+      const url = `${endpointPath("/public/:token/examples", { token })}?${parameters.toString()}`;
+      return parseExamples(await getText(url, signal));
+    },
+    initialPageParam: 0,
+    getNextPageParam: (page: readonly Example[], pages) =>
+      page.length < pageSize ? undefined : pages.length * pageSize,
+    placeholderData: keepPreviousData,
+  });
+
+export const sharedCountQuery = (token: string, { q, split }: SharedSearch) =>
+  queryOptions({
+    queryKey: ["shared-dataset", token, "count", { q, split }],
+    queryFn: async ({ signal }) => {
+      const parameters = toParameters({ q, split });
+      const url = `${endpointPath("/public/:token/examples/count", { token })}?${parameters.toString()}`;
+      return toNumber(await getJson(url, signal)) ?? 0;
+    },
+    placeholderData: keepPreviousData,
+  });
+
+const toParameters = ({
+  q,
+  split,
+}: {
+  readonly q: string | undefined;
+  readonly split: string | undefined;
+}): URLSearchParams =>
+  toExampleParameters({
+    ...(q === undefined ? {} : { q }),
+    ...(split === undefined ? {} : { split }),
+  });

@@ -1,0 +1,43 @@
+import { useQuery } from "@tanstack/react-query";
+import { getRouteApi } from "@tanstack/react-router";
+import { AbsentView } from "../../components/page/absent-view.tsx";
+import { toVisibleText } from "../../components/text/visible-text.ts";
+import { sharedDatasetQuery } from "./queries.ts";
+import { SharedExamples } from "./shared-examples.tsx";
+import "../datasets/datasets.css";
+
+const route = getRouteApi("/public/$token/d");
+
+/** `/public/{token}/d`: a shared dataset, for whoever has the link. */
+export const SharedDataset = () => {
+  const { token } = route.useParams();
+  const { data: dataset, error, refetch } = useQuery(sharedDatasetQuery(token));
+  if (dataset === undefined) {
+    return (
+      <AbsentView
+        title="Shared dataset"
+        what="the shared dataset"
+        error={error}
+        onRetry={refetch}
+        missing="Whoever shared it may have ended that, or the link was cut off."
+      />
+    );
+  }
+  return (
+    <div className="fill">
+      <title>{`${toVisibleText(dataset.name)} · Millrace`}</title>
+      <div className="heading">
+        <div>
+          <p className="crumbs quiet">Shared dataset</p>
+          <h1>
+            <bdi>{toVisibleText(dataset.name)}</bdi>
+          </h1>
+          {(dataset.description ?? "") !== "" && (
+            <p className="about">{toVisibleText(dataset.description ?? "")}</p>
+          )}
+        </div>
+      </div>
+      <SharedExamples token={token} />
+    </div>
+  );
+};

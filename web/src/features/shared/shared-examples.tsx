@@ -1,0 +1,122 @@
+import { ActionIcon, TextInput } from "@mantine/core";
+import { useInfiniteQuery, useQuery } from "@tanstack/react-query";
+import { getRouteApi, Link } from "@tanstack/react-router";
+import type { ReactNode } from "react";
+import { Empty } from "../../components/page/states.tsx";
+import { DataTable } from "../../components/table/data-table.tsx";
+import type { Column, RowLink } from "../../components/table/data-table.tsx";
+import { toJsonText } from "../../components/text/json-text.ts";
+import { pluralize } from "../../components/text/quantity.ts";
+import { SplitMarks } from "../datasets/examples/example-columns.tsx";
+import { ExampleView } from "../datasets/examples/example-view.tsx";
+import type { Example } from "../datasets/examples/example.ts";
+import { sharedCountQuery, sharedExamplesQuery } from "./queries.ts";
+
+const route = getRouteApi("/public/$token/d");
+
+/** The examples of a shared dataset, and the one that is opened. */
+export const SharedExamples = ({ token }: { readonly token: string }) => {
+  const search = route.useSearch();
+  const navigate = route.useNavigate();
+  const pages = useInfiniteQuery(sharedExamplesQuery(token, search));
+  const count = useQuery(sharedCountQuery(token, search));
+  const rows = pages.data?.pages.flat();
+  const open = rows?.find(({ id }) => id === search.example);
+  return (
+    <div className="dataset-body">
+      <div className="dataset-list">
+        <search className="example-filters">
+          <TextInput
+            size="xs"
+            type="search"
+            aria-label="Text in inputs or outputs"
+            placeholder="Text in inputs or outputs"
+            value={search.q ?? ""}
+            onChange={({ currentTarget: { value } }) =>
+              void navigate({
+                search: ({ q: _q, ...rest }) => (value === "" ? rest : { ...rest, q: value }),
+                replace: true,
+              })
+            }
+          />
+          <output className="quiet">
+            {count.data === undefined ? "" : pluralize(count.data, "example")}
+          </output>
+        </search>
+        <DataTable
+          what="examples"
+          rows={rows}
+          rowId={({ id }) => id}
+          columns={columns}
+          link={toLink(token)}
+          openId={search.example}
+          hasMore={pages.hasNextPage}
+          onMore={() => void (pages.isFetching ? undefined : pages.fetchNextPage())}
+          error={pages.error}
+          onRetry={pages.refetch}
+          empty={<Empty title="No examples." />}
+        />
+      </div>
+      {open !== undefined && (
+        <aside className="panel example-panel" aria-label="Example">
+          <div className="example-panel-head">
+            <h1>Example</h1>
+            <ActionIcon
+              variant="subtle"
+              color="gray"
+              aria-label="Close the example"
+              onClick={() => void navigate({ search: ({ example: _gone, ...rest }) => rest })}
+            >
+              ✕
+            </ActionIcon>
+          </div>
+          <ExampleView example={open} />
+        </aside>
+      )}
+    </div>
+  );
+};
+
+const toLink =
+  (token: string) =>
+  ({ id }: Example, part: RowLink): ReactNode => (
+    <Link
+      from="/public/$token/d"
+      to="/public/$token/d"
+      params={{ token }}
+      search={(now) => ({ ...now, example: id })}
+      {...part}
+    />
+  );
+
+const Text = ({ value }: { readonly value: unknown }) =>
+  value === undefined ? (
+    "–"
+  ) : (
+    <span className="example-text">{toJsonText(value, 400).text.replaceAll(/\s+/g, " ")}</span>
+  );
+
+const columns: readonly Column<Example>[] = [
+  {
+    id: "inputs",
+    title: "Inputs",
+    width: 200,
+    grow: 1,
+    isNarrow: true,
+    cell: ({ inputs }) => <Text value={inputs} />,
+  },
+  {
+    id: "outputs",
+    title: "Reference outputs",
+    width: 200,
+    grow: 1,
+    isNarrow: true,
+    cell: ({ outputs }) => <Text value={outputs} />,
+  },
+  {
+    id: "splits",
+    title: "Splits",
+    width: 140,
+    cell: ({ splits }) => <SplitMarks names={splits} />,
+  },
+];

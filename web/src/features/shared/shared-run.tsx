@@ -1,0 +1,69 @@
+import { Tabs } from "@mantine/core";
+import { useQuery } from "@tanstack/react-query";
+import { getRouteApi } from "@tanstack/react-router";
+import { useState } from "react";
+import { AbsentView } from "../../components/page/absent-view.tsx";
+import { Attachments } from "../../components/payload/attachments.tsx";
+import type { PayloadMode } from "../../components/payload/payload-source.ts";
+import { toVisibleText } from "../../components/text/visible-text.ts";
+import { formatTime } from "../../components/time/time.ts";
+import { sharedRunQuery } from "../trace/queries.ts";
+import type { TraceRunDetails } from "../trace/queries.ts";
+import { EventsTab } from "../trace/run-panel/events-tab.tsx";
+import { MetadataTab } from "../trace/run-panel/metadata-tab.tsx";
+import { RunData } from "../trace/run-panel/run-data.tsx";
+import { RunHead } from "../trace/run-panel/run-head.tsx";
+import "../trace/trace.css";
+
+const route = getRouteApi("/public/$token/r");
+
+/** `/public/{token}/r`: a shared run, for whoever has the link. Of a shared trace the root. What is below it is not shown. */
+export const SharedRun = () => {
+  const { token } = route.useParams();
+  const { data: run, error, refetch } = useQuery(sharedRunQuery(token));
+  if (run === undefined) {
+    return (
+      <AbsentView
+        title="Shared run"
+        what="the shared run"
+        error={error}
+        onRetry={refetch}
+        missing="Whoever shared it may have ended that, or the link was cut off."
+      />
+    );
+  }
+  return (
+    <div className="page panel shared-run">
+      <title>{`${toVisibleText(run.name.slice(0, 200))} · Millrace`}</title>
+      <RunHead details={run} />
+      <p className="absent">Shared run, recorded {formatTime(run.startMs)}</p>
+      <Fields run={run} />
+    </div>
+  );
+};
+
+const Fields = ({ run }: { readonly run: TraceRunDetails }) => {
+  const [view, setView] = useState<PayloadMode>();
+  return (
+    <Tabs defaultValue="data" keepMounted={false}>
+      <Tabs.List className="panel-tabs">
+        <Tabs.Tab value="data">Data</Tabs.Tab>
+        <Tabs.Tab value="events">Events</Tabs.Tab>
+        <Tabs.Tab value="metadata">Metadata</Tabs.Tab>
+        {run.files.length > 0 && <Tabs.Tab value="files">Files</Tabs.Tab>}
+      </Tabs.List>
+      <Tabs.Panel value="data">
+        <RunData details={run} view={view} onView={setView} />
+      </Tabs.Panel>
+      <Tabs.Panel value="events">
+        <EventsTab details={run} />
+      </Tabs.Panel>
+      <Tabs.Panel value="metadata">
+        <MetadataTab details={run} />
+      </Tabs.Panel>
+      <Tabs.Panel value="files">
+        <Attachments files={run.files} />
+      </Tabs.Panel>
+    </Tabs>
+  );
+};

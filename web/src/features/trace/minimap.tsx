@@ -1,0 +1,126 @@
+import { useComputedColorScheme } from "@mantine/core";
+import { useElementSize } from "@mantine/hooks";
+import { useEffect, useRef } from "react";
+import type { PointerEvent } from "react";
+import { countLanes, toMinimapBars } from "./minimap-bars.ts";
+import { pan, toBar, windowBetween } from "./time-scale.ts";
+import type { TimeWindow } from "./time-scale.ts";
+import type { TraceView } from "./use-trace-view.ts";
+
+const height = 44;
+/** Pixels beside an edge of the window that take hold of it. */
+const grip = 6;
+
+/** The whole trace as one small picture, and the time that shows as a window that can be moved. */
+export const Minimap = ({
+  view,
+  onWindow,
+}: {
+  readonly view: TraceView;
+  readonly onWindow: (window: TimeWindow) => void;
+}) => {
+  const { window, whole } = view;
+  const { ref, width } = useElementSize();
+  const scheme = useComputedColorScheme("light");
+  const drag = useRef<(share: number) => TimeWindow>(undefined);
+  const shown = toBar(whole, window.from, window.to);
+  const isWhole = shown.width > 0.9999;
+  const timeAt = (share: number): number => whole.from + share * (whole.to - whole.from);
+  const between =
+    (fixed: number) =>
+    (to: number): TimeWindow =>
+      windowBetween(timeAt(fixed), timeAt(to), whole);
+  const onPointerDown = (event: PointerEvent): void => {
+    event.currentTarget.setPointerCapture(event.pointerId);
+    const share = shareAt(event);
+    const near = (edge: number): boolean => !isWhole && Math.abs(share - edge) * width < grip;
+    const [left, right] = [shown.left, shown.left + shown.width];
+    if (near(left)) {
+      drag.current = between(right);
+    } else if (near(right)) {
+      drag.current = between(left);
+    } else if (!isWhole && share > left && share < right) {
+      drag.current = (to) => pan(window, (to - share) / shown.width, whole);
+    } else {
+      drag.current = between(share);
+    }
+  };
+  return (
+    <div
+      className="minimap"
+      ref={ref}
+      aria-hidden="true"
+      onPointerDown={onPointerDown}
+      onPointerMove={(event) =>
+        drag.current !== undefined && onWindow(drag.current(shareAt(event)))
+      }
+      onPointerUp={() => {
+        drag.current = undefined;
+      }}
+      onDoubleClick={() => onWindow(whole)}
+    >
+      {/* Its colours are read when it is drawn: another scheme makes another picture. */}
+      <Picture key={scheme} view={view} width={width} />
+      {!isWhole && (
+        <>
+          <span className="minimap-shade" style={{ left: 0, width: `${shown.left * 100}%` }} />
+          <span
+            className="minimap-window"
+            style={{ left: `${shown.left * 100}%`, width: `${shown.width * 100}%` }}
+          />
+          <span
+            className="minimap-shade"
+            style={{ left: `${(shown.left + shown.width) * 100}%`, right: 0 }}
+          />
+        </>
+      )}
+    </div>
+  );
+};
+
+function shareAt({ clientX, currentTarget }: PointerEvent): number {
+  const bounds = currentTarget.getBoundingClientRect();
+  return Math.min(1, Math.max(0, (clientX - bounds.left) / bounds.width));
+}
+
+const Picture = ({
+  view: { model, whole, now },
+  width,
+}: {
+  readonly view: TraceView;
+  readonly width: number;
+}) => {
+  const ref = useRef<HTMLCanvasElement>(null);
+  useEffect(() => {
+    const canvas = ref.current;
+    const context = canvas?.getContext("2d") ?? null;
+    if (canvas === null || context === null || width === 0) {
+      return;
+    }
+    const ratio = devicePixelRatio;
+    canvas.width = Math.round(width * ratio);
+    canvas.height = Math.round(height * ratio);
+    context.scale(ratio, ratio);
+    const colourOf = toColours(canvas);
+    const lanes = countLanes(model);
+    const laneHeight = height / lanes;
+    for (const bar of toMinimapBars(model, { whole, width, lanes, now })) {
+      context.fillStyle = colourOf(bar.isError ? "bad" : `type-${model.types[bar.run] ?? ""}`);
+      context.fillRect(bar.x, bar.lane * laneHeight + 0.5, bar.width, laneHeight - 1);
+    }
+  }, [model, whole, now, width]);
+  return <canvas ref={ref} style={{ width: "100%", height }} />;
+};
+
+/** Colours of the theme by name; types that have none look like chains. */
+function toColours(element: Element): (name: string) => string {
+  const style = getComputedStyle(element);
+  const known = new Map<string, string>();
+  return (name) => {
+    const colour =
+      known.get(name) ?? (/^[\w-]+$/.test(name) ? style.getPropertyValue(`--${name}`) : "");
+    const used = colour === "" ? style.getPropertyValue("--type-chain") : colour;
+    known.set(name, used);
+    return used;
+  };
+}

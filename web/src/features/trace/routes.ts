@@ -1,0 +1,13 @@
+import { createRoute } from "@tanstack/react-router";
+import { lazyView } from "../../components/page/load-chunk.ts";
+import { rootRoute } from "../../components/page/root-route.ts";
+
+const getParentRoute = () => rootRoute;
+
+export const traceRoutes = [
+  createRoute({
+    getParentRoute,
+    path: "/o/$tenantId/projects/p/$projectId/r/$runId",
+    component: lazyView(async () => import("./run-link.tsx"), "RunLink"),
+  }),
+] as const;

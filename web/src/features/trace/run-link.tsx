@@ -1,0 +1,30 @@
+import { useQuery } from "@tanstack/react-query";
+import { getRouteApi, Link, Navigate } from "@tanstack/react-router";
+import { AbsentView } from "../../components/page/absent-view.tsx";
+import { traceRunQuery } from "./queries.ts";
+
+const route = getRouteApi("/o/$tenantId/projects/p/$projectId/r/$runId");
+
+/** `/o/{tenant}/projects/p/{project}/r/{run}`: leads to the run in its trace. */
+export const RunLink = () => {
+  const { tenantId, projectId, runId } = route.useParams();
+  const { data: run, error, refetch } = useQuery(traceRunQuery(runId));
+  if (run === undefined) {
+    return (
+      <AbsentView title="Run" what="the run" error={error} onRetry={refetch}>
+        <Link to="/o/$tenantId/projects/p/$projectId" params={{ tenantId, projectId }} search={{}}>
+          Its project
+        </Link>
+      </AbsentView>
+    );
+  }
+  const { id, traceId } = run;
+  return (
+    <Navigate
+      to="/o/$tenantId/projects/p/$projectId"
+      params={{ tenantId, projectId: run.projectId ?? projectId }}
+      search={id === traceId ? { trace: traceId } : { trace: traceId, run: id }}
+      replace
+    />
+  );
+};

@@ -1,0 +1,88 @@
+import { queryOptions } from "@tanstack/react-query";
+import { endpointPath } from "../../../api/endpoint-path.ts";
+import { deleteJson, getJson, patchJson, postJson } from "../../../api/http.ts";
+import { parseTimeMs } from "../../../components/time/time.ts";
+
+const listPath = endpointPath("/feedback");
+const createPath = endpointPath("/feedback");
+
+/** A judgement on a run. */
+export interface RunFeedback {
+  readonly id: string;
+  readonly key: string;
+  readonly score: number | boolean | undefined;
+  readonly value: unknown;
+  readonly comment: string | undefined;
+  readonly source: string | undefined;
+  readonly createdMs: number | undefined;
+}
+
+/** What a person says of a run. */
+export interface FeedbackDraft {
+  readonly key: string;
+  readonly score: number | boolean | undefined;
+  /** Any JSON. */
+  readonly value: unknown;
+  readonly comment: string | undefined;
+}
+
+const feedbackKey = (runId: string) => ["run-feedback", runId] as const;
+
+export const runFeedbackQuery = (runId: string) =>
+  queryOptions({
+    queryKey: feedbackKey(runId),
+    queryFn: async ({ signal }) => {
+      const list = await getJson(`${listPath}?run=${encodeURIComponent(runId)}`, signal);
+      return Array.isArray(list) ? list.map(parseFeedback) : [];
+    },
+  });
+
+export async function createFeedback(runId: string, draft: FeedbackDraft): Promise<void> {
+  await postJson(createPath, {
+    id: crypto.randomUUID(),
+    run_id: runId,
+    ...toBody(draft),
+    feedback_source: { type: "app" },
+  });
+}
+
+export async function updateFeedback(id: string, draft: FeedbackDraft): Promise<void> {
+  const { key: _fixed, ...rest } = toBody(draft);
+  await patchJson(pathOf(id), rest);
+}
+
+export async function deleteFeedback(id: string): Promise<void> {
+  await deleteJson(pathOf(id));
+}
+
+const pathOf = (id: string): string => endpointPath("/feedback/:id", { id });
+
+/** `null` takes away what was there. */
+const toBody = ({ key, score, value, comment }: FeedbackDraft) => ({
+  key,
+  score: score ?? null,
+  value: value ?? null,
+  comment: comment ?? null,
+});
+
+function parseFeedback(item: unknown): RunFeedback {
+  const {
+    id,
+    key,
+    score,
+    value,
+    comment,
+    feedback_source: source,
+    created_at: at,
+  } = item as Readonly<Record<string, unknown>>;
+  const { type } = (source ?? {}) as Readonly<Record<string, unknown>>;
+  return {
+    id: String(id),
+    key: String(key),
+    score: typeof score === "number" || typeof score === "boolean" ? score : undefined,
+    value: value ?? undefined,
+    comment: typeof comment === "string" ? comment : undefined,
+    source: typeof type === "string" ? type : undefined,
+    createdMs: parseTimeMs(at),
+  };
+}

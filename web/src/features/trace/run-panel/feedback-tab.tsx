@@ -1,0 +1,125 @@
+import { Button } from "@mantine/core";
+import { useQuery, useQueryClient } from "@tanstack/react-query";
+import { useState } from "react";
+import { Confirm } from "../../../components/dialog/confirm.tsx";
+import { Failure, Loading } from "../../../components/page/states.tsx";
+import { toVisibleText } from "../../../components/text/visible-text.ts";
+import { Ago } from "../../../components/time/ago.tsx";
+import { FeedbackFields } from "./feedback-fields.tsx";
+import {
+  updateFeedback,
+  deleteFeedback,
+  createFeedback,
+  runFeedbackQuery,
+} from "./feedback-queries.ts";
+import type { FeedbackDraft, RunFeedback } from "./feedback-queries.ts";
+
+type Open =
+  | { readonly kind: "none" }
+  | { readonly kind: "give" }
+  | { readonly kind: "change" | "delete"; readonly feedback: RunFeedback };
+
+/** What was said of a run, and a place to say it. */
+export const FeedbackTab = ({ runId }: { readonly runId: string }) => {
+  const { data: list, error, refetch } = useQuery(runFeedbackQuery(runId));
+  const queryClient = useQueryClient();
+  const [open, setOpen] = useState<Open>({ kind: "none" });
+  const close = (): void => setOpen({ kind: "none" });
+  const after = async (change: Promise<void>): Promise<void> => {
+    await change;
+    await queryClient.invalidateQueries({ queryKey: runFeedbackQuery(runId).queryKey });
+    close();
+  };
+  if (list === undefined) {
+    return error === null ? (
+      <Loading what="feedback" />
+    ) : (
+      <Failure what="feedback" error={error} onRetry={refetch} />
+    );
+  }
+  return (
+    <div className="feedback-tab">
+      {list.length === 0 && <p className="absent">Nothing was said of this run yet.</p>}
+      <ul className="feedback-list">
+        {list.map((feedback) => (
+          <li key={feedback.id}>
+            {open.kind === "change" && open.feedback.id === feedback.id ? (
+              <FeedbackFields
+                known={feedback}
+                onGive={(draft: FeedbackDraft) => after(updateFeedback(feedback.id, draft))}
+                onClose={close}
+              />
+            ) : (
+              <Line feedback={feedback} onOpen={setOpen} />
+            )}
+          </li>
+        ))}
+      </ul>
+      {open.kind === "give" ? (
+        <FeedbackFields onGive={(draft) => after(createFeedback(runId, draft))} onClose={close} />
+      ) : (
+        <Button size="xs" variant="default" onClick={() => setOpen({ kind: "give" })}>
+          Give feedback
+        </Button>
+      )}
+      {open.kind === "delete" && (
+        <Confirm
+          title="Delete this feedback?"
+          action="Delete feedback"
+          onConfirm={async () => after(deleteFeedback(open.feedback.id))}
+          onClose={close}
+        >
+          <p>
+            <bdi>{toVisibleText(open.feedback.key)}</bdi> goes away for everybody.
+          </p>
+        </Confirm>
+      )}
+    </div>
+  );
+};
+
+const Line = ({
+  feedback,
+  onOpen,
+}: {
+  readonly feedback: RunFeedback;
+  readonly onOpen: (open: Open) => void;
+}) => {
+  const { key, score, value, comment, source, createdMs } = feedback;
+  return (
+    <>
+      <p className="feedback-line">
+        <bdi className="feedback-key">{toVisibleText(key)}</bdi>
+        {score !== undefined && <b>{String(score)}</b>}
+        {value !== undefined && <bdi>{toVisibleText(toText(value))}</bdi>}
+        <span className="feedback-end">
+          {source !== undefined && <span className="tag">{toVisibleText(source)}</span>}
+          {createdMs !== undefined && <Ago at={createdMs} />}
+          <Button
+            size="compact-xs"
+            variant="subtle"
+            aria-label={`Change ${toVisibleText(key)}`}
+            onClick={() => onOpen({ kind: "change", feedback })}
+          >
+            Change
+          </Button>
+          <Button
+            size="compact-xs"
+            variant="subtle"
+            color="red"
+            aria-label={`Delete ${toVisibleText(key)}`}
+            onClick={() => onOpen({ kind: "delete", feedback })}
+          >
+            Delete
+          </Button>
+        </span>
+      </p>
+      {comment !== undefined && <p className="feedback-comment">{toVisibleText(comment)}</p>}
+    </>
+  );
+};
+
+const shownChars = 500;
+
+const toText = (value: unknown): string =>
+  (typeof value === "string" ? value : JSON.stringify(value)).slice(0, shownChars);

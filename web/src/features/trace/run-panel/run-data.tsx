@@ -1,0 +1,21 @@
+import type { PayloadMode } from "../../../components/payload/payload-source.ts";
+import { Payload } from "../../../components/payload/payload.tsx";
+import type { TraceRunDetails } from "../queries.ts";
+import { ErrorChain } from "./error-chain.tsx";
+
+/** What went in, what came out, and what went wrong. */
+export const RunData = ({
+  details: { error, inputs, outputs },
+  view,
+  onView,
+}: {
+  readonly details: Pick<TraceRunDetails, "error" | "inputs" | "outputs">;
+  readonly view: PayloadMode | undefined;
+  readonly onView: (mode: PayloadMode) => void;
+}) => (
+  <>
+    {error !== undefined && <ErrorChain error={error} />}
+    <Payload label="Inputs" value={inputs} mode={view} onMode={onView} />
+    <Payload label="Outputs" value={outputs} mode={view} onMode={onView} />
+  </>
+);

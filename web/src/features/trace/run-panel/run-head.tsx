@@ -1,0 +1,32 @@
+import { toVisibleText } from "../../../components/text/visible-text.ts";
+import { formatDuration } from "../../../components/time/time.ts";
+import { RunTypeBadge, StatusBadge } from "../../runs/run-badges.tsx";
+import type { TraceRunDetails } from "../queries.ts";
+
+/** Of a name that are shown. */
+const nameChars = 300;
+
+/** What a run is called, and how it went. */
+export const RunHead = ({ details: run }: { readonly details: TraceRunDetails }) => (
+  <>
+    <h1>
+      <bdi>{toVisibleText(run.name.slice(0, nameChars))}</bdi>
+      {run.name.length > nameChars && `… ${run.name.length.toLocaleString()} characters`}
+    </h1>
+    <p className="summary">
+      <RunTypeBadge type={run.runType} />
+      <StatusBadge status={run.status} />
+      {run.endMs !== undefined && (
+        <span>{formatDuration(Math.max(0, run.endMs - run.startMs))}</span>
+      )}
+      {run.tokens.total > 0 && <span>{run.tokens.total.toLocaleString()} tokens</span>}
+      {run.cost !== undefined && <span>${run.cost}</span>}
+      {run.tags.map((tag, index) => (
+        // Tags may repeat, and they don't move.
+        <span key={index} className="tag">
+          <bdi>{toVisibleText(tag)}</bdi>
+        </span>
+      ))}
+    </p>
+  </>
+);

@@ -1,0 +1,142 @@
+import { Tabs } from "@mantine/core";
+import { useDebouncedValue } from "@mantine/hooks";
+import { useQuery } from "@tanstack/react-query";
+import { lazy, Suspense } from "react";
+import { loadChunk } from "../../../components/page/load-chunk.ts";
+import { Failure, Loading } from "../../../components/page/states.tsx";
+import { Attachments } from "../../../components/payload/attachments.tsx";
+import { traceRunQuery } from "../queries.ts";
+import type { TraceRunDetails } from "../queries.ts";
+import { traceTabs } from "../trace-search.ts";
+import type { TraceSearch, TraceTab } from "../trace-search.ts";
+import type { TraceChange } from "../use-trace-address.ts";
+import type { TraceView } from "../use-trace-view.ts";
+import { EventsTab } from "./events-tab.tsx";
+import { runFeedbackQuery } from "./feedback-queries.ts";
+import { FeedbackTab } from "./feedback-tab.tsx";
+import { MetadataTab } from "./metadata-tab.tsx";
+import { RunData } from "./run-data.tsx";
+import { RunHead } from "./run-head.tsx";
+import { TimingTab } from "./timing-tab.tsx";
+
+const DiffTab = lazy(async () =>
+  loadChunk(async () => ({ default: (await import("./diff-tab.tsx")).DiffTab })),
+);
+const CodeTab = lazy(async () =>
+  loadChunk(async () => ({ default: (await import("./code-tab.tsx")).CodeTab })),
+);
+
+/** How long a run is selected before what it holds is read: a walk through the tree reads few. */
+const restMs = 120;
+
+interface RunPanelProps {
+  readonly runId: string;
+  readonly view: TraceView;
+  /** Its place. */
+  readonly run: number;
+  readonly search: TraceSearch;
+  readonly change: (change: TraceChange) => void;
+}
+
+/** All that was recorded of the selected run. */
+export const RunPanel = (props: RunPanelProps) => {
+  const [runId] = useDebouncedValue(props.runId, restMs, { leading: true });
+  const { data: details, error, refetch } = useQuery(traceRunQuery(runId));
+  return (
+    <section className="panel" aria-label="Selected run">
+      {details === undefined && <h1>Run</h1>}
+      {details === undefined && error === null && <Loading what="the run" />}
+      {details === undefined && error !== null && (
+        <Failure what="the run" error={error} onRetry={refetch} isOne />
+      )}
+      {details !== undefined && <Fields key={details.id} {...props} details={details} />}
+    </section>
+  );
+};
+
+const names: { readonly [Tab in TraceTab]: string } = {
+  data: "Data",
+  events: "Events",
+  metadata: "Metadata",
+  feedback: "Feedback",
+  files: "Files",
+  timing: "Timing",
+  diff: "Compare",
+  code: "Code",
+};
+
+const Fields = (props: RunPanelProps & { readonly details: TraceRunDetails }) => {
+  const { details, search, change } = props;
+  const { data: feedback } = useQuery(runFeedbackQuery(details.id));
+  const counts: { readonly [Tab in TraceTab]?: number } = {
+    events: details.events.length,
+    files: details.files.length,
+    feedback: feedback?.length ?? 0,
+  };
+  const onTab = (tab: string | null): void => {
+    const known = traceTabs.find((name) => name === tab);
+    change({ panel: known === "data" ? undefined : known });
+  };
+  return (
+    <>
+      <RunHead details={details} />
+      <Tabs value={search.panel ?? "data"} onChange={onTab} keepMounted={false}>
+        <Tabs.List className="panel-tabs">
+          {traceTabs.map((tab) => (
+            <Tabs.Tab key={tab} value={tab}>
+              {names[tab]}
+              {(counts[tab] ?? 0) > 0 && <small> {counts[tab]?.toLocaleString()}</small>}
+            </Tabs.Tab>
+          ))}
+        </Tabs.List>
+        {traceTabs.map((tab) => (
+          <Tabs.Panel key={tab} value={tab}>
+            <Suspense fallback={<Loading what={names[tab]} />}>
+              <Tab {...props} tab={tab} />
+            </Suspense>
+          </Tabs.Panel>
+        ))}
+      </Tabs>
+    </>
+  );
+};
+
+const Tab = ({
+  tab,
+  details,
+  view,
+  run,
+  search,
+  change,
+}: RunPanelProps & { readonly details: TraceRunDetails; readonly tab: TraceTab }) => {
+  switch (tab) {
+    case "data":
+      return <RunData details={details} view={search.as} onView={(mode) => change({ as: mode })} />;
+    case "events":
+      return <EventsTab details={details} />;
+    case "metadata":
+      return <MetadataTab details={details} />;
+    case "feedback":
+      return <FeedbackTab runId={details.id} />;
+    case "files":
+      return details.files.length === 0 ? (
+        <p className="absent">This run came without attachments.</p>
+      ) : (
+        <Attachments files={details.files} />
+      );
+    case "timing":
+      return <TimingTab details={details} view={view} run={run} />;
+    case "diff":
+      return (
+        <DiffTab
+          details={details}
+          view={view}
+          run={run}
+          other={search.vs}
+          onOther={(vs) => change({ vs })}
+        />
+      );
+    case "code":
+      return <CodeTab details={details} />;
+  }
+};

@@ -1,0 +1,174 @@
+import { Button, Menu, SegmentedControl } from "@mantine/core";
+import { useMemo } from "react";
+import type { KeyboardEvent, RefObject } from "react";
+import { toVisibleText } from "../../components/text/visible-text.ts";
+import { RunTypeBadge } from "../runs/run-badges.tsx";
+import { fromWords, toWords } from "./trace-search.ts";
+import type { TraceSearch } from "./trace-search.ts";
+import type { TraceChange } from "./use-trace-address.ts";
+import type { TraceView } from "./use-trace-view.ts";
+
+interface TraceToolsProps {
+  readonly view: TraceView;
+  readonly search: TraceSearch;
+  readonly selected: number;
+  readonly searchRef: RefObject<HTMLInputElement | null>;
+  readonly change: (change: TraceChange) => void;
+  readonly onStep: (kind: "match" | "error" | "slow", by: 1 | -1) => void;
+  readonly onWhole: () => void;
+}
+
+/** Search, what shows, and steps from one run to the next of its kind. */
+export const TraceTools = (props: TraceToolsProps) => {
+  const { view, search, change, onStep, onWhole } = props;
+  const errors = view.facts?.errors.length ?? 0;
+  return (
+    <div className="trace-tools">
+      <Search {...props} />
+      <TypeMenu view={view} search={search} change={change} />
+      <Toggle
+        name="Errors only"
+        isOn={search.errors === true}
+        onClick={() => change({ errors: search.errors === true ? undefined : true })}
+      />
+      <Toggle
+        name="Critical path"
+        isOn={search.path === true}
+        onClick={() => change({ path: search.path === true ? undefined : true })}
+      />
+      <span className="tool-group">
+        {errors > 0 && (
+          <Button size="compact-xs" variant="default" onClick={() => onStep("error", 1)}>
+            Next error
+          </Button>
+        )}
+        <Button size="compact-xs" variant="default" onClick={() => onStep("slow", 1)}>
+          Next slowest
+        </Button>
+        {view.window !== view.whole && (
+          <Button size="compact-xs" variant="default" onClick={onWhole}>
+            Whole time
+          </Button>
+        )}
+      </span>
+    </div>
+  );
+};
+
+const Search = ({ view, search, selected, searchRef, change, onStep }: TraceToolsProps) => {
+  const at = view.matches.indexOf(selected);
+  const count = view.matches.length.toLocaleString();
+  const onKeyDown = (event: KeyboardEvent<HTMLInputElement>): void => {
+    if (event.key === "Enter") {
+      onStep("match", event.shiftKey ? -1 : 1);
+    } else if (event.key === "Escape") {
+      // The browser would empty the field: what was found stays, for n and b to walk through.
+      event.preventDefault();
+      event.currentTarget.closest(".trace-body")?.querySelector<HTMLElement>(".tree")?.focus();
+    }
+  };
+  return (
+    <span className="tool-group">
+      <input
+        ref={searchRef}
+        type="search"
+        className="control trace-search"
+        placeholder="Search names and contents   /"
+        aria-label="Search in the trace"
+        value={search.find ?? ""}
+        onChange={({ target: { value } }) => change({ find: value === "" ? undefined : value })}
+        onKeyDown={onKeyDown}
+      />
+      {search.find !== undefined && (
+        <output>
+          {at < 0 ? count : `${(at + 1).toLocaleString()} of ${count}`}
+          {view.isSearching ? " …" : ""}
+        </output>
+      )}
+    </span>
+  );
+};
+
+const Toggle = ({
+  name,
+  isOn,
+  onClick,
+}: {
+  readonly name: string;
+  readonly isOn: boolean;
+  readonly onClick: () => void;
+}) => (
+  <Button
+    size="compact-xs"
+    variant={isOn ? "light" : "default"}
+    aria-pressed={isOn}
+    onClick={onClick}
+  >
+    {name}
+  </Button>
+);
+
+const states = [
+  { value: "show", label: "Show" },
+  { value: "close", label: "Fold" },
+  { value: "hide", label: "Hide" },
+];
+
+/** For each type whether its runs show, are closed, or are left out. */
+const TypeMenu = ({
+  view,
+  search,
+  change,
+}: Pick<TraceToolsProps, "view" | "search" | "change">) => {
+  const counts = useMemo(() => countTypes(view.model.types), [view.model]);
+  const [closed, hidden] = [toWords(search.close), toWords(search.hide)];
+  const set = (type: string, state: string): void => {
+    const without = (words: ReadonlySet<string>) => [...words].filter((word) => word !== type);
+    change({
+      close: fromWords(new Set([...without(closed), ...(state === "close" ? [type] : [])])),
+      hide: fromWords(new Set([...without(hidden), ...(state === "hide" ? [type] : [])])),
+    });
+  };
+  const stateOf = (type: string): string => {
+    if (hidden.has(type)) {
+      return "hide";
+    }
+    return closed.has(type) ? "close" : "show";
+  };
+  const changed = closed.size + hidden.size;
+  return (
+    <Menu position="bottom-start" withinPortal closeOnItemClick={false}>
+      <Menu.Target>
+        <Button size="compact-xs" variant={changed > 0 ? "light" : "default"}>
+          {changed > 0 ? `Types (${changed})` : "Types"}
+        </Button>
+      </Menu.Target>
+      <Menu.Dropdown>
+        {counts.map(([type, count]) => (
+          <div key={type} className="type-line">
+            <RunTypeBadge type={type} />
+            <span>{count.toLocaleString()}</span>
+            <SegmentedControl
+              size="xs"
+              aria-label={`Runs of type ${toVisibleText(type)}`}
+              data={states}
+              value={stateOf(type)}
+              onChange={(state) => set(type, state)}
+            />
+          </div>
+        ))}
+      </Menu.Dropdown>
+    </Menu>
+  );
+};
+
+const typesShown = 20;
+
+/** The types of a trace, the most frequent first. */
+function countTypes(types: readonly string[]): readonly (readonly [string, number])[] {
+  const counts = new Map<string, number>();
+  for (const type of types) {
+    counts.set(type, (counts.get(type) ?? 0) + 1);
+  }
+  return [...counts].toSorted(([, a], [, b]) => b - a).slice(0, typesShown);
+}

@@ -1,5 +1,0 @@
-/** What the address says of the project. */
-export interface Place {
-  readonly tenantId: string;
-  readonly projectId: string;
-}

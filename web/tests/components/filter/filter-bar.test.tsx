@@ -1,0 +1,99 @@
+// @vitest-environment happy-dom
+import { QueryClient, QueryClientProvider } from "@tanstack/react-query";
+import { cleanup, fireEvent, render, screen, waitFor } from "@testing-library/react";
+import { useState } from "react";
+import { afterEach, beforeEach, expect, test, vi } from "vitest";
+import { FilterBar } from "../../../src/components/filter/filter-bar.tsx";
+import { filterWords } from "../../support/filter-words.ts";
+
+const fault = { reason: "unknown field `nam`, did you mean `name`?", offset: 3, length: 3 };
+
+beforeEach(() => {
+  vi.stubGlobal("fetch", async (path: string, init: RequestInit) => {
+    const isFaulty = typeof init.body === "string" && init.body.includes("nam,");
+    return Response.json(
+      path.endsWith("/words")
+        ? { runs: filterWords, examples: filterWords }
+        : { fault: isFaulty ? fault : null },
+    );
+  });
+});
+
+afterEach(() => {
+  cleanup();
+  vi.unstubAllGlobals();
+});
+
+const Bar = ({ first = "", onApply }: { first?: string; onApply?: (filter: string) => void }) => {
+  const [filter, setFilter] = useState(first);
+  return (
+    <QueryClientProvider client={new QueryClient()}>
+      <FilterBar
+        of="runs"
+        value={filter}
+        onApply={(next) => {
+          setFilter(next);
+          onApply?.(next);
+        }}
+        readWords={async ({ kind, prefix }) => [`${kind}-of-${prefix}`]}
+      />
+    </QueryClientProvider>
+  );
+};
+
+const input = () => screen.getByRole<HTMLInputElement>("combobox");
+
+function type(text: string): void {
+  fireEvent.change(input(), { target: { value: text, selectionStart: text.length } });
+}
+
+test("the list is walked with the arrows, Enter takes from it, and then applies the filter", async () => {
+  const onApply = vi.fn<(filter: string) => void>();
+  render(<Bar onApply={onApply} />);
+  type('eq(status, "e');
+  await screen.findByRole("option", { name: /"error"/ });
+  fireEvent.keyDown(input(), { key: "ArrowDown" });
+  expect(input().getAttribute("aria-activedescendant")).toBe(
+    screen.getByRole("option", { name: /"error"/ }).id,
+  );
+  fireEvent.keyDown(input(), { key: "Enter" });
+  expect(input().value).toBe('eq(status, "error")');
+  expect(onApply).not.toHaveBeenCalled();
+  fireEvent.keyDown(input(), { key: "Enter" });
+  expect(onApply).toHaveBeenCalledWith('eq(status, "error")');
+});
+
+test("words that runs have are asked for by what is typed", async () => {
+  render(<Bar />);
+  type('has(tags, "');
+  expect(await screen.findByRole("option", { name: "tag-of-" })).toBeTruthy();
+  type("eq(metadata.");
+  expect(await screen.findByRole("option", { name: "metadata_key-of-" })).toBeTruthy();
+});
+
+test("a fault is shown under its characters, and said", async () => {
+  render(<Bar />);
+  type('eq(nam, "a")');
+  expect((await screen.findByRole("alert")).textContent).toContain("did you mean `name`?");
+  expect(document.querySelector(".filter-mirror mark")?.textContent).toBe("nam");
+  expect(input().getAttribute("aria-invalid")).toBe("true");
+  type('eq(name, "a")');
+  await waitFor(() => expect(screen.queryByRole("alert")).toBeNull());
+});
+
+test("each condition is a chip, and taking it away leaves the others", () => {
+  const onApply = vi.fn<(filter: string) => void>();
+  render(<Bar first={'and(eq(status, "error"), gt(latency, 5))'} onApply={onApply} />);
+  fireEvent.click(screen.getByRole("button", { name: "Remove status = error" }));
+  expect(onApply).toHaveBeenCalledWith("gt(latency, 5)");
+  expect(input().value).toBe("gt(latency, 5)");
+});
+
+test("Escape closes the list, then takes back what was written", async () => {
+  render(<Bar first="gt(latency, 5)" />);
+  type("gt(latency, 5");
+  expect(screen.queryAllByRole("option")).toEqual([]);
+  fireEvent.keyDown(input(), { key: "Escape" });
+  fireEvent.keyDown(input(), { key: "Escape" });
+  expect(input().value).toBe("gt(latency, 5)");
+});

@@ -1,0 +1,173 @@
+import { describe, expect, test } from "vitest";
+import { toChatMessages } from "../../../src/components/payload/chat-messages.ts";
+
+const rolesOf = (value: unknown) => toChatMessages(value)?.map(({ role }) => role);
+const partsOf = (value: unknown) => toChatMessages(value)?.flatMap(({ parts }) => parts);
+
+describe("messages in what a run holds", () => {
+  test("OpenAI's requests: texts, parts, images, tool calls and their results", () => {
+    const value = {
+      model: "m",
+      messages: [
+        { role: "system", content: "Be brief." },
+        {
+          role: "user",
+          content: [
+            { type: "text", text: "What is it?" },
+            { type: "image_url", image_url: { url: "https://a.test/x.png" } },
+          ],
+        },
+        {
+          role: "assistant",
+          content: null,
+          tool_calls: [
+            { id: "c1", type: "function", function: { name: "look", arguments: '{"at":1}' } },
+          ],
+        },
+        { role: "tool", tool_call_id: "c1", content: "a cat" },
+      ],
+    };
+    expect(rolesOf(value)).toEqual(["system", "user", "assistant", "tool"]);
+    expect(partsOf(value)).toEqual([
+      { kind: "text", text: "Be brief." },
+      { kind: "text", text: "What is it?" },
+      { kind: "image", address: "https://a.test/x.png" },
+      { kind: "toolCall", id: "c1", name: "look", args: { at: 1 } },
+      { kind: "toolResult", id: "c1", value: "a cat" },
+    ]);
+  });
+
+  test("OpenAI's answers: choices, refusals, and arguments that are no JSON", () => {
+    const message = {
+      role: "assistant",
+      content: "Yes",
+      refusal: "but no",
+      tool_calls: [{ id: "1", function: { name: "f", arguments: "{oops" } }],
+    };
+    expect(partsOf({ choices: [{ index: 0, message }] })).toEqual([
+      { kind: "text", text: "Yes" },
+      { kind: "text", text: "but no" },
+      { kind: "toolCall", id: "1", name: "f", args: "{oops" },
+    ]);
+  });
+
+  test("OpenAI's responses: instructions, items that are messages, calls and reasoning", () => {
+    const input = [
+      { role: "user", content: [{ type: "input_text", text: "Hi" }] },
+      { type: "function_call", call_id: "c", name: "f", arguments: "{}" },
+      { type: "function_call_output", call_id: "c", output: "3" },
+    ];
+    expect(rolesOf({ instructions: "Be kind.", input })).toEqual([
+      "system",
+      "user",
+      "assistant",
+      "tool",
+    ]);
+    const output = [
+      { type: "reasoning", summary: [{ type: "summary_text", text: "hm" }] },
+      { type: "message", role: "assistant", content: [{ type: "output_text", text: "Hello" }] },
+    ];
+    expect(partsOf({ id: "r", output })).toEqual([
+      { kind: "thinking", text: "hm" },
+      { kind: "text", text: "Hello" },
+    ]);
+  });
+
+  test("Anthropic's: system beside the messages, thinking, tools and images of bytes", () => {
+    const value = {
+      system: [{ type: "text", text: "Be brief." }],
+      messages: [
+        {
+          role: "user",
+          content: [
+            { type: "image", source: { type: "base64", media_type: "image/png", data: "AAAA" } },
+            { type: "tool_result", tool_use_id: "t", content: [{ type: "text", text: "7" }] },
+          ],
+        },
+      ],
+    };
+    expect(partsOf(value)).toEqual([
+      { kind: "text", text: "Be brief." },
+      { kind: "image", address: "data:image/png;base64,AAAA" },
+      { kind: "toolResult", id: "t", value: [{ type: "text", text: "7" }] },
+    ]);
+    const answer = {
+      type: "message",
+      role: "assistant",
+      content: [
+        { type: "thinking", thinking: "hm" },
+        { type: "tool_use", id: "t", name: "add", input: { a: 1 } },
+      ],
+    };
+    expect(partsOf(answer)).toEqual([
+      { kind: "thinking", text: "hm" },
+      { kind: "toolCall", id: "t", name: "add", args: { a: 1 } },
+    ]);
+  });
+
+  test("LangChain's: serialized messages in lists of lists, tuples, generations", () => {
+    const lc = (kind: string, kwargs: object) => ({
+      lc: 1,
+      type: "constructor",
+      id: ["langchain_core", "messages", kind],
+      kwargs,
+    });
+    const inputs = {
+      messages: [
+        [
+          lc("SystemMessage", { content: "s" }),
+          lc("HumanMessage", { content: "h" }),
+          lc("AIMessage", { content: "", tool_calls: [{ name: "f", args: { x: 1 }, id: "i" }] }),
+          lc("ToolMessage", { content: "r", tool_call_id: "i" }),
+        ],
+      ],
+    };
+    expect(rolesOf(inputs)).toEqual(["system", "user", "assistant", "tool"]);
+    expect(partsOf(inputs)?.[2]).toEqual({ kind: "toolCall", id: "i", name: "f", args: { x: 1 } });
+    const message = lc("AIMessage", { content: "hello" });
+    expect(partsOf({ generations: [[{ text: "hello", message }]] })).toEqual([
+      { kind: "text", text: "hello" },
+    ]);
+    expect(rolesOf([{ type: "human", data: { content: "x" } }])).toEqual(["user"]);
+    expect(
+      rolesOf({
+        messages: [
+          ["human", "x"],
+          ["ai", "y"],
+        ],
+      }),
+    ).toEqual(["user", "assistant"]);
+  });
+
+  test("the AI SDK's: tool calls and results as parts of messages", () => {
+    const prompt = [
+      {
+        role: "assistant",
+        content: [{ type: "tool-call", toolCallId: "1", toolName: "f", input: {} }],
+      },
+      { role: "tool", content: [{ type: "tool-result", toolCallId: "1", result: 4 }] },
+    ];
+    expect(partsOf({ prompt })).toEqual([
+      { kind: "toolCall", id: "1", name: "f", args: {} },
+      { kind: "toolResult", id: "1", value: 4 },
+    ]);
+  });
+
+  test("other values hold no messages", () => {
+    for (const value of [
+      undefined,
+      "text",
+      7,
+      [],
+      {},
+      { messages: [] },
+      { messages: [1, 2] },
+      { messages: "no" },
+      { role: "admin" },
+      { question: "how?" },
+      { input: { a: { b: { c: { messages: [{ role: "user", content: "far" }] } } } } },
+    ]) {
+      expect(toChatMessages(value)).toBeUndefined();
+    }
+  });
+});

@@ -1,0 +1,94 @@
+import { describe, expect, test } from "vitest";
+import { formatPath, JsonTree } from "../../../src/components/payload/json-tree.ts";
+
+const keysOf = (tree: JsonTree) => tree.rows(0, tree.count()).map(({ key }) => key);
+
+describe("lines of a JSON value", () => {
+  test("a small value is open, its members in their order", () => {
+    const tree = new JsonTree({ b: 1, a: { c: [true, null] } });
+    expect(keysOf(tree)).toEqual(["b", "a", "c", 0, 1]);
+    expect(tree.rows(0, 5).map(({ depth }) => depth)).toEqual([0, 0, 1, 2, 2]);
+    expect(tree.rows(0, 5).map(({ kind }) => kind)).toEqual([
+      "number",
+      "object",
+      "array",
+      "boolean",
+      "null",
+    ]);
+  });
+
+  test("a large list is closed until it is opened, and closes with all below it", () => {
+    const tree = new JsonTree({ list: Array.from({ length: 1_000 }, (_, at) => ({ at })), end: 1 });
+    expect(tree.count()).toBe(2);
+    expect(tree.toggle(0)).toBe(1_002);
+    expect(tree.toggle(1)).toBe(1_003);
+    expect(tree.rows(2, 3)[0]).toMatchObject({ key: "at", depth: 2, text: "0" });
+    expect(tree.toggle(0)).toBe(2);
+    expect(keysOf(tree)).toEqual(["list", "end"]);
+  });
+
+  test("of a long text a line shows the beginning; opened, all of it in pieces", () => {
+    const long = "x".repeat(10_000_000);
+    const tree = new JsonTree({ long });
+    expect(tree.rows(0, 1)[0]).toMatchObject({ size: 10_000_000, isOpen: false });
+    expect(tree.rows(0, 1)[0]?.text).toHaveLength(300);
+    expect(tree.toggle(0)).toBe(5_001);
+    const pieces = tree.rows(1, 5_001).map(({ text }) => text);
+    expect(pieces.join("")).toBe(long);
+    expect(tree.text(1)).toBe(long);
+  });
+
+  test("a text that stands alone has no key and no path", () => {
+    const tree = new JsonTree("hello");
+    expect(tree.rows(0, 9)).toEqual([
+      { key: undefined, depth: 0, kind: "string", text: "hello", size: 5, isOpen: undefined },
+    ]);
+    expect(tree.path(0)).toBe("");
+  });
+
+  test("a long text that stands alone opens below itself", () => {
+    const tree = new JsonTree("y".repeat(5_000));
+    expect(tree.toggle(0)).toBe(4);
+    expect(tree.rows(1, 2)[0]).toMatchObject({ kind: "text", depth: 1 });
+  });
+
+  test("a match is found in keys and values in either case, and what is around it opens", () => {
+    const list = Array.from({ length: 500 }, (_, at) => ({ name: `item ${at}` }));
+    const tree = new JsonTree({ list, Item: 1 });
+    expect(tree.search("iTEM")).toBe(501);
+    const index = tree.reveal(321);
+    expect(tree.rows(index, index + 1)[0]).toMatchObject({ key: "name", text: "item 321" });
+    expect(tree.path(index)).toBe("list[321].name");
+    const last = tree.reveal(500);
+    expect(tree.path(last)).toBe("Item");
+    expect(tree.search("nowhere")).toBe(0);
+  });
+
+  test("opening all opens containers, closing all leaves the outermost members", () => {
+    const tree = new JsonTree({ a: { b: { c: { d: { e: {} } } } } });
+    expect(tree.openAll()).toBe(5);
+    expect(keysOf(tree)).toEqual(["a", "b", "c", "d", "e"]);
+    expect(tree.closeAll()).toBe(1);
+    expect(tree.openAll()).toBe(5);
+  });
+
+  test("a value deeper than the call stack opens and is searched", () => {
+    let deep: unknown = "bottom";
+    for (let level = 0; level < 50_000; level += 1) {
+      deep = [deep];
+    }
+    const tree = new JsonTree(deep);
+    expect(tree.openAll()).toBe(50_000);
+  });
+
+  test("what is copied is a text as it is, and JSON of anything else", () => {
+    const tree = new JsonTree({ text: "a\nb", list: [1] });
+    expect(tree.text(0)).toBe("a\nb");
+    expect(tree.text(1)).toBe("[\n  1\n]");
+  });
+
+  test("a path is one that JavaScript understands", () => {
+    expect(formatPath(["a", 0, "x-y", "$b"])).toBe('a[0]["x-y"].$b');
+    expect(formatPath(["not a name"])).toBe('["not a name"]');
+  });
+});

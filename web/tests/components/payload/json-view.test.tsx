@@ -1,0 +1,68 @@
+// @vitest-environment happy-dom
+import { MantineProvider } from "@mantine/core";
+import { cleanup, render, screen } from "@testing-library/react";
+import userEvent from "@testing-library/user-event";
+import { afterEach, beforeEach, expect, test, vi } from "vitest";
+import { LocalPayload } from "../../../src/components/payload/payload-source.ts";
+import type { PayloadSource } from "../../../src/components/payload/payload-source.ts";
+import { JsonView } from "../../../src/components/payload/json-view.tsx";
+import { pretendLayout } from "../../support/layout.ts";
+
+beforeEach(() => pretendLayout());
+afterEach(() => {
+  cleanup();
+  vi.restoreAllMocks();
+});
+
+const show = (value: unknown) =>
+  render(
+    <MantineProvider>
+      <JsonView label="Inputs" value={value} />
+    </MantineProvider>,
+  );
+
+const lines = () => screen.getAllByRole("treeitem").map(({ textContent }) => textContent);
+
+test("of a list of 100,000 few lines exist, and the search leads to any of them", async () => {
+  show({ list: Array.from({ length: 100_000 }, (_, index) => `item ${index}`) });
+  expect(lines()).toEqual(["list: [100,000]"]);
+  await userEvent.type(screen.getByRole("searchbox"), "item 77777{Enter}");
+  await screen.findByText("1 of 1");
+  await userEvent.click(screen.getByText("[100,000]"));
+  await userEvent.click(screen.getByText("[100,000]"));
+  expect(lines().length).toBeLessThan(200);
+  expect(lines()[1]).toContain("item 0");
+});
+
+test("arrow keys move, close and open", async () => {
+  show({ a: { b: 1 }, c: 2 });
+  expect(lines()).toEqual(["a: {b}", "b: 1", "c: 2"]);
+  screen.getByRole("tree").focus();
+  await userEvent.keyboard("{ArrowLeft}");
+  expect(lines()).toEqual(["a: {b}", "c: 2"]);
+  await userEvent.keyboard("{ArrowRight}{ArrowDown}");
+  const current = screen.getAllByRole("treeitem", { selected: true });
+  expect(current.map(({ textContent }) => textContent)).toEqual(["b: 1"]);
+});
+
+test("a value that answers later is shown when it answers, and opens then too", async () => {
+  const held = new LocalPayload({ a: { b: 1 } });
+  const later = new Proxy(held, {
+    get: (target, name) => {
+      const member: unknown = Reflect.get(target, name, target);
+      return typeof member === "function"
+        ? async (...args: unknown[]) => Reflect.apply(member, target, args) as unknown
+        : member;
+    },
+  }) as PayloadSource;
+  show(later);
+  await screen.findByText("1");
+  await userEvent.click(screen.getByRole("button", { name: "Close all" }));
+  await vi.waitFor(() => expect(lines()).toEqual(["a: {b}"]));
+});
+
+test("names and values that would reorder or run are shown as text", () => {
+  const { container } = show({ "<b>\u202E": "<img src=x onerror=alert(1)>" });
+  expect(container.querySelectorAll("img")).toHaveLength(0);
+  expect(lines()).toEqual([String.raw`<b>\u202e: <img src=x onerror=alert(1)>`]);
+});

@@ -1,0 +1,109 @@
+import { describe, expect, test } from "vitest";
+import { kindOfAttachment, parseAttachments } from "../../../src/components/payload/attachment.ts";
+import {
+  LocalPayload,
+  PayloadStore,
+  toProse,
+} from "../../../src/components/payload/payload-source.ts";
+import { toImageFile, toSafeLink } from "../../../src/components/text/safe-link.ts";
+import { splitMatches } from "../../../src/components/text/split-matches.ts";
+
+const bytesOf = (value: unknown): ArrayBuffer =>
+  new TextEncoder().encode(JSON.stringify(value)).buffer;
+
+describe("values of a run", () => {
+  test("the best way to show a value comes first", () => {
+    const messages = [{ role: "user", content: "hi" }];
+    expect(new LocalPayload({ messages }).modes()).toEqual(["chat", "json", "raw"]);
+    expect(new LocalPayload({ answer: "**yes**" }).modes()).toEqual(["markdown", "json", "raw"]);
+    expect(new LocalPayload([1]).modes()).toEqual(["json", "raw"]);
+    expect(toProse({ a: "x", b: "y" })).toBeUndefined();
+  });
+
+  test("of a document the worker keeps the members that are large, and answers for them", () => {
+    const store = new PayloadStore();
+    const inputs = { text: "z".repeat(60_000) };
+    const opened = store.open(bytesOf({ id: "1", inputs, tags: ["a"] }));
+    expect(opened.value).toEqual({ id: "1", tags: ["a"] });
+    const { document = 0, sizeChars } = opened.stored["inputs"] ?? {};
+    expect(sizeChars).toBe(JSON.stringify(inputs).length);
+    expect(store.call(document, "prose", [])).toBe(inputs.text);
+    expect(store.call(document, "count", [])).toBe(1);
+    store.close(document);
+    expect(() => store.call(document, "count", [])).toThrow("let go");
+  });
+});
+
+describe("what may be shown and followed", () => {
+  test("links lead to http and https alone", () => {
+    expect(toSafeLink("https://a.test/b")).toBe("https://a.test/b");
+    for (const address of [
+      "javascript:alert(1)",
+      "JaVaScRiPt:alert(1)",
+      " https://a.test",
+      "data:text/html,x",
+      "//a.test",
+      "https://",
+      undefined,
+    ]) {
+      expect(toSafeLink(address)).toBeUndefined();
+    }
+  });
+
+  test("images are files of four safe types within the run, nothing else", async () => {
+    const file = toImageFile("data:image/png;base64,AQID");
+    expect(file?.type).toBe("image/png");
+    expect([...new Uint8Array((await file?.arrayBuffer()) ?? new ArrayBuffer(0))]).toEqual([
+      1, 2, 3,
+    ]);
+    expect(toImageFile("data:image/svg+xml;base64,AQID")).toBeUndefined();
+    expect(toImageFile("data:text/html;base64,AQID")).toBeUndefined();
+    expect(toImageFile("data:image/png;base64,A")).toBeUndefined();
+    expect(toImageFile("https://a.test/x.png")).toBeUndefined();
+  });
+
+  test("attachments are asked for on this server, whatever it calls itself", () => {
+    const [file, ...more] = parseAttachments({
+      "attachment.pic": {
+        presigned_url: "http://inner:1/attachments?token=t",
+        mime_type: "image/png",
+      },
+      broken: null,
+      odd: { presigned_url: "not an address" },
+    });
+    expect(more).toEqual([]);
+    expect(file).toEqual({ name: "pic", mimeType: "image/png", address: "/attachments?token=t" });
+    expect(parseAttachments(null)).toEqual([]);
+  });
+
+  test("a file is shown by its type; one that could hold a program is not", () => {
+    const kinds = [
+      "image/webp",
+      "image/svg+xml",
+      "audio/mpeg",
+      "video/webm",
+      "text/html",
+      "application/pdf",
+    ];
+    expect(kinds.map((mimeType) => kindOfAttachment({ mimeType }))).toEqual([
+      "image",
+      "other",
+      "audio",
+      "video",
+      "text",
+      "other",
+    ]);
+  });
+
+  test("a word is marked wherever it stands", () => {
+    expect(splitMatches("aXbxc", "x")).toEqual([
+      { text: "a", isMatch: false },
+      { text: "X", isMatch: true },
+      { text: "b", isMatch: false },
+      { text: "x", isMatch: true },
+      { text: "c", isMatch: false },
+    ]);
+    expect(splitMatches("İx", "x")).toEqual([{ text: "İx", isMatch: false }]);
+    expect(splitMatches("abc", "")).toEqual([{ text: "abc", isMatch: false }]);
+  });
+});

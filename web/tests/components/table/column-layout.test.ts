@@ -1,0 +1,52 @@
+import { expect, test } from "vitest";
+import {
+  moveColumn,
+  parseColumnLayout,
+  plainLayout,
+  toColumnOrder,
+} from "../../../src/components/table/column-layout.ts";
+import { toggleRow } from "../../../src/components/table/row-selection.ts";
+
+const ids = ["name", "status", "start", "tags"];
+
+test("what was kept is read back, and what is no layout is the author's", () => {
+  const layout = { order: ["tags", "name"], shown: { start: false }, widths: { name: 220 } };
+  expect(parseColumnLayout(JSON.stringify(layout))).toEqual(layout);
+  for (const text of [null, "", "{", "null", "[]", '{"order":{},"shown":[1],"widths":"x"}']) {
+    expect(parseColumnLayout(text)).toEqual(plainLayout);
+  }
+});
+
+test("widths are bounded, whatever was kept", () => {
+  const { widths } = parseColumnLayout('{"widths":{"a":1,"b":1e9,"c":120.4,"d":"wide"}}');
+  expect(widths).toEqual({ a: 48, b: 1_600, c: 120 });
+});
+
+test("a column that the layout does not know stands where its author put it", () => {
+  const layout = { ...plainLayout, order: ["tags", "gone", "name", "status"] };
+  expect(toColumnOrder(ids, layout)).toEqual(["tags", "name", "status", "start"]);
+  expect(toColumnOrder(ids, plainLayout)).toEqual(ids);
+});
+
+test("a column moves before another one, or to the end", () => {
+  expect(moveColumn(plainLayout, ids, { id: "tags", before: "status" }).order).toEqual([
+    "name",
+    "tags",
+    "status",
+    "start",
+  ]);
+  expect(moveColumn(plainLayout, ids, { id: "name", before: undefined }).order.at(-1)).toBe("name");
+  expect(moveColumn(plainLayout, ids, { id: "name", before: "name" })).toBe(plainLayout);
+});
+
+test("a range becomes what its last row becomes", () => {
+  const on = toggleRow(new Set(["name"]), { ids, id: "tags", anchor: "status", isRange: true });
+  expect([...on].toSorted()).toEqual(["name", "start", "status", "tags"]);
+  const off = toggleRow(on, { ids, id: "status", anchor: "tags", isRange: true });
+  expect([...off]).toEqual(["name"]);
+});
+
+test("a range from a row that is gone is the one row", () => {
+  const on = toggleRow(new Set(), { ids, id: "tags", anchor: "gone", isRange: true });
+  expect([...on]).toEqual(["tags"]);
+});

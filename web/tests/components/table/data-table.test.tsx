@@ -1,0 +1,171 @@
+// @vitest-environment happy-dom
+import { MantineProvider } from "@mantine/core";
+import { cleanup, fireEvent, render, screen, within } from "@testing-library/react";
+import { useState } from "react";
+import { afterEach, beforeEach, expect, test, vi } from "vitest";
+import { readActions } from "../../../src/components/keyboard/commands.ts";
+import { useColumnLayout } from "../../../src/components/table/column-layout.ts";
+import { ColumnMenu } from "../../../src/components/table/column-menu.tsx";
+import { DataTable } from "../../../src/components/table/data-table.tsx";
+import type { Column, DataTableProps } from "../../../src/components/table/data-table.tsx";
+import { pretendLayout } from "../../support/layout.ts";
+
+interface Fruit {
+  readonly id: string;
+  readonly name: string;
+  readonly weight: number;
+}
+
+const fruits = (count: number): Fruit[] =>
+  Array.from({ length: count }, (_, index) => ({
+    id: `f${index}`,
+    name: `Fruit ${index}`,
+    weight: index,
+  }));
+
+const columns: readonly Column<Fruit>[] = [
+  { id: "name", title: "Name", cell: ({ name }) => name, width: 160, grow: 1, isFixed: true },
+  { id: "weight", title: "Weight", cell: ({ weight }) => weight, width: 80, sort: "desc" },
+  { id: "colour", title: "Colour", cell: () => "red", width: 80, isShown: false },
+];
+
+beforeEach(() => pretendLayout());
+
+afterEach(() => {
+  cleanup();
+  vi.restoreAllMocks();
+  localStorage.clear();
+});
+
+const Table = (props: Partial<DataTableProps<Fruit>>) => {
+  const [selection, setSelection] = useState<ReadonlySet<string>>(new Set());
+  const [layout, setLayout] = useColumnLayout("fruits");
+  return (
+    <MantineProvider withCssVariables={false}>
+      <ColumnMenu columns={columns} layout={layout} onLayout={setLayout} />
+      <DataTable
+        what="fruits"
+        rows={fruits(1_000)}
+        rowId={({ id }) => id}
+        columns={columns}
+        layout={layout}
+        onLayout={setLayout}
+        link={({ id }, part) => <a href={`/fruit/${id}`} {...part} />}
+        selection={selection}
+        onSelection={setSelection}
+        {...props}
+      />
+      <output>{[...selection].join(" ")}</output>
+    </MantineProvider>
+  );
+};
+
+const bodyRows = () => screen.getAllByRole("row").slice(1);
+const selected = () => screen.getByRole("status").textContent;
+
+test("of a thousand rows only those in view exist, and the table says how many there are", () => {
+  render(<Table />);
+  expect(bodyRows().length).toBeGreaterThan(5);
+  expect(bodyRows().length).toBeLessThan(60);
+  expect(screen.getByRole("table", { name: "fruits" }).getAttribute("aria-rowcount")).toBe("1001");
+});
+
+test("j and k move the focus from link to link, and x selects", () => {
+  render(<Table />);
+  const table = screen.getByRole("table");
+  fireEvent.keyDown(table, { key: "j" });
+  expect(document.activeElement?.getAttribute("href")).toBe("/fruit/f0");
+  fireEvent.keyDown(table, { key: "j" });
+  fireEvent.keyDown(table, { key: "ArrowDown" });
+  expect(document.activeElement?.getAttribute("href")).toBe("/fruit/f2");
+  fireEvent.keyDown(table, { key: "x" });
+  fireEvent.keyDown(table, { key: "J", shiftKey: true });
+  expect(selected()).toBe("f2 f3");
+  fireEvent.keyDown(table, { key: "k" });
+  expect(document.activeElement?.getAttribute("href")).toBe("/fruit/f2");
+  fireEvent.keyDown(table, { key: "Escape" });
+  expect(selected()).toBe("");
+});
+
+test("where rows lead nowhere the focus is on the row itself", () => {
+  render(
+    <MantineProvider withCssVariables={false}>
+      <DataTable what="fruits" rows={fruits(9)} rowId={({ id }) => id} columns={columns} />
+    </MantineProvider>,
+  );
+  const table = screen.getByRole("table");
+  fireEvent.keyDown(table, { key: "j" });
+  fireEvent.keyDown(table, { key: "j" });
+  expect(document.activeElement).toBe(bodyRows()[1]);
+});
+
+test("a table names its keys once, and only those that do something in it", () => {
+  const { rerender } = render(
+    <>
+      <Table />
+      <Table />
+    </>,
+  );
+  const keys = () => readActions().map((action) => action.keys);
+  expect(keys()).toEqual(["j", "k", "Enter", "x"]);
+  rerender(<DataTable what="fruits" rows={fruits(9)} rowId={({ id }) => id} columns={columns} />);
+  expect(keys()).toEqual(["j", "k"]);
+  cleanup();
+  expect(keys()).toEqual([]);
+});
+
+test("a check box with shift selects all rows from the last one to it", () => {
+  render(<Table />);
+  fireEvent.click(screen.getByRole("checkbox", { name: "Select row 2" }));
+  fireEvent.click(screen.getByRole("checkbox", { name: "Select row 5" }), { shiftKey: true });
+  expect(selected()).toBe("f1 f2 f3 f4");
+});
+
+test("a title that sorts asks for its first direction, then for the other", () => {
+  const onSort = vi.fn<() => void>();
+  const { rerender } = render(<Table onSort={onSort} />);
+  fireEvent.click(screen.getByRole("button", { name: "Weight" }));
+  expect(onSort).toHaveBeenLastCalledWith({ column: "weight", order: "desc" });
+  rerender(<Table onSort={onSort} sort={{ column: "weight", order: "desc" }} />);
+  fireEvent.click(screen.getByRole("button", { name: "Weight" }));
+  expect(onSort).toHaveBeenLastCalledWith({ column: "weight", order: "asc" });
+  expect(screen.getByRole("columnheader", { name: "Weight" }).getAttribute("aria-sort")).toBe(
+    "descending",
+  );
+});
+
+test("a column that is chosen shows, and still does after a reload", () => {
+  const first = render(<Table />);
+  expect(screen.queryByRole("columnheader", { name: "Colour" })).toBeNull();
+  fireEvent.click(screen.getByRole("button", { name: "Columns" }));
+  fireEvent.click(screen.getByRole("checkbox", { name: "Colour" }));
+  fireEvent.click(screen.getByRole("button", { name: "Move Colour before" }));
+  const titles = () =>
+    within(screen.getByRole("table"))
+      .getAllByRole("columnheader")
+      .map((title) => title.textContent);
+  expect(titles()).toEqual(["", "Name", "Colour", "Weight"]);
+  first.unmount();
+  render(<Table />);
+  expect(titles()).toEqual(["", "Name", "Colour", "Weight"]);
+});
+
+test("without rows it says whether they are under way, refused, or none", () => {
+  const { rerender } = render(<Table rows={undefined} />);
+  expect(screen.queryByLabelText("Loading fruits")).not.toBeNull();
+  rerender(<Table rows={undefined} error={new Error("no orchard")} />);
+  expect(screen.getByRole("alert").textContent).toContain("no orchard");
+  rerender(<Table rows={[]} />);
+  expect(screen.queryByText("No fruits.")).not.toBeNull();
+});
+
+test("more is asked for as the end comes near, and only while there is more", () => {
+  const onMore = vi.fn<() => void>();
+  const { rerender } = render(<Table rows={fruits(1_000)} hasMore onMore={onMore} />);
+  expect(onMore).not.toHaveBeenCalled();
+  rerender(<Table rows={fruits(20)} hasMore onMore={onMore} />);
+  expect(onMore).toHaveBeenCalled();
+  onMore.mockClear();
+  rerender(<Table rows={fruits(20)} hasMore={false} onMore={onMore} />);
+  expect(onMore).not.toHaveBeenCalled();
+});

@@ -1,0 +1,67 @@
+import * as fc from "fast-check";
+import { expect, test } from "vitest";
+import {
+  findFaults,
+  locateSchemaFaults,
+} from "../../../../src/features/datasets/examples/example-faults.ts";
+import { mapJson } from "../../../../src/features/datasets/examples/json-map.ts";
+
+test("what JSON.parse takes is taken, what it refuses is a fault within the text", () => {
+  const near = fc.string({ unit: fc.constantFrom(...'{}[],:"\\ue01-. \nntfrslau'.split("")) });
+  fc.assert(
+    fc.property(fc.oneof(fc.json(), near), (text) => {
+      const map = mapJson(text);
+      let isJson = true;
+      try {
+        JSON.parse(text);
+      } catch {
+        isJson = false;
+      }
+      expect(map.kind).toBe(isJson ? "json" : "fault");
+      const at = map.kind === "fault" ? map.fault.from : 0;
+      expect(at).toBeLessThanOrEqual(text.length);
+    }),
+    { numRuns: 500 },
+  );
+});
+
+test("every value is found by its pointer, names with slashes and tildes too", () => {
+  const text = '{"a/b": [1, {"~": "x"}]}';
+  const map = mapJson(text);
+  const at = (path: string) => {
+    const range = map.kind === "json" ? map.ranges.get(path) : undefined;
+    return range && text.slice(range.from, range.to);
+  };
+  expect(at("")).toBe(text);
+  expect(at("/a~1b/0")).toBe("1");
+  expect(at("/a~1b/1/~0")).toBe('"x"');
+});
+
+test("a fault stands where the text is wrong, and says what is missing", () => {
+  expect(mapJson('{"a": 1,}')).toMatchObject({
+    fault: { from: 8, message: 'a name in " is missing' },
+  });
+  expect(mapJson("[1 2]")).toMatchObject({ fault: { from: 3, message: "a , or ] is missing" } });
+  expect(mapJson("[".repeat(600))).toMatchObject({ fault: { message: "more than 500 levels" } });
+});
+
+test("only an object will do; nothing will do where there may be none", () => {
+  expect(findFaults("[1]", true)).toMatchObject([{ message: "a JSON object is needed" }]);
+  expect(findFaults(" \n", true)).toEqual([]);
+  expect(findFaults(" \n", false)).toMatchObject([{ message: "a JSON object is missing" }]);
+  expect(findFaults('{"a":1}', false)).toEqual([]);
+});
+
+test("faults of the schema are found at their values, each in its part", () => {
+  const id = "01a20025-2cae-71af-a91e-cf2295203e3a";
+  const message =
+    `422: examples do not fit the dataset's schema: example ${id}: inputs/n must be integer; ` +
+    `example ${id}: outputs must have required property 'a'`;
+  const texts = { inputs: '{"n": "x"}', outputs: "{}", metadata: "" };
+  expect(locateSchemaFaults(message, texts)).toEqual({
+    inputs: [{ from: 6, to: 9, message: "inputs/n must be integer" }],
+    outputs: [{ from: 0, to: 1, message: "outputs must have required property 'a'" }],
+    metadata: [],
+  });
+  expect(locateSchemaFaults("500: no", texts)).toEqual({ inputs: [], outputs: [], metadata: [] });
+});

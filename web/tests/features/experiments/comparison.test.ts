@@ -1,0 +1,79 @@
+import { describe, expect, test } from "vitest";
+import {
+  parseCompareSearch,
+  toIds,
+  toKeys,
+} from "../../../src/features/experiments/compare-search.ts";
+import { parseComparison, toErrorLine } from "../../../src/features/experiments/comparison.ts";
+import { formatWinRate, toScoreChange } from "../../../src/features/experiments/score-change.ts";
+
+const id = "01a20025-2cae-71af-a91e-cf2295203e3a";
+const other = "01a20025-2cae-71af-a91e-cf2295203e3b";
+
+describe("a score", () => {
+  test("against the baseline has an arrow and a sign of its own way, and is better by the key's", () => {
+    expect(toScoreChange(0.5, 0.75, false)).toEqual({ kind: "better", text: "▲ +0.25" });
+    expect(toScoreChange(0.5, 0.75, true)).toEqual({ kind: "worse", text: "▲ +0.25" });
+    expect(toScoreChange(1, 0, false)).toEqual({ kind: "worse", text: "▼ −1" });
+    expect(toScoreChange(0.3, 0.1 + 0.2, false)).toEqual({ kind: "same", text: "=" });
+    expect(toScoreChange(undefined, 1, false)).toBeUndefined();
+  });
+
+  test("wins by those that differ; where none differs nobody wins", () => {
+    expect(formatWinRate(2, 1)).toBe("67 %");
+    expect(formatWinRate(0, 0)).toBe("–");
+  });
+});
+
+describe("the address of a comparison", () => {
+  test("keeps ids and drops what is none; the baseline is one of them", () => {
+    const search = {
+      experiments: `${id},x,${other},${id}`,
+      baseline: other,
+      only: "errors",
+      key: 7,
+    };
+    expect(parseCompareSearch(search)).toEqual({
+      experiments: `${id},${other}`,
+      baseline: other,
+      only: "errors",
+      key: "7",
+    });
+    expect(parseCompareSearch({ experiments: id, baseline: other, order: "up" })).toEqual({
+      experiments: id,
+    });
+  });
+
+  test("names at most 20 experiments", () => {
+    const many = Array.from({ length: 30 }, (_, index) => id.slice(0, -2) + String(10 + index));
+    expect(toIds(many.join(","))).toHaveLength(20);
+    expect(toKeys("a,,b")).toEqual(["a", "b"]);
+    expect(toKeys(undefined)).toEqual([]);
+  });
+});
+
+test("an answer is read with what it leaves out; one without ids is refused", () => {
+  const run = { id, trace_id: id, has_error: true, error: { text: '"late\\n at x', chars: 90 } };
+  const row = {
+    example_id: id,
+    example: null,
+    scores: { [id]: { a: 1, b: null } },
+    runs: { [id]: [run] },
+  };
+  const page = parseComparison({
+    total: 3,
+    matching: 1,
+    experiments: [{ id }],
+    keys: [],
+    rows: [row],
+  });
+  expect(page.rows[0]?.scores).toEqual({ [id]: { a: 1 } });
+  expect(page.rows[0]?.runs[id]?.[0]).toMatchObject({
+    hasError: true,
+    outputs: undefined,
+    latencyMs: undefined,
+  });
+  expect(toErrorLine(page.rows[0]?.runs[id]?.[0]?.error)).toBe("late");
+  expect(toErrorLine(undefined)).toBe("failed");
+  expect(() => parseComparison({ rows: [{}] })).toThrow("no example_id");
+});

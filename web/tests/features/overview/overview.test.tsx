@@ -1,0 +1,37 @@
+// @vitest-environment happy-dom
+import { cleanup, render, screen } from "@testing-library/react";
+import { afterEach, expect, test } from "vitest";
+import type { LiveReport } from "../../../src/api/live-report.ts";
+import { LiveCharts, LiveTiles } from "../../../src/features/overview/overview.tsx";
+
+afterEach(cleanup);
+
+const live: LiveReport = {
+  now: 1_000,
+  senders: [],
+  seconds: [
+    {
+      at: 990,
+      projects: {
+        a: { runs: 120, traces: 4, errors: 1, tokens: 0, cost: 0, latencies: [[236, 4]] },
+      },
+    },
+  ],
+};
+
+const valueOf = (name: string): string | null | undefined =>
+  screen.getByText(name).parentElement?.querySelector("dd")?.textContent;
+
+test("the last minute stands in numbers; what nobody reported is a dash", () => {
+  render(<LiveTiles live={live} />);
+  expect(valueOf("Runs a second")).toBe("2");
+  expect(valueOf("Traces with an error")).toBe("25 %");
+  expect(valueOf("Latency, p99")).toBe("97.7 ms");
+  expect(valueOf("Tokens a minute")).toBe("–");
+});
+
+test("the charts say in words what they show", () => {
+  render(<LiveCharts live={live} />);
+  expect(screen.getByText(/runs a second: last 0, lowest 0, highest 24\./)).toBeTruthy();
+  expect(screen.getByText(/p50: last 97.7 ms/)).toBeTruthy();
+});

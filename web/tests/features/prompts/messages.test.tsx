@@ -1,0 +1,60 @@
+// @vitest-environment happy-dom
+import { MantineProvider } from "@mantine/core";
+import { cleanup, fireEvent, render, screen } from "@testing-library/react";
+import { useState } from "react";
+import { afterEach, expect, test } from "vitest";
+import { firstDraft, toManifest } from "../../../src/features/prompts/manifest-edit.ts";
+import type { PromptDraft } from "../../../src/features/prompts/manifest-edit.ts";
+import { toPromptContent, variablesOf } from "../../../src/features/prompts/manifest.ts";
+import { MessageEditor } from "../../../src/features/prompts/message-editor.tsx";
+import { MessageList } from "../../../src/features/prompts/message-list.tsx";
+import { TryIt } from "../../../src/features/prompts/try-it.tsx";
+
+afterEach(cleanup);
+
+const Editor = ({ onDraft }: { readonly onDraft: (draft: PromptDraft) => void }) => {
+  const [draft, setDraft] = useState(firstDraft);
+  return (
+    <MantineProvider withCssVariables={false}>
+      <MessageEditor
+        draft={draft}
+        onDraft={(next) => {
+          setDraft(next);
+          onDraft(next);
+        }}
+      />
+    </MantineProvider>
+  );
+};
+
+test("messages are added, moved, changed and removed, all but the last", () => {
+  let draft: PromptDraft = firstDraft;
+  render(<Editor onDraft={(next) => (draft = next)} />);
+  fireEvent.click(screen.getByRole("button", { name: "Add a message" }));
+  fireEvent.change(screen.getAllByLabelText("Text")[2]!, { target: { value: "third" } });
+  fireEvent.change(screen.getAllByLabelText("Role")[2]!, { target: { value: "ai" } });
+  fireEvent.click(screen.getByRole("button", { name: /Move message 3, ai, up/ }));
+  expect(draft.messages.map(({ role }) => role)).toEqual(["system", "ai", "human"]);
+  fireEvent.click(screen.getByRole("button", { name: /Remove message 1/ }));
+  fireEvent.click(screen.getByRole("button", { name: /Remove message 2/ }));
+  expect(draft.messages).toMatchObject([{ role: "ai", text: "third" }]);
+  expect(screen.getByRole<HTMLButtonElement>("button", { name: /Remove message 1/ }).disabled).toBe(
+    true,
+  );
+});
+
+test("a prompt shows its variables marked and fills them as they are typed, as text", () => {
+  const content = toPromptContent(toManifest(firstDraft))!;
+  render(
+    <MantineProvider withCssVariables={false}>
+      <MessageList content={content} />
+      <TryIt content={content} variables={variablesOf(content)} />
+    </MantineProvider>,
+  );
+  expect(document.querySelector("mark")?.textContent).toBe("{question}");
+  fireEvent.change(screen.getByLabelText("question"), { target: { value: "<i>why</i>\u202e" } });
+  expect(document.querySelector(".hub-filled")?.textContent).toContain(
+    String.raw`<i>why</i>\u202e`,
+  );
+  expect(document.querySelector(".hub-filled i")).toBeNull();
+});

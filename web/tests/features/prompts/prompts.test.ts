@@ -1,0 +1,191 @@
+import { ChatPromptTemplate, PromptTemplate } from "@langchain/core/prompts";
+import { describe, expect, test } from "vitest";
+import {
+  parsePromptSearch,
+  parsePromptsSearch,
+  toPromptQuery,
+} from "../../../src/features/prompts/prompts-search.ts";
+import {
+  firstDraft,
+  toManifest,
+  toPromptDraft,
+  withDraft,
+} from "../../../src/features/prompts/manifest-edit.ts";
+import {
+  toDiffText,
+  toPromptContent,
+  variablesOf,
+} from "../../../src/features/prompts/manifest.ts";
+import { parseTags, pullProgram } from "../../../src/features/prompts/prompt.ts";
+import { fillPrompt } from "../../../src/features/prompts/prompt-render.ts";
+import { fillTemplate, toSegments, toVariables } from "../../../src/features/prompts/template.ts";
+
+const committed = (prompt: object): unknown => JSON.parse(JSON.stringify(prompt));
+
+const chat = committed(
+  ChatPromptTemplate.fromMessages([
+    ["system", "You speak {language}."],
+    ["placeholder", "{history}"],
+    ["human", "{question} {{kept}}"],
+  ]),
+);
+
+describe("templates", () => {
+  test("an f-string has variables with conversions and formats, and doubled braces are braces", () => {
+    const template = "a {b} {c!r:>4} {{d}} {} } {";
+    expect(toVariables(template, "f-string").map(({ name }) => name)).toEqual(["b", "c"]);
+    expect(fillTemplate(template, "f-string", { b: "B", c: 1 })).toBe("a B 1 {d} {} } {");
+  });
+
+  test("a variable without a value stays as it is written, and values are no templates", () => {
+    expect(fillTemplate("{a} {b}", "f-string", { a: "{b}" })).toBe("{b} {b}");
+    expect(fillTemplate("{{a}} {{b}}", "mustache", { a: "{{b}}" })).toBe("{{b}} {{b}}");
+    expect(fillTemplate("{constructor}", "f-string", {})).toBe("{constructor}");
+  });
+
+  test("Mustache has sections over lists and objects, inverted ones, dots and comments", () => {
+    const template =
+      "{{#items}}{{name}}:{{.}};{{/items}}{{^none}}no{{/none}}{{! c }}{{a.b}}{{#o}}{{x}}{{/o}}{{{raw}}}";
+    expect(toVariables(template, "mustache")).toEqual([
+      { name: "items", isStructured: true },
+      { name: "none", isStructured: true },
+      { name: "a", isStructured: true },
+      { name: "o", isStructured: true },
+      { name: "raw", isStructured: false },
+    ]);
+    const values = { items: [{ name: "n" }], a: { b: 2 }, o: { x: "<x>" }, raw: "&" };
+    expect(fillTemplate(template, "mustache", values)).toBe('n:{"name":"n"};no2<x>&');
+    expect(fillTemplate("{{#a}}open", "mustache", { a: [1, 2] })).toBe("openopen");
+  });
+
+  test("segments put together are the template", () => {
+    const template = "{{#a}} {{b}} {{/a}} {c} {{! d }}";
+    const whole = toSegments(template, "mustache").map((segment) =>
+      segment.kind === "text" ? segment.text : segment.source,
+    );
+    expect(whole.join("")).toBe(template);
+  });
+});
+
+describe("manifests", () => {
+  test("LangChain's own chat prompt is read: roles, texts, placeholders, variables", () => {
+    const content = toPromptContent(chat)!;
+    expect(content).toMatchObject({
+      kind: "chat",
+      format: "f-string",
+      messages: [
+        { role: "system", parts: [{ text: "You speak {language}." }] },
+        { kind: "placeholder", variable: "history", isOptional: true },
+        { role: "human" },
+      ],
+    });
+    expect(variablesOf(content)).toEqual([
+      { name: "language", isStructured: false, isMessages: false },
+      { name: "history", isStructured: true, isMessages: true },
+      { name: "question", isStructured: false, isMessages: false },
+    ]);
+  });
+
+  test("a text prompt, a structured one, and one with a model are read; others are not", () => {
+    const text = committed(new PromptTemplate({ template: "Hi {a}", inputVariables: ["a"] }));
+    expect(toPromptContent(text)).toMatchObject({ kind: "text", messages: [{ role: "template" }] });
+    const structured = {
+      ...(chat as object),
+      id: ["langchain_core", "prompts", "structured", "StructuredPrompt"],
+      kwargs: { ...(chat as { kwargs: object }).kwargs, schema_: { type: "object" } },
+    };
+    expect(toPromptContent(structured)).toMatchObject({
+      kind: "structured",
+      schema: { type: "object" },
+    });
+    const sequence = {
+      lc: 1,
+      id: ["x", "RunnableSequence"],
+      kwargs: { first: structured, last: { m: 1 } },
+    };
+    expect(toPromptContent(sequence)).toMatchObject({ kind: "structured", model: { m: 1 } });
+    for (const other of [null, 5, {}, { lc: 1, id: ["FewShotPromptTemplate"], kwargs: {} }]) {
+      expect(toPromptContent(other)).toBeUndefined();
+    }
+  });
+
+  test("messages with values are those that LangChain makes of them", async () => {
+    const content = toPromptContent(chat)!;
+    const typed = {
+      language: "Latin",
+      question: "Quid?",
+      history: '[{"role": "ai", "content": "Salve"}]',
+    };
+    const filled = fillPrompt(content, variablesOf(content), typed);
+    const template = ChatPromptTemplate.fromMessages([
+      ["system", "You speak {language}."],
+      ["placeholder", "{history}"],
+      ["human", "{question} {{kept}}"],
+    ]);
+    const theirs = await template.formatMessages({
+      ...typed,
+      history: JSON.parse(typed.history) as unknown,
+    });
+    expect(filled).toEqual(
+      theirs.map((message) => ({ role: message.getType(), text: message.content })),
+    );
+    expect(fillPrompt(content, variablesOf(content), {})).toHaveLength(2);
+  });
+
+  test("the editor's manifest is one that LangChain would have made, and edits keep what it does not show", () => {
+    const draft = toPromptDraft(chat)!;
+    expect(toPromptContent(toManifest(draft))).toEqual(toPromptContent(chat));
+    expect(toManifest(firstDraft)).toMatchObject({ kwargs: { input_variables: ["question"] } });
+    const sequence = {
+      lc: 1,
+      id: ["x", "RunnableSequence"],
+      kwargs: { first: chat, last: { m: 1 } },
+    };
+    const changed = {
+      ...draft,
+      messages: draft.messages.map((one) => ({ ...one, text: `${one.text}!` })),
+    };
+    const edited = withDraft(sequence, changed);
+    expect(toPromptContent(edited)).toMatchObject({
+      model: { m: 1 },
+      messages: [{ parts: [{ text: "You speak {language}.!" }] }, {}, {}],
+    });
+    const image = { lc: 1, id: ["ImagePromptTemplate"], kwargs: { template: { url: "{u}" } } };
+    const human = { lc: 1, id: ["HumanMessagePromptTemplate"], kwargs: { prompt: [image] } };
+    const pictured = { lc: 1, id: ["ChatPromptTemplate"], kwargs: { messages: [human] } };
+    expect(toPromptDraft(pictured)).toBeUndefined();
+    expect(toPromptContent(pictured)?.messages).toMatchObject([
+      { parts: [{ kind: "image", text: "{u}" }] },
+    ]);
+  });
+
+  test("what is compared is the messages, and JSON where there are none", () => {
+    expect(toDiffText(chat)).toContain("— system\nYou speak {language}.");
+    expect(toDiffText({ a: 1 })).toBe('{\n  "a": 1\n}');
+  });
+});
+
+test("an address becomes the server's query; what means nothing is left out", () => {
+  expect(parsePromptsSearch({ q: 12, tags: "a", sort: "x", order: "up", archived: "yes" })).toEqual(
+    {
+      q: "12",
+      tags: ["a"],
+    },
+  );
+  expect(
+    toPromptQuery({ q: "a b", tags: ["x", "y"], sort: "repo_handle" }, { tenantId: "t" }),
+  ).toBe(
+    "sort_field=repo_handle&sort_direction=asc&query=a+b&tags=x&tags=y&is_archived=false&tenant_id=t",
+  );
+  expect(toPromptQuery({ archived: true, order: "asc" }, {})).toBe(
+    "sort_field=updated_at&sort_direction=asc&is_archived=true&is_public=true",
+  );
+  expect(parsePromptSearch({ tab: "nope", against: "<script>", organizationId: "o" })).toEqual({
+    organizationId: "o",
+  });
+});
+
+test("the program to pull a prompt quotes its name, and tags are parted by commas or spaces", () => {
+  expect(pullProgram('a"b', "http://h")).toContain('pull("a\\"b")');
+  expect(parseTags(" a, b  a,")).toEqual(["a", "b"]);
+});

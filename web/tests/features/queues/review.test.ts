@@ -1,0 +1,289 @@
+import { describe, expect, test } from "vitest";
+import { heartbeatMs } from "../../../src/features/queues/review/use-claim.ts";
+import {
+  parseClaim,
+  parseQueue,
+  parseQueuedRuns,
+  parseRunIds,
+} from "../../../src/features/queues/queue.ts";
+import {
+  validateQueueDraft,
+  newQuestion,
+  parseChoices,
+  toQueueDraft,
+  toQueueFields,
+} from "../../../src/features/queues/queue-draft.ts";
+import { parseQueueSearch } from "../../../src/features/queues/routes.ts";
+import {
+  answerIn,
+  correctedOutputs,
+  draftOfFeedback,
+  emptyDraft,
+  deleteDraft,
+  deleteOldDrafts,
+  saveDraft,
+  missingAnswers,
+  readDraft,
+  toFeedbackWrites,
+} from "../../../src/features/queues/review/review-draft.ts";
+import type { DraftStorage } from "../../../src/features/queues/review/review-draft.ts";
+import { toReviewAction } from "../../../src/features/queues/review/review-keys.ts";
+import { answerOfDigit, toScoreInput } from "../../../src/features/queues/rubric.ts";
+import type { ScoreInput } from "../../../src/features/queues/rubric.ts";
+
+const input = (item: object): ScoreInput => toScoreInput({ feedback_key: "k", ...item })!;
+
+/** A browser's storage that holds at most so many characters. */
+function storageOf(room = 10_000): DraftStorage {
+  const kept = new Map<string, string>();
+  return {
+    get length() {
+      return kept.size;
+    },
+    key: (index) => [...kept.keys()][index] ?? null,
+    getItem: (name) => kept.get(name) ?? null,
+    removeItem: (name) => void kept.delete(name),
+    setItem: (name, value) => {
+      if (value.length > room) {
+        throw new DOMException("no room", "QuotaExceededError");
+      }
+      kept.set(name, value);
+    },
+  };
+}
+
+describe("questions", () => {
+  test("a rubric item is asked as its configuration says, else by what it describes", () => {
+    expect(input({})).toMatchObject({ kind: "continuous", min: 0, max: 1 });
+    expect(input({ is_assertion: true })).toMatchObject({
+      choices: [{ label: "Yes", score: 1 }, { score: 0 }],
+    });
+    expect(
+      input({ score_descriptions: { "10": "ten", "2": "two", x: "no number" } }),
+    ).toMatchObject({
+      choices: [
+        { score: 2, about: "two" },
+        { score: 10, about: "ten" },
+      ],
+    });
+    expect(input({ value_descriptions: { good: "g" } })).toMatchObject({
+      choices: [{ value: "good", about: "g" }],
+    });
+    expect(input({ feedback_config: { type: "freeform" } }).kind).toBe("freeform");
+    expect(input({ feedback_config: { type: "continuous", min: 5, max: 1 } })).toMatchObject({
+      min: 0,
+      max: 1,
+    });
+    expect(toScoreInput({ feedback_key: "" })).toBeUndefined();
+  });
+
+  test("a number key is a choice's place, a score of a short scale, or tenths of a range", () => {
+    const choices = input({ is_assertion: true });
+    expect([1, 2, 3, 0].map((digit) => answerOfDigit(choices, digit))).toEqual([
+      { score: 1 },
+      { score: 0 },
+      undefined,
+      undefined,
+    ]);
+    const scale = input({ feedback_config: { type: "continuous", min: 1, max: 5 } });
+    expect([1, 5, 6, 0].map((digit) => answerOfDigit(scale, digit)?.score)).toEqual([
+      1,
+      5,
+      undefined,
+      undefined,
+    ]);
+    const share = input({});
+    expect([1, 7, 0].map((digit) => answerOfDigit(share, digit)?.score)).toEqual([0.1, 0.7, 1]);
+    expect(answerOfDigit(input({ feedback_config: { type: "freeform" } }), 1)).toBeUndefined();
+  });
+
+  test("a queue goes into its form and comes out as it was", () => {
+    const item = {
+      feedback_key: "style",
+      description: "d",
+      is_required: true,
+      feedback_config: {
+        type: "categorical",
+        categories: [
+          { value: 0, label: "bad" },
+          { value: 3, label: "good" },
+        ],
+      },
+    };
+    const range = { feedback_config: { type: "continuous", min: 1, max: 5 } };
+    const queue = parseQueue({
+      id: "q",
+      name: "n",
+      rubric_items: [item, { ...range, feedback_key: "r", is_required: false }],
+      num_reviewers_per_item: 2,
+      enable_reservations: false,
+      reservation_minutes: null,
+    });
+    expect(queue).toMatchObject({ reviewersPerRun: 2, claimMinutes: undefined });
+    expect(toQueueFields(toQueueDraft(queue))).toMatchObject({
+      name: "n",
+      rubric_items: [item, { ...range, feedback_key: "r" }],
+      num_reviewers_per_item: 2,
+      enable_reservations: false,
+    });
+  });
+
+  test("lines are choices: with a score, with a name, or with both", () => {
+    expect(parseChoices(" 2 = fine \n\n-1\nbad")).toEqual([
+      { label: "fine", score: 2, value: "fine" },
+      { label: "-1", score: -1 },
+      { label: "bad", score: 2, value: "bad" },
+    ]);
+  });
+
+  test.each([
+    [{ name: " " }, /has a name/],
+    [{ questions: [newQuestion("0")] }, /has a key/],
+    [{ questions: [newQuestion("0", "a"), newQuestion("1", "a")] }, /have the key a/],
+    [{ questions: [{ ...newQuestion("0", "a"), kind: "continuous", max: 0 }] }, /ends above/],
+    [
+      { questions: [{ ...newQuestion("0", "a"), kind: "categorical", choices: "1" }] },
+      /two choices/,
+    ],
+    [
+      { questions: [{ ...newQuestion("0", "a"), kind: "categorical", choices: "1=a\n1=b" }] },
+      /one score/,
+    ],
+  ] as const)("a form with %j says why it can't be sent", (changes, fault) => {
+    const draft = { ...toQueueDraft(undefined), name: "n", ...changes };
+    expect(validateQueueDraft(draft)).toMatch(fault);
+    expect(validateQueueDraft({ ...toQueueDraft(undefined), name: "n" })).toBeUndefined();
+  });
+});
+
+describe("drafts", () => {
+  const key = { queueId: "q", positionId: "p", reviewer: "ann" };
+
+  test("what is kept is read back, and is nobody else's", () => {
+    const storage = storageOf();
+    const draft = { ...answerIn(emptyDraft, "k", { score: 1 }), note: "n", correction: "{}" };
+    expect(saveDraft(storage, key, { draft, nowMs: 5 })).toBe(true);
+    expect(readDraft(storage, key)).toEqual(draft);
+    expect(readDraft(storage, { ...key, reviewer: "bob" })).toBeUndefined();
+    deleteDraft(storage, key);
+    expect(readDraft(storage, key)).toBeUndefined();
+  });
+
+  test("a browser without room says so, and what others wrote there is no draft", () => {
+    const storage = storageOf(20);
+    expect(saveDraft(storage, key, { draft: emptyDraft, nowMs: 0 })).toBe(false);
+    storage.setItem("millrace-review:q:p:ann", "{");
+    expect(readDraft(storage, key)).toBeUndefined();
+  });
+
+  test("drafts of more than a month ago are thrown away, and nothing else is", () => {
+    const storage = storageOf();
+    const day = 86_400_000;
+    saveDraft(storage, key, { draft: emptyDraft, nowMs: 0 });
+    saveDraft(storage, { ...key, positionId: "new" }, { draft: emptyDraft, nowMs: 20 * day });
+    storage.setItem("theme", "dark");
+    deleteOldDrafts(storage, 31 * day);
+    expect(readDraft(storage, key)).toBeUndefined();
+    expect(storage.length).toBe(2);
+  });
+
+  test("a draft becomes feedback whose ids stay the same, and takes back what was cleared", () => {
+    const inputs = [input({ is_required: true })];
+    expect(missingAnswers(inputs, emptyDraft)).toEqual(["k"]);
+    const draft = {
+      ...answerIn(emptyDraft, "k", { score: 0.5 }),
+      note: "n",
+      correction: "no JSON",
+      ids: { k: "kept", gone: "old" },
+      sent: ["k", "gone"],
+    };
+    let made = 0;
+    const writes = toFeedbackWrites(draft, inputs, () => `new ${(made += 1)}`);
+    expect(writes).toMatchObject([
+      { id: "kept", key: "k", isSent: true, body: { score: 0.5, value: null } },
+      { id: "new 1", key: "note", isSent: false, body: { comment: "n" } },
+      { id: "new 2", key: "correction", body: { correction: "no JSON" } },
+      { id: "old", key: "gone", isSent: true, body: undefined },
+    ]);
+    expect(missingAnswers(inputs, draft)).toEqual([]);
+    expect(correctedOutputs('{"a":1}')).toEqual({ a: 1 });
+    expect(correctedOutputs("[1]")).toBeUndefined();
+  });
+
+  test("feedback that was given leads back to the draft: one's own, of this queue, the latest", () => {
+    const source = (reviewer: string) => ({
+      feedback_source: { type: "app", metadata: { reviewer, annotation_queue_id: "q" } },
+    });
+    const feedback = [
+      { id: "1", key: "k", score: true, value: null, ...source("ann") },
+      { id: "0", key: "k", score: 0, ...source("ann") },
+      { id: "2", key: "note", comment: "n", ...source("ann") },
+      { id: "3", key: "correction", correction: { a: 1 }, ...source("ann") },
+      { id: "4", key: "other", score: 1, ...source("bob") },
+    ];
+    expect(draftOfFeedback(feedback, key)).toEqual({
+      answers: { k: { score: 1 } },
+      note: "n",
+      correction: '{\n  "a": 1\n}',
+      ids: { k: "1", note: "2", correction: "3" },
+      sent: ["k", "note", "correction"],
+    });
+  });
+});
+
+test("keys act on the page, and are a text's or a slider's where they are typed there", () => {
+  const pressed = {
+    key: "d",
+    ctrlKey: false,
+    metaKey: false,
+    altKey: false,
+    into: "page",
+  } as const;
+  expect(toReviewAction(pressed)).toEqual({ kind: "done" });
+  expect(toReviewAction({ ...pressed, into: "text" })).toBeUndefined();
+  expect(toReviewAction({ ...pressed, ctrlKey: true })).toBeUndefined();
+  expect(toReviewAction({ ...pressed, key: "Enter", ctrlKey: true, into: "text" })).toEqual({
+    kind: "done",
+  });
+  expect(toReviewAction({ ...pressed, key: "7", into: "slider" })).toEqual({
+    kind: "digit",
+    digit: 7,
+  });
+  expect(toReviewAction({ ...pressed, key: "ArrowUp", into: "slider" })).toBeUndefined();
+  expect(toReviewAction({ ...pressed, key: "ArrowUp" })).toEqual({ kind: "question", step: -1 });
+});
+
+test("a claim is renewed after a third of its time, and asked for again where none was free", () => {
+  const claim = { id: "p", runId: "r", isCompleted: false, addedMs: 0, reviews: [], index: 0 };
+  expect(heartbeatMs({ ...claim, untilMs: 61_000 }, 1_000)).toBe(20_000);
+  expect(heartbeatMs({ ...claim, untilMs: 0 }, 1_000)).toBe(2_000);
+  expect(heartbeatMs({ ...claim, untilMs: 9_000_000 }, 0)).toBe(60_000);
+  expect(heartbeatMs({ ...claim, untilMs: undefined }, 0)).toBe(false);
+  expect(heartbeatMs(null, 0)).toBe(5_000);
+});
+
+test("ids of runs are found in lists and in addresses of their pages", () => {
+  const [a, b, c] = ["a", "b", "c"].map((digit) => `0000000${digit}-0000-4000-8000-000000000000`);
+  expect(parseRunIds(`${a}, ${b?.toUpperCase()}\n${a}`)).toEqual([a, b]);
+  expect(
+    parseRunIds(`http://h/o/${c}/projects/p/${c}?trace=${a}&run=${b} and ?trace=${a}`),
+  ).toEqual([b, a]);
+  expect(parseRunIds("none")).toEqual([]);
+});
+
+test("answers of the server and addresses are read as far as they are what they should be", () => {
+  expect(parseClaim({ run: null })).toBeNull();
+  expect(
+    parseClaim({ run: { id: "p", run_id: "r", index: 3, claimed_until: null } }),
+  ).toMatchObject({
+    index: 3,
+    untilMs: undefined,
+    reviews: [],
+  });
+  expect(() => parseQueue([])).toThrow(/no annotation queue/);
+  expect(parseQueuedRuns([{ end_time: null }, { end_time: 5, has_error: true }])).toMatchObject([
+    { status: "pending" },
+    { status: "error" },
+  ]);
+  expect(parseQueueSearch({ run: "x", view: "other" })).toEqual({});
+});

@@ -1,0 +1,162 @@
+import { describe, expect, test } from "vitest";
+import { pauseRows, toLiveRows } from "../../../src/features/runs/live-rows.ts";
+import {
+  feedbackPart,
+  metadataPart,
+  quickValue,
+  searchedText,
+  withQuick,
+  withSearch,
+} from "../../../src/features/runs/quick-filters.ts";
+import { parseRunCounts } from "../../../src/features/runs/queries.ts";
+import { parseRunItemPage } from "../../../src/features/runs/run-item.ts";
+import { parseRunsSearch } from "../../../src/features/trace/project-search.ts";
+import { toBrushed, toTimeRange } from "../../../src/features/runs/time-range.ts";
+
+const id = "00000000-0000-4000-8000-000000000001";
+const other = "00000000-0000-4000-8000-000000000002";
+
+describe("the address of a list", () => {
+  test("keeps what makes sense, and leaves the rest out", () => {
+    const search = { filter: "gt(latency, 5)", all: true, last: "1h", sort: "latency-desc" };
+    expect(parseRunsSearch(search)).toEqual(search);
+    expect(
+      parseRunsSearch({ filter: " ", all: "yes", last: "eon", sort: "name", selected: ["x"] }),
+    ).toEqual({});
+  });
+
+  test("compares when two runs are selected, and is kept while a trace is open", () => {
+    const two = { selected: [id, other], compare: true };
+    expect(parseRunsSearch(two)).toEqual(two);
+    expect(parseRunsSearch({ selected: [id], compare: true })).toEqual({ selected: [id] });
+    expect(parseRunsSearch({ filter: "x", trace: id })).toEqual({ filter: "x", trace: id });
+  });
+
+  test("has a time that ends now, or two ends, not both", () => {
+    const from = "2026-03-01T12:00:00Z";
+    expect(parseRunsSearch({ last: "1h", from })).toEqual({ last: "1h" });
+    expect(parseRunsSearch({ from, to: "whenever" })).toEqual({ from });
+  });
+});
+
+describe("a stretch of time", () => {
+  test("that ends now is the same one a moment later", () => {
+    const now = Date.parse("2026-03-01T12:00:30Z");
+    expect(toTimeRange({ last: "1h" }, now)).toEqual(toTimeRange({ last: "1h" }, now + 1_000));
+    expect(toTimeRange({ last: "1h" }, now).fromMs).toBe(Date.parse("2026-03-01T11:00:00Z"));
+  });
+
+  test("that is brushed has its ends in order, at whole seconds", () => {
+    expect(toBrushed(5_400, 1_600)).toEqual({
+      from: "1970-01-01T00:00:01.000Z",
+      to: "1970-01-01T00:00:06.000Z",
+    });
+  });
+});
+
+describe("quick filters", () => {
+  test("put one condition for each field into the filter, and show it", () => {
+    const status = withQuick("gt(tokens, 5)", {
+      field: "status",
+      comparator: "eq",
+      value: "error",
+    });
+    expect(status).toBe('and(gt(tokens, 5), eq(status, "error"))');
+    expect(quickValue(status, "status")).toBe("error");
+    expect(withQuick(status, { field: "status", comparator: "eq", value: "" })).toBe(
+      "gt(tokens, 5)",
+    );
+  });
+
+  test("search for a text, whatever stands in it", () => {
+    const text = String.raw`say "hi", \ and )`;
+    const filter = withSearch('eq(name, "a")', text);
+    expect(searchedText(filter)).toBe(text);
+    expect(withSearch(filter, "")).toBe('eq(name, "a")');
+  });
+
+  test("ask for a key that is no path as a pair", () => {
+    expect(metadataPart("user.id", "7")).toBe('eq(metadata.user.id, "7")');
+    expect(metadataPart("two words", "7")).toBe(
+      'and(eq(metadata_key, "two words"), eq(metadata_value, "7"))',
+    );
+    expect(feedbackPart("ok", "gte", 0.5)).toBe(
+      'and(eq(feedback_key, "ok"), gte(feedback_score, 0.5))',
+    );
+    expect(feedbackPart("ok", "gte", undefined)).toBe('eq(feedback_key, "ok")');
+  });
+});
+
+describe("a live list", () => {
+  const run = (name: string, startMs: number) => ({ id: name, startMs });
+  const pages = [[run("c", 3), run("b", 2)], [run("a", 1)]];
+
+  test("takes new rows in at the top, each once", () => {
+    const newest = { items: [run("d", 4), run("c", 3)], hasMore: true };
+    const { rows, hasGap } = toLiveRows({ pages, newest, paused: undefined });
+    expect(rows.map((row) => row.id)).toEqual(["d", "c", "b", "a"]);
+    expect(hasGap).toBe(false);
+  });
+
+  test("that is held counts them, and takes in what is read behind its end", () => {
+    const paused = pauseRows(pages[0] ?? []);
+    const newest = { items: [run("d", 4), run("late", 2.5), run("c", 3)], hasMore: false };
+    const { rows, newCount } = toLiveRows({ pages, newest, paused });
+    expect(rows.map((row) => row.id)).toEqual(["c", "b", "a"]);
+    expect(newCount).toBe(2);
+  });
+
+  test("has a gap where the newest page does not reach what was read", () => {
+    const newest = { items: [run("z", 9)], hasMore: true };
+    expect(toLiveRows({ pages, newest, paused: undefined }).hasGap).toBe(true);
+  });
+});
+
+describe("a list in another order", () => {
+  const run = (name: string, startMs: number) => ({ id: name, startMs });
+
+  test("keeps the order of the server's pages, and a run on two pages once", () => {
+    const pages = [
+      [run("slow", 2), run("slower", 9)],
+      [run("slower", 9), run("fast", 5)],
+    ];
+    const { rows, newCount, hasGap } = toLiveRows({ pages, newest: undefined, paused: undefined });
+    expect(rows.map((row) => row.id)).toEqual(["slow", "slower", "fast"]);
+    expect({ newCount, hasGap }).toEqual({ newCount: 0, hasGap: false });
+  });
+
+  test("that is live keeps the server's order of runs of one moment", () => {
+    const newest = { items: [run("a", 4), run("b", 4)], hasMore: false };
+    const { rows } = toLiveRows({ pages: [[run("z", 3), run("c", 3)]], newest, paused: undefined });
+    expect(rows.map((row) => row.id)).toEqual(["a", "b", "z", "c"]);
+  });
+});
+
+describe("answers of the server", () => {
+  test("counts have empty stretches too, and the whole range", () => {
+    const counts = parseRunCounts({
+      from: "1970-01-01T00:00:05Z",
+      to: "1970-01-01T00:00:35Z",
+      width_ms: 10_000,
+      buckets: [{ start: "1970-01-01T00:00:10Z", runs: 4, errors: 1 }],
+    });
+    expect(counts.at).toEqual([0, 10_000, 20_000, 30_000]);
+    expect(counts.failed).toEqual([0, 1, 0, 0]);
+    expect(counts.succeeded).toEqual([0, 3, 0, 0]);
+    expect(counts.range).toEqual([0, 40_000]);
+    expect(() => parseRunCounts({})).toThrow(TypeError);
+  });
+
+  test("a page of runs that holds none of it is refused", () => {
+    expect(() => parseRunItemPage({})).toThrow(TypeError);
+    expect(() => parseRunItemPage({ runs: [{ id }] })).toThrow(TypeError);
+    const page = parseRunItemPage({
+      runs: [{ id, start_time: "2026-03-01T12:00:00Z", total_tokens: 0, total_cost: "0.5" }],
+      cursors: { next: "c" },
+      searched_to: null,
+      is_short: true,
+    });
+    expect(page).toMatchObject({ next: "c", isShort: true, searchedToMs: undefined });
+    expect(page.items[0]).toMatchObject({ tokens: undefined, cost: 0.5, status: "pending" });
+  });
+});

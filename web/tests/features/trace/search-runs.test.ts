@@ -1,0 +1,28 @@
+import { expect, test } from "vitest";
+import { searchRuns } from "../../../src/features/trace/search-runs.ts";
+import { idOf, modelOf, numbersOf } from "../../support/trace.ts";
+
+const model = modelOf([
+  { id: 1, name: "Travel\nassistant" },
+  { id: 3, parent: 1, start: 9, name: "answer", type: "llm" },
+  { id: 2, parent: 1, start: 5, name: "plan the answer", type: "LLM" },
+]);
+
+const find = (text: string) => numbersOf(model, searchRuns(model, text));
+
+test("names and types are searched in either case, and found in the order of the tree", () => {
+  expect(find("ANSWER")).toEqual([2, 3]);
+  expect(find("llm")).toEqual([2, 3]);
+  expect(find(" travel ")).toEqual([1]);
+  expect(find("nowhere")).toEqual([]);
+});
+
+test("a run is found once however often it holds the words, and no words find none", () => {
+  expect(find("a")).toEqual([1, 2, 3]);
+  expect(find("")).toEqual([]);
+  expect(find("assistant\nplan")).toEqual([]);
+});
+
+test("an id finds its run alone", () => {
+  expect(find(idOf(3))).toEqual([3]);
+});
