@@ -18,9 +18,9 @@ async function workerOf(make: string, head = ""): Promise<BlockingWorker> {
   await writeFile(
     path,
     `import { workerData } from "node:worker_threads";
-    import { Reporting, serveCalls } from ${JSON.stringify(serve)};
+    import { ReplyChannel, serveCalls } from ${JSON.stringify(serve)};
     ${head}
-    const reporting = new Reporting(workerData);
+    const reporting = new ReplyChannel(workerData);
     serveCalls(reporting, async ({ args: [arg] }, signal) => { ${make} });`,
   );
   const worker = new BlockingWorker({ path, data: {}, env: {}, warn, longestSilenceMs: 1_900 });
