@@ -1,6 +1,7 @@
 // Prints what the code measures, as the table of the house style has it: `npm run measure`.
 // Files and lines exclude tests and generated code. A comment line holds nothing but comment.
 import { readdirSync, readFileSync } from "node:fs";
+import { posix } from "node:path";
 import ts from "typescript";
 
 const sourceFolders = ["src", "server/src", "cli/src", "web/src"];
@@ -19,6 +20,7 @@ const perThousand = (1_000 * total(sources, "anys")) / total(sources, "code");
 const commentShare =
   total(sources, "comment") / (total(sources, "comment") + total(sources, "code"));
 
+const folders = sizesOf(sources.map(({ path }) => path));
 const rows = [
   ["files / lines", `${sources.length} / ${thousands(total(sources, "lines"))}`],
   ["median / longest file", `${median(lengths)} / ${longest.lines} (${longest.path})`],
@@ -31,11 +33,42 @@ const rows = [
     "error classes / bare `new Error(`",
     `${total(sources, "errorClasses")} / ${total(sources, "bareErrors")}`,
   ],
+  ["largest folder, by files", `${folders[0].count} (${folders[0].path})`],
+  ["folders of more than 25 files", folders.filter(({ count }) => count > 25).length],
+  ["files that one other file imports", importedOnce(sources.map(({ path }) => path))],
   ["`TODO` and `FIXME`", total(sources, "todos") + total(tests, "todos")],
 ];
 console.log("| | ours |\n| --- | --- |");
 for (const row of rows) {
   console.log(`| ${row.join(" | ")} |`);
+}
+
+/** Folders by the number of their own files, the largest first. */
+function sizesOf(paths) {
+  const counts = new Map();
+  for (const path of paths) {
+    const folder = path.slice(0, path.lastIndexOf("/"));
+    counts.set(folder, (counts.get(folder) ?? 0) + 1);
+  }
+  return [...counts]
+    .map(([path, count]) => ({ path, count }))
+    .toSorted((a, b) => b.count - a.count);
+}
+
+function importedOnce(paths) {
+  const known = new Set(paths);
+  const counts = new Map();
+  for (const path of paths) {
+    const targets = [
+      ...readFileSync(path, "utf8").matchAll(/\b(?:from|import)\s*\(?\s*"(\.[^"]+)"/g),
+    ]
+      .map(([, specifier]) => posix.join(posix.dirname(path), specifier))
+      .filter((target) => known.has(target));
+    for (const target of new Set(targets)) {
+      counts.set(target, (counts.get(target) ?? 0) + 1);
+    }
+  }
+  return [...counts.values()].filter((count) => count === 1).length;
 }
 
 function codeIn(folder) {
