@@ -2,7 +2,7 @@
 import type { RunType } from "../dist/model/run.js";
 import { Batcher } from "../dist/tracing/queue/batcher.js";
 import type { BatcherOptions } from "../dist/tracing/queue/batcher.js";
-import { Hiding } from "../dist/tracing/tape/payload-filters.js";
+import { PayloadFilters } from "../dist/tracing/tape/payload-filters.js";
 import { Ledger } from "../dist/tracing/queue/ledger.js";
 import { encodeEnd, encodeStart } from "../dist/tracing/tape/record-encoder.js";
 import { recorder } from "../dist/tracing/tape/recorder.js";
@@ -29,7 +29,7 @@ export class RecordingOnly implements TracingClient {
       firstDelayMs: 250,
       aggregationDelayMs: 50,
       slots: 16,
-      hiding: new Hiding(noHiding, () => undefined),
+      filters: new PayloadFilters(noHiding, () => undefined),
       attachments: { attachmentBytes: 32 * tapeBytes, dangerouslyAllowFilesystem: false },
       ledger: new Ledger(() => undefined),
       overflow: "drop-newest",

@@ -6,4 +6,4 @@ import { createMillrace } from "./millrace.ts";
 export const createMillraceOnce = (
   init: DriverInit,
   options: ClientOptions = {},
-): Driver<RunTree> => createMillrace(init, { ...options, repeatedContent: "once" });
+): Driver<RunTree> => createMillrace(init, { ...options, contentDeduplication: "once" });

@@ -12,7 +12,7 @@ export const bridges = {
   synckit(endpoint, timeoutMs) {
     const options = resolveOptions({ endpoint, attempts: 1 }, {});
     const call = createSyncFn(fileOf("synckit.worker.mjs"), { timeout: timeoutMs, execArgv: [] });
-    return (noun, method, ...args) => call(options, { noun, method, args });
+    return (noun, method, ...args) => call(options, { resource: noun, method, args });
   },
   own(endpoint, timeoutMs) {
     const { sync } = new Client({
@@ -36,7 +36,7 @@ export const dyingBridges = {
       env: {},
       warn: () => undefined,
     };
-    const call = { noun: "n", method: "m", args: [], revivals: [], timeoutMs: 20_000 };
+    const call = { resource: "n", method: "m", args: [], revivals: [], timeoutMs: 20_000 };
     return new BlockingWorker(start).call(call);
   },
 };

@@ -1,4 +1,4 @@
 import { workerData } from "node:worker_threads";
-import { Reporting, serveCalls } from "../../dist/api/sync/serve-calls.js";
+import { ReplyChannel, serveCalls } from "../../dist/api/sync/serve-calls.js";
 
-serveCalls(new Reporting(workerData), () => process.exit(7));
+serveCalls(new ReplyChannel(workerData), () => process.exit(7));

@@ -1,5 +1,5 @@
 import { randomUUID } from "node:crypto";
-import { listDigest, noItems, pieceCode, piecesType, textDigest } from "millrace/model";
+import { listDigest, noItems, chunkCode, chunksType, textDigest } from "millrace/model";
 import { expect, test } from "vitest";
 import { ContentMemory } from "../src/runs/ingest/content-memory.ts";
 import { PieceReader } from "../src/runs/ingest/piece-reader.ts";
@@ -23,7 +23,7 @@ const named = (code: number, digest: string): Buffer =>
 const digestOf = (content: string): string => textDigest(Buffer.from(content));
 const inPieces = (...pieces: readonly Buffer[]): Part => ({
   name: "post.id.inputs",
-  contentType: `${piecesType}; length=1`,
+  contentType: `${chunksType}; length=1`,
   bytes: Buffer.concat(pieces),
   fault: undefined,
 });
@@ -40,40 +40,40 @@ test("texts, names and lists become one text again", () => {
   expect(
     joined(
       reader,
-      text(pieceCode.text, '{"a":'),
-      text(pieceCode.kept, long),
-      text(pieceCode.text, ',"b":'),
-      named(pieceCode.same, digestOf(long)),
-      text(pieceCode.text, ',"c":'),
-      named(pieceCode.list, noItems),
-      text(pieceCode.item, "1"),
-      named(pieceCode.sameItem, digestOf(long)),
-      text(pieceCode.text, "]}"),
+      text(chunkCode.text, '{"a":'),
+      text(chunkCode.kept, long),
+      text(chunkCode.text, ',"b":'),
+      named(chunkCode.same, digestOf(long)),
+      text(chunkCode.text, ',"c":'),
+      named(chunkCode.list, noItems),
+      text(chunkCode.item, "1"),
+      named(chunkCode.sameItem, digestOf(long)),
+      text(chunkCode.text, "]}"),
     ),
   ).toBe(`{"a":${long},"b":${long},"c":[1,${long}]}`);
   const list = listDigest(listDigest(noItems, digestOf("1")), digestOf(long));
-  const more = [named(pieceCode.list, list), text(pieceCode.item, "2"), text(pieceCode.text, "]")];
+  const more = [named(chunkCode.list, list), text(chunkCode.item, "2"), text(chunkCode.text, "]")];
   expect(joined(reader, ...more)).toBe(`[1,${long},2]`);
-  expect(joined(reader, named(pieceCode.list, noItems), text(pieceCode.text, "]"))).toBe("[]");
+  expect(joined(reader, named(chunkCode.list, noItems), text(chunkCode.text, "]"))).toBe("[]");
 });
 
 const refers = "refers to content that this server does not have of the trace; send it as it is";
 test.each([
-  ["a text that was not sent", [named(pieceCode.same, "0123456789abcdef")], refers],
-  ["a list that was not sent", [named(pieceCode.list, "0123456789abcdef")], refers],
+  ["a text that was not sent", [named(chunkCode.same, "0123456789abcdef")], refers],
+  ["a list that was not sent", [named(chunkCode.list, "0123456789abcdef")], refers],
   [
     "an item that was not sent",
-    [named(pieceCode.list, noItems), named(pieceCode.sameItem, "0123456789abcdef")],
+    [named(chunkCode.list, noItems), named(chunkCode.sameItem, "0123456789abcdef")],
     refers,
   ],
   ["a code that is none", [Buffer.from([7])], "has no piece that begins as byte 0 says"],
-  ["an item of no list", [text(pieceCode.item, "1")], "has no piece that begins as byte 0 says"],
-  ["a length without its text", [text(pieceCode.text, "12").subarray(0, 6)], "ends within a piece"],
-  ["half a length", [Buffer.from([pieceCode.text, 1, 0])], "ends within a piece"],
-  ["half a digest", [named(pieceCode.same, "012345")], "ends within a piece"],
+  ["an item of no list", [text(chunkCode.item, "1")], "has no piece that begins as byte 0 says"],
+  ["a length without its text", [text(chunkCode.text, "12").subarray(0, 6)], "ends within a piece"],
+  ["half a length", [Buffer.from([chunkCode.text, 1, 0])], "ends within a piece"],
+  ["half a digest", [named(chunkCode.same, "012345")], "ends within a piece"],
   [
     "a text longer than memory",
-    [Buffer.from([pieceCode.text, 255, 255, 255, 255, 1])],
+    [Buffer.from([chunkCode.text, 255, 255, 255, 255, 1])],
     "ends within a piece",
   ],
 ])("%s costs its part only, and says why", (_title, pieces, reason) => {
@@ -81,7 +81,7 @@ test.each([
 });
 
 test("pieces whose run names no trace, or where nothing is remembered, are refused", () => {
-  const part = inPieces(text(pieceCode.text, "{}"));
+  const part = inPieces(text(chunkCode.text, "{}"));
   const said = (id: unknown): string | undefined => readerOf().joined(part, () => id).fault;
   const reason = "is in pieces, and no part before it names the run's trace";
   expect([null, 1, "no id", undefined].map(said)).toEqual([reason, reason, reason, reason]);
@@ -97,7 +97,7 @@ test("a run with bad pieces is refused, and its neighbours are stored", () => {
   for (const [index, run] of runs.entries()) {
     const bytes = Buffer.from(JSON.stringify(run));
     batch.add({ name: `post.${run.id}`, contentType: "application/json", bytes, fault: undefined });
-    const pieces = index === 1 ? named(pieceCode.same, "0123456789abcdef") : text(0x54, "{}");
+    const pieces = index === 1 ? named(chunkCode.same, "0123456789abcdef") : text(0x54, "{}");
     batch.add({ ...inPieces(pieces), name: `post.${run.id}.inputs` });
   }
   const { batch: taken, rejected } = batch.build();
@@ -111,21 +111,21 @@ test("a run with bad pieces is refused, and its neighbours are stored", () => {
 test("few bytes that name much are refused before they are much: all fields of a request share one bound", () => {
   const mebibyte = JSON.stringify("x".repeat(1_048_576));
   const reader = readerOf();
-  const name = named(pieceCode.same, digestOf(mebibyte));
-  expect(joined(reader, text(pieceCode.kept, mebibyte)).length).toBe(mebibyte.length);
+  const name = named(chunkCode.same, digestOf(mebibyte));
+  expect(joined(reader, text(chunkCode.kept, mebibyte)).length).toBe(mebibyte.length);
   const tenTimes = Array.from({ length: 10 }, () => name);
   expect(joined(reader, ...tenTimes).length).toBe(10 * mebibyte.length);
   expect(joined(reader, ...tenTimes).length).toBe(10 * mebibyte.length);
   expect(() => joined(reader, ...tenTimes)).toThrow(RequestError);
   const lists = readerOf();
-  const items = Array.from({ length: 10_000 }, () => text(pieceCode.item, "1"));
+  const items = Array.from({ length: 10_000 }, () => text(chunkCode.item, "1"));
   let digest: string = noItems;
   for (const _item of items) {
     digest = listDigest(digest, digestOf("1"));
   }
-  expect(joined(lists, named(pieceCode.list, noItems), ...items).length).toBe(20_000);
+  expect(joined(lists, named(chunkCode.list, noItems), ...items).length).toBe(20_000);
   // 20,000 bytes each time, and work for 10,000 items.
-  const again = Array.from({ length: 40 }, () => named(pieceCode.list, digest));
+  const again = Array.from({ length: 40 }, () => named(chunkCode.list, digest));
   expect(() => joined(lists, ...again)).toThrow("more than 25165824 bytes in all");
 });
 
@@ -135,8 +135,8 @@ test("of one trace no more is remembered than may be, nor of all: what is older 
   const [first, second, third] = [randomUUID(), randomUUID(), randomUUID()];
   const send = (trace: string, ...pieces: readonly Buffer[]): string | undefined =>
     readerOf(content).joined(inPieces(...pieces), () => trace).fault;
-  const define = (letter: string): Buffer => text(pieceCode.kept, kept(letter));
-  const name = (letter: string): Buffer => named(pieceCode.same, digestOf(kept(letter)));
+  const define = (letter: string): Buffer => text(chunkCode.kept, kept(letter));
+  const name = (letter: string): Buffer => named(chunkCode.same, digestOf(kept(letter)));
   expect(send(first, define("a"), define("b"))).toBeUndefined();
   expect(send(first, name("a"), name("b"))).toBeUndefined();
   expect(send(first, define("c"))).toBe(

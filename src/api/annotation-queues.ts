@@ -92,8 +92,8 @@ export class AnnotationQueues {
     return pagesByIds(filter.ids, limit, (ids, wanted) =>
       pagesByOffset(wanted, async (page) => {
         const init = { query: { ids, ...query, ...page }, signal };
-        const answer = await this.#call("listAnnotationQueues", init);
-        return parseList(answer, "annotation queues", parseAnnotationQueue);
+        const response = await this.#call("listAnnotationQueues", init);
+        return parseList(response, "annotation queues", parseAnnotationQueue);
       }),
     );
   }
@@ -141,8 +141,8 @@ export class AnnotationQueues {
       return [];
     }
     const name = runs === undefined ? "addAnnotationQueueRuns" : "addAnnotationQueueRunsByKey";
-    const answer = await this.#call(name, { path: { id }, json, signal });
-    return parseList(answer, "entries", parseAnnotationQueueEntry);
+    const response = await this.#call(name, { path: { id }, json, signal });
+    return parseList(response, "entries", parseAnnotationQueueEntry);
   }
 
   /**
@@ -169,8 +169,8 @@ export class AnnotationQueues {
     assertUuid(id, "annotation queue id");
     return pagesByOffset(limit, async (page) => {
       const query = { status, ...page };
-      const answer = await this.#ask("listAnnotationQueueRuns", id, { query, signal });
-      return parseList(answer, "runs", parseQueuedRun);
+      const response = await this.#ask("listAnnotationQueueRuns", id, { query, signal });
+      return parseList(response, "runs", parseQueuedRun);
     });
   }
 
@@ -212,8 +212,8 @@ export class AnnotationQueues {
    * @throws {@link NotFoundError} `Annotation queue with ID ... not found`.
    */
   async size(id: string, { signal }: CallOptions = {}): Promise<number> {
-    const answer = await this.#ask("readAnnotationQueueSize", id, { signal });
-    return new Fields(answer, "size of an annotation queue").number("size");
+    const response = await this.#ask("readAnnotationQueueSize", id, { signal });
+    return new Fields(response, "size of an annotation queue").number("size");
   }
 
   /** Where nothing but the queue can be missing, the text is the specification's (section 8). */

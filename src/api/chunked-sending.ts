@@ -58,7 +58,7 @@ export async function sendInChunks(
   { action, send, signal }: ChunkedSending,
 ): Promise<readonly string[]> {
   const sent: Sent[] = [];
-  const underWay = new Set<Promise<void>>();
+  const inFlight = new Set<Promise<void>>();
   const failures: unknown[] = [];
   const stop = new AbortController();
   const onAbort = (): void => {
@@ -92,8 +92,8 @@ export async function sendInChunks(
   function begin(drafts: readonly ExampleDraft[]): void {
     const one: Sent = { ids: drafts.map(({ id }) => id), isDone: false };
     sent.push(one);
-    const work = sendOne(drafts, one).finally(() => underWay.delete(work));
-    underWay.add(work);
+    const work = sendOne(drafts, one).finally(() => inFlight.delete(work));
+    inFlight.add(work);
   }
 
   signal?.addEventListener("abort", onAbort);
@@ -106,14 +106,14 @@ export async function sendInChunks(
       break;
     }
     begin(step.value);
-    if (underWay.size >= chunksInFlight) {
-      await Promise.race(underWay);
+    if (inFlight.size >= chunksInFlight) {
+      await Promise.race(inFlight);
     }
   }
   signal?.removeEventListener("abort", onAbort);
   // Ends the source; what that throws comes after the failure that matters.
   void chunks.return().catch(() => undefined);
-  await Promise.all(underWay);
+  await Promise.all(inFlight);
   if (failures.length > 0) {
     throw failureOf(action, sent, failures[0]);
   }

@@ -130,8 +130,8 @@ export class Feedbacks {
     if (json.length === 0) {
       return [];
     }
-    const answer = await this.#call("createFeedbackToken", { json, signal });
-    return parseList(answer, "feedback tokens", parseFeedbackToken);
+    const response = await this.#call("createFeedbackToken", { json, signal });
+    return parseList(response, "feedback tokens", parseFeedbackToken);
   }
 
   /**
@@ -143,8 +143,8 @@ export class Feedbacks {
     assertUuid(runId, "run id");
     const call = this.#call;
     return new Pages(async function* pages() {
-      const answer = await call("listFeedbackTokens", { query: { run_id: runId }, signal });
-      yield parseList(answer, "feedback tokens", parseFeedbackToken);
+      const response = await call("listFeedbackTokens", { query: { run_id: runId }, signal });
+      yield parseList(response, "feedback tokens", parseFeedbackToken);
     });
   }
 }

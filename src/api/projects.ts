@@ -108,7 +108,7 @@ export class Projects {
     const { projectId: id, projectName: name, includeStats, signal } = key;
     if (id !== undefined) {
       return parseProject(
-        await this.#answerOf(key, () =>
+        await this.#responseOf(key, () =>
           this.#call("readProject", {
             path: { id },
             query: { include_stats: includeStats },
@@ -177,7 +177,7 @@ export class Projects {
     assertChange(json, ["name", "description", "extra", "metadata", "endTime"]);
     const id = changes.projectId ?? (await this.read(toKey(changes))).id;
     return parseProject(
-      await this.#answerOf(changes, () =>
+      await this.#responseOf(changes, () =>
         this.#call("updateProject", { path: { id }, json, signal }),
       ),
     );
@@ -192,7 +192,7 @@ export class Projects {
   async delete(key: ProjectKey & CallOptions): Promise<void> {
     assertKey(key);
     const id = key.projectId ?? (await this.read(toKey(key))).id;
-    await this.#answerOf(key, () =>
+    await this.#responseOf(key, () =>
       this.#call("deleteProject", { path: { id }, signal: key.signal }),
     );
   }
@@ -203,7 +203,7 @@ export class Projects {
     return projectUrl(this.#host, { tenantId, projectId: id });
   }
 
-  async #answerOf(key: ProjectKey, ask: () => Promise<unknown>): Promise<unknown> {
+  async #responseOf(key: ProjectKey, ask: () => Promise<unknown>): Promise<unknown> {
     try {
       return await ask();
     } catch (error) {

@@ -4,19 +4,19 @@ import { middleOf, putBackAll, takenRecords } from "../tracing/tape/tally.ts";
 import type { Tape } from "../tracing/tape/tape.ts";
 import type { TapeShipper } from "../workers/host/pool.ts";
 
-/** A run that so many workers died with as they wrote it is set aside. */
-const deathsOfRun = 2;
-/** Of so many deaths that nothing explains, the tape is halved. */
-const deathsOfPart = 2;
-/** Of so many it is given up: it may well be that no worker can live here. */
-const deathsOfTape = 24;
+/** A run is quarantined after so many workers crashed while they wrote it. */
+const crashesOfRun = 2;
+/** After so many unexplained crashes the tape is halved. */
+const crashesOfPart = 2;
+/** After so many unexplained crashes the tape is dropped: perhaps no worker can run on this machine. */
+const crashesOfTape = 24;
 
-export interface CarefulOptions {
+export interface CrashIsolationOptions {
   readonly shipper: TapeShipper;
-  /** Names the tape where a worker posts that a try of it failed. */
+  /** Identifies the tape in a worker's message that an attempt failed. */
   readonly tapeId: number;
   /** Tapes that were with a worker; one of them may explain its death. */
-  readonly underWay: ReadonlySet<Tape>;
+  readonly inFlight: ReadonlySet<Tape>;
   /** Waits before the tape is sent again. */
   readonly pause: () => Promise<void>;
   /** Nothing is sent any more. */
@@ -29,20 +29,20 @@ interface Part {
 }
 
 /**
- * One tape on its way past workers that die with it. A worker says on the tape which run it writes, so
- * that the run it died with is known: that one is sent once more, alone and last, and set aside when it
- * takes a second worker with it. A death that no tape explains twice has this one halved: its reading
- * may be more than a worker can hold. What arrived is never sent again.
+ * Sends one tape and isolates the runs that crash workers. A worker marks on the tape which run it is
+ * writing, so that the run is known after a crash. That run is sent once more, alone and last, and is
+ * quarantined when a second worker crashes with it. After two crashes that no tape explains, this tape is
+ * halved: reading all of it may need more memory than a worker has. Delivered records are never sent again.
  */
-export class CarefulShipment {
+export class CrashIsolation {
   readonly #tape: Tape;
-  readonly #options: CarefulOptions;
-  readonly #deathsByRecord = new Map<number, number>();
+  readonly #options: CrashIsolationOptions;
+  readonly #crashesByRecord = new Map<number, number>();
   #unexplained = 0;
-  /** Whether a worker died with it; its reports then do not say all. */
-  hasSeenDeath = false;
+  /** Whether a worker crashed with the tape. The reports are then incomplete. */
+  hasSeenCrash = false;
 
-  constructor(tape: Tape, options: CarefulOptions) {
+  constructor(tape: Tape, options: CrashIsolationOptions) {
     this.#tape = tape;
     this.#options = options;
   }
@@ -55,28 +55,34 @@ export class CarefulShipment {
   async #send(part: Part): Promise<ShipReport | undefined> {
     const { shipper, tapeId, pause, hasEnded } = this.#options;
     const { memory } = this.#tape;
-    let deaths = 0;
+    let crashes = 0;
     for (;;) {
-      const suspects = [...this.#deathsByRecord.keys()];
+      const suspectRecords = [...this.#crashesByRecord.keys()];
       try {
-        return await shipper.ship({ tapeId, memory, used: part.to, from: part.from, suspects });
+        return await shipper.ship({
+          tapeId,
+          memory,
+          used: part.to,
+          from: part.from,
+          suspectRecords,
+        });
       } catch {
-        // The worker died, or could not read the tape, which is ours and whole.
-        this.hasSeenDeath = true;
+        // The worker died, or could not read the tape; the tape in our memory is intact.
+        this.hasSeenCrash = true;
       }
       if (hasEnded()) {
         return undefined;
       }
-      if (!this.#accuse() && !this.#isExplained()) {
-        deaths += 1;
+      if (!this.#recordCrash() && !this.#isExplainedByOtherTape()) {
+        crashes += 1;
         this.#unexplained += 1;
       }
       await pause();
       putBackAll(this.#tape);
-      if (hasEnded() || this.#unexplained >= deathsOfTape) {
+      if (hasEnded() || this.#unexplained >= crashesOfTape) {
         return undefined;
       }
-      if (deaths >= deathsOfPart) {
+      if (crashes >= crashesOfPart) {
         return this.#sendHalves(part);
       }
     }
@@ -93,23 +99,23 @@ export class CarefulShipment {
   }
 
   /** Counts a death against the records that the worker was writing; false where it wrote none of ours. */
-  #accuse(): boolean {
+  #recordCrash(): boolean {
     const { bytes } = this.#tape;
     const taken = takenRecords(this.#tape);
     for (const at of taken) {
-      const deaths = (this.#deathsByRecord.get(at) ?? 0) + 1;
-      this.#deathsByRecord.set(at, deaths);
-      if (deaths >= deathsOfRun) {
-        bytes[at + headOffset.outcome] = outcomeCode.setAside;
-        this.#deathsByRecord.delete(at);
+      const crashes = (this.#crashesByRecord.get(at) ?? 0) + 1;
+      this.#crashesByRecord.set(at, crashes);
+      if (crashes >= crashesOfRun) {
+        bytes[at + headOffset.outcome] = outcomeCode.quarantined;
+        this.#crashesByRecord.delete(at);
       }
     }
     return taken.length > 0;
   }
 
   /** Whether the worker was writing a run of another tape. Those marks stay until that tape is sent again. */
-  #isExplained(): boolean {
-    return [...this.#options.underWay].some(
+  #isExplainedByOtherTape(): boolean {
+    return [...this.#options.inFlight].some(
       (tape) => tape !== this.#tape && takenRecords(tape).length > 0,
     );
   }

@@ -12,7 +12,7 @@ type Target = Pick<ResolvedOptions, "endpoint" | "socketPath" | "spoolDir" | "so
 export class DeliveryFailures {
   readonly #traffic: SharedTraffic;
   readonly #target: Target;
-  #isStrangeServerSaid = false;
+  #hasReportedUnknownServer = false;
 
   constructor(traffic: SharedTraffic, target: Target) {
     this.#traffic = traffic;
@@ -61,9 +61,9 @@ export class DeliveryFailures {
    * Says once that the server names no version: it may take runs all the same, and what is none must not
    * pass for one in silence.
    */
-  sayStrangeServer(ledger: Ledger, reporter: Reporter): void {
-    if (this.#traffic.isServerStrange && !this.#isStrangeServerSaid) {
-      this.#isStrangeServerSaid = true;
+  reportUnknownServer(ledger: Ledger, reporter: Reporter): void {
+    if (this.#traffic.isServerStrange && !this.#hasReportedUnknownServer) {
+      this.#hasReportedUnknownServer = true;
       const { endpoint } = this.#target;
       ledger.warn("unknownServer");
       reporter.log(

@@ -6,12 +6,12 @@ import type { LossReason, Quantiles } from "../model/stats.ts";
 
 import type { Ledger } from "../tracing/queue/ledger.ts";
 import type { TapeResult } from "../tracing/queue/shipment.ts";
-import { givenUpBytes, pendingBytes, tallyOf } from "../tracing/tape/tally.ts";
+import { droppedBytes, pendingBytes, tallyOf } from "../tracing/tape/tally.ts";
 import type { Tape } from "../tracing/tape/tape.ts";
 import type { DeadLetters } from "../workers/spool/dead-letters.ts";
 import type { TapeShipper } from "../workers/host/pool.ts";
 import type { Spool } from "../workers/spool/spool.ts";
-import { CarefulShipment } from "./crash-isolation.ts";
+import { CrashIsolation } from "./crash-isolation.ts";
 import { countRedacted } from "./count-redacted.ts";
 import { lossTexts } from "./reporter.ts";
 import type { Reporter } from "./reporter.ts";
@@ -27,20 +27,20 @@ export interface DeliveryOptions {
   readonly deadLetters?: DeadLetters | undefined;
   /** Called before runs that the server refused are logged one by one. */
   readonly onRefused?: () => void;
-  /** Hears that records were written to the spool. */
+  /** Called when records were written to the spool. */
   readonly onSpooled?: () => void;
-  /** Hears what the server said of itself, again with each tape. */
+  /** Called with the server's description of itself, for each tape. */
   readonly onServer?: (server: ServerInfo) => void;
 }
 
-interface GivingUp {
+interface UndeliveredDetails {
   /** What the server refused of the tape, in all rounds. */
   readonly refused: readonly RefusedRun[];
   /** The last failure's message. */
   readonly detail?: string | undefined;
 }
 
-interface Finish extends GivingUp {
+interface Finish extends UndeliveredDetails {
   /** Where one round was enough, and its report says it all. */
   readonly report: ShipReport | undefined;
 }
@@ -49,7 +49,7 @@ interface Finish extends GivingUp {
 interface Settled {
   readonly delivered: number;
   readonly rejected: number;
-  readonly setAside?: number;
+  readonly quarantined?: number;
   readonly truncated?: number;
 }
 
@@ -73,7 +73,7 @@ export class Delivery {
   readonly #histogram = createHistogram({ figures: 2, highest: longestMicros });
   #server: ServerInfo | undefined;
   #ended = false;
-  readonly #underWay = new Set<Tape>();
+  readonly #inFlight = new Set<Tape>();
   readonly #byId = new Map<number, Tape>();
   readonly #failing = new Set<Tape>();
   #lastId = 0;
@@ -91,20 +91,20 @@ export class Delivery {
       return this.settleNow(tape, "misconfigured");
     }
     const tapeId = ++this.#lastId;
-    this.#underWay.add(tape);
+    this.#inFlight.add(tape);
     this.#byId.set(tapeId, tape);
     try {
       return await this.#ship(tape, tapeId);
     } finally {
-      this.#underWay.delete(tape);
+      this.#inFlight.delete(tape);
       this.#byId.delete(tapeId);
       this.#failing.delete(tape);
     }
   }
 
   /** Tapes whose outcome is not known. */
-  get underWay(): ReadonlySet<Tape> {
-    return this.#underWay;
+  get inFlight(): ReadonlySet<Tape> {
+    return this.#inFlight;
   }
 
   /** Those of them of which a try failed. */
@@ -121,10 +121,10 @@ export class Delivery {
   }
 
   async #ship(tape: Tape, tapeId: number): Promise<TapeResult> {
-    const shipment = new CarefulShipment(tape, {
+    const shipment = new CrashIsolation(tape, {
       shipper: this.#options.shipper,
       tapeId,
-      underWay: this.#underWay,
+      inFlight: this.#inFlight,
       pause: () => this.#pause(firstPauseMs),
       hasEnded: () => this.#ended,
     });
@@ -133,20 +133,20 @@ export class Delivery {
     for (;;) {
       const report = await shipment.send();
       if (this.#ended) {
-        // The records were counted when the line ended.
+        // The records were counted when the queue ended.
         return { delivered: 0, lost: 0 };
       }
       if (report === undefined) {
-        return this.#giveUp(tape, "workerLost", { refused });
+        return this.#settleUndelivered(tape, "workerLost", { refused });
       }
       this.#account(report);
       refused.push(...report.refused);
       if (report.undelivered === 0) {
-        const isWhole = rounds === 0 && !shipment.hasSeenDeath && report.setAside === undefined;
+        const isWhole = rounds === 0 && !shipment.hasSeenCrash && report.quarantined === undefined;
         return this.#finish(tape, { report: isWhole ? report : undefined, refused });
       }
       if (!report.away) {
-        return this.#giveUp(tape, "expired", { detail: report.reason, refused });
+        return this.#settleUndelivered(tape, "expired", { detail: report.reason, refused });
       }
       const { undelivered, reason = "" } = report;
       this.#options.reporter.log("away", () => `Keeping ${undelivered} records: ${reason}`);
@@ -164,7 +164,7 @@ export class Delivery {
   /** Counts a tape's records as its heads have them now; what is pending is spooled or lost. */
   settleNow(tape: Tape, reason: LossReason): TapeResult {
     // Why some may have been refused is with a ship() that has not come to its end.
-    return this.#giveUp(tape, reason, { refused: [] });
+    return this.#settleUndelivered(tape, reason, { refused: [] });
   }
 
   /** What the server said of itself, once it did. */
@@ -204,18 +204,22 @@ export class Delivery {
     const micros = Math.round((performance.now() - tape.cutAt) * 1_000);
     this.#histogram.record(Math.min(Math.max(1, micros), longestMicros));
     if (report === undefined) {
-      return this.#giveUp(tape, "expired", { refused });
+      return this.#settleUndelivered(tape, "expired", { refused });
     }
     const rejected = refused.reduce((sum, { records }) => sum + records, 0);
-    this.#bury(tape, rejected, refused);
+    this.#writeDeadLetter(tape, rejected, refused);
     tape.journal?.discard();
     return this.#count({ ...report, rejected });
   }
 
-  #giveUp(tape: Tape, reason: LossReason, { detail, refused }: GivingUp): TapeResult {
+  #settleUndelivered(
+    tape: Tape,
+    reason: LossReason,
+    { detail, refused }: UndeliveredDetails,
+  ): TapeResult {
     const tally = tallyOf(tape);
-    this.#bury(tape, tally.rejected, refused);
-    this.#buryAside(tape, tally.setAside);
+    this.#writeDeadLetter(tape, tally.rejected, refused);
+    this.#writeQuarantined(tape, tally.quarantined);
     const counted = this.#count(tally);
     if (tally.pending === 0) {
       tape.journal?.discard();
@@ -231,11 +235,11 @@ export class Delivery {
   }
 
   /** Keeps what was refused, before the tape is used again. */
-  #bury(tape: Tape, records: number, refused: readonly RefusedRun[]): void {
+  #writeDeadLetter(tape: Tape, records: number, refused: readonly RefusedRun[]): void {
     const { deadLetters } = this.#options;
     if (deadLetters !== undefined && records > 0) {
       const unsaid = refused.length > 0 ? {} : { reason: "the server refused them" };
-      deadLetters.write(givenUpBytes(tape, "rejected"), records, {
+      deadLetters.write(droppedBytes(tape, "rejected"), records, {
         at: Date.now(),
         refused,
         ...unsaid,
@@ -243,25 +247,25 @@ export class Delivery {
     }
   }
 
-  #buryAside(tape: Tape, records: number): void {
+  #writeQuarantined(tape: Tape, records: number): void {
     if (records > 0) {
-      const reason = lossTexts.setAside;
+      const reason = lossTexts.quarantined;
       const note = { at: Date.now(), refused: [], reason };
-      this.#options.deadLetters?.write(givenUpBytes(tape, "setAside"), records, note);
+      this.#options.deadLetters?.write(droppedBytes(tape, "quarantined"), records, note);
     }
   }
 
-  #count({ delivered, rejected, setAside = 0, truncated = 0 }: Settled): TapeResult {
+  #count({ delivered, rejected, quarantined = 0, truncated = 0 }: Settled): TapeResult {
     this.#options.ledger.delivered += delivered;
     this.#options.ledger.cut("run", truncated);
     this.#options.ledger.lose("rejected", rejected);
-    this.#options.ledger.lose("setAside", setAside);
-    return { delivered, lost: rejected + setAside };
+    this.#options.ledger.lose("quarantined", quarantined);
+    return { delivered, lost: rejected + quarantined };
   }
 
   #spool(tape: Tape, records: number): boolean {
     const { ledger, reporter, onSpooled } = this.#options;
-    if (tape.adopted) {
+    if (tape.isReplayed) {
       // It is there already, and stays.
       ledger.spooled += records;
       return true;
@@ -292,7 +296,7 @@ export class Delivery {
     }
   }
 
-  /** Waits without holding the process; cut short when the line ends. */
+  /** Waits without keeping the process alive; ends early when the queue ends. */
   async #pause(delayMs: number): Promise<void> {
     const { signal } = this.#wake;
     if (signal.aborted) {

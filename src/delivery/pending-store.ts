@@ -8,7 +8,7 @@ import type { Delivery } from "./delivery.ts";
 export interface PendingStoreOptions {
   readonly journal: () => Journal;
   /** Tapes that workers have. */
-  readonly underWay: () => ReadonlySet<Tape>;
+  readonly inFlight: () => ReadonlySet<Tape>;
   /** Those of them of which a try failed. */
   readonly failing: () => ReadonlySet<Tape>;
   /** Tapes that no worker has. */
@@ -36,14 +36,14 @@ export class PendingStore {
   /** For what a client has pending; `undefined` where it has no spool. */
   static of(
     spool: Pick<Spool, "journal"> | undefined,
-    delivery: Pick<Delivery, "underWay" | "failing">,
+    delivery: Pick<Delivery, "inFlight" | "failing">,
     batcher: Pick<Batcher, "waitingTapes">,
   ): PendingStore | undefined {
     return spool === undefined
       ? undefined
       : new PendingStore({
           journal: () => spool.journal(),
-          underWay: () => delivery.underWay,
+          inFlight: () => delivery.inFlight,
           failing: () => delivery.failing,
           waiting: () => batcher.waitingTapes,
         });
@@ -64,8 +64,8 @@ export class PendingStore {
 
   /** Writes all that is pending. Never rejects: what can't be written is said by the spool. */
   storeAll(): Promise<void> {
-    const { underWay, waiting } = this.#options;
-    return this.#store(() => [...underWay(), ...waiting()]);
+    const { inFlight, waiting } = this.#options;
+    return this.#store(() => [...inFlight(), ...waiting()]);
   }
 
   end(): void {
@@ -74,9 +74,9 @@ export class PendingStore {
   }
 
   async #run(): Promise<void> {
-    const { underWay, failing, waiting } = this.#options;
+    const { inFlight, failing, waiting } = this.#options;
     await this.#store(() => {
-      const isAway = failing().size === underWay().size;
+      const isAway = failing().size === inFlight().size;
       return isAway ? [...failing(), ...waiting()] : [...failing()];
     });
     this.#timer = undefined;
@@ -111,7 +111,7 @@ export class PendingStore {
       tape.journal = undefined;
       tape.stored = 0;
     }
-    const isCopy = this.#options.underWay().has(tape);
+    const isCopy = this.#options.inFlight().has(tape);
     // A worker writes outcomes into its tape, and masks it: what it has is copied first.
     const body = isCopy
       ? undeliveredBytes(tape, tape.stored)
@@ -130,4 +130,4 @@ export class PendingStore {
 
 /** What a spool holds already needs no second place there. */
 const isToStore = (tape: Tape): boolean =>
-  !tape.adopted && (tape.stored < tape.used || tape.journal?.isWhole === false);
+  !tape.isReplayed && (tape.stored < tape.used || tape.journal?.isWhole === false);

@@ -4,7 +4,7 @@ import type { Tape } from "../tracing/tape/tape.ts";
 
 /** How long an end waits for a server that this process never reached. */
 const unreachedMs = 1_000;
-const lookAgainMs = 25;
+const checkAgainMs = 25;
 
 /**
  * Whether the server was not reached: no connection could be made in this process, or all that answered was
@@ -35,7 +35,7 @@ export async function whileHopeful<T>(
       if (isOver && isUnreached(traffic)) {
         resolve();
       }
-    }, lookAgainMs);
+    }, checkAgainMs);
     // Whoever waits for the records holds the process.
     timer.unref();
   });

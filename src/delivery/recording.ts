@@ -6,7 +6,7 @@ import type { ClientStats, FlushResult, Logger } from "../model/stats.ts";
 import { attachmentKeys } from "../tracing/tape/attachment-writer.ts";
 import { Batcher } from "../tracing/queue/batcher.ts";
 import type { Shipment, TapeResult } from "../tracing/queue/shipment.ts";
-import { Hiding } from "../tracing/tape/payload-filters.ts";
+import { PayloadFilters } from "../tracing/tape/payload-filters.ts";
 import { SharedTraffic } from "../model/records/shared-traffic.ts";
 import { Ledger } from "../tracing/queue/ledger.ts";
 import { encodeEnd, encodeStart, encodeWire } from "../tracing/tape/record-encoder.ts";
@@ -54,7 +54,7 @@ export class Recording implements Recorder, Endable {
   readonly #traffic = new SharedTraffic();
   readonly #failures: DeliveryFailures;
   readonly #pendingStore: PendingStore | undefined;
-  readonly #isKept: (traceId: string) => boolean;
+  readonly #isSampledTrace: (traceId: string) => boolean;
   /** The loop was empty, and what is pending was waited for. */
   #isEndingNaturally = false;
   #ended = false;
@@ -64,7 +64,7 @@ export class Recording implements Recorder, Endable {
     this.projectName = options.projectName;
     this.recursionLimit = options.recursionLimit;
     this.attachmentBytes = attachmentBytesOf(options);
-    this.#isKept = createSampler(options.samplingRate);
+    this.#isSampledTrace = createSampler(options.samplingRate);
     this.#failures = new DeliveryFailures(this.#traffic, options);
     this.#reporter = new Reporter(logger, Date.now, {
       level: options.logLevel,
@@ -115,7 +115,7 @@ export class Recording implements Recorder, Endable {
       ...tapesOf(options),
       // In a small queue a large field is cut; else it would cost its whole record.
       fieldBytes: Math.min(options.maxFieldBytes, Math.floor(options.maxQueueBytes / 4)),
-      hiding: new Hiding(options, (message) => this.warn("hiddenFailure", message)),
+      filters: new PayloadFilters(options, (message) => this.warn("hiddenFailure", message)),
       attachments: {
         attachmentBytes: this.attachmentBytes,
         dangerouslyAllowFilesystem: options.dangerouslyAllowFilesystem,
@@ -149,7 +149,7 @@ export class Recording implements Recorder, Endable {
     if (!this.#options.enabled) {
       return false;
     }
-    const sampled = this.#isKept(traceId);
+    const sampled = this.#isSampledTrace(traceId);
     this.#ledger.sampledOut += sampled ? 0 : 1;
     return sampled;
   }
@@ -164,7 +164,7 @@ export class Recording implements Recorder, Endable {
 
   /** A run that is wire-shaped already; what is none is counted as invalid. */
   recordWire(operation: Operation, id: unknown, run: unknown): void {
-    if (this.#options.enabled && this.#isKept(traceIdOf(id, run))) {
+    if (this.#options.enabled && this.#isSampledTrace(traceIdOf(id, run))) {
       this.#batcher.record(encodeWire, { operation, id, run, projectName: this.projectName });
     }
   }
@@ -203,8 +203,8 @@ export class Recording implements Recorder, Endable {
     return !this.#options.sources.has("drainTimeoutMs") && isUnreached(this.#traffic);
   }
 
-  waitForRoom(timeoutMs: number): Promise<boolean> {
-    return this.#batcher.waitForRoom(timeoutMs);
+  waitForCapacity(timeoutMs: number): Promise<boolean> {
+    return this.#batcher.waitForCapacity(timeoutMs);
   }
 
   drain(timeoutMs?: number): Promise<FlushResult> {
@@ -217,11 +217,11 @@ export class Recording implements Recorder, Endable {
     this.#settleAll([]);
     await this.#pool.close();
     const inTime = { delivered, lost, pending: 0, runs: { ...runs, pending: 0 } };
-    return sumOfResults([inTime, this.#batcher.report()]);
+    return sumOfResults([inTime, this.#batcher.takeResult()]);
   }
 
   stats(): ClientStats {
-    this.#ledger.admitMissed();
+    this.#ledger.flushUncounted();
     return statsOf({
       ledger: this.#ledger,
       traffic: this.#traffic,
@@ -239,10 +239,10 @@ export class Recording implements Recorder, Endable {
   async onNaturalEnd(): Promise<void> {
     const { drainTimeoutMs, exitTimeoutMs } = this.#options;
     const recorded = await this.#flush(undefined, "recorded");
-    const isGivenUp = recorded.pending > 0 && this.#isUnreached;
+    const isUnreachable = recorded.pending > 0 && this.#isUnreached;
     // What a spool holds is safe there: it is waited for no longer than at a forced end.
     const { pending } = await this.#batcher.flush(
-      isGivenUp ? 0 : Math.min(exitTimeoutMs, drainTimeoutMs),
+      isUnreachable ? 0 : Math.min(exitTimeoutMs, drainTimeoutMs),
     );
     this.#isEndingNaturally = true;
     if (pending > 0 && !this.#pool.threaded) {
@@ -260,8 +260,8 @@ export class Recording implements Recorder, Endable {
       this.#settleAll([]);
       return;
     }
-    const { underWay, waiting } = this.#batcher.takeAll();
-    const shipments = [...underWay, ...waiting];
+    const { inFlight, waiting } = this.#batcher.takeAll();
+    const shipments = [...inFlight, ...waiting];
     const isWaitedFor = this.#isEndingNaturally && this.#isUnreached;
     if (this.#pool.threaded && this.#maySend && !isWaitedFor) {
       for (const { tape } of waiting) {
@@ -280,14 +280,14 @@ export class Recording implements Recorder, Endable {
       return;
     }
     this.#ended = true;
-    this.#failures.sayStrangeServer(this.#ledger, this.#reporter);
+    this.#failures.reportUnknownServer(this.#ledger, this.#reporter);
     this.#pendingStore?.end();
     this.#delivery.end();
     this.#reports.end();
     this.#replay?.end();
-    const { underWay, waiting } = this.#batcher.takeAll();
-    const left = [...taken, ...underWay, ...waiting];
-    if (left.some(({ tape }) => !tape.adopted)) {
+    const { inFlight, waiting } = this.#batcher.takeAll();
+    const left = [...taken, ...inFlight, ...waiting];
+    if (left.some(({ tape }) => !tape.isReplayed)) {
       this.#failures.noteSilence();
       this.#failures.log(this.#reporter, { isEnd: true });
     }
@@ -295,15 +295,15 @@ export class Recording implements Recorder, Endable {
       const reason = this.#maySend ? "closed" : "misconfigured";
       this.#batcher.settle(shipment, this.#delivery.settleNow(shipment.tape, reason));
     }
-    this.#ledger.admitMissed();
+    this.#ledger.flushUncounted();
     this.#storage?.spool.close();
     this.#storage?.deadLetters.close();
-    this.#reporter.sayRest();
+    this.#reporter.logRemaining();
   }
 
   async #ship(tape: Tape): Promise<TapeResult> {
     const result = await this.#delivery.ship(tape);
-    this.#failures.sayStrangeServer(this.#ledger, this.#reporter);
+    this.#failures.reportUnknownServer(this.#ledger, this.#reporter);
     return result;
   }
 
@@ -327,7 +327,7 @@ export class Recording implements Recorder, Endable {
       ledger: this.#ledger,
       reporter: this.#reporter,
       bytesPerSecond: replayBytesPerSecond,
-      adopt: (tape) => this.#batcher.adopt(tape),
+      enqueueReplayed: (tape) => this.#batcher.enqueueReplayed(tape),
       isCalm: () =>
         this.#batcher.queuedBytes <= maxQueueBytes / 2 &&
         this.#batcher.pending <= maxQueueRecords / 2,
@@ -343,10 +343,10 @@ function tapesOf({ tapeBytes, maxQueueBytes, requestsInFlight }: ResolvedOptions
   readonly tapeBytes: number;
   readonly slots: number;
 } {
-  const underWayBytes = Math.floor(maxQueueBytes / 2);
-  const share = Math.max(smallestTape, Math.floor(underWayBytes / requestsInFlight));
+  const inFlightBytes = Math.floor(maxQueueBytes / 2);
+  const share = Math.max(smallestTape, Math.floor(inFlightBytes / requestsInFlight));
   const size = Math.min(tapeBytes, share);
-  return { tapeBytes: size, slots: Math.min(requestsInFlight, Math.floor(underWayBytes / size)) };
+  return { tapeBytes: size, slots: Math.min(requestsInFlight, Math.floor(inFlightBytes / size)) };
 }
 
 /** What a head and a few small fields need. */

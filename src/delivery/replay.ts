@@ -14,7 +14,7 @@ export interface ReplayOptions {
   readonly deadLetters: DeadLetters;
   readonly bytesPerSecond: number;
   /** Puts a tape into the line; settles when the outcome of its records is known, or they were kept. */
-  readonly adopt: (tape: Tape) => Promise<TapeResult>;
+  readonly enqueueReplayed: (tape: Tape) => Promise<TapeResult>;
   /** Whether the line has room to spare: what is recorded now goes first. */
   readonly isCalm: () => boolean;
 }
@@ -106,7 +106,7 @@ export class Replay {
 
   /** Until the outcome of each record is known, or the end. */
   async #send({ body, records, own }: SpooledTape): Promise<void> {
-    const { ledger, adopt } = this.#options;
+    const { ledger, enqueueReplayed } = this.#options;
     let tape = this.#tapeOf(body);
     if (tape === undefined) {
       ledger.unspool(own ? records : 0);
@@ -120,7 +120,7 @@ export class Replay {
       } else {
         ledger.accepted += tape.records;
       }
-      await adopt(tape);
+      await enqueueReplayed(tape);
       const left = pendingBytes(tape);
       if (left.length === 0) {
         return;
@@ -129,14 +129,14 @@ export class Replay {
       counted = true;
       tape = Tape.of(left);
       if (round + 1 >= roundLimit && !this.#ended) {
-        this.#bury(tape, left);
+        this.#writeDeadLetter(tape, left);
         return;
       }
       await this.#sleep(Math.min(firstPauseMs * 2 ** round, longestPauseMs));
     }
   }
 
-  #bury({ records }: Tape, body: Uint8Array): void {
+  #writeDeadLetter({ records }: Tape, body: Uint8Array): void {
     const { ledger, deadLetters } = this.#options;
     const reason = `the server failed on them in ${roundLimit} rounds`;
     deadLetters.write(body, records, { at: Date.now(), refused: [], reason });

@@ -14,10 +14,10 @@ import { assertStackRoom } from "../tracing/queue/stack-room.ts";
 const quietMs = 60_000;
 
 /** What happened, as the diagnostics channels are named: `millrace:<name>`. */
-export type ReportName = "delivered" | "rejected" | "dropped" | "spooled" | "retried";
+export type EventName = "delivered" | "rejected" | "dropped" | "spooled" | "retried";
 
 /** Subscribe with node:diagnostics_channel to hear of each outcome. */
-const channels: Readonly<Record<ReportName, Channel>> = {
+const channels: Readonly<Record<EventName, Channel>> = {
   delivered: channel("millrace:delivered"),
   rejected: channel("millrace:rejected"),
   dropped: channel("millrace:dropped"),
@@ -32,7 +32,7 @@ export const lossTexts: Readonly<Record<LossReason, string>> = {
   expired: "every attempt failed",
   closed: "the client was closed, or the process ended, before they were sent",
   workerLost: "workers died with them",
-  setAside: "workers died or hung as they wrote them, or they can't be written",
+  quarantined: "workers died or hung as they wrote them, or they can't be written",
   invalid: "they were no runs: a bad id or dotted order",
   unencodable: "they could not be encoded",
   spoolFull: "the spool's quota was reached (spoolQuotaBytes)",
@@ -62,7 +62,7 @@ export class Reporter {
   readonly #now: () => number;
   readonly #lastFailure: () => string | undefined;
   readonly #quietUntil = new Map<string, number>();
-  readonly #unsaid = new Map<LossReason, number>();
+  readonly #unreported = new Map<LossReason, number>();
   #timer: NodeJS.Timeout | undefined;
   #hasServer = false;
 
@@ -87,7 +87,7 @@ export class Reporter {
   }
 
   /** Publishes an outcome; `facts` hold no inputs or outputs. */
-  publish(name: ReportName, facts: Readonly<Record<string, unknown>>): void {
+  publish(name: EventName, facts: Readonly<Record<string, unknown>>): void {
     const target = channels[name];
     if (target.hasSubscribers) {
       target.publish(facts);
@@ -101,28 +101,28 @@ export class Reporter {
       // The variable was named when the client was made.
       return;
     }
-    this.#unsaid.set(reason, (this.#unsaid.get(reason) ?? 0) + records);
+    this.#unreported.set(reason, (this.#unreported.get(reason) ?? 0) + records);
     this.log(reason, () => this.#lossText(reason), "error");
-    if (this.#unsaid.size > 0 && this.#timer === undefined) {
-      this.#timer = setTimeout(() => this.sayRest(), quietMs);
+    if (this.#unreported.size > 0 && this.#timer === undefined) {
+      this.#timer = setTimeout(() => this.logRemaining(), quietMs);
       // A program that ends before says the rest when its client closes.
       this.#timer.unref();
     }
   }
 
   /** Logs the losses that were not logged yet. */
-  sayRest(): void {
+  logRemaining(): void {
     clearTimeout(this.#timer);
     this.#timer = undefined;
-    for (const reason of this.#unsaid.keys()) {
+    for (const reason of this.#unreported.keys()) {
       this.#quietUntil.delete(reason);
       this.log(reason, () => this.#lossText(reason), "error");
     }
   }
 
   #lossText(reason: LossReason): string {
-    const records = this.#unsaid.get(reason) ?? 0;
-    this.#unsaid.delete(reason);
+    const records = this.#unreported.get(reason) ?? 0;
+    this.#unreported.delete(reason);
     const failure = this.#lastFailure();
     return [
       `Lost ${records} record${records === 1 ? "" : "s"} (${reason}): ${lossTexts[reason]}`,
@@ -184,7 +184,7 @@ export function logThrough(logger: Logger, level: MessageLevel, message: string)
 }
 
 /** By logger: the faults of the environment that it was told of. */
-const toldFaults = new WeakMap<Logger, Set<string>>();
+const reportedFaults = new WeakMap<Logger, Set<string>>();
 
 /** Logs what was wrong with the environment, each fault once, however many clients read it. */
 export function logFaults(
@@ -192,12 +192,12 @@ export function logFaults(
   logger: Logger,
   level: LogLevel,
 ): void {
-  const told = toldFaults.get(logger) ?? new Set();
-  toldFaults.set(logger, told);
+  const reported = reportedFaults.get(logger) ?? new Set();
+  reportedFaults.set(logger, reported);
   for (const { message, effect } of faults) {
     const weight = effect === "default" ? "warn" : "error";
-    if (!told.has(message) && isLogged(weight, level)) {
-      told.add(message);
+    if (!reported.has(message) && isLogged(weight, level)) {
+      reported.add(message);
       logThrough(logger, weight, message);
     }
   }

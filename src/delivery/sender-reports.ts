@@ -45,20 +45,20 @@ export class SenderReports {
 
   #wait(delayMs: number): void {
     this.#timer = setTimeout(() => {
-      this.#tell();
+      this.#sendReport();
       this.#wait(pauseMs);
     }, delayMs);
     this.#timer.unref();
   }
 
-  #tell(): void {
+  #sendReport(): void {
     const { accepted, delivered, rejected, dropped, spooled, pending } = this.#options.stats();
     const counts = { accepted, delivered, rejected, dropped, spooled, pending };
-    const told = JSON.stringify(counts);
-    if (told === this.#last) {
+    const serialized = JSON.stringify(counts);
+    if (serialized === this.#last) {
       return;
     }
-    this.#last = told;
+    this.#last = serialized;
     const { projectName, send } = this.#options;
     const project = projectName.slice(0, 1_024);
     const report = { id: this.#id, project, pid: process.pid, version };

@@ -25,7 +25,7 @@ export function shippingOf(
       allowed: options.dangerouslyAllowFilesystem,
       limitBytes: options.maxAttachmentBytes,
     },
-    repeatedContent: options.repeatedContent,
+    contentDeduplication: options.contentDeduplication,
     attachBytesFrom: options.attachBytesFrom,
     runtime: {
       sdk: "millrace",

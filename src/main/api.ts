@@ -19,23 +19,23 @@ import type { ResolvedOptions } from "../model/options/options.ts";
 import { Uploads } from "../uploads/uploads.ts";
 import { SharedTraffic } from "../model/records/shared-traffic.ts";
 import { callTables } from "./call-tables.ts";
-import type { Nouns } from "./nouns.ts";
+import type { Resources } from "./resources.ts";
 import { connectionOf, shippingOf } from "../delivery/shipping-options.ts";
 import { UploadPool } from "../uploads/upload-pool.ts";
 
-/** The request half of a client: the nouns over one sender. Connects at the first call. */
-export interface Api extends Nouns {
+/** The request half of a client: the resources over one sender. Connects at the first call. */
+export interface Api extends Resources {
   /** Ends the calls under way and gives back what they took. Final; may be called twice. */
   readonly close: () => Promise<void>;
 }
 
-/** What is around the nouns: a client, or the worker of `client.sync`. */
+/** What is around the resources: a client, or the worker of `client.sync`. */
 export interface ApiSurroundings extends Pick<HttpOptions, "ambientSignal"> {
   /** Threads that upload; 0 uploads from this one. */
   readonly uploadThreads: number;
   /** The environment that they see. */
   readonly env: Readonly<Record<string, string>>;
-  /** Where a noun's warnings go. */
+  /** Where a resource's warnings go. */
   readonly warn: (message: string) => void;
 }
 
@@ -71,7 +71,7 @@ export function createApi(
       }
       return pool;
     },
-    hiding: options,
+    filters: options,
     attachmentBytes: options.maxAttachmentBytes,
     projectName: options.projectName,
   });
@@ -79,7 +79,7 @@ export function createApi(
   const tenants = new TenantIds(tenant, projects);
   const init = { host, endpoint: options.endpoint, tenants, examples, warn };
   const datasets: Datasets = new Datasets(http, init);
-  const nouns: Nouns = {
+  const resources: Resources = {
     projects,
     prompts: new Prompts(http.call, host, tenant),
     runs: new Runs(http, { host, endpoint: options.endpoint, projects, uploader }),
@@ -91,7 +91,7 @@ export function createApi(
     tenant,
   };
   return {
-    ...refuseUnknownKeys(nouns, callTables),
+    ...refuseUnknownKeys(resources, callTables),
     close: async () => {
       await Promise.all([http.close(), pool.close()]);
     },

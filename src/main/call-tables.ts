@@ -1,6 +1,6 @@
 import { feedbackKeys } from "../api/feedback-input.ts";
 import type { CallTables } from "../api/http/known-arguments.ts";
-import type { Nouns } from "./nouns.ts";
+import type { Resources } from "./resources.ts";
 
 const call = { signal: true } as const;
 const project = { projectId: true, projectName: true } as const;
@@ -114,7 +114,7 @@ const promptFields = {
 const attachment = { mimeType: true, presignedUrl: true } as const;
 
 /** What each call of the API may be given. The types of the calls are what this must keep to: see {@link CallTables}. */
-export const callTables: CallTables<Nouns> = {
+export const callTables: CallTables<Resources> = {
   projects: {
     create: {
       args: [

@@ -24,8 +24,8 @@ import type { Recorder, TracingClient } from "../tracing/tape/recorder.ts";
 import { startRun } from "../tracing/runs/context.ts";
 import type { StartOptions } from "../tracing/runs/context.ts";
 import type { RunTree } from "../tracing/runs/run-tree.ts";
-import { missed } from "../tracing/queue/stack-room.ts";
-import { unmadeRun } from "../tracing/runs/noop-run.ts";
+import { uncounted } from "../tracing/queue/stack-room.ts";
+import { noopRun } from "../tracing/runs/noop-run.ts";
 import { createApi } from "./api.ts";
 import type { Api } from "./api.ts";
 import { watchEnd } from "../delivery/lifecycle.ts";
@@ -33,7 +33,7 @@ import { consoleLogger, logFaults, logThrough } from "../delivery/reporter.ts";
 import { Recording } from "../delivery/recording.ts";
 import { workerEnvironment } from "../delivery/shipping-options.ts";
 import { Sync } from "./sync.ts";
-import type { SyncNouns } from "./sync.ts";
+import type { SyncResources } from "./sync.ts";
 
 /** What a client is made with; all of it is optional. The table is in docs/options.md. */
 export type ClientOptions = {
@@ -53,7 +53,7 @@ export interface TimeLimit {
 
 /**
  * Records runs and delivers them through worker threads. Recording never throws, never waits and
- * never ends the program; what can't be delivered is counted in {@link Client.stats}. Its nouns, such
+ * never ends the program; what can't be delivered is counted in {@link Client.stats}. Its resources, such
  * as {@link Client.projects}, ask the server and answer; their failures throw an {@link SdkError}.
  *
  * @throws {@link OptionError} an option has a value that it can't have.
@@ -119,14 +119,14 @@ export class Client implements TracingClient {
   }
 
   /**
-   * The same nouns with calls that block until the answer is there, for scripts, configuration and
+   * The same resources with calls that block until the answer is there, for scripts, configuration and
    * REPLs: lists are arrays, and `timeoutMs` takes the place of `signal`. They are made in a worker
    * thread that starts at the first call.
    *
    * @throws {@link WorkerError} by each call: the worker can't start, or ended.
    */
-  get sync(): SyncNouns {
-    return this.#sync.nouns;
+  get sync(): SyncResources {
+    return this.#sync.resources;
   }
 
   /** Starts a run below its `parent`, else below the current run, and records it at once. */
@@ -136,7 +136,7 @@ export class Client implements TracingClient {
     } catch {
       // The stack is exhausted; nothing else is thrown there.
       counted.records += 1;
-      return unmade;
+      return noop;
     }
   }
 
@@ -167,7 +167,7 @@ export class Client implements TracingClient {
    * Sends what was recorded before the call, and waits for it within the limit. The client stays open.
    */
   flush({ timeoutMs, ...rest }: TimeLimit = {}): Promise<FlushResult> {
-    return refuseRest("flush", rest) ?? this.#recording.flush(timeoutMs);
+    return refuseExtraArguments("flush", rest) ?? this.#recording.flush(timeoutMs);
   }
 
   /**
@@ -176,25 +176,27 @@ export class Client implements TracingClient {
    * bound new records are dropped and counted. Callers are let through in turn. With the other policies
    * something else gives way, and the answer is true at once.
    */
-  waitForRoom({
+  waitForCapacity({
     timeoutMs = this.#options.drainTimeoutMs,
     ...rest
   }: TimeLimit = {}): Promise<boolean> {
-    return refuseRest("waitForRoom", rest) ?? this.#recording.waitForRoom(timeoutMs);
+    return (
+      refuseExtraArguments("waitForCapacity", rest) ?? this.#recording.waitForCapacity(timeoutMs)
+    );
   }
 
   /** Refuses new runs (they are counted as lost, `closed`), then flushes. */
   drain({ timeoutMs, ...rest }: TimeLimit = {}): Promise<FlushResult> {
-    return refuseRest("drain", rest) ?? this.#recording.drain(timeoutMs);
+    return refuseExtraArguments("drain", rest) ?? this.#recording.drain(timeoutMs);
   }
 
   /**
-   * Drains, then gives back threads, sockets and files; calls of nouns that are still under way end
+   * Drains, then gives back threads, sockets and files; calls of resources that are still under way end
    * with {@link ClosedError}. Final; a second call waits for the first.
    * What could not be delivered in time is spooled, or counted as lost, `closed`.
    */
   close({ timeoutMs, ...rest }: TimeLimit = {}): Promise<FlushResult> {
-    const refused = refuseRest("close", rest);
+    const refused = refuseExtraArguments("close", rest);
     if (refused !== undefined) {
       return refused;
     }
@@ -223,14 +225,14 @@ export class Client implements TracingClient {
 export const flush = ({ timeoutMs }: TimeLimit = {}): Promise<FlushResult> => flushAll(timeoutMs);
 
 /** Bindings of this module's own: in a bundle an import may be a getter, for which there is no stack. */
-const [counted, unmade] = [missed, unmadeRun];
+const [counted, noop] = [uncounted, noopRun];
 const done = Promise.resolve();
 
 /** The options of a client: those of the table, and the two that have no variable. */
 const clientKeys: KeyTable<ClientOptions> = { ...optionTable, headers: true, logger: true };
 
 /** What a call with unknown options answers; `undefined` where there are none. */
-function refuseRest(call: string, rest: object): Promise<never> | undefined {
+function refuseExtraArguments(call: string, rest: object): Promise<never> | undefined {
   const [unknown] = unknownKeysOf(rest, ["timeoutMs"]);
   return unknown === undefined
     ? undefined

@@ -116,7 +116,7 @@ export type {
   TracingClient,
   WarningKind,
 } from "../tracing/tape/recorder.ts";
-export type { HeadersLike, RemotePlace } from "../tracing/runs/propagation.ts";
+export type { HeadersLike, RemotePosition } from "../tracing/runs/propagation.ts";
 export type { EndOptions, RunOptions } from "../tracing/runs/run-options.ts";
 export { RunTree } from "../tracing/runs/new-run-tree.ts";
 export type { RunInit, RunTree as RecordedRunTree } from "../tracing/runs/run-tree.ts";
@@ -129,11 +129,11 @@ export { traceable } from "../tracing/runs/traceable.ts";
 export type { TraceableFunction, TraceableOptions } from "../tracing/runs/traceable.ts";
 export { compressions } from "../model/options/connection.ts";
 export type { Compression } from "../model/options/connection.ts";
-export { repeatedContents } from "../model/options/repeated-payload.ts";
-export type { RepeatedContent } from "../model/options/repeated-payload.ts";
+export { contentDeduplications } from "../model/options/content-deduplication.ts";
+export type { ContentDeduplicationMode } from "../model/options/content-deduplication.ts";
 export {
   AbortError,
-  AnswerError,
+  ResponseError,
   CertificateError,
   ClosedError,
   ConflictError,
@@ -211,7 +211,7 @@ export type {
 } from "../model/resources/feedback.ts";
 export type { Project } from "../model/resources/project.ts";
 export type { Prompt, PromptCommit, PromptTag, PulledPrompt } from "../model/resources/prompt.ts";
-export type { PromptPlace } from "../model/resources/prompt-identifier.ts";
+export type { PromptPath } from "../model/resources/prompt-identifier.ts";
 export type { Run, RunField } from "../model/resources/run-response.ts";
 export type { RunShare } from "../model/resources/run-share.ts";
 export type { RunStats } from "../model/resources/run-stats.ts";
@@ -241,12 +241,12 @@ export type { TenantSettings } from "../model/resources/tenant.ts";
 export type {
   BlockingArg,
   BlockingArgs,
-  BlockingNoun,
-  BlockingNouns,
+  BlockingResource,
+  BlockingResources,
   BlockingOptions,
   BlockingResult,
   Uncrossable,
 } from "../api/sync/sync-facade.ts";
-export type { Nouns } from "./nouns.ts";
-export type { SyncNouns } from "./sync.ts";
+export type { Resources } from "./resources.ts";
+export type { SyncResources } from "./sync.ts";
 export { version } from "../model/version.ts";

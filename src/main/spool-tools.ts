@@ -6,8 +6,8 @@ import { deadFolder, readLetter } from "../workers/spool/dead-letters.ts";
 import type { DeathNote } from "../workers/spool/dead-letters.ts";
 import { frameKind, readSegment, saltOf } from "../workers/spool/spool-format.ts";
 import { openFolder } from "../workers/spool/spool-folder.ts";
-import { isAbandoned, isLane } from "../workers/spool/writer-directory.ts";
-import { asideFolder, Spool } from "../workers/spool/spool.ts";
+import { isAbandoned, isWriterDirectory } from "../workers/spool/writer-directory.ts";
+import { quarantineFolderName, Spool } from "../workers/spool/spool.ts";
 import type { ClientOptions } from "./client.ts";
 import { Recording } from "../delivery/recording.ts";
 import { consoleLogger } from "../delivery/reporter.ts";
@@ -71,10 +71,10 @@ function stateOf(folder: string, name: string): SpoolFileState | undefined {
   if (name === deadFolder) {
     return "dead";
   }
-  if (name === asideFolder) {
+  if (name === quarantineFolderName) {
     return "aside";
   }
-  if (!isLane(name)) {
+  if (!isWriterDirectory(name)) {
     return undefined;
   }
   return isAbandoned(join(folder, name), name) ? "waiting" : "owned";

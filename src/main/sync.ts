@@ -4,16 +4,16 @@ import { problemWith } from "../model/options/options.ts";
 import type { ResolvedOptions } from "../model/options/options.ts";
 import { BlockingWorker } from "../api/sync/blocking-worker.ts";
 import type { BlockingCall } from "../api/sync/blocking-worker.ts";
-import { mirrorOf } from "../api/sync/sync-facade.ts";
-import type { BlockingNouns } from "../api/sync/sync-facade.ts";
+import { createSyncFacade } from "../api/sync/sync-facade.ts";
+import type { BlockingResources } from "../api/sync/sync-facade.ts";
 import type { Outcome } from "../api/sync/protocol.ts";
 import { isHandlingRequest, watchRequests } from "../api/sync/request-context.ts";
 import type { Api } from "./api.ts";
-import type { Nouns } from "./nouns.ts";
+import type { Resources } from "./resources.ts";
 import { workerEnvironment } from "../delivery/shipping-options.ts";
 
-/** Every noun of the client, with calls that block until the answer is there. */
-export type SyncNouns = BlockingNouns<Nouns>;
+/** Every resource of the client, with calls that block until the answer is there. */
+export type SyncResources = BlockingResources<Resources>;
 
 export interface SyncParts {
   readonly api: Api;
@@ -23,7 +23,7 @@ export interface SyncParts {
   readonly warn: (message: string) => void;
 }
 
-/** What the worker is given to make the same nouns from. */
+/** What the worker is given to make the same resources from. */
 export interface SyncData {
   readonly options: ResolvedOptions;
   readonly headers: Readonly<Record<string, string>>;
@@ -32,7 +32,7 @@ export interface SyncData {
 /** `client.sync`. Starts a worker at the first call, and another when that one is over. */
 export class Sync {
   readonly #parts: SyncParts;
-  #nouns: SyncNouns | undefined;
+  #resources: SyncResources | undefined;
   #worker: BlockingWorker | undefined;
   #isClosed = false;
   #hasWarned = false;
@@ -41,9 +41,9 @@ export class Sync {
     this.#parts = parts;
   }
 
-  get nouns(): SyncNouns {
-    this.#nouns ??= this.#mirror();
-    return this.#nouns;
+  get resources(): SyncResources {
+    this.#resources ??= this.#createFacade();
+    return this.#resources;
   }
 
   async close(): Promise<void> {
@@ -51,10 +51,10 @@ export class Sync {
     await this.#worker?.close();
   }
 
-  #mirror(): SyncNouns {
+  #createFacade(): SyncResources {
     watchRequests();
-    const { close: _, ...nouns } = this.#parts.api;
-    return mirrorOf<Nouns>(nouns, {
+    const { close: _, ...resources } = this.#parts.api;
+    return createSyncFacade<Resources>(resources, {
       timeoutMs: this.#parts.options.syncTimeoutMs,
       problemWithTimeout: (value) => problemWith("syncTimeoutMs", value),
       call: (call) => this.#call(call),
@@ -62,16 +62,16 @@ export class Sync {
   }
 
   #call(call: BlockingCall): Outcome {
-    const { noun, method } = call;
+    const { resource, method } = call;
     if (this.#isClosed) {
       throw new ClosedError(
-        `Failed to make the call client.sync.${noun}.${method}: the client is closed. Make the call before client.close(), or make another Client`,
+        `Failed to make the call client.sync.${resource}.${method}: the client is closed. Make the call before client.close(), or make another Client`,
       );
     }
     if (!this.#hasWarned && isHandlingRequest()) {
       this.#hasWarned = true;
       this.#parts.warn(
-        `client.sync.${noun}.${method} was called while handling a request: it stops every other request until the answer is there; await client.${noun}.${method} instead`,
+        `client.sync.${resource}.${method} was called while handling a request: it stops every other request until the answer is there; await client.${resource}.${method} instead`,
       );
     }
     if (this.#worker === undefined || this.#worker.isOver) {

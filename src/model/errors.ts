@@ -107,7 +107,7 @@ export class InsufficientQuotaError extends HttpError {
 }
 
 /** The server answered 2xx, and the answer is not what the call answers: no JSON, a part missing, too large. */
-export class AnswerError extends SdkError {
+export class ResponseError extends SdkError {
   readonly code = "ANSWER";
 }
 
@@ -186,7 +186,7 @@ export class WorkerError extends SdkError {
 /** Every class: what comes from another thread becomes an error of its class again. */
 export const errorClasses: readonly (new (...args: never[]) => SdkError)[] = [
   AbortError,
-  AnswerError,
+  ResponseError,
   CertificateError,
   ClosedError,
   ConflictError,

@@ -1,9 +1,9 @@
-import { AnswerError } from "./errors.ts";
+import { ResponseError } from "./errors.ts";
 import type { KeyValues } from "./run.ts";
 
 /** An answer of the right status that is not what the call answers: `fault` is what it lacks. */
-export const unexpectedAnswer = (what: string, fault: string): AnswerError =>
-  new AnswerError(
+export const unexpectedAnswer = (what: string, fault: string): ResponseError =>
+  new ResponseError(
     `The server answered something that is not the ${what} that was asked for: ${fault}. Check that the endpoint is the address of the API, and that the versions of client and server fit: "npx millrace doctor" looks at both`,
   );
 
@@ -12,7 +12,7 @@ export class Fields {
   readonly #values: KeyValues;
   readonly #what: string;
 
-  /** @throws {@link AnswerError} `value` is not an object. */
+  /** @throws {@link ResponseError} `value` is not an object. */
   constructor(value: unknown, what: string) {
     if (!isObject(value)) {
       throw unexpectedAnswer(what, "it is not an object");
@@ -21,7 +21,7 @@ export class Fields {
     this.#what = what;
   }
 
-  /** @throws {@link AnswerError} it is not a text. */
+  /** @throws {@link ResponseError} it is not a text. */
   text(name: string): string {
     const value = this.#values[name];
     if (typeof value !== "string") {
@@ -30,7 +30,7 @@ export class Fields {
     return value;
   }
 
-  /** @throws {@link AnswerError} it is not a number. */
+  /** @throws {@link ResponseError} it is not a number. */
   number(name: string): number {
     const value = this.#values[name];
     if (typeof value !== "number") {
@@ -63,7 +63,7 @@ export class Fields {
   }
 }
 
-/** @throws {@link AnswerError} it is not a list. */
+/** @throws {@link ResponseError} it is not a list. */
 export function parseList<Item>(
   value: unknown,
   what: string,

@@ -12,7 +12,7 @@ export { uiEndpoints } from "./ui-endpoints.ts";
 export type { UiEndpointName } from "./ui-endpoints.ts";
 export {
   AbortError,
-  AnswerError,
+  ResponseError,
   CertificateError,
   ClosedError,
   ConflictError,
@@ -46,10 +46,10 @@ export {
   keptFromBytes,
   listDigest,
   noItems,
-  pieceCode,
-  piecesType,
+  chunkCode,
+  chunksType,
   textDigest,
-} from "./options/repeated-payload.ts";
+} from "./options/content-deduplication.ts";
 export { defaultRunType, payloadFields, runTypes } from "./run.ts";
 export type {
   KeyValues,

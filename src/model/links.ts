@@ -1,6 +1,6 @@
 import { ValidationError } from "./errors.ts";
 import { isUuid } from "./ids.ts";
-import type { PromptPlace } from "./resources/prompt-identifier.ts";
+import type { PromptPath } from "./resources/prompt-identifier.ts";
 
 // The addresses of pages (specification, section 2).
 
@@ -16,22 +16,22 @@ export function hostOf(endpoint: string): string {
   return `${url.protocol}//${host}${path}`;
 }
 
-export interface ProjectPlace {
+export interface ProjectPath {
   readonly tenantId: string;
   readonly projectId: string;
 }
 
-export const projectUrl = (host: string, { tenantId, projectId }: ProjectPlace): string =>
+export const projectUrl = (host: string, { tenantId, projectId }: ProjectPath): string =>
   `${host}/o/${encodeURIComponent(tenantId)}/projects/p/${encodeURIComponent(projectId)}`;
 
-export interface RunPlace extends ProjectPlace {
+export interface RunPath extends ProjectPath {
   readonly traceId: string;
   readonly runId: string;
 }
 
 /** The page of a run is its project's, with the run selected in its trace. */
-export const runUrl = (host: string, place: RunPlace): string =>
-  `${projectUrl(host, place)}?${new URLSearchParams({ trace: place.traceId, run: place.runId }).toString()}`;
+export const runUrl = (host: string, path: RunPath): string =>
+  `${projectUrl(host, path)}?${new URLSearchParams({ trace: path.traceId, run: path.runId }).toString()}`;
 
 export const sharedRunUrl = (host: string, token: string): string =>
   `${host}/public/${encodeURIComponent(token)}/r`;
@@ -76,7 +76,7 @@ export function publicToken(
 /** A page of a prompt shows this much of a commit's hash (specification, section 9). */
 const shownHashLength = 8;
 
-export interface PromptPage extends PromptPlace {
+export interface PromptPage extends PromptPath {
   /** Whole, or its beginning. Absent: the page of the prompt itself. */
   readonly commitHash?: string | undefined;
 }

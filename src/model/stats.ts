@@ -14,7 +14,7 @@ export const lossReasons = [
   /** Workers died while it was under way, time and again, and not by its doing as far as is known. */
   "workerLost",
   /** Workers died or hung as they wrote it, twice, or it could not be written: set aside for its neighbours' sake. */
-  "setAside",
+  "quarantined",
   /** Not a run: an id that is no UUID, or a dotted order that contradicts it. */
   "invalid",
   /** Could not be encoded. */

@@ -6,18 +6,18 @@ import { definedOf } from "../model/fields.ts";
 const unlimited = -1;
 
 /** `whole` answers are bounded; a `stream` is not, as it is never held at once. */
-export type LineKind = "whole" | "stream";
+export type PoolKind = "whole" | "stream";
 
-interface Line {
+interface ConnectionPool {
   readonly requester: Requester;
   close(): Promise<void>;
 }
 
 /** The connections of the request half, by what they are for; each opens at its first use. */
-export class Lines {
+export class ConnectionPools {
   readonly #connection: Connection;
   readonly #maxResponseBytes: number;
-  readonly #open = new Map<string, Promise<Line>>();
+  readonly #open = new Map<string, Promise<ConnectionPool>>();
 
   constructor(connection: Connection, maxResponseBytes: number) {
     this.#connection = connection;
@@ -29,19 +29,19 @@ export class Lines {
    *
    * @throws {@link SdkError} nothing can be connected with.
    */
-  async to(server: string | undefined, kind: LineKind): Promise<Requester> {
+  async requesterFor(server: string | undefined, kind: PoolKind): Promise<Requester> {
     const name = `${kind} ${server ?? ""}`;
     const limit = kind === "whole" ? this.#maxResponseBytes : unlimited;
-    const line = this.#open.get(name) ?? openLine(this.#connectionTo(server), limit);
-    this.#open.set(name, line);
-    return (await line).requester;
+    const pool = this.#open.get(name) ?? openPool(this.#connectionTo(server), limit);
+    this.#open.set(name, pool);
+    return (await pool).requester;
   }
 
   async close(): Promise<void> {
-    const lines = await Promise.allSettled(this.#open.values());
+    const pools = await Promise.allSettled(this.#open.values());
     // Of one that never opened there is nothing to give back.
-    const opened = lines.flatMap((line) => (line.status === "fulfilled" ? [line.value] : []));
-    await Promise.all(opened.map((line) => line.close()));
+    const opened = pools.flatMap((pool) => (pool.status === "fulfilled" ? [pool.value] : []));
+    await Promise.all(opened.map((pool) => pool.close()));
   }
 
   /** What names or proves who is asking stays with the client's own server; trust and proxies are the machine's. */
@@ -67,7 +67,7 @@ export class Lines {
 const isSameOrigin = (left: string, right: string): boolean =>
   new URL(left).origin === new URL(right).origin;
 
-async function openLine(connection: Connection, limitBytes: number): Promise<Line> {
+async function openPool(connection: Connection, limitBytes: number): Promise<ConnectionPool> {
   try {
     const [{ createDispatcher }, { Requester }] = await Promise.all([
       import("./dispatcher.ts"),

@@ -17,15 +17,15 @@ const keepAliveMs = 4_000;
  */
 export function createDispatcher(
   connection: Connection,
-  answerLimitBytes: number,
+  maxResponseBytes: number,
   onConnected: () => void = () => undefined,
 ): Transport {
   if (!canSend()) {
-    return createFetchTransport(connection, answerLimitBytes, onConnected);
+    return createFetchTransport(connection, maxResponseBytes, onConnected);
   }
   const { timeoutMs, ca, cert, key, socketPath } = connection;
   const tls = definedOf({ ca, cert, key });
-  const limits = limitsOf(connection, answerLimitBytes);
+  const limits = limitsOf(connection, maxResponseBytes);
   const proxy = parseProxy(chooseProxy(connection) ?? "");
   if (proxy === undefined) {
     const connect = { timeout: timeoutMs, ...tls, ...definedOf({ socketPath }) };
@@ -45,7 +45,7 @@ const canSend = (): boolean => typeof Reflect.get(Agent.prototype, "request") ==
 
 const limitsOf = (
   { timeoutMs, requestsInFlight }: Connection,
-  answerLimitBytes: number,
+  maxResponseBytes: number,
 ): Agent.Options => ({
   // One more than runs can take, so that an `/info` that hangs is in nobody's way.
   connections: requestsInFlight + 1,
@@ -54,7 +54,7 @@ const limitsOf = (
   bodyTimeout: timeoutMs,
   keepAliveTimeout: keepAliveMs,
   keepAliveMaxTimeout: 60_000,
-  maxResponseSize: answerLimitBytes,
+  maxResponseSize: maxResponseBytes,
 });
 
 /** Asks a proxy for the whole address: what it connects to with `CONNECT` is mostly TLS only. */

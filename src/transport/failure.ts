@@ -1,5 +1,5 @@
 import {
-  AnswerError,
+  ResponseError,
   CertificateError,
   NetworkError,
   OptionError,
@@ -52,7 +52,7 @@ export function toError(action: string, failure: unknown, about: SdkErrorOptions
     return new CertificateError(`${text}. ${hint}`, options);
   }
   if (codes.includes(tooLargeCode)) {
-    return new AnswerError(`${text}: the answer is too large; ask for less`, options);
+    return new ResponseError(`${text}: the answer is too large; ask for less`, options);
   }
   if (codes.includes("UND_ERR_INVALID_ARG")) {
     // Such as a header that can't be sent: no later try is different.

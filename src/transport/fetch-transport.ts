@@ -12,7 +12,7 @@ interface BunRequestInit extends RequestInit {
 }
 
 interface Limits {
-  readonly answerLimitBytes: number;
+  readonly maxResponseBytes: number;
   readonly timeoutMs: number;
 }
 
@@ -22,12 +22,12 @@ interface Limits {
  */
 export function createFetchTransport(
   connection: Connection,
-  answerLimitBytes: number,
+  maxResponseBytes: number,
   onConnected: () => void,
 ): Transport {
   const ends = new AbortController();
   const extras = extrasOf(connection);
-  const limits = { answerLimitBytes, timeoutMs: connection.timeoutMs };
+  const limits = { maxResponseBytes, timeoutMs: connection.timeoutMs };
   return {
     async request(request) {
       // When it connects can't be seen: a request that has not failed counts as connected.
@@ -107,7 +107,7 @@ function answered(response: Response, limits: Limits): TransportResponse {
 /** Each chunk comes within `timeoutMs`, and all of them are no more than `answerLimitBytes`. */
 async function* read(
   { body }: Response,
-  { answerLimitBytes, timeoutMs }: Limits,
+  { maxResponseBytes, timeoutMs }: Limits,
 ): AsyncGenerator<Uint8Array, void> {
   const reader = body?.getReader();
   let bytes = 0;
@@ -119,9 +119,9 @@ async function* read(
       }
       const chunk = part.value as Uint8Array;
       bytes += chunk.length;
-      if (bytes > answerLimitBytes) {
+      if (bytes > maxResponseBytes) {
         const code = "UND_ERR_RES_EXCEEDED_MAX_SIZE";
-        throw Object.assign(new Error(`more than ${answerLimitBytes} bytes came`), { code });
+        throw Object.assign(new Error(`more than ${maxResponseBytes} bytes came`), { code });
       }
       yield chunk;
     }

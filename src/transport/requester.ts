@@ -4,7 +4,7 @@ import type { Endpoint } from "../model/endpoints.ts";
 import { OptionError } from "../model/errors.ts";
 import { version } from "../model/version.ts";
 import { isOk, readRefusal } from "./response.ts";
-import type { Answer, OpenAnswer } from "./response.ts";
+import type { HttpResponse, StreamedResponse } from "./response.ts";
 import { watched } from "./transport.ts";
 import type { StreamedBody, Transport, TransportResponse } from "./transport.ts";
 
@@ -46,16 +46,16 @@ export class Requester {
    * its chunks, and for the answer from its end on. Redirects are not followed: the key would go with
    * them. Throws where no answer began; a body that breaks off is left out, its status counts.
    */
-  ask(request: HttpRequest, signal: AbortSignal): Promise<Answer> {
-    return this.#ask(request, signal, async (head, body) => {
+  request(request: HttpRequest, signal: AbortSignal): Promise<HttpResponse> {
+    return this.#exchange(request, signal, async (head, body) => {
       const text = await body.text();
       return { ...head, body: isOk(head.status) ? text : this.conceal(text) };
     });
   }
 
-  /** As {@link Requester.ask}, what was asked for as bytes, which may be many; of a refusal the beginning. */
-  askBytes(request: HttpRequest, signal: AbortSignal): Promise<Answer> {
-    return this.#ask(request, signal, async (head, body) => {
+  /** As {@link Requester.request}, what was asked for as bytes, which may be many; of a refusal the beginning. */
+  requestBytes(request: HttpRequest, signal: AbortSignal): Promise<HttpResponse> {
+    return this.#exchange(request, signal, async (head, body) => {
       if (!isOk(head.status)) {
         return { ...head, body: this.conceal(await readRefusal(body)) };
       }
@@ -67,16 +67,16 @@ export class Requester {
     });
   }
 
-  async #ask(
+  async #exchange(
     request: HttpRequest,
     signal: AbortSignal,
-    read: (head: Answer, body: TransportResponse["body"]) => Promise<Answer>,
-  ): Promise<Answer> {
+    read: (head: HttpResponse, body: TransportResponse["body"]) => Promise<HttpResponse>,
+  ): Promise<HttpResponse> {
     signal.throwIfAborted();
     const controller = new AbortController();
     const deadline = deadlineOf(this.#timeoutMs, signal);
-    let head: Answer | undefined;
-    const exchange = async (): Promise<Answer> => {
+    let head: HttpResponse | undefined;
+    const exchange = async (): Promise<HttpResponse> => {
       const response = await this.#send(request, controller.signal, deadline);
       head = this.#headOf(response);
       return read(head, response.body);
@@ -97,9 +97,9 @@ export class Requester {
 
   /**
    * One request, and the beginning of its answer within `timeoutMs`; the rest is read as it comes, each
-   * chunk within `timeoutMs`. Otherwise as {@link Requester.ask}. The body must be read, or left.
+   * chunk within `timeoutMs`. Otherwise as {@link Requester.request}. The body must be read, or left.
    */
-  async open(request: HttpRequest, signal: AbortSignal): Promise<OpenAnswer> {
+  async open(request: HttpRequest, signal: AbortSignal): Promise<StreamedResponse> {
     signal.throwIfAborted();
     const controller = new AbortController();
     const deadline = deadlineOf(this.#timeoutMs, signal);
@@ -115,7 +115,7 @@ export class Requester {
     }
   }
 
-  #headOf({ statusCode, headers }: TransportResponse): Answer {
+  #headOf({ statusCode, headers }: TransportResponse): HttpResponse {
     const retryAfter = headers["retry-after"];
     const { location } = headers;
     return {

@@ -1,5 +1,5 @@
 /** What came back for one request. */
-export interface Answer {
+export interface HttpResponse {
   readonly status: number;
   /** The value of `Retry-After`, if any. */
   readonly retryAfter?: string | undefined;
@@ -37,14 +37,14 @@ export async function readRefusal(chunks: AsyncIterable<Uint8Array>): Promise<st
 }
 
 /** An answer that is read as it arrives. */
-export interface OpenAnswer {
+export interface StreamedResponse {
   /** Its body is empty. */
-  readonly head: Answer;
+  readonly head: HttpResponse;
   readonly chunks: AsyncIterable<Uint8Array>;
 }
 
 /** What an error says of an answer that points elsewhere. */
-export const redirectText = ({ location }: Answer): string =>
+export const redirectText = ({ location }: HttpResponse): string =>
   [
     ...(location === undefined ? [] : [`to ${location.slice(0, 200)}`]),
     "(redirects are not followed; set the endpoint to where the server is)",

@@ -15,16 +15,16 @@ const blockBytes = 4_096;
 const memberBytes = 512;
 
 /** How far an upload is, as its checkpoint says. */
-export interface Reached {
+export interface CheckpointPosition {
   /** Rows from the beginning of the source that are done with. */
   readonly rows: number;
   /** Two of them, by which the source is known again. */
-  readonly first: KnownRow;
-  readonly last: KnownRow;
+  readonly first: RecordedRow;
+  readonly last: RecordedRow;
 }
 
 /** What a row of the source holds, in short. */
-export interface KnownRow {
+export interface RecordedRow {
   readonly row: number;
   readonly digest: string;
 }
@@ -44,12 +44,12 @@ export interface CheckpointOptions {
  */
 export class CheckpointFile {
   /** What an earlier upload reached. */
-  readonly reached: Reached | undefined;
+  readonly position: CheckpointPosition | undefined;
   readonly #place: Checkpoint;
   readonly #options: CheckpointOptions;
-  #next: Reached | undefined;
+  #next: CheckpointPosition | undefined;
   /** What was written last, unless it is the only record of the file already. */
-  #latest: Reached | undefined;
+  #latest: CheckpointPosition | undefined;
   #writing: Promise<void> | undefined;
   #wroteAt = Number.NEGATIVE_INFINITY;
   #isBroken = false;
@@ -60,7 +60,7 @@ export class CheckpointFile {
     this.#place = place;
     this.#options = options;
     this.#slot = found?.slot === 0 ? 1 : 0;
-    this.reached = found?.reached;
+    this.position = found?.reached;
   }
 
   /** @throws {@link ValidationError} the file is another upload's, or can't be read. */
@@ -73,7 +73,7 @@ export class CheckpointFile {
   }
 
   /** Notes how far the upload is; writes it when it is time. */
-  note(reached: Reached): void {
+  note(reached: CheckpointPosition): void {
     this.#next = reached;
     if (this.#writing === undefined && performance.now() - this.#wroteAt >= pauseMs) {
       this.#writing = this.#write();
@@ -153,7 +153,7 @@ async function writeSlot(file: FileHandle, slot: Buffer, place: 0 | 1): Promise<
 }
 
 interface Found {
-  readonly reached: Reached;
+  readonly reached: CheckpointPosition;
   readonly slot: 0 | 1;
 }
 
@@ -241,7 +241,7 @@ function parseRecord(text: string): unknown {
 const rowsOf = (record: unknown): number =>
   typeof record === "object" && record !== null && "rows" in record ? Number(record.rows) : -1;
 
-function knownRow(value: KeyValues): KnownRow {
+function knownRow(value: KeyValues): RecordedRow {
   const fields = new Fields(value, "checkpoint");
   return { row: fields.number("row"), digest: fields.text("digest") };
 }

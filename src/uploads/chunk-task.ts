@@ -17,12 +17,12 @@ export interface ChunkTask {
 }
 
 /** A report as it crosses from a worker. */
-export interface ChunkAnswer extends Omit<ChunkReport, "failure"> {
+export interface ChunkReply extends Omit<ChunkReport, "failure"> {
   readonly failure?: PackedError;
 }
 
 /** Sends tapes of rows: in worker threads, or inline where there can be none. */
 export interface ChunkShipper {
   /** Rejects only where the worker died with the tape, or the tape can't be read. */
-  ship(task: ChunkTask): Promise<ChunkAnswer>;
+  ship(task: ChunkTask): Promise<ChunkReply>;
 }

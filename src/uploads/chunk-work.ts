@@ -7,7 +7,7 @@ import type { RejectedRow } from "../model/resources/upload.ts";
 import { packError } from "../api/sync/packed-error.ts";
 import { JsonWriter } from "../workers/json/json-writer.ts";
 import { TapeReader } from "../workers/json/tape-reader.ts";
-import type { ChunkAnswer, ChunkShipper, ChunkTask } from "./chunk-task.ts";
+import type { ChunkReply, ChunkShipper, ChunkTask } from "./chunk-task.ts";
 import { ExampleChunks } from "./example-chunks.ts";
 import { rowField } from "./row-format.ts";
 import { readRows } from "./tape-rows.ts";
@@ -35,7 +35,7 @@ export class ChunkWork implements ChunkShipper {
     this.#examples = new ExampleChunks(tools.call);
   }
 
-  async ship(task: ChunkTask): Promise<ChunkAnswer> {
+  async ship(task: ChunkTask): Promise<ChunkReply> {
     const reader = new TapeReader(task.memory, task.used);
     switch (task.target.noun) {
       case "examples":
@@ -47,11 +47,7 @@ export class ChunkWork implements ChunkShipper {
     }
   }
 
-  async #shipExamples(
-    reader: TapeReader,
-    datasetId: string,
-    dryRun: boolean,
-  ): Promise<ChunkAnswer> {
+  async #shipExamples(reader: TapeReader, datasetId: string, dryRun: boolean): Promise<ChunkReply> {
     const counts = { created: 0, skipped: 0, bytes: 0 };
     const rejected: RejectedRow[] = [];
     const rows = readRows(reader, datasetId);
@@ -77,7 +73,7 @@ export class ChunkWork implements ChunkShipper {
     }
   }
 
-  async #shipFeedback(reader: TapeReader, dryRun: boolean): Promise<ChunkAnswer> {
+  async #shipFeedback(reader: TapeReader, dryRun: boolean): Promise<ChunkReply> {
     const counts = { created: 0, skipped: 0, bytes: 0 };
     const rejected: RejectedRow[] = [];
     const failures: unknown[] = [];
@@ -87,7 +83,7 @@ export class ChunkWork implements ChunkShipper {
         const record = next++;
         const body = bodyOf(reader, record);
         try {
-          const isNew = dryRun || (await this.#judge(body));
+          const isNew = dryRun || (await this.#classify(body));
           counts[isNew ? "created" : "skipped"] += 1;
           counts.bytes += body.length;
           reader.settle(record, "delivered");
@@ -108,7 +104,7 @@ export class ChunkWork implements ChunkShipper {
   }
 
   /** False where it was there already. */
-  async #judge(body: Buffer): Promise<boolean> {
+  async #classify(body: Buffer): Promise<boolean> {
     try {
       await this.#tools.call("createFeedback", {
         body: { contentType: jsonType, content: body },
@@ -128,7 +124,7 @@ export class ChunkWork implements ChunkShipper {
     return parseFeedback(await this.#tools.call("readFeedback", { path: { id } })).id === id;
   }
 
-  async #shipRuns(reader: TapeReader, { memory, used, dryRun }: ChunkTask): Promise<ChunkAnswer> {
+  async #shipRuns(reader: TapeReader, { memory, used, dryRun }: ChunkTask): Promise<ChunkReply> {
     if (dryRun) {
       return { created: reader.count, skipped: 0, rejected: [], bytes: 0 };
     }

@@ -10,8 +10,8 @@ import { assertUuid, isUuid } from "../model/ids.ts";
 import type { WirePost } from "../model/run.ts";
 import { unknownKeysOf, unknownKeyText } from "../model/unknown-keys.ts";
 import { attachmentKeys } from "../tracing/tape/attachment-writer.ts";
-import { Hiding } from "../tracing/tape/payload-filters.ts";
-import type { HidingOptions } from "../tracing/tape/payload-filters.ts";
+import { PayloadFilters } from "../tracing/tape/payload-filters.ts";
+import type { FilterOptions } from "../tracing/tape/payload-filters.ts";
 import { RecordEncoder } from "../tracing/tape/record-encoder.ts";
 import type { TapeWriter } from "../tracing/tape/tape-writer.ts";
 import { rowField } from "./row-format.ts";
@@ -91,7 +91,7 @@ function refuse(message: string): never {
 
 /** What runs are written with. */
 export interface RunsSetting {
-  readonly hiding: HidingOptions;
+  readonly filters: FilterOptions;
   /** Bytes of one attachment, at most. */
   readonly attachmentBytes: number;
   readonly rowOf: Map<string, number>;
@@ -101,11 +101,11 @@ export interface RunsSetting {
 export const runsOn =
   <Row>(
     { toRun, projectName }: UploadRuns<Row> & { readonly projectName: string },
-    { hiding, attachmentBytes, rowOf }: RunsSetting,
+    { filters, attachmentBytes, rowOf }: RunsSetting,
   ): EncoderOn =>
   (out) => {
     const encoder = new RecordEncoder(out, {
-      hiding: new Hiding(hiding, refuse),
+      filters: new PayloadFilters(filters, refuse),
       // What a pipeline brings is data: it opens no file of this machine.
       attachments: {
         attachmentBytes,

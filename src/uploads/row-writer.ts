@@ -4,7 +4,7 @@ import { TapePool } from "../tracing/tape/tape.ts";
 import type { Tape } from "../tracing/tape/tape.ts";
 import { TapeWriter } from "../tracing/tape/tape-writer.ts";
 import { ValueWriter } from "../tracing/tape/value-writer.ts";
-import type { KnownRow } from "./checkpoint.ts";
+import type { RecordedRow } from "./checkpoint.ts";
 import { rowField } from "./row-format.ts";
 
 /** Writes one row: from the beginning of its record, which is ended for it. */
@@ -13,7 +13,7 @@ export type EncodeRow = (item: unknown, row: number) => void;
 /** A tape of rows, and what its last one is. */
 export interface WrittenTape {
   readonly tape: Tape;
-  readonly last: KnownRow;
+  readonly last: RecordedRow;
 }
 
 export interface RowWriterOptions {
@@ -91,7 +91,7 @@ export class RowWriter {
     return next;
   }
 
-  #lastOf(tape: Tape): KnownRow {
+  #lastOf(tape: Tape): RecordedRow {
     let last = 0;
     for (let at = 0; at < tape.used; at += tape.view.getUint32(at + headOffset.length, true)) {
       last = at;

@@ -1,6 +1,6 @@
 import { createRequire } from "node:module";
 import type { Piscina } from "piscina";
-import type { ChunkAnswer, ChunkShipper, ChunkTask } from "./chunk-task.ts";
+import type { ChunkReply, ChunkShipper, ChunkTask } from "./chunk-task.ts";
 import { WorkerError } from "../model/errors.ts";
 import type { ShippingOptions } from "../model/records/shipping.ts";
 import { packError } from "../api/sync/packed-error.ts";
@@ -32,7 +32,7 @@ const idleMs = 2_000;
  */
 export class UploadPool implements ChunkShipper {
   readonly #options: UploadPoolOptions;
-  #piscina: Promise<Piscina<ChunkTask, ChunkAnswer>> | undefined;
+  #piscina: Promise<Piscina<ChunkTask, ChunkReply>> | undefined;
   #inline: Promise<ChunkShipper> | undefined;
   #worked = false;
 
@@ -40,7 +40,7 @@ export class UploadPool implements ChunkShipper {
     this.#options = options;
   }
 
-  async ship(task: ChunkTask): Promise<ChunkAnswer> {
+  async ship(task: ChunkTask): Promise<ChunkReply> {
     if (this.#options.threads > 0 && this.#inline === undefined) {
       try {
         this.#piscina ??= this.#start();
@@ -64,11 +64,11 @@ export class UploadPool implements ChunkShipper {
   }
 
   /** Loads what it needs: a client that uploads nothing loads none of it. */
-  async #start(): Promise<Piscina<ChunkTask, ChunkAnswer>> {
+  async #start(): Promise<Piscina<ChunkTask, ChunkReply>> {
     const { Piscina } = await import("piscina");
     const { threads, env, shipping } = this.#options;
     const data: UploadWorkerData = { shipping };
-    const pool = new Piscina<ChunkTask, ChunkAnswer>({
+    const pool = new Piscina<ChunkTask, ChunkReply>({
       filename: createRequire(import.meta.url).resolve("#uploads/upload.task"),
       minThreads: 0,
       maxThreads: threads,
@@ -89,7 +89,7 @@ export class UploadPool implements ChunkShipper {
   }
 }
 
-const lostBy = (cause: unknown): ChunkAnswer => ({
+const lostBy = (cause: unknown): ChunkReply => ({
   created: 0,
   skipped: 0,
   rejected: [],

@@ -14,7 +14,7 @@ export function uploadStreamTo(beginning: Promise<BulkUpload>): UploadStream {
   result.promise.catch(() => undefined);
   const add = async (row: unknown): Promise<void> => (await beginning).add(row);
   const finish = async (): Promise<void> => result.resolve(await (await beginning).finish());
-  const giveUp = async (reason: Error): Promise<void> => {
+  const abort = async (reason: Error): Promise<void> => {
     try {
       await (await beginning).fail(reason);
     } catch (failure) {
@@ -32,7 +32,7 @@ export function uploadStreamTo(beginning: Promise<BulkUpload>): UploadStream {
         done(error);
       } else {
         const reason = error ?? new ValidationError("The stream was destroyed before its end");
-        void settle(giveUp(reason), () => done(error));
+        void settle(abort(reason), () => done(error));
       }
     },
   });

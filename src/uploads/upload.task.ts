@@ -1,5 +1,5 @@
 import { workerData } from "node:worker_threads";
-import type { ChunkAnswer, ChunkTask } from "./chunk-task.ts";
+import type { ChunkReply, ChunkTask } from "./chunk-task.ts";
 import type { UploadWorkerData } from "./upload-pool.ts";
 import { chunkWorkOf } from "./chunk-work.ts";
 
@@ -7,6 +7,6 @@ import { chunkWorkOf } from "./chunk-work.ts";
 const work = chunkWorkOf((workerData as { options: UploadWorkerData }).options);
 
 /** The worker's task: one tape of rows. */
-export default function ship(task: ChunkTask): Promise<ChunkAnswer> {
+export default function ship(task: ChunkTask): Promise<ChunkReply> {
   return work.ship(task);
 }

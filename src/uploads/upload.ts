@@ -1,9 +1,9 @@
 import { AbortError, SdkError, UploadError, ValidationError } from "../model/errors.ts";
 import { retryPace, retryWaitMs } from "../model/records/retry-wait.ts";
 import type { RejectedRow, UploadProgress, UploadResult } from "../model/resources/upload.ts";
-import { NoRoom } from "../tracing/tape/capacity-exceeded.ts";
+import { CapacityExceeded } from "../tracing/tape/capacity-exceeded.ts";
 import type { Tape } from "../tracing/tape/tape.ts";
-import type { CheckpointFile, KnownRow } from "./checkpoint.ts";
+import type { CheckpointFile, RecordedRow } from "./checkpoint.ts";
 import { Pace } from "./pace.ts";
 import { RowWriter } from "./row-writer.ts";
 import type { RowWriterOptions, WrittenTape } from "./row-writer.ts";
@@ -34,7 +34,7 @@ export interface ChunkReport {
 /** Rows of the source that are on one tape, or were rejected before they came onto it. */
 interface Chunk {
   readonly lastRow: number;
-  readonly last: KnownRow;
+  readonly last: RecordedRow;
   isDone: boolean;
 }
 
@@ -58,8 +58,8 @@ export class BulkUpload {
   readonly #pace: Pace;
   readonly #beganAt = performance.now();
   readonly #counts = { read: 0, created: 0, skipped: 0, rejected: 0, bytes: 0 };
-  #first: KnownRow | undefined;
-  #lastWritten: KnownRow | undefined;
+  #first: RecordedRow | undefined;
+  #lastWritten: RecordedRow | undefined;
   #awaySince: number | undefined;
   #failure: { readonly error: unknown } | undefined;
   /** Hears that the upload failed, at whatever it is just waiting. */
@@ -75,7 +75,7 @@ export class BulkUpload {
     this.#settings = settings;
     this.#checkpoint = checkpoint;
     this.#warnings = warnings;
-    this.#first = checkpoint?.reached?.first;
+    this.#first = checkpoint?.position?.first;
     this.#pace = new Pace(() => settings.onProgress?.(this.#progress()));
     const { encoderOn } = kind;
     // A row may end beyond the limit at which its chunk is cut.
@@ -104,14 +104,14 @@ export class BulkUpload {
     this.#throwIfFailed();
     const counts = this.#counts;
     const row = ++counts.read;
-    if (row <= (this.#checkpoint?.reached?.rows ?? 0)) {
+    if (row <= (this.#checkpoint?.position?.rows ?? 0)) {
       this.#passOver(item, row);
       return;
     }
     try {
       this.#writer.add(item, row);
     } catch (error) {
-      if (!(error instanceof ValidationError) && !(error instanceof NoRoom)) {
+      if (!(error instanceof ValidationError) && !(error instanceof CapacityExceeded)) {
         this.#fail(error);
         this.#throwIfFailed();
       }
@@ -135,7 +135,7 @@ export class BulkUpload {
     }
     await Promise.all(this.#underWay);
     if (this.#failure === undefined && this.#first !== undefined) {
-      const { rows = 0, last = this.#first } = this.#checkpoint?.reached ?? {};
+      const { rows = 0, last = this.#first } = this.#checkpoint?.position ?? {};
       const reached = { rows: Math.max(rows, this.#counts.read), first: this.#first };
       this.#checkpoint?.note({ ...reached, last: this.#lastWritten ?? last });
     }
@@ -159,7 +159,7 @@ export class BulkUpload {
   /** A row that is done with, as a checkpoint says, which must be the same as then. */
   #passOver(item: unknown, row: number): void {
     this.#counts.skipped += 1;
-    const reached = this.#checkpoint?.reached;
+    const reached = this.#checkpoint?.position;
     for (const known of [reached?.first, reached?.last]) {
       if (known?.row === row && this.#digest(item, row) !== known.digest) {
         this.#fail(
@@ -287,7 +287,7 @@ export class BulkUpload {
   }
 
   #progress(): UploadProgress {
-    const firstRow = (this.#checkpoint?.reached?.rows ?? 0) + 1;
+    const firstRow = (this.#checkpoint?.position?.rows ?? 0) + 1;
     return { ...this.#counts, seconds: (performance.now() - this.#beganAt) / 1_000, firstRow };
   }
 

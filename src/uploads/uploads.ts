@@ -11,7 +11,7 @@ import type {
 import { ConflictError, NotFoundError } from "../model/errors.ts";
 import type { UploadResult, UploadSettings, UploadSource } from "../model/resources/upload.ts";
 import { unpackError } from "../api/sync/packed-error.ts";
-import type { HidingOptions } from "../tracing/tape/payload-filters.ts";
+import type { FilterOptions } from "../tracing/tape/payload-filters.ts";
 import type { Tape } from "../tracing/tape/tape.ts";
 import { tallyOf } from "../tracing/tape/tally.ts";
 import type { Tally } from "../tracing/tape/tally.ts";
@@ -31,7 +31,7 @@ export interface UploadsInit {
   readonly datasets: Pick<Datasets, "create">;
   /** Started at the first upload. */
   readonly shipper: () => ChunkShipper;
-  readonly hiding: HidingOptions;
+  readonly filters: FilterOptions;
   /** Bytes of one attachment of a run, at most. */
   readonly attachmentBytes: number;
   /** Where runs are filed that name no project. */
@@ -74,14 +74,14 @@ export class Uploads implements Uploader {
   async runs<Row>(source: UploadSource<Row>, request: UploadRuns<Row>): Promise<UploadResult> {
     const rows = rowsOf(source);
     const settings = checkSettings(request);
-    const { hiding, attachmentBytes } = this.#init;
+    const { filters, attachmentBytes } = this.#init;
     const rowOf = new Map<string, number>();
     const { ship, target } = this.#kind({ noun: "runs" }, "runs", settings);
     const kind: BulkKind = {
       target,
       encoderOn: runsOn(
         { ...request, projectName: request.projectName ?? this.#init.projectName },
-        { hiding, attachmentBytes, rowOf },
+        { filters, attachmentBytes, rowOf },
       ),
       // However many rows there are, those under way alone are in memory.
       onDone: (count) => forgetUntil(rowOf, count),
@@ -101,7 +101,7 @@ export class Uploads implements Uploader {
     const settings = checkSettings(request);
     const datasetId = await this.#datasetOf(request, settings);
     if (datasetId === undefined) {
-      return beginUnmade(request, settings);
+      return rejectStream(request, settings);
     }
     const target = `examples of dataset ${datasetId}`;
     const kind = this.#kind({ noun: "examples", datasetId }, target, settings);
@@ -182,7 +182,7 @@ function withUnsaid(report: ChunkReport, before: Tally, after: Tally): ChunkRepo
 }
 
 /** A dry run into a dataset that the upload would make: rows are checked as such, there is no server to ask. */
-function beginUnmade<Row>(request: UploadExamples<Row>, settings: CheckedSettings): BulkUpload {
+function rejectStream<Row>(request: UploadExamples<Row>, settings: CheckedSettings): BulkUpload {
   const name = JSON.stringify(request.datasetName);
   const { inputsSchema, outputsSchema } = {
     ...(typeof request.createDataset === "object" ? request.createDataset : {}),

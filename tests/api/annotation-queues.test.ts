@@ -217,7 +217,7 @@ describe("what is answered", () => {
     });
   });
 
-  test("an answer that is none is an AnswerError", async () => {
+  test("an answer that is none is an ResponseError", async () => {
     const server = await mswServer(
       on.all("*/annotation-queues/*", () => HttpResponse.json({ id })),
       on.get("*/annotation-queues", () => HttpResponse.json({})),

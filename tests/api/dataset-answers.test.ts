@@ -100,7 +100,7 @@ describe("what comes back", () => {
     });
   });
 
-  test("an answer of another kind is an AnswerError", async () => {
+  test("an answer of another kind is an ResponseError", async () => {
     const server = await mswServer(on.all("*", () => HttpResponse.json({ wrong: true })));
     const { datasets } = datasetNounsAt(server.endpoint);
     const calls = [

@@ -243,7 +243,7 @@ describe("what is answered", () => {
     });
   });
 
-  test("an answer that is no feedback is an AnswerError", async () => {
+  test("an answer that is no feedback is an ResponseError", async () => {
     const answers: readonly unknown[] = [null, [], {}, { ...wireFeedback, key: 7 }];
     const rest = [...answers];
     const server = await mswServer(

@@ -190,7 +190,7 @@ test("a redirect is not followed", async () => {
   expect([server.requests.length, target.requests.length]).toEqual([1, 0]);
 });
 
-test("an answer that is no JSON is an AnswerError, an empty one is null", async () => {
+test("an answer that is no JSON is an ResponseError, an empty one is null", async () => {
   await using server = await loopbackServer({ runs: [{ body: "<html>" }, { body: "" }] });
   const { http } = httpTo(server.endpoint);
   await expect(http.call("readRun", readRun)).rejects.toMatchObject({ code: "ANSWER" });

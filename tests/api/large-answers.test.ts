@@ -2,7 +2,7 @@ import { setTimeout as delay } from "node:timers/promises";
 import { describe, expect, onTestFinished, test } from "vitest";
 import { Runs } from "../../src/api/runs/runs.ts";
 import { Projects } from "../../src/api/projects.ts";
-import { AnswerError, HttpError } from "../../src/model/errors.ts";
+import { ResponseError, HttpError } from "../../src/model/errors.ts";
 import { HoldWatch } from "../chaos/soak/hold-watch.ts";
 import { httpTo } from "../support/api.ts";
 import type { TestHttpOptions } from "../support/api.ts";
@@ -51,7 +51,7 @@ test("an answer above maxResponseBytes is an error that names the option and wha
   const body = runOf("1").slice(0, 100_000);
   const runs = await runsTo({ body }, { maxResponseBytes: 65_536 });
   const refused = runs.read(id);
-  await expect(refused).rejects.toThrow(AnswerError);
+  await expect(refused).rejects.toThrow(ResponseError);
   await expect(refused).rejects.toThrow(
     "Failed to read run: the answer is larger than the 65536 bytes of the option maxResponseBytes. Ask for less (`limit`, `select`), or raise it (MILLRACE_MAX_RESPONSE_BYTES)",
   );
@@ -60,7 +60,7 @@ test("an answer above maxResponseBytes is an error that names the option and wha
 test("an answer that is nested too deeply is an error that says what to do", async () => {
   const body = `{"id":"${id}","a":${"[".repeat(200_000)}${"]".repeat(200_000)}}`;
   const refused = (await runsTo({ body })).read(id);
-  await expect(refused).rejects.toThrow(AnswerError);
+  await expect(refused).rejects.toThrow(ResponseError);
   await expect(refused).rejects.toThrow(
     "Failed to read run: the answer holds more than 10000 lists and objects in one another; ask for less",
   );

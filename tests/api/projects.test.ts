@@ -74,7 +74,7 @@ describe("what is sent", () => {
     expect(server.requests).toEqual([]);
   });
 
-  test("an answer that is no project is an AnswerError", async () => {
+  test("an answer that is no project is an ResponseError", async () => {
     const answers: readonly unknown[] = [null, [], {}, { ...wireProject, id: 7 }];
     const rest = [...answers];
     const server = await mswServer(

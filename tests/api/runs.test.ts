@@ -76,7 +76,7 @@ describe("what is sent", () => {
     });
   });
 
-  test("an answer that is no page of runs is an AnswerError", async () => {
+  test("an answer that is no page of runs is an ResponseError", async () => {
     const server = await mswServer(on.post("*", () => HttpResponse.json({ runs: [{}] })));
     await expect(runsAt(server.endpoint).list().toArray()).rejects.toMatchObject({
       code: "ANSWER",

@@ -21,7 +21,7 @@ test("settings are read, with a handle where there is one", async () => {
   expect(await tenant.settings()).toStrictEqual(expected);
 });
 
-test("settings that lack a part are an AnswerError, and a wrong key is said", async () => {
+test("settings that lack a part are an ResponseError, and a wrong key is said", async () => {
   const answers = [
     HttpResponse.json({ ...wireTenant, id: null }),
     HttpResponse.json({ detail: "wrong key" }, { status: 401 }),

@@ -41,7 +41,7 @@ async function killed(path: string): Promise<void> {
 }
 
 const rowsIn = async (path: string): Promise<number | undefined> =>
-  (await CheckpointFile.open({ path, source: "a" }, options)).reached?.rows;
+  (await CheckpointFile.open({ path, source: "a" }, options)).position?.rows;
 
 describe("a checkpoint's file", () => {
   test("of a killed upload holds two records, of which the later one counts", async () => {

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import type { ChunkAnswer, ChunkShipper } from "../../src/uploads/chunk-task.ts";
+import type { ChunkReply, ChunkShipper } from "../../src/uploads/chunk-task.ts";
 import { Uploads } from "../../src/uploads/uploads.ts";
 import { WorkerError } from "../../src/model/errors.ts";
 import { packError } from "../../src/api/sync/packed-error.ts";
@@ -12,7 +12,7 @@ const nothing = { created: 0, skipped: 0, rejected: [], bytes: 0 };
 function dyingOnce(): ChunkShipper {
   let ships = 0;
   return {
-    ship: ({ memory, used }): Promise<ChunkAnswer> => {
+    ship: ({ memory, used }): Promise<ChunkReply> => {
       const reader = new TapeReader(memory, used);
       ships += 1;
       if (ships === 1) {
@@ -35,7 +35,7 @@ test("rows that a worker had done with before it died are counted, and sent no m
     call: () => Promise.reject(new RangeError("nothing is to be asked")),
     datasets: { create: () => Promise.reject(new RangeError("nothing is to be made")) },
     shipper: () => shipper,
-    hiding: { hideInputs: false, hideOutputs: false, hideMetadata: false },
+    filters: { hideInputs: false, hideOutputs: false, hideMetadata: false },
     attachmentBytes: 1_024,
     projectName: "p",
   });

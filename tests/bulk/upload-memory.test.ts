@@ -13,10 +13,10 @@ const runId = "01890a5d-ac96-774b-bcce-b302099a8057";
 test("of an upload that ended neither its rows nor its listener stay in memory", async () => {
   const { signal } = new AbortController();
   const rowOf = new Map<string, number>();
-  const hiding = { hideInputs: false, hideOutputs: false, hideMetadata: false } as const;
+  const filters = { hideInputs: false, hideOutputs: false, hideMetadata: false } as const;
   const kind = {
     target: "runs",
-    encoderOn: runsOn({ projectName: "p" }, { hiding, attachmentBytes: 1_000, rowOf }),
+    encoderOn: runsOn({ projectName: "p" }, { filters, attachmentBytes: 1_000, rowOf }),
     ship: async () => ({ created: 1, skipped: 0, rejected: [], bytes: 0 }),
     onDone: (rows: number) => forgetUntil(rowOf, rows),
   };

@@ -65,7 +65,7 @@ test("an answer is read to its limit", async () => {
   await using server = await loopbackServer({ info: { body: "x".repeat(100_000) } });
   const transport = transportTo(server.endpoint, 10_000);
   const requester = new Requester(connectionTo(server.endpoint), transport);
-  const { status, body, bodyFailure } = await requester.ask(
+  const { status, body, bodyFailure } = await requester.request(
     { method: "GET", path: "/info" },
     noEnd(),
   );
@@ -82,10 +82,10 @@ test("a body is streamed, and what is under way ends with the transport", async 
     yield Buffer.from("two");
   }
   const body = { isSpent: false, open: () => parts() };
-  const answer = await requester.ask({ method: "POST", path: "/runs", body }, noEnd());
+  const answer = await requester.request({ method: "POST", path: "/runs", body }, noEnd());
   expect(answer.status).toBe(202);
   expect(server.requests[0]?.body.toString()).toBe("one two");
-  const hung = requester.ask({ method: "POST", path: "/runs" }, noEnd());
+  const hung = requester.request({ method: "POST", path: "/runs" }, noEnd());
   const [ended] = await Promise.allSettled([hung, transport.destroy()]);
   expect(ended).toMatchObject({ status: "rejected", reason: { message: "the client was closed" } });
 });

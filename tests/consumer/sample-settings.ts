@@ -207,7 +207,7 @@ export const settings: readonly Setting[] = [
   },
   {
     page: "docs/delivery.md",
-    holds: "waitForRoom",
+    holds: "waitForCapacity",
     after: `
       const { accepted, delivered } = client.stats();
       if (accepted === 0 || delivered !== accepted) throw new Error(JSON.stringify(client.stats()));`,
@@ -265,7 +265,7 @@ export const settings: readonly Setting[] = [
   },
   {
     page: "docs/repeated-content.md",
-    holds: "repeatedContent",
+    holds: "contentDeduplication",
     before: `${assertion} import { Client } from "millrace";`,
     after: `client.startRun({ name: "turn" }).end(); ${recorded("turn")}`,
   },

@@ -3,7 +3,7 @@ import * as fc from "fast-check";
 import { expect, test } from "vitest";
 import { ContentMemory } from "../../server/src/runs/ingest/content-memory.ts";
 import type { WirePatch } from "../../src/model/run.ts";
-import { KnownContent } from "../../src/workers/json/content-deduplication.ts";
+import { ContentDeduplication } from "../../src/workers/json/content-deduplication.ts";
 import { batchOfTrace, bodyOf, receive } from "../support/pieces.ts";
 
 const traceId = randomUUID();
@@ -75,7 +75,7 @@ const requests = fc.array(value, { minLength: 1, maxLength: 5 }).chain((pool) =>
 test("any run in pieces is received byte for byte as the run as it is", () => {
   fc.assert(
     fc.property(requests, (all) => {
-      const known = new KnownContent();
+      const known = new ContentDeduplication();
       const content = new ContentMemory();
       for (const runs of all) {
         const batch = batchOfTrace(traceId, runs);
@@ -98,7 +98,7 @@ test("whatever either side forgets, a run arrives as it is or is refused with th
   let refusals = 0;
   fc.assert(
     fc.property(requests, fates, (all, fate) => {
-      const known = new KnownContent(3_000);
+      const known = new ContentDeduplication(3_000);
       let content = new ContentMemory({ traceBytes: 6_000, allBytes: 8_000 });
       all.forEach((runs, index) => {
         const batch = batchOfTrace(traceId, runs);
@@ -131,7 +131,7 @@ test("whatever either side forgets, a run arrives as it is or is refused with th
 });
 
 test("a turn of a conversation costs what is new in it, not what was said before", () => {
-  const known = new KnownContent();
+  const known = new ContentDeduplication();
   const content = new ContentMemory();
   const sizes = [10, 11, 50, 51].map((turns) => {
     const batch = batchOfTrace(traceId, [conversation(turns)]);
@@ -148,7 +148,7 @@ test("a turn of a conversation costs what is new in it, not what was said before
 });
 
 test("a branch of a conversation shares what both have", () => {
-  const known = new KnownContent();
+  const known = new ContentDeduplication();
   const content = new ContentMemory();
   const messages = Array.from({ length: 40 }, (_, turn) => message(turn));
   const branches = [messages, [...messages.slice(0, 20), message(20, { other: true })]];
@@ -165,7 +165,7 @@ test("a branch of a conversation shares what both have", () => {
 
 test("what one trace or one tenant sent can't be referred to from another", () => {
   const content = new ContentMemory();
-  const known = new KnownContent();
+  const known = new ContentDeduplication();
   const runs = [conversation(5)];
   const first = known.draft();
   expect(receive(bodyOf(batchOfTrace(traceId, runs), first), content).reasons.size).toBe(0);
@@ -180,7 +180,7 @@ test("what one trace or one tenant sent can't be referred to from another", () =
 });
 
 test("a trace that the server keeps forgetting is sent inline", () => {
-  const known = new KnownContent();
+  const known = new ContentDeduplication();
   const batch = batchOfTrace(traceId, [conversation(5)]);
   const isInPieces = (): boolean => {
     const draft = known.draft();
@@ -192,7 +192,7 @@ test("a trace that the server keeps forgetting is sent inline", () => {
 });
 
 test("a worker remembers no more than it may", () => {
-  const known = new KnownContent(50_000);
+  const known = new ContentDeduplication(50_000);
   for (let trace = 0; trace < 40; trace++) {
     const draft = known.draft();
     bodyOf(batchOfTrace(randomUUID(), [conversation(20)]), draft);

@@ -29,7 +29,7 @@ async function serve(dataDir = ":memory:"): Promise<RunningServer> {
 function clientTo(endpoint: string, options: ClientOptions = {}): Client {
   const client = new Client({
     endpoint,
-    repeatedContent: "once",
+    contentDeduplication: "once",
     firstDelayMs: 0,
     aggregationDelayMs: 0,
     projectName: "p",
@@ -48,7 +48,7 @@ async function readyClient(relay: Relay, options: ClientOptions = {}): Promise<C
     async () => {
       client.startRun({ name: "again", projectName: "other" }).end();
       await client.flush();
-      expect(client.stats().server).toMatchObject({ repeatedContent: true });
+      expect(client.stats().server).toMatchObject({ contentDeduplication: true });
     },
     { timeout: 10_000 },
   );
@@ -138,7 +138,7 @@ test("values that no format should take for its own come back as they were recor
   }
   root.end();
   await client.flush();
-  const inline = clientTo(server.url, { repeatedContent: "inline", projectName: "inline" });
+  const inline = clientTo(server.url, { contentDeduplication: "inline", projectName: "inline" });
   inline.startRun({ name: "copy", inputs }).end({ inputs });
   await inline.flush();
   const valuesIn = async (projectName: string): Promise<readonly unknown[]> => {
@@ -270,9 +270,9 @@ async function talkTo(endpoint: string, options: ClientOptions): Promise<Client>
 test.each([
   ["a server that does not offer it", false, "once"],
   ["a client that was not told to", true, "inline"],
-] as const)("no payload is in pieces: %s", async (_title, flag, repeatedContent) => {
+] as const)("no payload is in pieces: %s", async (_title, flag, contentDeduplication) => {
   await using server = await loopbackServer({ info: infoOf(flag) });
-  await talkTo(server.endpoint, { repeatedContent });
+  await talkTo(server.endpoint, { contentDeduplication });
   const sent = Buffer.concat(server.runRequests.map(({ body }) => body)).toString("latin1");
   expect(sent).toContain(message(4).content);
   expect(sent).not.toContain(inPieces);

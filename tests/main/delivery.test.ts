@@ -152,7 +152,7 @@ test("a tape that comes from a spool stays there, and is counted as spooled", ()
   const written: number[] = [];
   const { delivery, ledger } = delivering([], { append: (body) => written.push(body.length) });
   const tape = tapeOf(2);
-  tape.adopted = true;
+  tape.isReplayed = true;
   expect(delivery.settleNow(tape, "expired")).toEqual({ delivered: 0, lost: 2 });
   expect(written).toEqual([]);
   expect(ledger).toMatchObject({ spooled: 2, lost: { expired: 0 } });

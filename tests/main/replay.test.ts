@@ -66,13 +66,20 @@ function replaying(
   }
   const { spool } = storage;
   const adopted: (readonly string[])[] = [];
-  const adopt = (tape: Tape): Promise<TapeResult> => {
+  const enqueueReplayed = (tape: Tape): Promise<TapeResult> => {
     // Before it is settled: a reader passes over what is.
     adopted.push(idsOf(tape));
     sends[Math.min(adopted.length, sends.length) - 1]?.(tape, ledger);
     return Promise.resolve({ delivered: 0, lost: 0 });
   };
-  const replay = new Replay({ ...storage, ledger, reporter, bytesPerSecond, adopt, isCalm });
+  const replay = new Replay({
+    ...storage,
+    ledger,
+    reporter,
+    bytesPerSecond,
+    enqueueReplayed,
+    isCalm,
+  });
   return { spool, replay, ledger, adopted };
 }
 

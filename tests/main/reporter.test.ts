@@ -33,8 +33,8 @@ test("what was lost in a quiet minute is said when the client closes", () => {
   const { lines, reporter } = reporting();
   reporter.loss("queueFull", 1);
   reporter.loss("queueFull", 22_750);
-  reporter.sayRest();
-  reporter.sayRest();
+  reporter.logRemaining();
+  reporter.logRemaining();
   expect(lines.map((line) => line.split(":")[0])).toEqual([
     "[millrace] Lost 1 record (queueFull)",
     "[millrace] Lost 22750 records (queueFull)",

@@ -172,7 +172,7 @@ test.each([
   expect(make).toThrow(message);
 });
 
-test.each(["flush", "drain", "close", "waitForRoom"] as const)(
+test.each(["flush", "drain", "close", "waitForCapacity"] as const)(
   "%s takes no unknown option",
   async (call) => {
     const options = { timeout: 5 } as object;

@@ -4,7 +4,7 @@ import {
   handleLimit,
   isCommitHash,
   looksLikeHash,
-  parsePromptPlace,
+  parsePromptPath,
   parsePromptReference,
 } from "../../src/model/resources/prompt-identifier.ts";
 
@@ -58,8 +58,8 @@ test("a message holds no line break, whatever the identifier does", () => {
 });
 
 test("a prompt as a whole has no commit, not even the latest", () => {
-  expect(parsePromptPlace("me/r")).toStrictEqual({ owner: "me", repo: "r" });
-  expect(() => parsePromptPlace("r:latest")).toThrow("takes no commit");
+  expect(parsePromptPath("me/r")).toStrictEqual({ owner: "me", repo: "r" });
+  expect(() => parsePromptPath("r:latest")).toThrow("takes no commit");
 });
 
 test.each(["latest", "", "-x", "a/b", "a b", "\u00e9", "x".repeat(handleLimit + 1), 7])(

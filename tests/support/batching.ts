@@ -1,6 +1,6 @@
 import { Batcher } from "../../src/tracing/queue/batcher.ts";
 import type { BatcherOptions } from "../../src/tracing/queue/batcher.ts";
-import { Hiding } from "../../src/tracing/tape/payload-filters.ts";
+import { PayloadFilters } from "../../src/tracing/tape/payload-filters.ts";
 import { Ledger } from "../../src/tracing/queue/ledger.ts";
 import type { TapeResult } from "../../src/tracing/queue/shipment.ts";
 import type { Tape } from "../../src/tracing/tape/tape.ts";
@@ -46,7 +46,7 @@ export function batching(options: Partial<BatcherOptions> = {}): Bench {
   const settle: ((result: TapeResult) => void)[] = [];
   const batcher = new Batcher({
     ...limits,
-    hiding: new Hiding(
+    filters: new PayloadFilters(
       { hideInputs: false, hideOutputs: false, hideMetadata: false },
       () => undefined,
     ),

@@ -1,5 +1,5 @@
 import type { RunOperation } from "../../src/workers/json/operations.ts";
-import { judgedParts } from "../../src/workers/sinks/sink.ts";
+import { resultParts } from "../../src/workers/sinks/sink.ts";
 import type { Batch, Outcome } from "../../src/workers/sinks/sink.ts";
 import { runId } from "./run-batch.ts";
 
@@ -31,7 +31,7 @@ const batchOfRuns = (runs: readonly RunOperation[]): Batch => ({
 /** How each run of a batch fared, in the order of their numbers: the kind of its outcome. */
 export function fates(batch: Batch, outcome: Outcome): readonly string[] {
   const byRun = new Map<string, string>();
-  for (const part of judgedParts({ batch, outcome })) {
+  for (const part of resultParts({ batch, outcome })) {
     for (const { id } of part.batch.runs) {
       if (byRun.has(id)) {
         throw new Error(`run ${id} was judged twice`);

@@ -16,7 +16,7 @@ const text = "x".repeat(2_000);
 const turns = 2_000;
 const peaksMb = [0, 0, 0, 0];
 for (let turn = 0; turn < turns; turn++) {
-  await client.waitForRoom({ timeoutMs: 60_000 });
+  await client.waitForCapacity({ timeoutMs: 60_000 });
   for (let i = 0; i < 10; i++) {
     client.startRun({ name: "run", inputs: { text } }).end({ turn });
   }

@@ -1,6 +1,6 @@
 import { microsToStamp } from "../../src/model/dotted-order.ts";
 import type { Operation, WirePatch } from "../../src/model/run.ts";
-import { Hiding } from "../../src/tracing/tape/payload-filters.ts";
+import { PayloadFilters } from "../../src/tracing/tape/payload-filters.ts";
 import { RecordEncoder } from "../../src/tracing/tape/record-encoder.ts";
 import { Tape } from "../../src/tracing/tape/tape.ts";
 import { TapeWriter } from "../../src/tracing/tape/tape-writer.ts";
@@ -36,7 +36,7 @@ export function tapeOf(records: readonly TestRecord[]): Tape {
   });
   const shown = { hideInputs: false, hideOutputs: false, hideMetadata: false };
   const encoder = new RecordEncoder(writer, {
-    hiding: new Hiding(shown, () => undefined),
+    filters: new PayloadFilters(shown, () => undefined),
     attachments: { attachmentBytes: 67_108_864, dangerouslyAllowFilesystem: true },
   });
   for (const { id, operation = "post", run = {}, isUnplaced = false } of records) {

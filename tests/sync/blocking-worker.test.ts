@@ -18,9 +18,9 @@ async function workerOf(make: string, head = ""): Promise<BlockingWorker> {
   await writeFile(
     path,
     `import { workerData } from "node:worker_threads";
-    import { Reporting, serveCalls } from ${JSON.stringify(serve)};
+    import { ReplyChannel, serveCalls } from ${JSON.stringify(serve)};
     ${head}
-    const reporting = new Reporting(workerData);
+    const reporting = new ReplyChannel(workerData);
     serveCalls(reporting, async ({ args: [arg] }, signal) => { ${make} });`,
   );
   const worker = new BlockingWorker({ path, data: {}, env: {}, warn, longestSilenceMs: 1_900 });
@@ -32,7 +32,7 @@ async function workerOf(make: string, head = ""): Promise<BlockingWorker> {
 }
 
 const call = (worker: BlockingWorker, arg: unknown = 0, timeoutMs = 10_000): Outcome =>
-  worker.call({ noun: "things", method: "do", args: [arg], revivals: [], timeoutMs });
+  worker.call({ resource: "things", method: "do", args: [arg], revivals: [], timeoutMs });
 
 test("a worker that ends during a call is an error that says so, and is over", async () => {
   const worker = await workerOf("if (arg === 'end') process.exit(7); return arg;");

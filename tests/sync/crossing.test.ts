@@ -1,9 +1,9 @@
 import * as fc from "fast-check";
 import { expect, test } from "vitest";
-import { crossingOf, revive } from "../../src/api/sync/argument-serialization.ts";
+import { serializeArguments, revive } from "../../src/api/sync/argument-serialization.ts";
 
 function crossed(...args: readonly unknown[]): readonly unknown[] {
-  const { args: there, revivals } = structuredClone(crossingOf(args));
+  const { args: there, revivals } = structuredClone(serializeArguments(args));
   revive(revivals);
   return there;
 }
@@ -97,5 +97,5 @@ test.each<readonly [string, () => unknown, string]>([
   ["an iterator", () => new Map().values(), "a stream or an iterator"],
   ["what can't be read", () => unreadable, "this argument"],
 ])("%s is refused: it can't cross", (_title, arg, what) => {
-  expect(() => crossingOf([arg()])).toThrow(`A blocking call can't take ${what}`);
+  expect(() => serializeArguments([arg()])).toThrow(`A blocking call can't take ${what}`);
 });

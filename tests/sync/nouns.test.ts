@@ -1,6 +1,6 @@
 import { startServer } from "@millrace/server";
 import { Client, NotFoundError, Pages, ValidationError } from "millrace";
-import type { ConflictError, SyncNouns } from "millrace";
+import type { ConflictError, SyncResources } from "millrace";
 import { beforeAll, describe, expect, onTestFinished, test } from "vitest";
 import { scriptedServer } from "../support/scripted-server.ts";
 
@@ -144,7 +144,7 @@ describe("at the local server, in this very process", () => {
 
   test("an error is of the same class, and its stack names who called", async () => {
     const { sync } = clientOf(url);
-    function readConfiguration(nouns: SyncNouns): unknown {
+    function readConfiguration(nouns: SyncResources): unknown {
       return nouns.projects.read({ projectName: "absent" });
     }
     const error = errorOf(() => readConfiguration(sync));

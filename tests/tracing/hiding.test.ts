@@ -1,13 +1,13 @@
 import { expect, test } from "vitest";
-import { Hiding, hiddenMarker } from "../../src/tracing/tape/payload-filters.ts";
-import type { HidingOptions } from "../../src/tracing/tape/payload-filters.ts";
+import { PayloadFilters, hiddenMarker } from "../../src/tracing/tape/payload-filters.ts";
+import type { FilterOptions } from "../../src/tracing/tape/payload-filters.ts";
 
-function hiding(options: Partial<HidingOptions>): { hiding: Hiding; failures: string[] } {
+function hiding(options: Partial<FilterOptions>): { hiding: PayloadFilters; failures: string[] } {
   const failures: string[] = [];
   const none = { hideInputs: false, hideOutputs: false, hideMetadata: false } as const;
   return {
     failures,
-    hiding: new Hiding({ ...none, ...options }, (message) => failures.push(message)),
+    hiding: new PayloadFilters({ ...none, ...options }, (message) => failures.push(message)),
   };
 }
 

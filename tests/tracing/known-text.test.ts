@@ -1,7 +1,7 @@
 import { setFlagsFromString } from "node:v8";
 import { runInNewContext } from "node:vm";
 import { expect, test } from "vitest";
-import { KnownKeys, KnownText } from "../../src/tracing/tape/string-cache.ts";
+import { KeyCache, CachedString } from "../../src/tracing/tape/string-cache.ts";
 import { jsonsOfTape } from "../support/json-of-tape.ts";
 
 const asJson = (values: readonly unknown[]): string[] =>
@@ -68,7 +68,7 @@ test("more keys than are known are written all the same", () => {
 });
 
 test("what is known of keys stays small", () => {
-  const keys = new KnownKeys();
+  const keys = new KeyCache();
   const found = Array.from({ length: 5_000 }, (_, n) => keys.find(`key${n}`));
   expect(new Set(found).size).toBe(1_025);
   expect(keys.find("k".repeat(65))).toBe(keys.others);
@@ -76,7 +76,7 @@ test("what is known of keys stays small", () => {
 });
 
 test("a text that was half as many characters as units is not kept", () => {
-  expect(new KnownText("𐀀".repeat(6)).size).toBe(0);
+  expect(new CachedString("𐀀".repeat(6)).size).toBe(0);
 });
 
 test("records at a tape's end, and fields at their limit, are as without what is known", () => {
@@ -98,7 +98,7 @@ test("records at a tape's end, and fields at their limit, are as without what is
 test("a text that was cut out of a long one does not keep that in memory", () => {
   setFlagsFromString("--expose-gc");
   const collect = runInNewContext("gc") as () => void;
-  const keys = new KnownKeys();
+  const keys = new KeyCache();
   const holder = keys.at(0);
   collect();
   const before = process.memoryUsage().heapUsed;

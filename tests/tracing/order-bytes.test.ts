@@ -3,7 +3,7 @@ import { expect, test } from "vitest";
 import { formatDottedOrder, microsToStamp } from "../../src/model/dotted-order.ts";
 import { createUuid7 } from "../../src/model/uuid7.ts";
 import { OrderBytes, orderLength, writeOrder } from "../../src/tracing/tape/order-bytes.ts";
-import type { Place } from "../../src/tracing/tape/order-bytes.ts";
+import type { TracePosition } from "../../src/tracing/tape/order-bytes.ts";
 
 /** Up to the last that a number counts exactly, whole seconds and their ends among them. */
 const times = fc.array(
@@ -34,13 +34,17 @@ test("an order reads as its ancestors' stamps and ids, at any depth and time", (
 });
 
 test("an order is written where it is asked for, over nothing that stands before it", () => {
-  const root: Place = {
+  const root: TracePosition = {
     id: createUuid7(),
     startMicros: 1_700_000_000_000_001,
     parentOrder: undefined,
   };
   const parentOrder = OrderBytes.at(root);
-  const place: Place = { id: createUuid7(), startMicros: 1_700_000_000_999_999, parentOrder };
+  const place: TracePosition = {
+    id: createUuid7(),
+    startMicros: 1_700_000_000_999_999,
+    parentOrder,
+  };
   for (let from = 0; from < 9; from++) {
     const bytes = Buffer.alloc(200, "~");
     const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.length);

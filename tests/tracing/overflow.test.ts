@@ -91,7 +91,7 @@ describe("drop-oldest", () => {
     const [shipment] = source.batcher.takeAll().waiting;
     expect(shipment).toBeDefined();
     if (shipment !== undefined) {
-      void bench.batcher.adopt(shipment.tape);
+      void bench.batcher.enqueueReplayed(shipment.tape);
     }
     record(bench, 100);
     expect(await deliverAll(bench)).toEqual(expect.arrayContaining([...spooled]));
@@ -121,7 +121,7 @@ describe("block", () => {
 
   test("with room it is true at once", async () => {
     const { batcher } = batching({ overflow: "block" });
-    await expect(batcher.waitForRoom(0)).resolves.toBe(true);
+    await expect(batcher.waitForCapacity(0)).resolves.toBe(true);
   });
 
   test("a plain call does not wait: at the bound the new record is dropped and counted", () => {
@@ -133,8 +133,8 @@ describe("block", () => {
   test("at the bound it waits until tapes are delivered; then one caller a turn is let through", async () => {
     const bench = batching({ overflow: "block" });
     record(bench, 100);
-    const first = watched(bench.batcher.waitForRoom(60_000));
-    const second = watched(bench.batcher.waitForRoom(60_000));
+    const first = watched(bench.batcher.waitForCapacity(60_000));
+    const second = watched(bench.batcher.waitForCapacity(60_000));
     await vi.advanceTimersByTimeAsync(30_000);
     expect([first.answer, second.answer]).toEqual([undefined, undefined]);
     await bench.deliver();
@@ -149,7 +149,7 @@ describe("block", () => {
   test("at its limit it is false", async () => {
     const bench = batching({ overflow: "block" });
     record(bench, 100);
-    const waiting = bench.batcher.waitForRoom(500);
+    const waiting = bench.batcher.waitForCapacity(500);
     await vi.advanceTimersByTimeAsync(500);
     await expect(waiting).resolves.toBe(false);
   });
@@ -157,16 +157,16 @@ describe("block", () => {
   test("when the line ends it is false, for those who wait and those who come", async () => {
     const bench = batching({ overflow: "block" });
     record(bench, 100);
-    const waiting = bench.batcher.waitForRoom(60_000);
+    const waiting = bench.batcher.waitForCapacity(60_000);
     bench.batcher.takeAll();
     await expect(waiting).resolves.toBe(false);
-    await expect(bench.batcher.waitForRoom(60_000)).resolves.toBe(false);
+    await expect(bench.batcher.waitForCapacity(60_000)).resolves.toBe(false);
   });
 
   test("with another policy nobody waits", async () => {
     const bench = batching({ overflow: "drop-oldest" });
     record(bench, 100);
-    await expect(bench.batcher.waitForRoom(60_000)).resolves.toBe(true);
+    await expect(bench.batcher.waitForCapacity(60_000)).resolves.toBe(true);
   });
 
   test("a producer that waits for room loses nothing to a server ten times slower", async () => {
@@ -174,7 +174,7 @@ describe("block", () => {
     let finished = false;
     const producing = (async () => {
       for (let i = 0; i < 600; i++) {
-        await bench.batcher.waitForRoom(600_000);
+        await bench.batcher.waitForCapacity(600_000);
         bench.record(1_000);
       }
       finished = true;

@@ -59,7 +59,7 @@ test("tapes of an unusual size, and those of a spool, are not used again", () =>
   const large = pool.take(tapeBytes + 1);
   pool.give(large);
   const adopted = pool.take(0);
-  adopted.adopted = true;
+  adopted.isReplayed = true;
   pool.give(adopted);
   expect([large, adopted]).not.toContain(pool.take(0));
 });

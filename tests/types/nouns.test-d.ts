@@ -1,11 +1,11 @@
 import { expectTypeOf, test } from "vitest";
-import type { Nouns } from "../../src/main/index.ts";
+import type { Resources } from "../../src/main/index.ts";
 
 // What holds of every call of every noun, those to come included.
 
 type Calls = {
-  [Noun in keyof Nouns]: {
-    [Name in keyof Nouns[Noun]]: Nouns[Noun][Name] extends (...args: infer Args) => unknown
+  [Noun in keyof Resources]: {
+    [Name in keyof Resources[Noun]]: Resources[Noun][Name] extends (...args: infer Args) => unknown
       ? Required<Args>
       : never;
   };
@@ -56,8 +56,10 @@ test("whatever can be left out can be given as undefined", () => {
 test("no call takes or answers any", () => {
   type AnyMember<Value> = { [Name in keyof Value]: IsAny<Value[Name]> }[keyof Value];
   type Found = {
-    [Noun in keyof Nouns]: {
-      [Name in keyof Nouns[Noun]]: Nouns[Noun][Name] extends (...args: infer Args) => infer Result
+    [Noun in keyof Resources]: {
+      [Name in keyof Resources[Noun]]: Resources[Noun][Name] extends (
+        ...args: infer Args
+      ) => infer Result
         ? true extends
             | IsAny<Args[number]>
             | IsAny<Awaited<Result>>
@@ -66,7 +68,7 @@ test("no call takes or answers any", () => {
           ? Name
           : never
         : never;
-    }[keyof Nouns[Noun]];
-  }[keyof Nouns];
+    }[keyof Resources[Noun]];
+  }[keyof Resources];
   expectTypeOf<Found>().toEqualTypeOf<never>();
 });

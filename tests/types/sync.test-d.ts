@@ -4,13 +4,13 @@ import type {
   CreateProject,
   Project,
   RunShare,
-  SyncNouns,
+  SyncResources,
   TenantSettings,
   Run,
 } from "../../src/main/index.ts";
-import type { BlockingNoun } from "../../src/api/sync/sync-facade.ts";
+import type { BlockingResource } from "../../src/api/sync/sync-facade.ts";
 
-declare const sync: SyncNouns;
+declare const sync: SyncResources;
 
 test("the mirror has every noun of the client, and nothing that is none", () => {
   type Nouns = {
@@ -18,15 +18,15 @@ test("the mirror has every noun of the client, and nothing that is none", () => 
       ? never
       : Name;
   };
-  expectTypeOf<keyof SyncNouns>().toExtend<keyof Nouns>();
-  expectTypeOf<"projects" | "runs" | "tenant">().toExtend<keyof SyncNouns>();
-  expectTypeOf<SyncNouns>().not.toHaveProperty("http");
-  expectTypeOf<Client["sync"]>().toEqualTypeOf<SyncNouns>();
+  expectTypeOf<keyof SyncResources>().toExtend<keyof Nouns>();
+  expectTypeOf<"projects" | "runs" | "tenant">().toExtend<keyof SyncResources>();
+  expectTypeOf<SyncResources>().not.toHaveProperty("http");
+  expectTypeOf<Client["sync"]>().toEqualTypeOf<SyncResources>();
 });
 
 test("every noun has every call, and each answers what the awaited one promises", () => {
-  expectTypeOf<keyof SyncNouns["projects"]>().toEqualTypeOf<keyof Client["projects"]>();
-  expectTypeOf<keyof SyncNouns["runs"]>().toEqualTypeOf<keyof Client["runs"]>();
+  expectTypeOf<keyof SyncResources["projects"]>().toEqualTypeOf<keyof Client["projects"]>();
+  expectTypeOf<keyof SyncResources["runs"]>().toEqualTypeOf<keyof Client["runs"]>();
   expectTypeOf(sync.tenant.settings()).toEqualTypeOf<TenantSettings>();
   expectTypeOf(sync.projects.create({ name: "p" })).toEqualTypeOf<Project>();
   expectTypeOf(sync.runs.share("id")).toEqualTypeOf<RunShare>();
@@ -47,7 +47,9 @@ test("no call of any noun is lost to the derivation, nor does one answer a promi
             : never
       : Name;
   }[keyof Noun];
-  type LostCalls = { [Name in keyof SyncNouns]: Lost<SyncNouns[Name]> }[keyof SyncNouns];
+  type LostCalls = {
+    [Name in keyof SyncResources]: Lost<SyncResources[Name]>;
+  }[keyof SyncResources];
   expectTypeOf<LostCalls>().toEqualTypeOf<never>();
 });
 
@@ -67,7 +69,7 @@ test("arguments are the same, with a time limit in place of a signal", () => {
   sync.projects.read({ projectId: "i", projectName: "n" });
   // @ts-expect-error: the name is wanted
   sync.projects.create({ timeoutMs: 5 });
-  type Given = Parameters<SyncNouns["projects"]["create"]>[0];
+  type Given = Parameters<SyncResources["projects"]["create"]>[0];
   expectTypeOf<Omit<Given, "timeoutMs">>().toEqualTypeOf<Omit<CreateProject, "signal">>();
 });
 
@@ -84,7 +86,7 @@ test("what can't cross to another thread is no argument, and no result is a prom
     lines(): AsyncIterable<string>;
     readonly name: string;
   }
-  type Mirror = BlockingNoun<Things>;
+  type Mirror = BlockingResource<Things>;
   type Options = Parameters<Mirror["upload"]>[0];
   expectTypeOf<Options["source"]>().toEqualTypeOf<string | Uint8Array>();
   expectTypeOf<Options["onProgress"]>().toEqualTypeOf<undefined>();

@@ -1,11 +1,11 @@
 import { errors } from "undici";
 import { describe, expect, test } from "vitest";
-import { judgeAnswer, judgeFailure } from "../../src/workers/sinks/classify-response.ts";
+import { classifyResponse, classifyFailure } from "../../src/workers/sinks/classify-response.ts";
 import type { Outcome } from "../../src/workers/sinks/sink.ts";
 
 const now = Date.parse("2026-11-21T10:11:12Z");
 const judge = (status: number, body = "", retryAfter?: string): Outcome =>
-  judgeAnswer("send runs", { status, body, retryAfter }, now);
+  classifyResponse("send runs", { status, body, retryAfter }, now);
 
 /** An error with a code, as Node makes them. */
 const coded = (code: string, message = "it failed"): Error =>
@@ -45,7 +45,7 @@ describe("an answer", () => {
 
   test.each([301, 302, 303, 307, 308])("%i is final and says where it points", (status) => {
     const answer = { status, body: "", location: "https://other.test/runs" };
-    expect(judgeAnswer("send runs", answer, now)).toMatchObject({
+    expect(classifyResponse("send runs", answer, now)).toMatchObject({
       kind: "rejected",
       rejection: {
         status,
@@ -117,7 +117,7 @@ describe("no answer", () => {
     "ERR_SSL_WRONG_VERSION_NUMBER",
     "HPE_INVALID_CONSTANT",
   ])("%s may pass, and the server is away", (code) => {
-    expect(judgeFailure("send runs", coded(code))).toEqual({
+    expect(classifyFailure("send runs", coded(code))).toEqual({
       kind: "retry",
       reason: `Failed to send runs: ${code} it failed`,
       code: "NETWORK",
@@ -132,7 +132,7 @@ describe("no answer", () => {
     coded("ETIMEDOUT", "slow"),
     new DOMException("slow", "TimeoutError"),
   ])("%s may pass", (failure) => {
-    expect(judgeFailure("send runs", failure)).toMatchObject({
+    expect(classifyFailure("send runs", failure)).toMatchObject({
       kind: "retry",
       reason: expect.stringMatching(/^Failed to send runs: .*slow$/) as string,
       away: true,
@@ -154,14 +154,14 @@ describe("no answer", () => {
     ["ERR_OSSL_PEM_NO_START_LINE", /no PEM text/],
     ["ERR_OSSL_X509_KEY_VALUES_MISMATCH", /key is not the certificate's/],
   ])("%s is final, and the message says what to do", (code, hint) => {
-    const outcome = judgeFailure("send runs", coded(code));
+    const outcome = classifyFailure("send runs", coded(code));
     expect(outcome).toMatchObject({ kind: "rejected", rejection: { code: "CERTIFICATE" } });
     expect((outcome as { rejection: { message: string } }).rejection.message).toMatch(hint);
   });
 
   test("a certificate's failure is found under what wraps it", () => {
     const failure = new Error("at the proxy", { cause: coded("CERT_HAS_EXPIRED") });
-    expect(judgeFailure("send runs", failure)).toMatchObject({
+    expect(classifyFailure("send runs", failure)).toMatchObject({
       rejection: { code: "CERTIFICATE" },
     });
   });
@@ -175,7 +175,7 @@ describe("no answer", () => {
       ),
       { message: "", code: "ECONNREFUSED" },
     );
-    expect(judgeFailure("send runs", failure)).toMatchObject({
+    expect(classifyFailure("send runs", failure)).toMatchObject({
       kind: "retry",
       reason: "Failed to send runs: connect ECONNREFUSED ::1:1",
     });
@@ -186,14 +186,14 @@ describe("no answer", () => {
       library: "SSL routines",
       reason: "wrong version number",
     });
-    expect(judgeFailure("send runs", failure)).toMatchObject({
+    expect(classifyFailure("send runs", failure)).toMatchObject({
       reason: "Failed to send runs: ERR_SSL_X wrong version number",
     });
   });
 
   test("a request that can't be made is final", () => {
     const failure = new errors.InvalidArgumentError("invalid x-team header");
-    expect(judgeFailure("send runs", failure)).toMatchObject({
+    expect(classifyFailure("send runs", failure)).toMatchObject({
       kind: "rejected",
       rejection: {
         code: "OPTION",
@@ -205,10 +205,10 @@ describe("no answer", () => {
   test("a cause that is its own ends the search", () => {
     const failure = coded("ECONNRESET");
     failure.cause = failure;
-    expect(judgeFailure("send runs", failure)).toMatchObject({ kind: "retry" });
+    expect(classifyFailure("send runs", failure)).toMatchObject({ kind: "retry" });
   });
 
   test.each([undefined, "text", 7, null])("%j in place of an error may pass", (failure) => {
-    expect(judgeFailure("send runs", failure)).toMatchObject({ kind: "retry", away: true });
+    expect(classifyFailure("send runs", failure)).toMatchObject({ kind: "retry", away: true });
   });
 });

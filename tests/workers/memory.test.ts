@@ -23,7 +23,7 @@ test("a run on which a worker runs out of memory is set aside; the program and t
   expect(code).toBe(0);
   expect(JSON.parse(output.slice(output.indexOf("{")))).toMatchObject({
     delivered: 4,
-    lost: { setAside: 2, workerLost: 0 },
+    lost: { quarantined: 2, workerLost: 0 },
   });
   expect(server.ended.size).toBe(2);
 }, 30_000);

@@ -55,8 +55,8 @@ test.each(["loop", "exit", "throw"])(
     const { client, good, lines } = await record([name], options);
     expect(await client.flush()).toMatchObject({ delivered: 40, lost: 2, pending: 0 });
     expect([...server.ended].toSorted()).toEqual(good.toSorted());
-    expect(client.stats()).toMatchObject({ accepted: 42, delivered: 40, lost: { setAside: 2 } });
-    expect(lines.filter((line) => line.includes("setAside"))).toHaveLength(1);
+    expect(client.stats()).toMatchObject({ accepted: 42, delivered: 40, lost: { quarantined: 2 } });
+    expect(lines.filter((line) => line.includes("quarantined"))).toHaveLength(1);
     await client.close();
     const letters = (await inspectSpool(spoolDir)).filter(({ state }) => state === "dead");
     expect(letters).toMatchObject([{ records: 2 }]);
@@ -72,7 +72,7 @@ test(
     const { client, good } = await record(["exit", "loop", "exit"], options);
     await client.flush();
     expect([...server.ended].toSorted()).toEqual(good.toSorted());
-    expect(client.stats()).toMatchObject({ lost: { setAside: 6, workerLost: 0 }, pending: 0 });
+    expect(client.stats()).toMatchObject({ lost: { quarantined: 6, workerLost: 0 }, pending: 0 });
     await client.close();
   },
 );

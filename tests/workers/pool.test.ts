@@ -15,7 +15,7 @@ const shippingTo = (endpoint: string): ShippingOptions => ({
   retryAfterLimitMs: 0,
   maxResponseBytes: 65_536,
   files: { allowed: false, limitBytes: 1_048_576 },
-  repeatedContent: "inline",
+  contentDeduplication: "inline",
   attachBytesFrom: 262_144,
   runtime: {
     sdk: "millrace",

@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, expect, test, vi } from "vitest";
-import { Pulses, pulseMemory } from "../../src/workers/host/heartbeat.ts";
+import { Heartbeats, heartbeatMemory } from "../../src/workers/host/heartbeat.ts";
 import { Watchdog } from "../../src/workers/host/watchdog.ts";
 
 beforeEach(() => {
@@ -11,7 +11,7 @@ afterEach(() => {
 
 /** Two threads: 7 and 8 came up; `beat` is a turn of one's loop. */
 function watching() {
-  const memory = pulseMemory(2);
+  const memory = heartbeatMemory(2);
   const numbers = new Int32Array(memory);
   numbers.set([2, 7, 1, 8, 1]);
   const ended: number[] = [];
@@ -27,7 +27,7 @@ function watching() {
     },
   }));
   const watchdog = new Watchdog({
-    pulses: new Pulses(memory),
+    heartbeats: new Heartbeats(memory),
     threads: () => [...threads],
     stallMs: 4_000,
     onStuck: () => undefined,

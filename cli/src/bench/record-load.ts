@@ -40,7 +40,7 @@ export async function recordLoad(client: Client, load: Load): Promise<void> {
     const due =
       rate === undefined ? runs : Math.min(runs, ((performance.now() - began) / 1_000) * rate);
     while (recorded < due && !isOver()) {
-      if (rate === undefined && !(await client.waitForRoom({ timeoutMs: roomMs }))) {
+      if (rate === undefined && !(await client.waitForCapacity({ timeoutMs: roomMs }))) {
         continue;
       }
       const count = Math.min(runsPerTree, runs - recorded);

@@ -22,7 +22,7 @@ import type {
   UpdateDataset,
 } from "./dataset-options.ts";
 import { formBody } from "../http/form.ts";
-import type { Asking, CallOptions } from "../http/http.ts";
+import type { ApiTransport, CallOptions } from "../http/http.ts";
 import { isFound } from "../http/is-found.ts";
 import { checkOffset, chunksOf, pagesByIds, pagesByOffset } from "../http/pages.ts";
 import type { Pages } from "../http/pages.ts";
@@ -34,13 +34,13 @@ import type { TenantIds } from "../tenant-ids.ts";
 /** Datasets themselves: made, found, changed, deleted. */
 export class DatasetCatalog {
   /** @internal */
-  protected readonly asking: Asking;
+  protected readonly asking: ApiTransport;
   /** @internal */
   protected readonly host: string;
   readonly #tenants: TenantIds;
 
   /** @internal */
-  constructor(asking: Asking, host: string, tenants: TenantIds) {
+  constructor(asking: ApiTransport, host: string, tenants: TenantIds) {
     this.asking = asking;
     this.host = host;
     this.#tenants = tenants;

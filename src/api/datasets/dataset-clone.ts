@@ -8,7 +8,7 @@ import type { DatasetCatalog } from "./dataset-catalog.ts";
 import type { CloneDataset } from "./dataset-options.ts";
 import type { NewAttachment, NewExample } from "./example-options.ts";
 import type { Examples } from "./examples.ts";
-import type { Asking } from "../http/http.ts";
+import type { ApiTransport } from "../http/http.ts";
 import type { ServerInfoReader } from "../http/server-info.ts";
 import { listSharedExamples } from "./shared-examples.ts";
 
@@ -30,7 +30,7 @@ export interface CloneTools {
 
 /** As the specification has it (section 4): skipped where the name is taken, named where it is left half done. */
 export async function cloneDataset(
-  asking: Asking,
+  asking: ApiTransport,
   { token, sourceEndpoint, signal, ...options }: CloneDataset & { readonly token: string },
   { datasets, examples, info, endpoint, warn }: CloneTools,
 ): Promise<ClonedDataset> {

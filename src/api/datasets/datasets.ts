@@ -22,7 +22,7 @@ import type {
 } from "./dataset-options.ts";
 import type { EndpointName } from "../../model/endpoints.ts";
 import type { Examples } from "./examples.ts";
-import type { Asking, CallOptions } from "../http/http.ts";
+import type { ApiTransport, CallOptions } from "../http/http.ts";
 import { Pages, idsByRequest } from "../http/pages.ts";
 import { ServerInfoReader } from "../http/server-info.ts";
 import { listSharedExamples, sharedQuery } from "./shared-examples.ts";
@@ -49,7 +49,7 @@ export class Datasets extends DatasetHistory {
   readonly #cloning: CloneTools;
 
   /** @internal */
-  constructor(asking: Asking, { host, tenants, ...tools }: DatasetsInit) {
+  constructor(asking: ApiTransport, { host, tenants, ...tools }: DatasetsInit) {
     super(asking, host, tenants);
     this.#cloning = { datasets: this, info: new ServerInfoReader(asking.call), ...tools };
   }

@@ -1,4 +1,4 @@
-import { AnswerError, ConflictError, ValidationError } from "../../model/errors.ts";
+import { ResponseError, ConflictError, ValidationError } from "../../model/errors.ts";
 import { parseExample } from "../../model/resources/example.ts";
 import { Fields, parseList } from "../../model/fields.ts";
 import { formOf, hasAttachments, jsonBodyOf } from "./example-wire.ts";
@@ -95,7 +95,7 @@ function checkCount(answer: unknown, sent: number): void {
     ? answer.length
     : new Fields(answer, "list of created examples").optionalNumber("count");
   if (typeof created === "number" && created !== sent) {
-    throw new AnswerError(
+    throw new ResponseError(
       `Failed to create examples: ${sent} were sent, ${created} were created. Read the dataset to find which are missing, and create those`,
     );
   }

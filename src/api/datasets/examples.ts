@@ -34,7 +34,7 @@ import {
   jsonBodyOf,
 } from "./example-wire.ts";
 import { ExampleWrites, assertMany, counted } from "./example-writes.ts";
-import type { Asking, CallOptions } from "../http/http.ts";
+import type { ApiTransport, CallOptions } from "../http/http.ts";
 import { checkOffset, chunksOf, idsByRequest, pagesByIds, pagesByOffset } from "../http/pages.ts";
 import type { OffsetRequest, Pages } from "../http/pages.ts";
 import type { QueryValue } from "../http/request.ts";
@@ -46,14 +46,14 @@ const examplesPerRequest = 1_000;
 
 /** Examples of datasets. Calls that name a dataset throw as `datasets.read`. */
 export class Examples {
-  readonly #asking: Asking;
+  readonly #asking: ApiTransport;
   readonly #endpoint: string;
   readonly #info: ServerInfoReader;
   readonly #uploader: Uploader;
   readonly #writes: ExampleWrites;
 
   /** @internal */
-  constructor(asking: Asking, endpoint: string, uploader: Uploader) {
+  constructor(asking: ApiTransport, endpoint: string, uploader: Uploader) {
     this.#asking = asking;
     this.#uploader = uploader;
     this.#endpoint = endpoint;

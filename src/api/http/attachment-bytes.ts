@@ -1,6 +1,6 @@
 import { ValidationError } from "../../model/errors.ts";
 import type { Attachment } from "../../model/resources/attachment-response.ts";
-import type { Asking, CallOptions } from "./http.ts";
+import type { ApiTransport, CallOptions } from "./http.ts";
 
 export interface AttachmentPlace extends CallOptions {
   /** Base address of the server that named it: its address may be a path there. */
@@ -13,7 +13,7 @@ export interface AttachmentPlace extends CallOptions {
  * @throws {@link ValidationError} its address is none.
  */
 export async function readAttachmentBytes(
-  asking: Asking,
+  transport: ApiTransport,
   { presignedUrl }: Attachment,
   { endpoint, signal }: AttachmentPlace,
 ): Promise<Uint8Array> {
@@ -23,7 +23,7 @@ export async function readAttachmentBytes(
     throw new ValidationError("The address of an attachment must be http or https");
   }
   const chunks: Uint8Array[] = [];
-  for await (const chunk of asking.fetchFile(address, { action: "read attachment", signal })) {
+  for await (const chunk of transport.fetchFile(address, { action: "read attachment", signal })) {
     chunks.push(chunk);
   }
   return Buffer.concat(chunks);

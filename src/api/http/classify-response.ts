@@ -1,10 +1,10 @@
 import { isOk, redirectText } from "../../transport/response.ts";
-import type { Answer } from "../../transport/response.ts";
+import type { HttpResponse } from "../../transport/response.ts";
 import { isTooLarge, isUnsent, toError, ProxyRefusal } from "../../transport/failure.ts";
 import type { Endpoint } from "../../model/endpoints.ts";
 import { detailOf } from "../../model/error-detail.ts";
 import {
-  AnswerError,
+  ResponseError,
   ConflictError,
   HttpError,
   InsufficientQuotaError,
@@ -19,7 +19,7 @@ import { JsonLimitError, parseJson } from "./parse-json.ts";
 import type { CallInit } from "./request.ts";
 
 /** What one try came to. */
-export type Verdict =
+export type TryResult =
   | { readonly kind: "answered"; readonly value: unknown }
   | {
       readonly kind: "failed";
@@ -43,14 +43,18 @@ export interface TryFacts {
   /** Ends the parsing of its answer. */
   readonly signal?: AbortSignal;
   /** The try before this one. */
-  readonly earlier: Verdict | undefined;
+  readonly earlier: TryResult | undefined;
 }
 
 /** What an answer means; `now` is milliseconds since the Unix epoch. */
-export async function readAnswer(answer: Answer, facts: TryFacts, now: number): Promise<Verdict> {
+export async function classifyResponse(
+  response: HttpResponse,
+  facts: TryFacts,
+  now: number,
+): Promise<TryResult> {
   const { endpoint, requestId, isRepeatable, earlier } = facts;
   const { action } = endpoint;
-  const { status, body, chunks = [], bodyFailure } = answer;
+  const { status, body, chunks = [], bodyFailure } = response;
   if (isOk(status)) {
     if (isTooLarge(bodyFailure)) {
       return failed(tooLarge(facts, bodyFailure), false, { isOpen: true });
@@ -64,16 +68,16 @@ export async function readAnswer(answer: Answer, facts: TryFacts, now: number): 
     // The try before arrived though its answer did not: it is deleted.
     return { kind: "answered", value: null };
   }
-  const shown = status < 400 ? redirectText(answer) : body;
+  const shown = status < 400 ? redirectText(response) : body;
   const message = facts.messageOf?.({ status, body: shown });
   const error = errorOf({ action, status, body: shown, message, requestId });
-  const isRefused = status === 429 || (status === 503 && answer.retryAfter !== undefined);
-  const afterMs = retryAfterMs(answer.retryAfter, now);
+  const isRefused = status === 429 || (status === 503 && response.retryAfter !== undefined);
+  const afterMs = retryAfterMs(response.retryAfter, now);
   return failed(error, isRepeatable || isRefused, { afterMs, isOpen: wasOpen || status >= 500 });
 }
 
 /** What a failure to get an answer means. */
-export function judgeFailure(failure: unknown, facts: TryFacts): Verdict {
+export function classifyFailure(failure: unknown, facts: TryFacts): TryResult {
   const { endpoint, requestId, isRepeatable } = facts;
   const { action } = endpoint;
   if (failure instanceof SdkError) {
@@ -92,8 +96,8 @@ export function judgeFailure(failure: unknown, facts: TryFacts): Verdict {
 const tooLarge = (
   { endpoint, maxResponseBytes, requestId }: TryFacts,
   cause: unknown,
-): AnswerError =>
-  new AnswerError(
+): ResponseError =>
+  new ResponseError(
     `Failed to ${endpoint.action}: the answer is larger than the ${maxResponseBytes} bytes of the option maxResponseBytes. Ask for less (\`limit\`, \`select\`), or raise it (MILLRACE_MAX_RESPONSE_BYTES)`,
     { cause, requestId },
   );
@@ -103,7 +107,7 @@ interface FailureNotes {
   readonly afterMs?: number | undefined;
 }
 
-const failed = (error: SdkError, isSafe: boolean, notes: FailureNotes): Verdict => ({
+const failed = (error: SdkError, isSafe: boolean, notes: FailureNotes): TryResult => ({
   kind: "failed",
   error,
   again: error.retryable && isSafe,
@@ -135,7 +139,7 @@ function errorOf(given: HttpErrorInit): HttpError {
 async function parseBody(
   chunks: readonly Uint8Array[],
   { endpoint, requestId, signal }: TryFacts,
-): Promise<Verdict> {
+): Promise<TryResult> {
   if (chunks.length <= fewChunks && chunks.every(isBlank)) {
     return { kind: "answered", value: null };
   }
@@ -148,7 +152,7 @@ async function parseBody(
     const text = `Failed to ${endpoint.action}: ${problemOf(failure)}`;
     // The parser repeats a part of the answer.
     const cause = new SyntaxError(toPrintable(String(failure)));
-    return failed(new AnswerError(text, { cause, requestId }), false, { isOpen: true });
+    return failed(new ResponseError(text, { cause, requestId }), false, { isOpen: true });
   }
 }
 

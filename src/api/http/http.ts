@@ -11,10 +11,10 @@ import { endpoints } from "../../model/endpoints.ts";
 import type { Endpoint, EndpointName } from "../../model/endpoints.ts";
 import { AbortError, ClosedError, OptionError } from "../../model/errors.ts";
 import { retryPace, retryWaitMs } from "../../model/records/retry-wait.ts";
-import { judgeFailure, readAnswer } from "./classify-response.ts";
-import type { TryFacts, Verdict } from "./classify-response.ts";
-import { Lines } from "../../transport/connection-pools.ts";
-import type { LineKind } from "../../transport/connection-pools.ts";
+import { classifyFailure, classifyResponse } from "./classify-response.ts";
+import type { TryFacts, TryResult } from "./classify-response.ts";
+import { ConnectionPools } from "../../transport/connection-pools.ts";
+import type { PoolKind } from "../../transport/connection-pools.ts";
 import { requestOf } from "./request.ts";
 import type { CallInit } from "./request.ts";
 
@@ -30,8 +30,8 @@ export type Call = (name: EndpointName, init?: CallInit) => Promise<unknown>;
 /** One call of the endpoint table, its answer read as it arrives. */
 export type Download = (name: EndpointName, init?: CallInit) => AsyncIterable<Uint8Array>;
 
-/** What a noun asks through. */
-export interface Asking {
+/** What a resource asks through. */
+export interface ApiTransport {
   readonly call: Call;
   readonly download: Download;
   /** What is at an address that a server gave. */
@@ -63,14 +63,14 @@ export interface HttpOptions {
  * Sends the calls of the request half: the only code that does. States: idle, open from the first
  * call on, closed.
  */
-export class Http implements Asking {
+export class Http implements ApiTransport {
   readonly #options: HttpOptions;
-  readonly #lines: Lines;
+  readonly #pools: ConnectionPools;
   readonly #closed = new AbortController();
 
   constructor(options: HttpOptions) {
     this.#options = options;
-    this.#lines = new Lines(options.connection, options.maxResponseBytes);
+    this.#pools = new ConnectionPools(options.connection, options.maxResponseBytes);
     // Every call under way listens to the one signal.
     setMaxListeners(0, this.#closed.signal);
   }
@@ -85,7 +85,11 @@ export class Http implements Asking {
     const sending = this.#sendingOf(name, init);
     const { request, signal } = sending;
     return this.#send(sending, "whole", async (requester, facts) =>
-      readAnswer(await requester.askBytes(request, signal), { ...facts, signal }, Date.now()),
+      classifyResponse(
+        await requester.requestBytes(request, signal),
+        { ...facts, signal },
+        Date.now(),
+      ),
     );
   };
 
@@ -114,7 +118,7 @@ export class Http implements Asking {
   /** Ends the calls under way, and gives back the connections. Final; may be called twice. */
   async close(): Promise<void> {
     this.#closed.abort();
-    await this.#lines.close();
+    await this.#pools.close();
   }
 
   #sendingOf(name: EndpointName, init: CallInit): Sending {
@@ -133,7 +137,7 @@ export class Http implements Asking {
         return { kind: "answered", value: rest };
       }
       const body = requester.conceal(await readRefusal(rest));
-      return readAnswer({ ...head, body }, facts, Date.now());
+      return classifyResponse({ ...head, body }, facts, Date.now());
     });
     try {
       yield* chunks as AsyncIterable<Uint8Array>;
@@ -145,16 +149,16 @@ export class Http implements Asking {
 
   async #send(
     { endpoint, init, requestId, request, signal }: Sending,
-    kind: LineKind,
-    exchange: (requester: Requester, facts: TryFacts) => Promise<Verdict>,
+    kind: PoolKind,
+    exchange: (requester: Requester, facts: TryFacts) => Promise<TryResult>,
   ): Promise<unknown> {
     const { refusal } = this.#options.connection;
     if (refusal !== undefined) {
       throw new OptionError(`Failed to ${endpoint.action}: ${refusal}`, { requestId });
     }
     const isRepeatable = init.repeatable ?? isRepeatableEndpoint(endpoint);
-    let last: Verdict | undefined;
-    const goesAgain = (): boolean =>
+    let last: TryResult | undefined;
+    const isToRetry = (): boolean =>
       !signal.aborted && last?.kind === "failed" && last.again && !isSpent(request);
     const attempt = async (): Promise<unknown> => {
       const { messageOf } = init;
@@ -162,11 +166,11 @@ export class Http implements Asking {
       const given = { endpoint, requestId, isRepeatable, messageOf, maxResponseBytes };
       const facts = { ...given, earlier: last };
       signal.throwIfAborted();
-      const requester = await this.#lines.to(init.server, kind);
+      const requester = await this.#pools.requesterFor(init.server, kind);
       try {
         last = await exchange(requester, facts);
       } catch (failure) {
-        last = judgeFailure(failure, facts);
+        last = classifyFailure(failure, facts);
       }
       signal.throwIfAborted();
       if (last.kind === "failed") {
@@ -180,9 +184,9 @@ export class Http implements Asking {
         // The waits are ours: p-retry's lose their jitter at the longest wait.
         minTimeout: 0,
         signal,
-        shouldRetry: goesAgain,
+        shouldRetry: isToRetry,
         onFailedAttempt: async ({ attemptNumber, retriesLeft }) => {
-          if (retriesLeft > 0 && goesAgain()) {
+          if (retriesLeft > 0 && isToRetry()) {
             const afterMs = last?.kind === "failed" ? last.afterMs : undefined;
             await this.#wait(attemptNumber, afterMs, signal);
           }

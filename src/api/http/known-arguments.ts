@@ -129,7 +129,7 @@ function nameOf(value: unknown): string {
   return Array.isArray(value) ? "a list" : `a ${typeof value}`;
 }
 
-interface Place {
+interface ArgumentPosition {
   readonly call: string;
   /** Where the object stands below the argument; empty for the argument itself. */
   readonly path: string;
@@ -140,7 +140,7 @@ interface Place {
  *
  * @throws {@link ValidationError} it names the call, and the key that was probably meant.
  */
-export function checkValue(given: unknown, known: unknown, { call, path }: Place): void {
+export function checkValue(given: unknown, known: unknown, { call, path }: ArgumentPosition): void {
   if (Array.isArray(known)) {
     const items: readonly unknown[] = Array.isArray(given) ? given : [];
     items.forEach((item, index) => checkValue(item, known[0], { call, path: `${path}[${index}]` }));

@@ -1,4 +1,4 @@
-import { AnswerError, ValidationError } from "../../model/errors.ts";
+import { ResponseError, ValidationError } from "../../model/errors.ts";
 
 /**
  * A list that is fetched page by page as it is consumed. Each `for await` begins anew; leaving one
@@ -146,7 +146,7 @@ export const pagesByCursor = <Item>(
         return;
       }
       if (page.next === cursor) {
-        throw new AnswerError(
+        throw new ResponseError(
           'Failed to list: the server answers the same page again and again. Give a limit of one page, and check the version of the server with "npx millrace doctor"',
         );
       }

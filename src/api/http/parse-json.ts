@@ -8,7 +8,7 @@ export interface ParseJsonOptions {
   readonly atOnceBytes?: number;
   /** Size from which a list or an object is taken apart. @defaultValue 65,536 */
   readonly pieceBytes?: number;
-  /** @defaultValue {@link answerBounds} */
+  /** @defaultValue {@link responseBounds} */
   readonly bounds?: JsonBounds;
 }
 
@@ -26,7 +26,7 @@ interface JsonBounds {
  * Each value may be an object of its own: the emptiest take 0.7 GB of memory. An object that grows beyond a
  * million members would block the loop each time V8 gives it a larger table.
  */
-const answerBounds: JsonBounds = { values: 16_777_216, depth: 10_000, members: 1_048_576 };
+const responseBounds: JsonBounds = { values: 16_777_216, depth: 10_000, members: 1_048_576 };
 
 /** An answer is JSON, and holds more than this program should take. */
 export class JsonLimitError extends Error {}
@@ -54,7 +54,7 @@ export async function parseJson(
   chunks: readonly Uint8Array[],
   options: ParseJsonOptions = {},
 ): Promise<unknown> {
-  const { signal, atOnceBytes = 262_144, pieceBytes = 65_536, bounds = answerBounds } = options;
+  const { signal, atOnceBytes = 262_144, pieceBytes = 65_536, bounds = responseBounds } = options;
   const turns = new Turns(signal);
   const bytes = await joined(chunks, turns);
   if (bytes.length <= atOnceBytes) {

@@ -19,7 +19,7 @@ export class ServerInfoReader {
    * @throws {@link SdkError} no answer, or that it can't answer now.
    */
   async read(options: CallOptions): Promise<ServerInfo> {
-    return this.#ask(options);
+    return this.#request(options);
   }
 
   /**
@@ -28,7 +28,7 @@ export class ServerInfoReader {
    */
   async readOrDefaults({ signal }: CallOptions): Promise<ServerInfo> {
     try {
-      return await this.#ask({ signal, attempts: 1 });
+      return await this.#request({ signal, attempts: 1 });
     } catch (error) {
       if (error instanceof AbortError || error instanceof ClosedError) {
         throw error;
@@ -37,7 +37,7 @@ export class ServerInfoReader {
     }
   }
 
-  async #ask(options: Pick<CallInit, "signal" | "attempts">): Promise<ServerInfo> {
+  async #request(options: Pick<CallInit, "signal" | "attempts">): Promise<ServerInfo> {
     if (this.#info !== undefined) {
       return this.#info;
     }

@@ -15,7 +15,7 @@ import {
 } from "../../model/resources/prompt.ts";
 import type { PromptCommit, PromptTag, PulledPrompt } from "../../model/resources/prompt.ts";
 import { isCommitHash, looksLikeHash } from "../../model/resources/prompt-identifier.ts";
-import type { PromptPlace, PromptReference } from "../../model/resources/prompt-identifier.ts";
+import type { PromptPath, PromptReference } from "../../model/resources/prompt-identifier.ts";
 import type { KeyValues } from "../../model/run.ts";
 import type { Call, CallOptions } from "../http/http.ts";
 import { pagesByOffset } from "../http/pages.ts";
@@ -43,7 +43,7 @@ export class PromptCommits {
   }
 
   /** The latest first. */
-  list({ owner, repo }: PromptPlace, { tag, limit, signal }: ListCommits): Pages<PromptCommit> {
+  list({ owner, repo }: PromptPath, { tag, limit, signal }: ListCommits): Pages<PromptCommit> {
     return pagesByOffset(limit, async (page) =>
       parseCommits(
         await this.#call("listCommits", { path: { owner, repo }, query: { tag, ...page }, signal }),
@@ -56,20 +56,20 @@ export class PromptCommits {
    * specification's (section 8).
    */
   async findLatest(
-    { owner, repo }: PromptPlace,
+    { owner, repo }: PromptPath,
     { signal }: CallOptions,
   ): Promise<PromptCommit | undefined> {
     try {
       const query = { limit: 1, offset: 0 };
-      const answer = await this.#call("listCommits", { path: { owner, repo }, query, signal });
-      return parseCommits(answer)[0];
+      const response = await this.#call("listCommits", { path: { owner, repo }, query, signal });
+      return parseCommits(response)[0];
     } catch (error) {
       throw error instanceof HttpError ? lookUpError(error) : error;
     }
   }
 
   /** @throws {@link ConflictError} there is a newer commit than its parent, or the latest has its manifest. */
-  async create(place: PromptPlace, draft: CommitDraft): Promise<PromptCommit> {
+  async create(place: PromptPath, draft: CommitDraft): Promise<PromptCommit> {
     const commit = await this.#create(place, draft);
     await this.#tag(place, commit, draft);
     return commit;
@@ -77,7 +77,7 @@ export class PromptCommits {
 
   /** As {@link PromptCommits.create}; where the latest has its manifest, that is the answer. */
   async ensure(
-    place: PromptPlace,
+    place: PromptPath,
     draft: CommitDraft,
   ): Promise<{ readonly commitHash: string; readonly isCommitted: boolean }> {
     const made = await this.#createUnlessSame(place, draft);
@@ -99,7 +99,7 @@ export class PromptCommits {
   }
 
   async readTag(
-    { owner, repo }: PromptPlace,
+    { owner, repo }: PromptPath,
     { tag, signal }: CallOptions & { readonly tag: string },
   ): Promise<PromptTag> {
     return parsePromptTag(
@@ -109,7 +109,7 @@ export class PromptCommits {
 
   /** Makes the tag, or moves it where there is one of that name. */
   async writeTag(
-    { owner, repo }: PromptPlace,
+    { owner, repo }: PromptPath,
     { tag, commitId, signal }: CallOptions & { readonly tag: string; readonly commitId: string },
   ): Promise<PromptTag> {
     try {
@@ -147,7 +147,7 @@ export class PromptCommits {
         );
   }
 
-  async #create({ owner, repo }: PromptPlace, draft: CommitDraft): Promise<PromptCommit> {
+  async #create({ owner, repo }: PromptPath, draft: CommitDraft): Promise<PromptCommit> {
     const { manifest, parentCommit = "latest", description, signal } = draft;
     const findLatest = (): Promise<PromptCommit | undefined> =>
       orNotFound(mustExistText, () => this.findLatest({ owner, repo }, { signal }));
@@ -170,7 +170,7 @@ export class PromptCommits {
 
   /** `undefined` where the latest commit has the manifest already. */
   async #createUnlessSame(
-    place: PromptPlace,
+    place: PromptPath,
     draft: CommitDraft,
   ): Promise<PromptCommit | undefined> {
     try {
@@ -189,7 +189,7 @@ export class PromptCommits {
   }
 
   async #tag(
-    place: PromptPlace,
+    place: PromptPath,
     { id, commitHash }: PromptCommit,
     { tags = [], signal }: CommitDraft,
   ): Promise<void> {
@@ -224,14 +224,14 @@ export class PromptCommits {
     }
   }
 
-  async #nameOfLatest(place: PromptPlace, { signal }: CallOptions): Promise<string> {
+  async #nameOfLatest(place: PromptPath, { signal }: CallOptions): Promise<string> {
     if ((await this.#info.read({ signal })).resolvesLatestCommit) {
       return "latest";
     }
     return (await this.#requireLatest(place, { signal })).commitHash;
   }
 
-  async #requireLatest(place: PromptPlace, { signal }: CallOptions): Promise<PromptCommit> {
+  async #requireLatest(place: PromptPath, { signal }: CallOptions): Promise<PromptCommit> {
     const latest = await this.findLatest(place, { signal });
     if (latest === undefined) {
       throw noCommits(place);
@@ -276,7 +276,7 @@ function explainedConflict(
   });
 }
 
-const noCommits = ({ owner, repo }: PromptPlace): NotFoundError =>
+const noCommits = ({ owner, repo }: PromptPath): NotFoundError =>
   notFound(
     `No commits found for the prompt ${owner}/${repo}. Make the first with client.prompts.push("${owner}/${repo}", { manifest })`,
   );

@@ -1,6 +1,6 @@
 import { NotFoundError, ValidationError } from "../../model/errors.ts";
 import { definedOf } from "../../model/fields.ts";
-import type { PromptPlace } from "../../model/resources/prompt-identifier.ts";
+import type { PromptPath } from "../../model/resources/prompt-identifier.ts";
 import type { KeyValues } from "../../model/run.ts";
 import type { ListPrompts, PromptFields, PromptSortField, UpdatePrompt } from "./prompt-options.ts";
 import type { QueryValue } from "../http/request.ts";
@@ -36,7 +36,7 @@ export const fieldsOf = ({ description, readme, tags, isPublic }: PromptFields):
 /** The words are the specification's (section 5). */
 export const mustExistText = "Prompt does not exist, you must create it first.";
 
-export const notFoundText = ({ owner, repo }: PromptPlace): string =>
+export const notFoundText = ({ owner, repo }: PromptPath): string =>
   `Prompt[${owner}/${repo}] not found. Create it with client.prompts.create, or check the owner, the endpoint and the tenant of the key`;
 
 /** The answer; where the prompt is not there, an error that says so in these words. */

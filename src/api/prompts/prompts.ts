@@ -2,7 +2,7 @@ import { Fields, parseList } from "../../model/fields.ts";
 import { checkIds } from "../../model/ids.ts";
 import {
   assertPromptTag,
-  parsePromptPlace,
+  parsePromptPath,
   parsePromptReference,
   ownOwner,
 } from "../../model/resources/prompt-identifier.ts";
@@ -72,7 +72,7 @@ export class Prompts {
    * @throws {@link ConflictError} the handle is taken.
    */
   async create(identifier: string, prompt: CreatePrompt = {}): Promise<Prompt> {
-    const { owner, repo } = parsePromptPlace(identifier);
+    const { owner, repo } = parsePromptPath(identifier);
     const { isPublic = false, signal } = prompt;
     const ownership = this.#ownership(prompt);
     await ownership.assertOwn("create a prompt", owner);
@@ -83,7 +83,7 @@ export class Prompts {
 
   /** @throws {@link NotFoundError} `Prompt[...] not found`; someone else's private one is not to be seen. */
   async read(identifier: string, { signal }: CallOptions = {}): Promise<Prompt> {
-    const { owner, repo } = parsePromptPlace(identifier);
+    const { owner, repo } = parsePromptPath(identifier);
     const path = { owner, repo };
     return parseRepo(
       await orNotFound(notFoundText(path), () => this.#call("readPrompt", { path, signal })),
@@ -104,9 +104,9 @@ export class Prompts {
     const { limit, signal } = filter;
     const query = listQuery(filter);
     return pagesByOffset(limit, async (page) => {
-      const answer = await this.#call("listPrompts", { query: { ...query, ...page }, signal });
+      const response = await this.#call("listPrompts", { query: { ...query, ...page }, signal });
       return parseList(
-        new Fields(answer, "list of prompts").value("repos"),
+        new Fields(response, "list of prompts").value("repos"),
         "prompts",
         parsePrompt,
       );
@@ -120,7 +120,7 @@ export class Prompts {
    * @throws {@link NotFoundError} `Prompt does not exist, you must create it first.`
    */
   async update(identifier: string, changes: UpdatePrompt): Promise<Prompt> {
-    const { owner, repo } = parsePromptPlace(identifier);
+    const { owner, repo } = parsePromptPath(identifier);
     const { isPublic, signal } = changes;
     const json = wireFields(changes);
     assertChange(json, ["description", "readme", "tags", "isPublic", "isArchived"]);
@@ -141,7 +141,7 @@ export class Prompts {
    * @throws {@link NotFoundError} `Prompt[...] not found`.
    */
   async delete(identifier: string, options: CallOptions = {}): Promise<void> {
-    const { owner, repo } = parsePromptPlace(identifier);
+    const { owner, repo } = parsePromptPath(identifier);
     const path = { owner, repo };
     await this.#ownership(options).assertOwn("delete a prompt", owner);
     await orNotFound(notFoundText(path), () =>
@@ -177,7 +177,7 @@ export class Prompts {
    * @throws {@link ValidationError} `limit` is not a whole number from 1.
    */
   listCommits(identifier: string, options: ListCommits = {}): Pages<PromptCommit> {
-    return this.#commits.list(parsePromptPlace(identifier), options);
+    return this.#commits.list(parsePromptPath(identifier), options);
   }
 
   /**
@@ -188,7 +188,7 @@ export class Prompts {
    * @throws {@link ConflictError} a newer commit exists than the parent, or the latest has that very manifest.
    */
   async commit(identifier: string, commit: CommitPrompt): Promise<PromptCommit> {
-    const place = parsePromptPlace(identifier);
+    const place = parsePromptPath(identifier);
     const manifest = manifestOf(commit.manifest);
     commit.tags?.forEach(assertPromptTag);
     await this.#ownership(commit).assertOwn("commit to a prompt", place.owner);
@@ -213,7 +213,7 @@ export class Prompts {
    * @throws {@link ConflictError} a newer commit exists than the parent.
    */
   async push(identifier: string, prompt: PushPrompt = {}): Promise<PushedPrompt> {
-    const place = parsePromptPlace(identifier);
+    const place = parsePromptPath(identifier);
     const manifest = prompt.manifest === undefined ? undefined : manifestOf(prompt.manifest);
     const { parentCommit, commitDescription: description, commitTags: tags, signal } = prompt;
     const draft = { parentCommit, description, tags, signal };
@@ -249,21 +249,21 @@ export class Prompts {
 
   /** By name. */
   async listTags(identifier: string, { signal }: CallOptions = {}): Promise<readonly PromptTag[]> {
-    const { owner, repo } = parsePromptPlace(identifier);
-    const answer = await this.#call("listPromptTags", { path: { owner, repo }, signal });
-    return parseList(answer, "tags", parsePromptTag);
+    const { owner, repo } = parsePromptPath(identifier);
+    const response = await this.#call("listPromptTags", { path: { owner, repo }, signal });
+    return parseList(response, "tags", parsePromptTag);
   }
 
   /** @throws {@link NotFoundError} no such prompt or tag. */
   async readTag(identifier: string, { tag, signal }: TagPrompt): Promise<PromptTag> {
-    const place = parsePromptPlace(identifier);
+    const place = parsePromptPath(identifier);
     assertPromptTag(tag);
     return this.#commits.readTag(place, { tag, signal });
   }
 
   /** Takes the name from its commit, which stays. @throws {@link NotFoundError} no such prompt or tag. */
   async deleteTag(identifier: string, { tag, signal }: TagPrompt): Promise<void> {
-    const { owner, repo } = parsePromptPlace(identifier);
+    const { owner, repo } = parsePromptPath(identifier);
     assertPromptTag(tag);
     await this.#ownership({ signal }).assertOwn("tag a prompt", owner);
     await this.#call("deletePromptTag", { path: { owner, repo, tag }, signal });
@@ -287,12 +287,12 @@ export class Prompts {
     identifier: string,
     { isLiked, signal }: CallOptions & { readonly isLiked: boolean },
   ): Promise<number> {
-    const path = parsePromptPlace(identifier);
+    const path = parsePromptPath(identifier);
     const json = { like: isLiked };
-    const answer = await orNotFound(notFoundText(path), () =>
+    const response = await orNotFound(notFoundText(path), () =>
       this.#call("likePrompt", { path: { ...path }, json, signal }),
     );
-    return new Fields(answer, "count of likes").number("likes");
+    return new Fields(response, "count of likes").number("likes");
   }
 }
 

@@ -14,7 +14,7 @@ import { parseRunStats } from "../../model/resources/run-stats.ts";
 import type { RunStats } from "../../model/resources/run-stats.ts";
 import { unknownKeysOf, unknownKeyText } from "../../model/unknown-keys.ts";
 import { readAttachmentBytes } from "../http/attachment-bytes.ts";
-import type { Asking, Call, CallOptions } from "../http/http.ts";
+import type { ApiTransport, Call, CallOptions } from "../http/http.ts";
 import { pagesByCursor } from "../http/pages.ts";
 import type { Pages } from "../http/pages.ts";
 import type { Projects } from "../projects.ts";
@@ -44,7 +44,7 @@ export interface ListRuns extends FilterRuns {
   readonly limit?: number | undefined;
 }
 
-interface RunsPlace {
+interface RunsOptions {
   /** Where the pages of runs are. */
   readonly host: string;
   readonly endpoint: string;
@@ -54,7 +54,7 @@ interface RunsPlace {
 
 /** Runs, read back. */
 export class Runs {
-  readonly #asking: Asking;
+  readonly #transport: ApiTransport;
   readonly #call: Call;
   readonly #host: string;
   readonly #endpoint: string;
@@ -62,9 +62,9 @@ export class Runs {
   readonly #uploader: Uploader;
 
   /** @internal */
-  constructor(asking: Asking, { host, endpoint, projects, uploader }: RunsPlace) {
-    this.#asking = asking;
-    this.#call = asking.call;
+  constructor(transport: ApiTransport, { host, endpoint, projects, uploader }: RunsOptions) {
+    this.#transport = transport;
+    this.#call = transport.call;
     this.#host = host;
     this.#endpoint = endpoint;
     this.#projects = projects;
@@ -118,7 +118,7 @@ export class Runs {
    * @throws {@link HttpError} the address has expired, or leads nowhere.
    */
   async readAttachment(attachment: Attachment, { signal }: CallOptions = {}): Promise<Uint8Array> {
-    return readAttachmentBytes(this.#asking, attachment, { endpoint: this.#endpoint, signal });
+    return readAttachmentBytes(this.#transport, attachment, { endpoint: this.#endpoint, signal });
   }
 
   /**
@@ -140,8 +140,8 @@ export class Runs {
         session = await this.#projectsOf(filter.projectIds, projectNames, signal);
       }
       const json = { ...wire, ...(session && { session }), ...page };
-      const answer = await this.#call("queryRuns", { json, signal });
-      const fields = new Fields(answer, "page of runs");
+      const response = await this.#call("queryRuns", { json, signal });
+      const fields = new Fields(response, "page of runs");
       const next = new Fields(fields.object("cursors"), "cursor").optionalText("next");
       return { items: parseList(fields.value("runs"), "runs", parseRun), next };
     });
@@ -168,8 +168,8 @@ export class Runs {
    */
   async share(id: string, { signal }: CallOptions = {}): Promise<RunShare> {
     assertUuid(id, "run id");
-    const answer = await this.#call("shareRun", { path: { id }, signal });
-    return parseRunShare(answer, (token) => sharedRunUrl(this.#host, token));
+    const response = await this.#call("shareRun", { path: { id }, signal });
+    return parseRunShare(response, (token) => sharedRunUrl(this.#host, token));
   }
 
   /** Takes the link back; the next one is another. Calling it again changes nothing. */

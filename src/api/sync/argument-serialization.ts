@@ -3,7 +3,7 @@ import { types } from "node:util";
 import { ValidationError } from "../../model/errors.ts";
 
 /** Arguments that can cross to another thread. */
-export interface Crossing {
+export interface SerializedArguments {
   readonly args: readonly unknown[];
   /** What is made anew there, because a clone is not the same. */
   readonly revivals: readonly Revival[];
@@ -29,7 +29,7 @@ const optionDepth = 1;
  * @throws {@link ValidationError} a function or a stream is an argument or a member of one, or one
  * can't be read.
  */
-export function crossingOf(args: readonly unknown[]): Crossing {
+export function serializeArguments(args: readonly unknown[]): SerializedArguments {
   const revivals: Revival[] = [];
   const copies = new Map<object, unknown>();
 

@@ -2,8 +2,8 @@ import { MessageChannel, receiveMessageOnPort, Worker } from "node:worker_thread
 import type { MessagePort } from "node:worker_threads";
 import { TimeoutError, ValidationError, WorkerError } from "../../model/errors.ts";
 import type { SdkError } from "../../model/errors.ts";
-import type { Crossing } from "./argument-serialization.ts";
-import type { Order, Outcome, Report, WorkerEnd } from "./protocol.ts";
+import type { SerializedArguments } from "./argument-serialization.ts";
+import type { SyncRequest, Outcome, SyncReply, WorkerEnd } from "./protocol.ts";
 
 export interface WorkerStart {
   /** The worker's file. */
@@ -23,8 +23,8 @@ export interface WorkerStart {
   readonly longestSilenceMs?: number;
 }
 
-export interface BlockingCall extends Crossing {
-  readonly noun: string;
+export interface BlockingCall extends SerializedArguments {
+  readonly resource: string;
   readonly method: string;
   readonly timeoutMs: number;
 }
@@ -84,20 +84,20 @@ export class BlockingWorker {
    * @throws {@link WorkerError} the worker ended.
    */
   call({ timeoutMs, ...call }: BlockingCall): Outcome {
-    const name = `client.sync.${call.noun}.${call.method}`;
+    const name = `client.sync.${call.resource}.${call.method}`;
     const deadline = performance.now() + timeoutMs;
     const id = ++this.#lastId;
-    this.#order({ kind: "call", id, ...call });
+    this.#post({ kind: "call", id, ...call });
     for (;;) {
-      const report = this.#nextReport(deadline);
-      if (report === undefined) {
+      const reply = this.#nextReply(deadline);
+      if (reply === undefined) {
         throw this.#failureOf(name, { id, timeoutMs });
       }
-      if (report.kind === "warned") {
-        this.#warn(report.message);
-      } else if (report.kind !== "pong" && report.id === id) {
+      if (reply.kind === "warned") {
+        this.#warn(reply.message);
+      } else if (reply.kind !== "pong" && reply.id === id) {
         // Answers of calls that were given up are not this one's.
-        return report;
+        return reply;
       }
     }
   }
@@ -114,23 +114,23 @@ export class BlockingWorker {
     if (this.#over !== undefined) {
       return new WorkerError(`${text}: its worker is gone, ${this.#over}; ${open}`);
     }
-    this.#order({ kind: "cancel", id });
-    this.#order({ kind: "ping" });
+    this.#post({ kind: "cancel", id });
+    this.#post({ kind: "ping" });
     return new TimeoutError(`${text}: no answer within ${timeoutMs} ms; ${open}`);
   }
 
   /** `undefined` at the deadline, or when the worker is over. */
-  #nextReport(deadline: number): Exclude<Report, { kind: "ended" }> | undefined {
+  #nextReply(deadline: number): Exclude<SyncReply, { kind: "ended" }> | undefined {
     while (this.#over === undefined) {
       // Read before the port: a report that comes in between ends the wait at once.
       const seen = Atomics.load(this.#reports, 0);
-      const report = receiveMessageOnPort(this.#port)?.message as Report | undefined;
-      if (report !== undefined) {
+      const reply = receiveMessageOnPort(this.#port)?.message as SyncReply | undefined;
+      if (reply !== undefined) {
         this.#silentMs = 0;
-        if (report.kind !== "ended") {
-          return report;
+        if (reply.kind !== "ended") {
+          return reply;
         }
-        this.#end(report.reason);
+        this.#end(reply.reason);
         return undefined;
       }
       const leftMs = deadline - performance.now();
@@ -145,7 +145,7 @@ export class BlockingWorker {
   #wait(seen: number, waitMs: number): void {
     if (Atomics.wait(this.#reports, 0, seen, waitMs) === "timed-out") {
       this.#silentMs += waitMs;
-      this.#order({ kind: "ping" });
+      this.#post({ kind: "ping" });
       if (this.#silentMs >= this.#longestSilenceMs) {
         this.#end(`it gave no sign of life for ${this.#longestSilenceMs} ms`);
         void this.#worker.terminate();
@@ -153,9 +153,9 @@ export class BlockingWorker {
     }
   }
 
-  #order(order: Order): void {
+  #post(request: SyncRequest): void {
     try {
-      this.#port.postMessage(order);
+      this.#port.postMessage(request);
     } catch (cause) {
       const text = "A blocking call can't take what can't cross to another thread";
       throw new ValidationError(text, { cause });

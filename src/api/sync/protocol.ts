@@ -1,24 +1,24 @@
 import type { MessagePort } from "node:worker_threads";
-import type { Crossing } from "./argument-serialization.ts";
+import type { SerializedArguments } from "./argument-serialization.ts";
 import type { PackedError } from "./packed-error.ts";
 
-/** One call of a noun's method. */
-export interface NounCall {
-  readonly noun: string;
+/** One call of a resource's method. */
+export interface ResourceCall {
+  readonly resource: string;
   readonly method: string;
   readonly args: readonly unknown[];
 }
 
 /** What the blocked thread says. */
-export type Order =
-  | (NounCall & Crossing & { readonly kind: "call"; readonly id: number })
+export type SyncRequest =
+  | (ResourceCall & SerializedArguments & { readonly kind: "call"; readonly id: number })
   /** Nobody waits for the call any more. */
   | { readonly kind: "cancel"; readonly id: number }
   /** Asks for a sign of life. */
   | { readonly kind: "ping" };
 
 /** What the worker says. After each report it raises the counter that the blocked thread waits on. */
-export type Report =
+export type SyncReply =
   | Outcome
   | { readonly kind: "pong" }
   | { readonly kind: "warned"; readonly message: string }

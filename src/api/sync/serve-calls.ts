@@ -1,10 +1,10 @@
 import type { MessagePort } from "node:worker_threads";
 import { revive } from "./argument-serialization.ts";
 import { packError } from "./packed-error.ts";
-import type { NounCall, Order, Outcome, Report, WorkerEnd } from "./protocol.ts";
+import type { ResourceCall, SyncRequest, Outcome, SyncReply, WorkerEnd } from "./protocol.ts";
 
 /** What the worker reports wakes the blocked thread. */
-export class Reporting {
+export class ReplyChannel {
   readonly #port: MessagePort;
   readonly #reports: Int32Array;
 
@@ -17,8 +17,8 @@ export class Reporting {
   }
 
   /** @throws `DataCloneError` a part of it can't cross. */
-  send(report: Report): void {
-    this.#port.postMessage(report);
+  send(reply: SyncReply): void {
+    this.#port.postMessage(reply);
     Atomics.add(this.#reports, 0, 1);
     Atomics.notify(this.#reports, 0);
   }
@@ -28,24 +28,24 @@ export class Reporting {
     this.send({ kind: "ended", reason });
   }
 
-  onOrder(take: (order: Order) => void): void {
+  onRequest(take: (order: SyncRequest) => void): void {
     this.#port.on("message", take);
   }
 }
 
 /** Makes a call, which ends when the signal aborts. */
-export type MakeCall = (call: NounCall, signal: AbortSignal) => Promise<unknown>;
+export type MakeCall = (call: ResourceCall, signal: AbortSignal) => Promise<unknown>;
 
 /** Makes the calls that are ordered, and reports what they came to. */
-export function serveCalls(reporting: Reporting, make: MakeCall): void {
-  const underWay = new Map<number, AbortController>();
+export function serveCalls(channel: ReplyChannel, make: MakeCall): void {
+  const inFlight = new Map<number, AbortController>();
 
-  async function serve(order: Order & { readonly kind: "call" }): Promise<void> {
-    const { id } = order;
+  async function serve(request: SyncRequest & { readonly kind: "call" }): Promise<void> {
+    const { id } = request;
     const cancel = new AbortController();
-    underWay.set(id, cancel);
-    const outcome = await outcomeOf(id, () => make(order, cancel.signal));
-    underWay.delete(id);
+    inFlight.set(id, cancel);
+    const outcome = await outcomeOf(id, () => make(request, cancel.signal));
+    inFlight.delete(id);
     if (!cancel.signal.aborted) {
       send(outcome);
     }
@@ -53,42 +53,45 @@ export function serveCalls(reporting: Reporting, make: MakeCall): void {
 
   function send(outcome: Outcome): void {
     try {
-      reporting.send(outcome);
+      channel.send(outcome);
     } catch (error) {
-      reporting.send({ kind: "failed", id: outcome.id, error: packError(error) });
+      channel.send({ kind: "failed", id: outcome.id, error: packError(error) });
     }
   }
 
-  reporting.onOrder((order) => {
-    switch (order.kind) {
+  channel.onRequest((request) => {
+    switch (request.kind) {
       case "ping":
-        return reporting.send({ kind: "pong" });
+        return channel.send({ kind: "pong" });
       case "cancel":
-        return underWay.get(order.id)?.abort();
+        return inFlight.get(request.id)?.abort();
       case "call":
-        revive(order.revivals);
-        return void serve(order);
+        revive(request.revivals);
+        return void serve(request);
     }
   });
 }
 
-async function outcomeOf(id: number, ask: () => Promise<unknown>): Promise<Outcome> {
+async function outcomeOf(id: number, work: () => Promise<unknown>): Promise<Outcome> {
   try {
-    return { kind: "answered", id, value: await ask() };
+    return { kind: "answered", id, value: await work() };
   } catch (error) {
     return { kind: "failed", id, error: packError(error) };
   }
 }
 
 /**
- * What `noun.method(...args)` comes to: a list becomes an array. Both names were taken from nouns of
+ * What `resource.method(...args)` comes to: a list becomes an array. Both names were taken from resources of
  * the same kind, in the thread that waits.
  */
-export async function answerOf(nouns: object, { noun, method, args }: NounCall): Promise<unknown> {
-  const target: unknown = Reflect.get(nouns, noun);
+export async function resultOf(
+  resources: object,
+  { resource, method, args }: ResourceCall,
+): Promise<unknown> {
+  const target: unknown = Reflect.get(resources, resource);
   const work: unknown = Reflect.get(Object(target), method);
   if (typeof work !== "function") {
-    throw new TypeError(`There is no ${noun}.${method}`);
+    throw new TypeError(`There is no ${resource}.${method}`);
   }
   const result: unknown = Reflect.apply(work, target, args);
   return isAsyncIterable(result) ? arrayOf(result) : result;

@@ -1,5 +1,5 @@
 import { SdkError, ValidationError } from "../../model/errors.ts";
-import { crossingOf } from "./argument-serialization.ts";
+import { serializeArguments } from "./argument-serialization.ts";
 import type { BlockingCall } from "./blocking-worker.ts";
 import { unpackError } from "./packed-error.ts";
 import type { Outcome } from "./protocol.ts";
@@ -14,22 +14,22 @@ export interface BlockingOptions {
   readonly timeoutMs?: number | undefined;
 }
 
-/** The calls of a noun, each blocking until the answer is there. */
-export type BlockingNoun<Noun> = {
+/** The calls of a resource, each blocking until the answer is there. */
+export type BlockingResource<Resource> = {
   readonly [
-    Name in keyof Noun as Noun[Name] extends (...args: never[]) => infer Result
+    Name in keyof Resource as Resource[Name] extends (...args: never[]) => infer Result
       ? Result extends NodeJS.WritableStream
         ? never
         : Name
       : never
-  ]: Noun[Name] extends (...args: infer Args) => infer Result
+  ]: Resource[Name] extends (...args: infer Args) => infer Result
     ? (...args: BlockingArgs<Args>) => BlockingResult<Result>
     : never;
 };
 
-/** Every noun of a client, with calls that block. */
-export type BlockingNouns<Nouns> = {
-  readonly [Name in keyof Nouns]: BlockingNoun<Nouns[Name]>;
+/** Every resource of a client, with calls that block. */
+export type BlockingResources<Resources> = {
+  readonly [Name in keyof Resources]: BlockingResource<Resources[Name]>;
 };
 
 /** The same arguments, in the same places, less what can't cross to another thread. */
@@ -53,7 +53,7 @@ export type Uncrossable = ((...args: never[]) => unknown) | AsyncIterable<unknow
 export type BlockingResult<Result> =
   Result extends AsyncIterable<infer Item> ? Item[] : Awaited<Result>;
 
-export interface MirrorOptions {
+export interface SyncFacadeOptions {
   /** For calls that say none. */
   readonly timeoutMs: number;
   /** What the `timeoutMs` of a call must be, where it is not. */
@@ -62,28 +62,28 @@ export interface MirrorOptions {
   readonly call: (call: BlockingCall) => Outcome;
 }
 
-/** The nouns again, each of their methods blocking: made from what they are, so it has what they have. */
-export function mirrorOf<Nouns extends object>(
-  nouns: Nouns,
-  options: MirrorOptions,
-): BlockingNouns<Nouns> {
-  const mirror: Record<string, object> = {};
-  for (const [noun, target] of Object.entries(nouns) as [string, object][]) {
+/** The resources again, each of their methods blocking: made from what they are, so it has what they have. */
+export function createSyncFacade<Resources extends object>(
+  resources: Resources,
+  options: SyncFacadeOptions,
+): BlockingResources<Resources> {
+  const facade: Record<string, object> = {};
+  for (const [resource, target] of Object.entries(resources) as [string, object][]) {
     const methods: Record<string, Blocking> = {};
     for (const method of methodsOf(target)) {
-      methods[method] = blockingMethod({ noun, method }, options);
+      methods[method] = blockingMethod({ resource, method }, options);
     }
-    mirror[noun] = Object.freeze(methods);
+    facade[resource] = Object.freeze(methods);
   }
-  return Object.freeze(mirror) as BlockingNouns<Nouns>;
+  return Object.freeze(facade) as BlockingResources<Resources>;
 }
 
 type Blocking = (...args: readonly unknown[]) => unknown;
 
-function methodsOf(noun: object): Iterable<string> {
+function methodsOf(resource: object): Iterable<string> {
   const methods = new Set<string>();
-  let prototype = Object.getPrototypeOf(noun) as object;
-  // A noun's class may extend others.
+  let prototype = Object.getPrototypeOf(resource) as object;
+  // A resource's class may extend others.
   while (prototype !== Object.prototype) {
     for (const [name, { value }] of Object.entries(Object.getOwnPropertyDescriptors(prototype))) {
       if (typeof value === "function" && name !== "constructor") {
@@ -96,14 +96,14 @@ function methodsOf(noun: object): Iterable<string> {
 }
 
 function blockingMethod(
-  name: Pick<BlockingCall, "noun" | "method">,
-  options: MirrorOptions,
+  name: Pick<BlockingCall, "resource" | "method">,
+  options: SyncFacadeOptions,
 ): Blocking {
-  function blocking(...given: readonly unknown[]): unknown {
+  function blocking(...passed: readonly unknown[]): unknown {
     let outcome: Outcome;
     try {
-      const { args, timeoutMs = options.timeoutMs } = limited(given, options);
-      outcome = options.call({ ...name, ...crossingOf(args), timeoutMs });
+      const { args, timeoutMs = options.timeoutMs } = limited(passed, options);
+      outcome = options.call({ ...name, ...serializeArguments(args), timeoutMs });
     } catch (error) {
       if (error instanceof SdkError) {
         // It began in this thread: the caller need not see what lies between.
@@ -115,7 +115,7 @@ function blockingMethod(
       return outcome.value;
     }
     const error = unpackError(outcome.error);
-    error.stack += `\n    called by client.sync.${name.noun}.${name.method}, from\n${framesAbove(blocking)}`;
+    error.stack += `\n    called by client.sync.${name.resource}.${name.method}, from\n${framesAbove(blocking)}`;
     throw error;
   }
   return Object.defineProperty(blocking, "name", { value: name.method });
@@ -124,7 +124,7 @@ function blockingMethod(
 /** Takes the time limit out of the last argument, where options are. */
 function limited(
   args: readonly unknown[],
-  { problemWithTimeout }: MirrorOptions,
+  { problemWithTimeout }: SyncFacadeOptions,
 ): { readonly args: readonly unknown[]; readonly timeoutMs?: number | undefined } {
   const last = args.at(-1);
   if (typeof last !== "object" || last === null || Array.isArray(last)) {

@@ -63,7 +63,7 @@ export const keepingRows: { readonly [Name in keyof KeepingOptions]: OptionRow }
     fallback: "drop-newest",
     choices: overflowPolicies,
     env: own("OVERFLOW"),
-    doc: "What gives way at the queue's bound: new records, the oldest that wait, callers of waitForRoom (block), or memory for disk (spool, with spoolDir).",
+    doc: "What gives way at the queue's bound: new records, the oldest that wait, callers of waitForCapacity (block), or memory for disk (spool, with spoolDir).",
   },
   spoolDir: {
     kind: "text",

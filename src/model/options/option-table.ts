@@ -11,8 +11,8 @@ import type { LogLevel } from "./log-level.ts";
 import { own, shared } from "./option-row.ts";
 import type { OptionRow } from "./option-row.ts";
 import type { RedactionRule } from "./redaction.ts";
-import { repeatedContents } from "./repeated-payload.ts";
-import type { RepeatedContent } from "./repeated-payload.ts";
+import { contentDeduplications } from "./content-deduplication.ts";
+import type { ContentDeduplicationMode } from "./content-deduplication.ts";
 import type { KeyValues } from "../run.ts";
 
 /**
@@ -41,7 +41,7 @@ export interface PlainOptions extends KeepingOptions, AttachmentOptions, Connect
   readonly workerStallMs: number;
   readonly requestsInFlight: number;
   readonly compression: Compression;
-  readonly repeatedContent: RepeatedContent;
+  readonly contentDeduplication: ContentDeduplicationMode;
   readonly exitTimeoutMs: number;
   readonly drainTimeoutMs: number;
   readonly samplingRate: number;
@@ -115,7 +115,7 @@ export const optionTable: { readonly [Name in keyof PlainOptions]: OptionRow } =
     min: 65_536,
     max: 1_073_741_824,
     env: own("MAX_RESPONSE_BYTES"),
-    doc: "Size of one answer that a call of the API reads as a whole, such as a page of runs; a larger one is an AnswerError. What is read as a stream is not bounded.",
+    doc: "Size of one answer that a call of the API reads as a whole, such as a page of runs; a larger one is a ResponseError. What is read as a stream is not bounded.",
   },
   batchLimit: {
     kind: "number",
@@ -198,12 +198,12 @@ export const optionTable: { readonly [Name in keyof PlainOptions]: OptionRow } =
     env: own("COMPRESSION"),
     doc: "How bodies are compressed where the server offers it; auto leaves loopback addresses plain.",
   },
-  repeatedContent: {
+  contentDeduplication: {
     kind: "choice",
     fallback: "inline",
-    choices: repeatedContents,
+    choices: contentDeduplications,
     env: own("REPEATED_CONTENT"),
-    doc: "Whether what a trace holds again is sent again (inline), or named by its digest (once) to a server of this project. See repeated-content.md.",
+    doc: "Whether what a trace holds again is sent again (inline), or named by its digest (once) to a server of this project. See content-deduplication.md.",
   },
   exitTimeoutMs: {
     kind: "number",

@@ -1,7 +1,7 @@
 import type { Connection } from "../options/connection.ts";
 import type { ErrorCode } from "../errors.ts";
 import type { RedactionPlan } from "../options/redaction-search.ts";
-import type { RepeatedContent } from "../options/repeated-payload.ts";
+import type { ContentDeduplicationMode } from "../options/content-deduplication.ts";
 import type { ServerInfo } from "../resources/server-info.ts";
 
 /** What a worker needs to know once: crosses to it when it starts. */
@@ -16,7 +16,7 @@ export interface ShippingOptions {
   readonly redaction?: RedactionPlan;
   readonly files: FileRules;
   /** Whether content that a trace holds again is named, to a server that takes that. */
-  readonly repeatedContent: RepeatedContent;
+  readonly contentDeduplication: ContentDeduplicationMode;
   /** Binary data inside values is an attachment from this size on. */
   readonly attachBytesFrom: number;
   /** Memory of a `SharedTraffic`: counters, and the last failures. */
@@ -48,7 +48,7 @@ export interface ShipTask {
   /** Where to begin; records before are left alone. @defaultValue 0 */
   readonly from?: number;
   /** Where records begin that a worker died with: each run of them goes alone, after all others. */
-  readonly suspects?: readonly number[];
+  readonly suspectRecords?: readonly number[];
 }
 
 /** What a worker posts at once when a try of a tape's records failed; why is in the shared memory. */
@@ -82,7 +82,7 @@ export interface ShipReport {
   readonly redacted?: Redacted;
   readonly refused: readonly RefusedRun[];
   /** Records that could not be written as JSON; absent where there was none. */
-  readonly setAside?: number;
+  readonly quarantined?: number;
   /** Records for which every try failed. */
   readonly undelivered: number;
   /** Whether they failed because the server is away or overloaded. */

@@ -27,9 +27,9 @@ export const operationCode = { post: 1, patch: 2 } as const;
 
 /**
  * What became of a record, and with how many markers in place of payloads: written by the worker into the record's
- * head, read by both sides. `setAside` is also written by the main thread, when workers died with the record.
+ * head, read by both sides. `quarantined` is also written by the main thread, when workers died with the record.
  */
-export const outcomeCode = { pending: 0, delivered: 1, rejected: 2, setAside: 3 } as const;
+export const outcomeCode = { pending: 0, delivered: 1, rejected: 2, quarantined: 3 } as const;
 
 /** Whether a worker is writing the record's JSON at this moment: a thread that dies leaves it said. */
 export const inHandCode = { no: 0, yes: 1 } as const;

@@ -53,7 +53,7 @@ export interface QueuedRun extends Omit<AnnotationQueueEntry, "queueId" | "runId
   readonly run: Run;
 }
 
-/** @throws {@link AnswerError} it is no annotation queue. */
+/** @throws {@link ResponseError} it is no annotation queue. */
 export function parseAnnotationQueue(value: unknown): AnnotationQueue {
   const fields = new Fields(value, "annotation queue");
   const items = fields.value("rubric_items") ?? undefined;
@@ -82,7 +82,7 @@ export const toWireRubricItem = (item: RubricItem): Readonly<Record<string, unkn
     is_required: item.isRequired,
   });
 
-/** @throws {@link AnswerError} it is no entry of an annotation queue. */
+/** @throws {@link ResponseError} it is no entry of an annotation queue. */
 export function parseAnnotationQueueEntry(value: unknown): AnnotationQueueEntry {
   const fields = new Fields(value, "entry of an annotation queue");
   return definedOf({
@@ -93,7 +93,7 @@ export function parseAnnotationQueueEntry(value: unknown): AnnotationQueueEntry 
   });
 }
 
-/** @throws {@link AnswerError} it is no run of an annotation queue. */
+/** @throws {@link ResponseError} it is no run of an annotation queue. */
 export function parseQueuedRun(value: unknown): QueuedRun {
   const run = parseRun(value);
   const fields = new Fields(value, "run of an annotation queue");

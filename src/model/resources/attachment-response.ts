@@ -13,7 +13,7 @@ const attachmentPrefix = "attachment.";
 /**
  * Attachments by name; `undefined` where there is none. On the wire the names have a prefix.
  *
- * @throws {@link AnswerError} one has no address.
+ * @throws {@link ResponseError} one has no address.
  */
 export function parseAttachments(
   urls: KeyValues,
@@ -27,7 +27,7 @@ export function parseAttachments(
   return entries.length === 0 ? undefined : Object.fromEntries(entries);
 }
 
-/** The attachments of a run as `GET /runs/{id}` answers it. @throws {@link AnswerError} as above. */
+/** The attachments of a run as `GET /runs/{id}` answers it. @throws {@link ResponseError} as above. */
 export const parseRunAttachments = (run: unknown): Readonly<Record<string, Attachment>> => {
   const urls = new Fields(run, "run").object("s3_urls");
   const named = Object.entries(urls).filter(([key]) => key.startsWith(attachmentPrefix));

@@ -8,7 +8,7 @@ export interface DatasetShare {
   readonly url: string;
 }
 
-/** @throws {@link AnswerError} it is not a share. */
+/** @throws {@link ResponseError} it is not a share. */
 export function parseDatasetShare(value: unknown, urlOf: (token: string) => string): DatasetShare {
   const fields = new Fields(value, "share of a dataset");
   const shareToken = fields.text("share_token");

@@ -8,7 +8,7 @@ export interface DatasetVersion {
   readonly tags: readonly string[];
 }
 
-/** @throws {@link AnswerError} it is not a version. */
+/** @throws {@link ResponseError} it is not a version. */
 export function parseDatasetVersion(value: unknown): DatasetVersion {
   const fields = new Fields(value, "version of a dataset");
   const tags = fields.value("tags") ?? [];
@@ -22,7 +22,7 @@ export interface DatasetDiff {
   readonly examplesRemoved: readonly string[];
 }
 
-/** @throws {@link AnswerError} it is not a difference. */
+/** @throws {@link ResponseError} it is not a difference. */
 export function parseDatasetDiff(value: unknown): DatasetDiff {
   const fields = new Fields(value, "difference of versions");
   const ids = (name: string): readonly string[] =>
@@ -34,7 +34,7 @@ export function parseDatasetDiff(value: unknown): DatasetDiff {
   };
 }
 
-/** @throws {@link AnswerError} it is not a list of texts. */
+/** @throws {@link ResponseError} it is not a list of texts. */
 export const parseTexts = (value: unknown, what: string): readonly string[] =>
   parseList(value, what, (item) => {
     if (typeof item !== "string") {

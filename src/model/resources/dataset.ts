@@ -33,7 +33,7 @@ export interface Dataset {
   readonly experimentCount?: number | undefined;
 }
 
-/** @throws {@link AnswerError} it is not a dataset. */
+/** @throws {@link ResponseError} it is not a dataset. */
 export function parseDataset(value: unknown): Dataset {
   const fields = new Fields(value, "dataset");
   return definedOf({

@@ -27,7 +27,7 @@ export interface Example {
 /** The member of an example's metadata that holds its splits (docs/wire.md). */
 const splitKey = "dataset_split";
 
-/** @throws {@link AnswerError} it is not an example. */
+/** @throws {@link ResponseError} it is not an example. */
 export function parseExample(value: unknown): Example {
   const fields = new Fields(value, "example");
   const { [splitKey]: splits, ...metadata } = fields.object("metadata");
@@ -45,7 +45,7 @@ export function parseExample(value: unknown): Example {
   });
 }
 
-/** @throws {@link AnswerError} it is not a number. */
+/** @throws {@link ResponseError} it is not a number. */
 export function parseCount(value: unknown): number {
   if (typeof value !== "number") {
     throw unexpectedAnswer("count", "it is not a number");

@@ -30,7 +30,7 @@ export interface ComparedExperiment {
   readonly name: string;
 }
 
-/** @throws {@link AnswerError} it is not a comparative experiment. */
+/** @throws {@link ResponseError} it is not a comparative experiment. */
 export function parseComparative(value: unknown): ComparativeExperiment {
   const fields = new Fields(value, "comparative experiment");
   const experiments = fields.value("experiments_info");
@@ -72,7 +72,7 @@ export interface ComparedRun {
 /**
  * An example with the runs over it, as the server has them, by experiment.
  *
- * @throws {@link AnswerError} it is not one.
+ * @throws {@link ResponseError} it is not one.
  */
 export function parseComparison(value: unknown, experimentIds: readonly string[]): Comparison {
   const fields = new Fields(value, "example with runs");

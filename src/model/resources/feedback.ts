@@ -57,7 +57,7 @@ export interface FeedbackToken {
   readonly feedbackKey: string;
 }
 
-/** @throws {@link AnswerError} it is no feedback. */
+/** @throws {@link ResponseError} it is no feedback. */
 export function parseFeedback(value: unknown): Feedback {
   const fields = new Fields(value, "feedback");
   const source = new Fields(fields.object("feedback_source"), "source of feedback");
@@ -81,7 +81,7 @@ export function parseFeedback(value: unknown): Feedback {
   });
 }
 
-/** @throws {@link AnswerError} it is no feedback token. */
+/** @throws {@link ResponseError} it is no feedback token. */
 export function parseFeedbackToken(value: unknown): FeedbackToken {
   const fields = new Fields(value, "feedback token");
   return {

@@ -22,7 +22,7 @@ export interface Project {
   readonly stats?: RunStats | undefined;
 }
 
-/** @throws {@link AnswerError} it is not a project. */
+/** @throws {@link ResponseError} it is not a project. */
 export function parseProject(value: unknown): Project {
   const fields = new Fields(value, "project");
   return definedOf({

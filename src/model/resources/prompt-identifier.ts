@@ -7,13 +7,13 @@ export const handleLimit = 100;
 export const ownOwner = "-";
 
 /** Where a prompt is: the handle of its owner, `-` for one's own, and its own handle. */
-export interface PromptPlace {
+export interface PromptPath {
   readonly owner: string;
   readonly repo: string;
 }
 
 /** A prompt, or one commit of it. */
-export interface PromptReference extends PromptPlace {
+export interface PromptReference extends PromptPath {
   /** A commit's hash, its first characters, or a tag. Absent: the latest. */
   readonly commit?: string | undefined;
 }
@@ -60,7 +60,7 @@ export function parsePromptReference(identifier: unknown): PromptReference {
  *
  * @throws {@link ValidationError} it also names a commit.
  */
-export function parsePromptPlace(identifier: unknown): PromptPlace {
+export function parsePromptPath(identifier: unknown): PromptPath {
   const { owner, repo } = parsePromptReference(identifier);
   if (String(identifier).includes(":")) {
     throw invalid(identifier, "this call is about the prompt as a whole, and takes no commit");

@@ -1,5 +1,5 @@
 import { Fields, definedOf, parseList, unexpectedAnswer } from "../fields.ts";
-import type { PromptPlace } from "./prompt-identifier.ts";
+import type { PromptPath } from "./prompt-identifier.ts";
 import type { KeyValues } from "../run.ts";
 
 /** A prompt of the hub: a repo whose commits hold its manifests. */
@@ -49,7 +49,7 @@ export interface PromptCommit {
 }
 
 /** A commit as it is pulled: data, of which nothing is run. */
-export interface PulledPrompt extends PromptPlace {
+export interface PulledPrompt extends PromptPath {
   readonly commitHash: string;
   readonly manifest: KeyValues;
   readonly examples: readonly unknown[];
@@ -71,7 +71,7 @@ export interface PromptTag {
   readonly updatedAt: string;
 }
 
-/** @throws {@link AnswerError} it is not a prompt. */
+/** @throws {@link ResponseError} it is not a prompt. */
 export function parsePrompt(value: unknown): Prompt {
   const fields = new Fields(value, "prompt");
   const isLiked = fields.value("liked_by_auth_user");
@@ -97,11 +97,11 @@ export function parsePrompt(value: unknown): Prompt {
   });
 }
 
-/** The prompt of `{ repo }`. @throws {@link AnswerError} there is none. */
+/** The prompt of `{ repo }`. @throws {@link ResponseError} there is none. */
 export const parseRepo = (value: unknown): Prompt =>
   parsePrompt(new Fields(value, "prompt").value("repo"));
 
-/** @throws {@link AnswerError} it is not a commit. */
+/** @throws {@link ResponseError} it is not a commit. */
 export function parsePromptCommit(value: unknown): PromptCommit {
   const fields = new Fields(value, "commit of a prompt");
   return definedOf({
@@ -115,14 +115,14 @@ export function parsePromptCommit(value: unknown): PromptCommit {
   });
 }
 
-/** What making one answers: `{ commit }`, or the commit itself. @throws {@link AnswerError} it is neither. */
+/** What making one answers: `{ commit }`, or the commit itself. @throws {@link ResponseError} it is neither. */
 export function parseMadeCommit(value: unknown): PromptCommit {
   const commit = new Fields(value, "commit of a prompt").value("commit");
   return parsePromptCommit(commit ?? value);
 }
 
-/** @throws {@link AnswerError} it is not a commit with a manifest. */
-export function parsePulledPrompt(value: unknown, { owner, repo }: PromptPlace): PulledPrompt {
+/** @throws {@link ResponseError} it is not a commit with a manifest. */
+export function parsePulledPrompt(value: unknown, { owner, repo }: PromptPath): PulledPrompt {
   const fields = new Fields(value, "commit of a prompt");
   const manifest = fields.value("manifest");
   if (typeof manifest !== "object" || manifest === null) {
@@ -143,7 +143,7 @@ export function parsePulledPrompt(value: unknown, { owner, repo }: PromptPlace):
   });
 }
 
-/** @throws {@link AnswerError} it is not a tag. */
+/** @throws {@link ResponseError} it is not a tag. */
 export function parsePromptTag(value: unknown): PromptTag {
   const fields = new Fields(value, "tag of a prompt");
   return {

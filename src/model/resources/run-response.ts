@@ -106,7 +106,7 @@ const members = Object.entries(runFields);
 /**
  * A run as the server answers it, in our names.
  *
- * @throws {@link AnswerError} it is not a run.
+ * @throws {@link ResponseError} it is not a run.
  */
 export function parseRun(value: unknown): Run {
   const fields = new Fields(value, "run");

@@ -8,7 +8,7 @@ export interface RunShare {
   readonly url: string;
 }
 
-/** @throws {@link AnswerError} it is not a share. */
+/** @throws {@link ResponseError} it is not a share. */
 export function parseRunShare(value: unknown, urlOf: (token: string) => string): RunShare {
   const fields = new Fields(value, "share of a run");
   const shareToken = fields.text("share_token");

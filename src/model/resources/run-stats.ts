@@ -19,7 +19,7 @@ export interface RunStats {
   readonly feedbackStats: KeyValues;
 }
 
-/** @throws {@link AnswerError} it is not an object. */
+/** @throws {@link ResponseError} it is not an object. */
 export function parseRunStats(value: unknown): RunStats {
   const fields = new Fields(value, "statistics");
   return definedOf({

@@ -17,7 +17,7 @@ export interface ServerInfo {
   /** Whether it wants to know what its senders have counted; servers of this project do. */
   readonly senderStats: boolean;
   /** Whether it takes payloads in pieces, of which it remembers some; servers of this project do. */
-  readonly repeatedContent: boolean;
+  readonly contentDeduplication: boolean;
   /** Whether it says of examples, without making them, which of them their dataset would refuse. */
   readonly checksExamples: boolean;
   /** Whether it lists examples in the order of writing, behind one of them. */
@@ -38,7 +38,7 @@ export const defaultServerInfo: ServerInfo = {
   zstd: false,
   exampleParts: false,
   senderStats: false,
-  repeatedContent: false,
+  contentDeduplication: false,
   checksExamples: false,
   listsExamplesAfter: false,
   resolvesLatestCommit: false,
@@ -59,7 +59,7 @@ export function parseServerInfo(body: unknown): ServerInfo {
     zstd: flags["zstd_compression_enabled"] === true,
     exampleParts: flags["dataset_examples_multipart_enabled"] === true,
     senderStats: flags["millrace_sender_stats"] === true,
-    repeatedContent: flags["millrace_repeated_content"] === true,
+    contentDeduplication: flags["millrace_repeated_content"] === true,
     checksExamples: flags["examples_check_enabled"] === true,
     listsExamplesAfter: flags["examples_after_enabled"] === true,
     resolvesLatestCommit: version !== null && gte(version, resolvesLatestFrom),

@@ -10,7 +10,7 @@ export interface TenantSettings {
   readonly handle?: string | undefined;
 }
 
-/** @throws {@link AnswerError} it is not a tenant's. */
+/** @throws {@link ResponseError} it is not a tenant's. */
 export function parseTenantSettings(value: unknown): TenantSettings {
   const fields = new Fields(value, "tenant");
   return definedOf({

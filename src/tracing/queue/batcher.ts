@@ -2,41 +2,41 @@ import type { Deferred } from "../../model/deferred.ts";
 import type { FlushResult, LossReason } from "../../model/stats.ts";
 import { CutTimer } from "./cut-timer.ts";
 import { countOf, FlushCounts, lostRecord } from "./flush-counts.ts";
-import { Line } from "./tape-queue.ts";
+import { TapeQueue } from "./tape-queue.ts";
 import { isStart, RecordEncoder } from "../tape/record-encoder.ts";
 import type { Encode } from "../tape/record-encoder.ts";
-import { Room } from "./capacity.ts";
+import { Capacity } from "./capacity.ts";
 import { awaitShipments } from "./shipment.ts";
 import type { Shipment, TapeCount, TapeResult } from "./shipment.ts";
 import { Tape, TapePool } from "../tape/tape.ts";
 import type { NextTape, Journal } from "../tape/tape.ts";
-import { lossOf, NoRoom } from "../tape/capacity-exceeded.ts";
-import { assertStackRoom, missed } from "./stack-room.ts";
+import { lossOf, CapacityExceeded } from "../tape/capacity-exceeded.ts";
+import { assertStackRoom, uncounted } from "./stack-room.ts";
 import { TapeWriter } from "../tape/tape-writer.ts";
 import type { OverflowPolicy } from "../../model/options/keeping-options.ts";
 import type { AttachmentRules } from "../tape/attachment-writer.ts";
-import type { Hiding } from "../tape/payload-filters.ts";
+import type { PayloadFilters } from "../tape/payload-filters.ts";
 import type { Ledger } from "./ledger.ts";
 
-/** Of this module's own: in a bundle an import may be a getter, for which there is no stack. */
-const counted = missed;
+/** Local copy: after bundling, an import may be a getter, and calling it would overflow an exhausted stack. */
+const counted = uncounted;
 
 /**
- * The line of records: one open tape, cut tapes that wait for a slot, and tapes under way.
+ * The queue of records: one open tape, cut tapes that wait for a slot, and tapes in flight.
  *
  * A tape is cut when it is full; when its first record has waited `firstDelayMs` after a quiet time,
  * or `aggregationDelayMs` in traffic (a timer that no later record pushes back); or at the next turn
- * of the event loop when it holds `batchLimit` records and nothing is under way. While every slot is
- * taken an aged tape goes on filling, so that what waits is full tapes.
+ * of the event loop when it holds `batchLimit` records and nothing is in flight. While every slot is
+ * taken, an aged tape continues to fill, so that the tapes that wait are full.
  */
 export class Batcher {
   readonly #options: BatcherOptions;
   readonly #pool: TapePool;
   readonly #writer: TapeWriter;
   readonly #encoder: RecordEncoder;
-  readonly #line: Line;
-  readonly #room: Room;
-  /** What was settled, or found no place, since the last flush, and no flush waits for. */
+  readonly #queue: TapeQueue;
+  readonly #capacity: Capacity;
+  /** Outcomes since the last flush that no running flush will report. */
   #counts = new FlushCounts();
   #open: Tape | undefined;
   #pendingRecords = 0;
@@ -48,37 +48,37 @@ export class Batcher {
   constructor(options: BatcherOptions) {
     this.#options = options;
     this.#pool = new TapePool(options.tapeBytes, options.slots + 2);
-    this.#line = new Line({ ...options, onSettled: (...done) => this.#onSettled(...done) });
-    this.#room = new Room(() => this.#hasRoom());
+    this.#queue = new TapeQueue({ ...options, onSettled: (...done) => this.#onSettled(...done) });
+    this.#capacity = new Capacity(() => this.#hasCapacity());
     const tape = this.#pool.take(0);
     this.#open = tape;
     this.#writer = new TapeWriter(tape, (...size) => this.#nextTape(...size), options.fieldBytes);
     this.#encoder = new RecordEncoder(this.#writer, options);
   }
 
-  /** Records accepted whose outcome is not known yet. */
+  /** Accepted records whose outcome is not known yet. */
   get pending(): number {
     return this.#pendingRecords;
   }
 
   /** Memory of what waits: cut tapes whole, the open tape as far as it is written. */
   get queuedBytes(): number {
-    return this.#line.waitingBytes + (this.#open?.used ?? 0);
+    return this.#queue.waitingBytes + (this.#open?.used ?? 0);
   }
 
   /** Memory of all that waits or is under way: what `maxQueueBytes` bounds. */
   get heldBytes(): number {
-    return this.#line.heldBytes + (this.#open?.used ?? 0);
+    return this.#queue.heldBytes + (this.#open?.used ?? 0);
   }
 
-  /** Encodes one record. Never throws, never waits; what can't be taken is counted. */
+  /** Encodes one record. Never throws and never waits; a record that can't be queued is counted as lost. */
   record<Subject>(encode: Encode<Subject>, subject: Subject): void {
     const { ledger, maxQueueRecords } = this.#options;
     ledger.accepted += 1;
     try {
       if (this.#refusing) {
         this.#lose("closed", encode, subject);
-      } else if (this.#pendingRecords >= maxQueueRecords && !this.#giveWay()) {
+      } else if (this.#pendingRecords >= maxQueueRecords && !this.#evictOldest()) {
         this.#lose("queueFull", encode, subject);
       } else if (this.#encoding) {
         this.#recordNested(encode, subject);
@@ -86,7 +86,7 @@ export class Batcher {
         this.#encode(encode, subject);
       }
     } catch {
-      // The stack is exhausted: nothing was changed, and no call can be made.
+      // The stack is exhausted: no state has changed, and no function can be called.
       ledger.accepted -= 1;
       counted.records += 1;
     }
@@ -97,7 +97,7 @@ export class Batcher {
     try {
       this.#counts.add(lostRecord(isStart(encode, subject)));
     } catch {
-      // As in `record`; but this one is counted, and must not be a second time.
+      // The stack is exhausted, as in `record`. The loss is already counted; do not count it again.
       counted.details += 1;
     }
   }
@@ -120,7 +120,7 @@ export class Batcher {
     this.#seal();
     this.#advance();
     const counts = this.#takeCounts();
-    const awaited = await awaitShipments(this.#line.shipments(which), timeoutMs, hopeless);
+    const awaited = await awaitShipments(this.#queue.shipments(which), timeoutMs, hopeless);
     for (const count of awaited.counts) {
       counts.add(count);
     }
@@ -131,7 +131,7 @@ export class Batcher {
   get waitingTapes(): readonly Tape[] {
     const open = this.#open;
     const isQuiet = open !== undefined && open.records > 0 && !this.#encoding;
-    return isQuiet ? [...this.#line.waitingTapes, open] : this.#line.waitingTapes;
+    return isQuiet ? [...this.#queue.waitingTapes, open] : this.#queue.waitingTapes;
   }
 
   /** Counts a tape that was taken out of the line, whose outcome is known now. */
@@ -142,7 +142,7 @@ export class Batcher {
   }
 
   /** What became of records since the last flush, where none waits any more. */
-  report(): FlushResult {
+  takeResult(): FlushResult {
     return this.#takeCounts().result([]);
   }
 
@@ -156,52 +156,54 @@ export class Batcher {
    * True as soon as another tape of records would be taken, false when `timeoutMs` is over. Only the
    * policy `block` makes a caller wait; with the others something gives way at the bound.
    */
-  waitForRoom(timeoutMs: number): Promise<boolean> {
+  waitForCapacity(timeoutMs: number): Promise<boolean> {
     if (this.#refusing) {
       return Promise.resolve(false);
     }
-    return this.#options.overflow === "block" ? this.#room.wait(timeoutMs) : Promise.resolve(true);
+    return this.#options.overflow === "block"
+      ? this.#capacity.wait(timeoutMs)
+      : Promise.resolve(true);
   }
 
-  /** Puts a tape into the line that a spool holds; the caller counts its records as accepted. */
-  adopt(tape: Tape): Promise<TapeResult> {
+  /** Queues a tape that was read from the spool; the caller counts its records as accepted. */
+  enqueueReplayed(tape: Tape): Promise<TapeResult> {
     this.#pendingRecords += tape.records;
-    tape.adopted = true;
+    tape.isReplayed = true;
     return this.#enqueue(tape).promise;
   }
 
   /**
-   * Ends the line: refuses from now on, and hands out every tape whose outcome is not known.
-   * `underWay` were shipped before, `waiting` were not. The caller counts their records.
+   * Ends the queue: refuses from now on, and hands out every tape whose outcome is not known.
+   * `inFlight` were shipped before, `waiting` were not. The caller counts their records.
    */
-  takeAll(): { readonly underWay: readonly Shipment[]; readonly waiting: readonly Shipment[] } {
+  takeAll(): { readonly inFlight: readonly Shipment[]; readonly waiting: readonly Shipment[] } {
     this.refuse();
     const tape = this.#open;
     if (tape !== undefined && tape.records > 0 && !this.#encoding) {
       this.#open = undefined;
-      this.#line.push(tape);
+      this.#queue.push(tape);
     }
     this.#cutTimer.reset();
     this.#pendingRecords = 0;
-    this.#room.end();
-    return this.#line.takeAll();
+    this.#capacity.end();
+    return this.#queue.takeAll();
   }
 
-  #hasRoom(): boolean {
+  #hasCapacity(): boolean {
     const { tapeBytes, maxQueueBytes, maxQueueRecords } = this.#options;
     const left = maxQueueBytes - this.heldBytes;
     return this.#pendingRecords < maxQueueRecords && left >= Math.min(tapeBytes, maxQueueBytes);
   }
 
-  /** At the bound: has the oldest waiting tape give way, where the policy has it so. */
-  #giveWay(): boolean {
+  /** At the bound: evicts the oldest waiting tape if the overflow policy allows it. */
+  #evictOldest(): boolean {
     assertStackRoom();
     const { overflow, spill, ledger } = this.#options;
     if (overflow !== "drop-oldest" && overflow !== "spool") {
       return false;
     }
-    const giveUp = overflow === "spool" ? spill : (tape: Tape) => ledger.drop(tape);
-    if (this.#line.giveWay(giveUp)) {
+    const drop = overflow === "spool" ? spill : (tape: Tape) => ledger.drop(tape);
+    if (this.#queue.evictOldest(drop)) {
       return true;
     }
     const tape = this.#open;
@@ -211,8 +213,8 @@ export class Batcher {
     // All that waits is on the open tape.
     this.#open = undefined;
     this.#cutTimer.reset();
-    this.#line.push(tape);
-    return this.#line.giveWay(giveUp);
+    this.#queue.push(tape);
+    return this.#queue.evictOldest(drop);
   }
 
   #encode<Subject>(encode: Encode<Subject>, subject: Subject): void {
@@ -225,7 +227,7 @@ export class Batcher {
     }
   }
 
-  /** A record made while another is being encoded, by a getter or a `toJSON`: on a tape of its own. */
+  /** Encodes a record that a getter or a `toJSON` made during another encoding, on a separate tape. */
   #recordNested<Subject>(encode: Encode<Subject>, subject: Subject): void {
     assertStackRoom();
     const { tapeBytes, fieldBytes } = this.#options;
@@ -276,13 +278,13 @@ export class Batcher {
     const full = this.#open;
     if (full !== undefined && full.records > 0) {
       this.#push(full);
-      // At once: broken off in between, the tape would be in the line and written to.
+      // Keep this next to the push: an interruption between them would leave a queued tape open for writing.
       this.#open = next;
       try {
         this.#cutTimer.reset();
         this.#advance();
       } catch {
-        // No stack is left: the next tape or turn of the event loop has it sent.
+        // The stack is exhausted: the next tape or turn of the event loop sends this one.
       }
       return next;
     }
@@ -294,29 +296,29 @@ export class Batcher {
     return next;
   }
 
-  /** A tape for a record of more than `atLeast` bytes; throws {@link NoRoom} at the queue's bound. */
-  #tapeFor(...[atLeast, isRest]: Parameters<NextTape>): Tape {
+  /** A tape for a record of more than `atLeast` bytes; throws {@link CapacityExceeded} at the queue's bound. */
+  #tapeFor(...[atLeast, isExact]: Parameters<NextTape>): Tape {
     const { tapeBytes, maxQueueBytes } = this.#options;
-    // A record larger than a tape may still grow: give it half as much again, or it moves each time.
-    const grown = isRest ? atLeast : Math.ceil(atLeast * 1.5) + tapeBytes;
+    // A record larger than a tape may still grow. Half as much again avoids a copy at each step.
+    const grown = isExact ? atLeast : Math.ceil(atLeast * 1.5) + tapeBytes;
     const size = atLeast > tapeBytes ? grown : tapeBytes;
     while (this.heldBytes + atLeast > maxQueueBytes) {
-      // One that is larger than the whole queue costs only itself.
-      if (atLeast > maxQueueBytes || !this.#giveWay()) {
-        throw new NoRoom();
+      // A record larger than the whole queue is lost alone and evicts nothing.
+      if (atLeast > maxQueueBytes || !this.#evictOldest()) {
+        throw new CapacityExceeded();
       }
     }
-    const room = Math.max(atLeast, maxQueueBytes - this.heldBytes);
-    return this.#pool.take(size > tapeBytes ? Math.min(size, room) : size);
+    const left = Math.max(atLeast, maxQueueBytes - this.heldBytes);
+    return this.#pool.take(size > tapeBytes ? Math.min(size, left) : size);
   }
 
   #schedule(): void {
     const { batchLimit, firstDelayMs, aggregationDelayMs } = this.#options;
     if (!this.#cutTimer.isSet) {
-      const quiet = this.#line.isIdle && performance.now() - this.#lastCutAt > firstDelayMs;
+      const quiet = this.#queue.isIdle && performance.now() - this.#lastCutAt > firstDelayMs;
       this.#cutTimer.setAfter(quiet ? firstDelayMs : aggregationDelayMs);
     }
-    if (this.#line.isIdle && (this.#open?.records ?? 0) >= batchLimit) {
+    if (this.#queue.isIdle && (this.#open?.records ?? 0) >= batchLimit) {
       this.#cutTimer.setNextTurn();
     }
   }
@@ -338,19 +340,19 @@ export class Batcher {
     return settled;
   }
 
-  /** Puts a tape into the line. Where the stack is exhausted it throws and has not done so. */
+  /** Queues a tape. Throws on an exhausted stack, and has then changed nothing. */
   #push(tape: Tape): Deferred<TapeCount> {
     const now = performance.now();
     tape.cut(now);
     this.#lastCutAt = now;
-    return this.#line.push(tape);
+    return this.#queue.push(tape);
   }
 
   /** Ships what waits, and then an aged open tape, while slots are free. */
   #advance(): void {
-    this.#line.advance();
+    this.#queue.advance();
     while (
-      this.#line.hasSlot &&
+      this.#queue.hasSlot &&
       this.#cutTimer.isDue &&
       !this.#encoding &&
       (this.#open?.records ?? 0) > 0
@@ -363,11 +365,11 @@ export class Batcher {
     if (awaiting === 0) {
       this.#counts.add(count);
     }
-    this.#options.ledger.admitMissed();
+    this.#options.ledger.flushUncounted();
     this.#pendingRecords -= tape.records;
     this.#pool.give(tape);
     this.#advance();
-    this.#room.check();
+    this.#capacity.check();
   }
 }
 
@@ -383,10 +385,10 @@ export interface BatcherOptions {
   readonly aggregationDelayMs: number;
   /** Tapes under way at once. */
   readonly slots: number;
-  readonly hiding: Hiding;
+  readonly filters: PayloadFilters;
   readonly attachments: AttachmentRules;
   readonly ledger: Ledger;
-  /** What gives way at the queue's bound. */
+  /** What is evicted or refused at the queue's bound. */
   readonly overflow: OverflowPolicy;
   /** Writes a waiting tape to the spool, for the policy `spool`, and counts its records. */
   readonly spill: (tape: Tape) => TapeResult;

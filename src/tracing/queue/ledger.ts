@@ -1,7 +1,7 @@
 import { lossReasons } from "../../model/stats.ts";
 import type { LossReason } from "../../model/stats.ts";
 import type { TapeResult } from "./shipment.ts";
-import { assertStackRoom, missed } from "./stack-room.ts";
+import { assertStackRoom, uncounted } from "./stack-room.ts";
 import type { Tape } from "../tape/tape.ts";
 
 /** Why a part of a field was left out: the client's limit of a field, or the server's of a run. */
@@ -26,7 +26,7 @@ export class Ledger {
   readonly #onLoss: (reason: LossReason, records: number) => void;
   readonly #onCut: (why: CutReason) => void;
 
-  /** `onLoss` hears of every loss as it is counted, `onCut` of fields that were cut. */
+  /** Calls `onLoss` for every loss as it is counted, and `onCut` for fields that were cut. */
   constructor(
     onLoss: (reason: LossReason, records: number) => void,
     onCut: (why: CutReason) => void = () => undefined,
@@ -48,30 +48,30 @@ export class Ledger {
       try {
         this.#onCut(why);
       } catch {
-        // As of a loss.
+        // The stack is exhausted, as in `lose`.
       }
     }
   }
 
-  /** Throws only where there is no stack left, and then has counted nothing. */
+  /** Throws only on an exhausted stack, and has then counted nothing. */
   lose(reason: LossReason, records: number): void {
     if (records > 0) {
       this.lost[reason] += records;
       try {
         this.#onLoss(reason, records);
       } catch {
-        // There was no stack left to say it. It is counted, and said with the next one of its kind.
+        // The stack is exhausted. The loss is counted; the next loss for this reason logs both.
       }
     }
   }
 
-  /** Counts what was missed for want of stack since somebody did so. */
-  admitMissed(): void {
-    const { records, details } = missed;
+  /** Adds to the counters what an exhausted stack kept from being counted. */
+  flushUncounted(): void {
+    const { records, details } = uncounted;
     if (records > 0 || details > 0) {
       assertStackRoom();
-      missed.records = 0;
-      missed.details = 0;
+      uncounted.records = 0;
+      uncounted.details = 0;
       this.accepted += records;
       this.lose("unencodable", records);
       this.warnings.set("hiddenFailure", (this.warnings.get("hiddenFailure") ?? 0) + details);

@@ -2,7 +2,7 @@
  * What found no room on the call stack, and was not recorded. Counted by plain additions: where the stack
  * is exhausted no call can be made. One of the process's clients takes it over when it counts next.
  */
-export const missed = {
+export const uncounted = {
   /** Starts and ends of runs. */
   records: 0,
   /** What was to be added to a run, or done around one. */
@@ -38,15 +38,15 @@ const descend = (levels: number, depth: number): number =>
 interface Sparing<Target> {
   readonly methods: readonly (keyof Target)[];
   /** What each of them misses where it finds no room. */
-  readonly what: keyof typeof missed;
+  readonly what: keyof typeof uncounted;
   /** What they answer then. */
-  readonly answer?: unknown;
+  readonly noop?: unknown;
 }
 
 /** Has methods, which throw nothing else, count instead of throw where the stack is exhausted. */
 export function spare<Target extends object>(
   prototype: Target,
-  { methods, what, answer }: Sparing<Target>,
+  { methods, what, noop }: Sparing<Target>,
 ): void {
   for (const name of methods) {
     const method = Reflect.get(prototype, name) as (...args: unknown[]) => unknown;
@@ -55,8 +55,8 @@ export function spare<Target extends object>(
         return method.apply(this, args);
       } catch {
         // Counted, and said with the client's next count.
-        missed[what] += 1;
-        return answer;
+        uncounted[what] += 1;
+        return noop;
       }
     };
     Object.defineProperty(spared, "name", { value: name });

@@ -4,24 +4,24 @@ import { hasRoomToSend } from "./stack-room.ts";
 import type { Shipment, TapeCount, TapeResult } from "./shipment.ts";
 import type { Tape } from "../tape/tape.ts";
 
-export interface LineOptions {
+export interface TapeQueueOptions {
   /** Tapes under way at once. */
   readonly slots: number;
   /** Sends a tape; settles when the outcome of each of its records is known. Never rejects. */
   readonly ship: (tape: Tape) => Promise<TapeResult>;
-  /** Hears of each tape that left the line: its records are counted, its memory can be used again. */
+  /** Called for each tape that left the queue: its records are counted, and its memory can be reused. */
   readonly onSettled: (shipment: Shipment, count: TapeCount) => void;
 }
 
-/** Tapes that were cut: those that wait for a slot, the oldest first, and those under way. */
-export class Line {
-  readonly #options: LineOptions;
+/** Cut tapes: those that wait for a slot, the oldest first, and those in flight. */
+export class TapeQueue {
+  readonly #options: TapeQueueOptions;
   #waiting: Shipment[] = [];
-  readonly #underWay = new Set<Shipment>();
+  readonly #inFlight = new Set<Shipment>();
   #waitingBytes = 0;
-  #underWayBytes = 0;
+  #inFlightBytes = 0;
 
-  constructor(options: LineOptions) {
+  constructor(options: TapeQueueOptions) {
     this.#options = options;
   }
 
@@ -30,34 +30,34 @@ export class Line {
     return this.#waitingBytes;
   }
 
-  /** Memory of all tapes of the line, those under way included. */
+  /** Memory of all tapes in the queue, including those in flight. */
   get heldBytes(): number {
-    return this.#waitingBytes + this.#underWayBytes;
+    return this.#waitingBytes + this.#inFlightBytes;
   }
 
-  /** Those that wait for a slot, and that no spool holds. */
+  /** Tapes that wait for a slot and are not in a spool. */
   get waitingTapes(): readonly Tape[] {
-    return this.#waiting.flatMap(({ tape }) => (tape.adopted ? [] : tape));
+    return this.#waiting.flatMap(({ tape }) => (tape.isReplayed ? [] : tape));
   }
 
   get isIdle(): boolean {
-    return this.#underWay.size === 0;
+    return this.#inFlight.size === 0;
   }
 
   get hasSlot(): boolean {
-    return this.#underWay.size < this.#options.slots;
+    return this.#inFlight.size < this.#options.slots;
   }
 
   /** Those that were recorded here, or also those that a spool holds. */
   shipments(which: "recorded" | "all"): readonly Shipment[] {
-    const all = [...this.#waiting, ...this.#underWay];
-    return which === "all" ? all : all.filter(({ tape }) => !tape.adopted);
+    const all = [...this.#waiting, ...this.#inFlight];
+    return which === "all" ? all : all.filter(({ tape }) => !tape.isReplayed);
   }
 
   push(tape: Tape): Deferred<TapeCount> {
     const settled = new Deferred<TapeCount>();
     const { capacity } = tape;
-    // From the last call on nothing can break it off for want of stack.
+    // Nothing below calls a function, so an exhausted stack can't interrupt it.
     this.#waiting.push({ tape, settled, awaiting: 0 });
     this.#waitingBytes += capacity;
     return settled;
@@ -67,7 +67,7 @@ export class Line {
   advance(): void {
     while (this.hasSlot && this.#waiting.length > 0) {
       if (!hasRoomToSend()) {
-        // Broken off in the middle, a tape would neither be sent nor counted.
+        // An interruption in the middle would leave a tape neither sent nor counted.
         void Promise.resolve().then(() => this.advance());
         return;
       }
@@ -76,8 +76,8 @@ export class Line {
         return;
       }
       this.#waitingBytes -= next.tape.capacity;
-      this.#underWayBytes += next.tape.capacity;
-      this.#underWay.add(next);
+      this.#inFlightBytes += next.tape.capacity;
+      this.#inFlight.add(next);
       void this.#send(next);
     }
   }
@@ -86,40 +86,40 @@ export class Line {
    * Takes the oldest waiting tape out and has `giveUp` count its records; what is under way stays, and
    * so does what a spool holds already. False where nothing can give way.
    */
-  giveWay(giveUp: (tape: Tape) => TapeResult): boolean {
-    const index = this.#waiting.findIndex(({ tape }) => !tape.adopted);
+  evictOldest(drop: (tape: Tape) => TapeResult): boolean {
+    const index = this.#waiting.findIndex(({ tape }) => !tape.isReplayed);
     const [oldest] = index === -1 ? [] : this.#waiting.splice(index, 1);
     if (oldest === undefined) {
       return false;
     }
     this.#waitingBytes -= oldest.tape.capacity;
-    this.#settle(oldest, giveUp(oldest.tape));
+    this.#settle(oldest, drop(oldest.tape));
     return true;
   }
 
   /** Hands out every tape; from here on the caller counts their records. */
-  takeAll(): { readonly underWay: readonly Shipment[]; readonly waiting: readonly Shipment[] } {
-    const taken = { underWay: [...this.#underWay], waiting: this.#waiting };
-    this.#underWay.clear();
+  takeAll(): { readonly inFlight: readonly Shipment[]; readonly waiting: readonly Shipment[] } {
+    const taken = { inFlight: [...this.#inFlight], waiting: this.#waiting };
+    this.#inFlight.clear();
     this.#waiting = [];
     this.#waitingBytes = 0;
-    this.#underWayBytes = 0;
+    this.#inFlightBytes = 0;
     return taken;
   }
 
   async #send(shipment: Shipment): Promise<void> {
     const { tape } = shipment;
     const result = await this.#options.ship(tape);
-    if (!this.#underWay.delete(shipment)) {
+    if (!this.#inFlight.delete(shipment)) {
       // Taken by takeAll: its records are counted there.
       return;
     }
-    this.#underWayBytes -= tape.capacity;
+    this.#inFlightBytes -= tape.capacity;
     this.#settle(shipment, result);
   }
 
   #settle(shipment: Shipment, result: TapeResult): void {
-    // Counted first: the tape is used again.
+    // Count first: `onSettled` makes the tape available for reuse.
     const count = countOf(shipment.tape, result);
     this.#options.onSettled(shipment, count);
     shipment.settled.resolve(count);

@@ -3,10 +3,10 @@ import { isPlainObject, toPayload } from "../tape/payload.ts";
 import { recorder } from "../tape/recorder.ts";
 import type { TracingClient } from "../tape/recorder.ts";
 import type { RunTree } from "./run-tree.ts";
-import { missed } from "../queue/stack-room.ts";
+import { uncounted } from "../queue/stack-room.ts";
 
 /** A binding of this module's own: in a bundle an import may be a getter, for which there is no stack. */
-const counted = missed;
+const counted = uncounted;
 
 /**
  * Turns a payload into what may be recorded. Called once per payload, must return at once, and

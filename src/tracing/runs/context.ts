@@ -8,11 +8,11 @@ import type { TracingClient } from "../tape/recorder.ts";
 import { runOptionNames } from "./run-options.ts";
 import type { RunOptions } from "./run-options.ts";
 import { RunTree } from "./run-tree.ts";
-import { assertStackRoom, missed } from "../queue/stack-room.ts";
+import { assertStackRoom, uncounted } from "../queue/stack-room.ts";
 import { warnOfUnknown } from "./unknown-options.ts";
 
 /** A binding of this module's own: in a bundle an import may be a getter, for which there is no stack. */
-const counted = missed;
+const counted = uncounted;
 
 /** What a run is started with by a client, which also says where in the tree it goes. */
 export interface StartOptions extends RunOptions {

@@ -1,4 +1,4 @@
-import { parsePlace } from "./propagation.ts";
+import { parsePosition } from "./propagation.ts";
 import { recorder } from "../tape/recorder.ts";
 import type { TracingClient } from "../tape/recorder.ts";
 import { RunTree } from "./run-tree.ts";
@@ -35,7 +35,7 @@ export function adopt(store: unknown, fallback: TracingClient | undefined): RunT
     return known;
   }
   const dottedOrder = store["dotted_order"];
-  const place = typeof dottedOrder === "string" ? parsePlace(dottedOrder) : undefined;
+  const place = typeof dottedOrder === "string" ? parsePosition(dottedOrder) : undefined;
   const client = isTracingClient(store["client"]) ? store["client"] : fallback;
   if (store["tracingEnabled"] === false || place?.id !== store["id"] || client === undefined) {
     return undefined;

@@ -1,6 +1,6 @@
 import type { CallRecording } from "./call-recording.ts";
 import { withRun } from "./context.ts";
-import { isObject, isThenable, standIn } from "../tape/placeholder.ts";
+import { isObject, isThenable, createPlaceholder } from "../tape/placeholder.ts";
 import type { Method, Replacements } from "../tape/placeholder.ts";
 
 /** An iterator of either kind, as loosely as a caller may have made it. */
@@ -32,7 +32,7 @@ export function watchIterator<Target extends object>(
     [Symbol.iterator, () => watched],
     [Symbol.asyncIterator, () => watched],
   ]);
-  const watched: Target = standIn(target, replacements);
+  const watched: Target = createPlaceholder(target, replacements);
   return watched;
 }
 
@@ -46,7 +46,7 @@ export function watchIterable<Target extends object>(
     const iterator = withRun(recording.run, () => iterable[Symbol.asyncIterator]());
     return watchIterator(iterator, recording);
   };
-  return standIn(target, new Map([[Symbol.asyncIterator, iterate]]));
+  return createPlaceholder(target, new Map([[Symbol.asyncIterator, iterate]]));
 }
 
 interface Step {

@@ -4,7 +4,7 @@ import { defaultClient } from "./default-client.ts";
 import type { HeadersLike } from "./propagation.ts";
 import type { TracingClient } from "../tape/recorder.ts";
 import { RunTree as RecordedRunTree } from "./run-tree.ts";
-import { nobody, unmadeRun } from "./noop-run.ts";
+import { nobody, noopRun } from "./noop-run.ts";
 
 /** What a run is made with by `new RunTree()`. */
 export interface NewRunOptions extends StartOptions {
@@ -54,7 +54,7 @@ function newRun(options: unknown): RecordedRunTree {
     return startRun(client, rest);
   } catch {
     // Options that can't be looked at, or no stack: nothing is recorded of it, or below it.
-    return unmadeRun;
+    return noopRun;
   }
 }
 

@@ -1,4 +1,4 @@
-import type { RemotePlace } from "./propagation.ts";
+import type { RemotePosition } from "./propagation.ts";
 import { RunTree } from "./run-tree.ts";
 import { spare } from "../queue/stack-room.ts";
 import { recorder } from "../tape/recorder.ts";
@@ -24,7 +24,7 @@ export const nobody: TracingClient = {
 
 const nil = "00000000-0000-7000-8000-000000000000";
 
-const nowhere: RemotePlace = {
+const nowhere: RemotePosition = {
   id: nil,
   traceId: nil,
   parentRunId: undefined,
@@ -33,9 +33,9 @@ const nowhere: RemotePlace = {
 };
 
 /** Stands for each run that there was no stack left to make: nothing is recorded of it, or below it. */
-export const unmadeRun = new RunTree({ client: nobody, remote: nowhere, recorded: false }, {});
+export const noopRun = new RunTree({ client: nobody, remote: nowhere, recorded: false }, {});
 
 const adding = ["addEvent", "addAttachment", "addTags", "addMetadata"] as const;
 spare(RunTree.prototype, { methods: adding, what: "details" });
 spare(RunTree.prototype, { methods: ["end", "fail"], what: "records" });
-spare(RunTree.prototype, { methods: ["startChild"], what: "records", answer: unmadeRun });
+spare(RunTree.prototype, { methods: ["startChild"], what: "records", noop: noopRun });

@@ -10,7 +10,7 @@ export type HeadersLike =
   | Readonly<Record<string, string | readonly string[] | undefined>>;
 
 /** Where a run is that was started elsewhere: in another process, or by another library. */
-export interface RemotePlace {
+export interface RemotePosition {
   readonly id: string;
   readonly traceId: string;
   readonly parentRunId: string | undefined;
@@ -20,7 +20,7 @@ export interface RemotePlace {
 
 /** What the headers of a request say of the run that sent it. */
 export interface RemoteContext extends Baggage {
-  readonly place: RemotePlace;
+  readonly position: RemotePosition;
 }
 
 /** What a run puts into headers. */
@@ -45,17 +45,17 @@ export function readHeaders(
   if (trace === undefined || trace === "") {
     return undefined;
   }
-  const place = parsePlace(trace);
-  if (place === undefined) {
+  const position = parsePosition(trace);
+  if (position === undefined) {
     onMalformed(`A ${traceHeader} header is no dotted order; it was ignored.`);
     return undefined;
   }
   const baggage = found.get(baggageHeader) ?? "";
   if (baggage.length > baggageLimit) {
     onMalformed(`A ${baggageHeader} header is too long; it was ignored.`);
-    return { place, tags: undefined, metadata: undefined, projectName: undefined };
+    return { position, tags: undefined, metadata: undefined, projectName: undefined };
   }
-  return { place, ...parseBaggage(baggage, onMalformed) };
+  return { position, ...parseBaggage(baggage, onMalformed) };
 }
 
 /** The existing headers, with the two of a run set. Never throws. */
@@ -76,7 +76,7 @@ export function writeHeaders(
 }
 
 /** A run's place from its dotted order; `undefined` where that is none. */
-export function parsePlace(dottedOrder: string): RemotePlace | undefined {
+export function parsePosition(dottedOrder: string): RemotePosition | undefined {
   if (dottedOrder.length > traceLimit) {
     return undefined;
   }

@@ -2,7 +2,7 @@ import type { CallRecording } from "./call-recording.ts";
 import { keepContext, withRun } from "./context.ts";
 import { isUnreadable } from "../tape/payload.ts";
 import { watchIterable, watchIterator } from "./iterators.ts";
-import { isObject, isThenable, standIn } from "../tape/placeholder.ts";
+import { isObject, isThenable, createPlaceholder } from "../tape/placeholder.ts";
 import type { Replacements } from "../tape/placeholder.ts";
 import { watchReadable } from "./streams.ts";
 
@@ -97,7 +97,7 @@ function watchThenable<Target extends PromiseLike<unknown>>(
         ),
     ],
   ]);
-  return standIn(target, replacements);
+  return createPlaceholder(target, replacements);
 }
 
 /** Node's own streams are handed on as they are: other streams know them by identity. */

@@ -16,7 +16,7 @@ import {
   toTags,
 } from "../tape/payload.ts";
 import { malformed, readHeaders, writeHeaders } from "./propagation.ts";
-import type { HeadersLike, RemotePlace } from "./propagation.ts";
+import type { HeadersLike, RemotePosition } from "./propagation.ts";
 import { recorder } from "../tape/recorder.ts";
 import type { Inherited, RecordedRun, TracingClient } from "../tape/recorder.ts";
 import {
@@ -38,7 +38,7 @@ export interface RunInit {
   readonly parent?: RunTree | undefined;
   /** A run of the same trace, where it isn't the parent. */
   readonly kin?: RunTree | undefined;
-  readonly remote?: RemotePlace | undefined;
+  readonly remote?: RemotePosition | undefined;
   /** `false`: someone else records the run; it only holds a place in the tree. */
   readonly recorded: boolean;
 }
@@ -146,7 +146,7 @@ export class RunTree implements RecordedRun {
     if (context === undefined) {
       return undefined;
     }
-    const { place: remote, ...options } = context;
+    const { position: remote, ...options } = context;
     return new RunTree({ client, remote, recorded: false }, { ...options, name: "remote" });
   }
 

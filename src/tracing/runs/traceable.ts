@@ -9,11 +9,11 @@ import { recorder } from "../tape/recorder.ts";
 import type { TracingClient } from "../tape/recorder.ts";
 import type { RunOptions } from "./run-options.ts";
 import { watchResult } from "./results.ts";
-import { missed } from "../queue/stack-room.ts";
+import { uncounted } from "../queue/stack-room.ts";
 import { warnOfUnknown } from "./unknown-options.ts";
 
 /** A binding of this module's own: in a bundle an import may be a getter, for which there is no stack. */
-const counted = missed;
+const counted = uncounted;
 
 /** How the runs of a traced function are recorded. */
 export interface TraceableOptions {

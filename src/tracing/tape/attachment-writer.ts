@@ -76,8 +76,8 @@ export function writeAttachments(out: TapeWriter, attachments: readonly CheckedA
 /** Bytes that an attachment takes on the tape, at most. */
 function sizeOf({ name, mimeType, content }: CheckedAttachment): number {
   const texts = [name, mimeType, typeof content === "string" ? content : ""];
-  const room = texts.reduce((sum, text) => sum + textHead + utf8Growth * (text.length + 16), 16);
-  return room + (typeof content === "string" ? 0 : content.length);
+  const bytes = texts.reduce((sum, text) => sum + textHead + utf8Growth * (text.length + 16), 16);
+  return bytes + (typeof content === "string" ? 0 : content.length);
 }
 
 type Entry = readonly [name: string, read: () => unknown];

@@ -2,10 +2,10 @@ import { ValidationError } from "../../model/errors.ts";
 import type { LossReason } from "../../model/stats.ts";
 
 /** Thrown through a record that finds no room; the record is dropped and counted. */
-export class NoRoom extends Error {}
+export class CapacityExceeded extends Error {}
 
 /** Thrown through the walk of a value when its field is full: what is written stays, and is closed. */
-export class FieldFull extends NoRoom {
+export class FieldFull extends CapacityExceeded {
   /** Whether it was a key that found no room; for a value there is a marker already. */
   readonly atKey: boolean;
 
@@ -17,7 +17,7 @@ export class FieldFull extends NoRoom {
 
 /** What a record is counted as that could not be encoded for this. */
 export function lossOf(error: unknown): LossReason {
-  if (error instanceof NoRoom) {
+  if (error instanceof CapacityExceeded) {
     return "queueFull";
   }
   return error instanceof ValidationError ? "invalid" : "unencodable";

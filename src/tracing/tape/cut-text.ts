@@ -20,10 +20,10 @@ export function looksWide(text: string): boolean {
 
 /** What fits of a text into so many bytes, and then how much is missing. */
 export const cutText = (text: string, bytes: number): string =>
-  truncated(text, keptUnits(text, bytes));
+  truncated(text, fittingUnits(text, bytes));
 
 /** How many UTF-16 units of a text fit into so many bytes, in UTF-8 and in UTF-16 alike. */
-function keptUnits(text: string, bytes: number): number {
+function fittingUnits(text: string, bytes: number): number {
   const most = Math.min(text.length, bytes);
   const head = text.slice(0, most);
   let size = Buffer.byteLength(head);

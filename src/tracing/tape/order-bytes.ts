@@ -3,7 +3,7 @@ import { stampLength, uuidLength, writeStamp } from "../../model/dotted-order.ts
 import { writeUuid7 } from "../../model/uuid7.ts";
 
 /** Bytes to write into, and a view of the same. */
-export interface Room {
+export interface ByteTarget {
   readonly bytes: Buffer;
   readonly view: DataView;
 }
@@ -22,7 +22,7 @@ export class OrderBytes {
   readonly #words: readonly number[];
   #text: string | undefined;
 
-  private constructor({ bytes, view }: Room, length: number) {
+  private constructor({ bytes, view }: ByteTarget, length: number) {
     bytes.fill(0, length, length + wordBytes);
     const words: number[] = [];
     for (let at = 0; at < length; at += wordBytes) {
@@ -33,18 +33,18 @@ export class OrderBytes {
   }
 
   /** Of a run's place in its trace. */
-  static at(place: Place): OrderBytes {
-    const length = orderLength(place);
-    const room = roomFor(length);
-    writeOrder(room, 0, place);
-    return new OrderBytes(room, length);
+  static at(position: TracePosition): OrderBytes {
+    const length = orderLength(position);
+    const target = targetFor(length);
+    writeOrder(target, 0, position);
+    return new OrderBytes(target, length);
   }
 
   /** Of a dotted order, which is ASCII. */
   static of(text: string): OrderBytes {
-    const room = roomFor(text.length);
-    writeLatin1(room.bytes, text, 0);
-    return new OrderBytes(room, text.length);
+    const target = targetFor(text.length);
+    writeLatin1(target.bytes, text, 0);
+    return new OrderBytes(target, text.length);
   }
 
   /** Writes it, and up to seven bytes more. */
@@ -60,14 +60,14 @@ export class OrderBytes {
   }
 
   #read(): string {
-    const { bytes, view } = roomFor(this.length);
+    const { bytes, view } = targetFor(this.length);
     this.write(view, 0);
     return readLatin1(bytes, 0, this.length);
   }
 }
 
 /** A run's place in its trace, of which its dotted order is made. */
-export interface Place {
+export interface TracePosition {
   readonly id: string;
   readonly startMicros: number;
   /** Its parent's; absent for the root of a trace. */
@@ -75,12 +75,16 @@ export interface Place {
 }
 
 /** Bytes of a run's dotted order. */
-export const orderLength = ({ parentOrder }: Place): number =>
+export const orderLength = ({ parentOrder }: TracePosition): number =>
   (parentOrder === undefined ? 0 : parentOrder.length + 1) + stampLength + uuidLength;
 
 /** Writes a run's dotted order into {@link orderLength} bytes. */
-export function writeOrder({ bytes, view }: Room, from: number, place: Place): void {
-  const { id, startMicros, parentOrder } = place;
+export function writeOrder(
+  { bytes, view }: ByteTarget,
+  from: number,
+  position: TracePosition,
+): void {
+  const { id, startMicros, parentOrder } = position;
   let at = from;
   if (parentOrder !== undefined) {
     parentOrder.write(view, at);
@@ -94,13 +98,13 @@ export function writeOrder({ bytes, view }: Room, from: number, place: Place): v
   }
 }
 
-const createRoom = (length: number): Room => {
+const createTarget = (length: number): ByteTarget => {
   const bytes = Buffer.alloc(length);
   return { bytes, view: new DataView(bytes.buffer, bytes.byteOffset, length) };
 };
 
-const scratch = createRoom(1_024);
+const scratch = createTarget(1_024);
 
 /** For so many bytes and a word more. */
-const roomFor = (length: number): Room =>
-  length + wordBytes > scratch.bytes.length ? createRoom(length + wordBytes) : scratch;
+const targetFor = (length: number): ByteTarget =>
+  length + wordBytes > scratch.bytes.length ? createTarget(length + wordBytes) : scratch;

@@ -2,7 +2,7 @@ import { types } from "node:util";
 import type { Hide } from "../../model/options/option-table.ts";
 import type { KeyValues } from "../../model/run.ts";
 
-export interface HidingOptions {
+export interface FilterOptions {
   readonly hideInputs: Hide;
   readonly hideOutputs: Hide;
   readonly hideMetadata: Hide;
@@ -14,11 +14,11 @@ export const hiddenMarker = (what: string): KeyValues => ({
 });
 
 /** Applies the hiding options; fails closed. */
-export class Hiding {
-  readonly #options: HidingOptions;
+export class PayloadFilters {
+  readonly #options: FilterOptions;
   readonly #onFailure: (message: string) => void;
 
-  constructor(options: HidingOptions, onFailure: (message: string) => void) {
+  constructor(options: FilterOptions, onFailure: (message: string) => void) {
     this.#options = options;
     this.#onFailure = onFailure;
   }

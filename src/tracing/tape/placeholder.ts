@@ -8,7 +8,10 @@ export type Replacements = ReadonlyMap<PropertyKey, Method>;
  * An object that passes for `target`: same prototype, same properties, and its methods work on
  * the target itself, private fields included. Only the named methods are replaced.
  */
-export function standIn<Target extends object>(target: Target, replacements: Replacements): Target {
+export function createPlaceholder<Target extends object>(
+  target: Target,
+  replacements: Replacements,
+): Target {
   return new Proxy(target, {
     get: (inner, key) => {
       const member: unknown = Reflect.get(inner, key, inner);

@@ -5,9 +5,9 @@ import { field, tag } from "../../model/records/tape-format.ts";
 import type { Operation } from "../../model/run.ts";
 import { checkAttachments, writeAttachments } from "./attachment-writer.ts";
 import type { AttachmentRules } from "./attachment-writer.ts";
-import type { Hiding } from "./payload-filters.ts";
-import { KnownKeys } from "./string-cache.ts";
-import type { KnownText } from "./string-cache.ts";
+import type { PayloadFilters } from "./payload-filters.ts";
+import { KeyCache } from "./string-cache.ts";
+import type { CachedString } from "./string-cache.ts";
 import type { RecordedRun } from "./recorder.ts";
 import type { TapeWriter } from "./tape-writer.ts";
 import { ValueWriter } from "./value-writer.ts";
@@ -23,7 +23,7 @@ export interface WireRecord {
 
 /** What an encoder is made with, beside its tape. */
 export interface EncoderOptions {
-  readonly hiding: Hiding;
+  readonly filters: PayloadFilters;
   readonly attachments: AttachmentRules;
 }
 
@@ -31,17 +31,17 @@ export interface EncoderOptions {
 export class RecordEncoder {
   readonly out: TapeWriter;
   readonly #values: ValueWriter;
-  readonly #names = new KnownKeys();
+  readonly #names = new KeyCache();
   /** By field: the name that it held the last time. */
-  readonly #last: (KnownText | undefined)[] = [];
-  readonly #hiding: Hiding;
+  readonly #last: (CachedString | undefined)[] = [];
+  readonly #filters: PayloadFilters;
   readonly #rules: AttachmentRules;
 
-  constructor(out: TapeWriter, { hiding, attachments }: EncoderOptions) {
+  constructor(out: TapeWriter, { filters, attachments }: EncoderOptions) {
     this.out = out;
     this.#rules = attachments;
     this.#values = new ValueWriter(out);
-    this.#hiding = hiding;
+    this.#filters = filters;
   }
 
   /** The record of a run's start. */
@@ -50,7 +50,7 @@ export class RecordEncoder {
     this.#identity(run);
     this.#name(field.name, run.name);
     this.#name(field.runType, run.runType);
-    this.#value(field.inputs, this.#hiding.inputs(run.inputs));
+    this.#value(field.inputs, this.#filters.inputs(run.inputs));
     this.#details(run);
     this.#optional(field.serialized, run.serialized);
     this.#optional(field.referenceExampleId, run.referenceExampleId);
@@ -65,7 +65,7 @@ export class RecordEncoder {
       this.out.doubleField(field.endMicros, run.endMicros);
     }
     if (run.outputs !== undefined) {
-      this.#value(field.outputs, this.#hiding.outputs(run.outputs));
+      this.#value(field.outputs, this.#filters.outputs(run.outputs));
     }
     this.#optional(field.error, run.error);
     this.#optional(field.events, run.events);
@@ -102,16 +102,16 @@ export class RecordEncoder {
   }
 
   #wireField(key: string, value: unknown): void {
-    const hiding = this.#hiding;
+    const filters = this.#filters;
     switch (key) {
       case "inputs":
-        this.#value(field.inputs, hiding.inputs(value));
+        this.#value(field.inputs, filters.inputs(value));
         break;
       case "outputs":
-        this.#value(field.outputs, hiding.outputs(value));
+        this.#value(field.outputs, filters.outputs(value));
         break;
       case "extra":
-        this.#value(hasRuntime(value) ? field.extraWithRuntime : field.extra, hiding.extra(value));
+        this.#value(hasRuntime(value) ? field.extraWithRuntime : field.extra, filters.extra(value));
         break;
       default: {
         const code = wireCodes.get(key);
@@ -131,7 +131,7 @@ export class RecordEncoder {
 
   #details(run: RecordedRun): void {
     this.#optional(field.tags, run.tags);
-    const metadata = this.#hiding.metadata(run.metadata);
+    const metadata = this.#filters.metadata(run.metadata);
     // An empty object too: the worker makes `extra` of it, with the runtime facts.
     this.#value(field.metadata, metadata ?? {});
   }
@@ -152,12 +152,12 @@ export class RecordEncoder {
 
   /** A text that many runs have. */
   #name(code: number, text: string): void {
-    let known = this.#last[code];
-    if (known?.text !== text) {
-      known = this.#names.find(text);
-      this.#last[code] = known;
+    let cached = this.#last[code];
+    if (cached?.text !== text) {
+      cached = this.#names.find(text);
+      this.#last[code] = cached;
     }
-    if (!this.out.knownField(code, known)) {
+    if (!this.out.cachedField(code, cached)) {
       this.#value(code, text);
     }
   }

@@ -1,7 +1,7 @@
 import { tag } from "../../model/records/tape-format.ts";
 
 /** Texts of so many units are kept as they are on a tape: with the tag, two moves of eight bytes. */
-export const keptUnits = 15;
+export const cachedUnits = 15;
 /** Longer keys are not known: what is kept has to stay small. */
 const longestKey = 64;
 /** Keys that one writer knows: those of a program's code, not those that data has. */
@@ -14,7 +14,7 @@ const patience = 16;
  * Programs record objects of the same few shapes, so the next key is mostly the expected one; comparing
  * two keys and moving their bytes costs a fifth of writing them letter by letter.
  */
-export class KnownText {
+export class CachedString {
   readonly text: string;
   /** Bytes on the tape, the tag included; 0 where they are not kept. */
   readonly size: number;
@@ -22,18 +22,18 @@ export class KnownText {
   readonly bytes0: number;
   readonly bytes8: number;
   /** The key that came behind this one. */
-  next: KnownText | undefined;
+  next: CachedString | undefined;
   /** The first key of the object that this one holds. */
-  first: KnownText | undefined;
+  first: CachedString | undefined;
   /** The short text that this one holds. */
-  value: KnownText | undefined;
+  value: CachedString | undefined;
   #changes = 0;
 
   constructor(text: string) {
     this.text = ownText(text);
-    const bytes = Buffer.alloc(keptUnits + 1);
+    const bytes = Buffer.alloc(cachedUnits + 1);
     const { length } = text;
-    const isKept = length <= keptUnits && Buffer.byteLength(text) === length;
+    const isKept = length <= cachedUnits && Buffer.byteLength(text) === length;
     this.size = isKept ? 1 + length : 0;
     bytes[0] = tag.shortText | length;
     bytes.write(text, 1);
@@ -43,9 +43,9 @@ export class KnownText {
 
   /** A short text was written as this key's value: it is expected the next time. */
   expect(value: string): void {
-    if (this.#changes < patience && value.length <= keptUnits) {
+    if (this.#changes < patience && value.length <= cachedUnits) {
       this.#changes += 1;
-      this.value = new KnownText(value);
+      this.value = new CachedString(value);
     }
   }
 }
@@ -57,38 +57,38 @@ export class KnownText {
 const ownText = (text: string): string => Object.keys({ [text]: 0 })[0] ?? text;
 
 /** The keys that a writer knows. */
-export class KnownKeys {
+export class KeyCache {
   /** Stands for all that are not known: long ones, and those beyond the limit. Its bytes are not kept. */
-  readonly others = new KnownText(" ".repeat(keptUnits + 1));
-  readonly #keys = new Map<string, KnownText>();
-  readonly #places: KnownText[] = [];
+  readonly others = new CachedString(" ".repeat(cachedUnits + 1));
+  readonly #keys = new Map<string, CachedString>();
+  readonly #positions: CachedString[] = [];
 
   /** Stands for the key that would hold the values of a place, a small number. */
-  at(place: number): KnownText {
-    return (this.#places[place] ??= new KnownText(""));
+  at(position: number): CachedString {
+    return (this.#positions[position] ??= new CachedString(""));
   }
 
   /** The key that follows `before`, or is the first that `holder` has; expected there from now on. */
-  learn(key: string, holder: KnownText, before: KnownText | undefined): KnownText {
-    const known = this.find(key);
+  learn(key: string, holder: CachedString, before: CachedString | undefined): CachedString {
+    const cached = this.find(key);
     if (before === undefined) {
-      holder.first = known;
+      holder.first = cached;
     } else {
-      before.next = known;
+      before.next = cached;
     }
-    return known;
+    return cached;
   }
 
   /** A key, or another short text that comes again and again. */
-  find(text: string): KnownText {
-    const known = this.#keys.get(text);
-    if (known !== undefined) {
-      return known;
+  find(text: string): CachedString {
+    const cached = this.#keys.get(text);
+    if (cached !== undefined) {
+      return cached;
     }
     if (text.length > longestKey || this.#keys.size >= keyLimit) {
       return this.others;
     }
-    const learned = new KnownText(text);
+    const learned = new CachedString(text);
     this.#keys.set(learned.text, learned);
     return learned;
   }

@@ -11,22 +11,22 @@ export interface Tally {
   readonly pending: number;
   readonly delivered: number;
   readonly rejected: number;
-  readonly setAside: number;
+  readonly quarantined: number;
   /** Payloads with a marker in their place, in what was delivered. */
   readonly truncated: number;
 }
 
 /** Counts the outcomes that a worker wrote into the heads of a tape's records. */
 export function tallyOf(tape: Tape): Tally {
-  const counts = { pending: 0, delivered: 0, rejected: 0, setAside: 0, truncated: 0 };
+  const counts = { pending: 0, delivered: 0, rejected: 0, quarantined: 0, truncated: 0 };
   for (const [at, outcome] of heads(tape)) {
     if (outcome === outcomeCode.delivered) {
       counts.delivered += 1;
       counts.truncated += tape.bytes[at + headOffset.withheld] ?? 0;
     } else if (outcome === outcomeCode.rejected) {
       counts.rejected += 1;
-    } else if (outcome === outcomeCode.setAside) {
-      counts.setAside += 1;
+    } else if (outcome === outcomeCode.quarantined) {
+      counts.quarantined += 1;
     } else {
       counts.pending += 1;
     }
@@ -75,7 +75,7 @@ export function countRecords(records: Buffer): number {
 }
 
 /** Copies of the records that were given up one by one, to be sent once more. */
-export const givenUpBytes = (tape: Tape, as: "rejected" | "setAside"): Buffer =>
+export const droppedBytes = (tape: Tape, as: "rejected" | "quarantined"): Buffer =>
   copiesOf(tape, (outcome) => outcome === outcomeCode[as]);
 
 /** Where the records begin that a worker is writing, or was writing when it died. */

@@ -60,7 +60,7 @@ export abstract class TapeCursor {
   beginRecord(operation: Operation): void {
     this.use(this.#tape);
     this.cutFields = 0;
-    this.room(recordHead);
+    this.ensureCapacity(recordHead);
     // The outcome behind it is `pending`, which is 0, and so is the rest of the head.
     const code = operation === "post" ? operationCode.post : operationCode.patch;
     this.view.setUint32(this.at + headOffset.operation, code, true);
@@ -85,7 +85,7 @@ export abstract class TapeCursor {
 
   /** Opens a field; returns the mark that {@link endField} takes. */
   beginField(code: number, limit = this.fieldBytes): number {
-    this.room(fieldHead);
+    this.ensureCapacity(fieldHead);
     this.bytes[this.at] = code;
     const mark = this.at - this.#start;
     this.at += fieldHead;
@@ -119,21 +119,21 @@ export abstract class TapeCursor {
 
   /** The head of a field of so many bytes, with room for them. */
   protected fieldOf(code: number, length: number): void {
-    this.room(fieldHead + length);
+    this.ensureCapacity(fieldHead + length);
     this.bytes[this.at] = code;
     this.view.setUint32(this.at + 1, length, true);
     this.at += fieldHead;
   }
 
   /** Bytes that the present field may still take. */
-  protected fieldRoom(): number {
+  protected fieldCapacity(): number {
     return this.#start + this.#fieldEnd - this.at;
   }
 
   /** The field is full: ends it. */
   protected abstract stop(atKey: boolean): never;
 
-  protected room(bytes: number): void {
+  protected ensureCapacity(bytes: number): void {
     if (this.at + bytes > this.limit) {
       this.spill(bytes);
     }
@@ -157,9 +157,9 @@ export abstract class TapeCursor {
   }
 
   /** Moves the unfinished record to a tape with `bytes` more room. */
-  protected move(bytes: number, isRest = false): void {
+  protected move(bytes: number, isExact = false): void {
     const begun = this.bytes.subarray(this.#start, this.at);
-    const next = this.#nextTape(begun.length + bytes, isRest);
+    const next = this.#nextTape(begun.length + bytes, isExact);
     next.bytes.set(begun, next.used);
     const fieldEnd = this.#fieldEnd;
     this.use(next);

@@ -2,12 +2,12 @@ import { writeLatin1, writeUtf16, writeUtf8 } from "../../model/buffer-text.ts";
 import { fieldHead, tag } from "../../model/records/tape-format.ts";
 import { cutText, looksWide } from "./cut-text.ts";
 import { FieldFull } from "./capacity-exceeded.ts";
-import type { KnownText } from "./string-cache.ts";
+import type { CachedString } from "./string-cache.ts";
 import { TapeCursor } from "./tape-cursor.ts";
 import { orderLength, writeOrder } from "./order-bytes.ts";
-import type { Place } from "./order-bytes.ts";
+import type { TracePosition } from "./order-bytes.ts";
 import {
-  knownRoom,
+  cachedBytes,
   loopLimit,
   markerBytes,
   noEnd,
@@ -28,10 +28,10 @@ export class TapeWriter extends TapeCursor {
   }
 
   /** A whole field: a run's dotted order, without a tag. */
-  orderField(code: number, place: Place): void {
-    const length = orderLength(place);
+  orderField(code: number, position: TracePosition): void {
+    const length = orderLength(position);
     this.fieldOf(code, length);
-    writeOrder(this.tape, this.at, place);
+    writeOrder(this.tape, this.at, position);
     this.at += length;
   }
 
@@ -42,13 +42,13 @@ export class TapeWriter extends TapeCursor {
     this.at += 8;
   }
 
-  /** A whole field of one text, as {@link TapeWriter.known}. */
-  knownField(code: number, text: KnownText): boolean {
-    if (text.size === 0 || this.at + fieldHead + knownRoom > this.limit) {
+  /** A whole field of one text, as {@link TapeWriter.cached}. */
+  cachedField(code: number, text: CachedString): boolean {
+    if (text.size === 0 || this.at + fieldHead + cachedBytes > this.limit) {
       return false;
     }
     this.fieldOf(code, text.size);
-    return this.known(text);
+    return this.cached(text);
   }
 
   tag(value: number): void {
@@ -76,10 +76,10 @@ export class TapeWriter extends TapeCursor {
   }
 
   /** A text whose bytes are kept; false where there may be no room for it, and nothing was written. */
-  known(text: KnownText): boolean {
+  cached(text: CachedString): boolean {
     const { size } = text;
     const at = this.at;
-    if (size === 0 || at + knownRoom > this.limit) {
+    if (size === 0 || at + cachedBytes > this.limit) {
       return false;
     }
     const view = this.view;
@@ -93,7 +93,7 @@ export class TapeWriter extends TapeCursor {
   }
 
   number(value: number): void {
-    this.room(9);
+    this.ensureCapacity(9);
     if ((value | 0) === value) {
       this.bytes[this.at] = tag.int;
       this.view.setInt32(this.at + 1, value, true);
@@ -112,7 +112,7 @@ export class TapeWriter extends TapeCursor {
   text(text: string): void {
     const length = text.length;
     if (length <= loopLimit) {
-      this.room(textHead + utf8Growth * loopLimit);
+      this.ensureCapacity(textHead + utf8Growth * loopLimit);
       const bytes = this.bytes;
       const at = this.at + 1;
       let i = 0;
@@ -138,7 +138,7 @@ export class TapeWriter extends TapeCursor {
         this.#cutText(text);
         return;
       }
-      this.room(size);
+      this.ensureCapacity(size);
     }
     const head = length <= shortUnits ? 1 : textHead;
     const written = writeUtf8(this.bytes, text, this.at + head);
@@ -162,7 +162,7 @@ export class TapeWriter extends TapeCursor {
     }
     this.tag(tag.bytes);
     this.text(typeName);
-    this.room(4 + data.length);
+    this.ensureCapacity(4 + data.length);
     this.view.setUint32(this.at, data.length, true);
     this.bytes.set(data, this.at + 4);
     this.at += 4 + data.length;
@@ -174,7 +174,7 @@ export class TapeWriter extends TapeCursor {
       this.#cutText(text);
       return;
     }
-    this.room(size);
+    this.ensureCapacity(size);
     this.bytes[this.at] = tag.wideText;
     this.view.setUint32(this.at + 1, 2 * text.length, true);
     this.at += textHead + writeUtf16(this.bytes, text, this.at + textHead);
@@ -182,8 +182,8 @@ export class TapeWriter extends TapeCursor {
 
   /** Writes what fits of a text, and how much is left out; leaves room for a few small values. */
   #cutText(text: string): void {
-    this.room(textHead + markerBytes);
-    const left = this.fieldRoom() - textHead - markerBytes;
+    this.ensureCapacity(textHead + markerBytes);
+    const left = this.fieldCapacity() - textHead - markerBytes;
     const spared = Math.min(65_536, Math.floor(this.fieldBytes / 8));
     this.fieldCut = true;
     this.text(cutText(text, Math.max(0, left - spared)));

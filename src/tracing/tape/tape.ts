@@ -1,15 +1,15 @@
 import type { StoredRecords } from "../../model/records/stored-records.ts";
 import { headOffset, operationCode, recordHead } from "../../model/records/tape-format.ts";
-import { NoRoom } from "./capacity-exceeded.ts";
+import { CapacityExceeded } from "./capacity-exceeded.ts";
 
 /** A record counts its bytes in 32 bits, and a tape holds a whole one. */
 const largestTapeBytes = 0xffff_ffff;
 
 /**
- * Gives a tape with room for `atLeast` bytes in place of the present one; throws {@link NoRoom}. With
+ * Gives a tape with room for `atLeast` bytes in place of the present one; throws {@link CapacityExceeded}. With
  * `isRest` the record needs no more than that.
  */
-export type NextTape = (atLeast: number, isRest: boolean) => Tape;
+export type NextTape = (atLeast: number, isExact: boolean) => Tape;
 
 /** Where the records of a tape are on disk before it is sent. No method throws. */
 export interface Journal {
@@ -43,7 +43,7 @@ export class Tape {
   /** `performance.now()` of the cut; 0 while open. */
   cutAt = 0;
   /** Its records come from a spool, which holds them until their outcome is known. */
-  adopted = false;
+  isReplayed = false;
   /** With `durability: "spool-first"`, and while its records wait for a server that fails. */
   journal: Journal | undefined;
   /** Bytes from its start that the journal was given. */
@@ -118,7 +118,7 @@ export class TapePool {
   readonly #free: Tape[] = [];
   /** The fewest that were free since tapes were last let go: so many nobody needed. */
   #unneeded = 0;
-  #letGo: NodeJS.Timeout | undefined;
+  #releaseTimer: NodeJS.Timeout | undefined;
 
   /** Keeps `limit` unused tapes of `tapeBytes` each for good, and of more as many as traffic goes on to need. */
   constructor(tapeBytes: number, limit: number) {
@@ -126,10 +126,10 @@ export class TapePool {
     this.#limit = limit;
   }
 
-  /** An empty tape with room for `atLeast` bytes; throws {@link NoRoom} where there is no such tape. */
+  /** An empty tape with room for `atLeast` bytes; throws {@link CapacityExceeded} where there is no such tape. */
   take(atLeast: number): Tape {
     if (atLeast > largestTapeBytes) {
-      throw new NoRoom();
+      throw new CapacityExceeded();
     }
     if (atLeast > this.#tapeBytes) {
       return new Tape(atLeast);
@@ -141,25 +141,25 @@ export class TapePool {
 
   /** Takes a tape back. One of an unusual size, or of a spool, is left to the garbage collector. */
   give(tape: Tape): void {
-    if (tape.capacity !== this.#tapeBytes || tape.adopted) {
+    if (tape.capacity !== this.#tapeBytes || tape.isReplayed) {
       return;
     }
     tape.reset();
     this.#free.push(tape);
-    if (this.#free.length > this.#limit && this.#letGo === undefined) {
-      this.#letGoLater();
+    if (this.#free.length > this.#limit && this.#releaseTimer === undefined) {
+      this.#releaseLater();
     }
   }
 
   /** Unref'd: it holds nobody, and what it would do matters to nobody then. */
-  #letGoLater(): void {
+  #releaseLater(): void {
     this.#unneeded = this.#free.length;
-    this.#letGo = setTimeout(() => {
-      this.#letGo = undefined;
+    this.#releaseTimer = setTimeout(() => {
+      this.#releaseTimer = undefined;
       const surplus = Math.min(this.#unneeded, this.#free.length - this.#limit);
       this.#free.splice(0, Math.max(0, surplus));
       if (this.#free.length > this.#limit) {
-        this.#letGoLater();
+        this.#releaseLater();
       }
     }, keepMs).unref();
   }

@@ -1,6 +1,6 @@
 import { types } from "node:util";
 import { tag } from "../../model/records/tape-format.ts";
-import { FieldFull, NoRoom } from "./capacity-exceeded.ts";
+import { FieldFull, CapacityExceeded } from "./capacity-exceeded.ts";
 import {
   bytesOf,
   errorEntries,
@@ -12,8 +12,8 @@ import {
   typeNameOf,
   countOr,
 } from "./object-kinds.ts";
-import { keptUnits, KnownKeys } from "./string-cache.ts";
-import type { KnownText } from "./string-cache.ts";
+import { cachedUnits, KeyCache } from "./string-cache.ts";
+import type { CachedString } from "./string-cache.ts";
 import type { TapeWriter } from "./tape-writer.ts";
 
 /** Levels of nesting that are recorded; what lies deeper becomes a marker. */
@@ -30,29 +30,29 @@ export class ValueWriter {
   readonly #out: TapeWriter;
   /** The objects that the walk is inside of, outermost first. */
   readonly #ancestors: unknown[] = [];
-  readonly #rest: RestMarkers;
-  readonly #keys = new KnownKeys();
+  readonly #truncation: TruncationMarkers;
+  readonly #keys = new KeyCache();
   readonly #graph = new GraphBudget();
 
   constructor(out: TapeWriter) {
     this.#out = out;
-    this.#rest = new RestMarkers(out);
+    this.#truncation = new TruncationMarkers(out);
   }
 
   /**
-   * Writes one value, as far as its field has room. Throws only {@link NoRoom}. Values of one `place` are thought
+   * Writes one value, as far as its field has room. Throws only {@link CapacityExceeded}. Values of one `place` are thought
    * to be of the same shape.
    */
-  write(value: unknown, place = 0): void {
+  write(value: unknown, position = 0): void {
     try {
-      this.#value(value, 0, this.#keys.at(place));
+      this.#value(value, 0, this.#keys.at(position));
       if (this.#out.mark() > graphBytes) {
         this.#graph.reset();
       }
     } catch (error) {
       // What the walk was inside of is not kept alive.
       this.#ancestors.length = 0;
-      this.#rest.reset();
+      this.#truncation.reset();
       this.#graph.reset();
       if (!(error instanceof FieldFull)) {
         throw error;
@@ -61,7 +61,7 @@ export class ValueWriter {
   }
 
   /** One comparison after the other, the likely ones first: a `switch` makes a text of the type each time. */
-  #value(value: unknown, depth: number, holder: KnownText): void {
+  #value(value: unknown, depth: number, holder: CachedString): void {
     if (typeof value === "string") {
       this.#text(value, holder);
     } else if (typeof value === "object" && value !== null) {
@@ -84,23 +84,23 @@ export class ValueWriter {
   }
 
   /** The same few short texts come again at the same place: roles, models, kinds. */
-  #text(value: string, holder: KnownText): void {
+  #text(value: string, holder: CachedString): void {
     const expected = holder.value;
-    if (expected === undefined || expected.text !== value || !this.#out.known(expected)) {
+    if (expected === undefined || expected.text !== value || !this.#out.cached(expected)) {
       this.#out.text(value);
-      if (value.length <= keptUnits) {
+      if (value.length <= cachedUnits) {
         holder.expect(value);
       }
     }
   }
 
   /** Writes an object; if that throws, what it wrote is replaced by a marker. */
-  #guarded(value: object, depth: number, holder: KnownText): void {
+  #guarded(value: object, depth: number, holder: CachedString): void {
     const mark = this.#out.mark();
     try {
       this.#object(value, depth, holder);
     } catch (error) {
-      if (error instanceof NoRoom) {
+      if (error instanceof CapacityExceeded) {
         throw error;
       }
       this.#out.rewind(mark);
@@ -109,7 +109,7 @@ export class ValueWriter {
     this.#ancestors[depth] = undefined;
   }
 
-  #object(value: object, depth: number, holder: KnownText): void {
+  #object(value: object, depth: number, holder: CachedString): void {
     if (this.#out.mark() > graphBytes && this.#graph.isSpent(value)) {
       this.#out.text(repeatedMarker);
       return;
@@ -157,7 +157,7 @@ export class ValueWriter {
   }
 
   /** As in JSON.stringify, `toJSON` of what `toJSON` returned is not called. */
-  #afterToJson(json: unknown, depth: number, holder: KnownText): void {
+  #afterToJson(json: unknown, depth: number, holder: CachedString): void {
     if (typeof json === "object" && json !== null && !ArrayBuffer.isView(json)) {
       if (this.#isInside(json, depth)) {
         this.#out.text("[circular]");
@@ -169,7 +169,7 @@ export class ValueWriter {
     }
   }
 
-  #withoutToJson(value: object, depth: number, holder: KnownText): void {
+  #withoutToJson(value: object, depth: number, holder: CachedString): void {
     if (Array.isArray(value)) {
       this.#array(value, depth, holder);
       return;
@@ -182,7 +182,7 @@ export class ValueWriter {
     }
   }
 
-  #array(items: readonly unknown[], depth: number, holder: KnownText): void {
+  #array(items: readonly unknown[], depth: number, holder: CachedString): void {
     const length = items.length;
     if (length > lengthLimit) {
       this.#out.text(`[too long: ${length} elements]`);
@@ -201,17 +201,17 @@ export class ValueWriter {
         this.#value(item, depth + 1, holder);
       }
     } catch (error) {
-      this.#rest.stop(error, length, i);
+      this.#truncation.stop(error, length, i);
     }
     this.#out.end();
   }
 
   /** Own enumerable keys in their order; a value that is `undefined` is left out with its key. */
-  #plain(value: object, depth: number, holder: KnownText): void {
+  #plain(value: object, depth: number, holder: CachedString): void {
     const record = keyed(value);
     this.#out.tag(tag.object);
     let done = 0;
-    let before: KnownText | undefined;
+    let before: CachedString | undefined;
     let expected = holder.first;
     try {
       // Key, check and value in one function, and the check this one: compiled, it is none, and the fields are read in
@@ -228,7 +228,7 @@ export class ValueWriter {
             if (expected === undefined || expected.text !== key) {
               expected = this.#keys.learn(key, holder, before);
             }
-            if (!this.#out.known(expected)) {
+            if (!this.#out.cached(expected)) {
               this.#out.key(key);
             }
             this.#value(item, depth + 1, expected);
@@ -239,13 +239,13 @@ export class ValueWriter {
         }
       }
     } catch (error) {
-      this.#rest.stop(error, record, done);
+      this.#truncation.stop(error, record, done);
     }
     this.#out.end();
   }
 
   /** Everything that is neither an array nor a plain object. */
-  #special(value: object, depth: number, holder: KnownText): void {
+  #special(value: object, depth: number, holder: CachedString): void {
     if (sizeOf(value) > lengthLimit) {
       this.#out.text(`[too long: ${sizeOf(value)} elements]`);
     } else if (types.isMap(value)) {
@@ -295,7 +295,7 @@ export class ValueWriter {
         done += 1;
       }
     } catch (error) {
-      this.#rest.stop(error, entries, done);
+      this.#truncation.stop(error, entries, done);
     }
     this.#out.end();
   }
@@ -348,7 +348,7 @@ class GraphBudget {
 const most = 16;
 
 /** Ends arrays and objects whose field is full. */
-class RestMarkers {
+class TruncationMarkers {
   readonly #out: TapeWriter;
   #written = 0;
 

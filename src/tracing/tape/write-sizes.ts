@@ -9,7 +9,7 @@ export const shortUnits = Math.floor(longestShortText / utf8Growth);
 /** Bytes before a text that is not short. */
 export const textHead = 5;
 /** Room that a known text is written into without asking more: as {@link TapeWriter.key} would want for it. */
-export const knownRoom = textHead + utf8Growth * (16 + loopLimit);
+export const cachedBytes = textHead + utf8Growth * (16 + loopLimit);
 /** Where a field without a limit ends. */
 export const noEnd = Number.MAX_SAFE_INTEGER;
 /** Bytes of a marker, at most. */

@@ -3,17 +3,17 @@ const head = 1;
 const stride = 2;
 
 /** Memory for the signs of life of so many threads at once; of those that died the places are used again. */
-export const pulseMemory = (threads: number): SharedArrayBuffer =>
+export const heartbeatMemory = (threads: number): SharedArrayBuffer =>
   new SharedArrayBuffer((head + stride * threads) * Int32Array.BYTES_PER_ELEMENT);
 
 /** What a worker is told of its pulse. */
-export interface PulseOptions {
+export interface HeartbeatOptions {
   readonly memory: SharedArrayBuffer;
   readonly everyMs: number;
 }
 
 /** In a worker: says that it came up, and each `everyMs` that its event loop turns. */
-export function startPulse({ memory, everyMs }: PulseOptions, threadId: number): void {
+export function startHeartbeat({ memory, everyMs }: HeartbeatOptions, threadId: number): void {
   const numbers = new Int32Array(memory);
   for (let at = head; at < numbers.length; at += stride) {
     if (Atomics.compareExchange(numbers, at, 0, threadId) === 0) {
@@ -26,7 +26,7 @@ export function startPulse({ memory, everyMs }: PulseOptions, threadId: number):
 }
 
 /** The main thread's view of the signs of life. */
-export class Pulses {
+export class Heartbeats {
   readonly #numbers: Int32Array;
 
   constructor(memory: SharedArrayBuffer) {

@@ -6,7 +6,7 @@ import type {
   ShipReport,
   ShipTask,
 } from "../../model/records/shipping.ts";
-import { Pulses, pulseMemory } from "./heartbeat.ts";
+import { Heartbeats, heartbeatMemory } from "./heartbeat.ts";
 import type { ShipData } from "./ship.task.ts";
 import { sliceOf, Watchdog } from "./watchdog.ts";
 import { findWorkerFile } from "./worker-file.ts";
@@ -21,11 +21,11 @@ export interface PoolOptions {
   readonly env: Readonly<Record<string, string>>;
   /** How long this thread sends before workers are tried again that had come up once. @defaultValue a minute */
   readonly againMs?: number;
-  /** Hears that no worker can start and that this thread sends instead. */
+  /** Called when no worker can start and this thread sends instead. */
   readonly onInline: (reason: string) => void;
   /** Called with a tape's id as soon as a try of its records failed. */
   readonly onFailure?: (tapeId: number) => void;
-  /** Hears that a worker was ended for standing still. */
+  /** Called when a worker was ended because its event loop was blocked. */
   readonly onStuck?: () => void;
 }
 
@@ -58,25 +58,25 @@ export class WorkerPool implements TapeShipper {
   #worked = false;
   /** This thread sends until then; for good where no worker ever came up. */
   #inlineUntil = Number.NEGATIVE_INFINITY;
-  readonly #pulseMemory: SharedArrayBuffer;
-  readonly #pulses: Pulses;
+  readonly #heartbeatMemory: SharedArrayBuffer;
+  readonly #heartbeats: Heartbeats;
   readonly #watchdog: Watchdog;
   /** Threads that ended. */
-  #gone = 0;
+  #ended = 0;
   /** Threads that could not even be made, or came up and can't do their work. */
-  #unmade = 0;
-  /** Failed starts of which there is no need to speak any more: later ones did not fail. */
-  #forgiven = 0;
-  /** What keeps the process alive for a task under way: undone after each hand-over. */
+  #failedToCreate = 0;
+  /** Start failures that a later start made irrelevant. */
+  #obsoleteFailures = 0;
+  /** Thread handles that keep the process alive for a task in flight: unref'd after each hand-over. */
   readonly #threads = new Set<Unrefable>();
 
   constructor(options: PoolOptions) {
     this.#options = options;
     // Twice, as one thread may come up before the place of another that died is free.
-    this.#pulseMemory = pulseMemory(2 * Math.max(1, options.threads));
-    this.#pulses = new Pulses(this.#pulseMemory);
+    this.#heartbeatMemory = heartbeatMemory(2 * Math.max(1, options.threads));
+    this.#heartbeats = new Heartbeats(this.#heartbeatMemory);
     this.#watchdog = new Watchdog({
-      pulses: this.#pulses,
+      heartbeats: this.#heartbeats,
       threads: () => this.#piscina?.threads ?? [],
       stallMs: options.stallMs,
       onStuck: options.onStuck ?? (() => undefined),
@@ -91,17 +91,17 @@ export class WorkerPool implements TapeShipper {
     this.#tryAgain();
     while (this.threaded) {
       const failedBefore = this.#failedStarts;
-      const goneBefore = this.#gone;
+      const goneBefore = this.#ended;
       const over = this.#watchdog.watch();
       try {
         const report = await this.#run(task);
-        this.#forgiven += this.#failedStarts;
+        this.#obsoleteFailures += this.#failedStarts;
         this.#worked = true;
         return report;
       } catch (error) {
-        if (!this.#worked && this.#gone === goneBefore && isOfNoTape(error)) {
+        if (!this.#worked && this.#ended === goneBefore && isOfNoTape(error)) {
           // Its thread lives and can't do its work, as where a bundler took the task's file apart.
-          this.#unmade += 1;
+          this.#failedToCreate += 1;
         }
         if (this.#closed || this.#failedStarts <= failedBefore) {
           // Its thread had come up: whether the tape ended it is for others to find out.
@@ -122,7 +122,7 @@ export class WorkerPool implements TapeShipper {
   /** Workers that came up before will again: a machine may have been busy, or short of memory. */
   #tryAgain(): void {
     if (this.threaded && this.#inlineUntil > 0) {
-      this.#forgiven += this.#failedStarts;
+      this.#obsoleteFailures += this.#failedStarts;
       this.#inlineUntil = Number.NEGATIVE_INFINITY;
     }
   }
@@ -131,9 +131,9 @@ export class WorkerPool implements TapeShipper {
   async report(report: SenderReport): Promise<void> {
     const pool = this.#closed || !this.threaded ? undefined : this.#piscina;
     if (pool !== undefined && pool.threads.length > 0) {
-      const told = pool.run(report, { name: "report" });
-      queueMicrotask(() => this.#letGo());
-      await told;
+      const sent = pool.run(report, { name: "report" });
+      queueMicrotask(() => this.#unrefThreads());
+      await sent;
     }
   }
 
@@ -146,21 +146,23 @@ export class WorkerPool implements TapeShipper {
   /** Threads that ended before they came up, or could not be made, since the last success. */
   get #failedStarts(): number {
     const living = this.#piscina?.threads ?? [];
-    const up = living.filter(({ threadId }) => this.#pulses.beats(threadId) > 0).length;
-    return this.#unmade + this.#gone - (this.#pulses.risen - up) - this.#forgiven;
+    const up = living.filter(({ threadId }) => this.#heartbeats.beats(threadId) > 0).length;
+    return (
+      this.#failedToCreate + this.#ended - (this.#heartbeats.risen - up) - this.#obsoleteFailures
+    );
   }
 
   async #run(task: ShipTask): Promise<ShipReport> {
     this.#piscina ??= this.#start();
     const report = this.#piscina.run(task);
     // Not at once: new threads announce themselves in a microtask.
-    queueMicrotask(() => this.#letGo());
+    queueMicrotask(() => this.#unrefThreads());
     return report;
   }
 
   #start(): Pool {
     const { threads, shipping, env, stallMs } = this.#options;
-    const pulse = { memory: this.#pulseMemory, everyMs: sliceOf(stallMs) };
+    const heartbeat = { memory: this.#heartbeatMemory, everyMs: sliceOf(stallMs) };
     const pool = new Piscina<ShipTask | SenderReport, ShipReport>({
       filename: findWorkerFile(),
       minThreads: threads,
@@ -174,7 +176,7 @@ export class WorkerPool implements TapeShipper {
       // Preloads of the program would run in every worker, and start workers of their own.
       execArgv: [],
       env,
-      workerData: { options: shipping, pulse } satisfies ShipData,
+      workerData: { options: shipping, heartbeat } satisfies ShipData,
     });
     // Without a listener a late error of a worker ends the program. Its tapes reject on their own.
     pool.on("error", () => undefined);
@@ -183,7 +185,7 @@ export class WorkerPool implements TapeShipper {
       this.#threads.add(unrefableOf(thread));
     });
     pool.on("workerDestroy", () => {
-      this.#gone += 1;
+      this.#ended += 1;
       queueMicrotask(() => this.#abandonEmpty(pool));
     });
     return pool;
@@ -205,7 +207,7 @@ export class WorkerPool implements TapeShipper {
    * Piscina holds the process while a task is under way. How long a natural end may wait is ours to
    * say (`drainTimeoutMs`), so the hold is undone; lifecycle holds the process instead.
    */
-  #letGo(): void {
+  #unrefThreads(): void {
     for (const thread of this.#threads) {
       thread.unref();
     }
@@ -234,7 +236,7 @@ async function startInline({ shipping, onFailure }: PoolOptions): Promise<TapeSh
       } finally {
         underWay -= 1;
         if (underWay === 0) {
-          shipper.leaveInfo();
+          shipper.abortInfo();
         }
       }
     },

@@ -6,21 +6,21 @@ import type {
   ShipReport,
   ShipTask,
 } from "../../model/records/shipping.ts";
-import { startPulse } from "./heartbeat.ts";
-import type { PulseOptions } from "./heartbeat.ts";
+import { startHeartbeat } from "./heartbeat.ts";
+import type { HeartbeatOptions } from "./heartbeat.ts";
 import { Shipper } from "./shipper.ts";
 
 /** What the pool tells each of its threads; Piscina wraps it together with data of its own. */
 export interface ShipData {
   readonly options: ShippingOptions;
-  readonly pulse: PulseOptions;
+  readonly heartbeat: HeartbeatOptions;
 }
 
-const { options, pulse } = workerData as ShipData;
+const { options, heartbeat } = workerData as ShipData;
 const shipper = new Shipper(options, (failedTape) => {
   parentPort?.postMessage({ failedTape } satisfies FailureNotice);
 });
-startPulse(pulse, threadId);
+startHeartbeat(heartbeat, threadId);
 
 /** The worker's task: one tape. */
 export default function ship(task: ShipTask): Promise<ShipReport> {

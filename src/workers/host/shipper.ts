@@ -13,14 +13,14 @@ import type {
 } from "../../model/records/shipping.ts";
 import { withAttachments } from "../json/attachments.ts";
 import { HttpSink } from "../sinks/http-sink.ts";
-import { KnownContent } from "../json/content-deduplication.ts";
+import { ContentDeduplication } from "../json/content-deduplication.ts";
 import { joinRecords, leftOutOf } from "../json/operations.ts";
 import { Redactor } from "../redaction/redactor.ts";
 import { retryingSink } from "../sinks/retrying-sink.ts";
 import { RunJson, runtimeJson } from "../json/run-json.ts";
 import { ServerState } from "../sinks/server-state.ts";
-import { judgedParts } from "../sinks/sink.ts";
-import type { JudgedBatch, RetryOutcome, Sink } from "../sinks/sink.ts";
+import { resultParts } from "../sinks/sink.ts";
+import type { BatchResult, RetryOutcome, Sink } from "../sinks/sink.ts";
 import { splittingSink } from "../sinks/splitting-sink.ts";
 import { cutBatches } from "../sinks/tape-batch.ts";
 import type { TapeBatch } from "../sinks/tape-batch.ts";
@@ -28,7 +28,7 @@ import { TapeReader } from "../json/tape-reader.ts";
 import { WasmJson } from "../json/wasm-json.ts";
 
 /** Longest answer that is read; an ingest answer is a few hundred bytes. */
-const answerLimitBytes = 4_194_304;
+const maxResponseBytes = 4_194_304;
 /** How long after a failed `/info` it is asked again. */
 const infoAgainMs = 30_000;
 /** How long the first report of delivered runs waits for `/info`, which was asked before they were sent. */
@@ -48,15 +48,15 @@ export class Shipper {
   readonly #close: () => Promise<void>;
   #retries = 0;
   #learning: Promise<void> | undefined;
-  #infoAskedAt = Number.NEGATIVE_INFINITY;
-  #asking: AbortController | undefined;
+  #infoRequestedAt = Number.NEGATIVE_INFINITY;
+  #infoRequest: AbortController | undefined;
 
   /** `onFailure` is called with a tape's id as soon as a try of its records failed. */
   constructor(options: ShippingOptions, onFailure: (tapeId: number) => void = () => undefined) {
     const { connection, redaction } = options;
     this.#onFailure = onFailure;
     this.#traffic = new SharedTraffic(options.traffic);
-    const dispatcher = createDispatcher(connection, answerLimitBytes, () =>
+    const dispatcher = createDispatcher(connection, maxResponseBytes, () =>
       this.#traffic.countConnection(),
     );
     this.#options = options;
@@ -64,7 +64,8 @@ export class Shipper {
     this.#runtime = Buffer.from(runtimeJson(options.runtime));
     this.#wasm = WasmJson.create(this.#runtime);
     this.#state = new ServerState(connection);
-    const content = options.repeatedContent === "once" ? new KnownContent() : undefined;
+    const content =
+      options.contentDeduplication === "once" ? new ContentDeduplication() : undefined;
     this.#http = new HttpSink({
       connection,
       dispatcher,
@@ -83,7 +84,7 @@ export class Shipper {
     memory,
     used,
     from = 0,
-    suspects: accused = [],
+    suspectRecords = [],
   }: ShipTask): Promise<ShipReport> {
     this.#learn();
     const sink = this.#sinkOf(tapeId);
@@ -95,26 +96,26 @@ export class Shipper {
     const limits = {
       runs: batchLimit,
       bytes: batchBytes,
-      suspects: accused,
+      suspectRecords,
     };
     const runs = await withAttachments(reader, joinRecords(reader), this.#options.files);
-    const { batches, suspects } = cutBatches(reader, json, runs, limits);
-    const send = async (batch: TapeBatch): Promise<readonly JudgedBatch[]> => {
+    const { batches, suspectRuns } = cutBatches(reader, json, runs, limits);
+    const send = async (batch: TapeBatch): Promise<readonly BatchResult[]> => {
       const outcome = await sink.send(batch, this.#stop.signal);
-      const parts = judgedParts({ batch, outcome });
+      const parts = resultParts({ batch, outcome });
       // At once: if this thread dies, or the process ends, these are known.
       markOutcomes(reader, parts);
       this.#noteRefusals(parts, tapeId);
       return parts;
     };
     const judged = await Promise.all(batches.map(send));
-    for (const suspect of suspects) {
+    for (const suspect of suspectRuns) {
       judged.push(await send(suspect));
     }
     const report = count(judged.flat());
     this.#traffic.countFinished();
     if (report.delivered > 0) {
-      await this.#answerOfInfo();
+      await this.#waitForInfo();
     }
     // Tapes overlap: each report carries what was counted since the one before.
     const retries = this.#retries;
@@ -156,7 +157,7 @@ export class Shipper {
     this.#onFailure(tapeId);
   }
 
-  #noteRefusals(parts: readonly JudgedBatch[], tapeId: number): void {
+  #noteRefusals(parts: readonly BatchResult[], tapeId: number): void {
     const refusals = parts.flatMap(({ outcome }) => (outcome.kind === "rejected" ? outcome : []));
     const [refusal] = refusals;
     if (refusal !== undefined) {
@@ -176,7 +177,7 @@ export class Shipper {
    * Whether something else than a server of runs said yes is known when its yes is counted. Waits once
    * for each time that `/info` is asked, and not for long.
    */
-  async #answerOfInfo(): Promise<void> {
+  async #waitForInfo(): Promise<void> {
     const learning = this.#learning;
     this.#learning = undefined;
     if (learning !== undefined && !this.#state.known) {
@@ -196,20 +197,20 @@ export class Shipper {
   }
 
   /** Asks no more what the server can do, until the next tape: on the main thread it would hold the process. */
-  leaveInfo(): void {
-    this.#asking?.abort(new DOMException("nothing is under way", "AbortError"));
-    this.#infoAskedAt = Number.NEGATIVE_INFINITY;
+  abortInfo(): void {
+    this.#infoRequest?.abort(new DOMException("nothing is under way", "AbortError"));
+    this.#infoRequestedAt = Number.NEGATIVE_INFINITY;
   }
 
   /** Asks `/info` until it answers, at most every half minute; runs go on meanwhile. */
   #learn(): void {
     const now = performance.now();
-    if (this.#state.known || now - this.#infoAskedAt < infoAgainMs) {
+    if (this.#state.known || now - this.#infoRequestedAt < infoAgainMs) {
       return;
     }
-    this.#infoAskedAt = now;
-    this.#asking = new AbortController();
-    this.#learning = this.#readInfo(AbortSignal.any([this.#stop.signal, this.#asking.signal]));
+    this.#infoRequestedAt = now;
+    this.#infoRequest = new AbortController();
+    this.#learning = this.#readInfo(AbortSignal.any([this.#stop.signal, this.#infoRequest.signal]));
   }
 
   /** Never rejects. */
@@ -224,13 +225,13 @@ export class Shipper {
 
 type Counted = Pick<
   ShipReport,
-  "delivered" | "truncated" | "refused" | "setAside" | "undelivered" | "away" | "reason"
+  "delivered" | "truncated" | "refused" | "quarantined" | "undelivered" | "away" | "reason"
 >;
 
-function count(judged: readonly JudgedBatch[]): Counted {
+function count(judged: readonly BatchResult[]): Counted {
   let delivered = 0;
   let truncated = 0;
-  let setAside = 0;
+  let quarantined = 0;
   let undelivered = 0;
   let away = true;
   let reason: string | undefined;
@@ -243,7 +244,7 @@ function count(judged: readonly JudgedBatch[]): Counted {
       } else if (outcome.kind === "rejected") {
         refused.push({ runId: run.id, records: run.records.length, ...outcome.rejection });
       } else if (outcome.kind === "unwritable") {
-        setAside += run.records.length;
+        quarantined += run.records.length;
       } else if (outcome.kind === "retry") {
         undelivered += run.records.length;
         away &&= outcome.away;
@@ -257,16 +258,16 @@ function count(judged: readonly JudgedBatch[]): Counted {
     undelivered,
     away,
     ...(truncated === 0 ? {} : { truncated }),
-    ...(setAside === 0 ? {} : { setAside }),
+    ...(quarantined === 0 ? {} : { quarantined }),
     ...(reason === undefined ? {} : { reason }),
   };
 }
 
 /** Writes the outcomes into the heads of the records. */
-function markOutcomes(reader: TapeReader, judged: readonly JudgedBatch[]): void {
+function markOutcomes(reader: TapeReader, judged: readonly BatchResult[]): void {
   for (const { batch, outcome } of judged) {
     if (outcome.kind !== "retry" && outcome.kind !== "mixed") {
-      const mark = outcome.kind === "unwritable" ? "setAside" : outcome.kind;
+      const mark = outcome.kind === "unwritable" ? "quarantined" : outcome.kind;
       for (const run of batch.runs) {
         const [first = -1] = run.records;
         const leftOut = leftOutOf(run);

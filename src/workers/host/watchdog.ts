@@ -1,4 +1,4 @@
-import type { Pulses } from "./heartbeat.ts";
+import type { Heartbeats } from "./heartbeat.ts";
 
 /** A thread, as far as it is looked after. */
 export interface WatchedThread {
@@ -7,7 +7,7 @@ export interface WatchedThread {
 }
 
 export interface WatchdogOptions {
-  readonly pulses: Pulses;
+  readonly heartbeats: Heartbeats;
   readonly threads: () => readonly WatchedThread[];
   /** How long a thread's loop may stand still. */
   readonly stallMs: number;
@@ -40,7 +40,7 @@ export class Watchdog {
   watch(): () => void {
     this.#tasks += 1;
     if (this.#timer === undefined) {
-      this.#timer = setInterval(() => this.#look(), sliceOf(this.#options.stallMs));
+      this.#timer = setInterval(() => this.#check(), sliceOf(this.#options.stallMs));
       this.#timer.unref();
     }
     return () => {
@@ -53,18 +53,18 @@ export class Watchdog {
     };
   }
 
-  #look(): void {
-    const { pulses, threads, stallMs, onStuck } = this.#options;
+  #check(): void {
+    const { heartbeats, threads, stallMs, onStuck } = this.#options;
     const alive = threads();
     const ids = new Set(alive.map(({ threadId }) => threadId));
-    pulses.keepOnly(ids);
+    heartbeats.keepOnly(ids);
     for (const id of this.#silence.keys()) {
       if (!ids.has(id)) {
         this.#silence.delete(id);
       }
     }
     for (const thread of alive) {
-      const beats = pulses.beats(thread.threadId);
+      const beats = heartbeats.beats(thread.threadId);
       const seen = this.#silence.get(thread.threadId);
       const slices = seen?.beats === beats ? seen.slices + 1 : 0;
       this.#silence.set(thread.threadId, { beats, slices });

@@ -6,7 +6,7 @@ import { fileURLToPath } from "node:url";
 declare const __filename: string | undefined;
 
 /** Names that a bundled worker's file can have beside the bundle (docs/bundlers.md). */
-const besideNames = ["millrace-worker.js", "millrace-worker.cjs", "millrace-worker.mjs"];
+const bundledNames = ["millrace-worker.js", "millrace-worker.cjs", "millrace-worker.mjs"];
 
 /**
  * The file of the worker: the package's own, else, in a bundle, the one beside it.
@@ -21,14 +21,14 @@ export function findWorkerFile(): string {
       return own;
     }
   }
-  const places = files.flatMap((file) => besideNames.map((name) => join(dirname(file), name)));
-  const beside = places.find(existsSync);
-  if (beside === undefined) {
+  const places = files.flatMap((file) => bundledNames.map((name) => join(dirname(file), name)));
+  const bundled = places.find(existsSync);
+  if (bundled === undefined) {
     throw new Error(
       "there is no worker file: neither the package's ship.task nor, beside a bundle, millrace-worker.js",
     );
   }
-  return beside;
+  return bundled;
 }
 
 function resolveOwn(from: string): string | undefined {

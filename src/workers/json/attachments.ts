@@ -57,7 +57,7 @@ async function attachmentsOf(
   return [...byName.values()].toReversed();
 }
 
-interface Place {
+interface AttachmentPosition {
   readonly record: number;
   readonly name: ReadText;
   readonly rules: FileRules;
@@ -65,7 +65,7 @@ interface Place {
 
 async function attachmentAt(
   reader: TapeReader,
-  { record, name, rules }: Place,
+  { record, name, rules }: AttachmentPosition,
 ): Promise<Attachment> {
   const mimeType = readText(reader, name.end);
   const at = mimeType.end;

@@ -3,12 +3,12 @@ import {
   keptFromBytes,
   listDigest,
   noItems,
-  pieceCode,
+  chunkCode,
   textDigest,
-} from "../../model/options/repeated-payload.ts";
+} from "../../model/options/content-deduplication.ts";
 import { tag } from "../../model/records/tape-format.ts";
 import type { JsonWriter } from "./json-writer.ts";
-import type { ContentDraft, KnownList, TraceDraft } from "./content-deduplication.ts";
+import type { ContentDraft, SentList, TraceDraft } from "./content-deduplication.ts";
 import type { RunOperation } from "./operations.ts";
 import { payloadStart, traceIdOf } from "./payload-position.ts";
 import type { RunJson } from "./run-json.ts";
@@ -25,10 +25,10 @@ const comma = 0x2c;
 const colon = 0x3a;
 
 /**
- * Writes a payload field in pieces (`model/repeated-content`): what the server holds of the trace is named.
+ * Writes a payload field in pieces (`model/options/content-deduplication`): what the server holds of the trace is named.
  * A worker's work: it takes a hash of whatever is long enough to be named.
  */
-export class PieceWriter {
+export class ChunkWriter {
   readonly #out: JsonWriter;
   readonly #draft: ContentDraft;
 
@@ -48,7 +48,7 @@ export class PieceWriter {
     if (start === undefined) {
       whole(this.#out, trace, () => json.payload(this.#out, run, name));
     } else {
-      new ValuePieces(this.#out, trace, json.reader).payload(start);
+      new ValueChunks(this.#out, trace, json.reader).payload(start);
     }
   }
 }
@@ -56,11 +56,11 @@ export class PieceWriter {
 /** Writes one text that is remembered, or its digest where it is known already. */
 function whole(out: JsonWriter, trace: TraceDraft, write: () => void): void {
   const start = out.length;
-  begin(out, pieceCode.kept);
+  begin(out, chunkCode.kept);
   write();
   const digest = textDigest(out.bytes.subarray(start + headBytes, out.length));
   if (trace.has(digest)) {
-    refer(out, { start, code: pieceCode.same, digest });
+    refer(out, { start, code: chunkCode.same, digest });
   } else {
     finish(out, start);
     trace.digests.add(digest);
@@ -69,7 +69,7 @@ function whole(out: JsonWriter, trace: TraceDraft, write: () => void): void {
 
 /** Begins a piece whose text follows. */
 function begin(out: JsonWriter, code: number): void {
-  out.room(headBytes);
+  out.ensureCapacity(headBytes);
   out.bytes[out.length] = code;
   out.length += headBytes;
 }
@@ -93,7 +93,7 @@ function refer(out: JsonWriter, { start, code, digest }: Reference): void {
 }
 
 /** One payload's pieces. */
-class ValuePieces {
+class ValueChunks {
   readonly #out: JsonWriter;
   readonly #trace: TraceDraft;
   readonly #tape: Buffer;
@@ -207,12 +207,12 @@ class ValuePieces {
   }
 
   /** Items up to one that holds binary data, of which each run has its own; the rest is text. */
-  #list(start: number, known: KnownList | undefined): number {
+  #list(start: number, known: SentList | undefined): number {
     this.#endText();
     const listAt = this.#out.length;
     let at = start + (known?.items.length ?? 0);
     let digest = known?.digest ?? noItems;
-    refer(this.#out, { start: listAt, code: pieceCode.list, digest });
+    refer(this.#out, { start: listAt, code: chunkCode.list, digest });
     this.#scan.sawBytes = false;
     while (this.#tape[at] !== tag.end) {
       const end = this.#scan.past(at);
@@ -221,7 +221,7 @@ class ValuePieces {
       }
       digest = listDigest(digest, this.#item(at));
       if (this.#trace.has(digest)) {
-        refer(this.#out, { start: listAt, code: pieceCode.list, digest });
+        refer(this.#out, { start: listAt, code: chunkCode.list, digest });
       }
       this.#trace.digests.add(digest);
       at = end;
@@ -243,12 +243,12 @@ class ValuePieces {
   #item(at: number): string {
     const out = this.#out;
     const start = out.length;
-    begin(out, pieceCode.item);
+    begin(out, chunkCode.item);
     out.value(this.#tape, this.#view, at);
     const size = out.length - start - headBytes;
     const digest = textDigest(out.bytes.subarray(start + headBytes, out.length));
     if (size >= keptFromBytes && this.#trace.has(digest)) {
-      refer(out, { start, code: pieceCode.sameItem, digest });
+      refer(out, { start, code: chunkCode.sameItem, digest });
       return digest;
     }
     finish(out, start);
@@ -277,7 +277,7 @@ class ValuePieces {
   #openText(): void {
     if (this.#textAt === -1) {
       this.#textAt = this.#out.length;
-      begin(this.#out, pieceCode.text);
+      begin(this.#out, chunkCode.text);
     }
   }
 

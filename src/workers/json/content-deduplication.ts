@@ -1,15 +1,15 @@
 /** Bytes of what a worker remembers, of all traces; beyond it those that were sent longest ago go. */
-const knownBytes = 16_777_216;
+const rememberedBytes = 16_777_216;
 /** A digest in a set, about. */
 const digestCost = 100;
 /** Lists of one trace that are compared with a new one. */
 const listsOfTrace = 4;
 /** A trace of which the server forgot so often is sent inline; each request that it took makes up for a little. */
 const missesLimit = 3;
-const missMadeUp = 0.1;
+const missRecovery = 0.1;
 
 /** A list that was sent: its items as they were on the tape, and its digest. */
-export interface KnownList {
+export interface SentList {
   readonly items: Buffer;
   readonly digest: string;
 }
@@ -17,7 +17,7 @@ export interface KnownList {
 /** What the server has of one trace. */
 interface TraceContent {
   digests: Set<string>;
-  lists: readonly KnownList[];
+  lists: readonly SentList[];
   bytes: number;
   misses: number;
 }
@@ -26,13 +26,13 @@ interface TraceContent {
  * What the server is known to hold, by trace: what it took in requests that it answered with yes.
  * It may forget, and this may forget: then content goes once more.
  */
-export class KnownContent {
+export class ContentDeduplication {
   /** In the order of their last use. */
   readonly #traces = new Map<string, TraceContent>();
   readonly #bytesLimit: number;
   #bytes = 0;
 
-  constructor(bytesLimit: number = knownBytes) {
+  constructor(bytesLimit: number = rememberedBytes) {
     this.#bytesLimit = bytesLimit;
   }
 
@@ -52,11 +52,11 @@ export class KnownContent {
       for (const digest of draft.digests) {
         digests.add(digest);
       }
-      const rest = lists.filter((list) => !draft.lists.some((own) => goesOn(own, list)));
+      const rest = lists.filter((list) => !draft.lists.some((own) => extendsList(own, list)));
       this.#put(traceId, {
         digests,
         lists: [...draft.lists.toReversed(), ...rest].slice(0, listsOfTrace),
-        misses: Math.max(0, misses - missMadeUp),
+        misses: Math.max(0, misses - missRecovery),
         bytes: 0,
       });
     }
@@ -95,7 +95,7 @@ export class KnownContent {
 const nothing = (): TraceContent => ({ digests: new Set(), lists: [], bytes: 0, misses: 0 });
 
 /** Whether a list is another one, with more items or as many. */
-const goesOn = (list: KnownList, { items }: KnownList): boolean =>
+const extendsList = (list: SentList, { items }: SentList): boolean =>
   list.items.length >= items.length &&
   list.items.compare(items, 0, items.length, 0, items.length) === 0;
 
@@ -106,11 +106,11 @@ export class ContentDraft {
   readonly #traces = new Map<string, TraceDraft>();
   readonly #traceOfRun = new Map<string, string>();
   readonly #find: FindTrace;
-  readonly #known: KnownContent;
+  readonly #deduplication: ContentDeduplication;
 
-  constructor(find: FindTrace, known: KnownContent) {
+  constructor(find: FindTrace, known: ContentDeduplication) {
     this.#find = find;
-    this.#known = known;
+    this.#deduplication = known;
   }
 
   /** What is known for a run of a trace; `undefined` where the trace is to be sent inline. */
@@ -131,30 +131,30 @@ export class ContentDraft {
     for (const { id } of refused) {
       const traceId = this.#traceOfRun.get(id) ?? "";
       if (this.#traces.delete(traceId)) {
-        this.#known.forget(traceId);
+        this.#deduplication.forget(traceId);
       }
     }
-    this.#known.learn(this.#traces);
+    this.#deduplication.learn(this.#traces);
   }
 }
 
 export class TraceDraft {
   readonly digests = new Set<string>();
-  readonly lists: KnownList[] = [];
-  readonly #known: TraceContent | undefined;
+  readonly lists: SentList[] = [];
+  readonly #sent: TraceContent | undefined;
 
   constructor(known: TraceContent | undefined) {
-    this.#known = known;
+    this.#sent = known;
   }
 
   has(digest: string): boolean {
-    return this.#known?.digests.has(digest) === true || this.digests.has(digest);
+    return this.#sent?.digests.has(digest) === true || this.digests.has(digest);
   }
 
   /** The longest list that begins as the items at `start` of a tape do. */
-  longestAt(tape: Buffer, start: number): KnownList | undefined {
-    let longest: KnownList | undefined;
-    for (const lists of [this.lists, this.#known?.lists ?? []]) {
+  longestAt(tape: Buffer, start: number): SentList | undefined {
+    let longest: SentList | undefined;
+    for (const lists of [this.lists, this.#sent?.lists ?? []]) {
       for (const list of lists) {
         const { length } = list.items;
         if (
@@ -172,7 +172,7 @@ export class TraceDraft {
   /** A copy: the tape is written anew while the server has not answered yet, where all is given up. */
   addList(items: Buffer, digest: string): void {
     const list = { items: Buffer.from(items), digest };
-    const shorter = this.lists.findIndex((other) => goesOn(list, other));
+    const shorter = this.lists.findIndex((other) => extendsList(list, other));
     if (shorter !== -1) {
       this.lists.splice(shorter, 1);
     }

@@ -56,7 +56,7 @@ export class JsonWriter {
   /** Appends text that is ASCII and needs no escaping. */
   ascii(text: string): void {
     const { length } = text;
-    this.room(length);
+    this.ensureCapacity(length);
     if (length > loopUnits) {
       this.length += this.bytes.write(text, this.length, length, "latin1");
       return;
@@ -75,7 +75,7 @@ export class JsonWriter {
   /** Appends text as it is, UTF-8. */
   raw(source: DataView, start: number, end: number): void {
     const size = end - start;
-    this.room(size);
+    this.ensureCapacity(size);
     const to = this.length;
     this.length += size;
     if (size >= bulkBytes) {
@@ -88,20 +88,20 @@ export class JsonWriter {
 
   /** Appends bytes as they are. */
   append(bytes: Uint8Array): void {
-    this.room(bytes.length);
+    this.ensureCapacity(bytes.length);
     this.bytes.set(bytes, this.length);
     this.length += bytes.length;
   }
 
   byte(value: number): void {
-    this.room(1);
+    this.ensureCapacity(1);
     this.bytes[this.length++] = value;
   }
 
   /** Appends a whole number from 0 in digits, as many as there are. */
   digits(value: number): void {
     const count = countDigits(value);
-    this.room(count);
+    this.ensureCapacity(count);
     this.length += count;
     this.digitsBefore(this.length, value, count);
   }
@@ -123,7 +123,7 @@ export class JsonWriter {
     this.byte(quote);
     this.literal(secondIso(second));
     this.byte(dot);
-    this.room(microsDigits);
+    this.ensureCapacity(microsDigits);
     this.length += microsDigits;
     this.digitsBefore(this.length, micros - second * microsPerSecond, microsDigits);
     this.byte(upperZ);
@@ -131,7 +131,7 @@ export class JsonWriter {
   }
 
   /** Makes room for `count` more bytes. */
-  room(count: number): void {
+  ensureCapacity(count: number): void {
     if (this.length + count > this.bytes.length) {
       this.#grow(count);
     }
@@ -222,7 +222,7 @@ export class JsonWriter {
   }
 
   #shortText(source: DataView, start: number, end: number): void {
-    this.room((end - start) * escapeGrowth + 2);
+    this.ensureCapacity((end - start) * escapeGrowth + 2);
     this.bytes[this.length] = quote;
     const to = escapeText(source, start, end, this.#view, this.length + 1);
     this.bytes[to] = quote;
@@ -234,7 +234,7 @@ export class JsonWriter {
     this.byte(quote);
     for (let at = start; at < end; at += textStep) {
       const stop = Math.min(at + textStep, end);
-      this.room((stop - at) * escapeGrowth);
+      this.ensureCapacity((stop - at) * escapeGrowth);
       this.length = escapeText(source, at, stop, this.#view, this.length);
     }
     this.byte(quote);
@@ -255,7 +255,7 @@ export class JsonWriter {
   /** Writes units until a step's room is used up, a pair in one piece; returns where it stopped. */
   #wideStep(source: DataView, start: number, end: number): number {
     const stop = Math.min(start + textStep, end);
-    this.room((stop - start) * wideGrowth + 4);
+    this.ensureCapacity((stop - start) * wideGrowth + 4);
     const view = this.#view;
     let to = this.length;
     let from = start;

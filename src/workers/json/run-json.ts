@@ -89,7 +89,7 @@ export class RunJson {
   envelope(out: JsonWriter, run: RunOperation): void {
     out.literal(keys.id);
     this.id(out, run);
-    this.#place(out, run);
+    this.#position(out, run);
     this.#times(out, run);
     for (const [code, key] of envelopeValues) {
       this.#keyed(out, run, code, key);
@@ -142,7 +142,7 @@ export class RunJson {
   }
 
   /** Ids and dotted order, all read from the dotted order where there is one; closes the id's quote. */
-  #place(out: JsonWriter, run: RunOperation): void {
+  #position(out: JsonWriter, run: RunOperation): void {
     const { view } = this.#reader;
     const start = this.#start(run, field.dottedOrder);
     if (start === 0) {

@@ -85,7 +85,7 @@ export class WasmJson {
     if (runtime.length > mostRuntime.value) {
       throw new RangeError("The runtime facts are too long");
     }
-    this.#look();
+    this.#refreshViews();
     this.#bytes.set(runtime, runtimeAt.value);
     this.#runtimeBytes = runtime.length;
   }
@@ -98,7 +98,7 @@ export class WasmJson {
     }
     const at = this.#tapeAt + ((from - this.#tapeAt) & (copiedBytes - 1));
     try {
-      this.#reach(at + to - from + this.#module.marginBytes.value);
+      this.#ensureCapacity(at + to - from + this.#module.marginBytes.value);
     } catch {
       // It can't grow: there is the other way.
       return false;
@@ -176,16 +176,16 @@ export class WasmJson {
     this.#bytes.set(new Uint8Array(text.buffer, text.byteOffset, text.byteLength), at);
   }
 
-  #reach(size: number): void {
+  #ensureCapacity(size: number): void {
     const { memory } = this.#module;
     const missing = size - memory.buffer.byteLength;
     if (missing > 0) {
       memory.grow(Math.ceil(missing / pageBytes));
-      this.#look();
+      this.#refreshViews();
     }
   }
 
-  #look(): void {
+  #refreshViews(): void {
     const { buffer } = this.#module.memory;
     this.#bytes = new Uint8Array(buffer);
     this.#words = new Uint32Array(buffer);

@@ -20,7 +20,7 @@ import {
   wholeTo,
   forEachMatch,
 } from "./text-mask.ts";
-import type { Encoding, TextPlace } from "./text-mask.ts";
+import type { Encoding, TextPosition } from "./text-mask.ts";
 import { forEachEncodedText } from "./encoded-text.ts";
 import { foldText } from "./folded-text.ts";
 
@@ -357,7 +357,7 @@ export class Redactor {
     }
   }
 
-  #mask(name: string, place: TextPlace): void {
+  #mask(name: string, place: TextPosition): void {
     this.#masked += maskText(this.#bytes, name, place) ? 1 : 0;
   }
 

@@ -5,7 +5,7 @@ import type { RedactionSearch } from "../../model/options/redaction-search.ts";
 export type Encoding = "utf8" | "utf16le" | "latin1";
 
 /** Where a text lies on a tape: bytes. */
-export interface TextPlace {
+export interface TextPosition {
   readonly start: number;
   readonly end: number;
   readonly encoding: Encoding;
@@ -15,7 +15,7 @@ export interface TextPlace {
 export function maskText(
   bytes: Buffer,
   name: string,
-  { start, end, encoding }: TextPlace,
+  { start, end, encoding }: TextPosition,
 ): boolean {
   if (end <= start) {
     return false;
@@ -32,7 +32,7 @@ export function maskText(
 /** From the place of a unit in a text to that of its bytes. Quick where it is asked in ascending order. */
 export function byteOffsets(
   text: string,
-  { start, end, encoding }: TextPlace,
+  { start, end, encoding }: TextPosition,
 ): (index: number) => number {
   if (encoding === "utf16le") {
     return (index) => start + 2 * index;

@@ -1,5 +1,5 @@
 import { isOk, redirectText } from "../../transport/response.ts";
-import type { Answer } from "../../transport/response.ts";
+import type { HttpResponse } from "../../transport/response.ts";
 import { toError, ProxyRefusal } from "../../transport/failure.ts";
 import {
   HttpError,
@@ -9,7 +9,7 @@ import {
 } from "../../model/errors.ts";
 import type { SdkError } from "../../model/errors.ts";
 import { retryAfterMs } from "../../model/records/retry-wait.ts";
-import type { Outcome, Rejection, Batch, JudgedBatch } from "./sink.ts";
+import type { Outcome, Rejection, Batch, BatchResult } from "./sink.ts";
 
 /** Answers that speak of the server, not of the batch: it is away or has too much to do. */
 const awayStatuses = new Set([429, 502, 503, 504]);
@@ -21,8 +21,8 @@ const awayStatuses = new Set([429, 502, 503, 504]);
 export const isPage = (body: string): boolean => /^\s*<(?:!doctype|html|head|body)\b/i.test(body);
 
 /** What an answer means for the runs that were sent; `now` is milliseconds since the Unix epoch. */
-export function judgeAnswer(action: string, answer: Answer, now: number): Outcome {
-  const { status, body } = answer;
+export function classifyResponse(action: string, response: HttpResponse, now: number): Outcome {
+  const { status, body } = response;
   if (isOk(status)) {
     return isPage(body)
       ? {
@@ -42,13 +42,13 @@ export function judgeAnswer(action: string, answer: Answer, now: number): Outcom
     return { kind: "delivered" };
   }
   if (status < 400) {
-    return rejected(new HttpError({ action, status, body: redirectText(answer) }), status);
+    return rejected(new HttpError({ action, status, body: redirectText(response) }), status);
   }
   const error = new HttpError({ action, status, body });
   if (isFinalStatus(status) || status === 413 || status === 422) {
     return rejected(error, status);
   }
-  const afterMs = retryAfterMs(answer.retryAfter, now);
+  const afterMs = retryAfterMs(response.retryAfter, now);
   return {
     kind: "retry",
     reason: error.message,
@@ -60,9 +60,9 @@ export function judgeAnswer(action: string, answer: Answer, now: number): Outcom
 }
 
 /** What a failure to get an answer means for the runs that were sent. */
-export function judgeFailure(action: string, failure: unknown): Outcome {
+export function classifyFailure(action: string, failure: unknown): Outcome {
   if (failure instanceof ProxyRefusal) {
-    return judgeAnswer(`${action} through the proxy`, { status: failure.status, body: "" }, 0);
+    return classifyResponse(`${action} through the proxy`, { status: failure.status, body: "" }, 0);
   }
   const error = toError(action, failure);
   return error.retryable
@@ -88,10 +88,10 @@ const reasonExcerpt = 500;
  * What an answer means for each run of a batch. Our server takes the good runs of a batch and lists
  * the bad ones in its answer; one that has no good runs is a 422 with the same list.
  */
-export function judgeBatch(batch: Batch, action: string, answer: Answer): Outcome {
-  const outcome = judgeAnswer(action, answer, Date.now());
+export function classifyBatch(batch: Batch, action: string, response: HttpResponse): Outcome {
+  const outcome = classifyResponse(action, response, Date.now());
   const refused =
-    outcome.kind === "delivered" || answer.status === 422 ? refusedRuns(answer.body) : none;
+    outcome.kind === "delivered" || response.status === 422 ? refusedRuns(response.body) : none;
   if (refused.size === 0) {
     return outcome;
   }
@@ -100,7 +100,7 @@ export function judgeBatch(batch: Batch, action: string, answer: Answer): Outcom
   if (bad.length === 0 || (outcome.kind !== "delivered" && good.length > 0)) {
     return outcome;
   }
-  const parts = bad.map((run): JudgedBatch => {
+  const parts = bad.map((run): BatchResult => {
     const message = `Failed to ${action}: ${refused.get(run.id) ?? ""}`;
     const rejection = { code: "HTTP" as const, status: 422, message };
     return { batch: batch.part([run]), outcome: { kind: "rejected", rejection } };

@@ -8,9 +8,9 @@ import type { JsonWriter } from "../json/json-writer.ts";
 import type { RunOperation } from "../json/operations.ts";
 import type { RunJson } from "../json/run-json.ts";
 import { writeBatch, writeRun } from "../json/run-list.ts";
-import { piecesType } from "../../model/options/repeated-payload.ts";
+import { chunksType } from "../../model/options/content-deduplication.ts";
 import type { ContentDraft } from "../json/content-deduplication.ts";
-import { PieceWriter } from "../json/chunk-writer.ts";
+import { ChunkWriter } from "../json/chunk-writer.ts";
 import { formatPartName } from "../wire.ts";
 import type { PartName } from "../wire.ts";
 
@@ -64,7 +64,7 @@ const headsOf = (
   whole: partHead((runId) => ({ kind: "run", operation, runId })),
   fields: payloadFields.map((field) => {
     const nameOf = (runId: string): PartName => ({ kind: "field", operation, runId, field });
-    return [field, partHead(nameOf), partHead(nameOf, piecesType)];
+    return [field, partHead(nameOf), partHead(nameOf, chunksType)];
   }),
 });
 
@@ -101,8 +101,8 @@ function multipart(
   runs: readonly RunOperation[],
   content: ContentDraft | undefined,
 ): readonly Insert[] {
-  const pieces = content === undefined ? undefined : new PieceWriter(out, content);
-  const parts = new PartWriter(out, json, pieces);
+  const chunks = content === undefined ? undefined : new ChunkWriter(out, content);
+  const parts = new PartWriter(out, json, chunks);
   const { wasm } = json;
   wasm?.begin(out, json.reader, runs);
   try {
@@ -126,7 +126,7 @@ function runParts(parts: PartWriter, json: RunJson, run: RunOperation): void {
   json.envelope(out, run);
   out.byte(closeBrace);
   parts.end(envelopeAt, envelopeEstimate);
-  const trace = parts.pieces?.trace(json, run);
+  const trace = parts.chunks?.trace(json, run);
   for (const [field, head, headOfPieces] of fields) {
     if (json.has(run, field)) {
       const estimate = json.estimate(run, field);
@@ -135,7 +135,7 @@ function runParts(parts: PartWriter, json: RunJson, run: RunOperation): void {
       if (trace === undefined) {
         json.payload(out, run, field);
       } else {
-        parts.pieces?.payload(json, run, field, trace);
+        parts.chunks?.payload(json, run, field, trace);
       }
       parts.end(bodyAt, estimate);
     }
@@ -147,11 +147,11 @@ class PartWriter {
   readonly out: JsonWriter;
   readonly attachments: AttachmentParts;
   /** Where payloads go in pieces. */
-  readonly pieces: PieceWriter | undefined;
+  readonly chunks: ChunkWriter | undefined;
   readonly #json: RunJson;
 
-  constructor(out: JsonWriter, json: RunJson, pieces: PieceWriter | undefined) {
-    this.pieces = pieces;
+  constructor(out: JsonWriter, json: RunJson, pieces: ChunkWriter | undefined) {
+    this.chunks = pieces;
     this.attachments = new AttachmentParts(out, boundary);
     this.out = out;
     this.#json = json;
@@ -175,7 +175,7 @@ class PartWriter {
     const digits = countDigits(size);
     const shift = digits - countDigits(estimate);
     if (shift !== 0) {
-      out.room(Math.max(shift, 0));
+      out.ensureCapacity(Math.max(shift, 0));
       out.bytes.copyWithin(
         bodyAt + shift - blankLine.byteLength,
         bodyAt - blankLine.byteLength,
@@ -191,7 +191,7 @@ class PartWriter {
 /** Keeps the output buffers of requests for reuse: a fresh megabyte costs 256 page faults. */
 export class FrameBuffers {
   readonly #limitBytes: number;
-  #keptBytes = 0;
+  #freeBytes = 0;
   readonly #free: Buffer[] = [];
 
   /** Keeps at most `limitBytes` of unused buffers. */
@@ -206,14 +206,14 @@ export class FrameBuffers {
     if (found === undefined) {
       return Buffer.allocUnsafeSlow(Math.max(65_536, size));
     }
-    this.#keptBytes -= found.length;
+    this.#freeBytes -= found.length;
     return found;
   }
 
   give(buffer: Buffer): void {
-    if (this.#keptBytes + buffer.length <= this.#limitBytes) {
+    if (this.#freeBytes + buffer.length <= this.#limitBytes) {
       this.#free.push(buffer);
-      this.#keptBytes += buffer.length;
+      this.#freeBytes += buffer.length;
     }
   }
 }

@@ -1,4 +1,4 @@
-import type { Answer } from "../../transport/response.ts";
+import type { HttpResponse } from "../../transport/response.ts";
 import { Requester } from "../../transport/requester.ts";
 import type { Transport } from "../../transport/transport.ts";
 import type { Connection } from "../../model/options/connection.ts";
@@ -10,18 +10,18 @@ import { attachedBytes, bodyWith } from "../json/attachment-parts.ts";
 import type { Insert } from "../json/attachment-parts.ts";
 import type { SenderReport } from "../../model/records/sender-report.ts";
 import { uiEndpoints } from "../../model/ui-endpoints.ts";
-import { isPage, judgeFailure, judgeBatch, parseJson } from "./classify-response.ts";
+import { isPage, classifyFailure, classifyBatch, parseJson } from "./classify-response.ts";
 import { compress } from "./compression.ts";
 import { FrameBuffers, contentTypes } from "./frame.ts";
 import type { FrameFormat } from "./frame.ts";
 import { JsonWriter } from "../json/json-writer.ts";
-import type { ContentDraft, KnownContent } from "../json/content-deduplication.ts";
+import type { ContentDraft, ContentDeduplication } from "../json/content-deduplication.ts";
 import type { ServerState } from "./server-state.ts";
-import { judgedParts } from "./sink.ts";
-import type { Batch, JudgedBatch, Outcome, Sink } from "./sink.ts";
+import { resultParts } from "./sink.ts";
+import type { Batch, BatchResult, Outcome, Sink } from "./sink.ts";
 import { setImmediate as nextTurn, setTimeout as delay } from "node:timers/promises";
 
-const keptFramesBytes = 33_554_432;
+const reusedFramesBytes = 33_554_432;
 /** A compressed body may not pay below this. */
 const compressFromBytes = 1_024;
 
@@ -36,7 +36,7 @@ export interface HttpSinkOptions {
   /** Counts requests and responses. */
   readonly traffic: SharedTraffic;
   /** What the server is known to hold, where it is not sent again. */
-  readonly content?: KnownContent | undefined;
+  readonly content?: ContentDeduplication | undefined;
 }
 
 /** Sends batches over pooled connections. One request a batch, in the best format the server takes. */
@@ -45,9 +45,9 @@ export class HttpSink implements Sink {
   #sent = { requests: 0, bytes: 0 };
   readonly #requester: Requester;
   readonly #state: ServerState;
-  readonly #buffers = new FrameBuffers(keptFramesBytes);
-  readonly #places: Semaphore;
-  readonly #content: KnownContent | undefined;
+  readonly #buffers = new FrameBuffers(reusedFramesBytes);
+  readonly #semaphore: Semaphore;
+  readonly #content: ContentDeduplication | undefined;
   #hasTried = false;
 
   constructor({ connection, dispatcher, state, traffic, content }: HttpSinkOptions) {
@@ -55,7 +55,7 @@ export class HttpSink implements Sink {
     this.#content = content;
     this.#requester = new Requester(connection, dispatcher);
     this.#state = state;
-    this.#places = new Semaphore(connection.requestsInFlight);
+    this.#semaphore = new Semaphore(connection.requestsInFlight);
   }
 
   /** Requests that were sent since the last call, and the bytes of their bodies. */
@@ -70,12 +70,12 @@ export class HttpSink implements Sink {
     return this.#send(batch, { signal, isInline: false });
   }
 
-  async #send(batch: Batch, how: Manner): Promise<Outcome> {
+  async #send(batch: Batch, how: SendOptions): Promise<Outcome> {
     const { signal, isInline } = how;
     for (;;) {
       const isPlaced = batch.runs.every(({ batchable }) => batchable);
-      const inPieces = !isInline && this.#knowsContent;
-      const isSmall = batch.isSmall && !inPieces;
+      const inChunks = !isInline && this.#deduplicatesContent;
+      const isSmall = batch.isSmall && !inChunks;
       const format = isPlaced ? this.#state.formatFor({ isSmall }) : "single";
       if (format === "single" && batch.runs.length > 1) {
         return this.#sendSingly(batch, signal);
@@ -83,29 +83,31 @@ export class HttpSink implements Sink {
       // For this try alone: at the next one the server may take attachments again.
       const sent = format === "multipart" ? batch : batch.withoutAttachments();
       const endpoint = endpointOf(sent, format);
-      const content = format === "multipart" && inPieces ? this.#content?.draft() : undefined;
-      let answer: Answer;
+      const content = format === "multipart" && inChunks ? this.#content?.draft() : undefined;
+      let response: HttpResponse;
       try {
-        answer = await this.#places.run(() => this.#try({ batch: sent, format, content }, signal));
+        response = await this.#semaphore.run(() =>
+          this.#try({ batch: sent, format, content }, signal),
+        );
       } catch (failure) {
         return failure instanceof FrameError
           ? { kind: "unwritable", reason: failure.message }
-          : judgeFailure(endpoint.action, failure);
+          : classifyFailure(endpoint.action, failure);
       }
-      if (answer.status === 415 && this.#state.encoding !== undefined) {
+      if (response.status === 415 && this.#state.encoding !== undefined) {
         this.#state.refuseEncoding();
         continue;
       }
-      if (answer.status === 415 && content !== undefined) {
+      if (response.status === 415 && content !== undefined) {
         content.settle(batch.runs);
         return this.#send(batch, { signal, isInline: true });
       }
-      const isMissing = answer.status === 404 || answer.status === 405;
+      const isMissing = response.status === 404 || response.status === 405;
       if (!isMissing || format === "single") {
         if (isMissing && endpoint.path === endpoints.createRun.path) {
           this.#state.forgetMisses();
         }
-        const outcome = judgeBatch(sent, endpoint.action, answer);
+        const outcome = classifyBatch(sent, endpoint.action, response);
         if (content !== undefined) {
           return this.#learn({ batch, outcome }, content, signal);
         }
@@ -125,19 +127,19 @@ export class HttpSink implements Sink {
    * @throws what kept the answer from coming or from being read.
    */
   async readInfo(signal: AbortSignal): Promise<void> {
-    const answer = await this.#requester.ask(endpoints.readInfo, signal);
-    if (!isPage(answer.body)) {
+    const response = await this.#requester.request(endpoints.readInfo, signal);
+    if (!isPage(response.body)) {
       this.#traffic.countResponse();
     }
-    if (answer.status === 200) {
-      const body = parseJson(answer.body);
+    if (response.status === 200) {
+      const body = parseJson(response.body);
       if (!namesVersion(body)) {
         this.#traffic.noteStrangeServer();
       }
       if (body !== undefined) {
         this.#state.learn(parseServerInfo(body));
       }
-    } else if (answer.status === 404) {
+    } else if (response.status === 404) {
       this.#state.known = true;
     }
   }
@@ -151,20 +153,20 @@ export class HttpSink implements Sink {
     const { method, path } = uiEndpoints.reportSender;
     const body = Buffer.from(JSON.stringify(report));
     const headers = { "content-type": "application/json" };
-    await this.#requester.ask({ method, path, body, headers }, signal);
+    await this.#requester.request({ method, path, body, headers }, signal);
   }
 
   /** Whether requests may leave out what the server has: the options and the server have it so. */
-  get #knowsContent(): boolean {
-    return this.#content !== undefined && this.#state.info.repeatedContent;
+  get #deduplicatesContent(): boolean {
+    return this.#content !== undefined && this.#state.info.contentDeduplication;
   }
 
   /**
    * The server has what it took. What it refused it may have refused for a reference that it could not
    * follow, having forgotten or never known: that goes once more as it is, and only then counts.
    */
-  async #learn(judged: JudgedBatch, content: ContentDraft, signal: AbortSignal): Promise<Outcome> {
-    const parts = judgedParts(judged);
+  async #learn(judged: BatchResult, content: ContentDraft, signal: AbortSignal): Promise<Outcome> {
+    const parts = resultParts(judged);
     const refused = parts.filter(isToSendInline);
     if (parts.some(({ outcome }) => outcome.kind === "retry")) {
       return judged.outcome;
@@ -190,7 +192,7 @@ export class HttpSink implements Sink {
     return { kind: "mixed", parts };
   }
 
-  async #try({ batch, format, content }: Attempt, signal: AbortSignal): Promise<Answer> {
+  async #try({ batch, format, content }: Attempt, signal: AbortSignal): Promise<HttpResponse> {
     signal.throwIfAborted();
     const { method, path } = endpointOf(batch, format);
     const { out, inserts } = this.#written(batch, format, content);
@@ -219,11 +221,11 @@ export class HttpSink implements Sink {
         this.#hasTried = true;
         void noteMissingConnection(this.#traffic);
       }
-      const answer = await this.#requester.ask({ method, path, body, headers }, signal);
-      if (!isPage(answer.body)) {
+      const response = await this.#requester.request({ method, path, body, headers }, signal);
+      if (!isPage(response.body)) {
         this.#traffic.countResponse();
       }
-      return answer;
+      return response;
     } finally {
       if (!isKept) {
         this.#buffers.give(out.bytes);
@@ -259,14 +261,14 @@ export class HttpSink implements Sink {
 }
 
 /** How a batch is sent. */
-interface Manner {
+interface SendOptions {
   readonly signal: AbortSignal;
   /** Whether payloads go as they are, whatever the server has of them. */
   readonly isInline: boolean;
 }
 
 /** What may mean that a server could not read pieces; of several runs that are too much, half are tried first. */
-const isToSendInline = ({ batch, outcome }: JudgedBatch): boolean => {
+const isToSendInline = ({ batch, outcome }: BatchResult): boolean => {
   const status = outcome.kind === "rejected" ? outcome.rejection.status : undefined;
   return status === 400 || status === 422 || (status === 413 && batch.runs.length === 1);
 };
@@ -306,7 +308,7 @@ function endpointOf(batch: Batch, format: FrameFormat): Endpoint {
 /** Lets at most so many callers in at once; the others wait in line. */
 class Semaphore {
   #free: number;
-  readonly #line: (() => void)[] = [];
+  readonly #waiting: (() => void)[] = [];
 
   constructor(places: number) {
     this.#free = places;
@@ -317,13 +319,13 @@ class Semaphore {
       this.#free -= 1;
     } else {
       await new Promise<void>((resolve) => {
-        this.#line.push(resolve);
+        this.#waiting.push(resolve);
       });
     }
     try {
       return await work();
     } finally {
-      const next = this.#line.shift();
+      const next = this.#waiting.shift();
       if (next === undefined) {
         this.#free += 1;
       } else {

@@ -2,8 +2,8 @@ import { setTimeout as timer } from "node:timers/promises";
 import pRetry from "p-retry";
 import { retryWaitMs } from "../../model/records/retry-wait.ts";
 import type { RetryWaits } from "../../model/records/retry-wait.ts";
-import { judgedParts } from "./sink.ts";
-import type { Batch, JudgedBatch, Outcome, RetryOutcome, Sink } from "./sink.ts";
+import { resultParts } from "./sink.ts";
+import type { Batch, BatchResult, Outcome, RetryOutcome, Sink } from "./sink.ts";
 
 export interface RetryPolicy extends RetryWaits {
   /** Tries in one go, the first included. */
@@ -29,14 +29,14 @@ class TryAgain extends Error {}
 export function retryingSink(inner: Sink, policy: RetryPolicy): Sink {
   return {
     async send(batch: Batch, signal: AbortSignal): Promise<Outcome> {
-      const settled: JudgedBatch[] = [];
+      const settled: BatchResult[] = [];
       let rest = batch;
       let last: RetryOutcome | undefined = untried;
       const attempt = async (count: number): Promise<void> => {
         if (count > 1) {
           policy.onRetry();
         }
-        const judged = judgedParts({ batch: rest, outcome: await inner.send(rest, signal) });
+        const judged = resultParts({ batch: rest, outcome: await inner.send(rest, signal) });
         const failed = judged.filter(isFailed);
         settled.push(...judged.filter((part) => !isFailed(part)));
         last = failed.length === 0 ? undefined : worstOf(failed);
@@ -73,11 +73,11 @@ export function retryingSink(inner: Sink, policy: RetryPolicy): Sink {
 
 const untried: RetryOutcome = { kind: "retry", reason: "ended before the first try", away: true };
 
-interface FailedBatch extends JudgedBatch {
+interface FailedBatch extends BatchResult {
   readonly outcome: RetryOutcome;
 }
 
-const isFailed = (judged: JudgedBatch): judged is FailedBatch => judged.outcome.kind === "retry";
+const isFailed = (judged: BatchResult): judged is FailedBatch => judged.outcome.kind === "retry";
 
 /** One outcome for several failures: the longest wait, and away only where all are. */
 function worstOf(failed: readonly FailedBatch[]): RetryOutcome {
@@ -93,7 +93,7 @@ function worstOf(failed: readonly FailedBatch[]): RetryOutcome {
   };
 }
 
-function joined(settled: readonly JudgedBatch[], failed: readonly JudgedBatch[]): Outcome {
+function joined(settled: readonly BatchResult[], failed: readonly BatchResult[]): Outcome {
   const parts = [...settled, ...failed];
   const [only] = parts;
   return parts.length === 1 && only !== undefined ? only.outcome : { kind: "mixed", parts };

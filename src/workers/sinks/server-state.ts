@@ -6,7 +6,7 @@ import type { ServerInfo } from "../../model/resources/server-info.ts";
 import type { FrameFormat } from "./frame.ts";
 import type { ContentEncoding } from "../wire.ts";
 
-type ReachOptions = Pick<Connection, "endpoint" | "compression" | "socketPath">;
+type ServerAddress = Pick<Connection, "endpoint" | "compression" | "socketPath">;
 
 /**
  * What a worker knows of its server. Begins with the defaults of the wire, so that no run waits for
@@ -22,7 +22,7 @@ export class ServerState {
   readonly #compression: Compression;
   readonly #onThisMachine: boolean;
 
-  constructor({ endpoint, compression, socketPath }: ReachOptions) {
+  constructor({ endpoint, compression, socketPath }: ServerAddress) {
     this.#compression = compression;
     this.#onThisMachine = socketPath !== undefined || isLoopback(new URL(endpoint).hostname);
   }

@@ -67,9 +67,9 @@ export type Outcome =
   | UnwritableOutcome
   | { readonly kind: "rejected"; readonly rejection: Rejection }
   | RetryOutcome
-  | { readonly kind: "mixed"; readonly parts: readonly JudgedBatch[] };
+  | { readonly kind: "mixed"; readonly parts: readonly BatchResult[] };
 
-export interface JudgedBatch {
+export interface BatchResult {
   readonly batch: Batch;
   readonly outcome: Outcome;
 }
@@ -80,5 +80,5 @@ export interface Sink {
 }
 
 /** The parts of a judged batch that have one outcome each. */
-export const judgedParts = (judged: JudgedBatch): readonly JudgedBatch[] =>
-  judged.outcome.kind === "mixed" ? judged.outcome.parts.flatMap(judgedParts) : [judged];
+export const resultParts = (judged: BatchResult): readonly BatchResult[] =>
+  judged.outcome.kind === "mixed" ? judged.outcome.parts.flatMap(resultParts) : [judged];

@@ -1,5 +1,5 @@
-import { judgedParts } from "./sink.ts";
-import type { Batch, JudgedBatch, Outcome, Sink } from "./sink.ts";
+import { resultParts } from "./sink.ts";
+import type { Batch, BatchResult, Outcome, Sink } from "./sink.ts";
 
 /** The answers that may mean one run of the batch only, or the size of them all together. */
 const divisible = new Set([400, 413, 422]);
@@ -11,12 +11,12 @@ const divisible = new Set([400, 413, 422]);
  */
 export function splittingSink(inner: Sink): Sink {
   const send = async (batch: Batch, signal: AbortSignal): Promise<Outcome> => {
-    const judged = judgedParts({ batch, outcome: await inner.send(batch, signal) });
+    const judged = resultParts({ batch, outcome: await inner.send(batch, signal) });
     const parts = await Promise.all(judged.map((part) => divided(part, signal)));
     const [only] = parts;
     return parts.length === 1 && only !== undefined ? only.outcome : { kind: "mixed", parts };
   };
-  const divided = async (judged: JudgedBatch, signal: AbortSignal): Promise<JudgedBatch> => {
+  const divided = async (judged: BatchResult, signal: AbortSignal): Promise<BatchResult> => {
     const { batch } = judged;
     if (isTooLarge(judged)) {
       return lightened(judged, signal);
@@ -33,19 +33,19 @@ export function splittingSink(inner: Sink): Sink {
   };
   /** The run first: there are no attachments of a run that the server has not. */
   const dealtOut = async (
-    { batch }: JudgedBatch,
+    { batch }: BatchResult,
     shares: readonly Batch[],
     signal: AbortSignal,
-  ): Promise<JudgedBatch> => {
-    const parts: JudgedBatch[] = [];
+  ): Promise<BatchResult> => {
+    const parts: BatchResult[] = [];
     for (const share of shares) {
-      parts.push(...judgedParts({ batch: share, outcome: await send(share, signal) }));
+      parts.push(...resultParts({ batch: share, outcome: await send(share, signal) }));
       if (parts.some(({ outcome }) => outcome.kind !== "delivered")) {
         break;
       }
     }
     const undone = parts.find(({ outcome }) => outcome.kind !== "delivered");
-    const delivered: JudgedBatch = {
+    const delivered: BatchResult = {
       batch: batch.rejoin(parts.map((part) => part.batch)),
       outcome: { kind: "delivered" },
     };
@@ -53,12 +53,12 @@ export function splittingSink(inner: Sink): Sink {
     return { batch, outcome: { kind: "mixed", parts: [whole] } };
   };
   /** One after the other: a server that takes runs singly wants a start before its end. */
-  const lightened = async (judged: JudgedBatch, signal: AbortSignal): Promise<JudgedBatch> => {
+  const lightened = async (judged: BatchResult, signal: AbortSignal): Promise<BatchResult> => {
     const shares = judged.batch.shares();
     if (shares.length > 0) {
       return dealtOut(judged, shares, signal);
     }
-    const parts: JudgedBatch[] = [];
+    const parts: BatchResult[] = [];
     for (const batch of judged.batch.lighter()) {
       parts.push({ batch, outcome: await send(batch, signal) });
     }
@@ -67,10 +67,10 @@ export function splittingSink(inner: Sink): Sink {
   return { send };
 }
 
-const isTooLarge = ({ batch, outcome }: JudgedBatch): boolean =>
+const isTooLarge = ({ batch, outcome }: BatchResult): boolean =>
   batch.runs.length === 1 && outcome.kind === "rejected" && outcome.rejection.status === 413;
 
-const isDivisible = ({ batch, outcome }: JudgedBatch): boolean =>
+const isDivisible = ({ batch, outcome }: BatchResult): boolean =>
   batch.runs.length > 1 &&
   (outcome.kind === "unwritable" ||
     (outcome.kind === "rejected" && divisible.has(outcome.rejection.status ?? 0)));

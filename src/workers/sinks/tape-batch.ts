@@ -139,13 +139,13 @@ export interface BatchLimits {
   readonly runs: number;
   readonly bytes: number;
   /** Where records begin that a worker died with. */
-  readonly suspects: readonly number[];
+  readonly suspectRecords: readonly number[];
 }
 
 export interface CutBatches {
   readonly batches: readonly TapeBatch[];
   /** Each alone, to be sent when the others are judged: it may take the worker with it. */
-  readonly suspects: readonly TapeBatch[];
+  readonly suspectRuns: readonly TapeBatch[];
 }
 
 /**
@@ -162,8 +162,8 @@ export function cutBatches(
   const batches: TapeBatch[] = [];
   let current: RunOperation[] = [];
   let bytes = 0;
-  const suspects: TapeBatch[] = [];
-  const isSuspect = suspicionOf(reader, limits.suspects);
+  const suspectRuns: TapeBatch[] = [];
+  const isSuspect = createSuspectCheck(reader, limits.suspectRecords);
   const cut = (): void => {
     if (current.length > 0) {
       batches.push(new TapeBatch(reader, json, current));
@@ -177,7 +177,7 @@ export function cutBatches(
       continue;
     }
     if (isSuspect(run)) {
-      suspects.push(new TapeBatch(reader, json, [run]));
+      suspectRuns.push(new TapeBatch(reader, json, [run]));
       continue;
     }
     if (!run.batchable) {
@@ -192,7 +192,7 @@ export function cutBatches(
     bytes += size;
   }
   cut();
-  return { batches, suspects };
+  return { batches, suspectRuns };
 }
 
 /** The runs without attachments, a gap, and those with some. */
@@ -203,11 +203,11 @@ const attachedLast = (runs: readonly RunOperation[]): readonly (RunOperation | u
 ];
 
 /** Whether a worker died as it wrote one of the run's records. */
-function suspicionOf(
+function createSuspectCheck(
   reader: TapeReader,
-  suspects: readonly number[],
+  suspectRecords: readonly number[],
 ): (run: RunOperation) => boolean {
-  const heads = new Set(suspects);
+  const heads = new Set(suspectRecords);
   return heads.size === 0
     ? () => false
     : ({ records }) => records.some((record) => heads.has(reader.head(record)));

@@ -4,7 +4,7 @@ import type { RefusedRun } from "../../model/records/shipping.ts";
 import { frameKind } from "./spool-format.ts";
 import type { SpoolOptions } from "./spool-options.ts";
 import { OpenSegment } from "./spool-segment.ts";
-import { Shelf } from "./quarantine-folder.ts";
+import { QuarantineFolder } from "./quarantine-folder.ts";
 
 /** The folder of dead letters, beside the lanes. */
 export const deadFolder = "dead";
@@ -28,7 +28,7 @@ const sequences = 100_000_000;
  * Every process writes segments of its own. No method throws.
  */
 export class DeadLetters {
-  readonly #shelf: Shelf;
+  readonly #quarantine: QuarantineFolder;
   readonly #onTrouble: SpoolOptions["onTrouble"];
   readonly #protect: SpoolOptions["protect"];
   #segment: OpenSegment | undefined;
@@ -40,7 +40,7 @@ export class DeadLetters {
     protect,
   }: Pick<SpoolOptions, "folder" | "quotaBytes" | "onTrouble" | "protect">) {
     this.#protect = protect;
-    this.#shelf = new Shelf(folder, deadFolder, quotaBytes);
+    this.#quarantine = new QuarantineFolder(folder, deadFolder, quotaBytes);
     this.#onTrouble = onTrouble;
   }
 
@@ -76,11 +76,11 @@ export class DeadLetters {
   }
 
   #open(): OpenSegment {
-    this.#shelf.make();
-    this.#shelf.prune();
+    this.#quarantine.make();
+    this.#quarantine.prune();
     const sequence = Math.floor(Date.now() / 1_000) % sequences;
     const id = { sequence, salt: randomInt(2 ** 32) };
-    return new OpenSegment(this.#shelf.folder, id, fileSystem);
+    return new OpenSegment(this.#quarantine.folder, id, fileSystem);
   }
 }
 

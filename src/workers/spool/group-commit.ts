@@ -1,10 +1,10 @@
-import type { SpoolLanes } from "./writer-directories.ts";
+import type { WriterDirectories } from "./writer-directories.ts";
 import type { OpenSegment } from "./spool-segment.ts";
 
 export interface GroupCommitOptions {
   /** Between two commits; 0 commits at each write, and blocks for it. */
   readonly intervalMs: number;
-  readonly lanes: SpoolLanes;
+  readonly directories: WriterDirectories;
   /** The disk says that it may not hold what was written. */
   readonly onError: (error: unknown) => void;
 }
@@ -44,13 +44,13 @@ export class GroupCommit {
   }
 
   #commit(): void {
-    const { lanes, onError } = this.#options;
+    const { directories, onError } = this.#options;
     this.#timer = undefined;
     for (const segment of this.#dirty) {
       segment.sync(onError);
     }
     this.#dirty.clear();
-    lanes.sync(onError);
+    directories.sync(onError);
   }
 
   #now(segment: OpenSegment): void {

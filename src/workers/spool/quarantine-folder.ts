@@ -4,7 +4,7 @@ import { folderMode, isOwnFolder, openFolder, UnsafeFolder } from "./spool-folde
 import type { Segment } from "./spool-segment.ts";
 
 /** A folder of segments that are kept and not sent by themselves; beyond the quota the oldest go. */
-export class Shelf {
+export class QuarantineFolder {
   readonly folder: string;
   readonly #spool: string;
   readonly #quotaBytes: number;

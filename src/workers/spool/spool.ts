@@ -4,13 +4,13 @@ import { GroupCommit } from "./group-commit.ts";
 import { SpoolFull } from "./spool-options.ts";
 import { frameHeadBytes, frameKind } from "./spool-format.ts";
 import { SpoolJournal } from "./spool-journal.ts";
-import { SpoolLanes } from "./writer-directories.ts";
+import { WriterDirectories } from "./writer-directories.ts";
 import type { SpoolOptions } from "./spool-options.ts";
 import { readTapes } from "./spool-reading.ts";
 import type { SegmentContent, StoredTape } from "./spool-reading.ts";
 import { OpenSegment } from "./spool-segment.ts";
 import type { FrameFacts, Segment, SpoolDisk } from "./spool-segment.ts";
-import { Shelf } from "./quarantine-folder.ts";
+import { QuarantineFolder } from "./quarantine-folder.ts";
 
 /** One spooled tape, out of its segment. */
 export interface SpooledTape extends StoredTape {
@@ -33,7 +33,7 @@ interface Frame extends FrameFacts {
 const segmentBytes = 4_194_304;
 const segmentsInQuota = 8;
 /** Where segments stay in which something can't be read. */
-export const asideFolder = "aside";
+export const quarantineFolderName = "aside";
 
 /**
  * Tapes on disk: appended to segments in a lane of our own, read back the oldest first, those of
@@ -43,8 +43,8 @@ export const asideFolder = "aside";
 export class Spool {
   readonly #options: SpoolOptions;
   readonly #disk: SpoolDisk;
-  readonly #lanes: SpoolLanes;
-  readonly #aside: Shelf;
+  readonly #directories: WriterDirectories;
+  readonly #quarantine: QuarantineFolder;
   /** The oldest first. The last may be the one that is written to. */
   readonly #segments: Segment[] = [];
   readonly #commit: GroupCommit;
@@ -59,11 +59,15 @@ export class Spool {
     this.#options = options;
     this.#disk = options.disk ?? fileSystem;
     this.#segmentBytes = Math.min(segmentBytes, options.quotaBytes / segmentsInQuota);
-    this.#aside = new Shelf(options.folder, asideFolder, options.quotaBytes);
-    this.#lanes = new SpoolLanes(options.folder, options.onTrouble);
+    this.#quarantine = new QuarantineFolder(
+      options.folder,
+      quarantineFolderName,
+      options.quotaBytes,
+    );
+    this.#directories = new WriterDirectories(options.folder, options.onTrouble);
     this.#commit = new GroupCommit({
       intervalMs: options.syncMs,
-      lanes: this.#lanes,
+      directories: this.#directories,
       onError: (error) => options.onTrouble("spoolUnsynced", messageOf(error)),
     });
   }
@@ -75,7 +79,7 @@ export class Spool {
 
   /** Takes over what processes left behind that are gone. */
   async claim(): Promise<void> {
-    const claimed = await this.#lanes.claim();
+    const claimed = await this.#directories.claim();
     this.#segments.unshift(...claimed);
     this.#bytes += claimed.reduce((sum, { bytes }) => sum + bytes, 0);
   }
@@ -146,7 +150,7 @@ export class Spool {
   close(): void {
     this.#commit.close();
     this.#seal();
-    this.#lanes.giveUp();
+    this.#directories.release();
   }
 
   #segmentToWrite(): OpenSegment {
@@ -159,13 +163,13 @@ export class Spool {
 
   #newSegment(): OpenSegment {
     const id = { sequence: this.#sequence++, salt: randomInt(2 ** 32) };
-    return this.#lanes.inOwn((lane) => new OpenSegment(lane, id, this.#disk));
+    return this.#directories.inOwn((directory) => new OpenSegment(directory, id, this.#disk));
   }
 
   #write(segment: OpenSegment, body: Uint8Array, { isCopy = false, ...frame }: Frame): void {
     const size = frameHeadBytes + body.length;
     if (this.#bytes + size > this.#options.quotaBytes) {
-      this.#makeRoom(size, segment);
+      this.#evictFor(size, segment);
     }
     this.#options.protect?.(body, isCopy);
     segment.append(body, frame);
@@ -178,7 +182,7 @@ export class Spool {
     this.#current = undefined;
   }
 
-  #makeRoom(bytes: number, writing: OpenSegment): void {
+  #evictFor(bytes: number, writing: OpenSegment): void {
     const { quotaBytes, onLost } = this.#options;
     if (bytes > quotaBytes) {
       throw new SpoolFull(bytes, quotaBytes);
@@ -191,7 +195,7 @@ export class Spool {
         throw new SpoolFull(bytes, quotaBytes);
       }
       const own = oldest.records;
-      const inherited = oldest instanceof OpenSegment ? 0 : this.#lanes.recordsOf(oldest);
+      const inherited = oldest instanceof OpenSegment ? 0 : this.#directories.recordsOf(oldest);
       this.#release(oldest);
       onLost({ why: "evicted", own, inherited });
     }
@@ -239,7 +243,7 @@ export class Spool {
     this.#reading = undefined;
     if (isKept) {
       try {
-        this.#aside.take(segment);
+        this.#quarantine.take(segment);
       } catch (error) {
         this.#options.onTrouble("spoolUnreadable", `${segment.name}: ${messageOf(error)}`);
       }
@@ -255,7 +259,7 @@ export class Spool {
     if (segment instanceof OpenSegment) {
       segment.discard();
     } else {
-      this.#lanes.remove(segment);
+      this.#directories.remove(segment);
     }
   }
 

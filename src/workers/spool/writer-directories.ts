@@ -14,24 +14,24 @@ import { join } from "node:path";
 import { isOwnFile, isOwnFolder, folderMode, openFolder, UnsafeFolder } from "./spool-folder.ts";
 import { readSegment, saltOf } from "./spool-format.ts";
 import {
-  freeLaneName,
+  freeDirectoryName,
   heartbeatMs,
   isAbandoned,
-  isLane,
-  laneMade,
-  ownLaneName,
+  isWriterDirectory,
+  createdMsOf,
+  ownDirectoryName,
 } from "./writer-directory.ts";
 import type { SpoolOptions } from "./spool-options.ts";
 import type { Segment } from "./spool-segment.ts";
 
 /** The lanes of a spool's folder that this client owns: one to write to, and those it took over. */
-export class SpoolLanes {
+export class WriterDirectories {
   readonly #folder: string;
   readonly #onTrouble: SpoolOptions["onTrouble"];
   /** Paths of owned lanes. */
   readonly #owned = new Set<string>();
   #own: string | undefined;
-  #isGivenUp = false;
+  #isReleased = false;
   #unsynced: string | undefined;
   #heartbeat: NodeJS.Timeout | undefined;
 
@@ -43,12 +43,12 @@ export class SpoolLanes {
   /** Takes over the lanes that nobody owns; answers their segments, the oldest first. Never throws. */
   async claim(): Promise<readonly Segment[]> {
     const segments: Segment[] = [];
-    for (const name of await this.#laneNames()) {
+    for (const name of await this.#directoryNames()) {
       const path = join(this.#folder, name);
-      const claimed = join(this.#folder, ownLaneName(laneMade(name)));
+      const claimed = join(this.#folder, ownDirectoryName(createdMsOf(name)));
       try {
         // At once: a client that closes in between takes nothing over.
-        if (this.#isGivenUp || !isAbandoned(path, name)) {
+        if (this.#isReleased || !isAbandoned(path, name)) {
           continue;
         }
         if (!isOwnFolder(path)) {
@@ -60,23 +60,23 @@ export class SpoolLanes {
         // Another process was faster, and sends it.
         continue;
       }
-      this.#hold(claimed);
+      this.#addOwned(claimed);
       segments.push(...(await this.#segmentsOf(claimed)));
     }
     return segments;
   }
 
   /** Does something in the lane that is written to, which is made where it is missing. */
-  inOwn<T>(work: (lane: string) => T): T {
+  inOwn<T>(work: (directory: string) => T): T {
     try {
-      return work(this.#ownLane());
+      return work(this.#ownDirectory());
     } catch (error) {
       if (!isMissing(error)) {
         throw error;
       }
       // Removed while we ran.
       this.#own = undefined;
-      return work(this.#ownLane());
+      return work(this.#ownDirectory());
     }
   }
 
@@ -100,13 +100,13 @@ export class SpoolLanes {
 
   /** A new file is found after a power cut only when its folder is on the disk. */
   sync(onError: (error: Error) => void): void {
-    const lane = this.#unsynced;
+    const directory = this.#unsynced;
     this.#unsynced = undefined;
-    if (lane === undefined) {
+    if (directory === undefined) {
       return;
     }
     try {
-      const fd = openSync(lane, "r");
+      const fd = openSync(directory, "r");
       fsync(fd, (error) => {
         closeSync(fd);
         if (error !== null) {
@@ -119,8 +119,8 @@ export class SpoolLanes {
   }
 
   /** Lets go of the lanes: the empty ones are removed, the next client takes the others over. Never throws. */
-  giveUp(): void {
-    this.#isGivenUp = true;
+  release(): void {
+    this.#isReleased = true;
     clearInterval(this.#heartbeat);
     for (const path of this.#owned) {
       try {
@@ -135,25 +135,25 @@ export class SpoolLanes {
 
   #setFree(path: string): void {
     try {
-      renameSync(path, join(this.#folder, freeLaneName(path.slice(this.#folder.length + 1))));
+      renameSync(path, join(this.#folder, freeDirectoryName(path.slice(this.#folder.length + 1))));
     } catch {
       // It was removed; or it stays ours until this process is gone, and is taken over then.
     }
   }
 
-  #ownLane(): string {
+  #ownDirectory(): string {
     if (this.#own === undefined) {
-      const path = join(this.#folder, ownLaneName());
+      const path = join(this.#folder, ownDirectoryName());
       openFolder(this.#folder);
       mkdirSync(path, { mode: folderMode });
       this.#own = path;
-      this.#hold(path);
+      this.#addOwned(path);
     }
     this.#unsynced = this.#own;
     return this.#own;
   }
 
-  #hold(path: string): void {
+  #addOwned(path: string): void {
     this.#owned.add(path);
     this.#heartbeat ??= setInterval(() => this.#beat(), heartbeatMs);
     // A process that ends owns nothing.
@@ -168,10 +168,10 @@ export class SpoolLanes {
     }
   }
 
-  async #laneNames(): Promise<readonly string[]> {
+  async #directoryNames(): Promise<readonly string[]> {
     try {
       openFolder(this.#folder);
-      const names = (await readdir(this.#folder)).filter(isLane);
+      const names = (await readdir(this.#folder)).filter(isWriterDirectory);
       return names.toSorted();
     } catch (error) {
       this.#trouble(error);
@@ -179,17 +179,17 @@ export class SpoolLanes {
     }
   }
 
-  async #segmentsOf(lane: string): Promise<readonly Segment[]> {
+  async #segmentsOf(directory: string): Promise<readonly Segment[]> {
     const segments: Segment[] = [];
     try {
-      const names = (await readdir(lane)).filter((name) => saltOf(name) !== undefined);
+      const names = (await readdir(directory)).filter((name) => saltOf(name) !== undefined);
       for (const name of names.toSorted()) {
-        if (!isOwnFile(join(lane, name))) {
-          this.#onTrouble("spoolRefused", `${join(lane, name)} is not this user's file`);
+        if (!isOwnFile(join(directory, name))) {
+          this.#onTrouble("spoolRefused", `${join(directory, name)} is not this user's file`);
           continue;
         }
-        const { size } = await stat(join(lane, name));
-        segments.push({ folder: lane, name, bytes: size, records: 0 });
+        const { size } = await stat(join(directory, name));
+        segments.push({ folder: directory, name, bytes: size, records: 0 });
       }
     } catch (error) {
       this.#trouble(error);

@@ -10,22 +10,23 @@ import { hostname } from "node:os";
  *     <made, ms>-<host>-<pid>-<start of the process>-<random>     owned
  *     <made, ms>-free-<random>                                    given up
  */
-const lanePattern = /^(\d{13})-(?:free|([0-9a-f]{8})-(\d+)-(\d+))-[0-9a-f]{8}$/;
+const directoryPattern = /^(\d{13})-(?:free|([0-9a-f]{8})-(\d+)-(\d+))-[0-9a-f]{8}$/;
 
 /** How often an owner shows that it lives, and how long it counts as alive after that. */
 export const heartbeatMs = 10_000;
 const silenceMs = 60_000;
 
 /** The name of a lane of ours; of a new one where the time is not given. */
-export const ownLaneName = (madeMs: number = nextMs()): string =>
-  `${made(madeMs)}-${host}-${process.pid}-${startOf(process.pid) ?? 0}-${random()}`;
+export const ownDirectoryName = (createdMs: number = nextMs()): string =>
+  `${formatMs(createdMs)}-${host}-${process.pid}-${startOf(process.pid) ?? 0}-${random()}`;
 
-export const freeLaneName = (name: string): string => `${made(laneMade(name))}-free-${random()}`;
+export const freeDirectoryName = (name: string): string =>
+  `${formatMs(createdMsOf(name))}-free-${random()}`;
 
-export const isLane = (name: string): boolean => lanePattern.test(name);
+export const isWriterDirectory = (name: string): boolean => directoryPattern.test(name);
 
 /** When it was made; sorting by it sorts by age. */
-export const laneMade = (name: string): number => Number(lanePattern.exec(name)?.[1] ?? 0);
+export const createdMsOf = (name: string): number => Number(directoryPattern.exec(name)?.[1] ?? 0);
 
 /**
  * Whether nobody owns the lane any more. On this machine the process table decides: a pid that was
@@ -33,7 +34,7 @@ export const laneMade = (name: string): number => Number(lanePattern.exec(name)?
  * heartbeat is to be seen: the folder's time of change.
  */
 export function isAbandoned(path: string, name: string): boolean {
-  const [, , owner, pid, start] = lanePattern.exec(name) ?? [];
+  const [, , owner, pid, start] = directoryPattern.exec(name) ?? [];
   if (owner === undefined) {
     return true;
   }
@@ -58,7 +59,7 @@ function nextMs(): number {
   return lastMs;
 }
 
-const made = (ms: number): string => String(Math.round(ms)).padStart(13, "0");
+const formatMs = (ms: number): string => String(Math.round(ms)).padStart(13, "0");
 const random = (): string => randomBytes(4).toString("hex");
 
 /** Two containers may share a name, but not their table of processes. */

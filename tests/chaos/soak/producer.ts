@@ -183,7 +183,7 @@ async function produce(): Promise<void> {
   const open: RunTree[] = [];
   let owed = 0;
   while (!finishing) {
-    await client.waitForRoom({ timeoutMs: 2_000 });
+    await client.waitForCapacity({ timeoutMs: 2_000 });
     owed += (runsPerSecond * tickMs) / 1_000;
     while (owed >= 1) {
       owed -= recordTrace(open);

@@ -250,7 +250,7 @@ function endFaults(
     faults.push(`a fresh run did not flow at the end: ${JSON.stringify({ flushed, stats })}`);
   }
   // What was set aside is a dead letter: it has been sent since.
-  if (stats.dropped > stats.lost.setAside) {
+  if (stats.dropped > stats.lost.quarantined) {
     faults.push(`records were dropped beside a spool: ${JSON.stringify(stats.lost)}`);
   }
   if (holds.oursMs > holdLimitMs) {

@@ -4,8 +4,8 @@ import {
   keptFromBytes,
   listDigest,
   noItems,
-  pieceCode,
-  piecesType,
+  chunkCode,
+  chunksType,
   textDigest,
 } from "millrace/model";
 import { RequestError } from "../../model/errors.ts";
@@ -25,7 +25,7 @@ const itemCost = 64;
 const comma = Buffer.from(",");
 const openBracket = Buffer.from("[");
 
-/** Joins the fields of one request that came in pieces (`model/repeated-content`), within a bound for all of them. */
+/** Joins the fields of one request that came in pieces (`model/options/content-deduplication`), within a bound for all of them. */
 export class PieceReader {
   readonly #known: TenantContent | undefined;
   /** Bytes that the pieces of this request may still become. */
@@ -41,7 +41,7 @@ export class PieceReader {
    * @throws RequestError 413: all fields together become more than one body may be.
    */
   joined(part: Part, traceId: () => unknown): Part {
-    if (!part.contentType.startsWith(piecesType) || part.fault !== undefined) {
+    if (!part.contentType.startsWith(chunksType) || part.fault !== undefined) {
       return part;
     }
     try {
@@ -93,19 +93,19 @@ class Joiner {
     while (this.#at < this.#pieces.length) {
       const code = this.#pieces[this.#at++];
       switch (code) {
-        case pieceCode.text:
+        case chunkCode.text:
           this.#add(this.#text());
           break;
-        case pieceCode.kept: {
+        case chunkCode.kept: {
           const text = this.#text();
           this.#known.addText(textDigest(text), text);
           this.#add(text);
           break;
         }
-        case pieceCode.same:
+        case chunkCode.same:
           this.#add(this.#named(this.#digest()));
           break;
-        case pieceCode.list:
+        case chunkCode.list:
           this.#list(this.#digest());
           break;
         default:
@@ -125,11 +125,11 @@ class Joiner {
     this.#addList(list);
     for (;;) {
       const code = this.#pieces[this.#at];
-      if (code !== pieceCode.item && code !== pieceCode.sameItem) {
+      if (code !== chunkCode.item && code !== chunkCode.sameItem) {
         return;
       }
       this.#at += 1;
-      const isNew = code === pieceCode.item;
+      const isNew = code === chunkCode.item;
       const name = isNew ? undefined : this.#digest();
       const text = name === undefined ? this.#text() : this.#named(name);
       const itemDigest = name ?? textDigest(text);

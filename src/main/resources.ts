@@ -9,7 +9,7 @@ import type { Runs } from "../api/runs/runs.ts";
 import type { Tenant } from "../api/tenant.ts";
 
 /** What a client can be asked for. */
-export interface Nouns {
+export interface Resources {
   readonly projects: Projects;
   readonly prompts: Prompts;
   readonly runs: Runs;

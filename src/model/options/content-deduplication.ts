@@ -2,22 +2,22 @@
  * A payload field in pieces: what the server has seen before in the same trace is named by its digest and
  * not sent again. Written by `workers/piece-writer`, read by the local server; both read this file.
  *
- * The body of such a part is pieces one after another. A piece is a byte of {@link pieceCode}, then a
+ * The body of such a part is pieces one after another. A piece is a byte of {@link chunkCode}, then a
  * u32 length (little-endian) and so many bytes of JSON text, or a digest of {@link digestBytes} bytes.
  * The texts of all pieces, one behind the other, are the field's JSON, byte for byte.
  */
 import { hash } from "node:crypto";
 
 /** What is done with content that a trace holds more than once. */
-export const repeatedContents = ["inline", "once"] as const;
+export const contentDeduplications = ["inline", "once"] as const;
 
-/** One of {@link repeatedContents}. */
-export type RepeatedContent = (typeof repeatedContents)[number];
+/** One of {@link contentDeduplications}. */
+export type ContentDeduplicationMode = (typeof contentDeduplications)[number];
 
 /** Content type of a part in pieces; any other part is JSON as it stands. */
-export const piecesType = "application/vnd.millrace.pieces";
+export const chunksType = "application/vnd.millrace.pieces";
 
-export const pieceCode = {
+export const chunkCode = {
   /** Text that means nothing beyond itself. */
   text: 0x54,
   /** Text that is remembered by its digest. */
