@@ -44,9 +44,9 @@ for (const row of rows) {
 }
 
 /** Folders by the number of their own files, the largest first. */
-function sizesOf(paths) {
+function sizesOf(files) {
   const counts = new Map();
-  for (const path of paths) {
+  for (const path of files) {
     const folder = path.slice(0, path.lastIndexOf("/"));
     counts.set(folder, (counts.get(folder) ?? 0) + 1);
   }
@@ -55,10 +55,10 @@ function sizesOf(paths) {
     .toSorted((a, b) => b.count - a.count);
 }
 
-function importedOnce(paths) {
-  const known = new Set(paths);
+function importedOnce(files) {
+  const known = new Set(files);
   const counts = new Map();
-  for (const path of paths) {
+  for (const path of files) {
     const targets = [
       ...readFileSync(path, "utf8").matchAll(/\b(?:from|import)\s*\(?\s*"(\.[^"]+)"/g),
     ]

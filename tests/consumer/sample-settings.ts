@@ -264,7 +264,7 @@ export const settings: readonly Setting[] = [
     prints: `{"q":"Ask [email]******** about [case]******","dbPassword":"*******"}`,
   },
   {
-    page: "docs/repeated-content.md",
+    page: "docs/content-deduplication.md",
     holds: "contentDeduplication",
     before: `${assertion} import { Client } from "millrace";`,
     after: `client.startRun({ name: "turn" }).end(); ${recorded("turn")}`,

@@ -13,12 +13,12 @@ import type { BlockingResource } from "../../src/api/sync/sync-facade.ts";
 declare const sync: SyncResources;
 
 test("the mirror has every noun of the client, and nothing that is none", () => {
-  type Nouns = {
+  type Resources = {
     [Name in keyof Client]: Client[Name] extends { readonly [name: string]: unknown }
       ? never
       : Name;
   };
-  expectTypeOf<keyof SyncResources>().toExtend<keyof Nouns>();
+  expectTypeOf<keyof SyncResources>().toExtend<keyof Resources>();
   expectTypeOf<"projects" | "runs" | "tenant">().toExtend<keyof SyncResources>();
   expectTypeOf<SyncResources>().not.toHaveProperty("http");
   expectTypeOf<Client["sync"]>().toEqualTypeOf<SyncResources>();

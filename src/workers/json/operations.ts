@@ -24,7 +24,7 @@ export interface RunOperation {
  * one patch. Posts come first, as the wire wants them (docs/wire.md).
  */
 export function joinRecords(reader: TapeReader): readonly RunOperation[] {
-  const places = new RunPlaces(reader);
+  const places = new RunPositions(reader);
   const all: Joined[] = [];
   let patches = 0;
   for (let record = 0; record < reader.count; record++) {
@@ -103,7 +103,7 @@ const roominess = 2;
 const nobody = -1;
 
 /** Finds the records of one run by its id as it lies on the tape: no text is made of it. */
-class RunPlaces {
+class RunPositions {
   readonly #reader: TapeReader;
   /** By place: the run that has it, and where its id is. */
   readonly #runs: Int32Array;
