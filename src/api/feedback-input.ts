@@ -93,7 +93,7 @@ export interface ListFeedback extends CallOptions {
   readonly limit?: number | undefined;
 }
 
-/** What can be said of a feedback token. */
+/** The options of a feedback token. */
 export interface TokenOptions {
   /** When the token ends. @defaultValue after 3 hours */
   readonly expiration?: Expiration | undefined;
@@ -181,7 +181,7 @@ function sourceOf(feedback: CreateFeedback): Readonly<Record<string, unknown>> {
   return { type: sourceType, metadata };
 }
 
-/** What a filter says beside its runs and projects, which are only checked. */
+/** The members of a filter, except its runs and projects, which are checked separately. */
 export function toWireFilter(filter: ListFeedback) {
   checkIds(filter.runIds, "run id");
   checkIds(filter.projectIds, "project id");

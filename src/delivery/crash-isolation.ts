@@ -47,7 +47,7 @@ export class CrashIsolation {
     this.#options = options;
   }
 
-  /** What the last worker said of the records that it was the last to have; none if the tape is given up. */
+  /** The report of the last worker; `undefined` if the tape is dropped. */
   send(): Promise<ShipReport | undefined> {
     return this.#send({ from: 0, to: this.#tape.used });
   }

@@ -37,7 +37,7 @@ export class DeliveryFailures {
       : `Last failure, at ${new Date(last.at).toISOString()}: ${last.cause} (${last.endpoint})`;
   }
 
-  /** Logs the newest, once a minute for each kind; at the end it says nothing of what is to come. */
+  /** Logs the newest failure, once a minute for each kind. At the end of the process it leaves out what would happen next. */
   log(reporter: Reporter, { isEnd = false } = {}): void {
     const failure = this.#traffic.lastFailure;
     if (failure === undefined) {
@@ -58,8 +58,8 @@ export class DeliveryFailures {
   }
 
   /**
-   * Says once that the server names no version: it may take runs all the same, and what is none must not
-   * pass for one in silence.
+   * Warns once that the server names no version. It may accept runs all the same, but an address that is no server of
+   * runs must not go unnoticed.
    */
   reportUnknownServer(ledger: Ledger, reporter: Reporter): void {
     if (this.#traffic.isServerStrange && !this.#hasReportedUnknownServer) {
@@ -88,7 +88,7 @@ export class DeliveryFailures {
 const joined = (sentences: readonly string[]): string =>
   sentences.filter((sentence) => sentence !== "").join(". ");
 
-/** What to do about a failure; empty where its cause says it, or there is nothing to do but wait. */
+/** What the user can do about a failure; empty where the cause already names it, or waiting is enough. */
 function hintFor({ cause, code, status }: FailedTry, target: Target): string {
   if (status === 401 || status === 403) {
     return "Check the key: MILLRACE_API_KEY, or the option apiKey";

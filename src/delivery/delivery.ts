@@ -41,7 +41,7 @@ interface UndeliveredDetails {
 }
 
 interface Finish extends UndeliveredDetails {
-  /** Where one round was enough, and its report says it all. */
+  /** Present where one round was enough, so that its report is complete. */
   readonly report: ShipReport | undefined;
 }
 
@@ -167,7 +167,7 @@ export class Delivery {
     return this.#settleUndelivered(tape, reason, { refused: [] });
   }
 
-  /** What the server said of itself, once it did. */
+  /** The content of `/info`, once it was read. */
   get server(): ServerInfo | undefined {
     return this.#server;
   }

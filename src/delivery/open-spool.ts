@@ -20,7 +20,7 @@ type StorageOptions = Pick<
   "spoolDir" | "spoolQuotaBytes" | "spoolSyncMs" | "redact" | "apiKey" | "faults"
 >;
 
-/** The spool of a client's options, whose losses and troubles are counted and said; none without a folder. */
+/** Opens the spool of a client, whose losses and faults are counted and logged. `undefined` without `spoolDir`. */
 export function openSpool(
   options: StorageOptions,
   ledger: Ledger,

@@ -62,7 +62,7 @@ export class PendingStore {
     }
   }
 
-  /** Writes all that is pending. Never rejects: what can't be written is said by the spool. */
+  /** Writes all that is pending. Never rejects: the spool reports what can't be written. */
   storeAll(): Promise<void> {
     const { inFlight, waiting } = this.#options;
     return this.#store(() => [...inFlight(), ...waiting()]);

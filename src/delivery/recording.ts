@@ -162,7 +162,7 @@ export class Recording implements Recorder, Endable {
     this.#batcher.record(encodeEnd, run);
   }
 
-  /** A run that is wire-shaped already; what is none is counted as invalid. */
+  /** Records a run in the shape of the wire. A malformed run is counted as `invalid`. */
   recordWire(operation: Operation, id: unknown, run: unknown): void {
     if (this.#options.enabled && this.#isSampledTrace(traceIdOf(id, run))) {
       this.#batcher.record(encodeWire, { operation, id, run, projectName: this.projectName });
@@ -175,7 +175,7 @@ export class Recording implements Recorder, Endable {
 
   warn(kind: WarningKind, message: string): void {
     this.#ledger.warn(kind);
-    // Each unknown name is said once, also where several come within a minute.
+    // Each unknown name is logged once, even where several occur within a minute.
     this.#reporter.log(kind === "unknownOption" ? message : kind, () => message);
   }
 

@@ -105,7 +105,7 @@ export class Reporter {
     this.log(reason, () => this.#lossText(reason), "error");
     if (this.#unreported.size > 0 && this.#timer === undefined) {
       this.#timer = setTimeout(() => this.logRemaining(), quietMs);
-      // A program that ends before says the rest when its client closes.
+      // Where the program ends earlier, the rest is logged when its client closes.
       this.#timer.unref();
     }
   }
@@ -183,7 +183,7 @@ export function logThrough(logger: Logger, level: MessageLevel, message: string)
   }
 }
 
-/** By logger: the faults of the environment that it was told of. */
+/** The faults of the environment that were reported to each logger. */
 const reportedFaults = new WeakMap<Logger, Set<string>>();
 
 /** Logs what was wrong with the environment, each fault once, however many clients read it. */

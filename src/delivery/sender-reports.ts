@@ -11,13 +11,13 @@ const pauseMs = 5_000;
 export interface SenderReportsOptions {
   readonly projectName: string;
   readonly stats: () => ClientStats;
-  /** Hands a report over. What becomes of it is not asked. */
+  /** Sends a report. Its outcome is ignored. */
   readonly send: (report: SenderReport) => Promise<void>;
 }
 
 /**
- * Tells the server what this client has counted, for its page: at most every five seconds, while it
- * changes. Its timers hold no process, nothing is told twice, and a report that fails is no loss.
+ * Reports the counts of this client to the server, for its UI: at most every five seconds, and only after changes. The timers
+ * are unref'd. A failed report is not repeated: the next one has the newer counts.
  */
 export class SenderReports {
   readonly #options: SenderReportsOptions;
@@ -37,7 +37,7 @@ export class SenderReports {
     }
   }
 
-  /** Nothing is told from here on. */
+  /** Stops reporting. */
   end(): void {
     this.#ended = true;
     clearTimeout(this.#timer);

@@ -231,7 +231,7 @@ const done = Promise.resolve();
 /** The options of a client: those of the table, and the two that have no variable. */
 const clientKeys: KeyTable<ClientOptions> = { ...optionTable, headers: true, logger: true };
 
-/** What a call with unknown options answers; `undefined` where there are none. */
+/** The rejection of a call with unknown options; `undefined` where all are known. */
 function refuseExtraArguments(call: string, rest: object): Promise<never> | undefined {
   const [unknown] = unknownKeysOf(rest, ["timeoutMs"]);
   return unknown === undefined

@@ -8,7 +8,7 @@ import type { Prompts } from "../api/prompts/prompts.ts";
 import type { Runs } from "../api/runs/runs.ts";
 import type { Tenant } from "../api/tenant.ts";
 
-/** What a client can be asked for. */
+/** The resources of a client. */
 export interface Resources {
   readonly projects: Projects;
   readonly prompts: Prompts;

@@ -15,7 +15,7 @@ export interface ClockSources {
 
 /** How far the two sources may part before the wall clock is believed again. */
 const driftLimitMs = 2;
-/** How long the system's wall clock is believed without being asked: asking costs as much as all the rest. */
+/** How long a reading of the system's wall clock is used: reading it costs as much as the rest of the call. */
 const believedMs = 1;
 
 /**
@@ -25,7 +25,7 @@ const believedMs = 1;
 export function createClock({ now, monotonic, isSystems }: ClockSources): Clock {
   let anchorMs = Number.NaN;
   let anchorMonotonic = 0;
-  /** When the system's wall clock was asked last, by the monotonic one. */
+  /** When the system's wall clock was last read, in time of the monotonic clock. */
   let askedAt = Number.NaN;
   return () => {
     const elapsed = monotonic();

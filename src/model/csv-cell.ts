@@ -1,4 +1,4 @@
-/** What a spreadsheet takes for the begin of a formula, behind marks that say that it is none. */
+/** The first character of what a spreadsheet would run as a formula, after any marks that prevent that. */
 const formula = /^'*[=+\-@\t\r]/;
 /** A number does nothing but be one. */
 const number = /^-?\d+(?:\.\d+)?(?:[eE][+-]?\d+)?$/;

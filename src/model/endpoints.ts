@@ -1,4 +1,4 @@
-/** One call: its method, its path below the base address, and what an error says was attempted. */
+/** One call: its method, its path below the base address, and the words with which errors name it. */
 export interface Endpoint {
   readonly method: "GET" | "POST" | "PATCH" | "PUT" | "DELETE";
   /** `:name` stands for a path argument. */

@@ -31,7 +31,7 @@ export abstract class SdkError extends Error {
   abstract readonly code: ErrorCode;
   /** Whether the same call may succeed later without a change. */
   readonly retryable: boolean = false;
-  /** What the server knows the call by; `undefined` where none was sent. */
+  /** The id of the request in the logs of the server; `undefined` where no request was sent. */
   readonly requestId: string | undefined;
 
   constructor(message: string, options: SdkErrorOptions = {}) {
@@ -217,6 +217,6 @@ const passing = new Set([408, 425, 429]);
  */
 const mayPass = (status: number): boolean => status >= 500 || passing.has(status);
 
-/** Whether an answer says that the account's quota is used up: status 402 or 429 and the code in the body. */
+/** Whether a response reports that the account's quota is used up: status 402 or 429 and the code in the body. */
 export const isInsufficientQuota = (status: number, body: string): boolean =>
   (status === 402 || status === 429) && body.includes("insufficient_quota");

@@ -84,7 +84,7 @@ export interface ClientStats {
   readonly warnings: Readonly<Record<string, number>>;
   /** Why a request last failed, known at once and kept from then on; absent where none failed. */
   readonly lastFailure?: DeliveryFailure;
-  /** What the server said of itself; absent until it did. */
+  /** The content of `/info`; absent until it was read. */
   readonly server?: ServerInfo;
 }
 

@@ -31,7 +31,7 @@ export function unknownKeyText(kind: string, { name, nearest, known }: UnknownKe
   return `unknown ${kind} \`${shown}\`; ${advice}`;
 }
 
-/** What {@link checkKeys} says of a key that is not known. */
+/** What {@link checkKeys} does with an unknown key. */
 export interface KeyCheck {
   /** What has the key, such as `new Client`. */
   readonly what: string;

@@ -70,13 +70,13 @@ interface FailureFacts {
   readonly message: string;
 }
 
-/** Names and codes of an error, of what it was made of and of its causes; the first message that says something. */
+/** Names and codes of an error, of its parts and of its causes, and the first message that is not empty. */
 function factsOf(failure: unknown): FailureFacts {
   const errors = chainOf(failure);
   const messages = errors.map(textOf).filter((message) => message !== "");
   return {
     names: errors.map(({ name }) => name),
-    // Texts alone: a DOMException's is a number that says nothing, a parser's may be absent.
+    // Only texts: the code of a DOMException is a meaningless number, that of a parser may be missing.
     codes: errors.flatMap((error) =>
       "code" in error && typeof error.code === "string" ? [error.code] : [],
     ),
@@ -120,7 +120,7 @@ const hints: readonly (readonly [RegExp, string])[] = [
   ],
 ];
 
-/** What to do about a failure whose code speaks of certificates; `undefined` for other codes. */
+/** What the user can do about a failure of a certificate; `undefined` for other codes. */
 const certificateHint = (code: string): string | undefined =>
   hints.find(([pattern]) => pattern.test(code))?.[1];
 

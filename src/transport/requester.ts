@@ -150,7 +150,7 @@ export class Requester {
   }
 }
 
-/** A path that names its version itself is asked with one `/v1` below an address that names it too. */
+/** Where both the path and the base address end in a version, such as `/v1`, it is written once. */
 const below = (base: string, path: string): string =>
   base.endsWith("/v1") && path.startsWith("/v1/") ? base + path.slice(3) : base + path;
 

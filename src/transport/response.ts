@@ -7,7 +7,7 @@ export interface HttpResponse {
   readonly location?: string | undefined;
   /** Empty where it could not be read: the status counts all the same. */
   readonly body: string;
-  /** In place of `body`, where what was asked for came and bytes were asked for. */
+  /** In place of `body`, for a 2xx response whose caller requested bytes. */
   readonly chunks?: readonly Uint8Array[];
   /** What kept the body from being read, where something did. */
   readonly bodyFailure?: unknown;
@@ -18,7 +18,7 @@ export const isOk = (status: number): boolean => status >= 200 && status < 300;
 /** Longest text of a refusal that is read, in bytes. */
 const refusalBytes = 65_536;
 
-/** What a refusal says, where only an answer can be long; no more of it is read. */
+/** Reads the body of an error response, up to a bound. */
 export async function readRefusal(chunks: AsyncIterable<Uint8Array>): Promise<string> {
   const read: Uint8Array[] = [];
   let size = 0;
@@ -43,7 +43,7 @@ export interface StreamedResponse {
   readonly chunks: AsyncIterable<Uint8Array>;
 }
 
-/** What an error says of an answer that points elsewhere. */
+/** The words with which an error describes a redirect. */
 export const redirectText = ({ location }: HttpResponse): string =>
   [
     ...(location === undefined ? [] : [`to ${location.slice(0, 200)}`]),

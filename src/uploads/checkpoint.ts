@@ -14,7 +14,7 @@ const blockBytes = 4_096;
 /** Room for the members of a record beside target and source. */
 const memberBytes = 512;
 
-/** How far an upload is, as its checkpoint says. */
+/** How far an upload got, from its checkpoint. */
 export interface CheckpointPosition {
   /** Rows from the beginning of the source that are done with. */
   readonly rows: number;
@@ -114,7 +114,7 @@ export class CheckpointFile {
       this.#latest = isLast ? undefined : reached;
       this.#slot = isLast || this.#slot === 0 ? 1 : 0;
     } catch (error) {
-      // The upload goes on: what is lost is where to begin the next time, and that is told.
+      // The upload continues. Only the position for a later resume is lost, which is reported.
       if (!this.#isBroken) {
         this.#isBroken = true;
         this.#options.onTrouble(
@@ -207,7 +207,7 @@ const textOf = (bytes: Buffer): string => bytes.toString().replaceAll("\u0000", 
 /** Longest slot that is looked for, in blocks; a path is at most 4,096 bytes, of six as JSON each. */
 const slotBlocks = 16;
 
-/** The record that knows most rows: the only one of a file, or that of one of its two slots. */
+/** The record that covers most rows: the only one of a file, or that of one of its two slots. */
 function latestOf(bytes: Buffer): { readonly record: unknown; readonly slot: 0 | 1 } | undefined {
   const only = parseRecord(textOf(bytes));
   if (only !== undefined) {

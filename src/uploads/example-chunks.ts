@@ -71,7 +71,7 @@ export class ExampleChunks {
     }
   }
 
-  /** @returns how many of them were there already, as far as the server says so. */
+  /** @returns how many of them existed already, as far as the server reports it. */
   async #make(rows: readonly TapeRow[], datasetId: string): Promise<number> {
     const { exampleParts } = await this.#info.readOrDefaults({});
     const wantsParts = rows.some(({ attachments }) => attachments.length > 0);
@@ -156,7 +156,7 @@ function reject(row: TapeRow, reason: string, { rejected }: Outcomes): void {
   rejected(row, { row: row.row, id: row.id, reason, content: exampleText(row) });
 }
 
-/** Whether it says the same; metadata may have more there, such as the splits. */
+/** Whether the contents are equal. The stored metadata may have more entries, such as the splits. */
 function isSame({ members }: TapeRow, { inputs, outputs, metadata }: Example): boolean {
   const own = new Map(
     members.map(([name, json]) => [name, JSON.parse(json.toString()) as unknown]),
@@ -257,7 +257,7 @@ function examplesJson(rows: readonly TapeRow[], datasetId: string): RequestBody 
   return { contentType: jsonType, content: Buffer.concat(pieces) };
 }
 
-/** JSON of one example, for whoever has to look at it. */
+/** JSON of one example, for a person to read. */
 const exampleText = ({ id, members }: TapeRow): string =>
   Buffer.concat([
     Buffer.from(`{"id":"${id}"`),

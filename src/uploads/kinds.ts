@@ -162,7 +162,7 @@ function keyOfRow<Row>({ idFrom = "content", item, row }: RowToName<Row>): strin
   return String(key);
 }
 
-/** An object that writes itself as something else is none on the wire. */
+/** Refuses values whose JSON is not an object: `toJSON` may return something else. */
 function assertJsonObjects({ inputs, outputs, metadata, useSourceRunIo }: NewExample): void {
   if (useSourceRunIo === true) {
     throw new ValidationError("useSourceRunIo is for createMany: an upload brings its own inputs");

@@ -25,7 +25,7 @@ export class Pace {
     }
   }
 
-  /** Holds the process: whoever uploads waits for it. Cut short by the end. */
+  /** Keeps the process alive, as an upload is awaited. Ends early when the upload ends. */
   async wait(delayMs: number): Promise<void> {
     const { signal } = this.#ended;
     if (signal.aborted) {

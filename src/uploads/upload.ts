@@ -156,7 +156,7 @@ export class BulkUpload {
     throw this.#error();
   }
 
-  /** A row that is done with, as a checkpoint says, which must be the same as then. */
+  /** A row that a checkpoint lists as done. It must be the same row as then. */
   #passOver(item: unknown, row: number): void {
     this.#counts.skipped += 1;
     const reached = this.#checkpoint?.position;

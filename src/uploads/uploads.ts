@@ -56,7 +56,7 @@ export class Uploads implements Uploader {
 
   examplesStream<Row>(request: UploadExamples<Row>): UploadStream {
     const beginning = this.#beginExamples(request);
-    // It is awaited with the first row; without one, nobody asked.
+    // It is awaited with the first row. Without rows it is not needed.
     beginning.catch(() => undefined);
     return uploadStreamTo(beginning);
   }
@@ -230,7 +230,7 @@ async function drive(iterator: RowIterator, upload: BulkUpload): Promise<UploadR
     try {
       await upload.add(step.value);
     } catch {
-      // It says why again when what is under way has come to its end.
+      // The reason is thrown once the chunks under way have ended.
       break;
     }
   }

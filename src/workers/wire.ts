@@ -3,7 +3,7 @@ import type { Operation, PayloadField } from "../model/run.ts";
 
 export { escapePartName } from "../model/records/part-name.ts";
 
-/** Content encodings of a request's body that this wire knows. */
+/** The content encodings of request bodies that the wire supports. */
 export type ContentEncoding = "gzip" | "zstd";
 
 /** What one part of `POST /runs/multipart` holds (docs/wire.md). */

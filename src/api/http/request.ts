@@ -30,7 +30,7 @@ export interface CallInit {
   readonly body?: RequestBody | undefined;
   /** Base address of another server, in place of the client's: it gets neither key nor extra headers. */
   readonly server?: string | undefined;
-  /** What an error says of a refusal. @defaultValue `Failed to <action>: <status> <detail>` */
+  /** The message of the error for a refusal. @defaultValue `Failed to <action>: <status> <detail>` */
   readonly messageOf?: ((refusal: Refusal) => string) | undefined;
   /** Tries, the first included. @defaultValue the client's option `attempts` */
   readonly attempts?: number | undefined;

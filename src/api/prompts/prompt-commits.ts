@@ -128,7 +128,7 @@ export class PromptCommits {
     }
   }
 
-  /** The id of a commit, which only lists and tags tell. */
+  /** The id of a commit, which only lists and tags contain. */
   async idOf(reference: PromptReference, { signal }: CallOptions): Promise<string> {
     const { commit } = reference;
     const tag = await this.#tagOf(reference, { signal });
@@ -179,7 +179,7 @@ export class PromptCommits {
       if (!(error instanceof ConflictError)) {
         throw error;
       }
-      // Servers have no one word for it: the manifests tell.
+      // Servers report it in different ways, so the manifests are compared.
       const { manifest } = await this.pull(place, { signal: draft.signal });
       if (!isDeepStrictEqual(manifest, draft.manifest)) {
         throw error;
@@ -254,7 +254,7 @@ function lookUpError(error: HttpError): HttpError {
   return status === 404 ? new NotFoundError(init) : new HttpError(init);
 }
 
-/** A conflict that says what stands against the commit, where that is a newer one. */
+/** A conflict that names the newer commit, where there is one. */
 function explainedConflict(
   cause: ConflictError,
   { parent, latest }: { readonly parent: string | undefined; readonly latest: string | undefined },

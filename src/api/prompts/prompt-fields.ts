@@ -39,7 +39,7 @@ export const mustExistText = "Prompt does not exist, you must create it first.";
 export const notFoundText = ({ owner, repo }: PromptPath): string =>
   `Prompt[${owner}/${repo}] not found. Create it with client.prompts.create, or check the owner, the endpoint and the tenant of the key`;
 
-/** The answer; where the prompt is not there, an error that says so in these words. */
+/** The response. Throws an error with these words where the prompt does not exist. */
 export async function orNotFound<Answer>(
   message: string,
   ask: () => Promise<Answer>,
@@ -71,7 +71,7 @@ export function manifestOf(manifest: unknown): KeyValues {
 
 function toJson(manifest: unknown): string | undefined {
   try {
-    // Absent for a function and the like, whatever its type says.
+    // Absent for a function and the like, whatever its declared type.
     return JSON.stringify(manifest);
   } catch (cause) {
     const reason = cause instanceof Error ? cause.message : String(cause);

@@ -1,6 +1,6 @@
 import type { CallOptions } from "../http/http.ts";
 
-/** What a prompt says of itself. */
+/** The description of a prompt. */
 export interface PromptFields {
   readonly description?: string | undefined;
   /** Markdown. */

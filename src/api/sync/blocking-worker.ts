@@ -29,7 +29,7 @@ export interface BlockingCall extends SerializedArguments {
   readonly timeoutMs: number;
 }
 
-/** Longest wait before the worker is asked for a sign of life. */
+/** Longest wait before the worker is asked to confirm that it still runs. */
 const sliceMs = 1_000;
 /** A worker that makes calls while this thread blocks. States: up, and over when it ended or fell silent. */
 export class BlockingWorker {

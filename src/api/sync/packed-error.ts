@@ -53,7 +53,7 @@ function canCross(value: unknown): boolean {
     structuredClone(value);
     return true;
   } catch {
-    // It stays behind: the rest of the error says enough.
+    // This property is left out; the rest of the error is enough to identify it.
     return false;
   }
 }

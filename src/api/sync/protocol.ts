@@ -9,7 +9,7 @@ export interface ResourceCall {
   readonly args: readonly unknown[];
 }
 
-/** What the blocked thread says. */
+/** Messages of the blocked thread. */
 export type SyncRequest =
   | (ResourceCall & SerializedArguments & { readonly kind: "call"; readonly id: number })
   /** Nobody waits for the call any more. */

@@ -4,7 +4,7 @@ import type { BlockingCall } from "./blocking-worker.ts";
 import { unpackError } from "./packed-error.ts";
 import type { Outcome } from "./protocol.ts";
 
-/** In place of a `signal`, which nobody could abort meanwhile. */
+/** Options of a blocking call. A time limit takes the place of a `signal`, which the blocked thread could not abort. */
 export interface BlockingOptions {
   /**
    * Longest wait for the whole call, its tries and pages included: {@link TimeoutError}.

@@ -1,6 +1,6 @@
 /** How to reach the server: what the options say, ready to cross to a worker. */
 export interface Connection {
-  /** Why nothing may be sent: a variable that says where, or with what key, can't be read. */
+  /** Why nothing may be sent: the variable of the endpoint or of the key has a value that can't be used. */
   readonly refusal?: string;
   /** Base address without a slash at its end. */
   readonly endpoint: string;

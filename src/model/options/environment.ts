@@ -27,10 +27,10 @@ export function isTracingConfigured(env: Environment): boolean {
   return tracing === undefined ? variableOf(optionTable.endpoint, env) !== undefined : tracing;
 }
 
-/** Whether a tracing variable says false: that wins over what the program says. */
+/** Whether a tracing variable is false. It takes precedence over the option `enabled`. */
 export const isTracingOff = (env: Environment): boolean => tracingVariable(env) === false;
 
-/** What the first tracing variable that is set says; `undefined` where none is set, or it says nothing. */
+/** The value of the first tracing variable that is set; `undefined` where none is set or it is empty. */
 function tracingVariable(env: Environment): boolean | undefined {
   const row = optionTable.enabled;
   const variable = variableOf(row, env);

@@ -91,7 +91,7 @@ function succeeds(work: () => unknown): boolean {
     work();
     return true;
   } catch {
-    // OpenSSL's reasons are places in its source; the caller says what is allowed.
+    // Leave OpenSSL's message out: it names a line of its source. The caller adds what is allowed.
     return false;
   }
 }

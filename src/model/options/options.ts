@@ -68,7 +68,7 @@ export function resolveOptions(given: GivenOptions, env: Environment): ResolvedO
   return { ...options, ...withheld, endpoint, faults, sources };
 }
 
-/** Why nothing may be sent: a variable that says where or with what key can't be read. */
+/** Why nothing may be sent: the variable of the endpoint or of the key has a value that can't be used. */
 export const sendsNothing = ({ faults }: Pick<ResolvedOptions, "faults">): string | undefined =>
   faults.find(({ effect }) => effect === "sendNothing")?.message;
 

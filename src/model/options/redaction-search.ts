@@ -5,7 +5,7 @@ export interface RedactionSearch {
   readonly pattern: RegExp;
   /** In lower case: texts that hold none of these are not searched. */
   readonly needs?: readonly string[];
-  /** Matches that are digits of no card are none. */
+  /** Digits that fail the check sum of card numbers do not count as a match. */
   readonly isCard?: true;
 }
 
@@ -19,7 +19,7 @@ export interface RedactionKeySearch {
 export interface RedactionPlan {
   readonly searches: readonly RedactionSearch[];
   readonly keys: readonly RedactionKeySearch[];
-  /** From 2 to 255: says on a tape that these very rules were applied. */
+  /** A mark from 2 to 255 that a tape carries once these rules were applied to it. */
   readonly mark: number;
   /** The rules can't be known: everything that they would search is masked. */
   readonly masksEverything?: true;

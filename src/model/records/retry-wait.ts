@@ -12,7 +12,7 @@ export const retryPace = { firstWaitMs: 250, maxWaitMs: 10_000 } as const;
 export interface FailedTry {
   /** Counted from 1. */
   readonly attempt: number;
-  /** What the server asked for. */
+  /** The wait that the server requested with `Retry-After`. */
   readonly afterMs?: number | undefined;
   /** From 0 to below 1. */
   readonly random: number;

@@ -1,4 +1,4 @@
-/** What a client tells a server that asks for it, for its page: counts of records, as in `stats()`. */
+/** Counts of records, as in `stats()`, that a client reports to servers that request them for their UI. */
 export interface SenderReport {
   /** Made anew for each client. */
   readonly id: string;

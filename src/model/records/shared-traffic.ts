@@ -27,7 +27,7 @@ const counterBytes = 6 * Int32Array.BYTES_PER_ELEMENT;
 /** In 64-bit numbers. */
 const total = { requests: 0, retries: 1, bytesSent: 2 } as const;
 const totalBytes = 3 * BigInt64Array.BYTES_PER_ELEMENT;
-/** Failures that are kept: a thread that dies while it writes one costs only that one. */
+/** Slots for failures. A thread that crashes while it writes one loses only that one. */
 const slots = 4;
 const slotBytes = 2_048;
 /** Of a slot: the number of its failure, 0 while it is written, and the bytes of its text. */

@@ -9,7 +9,7 @@ export interface ShippingOptions {
   readonly connection: Connection;
   readonly attempts: number;
   readonly retryAfterLimitMs: number;
-  /** Longest answer that is read as a whole by what asks the API. */
+  /** Largest response, in bytes, that the request half reads as a whole. */
   readonly maxResponseBytes: number;
   readonly runtime: RuntimeFacts;
   /** What is masked on each tape before it is read; absent where nothing is. */
@@ -93,6 +93,6 @@ export interface ShipReport {
   readonly retries: number;
   /** Of request bodies as sent. */
   readonly bytes: number;
-  /** What the server said of itself, once it did. */
+  /** The content of `/info`, once it was read. */
   readonly server?: ServerInfo;
 }

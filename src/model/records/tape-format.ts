@@ -31,7 +31,7 @@ export const operationCode = { post: 1, patch: 2 } as const;
  */
 export const outcomeCode = { pending: 0, delivered: 1, rejected: 2, quarantined: 3 } as const;
 
-/** Whether a worker is writing the record's JSON at this moment: a thread that dies leaves it said. */
+/** Whether a worker is writing the record's JSON now. The mark outlives a thread that crashes, and names the run it crashed on. */
 export const inHandCode = { no: 0, yes: 1 } as const;
 
 /** A field's code. A record holds each at most once, those from {@link field.other} on excepted. */

@@ -8,7 +8,7 @@ export interface Example {
   readonly id: string;
   readonly datasetId: string;
   readonly inputs: KeyValues;
-  /** Absent where it says nothing of what should come out. */
+  /** Absent where the example has no reference output. */
   readonly outputs?: KeyValues | undefined;
   /** Free-form, less its splits. */
   readonly metadata: KeyValues;
@@ -20,7 +20,7 @@ export interface Example {
   readonly createdAt?: string | undefined;
   /** ISO 8601. */
   readonly modifiedAt?: string | undefined;
-  /** By name. Present where it has some and they were asked for. */
+  /** By name. Present where the example has some and they were requested. */
   readonly attachments?: Readonly<Record<string, Attachment>> | undefined;
 }
 

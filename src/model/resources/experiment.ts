@@ -62,7 +62,7 @@ export interface Comparison {
   readonly runs: Readonly<Record<string, readonly ComparedRun[]>>;
 }
 
-/** A run that stands beside its example, with what was said of it. */
+/** A run of an experiment beside its example, with its feedback. */
 export interface ComparedRun {
   readonly run: Run;
   /** By feedback key: how often it was given, and what it came to. */

@@ -28,7 +28,7 @@ export interface Feedback {
   readonly key: string;
   /** Absent where it is on a project. */
   readonly runId?: string | undefined;
-  /** The project judged, or that of the run, where the server says it. */
+  /** The project judged, or that of the run, where the server reports it. */
   readonly projectId?: string | undefined;
   readonly traceId?: string | undefined;
   readonly score?: number | boolean | undefined;
@@ -92,7 +92,7 @@ export function parseFeedbackToken(value: unknown): FeedbackToken {
   };
 }
 
-/** `undefined` where there is none. */
+/** `undefined` where the server sent nothing. */
 const objectOf = (fields: Fields, name: string): KeyValues | undefined =>
   typeof fields.value(name) === "object" && fields.value(name) !== null
     ? fields.object(name)

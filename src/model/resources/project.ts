@@ -18,7 +18,7 @@ export interface Project {
   readonly extra: KeyValues;
   /** The dataset that an experiment's runs are over. */
   readonly referenceDatasetId?: string | undefined;
-  /** Present where `includeStats` asked for it. */
+  /** Present with `includeStats: true`. */
   readonly stats?: RunStats | undefined;
 }
 

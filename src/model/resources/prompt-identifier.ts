@@ -3,7 +3,7 @@ import { ValidationError } from "../errors.ts";
 /** Most characters of a handle, and of the name of a commit's tag. */
 export const handleLimit = 100;
 
-/** Owner that stands for the tenant of whoever asks. */
+/** The owner that stands for the caller's own tenant. */
 export const ownOwner = "-";
 
 /** Where a prompt is: the handle of its owner, `-` for one's own, and its own handle. */

@@ -24,7 +24,7 @@ export interface Prompt {
   /** ISO 8601; a commit is a change too. */
   readonly updatedAt: string;
   readonly likes: number;
-  /** Whether the tenant that asks likes it; absent where the server does not say. */
+  /** Whether the caller's tenant likes it; absent where the server does not report it. */
   readonly isLiked?: boolean | undefined;
   /** Times that a commit of it was pulled. */
   readonly downloads: number;
@@ -54,7 +54,7 @@ export interface PulledPrompt extends PromptPath {
   readonly manifest: KeyValues;
   readonly examples: readonly unknown[];
   readonly description?: string | undefined;
-  /** Of the model that the prompt was saved with; where the server says so. */
+  /** Of the model that the prompt was saved with, where the server reports it. */
   readonly modelProvider?: string | undefined;
   readonly modelConfig?: KeyValues | undefined;
 }
@@ -97,7 +97,7 @@ export function parsePrompt(value: unknown): Prompt {
   });
 }
 
-/** The prompt of `{ repo }`. @throws {@link ResponseError} there is none. */
+/** The prompt in `{ repo }`. @throws {@link ResponseError} it is missing. */
 export const parseRepo = (value: unknown): Prompt =>
   parsePrompt(new Fields(value, "prompt").value("repo"));
 

@@ -3,7 +3,7 @@ import type { Attachment } from "./attachment-response.ts";
 import { Fields } from "../fields.ts";
 import type { KeyValues, RunExtra } from "../run.ts";
 
-/** A run, read back. What the server does not say, or says is null, is absent; what was recorded is verbatim. */
+/** A run, read back. Members that the server leaves out or sends as null are absent; recorded values are verbatim. */
 export interface Run {
   readonly id: string;
   readonly name: string;
@@ -55,7 +55,7 @@ export interface Run {
   readonly appPath?: string | undefined;
   /** Where its attachments are, by name; {@link Runs.readAttachment} reads one. */
   readonly attachments?: Readonly<Record<string, Attachment>> | undefined;
-  /** The runs below, in order of starting; present where `withChildRuns` asked for them. */
+  /** The runs below it, in order of starting; present with `withChildRuns: true`. */
   readonly childRuns?: readonly Run[] | undefined;
 }
 

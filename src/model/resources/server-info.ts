@@ -1,7 +1,7 @@
 import gte from "semver/functions/gte.js";
 import valid from "semver/functions/valid.js";
 
-/** What a server says of itself at `GET /info`; what it leaves out has the default. */
+/** The content of `GET /info`; members that a server leaves out have their defaults. */
 export interface ServerInfo {
   /** A semantic version; absent where the server names none, or one that is not. */
   readonly version?: string;
@@ -14,11 +14,11 @@ export interface ServerInfo {
   readonly zstd: boolean;
   /** Whether it takes examples as parts, with attachments. */
   readonly exampleParts: boolean;
-  /** Whether it wants to know what its senders have counted; servers of this project do. */
+  /** Whether it accepts reports of the counts of its clients; servers of this project do. */
   readonly senderStats: boolean;
   /** Whether it takes payloads in pieces, of which it remembers some; servers of this project do. */
   readonly contentDeduplication: boolean;
-  /** Whether it says of examples, without making them, which of them their dataset would refuse. */
+  /** Whether it can check examples against the schemas of a dataset without creating them. */
   readonly checksExamples: boolean;
   /** Whether it lists examples in the order of writing, behind one of them. */
   readonly listsExamplesAfter: boolean;

@@ -1,9 +1,8 @@
 import { assertStackRoom } from "./stack-room.ts";
 
 /**
- * When the open tape is to be cut: after a time, or at the next turn of the event loop, whichever was
- * asked for. No later call pushes either back. It holds no process: an idle program may end, and
- * lifecycle then flushes what is pending.
+ * Schedules the cut of the open tape: after a time, or at the next turn of the event loop. A later call never
+ * postpones it. The timers are unref'd: an idle program may end, and `delivery/lifecycle.ts` then flushes what is pending.
  */
 export class CutTimer {
   readonly #onDue: () => void;

@@ -22,8 +22,8 @@ const family = "langsmith-";
 const entryLimit = 8_192;
 
 /**
- * Reads a `baggage` header. What others wrote is skipped unread, and an entry of ours that is
- * malformed is told to `onMalformed` and skipped: neither costs the entries beside it.
+ * Reads a `baggage` header. Entries of other vendors are skipped unread. A malformed entry of ours is passed to
+ * `onMalformed` and skipped; the entries beside it are read.
  */
 export function parseBaggage(header: string, onMalformed: (message: string) => void): Baggage {
   let tags: readonly string[] | undefined;
@@ -52,7 +52,7 @@ export function parseBaggage(header: string, onMalformed: (message: string) => v
 
 /**
  * Writes a `baggage` header: other vendors' entries of the one there is, as they are, then ours.
- * A value that has no text, or too long a one, is told to `onOmitted` and left out.
+ * A value without text, or with too long a text, is passed to `onOmitted` and left out.
  */
 export function formatBaggage(
   { tags, metadata, projectName }: Baggage,

@@ -70,8 +70,8 @@ export function keepContext(): <Result>(fn: () => Result) => Result {
 }
 
 /**
- * Starts a run in the place that its options name, else below the current run, and records it. Warns of
- * options that nobody reads.
+ * Starts a run below the parent that its options name, else below the current run, and records it. Warns of
+ * unknown options.
  */
 export function startRun(client: TracingClient, options: StartOptions = {}): RunTree {
   warnOfUnknown(options, startOptionNames, client[recorder]);

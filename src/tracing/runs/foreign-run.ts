@@ -67,7 +67,7 @@ type Fields = Readonly<Record<string | symbol, unknown>>;
 
 const isObject = (value: unknown): value is Fields => typeof value === "object" && value !== null;
 
-/** How LangChain's tracing library itself tells a run tree. */
+/** How LangChain's tracing library itself recognizes a run tree. */
 const isRunTreeLike = (store: Fields): boolean =>
   typeof store["createChild"] === "function" && typeof store["postRun"] === "function";
 

@@ -36,7 +36,7 @@ export function watchIterator<Target extends object>(
   return watched;
 }
 
-/** Watches something that gives an asynchronous iterator when it is asked for one. */
+/** Observes an async iterable: each iterator that it returns is observed. */
 export function watchIterable<Target extends object>(
   target: Target,
   recording: CallRecording,
@@ -51,7 +51,7 @@ export function watchIterable<Target extends object>(
 
 interface Step {
   readonly recording: CallRecording;
-  /** Whether the consumer asked for the end. */
+  /** Whether the consumer ended the iteration. */
   readonly leaving: boolean;
 }
 

@@ -15,9 +15,8 @@ interface NestedRun {
 }
 
 /**
- * The config that LangChain hands down, for what is called below a run of ours: the same, but
- * its callbacks name that run as the parent, and its tracer knows that run. `bridge` is what
- * stands for the run.
+ * The config that LangChain passes down, adapted for calls below a run of ours: its callbacks name that run as the
+ * parent, and its tracer has the run in its map. `bridge` represents the run to LangChain.
  */
 export function nestConfig(config: unknown, bridge: NestedRun): unknown {
   if (!isObject(config) || !isManager(config["callbacks"])) {

@@ -52,8 +52,8 @@ interface StartDetails {
 }
 
 /**
- * Takes LangChain's callbacks for the runs below one of ours. It has the name of LangChain's own
- * tracer, which therefore keeps out, and what LangChain asks of a tracer of that name.
+ * Receives LangChain's callbacks for the runs below one of ours. It has the name of LangChain's own tracer, so that
+ * LangChain does not add that one, and the members that LangChain expects of a tracer of this name.
  */
 export class LangchainHandler {
   readonly name = "langchain_tracer";

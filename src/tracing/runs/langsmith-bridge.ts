@@ -39,7 +39,7 @@ interface BridgeInit {
  * getters, because they copy it by spreading.
  *
  * There are two kinds. One stands for a run that we record; its `postRun` and `patchRun` do
- * nothing. The other, from `createChild`, is a guest: the library fills it and says when to record.
+ * nothing. The other, from `createChild`, is a guest: the library fills it and decides when to record it.
  */
 export class LangsmithBridge {
   readonly [ownRun]: RunTree;

@@ -40,8 +40,8 @@ export function registerClient(client: TracingClient, flush: Flush): () => void 
 }
 
 /**
- * Says how the implicit client is made; wiring, set once. It answers `undefined` where the environment
- * configures none, and is not asked again then: the environment is read once.
+ * Sets how the implicit client is created; called once, by the wiring. The factory returns `undefined` where the
+ * environment configures no client, and is not called again: the environment is read once.
  */
 export function setClientFactory(create: () => TracingClient | undefined): void {
   factory = create;

@@ -32,10 +32,10 @@ const traceHeader = "langsmith-trace";
 const baggageHeader = "baggage";
 /** Longest dotted order that is read: 141 generations. */
 const traceLimit = 8_192;
-/** Longest baggage that is read; twice what W3C asks everyone to carry. */
+/** Longest baggage that is read: twice what the W3C specification requires everyone to support. */
 const baggageLimit = 16_384;
 
-/** Reads the two headers. Never throws: what is malformed is told and left out. */
+/** Reads the two headers. Never throws: malformed entries are reported and ignored. */
 export function readHeaders(
   headers: HeadersLike,
   onMalformed: (message: string) => void,
@@ -75,7 +75,7 @@ export function writeHeaders(
   return Object.fromEntries(found);
 }
 
-/** A run's place from its dotted order; `undefined` where that is none. */
+/** Parses a dotted order into the run's position; `undefined` where it is malformed. */
 export function parsePosition(dottedOrder: string): RemotePosition | undefined {
   if (dottedOrder.length > traceLimit) {
     return undefined;

@@ -64,8 +64,8 @@ function watchPromise(promise: Promise<unknown>, recording: CallRecording): Prom
 }
 
 /**
- * Watches a promise of another make, which may do its work only when it is awaited, and may have
- * methods of its own: nothing is asked of it that its caller does not ask.
+ * Observes a thenable of another library. It may start its work only when it is awaited, and may have methods of its
+ * own, so nothing is called on it before the caller does.
  */
 function watchThenable<Target extends PromiseLike<unknown>>(
   target: Target,

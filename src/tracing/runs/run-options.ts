@@ -65,7 +65,7 @@ export interface Ending {
 export const readName = (name: unknown): string | undefined =>
   typeof name === "string" && name !== "" ? name : undefined;
 
-/** An id that was given, in small letters; one that is no UUID is told and left out. */
+/** The caller's id in small letters. An id that is not a UUID is reported and ignored. */
 export function readId(id: unknown, recording: Recorder): string | undefined {
   if (id === undefined || id === null) {
     return undefined;

@@ -1,6 +1,6 @@
 import { stampLength, uuidLength } from "../../model/dotted-order.ts";
 
-/** The hash is taken modulo this; rates are told apart down to one in a million. */
+/** The hash is taken modulo this, so rates are exact to one in a million. */
 const buckets = 1_000_000n;
 const idLength = 36;
 

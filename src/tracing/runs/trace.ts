@@ -35,7 +35,7 @@ export class Trace {
   }
 }
 
-/** A caller's time, in milliseconds or as a Date, as microseconds; `undefined` if it is none. */
+/** A caller's time, in milliseconds or as a Date, converted to microseconds; `undefined` if it is not a time. */
 export function toMicros(time: unknown): number | undefined {
   const ms = time instanceof Date ? time.getTime() : time;
   if (typeof ms !== "number") {

@@ -139,7 +139,7 @@ function begin(fn: TraceableFunction, call: Call): CallRecording | undefined {
     );
     return new CallRecording(run, options);
   } catch (error) {
-    // No client could be made. Whoever makes clients says why; the call goes on unrecorded.
+    // No client could be created, which is logged there. The call continues unrecorded.
     counted.records += error instanceof RangeError ? 1 : 0;
     return undefined;
   }

@@ -10,12 +10,12 @@ let looked = 0;
 const wholeLooks = 4_096;
 const lookEvery = 16;
 
-/** By client: the names that it was told of. */
+/** The names that each client was warned of. */
 const told = new WeakMap<Recorder, Set<string>>();
 
 /**
- * Warns of options that nobody reads, each name once. Never throws: in the recording path a misspelt option must
- * cost no run. Most objects have none, and are read over without an allocation.
+ * Warns of unknown options, once for each name. Never throws: a misspelt option must not lose a run. Objects without
+ * unknown keys, which are most, are checked without an allocation.
  */
 export function warnOfUnknown<Options>(
   options: unknown,
@@ -50,5 +50,5 @@ function warn(options: unknown, known: readonly string[], recording: Recorder): 
   }
 }
 
-/** Names may be data: beyond so many nothing new is said. */
+/** Names may come from data, so the number of warnings is bounded. */
 const mostNames = 100;

@@ -19,7 +19,7 @@ export interface AttachmentRules {
   readonly attachmentBytes: number;
   /** Whether a path may be given. */
   readonly dangerouslyAllowFilesystem: boolean;
-  /** Looks for keys that nobody reads; a text that it returns is why the attachment is left out. */
+  /** Checks for unknown keys. Returns the reason to leave the attachment out, or `undefined`. */
   readonly checkKeys?: (attachment: object) => string | undefined;
   /** Hears of each attachment in whose place there is a marker. */
   readonly onLeftOut?: (message: string) => void;
@@ -35,8 +35,8 @@ export interface CheckedAttachment {
 }
 
 /**
- * What a caller gave, ready to be written. What can't be an attachment becomes one that says why, a
- * text of the same name as far as that can be a name. The bytes are the caller's own. Never throws.
+ * Checks an attachment of the caller. One that can't be recorded becomes a text attachment of the same name, where the name is
+ * valid, with the reason. The bytes are not copied: they stay the caller's own. Never throws.
  */
 export function checkAttachments(
   given: unknown,
@@ -92,7 +92,7 @@ function entriesOf(given: unknown): readonly Entry[] {
       return Object.keys(given).map((name) => [name, () => Reflect.get(given, name) as unknown]);
     }
   } catch {
-    // A Proxy that refuses to be looked at: said as below.
+    // A proxy that throws when it is read. The reason below is reported.
   }
   return [["attachments", () => "no object"]];
 }

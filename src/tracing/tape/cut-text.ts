@@ -3,8 +3,8 @@ const probedFrom = 64;
 const probes = 8;
 
 /**
- * Whether a long text goes beyond Latin-1, as far as a few units, evenly spread, tell. Encoding such text as UTF-8
- * takes a branch for each unit, which is for a worker to do; UTF-16 is a copy of what is there.
+ * Estimates from a few evenly spread units whether a long text goes beyond Latin-1. Encoding such a text as UTF-8 takes
+ * a branch for each unit, which is left to a worker; UTF-16 is copied as it is.
  */
 export function looksWide(text: string): boolean {
   if (text.length <= probedFrom) {

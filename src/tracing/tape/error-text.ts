@@ -2,14 +2,14 @@ import { truncated } from "./cut-text.ts";
 
 /** Longest message or stack, in UTF-16 units: a message can hold a whole response. */
 const textLimit = 65_536;
-/** Values told of a thrown object that is no error. */
+/** Values that are written of a thrown object that is not an Error. */
 const valueLimit = 10_000;
-/** Causes told, at most. */
+/** Most causes that are written. */
 const causeLimit = 8;
 
 /**
  * What was thrown, as text: name, message and stack, then the causes. Never throws, whatever was
- * thrown: a property that can't be read is left out. `onCut` hears once of texts that were cut.
+ * thrown: a property that can't be read is left out. `onCut` is called once where texts were cut.
  */
 export function errorText(thrown: unknown, onCut: () => void): string {
   const clip = (text: string): string => {
@@ -58,7 +58,7 @@ function read(thrown: unknown, key: string): unknown {
   try {
     return Reflect.get(thrown, key);
   } catch {
-    // Nothing is lost: the rest of the error is still told.
+    // Only this property is lost: the rest of the error is written.
     return undefined;
   }
 }
@@ -76,7 +76,7 @@ function toText(thrown: unknown): string {
     const json: unknown = typeof thrown === "object" ? JSON.stringify(thrown, counted) : undefined;
     return typeof json === "string" ? json : String(thrown);
   } catch {
-    // Nothing is lost: that it can't be told is what the run then says.
+    // The run then states that the error could not be read.
     return "[a thrown value that can't be told]";
   }
 }

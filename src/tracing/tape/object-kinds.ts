@@ -22,7 +22,7 @@ function valueAt(record: Readonly<Record<string, unknown>>, key: string): unknow
 
 const errorKeys = ["name", "message", "stack", "cause", "errors"];
 
-/** What an error says of itself, and then its own other keys. */
+/** Name, message and stack of an error, then its other own keys. */
 export function errorEntries(error: Error): readonly (readonly [key: string, item: unknown])[] {
   const own = Object.keys(error).filter((key) => !errorKeys.includes(key));
   const keys = [...errorKeys.filter((key) => key in error), ...own];
@@ -90,7 +90,7 @@ function nameOf(value: object): string {
 export const bytesOf = (view: ArrayBufferView): Uint8Array =>
   new Uint8Array(view.buffer, view.byteOffset, view.byteLength);
 
-/** How many elements a Map or a Set really has, whatever a subclass says; 0 for any other object. */
+/** The real number of elements of a Map or a Set, whatever a subclass returns; 0 for any other object. */
 export function sizeOf(value: object): number {
   if (types.isMap(value)) {
     return Reflect.get(Map.prototype, "size", value);
@@ -103,7 +103,7 @@ export function countOr(count: () => number, fallback: number): number {
   try {
     return count();
   } catch {
-    // Only a marker's number is not told.
+    // Only the number in the marker is missing then.
     return fallback;
   }
 }
@@ -113,7 +113,7 @@ export function reasonOf(error: unknown): string {
   try {
     return (error instanceof Error ? error.message : String(error)).slice(0, 200);
   } catch {
-    // What was thrown can't be read either; the marker says so.
+    // The thrown value can't be read either; the marker states that.
     return "unreadable reason";
   }
 }

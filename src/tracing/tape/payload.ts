@@ -62,7 +62,7 @@ export function toMetadata(metadata: unknown): KeyValues | undefined {
   return isUnreadable(metadata) ? { millrace_error: "[unserializable: metadata]" } : undefined;
 }
 
-/** Whether nothing can be asked of a value: a proxy that was revoked. */
+/** Whether a value is a revoked proxy, on which every operation throws. */
 export function isUnreadable(value: unknown): boolean {
   try {
     Array.isArray(value);

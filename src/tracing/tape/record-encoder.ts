@@ -171,7 +171,7 @@ export class RecordEncoder {
   #value(code: number, value: unknown): void {
     const mark = this.out.beginField(code);
     if (value === undefined) {
-      // A payload that is absent where the wire wants one.
+      // The wire requires this payload, and the run has none.
       this.out.tag(tag.object);
       this.out.tag(tag.end);
     } else {

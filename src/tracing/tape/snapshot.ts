@@ -22,7 +22,7 @@ function snapshotOfEntries<Entries extends object>(value: Entries): Entries | un
   try {
     return new Copier().entries(value, 0) as Entries;
   } catch {
-    // A getter or a proxy that throws; the caller says so and counts it.
+    // A getter or a proxy threw. The caller reports and counts it.
     return undefined;
   }
 }
@@ -72,7 +72,7 @@ class Copier {
   }
 }
 
-/** A copy of what a run is given while it is open; what can't be read is told and left out. */
+/** A copy of what a caller adds to an open run. What can't be read is reported and left out. */
 export function ownCopy<Entries extends object>(
   value: Entries,
   recording: Recorder,

@@ -4,7 +4,7 @@ import { tag } from "../../model/records/tape-format.ts";
 export const cachedUnits = 15;
 /** Longer keys are not known: what is kept has to stay small. */
 const longestKey = 64;
-/** Keys that one writer knows: those of a program's code, not those that data has. */
+/** Most keys that one writer caches: enough for those of a program's code, not for those of its data. */
 const keyLimit = 1_024;
 /** How often another short text may become the one that is expected below a key. */
 const patience = 16;
@@ -56,7 +56,7 @@ export class CachedString {
  */
 const ownText = (text: string): string => Object.keys({ [text]: 0 })[0] ?? text;
 
-/** The keys that a writer knows. */
+/** The keys that a writer has cached. */
 export class KeyCache {
   /** Stands for all that are not known: long ones, and those beyond the limit. Its bytes are not kept. */
   readonly others = new CachedString(" ".repeat(cachedUnits + 1));

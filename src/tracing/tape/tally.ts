@@ -118,7 +118,7 @@ function lastOf(tape: Tape, from: number, to: number): number {
   return last;
 }
 
-/** As if nobody had known them: the outcome pending, in nobody's hand. */
+/** The copies begin anew: their outcome is pending, and no worker is marked as writing them. */
 function copiesOf(tape: Tape, isWanted: (outcome: number, at: number) => boolean): Buffer {
   const parts: Buffer[] = [];
   for (const [at, outcome, length] of heads(tape)) {

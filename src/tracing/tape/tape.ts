@@ -116,7 +116,7 @@ export class TapePool {
   readonly #tapeBytes: number;
   readonly #limit: number;
   readonly #free: Tape[] = [];
-  /** The fewest that were free since tapes were last let go: so many nobody needed. */
+  /** The fewest tapes that were free since tapes were last released: so many were not needed. */
   #unneeded = 0;
   #releaseTimer: NodeJS.Timeout | undefined;
 
@@ -151,7 +151,7 @@ export class TapePool {
     }
   }
 
-  /** Unref'd: it holds nobody, and what it would do matters to nobody then. */
+  /** Unref'd: releasing memory is no reason to keep the process alive. */
   #releaseLater(): void {
     this.#unneeded = this.#free.length;
     this.#releaseTimer = setTimeout(() => {
@@ -165,5 +165,5 @@ export class TapePool {
   }
 }
 
-/** A surplus of tapes that nobody needs all this time is let go; what comes back in it, the next time. */
+/** Tapes that stay unused for this long are released; those that come back during it are counted the next time. */
 const keepMs = 1_000;

@@ -22,9 +22,8 @@ export const depthLimit = 500;
 const lengthLimit = 5_000_000;
 
 /**
- * Writes any JavaScript value to a tape in one walk, as it is at the call. The table of what becomes
- * of which value is in docs/values.md. A value that can't be recorded becomes a marker that says why;
- * what surrounds it is recorded all the same.
+ * Writes any JavaScript value to a tape in one walk, as it is at the call. docs/values.md lists how each kind of
+ * value is recorded. A value that can't be recorded becomes a marker with the reason; its neighbours are recorded.
  */
 export class ValueWriter {
   readonly #out: TapeWriter;
@@ -214,8 +213,8 @@ export class ValueWriter {
     let before: CachedString | undefined;
     let expected = holder.first;
     try {
-      // Key, check and value in one function, and the check this one: compiled, it is none, and the fields are read in
-      // their order. `Object.hasOwn` is a call for each key; so is this, where a closure has the object.
+      // Keep key, check and value in one function, and keep `hasOwnProperty.call`: V8 then removes the check and reads the
+      // fields in their order. `Object.hasOwn`, or a closure that holds the object, costs a call for each key.
       for (const key in record) {
         if (Object.prototype.hasOwnProperty.call(record, key)) {
           let item: unknown;
@@ -307,7 +306,7 @@ const repeatedMarker = "[repeated too often]";
 /** Bytes of a record below which objects are not counted: most records cost nothing here. */
 const graphBytes = 131_072;
 
-/** Objects that are counted before they are told apart. */
+/** Objects of one value that are written freely. After these, each repetition counts toward {@link repeats}. */
 const freeObjects = 16_384;
 /** Times that objects may come again, all together, from then on. */
 const repeats = 65_536;
@@ -362,9 +361,9 @@ class TruncationMarkers {
   }
 
   /**
-   * Ends an array of so many elements, or an object, that `error` broke off after `done` of them, and says how much
-   * is missing. Always throws. It takes values, no closure: what a closure of the walk has is kept in memory, not in
-   * registers, also while nothing breaks off.
+   * Ends an array or an object that `error` interrupted after `done` elements, with a marker of how many are missing.
+   * Always throws. Pass values, not a closure: variables that a closure of the walk captures are kept in memory instead
+   * of registers, even where nothing fails.
    */
   stop(error: unknown, whole: number | object, done: number): never {
     if (!(error instanceof FieldFull)) {

@@ -6,13 +6,13 @@ const stride = 2;
 export const heartbeatMemory = (threads: number): SharedArrayBuffer =>
   new SharedArrayBuffer((head + stride * threads) * Int32Array.BYTES_PER_ELEMENT);
 
-/** What a worker is told of its pulse. */
+/** The settings of the heartbeat that a worker receives. */
 export interface HeartbeatOptions {
   readonly memory: SharedArrayBuffer;
   readonly everyMs: number;
 }
 
-/** In a worker: says that it came up, and each `everyMs` that its event loop turns. */
+/** In a worker: reports that it started, and every `everyMs` that its event loop still turns. */
 export function startHeartbeat({ memory, everyMs }: HeartbeatOptions, threadId: number): void {
   const numbers = new Int32Array(memory);
   for (let at = head; at < numbers.length; at += stride) {

@@ -100,7 +100,7 @@ export class WorkerPool implements TapeShipper {
         return report;
       } catch (error) {
         if (!this.#worked && this.#ended === goneBefore && isOfNoTape(error)) {
-          // Its thread lives and can't do its work, as where a bundler took the task's file apart.
+          // Its thread runs but can't do its work, for example because a bundler split the task's file.
           this.#failedToCreate += 1;
         }
         if (this.#closed || this.#failedStarts <= failedBefore) {
@@ -127,7 +127,7 @@ export class WorkerPool implements TapeShipper {
     }
   }
 
-  /** Has a worker tell the server what was counted. Nothing is told where there is none: this thread has other things to do. */
+  /** Has a worker report counts to the server. Skipped without workers, to spare the main thread. */
   async report(report: SenderReport): Promise<void> {
     const pool = this.#closed || !this.threaded ? undefined : this.#piscina;
     if (pool !== undefined && pool.threads.length > 0) {
@@ -219,7 +219,7 @@ export class WorkerPool implements TapeShipper {
   }
 }
 
-/** A RangeError says that the tape can't be read. */
+/** Whether an error is not about the tape: a malformed tape throws a RangeError. */
 const isOfNoTape = (error: unknown): boolean => !(error instanceof RangeError);
 
 /** The same code on this thread; loaded only where it is needed. */

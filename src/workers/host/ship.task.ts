@@ -10,7 +10,7 @@ import { startHeartbeat } from "./heartbeat.ts";
 import type { HeartbeatOptions } from "./heartbeat.ts";
 import { Shipper } from "./shipper.ts";
 
-/** What the pool tells each of its threads; Piscina wraps it together with data of its own. */
+/** The data that the pool passes to each of its threads; Piscina wraps it together with its own. */
 export interface ShipData {
   readonly options: ShippingOptions;
   readonly heartbeat: HeartbeatOptions;

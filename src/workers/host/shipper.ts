@@ -29,9 +29,9 @@ import { WasmJson } from "../json/wasm-json.ts";
 
 /** Longest answer that is read; an ingest answer is a few hundred bytes. */
 const maxResponseBytes = 4_194_304;
-/** How long after a failed `/info` it is asked again. */
+/** How long after a failed request of `/info` it is requested again. */
 const infoAgainMs = 30_000;
-/** How long the first report of delivered runs waits for `/info`, which was asked before they were sent. */
+/** How long the first report of delivered runs waits for `/info`, which was requested before they were sent. */
 const infoWaitMs = 500;
 
 /** Ships tapes: reads, joins, batches, sends, and writes each record's outcome into the tape. */
@@ -103,7 +103,7 @@ export class Shipper {
     const send = async (batch: TapeBatch): Promise<readonly BatchResult[]> => {
       const outcome = await sink.send(batch, this.#stop.signal);
       const parts = resultParts({ batch, outcome });
-      // At once: if this thread dies, or the process ends, these are known.
+      // At once, so that these outcomes are known if this thread crashes or the process ends.
       markOutcomes(reader, parts);
       this.#noteRefusals(parts, tapeId);
       return parts;
@@ -174,8 +174,8 @@ export class Shipper {
   }
 
   /**
-   * Whether something else than a server of runs said yes is known when its yes is counted. Waits once
-   * for each time that `/info` is asked, and not for long.
+   * Ensures that a strange server is noticed before its 2xx responses are counted. Waits once for each request of `/info`, and
+   * only for a short time.
    */
   async #waitForInfo(): Promise<void> {
     const learning = this.#learning;
@@ -218,7 +218,7 @@ export class Shipper {
     try {
       await this.#http.readInfo(signal);
     } catch {
-      // Nothing is lost: the defaults stay, and the runs themselves tell what fails.
+      // The defaults stay in force; a fault of the server shows when runs are sent.
     }
   }
 }

@@ -36,7 +36,7 @@ export class Watchdog {
     this.#options = options;
   }
 
-  /** A task is under way. The answer says that it is over. */
+  /** Registers a task under way. Call the returned function when it is over. */
   watch(): () => void {
     this.#tasks += 1;
     if (this.#timer === undefined) {

@@ -11,7 +11,7 @@ const bundledNames = ["millrace-worker.js", "millrace-worker.cjs", "millrace-wor
 /**
  * The file of the worker: the package's own, else, in a bundle, the one beside it.
  *
- * @throws Error there is none.
+ * @throws Error the file is in neither place.
  */
 export function findWorkerFile(): string {
   const files = theseFiles();

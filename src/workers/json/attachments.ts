@@ -145,7 +145,7 @@ interface ReadText {
   readonly end: number;
 }
 
-/** The tagged text at `at`. @throws RangeError there is none. */
+/** The tagged text at `at`. @throws RangeError there is no text at `at`. */
 function readText({ bytes, view }: TapeReader, at: number): ReadText {
   const kind = bytes[at] ?? tag.null;
   if (kind >= tag.shortText) {

@@ -13,7 +13,7 @@ import {
 
 /** JSON bytes of one byte of text, at most: `\u00XX`. */
 const escapeGrowth = 6;
-/** Bytes of a text handled at once, so that a long text asks for little more room than it needs. */
+/** Bytes of a text that are written at once, so that a long text reserves little more than it needs. */
 const textStep = 16_384;
 /** JSON bytes of one byte of UTF-16, at most: `\uXXXX` of a unit of two. */
 const wideGrowth = 3;

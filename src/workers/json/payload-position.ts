@@ -14,7 +14,7 @@ export const payloadValues: Readonly<Record<Exclude<PayloadField, "extra">, numb
   serialized: field.serialized,
 };
 
-/** Where the value of a payload field begins; `undefined` where its JSON is not what the value says. */
+/** Where the value of a payload field begins; `undefined` where the field's JSON is not written from that value alone. */
 export function payloadStart(
   reader: TapeReader,
   run: RunOperation,

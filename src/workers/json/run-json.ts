@@ -75,7 +75,7 @@ export class RunJson {
     return this.#reader;
   }
 
-  /** Writes a run while its records say, for whoever looks after this thread died, what it was at. */
+  /** Writes a run while its records are marked, so that after a crash of this thread the run it was writing is known. */
   inHand(run: RunOperation, write: () => void): void {
     try {
       this.#reader.take(run.records);
@@ -130,7 +130,7 @@ export class RunJson {
     return largest;
   }
 
-  /** The JSON of one payload field that {@link has} says is there. */
+  /** The JSON of one payload field. Only for fields for which {@link has} is true. */
   payload(out: JsonWriter, run: RunOperation, name: PayloadField): void {
     if (run.withheld?.includes(name) === true) {
       out.ascii(withheldJson(name, this.estimate(run, name)));
@@ -254,7 +254,7 @@ export class RunJson {
     return this.#fields[2 * code + 1] ?? 0;
   }
 
-  /** Looks up all fields of a run's records at once: each is asked for more than once. */
+  /** Looks up all fields of a run's records at once: each is needed more than once. */
   #join(run: RunOperation): void {
     if (run === this.#joined) {
       return;
@@ -312,7 +312,7 @@ function isoStamp(out: JsonWriter, source: DataView, at: number): void {
   out.byte(quote);
 }
 
-/** What stands in place of a payload that the server would not take, of the kind that it wants. */
+/** The placeholder for a payload that the server would not accept, of the type that the wire requires. */
 function withheldJson(name: PayloadField, bytes: number): string {
   const why = `"${bytes} bytes, with which the run is more than the server takes"`;
   switch (name) {

@@ -15,7 +15,7 @@ import {
 export const fieldNumbers = 2 * fieldCodes;
 const stride = fieldNumbers;
 
-/** What became of a record, as its head says. */
+/** The outcome in the head of a record. */
 export type RecordOutcome = keyof typeof outcomeCode;
 
 /** The records of one tape, found in one pass and read in place. */
@@ -28,7 +28,7 @@ export class TapeReader {
   /** Where their runs' ids are, and whether that is in a dotted order. */
   readonly #ids: number[] = [];
   readonly #placed: boolean[] = [];
-  /** Made when it is first asked for. */
+  /** Built at the first use. */
   #fields: Uint32Array | undefined;
   /** Where fields of the code `other` begin, by record. */
   readonly #others = new Map<number, number[]>();
@@ -151,7 +151,7 @@ export class TapeReader {
     return { from: this.#head(first), to };
   }
 
-  /** Says, for whoever looks after this thread died, that it was writing these records. */
+  /** Marks these records as being written. After a crash of this thread the main thread reads the marks. */
   take(records: readonly number[]): void {
     this.#mark(records, inHandCode.yes);
   }

@@ -59,7 +59,7 @@ export class WasmJson {
     try {
       return new WasmJson(runtime);
     } catch {
-      // Nothing is lost by it but time: there is the other way.
+      // The TypeScript writer is used instead; only time is lost.
       return undefined;
     }
   }
@@ -100,7 +100,7 @@ export class WasmJson {
     try {
       this.#ensureCapacity(at + to - from + this.#module.marginBytes.value);
     } catch {
-      // It can't grow: there is the other way.
+      // The memory can't grow. The TypeScript writer is used instead.
       return false;
     }
     this.#bytes.set(reader.bytes.subarray(from, to), at);

@@ -7,7 +7,7 @@ const isBase64 = new Uint8Array(65_536);
 for (const character of "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/-_") {
   isBase64[character.charCodeAt(0)] = 1;
 }
-/** Characters of which the beginning is decoded, to tell text from other data: four characters are three bytes. */
+/** Characters of the beginning that are decoded to distinguish text from other data: four characters are three bytes. */
 const sampleLength = 64;
 /** Characters of one run that are decoded at most. */
 const longestRun = 1_048_576;
@@ -62,7 +62,7 @@ function decodeRun(
   }
 }
 
-/** `isCut` says that the last character may lack bytes. */
+/** With `isCut` the last character may lack bytes. */
 function isText(bytes: Buffer, isCut: boolean): boolean {
   const end = isCut ? wholeEnd(bytes) : bytes.length;
   return isUtf8(bytes.subarray(0, end)) && !control.test(bytes.toString("latin1", 0, end));

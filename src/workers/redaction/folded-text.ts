@@ -16,8 +16,8 @@ const disguise =
 const fullWidthDistance = 0xfee0;
 
 /**
- * `undefined` where nothing in the text is disguised, which is nearly always. `isAscii` says that the
- * text is known to be ASCII, which spares it a search.
+ * `undefined` where nothing in the text is disguised, which is nearly always. Pass
+ * `isAscii` where the text is known to be ASCII: it then needs no search.
  */
 export function foldText(text: string, isAscii = false): FoldedText | undefined {
   if (isAscii && !text.includes("%")) {

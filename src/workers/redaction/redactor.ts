@@ -63,7 +63,7 @@ const keyMemory = 4_096;
  * moves. It fails closed. A record that a rule throws on has everything masked; so has one that was
  * found half done, since the thread that was at it died or hung, and a rule would do it again.
  *
- * The head of a record says how far it is: nothing, under way, or the mark of the rules.
+ * The head of a record contains its state: not begun, under way, or the mark of the rules.
  */
 export class Redactor {
   readonly #plan: RedactionPlan;
@@ -76,7 +76,7 @@ export class Redactor {
     this.#plan = plan;
   }
 
-  /** Masks records, one after another as on a tape. Throws RangeError where they are none. */
+  /** Masks records, one after another as on a tape. Throws RangeError where the bytes are not records. */
   redact(records: Uint8Array): Redacted {
     const bytes = Buffer.from(records.buffer, records.byteOffset, records.length);
     this.#bytes = bytes;
@@ -135,7 +135,7 @@ export class Redactor {
     }
   }
 
-  /** Name, MIME type, and bytes or the path of a file, whose content nobody searches. */
+  /** Name, MIME type, and the bytes or the path of a file. Its content is not searched. */
   #attachment(start: number, hide: string | undefined): void {
     const typeAt = this.#skip(start);
     const at = this.#skip(typeAt);
@@ -208,7 +208,7 @@ export class Redactor {
     }
   }
 
-  /** `isFlat` says that every second element is named by the one before it. */
+  /** With `isFlat` every second element is named by the one before it. */
   #array(start: number, hide: string | undefined, isFlat: boolean): number {
     const bytes = this.#bytes;
     let at = start;

@@ -29,7 +29,7 @@ export function maskText(
   return true;
 }
 
-/** From the place of a unit in a text to that of its bytes. Quick where it is asked in ascending order. */
+/** Maps the offset of a UTF-16 unit in a text to that of its bytes. Quick for ascending offsets. */
 export function byteOffsets(
   text: string,
   { start, end, encoding }: TextPosition,

@@ -130,12 +130,12 @@ function refusedRuns(body: string): ReadonlyMap<string, string> {
   return refused;
 }
 
-/** What a text of JSON holds; `undefined` where it is none. */
+/** The parsed JSON; `undefined` where the text is not JSON. */
 export function parseJson(text: string): unknown {
   try {
     return JSON.parse(text);
   } catch {
-    // An answer that says yes and is no JSON is a yes (a proxy's page, an empty body).
+    // A 2xx response without JSON counts as delivered: a proxy's page, or an empty body.
     return undefined;
   }
 }

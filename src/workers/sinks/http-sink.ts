@@ -120,11 +120,11 @@ export class HttpSink implements Sink {
   }
 
   /**
-   * Asks what the server can do. No run waits for it; a failure leaves what is known. What answers with
-   * success and names no version may be no server of runs, which is noted. A server without `/info`, or
-   * one whose `/info` asks for a login, is not: many that take runs are so.
+   * Requests `/info`. No run waits for it, and a failure changes nothing. A 2xx response without a version may come from
+   * something else than a server of runs, which is noted. A server without `/info`, or with one that requires a login, is not
+   * noted: many servers that accept runs are like that.
    *
-   * @throws what kept the answer from coming or from being read.
+   * @throws the reason why there is no response, or why it can't be read.
    */
   async readInfo(signal: AbortSignal): Promise<void> {
     const response = await this.#requester.request(endpoints.readInfo, signal);
@@ -145,9 +145,9 @@ export class HttpSink implements Sink {
   }
 
   /**
-   * Tells the server what its page shows of this sender. Once; what the server says is not read.
+   * Sends the counts of this client to the server, for its UI. Sent once; the response is not read.
    *
-   * @throws what kept the answer from coming.
+   * @throws the reason why there is no response.
    */
   async report(report: SenderReport, signal: AbortSignal): Promise<void> {
     const { method, path } = uiEndpoints.reportSender;
@@ -244,8 +244,8 @@ export class HttpSink implements Sink {
   }
 
   /**
-   * Whether the batch is more than the server says that it takes, and can be sent otherwise. An attachment
-   * alone is tried all the same: it is left out only where the server itself refuses it.
+   * Whether the batch is larger than the limit in `/info`, and can be divided. A single attachment is sent all the same: it is
+   * left out only where the server refuses it.
    */
   #isToDivide(batch: Batch, { frameBytes, sizeBytes }: FrameSize): boolean {
     const { batchBytes } = this.#state.info;

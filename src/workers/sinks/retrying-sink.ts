@@ -18,13 +18,13 @@ export interface RetryPolicy extends RetryWaits {
   readonly wait?: (delayMs: number, signal: AbortSignal) => Promise<void>;
 }
 
-/** Tells p-retry, which knows only errors, that an outcome was `retry`. */
+/** Carries the outcome `retry` to p-retry, which retries only after errors. */
 class TryAgain extends Error {}
 
 /**
- * The one layer that retries. Waits double from `firstWaitMs` to `maxWaitMs`, with jitter; where a
- * server's `Retry-After` asks for longer that is waited, within its limit. Of a batch with several
- * outcomes only the failed runs are sent again. Ends with the last outcome, never a throw.
+ * The one layer that retries. Waits double from `firstWaitMs` to `maxWaitMs`, with jitter; a longer `Retry-After` of the server
+ * is waited for, within its limit. Of a batch with several outcomes only the failed runs are sent again. Returns the
+ * last outcome and never throws.
  */
 export function retryingSink(inner: Sink, policy: RetryPolicy): Sink {
   return {
@@ -109,6 +109,6 @@ async function waitFor(delayMs: number, signal: AbortSignal, policy: RetryPolicy
   await wait(delayMs, signal);
 }
 
-/** Not what keeps the process alive: whoever waits for the runs does, as long as may be. */
+/** Unref'd: the main thread decides how long the process waits for its runs. */
 const unheldWait = (delayMs: number, signal: AbortSignal): Promise<void> =>
   timer(delayMs, undefined, { signal, ref: false });

@@ -9,12 +9,12 @@ import type { ContentEncoding } from "../wire.ts";
 type ServerAddress = Pick<Connection, "endpoint" | "compression" | "socketPath">;
 
 /**
- * What a worker knows of its server. Begins with the defaults of the wire, so that no run waits for
- * `/info`; learns from `/info` when it answers, from a 404 where a path is missing, and from a 415.
+ * What a worker has found out about its server. It begins with the defaults of the wire, so that no run waits for
+ * `/info`, and is updated from `/info`, from a 404 for a missing path, and from a 415.
  */
 export class ServerState {
   info: ServerInfo = defaultServerInfo;
-  /** Whether the server was asked with success: it said what `info` holds, or that it has no `/info`. */
+  /** Whether `/info` was requested with success: `info` holds its content, or the server has no `/info`. */
   known = false;
   #multipartMissing = false;
   #batchMissing = false;
@@ -58,7 +58,7 @@ export class ServerState {
     this.#encodingRefused = true;
   }
 
-  /** How bodies are compressed: only as the server said it can read. */
+  /** How bodies are compressed: only with an encoding that the server listed. */
   get encoding(): ContentEncoding | undefined {
     if (this.#encodingRefused) {
       return undefined;

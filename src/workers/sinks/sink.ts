@@ -49,9 +49,9 @@ export interface RetryOutcome {
   readonly code?: ErrorCode;
   /** Of the response, where there was one. */
   readonly status?: number;
-  /** What the server asked for. */
+  /** The wait that the server requested with `Retry-After`. */
   readonly afterMs?: number;
-  /** The server is away or overloaded; nothing speaks against this batch itself. */
+  /** Whether the server is unavailable or overloaded, so that the batch itself is not at fault. */
   readonly away: boolean;
 }
 
@@ -74,7 +74,7 @@ export interface BatchResult {
   readonly outcome: Outcome;
 }
 
-/** Takes a batch and says what became of it. */
+/** Delivers a batch and returns its outcome. */
 export interface Sink {
   send(batch: Batch, signal: AbortSignal): Promise<Outcome>;
 }

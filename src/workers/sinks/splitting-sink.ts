@@ -52,7 +52,7 @@ export function splittingSink(inner: Sink): Sink {
     const whole = undone === undefined ? delivered : { batch, outcome: undone.outcome };
     return { batch, outcome: { kind: "mixed", parts: [whole] } };
   };
-  /** One after the other: a server that takes runs singly wants a start before its end. */
+  /** One after the other: a server that accepts single runs needs the start before the end. */
   const lightened = async (judged: BatchResult, signal: AbortSignal): Promise<BatchResult> => {
     const shares = judged.batch.shares();
     if (shares.length > 0) {

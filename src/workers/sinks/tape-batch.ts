@@ -150,7 +150,7 @@ export interface CutBatches {
 
 /**
  * Cuts the runs of a tape into batches within the limits; a run that can't go into a batch is alone. Runs
- * with attachments are apart from the others, which are compressed and wait for nobody's file.
+ * with attachments are sent apart from the others, which are compressed and need not wait for a file.
  */
 // oxlint-disable-next-line max-params -- one call for each tape, and no two of them belong together elsewhere
 export function cutBatches(

@@ -13,7 +13,7 @@ export const deadFolder = "dead";
 export interface DeathNote {
   /** Milliseconds since the Unix epoch. */
   readonly at: number;
-  /** What the server said of each run that it refused. */
+  /** The server's reason for each run that it refused. */
   readonly refused: readonly RefusedRun[];
   /** Why they were given up, where the server did not refuse them. */
   readonly reason?: string;

@@ -5,7 +5,7 @@ export interface GroupCommitOptions {
   /** Between two commits; 0 commits at each write, and blocks for it. */
   readonly intervalMs: number;
   readonly directories: WriterDirectories;
-  /** The disk says that it may not hold what was written. */
+  /** Called where fsync fails: the disk may not hold what was written. */
   readonly onError: (error: unknown) => void;
 }
 

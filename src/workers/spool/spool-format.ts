@@ -46,7 +46,7 @@ export function frameHead(body: Uint8Array, { kind, records, salt }: FrameInit):
   return head;
 }
 
-/** A part of a segment: a frame, or bytes that are none. */
+/** A part of a segment: a frame, or bytes that are not a frame. */
 export type SegmentPart =
   | {
       readonly is: "frame";
@@ -114,7 +114,7 @@ function nextFrame(bytes: Buffer, from: number, salt: number): number {
 const magicBytes = Buffer.alloc(4);
 magicBytes.writeUInt32LE(magic, 0);
 
-/** The head's own checksum is asked first: a damaged length is never followed. */
+/** Verifies the head's own checksum first, so that a damaged length is never followed. */
 const isHead = (bytes: Buffer, at: number, salt: number): boolean =>
   at + frameHeadBytes <= bytes.length &&
   bytes.readUInt32LE(at) === magic &&

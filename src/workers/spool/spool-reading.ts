@@ -25,13 +25,13 @@ export interface SegmentContent {
   readonly isKept: boolean;
 }
 
-/** Longer than this a file is none of ours. */
+/** A file longer than this was not written by a spool. */
 const longestRead = 2_147_483_647;
 /** Size of a tape that is joined of single records. */
 const joinedBytes = 1_048_576;
 
 /**
- * Reads all that can be trusted, and says what can't.
+ * Reads all frames whose checksums are right, and reports the others.
  *
  * @throws the file system's error, such as that the file was removed.
  */

@@ -9,7 +9,7 @@ export type SpoolDisk = Pick<typeof fileSystem, "openSync" | "writevSync" | "fsy
 /** Only the owner may read: a spooled run is as private as the run. */
 const fileMode = 0o600;
 
-/** What is known of a segment, whoever wrote it. */
+/** A segment of this process or of an earlier one. */
 export interface Segment {
   readonly folder: string;
   readonly name: string;
@@ -64,7 +64,7 @@ export class OpenSegment implements Segment {
       // At its place: what was taken back moved no pointer of the file.
       written = this.#disk.writevSync(this.#fd, [head, body], this.bytes);
       if (written < size) {
-        // A full disk takes what fits: the second try says why it took no more.
+        // On a full disk a part is written. The second try throws the reason.
         const rest = Buffer.concat([head, body]).subarray(written);
         written += this.#disk.writevSync(this.#fd, [rest], this.bytes + written);
       }
@@ -135,7 +135,7 @@ export class OpenSegment implements Segment {
   }
 }
 
-/** What a frame's head says of its body. */
+/** The description of a body in the head of its frame. */
 export interface FrameFacts {
   readonly records: number;
   readonly kind: number;

@@ -36,9 +36,9 @@ const segmentsInQuota = 8;
 export const quarantineFolderName = "aside";
 
 /**
- * Tapes on disk: appended to segments in a lane of our own, read back the oldest first, those of
- * processes that are gone before our own. Writing blocks for as long as the operating system takes to
- * copy; the disk itself is waited for by nobody.
+ * Tapes on disk: appended to segments in the writer directory of this process, and read back the oldest first, those of
+ * ended processes before our own. A write blocks while the operating system copies the bytes; only the group commit waits
+ * for the disk, and that is asynchronous.
  */
 export class Spool {
   readonly #options: SpoolOptions;
@@ -122,7 +122,7 @@ export class Spool {
     });
   }
 
-  /** The next tape, the oldest first; `undefined` when there is none. */
+  /** The next tape, the oldest first; `undefined` when the spool is empty. */
   async next(): Promise<SpooledTape | undefined> {
     for (;;) {
       this.#reading ??= await this.#readOldest();

@@ -40,7 +40,7 @@ export class WriterDirectories {
     this.#onTrouble = onTrouble;
   }
 
-  /** Takes over the lanes that nobody owns; answers their segments, the oldest first. Never throws. */
+  /** Takes over the directories without an owner and returns their segments, the oldest first. Never throws. */
   async claim(): Promise<readonly Segment[]> {
     const segments: Segment[] = [];
     for (const name of await this.#directoryNames()) {
@@ -114,7 +114,7 @@ export class WriterDirectories {
         }
       });
     } catch {
-      // It was removed, or is of a kind that can't be opened: its files were said to be lost, or are there.
+      // It was removed, in which case its files were reported as lost, or it can't be opened, in which case they are still there.
     }
   }
 
@@ -163,7 +163,7 @@ export class WriterDirectories {
   #beat(): void {
     const now = new Date();
     for (const path of this.#owned) {
-      // A lane that was removed needs none; of one that can't be touched the owner's pid tells.
+      // A removed directory needs no heartbeat. Where one can't be touched, the pid in its name shows that its owner runs.
       utimes(path, now, now, () => undefined);
     }
   }

@@ -3,16 +3,16 @@ import { readFileSync, readlinkSync, statSync } from "node:fs";
 import { hostname } from "node:os";
 
 /**
- * A lane is the folder of one owner below the spool's folder, and its name is its lock: it says when
- * the lane was made and whose it is. Renaming it is how it changes hands, which of two processes only
- * one can. No file has to be written for that, and none can be left behind.
+ * A writer directory is the folder of one owner below the spool's folder. Its name is its lock: it contains the time of its
+ * creation and its owner. A new owner takes it over by renaming it, in which only one of two processes succeeds. So no lock
+ * file has to be written, and none can be left behind.
  *
  *     <made, ms>-<host>-<pid>-<start of the process>-<random>     owned
  *     <made, ms>-free-<random>                                    given up
  */
 const directoryPattern = /^(\d{13})-(?:free|([0-9a-f]{8})-(\d+)-(\d+))-[0-9a-f]{8}$/;
 
-/** How often an owner shows that it lives, and how long it counts as alive after that. */
+/** How often an owner renews its heartbeat, and how long it counts as alive after the last one. */
 export const heartbeatMs = 10_000;
 const silenceMs = 60_000;
 
@@ -29,9 +29,9 @@ export const isWriterDirectory = (name: string): boolean => directoryPattern.tes
 export const createdMsOf = (name: string): number => Number(directoryPattern.exec(name)?.[1] ?? 0);
 
 /**
- * Whether nobody owns the lane any more. On this machine the process table decides: a pid that was
- * given to another process is told by its start. Of another machine, or another container, only the
- * heartbeat is to be seen: the folder's time of change.
+ * Whether a writer directory has no owner any more. On this machine the process table decides; the start time in the name
+ * shows whether the pid was reused by another process. For another machine or container only the heartbeat is visible:
+ * the folder's time of change.
  */
 export function isAbandoned(path: string, name: string): boolean {
   const [, , owner, pid, start] = directoryPattern.exec(name) ?? [];
