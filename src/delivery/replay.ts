@@ -15,7 +15,7 @@ export interface ReplayOptions {
   readonly bytesPerSecond: number;
   /** Puts a tape into the line; settles when the outcome of its records is known, or they were kept. */
   readonly enqueueReplayed: (tape: Tape) => Promise<TapeResult>;
-  /** Whether the line has room to spare: what is recorded now goes first. */
+  /** Whether the queue is at most half full: new records are sent before replayed ones. */
   readonly isCalm: () => boolean;
 }
 

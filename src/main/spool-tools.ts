@@ -128,7 +128,7 @@ export interface ReplayResult {
 }
 
 /**
- * Sends what is in a spool's folder, dead letters included, and answers what became of it. Lanes of
+ * Sends what is in a spool's folder, dead letters included, and answers what became of it. Directories of
  * clients that run are left to them. What the server refuses again is a dead letter again.
  *
  * @throws `OptionError` an option has a value that it can't have.
@@ -170,7 +170,7 @@ export async function replaySpool({
   return { delivered, rejected, dropped, left };
 }
 
-/** Puts dead letters back into a lane; one that is there twice, after a crash in between, is sent twice. */
+/** Moves dead letters back into a writer directory. After a crash in between, one that exists in both places is sent twice. */
 async function revive(folder: string): Promise<void> {
   const dead = join(folder, deadFolder);
   const spool = new Spool({

@@ -3,9 +3,9 @@ import type { ChunkReport } from "./upload.ts";
 
 /** What the rows of a chunk are, and where they go. */
 export type ChunkTarget =
-  | { readonly noun: "examples"; readonly datasetId: string }
-  | { readonly noun: "feedback" }
-  | { readonly noun: "runs" };
+  | { readonly resource: "examples"; readonly datasetId: string }
+  | { readonly resource: "feedback" }
+  | { readonly resource: "runs" };
 
 /** One tape of rows, handed over by reference. */
 export interface ChunkTask {

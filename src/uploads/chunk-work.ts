@@ -37,7 +37,7 @@ export class ChunkWork implements ChunkShipper {
 
   async ship(task: ChunkTask): Promise<ChunkReply> {
     const reader = new TapeReader(task.memory, task.used);
-    switch (task.target.noun) {
+    switch (task.target.resource) {
       case "examples":
         return this.#shipExamples(reader, task.target.datasetId, task.dryRun);
       case "feedback":

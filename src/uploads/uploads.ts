@@ -67,7 +67,7 @@ export class Uploads implements Uploader {
   ): Promise<UploadResult> {
     const rows = rowsOf(source);
     const settings = checkSettings(request);
-    const kind = this.#kind({ noun: "feedback" }, "feedback", settings);
+    const kind = this.#kind({ resource: "feedback" }, "feedback", settings);
     return drive(rows, await begin({ ...kind, encoderOn: feedbackOn(request) }, settings));
   }
 
@@ -76,7 +76,7 @@ export class Uploads implements Uploader {
     const settings = checkSettings(request);
     const { filters, attachmentBytes } = this.#init;
     const rowOf = new Map<string, number>();
-    const { ship, target } = this.#kind({ noun: "runs" }, "runs", settings);
+    const { ship, target } = this.#kind({ resource: "runs" }, "runs", settings);
     const kind: BulkKind = {
       target,
       encoderOn: runsOn(
@@ -104,7 +104,7 @@ export class Uploads implements Uploader {
       return rejectStream(request, settings);
     }
     const target = `examples of dataset ${datasetId}`;
-    const kind = this.#kind({ noun: "examples", datasetId }, target, settings);
+    const kind = this.#kind({ resource: "examples", datasetId }, target, settings);
     return begin({ ...kind, encoderOn: examplesOn(request, datasetId) }, settings);
   }
 

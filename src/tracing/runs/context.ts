@@ -1,7 +1,7 @@
 import { AsyncLocalStorage } from "node:async_hooks";
 import type { KeyTable } from "../../model/unknown-keys.ts";
 import { LangsmithBridge } from "./langsmith-bridge.ts";
-import { adopt, runOf } from "./foreign-run.ts";
+import { fromForeignRun, runOf } from "./foreign-run.ts";
 import { existingClient } from "./open-clients.ts";
 import { recorder } from "../tape/recorder.ts";
 import type { TracingClient } from "../tape/recorder.ts";
@@ -107,7 +107,7 @@ function runIn(store: unknown, client: TracingClient | undefined): RunTree | und
     return undefined;
   }
   try {
-    return runOf(store) ?? adopt(store, client ?? existingClient());
+    return runOf(store) ?? fromForeignRun(store, client ?? existingClient());
   } catch {
     // A store that can't be read is no parent; the run becomes the root of a trace of its own.
     return undefined;

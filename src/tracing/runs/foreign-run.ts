@@ -13,7 +13,7 @@ export const ownRun = Symbol.for("millrace.run");
 const kinLimit = 64;
 
 /** Foreign runs that were met, so that one of them is always the same to us. */
-const adopted = new WeakMap<object, RunTree>();
+const converted = new WeakMap<object, RunTree>();
 
 /** The run of ours that a store stands for. */
 export function runOf(store: unknown): RunTree | undefined {
@@ -26,11 +26,14 @@ export function runOf(store: unknown): RunTree | undefined {
  * Takes a run tree of LangChain or its tracing library for a parent: children hang below it, and
  * its own library records it. A placeholder, or one without a proper place, is no parent.
  */
-export function adopt(store: unknown, fallback: TracingClient | undefined): RunTree | undefined {
+export function fromForeignRun(
+  store: unknown,
+  fallback: TracingClient | undefined,
+): RunTree | undefined {
   if (!isObject(store) || !isRunTreeLike(store)) {
     return undefined;
   }
-  const known = adopted.get(store);
+  const known = converted.get(store);
   if (known !== undefined) {
     return known;
   }
@@ -47,7 +50,7 @@ export function adopt(store: unknown, fallback: TracingClient | undefined): RunT
       projectName: text(store["project_name"]),
     },
   );
-  adopted.set(store, run);
+  converted.set(store, run);
   return run;
 }
 

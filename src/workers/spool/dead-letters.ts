@@ -6,7 +6,7 @@ import type { SpoolOptions } from "./spool-options.ts";
 import { OpenSegment } from "./spool-segment.ts";
 import { QuarantineFolder } from "./quarantine-folder.ts";
 
-/** The folder of dead letters, beside the lanes. */
+/** The folder of dead letters, beside the writer directories. */
 export const deadFolder = "dead";
 
 /** Why records are dead letters. */

@@ -146,7 +146,7 @@ export class Spool {
     }
   }
 
-  /** Forces all onto the disk and gives the lanes up, for the next client. Blocks; never throws. */
+  /** Forces all onto the disk and releases the writer directories for the next client. Blocks; never throws. */
   close(): void {
     this.#commit.close();
     this.#seal();

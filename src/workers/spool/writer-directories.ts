@@ -24,11 +24,11 @@ import {
 import type { SpoolOptions } from "./spool-options.ts";
 import type { Segment } from "./spool-segment.ts";
 
-/** The lanes of a spool's folder that this client owns: one to write to, and those it took over. */
+/** The writer directories that this client owns: one to write to, and those it took over. */
 export class WriterDirectories {
   readonly #folder: string;
   readonly #onTrouble: SpoolOptions["onTrouble"];
-  /** Paths of owned lanes. */
+  /** Paths of owned directories. */
   readonly #owned = new Set<string>();
   #own: string | undefined;
   #isReleased = false;
@@ -66,7 +66,7 @@ export class WriterDirectories {
     return segments;
   }
 
-  /** Does something in the lane that is written to, which is made where it is missing. */
+  /** Runs `work` with the directory to write to, which is created where it is missing. */
   inOwn<T>(work: (directory: string) => T): T {
     try {
       return work(this.#ownDirectory());
@@ -118,7 +118,7 @@ export class WriterDirectories {
     }
   }
 
-  /** Lets go of the lanes: the empty ones are removed, the next client takes the others over. Never throws. */
+  /** Releases the directories: empty ones are removed, and the next client takes over the others. Never throws. */
   release(): void {
     this.#isReleased = true;
     clearInterval(this.#heartbeat);

@@ -16,7 +16,7 @@ const directoryPattern = /^(\d{13})-(?:free|([0-9a-f]{8})-(\d+)-(\d+))-[0-9a-f]{
 export const heartbeatMs = 10_000;
 const silenceMs = 60_000;
 
-/** The name of a lane of ours; of a new one where the time is not given. */
+/** The name of a directory of this process; of a new one where no time is given. */
 export const ownDirectoryName = (createdMs: number = nextMs()): string =>
   `${formatMs(createdMs)}-${host}-${process.pid}-${startOf(process.pid) ?? 0}-${random()}`;
 
@@ -53,7 +53,7 @@ export function isAbandoned(path: string, name: string): boolean {
 
 let lastMs = 0;
 
-/** The time; two lanes of one process never have the same, so that they keep their order. */
+/** The time. Two directories of one process never get the same one, so they keep their order. */
 function nextMs(): number {
   lastMs = Math.max(lastMs + 1, Date.now());
   return lastMs;
