@@ -128,7 +128,7 @@ export class AnnotationQueues {
    * Puts runs at the end of a queue, in the order given: all of them, or none. A run that is in it
    * already keeps its place.
    *
-   * @throws {@link ValidationError} an id is not a UUID, or a time is none.
+   * @throws {@link ValidationError} an id is not a UUID, or a time is malformed.
    * @throws {@link NotFoundError} there is no such queue, or no such run; the message names which.
    */
   async addRuns(id: string, { runIds, runs, signal }: AddRuns): Promise<AnnotationQueueEntry[]> {
@@ -177,7 +177,7 @@ export class AnnotationQueues {
   /**
    * Changes the state of a run in a queue: when it was reviewed, and its place in the order.
    *
-   * @throws {@link ValidationError} an id is not a UUID, a time is none, or nothing to change.
+   * @throws {@link ValidationError} an id is not a UUID, a time is malformed, or nothing to change.
    * @throws {@link NotFoundError} there is no such queue, or the run is not in it.
    */
   async updateRun(id: string, changes: UpdateQueuedRun): Promise<void> {

@@ -21,7 +21,7 @@ const lastMs = Date.UTC(10_000, 0) - 1;
 /**
  * The end of a token as the wire has it.
  *
- * @throws {@link ValidationError} it is no time, it is past, or the duration is none.
+ * @throws {@link ValidationError} it is malformed or past, or the duration is malformed.
  */
 export function toWireExpiry(
   expiration: Expiration = defaultExpiration,

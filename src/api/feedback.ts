@@ -60,7 +60,7 @@ export class Feedbacks {
   /**
    * Feedback by page, as it is consumed.
    *
-   * @throws {@link ValidationError} an id is not a UUID, a time is none, or `limit` not a whole number
+   * @throws {@link ValidationError} an id is not a UUID, a time is malformed, or `limit` not a whole number
    * from 1.
    */
   list(filter: ListFeedback = {}): Pages<Feedback> {
@@ -108,7 +108,7 @@ export class Feedbacks {
    * Repeated, it makes another.
    *
    * @throws {@link ValidationError} `runId` is not a UUID, the key is empty, or the expiration is past.
-   * @throws {@link NotFoundError} the server knows no such run; the local one takes runs on their way.
+   * @throws {@link NotFoundError} the server has no such run; the local one also accepts runs that have not arrived yet.
    */
   async createToken(
     runId: string,

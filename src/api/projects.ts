@@ -162,7 +162,7 @@ export class Projects {
    * Changes what is given. Repeating it changes nothing more.
    *
    * @throws {@link ValidationError} neither id nor name of the project, both, nothing to change, an id that
-   * is not a UUID, or a time that is none.
+   * is not a UUID, or a malformed time.
    * @throws {@link NotFoundError} `Project[...] not found`.
    * @throws {@link ConflictError} the new name is taken.
    */

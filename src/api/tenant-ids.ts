@@ -15,7 +15,7 @@ export class TenantIds {
   }
 
   /**
-   * What the server's settings say; where it has none, what a project says. Asked for once.
+   * Read from the server's settings; where it has none, from a project. Requested once.
    *
    * @throws {@link NotFoundError} `No projects found to resolve tenant.` (specification, section 8).
    */

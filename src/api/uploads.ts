@@ -24,8 +24,8 @@ export type UploadExamples<Row> = DatasetKey &
      */
     readonly toExample?: ((row: Row, number: number) => NewExample) | undefined;
     /**
-     * What says that two rows are the same example, here and in a later upload. The `id` of an example
-     * comes before it, but for one of a row that `{ key: "id" }` names: that may be any text or number.
+     * How two rows are recognized as the same example, in this upload and in a later one. The `id` of an example
+     * takes precedence, but for one of a row that `{ key: "id" }` names: that may be any text or number.
      *
      * @defaultValue "content"
      */

@@ -30,7 +30,7 @@ export function createClock({ now, monotonic, isSystems }: ClockSources): Clock 
   return () => {
     const elapsed = monotonic();
     const ms = anchorMs + (elapsed - anchorMonotonic);
-    // False for NaN, and where another monotonic clock, which is behind, took the place of the one that was asked.
+    // False for NaN, and where the monotonic clock was replaced by another one that is behind.
     if (elapsed >= askedAt && elapsed - askedAt < believedMs && isSystems()) {
       return Math.floor(ms * 1_000);
     }
@@ -51,7 +51,7 @@ const isSystems = (): boolean => Date.now === systemNow;
 
 /**
  * The process's clock. Its sources are looked up at each call, so that fake timers work: while there are none, not
- * through `globalThis`, where `performance` is an accessor that costs as much as asking for the time.
+ * through `globalThis`, where `performance` is an accessor that costs as much as reading the time.
  */
 export const clock: Clock = createClock({
   now: () => Date.now(),

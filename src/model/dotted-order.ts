@@ -76,7 +76,7 @@ let readMicros = Number.NaN;
 export function stampToMicros(stamp: string): number {
   const second = stamp.slice(0, secondLength);
   if (second !== readSecond) {
-    // With its fraction: 24:00:00 is a time, any later one of that hour is none, and is not kept here.
+    // Check the fraction too: 24:00:00 is a valid time, anything later in that hour is not.
     const millis = Date.parse(stampToIso(stamp).slice(0, 23) + "Z");
     readMicros = (millis - Number(stamp.slice(secondLength, secondLength + 3))) * 1_000;
     readSecond = stamp.startsWith("24", 9) ? "" : second;

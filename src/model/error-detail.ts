@@ -6,8 +6,8 @@ const detailLimit = 1_000;
 const excerptLimit = 200;
 
 /**
- * What an answer says went wrong: the texts of `detail`, `error` and `details` (docs/wire.md). Nothing
- * else of the body: a server that validates may repeat what it was sent.
+ * The reasons in an error response: the texts of `detail`, `error` and `details` (docs/wire.md). Nothing
+ * else of the body is used: a server that validates may repeat what it received.
  */
 export const detailOf = (body: string): string => toPrintable(textOf(body));
 

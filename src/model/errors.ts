@@ -213,7 +213,7 @@ const passing = new Set([408, 425, 429]);
 
 /**
  * Whether the same call may get another answer later. Beside what is final by the product's rule, the
- * rest of 4xx (413, 422, ...) speaks of the request, and a redirect is not followed.
+ * rest of 4xx (413, 422, ...) is about the request itself, and a redirect is not followed.
  */
 const mayPass = (status: number): boolean => status >= 500 || passing.has(status);
 

@@ -3,7 +3,7 @@ import { ValidationError } from "./errors.ts";
 const uuidPattern = /^[\da-f]{8}-(?:[\da-f]{4}-){3}[\da-f]{12}$/i;
 
 /**
- * True for the text of a UUID. Its version is not asked for: the ids of runs that came as spans of
+ * True for the text of a UUID of any version: the ids of runs that were received as spans of
  * OpenTelemetry are any 16 bytes.
  */
 export const isUuid = (value: unknown): value is string =>

@@ -1,8 +1,8 @@
 import type { Endpoint } from "./endpoints.ts";
 
 /**
- * What the page asks of the local server beyond the platform's calls. They belong to this version of
- * page and server, and are in no description of the API.
+ * The calls of the UI to the local server beyond those of the platform. They belong to this version of
+ * UI and server, and are left out of the description of the API.
  */
 export const uiEndpoints = {
   readTrace: { method: "GET", path: "/ui/traces/:id", action: "read trace" },

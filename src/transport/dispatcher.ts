@@ -11,7 +11,7 @@ import { createTunnel } from "./tunnel.ts";
 const keepAliveMs = 4_000;
 
 /**
- * Pooled connections, with every limit said: undici's own are 300 s and none. Of an answer at most
+ * Pooled connections with explicit limits: undici's defaults are 300 s, and no bound on responses. Of an answer at most
  * `answerLimitBytes` are read. `onConnected` is called for each connection that was made. Whether a proxy is on the way is read from the connection alone, never
  * from the environment.
  */
@@ -47,7 +47,7 @@ const limitsOf = (
   { timeoutMs, requestsInFlight }: Connection,
   maxResponseBytes: number,
 ): Agent.Options => ({
-  // One more than runs can take, so that an `/info` that hangs is in nobody's way.
+  // One connection more than runs can use, so that a hanging `/info` delays none of them.
   connections: requestsInFlight + 1,
   pipelining: 1,
   headersTimeout: timeoutMs,

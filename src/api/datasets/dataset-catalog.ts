@@ -49,7 +49,7 @@ export class DatasetCatalog {
   /**
    * Makes a dataset. Repeated, it is a conflict.
    *
-   * @throws {@link ValidationError} the name is empty, or the data type is none.
+   * @throws {@link ValidationError} the name is empty, or the data type is unknown.
    * @throws {@link ConflictError} the name is taken.
    */
   async create(dataset: CreateDataset): Promise<Dataset> {
@@ -91,7 +91,7 @@ export class DatasetCatalog {
       [value ?? []].flat().map((content) => ({ name: key, content })),
     );
     const content = await toBody(file, "CSV file");
-    // Last, so that a server which reads it as it comes knows its columns.
+    // Send the file last, so that a server which reads the form as a stream has its columns by then.
     const body = formBody([...parts, { name: "file", fileName, type: "text/csv", content }]);
     return parseDataset(await this.asking.call("uploadDataset", { body, signal }));
   }
@@ -190,7 +190,7 @@ export class DatasetCatalog {
   /**
    * The address of its page; as {@link DatasetCatalog.read}.
    *
-   * @throws {@link NotFoundError} `No projects found to resolve tenant.`, where nothing says whose it is.
+   * @throws {@link NotFoundError} `No projects found to resolve tenant.`, where the tenant can't be determined.
    */
   async url(key: DatasetCall): Promise<string> {
     const { id, tenantId } = await this.read(key);

@@ -148,7 +148,7 @@ export interface CloneDataset extends CallOptions {
   /** @defaultValue the shared dataset's */
   readonly name?: string | undefined;
   /**
-   * Base address of the API of the server that shares it, where that is another. It is asked without
+   * Base address of the API of the server that shares it, where that is another one. Requests to it are sent without
    * this client's key.
    *
    * @defaultValue the client's own server

@@ -112,12 +112,12 @@ export class Datasets extends DatasetHistory {
 
   /**
    * Copies a shared dataset and its examples to the client's own tenant, their attachments too where
-   * its server takes them. Where a dataset has the name already, nothing is done, and the log says so.
+   * its server takes them. Where a dataset has the name already, nothing is done, which is logged.
    *
    * @throws {@link ValidationError} `Invalid public dataset URL or token`.
    * @throws {@link NotFoundError} nothing is shared under it, or no longer.
    * @throws {@link IncompleteError} the dataset was made, but not all of its examples: it must be deleted
-   * by hand; the log says so too.
+   * by hand, which is logged too.
    */
   async clone(urlOrToken: string, options: CloneDataset = {}): Promise<ClonedDataset> {
     const token = publicToken(urlOrToken, { what: "dataset" });

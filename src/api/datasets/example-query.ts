@@ -19,7 +19,7 @@ export const allMembers: readonly string[] = [
 ];
 
 /**
- * What a filter says beside dataset, ids and page.
+ * The members of a filter, except dataset, ids and page.
  *
  * @throws {@link ValidationError} an id is not a UUID, or `asOf` no version.
  */

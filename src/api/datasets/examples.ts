@@ -119,7 +119,7 @@ export class Examples {
    *
    * @throws {@link ValidationError} a setting can't be, or the checkpoint is another upload's.
    * @throws {@link NotFoundError} there is no such dataset, and `createDataset` is false.
-   * @throws {@link UploadError} it ended before its source did: `result` says what was done, `cause` why.
+   * @throws {@link UploadError} it ended before its source did: `result` has the counts so far, `cause` the reason.
    */
   async upload<Row = NewExample>(
     source: UploadSource<Row>,
@@ -151,10 +151,10 @@ export class Examples {
   }
 
   /**
-   * The bytes of an attachment, from where {@link Examples.read} said that they are. The key goes to
+   * The bytes of an attachment, from the address that {@link Examples.read} returned. The key is sent to
    * the client's own server only. The address expires; reading the example gives a new one.
    *
-   * @throws {@link ValidationError} its address is none.
+   * @throws {@link ValidationError} its address is malformed.
    * @throws {@link HttpError} the address has expired, or leads nowhere.
    */
   async readAttachment(attachment: Attachment, { signal }: CallOptions = {}): Promise<Uint8Array> {

@@ -38,7 +38,7 @@ export function listSharedExamples(
 }
 
 /**
- * What a filter says beside its ids, which are only checked.
+ * The members of a filter, except its ids, which are checked separately.
  *
  * @throws {@link ValidationError} an id is not a UUID, or the metadata no JSON.
  */

@@ -10,7 +10,7 @@ export interface AttachmentPlace extends CallOptions {
 /**
  * The bytes of an attachment.
  *
- * @throws {@link ValidationError} its address is none.
+ * @throws {@link ValidationError} its address is malformed.
  */
 export async function readAttachmentBytes(
   transport: ApiTransport,

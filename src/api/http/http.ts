@@ -76,10 +76,10 @@ export class Http implements ApiTransport {
   }
 
   /**
-   * Each try has `timeoutMs`. What may pass is tried again: a call that could then take effect twice
-   * only where the server can't have acted on it (no connection, 429, 503 with `Retry-After`).
+   * Each try has `timeoutMs`. Failures that may pass are retried; a call that could take effect twice
+   * is retried only where the server can't have acted on it (no connection, 429, 503 with `Retry-After`).
    *
-   * @throws {@link SdkError} its kind says what came back.
+   * @throws {@link SdkError} its class and code name the failure.
    */
   readonly call: Call = async (name, init = {}) => {
     const sending = this.#sendingOf(name, init);

@@ -90,8 +90,8 @@ export const idsByRequest = (
   ids === undefined ? [undefined] : chunksOf([...new Set(ids)]);
 
 /**
- * A list of what has one of these ids, asked for in turn where one request can't hold them all: ends at
- * `limit` items of all of them. No ids are no request: as a query they would be no filter at all.
+ * Lists the items with one of these ids, in several requests where one can't hold all ids, up to `limit` items in
+ * total. Without ids nothing is requested: a query without ids would not filter at all.
  */
 export const pagesByIds = <Item>(
   ids: readonly string[] | undefined,

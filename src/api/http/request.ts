@@ -86,7 +86,7 @@ function jsonBody(action: string, value: unknown): RequestBody {
 /**
  * JSON text of what a caller gave.
  *
- * @throws {@link ValidationError} it is none; the message says what was attempted.
+ * @throws {@link ValidationError} it can't be written as JSON; the message names the call.
  */
 export function toJson(action: string, value: unknown): string {
   try {

@@ -14,9 +14,9 @@ export class ServerInfoReader {
   }
 
   /**
-   * The defaults where a server has no `/info`; it is asked again the next time.
+   * The defaults where a server has no `/info`; it is requested again the next time.
    *
-   * @throws {@link SdkError} no answer, or that it can't answer now.
+   * @throws {@link SdkError} no response, or the server can't respond now.
    */
   async read(options: CallOptions): Promise<ServerInfo> {
     return this.#request(options);

@@ -52,8 +52,8 @@ export class PromptCommits {
   }
 
   /**
-   * The latest commit; `undefined` where there is none. The words of a failure are the
-   * specification's (section 8).
+   * The latest commit; `undefined` where the prompt has no commit. Errors are worded as in the
+   * specification (section 8).
    */
   async findLatest(
     { owner, repo }: PromptPath,

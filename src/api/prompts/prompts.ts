@@ -49,7 +49,7 @@ import type { TenantSettings } from "../../model/resources/tenant.ts";
 /**
  * The prompt hub. A prompt is named by `repo` (one's own), `owner/repo`, or either with `:` and a
  * commit: its hash, the beginning of one, or a tag. Every call throws {@link ValidationError} for a
- * name that is none, before anything is sent.
+ * malformed name, before anything is sent.
  */
 export class Prompts {
   readonly #call: Call;
@@ -181,7 +181,7 @@ export class Prompts {
   }
 
   /**
-   * Commits a manifest, on top of the latest commit unless told otherwise.
+   * Commits a manifest, on top of the latest commit unless `parentCommit` names another.
    *
    * @throws {@link ValidationError} the manifest is no object, or the prompt another tenant's.
    * @throws {@link NotFoundError} `Prompt does not exist, you must create it first.`

@@ -29,7 +29,7 @@ export interface RunFilter {
 /**
  * The filters as the wire has them.
  *
- * @throws {@link ValidationError} an id is not a UUID, or a time is none.
+ * @throws {@link ValidationError} an id is not a UUID, or a time is malformed.
  */
 export function toWireFilter(filter: RunFilter): Readonly<Record<string, unknown>> {
   return definedOf({

@@ -111,10 +111,10 @@ export class Runs {
   }
 
   /**
-   * The bytes of an attachment, from where {@link Runs.readAttachments} said that they are. The key goes
+   * The bytes of an attachment, from the address that {@link Runs.readAttachments} returned. The key is sent
    * to the client's own server only. The address expires; reading again gives a new one.
    *
-   * @throws {@link ValidationError} its address is none.
+   * @throws {@link ValidationError} its address is malformed.
    * @throws {@link HttpError} the address has expired, or leads nowhere.
    */
   async readAttachment(attachment: Attachment, { signal }: CallOptions = {}): Promise<Uint8Array> {
@@ -124,7 +124,7 @@ export class Runs {
   /**
    * Runs by page, as they are consumed, the latest first.
    *
-   * @throws {@link ValidationError} an id is not a UUID, a time is none, or `limit` not a whole number
+   * @throws {@link ValidationError} an id is not a UUID, a time is malformed, or `limit` not a whole number
    * from 1.
    */
   list(filter: ListRuns = {}): Pages<Run> {

@@ -23,8 +23,8 @@ interface Revival {
 const optionDepth = 1;
 
 /**
- * Copies arguments so that they mean in another thread what they mean here. What is sent as JSON in
- * the end is taken as JSON takes it: `toJSON` is asked, functions inside a payload are left out.
+ * Copies arguments so that they mean the same in another thread. Payloads, which are sent as JSON in the end, are
+ * read as JSON reads them: `toJSON` is called, functions inside a payload are left out.
  *
  * @throws {@link ValidationError} a function or a stream is an argument or a member of one, or one
  * can't be read.

@@ -12,11 +12,11 @@ export interface WorkerStart {
   readonly data: object;
   /** The environment that it sees. */
   readonly env: Readonly<Record<string, string>>;
-  /** Hears what the worker warns of, by the end of the call. */
+  /** Called with the warnings of the worker, by the end of the call. */
   readonly warn: (message: string) => void;
   /**
-   * How long it can be silent before it is taken for dead: nothing tells a thread that is blocked. The
-   * time of waits is counted, not the clock's: a process that slept must not blame its worker.
+   * How long it may send nothing before it counts as crashed: a blocked thread receives no `exit` event. Only
+   * the time of waits counts, not the clock, so that a process that was suspended does not blame its worker.
    *
    * @defaultValue 15,000; one that starts, or reads the largest answer, is silent for shorter
    */
@@ -80,7 +80,7 @@ export class BlockingWorker {
   /**
    * Blocks until the answer is there.
    *
-   * @throws {@link TimeoutError} there is none in time; the call is cancelled, its answer never seen.
+   * @throws {@link TimeoutError} no response came in time; the call is cancelled and its response ignored.
    * @throws {@link WorkerError} the worker ended.
    */
   call({ timeoutMs, ...call }: BlockingCall): Outcome {

@@ -19,7 +19,7 @@ export interface EnvironmentFault {
 }
 
 /**
- * Whether the environment asks for tracing where the program made no client: by a tracing variable, or
+ * Whether the environment enables tracing for a program without a client of its own: by a tracing variable, or
  * by the address of a server. A key alone does not.
  */
 export function isTracingConfigured(env: Environment): boolean {

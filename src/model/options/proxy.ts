@@ -18,8 +18,8 @@ export interface ProxyChoice {
 }
 
 /**
- * The address of the proxy on the way to the endpoint, by the endpoint's scheme; `undefined` where
- * there is none. The proxy of one scheme is never used for the other.
+ * The address of the proxy for the endpoint, by the endpoint's scheme; `undefined` without a
+ * proxy. The proxy of one scheme is never used for the other.
  */
 export function chooseProxy(choice: ProxyChoice): string | undefined {
   const { httpProxy, httpsProxy, noProxy = "", socketPath } = choice;

@@ -39,7 +39,7 @@ export const parseRuleNames = (text: string): readonly string[] =>
 export const maskEverything: RedactionPlan = {
   searches: [],
   keys: [],
-  // Never the mark of rules: theirs are 2 to 255 by their content, and this says that all is masked.
+  // Different from every mark of rules, which are 2 to 255 by their content: this one means that all is masked.
   mark: 255,
   masksEverything: true,
 };

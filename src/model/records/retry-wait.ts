@@ -19,8 +19,8 @@ export interface FailedTry {
 }
 
 /**
- * Milliseconds until the next try: doubles from `firstWaitMs` to `maxWaitMs`, or what the server asks
- * for where that is longer. The jitter keeps many clients from coming back at one moment.
+ * Milliseconds until the next try: doubles from `firstWaitMs` to `maxWaitMs`, or the wait that the
+ * server requested, where that is longer. The jitter prevents many clients from returning at the same moment.
  */
 export function retryWaitMs({ attempt, afterMs, random }: FailedTry, waits: RetryWaits): number {
   const { firstWaitMs, maxWaitMs, retryAfterLimitMs } = waits;

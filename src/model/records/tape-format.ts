@@ -3,7 +3,7 @@
  *
  * A tape is records one after another. A record is a head of {@link recordHead} bytes
  * (u32 length of the whole record, u8 operation, u8 outcome, u8 payloads withheld, u8 redaction), then fields. Before a
- * record is delivered, the place of its withheld payloads says whether a worker has it in hand.
+ * record is delivered, the byte of its withheld payloads is the mark that a worker is writing it.
  * A field is u8 code, u32 length of what follows, then its content: without a tag up to
  * {@link field.endMicros}, tagged values for the others. Numbers are little-endian.
  */

@@ -11,7 +11,7 @@ export interface Attachment {
 const attachmentPrefix = "attachment.";
 
 /**
- * Attachments by name; `undefined` where there is none. On the wire the names have a prefix.
+ * Attachments by name; `undefined` without attachments. On the wire the names have a prefix.
  *
  * @throws {@link ResponseError} one has no address.
  */

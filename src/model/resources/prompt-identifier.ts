@@ -29,7 +29,7 @@ const commitRule = "letters, digits, ., - and _, and begins with a letter or dig
  * Reads `repo`, `owner/repo`, `-/repo`, each with or without `:` and a commit: a hash, the beginning
  * of one, a tag, or `latest`.
  *
- * @throws {@link ValidationError} it is none of these; the message points to the part.
+ * @throws {@link ValidationError} it has none of these forms; the message points to the part.
  */
 export function parsePromptReference(identifier: unknown): PromptReference {
   if (typeof identifier !== "string" || identifier === "") {
