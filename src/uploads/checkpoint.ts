@@ -32,7 +32,7 @@ export interface RecordedRow {
 export interface CheckpointOptions {
   /** What is uploaded, and to where. */
   readonly target: string;
-  /** Hears, once, that the file can't be written. */
+  /** Called once where the file can't be written. */
   readonly onTrouble: (message: string) => void;
 }
 

@@ -17,7 +17,7 @@ export interface BulkKind {
   readonly encoderOn: RowWriterOptions["encoderOn"];
   /** Sends the rows of a tape; what was answered is marked on it, and is not sent again. */
   readonly ship: (tape: Tape) => Promise<ChunkReport>;
-  /** Hears that so many rows from the beginning are done with. */
+  /** Called with the number of rows, from the first, that are done. */
   readonly onDone?: (rows: number) => void;
 }
 
@@ -62,7 +62,7 @@ export class BulkUpload {
   #lastWritten: RecordedRow | undefined;
   #awaySince: number | undefined;
   #failure: { readonly error: unknown } | undefined;
-  /** Hears that the upload failed, at whatever it is just waiting. */
+  /** Rejects when the upload failed, whatever it is waiting for. */
   onFailure: (() => void) | undefined;
 
   constructor(

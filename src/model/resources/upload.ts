@@ -56,9 +56,9 @@ export interface UploadSettings {
   readonly dryRun?: boolean | undefined;
   /** How long a server may be away before the upload gives up. @defaultValue 120,000 */
   readonly patienceMs?: number | undefined;
-  /** Hears of each row that is rejected; the upload waits for it. */
+  /** Called for each rejected row; the upload waits for it. */
   readonly onRejected?: ((row: RejectedRow) => void | Promise<void>) | undefined;
-  /** Hears how far the upload is, at most four times a second, and at its end. */
+  /** Called with the progress of the upload, at most four times a second, and at its end. */
   readonly onProgress?: ((progress: UploadProgress) => void) | undefined;
   /** Called when the server stops answering, with the reason; the upload waits for `patienceMs` at most. */
   readonly onWait?: ((reason: Error) => void) | undefined;

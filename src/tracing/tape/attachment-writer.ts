@@ -21,7 +21,7 @@ export interface AttachmentRules {
   readonly dangerouslyAllowFilesystem: boolean;
   /** Checks for unknown keys. Returns the reason to leave the attachment out, or `undefined`. */
   readonly checkKeys?: (attachment: object) => string | undefined;
-  /** Hears of each attachment in whose place there is a marker. */
+  /** Called for each attachment that was replaced by a marker. */
   readonly onLeftOut?: (message: string) => void;
 }
 

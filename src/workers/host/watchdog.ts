@@ -11,7 +11,7 @@ export interface WatchdogOptions {
   readonly threads: () => readonly WatchedThread[];
   /** How long a thread's loop may stand still. */
   readonly stallMs: number;
-  /** Hears of each thread that is ended for it. */
+  /** Called for each thread that is ended for it. */
   readonly onStuck: () => void;
 }
 

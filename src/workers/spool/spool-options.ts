@@ -7,9 +7,9 @@ export interface SpoolOptions {
   readonly quotaBytes: number;
   /** How often what was written is forced onto the disk; 0 does it at each write. */
   readonly syncMs: number;
-  /** Hears of what went without having been sent. */
+  /** Called for records that were removed before they were sent. */
   readonly onLost: (loss: SpoolLoss) => void;
-  /** Hears of trouble that costs no record by itself. */
+  /** Called for faults that lose no record by themselves. */
   readonly onTrouble: (kind: SpoolTrouble, message: string) => void;
   /**
    * Masks in place what must not be on disk, before records are written. Throws where it can't: nothing is
