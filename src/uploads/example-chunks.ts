@@ -13,7 +13,7 @@ import { jsonType } from "../api/http/request.ts";
 import type { RequestBody } from "../api/http/request.ts";
 import { escapePartName } from "../model/records/part-name.ts";
 
-/** Called with the outcomes of rows as soon as they are known. */
+/** Receives the outcomes of rows as soon as they are known. */
 export interface Outcomes {
   readonly done: (rows: readonly TapeRow[], counts: { created: number; bytes: number }) => void;
   readonly rejected: (row: TapeRow, rejection: RejectedRow) => void;

@@ -62,7 +62,7 @@ export class BulkUpload {
   #lastWritten: RecordedRow | undefined;
   #awaySince: number | undefined;
   #failure: { readonly error: unknown } | undefined;
-  /** Rejects when the upload failed, whatever it is waiting for. */
+  /** Called when the upload failed, to end the wait that is under way. */
   onFailure: (() => void) | undefined;
 
   constructor(
