@@ -184,7 +184,7 @@ function takeGroup(port: MessagePort, first: WriterCall): readonly WriterCall[] 
   return group;
 }
 
-/** What a call adds at the most, as far as can be told before it is done; of most only that it is little. */
+/** The most that calls can add, estimated before they run. Most calls count as small. */
 function loadOf(calls: readonly WriterCall[]): AddedLoad {
   let bytes = 0;
   let rows = 0;

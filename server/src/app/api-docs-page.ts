@@ -52,7 +52,7 @@ const start = `SwaggerUIBundle({
 
 const files = new Map<string, DocsFile>();
 
-/** Reads a file of the page by its path below `/docs`, once; `undefined` where there is none. */
+/** Reads a file of the page by its path below `/docs`, once; `undefined` where it does not exist. */
 export async function readDocsFile(path: string): Promise<DocsFile | undefined> {
   const known = files.get(path);
   if (known !== undefined) {

@@ -181,7 +181,7 @@ const scopeOf = (request: FastifyRequest, { raw }: FastifyReply): ReadScope => {
   };
 };
 
-/** A body that is read as a whole, within bounds of its own. Whatever the content type says. An empty one is an absent one. */
+/** Parses a body as JSON within its own limits, whatever its content type. An empty body counts as absent. */
 async function parseBody(request: IncomingMessage, bytesMax: number): Promise<unknown> {
   const pieces: Buffer[] = [];
   const check = new JsonBoundsCheck({

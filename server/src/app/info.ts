@@ -3,7 +3,7 @@ import { hasZstd } from "../bodies/read-body.ts";
 import type { Store } from "../store/store.ts";
 import { apiVersion, serverLimits } from "../model/options.ts";
 
-/** `GET /info`: what this server takes. It needs no key: why nothing is taken is told in short. */
+/** `GET /info`: what this server accepts. It needs no key, so the reason for read-only mode is kept short. */
 export const readInfo = ({ readOnlyReason }: Pick<Store, "readOnlyReason">) => ({
   version: apiVersion,
   // Ours alone, and only then.

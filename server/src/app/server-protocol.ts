@@ -7,7 +7,7 @@ export interface ServerThreadData extends ServerSettings {
   readonly ended: Int32Array<SharedArrayBuffer>;
 }
 
-/** What the server's thread says. */
+/** Messages of the server's thread. */
 export type ServerThreadMessage =
   | { readonly kind: "listening"; readonly port: number }
   | { readonly kind: "failed"; readonly code: ServerErrorCode; readonly reason: string };

@@ -8,7 +8,7 @@ import type { Store } from "../store/store.ts";
 
 const tag = "server";
 
-/** What the server says of itself to whoever asks. */
+/** Routes that describe the server and need no key. */
 export function addInfoRoutes(app: FastifyInstance, store: Store): void {
   app.get("/", async ({ protocol, host }) => readRoot(`${protocol}://${host}`));
   app.route({
@@ -17,7 +17,7 @@ export function addInfoRoutes(app: FastifyInstance, store: Store): void {
   });
 }
 
-/** The tenant of whoever asks. */
+/** The tenant of the caller. */
 export function addSettingsRoutes(app: FastifyInstance, store: Store): void {
   app.route({
     ...route(endpoints.readSettings, { tag, summary: "The tenant that the key belongs to." }),

@@ -1,6 +1,6 @@
 import { escapable, hasSpecial, hexDigit, plain } from "./json-bytes.ts";
 
-/** The text is not JSON; the message says where. */
+/** The text is not JSON; the message contains the position. */
 export class JsonError extends Error {}
 
 /** What is walked over: bytes that are UTF-8, which the caller has checked. */

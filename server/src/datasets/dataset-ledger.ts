@@ -9,7 +9,7 @@ import type { Connection } from "../storage/sqlite/connection.ts";
 /** How far back a write may be dated, in microseconds: clients name the time at which they were called. */
 const backdateMicros = 60_000_000;
 
-/** Looks datasets up for whoever writes to them, and makes their versions. */
+/** Finds datasets for the writers, and creates their versions. */
 export class DatasetLedger {
   readonly #statements;
 

@@ -48,7 +48,7 @@ export const parsePage = (query: QueryString) => ({
   offset: parseCount(query, "offset", { fallback: 0, max: Number.MAX_SAFE_INTEGER }),
 });
 
-/** @throws RequestError 422: it is none of them. */
+/** @throws RequestError 422: its value is not one of them. */
 export function parseOneOf<Value extends string>(
   text: string,
   values: readonly Value[],

@@ -20,7 +20,7 @@ const parts = [
      AND tenant_id = (SELECT tenant_id FROM datasets WHERE id = ?1)`,
 ];
 
-/** The rows of datasets, for whoever writes. */
+/** The rows of datasets, for the writers. */
 export class DatasetTable {
   readonly #statements;
   readonly #keys: TenantKeyWriter;
@@ -92,7 +92,7 @@ export class DatasetTable {
     this.#statements.setReady.run([id]);
   }
 
-  /** Nobody sees it from now on, and its name is free; what it holds goes part by part. */
+  /** Hides it and frees its name at once; its contents are deleted in parts. */
   retire(id: string): void {
     this.#statements.retire.run([JSON.stringify(`deleted ${id}`), id]);
   }

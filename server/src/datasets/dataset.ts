@@ -117,7 +117,7 @@ export interface VersionQuery {
 export interface DatasetReads {
   find(tenantId: string, id: string): Dataset | undefined;
   list(tenantId: string, query: DatasetQuery): readonly Dataset[];
-  /** Whoever holds the token may read it. */
+  /** The holder of the token may read it. */
   findShared(token: string): Dataset | undefined;
   /** The version that a tag is at, or the newest at or before a time; of a dataset of the tenant's. */
   findVersion(tenantId: string, id: string, asOf: AsOf): DatasetVersion | undefined;
@@ -136,7 +136,7 @@ export interface IndexPosition {
 }
 
 export interface DatasetWrites {
-  /** @throws RequestError 409: name or id is taken. 422: a schema is none. */
+  /** @throws RequestError 409: name or id is taken. 422: a schema is malformed. */
   create(tenantId: string, draft: DatasetDraft): Dataset;
   /** @throws RequestError 404: no such dataset. 409: the name is taken. 422: examples don't fit. */
   update(tenantId: string, id: string, changes: DatasetChanges): LongWrite<Dataset>;

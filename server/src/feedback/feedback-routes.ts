@@ -103,7 +103,7 @@ export function addFeedbackRoutes(app: FastifyInstance, store: FeedbackStore): v
   });
 }
 
-/** What needs no key: whoever has a token may judge. */
+/** Routes without a key: a token allows its holder to submit feedback. */
 export function addSubmittedFeedbackRoutes(app: FastifyInstance, store: FeedbackStore): void {
   app.route<{ Body: SubmittedFeedbackBody }>({
     ...route(endpoints.giveFeedback, {

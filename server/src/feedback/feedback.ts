@@ -66,7 +66,7 @@ export interface FeedbackReads extends RunFeedbackReads {
   statsOfProjects(tenantId: string, ids: readonly string[]): ReadonlyMap<string, FeedbackStats>;
   /** Of each comparison; comparisons without have no entry. */
   statsOfComparatives(tenantId: string, ids: readonly string[]): ReadonlyMap<string, FeedbackStats>;
-  /** Whoever holds it may ask. */
+  /** The holder of the token may read it. */
   findToken(token: string): FeedbackToken | undefined;
   /** By creation, expired ones too. */
   listTokens(tenantId: string, runId: string, range: PageRange): readonly FeedbackToken[];

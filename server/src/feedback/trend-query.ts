@@ -3,7 +3,7 @@ export interface FeedbackPoint {
   readonly key: string;
   readonly atMicros: number;
   readonly score: number | null;
-  /** As a text; `null` where there is none that can be counted. */
+  /** As a text; `null` without a value that can be counted. */
   readonly value: string | null;
 }
 

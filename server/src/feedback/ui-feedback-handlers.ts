@@ -31,7 +31,7 @@ export async function readFeedbackSummary(
   return { key, is_complete: isComplete, from: toIso(fromMicros), to: toIso(toMicros), ...trend };
 }
 
-/** `GET /ui/feedback-forms/{token}`: what whoever holds the token is asked. Gives nothing, says nothing of the run. */
+/** `GET /ui/feedback-forms/{token}`: the questions for the holder of the token. Nothing of the run is revealed. */
 export async function readFeedbackForm(
   store: FeedbackStore,
   request: FastifyRequest,

@@ -1,6 +1,6 @@
 import type { Span } from "./filter-error.ts";
 
-/** What a comparison says of its field. */
+/** The comparators. */
 export const comparators = [
   "eq",
   "neq",

@@ -122,7 +122,7 @@ function readText(text: string, offset: number): Token {
 const doubleStop = /["\\]/g;
 const singleStop = /['\\]/g;
 
-/** The next quote or backslash; -1 where there is none. */
+/** The next quote or backslash; -1 where the rest has neither. */
 function nextStop(text: string, from: number, quote: string): number {
   const pattern = quote === '"' ? doubleStop : singleStop;
   pattern.lastIndex = from;

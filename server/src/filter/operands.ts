@@ -23,7 +23,7 @@ interface Use {
   readonly comparator: Comparator;
 }
 
-/** @throws FilterError the value is none that the comparator takes for this field. */
+/** @throws FilterError the comparator does not accept the value for this field. */
 export function toOperand(literal: Literal, use: Use): Operand {
   const { field, comparator } = use;
   if (comparator === "in") {

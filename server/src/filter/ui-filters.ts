@@ -21,7 +21,7 @@ export const filterCheckBody = Type.Object({
   filter: Type.String(),
 });
 
-/** Says whether a filter is one, and else where it is not. */
+/** Checks a filter, and returns the position of the fault of a malformed one. */
 export function checkFilterText({
   body: { of, filter },
 }: FastifyRequest<{ Body: Static<typeof filterCheckBody> }>) {

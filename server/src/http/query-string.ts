@@ -44,7 +44,7 @@ export function parseId(id: unknown, name: string): string {
 export const parseIds = (query: QueryString, name: string): readonly string[] | undefined =>
   all(query, name)?.map((id) => parseId(id, name));
 
-/** Entries that metadata must have, as a JSON object. @throws RequestError 422: it is none, or too large. */
+/** Entries that metadata must have, as a JSON object. @throws RequestError 422: it is not a JSON object, or too large. */
 export function parseMetadata(query: QueryString, name = "metadata"): JsonObject | undefined {
   const text = first(query, name);
   if (text === undefined || text === "") {

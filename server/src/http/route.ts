@@ -20,7 +20,7 @@ export const tags = {
 
 export type Tag = keyof typeof tags;
 
-/** What /openapi.json says of a call, beside its method and path. */
+/** The description of a call in /openapi.json, besides its method and path. */
 export interface RouteDocs<Body extends TSchema = TSchema> {
   readonly tag: Tag;
   /** One sentence. */
@@ -31,7 +31,7 @@ export interface RouteDocs<Body extends TSchema = TSchema> {
   readonly body?: Body;
   /** Of the 200 answer. Not enforced. */
   readonly answer?: TSchema;
-  /** Whether it is open to whoever has no key. */
+  /** Whether it needs no key. */
   readonly keyless?: true;
 }
 

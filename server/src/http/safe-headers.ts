@@ -54,7 +54,7 @@ const headerLines = Object.entries(safeHeaders)
   .map(([name, value]) => `${name}: ${value}\r\n`)
   .join("");
 
-/** What the parser of Node says of bytes that are no request. */
+/** The error of Node's parser for bytes that are not a request. */
 interface ParserError extends Error {
   readonly code?: string;
 }

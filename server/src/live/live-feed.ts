@@ -31,7 +31,7 @@ interface Listener {
   next: number;
 }
 
-/** What was stored of late, told to whoever watches, once a second; nothing runs while nobody does. */
+/** Sends what was stored recently to the connected UIs, once a second. No timer runs without connections. */
 export class LiveFeed {
   readonly #history = new ActivityHistory(historySeconds);
   readonly #senders: Senders;

@@ -4,7 +4,7 @@ import { defaultPort, defaultQueryTimeoutMs } from "./default-port.ts";
 
 const mebibyte = 1_048_576;
 
-/** Every bound of the server, once. Bytes, milliseconds and counts, as the name says. */
+/** Every limit of the server, in one place. The end of a name is its unit: bytes, milliseconds or a count. */
 export const serverLimits = {
   /** Advertised: operations in one request. */
   operations: 1_000,

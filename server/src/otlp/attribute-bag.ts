@@ -36,7 +36,7 @@ export class AttributeBag {
     return name === undefined ? undefined : this.#remove(name);
   }
 
-  /** Takes a text that says something. */
+  /** Takes a text that is not blank. */
   takeText(...names: readonly string[]): string | undefined {
     const name = names.find((candidate) => isSaid(this.#values.get(candidate)));
     const value = name === undefined ? undefined : this.#remove(name);
@@ -55,7 +55,7 @@ export class AttributeBag {
     return object;
   }
 
-  /** Takes all names that begin with the prefix; they are told without it. */
+  /** Takes all attributes whose names begin with the prefix, and returns them without it. */
   takeAll(prefix: string): ReadonlyMap<string, AttributeValue> {
     const found = new Map<string, AttributeValue>();
     for (const [name, value] of this.#values) {
@@ -67,7 +67,7 @@ export class AttributeBag {
     return found;
   }
 
-  /** Names that begin with the prefix, told without it; they stay. */
+  /** Names that begin with the prefix, returned without it. The attributes stay. */
   peekAll(prefix: string): ReadonlyMap<string, AttributeValue> {
     return new Map(
       [...this.#values]
@@ -90,7 +90,7 @@ export class AttributeBag {
     return Array.isArray(list) ? (list as readonly Tree[]) : [];
   }
 
-  /** What nobody took. */
+  /** The attributes that were not taken. */
   rest(): Attributes {
     return this.#values;
   }

@@ -45,7 +45,7 @@ export const readJson = (text: string): JsonText | undefined =>
 /** Levels of a value that is looked into; what has more stays a text. */
 const depthLimit = 256;
 
-/** The value of a JSON text; `undefined` where it is none, or is nested too deeply to be looked into. */
+/** The value of a JSON text; `undefined` where it is not JSON, or is nested too deeply to be parsed. */
 export function parseJson(text: string): unknown {
   try {
     const value: unknown = JSON.parse(text);

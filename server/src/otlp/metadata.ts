@@ -31,7 +31,7 @@ const parseList = (text: string): readonly unknown[] | undefined => {
   return Array.isArray(value) ? value : undefined;
 };
 
-/** Names that runs have for what the conventions name otherwise; where a span tells several, the first counts. */
+/** The names of runs for attributes that the conventions name differently. Where a span has several of them, the first counts. */
 const aliases: Readonly<Record<string, readonly string[]>> = {
   ls_provider: ["gen_ai.provider.name", "gen_ai.system", "llm.provider", "llm.system"],
   ls_model_name: [
@@ -47,7 +47,7 @@ const aliases: Readonly<Record<string, readonly string[]>> = {
   user_id: ["user.id"],
 };
 
-/** The metadata of a run: what the span says of itself, and all that has no other place, with its type. */
+/** The metadata of a run: the description of the span, and all attributes without another place, with their types. */
 export function toMetadata(span: Span, bag: AttributeBag): Members {
   const named = {
     ...Object.fromEntries(bag.takeAll("traceloop.association.properties.")),

@@ -82,7 +82,7 @@ export function answerSpanFailure(
 
 const openBrace = 0x7b;
 
-/** As the content type says. Where it says neither, a body that begins with a brace is JSON. */
+/** From the content type. Where it names neither encoding, a body that begins with a brace is read as JSON. */
 function encodingOf({ headers }: FastifyRequest, body?: Buffer): Encoding {
   const type = headers["content-type"]?.toLowerCase() ?? "";
   if (type.includes("json")) {

@@ -7,7 +7,7 @@ import type { AttributeValue, SpanEvent } from "./span.ts";
 /** The members of a run's inputs or outputs. */
 export type Content = Readonly<Record<string, unknown>>;
 
-/** Where one side of a span, what went in or what came out, is told. */
+/** The attributes and events that hold one side of a span, its inputs or its outputs. */
 interface Side {
   /** Attributes that hold all of it; the first that is there counts. */
   readonly whole: readonly string[];
@@ -51,7 +51,7 @@ const outputSide: Side = {
   member: "output",
 };
 
-/** The inputs that a span tells; `undefined` where it tells none. */
+/** The inputs of a span; `undefined` where it has none. */
 export function takeInputs(bag: AttributeBag, events: readonly SpanEvent[]): Content | undefined {
   const instructions = toParts(tell(bag, events, "gen_ai.system_instructions"));
   const system =
@@ -66,7 +66,7 @@ export function takeInputs(bag: AttributeBag, events: readonly SpanEvent[]): Con
   });
 }
 
-/** The outputs that a span tells; `undefined` where it tells none. */
+/** The outputs of a span; `undefined` where it has none. */
 export const takeOutputs = (bag: AttributeBag, events: readonly SpanEvent[]): Content | undefined =>
   takeSide({ bag, events, side: outputSide, system: [], more: {} });
 
@@ -150,7 +150,7 @@ function takeMessages(
   );
 }
 
-/** An attribute of the span, or of the event that tells all of an operation. */
+/** An attribute of the span, or of the event that describes a whole operation. */
 function tell(
   bag: AttributeBag,
   events: readonly SpanEvent[],
@@ -164,7 +164,7 @@ function tell(
   );
 }
 
-/** A list, also one that came as JSON; a text that is none is one part. */
+/** A list, also one in JSON. A text that is not a list is its only part. */
 function toParts(value: AttributeValue | undefined): readonly unknown[] | undefined {
   if (value === undefined || value === null || value === "") {
     return undefined;
@@ -174,7 +174,7 @@ function toParts(value: AttributeValue | undefined): readonly unknown[] | undefi
   return isList(list) ? list : [list];
 }
 
-/** A message of an event; its role is in the name where nothing else says it. */
+/** A message of an event. Its role is taken from the event's name where no attribute has it. */
 function toEventMessage({ name, attributes }: SpanEvent): unknown {
   const {
     "gen_ai.event.content": told,

@@ -45,7 +45,7 @@ const details: Readonly<Record<string, Readonly<Record<string, Names>>>> = {
   },
 };
 
-/** The tokens that a span says it used, in the words of runs; `undefined` where it says nothing. */
+/** The tokens that a span reports, with the names of runs; `undefined` where it reports none. */
 export function takeUsage(bag: AttributeBag): Readonly<Record<string, unknown>> | undefined {
   const usage: Record<string, unknown> = { ...bag.takeObject("langsmith.usage_metadata") };
   for (const [name, sources] of Object.entries(counts)) {

@@ -54,7 +54,7 @@ export interface ProjectQuery {
 
 export interface ProjectReads {
   find(tenantId: string, id: string): Project | undefined;
-  /** By name, ascending, unless the query says otherwise. */
+  /** By name, ascending, unless the query sets another order. */
   list(tenantId: string, query: ProjectQuery): readonly Project[];
 }
 

@@ -46,7 +46,7 @@ export class PromptAccess {
       : { id: String(values[0]), tenantId: String(values[1]) };
   }
 
-  /** @throws RequestError 404: there is none, or none that may be seen. */
+  /** @throws RequestError 404: it does not exist, or is not visible to the caller. */
   read(tenantId: string, place: PromptLocation): PromptKey {
     const found = this.find(tenantId, place);
     if (found === undefined) {

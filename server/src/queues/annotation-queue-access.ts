@@ -11,7 +11,7 @@ import type { Clock } from "../storage/sqlite/clock.ts";
 import { parseRows } from "../storage/sqlite/rows.ts";
 import type { Connection } from "../storage/sqlite/connection.ts";
 
-/** Finds queues and the runs in them for whoever writes, and keeps which are completed. */
+/** Finds queues and their runs for the writers, and updates which runs are completed. */
 export class AnnotationQueueAccess {
   readonly #clock: Clock;
   readonly #statements;
@@ -33,7 +33,7 @@ export class AnnotationQueueAccess {
     };
   }
 
-  /** @throws RequestError 404: there is none. */
+  /** @throws RequestError 404: it does not exist. */
   read(tenantId: string, id: string): AnnotationQueue {
     const [values] = parseRows(this.#statements.find.all([tenantId, id]));
     if (values === undefined) {

@@ -160,7 +160,7 @@ export async function listQueuesOfRun(
   return queues.map(toQueueJson);
 }
 
-/** The queue that an address names. @throws RequestError 404: there is none. */
+/** The queue in the path. @throws RequestError 404: it does not exist. */
 export async function findQueue(
   store: QueueStore,
   request: FastifyRequest,

@@ -23,7 +23,7 @@ const columns = {
   updated_at: "q.updated_us",
 } as const;
 
-/** Which entries `e`: `?1` is the tenant, `?2` the queue, `?3` a status or null. Whoever asks is the reviewer without a name. */
+/** Which entries `e`: `?1` is the tenant, `?2` the queue, `?3` a status or null. The caller is the reviewer without a name. */
 export const ofQueue = `e.tenant_id = ?1 AND e.queue_id = ?2 AND (?3 IS NULL OR ?3 = CASE
   WHEN e.completed_us IS NOT NULL THEN 'completed'
   WHEN EXISTS (SELECT 1 FROM annotation_queue_reviews v

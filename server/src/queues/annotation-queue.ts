@@ -118,7 +118,7 @@ export interface AnnotationQueueWrites {
   create(tenantId: string, draft: QueueDraft): AnnotationQueue;
   /** Of `reviewers`, what is given replaces what was there. @throws RequestError 404: no such queue, or no such dataset. */
   update(tenantId: string, id: string, changes: QueueChanges): AnnotationQueue;
-  /** Deletes those that are there, and says which. Their runs stay. */
+  /** Deletes the queues that exist and returns their ids. Their runs stay. */
   delete(tenantId: string, ids: readonly string[]): readonly string[];
   /**
    * At the end, in the order given; a run that is in it keeps its place. All of them, or none.

@@ -1,7 +1,7 @@
 import { createHash } from "node:crypto";
 import type { AnnotationQueue, EntryQuery, QueueEntry } from "./annotation-queue.ts";
 
-/** Whoever calls the API without saying who reviews. */
+/** The reviewer of API calls that name none. */
 export const namelessReviewer = "";
 
 /** The platform knows reviewers by UUIDs: one made of the name, the same each time (RFC 9562, version 8). */
@@ -67,7 +67,7 @@ export interface ReviewRequest {
 export interface ClaimedRun extends QueueEntry {
   /** How many stand before it in the queue. */
   readonly index: number;
-  /** When the claim expires; `null`: there is none, since the queue has none or the reviewer is done. */
+  /** When the claim expires; `null` without a claim, because the queue has no time limit or the reviewer is done. */
   readonly untilMicros: number | null;
 }
 

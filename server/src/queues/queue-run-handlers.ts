@@ -141,7 +141,7 @@ function toRunKey(key: QueueRunsBody[number]): RunKey {
   };
 }
 
-/** `status`, where it is given. @throws RequestError 422: it is none. */
+/** The parameter `status`, if present. @throws RequestError 422: its value is unknown. */
 export function parseStatus(query: QueryString): ReviewStatus | undefined {
   const text = first(query, "status");
   const status = reviewStatuses.find((one) => one === text);

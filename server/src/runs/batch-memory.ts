@@ -46,7 +46,7 @@ export class BatchMemory {
     return Buffer.from(piece.memory);
   }
 
-  /** A piece that nobody uses any more. */
+  /** Returns a piece that is no longer used. */
   give(memory: ArrayBuffer): void {
     const { byteLength } = memory;
     if (byteLength < leastBytes || byteLength > mostBytes) {

@@ -142,7 +142,7 @@ const pickColumns = (row: RunRow): ColumnValues => ({
   referenceExampleId: row.referenceExampleId,
 });
 
-/** What a column holds that nobody has set, or that a patch has cleared. */
+/** The value of a column that was never set, or that a patch has cleared. */
 const defaultOf: {
   readonly [Name in ColumnName]: (context: MergeContext) => ColumnValues[Name];
 } = {
@@ -179,7 +179,7 @@ function startOf(dottedOrder: string): number | undefined {
   return stamp === "" ? undefined : stampToMicros(stamp);
 }
 
-/** A record's place, made from what is known where the record leaves it out; or why there is none. */
+/** The position of a record, completed from the stored run where the record leaves it out; or the reason why it has none. */
 export function placeRecord(
   record: RunRecord,
   known: RunRow | undefined,
@@ -216,7 +216,7 @@ function contradicts(record: RunRecord, known: RunRow | undefined): string | und
     : `run ${id} was received before in trace ${known.traceId}, not ${traceId}`;
 }
 
-/** What a dotted order says of a run's place. It was checked when the run was received. */
+/** The position in a dotted order, which was checked when the run was received. */
 function placeOf(dottedOrder: string): TracePosition {
   const end = dottedOrder.lastIndexOf(".");
   return {

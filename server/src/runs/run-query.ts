@@ -78,7 +78,7 @@ export interface RunReads {
   find(tenantId: string, id: string): StoredRun | undefined;
   query(tenantId: string, query: RunQuery): RunPage;
   statistics(tenantId: string, filter: RunFilter): RunStatistics;
-  /** The run that the token is of, or the root of the trace that it is of: whoever holds it may read that. */
+  /** The run that the token is of, or the root of the trace that it is of: its holder may read that. */
   findShared(token: string): StoredRun | undefined;
   /** The bytes of an attachment; the address that leads here was signed. */
   findFile(

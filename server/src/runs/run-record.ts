@@ -37,7 +37,7 @@ export interface RunRecord {
   /** Absent in one-run calls that leave it out; the store then finds it. */
   readonly traceId?: string | undefined;
   readonly dottedOrder?: string | undefined;
-  /** Tells a patch received twice from another patch of the same run. Empty for a post. */
+  /** Distinguishes a repeated patch from another patch of the same run. Empty for a post. */
   readonly digest: string;
   readonly columns: RunColumns;
   /** Where filters look for the run; see `facets.ts`. */

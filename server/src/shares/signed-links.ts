@@ -32,7 +32,7 @@ export class SignedLinks {
     this.#now = now;
   }
 
-  /** Where whoever sent the request finds the file. */
+  /** The address of the file, relative to the address of the request. */
   link({ protocol, host }: Pick<FastifyRequest, "protocol" | "host">, target: FileTarget): string {
     const claim: Claim = { target, untilMs: this.#now() + serverLimits.signedMs };
     const text = Buffer.from(JSON.stringify(claim)).toString("base64url");

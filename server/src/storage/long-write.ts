@@ -13,7 +13,7 @@ export class LongWrite<Result> {
     this.undo = undo;
   }
 
-  /** Does all of it at once, in the transaction of the caller: for programs in which nobody waits for a turn. */
+  /** Performs all of it at once, in the transaction of the caller: for programs without other requests. */
   finish(): Result {
     let step = this.steps.next();
     while (step.done !== true) {

@@ -25,7 +25,7 @@ export const toFailure = (sequence: number, cause: unknown): ThreadAnswer =>
       }
     : { kind: "failed", sequence, reason: messageOf(cause) };
 
-/** The error of an answer, as whoever made the call hears of it. */
+/** The error of a reply, as the caller receives it. */
 export const toError = (answer: Exclude<ThreadAnswer, { kind: "answer" }>): RequestError =>
   answer.kind === "refused"
     ? new RequestError(answer.status, answer.detail, answer.retryAfterSeconds)

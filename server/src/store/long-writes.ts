@@ -18,7 +18,7 @@ interface LongWritesHost {
   readonly makeRoom: (cause: unknown) => boolean;
   /** Whether a write may be begun anew in the middle of it. */
   readonly mayBeginAnew: (call: WriterCall) => boolean;
-  /** What a caller is told of a failure. */
+  /** The error that the caller receives for a failure. */
   readonly causeOf: (call: WriterCall, cause: unknown) => unknown;
   /** Has calls performed from their beginning. */
   readonly perform: (calls: readonly WriterCall[]) => void;

@@ -212,6 +212,6 @@ const pastDeadline = (timeoutMs: number): RequestError =>
     `the query did not end within ${timeoutMs} ms (queryTimeoutMs) and was ended: name a project, a shorter stretch of time, or a search text of three letters or more`,
   );
 
-/** Nobody reads it where the client has left; else the server is closing. */
+/** For a client that disconnected, which never receives it, or because the server is closing. */
 const notWanted = (): RequestError =>
   new RequestError(503, "the query was ended: its client left, or the server is closing", 1);

@@ -137,7 +137,7 @@ function overwriteFreePages(db: Connection): void {
 /** Of one row; SQLite takes up to a gigabyte. */
 const zerosBytes = 64 * 1_048_576;
 
-/** The tenant of whoever needs no key. */
+/** The tenant of requests without a key. */
 function makeDefaultTenant(db: Connection): void {
   db.prepare("INSERT OR IGNORE INTO settings (key, value) VALUES ('tenant_id', ?)").run([
     randomUUID(),

@@ -111,7 +111,7 @@ function prepareIndexWhereRoom(file: string): void {
   }
 }
 
-/** Logs each damaged thing once, whoever reads it; past some hundreds the disk is the news, and not one more run. */
+/** Logs each damaged item once. After some hundreds nothing more is logged: the disk is at fault then, not single runs. */
 function createDamageLog(): (detail: string) => void {
   const logged = new Set<string>();
   return (detail) => {

@@ -71,7 +71,7 @@ export interface Store {
   readonly read: Promised<Readers>;
   /** Resolves when the change would survive the end of the process. */
   readonly write: Promised<Writers>;
-  /** The tenant of whoever needs no key; made at first start. */
+  /** The tenant of requests without a key; created at the first start. */
   readonly defaultTenantId: string;
   /** Why only deletions are taken, as the disk is full; `undefined` while everything is. */
   readonly readOnlyReason: string | undefined;

@@ -54,7 +54,7 @@ type ArgumentTable<Resources> = {
 /** Names nothing that has a key; or what writes finds the key itself. */
 const same = <Args>(args: Args): Args => args;
 
-/** Whoever holds a token may ask: the answer says whose it is. */
+/** For the holder of a token: the result contains the tenant. */
 const byToken = <Args>(args: Args): Args => args;
 
 /** Of a tenant and an id. */
@@ -96,7 +96,7 @@ function replace<Value extends object>(value: Value, changes: Changes<Value>): V
   return copy;
 }
 
-/** A filter of runs. What it says of traces and parents stays: rows name those by their ids. */
+/** A filter of runs. Ids of traces and parents are not translated: rows hold them as they are. */
 const toRunFilter = <Filter extends Omit<RunFilter, "projectIds"> & Partial<RunFilter>>(
   filter: Filter,
   keys: OwnKeys,

@@ -23,7 +23,7 @@ export interface WriterCall {
   readonly request: WriterRequest;
 }
 
-/** What the writer's thread says. */
+/** Messages of the writer thread. */
 export type WriterMessage =
   | { readonly kind: "ready"; readonly readOnlyReason: string | undefined }
   /** From now on only deletions are taken, or everything again. */

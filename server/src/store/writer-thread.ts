@@ -28,7 +28,7 @@ export class WriterThread {
   readonly #worker: Worker;
   readonly #waiting = new Map<number, Waiting>();
   readonly #ended: Promise<void>;
-  /** Hears what each commit has stored. */
+  /** Called with what each commit stored. */
   onActivity: (activity: readonly Activity[]) => void = () => undefined;
   #readOnlyReason: string | undefined;
   #sequence = 0;

@@ -53,7 +53,7 @@ export class KeyGuard {
     return tenantId;
   }
 
-  /** Whether whoever asks must have a key. */
+  /** Whether requests need a key. */
   async isNeeded(): Promise<boolean> {
     return this.#keyDigests.length > 0 || this.#store.read.tenants.hasKeys();
   }
@@ -67,7 +67,7 @@ export class KeyGuard {
     return known?.id ?? this.#store.defaultTenantId;
   }
 
-  /** Digests have one length, and all are compared: the time tells nothing of a key. */
+  /** Digests have one length, and all are compared, so the time reveals nothing about a key. */
   #isGiven(key: string): boolean {
     const given = digest(key);
     return this.#keyDigests.filter((known) => timingSafeEqual(known, given)).length > 0;

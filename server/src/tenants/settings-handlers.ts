@@ -40,7 +40,7 @@ export interface SettingsDependencies {
   readonly settings: ServerSettings;
 }
 
-/** `GET /ui/server`. Where the data lies is for whoever is at this machine. */
+/** `GET /ui/server`. The path of the data folder is shown only to requests from this machine. */
 export async function readServerFacts(
   dependencies: SettingsDependencies,
   request: FastifyRequest,
@@ -55,7 +55,7 @@ export async function readServerFacts(
   };
 }
 
-/** `GET /ui/keys`: those of the tenant; whoever runs the server sees all. */
+/** `GET /ui/keys`: the keys of the tenant; the operator of the server receives all. */
 export async function listKeys(
   dependencies: SettingsDependencies,
   request: FastifyRequest,
@@ -96,7 +96,7 @@ export async function revokeKey(
   return toKeyJson(await dependencies.store.write.tenants.revokeKey(id));
 }
 
-/** `GET /ui/tenants`: one's own; whoever runs the server sees all. */
+/** `GET /ui/tenants`: the caller's own; the operator of the server receives all. */
 export async function listTenants(
   dependencies: SettingsDependencies,
   request: FastifyRequest,

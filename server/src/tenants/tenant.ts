@@ -45,7 +45,7 @@ export interface TenantReads {
 }
 
 export interface TenantWrites {
-  /** @throws RequestError 422: the handle is none. 409: another tenant has it. */
+  /** @throws RequestError 422: the handle is malformed. 409: another tenant has it. */
   create(draft: TenantDraft): Tenant;
   /** @throws RequestError as {@link TenantWrites.create}. */
   setHandle(id: string, handle: string): Tenant;

@@ -169,7 +169,7 @@ const hostedOnly: Readonly<Record<string, string>> = {
   "/v2/sql/query": "Queries in SQL are a part",
 };
 
-/** Open to whoever holds a token. */
+/** Routes for the holders of a token. */
 export function addSharedV2Routes(app: FastifyInstance, dependencies: Linked<Store>): void {
   app.route({
     ...route(v2Endpoints.readV2PublicRun, {

@@ -60,7 +60,7 @@ const preview = (name: string): Field => ({
 
 type JsonObject = Readonly<Record<string, unknown>>;
 
-/** The object under a name; without members where there is none. */
+/** The object under a name; an empty one where the name is missing. */
 function objectAt(value: unknown, name: string): JsonObject {
   const found: unknown =
     typeof value === "object" && value !== null ? Reflect.get(value, name) : undefined;
@@ -191,7 +191,7 @@ const owners: ReadonlySet<string> = new Set([
   "LS_USER_ID",
 ]);
 
-/** The fields that can be selected of a run by whoever holds its token. */
+/** The fields of a run that the holder of its token can select. */
 export const v2PublicFields: readonly string[] = v2RunFields.filter((name) => !owners.has(name));
 
 /** The members that a selection is made of. */

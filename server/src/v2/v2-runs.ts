@@ -208,7 +208,7 @@ export async function readV2Run(
   return sendV2Run(dependencies, request, { reply, run, selects });
 }
 
-/** One run, to whoever may see it: its owner, or the holder of a token. */
+/** One run, for its owner or the holder of a token. */
 export async function sendV2Run(
   dependencies: Linked<Store>,
   request: Pick<FastifyRequest, "protocol" | "host" | "tenantId">,

@@ -48,7 +48,7 @@ function read<Result>(body: Buffer, what: string, take: (cursor: JsonCursor) => 
   }
 }
 
-/** What the path or the part says of an example, beside its members. */
+/** What is known of an example from the path or the part, besides its members. */
 export interface Given {
   /** What messages call it. */
   readonly what: string;

@@ -121,7 +121,7 @@ const toDeleted = (ids: readonly string[]) => ({ count: ids.length, example_ids:
 export const exampleIdOf = (request: FastifyRequest): string =>
   parseId((request.params as { readonly id: string }).id, "example id");
 
-/** The addresses of attachments, for whoever sent the request. */
+/** The addresses of attachments, relative to the address of the request. */
 export const linkFor =
   (links: SignedLinks, request: FastifyRequest) =>
   ({ blob, mimeType }: { readonly blob: number; readonly mimeType: string }): string =>

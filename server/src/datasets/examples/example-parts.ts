@@ -23,7 +23,7 @@ interface Open {
   attachments: Map<string, AttachmentDraft> | undefined;
 }
 
-/** The examples of a multipart body, in the order of their first parts. @throws RequestError it is none. */
+/** The examples of a multipart body, in the order of their first parts. @throws RequestError it is malformed. */
 export function parseExampleParts(
   body: Buffer,
   contentType: string | undefined,
@@ -46,7 +46,7 @@ class OpenExamples {
   /** Parts of one example mostly come behind one another. */
   #last: Open | undefined;
 
-  /** @throws RequestError 422: it is none that an example has. */
+  /** @throws RequestError 422: examples have no such part. */
   add({ fault, ...part }: Part): void {
     const { name } = part;
     const what = (): string => `part ${JSON.stringify(name.slice(0, 120))}`;

@@ -66,7 +66,7 @@ export function parseCondition(filter: string | null | undefined): Sql | undefin
   return checked === undefined ? undefined : compileExampleFilter(checked);
 }
 
-/** What is shown of each example. @throws RequestError 422: a member is none of an example's. */
+/** The selected members of each example. @throws RequestError 422: examples have no such member. */
 export function parseSelect(
   query: QueryString,
   fallback: ReadonlySet<string> = listedMembers,

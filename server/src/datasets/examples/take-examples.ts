@@ -23,7 +23,7 @@ import type {
   TakenImport,
 } from "./example-tasks.ts";
 
-/** The examples of a body. @throws RequestError it is none that holds examples. */
+/** The examples of a body. @throws RequestError the body holds no examples. */
 export function readExamples({ body, shape, datasetId }: ExamplesBody): readonly ReceivedExample[] {
   const scope = datasetId === undefined ? {} : { datasetId };
   switch (shape.kind) {
@@ -41,7 +41,7 @@ export function readExamples({ body, shape, datasetId }: ExamplesBody): readonly
   }
 }
 
-/** The changes of a body. @throws RequestError it is none that holds changes of examples. */
+/** The changes of a body. @throws RequestError the body holds no changes of examples. */
 export function readChanges({ body, shape }: ExamplesBody): readonly ExampleChange[] {
   switch (shape.kind) {
     case "one": {

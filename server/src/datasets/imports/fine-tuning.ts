@@ -49,7 +49,7 @@ export function toFineTuning({ inputs, outputs }: Pick<Example, "inputs" | "outp
 }
 
 interface Side {
-  /** Who says what stands there as a text. */
+  /** The role of a message that is only a text. */
   readonly who: string;
   readonly what: string;
 }

@@ -7,9 +7,9 @@ export interface UploadRow {
   readonly metadata: string;
 }
 
-/** Datasets that arrive piece by piece, and that nobody sees before they are whole. */
+/** Datasets that arrive in parts and become visible when they are complete. */
 export interface UploadWrites {
-  /** @throws RequestError 409: the name is taken. 422: a schema is none. */
+  /** @throws RequestError 409: the name is taken. 422: a schema is malformed. */
   begin(tenantId: string, draft: DatasetDraft): void;
   /** @throws RequestError 422: a row does not fit the dataset's schema. */
   extend(tenantId: string, datasetId: string, rows: readonly UploadRow[]): void;

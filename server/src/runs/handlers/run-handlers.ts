@@ -14,7 +14,7 @@ import { parseId } from "../../http/query-string.ts";
 const jsonType = "application/json; charset=utf-8";
 
 /** What the handlers that show runs work with. */
-/** The addresses of the attachments of a tenant's runs, for whoever sent the request. */
+/** The addresses of the attachments of a tenant's runs, relative to the address of the request. */
 export const linkRunFiles =
   (links: SignedLinks, request: Pick<FastifyRequest, "protocol" | "host" | "tenantId">) =>
   (file: RunFile): string =>

@@ -18,7 +18,7 @@ const pageMax = 200;
 const firstSteps = 1_000;
 const mostSteps = 128_000;
 
-/** One answer searches so long, then says how far it came. */
+/** Time for the search of one request. The response then contains how far it got. */
 const searchMs = 150;
 
 /** Members of a run that a list shows where it does not say. */

@@ -114,7 +114,7 @@ export class BatchWalk {
     this.#look();
   }
 
-  /** Walks over a body, given in pieces. False: it has to go the other way, which tells what is wrong with it, if anything is. */
+  /** Walks over a body in pieces. Returns false: the TypeScript parser handles the batch and reports the error, if there is one. */
   walk(pieces: readonly Buffer[]): boolean {
     const size = pieces.reduce((sum, { length }) => sum + length, 0);
     if (!this.#reach(size)) {
@@ -157,7 +157,7 @@ export class BatchWalk {
     return this.#words[this.#entriesAt + entry * entryWords + place] ?? 0;
   }
 
-  /** A number of two words; `null` where there is none. */
+  /** A number of two words; `null` where it is absent. */
   micros(entry: number, place: number): number | null {
     const at = (this.#entriesAt + entry * entryWords + place) * (wordBytes / doubleBytes);
     const value = this.#doubles[at] ?? Number.NaN;

@@ -50,7 +50,7 @@ export interface ParsedRun {
   readonly facets: readonly string[];
   readonly measures: RunMeasures | undefined;
   readonly payload: ReadonlyMap<string, Buffer>;
-  /** Tells this patch from others of the same run, given its payload's bytes. */
+  /** Distinguishes this patch from others of the same run, from its payload's bytes. */
   readonly digestOf: (body: Buffer) => string;
 }
 
@@ -116,7 +116,7 @@ function parseColumns(run: Received): RunColumns {
   };
 }
 
-/** An error that says nothing is none. */
+/** An empty error counts as no error. */
 const isBlank = (raw: Buffer): boolean => raw.equals(nullJson) || raw.equals(emptyJson);
 const nullJson = Buffer.from("null");
 const emptyJson = Buffer.from('""');
@@ -189,7 +189,7 @@ interface Order {
 /** Ancestors that were read: siblings, and the children of a root, have the same. */
 let known = { text: "", count: 0, traceId: "" };
 
-/** @throws ValidationError it is none. */
+/** @throws ValidationError it is malformed. */
 function readOrder(text: string): Order {
   const end = text.lastIndexOf(".");
   if (end !== -1 && end === known.text.length && text.startsWith(known.text)) {
@@ -205,7 +205,7 @@ function readOrder(text: string): Order {
   return { count, traceId, runId };
 }
 
-/** `undefined` where it is none: which one it is of the whole is said by who reads that. */
+/** `undefined` where it is malformed. The caller, which has the index in the whole, reports it. */
 function readSegment(text: string): DottedOrder | undefined {
   try {
     return parseDottedOrder(text);
@@ -259,7 +259,7 @@ function parseMicros(run: Received, name: string): number | null | undefined {
   return micros;
 }
 
-/** What a member says; `undefined` where it is not there. */
+/** The value of a member; `undefined` where it is absent. */
 export function valueOf({ members, values }: Received, name: string): unknown {
   const raw = members.get(name);
   return raw === undefined ? values?.[name] : parseScalar(raw);

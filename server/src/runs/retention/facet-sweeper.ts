@@ -3,7 +3,7 @@ import { mergePayloads } from "../payload.ts";
 import type { RunRow } from "../run-row.ts";
 import type { Connection } from "../../storage/sqlite/connection.ts";
 
-/** Takes the facets of runs away that are kept no longer: their names and tags are proposed to nobody. */
+/** Deletes the facets of expired runs, so that their names and tags are no longer suggested. */
 export class FacetSweeper {
   readonly #delete;
   readonly #insert;

@@ -107,7 +107,7 @@ export function membersOf(run: StoredRun, view: RunView = {}): Map<string, Buffe
   return members;
 }
 
-/** Each member once: what was received as its bytes, what the server says as text. The id is the first. */
+/** Each member once: received members as their bytes, those of the server as text. The id comes first. */
 function eachMember(
   run: StoredRun,
   { select, feedbackStats, link }: RunView,
@@ -154,7 +154,7 @@ const furtherMembers = {
 
 const furtherNames = Object.keys(furtherMembers) as (keyof typeof furtherMembers)[];
 
-/** By `attachment.<name>`, as clients look them up; null where there is none. */
+/** By `attachment.<name>`, as clients look them up; null without attachments. */
 function toUrls({ row, attachments }: StoredRun, link: (file: RunFile) => string) {
   const entries = attachments.map(({ name, mimeType }) => {
     const url = link({ traceId: row.traceId, runId: row.id, name });
@@ -229,7 +229,7 @@ export function partsOf(select: ReadonlySet<string>): ReadonlySet<RunPart> {
   return [...select].every((name) => unreceived.has(name)) ? parts : parts.add("bodies");
 }
 
-/** What is told without reading what was received. A name may be more than its row has of it. */
+/** The members that need no look at the received bytes. The row may hold only the beginning of a name. */
 const unreceived: ReadonlySet<string> = new Set(
   rowMembers
     .map(([name]) => name)

@@ -25,7 +25,7 @@ const quote = (text: string): string => (isPlain.test(text) ? `"${text}"` : JSON
 const quoteOrNull = (text: string | null): string => (text === null ? "null" : quote(text));
 const toTime = (micros: number | null): string => (micros === null ? "null" : `"${toIso(micros)}"`);
 
-/** What the server says of a run, in this order. */
+/** The members of a run that the server adds, in this order. */
 export const rowMembers: readonly (readonly [string, RunMember])[] = Object.entries<RunMember>({
   id: ofRow(["id"], ({ id }) => quote(id)),
   name: ofRow(["name"], ({ name }) => quote(name)),

@@ -1,6 +1,6 @@
 import { threadKeys } from "../run-filter-source.ts";
 
-/** Most runs are of no conversation: this tells without reading their extra as JSON. */
+/** Most runs belong to no conversation. This detects that without parsing their extra. */
 const mentions = threadKeys.map((key) => Buffer.from(`"${key}"`));
 
 /** The conversation that a run's metadata say it is of; `null` where they name none. */

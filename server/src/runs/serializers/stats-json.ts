@@ -48,5 +48,5 @@ const toSeconds = (micros: number | null): number | null =>
 const toCount = (value: number | null): number | null =>
   value === null ? null : Math.round(value);
 
-/** Unknown where no run says: not zero. */
+/** `null`, not zero, where no run reports it. */
 const sumOf = ({ count, sum }: Distribution): number | null => (count === 0 ? null : sum);

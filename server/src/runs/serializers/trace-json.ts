@@ -1,6 +1,6 @@
 import type { TracePage, TraceRun } from "../trace.ts";
 
-/** A name is a name, whoever made it long. */
+/** Names are cut: they can have any length. */
 const nameChars = 300;
 
 /**

@@ -21,11 +21,11 @@ interface Stored {
     RunRow,
     "projectId" | "runType" | "startMicros" | "endMicros" | "hasError" | "parentRunId"
   >;
-  /** What the record that was stored says of its usage. */
+  /** The usage that the stored record reports. */
   readonly measures: RunMeasures | undefined;
 }
 
-/** Counts what is stored, for whoever watches: numbers in memory, taken after each commit. */
+/** Counts what is stored, for the live view: numbers in memory, collected after each commit. */
 export class ActivityCounter {
   #byProject = new Map<string, Counter>();
 

@@ -164,7 +164,7 @@ function countWithin(places: readonly PayloadPosition[], bytesMax: number): numb
   return undefined;
 }
 
-/** What the row of a run says of its payloads. */
+/** The columns of a run that describe its payloads. */
 interface Due {
   /** None where the row has gone meanwhile. */
   readonly id: string | undefined;

@@ -328,7 +328,7 @@ interface OwnRun {
   readonly known: RunRow | undefined;
 }
 
-/** The row as it is stored. Where it stands in its trace is told by ids. */
+/** The row as it is stored. Its position in the trace is stored as ids. */
 const withKey = (row: RunRow, key: string): RunRow => (row.id === key ? row : { ...row, id: key });
 
 const isSpan = (record: RunRecord): record is SpanRunRecord => record.span !== undefined;

@@ -83,7 +83,7 @@ export class SpanWriter {
     }
   }
 
-  /** Whether a span becomes its trace's top. Whoever is top now may have to give way. */
+  /** Whether a span becomes the top of its trace, where it may replace the present top. */
   #takesTop(tenantId: string, span: SpanRecord, topKey: string): boolean {
     const isEntry = span.kind === "entry" && this.#parentOf(tenantId, span) === undefined;
     if (span.kind !== "root" && !isEntry) {
@@ -129,7 +129,7 @@ export class SpanWriter {
     return parentId === null ? undefined : this.#rows.find(tenantId, traceId, parentId)?.run;
   }
 
-  /** The top of a trace; made where there is none, under the name of the span that is to stand below. */
+  /** The top of a trace. A missing one is created, with the name of the span below it. */
   #standIn(tenantId: string, record: SpanRunRecord, topKey: string): RunRow {
     const top = this.#rows.findRun(topKey);
     if (top !== undefined) {

@@ -41,7 +41,7 @@ export interface TracePart {
 
 export interface TraceRows {
   readonly rows: readonly number[];
-  /** Says where this page ended, and with how many runs, so that the next one is found from there. */
+  /** Records where this page ended and how many runs it had, so that the next one begins there. */
   readonly endAt: (last: RunPosition, count: number) => void;
 }
 

@@ -32,7 +32,7 @@ export const isSound = (checksum: unknown, bytes: Uint8Array, ...names: string[]
 
 const reports = channel("millrace:server:damage");
 
-/** Reports what is damaged, and gives the sentence that whoever asked for it gets. */
+/** Reports damage, and returns the sentence for the response. */
 export function reportDamage(what: string): string {
   const detail = `${what} is damaged on disk: what is stored does not match its checksum. Restore a backup of the data folder; other runs are served`;
   reports.publish(detail);

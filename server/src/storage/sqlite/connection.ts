@@ -39,7 +39,7 @@ export interface Connection {
 export interface ConnectionOptions {
   /** Milliseconds to wait for another connection's lock. */
   readonly busyMs: number;
-  /** Whether the connection can only read, and makes no file where there is none. */
+  /** Whether the connection can only read, and does not create a missing file. */
   readonly isReadOnly?: boolean;
 }
 

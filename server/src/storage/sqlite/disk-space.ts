@@ -29,7 +29,7 @@ export interface AddedLoad {
 export const noLoad: AddedLoad = { bytes: 0, rows: 0 };
 
 export interface DiskSpaceOptions {
-  /** Hears why only deletions are taken from now on; `undefined` where all is taken again. */
+  /** Called with the reason why only deletions are accepted from now on; with `undefined` where all writes are accepted again. */
   readonly onChange?: (reason: string | undefined) => void;
   readonly readUse?: (folder: string) => DiskUse;
 }
@@ -71,7 +71,7 @@ export class DiskSpace {
   #reason: string | undefined;
   /** Whether a deletion has the reserve. */
   #isGiven = false;
-  /** A write that failed is not tried again before, whatever the disk says. */
+  /** The earliest time of the next attempt after a failed write, whatever free space the disk reports. */
   #mayOpenAtMs = 0;
   /** What did not fit. */
   #refused: AddedLoad = noLoad;
@@ -199,7 +199,7 @@ export class DiskSpace {
     }
   }
 
-  /** A look at the disk although nobody writes: others fill it, or make room. */
+  /** Checks the disk between writes, as other programs fill it or free space. */
   #tick(): void {
     try {
       if (this.#reason === undefined) {

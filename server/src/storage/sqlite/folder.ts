@@ -11,7 +11,7 @@ import { dirname, join, resolve } from "node:path";
 import process from "node:process";
 import { messageOf, ServerError } from "../../model/errors.ts";
 
-/** Rights of whoever else uses the machine. */
+/** Permissions of other users of the machine. */
 const othersRights = 0o077;
 
 /**

@@ -23,6 +23,6 @@ export function openCheckpointer(path: string): Connection {
   return db;
 }
 
-/** The id of the tenant of whoever needs no key. */
+/** The id of the tenant of requests without a key. */
 export const readDefaultTenantId = (db: Connection): string =>
   String(db.prepare("SELECT value FROM settings WHERE key = 'tenant_id'").raw().all().flat()[0]);

@@ -21,7 +21,7 @@ export const withinDeadline = (rowNumber: string): string =>
 export const withinDeadlineEachTime = (rowNumber: string): string =>
   `(${rowNumber} IS NULL OR within_deadline())`;
 
-/** Says whether the query of a connection may go on. Reads time out by it, as SQLite's engines can't be interrupted. */
+/** Decides whether the query of a connection may continue. Deadlines of reads depend on it, as the SQLite engines can't be interrupted. */
 export class QueryClock {
   #limit: QueryLimit | undefined;
   #untilMs = Number.POSITIVE_INFINITY;

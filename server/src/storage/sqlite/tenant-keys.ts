@@ -81,7 +81,7 @@ const mentions: { readonly [Kind in KeyKind]: readonly string[] } = {
 export class TenantKeyWriter extends TenantKeys {
   readonly #insert;
   readonly #mentions;
-  /** Tenants that were asked for: whether they have any. Nobody else writes the table. */
+  /** For each tenant that was looked up, whether it has any. Only this thread writes the table. */
   readonly #known = new Map<string, boolean>();
 
   constructor(db: Connection) {

@@ -46,7 +46,7 @@ export class TokenKeys {
     return new TokenKeys(parseKeys(readKeyFile(folder)));
   }
 
-  /** As {@link TokenKeys.read}, for whoever has the folder locked: makes a key where there is none. */
+  /** As {@link TokenKeys.read}, for the process that has locked the folder: creates a key where it is missing. */
   static prepare(folder: string): TokenKeys {
     const text = readKeyFile(folder);
     if (parseKeys(text).length === 0) {

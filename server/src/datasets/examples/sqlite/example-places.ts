@@ -19,7 +19,7 @@ export const keysOfIds = (ids: string): string =>
       `SELECT p.key FROM json_each(${ids}) i CROSS JOIN ${table} p ON p.place = ${placeOf("i.value")}`,
   );
 
-/** Keeps in step which rows an id may have, for whoever writes. */
+/** Updates, for the writers, which rows an id may have. */
 export class ExamplePlaces {
   readonly #statements;
   readonly #newLimit: number;

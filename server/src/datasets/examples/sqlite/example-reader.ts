@@ -197,7 +197,7 @@ export class ExampleReader implements ExampleReads {
     return isSound(checksum, bytes, id) ? bytes : failDamaged(`a file of example ${id}`);
   }
 
-  /** By position: a page costs the same wherever in the list it is, and nobody who writes moves it. */
+  /** By position: every page of the list costs the same, and concurrent writes do not shift it. */
   #goOn(tenantId: string, { filter, order, isDescending, after }: ExampleQuery): ExampleFilter {
     if (order !== "written" || after === undefined) {
       return filter;

@@ -15,7 +15,7 @@ export interface ExampleRow {
   readonly position?: number;
   readonly createdMicros: number;
   readonly fromMicros: number;
-  /** Written before its version is: nobody sees it yet. See `example-stage.ts`. */
+  /** Written before its version exists, so that no read returns it yet. See `example-stage.ts`. */
   readonly isStaged?: boolean;
   readonly sourceRunId: string | null;
   readonly inputs: string;
@@ -41,7 +41,7 @@ export interface FoundRow {
   readonly isCurrent: boolean;
 }
 
-/** The rows of examples and of what is attached to them, for whoever writes. */
+/** The rows of examples and of their attachments, for the writers. */
 export class ExampleTable {
   readonly #statements;
   readonly #places: ExamplePlaces;
@@ -139,7 +139,7 @@ export class ExampleTable {
     return key;
   }
 
-  /** Whoever inserts rows ends with it. */
+  /** Call it after inserting rows. */
   place(): void {
     const lastKey = this.#lastKey ?? 0;
     if (lastKey > this.#placedKey) {

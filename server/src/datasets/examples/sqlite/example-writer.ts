@@ -237,7 +237,7 @@ export class ExampleWriter implements ExampleWrites {
     return { fresh, known };
   }
 
-  /** Whether a draft says of an example what is so. */
+  /** Whether a draft equals the stored example. */
   isStored(stored: CurrentExample, draft: ExampleDraft): boolean {
     const files = draft.attachments ?? [];
     const names = draft.runAttachments ?? [];

@@ -21,7 +21,7 @@ export const textIndexPath = (databasePath: string): string =>
 /** Layout of the file; another one is thrown away. */
 const textIndexFormat = 1;
 
-/** Makes the index where it is missing or belongs to another database. Nobody may have it open. */
+/** Creates the index where it is missing or belongs to another database. It must not be open elsewhere. */
 export function prepareTextIndex(databasePath: string): void {
   const path = textIndexPath(databasePath);
   const db = openDatabase(databasePath);
@@ -42,7 +42,7 @@ export function prepareTextIndex(databasePath: string): void {
   }
 }
 
-/** Nobody may have it open. */
+/** It must not be open elsewhere. */
 export function removeTextIndex(databasePath: string): void {
   for (const ending of ["", "-wal", "-shm"]) {
     rmSync(textIndexPath(databasePath) + ending, { force: true });
@@ -132,7 +132,7 @@ export function eitherMayHold(run: string, text: string): Sql | undefined {
   return rows && { sql: `+${run}.rowid IN (${rows.sql})`, values: rows.values };
 }
 
-/** A condition that holds for each row of `runs` which may hold all of these texts; `undefined` where none says anything. */
+/** A condition that holds for each row of `runs` which may hold all of these texts; `undefined` where none of them narrows the search. */
 export function mayHold(run: string, texts: readonly string[]): Sql | undefined {
   const parts = texts.map(rowsThatMayHold).filter((rows) => rows !== undefined);
   return parts.length === 0
