@@ -6,7 +6,7 @@ import type { Check } from "./check.ts";
 import { addressOf, codeOf, messageOf } from "./network-checks.ts";
 import type { Settings } from "./settings.ts";
 
-/** What `/info` of a tracing server says; other members are left alone. */
+/** The content of `/info` of a tracing server; other members are ignored. */
 interface Info {
   readonly version: string;
 }

@@ -11,7 +11,7 @@ export interface Setting {
 /** What decides how a client reaches its server. */
 export interface Settings {
   readonly endpoint: Setting;
-  /** Whether runs are recorded; absent where nothing says so. */
+  /** Whether runs are recorded; absent where no setting decides it. */
   readonly enabled?: Setting;
   readonly apiKey?: Setting;
   readonly spoolDir?: Setting;

@@ -1,7 +1,7 @@
 import Papa from "papaparse";
 import { SourceError, rowLimit } from "./source-row.ts";
 
-/** The cells of one row, or why they can't be told apart. */
+/** The cells of one row, or the reason why they can't be separated. */
 export interface CsvLine {
   readonly cells: readonly string[];
   readonly fault?: string;

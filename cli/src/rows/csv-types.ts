@@ -29,7 +29,7 @@ export function inferType(texts: Iterable<string>): CsvType {
   return isSaid ? (left[0] ?? "text") : "text";
 }
 
-/** The value of a cell; `undefined` where it says none. @throws Error it is no such value. */
+/** The value of a cell; `undefined` where it is empty. @throws Error it is not a value of this type. */
 export function parseCell(type: CsvType, text: string): unknown {
   if (type === "text") {
     return text;
@@ -55,7 +55,7 @@ function parsed(text: string): unknown {
   try {
     return JSON.parse(text) as unknown;
   } catch {
-    // That it is none is the answer.
+    // It is not a value of this type, which is the result.
     return undefined;
   }
 }

@@ -27,7 +27,7 @@ async function* rowsOf(bytes: AsyncIterable<Uint8Array>): AsyncGenerator<SourceR
 
 const newline = 0x0a;
 
-/** Lines without their ends. One beyond the limit is told, and passed over. */
+/** Lines without their line breaks. A line beyond the limit is reported and skipped. */
 async function* linesOf(bytes: AsyncIterable<Uint8Array>): AsyncGenerator<Buffer | BadRow> {
   let pieces: Buffer[] = [];
   let length = 0;

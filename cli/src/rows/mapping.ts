@@ -15,7 +15,7 @@ export interface Mapping {
   readonly outputs?: Columns;
   readonly metadata?: Columns;
   readonly split?: string;
-  /** What says that two rows are the same; `null`: their content. */
+  /** How two rows are recognized as the same; `null`: by their content. */
   readonly id?: string | null;
   readonly createdAt?: string;
   readonly types: ReadonlyMap<string, CsvType>;
@@ -85,13 +85,13 @@ function taken({ inputs, outputs, metadata, split, id, createdAt }: Mapping): Re
 /** Makes examples of rows. */
 export class ExampleMaker {
   readonly #given: Mapping;
-  /** Whether each row says for itself what it has of what is mapped, and how it is mapped. */
+  /** Whether the mapped columns are determined for each row. */
   readonly #isOpen: boolean;
   readonly #byRow: boolean;
   readonly #mapping: Mapping;
   readonly #taken: ReadonlySet<string>;
 
-  /** `columns` are those of all rows; left out, each row says its own. */
+  /** `columns` are those of all rows. Left out, each row has its own. */
   constructor(mapping: Mapping, columns: readonly string[] | undefined) {
     this.#given = mapping;
     this.#isOpen = columns === undefined;
@@ -100,7 +100,7 @@ export class ExampleMaker {
     this.#taken = taken(this.#mapping);
   }
 
-  /** The key of a row; `undefined`: its content says which it is. @throws {@link ValidationError} it has none. */
+  /** The key of a row; `undefined` where its content identifies it. @throws {@link ValidationError} the key is missing. */
   keyOf(row: SourceRow): string | undefined {
     const { id } = this.#of(row);
     if (id === undefined || id === null) {

@@ -30,21 +30,21 @@ export function parseFormat(text: string): Format {
   return format;
 }
 
-/** The format that a file's name says, packed or not. */
+/** The format in a file's name, compressed or not. */
 const endOf = (path: string): string =>
   /\.(\w+?)(?:\.(?:gz|gzip|zst|zstd))?$/i.exec(path)?.[1]?.toLowerCase() ?? "";
 
-/** The format that a file's name tells; `undefined` where it tells none. */
+/** The format in a file's name; `undefined` where the name has none. */
 export const formatOfName = (path: string): Format | undefined => formats[endOf(path)];
 
 export interface OpenRows {
   readonly path: string;
-  /** Left out: as the name says. */
+  /** Left out: the format in the file's name. */
   readonly format: Format | undefined;
   readonly csv: Omit<CsvOptions, "delimiter"> & { readonly delimiter: string | undefined };
 }
 
-/** Opens a file of rows, or standard input. @throws {@link UsageError} nothing says what format it has. */
+/** Opens a file of rows, or standard input. @throws {@link UsageError} its format is unknown. */
 export async function openRows({ path, format, csv }: OpenRows): Promise<RowSource> {
   const end = endOf(path);
   const known = format ?? formatOfName(path);

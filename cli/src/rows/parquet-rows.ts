@@ -10,7 +10,7 @@ import type { RowSource, SourceRow } from "./source-row.ts";
 /** A group of rows beyond it is read in parts. */
 const partBytes = 33_554_432;
 
-/** A Parquet file, read group by group. @throws {@link SourceError} it is none, or not a whole one. */
+/** A Parquet file, read group by group. @throws {@link SourceError} it is not a Parquet file, or not a complete one. */
 export async function openParquet(path: string, name: string = path): Promise<RowSource> {
   const handle = await open(path);
   let file: AsyncBuffer;

@@ -18,7 +18,7 @@ export interface MappingFlags {
   readonly map?: string;
 }
 
-/** The mapping that options say, or a file. @throws {@link UsageError} it is none. */
+/** The mapping from the options, or from a file. @throws {@link UsageError} it is malformed. */
 export async function parseMapping(flags: MappingFlags): Promise<Mapping> {
   const { inputs, outputs, metadata, split, id, types = "", map } = flags;
   const own = defined({

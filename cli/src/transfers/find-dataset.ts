@@ -6,7 +6,7 @@ import { isId } from "../local-server/server-flags.ts";
 /** Names that are compared with the one that is not there. */
 const namesRead = 500;
 
-/** Reads a dataset by its name or id. @throws {@link Error} there is none: it names the nearest ones. */
+/** Reads a dataset by its name or id. @throws {@link Error} it does not exist; the message has the nearest names. */
 export async function findDataset(
   client: Client,
   dataset: string,

@@ -54,7 +54,7 @@ export async function download(flags: DownloadFlags): Promise<void> {
   );
 }
 
-/** As `--format` says, or as the name of the file ends. */
+/** From `--format`, else from the end of the file's name. */
 function formatOf({ format, output }: DownloadFlags): Format {
   if (format !== undefined) {
     return parseFormat(format);
@@ -70,7 +70,7 @@ function formatOf({ format, output }: DownloadFlags): Format {
   return named;
 }
 
-/** A file called `.gz` or `.zst` is packed, so that what its name says is true. */
+/** A file named `.gz` or `.zst` is compressed, as its name promises. */
 function packingOfName(output = ""): Packing {
   if (/\.(?:gz|gzip)$/i.test(output)) {
     return { gzip: true };

@@ -116,7 +116,7 @@ async function toPlan(flags: UploadFlags): Promise<UploadPlan> {
   };
 }
 
-/** Faults that a dry run tells. */
+/** Most faults that a dry run prints. */
 const faultsTold = 100;
 
 const faultLine = (path: string, { row, reason }: RejectedRow): string =>

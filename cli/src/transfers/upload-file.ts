@@ -42,7 +42,7 @@ export interface UploadPlan {
     "chunkBytes" | "chunkCount" | "inFlight" | "ordered" | "dryRun"
   >;
   readonly signal: AbortSignal;
-  /** Hears of a row that is rejected. */
+  /** Called for each rejected row. */
   readonly onRejected: ((path: string, row: RejectedRow) => void) | undefined;
 }
 
@@ -168,7 +168,7 @@ async function checkpointOf(
   };
 }
 
-/** What says that a source is the same: path, size, time, and which columns become what. */
+/** Identifies a source: path, size, time, and the mapping of its columns. */
 async function fingerprint(path: string, mapping: Mapping): Promise<string> {
   const columns = JSON.stringify(mapping, (_name, value: unknown) =>
     value instanceof Map ? [...value] : value,
@@ -181,7 +181,7 @@ async function fingerprint(path: string, mapping: Mapping): Promise<string> {
   return `${absolute(path)} of ${size} bytes, changed ${time}, columns ${columns}`;
 }
 
-/** How many rows a checkpoint says are done; `undefined` where there is none. */
+/** The number of rows that a checkpoint lists as done; `undefined` without a checkpoint. */
 async function rowsDone(path: string): Promise<number | undefined> {
   try {
     // It may hold two records: the later one counts. What else is wrong with it is reported by the upload.

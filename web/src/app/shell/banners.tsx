@@ -11,7 +11,7 @@ import { toVisibleText } from "../../components/text/visible-text.ts";
 const askFirstMs = 300;
 const askAgainMs = 2_000;
 
-/** Says that the server is gone, asks for it, and has what failed loaded again when it is back. */
+/** Shows that the server does not respond, checks for it, and reloads what failed when it is back. */
 export const OfflineBanner = () => {
   const isOffline = useSyncExternalStore(subscribeToConnectivity, readIsOffline);
   const queryClient = useQueryClient();
@@ -39,7 +39,7 @@ export const OfflineBanner = () => {
   );
 };
 
-/** What is on the page could not be read again. More of a list is another matter: the list says so. */
+/** Data on the page could not be refreshed. Further pages of a list report their failure in the list. */
 const isStale = (query: Query): boolean => {
   const { data, error, fetchMeta } = query.state;
   return (
@@ -51,10 +51,10 @@ const isStale = (query: Query): boolean => {
   );
 };
 
-/** Of a server that is gone another banner tells, of a refusal the view. */
+/** The offline banner reports a missing server, and the view reports a refusal. */
 const kinds: ReadonlySet<string> = new Set(["failed", "malformed", "timeout"]);
 
-/** Says that what the page shows may be old, since the server fails to tell it again. */
+/** Shows that the data on the page may be stale, since refreshing it fails. */
 export const StaleBanner = () => {
   const queryClient = useQueryClient();
   const cache = queryClient.getQueryCache();
@@ -95,7 +95,7 @@ const readOnlyQuery = queryOptions({
   refetchInterval: diskCheckMs,
 });
 
-/** Says that nothing new is stored, and what helps. */
+/** Shows that the server is read-only, and what to do. */
 export const ReadOnlyBanner = () => {
   const { data: isReadOnly = false } = useQuery(readOnlyQuery);
   return (

@@ -93,6 +93,6 @@ function useFocusOnMove(): RefObject<HTMLElement | null> {
   return main;
 }
 
-/** Whether an address is for whoever has its link: no key, no navigation to what needs one. */
+/** Whether an address is public: it needs no key, and shows no navigation to pages that need one. */
 const isPublicAddress = (pathname: string): boolean =>
   /^\/(public|feedback\/tokens)\//.test(pathname);

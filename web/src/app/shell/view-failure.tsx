@@ -36,7 +36,7 @@ const NotLoaded = () => {
   const isOffline = useSyncExternalStore(subscribeToConnectivity, readIsOffline);
   const wasOffline = useRef(false);
   useEffect(() => {
-    // Says whether the server is there, to this view and to the banner above, which asks on.
+    // Reports whether the server responds to this view and to the banner above, which goes on checking.
     getJson(endpointPath("/info")).catch(() => undefined);
   }, []);
   useEffect(() => {

@@ -1,7 +1,7 @@
 /** Values over one scale, one for each place on it. */
 export interface ChartSeries {
   readonly label: string;
-  /** `null` where there is none: the line is broken there. */
+  /** `null` without a value: the line has a gap there. */
   readonly values: readonly (number | null)[];
   /** A colour of theme.css, such as `--accent`. */
   readonly color: string;

@@ -25,7 +25,7 @@ const font = "11px system-ui, sans-serif";
 /** Pixels that a drag must be long to be meant. */
 const dragMin = 4;
 
-/** `undefined` where nothing can be drawn: what the chart says in words is all there is, then. */
+/** `undefined` where nothing can be drawn; the chart then shows only its text. */
 export function drawChart(holder: HTMLElement, options: PlotOptions): ChartPlot | undefined {
   if (document.createElement("canvas").getContext("2d") === null) {
     return undefined;

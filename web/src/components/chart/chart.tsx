@@ -24,7 +24,7 @@ export interface ChartProps {
   readonly onSelect?: (from: number, to: number) => void;
 }
 
-/** Series over time, or over numbers, with the values under the pointer. In words for who hears it. */
+/** Series over time, or over numbers, with the values under the pointer. With a text for screen readers. */
 export const Chart = (props: ChartProps) => {
   const { label, at, series, format = formatCount, scale = "time" } = props;
   const [index, setIndex] = useState<number>();

@@ -39,7 +39,7 @@ export const CodeEditor = ({
           faultField,
           EditorView.updateListener.of(({ docChanged, state }) => {
             const text = docChanged ? state.doc.toString() : undefined;
-            // What came from outside is not news to whoever gave it.
+            // Do not report text that was set from outside: the caller has it already.
             if (text !== undefined && text !== latest.current.value) {
               latest.current.onChange?.(text);
             }

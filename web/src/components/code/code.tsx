@@ -14,7 +14,7 @@ export interface CodeProps {
   readonly readOnly?: boolean;
   /** Called with the whole text after each change that the user makes. */
   readonly onChange?: (value: string) => void;
-  /** What the text is, for whoever hears the page. */
+  /** The name of the text for screen readers. */
   readonly label: string;
   /** Pixels. @defaultValue as high as the text */
   readonly minHeight?: number;

@@ -9,7 +9,7 @@ import "./code.css";
 export interface TextDiffProps {
   readonly before: string;
   readonly after: string;
-  /** What is compared with what, for whoever hears the page. */
+  /** What is compared with what, for screen readers. */
   readonly label: string;
   /** @defaultValue "text" */
   readonly language?: CodeLanguage;

@@ -13,7 +13,7 @@ export const Confirm = ({
   children,
 }: {
   readonly title: string;
-  /** What the button says: `Delete 3 runs`. */
+  /** Label of the button: `Delete 3 runs`. */
   readonly action: string;
   /** Must be typed first, where much would be lost. */
   readonly typed?: string;

@@ -15,7 +15,7 @@ export const DialogForm = ({
   children,
 }: {
   readonly title: string;
-  /** What the button says: `Delete 3 runs`. */
+  /** Label of the button: `Delete 3 runs`. */
   readonly action: string;
   readonly color?: "red";
   readonly isDisabled?: boolean;

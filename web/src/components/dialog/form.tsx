@@ -7,7 +7,7 @@ export const FormError = ({ error }: { readonly error?: string | undefined }) =>
   </p>
 );
 
-/** Fields under one title, with a sentence that says what they are for. */
+/** Fields under one title, with a sentence that explains them. */
 export const FormSection = ({
   title,
   about,

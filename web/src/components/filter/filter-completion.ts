@@ -10,7 +10,7 @@ export interface Suggestion {
   readonly insert: string;
 }
 
-/** Words that only the server knows: what runs have. */
+/** Suggestions that come from the server: the values of runs. */
 export interface WantedWords {
   readonly kind: WordKind;
   /** Of `metadata_value`: whose value. */

@@ -8,7 +8,7 @@ export interface Command {
   readonly group: string;
   /** How it is done without the palette. */
   readonly keys?: string;
-  /** Absent: the page hears the keys itself; only the keyboard map names them. */
+  /** Absent where the page handles the keys itself, and only the keyboard map lists them. */
   readonly run?: () => unknown;
 }
 

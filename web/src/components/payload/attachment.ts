@@ -40,7 +40,7 @@ export function parseAttachments(urls: unknown): readonly Attachment[] {
     if (typeof url !== "string" || !URL.canParse(url)) {
       return [];
     }
-    // The server names itself as whoever asked knows it; the page asks where it came from.
+    // The server writes addresses relative to the request; the page uses its own origin.
     const { pathname, search } = new URL(url);
     const name = key.startsWith(prefix) ? key.slice(prefix.length) : key;
     const mimeType = typeof type === "string" ? type : "application/octet-stream";

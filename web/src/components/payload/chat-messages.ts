@@ -1,4 +1,4 @@
-/** A message between a person, a model and its tools, whoever's shape it was recorded in. */
+/** A message between a person, a model and its tools, from any of the recorded formats. */
 export interface ChatMessage {
   readonly role: string;
   readonly name: string | undefined;

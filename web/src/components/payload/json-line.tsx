@@ -5,7 +5,7 @@ import type { JsonRow } from "./json-tree.ts";
 
 const indent = 14;
 const deepestIndent = 24;
-/** Characters of a key; it is a name, whoever made it long. */
+/** Most characters of a key that are shown. */
 const keyChars = 200;
 
 /** One line of a JSON value; without `row` its place is kept free. */

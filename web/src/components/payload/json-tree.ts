@@ -60,7 +60,7 @@ export class JsonTree {
     return this.#lines.slice(from, to).map(toRow);
   }
 
-  /** Opens or closes what a line holds; says how many lines are open then. */
+  /** Opens or closes the value of a line, and returns how many lines are open then. */
   toggle(index: number): number {
     const line = this.#lines[index];
     if (line !== undefined && isOpenable(line)) {
@@ -89,13 +89,13 @@ export class JsonTree {
     return this.count();
   }
 
-  /** Finds a text in keys and values, in either case; says in how many, up to {@link matchLimit}. */
+  /** Finds a text in keys and values, in either case, and returns the number of matches, up to {@link matchLimit}. */
   search(text: string): number {
     this.#matches = text === "" ? [] : findPaths(this.#root.value, text.toLowerCase());
     return this.#matches.length;
   }
 
-  /** Opens what stands around a match; says on which line it is then. */
+  /** Opens the values around a match, and returns its line. */
   reveal(match: number): number {
     const path = this.#matches[match] ?? [];
     let index = isContainer(this.#root.value) ? -1 : 0;

@@ -60,7 +60,7 @@ const SourceView = ({
   const [first, last] = [items[0]?.index ?? 0, items.at(-1)?.index ?? 0];
   const { onView, onChange } = rows;
   useEffect(() => onView(first, last), [first, last, onView]);
-  // A line that was just revealed is there when the count says so.
+  // A line that was just revealed exists once the count includes it.
   useEffect(() => {
     if (current < rows.count) {
       virtualizer.scrollToIndex(current, { align: "auto" });

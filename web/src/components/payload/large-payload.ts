@@ -97,7 +97,7 @@ class LargePayload implements PayloadSource {
   }
 }
 
-/** What nobody shows any more, the worker lets go. */
+/** The worker releases payloads that are no longer shown. */
 const unreachable = new FinalizationRegistry<number>((document) =>
   post({ kind: "close", document }),
 );

@@ -47,7 +47,7 @@ export function toColumnOrder(ids: readonly string[], { order }: ColumnLayout): 
   }, known);
 }
 
-/** The layout with a column before another one; behind all where there is none. */
+/** The layout with a column moved before another one, or to the end where none is named. */
 export function moveColumn(
   layout: ColumnLayout,
   ids: readonly string[],

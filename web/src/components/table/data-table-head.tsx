@@ -110,7 +110,7 @@ const Title = <Row extends object>({
   );
 };
 
-/** The right edge of a title; dragged, it says how wide the column is. */
+/** The right edge of a title, which can be dragged to set the width of the column. */
 const Edge = ({ onWidth }: { readonly onWidth: (width: number) => void }) => {
   const from = useRef<{ readonly x: number; readonly width: number }>(undefined);
   const widthAt = (event: PointerEvent): number | undefined =>

@@ -56,7 +56,7 @@ const toPage = (scroller: EventTarget | null, rowHeight: number): number =>
     ? Math.max(1, Math.floor(scroller.clientHeight / rowHeight) - 2)
     : 1;
 
-/** Hears the keys of the scroller that holds the table, wherever in it the focus is. */
+/** Handles the keys of the scroller that holds the table, wherever in it the focus is. */
 export function useTableKeys(
   scroller: RefObject<HTMLElement | null>,
   onKey: (event: KeyboardEvent) => void,

@@ -154,7 +154,7 @@ const FilledTable = <Row extends object>(
   });
   const items = virtualizer.getVirtualItems();
   useEnds({
-    // After an error more is asked for by whoever reads, not by the table again and again.
+    // After an error the reader requests more; the table does not repeat the request by itself.
     isNearEnd: hasMore && !error && (items.at(-1)?.index ?? -1) >= rows.length - readAhead,
     isAtTop: (virtualizer.scrollOffset ?? 0) < rowHeight / 2,
     onMore,

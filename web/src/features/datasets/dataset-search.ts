@@ -12,7 +12,7 @@ export const datasetColumns = [
 
 export type DatasetColumn = (typeof datasetColumns)[number];
 
-/** What the address of the list of datasets says. */
+/** The state of the list of datasets in the address. */
 export interface DatasetsSearch {
   /** Part of a name. */
   readonly q?: string;

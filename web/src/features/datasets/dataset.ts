@@ -5,7 +5,7 @@ import { parseTimeMs } from "../../components/time/time.ts";
 /** What its examples look like: members, a text in and out, or messages. */
 export const dataTypes = ["kv", "llm", "chat"] as const;
 
-/** A dataset, as whoever holds its link sees it too. */
+/** A dataset, as the holder of its link can see it too. */
 export interface SharedDataset {
   readonly id: string;
   readonly name: string;

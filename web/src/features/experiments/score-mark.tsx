@@ -8,7 +8,7 @@ export const ScoreMark = ({
   baseline,
   isLowerBetter,
 }: {
-  /** Left out where the column says it. */
+  /** Left out where the column already has it. */
   readonly name?: string;
   readonly score: number | undefined;
   /** Absent: it is the baseline, or nothing to hold it against. */

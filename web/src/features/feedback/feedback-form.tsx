@@ -15,7 +15,7 @@ import "./feedback.css";
 
 const route = getRouteApi("/feedback/tokens/$token");
 
-/** `/feedback/tokens/{token}`: for whoever was given the link; needs no key. */
+/** `/feedback/tokens/{token}`: for everyone with the link; needs no key. */
 export const FeedbackForm = () => {
   const { token } = route.useParams();
   const { data: form, error, refetch } = useQuery(feedbackFormQuery(token));

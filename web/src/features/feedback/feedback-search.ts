@@ -3,7 +3,7 @@ export const feedbackDays = [1, 7, 30, 90] as const;
 
 export type FeedbackDays = (typeof feedbackDays)[number];
 
-/** What the address of the page of feedback says. */
+/** The state of the feedback page in the address. */
 export interface FeedbackSearch {
   /** @defaultValue the first */
   readonly project?: string;

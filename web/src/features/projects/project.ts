@@ -7,7 +7,7 @@ export interface Project {
 
 /** A project with what else is kept of it. */
 export interface ProjectDetails extends Project {
-  /** Empty where there is none. */
+  /** Empty where the project has none. */
   readonly description: string;
   readonly metadata: Readonly<Record<string, unknown>>;
   /** What the metadata are a part of. */

@@ -13,7 +13,7 @@ export const projectsRoutes = [
   }),
 ] as const;
 
-/** What the address of the list of projects says. */
+/** The state of the list of projects in the address. */
 interface ProjectsSearch {
   /** What their names contain. */
   readonly name?: string;

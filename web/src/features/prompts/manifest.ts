@@ -15,7 +15,7 @@ export type PromptMessage =
   /** Where a list of messages goes. */
   | { readonly kind: "placeholder"; readonly variable: string; readonly isOptional: boolean };
 
-/** What a prompt says, whoever's shape it was committed in. */
+/** The content of a prompt, from any of the committed formats. */
 export interface PromptContent {
   readonly kind: "chat" | "structured" | "text";
   readonly format: TemplateFormat;

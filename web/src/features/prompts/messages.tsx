@@ -14,7 +14,7 @@ import { commitQuery, commitTagsQuery } from "./queries.ts";
 import type { PromptAddress } from "./queries.ts";
 import { TryIt } from "./try-it.tsx";
 
-/** What a commit says: its messages, its variables, and a try. */
+/** The content of a commit: its messages, its variables, and a try. */
 export const Messages = ({
   prompt,
   address,

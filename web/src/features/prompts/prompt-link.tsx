@@ -19,7 +19,7 @@ export const PromptLink = ({
   const { owner, repo } = address;
   const rest = {
     search,
-    // Of links to one address the search says which is open.
+    // Links to the same path are distinguished by their search.
     activeOptions: { exact: true, includeSearch: true },
     "aria-current": isCurrent ? ("page" as const) : undefined,
     children,

@@ -17,7 +17,7 @@ import type { PromptsSearch } from "./prompts-search.ts";
 const reposPath = endpointPath("/repos");
 const pageSize = 50;
 
-/** Where a prompt is: the owner `-` is whoever asks. */
+/** The address of a prompt: the owner `-` is the caller. */
 export interface PromptAddress {
   readonly owner: string;
   readonly repo: string;

@@ -5,7 +5,7 @@ import type { PromptContent, PromptVariable } from "./manifest.ts";
 import { fillPrompt } from "./prompt-render.ts";
 import type { TypedValues } from "./prompt-render.ts";
 
-/** The variables of a prompt, and what it says with values for them; nothing is sent anywhere. */
+/** The variables of a prompt, and its text with values for them. Nothing is sent anywhere. */
 export const TryIt = ({
   content,
   variables,

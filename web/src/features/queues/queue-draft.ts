@@ -141,7 +141,7 @@ function validateQuestion({ key, kind, min, max, choices }: QuestionDraft): stri
   return new Set(scores).size < scores.length ? `Two choices of ${key} have one score.` : undefined;
 }
 
-/** What the server is told. */
+/** The body of the request. */
 export const toQueueFields = (draft: QueueDraft): QueueFields => ({
   name: draft.name.trim(),
   description: draft.description,

@@ -28,7 +28,7 @@ interface QueueSearch {
   readonly view?: "runs";
 }
 
-/** Reads the query of an address; what is none is left out. */
+/** Reads the query of an address; malformed values are ignored. */
 export function parseQueueSearch(search: Readonly<Record<string, unknown>>): QueueSearch {
   const { run, view } = search;
   return {

@@ -156,7 +156,7 @@ export function answerOfDigit(input: ScoreInput, digit: number): Answer | undefi
 export const stepOf = ({ min, max }: { readonly min: number; readonly max: number }): number =>
   Number.isInteger(min) && Number.isInteger(max) && max - min > 2 ? 1 : (max - min) / 100;
 
-/** What feedback says of its scores. */
+/** How feedback describes its scores. */
 export function toFeedbackConfig(input: ScoreInput): Members | undefined {
   switch (input.kind) {
     case "freeform":

@@ -74,5 +74,5 @@ function behindLast(rows: readonly Row[], last: Row | undefined): number {
   return later === -1 ? rows.length : later;
 }
 
-// Rows of one millisecond keep the server's order: the sort is stable and the server knows microseconds.
+// Rows of one millisecond keep the server's order: the sort is stable, and the server sorts by microseconds.
 const newestFirst = (a: Row, b: Row): number => b.startMs - a.startMs;

@@ -17,7 +17,7 @@ interface Pair {
   readonly title: string;
   readonly keys: WantedWords["kind"];
   readonly keyLabel: string;
-  /** What the second field asks for; absent where there is none. */
+  /** The label of the second field; absent without one. */
   readonly second?: { readonly label: string; readonly isNumber: boolean };
   readonly toPart: (key: string, value: string, comparator: string) => string;
 }

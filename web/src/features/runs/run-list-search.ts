@@ -51,7 +51,7 @@ const isSort = (value: unknown): value is ListSort => listSorts.some((sort) => s
 const isTime = (value: unknown): value is string =>
   typeof value === "string" && value.length <= 40 && !Number.isNaN(Date.parse(value));
 
-/** What the address says of the project. */
+/** The state of the project page in the address. */
 export interface ProjectAddress {
   readonly tenantId: string;
   readonly projectId: string;

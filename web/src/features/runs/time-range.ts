@@ -13,7 +13,7 @@ export type TimePreset = keyof typeof timePresets;
 export const isPreset = (value: unknown): value is TimePreset =>
   typeof value === "string" && Object.hasOwn(timePresets, value);
 
-/** What an address says of time. */
+/** The time range in an address. */
 export interface TimeSelection {
   readonly last?: TimePreset | undefined;
   readonly from?: string | undefined;

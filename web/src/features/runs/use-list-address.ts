@@ -21,7 +21,7 @@ export const toSort = (column: string, order: "asc" | "desc"): RunListSearch["so
   return order === "asc" ? "start-asc" : undefined;
 };
 
-/** What the address says of the list, as a query, and how to change it. */
+/** The state of the list in the address, as a query, and a function to change it. */
 export function useListAddress(projectId: string) {
   const search = route.useSearch();
   const navigate = route.useNavigate();

@@ -50,7 +50,7 @@ export function useRunList(query: RunListQuery, isHeld: boolean): RunList {
         : undefined,
     [isLive, newest.data],
   );
-  // What was held of a list in another order or with another filter says nothing about this one.
+  // Rows that were kept back from a list with another order or filter do not belong to this one.
   const list = JSON.stringify(query);
   const [kept, setKept] = useState<{ readonly list: string; readonly paused: PausedView }>();
   const paused = kept?.list === list ? kept.paused : undefined;

@@ -2,7 +2,7 @@ import { queryOptions } from "@tanstack/react-query";
 import { endpointPath } from "../../api/endpoint-path.ts";
 import { deleteJson, getJson, postJson, putJson } from "../../api/http.ts";
 
-/** What the server says of itself. */
+/** The description of the server. */
 export interface ServerFacts {
   readonly version: string;
   readonly needsKey: boolean;
@@ -126,7 +126,7 @@ export const retentionQuery = queryOptions({
     parseRules(await getJson(endpointPath("/ui/retention"), signal)),
 });
 
-/** The key in clear: the server says it this once. */
+/** The key in clear: the server returns it only once. */
 export async function createKey(draft: {
   readonly name: string;
   readonly tenantId?: string;

@@ -8,7 +8,7 @@ import "../datasets/datasets.css";
 
 const route = getRouteApi("/public/$token/d");
 
-/** `/public/{token}/d`: a shared dataset, for whoever has the link. */
+/** `/public/{token}/d`: a shared dataset, for everyone with the link. */
 export const SharedDataset = () => {
   const { token } = route.useParams();
   const { data: dataset, error, refetch } = useQuery(sharedDatasetQuery(token));

@@ -17,7 +17,7 @@ import "../trace/trace.css";
 
 const route = getRouteApi("/public/$token/r");
 
-/** `/public/{token}/r`: a shared run, for whoever has the link. Of a shared trace the root. What is below it is not shown. */
+/** `/public/{token}/r`: a shared run, for everyone with the link. Of a shared trace the root. What is below it is not shown. */
 export const SharedRun = () => {
   const { token } = route.useParams();
   const { data: run, error, refetch } = useQuery(sharedRunQuery(token));

@@ -65,7 +65,7 @@ async function readTrace(
   let after = "";
   do {
     const path = endpointPath("/ui/traces/:id", { id: traceId });
-    // One after the other: each says where the next begins.
+    // One after the other: each response contains where the next page begins.
     const page = parseTraceColumns(await getJson(`${path}?${after}${since}`, signal));
     pages.push(page);
     runs += page.count;
@@ -107,7 +107,7 @@ export const traceRunQuery = (id: string) =>
     refetchInterval: ({ state: { data } }) => (data?.status === "pending" ? openRunMs : false),
   });
 
-/** The run behind a share's token, for whoever has it. */
+/** The run behind the token of a share. */
 export const sharedRunQuery = (token: string) =>
   queryOptions({
     queryKey: ["shared-run", token],
@@ -160,7 +160,7 @@ export const contentSearchQuery = (traceId: string, text: string) =>
     staleTime: 10_000,
   });
 
-/** Longer names are asked for by nobody. */
+/** Most names in one request. */
 const filterChars = 500;
 
 /** The id of the latest run of the project before a run that has its name. */

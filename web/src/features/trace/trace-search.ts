@@ -14,7 +14,7 @@ export const traceTabs = [
 ] as const;
 export type TraceTab = (typeof traceTabs)[number];
 
-/** What the address says of an open trace. */
+/** The state of an open trace in the address. */
 export interface TraceSearch {
   /** What of the selected run shows. @defaultValue data */
   readonly panel?: TraceTab;
@@ -58,7 +58,7 @@ export function parseTraceSearch(search: Readonly<Record<string, unknown>>): Tra
 export const toWords = (text: string | undefined): ReadonlySet<string> =>
   new Set(text === undefined || text === "" ? [] : text.split(","));
 
-/** The other way; `undefined` where there is none. */
+/** The inverse; `undefined` where it has no counterpart. */
 export const fromWords = (words: ReadonlySet<string>): string | undefined =>
   words.size === 0 ? undefined : [...words].join(",");
 

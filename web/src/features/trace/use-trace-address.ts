@@ -7,7 +7,7 @@ const route = getRouteApi("/o/$tenantId/projects/p/$projectId");
 /** A member that is `undefined` goes out of the address. */
 export type TraceChange = { readonly [Name in keyof RunsSearch]?: RunsSearch[Name] | undefined };
 
-/** What the address says of the open trace, and a way to change it. */
+/** The state of the open trace in the address, and a function to change it. */
 export function useTraceAddress(): {
   readonly search: RunsSearch;
   readonly change: (change: TraceChange) => void;

@@ -72,7 +72,7 @@ const table: readonly (readonly [keys: string, label: string, act: Act])[] = [
   ["z", "Show the time of the selected run", showSelected],
 ];
 
-/** The tree hears these itself, while the focus is in it. */
+/** The tree handles these keys itself while it has the focus. */
 const ofTree: readonly Command[] = [
   { id: "trace fold", group: "This page", label: "Close or open the run", keys: "← →" },
 ];

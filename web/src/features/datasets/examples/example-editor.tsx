@@ -28,7 +28,7 @@ export const ExampleEditor = ({
 }: {
   readonly datasetId: string;
   readonly texts: ExampleTexts;
-  /** What the button says. */
+  /** Label of the button. */
   readonly action: string;
   readonly onSave: (change: ExampleChange) => Promise<unknown>;
   readonly onCancel: () => void;

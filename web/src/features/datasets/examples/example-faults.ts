@@ -11,7 +11,7 @@ export const exampleParts = ["inputs", "outputs", "metadata"] as const;
 
 export type ExamplePart = (typeof exampleParts)[number];
 
-/** What keeps a text from being a JSON object. An empty text says that there are none. */
+/** Why a text is not a JSON object. An empty text has no faults. */
 export function findFaults(json: string, mayBeEmpty: boolean): readonly TextFault[] {
   if (json.trim() === "") {
     return mayBeEmpty ? [] : [{ from: 0, to: 1, message: "a JSON object is missing" }];
@@ -51,6 +51,6 @@ export function locateSchemaFaults(
 function rangeOf(json: string, path: string): TextRange {
   const map = mapJson(json);
   const range = map.kind === "json" ? map.ranges.get(path) : undefined;
-  // Of the whole only the bracket is marked: all underlined says nothing.
+  // For a fault of the whole, mark only the bracket: underlining everything would show nothing.
   return range === undefined || path === "" ? { from: 0, to: 1 } : range;
 }

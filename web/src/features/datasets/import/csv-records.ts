@@ -4,7 +4,7 @@ import Papa from "papaparse";
 export interface CsvRecord {
   readonly line: number;
   readonly cells: readonly string[];
-  /** Why the cells can't be told apart; absent in a well-formed record. */
+  /** Why the cells can't be separated; absent in a well-formed record. */
   readonly fault?: string;
 }
 

@@ -69,7 +69,7 @@ export const ImportDialog = ({
   );
 };
 
-/** Where a file is dropped, or picked by whoever does not drag. */
+/** The area to drop a file on, or to pick one without dragging. */
 const FileDrop = ({
   fileName,
   onFile,

@@ -2,7 +2,7 @@ import { CsvReader } from "./csv-records.ts";
 import { guessTarget, toCsvRow, toJsonRow } from "./import-rows.ts";
 import type { FileShape, ImportRow } from "./import-rows.ts";
 
-/** A row of a file, or why it is none. */
+/** A row of a file, or the reason why it can't be read. */
 export type FileRow =
   | {
       readonly kind: "row";

@@ -123,7 +123,7 @@ class Sender {
     }
   }
 
-  /** A server that has much to do says so, and takes it a little later. */
+  /** A busy server answers 429, and accepts the request a little later. */
   async #post(body: readonly unknown[]): Promise<unknown> {
     for (let attempt = 0; ; attempt += 1) {
       try {

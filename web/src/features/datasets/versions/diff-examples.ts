@@ -66,7 +66,7 @@ function isSameJson(one: unknown, other: unknown): boolean {
   if (typeof one !== "object" || typeof other !== "object" || one === null || other === null) {
     return false;
   }
-  // Raw numbers are objects without members: their text tells them apart.
+  // Raw numbers are objects without members, so compare their texts.
   const names = Object.keys(one);
   if (Array.isArray(one) !== Array.isArray(other) || names.length !== Object.keys(other).length) {
     return false;

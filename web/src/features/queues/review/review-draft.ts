@@ -36,7 +36,7 @@ export const isEmptyDraft = ({ answers, note, correction }: ReviewDraft): boolea
   Object.keys(answers).length === 0 && note === "" && correction === undefined;
 
 const prefix = "millrace-review:";
-/** Drafts that nobody has touched for so long are thrown away. */
+/** Drafts without a change for this long are deleted. */
 const retentionMs = 30 * 86_400_000;
 
 const nameOf = ({ queueId, positionId, reviewer }: DraftKey): string =>
@@ -45,7 +45,7 @@ const nameOf = ({ queueId, positionId, reviewer }: DraftKey): string =>
 /** What of a browser's storage drafts need. */
 export type DraftStorage = Pick<Storage, "getItem" | "setItem" | "removeItem" | "key" | "length">;
 
-/** The draft of a run that this browser keeps; what can't be read is none. */
+/** The draft of a run that this browser keeps; a draft that can't be read counts as absent. */
 export function readDraft(storage: DraftStorage, key: DraftKey): ReviewDraft | undefined {
   const kept = parseStored(storage.getItem(nameOf(key)));
   return kept?.draft;
@@ -138,7 +138,7 @@ export function toFeedbackWrites(
   }));
 }
 
-/** A correction is an object, or a text that says what is wrong. */
+/** A correction is an object, or a text that describes what is wrong. */
 function parseCorrection(text: string): unknown {
   try {
     const value: unknown = JSON.parse(text);

@@ -51,7 +51,7 @@ const letters: Readonly<Record<string, ReviewAction>> = {
   ArrowUp: { kind: "question", step: -1 },
 };
 
-/** A key as the browser says it, with where it goes. */
+/** A key event of the browser, with its target. */
 export interface PressedKey {
   readonly key: string;
   readonly ctrlKey: boolean;

@@ -11,7 +11,7 @@ import { deleteOldDrafts } from "./review-draft.ts";
 import { Review } from "./review.tsx";
 import { useClaim, useOpen } from "./use-claim.ts";
 
-/** Claims a run and shows it, or says why there is none. */
+/** Claims a run and shows it, or the reason why there is no run. */
 export const ReviewSessionView = ({
   queue,
   session,

@@ -5,7 +5,7 @@ import { KeySequence, toStroke } from "../../../components/keyboard/shortcut.ts"
 import { reviewKeys, toReviewAction } from "./review-keys.ts";
 import type { PressedKey, ReviewAction } from "./review-keys.ts";
 
-/** For the keyboard map; this page hears its keys itself. */
+/** For the keyboard map only: this page handles its keys itself. */
 const named: readonly Command[] = reviewKeys.map(({ keys, about }) => ({
   id: `review ${about}`,
   group: "This page",
@@ -21,7 +21,7 @@ export function useReviewKeys(onAction: (action: ReviewAction) => void): void {
   const strokes = useRef(new KeySequence(["g"]));
   useEffect(() => {
     const onKey = (event: KeyboardEvent): void => {
-      // A dialog has keys of its own, and so has whoever took this one.
+      // A dialog handles its own keys, and another handler may have taken this one.
       if (event.defaultPrevented || document.querySelector("dialog[open]") !== null) {
         return;
       }

@@ -9,11 +9,11 @@ import { correctedOutputs, missingAnswers, toFeedbackWrites } from "./review-dra
 import { useOpen } from "./use-claim.ts";
 import type { DraftState } from "./use-draft.ts";
 
-/** What a reviewer does with a run. Each says what went wrong, and can be tried again. */
+/** The actions of a reviewer on a run. Each reports its failure and can be repeated. */
 export interface ReviewActions {
   readonly isBusy: boolean;
   readonly error: string | undefined;
-  /** What was done, for who hears the page. */
+  /** What was done, for screen readers. */
   readonly notice: string | undefined;
   readonly done: () => void;
   readonly skip: () => void;

@@ -30,10 +30,10 @@ export const ErrorChain = ({ error }: { readonly error: string }) => {
   );
 };
 
-/** One error of a chain: what it says, and where it came from. */
+/** One error of a chain: its message and its stack. */
 interface ErrorLink {
   readonly message: string;
-  /** The lines of its stack; empty where there is none. */
+  /** The lines of its stack; empty without a stack. */
   readonly stack: string;
 }
 

@@ -17,7 +17,7 @@ export interface RunFeedback {
   readonly createdMs: number | undefined;
 }
 
-/** What a person says of a run. */
+/** The feedback of a person on a run. */
 export interface FeedbackDraft {
   readonly key: string;
   readonly score: number | boolean | undefined;
