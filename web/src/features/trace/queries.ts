@@ -160,7 +160,7 @@ export const contentSearchQuery = (traceId: string, text: string) =>
     staleTime: 10_000,
   });
 
-/** Most names in one request. */
+/** Longest name, in characters, that is sent in a filter. */
 const filterChars = 500;
 
 /** The id of the latest run of the project before a run that has its name. */
