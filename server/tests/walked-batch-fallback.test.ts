@@ -7,9 +7,9 @@ const distUrl = pathToFileURL(`${import.meta.dirname}/../dist/`).href;
 
 /** Takes the same body twice; says whether its posts were rows at once, and what there is of them. */
 const script = `
-  const { takeBatch } = await import("${distUrl}ingest/parse-batch.js");
-  const { findWalk } = await import("${distUrl}ingest/batch-walk.js");
-  const { packPosts } = await import("${distUrl}store/sqlite/post-rows.js");
+  const { takeBatch } = await import("${distUrl}runs/ingest/parse-batch.js");
+  const { findWalk } = await import("${distUrl}runs/ingest/batch-walk.js");
+  const { packPosts } = await import("${distUrl}runs/sqlite/post-rows.js");
   const body = Buffer.concat(await process.stdin.toArray());
   const seen = () => {
     const { batch, rejected } = takeBatch([Buffer.from(body)]);

@@ -5,7 +5,7 @@ import { join } from "node:path";
 import { setTimeout } from "node:timers/promises";
 import { parseBatch } from "../../dist/runs/ingest/parse-batch.js";
 import { serverLimits } from "../../dist/model/options.js";
-import { openBeside } from "../../dist/store/schema.js";
+import { openSecondWriter } from "../../dist/store/schema.js";
 import { databaseFile } from "../../dist/storage/sqlite/open-database.js";
 import { openSqliteStore } from "../../dist/store/sqlite-store.js";
 
@@ -60,7 +60,7 @@ process.stdout.write(`${JSON.stringify({ answered, ended })}\n`);
 
 /** Reads a table that has become a view, which takes seconds in one go and never looks at a deadline. */
 function readSlowly(store) {
-  const db = openBeside(join(folder, databaseFile));
+  const db = openSecondWriter(join(folder, databaseFile));
   db.exec(`ALTER TABLE settings RENAME TO former; CREATE VIEW settings AS
     WITH RECURSIVE numbers (n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM numbers LIMIT 12000000)
     SELECT 'retention/${store.defaultTenantId}' || substr('', max(n)) AS key, '1' AS value FROM numbers`);
