@@ -97,11 +97,11 @@ if (import.meta.url === pathToFileURL(process.argv[1] ?? "").href) {
   const layout = await import("../server/dist/runs/ingest/walk-layout.js");
   const { serverLimits } = await import("../server/dist/model/options.js");
   await write(
-    "../src/workers/json-module.ts",
+    "../src/workers/json/json-module.ts",
     renderModule({ ...layoutOf(tape), stampLength, uuidLength }),
   );
   await write(
-    "../server/src/ingest/walk-module.ts",
+    "../server/src/runs/ingest/walk-module.ts",
     renderWalk({ ...layout, depthMax: serverLimits.jsonDepth, stampLength, uuidLength }),
   );
 }
