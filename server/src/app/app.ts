@@ -224,7 +224,7 @@ function addRoutes(app: FastifyInstance, store: Store): void {
 }
 
 /**
- * Clients use the paths with and without `/api/v1`. One whose base address ends in it asks for
+ * Clients use the paths with and without `/api/v1`. A client whose base address ends in `/api/v1` requests
  * `/v1/platform/...` without a second `v1`.
  */
 const withoutPrefix = (url: string): string => {

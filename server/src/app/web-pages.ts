@@ -35,8 +35,8 @@ interface WebFile {
 }
 
 /**
- * The addresses of pages. Some are also addresses of the API: which one is meant is said by whether
- * HTML is asked for, as a browser does where an address is opened.
+ * The addresses of pages. Some are also paths of the API. A request that accepts HTML, as a browser sends it where an
+ * address is opened, is for the page.
  */
 const pages =
   /^\/(?:$|o\/|prompts(?:\/|$)|hub(?:\/|$)|public\/[^/]+\/[dr]\/?$|feedback\/tokens\/[^/]+\/?$)/;
@@ -48,10 +48,10 @@ const givesFeedback = /^\/feedback\/tokens\/[^?]*\?(?:.*&)?(?:score|value|commen
 export type SendNoPage = (request: FastifyRequest, reply: FastifyReply) => FastifyReply | false;
 
 /**
- * Serves the web interface: its files by their names, and its page at each of its addresses to whoever
- * asks for HTML. Any other request goes on to the API.
+ * Serves the UI: its files by their names, and its page at each of its addresses to requests that accept HTML. All other
+ * requests go to the API.
  *
- * @returns what answers a request that nothing else does: the page says to people that there is nothing.
+ * @returns the handler of requests that match nothing else: for people it is the page, which shows "not found".
  */
 export function addWeb(app: FastifyInstance, folder = webFolder): SendNoPage {
   const files = readWeb(folder);

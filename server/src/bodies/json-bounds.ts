@@ -13,8 +13,8 @@ const [openBracket, closeBracket, openBrace, closeBrace] = [0x5b, 0x5d, 0x7b, 0x
 
 /**
  * Counts the values of a JSON text while it arrives, and how deep they lie, before anything is made of
- * them: a small body may hold millions of values, each of which costs memory and time. Says nothing of
- * the grammar; of a text that is no JSON it may count too much.
+ * them: a small body may hold millions of values, each of which costs memory and time. It does not
+ * check the grammar; in a text that is not JSON it may count too many.
  */
 export class JsonBoundsCheck {
   readonly #bounds: JsonBounds;

@@ -38,10 +38,10 @@ const usualBounds: BodyBounds = {
 };
 
 /**
- * Hands on the body piece by piece, inflated; waits where it is told to. Counts before and after
- * inflating, and stops at the bound: a small body that inflates to a huge one is never held.
+ * Passes on the body in inflated pieces, and waits where the receiver returns a promise. Counts bytes before and after
+ * inflating and stops at the limit, so a small body that inflates to a huge one is never held in memory.
  *
- * @throws RequestError it is too large, not what its encoding says, of an unknown encoding, or too slow.
+ * @throws RequestError it is too large, malformed in its encoding, of an unknown encoding, or too slow.
  */
 export async function readChunks(
   request: IncomingMessage,

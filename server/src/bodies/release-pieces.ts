@@ -2,9 +2,9 @@ import { MessageChannel } from "node:worker_threads";
 import type { MessagePort } from "node:worker_threads";
 
 /**
- * Lets go of the memory of a body's pieces, which nobody may read after: left to the collector, what arrives
- * fills the memory until it looks through everything that lives, some times a second. A piece of memory that
- * holds more than itself stays as it is.
+ * Releases the memory of a body's pieces, which must not be read afterwards. Left to the garbage collector, arriving bodies fill
+ * the memory until a full collection, several times a second. A piece that shares its memory with others is not
+ * released.
  */
 export function releasePieces(pieces: readonly Buffer[]): void {
   for (const { buffer, length } of pieces) {

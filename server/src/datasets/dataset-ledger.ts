@@ -53,8 +53,8 @@ export class DatasetLedger {
   }
 
   /**
-   * The time of a write: now, or when the caller says that it was, where that is not long ago and
-   * after the newest version. Times of versions strictly increase.
+   * The time of a write: now, or the caller's time, where that is recent and after the newest version.
+   * Times of versions strictly increase.
    */
   nextVersion({ versionMicros }: Dataset, saidMicros?: number): number {
     const now = Date.now() * 1_000;

@@ -88,8 +88,8 @@ async function previewsAt(
 }
 
 /**
- * `POST /ui/datasets/{id}/import`: takes those of a list of examples that can be taken, as one version,
- * and says of each other one why not.
+ * `POST /ui/datasets/{id}/import`: stores the valid examples of a list as one version, and returns the reason for each
+ * other one.
  */
 export async function importExamples(
   { store, work }: { readonly store: DatasetStore; readonly work: WorkThreads },

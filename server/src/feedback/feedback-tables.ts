@@ -1,8 +1,7 @@
 /**
- * Judgements, and the tokens under which they can be given. What callers wrote is JSON text, null where
- * there is none; `score` is the number to reckon with, 1 and 0 for true and false. A run may be judged
- * before it is received: `run_id` need not be one of `runs`, and what a run's project is, `runs` knows.
- * `digest` is of what was first received, to tell a repetition from another judgement of that id.
+ * Feedback, and the tokens under which it can be submitted. Values of callers are JSON text or null; `score` is the number for
+ * statistics, 1 and 0 for true and false. Feedback may arrive before its run: `run_id` need not be in `runs`, and the project of a
+ * run is read from `runs`. `digest` is that of the first submission, to distinguish a repetition from other feedback with that id.
  */
 export const feedbackTables = `
   CREATE TABLE feedback (

@@ -28,8 +28,8 @@ export interface FilterSource {
   /** Where `search("text")` looks: texts, and JSON texts. */
   readonly searched: { readonly texts: readonly string[]; readonly json: readonly string[] };
   /**
-   * A condition that holds for each row which may hold all of these texts, whichever the case of their letters, and is
-   * sooner asked than what the row holds is read. Absent where there is none such; `undefined` where it says nothing.
+   * A condition that is true for each row that may contain all of these texts, in either case, and that costs less than
+   * reading the row. Absent where the source has no such index; returns `undefined` where the index does not narrow the search.
    */
   readonly mayHold?: (texts: readonly string[]) => Sql | undefined;
 }

@@ -22,8 +22,8 @@ export const holds = (text: string, part: string): Sql =>
   sql`instr(lower(${text}), lower(${bind(part)})) > 0`;
 
 /**
- * Whether a JSON object has an entry that meets a condition on `w.path`, `w.type`, `w.atom` and `w.json`. Where
- * `keys` are given, only what leads to them is looked at. `object`: SQL, NULL where there is none.
+ * Whether a JSON object has an entry that meets a condition on `w.path`, `w.type`, `w.atom` and `w.json`. With
+ * `keys`, only the paths to them are read. `object`: SQL, NULL without an object.
  */
 export function hasEntry(object: string, condition: Sql, keys: readonly string[] | undefined): Sql {
   const way =

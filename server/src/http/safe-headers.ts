@@ -4,8 +4,8 @@ import type { FastifyInstance, FastifyReply } from "fastify";
 import { RequestError } from "../model/errors.ts";
 
 /**
- * On every answer, an error or not: browsers take it for what its type says, keep no copy, show it to no
- * page of another site, and name no address of this server elsewhere. An answer may say otherwise of itself.
+ * Headers of every response, errors included: browsers keep to its content type, store no copy, show it in no page of
+ * another site, and send no address of this server elsewhere. A handler can override them.
  */
 export const safeHeaders = {
   "x-content-type-options": "nosniff",

@@ -15,8 +15,8 @@ export class SourceGuard {
 
   /**
    * A page on any site can make a browser send requests here, under a name that resolves to this
-   * machine or from a script of its own. The first shows in Host, the second in Origin, or, where a
-   * picture or a frame is asked for, in Sec-Fetch-Site alone.
+   * machine or from a script of its own. The first shows in Host, the second in Origin, or, for a
+   * picture or a frame, only in Sec-Fetch-Site.
    *
    * @throws RequestError 403: the request comes from elsewhere.
    */
@@ -47,10 +47,10 @@ export class SourceGuard {
 }
 
 /**
- * Browsers say where a request comes from that has no Origin. A link that a person follows from another
- * site is let in: a shared run, the page of a project. What it opens that site can't read.
+ * Checks Sec-Fetch-Site, which browsers send with requests without an Origin. Following a link from another site is allowed: to a
+ * shared run, or the page of a project. The other site can't read what it opens.
  *
- * @throws RequestError 403: another site asks for it, and not as a page of its own.
+ * @throws RequestError 403: another site requests it, and not as a page that is opened.
  */
 function checkSite(headers: IncomingHttpHeaders): void {
   const isFollowed =

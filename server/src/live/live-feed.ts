@@ -50,7 +50,7 @@ export class LiveFeed {
   }
 
   /**
-   * Writes events to a response until either side ends it, or `mayStay` says no.
+   * Writes events to a response until either side ends it, or `mayStay` returns false.
    *
    * @throws RequestError 503: too many watch.
    */

@@ -111,7 +111,7 @@ export interface QueueReviewWrites {
   /**
    * Claims a run for a reviewer, or renews their claim. `undefined`: none waits for them.
    *
-   * @throws RequestError 409: the run that was asked for is others'.
+   * @throws RequestError 409: the requested run is claimed by others.
    */
   claim(tenantId: string, request: ReviewRequest): ClaimedRun | undefined;
   /** Gives a claim back; repeated, it changes nothing. */

@@ -22,9 +22,9 @@ type FindMembers = (json: Buffer) => Members | undefined;
 const noMeasures = Object.fromEntries(measureNames.map((name) => [name, null])) as RunMeasures;
 
 /**
- * The measures of a run, given its members as they were received; `undefined` where it has none, which
- * is told without a walk through them. The members are JSON: it was checked when they came. `findMembers`: a
- * quicker way to those of an object.
+ * The measures of a run from its received members; `undefined` where it has none, which is detected without a walk through
+ * them. The members are valid JSON: that was checked when they were received. `findMembers`: a quicker way to the members of an
+ * object.
  */
 export function readMeasures(
   members: Members,

@@ -40,10 +40,10 @@ export function whenEnded(worker: Worker): Promise<void> {
 }
 
 /**
- * Waits for the first thing that a new thread says.
+ * Waits for the first message of a new thread.
  *
  * @param endRequest - see {@link endThread}; a thread that is silent for too long gets it, and may still be at work.
- * @throws ServerError it ended, or said nothing in time; it is gone then.
+ * @throws ServerError it ended, or sent nothing in time. It has ended then.
  */
 export async function waitForFirstMessage(worker: Worker, endRequest: unknown): Promise<unknown> {
   const listeners = new Map<string, (value: unknown) => void>();

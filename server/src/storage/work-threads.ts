@@ -40,8 +40,8 @@ export interface WorkOptions {
 }
 
 /**
- * Threads for work whose time a sender decides. Each does one task at a time, one of a tenant at a time, so
- * that nobody's work waits for more than one of another's; a thread whose task takes too long is ended.
+ * Threads for work whose duration depends on the sender. Each performs one task at a time, and only one of each tenant at a time, so
+ * that a tenant waits for at most one task of another. A thread whose task takes too long is ended.
  *
  * A thread: started for a task -> busy -> idle -> busy ... -> ended, by a task that is late or by close.
  */

@@ -53,9 +53,9 @@ export class KeyStore {
   }
 
   /**
-   * A new key, in clear this once. The first one closes the server to whoever has none.
+   * Creates a key, which is returned in clear only here. From the first key on, requests need one.
    *
-   * @throws {@link ServerError} the handle is none.
+   * @throws {@link ServerError} the handle is malformed.
    */
   create({ name = "", tenant }: KeyDraft = {}): NewKey {
     return this.#write(() => this.#writer.createKey(this.#tenantId(tenant), { name }));

@@ -73,7 +73,7 @@ export class ReadPool {
   }
 
   /**
-   * Asks a method of a resource.
+   * Calls a method of a resource on a reader thread.
    *
    * @throws RequestError 408: past the deadline. 503: too many wait, or the server is closing.
    */

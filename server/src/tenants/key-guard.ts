@@ -22,7 +22,7 @@ export class KeyGuard {
   }
 
   /**
-   * The tenant of whoever asks. Once there is a key, given at the start or made here, one is needed.
+   * The tenant of the caller. Once a key exists, from the start options or created here, requests need one.
    *
    * @throws RequestError 401: no key, or a wrong one. 403: `x-tenant-id` is not the key's tenant.
    */

@@ -163,8 +163,8 @@ export async function setRetention(
 }
 
 /**
- * Whether the caller may manage all tenants: on a server that asks for no key everyone may do all;
- * else those of the tenant that the server was set up with.
+ * Whether the caller may manage all tenants: without keys everyone may; with keys only callers of the tenant that the server
+ * was set up with.
  */
 async function isOperator(
   { store, keys }: SettingsDependencies,

@@ -24,8 +24,8 @@ export function parseSplits(value: unknown, what: string): readonly string[] | u
 }
 
 /**
- * The metadata of an example with its splits in it. What the metadata itself says of splits counts
- * where none are given: what was read can be written back.
+ * The metadata of an example, including its splits. Where no splits are passed, those in the metadata count, so that what
+ * was read can be written back.
  *
  * @throws RequestError 422: they are too many.
  */

@@ -25,9 +25,9 @@ const roles: ReadonlyMap<string, string> = new Map([
 const kept = ["name", "function_call", "tool_calls", "tool_call_id", "weight", "refusal", "audio"];
 
 /**
- * An example as a line of a fine-tuning file: messages in, the answer last. A text stands for a message.
+ * An example as a line of a fine-tuning file: messages in, the answer last. A text counts as a message.
  *
- * @throws Error it holds neither messages nor texts; the message says what is wrong.
+ * @throws Error it holds neither messages nor texts; the message names the fault.
  */
 export function toFineTuning({ inputs, outputs }: Pick<Example, "inputs" | "outputs">): string {
   const given = JSON.parse(inputs) as JsonObject;

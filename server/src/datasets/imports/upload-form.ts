@@ -17,10 +17,10 @@ export interface UploadForm {
 }
 
 /**
- * Takes in a form as it arrives: the file goes to the disk, since what says what to do with it may come
- * behind it. Whoever gets the form closes the file.
+ * Receives a form as it arrives. The file is written to disk, as the fields that describe it may follow it. The caller closes
+ * the file.
  *
- * @throws RequestError 413: a bound. 422: it is no such form.
+ * @throws RequestError 413: it exceeds a limit. 422: it is not such a form.
  */
 export async function receiveForm(request: IncomingMessage, folder: string): Promise<UploadForm> {
   const spool = await Spool.open(folder);

@@ -37,8 +37,8 @@ const pageSize = 50;
 const stepMs = 50;
 
 /**
- * Downloads of runs. The page asks for one with its key, and the browser fetches it without: only so is
- * it saved as it comes, however large it is. The address is a random one, and works once.
+ * Downloads of runs. The UI requests an address with its key, and the browser fetches that without a key: only then does it save
+ * the response while it arrives, however large it is. The address is random and works once.
  */
 export class RunExports {
   readonly #store: RunStore;

@@ -71,8 +71,8 @@ const usualLimits: ContentLimits = {
 };
 
 /**
- * What was received lately, so that it need not be sent again within its trace. Only in memory, and only as
- * a help: runs are stored whole, and who refers to what is forgotten is told so and sends it again.
+ * Recently received content, so that clients need not send it again within its trace. It is only a cache in memory: runs are
+ * stored whole, and a client that refers to dropped content receives an error and sends it again.
  */
 export class ContentMemory {
   /** By tenant and trace, in the order of their last use. */

@@ -104,7 +104,7 @@ export const toJudgement = (
 /**
  * The feedback of a part `feedback.<run id>`, or `feedback.<its own id>` as langsmith 0.12 names it.
  *
- * @throws RequestError 422: it is none, or names another run.
+ * @throws RequestError 422: it is malformed, or names another run.
  */
 export function parseFeedbackPart(json: Buffer, id: string): FeedbackDraft {
   try {

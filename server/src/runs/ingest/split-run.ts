@@ -23,9 +23,9 @@ const columnMembers: ReadonlySet<string> = new Set([
 const valuesBytesMax = 2_048;
 
 /**
- * All members of a run's object at once, where columns hold each of them and nothing has to be kept as
- * it came: so it is with the main part of a run whose large fields have parts of their own. `undefined`
- * where it is not so, or the text is no JSON object: a walk through it then says more. The bytes are UTF-8.
+ * All members of a run's object at once, where each has a column and nothing has to be stored as it was received. That is true of
+ * the main part of a run whose large fields have parts of their own. Returns `undefined` otherwise, also for a text that is not a JSON
+ * object; the caller then walks through it, which finds the fault. The bytes are UTF-8.
  */
 export function readColumnValues(json: Buffer): ColumnValues | undefined {
   if (json.length > valuesBytesMax || json.includes(backslash)) {

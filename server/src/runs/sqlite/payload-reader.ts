@@ -16,8 +16,8 @@ interface RunRef {
 }
 
 /**
- * What stands in a list for the payload of a run that is damaged on disk, so that its neighbours are served and
- * nobody takes it for a run without one.
+ * The placeholder in a list for a payload that is damaged on disk, so that its neighbours are served and it is not mistaken for
+ * a missing payload.
  */
 export const damagedBodies: readonly Buffer[] = [
   Buffer.from(

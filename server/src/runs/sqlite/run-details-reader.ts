@@ -31,8 +31,7 @@ export class RunDetailsReader {
   }
 
   /**
-   * The runs with what was asked of them; the first of them, where all would be more bytes than asked for. Those
-   * whose descendants are asked for have their place.
+   * The runs with the requested parts. Where all would exceed the requested bytes, only the first ones.
    */
   complete(
     all: readonly FoundRun[],

@@ -10,7 +10,7 @@ export interface QueryLimit {
 
 /**
  * A condition that is always true, and ends its query beyond the limit: for the statement that
- * passes many rows, with a number that differs from row to row. It asks the clock for one row of 64: the
+ * passes many rows, with a number that differs from row to row. It reads the clock for one row of 64: the
  * function costs 0.05 to 0.3 µs a call, what stands before it 0.03. Rows are chosen by a hash, so that
  * no regular choice of rows escapes it.
  */

@@ -60,8 +60,8 @@ export function foldLog(db: Connection): void {
 }
 
 /**
- * Writes the whole log back and empties it, so that nothing that was deleted stays in it. Waits for nobody
- * for long; gives whether it is done.
+ * Writes the whole log back and empties it, so that nothing that was deleted stays in it. Waits only briefly for readers;
+ * returns whether it succeeded.
  */
 export function eraseLog(db: Connection): boolean {
   db.exec(`PRAGMA busy_timeout = ${eraseMs}`);

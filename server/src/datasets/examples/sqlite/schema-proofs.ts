@@ -36,9 +36,9 @@ export class UncheckedWrite extends Error {
 }
 
 /**
- * Stands for the checks of schemas on the writer's thread, which never runs them: a pattern may take for
- * ever, and everybody's writes would wait. A write that needs one is undone and says what it needs; it comes
- * again with the proofs. A proof is of the very content: what was changed meanwhile needs another.
+ * Replaces checks of schemas on the writer thread, which never runs them: a pattern may take for ever, and the writes of all
+ * tenants would wait. A write that needs a check is rolled back and returns what has to be checked; it is sent again with the
+ * proofs. A proof is bound to the checked content: what changed in the meantime needs another one.
  */
 export class SchemaProofs {
   #proofs: ReadonlyMap<string, SchemaProof["misfits"]> = new Map();

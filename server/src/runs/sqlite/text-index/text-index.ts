@@ -9,9 +9,9 @@ import type { Connection } from "../../../storage/sqlite/connection.ts";
 import { toMatch } from "./trigrams.ts";
 
 /**
- * The text index: which runs hold which three letters in a row, ASCII and other letters in either case. It only
- * says which runs may hold a text; whoever asks reads them. A file of its own, so that who fills it never
- * keeps the writer waiting, and which is made anew where it is missing or not this database's.
+ * The text index: which runs contain which three letters in a row, letters in either case. It only finds runs that may
+ * contain a text; the query reads these. It has a file of its own, so that filling it never blocks the writer. The file is created
+ * again where it is missing or belongs to another database.
  */
 const textIndexFile = "millrace.search.db";
 
@@ -96,9 +96,9 @@ export const hasTextIndex = (db: Connection): boolean =>
   parseRows(db.prepare("PRAGMA database_list").raw().all()).some(([, name]) => name === "search");
 
 /**
- * Rows of `runs` that may hold a text, as a statement; `undefined` where the index can't tell. Those that the index
- * has not taken in yet are among them. One statement sees the database first and then the index, which so is
- * never behind what the database says of it.
+ * A statement for the rows of `runs` that may contain a text, including those that are not indexed yet; `undefined` where the index
+ * can't narrow the search. The statement reads the database before the index, so the index is never older than the
+ * database's record of it.
  */
 export function rowsThatMayHold(text: string): Sql | undefined {
   const match = toMatch(text);
