@@ -1,6 +1,6 @@
 import * as fc from "fast-check";
 import { expect, test } from "vitest";
-import { parseTime } from "../src/model/parse-time.ts";
+import { latestMicros, parseTime, parseTimeBound } from "../src/model/parse-time.ts";
 import { toIso } from "../src/http/wire-text.ts";
 
 test("an ISO text with microseconds comes back as it went in", () => {
@@ -23,6 +23,7 @@ test.each([
   [1_795_255_872_345, 1_795_255_872_345_000],
   [1_795_255_872_345.678, 1_795_255_872_345_678],
   [0, 0],
+  ["2255-06-05T23:47:34.740991Z", Number.MAX_SAFE_INTEGER],
 ])("%j is %d", (value, micros) => {
   expect(parseTime(value)).toBe(micros);
 });
@@ -34,6 +35,8 @@ test.each([
   "2026-01-01T24:00:00Z",
   "2026-01-01T00:60:00Z",
   "1969-12-31T23:59:59Z",
+  "2255-06-05T23:47:34.740992Z",
+  "9999-12-31T23:59:59.999999Z",
   "0070-01-01T00:00:00Z",
   "0099-12-31T23:59:59.999999Z",
   "2026-11-21T10:11   .345678Z",
@@ -46,4 +49,16 @@ test.each([
   {},
 ])("%j is no time", (value) => {
   expect(parseTime(value)).toBeUndefined();
+});
+
+test.each(["2255-06-05T23:47:34.740992Z", "9999-12-31T23:59:59.999999Z", 253_402_300_799_999])(
+  "%j bounds what can be stored",
+  (value) => {
+    expect(parseTimeBound(value)).toBe(latestMicros);
+  },
+);
+
+test("a bound is a time, too", () => {
+  expect(parseTimeBound("soon")).toBeUndefined();
+  expect(parseTimeBound("2026-11-21T10:11:12Z")).toBe(1_795_255_872_000_000);
 });

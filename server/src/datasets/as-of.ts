@@ -1,5 +1,5 @@
 import { RequestError } from "../model/errors.ts";
-import { parseTime } from "../model/parse-time.ts";
+import { parseTimeBound } from "../model/parse-time.ts";
 import { latestTag } from "./dataset-version.ts";
 import type { AsOf, Moment } from "./dataset-version.ts";
 import type { DatasetStore } from "./dataset-store.ts";
@@ -9,7 +9,7 @@ import type { QueryString } from "../http/query-string.ts";
 /** A version as a caller names it: by time, or else by tag. A plus of a zone may have become a space. */
 export function parseAsOf(text: string): AsOf {
   const time = /^\d{4}-\d\d-\d\d$/.test(text) ? `${text}T00:00:00Z` : text;
-  const micros = parseTime(time) ?? parseTime(time.replace(/ (?=\d\d:?\d\d$)/, "+"));
+  const micros = parseTimeBound(time) ?? parseTimeBound(time.replace(/ (?=\d\d:?\d\d$)/, "+"));
   return micros === undefined ? { kind: "tag", tag: text } : { kind: "time", micros };
 }
 

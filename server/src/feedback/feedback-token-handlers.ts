@@ -6,7 +6,7 @@ import { RequestError } from "../model/errors.ts";
 import { Maybe, Time } from "../http/schema-parts.ts";
 import { feedbackConfig, feedbackKey, toJudgement } from "../runs/ingest/parse-feedback.ts";
 import type { SubmittedFeedbackBody } from "../runs/ingest/parse-feedback.ts";
-import { microsOf } from "../model/parse-time.ts";
+import { latestMicros, microsOf } from "../model/parse-time.ts";
 import { serverLimits } from "../model/options.ts";
 import type { FeedbackToken, FeedbackTokenDraft } from "./feedback.ts";
 import type { Judgement } from "../runs/run-feedback.ts";
@@ -139,8 +139,8 @@ function toDraft(request: TokenRequest, now: number): FeedbackTokenDraft {
   if (expiresMicros <= now) {
     throw new RequestError(422, "the expiry must be in the future");
   }
-  if (expiresMicros >= endOfTime) {
-    throw new RequestError(422, "the expiry must be before the year 10000");
+  if (expiresMicros > latestMicros) {
+    throw new RequestError(422, "the expiry must be before 2255-06-05");
   }
   return {
     runId: parseId(request.run_id, "run_id"),
@@ -150,8 +150,6 @@ function toDraft(request: TokenRequest, now: number): FeedbackTokenDraft {
   };
 }
 
-/** The last moment that the wire's times have, microseconds. */
-const endOfTime = Date.UTC(10_000, 0) * 1_000;
 const minuteMicros = 60_000_000;
 
 function expiryOf({ expires_at: at, expires_in: lasts }: TokenRequest, now: number): number {

@@ -1,5 +1,5 @@
 import { isUuid } from "millrace/model";
-import { parseTime } from "../model/parse-time.ts";
+import { parseTimeBound } from "../model/parse-time.ts";
 import type { Comparator, Literal } from "./ast.ts";
 import { isJsonType, valuesOf } from "./fields.ts";
 import type { Field } from "./fields.ts";
@@ -91,7 +91,7 @@ function convert(literal: Literal, { type, choices }: Field): Scalar | undefined
     case "choice":
       return text !== undefined && choices?.includes(text) === true ? text : undefined;
     case "time":
-      return parseTime(text?.replace(dayPattern, "$&T00:00:00Z") ?? number);
+      return parseTimeBound(text?.replace(dayPattern, "$&T00:00:00Z") ?? number);
     case "duration":
       return number === undefined ? parseDuration(text ?? "") : Math.round(number * 1_000_000);
     case "number":

@@ -3,30 +3,57 @@ import { RequestError } from "./errors.ts";
 const isoPattern =
   /^(\d{4})-(\d{2})-(\d{2})[Tt ](\d{2}):(\d{2})(?::(\d{2})(?:[.,](\d{1,9}))?)?\s*([Zz]|[+-]\d{2}(?::?\d{2})?)?$/;
 
-/** The year 10000, microseconds. */
+/** The year 10000, microseconds: what the last ones of 9999 are rounded to. */
 const endOfTime = 253_402_300_800_000_000;
 
 /**
+ * The last time that can be stored, 2255-06-05T23:47:34.740991Z. The microseconds of later ones are no exact numbers:
+ * SQLite would store them, and refuse to read the row.
+ */
+export const latestMicros = Number.MAX_SAFE_INTEGER;
+
+/**
  * Microseconds since the Unix epoch of an ISO 8601 text, UTC where it names no zone, or of epoch
- * milliseconds. `undefined` where it is neither, or not in the years 1970 to 9999.
+ * milliseconds. `undefined` where it is neither, before 1970 or after {@link latestMicros}.
  */
 export function parseTime(value: unknown): number | undefined {
-  const micros = typeof value === "number" ? Math.round(value * 1_000) : parseIso(value);
-  return micros !== undefined && micros >= 0 && micros < endOfTime ? micros : undefined;
+  const micros = parseAnyTime(value);
+  return micros !== undefined && micros <= latestMicros ? micros : undefined;
 }
+
+/** As {@link parseTime}, for a bound that stored times are compared with: up to the year 9999, later ones as the latest. */
+export function parseTimeBound(value: unknown): number | undefined {
+  const micros = parseAnyTime(value);
+  return micros === undefined ? undefined : Math.min(micros, latestMicros);
+}
+
+function parseAnyTime(value: unknown): number | undefined {
+  const micros = typeof value === "number" ? Math.round(value * 1_000) : parseIso(value);
+  return micros !== undefined && micros >= 0 && micros <= endOfTime ? micros : undefined;
+}
+
+/** What is wrong with a value that {@link parseTime} refuses. */
+export const timeProblem = (value: unknown): string =>
+  parseAnyTime(value) === undefined
+    ? "is neither an ISO 8601 time nor epoch milliseconds"
+    : "is after 2255-06-05, the last day that can be stored";
 
 /**
  * As {@link parseTime}; `null` where it is left out.
  *
  * @throws RequestError 422: it is no time; the detail names it.
  */
-export function microsOf(time: string | number | null | undefined, name: string): number | null {
+export function microsOf(
+  time: string | number | null | undefined,
+  name: string,
+  parse: (value: unknown) => number | undefined = parseTime,
+): number | null {
   if (time === undefined || time === null) {
     return null;
   }
-  const micros = parseTime(time);
+  const micros = parse(time);
   if (micros === undefined) {
-    throw new RequestError(422, `${name} is neither an ISO 8601 time nor epoch milliseconds`);
+    throw new RequestError(422, `${name} ${timeProblem(time)}`);
   }
   return micros;
 }

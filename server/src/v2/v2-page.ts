@@ -3,7 +3,7 @@ import type { FastifyReply, FastifyRequest } from "fastify";
 import { Type } from "typebox";
 import { RequestError } from "../model/errors.ts";
 import { Maybe } from "../http/schema-parts.ts";
-import { parseTime } from "../model/parse-time.ts";
+import { parseTimeBound } from "../model/parse-time.ts";
 import { toListJson } from "../runs/serializers/run-json.ts";
 import { toIso } from "../http/wire-text.ts";
 import { first, parseCount } from "../http/query-string.ts";
@@ -66,7 +66,7 @@ export const dayAgo = (): string => toIso(Date.now() * 1_000 - daysMicros);
 
 /** An upper bound that is not itself meant, as one that is. What is no time is refused where it is read. */
 export function before(time: string | null | undefined): string | undefined {
-  const micros = time === undefined || time === null ? undefined : parseTime(time);
+  const micros = time === undefined || time === null ? undefined : parseTimeBound(time);
   return micros === undefined ? (time ?? undefined) : toIso(micros - 1);
 }
 

@@ -1,7 +1,7 @@
 import type { FastifyRequest } from "fastify";
 import type { WordKind } from "millrace/model";
 import { RequestError } from "../../model/errors.ts";
-import { parseTime } from "../../model/parse-time.ts";
+import { parseTimeBound } from "../../model/parse-time.ts";
 import { countMicros } from "../run-list.ts";
 import type { RunStore } from "../run-store.ts";
 import { toIso } from "../../http/wire-text.ts";
@@ -52,7 +52,7 @@ function parseMicros(query: QueryString, name: string): number | undefined {
   if (text === undefined || text === "") {
     return undefined;
   }
-  const micros = parseTime(text);
+  const micros = parseTimeBound(text);
   if (micros === undefined) {
     throw new RequestError(
       422,

@@ -5,7 +5,7 @@ import { RequestError } from "../../model/errors.ts";
 import type { CheckedFilter } from "../../filter/checker.ts";
 import { runFields } from "../../filter/fields.ts";
 import { Maybe, Time } from "../../http/schema-parts.ts";
-import { parseTime } from "../../model/parse-time.ts";
+import { parseTimeBound } from "../../model/parse-time.ts";
 import { serverLimits } from "../../model/options.ts";
 import { readFilter } from "../../filter/filter-parameter.ts";
 import type { RunFilter, RunPosition, RunQuery } from "../run-query.ts";
@@ -115,7 +115,7 @@ function parseMicros(body: RunQueryBody, name: "start_time" | "end_time"): numbe
   if (value === undefined || value === null) {
     return undefined;
   }
-  const micros = parseTime(value);
+  const micros = parseTimeBound(value);
   if (micros === undefined) {
     throw new RequestError(
       422,

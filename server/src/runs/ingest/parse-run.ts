@@ -1,5 +1,5 @@
 import { createHash } from "node:crypto";
-import { ValidationError, isUuid, parseDottedOrder } from "millrace/model";
+import { ValidationError, isUuid, microsToStamp, parseDottedOrder } from "millrace/model";
 import type { DottedOrder, Operation } from "millrace/model";
 import { messageOf } from "../../model/errors.ts";
 import { facetsOf } from "../facets.ts";
@@ -7,7 +7,7 @@ import { readMeasures } from "../run-measures.ts";
 import type { RunMeasures } from "../run-measures.ts";
 import type { RunColumns, SpanRecord } from "../run-record.ts";
 import { parseScalar } from "../../bodies/json-text.ts";
-import { parseTime } from "../../model/parse-time.ts";
+import { latestMicros, parseTime, timeProblem } from "../../model/parse-time.ts";
 import { payloadOf } from "./split-run.ts";
 import type { ColumnValues, Members } from "./split-run.ts";
 
@@ -147,6 +147,11 @@ interface PositionToCheck extends WirePosition {
   readonly columns: RunColumns;
 }
 
+/** Stamps sort as their times do. A dotted order ends with the run's own stamp and id. */
+const uuidLength = 36;
+const latestStamp = microsToStamp(latestMicros);
+const ownSegment = latestStamp.length + uuidLength;
+
 /** The rules on dotted orders (docs/wire.md, "Rules of the server"). */
 function checkPosition({ id, isPost, columns, traceId, dottedOrder }: PositionToCheck): void {
   const parentId = columns.parentRunId;
@@ -158,6 +163,11 @@ function checkPosition({ id, isPost, columns, traceId, dottedOrder }: PositionTo
   }
   if (dottedOrder === undefined) {
     return;
+  }
+  if (dottedOrder.slice(-ownSegment, -uuidLength) > latestStamp) {
+    throw new ValidationError(
+      "the start in dotted_order is after 2255-06-05, the last day that can be stored",
+    );
   }
   const order = readOrder(dottedOrder);
   const { count } = order;
@@ -252,9 +262,7 @@ function parseMicros(run: Received, name: string): number | null | undefined {
   }
   const micros = parseTime(value);
   if (micros === undefined) {
-    throw new ValidationError(
-      `${name} is neither an ISO 8601 time nor epoch milliseconds: ${excerpt(value)}`,
-    );
+    throw new ValidationError(`${name} ${timeProblem(value)}: ${excerpt(value)}`);
   }
   return micros;
 }
