@@ -27,9 +27,7 @@ export type {
   UpdateFeedback,
 } from "../api/feedback-input.ts";
 export type { Feedbacks } from "../api/feedback.ts";
-export type { DatasetCatalog } from "../api/datasets/dataset-catalog.ts";
 export type { ClonedDataset } from "../api/datasets/dataset-clone.ts";
-export type { DatasetHistory } from "../api/datasets/dataset-history.ts";
 export type { DatasetKey, VersionKey } from "../api/datasets/dataset-key.ts";
 export type {
   CloneDataset,

@@ -3,13 +3,13 @@ import type { KeyValues } from "../../model/run.ts";
 import type { ChatMessage } from "./example-options.ts";
 
 /**
- * Inputs and outputs of an example in the platform's format of chats.
+ * Builds the inputs and outputs of an example in the chat format of the platform.
  *
- * @throws {@link ValidationError} there is no message, or one is no object.
+ * @throws {@link ValidationError} there is no message, or a message is not an object.
  */
 export function toChat(
   messages: readonly ChatMessage[],
-  answer: ChatMessage | undefined,
+  reply: ChatMessage | undefined,
 ): { readonly inputs: KeyValues; readonly outputs: KeyValues | undefined } {
   if (!Array.isArray(messages) || messages.length === 0) {
     throw new ValidationError("messages must hold at least one message");
@@ -17,7 +17,7 @@ export function toChat(
   const input = (messages as readonly ChatMessage[]).map(toMessage);
   return {
     inputs: { input },
-    outputs: answer === undefined ? undefined : { output: toMessage(answer) },
+    outputs: reply === undefined ? undefined : { output: toMessage(reply) },
   };
 }
 
@@ -29,12 +29,12 @@ function toMessage(message: ChatMessage): KeyValues {
   if (type === undefined) {
     return message as KeyValues;
   }
-  const { content, additional_kwargs: more } = message;
-  const hasMore = typeof more === "object" && more !== null && Object.keys(more).length > 0;
-  return { type, data: { content, ...(hasMore && { additional_kwargs: { ...more } }) } };
+  const { content, additional_kwargs: extra } = message;
+  const hasExtra = typeof extra === "object" && extra !== null && Object.keys(extra).length > 0;
+  return { type, data: { content, ...(hasExtra && { additional_kwargs: { ...extra } }) } };
 }
 
-/** The one that LangChain's messages of today have, or the one of before; other messages have neither. */
+/** LangChain messages have `getType()`, older versions `_getType()`. Undefined for any other message. */
 function typeOf(message: ChatMessage): string | undefined {
   for (const name of ["getType", "_getType"] as const) {
     const method: unknown = Reflect.get(message, name);

@@ -4,84 +4,96 @@ import { IncompleteError, NotFoundError, SdkError, ValidationError } from "../..
 import type { Attachment } from "../../model/resources/attachment-response.ts";
 import type { Example } from "../../model/resources/example.ts";
 import { readAttachmentBytes } from "../http/attachment-bytes.ts";
-import type { DatasetCatalog } from "./dataset-catalog.ts";
-import type { CloneDataset } from "./dataset-options.ts";
+import type { CloneDataset, CreateDataset, DatasetCall } from "./dataset-options.ts";
 import type { NewAttachment, NewExample } from "./example-options.ts";
 import type { Examples } from "./examples.ts";
 import type { ApiTransport } from "../http/http.ts";
 import type { ServerInfoReader } from "../http/server-info.ts";
 import { listSharedExamples } from "./shared-examples.ts";
 
-/** What became of a clone. */
+/** The result of `datasets.clone`. */
 export type ClonedDataset =
   | { readonly kind: "cloned"; readonly dataset: Dataset; readonly exampleCount: number }
-  /** A dataset has the name already: this one. */
+  /** A dataset of that name exists already: `dataset`. Nothing was copied. */
   | { readonly kind: "skipped"; readonly dataset: Dataset };
 
 export interface CloneTools {
-  readonly datasets: DatasetCatalog;
+  /** The client's own datasets. */
+  readonly datasets: {
+    read(key: DatasetCall): Promise<Dataset>;
+    create(dataset: CreateDataset): Promise<Dataset>;
+  };
   readonly examples: Examples;
-  /** Of the server that the clone is made at. */
+  /** Limits and features of the server that receives the copy. */
   readonly info: ServerInfoReader;
-  /** Base address of that server. */
+  /** Base address of the server that receives the copy. */
   readonly endpoint: string;
   readonly warn: (message: string) => void;
 }
 
-/** As the specification has it (section 4): skipped where the name is taken, named where it is left half done. */
+/**
+ * Copies a shared dataset (specification, section 4). Skips it if the name is taken; names the incomplete dataset in the
+ * error if copying fails midway.
+ */
 export async function cloneDataset(
-  asking: ApiTransport,
+  transport: ApiTransport,
   { token, sourceEndpoint, signal, ...options }: CloneDataset & { readonly token: string },
   { datasets, examples, info, endpoint, warn }: CloneTools,
 ): Promise<ClonedDataset> {
-  const server = checkEndpoint(sourceEndpoint);
-  const { call } = asking;
-  const found = await call("readSharedDataset", { path: { token }, server, signal });
-  const source = parseDataset(found);
+  const server = parseSourceEndpoint(sourceEndpoint);
+  const { call } = transport;
+  const response = await call("readSharedDataset", { path: { token }, server, signal });
+  const source = parseDataset(response);
   const { name = source.name } = options;
-  const present = await unlessNotFound(() => datasets.read({ datasetName: name, signal }));
-  if (present !== undefined) {
+  const existing = await unlessNotFound(() => datasets.read({ datasetName: name, signal }));
+  if (existing !== undefined) {
     warn(`Dataset ${JSON.stringify(name)} already exists in your tenant: skipping its clone`);
-    return { kind: "skipped", dataset: present };
+    return { kind: "skipped", dataset: existing };
   }
   const { description, dataType, inputsSchema, outputsSchema, metadata } = source;
   const schemas = { inputsSchema, outputsSchema };
-  const made = { name, description, dataType, ...schemas, metadata, signal };
-  const dataset = await datasets.create(made);
+  const dataset = await datasets.create({
+    name,
+    description,
+    dataType,
+    ...schemas,
+    metadata,
+    signal,
+  });
   try {
     const { exampleParts: includeAttachments } = await info.readOrDefaults({ signal });
     const shared = listSharedExamples(call, token, { server, includeAttachments, signal });
-    const read = (attachment: Attachment): Promise<Uint8Array> =>
-      readAttachmentBytes(asking, attachment, { endpoint: server ?? endpoint, signal });
-    const copies = copiesOf(shared, read);
+    const readBytes = (attachment: Attachment): Promise<Uint8Array> =>
+      readAttachmentBytes(transport, attachment, { endpoint: server ?? endpoint, signal });
+    const copies = copyExamples(shared, readBytes);
     const request = { datasetId: dataset.id, examples: copies, signal };
     const { exampleIds } = await examples.createMany(request);
     return { kind: "cloned", dataset, exampleCount: exampleIds.length };
   } catch (cause) {
-    const failure = halfDone(dataset, cause);
+    const failure = toIncompleteError(dataset, cause);
     warn(failure.message);
     throw failure;
   }
 }
 
-async function* copiesOf(
+async function* copyExamples(
   examples: AsyncIterable<Example>,
-  read: (attachment: Attachment) => Promise<Uint8Array>,
+  readBytes: (attachment: Attachment) => Promise<Uint8Array>,
 ): AsyncGenerator<NewExample, void> {
   for await (const { inputs, outputs, metadata, splits, attachments = {} } of examples) {
     const files = Object.entries(attachments).map(
       async ([name, attachment]): Promise<[string, NewAttachment]> => {
         const { mimeType = "application/octet-stream" } = attachment;
-        return [name, { mimeType, data: await read(attachment) }];
+        return [name, { mimeType, data: await readBytes(attachment) }];
       },
     );
     const split = splits.length === 0 ? undefined : splits;
-    const copied = Object.fromEntries(await Promise.all(files));
-    yield { inputs, outputs, metadata, split, attachments: copied };
+    const copiedFiles = Object.fromEntries(await Promise.all(files));
+    yield { inputs, outputs, metadata, split, attachments: copiedFiles };
   }
 }
 
-function halfDone({ id, name }: Dataset, cause: unknown): IncompleteError {
+function toIncompleteError({ id, name }: Dataset, cause: unknown): IncompleteError {
   const { doneIds, openIds } =
     cause instanceof IncompleteError ? cause : { doneIds: [], openIds: [] };
   const reason = cause instanceof Error ? cause.message : String(cause);
@@ -103,7 +115,7 @@ async function unlessNotFound<Found>(find: () => Promise<Found>): Promise<Found 
   }
 }
 
-function checkEndpoint(endpoint: string | undefined): string | undefined {
+function parseSourceEndpoint(endpoint: string | undefined): string | undefined {
   if (endpoint === undefined) {
     return undefined;
   }

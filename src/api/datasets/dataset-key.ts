@@ -5,16 +5,16 @@ import { parseList } from "../../model/fields.ts";
 import { assertUuid } from "../../model/ids.ts";
 import type { Call, CallOptions } from "../http/http.ts";
 
-/** Which dataset: by its id or by its name, never both. */
+/** Names a dataset by its id or by its name, never both. */
 export type DatasetKey =
   | { readonly datasetId: string; readonly datasetName?: undefined }
   | { readonly datasetName: string; readonly datasetId?: undefined };
 
-/** A version of a dataset: a time, as a Date or ISO 8601, or a tag of it. */
+/** Names a version of a dataset by its time (a Date, or ISO 8601 text) or by its tag. */
 export type VersionKey = Date | string;
 
 /**
- * The texts are the specification's (section 5).
+ * The specification prescribes the messages (section 5).
  *
  * @throws {@link ValidationError} neither id nor name, both, or an id that is not a UUID.
  */
@@ -47,17 +47,23 @@ export async function readDataset(
   assertDatasetKey(key);
   const { datasetId: id, datasetName: name } = key;
   if (id !== undefined) {
-    return parseDataset(await answerOf(key, () => call("readDataset", { path: { id }, signal })));
+    return parseDataset(
+      await withDatasetNotFound(key, () => call("readDataset", { path: { id }, signal })),
+    );
   }
-  const found = await call("listDatasets", { query: { name, limit: 1 }, signal });
-  const [dataset] = parseList(found, "datasets", parseDataset);
+  const response = await call("listDatasets", { query: { name, limit: 1 }, signal });
+  const [dataset] = parseList(response, "datasets", parseDataset);
   if (dataset === undefined) {
     throw datasetNotFound(key);
   }
   return dataset;
 }
 
-/** The id, which a name is looked up for; as {@link readDataset}. */
+/**
+ * The id of the dataset. A dataset that is named by its name is read to learn its id.
+ *
+ * @throws {@link NotFoundError} `Dataset[...] not found`.
+ */
 export async function datasetIdOf(
   call: Call,
   key: DatasetKey,
@@ -67,16 +73,19 @@ export async function datasetIdOf(
   return key.datasetId ?? (await readDataset(call, key, options)).id;
 }
 
-/** What `ask` answers, where "not found" can be said of nothing but the dataset. */
-export async function answerOf(key: DatasetKey, ask: () => Promise<unknown>): Promise<unknown> {
+/** Runs a request that answers 404 only if the dataset does not exist, and turns that 404 into `Dataset[...] not found`. */
+export async function withDatasetNotFound(
+  key: DatasetKey,
+  send: () => Promise<unknown>,
+): Promise<unknown> {
   try {
-    return await ask();
+    return await send();
   } catch (error) {
     throw error instanceof NotFoundError ? datasetNotFound(key, error) : error;
   }
 }
 
-/** The text begins with the specification's (section 8). */
+/** The specification prescribes the beginning of the message (section 8). */
 function datasetNotFound(
   { datasetId: id, datasetName: name }: DatasetKey,
   cause?: NotFoundError,
@@ -93,7 +102,7 @@ function datasetNotFound(
 }
 
 /**
- * A version as the wire has it.
+ * Converts a version to the form of the wire.
  *
  * @throws {@link ValidationError} it is neither a time nor a tag.
  */

@@ -1,101 +1,405 @@
-import { parseDataset } from "../../model/resources/dataset.ts";
-import type { Dataset } from "../../model/resources/dataset.ts";
+import { basename } from "node:path";
+import { fileURLToPath } from "node:url";
+import { dataTypes, parseDataset } from "../../model/resources/dataset.ts";
+import type { DataType, Dataset } from "../../model/resources/dataset.ts";
 import { parseDatasetShare } from "../../model/resources/dataset-share.ts";
 import type { DatasetShare } from "../../model/resources/dataset-share.ts";
+import {
+  parseDatasetDiff,
+  parseDatasetVersion,
+  parseTexts,
+} from "../../model/resources/dataset-version.ts";
+import type { DatasetDiff, DatasetVersion } from "../../model/resources/dataset-version.ts";
+import type { EndpointName } from "../../model/endpoints.ts";
 import { ValidationError } from "../../model/errors.ts";
 import { parseCount, parseExample } from "../../model/resources/example.ts";
 import type { Example } from "../../model/resources/example.ts";
 import { Fields, definedOf, parseList } from "../../model/fields.ts";
-import { publicToken, sharedDatasetUrl } from "../../model/links.ts";
-import { cloneDataset } from "./dataset-clone.ts";
-import type { CloneTools, ClonedDataset } from "./dataset-clone.ts";
-import { DatasetHistory } from "./dataset-history.ts";
-import { answerOf, assertDatasetKey, datasetIdOf, toVersion } from "./dataset-key.ts";
-import type {
-  CloneDataset,
-  DatasetAsOf,
-  DatasetCall,
-  FilterSharedExamples,
-  IndexDataset,
-  ListSharedExamples,
-  SearchDataset,
-} from "./dataset-options.ts";
-import type { EndpointName } from "../../model/endpoints.ts";
-import type { Examples } from "./examples.ts";
+import { checkId, checkIds } from "../../model/ids.ts";
+import { datasetUrl, publicToken, sharedDatasetUrl } from "../../model/links.ts";
+import { assertChange } from "../http/assert-change.ts";
+import { formBody } from "../http/form.ts";
 import type { ApiTransport, CallOptions } from "../http/http.ts";
-import { Pages, idsByRequest } from "../http/pages.ts";
+import { isFound } from "../http/is-found.ts";
+import {
+  Pages,
+  checkOffset,
+  chunksOf,
+  idsByRequest,
+  pagesByIds,
+  pagesByOffset,
+} from "../http/pages.ts";
+import { toJson } from "../http/request.ts";
 import { ServerInfoReader } from "../http/server-info.ts";
-import { listSharedExamples, sharedQuery } from "./shared-examples.ts";
+import { toBody } from "../http/streamed-bodies.ts";
+import type { ByteSource } from "../http/streamed-bodies.ts";
 import { linesOf } from "../http/text-lines.ts";
 import type { TenantIds } from "../tenant-ids.ts";
+import { cloneDataset } from "./dataset-clone.ts";
+import type { CloneTools, ClonedDataset } from "./dataset-clone.ts";
+import {
+  assertDatasetKey,
+  assertDatasetName,
+  datasetIdOf,
+  readDataset,
+  toVersion,
+  withDatasetNotFound,
+} from "./dataset-key.ts";
+import type {
+  CloneDataset,
+  CreateDataset,
+  CreateDatasetFromCsv,
+  DatasetAsOf,
+  DatasetCall,
+  DiffDataset,
+  FilterSharedExamples,
+  IndexDataset,
+  ListDatasetVersions,
+  ListDatasets,
+  ListSharedExamples,
+  ReadDatasetVersion,
+  SearchDataset,
+  TagDataset,
+  UpdateDataset,
+  UpdateDatasetSplits,
+} from "./dataset-options.ts";
+import type { Examples } from "./examples.ts";
+import { listSharedExamples, sharedQuery } from "./shared-examples.ts";
 
 export interface DatasetsInit {
+  /** Address of the UI, for links. */
   readonly host: string;
   /** Base address of the API. */
   readonly endpoint: string;
   readonly tenants: TenantIds;
   readonly examples: Examples;
-  /** Where what a person should know goes. */
+  /** Receives messages for the developer. */
   readonly warn: (message: string) => void;
 }
 
 const searchLimit = 100;
 
 /**
- * Datasets: examples to measure an application by, in versions and splits. Calls that name one by `id`
- * or by `name` throw as `datasets.read`.
+ * Datasets: examples to measure an application against, in versions and splits. A method that takes a dataset's id or
+ * name throws the errors of {@link Datasets.read}.
  */
-export class Datasets extends DatasetHistory {
+export class Datasets {
+  readonly #transport: ApiTransport;
+  readonly #host: string;
+  readonly #tenants: TenantIds;
   readonly #cloning: CloneTools;
 
   /** @internal */
-  constructor(asking: ApiTransport, { host, tenants, ...tools }: DatasetsInit) {
-    super(asking, host, tenants);
-    this.#cloning = { datasets: this, info: new ServerInfoReader(asking.call), ...tools };
-  }
-
-  /** Makes a dataset readable by anyone who holds the link. Calling it again answers the same link. */
-  async share(key: DatasetCall): Promise<DatasetShare> {
-    const answer = await this.#ask("shareDataset", key);
-    return parseDatasetShare(answer, (token) => sharedDatasetUrl(this.host, token));
-  }
-
-  /** Takes the link back; the next one is another. Calling it again changes nothing. */
-  async unshare(key: DatasetCall): Promise<void> {
-    await this.#ask("unshareDataset", key);
-  }
-
-  /** The link under which it is shared; `undefined` where it is not. */
-  async readShare(key: DatasetCall): Promise<DatasetShare | undefined> {
-    const answer = await this.#ask("readDatasetShare", key);
-    return answer === null
-      ? undefined
-      : parseDatasetShare(answer, (token) => sharedDatasetUrl(this.host, token));
+  constructor(transport: ApiTransport, { host, tenants, ...tools }: DatasetsInit) {
+    this.#transport = transport;
+    this.#host = host;
+    this.#tenants = tenants;
+    this.#cloning = { datasets: this, info: new ServerInfoReader(transport.call), ...tools };
   }
 
   /**
-   * Reads a shared dataset, by its link or by the token in it. Needs no key.
+   * Creates a dataset. Repeating the call throws ConflictError.
+   *
+   * @throws {@link ValidationError} the name is empty, or the data type is unknown.
+   * @throws {@link ConflictError} the name is taken.
+   */
+  async create(dataset: CreateDataset): Promise<Dataset> {
+    const { name, description, metadata, signal } = dataset;
+    assertDatasetName(name);
+    const json = definedOf({
+      id: checkId(dataset.id, "dataset id"),
+      name,
+      description,
+      data_type: checkDataType(dataset.dataType),
+      inputs_schema_definition: dataset.inputsSchema,
+      outputs_schema_definition: dataset.outputsSchema,
+      extra: metadata === undefined ? undefined : { metadata },
+    });
+    return parseDataset(await this.#transport.call("createDataset", { json, signal }));
+  }
+
+  /**
+   * Creates a dataset with an example for each row of a CSV file. Repeating the call throws ConflictError. The upload as
+   * a whole has no time limit: `timeoutMs` applies to each chunk of the file.
+   *
+   * @throws {@link ValidationError} `inputKeys` is empty, or the file can't be read or has no name.
+   * @throws {@link ConflictError} the name is taken.
+   * @throws {@link HttpError} the file lacks a named column.
+   */
+  async createFromCsv(upload: CreateDatasetFromCsv): Promise<Dataset> {
+    const { file, inputKeys, outputKeys = [], name, description, signal } = upload;
+    assertColumns(inputKeys, outputKeys);
+    const fileName = upload.fileName ?? nameOf(file) ?? name ?? "";
+    assertDatasetName(name ?? fileName);
+    const fields = {
+      input_keys: inputKeys,
+      output_keys: outputKeys,
+      description,
+      data_type: checkDataType(upload.dataType),
+      name,
+    };
+    const parts = Object.entries(fields).flatMap(([key, value]) =>
+      [value ?? []].flat().map((content) => ({ name: key, content })),
+    );
+    const content = await toBody(file, "CSV file");
+    // Send the file last, so that a server which reads the form as a stream has its columns by then.
+    const body = formBody([...parts, { name: "file", fileName, type: "text/csv", content }]);
+    return parseDataset(await this.#transport.call("uploadDataset", { body, signal }));
+  }
+
+  /**
+   * Reads a dataset by its id or name.
+   *
+   * @throws {@link ValidationError} neither id nor name, both, or an id that is not a UUID.
+   * @throws {@link NotFoundError} `Dataset[...] not found`.
+   */
+  async read(key: DatasetCall): Promise<Dataset> {
+    return readDataset(this.#transport.call, key, key);
+  }
+
+  /** Whether the dataset exists. Throws on every failure other than "not found", as {@link Datasets.read} does. */
+  has(key: DatasetCall): Promise<boolean> {
+    return isFound(this.read(key));
+  }
+
+  /**
+   * Lists datasets. The next page is requested when the iteration reaches it.
+   *
+   * @throws {@link ValidationError} an id is not a UUID, `limit` is not a whole number from 1, or `offset`
+   * is combined with more than 100 ids.
+   */
+  list(filter: ListDatasets = {}): Pages<Dataset> {
+    const { datasetIds: ids, metadata, limit, signal } = filter;
+    checkIds(ids, "dataset id");
+    const first = checkOffset(filter.offset, ids);
+    const query = {
+      name: filter.datasetName,
+      name_contains: filter.nameContains,
+      data_type: checkDataType(filter.dataType),
+      metadata: metadata && toJson("list datasets", metadata),
+    };
+    return pagesByIds(ids, limit, (id, wanted) =>
+      pagesByOffset(wanted, async (page) => {
+        const range = { ...page, offset: first + page.offset };
+        const init = { query: { id, ...query, ...range }, signal };
+        return parseList(
+          await this.#transport.call("listDatasets", init),
+          "datasets",
+          parseDataset,
+        );
+      }),
+    );
+  }
+
+  /**
+   * Changes the given properties. Repeating the call changes nothing more.
+   *
+   * @throws {@link ValidationError} there is nothing to change, or `id` is not a UUID.
+   * @throws {@link NotFoundError} `Dataset[...] not found`.
+   * @throws {@link ConflictError} the new name is taken.
+   */
+  async update(changes: UpdateDataset): Promise<Dataset> {
+    assertDatasetKey(changes);
+    const { name, description, metadata, signal } = changes;
+    if (name !== undefined) {
+      assertDatasetName(name);
+    }
+    const json = definedOf({
+      name,
+      description,
+      inputs_schema_definition: changes.inputsSchema,
+      outputs_schema_definition: changes.outputsSchema,
+      metadata,
+    });
+    assertChange(json, ["name", "description", "inputsSchema", "outputsSchema", "metadata"]);
+    const { call } = this.#transport;
+    const id = await datasetIdOf(call, changes, changes);
+    return parseDataset(
+      await withDatasetNotFound(changes, () =>
+        call("updateDataset", { path: { id }, json, signal }),
+      ),
+    );
+  }
+
+  /**
+   * Deletes a dataset with its examples and versions.
+   *
+   * @throws {@link ValidationError} neither id nor name, both, or an id that is not a UUID.
+   * @throws {@link NotFoundError} `Dataset[...] not found`.
+   */
+  async delete(key: DatasetCall): Promise<void> {
+    const { signal } = key;
+    const { call } = this.#transport;
+    const id = await datasetIdOf(call, key, key);
+    await withDatasetNotFound(key, () => call("deleteDataset", { path: { id }, signal }));
+  }
+
+  /**
+   * Deletes datasets, 100 a request.
+   *
+   * @throws {@link ValidationError} an id is not a UUID.
+   */
+  async deleteMany(ids: readonly string[], { signal }: CallOptions = {}): Promise<void> {
+    checkIds(ids, "dataset id");
+    for (const chunk of chunksOf(ids)) {
+      await this.#transport.call("deleteDatasets", { query: { dataset_ids: chunk }, signal });
+    }
+  }
+
+  /**
+   * Returns the address of the dataset in the UI.
+   *
+   * @throws {@link NotFoundError} `No projects found to resolve tenant.`: the tenant can't be determined.
+   */
+  async url(key: DatasetCall): Promise<string> {
+    const { id, tenantId } = await this.read(key);
+    const owner = tenantId ?? (await this.#tenants.own(key));
+    return datasetUrl(this.#host, { tenantId: owner, datasetId: id });
+  }
+
+  /**
+   * Lists the versions of a dataset, the latest first. The next page is requested when the iteration reaches it.
+   *
+   * @throws {@link ValidationError} `exampleId` is not a UUID, or `limit` is not a whole number from 1.
+   */
+  listVersions(filter: ListDatasetVersions): Pages<DatasetVersion> {
+    assertDatasetKey(filter);
+    const { search, limit, signal } = filter;
+    const { call } = this.#transport;
+    const query = { search, example: checkId(filter.exampleId, "example id") };
+    let id: string;
+    return pagesByOffset(limit, async (page) => {
+      id = page.offset === 0 ? await datasetIdOf(call, filter, filter) : id;
+      const init = { path: { id }, query: { ...query, ...page }, signal };
+      const response = await withDatasetNotFound(filter, () => call("listDatasetVersions", init));
+      return parseList(response, "versions of a dataset", parseDatasetVersion);
+    });
+  }
+
+  /**
+   * Reads the version that was current at a time, or that has a tag.
+   *
+   * @throws {@link ValidationError} neither `asOf` nor `tag`, or both.
+   * @throws {@link NotFoundError} no version existed at that time, or none has the tag.
+   */
+  async readVersion(key: ReadDatasetVersion): Promise<DatasetVersion> {
+    const { asOf, tag, signal } = key;
+    if ((asOf === undefined) === (tag === undefined)) {
+      throw new ValidationError("Exactly one of asOf and tag must be provided");
+    }
+    const query = { as_of: toVersion(asOf, "asOf"), tag: toVersion(tag, "tag") };
+    const id = await datasetIdOf(this.#transport.call, key, key);
+    const init = { path: { id }, query, signal };
+    return parseDatasetVersion(await this.#transport.call("readDatasetVersion", init));
+  }
+
+  /**
+   * Tags a version. If another version has the tag, the tag moves. Repeating the call changes nothing more.
+   *
+   * @throws {@link ValidationError} the tag is empty, or `asOf` is not a version.
+   * @throws {@link NotFoundError} the version does not exist.
+   */
+  async tag(request: TagDataset): Promise<DatasetVersion> {
+    const { tag, signal } = request;
+    if (typeof tag !== "string" || tag === "") {
+      throw new ValidationError("The tag of a version must be a text, not empty");
+    }
+    const json = { as_of: requireVersion(request.asOf, "asOf"), tag };
+    const id = await datasetIdOf(this.#transport.call, request, request);
+    const init = { path: { id }, json, signal };
+    return parseDatasetVersion(await this.#transport.call("tagDatasetVersion", init));
+  }
+
+  /**
+   * Compares two versions: ids of the examples that were added, changed and removed.
+   *
+   * @throws {@link ValidationError} `fromVersion` or `toVersion` is not a version.
+   * @throws {@link NotFoundError} the version does not exist.
+   */
+  async diff(request: DiffDataset): Promise<DatasetDiff> {
+    const query = {
+      from_version: requireVersion(request.fromVersion, "fromVersion"),
+      to_version: requireVersion(request.toVersion, "toVersion"),
+    };
+    const id = await datasetIdOf(this.#transport.call, request, request);
+    const init = { path: { id }, query, signal: request.signal };
+    return parseDatasetDiff(await this.#transport.call("diffDatasetVersions", init));
+  }
+
+  /** Lists the names of all splits of a dataset. */
+  async listSplits(key: DatasetAsOf): Promise<readonly string[]> {
+    const query = { as_of: toVersion(key.asOf, "asOf") };
+    const id = await datasetIdOf(this.#transport.call, key, key);
+    const init = { path: { id }, query, signal: key.signal };
+    return parseTexts(await this.#transport.call("listDatasetSplits", init), "splits");
+  }
+
+  /**
+   * Adds examples to a split, or removes them from it. Repeating the call changes nothing more.
+   *
+   * @throws {@link ValidationError} the name of the split or the list of examples is empty, or an id is not a UUID.
+   */
+  async updateSplits(request: UpdateDatasetSplits): Promise<void> {
+    const { splitName, exampleIds, remove = false, signal } = request;
+    if (typeof splitName !== "string" || splitName === "") {
+      throw new ValidationError("The name of a split must be a text, not empty");
+    }
+    if (!Array.isArray(exampleIds) || exampleIds.length === 0) {
+      throw new ValidationError("exampleIds must name at least one example");
+    }
+    const json = definedOf({
+      split_name: splitName,
+      examples: checkIds(exampleIds, "example id"),
+      remove,
+    });
+    const id = await datasetIdOf(this.#transport.call, request, request);
+    await this.#transport.call("updateDatasetSplits", { path: { id }, json, signal });
+  }
+
+  /** Makes a dataset readable for anyone who has the link. Repeating the call returns the same link. */
+  async share(key: DatasetCall): Promise<DatasetShare> {
+    const response = await this.#callFor("shareDataset", key);
+    return parseDatasetShare(response, (token) => sharedDatasetUrl(this.#host, token));
+  }
+
+  /** Revokes the link; sharing the dataset again creates a different one. Repeating the call changes nothing more. */
+  async unshare(key: DatasetCall): Promise<void> {
+    await this.#callFor("unshareDataset", key);
+  }
+
+  /** Reads the link under which a dataset is shared; `undefined` if it is not shared. */
+  async readShare(key: DatasetCall): Promise<DatasetShare | undefined> {
+    const response = await this.#callFor("readDatasetShare", key);
+    return response === null
+      ? undefined
+      : parseDatasetShare(response, (token) => sharedDatasetUrl(this.#host, token));
+  }
+
+  /**
+   * Reads a shared dataset by its link, or by the token in the link. Needs no API key.
    *
    * @throws {@link ValidationError} `Invalid public dataset URL or token`.
-   * @throws {@link NotFoundError} nothing is shared under it, or no longer.
+   * @throws {@link NotFoundError} the link was revoked, or never existed.
    */
   async readShared(urlOrToken: string, { signal }: CallOptions = {}): Promise<Dataset> {
     const token = publicToken(urlOrToken, { what: "dataset" });
-    return parseDataset(await this.asking.call("readSharedDataset", { path: { token }, signal }));
+    return parseDataset(
+      await this.#transport.call("readSharedDataset", { path: { token }, signal }),
+    );
   }
 
   /**
-   * Examples of a shared dataset by page, as they are consumed. Needs no key.
+   * Lists the examples of a shared dataset. Needs no API key. The next page is requested when the iteration reaches it.
    *
    * @throws {@link ValidationError} `Invalid public dataset URL or token`, an id that is not a UUID, or
-   * `limit` not a whole number from 1.
-   * @throws {@link HttpError} `Failed to list shared examples.`, with status and detail.
+   * `limit` is not a whole number from 1.
+   * @throws {@link HttpError} `Failed to list shared examples.`, with the status and the server's reason.
    */
   listSharedExamples(urlOrToken: string, filter: ListSharedExamples = {}): Pages<Example> {
-    return listSharedExamples(this.asking.call, urlOrToken, filter);
+    return listSharedExamples(this.#transport.call, urlOrToken, filter);
   }
 
-  /** How many examples of a shared dataset a filter holds of; as `datasets.listSharedExamples`. */
+  /** Counts the examples of a shared dataset that match a filter. Throws as {@link Datasets.listSharedExamples} does. */
   async countSharedExamples(
     urlOrToken: string,
     { signal, ...filter }: FilterSharedExamples = {},
@@ -105,53 +409,54 @@ export class Datasets extends DatasetHistory {
     let count = 0;
     for (const id of idsByRequest(filter.exampleIds)) {
       const init = { path: { token }, query: { ...query, id }, signal };
-      count += parseCount(await this.asking.call("countSharedExamples", init));
+      count += parseCount(await this.#transport.call("countSharedExamples", init));
     }
     return count;
   }
 
   /**
-   * Copies a shared dataset and its examples to the client's own tenant, their attachments too where
-   * its server takes them. Where a dataset has the name already, nothing is done, which is logged.
+   * Copies a shared dataset and its examples to the client's own tenant, with attachments if its server accepts them. If a
+   * dataset of that name exists, copies nothing and logs a warning.
    *
    * @throws {@link ValidationError} `Invalid public dataset URL or token`.
-   * @throws {@link NotFoundError} nothing is shared under it, or no longer.
-   * @throws {@link IncompleteError} the dataset was made, but not all of its examples: it must be deleted
-   * by hand, which is logged too.
+   * @throws {@link NotFoundError} the link was revoked, or never existed.
+   * @throws {@link IncompleteError} the dataset was created, but not all of its examples. Delete it manually; a warning is
+   * logged, too.
    */
   async clone(urlOrToken: string, options: CloneDataset = {}): Promise<ClonedDataset> {
     const token = publicToken(urlOrToken, { what: "dataset" });
-    return cloneDataset(this.asking, { token, ...options }, this.#cloning);
+    return cloneDataset(this.#transport, { token, ...options }, this.#cloning);
   }
 
   /**
-   * The examples in the format that models are fine-tuned with, a line of JSON each, read as they come.
+   * Exports the examples in OpenAI's fine-tuning format, one line of JSON each. Lines are read from the response as the
+   * iteration proceeds.
    *
-   * @throws {@link HttpError} an example is not of that format.
+   * @throws {@link HttpError} an example can't be converted to that format.
    */
   exportOpenAi(key: DatasetAsOf): Pages<string> {
     return this.#export("exportDatasetOpenAi", key);
   }
 
-  /** The examples as CSV, text line by text line, read as they come: a field may hold several lines. */
+  /** Exports the examples as CSV, one text line at a time. A quoted field may span several lines. */
   exportCsv(key: DatasetAsOf): Pages<string> {
     return this.#export("exportDatasetCsv", key);
   }
 
-  /** The examples, a line of JSON each, read as they come. */
+  /** Exports the examples, one line of JSON each. */
   exportJsonl(key: DatasetAsOf): Pages<string> {
     return this.#export("exportDatasetJsonl", key);
   }
 
-  /** Makes a version ready to be searched. Repeating it changes nothing more. */
+  /** Indexes a version for {@link Datasets.search}. Repeating the call changes nothing more. */
   async index(request: IndexDataset): Promise<void> {
     const json = definedOf({ tag: toVersion(request.tag, "tag") });
-    const id = await datasetIdOf(this.asking.call, request, request);
-    await this.asking.call("indexDataset", { path: { id }, json, signal: request.signal });
+    const id = await datasetIdOf(this.#transport.call, request, request);
+    await this.#transport.call("indexDataset", { path: { id }, json, signal: request.signal });
   }
 
   /**
-   * The examples whose inputs are most like these, the most alike first.
+   * Searches for the examples whose inputs are most similar, the most similar first.
    *
    * @throws {@link ValidationError} `limit` is not a whole number from 1 to 100.
    */
@@ -163,24 +468,59 @@ export class Datasets extends DatasetHistory {
       );
     }
     const json = definedOf({ inputs, limit, filter });
-    const id = await datasetIdOf(this.asking.call, request, request);
-    const answer = await this.asking.call("searchDataset", { path: { id }, json, signal });
-    return parseList(new Fields(answer, "search").value("examples"), "examples", parseExample);
+    const id = await datasetIdOf(this.#transport.call, request, request);
+    const response = await this.#transport.call("searchDataset", { path: { id }, json, signal });
+    return parseList(new Fields(response, "search").value("examples"), "examples", parseExample);
   }
 
-  async #ask(name: EndpointName, key: DatasetCall): Promise<unknown> {
-    const { call } = this.asking;
+  async #callFor(name: EndpointName, key: DatasetCall): Promise<unknown> {
+    const { call } = this.#transport;
     const id = await datasetIdOf(call, key, key);
-    return answerOf(key, () => call(name, { path: { id }, signal: key.signal }));
+    return withDatasetNotFound(key, () => call(name, { path: { id }, signal: key.signal }));
   }
 
   #export(name: EndpointName, key: DatasetAsOf): Pages<string> {
     assertDatasetKey(key);
     const query = { as_of: toVersion(key.asOf, "asOf") };
-    const { asking } = this;
+    const transport = this.#transport;
     return new Pages(async function* pages() {
-      const id = await datasetIdOf(asking.call, key, key);
-      yield* linesOf(asking.download(name, { path: { id }, query, signal: key.signal }));
+      const id = await datasetIdOf(transport.call, key, key);
+      yield* linesOf(transport.download(name, { path: { id }, query, signal: key.signal }));
     });
   }
+}
+
+function checkDataType(type: DataType | undefined): DataType | undefined {
+  if (type !== undefined && !dataTypes.includes(type)) {
+    throw new ValidationError(`dataType must be one of ${dataTypes.join(", ")}`);
+  }
+  return type;
+}
+
+function assertColumns(inputKeys: readonly string[], outputKeys: readonly string[]): void {
+  const columns = [inputKeys, outputKeys].flat();
+  if (!Array.isArray(inputKeys) || inputKeys.length === 0 || columns.some((key) => key === "")) {
+    throw new ValidationError("inputKeys must name at least one column, and no column is empty");
+  }
+}
+
+/** The name of the file, if it has one. */
+function nameOf(file: ByteSource): string | undefined {
+  if (file instanceof URL) {
+    // A URL with another scheme is refused when the file is opened.
+    return basename(file.protocol === "file:" ? fileURLToPath(file) : file.pathname);
+  }
+  if (typeof file === "string") {
+    return basename(file);
+  }
+  const { name } = Object(file) as { readonly name?: unknown };
+  return typeof name === "string" ? name : undefined;
+}
+
+function requireVersion(version: Date | string | undefined, name: string): string {
+  const text = toVersion(version, name);
+  if (text === undefined) {
+    throw new ValidationError(`${name} must be a Date, a text that is a time, or a tag`);
+  }
+  return text;
 }

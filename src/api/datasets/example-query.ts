@@ -4,7 +4,7 @@ import type { FilterExamples, ListExamples } from "./example-options.ts";
 import { toJson } from "../http/request.ts";
 import type { QueryValue } from "../http/request.ts";
 
-/** What each example has; left out, a server gives all but the attachments. */
+/** All members of an example. Without `select`, a server leaves out the attachments. */
 export const allMembers: readonly string[] = [
   "id",
   "created_at",
@@ -19,9 +19,9 @@ export const allMembers: readonly string[] = [
 ];
 
 /**
- * The members of a filter, except dataset, ids and page.
+ * Converts a filter to query parameters, except the dataset, the ids and the page.
  *
- * @throws {@link ValidationError} an id is not a UUID, or `asOf` no version.
+ * @throws {@link ValidationError} an id is not a UUID, or `asOf` is not a version.
  */
 export function toExampleQuery(filter: ListExamples): Readonly<Record<string, QueryValue>> {
   checkIds(filter.ids, "example id");
@@ -34,6 +34,6 @@ export function toExampleQuery(filter: ListExamples): Readonly<Record<string, Qu
   };
 }
 
-/** Whether it is of no ids or no splits: as a query that would be no filter at all. */
+/** Whether the filter selects nothing: an empty list of ids or splits. In a query string it would not filter at all. */
 export const isEmptyFilter = ({ ids, splits }: FilterExamples): boolean =>
   ids?.length === 0 || splits?.length === 0;

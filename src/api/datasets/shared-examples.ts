@@ -13,13 +13,13 @@ import { toJson } from "../http/request.ts";
 import type { QueryValue, Refusal } from "../http/request.ts";
 
 export interface SharedSource extends ListSharedExamples {
-  /** Base address of the server that shares it. @defaultValue the client's own */
+  /** Base address of the server that shares the dataset. @defaultValue the client's own server */
   readonly server?: string | undefined;
-  /** Whether to say where their attachments are. @defaultValue false */
+  /** Whether to include the addresses of the attachments. @defaultValue false */
   readonly includeAttachments?: boolean | undefined;
 }
 
-/** Examples of a shared dataset, of the client's own server or of another. */
+/** Lists the examples of a shared dataset, on the client's own server or on another. */
 export function listSharedExamples(
   call: Call,
   urlOrToken: string,
@@ -38,9 +38,10 @@ export function listSharedExamples(
 }
 
 /**
- * The members of a filter, except its ids, which are checked separately.
+ * Converts a filter to query parameters, except its ids: they are checked here, and sent in several requests if there
+ * are many.
  *
- * @throws {@link ValidationError} an id is not a UUID, or the metadata no JSON.
+ * @throws {@link ValidationError} an id is not a UUID, or the metadata is not valid JSON.
  */
 export function sharedQuery({
   exampleIds,
@@ -51,7 +52,7 @@ export function sharedQuery({
   return { metadata: metadata && toJson("list shared examples", metadata), filter };
 }
 
-/** The words are the specification's (section 8). */
+/** The specification prescribes the message (section 8). */
 function messageOf({ status, body }: Refusal): string {
   const lines = detailLinesOf(body);
   return lines.length === 0
