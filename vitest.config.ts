@@ -1,51 +1,71 @@
+import process from "node:process";
 import { configDefaults, defineConfig } from "vitest/config";
+import type { TestProjectInlineConfiguration } from "vitest/config";
 
-/**
- * Files whose tests leave nothing behind: they share a process, and what they import is loaded once in
- * place of seventy times. One that changes the environment, a timer or a global belongs elsewhere.
- */
-const together = [
-  "tests/{api,model}/**/*.test.ts",
+/** Tests that leave nothing behind: no environment variable, timer or global. They share a process and load imports once. */
+const unit = [
+  "tests/{api,model,tracing,transport,uploads}/**/*.test.ts",
   "web/tests/{api,app,components,features}/**/*.test.ts",
 ];
-const exclude = [...configDefaults.exclude, ...together];
+/** Tests in a browser, which need a built UI. */
+const browser = ["web/tests/{e2e/**/*,build}.test.ts"];
+/** Faults, kills, hostile load and full disks: minutes of them, and most wait. */
+const chaos = ["{tests,server/tests,cli/tests}/chaos/**/*.test.ts", "tests/lifecycle/**/*.test.ts"];
+/** Packages as they are published, the command, and the clients and libraries of others. */
+const consumer = ["tests/{consumer,interop,examples}/**/*.test.ts", "cli/tests/*.test.ts"];
+
+const project = (
+  name: string,
+  test: TestProjectInlineConfiguration["test"],
+): TestProjectInlineConfiguration => ({ extends: true, test: { name, ...test } });
 
 export default defineConfig({
   test: {
     pool: "forks",
     // One for each core: what a test waits for is mostly a thread or a socket.
     maxWorkers: "100%",
-    // For a busy machine: none needs so long on one that is quiet.
+    // For a busy machine: no test takes this long on a quiet one.
     testTimeout: 40_000,
     hookTimeout: 60_000,
     // A promise or an error that escapes its test fails the run, and so does a run without tests.
     dangerouslyIgnoreUnhandledErrors: false,
     passWithNoTests: false,
     allowOnly: false,
-    // CI reads its closing line from the report.
+    // CI adds up one report of each command.
     reporters: process.env["CI"]
-      ? ["default", ["json", { outputFile: "temp/vitest.json" }]]
+      ? [
+          "default",
+          [
+            "json",
+            {
+              outputFile: `temp/tests/${process.env["npm_lifecycle_event"]?.replace(":", "-")}.json`,
+            },
+          ],
+        ]
       : ["default"],
     projects: [
-      {
-        extends: true,
-        test: {
-          name: "millrace",
-          include: ["tests/**/*.test.ts"],
-          exclude,
-          typecheck: {
-            enabled: true,
-            // The compiler in native code: it finds the same in a tenth of the time.
-            checker: "node_modules/typescript-7.0/bin/tsc",
-            include: ["tests/**/*.test-d.ts"],
-            tsconfig: "tests/types/tsconfig.json",
-          },
+      project("unit", { include: unit, isolate: false }),
+      project("integration", {
+        include: ["tests/**/*.test.ts"],
+        exclude: [...configDefaults.exclude, ...unit, ...chaos, ...consumer],
+      }),
+      project("server", {
+        include: ["server/tests/*.test.ts"],
+        globalSetup: "server/tests/support/shared-server.ts",
+      }),
+      project("chaos", { include: chaos }),
+      project("browser", { include: browser }),
+      project("consumer", { include: consumer }),
+      project("types", {
+        include: [],
+        typecheck: {
+          enabled: true,
+          // The native compiler finds the same errors in a tenth of the time.
+          checker: "node_modules/typescript-7.0/bin/tsc",
+          include: ["tests/**/*.test-d.ts"],
+          tsconfig: "tests/types/tsconfig.json",
         },
-      },
-      { extends: true, test: { name: "server", include: ["server/tests/**/*.test.ts"] } },
-      { extends: true, test: { name: "cli", include: ["cli/tests/**/*.test.ts"] } },
-      { extends: true, test: { name: "web", include: ["web/tests/**/*.test.{ts,tsx}"], exclude } },
-      { extends: true, test: { name: "together", include: together, isolate: false } },
+      }),
     ],
     coverage: {
       provider: "v8",

@@ -20,7 +20,7 @@ Builds what is not built, starts the local server, and records a real program in
 
 const run = async () => {
   const options = readOptions();
-  buildStale(["SDK", "server", "command", "example", "web interface"]);
+  await buildStale();
   const { main } = await import(pathToFileURL(join(root, example, "dist/main.js")).href);
   const stopping = new AbortController();
   for (const signal of ["SIGINT", "SIGTERM"]) {

@@ -1,21 +1,23 @@
-// Prints the closing line of CI, `N passed, N failed`, from vitest's report:
-// `node scripts/tally.mjs temp/vitest.json <stages that failed>`. A test file that did not load counts
-// as a failure; where no test failed but a stage did, the stages are counted.
-import { existsSync, readFileSync } from "node:fs";
+// Prints the closing line of CI, `N passed, N failed`, from the reports of the test commands:
+// `node scripts/tally.mjs temp/tests <stages that failed>`. A test file that did not load counts as a failure. If no test
+// failed but a stage did, the stages are counted.
+import { existsSync, readFileSync, readdirSync } from "node:fs";
+import { join } from "node:path";
 
-const [reportPath, failedStages] = process.argv.slice(2);
-const report = existsSync(reportPath)
-  ? JSON.parse(readFileSync(reportPath, "utf8"))
-  : { numPassedTests: 0, numFailedTests: 0, testResults: [] };
+const [folder, failedStages] = process.argv.slice(2);
+const names = existsSync(folder) ? readdirSync(folder) : [];
+const reports = names.map((name) => JSON.parse(readFileSync(join(folder, name), "utf8")));
 
-const brokenFiles = report.testResults.filter(
-  ({ status, assertionResults }) =>
-    status === "failed" && assertionResults.every((test) => test.status !== "failed"),
-);
-const failedTests = report.numFailedTests + brokenFiles.length;
-const failed = failedTests > 0 ? failedTests : Number(failedStages);
+const isBroken = ({ status, assertionResults }) =>
+  status === "failed" && assertionResults.every((test) => test.status !== "failed");
+const failuresOf = ({ numFailedTests, testResults }) =>
+  numFailedTests + testResults.filter(isBroken).length;
 
-console.log(`${report.numPassedTests} passed, ${failed} failed`);
-if (failed > 0 || report.numPassedTests === 0) {
+const sum = (numbers) => numbers.reduce((total, number) => total + number, 0);
+const passed = sum(reports.map(({ numPassedTests }) => numPassedTests));
+const failed = sum(reports.map(failuresOf)) || Number(failedStages);
+
+console.log(`${passed} passed, ${failed} failed`);
+if (failed > 0 || passed === 0) {
   process.exitCode = 1;
 }

@@ -4,6 +4,6 @@ import { existsSync } from "node:fs";
 // Sources lie beside it in a clone only, where `npm ci` alone has built nothing yet.
 if (existsSync(new URL("../src", import.meta.url))) {
   const { buildStale } = await import("../../scripts/build-stale.mjs");
-  buildStale(["SDK", "server", "command", "web interface"]);
+  await buildStale();
 }
 await import("../dist/millrace.js");

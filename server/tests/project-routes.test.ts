@@ -1,7 +1,7 @@
 import { randomUUID } from "node:crypto";
 import { expect, test } from "vitest";
 import { anyText } from "./support/matching.ts";
-import { call, runServer } from "./support/running-server.ts";
+import { call, runOwnServer, runServer } from "./support/running-server.ts";
 import type { Json } from "./support/running-server.ts";
 import { wireRun } from "./support/wire-runs.ts";
 
@@ -40,7 +40,7 @@ test("a project is made, changed, read with statistics, and deleted", async () =
 });
 
 test("the settings are those of the workspace that projects are in", async () => {
-  const server = await runServer();
+  const server = await runOwnServer();
   const { json } = await call(server, "POST /sessions", { body: { name: "p" } });
   expect(await call(server, "GET /api/v1/settings")).toMatchObject({
     status: 200,

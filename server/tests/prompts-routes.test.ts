@@ -1,7 +1,7 @@
 import { randomUUID } from "node:crypto";
 import { describe, expect, test } from "vitest";
 import { anyText, containing, matching } from "./support/matching.ts";
-import { call, runServer } from "./support/running-server.ts";
+import { call, runOwnServer, runServer } from "./support/running-server.ts";
 import type { Json } from "./support/running-server.ts";
 import { hubTenants } from "./support/hub-tenants.ts";
 
@@ -11,7 +11,7 @@ const namesOf = (json: Json): readonly Json[] =>
 
 describe("one's own prompts", () => {
   test("are made, read, changed and deleted, texts kept as they are", async () => {
-    const server = await runServer();
+    const server = await runOwnServer();
     const fields = { description: hostile, readme: hostile, tags: [hostile, "b"] };
     const made = await call(server, "POST /api/v1/repos/", {
       body: { repo_handle: "p_1-x", is_public: false, ...fields },

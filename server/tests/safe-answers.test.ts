@@ -8,7 +8,7 @@ import { expect, onTestFinished, test } from "vitest";
 import { startServer } from "@millrace/server";
 import { answerBrokenRequest } from "../src/http/safe-headers.ts";
 import { JsonBoundsCheck } from "../src/bodies/json-bounds.ts";
-import { call, runServer, textOf } from "./support/running-server.ts";
+import { call, runOwnServer, runServer, textOf } from "./support/running-server.ts";
 
 const safe = {
   "x-content-type-options": "nosniff",
@@ -41,7 +41,7 @@ test("every answer has the headers that keep browsers from guessing, storing and
 });
 
 test("what Node's parser, or Node itself, refuses is answered with them too", async () => {
-  const server = await runServer();
+  const server = await runOwnServer();
   const refusals: readonly (readonly [what: string, status: number, bytes: string])[] = [
     ["no request of HTTP", 400, "NONSENSE\r\n\r\n"],
     ["without a Host", 400, "GET /info HTTP/1.1\r\nconnection: close\r\n\r\n"],
@@ -158,7 +158,7 @@ test("a body that is announced as too large is refused at once, and the connecti
 });
 
 test("a call without a key takes 64 KiB, and one with a token that is none reads no body", async () => {
-  const server = await runServer();
+  const server = await runOwnServer();
   const unread = await exchange(
     server.url,
     "POST /feedback/tokens/x HTTP/1.1\r\nhost: localhost\r\ncontent-length: 50000\r\n\r\n",

@@ -10,7 +10,7 @@ import { ServerError, startServer } from "@millrace/server";
 import { OptionError } from "millrace/model";
 import { expect, onTestFinished, test } from "vitest";
 import { openDatabase } from "../src/storage/sqlite/connection.ts";
-import { call, runServer, temporaryFolder } from "./support/running-server.ts";
+import { call, runOwnServer, runServer, temporaryFolder } from "./support/running-server.ts";
 import { wireRun } from "./support/wire-runs.ts";
 import { matching } from "./support/matching.ts";
 
@@ -156,7 +156,7 @@ test("a request under way when the server closes is answered, and what it brough
 });
 
 test("the thread that started the server may block while it waits for an answer", async () => {
-  const server = await runServer();
+  const server = await runOwnServer();
   const script = `fetch(${JSON.stringify(`${server.url}/info`)}).then((r) => console.log(r.status))`;
   // Synchronous: nothing on this thread runs until the child has its answer.
   expect(execFileSync(process.execPath, ["-e", script], { timeout: 10_000 }).toString()).toBe(

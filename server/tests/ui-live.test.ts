@@ -3,7 +3,7 @@ import { ActivityHistory } from "../src/live/activity-history.ts";
 import { Senders } from "../src/live/senders.ts";
 import type { Activity } from "../src/runs/activity.ts";
 import { bucketGrowth, latencyBucket } from "../src/runs/activity.ts";
-import { call, runServer, textOf } from "./support/running-server.ts";
+import { call, runOwnServer, runServer, textOf } from "./support/running-server.ts";
 import type { Json } from "./support/running-server.ts";
 import { someMicros, wireRun } from "./support/wire-runs.ts";
 
@@ -76,7 +76,7 @@ test("who watches hears of what was stored: runs, traces, errors, tokens, each o
 });
 
 test("a tenant hears nothing of another's", async () => {
-  const server = await runServer();
+  const server = await runOwnServer();
   const other = await call(server, "POST /ui/tenants", { body: { handle: "other" } });
   const headers = { "x-tenant-id": textOf(other.json["id"]) };
   await call(server, "POST /runs/batch", { body: { post: [ended()] }, headers });
@@ -86,7 +86,7 @@ test("a tenant hears nothing of another's", async () => {
 });
 
 test("a server that closes ends what its listeners read", async () => {
-  const server = await runServer();
+  const server = await runOwnServer();
   let begin = (): void => undefined;
   const begun = new Promise<void>((resolve) => {
     begin = resolve;
@@ -101,7 +101,7 @@ test("a server that closes ends what its listeners read", async () => {
 });
 
 test("whoever would not be let in any more hears no more: without a key once there is one, or with one that is revoked", async () => {
-  const server = await runServer();
+  const server = await runOwnServer();
   const open = await fetch(`${server.url}/ui/live`);
   const key = (await call(server, "POST /ui/keys", { body: { name: "k" } })).json;
   const headers = { "x-api-key": textOf(key["key"]) };
@@ -112,7 +112,7 @@ test("whoever would not be let in any more hears no more: without a key once the
 });
 
 test("more listeners than the bound are told to come later", async () => {
-  const server = await runServer();
+  const server = await runOwnServer();
   const controller = new AbortController();
   const { signal } = controller;
   const statuses: number[] = [];

@@ -1,9 +1,15 @@
 import { expect, test } from "vitest";
-import { call, runServer, temporaryFolder, textOf } from "./support/running-server.ts";
+import {
+  call,
+  runOwnServer,
+  runServer,
+  temporaryFolder,
+  textOf,
+} from "./support/running-server.ts";
 import { multipart, multipartType, wireRun } from "./support/wire-runs.ts";
 
 test("the first key made locks the server; the key lets in, and is shown once", async () => {
-  const server = await runServer();
+  const server = await runOwnServer();
   expect((await call(server, "GET /ui/server")).json).toMatchObject({
     needs_key: false,
     is_operator: true,

@@ -1,9 +1,18 @@
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { startServer } from "@millrace/server";
+import { randomUUID } from "node:crypto";
+import { KeyStore, startServer } from "@millrace/server";
 import type { RunningServer, ServerOptions } from "@millrace/server";
-import { onTestFinished } from "vitest";
+import { inject, onTestFinished } from "vitest";
+import { startTenantProxy } from "./tenant-proxy.ts";
+
+declare module "vitest" {
+  interface ProvidedContext {
+    /** Undefined in projects whose tests start a server each. */
+    readonly sharedServer: { readonly url: string; readonly dataDir: string } | undefined;
+  }
+}
 
 /** A folder that is gone after the test. */
 export async function temporaryFolder(): Promise<string> {
@@ -12,8 +21,27 @@ export async function temporaryFolder(): Promise<string> {
   return folder;
 }
 
-/** A server on a free port that is closed after the test. In memory where no folder is given. */
-export async function runServer(options: ServerOptions = {}): Promise<RunningServer> {
+/** Opened by the first test of a process, and released with it. */
+let keys: KeyStore | undefined;
+
+/**
+ * A server that holds nothing yet, at an address of its own until the test ends: a new tenant of the server that all
+ * tests share, or with `options` a server of the test's own.
+ */
+export async function runServer(options?: ServerOptions): Promise<RunningServer> {
+  const shared = inject("sharedServer");
+  if (options !== undefined || shared === undefined) {
+    return runOwnServer(options);
+  }
+  keys ??= new KeyStore(shared.dataDir);
+  const { key } = keys.create({ tenant: `t${randomUUID()}` });
+  const proxy = await startTenantProxy(shared.url, key);
+  onTestFinished(() => proxy.close());
+  return proxy;
+}
+
+/** A server of the test's own on a free port, closed after the test. In memory where no folder is given. */
+export async function runOwnServer(options: ServerOptions = {}): Promise<RunningServer> {
   const server = await startServer({ port: 0, dataDir: ":memory:", ...options });
   onTestFinished(() => server.close());
   return server;

@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
-import { DatasetDesk } from "./support/dataset-desk.ts";
-import { pollInfo, pollWrites } from "./support/info-poller.ts";
+import { DatasetDesk } from "../support/dataset-desk.ts";
+import { pollInfo, pollWrites } from "../support/info-poller.ts";
 
 /** Longest time for which a request may hold the HTTP thread, or keep another tenant's write waiting. */
 const heldMaxMs = 250;

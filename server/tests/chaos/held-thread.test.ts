@@ -1,12 +1,12 @@
 import { randomUUID } from "node:crypto";
 import { gzipSync } from "node:zlib";
 import { expect, test } from "vitest";
-import { textOf } from "./support/dataset-desk.ts";
-import { hubTenants } from "./support/hub-tenants.ts";
-import type { HubTenants } from "./support/hub-tenants.ts";
-import { pollBeside, pollInfo, pollWrites } from "./support/info-poller.ts";
-import { call, runServer } from "./support/running-server.ts";
-import type { Answer } from "./support/running-server.ts";
+import { textOf } from "../support/dataset-desk.ts";
+import { hubTenants } from "../support/hub-tenants.ts";
+import type { HubTenants } from "../support/hub-tenants.ts";
+import { pollBeside, pollInfo, pollWrites } from "../support/info-poller.ts";
+import { call, runServer } from "../support/running-server.ts";
+import type { Answer } from "../support/running-server.ts";
 
 /** Longest time for which one request may hold the HTTP thread, and keep another tenant's write waiting. */
 const heldMaxMs = 250;

@@ -4,13 +4,13 @@ import process from "node:process";
 import { monitorEventLoopDelay } from "node:perf_hooks";
 import { startServer } from "@millrace/server";
 import { expect, test } from "vitest";
-import { createWriters } from "../src/store/repositories.ts";
-import { openWriter } from "../src/store/schema.ts";
-import { readDefaultTenantId } from "../src/storage/sqlite/open-database.ts";
-import { fillStore, filled } from "./support/fill-store.ts";
-import { pollInfo, pollWrites } from "./support/info-poller.ts";
-import { call, temporaryFolder } from "./support/running-server.ts";
-import type { CallInit } from "./support/running-server.ts";
+import { createWriters } from "../../src/store/repositories.ts";
+import { openWriter } from "../../src/store/schema.ts";
+import { readDefaultTenantId } from "../../src/storage/sqlite/open-database.ts";
+import { fillStore, filled } from "../support/fill-store.ts";
+import { pollInfo, pollWrites } from "../support/info-poller.ts";
+import { call, temporaryFolder } from "../support/running-server.ts";
+import type { CallInit } from "../support/running-server.ts";
 
 /** All of what is promised takes a minute or two; a tenth of it shows what waits for a write that is not in slices. */
 const isWhole = process.env["HOSTILE_WRITES"] === "whole";

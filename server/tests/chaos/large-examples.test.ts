@@ -2,12 +2,12 @@ import { randomUUID } from "node:crypto";
 import { join } from "node:path";
 import { setTimeout as wait } from "node:timers/promises";
 import { expect, onTestFinished, test, vi } from "vitest";
-import { pack } from "../dist/datasets/examples/large-examples.js";
-import type { ReceivedExample } from "../dist/datasets/examples/large-examples.js";
-import { openReader } from "../dist/storage/sqlite/open-database.js";
-import { openSqliteStore } from "../dist/store/sqlite-store.js";
-import { DatasetDesk, itemsOf, textOf } from "./support/dataset-desk.ts";
-import { temporaryFolder } from "./support/running-server.ts";
+import { pack } from "../../dist/datasets/examples/large-examples.js";
+import type { ReceivedExample } from "../../dist/datasets/examples/large-examples.js";
+import { openReader } from "../../dist/storage/sqlite/open-database.js";
+import { openSqliteStore } from "../../dist/store/sqlite-store.js";
+import { DatasetDesk, itemsOf, textOf } from "../support/dataset-desk.ts";
+import { temporaryFolder } from "../support/running-server.ts";
 
 vi.setConfig({ testTimeout: 60_000 });
 

@@ -3,10 +3,10 @@ import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { promisify } from "node:util";
 import { expect, test } from "vitest";
-import { temporaryFolder } from "./support/running-server.ts";
+import { temporaryFolder } from "../support/running-server.ts";
 
 const run = promisify(execFile);
-const script = fileURLToPath(new URL("support/fill-disk.mjs", import.meta.url));
+const script = fileURLToPath(new URL("../support/fill-disk.mjs", import.meta.url));
 
 /** A shell command that mounts a small disk at a folder, for itself alone: no rights are needed where the system lets anybody have such. */
 const withDisk = (folder: string, megabytes: number, command: string): readonly string[] => [
@@ -78,7 +78,7 @@ test("without the room for a log a deletion changes nothing", async ({ skip }) =
   const folder = await temporaryFolder();
   const reason = whyNoDisk(folder);
   skip(reason !== undefined, reason);
-  const program = join(import.meta.dirname, "support", "fail-deletion.mjs");
+  const program = join(import.meta.dirname, "..", "support", "fail-deletion.mjs");
   const command = `exec "${process.execPath}" "${program}" "${folder}"`;
   const { stdout } = await run("unshare", withDisk(folder, 48, command), { timeout: 60_000 });
   expect(JSON.parse(stdout)).toEqual({

@@ -3,16 +3,16 @@ import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { promisify } from "node:util";
 import { expect, test } from "vitest";
-import { checkLog } from "../src/storage/sqlite/log-check.ts";
-import { databaseFile } from "../src/storage/sqlite/open-database.ts";
-import { temporaryFolder } from "./support/running-server.ts";
+import { checkLog } from "../../src/storage/sqlite/log-check.ts";
+import { databaseFile } from "../../src/storage/sqlite/open-database.ts";
+import { temporaryFolder } from "../support/running-server.ts";
 
 const run = promisify(execFile);
-const dist = fileURLToPath(new URL("../dist/", import.meta.url));
+const dist = fileURLToPath(new URL("../../dist/", import.meta.url));
 
 // A thread that is terminated while SQLite works in it ends the process with exit code 134 (`Napi::Error`).
 test("a store that is closed 30 times in the middle of queries, writes and indexing ends no process", async () => {
-  const script = fileURLToPath(new URL("support/close-under-load.mjs", import.meta.url));
+  const script = fileURLToPath(new URL("../support/close-under-load.mjs", import.meta.url));
   const folder = join(await temporaryFolder(), "data");
   const { stdout } = await run(process.execPath, [script, folder, "30"], { timeout: 170_000 });
   const { answered, ended } = JSON.parse(stdout) as Record<"answered" | "ended", number>;
@@ -22,7 +22,7 @@ test("a store that is closed 30 times in the middle of queries, writes and index
 }, 180_000);
 
 test("process.exit() in the middle of a query ends with its own code", async () => {
-  const script = fileURLToPath(new URL("support/exit-under-load.mjs", import.meta.url));
+  const script = fileURLToPath(new URL("../support/exit-under-load.mjs", import.meta.url));
   const folder = join(await temporaryFolder(), "data");
   const failure: unknown = await run(process.execPath, [script, folder]).catch(
     (cause: unknown) => cause,

@@ -6,15 +6,15 @@ import { dirname } from "node:path";
 import { fileURLToPath } from "node:url";
 import { parquetWriteBuffer } from "hyparquet-writer";
 import { expect, test } from "vitest";
-import { ended, start } from "./support/command.ts";
-import { moments, startKillingProxy } from "./support/killing-proxy.ts";
-import { rowDesk } from "./support/rows.ts";
+import { ended, start } from "../support/command.ts";
+import { moments, startKillingProxy } from "../support/killing-proxy.ts";
+import { rowDesk } from "../support/rows.ts";
 
 const desk = rowDesk();
 const many = 20_000;
 const kills = 10;
 const numbers = Array.from({ length: many }, (_, n) => n);
-const program = fileURLToPath(new URL("support/pipeline-program.mjs", import.meta.url));
+const program = fileURLToPath(new URL("../support/pipeline-program.mjs", import.meta.url));
 
 /** The same at each run. */
 function seeded(seed: number): (below: number) => number {

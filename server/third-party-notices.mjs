@@ -4,39 +4,33 @@ import { join, sep } from "node:path";
 
 const require = createRequire(import.meta.url);
 
-interface Manifest {
-  readonly name: string;
-  readonly version: string;
-  readonly license?: string;
-}
-
-/** Names the packages whose code is in the server's files, with their licences, as these demand. */
+/** Collects the licences of the packages whose code is in the server's files, as these licences demand. */
 export class ThirdPartyNotices {
-  readonly #texts = new Map<string, string>();
+  #texts = new Map();
 
-  /** Takes the package that a bundled module comes from; ours needs no notice. */
-  addModule(path: string): void {
+  /** Adds the package that contains a bundled module. Modules of the project itself need no notice. */
+  addModule(path) {
     const folder = packageFolderOf(path);
     if (folder !== undefined && !this.#texts.has(folder)) {
-      const manifest = JSON.parse(readFileSync(join(folder, "package.json"), "utf8")) as Manifest;
+      const manifest = JSON.parse(readFileSync(join(folder, "package.json"), "utf8"));
       this.#texts.set(folder, noticeOf(manifest, licenceTextIn(folder)));
     }
   }
 
-  /** Takes files that were copied from elsewhere than a package of their own. */
-  add(manifest: Manifest): void {
+  /** Adds a package that another package contains a copy of. */
+  add(manifest) {
     this.#texts.set(manifest.name, noticeOf(manifest, undefined));
   }
 
-  write(path: string): void {
+  write(path) {
     const notices = [...new Set(this.#texts.values())].toSorted();
     const head = "The files of this package contain code of the following packages.\n";
     writeFileSync(path, [head, ...notices].join(`\n${"-".repeat(80)}\n`));
   }
 }
 
-/** The folder of the package that holds a file: the last `node_modules` of its path says where. */
-function packageFolderOf(path: string): string | undefined {
+/** The folder of the package that contains a file: the last `node_modules` in its path is followed by the package's name. */
+const packageFolderOf = (path) => {
   const marker = `${sep}node_modules${sep}`;
   const at = path.lastIndexOf(marker);
   if (at === -1) {
@@ -45,21 +39,16 @@ function packageFolderOf(path: string): string | undefined {
   const rest = path.slice(at + marker.length).split(sep);
   const name = rest.slice(0, rest[0]?.startsWith("@") ? 2 : 1);
   return join(path.slice(0, at), "node_modules", ...name);
-}
+};
 
-const licenceTextIn = (folder: string): string | undefined => {
+const licenceTextIn = (folder) => {
   const file = readdirSync(folder).find((name) => /^licen[cs]e([.-]|$)/i.test(name));
   return file === undefined ? undefined : readFileSync(join(folder, file), "utf8").trim();
 };
 
-function noticeOf({ name, version, license = "MIT" }: Manifest, text?: string): string {
-  return `${name} ${version} (${license})\n\n${text ?? standardTextOf(license)}\n`;
-}
+const noticeOf = ({ name, version, license = "MIT" }, text) =>
+  `${name} ${version} (${license})\n\n${text ?? standardTextOf(license)}\n`;
 
 /** The text of a licence by its SPDX name, for a package that ships none. */
-function standardTextOf(license: string): string {
-  const { licenseText } = require(`spdx-license-list/licenses/${license}.json`) as {
-    readonly licenseText: string;
-  };
-  return licenseText.trim();
-}
+const standardTextOf = (license) =>
+  require(`spdx-license-list/licenses/${license}.json`).licenseText.trim();

@@ -3,9 +3,9 @@ import { existsSync, readFileSync, utimesSync, writeFileSync } from "node:fs";
 import { gzipSync } from "node:zlib";
 import { parquetWriteBuffer } from "hyparquet-writer";
 import { describe, expect, test, vi } from "vitest";
-import { ended, script, start } from "./support/command.ts";
-import { startKillingProxy } from "./support/killing-proxy.ts";
-import { rowDesk } from "./support/rows.ts";
+import { ended, script, start } from "../support/command.ts";
+import { startKillingProxy } from "../support/killing-proxy.ts";
+import { rowDesk } from "../support/rows.ts";
 
 const desk = rowDesk();
 

@@ -5,13 +5,13 @@ import { monitorEventLoopDelay } from "node:perf_hooks";
 import type { RunningServer } from "@millrace/server";
 import { startServer } from "@millrace/server";
 import { expect, test } from "vitest";
-import { createWriters } from "../src/store/repositories.ts";
-import { openWriter } from "../src/store/schema.ts";
-import { readDefaultTenantId } from "../src/storage/sqlite/open-database.ts";
-import type { Connection } from "../src/storage/sqlite/connection.ts";
-import { fillStore, filled } from "./support/fill-store.ts";
-import { pollInfo, pollWrites } from "./support/info-poller.ts";
-import { temporaryFolder } from "./support/running-server.ts";
+import { createWriters } from "../../src/store/repositories.ts";
+import { openWriter } from "../../src/store/schema.ts";
+import { readDefaultTenantId } from "../../src/storage/sqlite/open-database.ts";
+import type { Connection } from "../../src/storage/sqlite/connection.ts";
+import { fillStore, filled } from "../support/fill-store.ts";
+import { pollInfo, pollWrites } from "../support/info-poller.ts";
+import { temporaryFolder } from "../support/running-server.ts";
 
 /** No request holds the HTTP thread for longer, and none another tenant's write. */
 const heldMaxMs = 250;

@@ -3,12 +3,12 @@ import { join } from "node:path";
 import { monitorEventLoopDelay } from "node:perf_hooks";
 import { startServer } from "@millrace/server";
 import { expect, test } from "vitest";
-import { createWriters } from "../src/store/repositories.ts";
-import { openWriter } from "../src/store/schema.ts";
-import { readDefaultTenantId } from "../src/storage/sqlite/open-database.ts";
-import { fillStore, filled } from "./support/fill-store.ts";
-import { pollInfo, pollWrites } from "./support/info-poller.ts";
-import { call, temporaryFolder } from "./support/running-server.ts";
+import { createWriters } from "../../src/store/repositories.ts";
+import { openWriter } from "../../src/store/schema.ts";
+import { readDefaultTenantId } from "../../src/storage/sqlite/open-database.ts";
+import { fillStore, filled } from "../support/fill-store.ts";
+import { pollInfo, pollWrites } from "../support/info-poller.ts";
+import { call, temporaryFolder } from "../support/running-server.ts";
 
 const sizes = { runs: 230_000, examples: 100_000 };
 /** No request holds the HTTP thread for longer, and none another tenant's write. */

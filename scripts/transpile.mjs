@@ -1,0 +1,81 @@
+// Makes the JavaScript that a clone runs: SDK, server and command, whose threads can't load TypeScript on the oldest Node
+// that we support. Checks no types and writes none, and skips what is newer than its source, so that a start or a test run
+// waits about a second. `npm run build` makes what is published.
+import { mkdirSync, readFileSync, readdirSync, rmSync, statSync, writeFileSync } from "node:fs";
+import { dirname, join } from "node:path";
+import { fileURLToPath } from "node:url";
+import { transformSync } from "rolldown/utils";
+import { bundleServer, isServerEntry } from "../server/bundle.mjs";
+
+const root = fileURLToPath(new URL("..", import.meta.url));
+
+/** Writes every module that is missing or older than its source. Resolves to whether anything was written. */
+export const transpile = async () => {
+  const written =
+    transpileFolder({ from: "src", to: "dist" }) +
+    transpileFolder({ from: "server/src", to: "server/dist", isBundled: isServerEntry }) +
+    transpileFolder({ from: "cli/src", to: "cli/dist" }) +
+    transpileFolder({ from: "examples/ask-the-docs", to: "examples/ask-the-docs/dist" });
+  const bundles = namesIn("server/src").filter(isServerEntry);
+  if (newestIn(["src", "server/src"]) > Math.min(...bundles.map(bundledAt))) {
+    await bundleServer({ isPublished: false });
+    return true;
+  }
+  return written > 0;
+};
+
+/** Writes a module for each source, and removes modules whose source is gone. Returns the number of modules written. */
+const transpileFolder = ({ from, to, isBundled = () => false }) => {
+  const sources = namesIn(from).filter((name) => /(?<!\.d)\.ts$/.test(name));
+  const stale = sources.filter((name) => {
+    const target = join(to, toJs(name));
+    return !isBundled(name) && mtimeOf(target) < mtimeOf(join(from, name));
+  });
+  for (const name of stale) {
+    const target = join(root, to, toJs(name));
+    mkdirSync(dirname(target), { recursive: true });
+    writeFileSync(target, transpileFile(join(root, from, name)));
+  }
+  const modules = new Set(sources.map(toJs));
+  for (const name of namesIn(to)) {
+    const isAsset = /^(web|api-docs)\//.test(name);
+    if (name.endsWith(".js") && !isAsset && !modules.has(name)) {
+      rmSync(join(root, to, name));
+    }
+  }
+  return stale.length;
+};
+
+const transpileFile = (path) => {
+  const { code, errors } = transformSync(path, readFileSync(path, "utf8"), {
+    target: "es2023",
+    typescript: { onlyRemoveTypeImports: true, rewriteImportExtensions: "rewrite" },
+  });
+  if (errors.length > 0) {
+    throw new Error(`${path}: ${errors.map(({ message }) => message).join("; ")}`);
+  }
+  return code;
+};
+
+const toJs = (name) => name.replace(/\.ts$/, ".js");
+
+const bundledAt = (name) => mtimeOf(join("server/dist", toJs(name)));
+
+/** Names of the files below a folder, except what was built there; none if there is no such folder. */
+const namesIn = (folder) => {
+  const isThere = statSync(join(root, folder), { throwIfNoEntry: false }) !== undefined;
+  const names = isThere ? readdirSync(join(root, folder), { recursive: true }) : [];
+  return names.filter((name) => !/(^|\/)(node_modules|dist)\//.test(name));
+};
+
+const newestIn = (folders) =>
+  Math.max(
+    ...folders.flatMap((folder) => namesIn(folder).map((name) => mtimeOf(join(folder, name)))),
+  );
+
+/** When a file was written, milliseconds since the epoch; 0 if it does not exist. */
+const mtimeOf = (path) => statSync(join(root, path), { throwIfNoEntry: false })?.mtimeMs ?? 0;
+
+if (process.argv[1] === fileURLToPath(import.meta.url)) {
+  await transpile();
+}

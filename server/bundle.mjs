@@ -1,0 +1,72 @@
+// Bundles the server's entry and each of its threads into one file with all that it imports: `npm run bundle` for the
+// published package, `bundleServer` for a clone. Opening hundreds of small files was half of the time that a server took
+// to start; and a consumer installs none of the bundled packages, so that none can refuse the consumer's Node.
+import { cpSync, readFileSync, readdirSync } from "node:fs";
+import { createRequire } from "node:module";
+import { dirname, join } from "node:path";
+import { fileURLToPath } from "node:url";
+import { rolldown } from "rolldown";
+import { ThirdPartyNotices } from "./third-party-notices.mjs";
+
+const folder = fileURLToPath(new URL(".", import.meta.url));
+const { dependencies } = JSON.parse(readFileSync(join(folder, "package.json"), "utf8"));
+
+/** Whether a source, named from `src`, becomes a bundle. */
+export const isServerEntry = (name) => name === "index.ts" || /^[\w-]+\.worker\.ts$/.test(name);
+
+/**
+ * Writes the bundles to `dist`.
+ *
+ * @param options.isPublished - also minifies them, and writes the licences of what they contain
+ */
+export const bundleServer = async ({ isPublished }) => {
+  const notices = new ThirdPartyNotices();
+  copySwaggerUi(notices);
+  const entries = readdirSync(join(folder, "src")).filter(isServerEntry);
+  await Promise.all(entries.map((name) => bundle(name, { isPublished, notices })));
+  if (isPublished) {
+    notices.write(join(folder, "dist/THIRD-PARTY-LICENSES.txt"));
+  }
+};
+
+const bundle = async (name, { isPublished, notices }) => {
+  // A program compares the server's errors with those of the SDK: the entry must import the same classes, so the SDK
+  // is not bundled there.
+  const external = Object.keys(dependencies).filter(
+    (dependency) => dependency !== "millrace" || name === "index.ts",
+  );
+  const bundled = await rolldown({
+    input: join(folder, "src", name),
+    platform: "node",
+    external: external.map((dependency) => new RegExp(`^${dependency}(/|$)`)),
+    logLevel: "warn",
+  });
+  const { output } = await bundled.write({
+    file: join(folder, "dist", name.replace(/\.ts$/, ".js")),
+    codeSplitting: false,
+    sourcemap: isPublished,
+    // Every start parses the whole bundle. Names are kept for readable stack traces.
+    minify: isPublished && { compress: true, codegen: true, mangle: false },
+  });
+  await bundled.close();
+  for (const file of output) {
+    for (const path of file.type === "chunk" ? Object.keys(file.modules) : []) {
+      notices.addModule(path);
+    }
+  }
+};
+
+/** Copies the files that `/docs` serves. */
+const copySwaggerUi = (notices) => {
+  const manifest = createRequire(import.meta.url).resolve("@fastify/swagger-ui/package.json");
+  const from = join(dirname(manifest), "static");
+  for (const name of ["swagger-ui.css", "index.css", "swagger-ui-bundle.js", "favicon-32x32.png"]) {
+    cpSync(join(from, name), join(folder, "dist/api-docs", name));
+  }
+  // The package is a Fastify plugin around the files of another one, which contains no licence text.
+  notices.add({ name: "swagger-ui", version: "5", license: "Apache-2.0" });
+};
+
+if (process.argv[1] === fileURLToPath(import.meta.url)) {
+  await bundleServer({ isPublished: true });
+}

@@ -1,0 +1,52 @@
+import { createServer, request } from "node:http";
+import type { IncomingMessage, ServerResponse } from "node:http";
+import type { AddressInfo } from "node:net";
+
+/** An address at which no request needs a key. */
+export interface TenantProxy {
+  readonly url: string;
+  readonly port: number;
+  close(): Promise<void>;
+}
+
+/** Forwards every request to the server at `url` with `apiKey`: a test sees a server that has its tenant alone. */
+export async function startTenantProxy(url: string, apiKey: string): Promise<TenantProxy> {
+  const { port: targetPort } = new URL(url);
+  const proxy = createServer((incoming, outgoing) => {
+    forward(incoming, outgoing, { port: Number(targetPort), apiKey });
+  });
+  await new Promise<void>((resolve) => {
+    proxy.listen(0, "127.0.0.1", resolve);
+  });
+  const { port } = proxy.address() as AddressInfo;
+  return {
+    url: `http://127.0.0.1:${port}`,
+    port,
+    close: () =>
+      new Promise((resolve) => {
+        proxy.close(() => resolve());
+        proxy.closeAllConnections();
+      }),
+  };
+}
+
+interface Target {
+  readonly port: number;
+  readonly apiKey: string;
+}
+
+function forward(incoming: IncomingMessage, outgoing: ServerResponse, { port, apiKey }: Target) {
+  const { method = "GET", url = "/", rawHeaders } = incoming;
+  const upstream = request(
+    { host: "127.0.0.1", port, method, path: url, headers: [...rawHeaders, "x-api-key", apiKey] },
+    (response) => {
+      outgoing.writeHead(response.statusCode ?? 502, response.statusMessage, response.rawHeaders);
+      response.pipe(outgoing);
+      response.on("error", () => outgoing.destroy());
+    },
+  );
+  upstream.on("error", () => outgoing.destroy());
+  // A client that leaves ends the query at the server, too.
+  outgoing.on("close", () => upstream.destroy());
+  incoming.pipe(upstream);
+}
