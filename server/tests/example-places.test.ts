@@ -1,7 +1,7 @@
 import { randomUUID } from "node:crypto";
 import { expect, test } from "vitest";
 import {
-  ExamplePlaces,
+  ExampleIdIndex,
   keysOfId,
   keysOfIds,
 } from "../src/datasets/examples/sqlite/example-places.ts";
@@ -24,7 +24,7 @@ const count = (db: Connection, table: string): number =>
 
 test("an id is found while its place is new, after it was poured, and no more when its row is gone", () => {
   const db = openWriter(":memory:");
-  const places = new ExamplePlaces(db, 25);
+  const places = new ExampleIdIndex(db, 25);
   const ids = Array.from({ length: 100 }, () => randomUUID());
   const one = db.prepare(keysOfId("?1")).raw();
   const many = db.prepare(keysOfIds("?1")).raw();

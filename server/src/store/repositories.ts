@@ -7,7 +7,7 @@ import { FeedbackReader } from "../feedback/feedback-reader.ts";
 import { FeedbackTrend } from "../feedback/feedback-trend.ts";
 import { FeedbackWriter } from "../feedback/feedback-writer.ts";
 import type { Readers, Writers } from "./store.ts";
-import { createDatasetWriting } from "../datasets/dataset-writing.ts";
+import { createDatasetWriteDependencies } from "../datasets/dataset-writing.ts";
 import { DatasetReader } from "../datasets/dataset-reader.ts";
 import { DatasetWriter } from "../datasets/dataset-writer.ts";
 import { ExampleReader } from "../datasets/examples/sqlite/example-reader.ts";
@@ -69,7 +69,7 @@ export function createWriters(db: Connection) {
   const steps = new StepSize();
   const projects = new ProjectWriter(db, keys, steps);
   const feedback = new FeedbackWriter(db, keys);
-  const datasetDesk = createDatasetWriting(db, keys);
+  const datasetDesk = createDatasetWriteDependencies(db, keys);
   const examples = new ExampleWriter(datasetDesk);
   const largeExamples = new LargeExampleWriter(datasetDesk, examples);
   const scoped = {
