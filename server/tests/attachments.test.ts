@@ -102,9 +102,9 @@ test("a form that is none is refused whole, with the part that is at fault", asy
   const forms: readonly (readonly [Readonly<Record<string, Blob>>, string])[] = [
     [{ x: json({}) }, "does not begin with the id"],
     [{ [`${id}x`]: json({}) }, "does not begin with the id"],
-    [{ [`${id}.inputs`]: json({}) }, `there is no part ${id}`],
+    [{ [`${id}.inputs`]: json({}) }, `the part ${id} is missing`],
     [{ [id]: json({}) }, "inputs are missing"],
-    [{ ...good, [`${id}.wibble`]: json({}) }, "is none of"],
+    [{ ...good, [`${id}.wibble`]: json({}) }, "must be named"],
     [{ ...good, [`${id}.outputs`]: json([]) }, "outputs"],
     [{ ...good, [`${id}.outputs`]: new Blob(["{"]) }, "not JSON"],
     [{ ...good, [`${id}.attachment.a`]: new Blob(["x"], { type: "a/b; length=7" }) }, "announces"],

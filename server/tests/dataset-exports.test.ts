@@ -69,9 +69,9 @@ test("texts become a question and an answer, tools go along, and the rest has no
     tools,
   });
   expect(() => tune({ input: "q" }, null)).toThrow("it has no outputs");
-  expect(() => tune({ a: 1, b: 2 }, { output: "a" })).toThrow("inputs are neither");
+  expect(() => tune({ a: 1, b: 2 }, { output: "a" })).toThrow("the inputs contain neither");
   expect(() => tune({ input: "q" }, { output: { role: "alien", content: "x" } })).toThrow(
-    "outputs are neither",
+    "the outputs contain neither",
   );
   expect(() => tune({ input: [{ role: "user" }] }, { output: "a" })).toThrow("no content");
 });

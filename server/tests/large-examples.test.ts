@@ -60,7 +60,7 @@ test("a large list that holds one bad example or one bad change leaves everythin
   const twice = await desk.call("PATCH /examples/bulk", { body: [...changes, changes[0]] });
   expect([twice.status, twice.text]).toEqual([
     422,
-    expect.stringContaining("is in the list twice"),
+    expect.stringContaining("occurs twice in the list"),
   ]);
   expect(await desk.versions()).toHaveLength(1);
   const changed = await desk.call("PATCH /examples/bulk", { body: changes });

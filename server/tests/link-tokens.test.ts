@@ -165,7 +165,7 @@ test("a start without the key warns of it, once links were made", async () => {
   rmSync(join(folder, keyFile));
   await (await openSqliteStore(folder)).close();
   expect(warnings).toEqual([
-    `links were made with another key than ${join(folder, keyFile)} holds: they work, but their addresses can't be shown until that file is put back, or its line added, and the server started again`,
+    `some share links were encrypted with a key that ${join(folder, keyFile)} does not contain: the links work, but their URLs can't be shown. Restore that file, or add the missing line to it, and restart the server`,
   ]);
 });
 

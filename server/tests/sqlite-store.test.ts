@@ -118,7 +118,7 @@ test("a database of a newer format is refused by name", async () => {
   db.exec("PRAGMA user_version = 99");
   db.close();
   await expect(openSqliteStore(folder)).rejects.toThrow(
-    `format 99, this server knows formats up to ${formats.length}`,
+    `format 99, but this server supports formats up to ${formats.length}`,
   );
 });
 

@@ -67,7 +67,7 @@ test("a taken port is named", async () => {
   await expect(starting).rejects.toThrow(ServerError);
   await expect(starting).rejects.toMatchObject({
     code: "LISTEN",
-    message: `Failed to listen on 127.0.0.1:${port}: port ${port} is taken; choose another, or 0 for any free one`,
+    message: `Failed to listen on 127.0.0.1:${port}: port ${port} is in use; choose another port, or 0 for any free one`,
   });
 });
 
