@@ -101,7 +101,7 @@ describe("queues", () => {
     const other = { ...body, description: "d" };
     expect(await call(server, "POST /annotation-queues", { body: other })).toMatchObject({
       status: 409,
-      json: { detail: `Annotation queue ${body.id} already exists, with other content.` },
+      json: { detail: `Annotation queue ${body.id} already exists with different content.` },
     });
   });
 
@@ -186,7 +186,7 @@ describe("runs in a queue", () => {
     expect((await call(server, `GET ${path}/run/0`)).json).toMatchObject({ id: one });
     expect(await call(server, `GET ${path}/run/3`)).toMatchObject({
       status: 404,
-      json: { detail: "There is no run at index 3: the queue holds 3" },
+      json: { detail: "There is no run at index 3: the queue has 3 runs" },
     });
     expect((await call(server, `GET /runs/${three}`)).status).toBe(200);
     await call(server, `POST ${path}/runs`, { body: [three] });

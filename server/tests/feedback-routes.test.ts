@@ -71,7 +71,7 @@ describe("judgements", () => {
     expect(again).toMatchObject({ status: 200, json: { score: 0 } });
     expect(await call(server, "POST /feedback", { body: { ...body, score: 2 } })).toMatchObject({
       status: 409,
-      json: { detail: `Feedback ${body.id} already exists, with other content.` },
+      json: { detail: `Feedback ${body.id} already exists with different content.` },
     });
     expect(idsOf((await call(server, "GET /feedback")).json)).toEqual([body.id]);
   });
