@@ -118,7 +118,7 @@ describe("tokens", () => {
       const init = method === "POST" ? { method, body: "{}" } : { method };
       expect(await open(urlOf(tokens[0] ?? {}), init)).toEqual({
         status: 410,
-        text: '{"detail":"The feedback token has expired: ask whoever sent it for a new one"}',
+        text: '{"detail":"The feedback token has expired: ask the sender of the link for a new one"}',
       });
     }
     expect((await call(server, "GET /feedback")).json).toEqual([]);

@@ -89,11 +89,11 @@ describe("commits", () => {
       [{ parent_commit: first }, `a newer commit exists, ${second}`],
       [
         { parent_commit: "f".repeat(64) },
-        "parent_commit must be the hash of a commit of this prompt, or be left out before the first",
+        "parent_commit must be the hash of a commit of this prompt; omit it for the first commit",
       ],
       [
         { parent_commit: "../.." },
-        "parent_commit must be the hash of a commit of this prompt, or be left out before the first",
+        "parent_commit must be the hash of a commit of this prompt; omit it for the first commit",
       ],
       [{}, `parent_commit is missing: the latest commit is ${second}`],
       [{ parent_commit: null }, `parent_commit is missing: the latest commit is ${second}`],

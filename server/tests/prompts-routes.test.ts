@@ -79,7 +79,7 @@ describe("one's own prompts", () => {
       const body = { repo_handle, is_public: false };
       expect(await call(server, "POST /repos", { body })).toMatchObject({
         status: 422,
-        json: { detail: matching(/^repo_handle is 1 to 100 lower-case letters/) },
+        json: { detail: matching(/^repo_handle must have 1 to 100 lower-case letters/) },
       });
     }
     expect((await call(server, "GET /repos")).json["total"]).toBe(0);
@@ -255,7 +255,7 @@ describe("tenants", () => {
       expect({ target, ...(await you(target, body)) }).toMatchObject({
         target,
         status: 403,
-        json: { detail: "Prompt me/p is another tenant's: it can be read and liked, not changed" },
+        json: { detail: "Prompt me/p belongs to another tenant: it can be read and liked, not changed" },
       });
     }
     await me("PATCH /repos/me/p", { is_public: false });
