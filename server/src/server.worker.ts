@@ -5,7 +5,7 @@ import { createApp } from "./app/app.ts";
 import type { App } from "./app/app.ts";
 import { memoryDataDir, serverLimits } from "./model/options.ts";
 import type { closeRequest, ServerThreadData, ServerThreadMessage } from "./app/server-protocol.ts";
-import { leaveRequest } from "./app/server-protocol.ts";
+import { exitRequest } from "./app/server-protocol.ts";
 import type { Store } from "./store/store.ts";
 import { Sweeper } from "./runs/retention/retention-sweeper.ts";
 import { openSqliteStore, openTemporaryStore } from "./store/sqlite-store.ts";
@@ -25,12 +25,12 @@ async function serve(port: MessagePort, settings: ServerThreadData): Promise<voi
     await listen(app, settings);
     const opened = store;
     const sweeper = new Sweeper(store);
-    port.once("message", (request: typeof closeRequest | typeof leaveRequest) => {
+    port.once("message", (request: typeof closeRequest | typeof exitRequest) => {
       sweeper.end();
-      if (request === leaveRequest) {
+      if (request === exitRequest) {
         opened.endReads();
       }
-      const closing = request === leaveRequest ? opened.close() : close(app, opened);
+      const closing = request === exitRequest ? opened.close() : close(app, opened);
       // If closing fails, for example on a full disk, the thread ends anyway: the next start recovers the write-ahead
       // log.
       void closing

@@ -3,7 +3,7 @@ import { distFile } from "./storage/dist-files.ts";
 import { ServerError } from "./model/errors.ts";
 import { parseServerOptions, serverLimits } from "./model/options.ts";
 import type { ServerOptions } from "./model/options.ts";
-import { closeRequest, leaveRequest } from "./app/server-protocol.ts";
+import { closeRequest, exitRequest } from "./app/server-protocol.ts";
 import type { ServerThreadData, ServerThreadMessage } from "./app/server-protocol.ts";
 import { endThread, threadOptions, waitForFirstMessage, whenEnded } from "./storage/threads.ts";
 
@@ -38,13 +38,13 @@ export async function startServer(options: ServerOptions = {}): Promise<RunningS
   worker.on("error", (cause) =>
     process.emitWarning(`The Millrace server ended because of an error: ${String(cause)}`),
   );
-  const leave = (): void => {
-    worker.postMessage(leaveRequest);
-    Atomics.wait(ended, 0, 0, leaveMs);
+  const closeAtExit = (): void => {
+    worker.postMessage(exitRequest);
+    Atomics.wait(ended, 0, 0, exitWaitMs);
   };
   // At exit Node terminates all threads, and terminating one in which SQLite runs may crash the process.
-  process.once("exit", leave);
-  worker.once("exit", () => process.off("exit", leave));
+  process.once("exit", closeAtExit);
+  worker.once("exit", () => process.off("exit", closeAtExit));
   let closing: Promise<void> | undefined;
   return {
     port,
@@ -64,7 +64,7 @@ async function waitForPort(worker: Worker): Promise<number> {
 }
 
 /** Milliseconds that the exit of the process waits for a server that was not closed. */
-const leaveMs = 10_000;
+const exitWaitMs = 10_000;
 
 /**
  * Milliseconds until the server thread is terminated. It must outlast what it waits for: requests, readers, then the

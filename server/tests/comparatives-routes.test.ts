@@ -134,7 +134,7 @@ test("experiments that are none, or over another dataset, are named", async () =
     [
       { experiment_ids: [...experiments, other.experiments[0], plain] },
       422,
-      `Experiments are not over dataset ${dataset}: ${other.experiments[0]}, ${plain}`,
+      `Experiments are not on dataset ${dataset}: ${other.experiments[0]}, ${plain}`,
     ],
     [
       { experiment_ids: experiments, reference_dataset_id: other.dataset },

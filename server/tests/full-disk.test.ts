@@ -49,7 +49,7 @@ test("a server on a disk without any room left starts, reads, deletes, and write
   const files: unknown = expect.arrayContaining(["millrace.db", "millrace.reserve"]);
   expect(facts).toEqual({
     refused: { status: 503, retryAfter: "10", detail },
-    info: "the disk is full: only deletions are taken",
+    info: "the disk is full: only deletions are accepted",
     acknowledged: some,
     // What was recorded meanwhile waits, and all of it arrives.
     client: { lost: 0, isPending: true },

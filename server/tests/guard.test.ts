@@ -91,7 +91,7 @@ test("with keys, every call but /info needs one of them", async () => {
   expect((await call(server, "GET /info")).status).toBe(200);
   expect(await call(server, "GET /sessions")).toMatchObject({
     status: 401,
-    json: { detail: "an API key is needed: send x-api-key, or Authorization: Bearer" },
+    json: { detail: "an API key is required: send x-api-key, or Authorization: Bearer" },
   });
   expect(await status({ "x-api-key": "first-key" })).toBe(200);
   expect(await status({ authorization: "Bearer second-key" })).toBe(200);

@@ -255,7 +255,9 @@ describe("tenants", () => {
       expect({ target, ...(await you(target, body)) }).toMatchObject({
         target,
         status: 403,
-        json: { detail: "Prompt me/p belongs to another tenant: it can be read and liked, not changed" },
+        json: {
+          detail: "Prompt me/p belongs to another tenant: it can be read and liked, not changed",
+        },
       });
     }
     await me("PATCH /repos/me/p", { is_public: false });

@@ -53,7 +53,7 @@ test.each(["", "A", "a/b", "..", "-a", "a-", "é", "a b", "a".repeat(65), "a\n"]
 test("a handle is one tenant's alone", async () => {
   const store = await openStore();
   const { id } = await createTenant(store, "acme");
-  const taken = { status: 409, message: "The handle acme is another tenant's." };
+  const taken = { status: 409, message: "The handle acme belongs to another tenant." };
   const set = (tenantId: string, handle: string) => store.write.tenants.setHandle(tenantId, handle);
   await expect(set(store.defaultTenantId, "acme")).rejects.toMatchObject(taken);
   await expect(createTenant(store, "acme")).rejects.toMatchObject(taken);
