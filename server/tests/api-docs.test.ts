@@ -93,6 +93,6 @@ test("the page's files, its forms of the description and what is nowhere in it a
   expect((await call(server, "GET /docs/json")).json).toEqual(description.json);
   expect(await call(server, "GET /docs/static/nowhere.js")).toMatchObject({
     status: 404,
-    json: { detail: "there is no route GET /docs/static/nowhere.js" },
+    json: { detail: "there is no GET /docs/static/nowhere.js" },
   });
 });

@@ -37,7 +37,7 @@ test("a run that is not there is 404, an id that is none 422, another path 404",
   expect(await call(server, "GET /runs/run-1")).toMatchObject({ status: 422 });
   expect(await call(server, "GET /wibble")).toMatchObject({
     status: 404,
-    json: { detail: "there is no route GET /wibble" },
+    json: { detail: "there is no GET /wibble" },
   });
 });
 

@@ -111,7 +111,7 @@ export function createApp(store: Store, settings: ServerSettings) {
       sendPageNotFound(request, reply) ||
       reply
         .code(404)
-        .send({ detail: `there is no route ${request.method} ${request.url.split("?")[0]}` }),
+        .send({ detail: `there is no ${request.method} ${request.url.split("?")[0]}` }),
   );
   app.removeAllContentTypeParsers();
   const checkKey = async (request: FastifyRequest): Promise<void> => {
