@@ -2,7 +2,7 @@ import { expect, test } from "vitest";
 import { compare } from "../src/experiments/comparison.ts";
 import type { ComparisonQuery, ComparedExperiment } from "../src/experiments/experiment.ts";
 
-/** An experiment of one run an example, with the scores of one key unless it failed. */
+/** An experiment with one run per example, each with a score of one key unless the run failed. */
 const experiment = (
   id: string,
   results: Readonly<Record<string, number | "error" | Readonly<Record<string, number>>>>,
@@ -36,7 +36,7 @@ const idsOf = (
 ): readonly string[] =>
   compare(experiments, { ...query, ...changes }).examples.map(({ exampleId }) => exampleId);
 
-test("what got worst comes first, an error that is new before all; ties in the order of the run", () => {
+test("the worst changes come first, new errors before all; ties are ordered by start time", () => {
   const base = experiment("base", { a: 1, b: 1, c: 1, d: 1, e: 0 });
   const other = experiment("other", { a: 1, b: 0.5, c: 0, d: "error", e: 1 });
   expect(idsOf([base, other])).toEqual(["d", "c", "b", "a", "e"]);
@@ -44,7 +44,7 @@ test("what got worst comes first, an error that is new before all; ties in the o
   expect(idsOf([base, other], { order: "run" })).toEqual(["a", "b", "c", "d", "e"]);
 });
 
-test("only regressions, improvements or errors are kept where they are asked for", () => {
+test("a subset contains only regressions, improvements or errors", () => {
   const base = experiment("base", { a: 1, b: 0, c: "error", d: 0.5 });
   const other = experiment("other", { a: 0, b: 1, c: 1, d: 0.5 });
   expect(idsOf([base, other], { only: "regressions" })).toEqual(["a"]);
@@ -52,7 +52,7 @@ test("only regressions, improvements or errors are kept where they are asked for
   expect(idsOf([base, other], { only: "errors" })).toEqual(["c"]);
 });
 
-test("a key of which less is better turns round; another key than the one named does not count", () => {
+test("keys for which lower is better are inverted; only the requested key counts", () => {
   const base = experiment("base", { a: { cost: 10, right: 1 }, b: { cost: 1, right: 0 } });
   const other = experiment("other", { a: { cost: 1, right: 0 }, b: { cost: 5, right: 0 } });
   const lower = { lowerIsBetter: new Set(["cost"]) };
@@ -61,7 +61,7 @@ test("a key of which less is better turns round; another key than the one named 
   expect(idsOf([base, other], { ...lower, only: "regressions" })).toEqual(["a", "b"]);
 });
 
-test("changes of keys weigh by what their scores span", () => {
+test("changes are weighted by the range of the key's scores", () => {
   const base = experiment("base", { a: { stars: 50, right: 1 }, b: { stars: 100, right: 1 } });
   const other = experiment("other", { a: { stars: 50, right: 0 }, b: { stars: 60, right: 1 } });
   const [first, second] = compare([base, other], query).examples;
@@ -69,7 +69,7 @@ test("changes of keys weigh by what their scores span", () => {
   expect(second?.worst).toBeCloseTo(-0.8);
 });
 
-test("what one of them did not run or was not scored on is neither better nor worse", () => {
+test("examples that an experiment did not run, or that have no score, are neither better nor worse", () => {
   const base = experiment("base", { a: 1, b: {} });
   const other = experiment("other", { b: 0, c: 0 });
   const { examples, keys, total } = compare([base, other], query);
@@ -83,7 +83,7 @@ test("what one of them did not run or was not scored on is neither better nor wo
   });
 });
 
-test("each key is summed up: mean, better, worse and same against the baseline, tenths of its span", () => {
+test("each key is summarized: mean, counts of better, worse and same, and a histogram in tenths of its range", () => {
   const base = experiment("base", { a: 0, b: 1, c: 0.5 });
   const other = experiment("other", { a: 1, b: 0, c: 0.1 + 0.4 });
   const third = experiment("third", { a: 0.05 });

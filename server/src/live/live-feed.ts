@@ -54,7 +54,11 @@ export class LiveFeed {
    *
    * @throws RequestError 503: there are too many connections.
    */
-  add(tenantId: string, response: ServerResponse, isStillAuthorized: Listener["isStillAuthorized"]): void {
+  add(
+    tenantId: string,
+    response: ServerResponse,
+    isStillAuthorized: Listener["isStillAuthorized"],
+  ): void {
     if (this.#listeners.size >= maxListeners) {
       throw new RequestError(
         503,

@@ -5,14 +5,14 @@ import { startServer } from "@millrace/server";
 import type { RunningServer, ServerOptions } from "@millrace/server";
 import { onTestFinished } from "vitest";
 
-/** A folder that is gone after the test. */
+/** A folder that is deleted after the test. */
 export async function temporaryFolder(): Promise<string> {
   const folder = await mkdtemp(join(tmpdir(), "millrace-server-"));
   onTestFinished(() => rm(folder, { recursive: true, force: true }));
   return folder;
 }
 
-/** A server on a free port that is closed after the test. In memory where no folder is given. */
+/** A server on a free port that is closed after the test; in memory if no folder is given. */
 export async function runServer(options: ServerOptions = {}): Promise<RunningServer> {
   const server = await startServer({ port: 0, dataDir: ":memory:", ...options });
   onTestFinished(() => server.close());
@@ -23,11 +23,11 @@ export interface Answer {
   readonly status: number;
   readonly headers: Headers;
   readonly text: string;
-  /** The body; `undefined` where it is not JSON. */
+  /** The parsed body; an empty object if it is not JSON. */
   readonly json: Json;
 }
 
-/** Whatever JSON holds, with members at hand. */
+/** Any JSON value, whose members can be accessed. */
 export interface Json {
   readonly [key: string]: Json;
   readonly [index: number]: Json;
@@ -38,7 +38,7 @@ export interface CallInit {
   readonly headers?: Readonly<Record<string, string>>;
 }
 
-/** One request. A body that is no text and no bytes is sent as JSON. */
+/** Sends one request. A body that is neither text nor bytes is sent as JSON. */
 export async function call(
   server: { readonly url: string },
   target: string,
@@ -65,11 +65,11 @@ function parseJson(text: string): Json {
   try {
     return JSON.parse(text) as Json;
   } catch {
-    return {}; // Not JSON; the test looks at the text.
+    return {}; // Not JSON; the test reads the text.
   }
 }
 
-/** A member that is a text. */
+/** A member that must be a string. */
 export function textOf(value: unknown): string {
   if (typeof value !== "string") {
     throw new TypeError("the answer holds no text there");
