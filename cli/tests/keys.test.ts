@@ -55,7 +55,7 @@ test("what can't be done is said, with the exit code of a failure", async () => 
   expect(await keys(data, "create", "--tenant", "no/handle")).toMatchObject({
     code: 1,
     output: "",
-    errors: expect.stringContaining("a handle is 1 to 64 lower-case letters") as unknown,
+    errors: expect.stringContaining("a handle must have 1 to 64 lower-case letters") as unknown,
   });
   expect(await keys(data, "revoke", randomUUID())).toMatchObject({
     code: 1,

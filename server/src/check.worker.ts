@@ -2,9 +2,9 @@ import process from "node:process";
 import { messageOf } from "./model/errors.ts";
 import { openReader } from "./storage/sqlite/open-database.ts";
 
-// Reads the whole database once after a server that did not close it, in a process of its own.
+// Checks the whole database, in a separate process, after a server ended without closing it.
 
-/** What is wrong with it; `undefined` where nothing is. */
+/** Describes the first inconsistency; `undefined` if there is none. */
 function findFault(path: string): string | undefined {
   try {
     const db = openReader(path);
@@ -20,5 +20,5 @@ const fault = findFault(process.argv[2] ?? "");
 if (fault !== undefined) {
   process.send?.(fault);
 }
-// The channel to the server would keep the process.
+// The IPC channel to the server would keep the process alive.
 process.disconnect?.();

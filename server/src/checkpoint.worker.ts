@@ -3,7 +3,7 @@ import type { MessagePort } from "node:worker_threads";
 import { openCheckpointer } from "./storage/sqlite/open-database.ts";
 import { catchUp, writeBack } from "./storage/sqlite/write-ahead-log.ts";
 
-// Writes the log back into the database whenever the writer's thread says so, on a connection of its own.
+// Runs a checkpoint of the write-ahead log when the writer thread requests it, on its own connection.
 
 if (parentPort !== null) {
   start(parentPort, String(workerData));

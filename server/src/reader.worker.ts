@@ -9,21 +9,22 @@ import type { Connection } from "./storage/sqlite/connection.ts";
 import { attachTextIndex } from "./runs/sqlite/text-index/text-index.ts";
 import { invokeMethod, toFailure } from "./storage/thread-reply.ts";
 
-// Answers queries, one after the other, on a connection of its own that can't write.
+// Runs queries one after the other, on a read-only connection of this thread.
 
 if (parentPort !== null) {
   start(parentPort, workerData as ReaderData);
 }
 
 function start(port: MessagePort, { path, ended }: ReaderData): void {
-  const say = (message: ReaderMessage): void => port.postMessage(message, memoryOf(message));
+  const post = (message: ReaderMessage): void =>
+    port.postMessage(message, findTransferable(message));
   let db: Connection | undefined;
   try {
     db = openReader(path);
     attachTextIndex(db, path);
     const readers = createReaders(db);
     const opened = db;
-    onDamage((detail) => say({ kind: "damaged", detail }));
+    onDamage((detail) => post({ kind: "damaged", detail }));
     port.on("message", (call: ReaderCall | "close") => {
       if (call === "close") {
         opened.close();
@@ -35,42 +36,47 @@ function start(port: MessagePort, { path, ended }: ReaderData): void {
         const value = opened.limited({ durationMs: withinMs, ended }, () =>
           invokeMethod(readers, call),
         );
-        say({ kind: "answer", sequence, value });
+        post({ kind: "answer", sequence, value });
       } catch (cause) {
-        say(toFailure(sequence, cause));
+        post(toFailure(sequence, cause));
       }
     });
-    say({ kind: "ready" });
+    post({ kind: "ready" });
   } catch (cause) {
     db?.close();
-    say({ kind: "failedToStart", reason: messageOf(cause) });
+    post({ kind: "failedToStart", reason: messageOf(cause) });
   }
 }
 
-/** Memory of this size is an answer's own: Node's pool for small buffers is shorter, and can't be given away. */
-const ownBytes = 65_536;
+/**
+ * Buffers of at least this size are transferred. Smaller ones may be part of Node's shared pool, which can't be
+ * transferred.
+ */
+const minTransferBytes = 65_536;
 
-/** Payloads and files in an answer, which go to the caller's thread without a copy. */
-function memoryOf(message: ReaderMessage): ArrayBuffer[] {
+/**
+ * Finds the buffers of payloads and files in a result, which are transferred to the caller's thread without a copy.
+ */
+function findTransferable(message: ReaderMessage): ArrayBuffer[] {
   if (message.kind !== "answer") {
     return [];
   }
   const found = new Set<ArrayBuffer>();
-  const look = (value: unknown, depth: number): void => {
+  const collect = (value: unknown, depth: number): void => {
     if (value instanceof Uint8Array) {
-      if (value.buffer instanceof ArrayBuffer && value.buffer.byteLength >= ownBytes) {
+      if (value.buffer instanceof ArrayBuffer && value.buffer.byteLength >= minTransferBytes) {
         found.add(value.buffer);
       }
     } else if (depth > 0 && typeof value === "object" && value !== null) {
       const members = Array.isArray(value) ? (value as readonly unknown[]) : Object.values(value);
       for (const member of members) {
-        look(member, depth - 1);
+        collect(member, depth - 1);
       }
     }
   };
-  look(message.value, bytesDepth);
+  collect(message.value, maxDepth);
   return [...found];
 }
 
-/** A page, its runs, their payloads, the bytes of each: no answer has any further down. */
-const bytesDepth = 4;
+/** How deep to search: a page, its runs, their payloads, the bytes of each. No result has bytes further down. */
+const maxDepth = 4;

@@ -5,19 +5,19 @@ import { createApp } from "./app/app.ts";
 import type { App } from "./app/app.ts";
 import { memoryDataDir, serverLimits } from "./model/options.ts";
 import type { closeRequest, ServerThreadData, ServerThreadMessage } from "./app/server-protocol.ts";
-import { leaveRequest } from "./app/server-protocol.ts";
+import { exitRequest } from "./app/server-protocol.ts";
 import type { Store } from "./store/store.ts";
 import { Sweeper } from "./runs/retention/retention-sweeper.ts";
 import { openSqliteStore, openTemporaryStore } from "./store/sqlite-store.ts";
 
-// starting -> listening -> closing -> ended; a failure to start ends it at once.
+// States: starting -> listening -> closing -> ended. A failed start ends the thread at once.
 
 if (parentPort !== null) {
   await serve(parentPort, workerData as ServerThreadData);
 }
 
 async function serve(port: MessagePort, settings: ServerThreadData): Promise<void> {
-  const say = (message: ServerThreadMessage): void => port.postMessage(message);
+  const post = (message: ServerThreadMessage): void => port.postMessage(message);
   let store: Store | undefined;
   try {
     store = await openStore(settings);
@@ -25,26 +25,29 @@ async function serve(port: MessagePort, settings: ServerThreadData): Promise<voi
     await listen(app, settings);
     const opened = store;
     const sweeper = new Sweeper(store);
-    port.once("message", (request: typeof closeRequest | typeof leaveRequest) => {
+    port.once("message", (request: typeof closeRequest | typeof exitRequest) => {
       sweeper.end();
-      if (request === leaveRequest) {
+      if (request === exitRequest) {
         opened.endReads();
       }
-      const closing = request === leaveRequest ? opened.close() : close(app, opened);
-      // What can't be closed properly, on a full disk say, ends with the thread: the log is taken in at the next start.
+      const closing = request === exitRequest ? opened.close() : close(app, opened);
+      // If closing fails, for example on a full disk, the thread ends anyway: the next start recovers the write-ahead
+      // log.
       void closing
-        .catch((cause: unknown) => process.emitWarning(`closing failed: ${messageOf(cause)}`))
+        .catch((cause: unknown) =>
+          process.emitWarning(`Failed to close the store: ${messageOf(cause)}`),
+        )
         .finally(() => {
           Atomics.store(settings.ended, 0, 1);
           Atomics.notify(settings.ended, 0);
           port.close();
         });
     });
-    say({ kind: "listening", port: portOf(app, settings) });
+    post({ kind: "listening", port: portOf(app, settings) });
   } catch (cause) {
     await store?.close();
     const code = cause instanceof ServerError ? cause.code : "THREAD";
-    say({ kind: "failed", code, reason: messageOf(cause) });
+    post({ kind: "failed", code, reason: messageOf(cause) });
     port.close();
   }
 }
@@ -62,7 +65,7 @@ async function listen(app: App, { host, port }: ServerThreadData): Promise<void>
   } catch (cause) {
     const reason = messageOf(cause);
     const advice = reason.includes("EADDRINUSE")
-      ? `port ${port} is taken; choose another, or 0 for any free one`
+      ? `port ${port} is in use; choose another port, or 0 for any free one`
       : reason;
     throw new ServerError("LISTEN", `Failed to listen on ${host}:${port}: ${advice}`, { cause });
   }
@@ -73,7 +76,10 @@ function portOf(app: App, { port }: ServerThreadData): number {
   return typeof address === "object" && address !== null ? address.port : port;
 }
 
-/** Requests under way are answered, for a while, then their queries are ended; what they brought is written. */
+/**
+ * Waits some time for running requests, then cancels their queries and closes their connections. Completes pending
+ * writes.
+ */
 async function close(app: App, store: Store): Promise<void> {
   const ending = setTimeout(() => store.endReads(), serverLimits.endReadsMs);
   const closing = setTimeout(() => app.server.closeAllConnections(), serverLimits.closeMs);

@@ -3,26 +3,27 @@ import { distFile } from "./storage/dist-files.ts";
 import { ServerError } from "./model/errors.ts";
 import { parseServerOptions, serverLimits } from "./model/options.ts";
 import type { ServerOptions } from "./model/options.ts";
-import { closeRequest, leaveRequest } from "./app/server-protocol.ts";
+import { closeRequest, exitRequest } from "./app/server-protocol.ts";
 import type { ServerThreadData, ServerThreadMessage } from "./app/server-protocol.ts";
 import { endThread, threadOptions, waitForFirstMessage, whenEnded } from "./storage/threads.ts";
 
-/** A server that listens. */
+/** A running server. */
 export interface RunningServer {
-  /** Its address, without a slash at the end. */
+  /** Base URL of the server, without a trailing slash. */
   readonly url: string;
   readonly port: number;
-  /** Writes what was received, then gives back the port, the files and the threads. May be called twice. */
+  /** Stores what was received, then releases the port, the files and the threads. May be called twice. */
   close(): Promise<void>;
 }
 
 /**
- * Starts the local server in a thread of its own, so that the caller's thread may block while it waits
- * for an answer. Keeps the process alive until {@link RunningServer.close}; where the process ends by itself before, its
- * end waits for the store to be closed, ten seconds at the most.
+ * Starts the local server in a worker thread, so that the calling thread may block while it waits for a response.
+ * Keeps the process alive until {@link RunningServer.close}. If the process exits without calling it, the exit waits
+ * up to ten seconds until the store is closed.
  *
- * @throws OptionError an option is out of range, or the server would be open to the network without a key.
- * @throws {@link ServerError} the port is taken, or the data folder can't be used.
+ * @throws OptionError an option is out of range, or the server would be reachable from the network without an API
+ * key.
+ * @throws {@link ServerError} the port is in use, or the data folder can't be used.
  */
 export async function startServer(options: ServerOptions = {}): Promise<RunningServer> {
   const settings = parseServerOptions(options);
@@ -33,15 +34,17 @@ export async function startServer(options: ServerOptions = {}): Promise<RunningS
     workerData: { ...settings, ended } satisfies ServerThreadData,
   });
   const port = await waitForPort(worker);
-  // A listener always: an error that none takes would end the host program.
-  worker.on("error", (cause) => process.emitWarning(`the millrace server ended: ${String(cause)}`));
-  const leave = (): void => {
-    worker.postMessage(leaveRequest);
-    Atomics.wait(ended, 0, 0, leaveMs);
+  // Without a listener, an error of the worker would end the host program.
+  worker.on("error", (cause) =>
+    process.emitWarning(`The Millrace server ended because of an error: ${String(cause)}`),
+  );
+  const closeAtExit = (): void => {
+    worker.postMessage(exitRequest);
+    Atomics.wait(ended, 0, 0, exitWaitMs);
   };
-  // The end of the process would terminate the threads, some of which SQLite may work in.
-  process.once("exit", leave);
-  worker.once("exit", () => process.off("exit", leave));
+  // At exit Node terminates all threads, and terminating one in which SQLite runs may crash the process.
+  process.once("exit", closeAtExit);
+  worker.once("exit", () => process.off("exit", closeAtExit));
   let closing: Promise<void> | undefined;
   return {
     port,
@@ -55,18 +58,21 @@ async function waitForPort(worker: Worker): Promise<number> {
   if (first.kind === "listening") {
     return first.port;
   }
-  // What failed to start has closed what it had open, and ends by itself.
+  // After a failed start the thread closes what it had opened, and ends by itself.
   await whenEnded(worker);
   throw new ServerError(first.code, first.reason);
 }
 
-/** Longest time that the end of the process waits for a server that was not closed. */
-const leaveMs = 10_000;
+/** Milliseconds that the exit of the process waits for a server that was not closed. */
+const exitWaitMs = 10_000;
 
-/** Its own threads have to end before: requests under way, then readers, then the writer. */
+/**
+ * Milliseconds until the server thread is terminated. It must outlast what it waits for: requests, readers, then the
+ * writer.
+ */
 const serverEndMs = serverLimits.closeMs + serverLimits.readerEndMs + 2 * serverLimits.endMs;
 
-/** An address that a client on this machine can use. */
+/** A host name that a client on this machine can use. */
 function urlHost(host: string): string {
   if (host === "0.0.0.0" || host === "::") {
     return "127.0.0.1";

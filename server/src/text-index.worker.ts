@@ -8,11 +8,14 @@ import { readDiskUse, reserveBytesOf } from "./storage/sqlite/disk-reserve.ts";
 import type { IndexerMessage, IndexerRequest } from "./runs/sqlite/text-index/text-index-thread.ts";
 import { TextIndexer } from "./runs/sqlite/text-index/text-indexer.ts";
 
-// Fills the text index behind everybody's back: with the processor time that is left over, and after each step
-// a rest several times as long.
+// Fills the text index in the background, at low priority. After each step it pauses several times as long as the
+// step took.
 
-/** From the end of one step to the next, as a multiple of what the step took; and where nothing was to be done. */
-const restFactor = 3;
+/**
+ * Length of the pause after a step, as a multiple of the step's duration; and the pause in milliseconds if nothing
+ * was done.
+ */
+const pauseFactor = 3;
 const idleMs = 1_000;
 
 if (parentPort !== null) {
@@ -20,7 +23,10 @@ if (parentPort !== null) {
   start(parentPort, String(workerData));
 }
 
-/** Of this thread alone, which Linux takes for a process of its own there; elsewhere the rests must do. */
+/**
+ * Lowers the priority of this thread only, which Linux treats as a process. On other systems only the pauses limit
+ * the load.
+ */
 function lowerPriority(): void {
   try {
     const [, thread] = /task\/(\d+)$/.exec(readlinkSync("/proc/thread-self")) ?? [];
@@ -28,18 +34,18 @@ function lowerPriority(): void {
       setPriority(Number(thread), 19);
     }
   } catch {
-    // No such file, or no right to it: the rests must do.
+    // Not Linux, or not permitted: the pauses must do.
   }
 }
 
 function start(port: MessagePort, path: string): void {
-  const say = (message: IndexerMessage): void => port.postMessage(message);
+  const post = (message: IndexerMessage): void => port.postMessage(message);
   let isClosing = false;
   let onWritten: ((failure: string | undefined) => void) | undefined;
   const write = (request: IndexerRequest): Promise<void> =>
     new Promise((resolve, reject) => {
       onWritten = (failure) => (failure === undefined ? resolve() : reject(new Error(failure)));
-      say({ kind: "write", request });
+      post({ kind: "write", request });
     });
   const indexer = new TextIndexer(path, {
     claim: (row) => write({ method: "claim", value: row }),
@@ -53,34 +59,35 @@ function start(port: MessagePort, path: string): void {
   };
   const folder = dirname(path);
   const reserveBytes = reserveBytesOf(readDiskUse(folder));
-  let isAtWork = false;
-  const turn = async (): Promise<void> => {
-    isAtWork = true;
-    const began = performance.now();
-    let restMs = idleMs;
+  let isRunning = false;
+  const runTurn = async (): Promise<void> => {
+    isRunning = true;
+    const startMs = performance.now();
+    let pauseMs = idleMs;
     try {
       const { freeBytes } = readDiskUse(folder);
-      // On a disk that is nearly full what is new waits: what room there is is for the database. What was
-      // deleted leaves the index as long as there is any.
+      // On a nearly full disk new content is not indexed, because the database needs the space. Deleted content is
+      // removed from the index as long as any space is left.
       if (freeBytes < reserveBytes / 16) {
-        restMs = idleMs;
+        pauseMs = idleMs;
       } else if (await indexer.step({ takesNew: freeBytes >= reserveBytes })) {
-        restMs = (performance.now() - began) * restFactor;
+        pauseMs = (performance.now() - startMs) * pauseFactor;
       } else {
-        say({ kind: "idle" });
+        post({ kind: "idle" });
       }
       if (freeBytes < reserveBytes) {
         indexer.shortenLog();
       }
     } catch (cause) {
-      // A full disk, say: what is not in the index is read, and the next turn tries again.
-      say({ kind: "failed", reason: messageOf(cause) });
+      // For example a full disk. Content that is not indexed is searched without the index, and the next turn
+      // retries.
+      post({ kind: "failed", reason: messageOf(cause) });
     }
-    isAtWork = false;
+    isRunning = false;
     if (isClosing) {
       end();
     } else {
-      timer = setTimeout(() => void turn(), restMs);
+      timer = setTimeout(() => void runTurn(), pauseMs);
     }
   };
   port.on("message", (message: { readonly failure?: string } | "close") => {
@@ -90,9 +97,9 @@ function start(port: MessagePort, path: string): void {
     }
     isClosing = true;
     onWritten?.("the server is closing");
-    if (!isAtWork) {
+    if (!isRunning) {
       end();
     }
   });
-  void turn();
+  void runTurn();
 }

@@ -11,13 +11,13 @@ import { packPosts } from "./runs/sqlite/post-rows.ts";
 import { unpack } from "./datasets/examples/large-examples.ts";
 import {
   readExamples,
-  takeExamples,
-  takeImport,
-  toAnswer,
+  parseExamplesTask,
+  parseImport,
+  serializeResponse,
 } from "./datasets/examples/take-examples.ts";
 import type { BatchTask, RunTask, TakenRuns } from "./runs/run-tasks.ts";
 import type {
-  ExampleAnswerTask,
+  ExampleResponseTask,
   ExampleCheckTask,
   ExampleImportTask,
   ExamplesTask,
@@ -27,8 +27,8 @@ import type {
 import type { SpansTask } from "./otlp/spans-task.ts";
 import type { ResultOf, WorkMessage } from "./storage/work-threads.ts";
 
-// Work whose time a sender decides: bodies that are large, and schemas. It has a thread of its own, which
-// is ended where it takes too long.
+// Work whose duration depends on the request: parsing large bodies and checking schemas. It runs on this thread,
+// which is ended if a task takes too long.
 
 type Task =
   | RunsTask
@@ -36,96 +36,97 @@ type Task =
   | ExamplesTask
   | ExampleCheckTask
   | ExampleImportTask
-  | ExampleAnswerTask;
+  | ExampleResponseTask;
 
 if (parentPort !== null) {
   start(parentPort);
 }
 
 function start(port: MessagePort): void {
-  const schemas = new SchemaCheck();
+  const check = new SchemaCheck();
   port.on("message", (task: Task) => {
     try {
-      const { result, memory } = perform(schemas, task);
-      port.postMessage({ kind: "done", result } satisfies WorkMessage, memory);
+      const { result, transferList } = performTask(check, task);
+      port.postMessage({ kind: "done", result } satisfies WorkMessage, transferList);
     } catch (cause) {
-      port.postMessage(toRefusal(cause));
+      port.postMessage(toErrorMessage(cause));
     }
   });
   port.postMessage({ kind: "ready" } satisfies WorkMessage);
 }
 
-const toRefusal = (cause: unknown): WorkMessage =>
+const toErrorMessage = (cause: unknown): WorkMessage =>
   cause instanceof RequestError
     ? { kind: "refused", status: cause.status, detail: cause.message }
     : { kind: "refused", status: 500, detail: `the server failed: ${messageOf(cause)}` };
 
-interface Performed {
+interface TaskResult {
   readonly result: ResultOf<Task>;
-  /** What of it is given away. */
-  readonly memory: readonly ArrayBuffer[];
+  /** Buffers of the result to transfer, not copy, to the main thread. */
+  readonly transferList: readonly ArrayBuffer[];
 }
 
-function perform(schemas: SchemaCheck, task: Task): Performed {
+function performTask(check: SchemaCheck, task: Task): TaskResult {
   switch (task.kind) {
     case "schema":
-      return { result: check(schemas, task), memory: [] };
+      return { result: checkSchemas(check, task), transferList: [] };
     case "examples": {
-      const result = takeExamples(task, join(task.pieces));
-      return { result, memory: result.parts.map(({ buffer }) => buffer) };
+      const result = parseExamplesTask(task, joinChunks(task.pieces));
+      return { result, transferList: result.parts.map(({ buffer }) => buffer) };
     }
     case "exampleImport": {
-      const result = takeImport(task.datasetId, join(task.pieces));
-      return { result, memory: result.parts.map(({ buffer }) => buffer) };
+      const result = parseImport(task.datasetId, joinChunks(task.pieces));
+      return { result, transferList: result.parts.map(({ buffer }) => buffer) };
     }
     case "exampleCheck":
-      return toJson({ rejected: findMisfits(schemas, task) });
-    case "exampleAnswer":
-      return toOwned(toAnswer(task));
+      return toJson({ rejected: findMisfits(check, task) });
+    case "exampleResponse":
+      return toTransferableResult(serializeResponse(task));
     default: {
-      const result = takeRuns(task);
-      const memory = [result.bodies.buffer, ...(result.packed ? [result.packed.buffer] : [])];
-      return { result, memory };
+      const result = parseRuns(task);
+      const transferList = [result.bodies.buffer, ...(result.packed ? [result.packed.buffer] : [])];
+      return { result, transferList };
     }
   }
 }
 
-const toJson = (value: unknown): Performed => toOwned(Buffer.from(JSON.stringify(value)));
+const toJson = (value: unknown): TaskResult =>
+  toTransferableResult(Buffer.from(JSON.stringify(value)));
 
-function toOwned(bytes: Buffer): Performed {
-  const result = toOwn(bytes);
-  return { result, memory: [result.buffer] };
+function toTransferableResult(bytes: Buffer): TaskResult {
+  const result = copyToOwnBuffer(bytes);
+  return { result, transferList: [result.buffer] };
 }
 
 function findMisfits(
-  schemas: SchemaCheck,
-  { pieces, datasetId, schemas: own }: ExampleCheckTask,
+  check: SchemaCheck,
+  { pieces, datasetId, schemas }: ExampleCheckTask,
 ): Misfits {
-  const examples = readExamples({ body: join(pieces), shape: { kind: "list" }, datasetId });
-  return schemas.findMisfits(
-    own,
+  const examples = readExamples({ body: joinChunks(pieces), shape: { kind: "list" }, datasetId });
+  return check.findMisfits(
+    schemas,
     examples.map(({ draft }) => draft),
   );
 }
 
-const join = (pieces: readonly Uint8Array[]): Buffer => Buffer.concat(pieces);
+const joinChunks = (chunks: readonly Uint8Array[]): Buffer => Buffer.concat(chunks);
 
 type RunsTask = BatchTask | RunTask | SpansTask;
 
-function takeRuns(task: RunsTask): TakenRuns {
-  const pieces = task.pieces.map((piece) =>
-    Buffer.from(piece.buffer, piece.byteOffset, piece.byteLength),
+function parseRuns(task: RunsTask): TakenRuns {
+  const chunks = task.pieces.map((chunk) =>
+    Buffer.from(chunk.buffer, chunk.byteOffset, chunk.byteLength),
   );
   switch (task.kind) {
     case "batch":
-      return pack(takeBatch(pieces), []);
+      return pack(takeBatch(chunks), []);
     case "run": {
       const { operation, pathId } = task;
       const rules = { place: "optional", ...(pathId !== undefined && { pathId }) } as const;
-      return pack(parseOneRun(Buffer.concat(pieces), operation, rules), []);
+      return pack(parseOneRun(Buffer.concat(chunks), operation, rules), []);
     }
     case "spans": {
-      const body = Buffer.concat(pieces);
+      const body = Buffer.concat(chunks);
       const { spans, faults } = decodeSpans(body, task.encoding);
       const batch = toBatch(spans, { project: task.project, expectedBytes: body.length });
       return pack(
@@ -137,22 +138,27 @@ function takeRuns(task: RunsTask): TakenRuns {
 }
 
 function pack({ batch, rejected }: ParsedBatch, faults: readonly string[]): TakenRuns {
-  const { bodies, ...rest } = batch.posts === undefined ? packPosts(batch) : batch;
-  const { posts, records, attachments, feedback } = rest;
+  const { bodies, ...content } = batch.posts === undefined ? packPosts(batch) : batch;
+  const { posts, records, attachments, feedback } = content;
   const count =
     (posts?.facetsAt.length ?? 0) + records.length + attachments.length + feedback.length;
-  return { packed: count === 0 ? undefined : toOwn(serialize(rest)), bodies, rejected, faults };
+  return {
+    packed: count === 0 ? undefined : copyToOwnBuffer(serialize(content)),
+    bodies,
+    rejected,
+    faults,
+  };
 }
 
-/** In memory of its own: small ones share it with others. */
-const toOwn = (bytes: Buffer): Uint8Array<ArrayBuffer> => new Uint8Array(bytes);
+/** Copies bytes into a separate buffer, which can be transferred: small Node buffers share a pool. */
+const copyToOwnBuffer = (bytes: Buffer): Uint8Array<ArrayBuffer> => new Uint8Array(bytes);
 
-function check(schemas: SchemaCheck, { schemas: own, examples, finds }: SchemaTask): Misfits {
-  schemas.assertSchemas(own);
-  const all = examples.flatMap(unpack);
-  if (finds === "misfits") {
-    return schemas.findMisfits(own, all);
+function checkSchemas(check: SchemaCheck, { schemas, examples, mode }: SchemaTask): Misfits {
+  check.assertSchemas(schemas);
+  const allExamples = examples.flatMap(unpack);
+  if (mode === "misfits") {
+    return check.findMisfits(schemas, allExamples);
   }
-  schemas.assertFit(own, all);
+  check.assertFit(schemas, allExamples);
   return {};
 }

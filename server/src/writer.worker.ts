@@ -25,108 +25,113 @@ import { invokeMethod, toFailure } from "./storage/thread-reply.ts";
 import type { ThreadAnswer } from "./storage/thread-reply.ts";
 import type { WriterCall, WriterMessage, WriterRequest } from "./store/writer-protocol.ts";
 
-// The one thread that writes. Requests that wait together share a transaction: a commit costs the
-// same for one run as for ten thousand.
+// The only thread that writes. Waiting requests share a transaction: a commit costs the same for one run as for ten
+// thousand.
 
 if (parentPort !== null) {
   start(parentPort, String(workerData));
 }
 
 function start(port: MessagePort, path: string): void {
-  const post: WriterContext["post"] = (message, memory) => port.postMessage(message, memory);
+  const post: WriterContext["post"] = (message, buffers) => port.postMessage(message, buffers);
   try {
     const damage = new DamageWatch(path);
     const wasLeftOpen = damage.checkLog();
     const { db, writers } = openWithReserve(path, new DiskReserve(path));
     const checkpointer = new Checkpointer(db, path);
     const sync = new LogSync(path);
-    const room = new DiskSpace(db, path, {
-      onChange: (readOnlyReason) => post({ kind: "room", readOnlyReason }),
+    const diskSpace = new DiskSpace(db, path, {
+      onChange: (readOnlyReason) => post({ kind: "diskSpace", readOnlyReason }),
     });
     if (wasLeftOpen) {
       damage.checkInBackground();
     }
     const close = async (): Promise<void> => {
-      // Nothing works on the folder any more once the writer has ended: another server may take it.
+      // Stop everything that uses the folder before the writer ends: another server may open it then.
       sync.close();
-      room.close();
+      diskSpace.close();
       await damage.close();
       await checkpointer.close();
       try {
         foldLog(db);
       } catch {
-        // It stays beside the database, and is read from there the next time.
+        // The log file stays, and the next start recovers it.
       }
       db.close();
       port.close();
     };
-    const long = new LongWrites({
+    const longWrites = new LongWrites({
       db,
       beforeSlice: (call, isUndo) => {
         assertSound(damage);
-        const refusal = isUndo || isRemoval(call) ? undefined : room.refuse(sliceLoad);
+        const refusal = isUndo || isRemoval(call) ? undefined : diskSpace.refuse(sliceLoad);
         if (refusal !== undefined) {
           throw refusal;
         }
       },
       onFailure: (cause) => damage.onFailure(cause),
-      makeRoom: (cause) => {
-        const isFull = room.isFull(cause, noLoad);
+      freeSpaceFor: (cause) => {
+        const isFull = diskSpace.isFull(cause, noLoad);
         if (isFull) {
-          room.giveReserve();
+          diskSpace.giveReserve();
           writers.steps.shrink();
         }
         return isFull;
       },
-      mayBeginAnew: (call) => isPlainDeletion(call),
-      causeOf: (call, cause) =>
-        room.isFull(cause, isRemoval(call) ? noLoad : sliceLoad) ? room.failure() : cause,
-      perform: (calls) => write([], () => calls),
-      isShortOfRoom: () => room.isShort,
+      canRestart: (call) => isRestartable(call),
+      toReportedCause: (call, cause) =>
+        diskSpace.isFull(cause, isRemoval(call) ? noLoad : sliceLoad) ? diskSpace.failure() : cause,
+      run: (calls) => write([], () => calls),
+      isLowOnSpace: () => diskSpace.isShort,
       onSlice: (call) => {
         sync.touch();
         checkpointer.add(sliceLoad.bytes);
         if (isRemoval(call)) {
           writers.steps.grow();
-          room.shortenLog();
+          diskSpace.shortenLog();
         }
       },
-      onEnd: (call, answer, held) => {
+      onEnd: (call, answer, deferred) => {
         if (isRemoval(call)) {
-          room.takeReserve();
+          diskSpace.takeReserve();
         }
-        post({ kind: "done", activity: [], answers: [answer], memory: [] });
-        write([call], () => held);
+        post({ kind: "done", activity: [], answers: [answer], buffers: [] });
+        write([call], () => deferred);
       },
     });
-    /** Has calls written, and then sees to the files; `done` are those that were written before. */
-    const write = (done: readonly WriterCall[], take: () => readonly WriterCall[]): void => {
-      const group = take().filter((call) => !long.hold(call));
-      // Before they are written: the memory of payloads is given back with the answers, and has no size then.
+    /** Runs calls, then the file maintenance that they need. `completed` are calls that were written before. */
+    const write = (
+      completed: readonly WriterCall[],
+      takeCalls: () => readonly WriterCall[],
+    ): void => {
+      const group = takeCalls().filter((call) => !longWrites.deferIfConflicting(call));
+      // Measure before writing: the results transfer the payload buffers back, which then have length 0.
       const bytes = group.reduce((sum, call) => sum + sizeOf(call), 0);
       if (
         group.length > 0 &&
-        writeGroup({ db, writers, damage, room, long, post }, group) === "closed"
+        writeGroup({ db, writers, damage, diskSpace, longWrites, post }, group) === "closed"
       ) {
-        post({ kind: "done", activity: [], answers: long.end(), memory: [] });
+        post({ kind: "done", activity: [], answers: longWrites.end(), buffers: [] });
         void close();
         return;
       }
       sync.touch();
       checkpointer.add(bytes);
-      const deletions = [...done, ...group].filter(isDeletion);
+      const deletions = [...completed, ...group].filter(isDeletion);
       if (deletions.length > 0) {
         checkpointer.erase(deletions.some(isOfExamples));
       }
     };
     port.on("message", (first: WriterCall) => write([], () => takeGroup(port, first)));
-    post({ kind: "ready", readOnlyReason: room.reason });
+    post({ kind: "ready", readOnlyReason: diskSpace.reason });
   } catch (cause) {
     post({ kind: "failedToStart", reason: messageOf(cause) });
   }
 }
 
-/** To open a database is to write a little; where there is no room for that, what was laid by is given up. */
+/**
+ * Opens the database, which writes a little. If the disk is too full for that, the reserved space is released first.
+ */
 function openWithReserve(
   path: string,
   reserve: DiskReserve,
@@ -135,13 +140,13 @@ function openWithReserve(
     const db = openWriter(path);
     return { db, writers: createWriters(db) };
   } catch (cause) {
-    // The database, its log's index, or the file of the key beside it.
+    // The full disk may have failed the database, the index of its log, or the token key file.
     if (!isDiskFull(cause, dirname(path))) {
       throw cause;
     }
     if (!reserve.release()) {
       throw new Error(
-        `the disk is full (${messageOf(cause)}): make some room on it, 1 MiB is enough to start and to delete`,
+        `the disk is full (${messageOf(cause)}): free some space; 1 MiB is enough to start the server and delete data`,
         { cause },
       );
     }
@@ -149,27 +154,27 @@ function openWithReserve(
   }
 }
 
-/** Whether a request only takes something away: what is done on a full disk too. */
+/** Whether a request only removes data: such requests are accepted on a full disk. */
 const isRemoval = ({ request }: WriterCall): boolean =>
   request.kind === "close" ||
   (request.kind === "write" &&
-    // Rules of retention delete, and the text index tells what it has taken in and taken out: a few bytes.
+    // Retention rules delete data; the text index only records which rows it has added and removed, in a few bytes.
     (/^(?:retention|textIndex)$/.test(request.resource) ||
       /^(?:delete|remove|drop|sweep|clear|unshare|revoke)/.test(request.method)));
 
-/** Whether a request takes something away, or puts something else in its place. */
+/** Whether a request removes or replaces data. */
 const isDeletion = ({ request }: WriterCall): boolean =>
   request.kind === "write" && /^(?:delete|remove|drop|sweep|update|set|un)/.test(request.method);
 
-/** What of it is done is done: it may be begun once more. */
-const isPlainDeletion = ({ request }: WriterCall): boolean =>
+/** Whether a long write can be restarted after some slices were committed: repeating a deletion is harmless. */
+const isRestartable = ({ request }: WriterCall): boolean =>
   request.kind === "write" && request.method.startsWith("delete");
 
 const isOfExamples = ({ request }: WriterCall): boolean =>
   request.kind === "write" &&
   /^(?:examples|largeExamples|datasets|uploads)$/.test(request.resource);
 
-/** The request that came, and those that wait behind it: they share a transaction. */
+/** The request and those that wait behind it, which share a transaction. */
 function takeGroup(port: MessagePort, first: WriterCall): readonly WriterCall[] {
   const group = [first];
   let bytes = sizeOf(first);
@@ -184,7 +189,7 @@ function takeGroup(port: MessagePort, first: WriterCall): readonly WriterCall[] 
   return group;
 }
 
-/** The most that calls can add, estimated before they run. Most calls count as small. */
+/** Estimates the most that calls can add, before they run. Most calls count as small. */
 function loadOf(calls: readonly WriterCall[]): AddedLoad {
   let bytes = 0;
   let rows = 0;
@@ -203,9 +208,9 @@ function loadOf(calls: readonly WriterCall[]): AddedLoad {
 }
 
 const smallLoad: AddedLoad = { bytes: 262_144, rows: 20 };
-/** Of a packed batch each row has so much at the least. */
+/** Minimum bytes of a row in a packed batch. */
 const packedRowBytes = 400;
-/** Of a slice of a long write. */
+/** The most that a slice of a long write adds. */
 const sliceLoad: AddedLoad = { bytes: serverLimits.examplesPartChars, rows: 200 };
 
 function sizeOf({ request }: WriterCall): number {
@@ -216,86 +221,90 @@ interface WriterContext {
   readonly db: Connection;
   readonly writers: SqliteWriters;
   readonly damage: DamageWatch;
-  readonly room: DiskSpace;
-  readonly long: LongWrites;
-  readonly post: (message: WriterMessage, memory?: readonly ArrayBuffer[]) => void;
+  readonly diskSpace: DiskSpace;
+  readonly longWrites: LongWrites;
+  readonly post: (message: WriterMessage, buffers?: readonly ArrayBuffer[]) => void;
 }
 
-const attemptsMax = 4;
+const maxRetries = 4;
 
-/** All of a group is written and then answered, or all of it failed. */
+/** Writes a group and posts its results. The group is committed as a whole, or all of it fails. */
 function writeGroup(
   dependencies: WriterContext,
   group: readonly WriterCall[],
   attempts = 0,
 ): "closed" | "open" {
-  const { db, writers, damage, room, post } = dependencies;
+  const { db, writers, damage, diskSpace, post } = dependencies;
   const adding = group.filter((call) => !isRemoval(call));
   const load = adding.length > 0 ? loadOf(adding) : noLoad;
   const answers: ThreadAnswer[] = [];
-  const begun: BegunWrite[] = [];
+  const startedWrites: StartedLongWrite[] = [];
   let activity: readonly Activity[] = [];
   try {
     assertSound(damage);
-    const refusal = adding.length > 0 ? room.refuse(load) : undefined;
+    const refusal = adding.length > 0 ? diskSpace.refuse(load) : undefined;
     db.exec("BEGIN IMMEDIATE");
     for (const call of group) {
       if (refusal !== undefined && !isRemoval(call)) {
         answers.push(toFailure(call.sequence, refusal));
         continue;
       }
-      const outcome = perform(dependencies, call);
+      const outcome = performCall(dependencies, call);
       if ("write" in outcome) {
-        begun.push(outcome);
+        startedWrites.push(outcome);
       } else {
         answers.push(outcome);
       }
     }
     db.exec("COMMIT");
     activity = writers.runs.activity.take();
-    begun.forEach(({ call, write }) => dependencies.long.add(call, write));
+    startedWrites.forEach(({ call, write }) => dependencies.longWrites.add(call, write));
   } catch (cause) {
     rollBack(db);
     writers.runs.forget();
     writers.runs.activity.take();
     damage.onFailure(cause);
-    const isFull = room.isFull(cause, load);
-    // A deletion makes room: it gets what was laid by for it, and is tried again, without what adds and in smaller steps.
-    if (isFull && attempts < attemptsMax && adding.length < group.length) {
-      room.giveReserve();
+    const isFull = diskSpace.isFull(cause, load);
+    // A deletion frees space: it may use the reserved space, and is retried without the calls that add data and in
+    // smaller steps.
+    if (isFull && attempts < maxRetries && adding.length < group.length) {
+      diskSpace.giveReserve();
       writers.steps.shrink();
       return writeGroup(dependencies, group, attempts + 1);
     }
-    const failure = isFull ? room.failure() : cause;
+    const failure = isFull ? diskSpace.failure() : cause;
     answers.length = 0;
     answers.push(...group.map(({ sequence }) => toFailure(sequence, failure)));
   }
-  // A long deletion that has it gives it back when it is done.
-  if (adding.length < group.length && !dependencies.long.isBusy) {
+  // An active long deletion that uses the reserved space returns it when it ends.
+  if (adding.length < group.length && !dependencies.longWrites.isBusy) {
     writers.steps.grow();
-    room.takeReserve();
+    diskSpace.takeReserve();
   }
-  const memory = group.flatMap(({ request }) =>
+  const buffers = group.flatMap(({ request }) =>
     request.kind === "ingest" ? [request.batch.bodies.buffer] : [],
   );
-  post({ kind: "done", activity, answers, memory }, memory);
+  post({ kind: "done", activity, answers, buffers }, buffers);
   return group.some(({ request }) => request.kind === "close") ? "closed" : "open";
 }
 
-/** A call that is answered later. */
-interface BegunWrite {
+/** A call whose result is posted when its long write ends. */
+interface StartedLongWrite {
   readonly call: WriterCall;
   readonly write: LongWrite<unknown>;
 }
 
-/** @throws RequestError 503: what is written into a damaged database may be lost, or damage more of it. */
+/** @throws RequestError 503: the database is damaged; writing to it may lose data or cause more damage. */
 function assertSound({ reason }: DamageWatch): void {
   if (reason !== undefined) {
     throw new RequestError(503, reason, 60);
   }
 }
 
-function perform(dependencies: WriterContext, call: WriterCall): ThreadAnswer | BegunWrite {
+function performCall(
+  dependencies: WriterContext,
+  call: WriterCall,
+): ThreadAnswer | StartedLongWrite {
   const { sequence, request } = call;
   switch (request.kind) {
     case "ingest": {
@@ -314,33 +323,33 @@ const unpack = (batch: RunBatch | PackedBatch): RunBatch =>
     ? { ...(deserialize(batch.packed) as Omit<RunBatch, "bodies">), bodies: batch.bodies }
     : batch;
 
-/** One write of a resource. What it throws undoes it alone. */
+/** Performs one write of a resource. If it throws, only that write is rolled back. */
 function performWrite(
-  { db, writers, damage, room }: WriterContext,
+  { db, writers, damage, diskSpace }: WriterContext,
   call: WriterCall,
   request: WriterRequest & { readonly kind: "write" },
-): ThreadAnswer | BegunWrite {
+): ThreadAnswer | StartedLongWrite {
   const { sequence } = call;
-  db.exec("SAVEPOINT one");
+  db.exec("SAVEPOINT resource_write");
   try {
     writers.schemas.begin(request.proofs);
     const value = invokeMethod(writers, request);
-    const unchecked = writers.schemas.needs;
-    if (unchecked.length > 0) {
-      db.exec("ROLLBACK TO one; RELEASE one");
+    const missingChecks = writers.schemas.needs;
+    if (missingChecks.length > 0) {
+      db.exec("ROLLBACK TO resource_write; RELEASE resource_write");
       writers.runs.forget();
-      return { kind: "answer", sequence, value: { unchecked } satisfies Unchecked };
+      return { kind: "answer", sequence, value: { unchecked: missingChecks } satisfies Unchecked };
     }
-    db.exec("RELEASE one");
+    db.exec("RELEASE resource_write");
     return value instanceof LongWrite
       ? { call, write: value as LongWrite<unknown> }
       : { kind: "answer", sequence, value };
   } catch (cause) {
     damage.onFailure(cause);
-    if (!db.inTransaction || room.isFull(cause, noLoad)) {
-      throw cause; // SQLite has undone the whole group, or may not be able to go on with it.
+    if (!db.inTransaction || diskSpace.isFull(cause, noLoad)) {
+      throw cause; // SQLite has rolled back the whole group, or may not be able to continue it.
     }
-    db.exec("ROLLBACK TO one; RELEASE one");
+    db.exec("ROLLBACK TO resource_write; RELEASE resource_write");
     writers.runs.forget();
     return toFailure(sequence, cause);
   }

@@ -8,7 +8,7 @@ import { wireRun } from "./support/wire-runs.ts";
 
 const textOf = (json: Json | undefined): string => JSON.stringify(json).slice(1, -1);
 
-test("what is no queue, no run, no place and no filter is 422", async () => {
+test("malformed queues, runs, entries and filters are rejected with 422", async () => {
   const server = await runServer();
   const id = randomUUID();
   const path = `/annotation-queues/${id}`;
@@ -65,7 +65,7 @@ test("what is no queue, no run, no place and no filter is 422", async () => {
   expect((await call(server, "GET /annotation-queues")).json).toEqual([]);
 });
 
-test("what is another tenant's is neither seen nor written", async () => {
+test("rows of another tenant can be neither read nor written", async () => {
   const { me, you } = await hubTenants();
   const run = wireRun();
   await me("POST /runs", run);

@@ -24,7 +24,7 @@ async function makeQueue(server: Server, name = "q"): Promise<string> {
   return textOf(json["id"]);
 }
 
-/** The runs of a queue, as places in `ids`. */
+/** The runs of a queue, as their indexes in `ids`. */
 async function orderOf(
   server: Server,
   path: string,
@@ -35,7 +35,7 @@ async function orderOf(
 }
 
 describe("queues", () => {
-  test("one is made, read, changed and deleted, its texts as they are", async () => {
+  test("a queue is created, read, updated and deleted; its texts stay unchanged", async () => {
     const server = await runServer();
     const body = {
       id: randomUUID(),
@@ -89,7 +89,7 @@ describe("queues", () => {
     }
   });
 
-  test("a repeated post is the same queue, another of that id a conflict", async () => {
+  test("repeating a post changes nothing; a different queue with the same id is a conflict", async () => {
     const server = await runServer();
     const body = { id: randomUUID(), name: "q" };
     const made = await call(server, "POST /annotation-queues", { body });
@@ -101,11 +101,11 @@ describe("queues", () => {
     const other = { ...body, description: "d" };
     expect(await call(server, "POST /annotation-queues", { body: other })).toMatchObject({
       status: 409,
-      json: { detail: `Annotation queue ${body.id} already exists, with other content.` },
+      json: { detail: `Annotation queue ${body.id} already exists with different content.` },
     });
   });
 
-  test("a list keeps to its filters and its order, by page", async () => {
+  test("a list applies its filters and its order, page by page", async () => {
     const server = await runServer();
     const names = ["b", "Ab", "c"];
     const ids: string[] = [];
@@ -126,7 +126,7 @@ describe("queues", () => {
     expect(await list(`dataset_id=${randomUUID()}`)).toEqual([]);
   });
 
-  test("several are deleted at once, and it is said which were not there", async () => {
+  test("several queues are deleted at once; the response lists those that did not exist", async () => {
     const server = await runServer();
     const ids = [await makeQueue(server), await makeQueue(server), await makeQueue(server)];
     const missing = randomUUID();
@@ -148,7 +148,7 @@ describe("queues", () => {
 });
 
 describe("runs in a queue", () => {
-  test("they stand in the order of adding, each once, and leave it one by one", async () => {
+  test("are listed in the order in which they were added, each once, and are removed one by one", async () => {
     const server = await runServer();
     const ids = await sendRuns(server, 4);
     const path = `/annotation-queues/${await makeQueue(server)}`;
@@ -186,14 +186,14 @@ describe("runs in a queue", () => {
     expect((await call(server, `GET ${path}/run/0`)).json).toMatchObject({ id: one });
     expect(await call(server, `GET ${path}/run/3`)).toMatchObject({
       status: 404,
-      json: { detail: "There is no run at index 3: the queue holds 3" },
+      json: { detail: "There is no run at index 3: the queue has 3 runs" },
     });
     expect((await call(server, `GET /runs/${three}`)).status).toBe(200);
     await call(server, `POST ${path}/runs`, { body: [three] });
     expect(await orderOf(server, `${path}/runs`, ids)).toEqual([0, 1, 3, 2]);
   });
 
-  test("a review is kept, and a later place puts a run back", async () => {
+  test("a review is stored, and a later added_at moves the run back", async () => {
     const server = await runServer();
     const ids = await sendRuns(server, 2);
     const path = `/annotation-queues/${await makeQueue(server)}`;
@@ -220,13 +220,13 @@ describe("runs in a queue", () => {
       last_reviewed_time: null,
       added_at: "2099-01-01T00:00:00.000000Z",
     });
-    // What is added later still comes last.
+    // A run that is added later still comes last.
     const [late = ""] = await sendRuns(server, 1);
     await call(server, `POST ${path}/runs`, { body: [late] });
     expect(await orderOf(server, `${path}/runs`, [...ids, late])).toEqual([1, 0, 2]);
   });
 
-  test("unknown runs are named, and then none is added", async () => {
+  test("unknown runs are listed in the error, and no run is added", async () => {
     const server = await runServer();
     const [known = ""] = await sendRuns(server, 1);
     const path = `/annotation-queues/${await makeQueue(server)}`;
@@ -244,7 +244,7 @@ describe("runs in a queue", () => {
     expect((await call(server, `GET ${path}/size`)).json).toEqual({ size: 0 });
   });
 
-  test("a run says in which queues it is; a deleted queue or project takes its places away", async () => {
+  test("a run lists its queues; deleting a queue or project removes its entries", async () => {
     const server = await runServer();
     const [run = "", other = ""] = await sendRuns(server, 2);
     const queues = [await makeQueue(server, "a"), await makeQueue(server, "b")];
@@ -268,7 +268,7 @@ describe("runs in a queue", () => {
   });
 });
 
-test("a queued run shows the feedback on it and where its attachments are, as the run does", async () => {
+test("a queued run includes its feedback and attachment URLs, like the run itself", async () => {
   const server = await runServer();
   const run = wireRun();
   const parts = [

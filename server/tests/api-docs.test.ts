@@ -16,7 +16,7 @@ interface Description {
   readonly paths: Readonly<Record<string, Readonly<Record<string, Operation>>>>;
 }
 
-/** What needs no key, since a token or nothing at all lets in. */
+/** Operations that need no API key: they need a token, or nothing. */
 const keyless = [
   "readInfo",
   "readSharedRun",
@@ -29,7 +29,7 @@ const keyless = [
   "queryV2PublicRuns",
 ];
 
-test("the description is valid OpenAPI 3.1, and has every call of the tables once", async () => {
+test("the description is valid OpenAPI 3.1 and contains every endpoint once", async () => {
   const server = await runServer();
   const { status, json } = await call(server, "GET /openapi.json");
   expect(status).toBe(200);
@@ -53,7 +53,7 @@ test("the description is valid OpenAPI 3.1, and has every call of the tables onc
   expect(described.toSorted(byName)).toEqual(expected.toSorted(byName));
 });
 
-test("each call says what it does, and which of them need no key", async () => {
+test("each operation has a summary, and declares whether it needs a key", async () => {
   const server = await runServer({ apiKeys: ["k"] });
   const { paths } = (await call(server, "GET /openapi.json")).json as unknown as Description;
   const operations = Object.values(paths).flatMap((methods) => Object.values(methods));
@@ -65,7 +65,7 @@ test("each call says what it does, and which of them need no key", async () => {
   expect(open.map(({ operationId }) => operationId).toSorted()).toEqual(keyless.toSorted());
 });
 
-test("the page over it asks no other host, and runs nothing inline", async () => {
+test("the documentation page requests no other host, and runs no inline script", async () => {
   const server = await runServer();
   const page = await call(server, "GET /docs");
   expect(page.status).toBe(200);
@@ -79,7 +79,7 @@ test("the page over it asks no other host, and runs nothing inline", async () =>
   }
 });
 
-test("the page's files, its forms of the description and what is nowhere in it are answered under its address", async () => {
+test("the files of the documentation page, both forms of the description and unknown paths get the right response", async () => {
   const server = await runServer();
   const page = await call(server, "GET /docs");
   const files = [...page.text.matchAll(/(?:src|href)="([^"]+)"/g)].map(([, file]) => file ?? "");

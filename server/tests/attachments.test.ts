@@ -11,7 +11,7 @@ import { wireRun } from "./support/wire-runs.ts";
 const json = (value: unknown): Blob =>
   new Blob([JSON.stringify(value)], { type: "application/json" });
 
-/** A form as fetch sends it: parts with file names and without lengths. */
+/** A form as `fetch` sends it: parts with file names and without lengths. */
 function formOf(parts: Readonly<Record<string, Blob>>): FormData {
   const form = new FormData();
   Object.entries(parts).forEach(([name, blob]) => form.append(name, blob));
@@ -24,7 +24,7 @@ const urlsOf = async (desk: DatasetDesk, id: string) =>
 const fileOf = async (desk: DatasetDesk, id: string, name: string): Promise<Response> =>
   fetch(textOf((await urlsOf(desk, id))?.[`attachment.${name}`]?.["presigned_url"]));
 
-test("a form makes examples with attachments, and changes them: add, replace, rename, retain", async () => {
+test("a form creates examples with attachments, and updates them: add, replace, rename, retain", async () => {
   const desk = await DatasetDesk.open();
   const [first, second] = [randomUUID(), randomUUID()];
   const path = `/v1/platform/datasets/${desk.id}/examples`;
@@ -56,7 +56,7 @@ test("a form makes examples with attachments, and changes them: add, replace, re
   expect(await (await fileOf(desk, first, "a.txt")).text()).toBe("one");
   const odd = await fileOf(desk, first, 'b"\r\nX: y');
   expect([...new Uint8Array(await odd.arrayBuffer())]).toEqual([0, 255]);
-  // The same again is already done; other bytes under the same id are a conflict.
+  // Repeating the request changes nothing; different bytes under the same id are a conflict.
   expect(await desk.call(`POST ${path}`, { body: formOf(parts) })).toMatchObject({ status: 201 });
   expect(await desk.versions()).toHaveLength(1);
   const others = {
@@ -80,7 +80,7 @@ test("a form makes examples with attachments, and changes them: add, replace, re
     "attachment.a.txt",
     "attachment.d",
   ]);
-  // The earlier version still has what it had.
+  // The earlier version still has its attachments.
   const then = await desk.call(`GET /examples/${first}?as_of=${version}`);
   expect(Object.keys(then.json["attachment_urls"] ?? {})).toHaveLength(2);
   const page = await fileOf(desk, first, "d");
@@ -94,7 +94,7 @@ test("a form makes examples with attachments, and changes them: add, replace, re
   expect([unknown.status, unknown.text]).toEqual([422, containing("nope")]);
 });
 
-test("a form that is none is refused whole, with the part that is at fault", async () => {
+test("a malformed form is rejected as a whole; the error names the part", async () => {
   const desk = await DatasetDesk.open();
   const id = randomUUID();
   const path = `POST /v1/platform/datasets/${desk.id}/examples`;
@@ -102,9 +102,9 @@ test("a form that is none is refused whole, with the part that is at fault", asy
   const forms: readonly (readonly [Readonly<Record<string, Blob>>, string])[] = [
     [{ x: json({}) }, "does not begin with the id"],
     [{ [`${id}x`]: json({}) }, "does not begin with the id"],
-    [{ [`${id}.inputs`]: json({}) }, `there is no part ${id}`],
+    [{ [`${id}.inputs`]: json({}) }, `the part ${id} is missing`],
     [{ [id]: json({}) }, "inputs are missing"],
-    [{ ...good, [`${id}.wibble`]: json({}) }, "is none of"],
+    [{ ...good, [`${id}.wibble`]: json({}) }, "must be named"],
     [{ ...good, [`${id}.outputs`]: json([]) }, "outputs"],
     [{ ...good, [`${id}.outputs`]: new Blob(["{"]) }, "not JSON"],
     [{ ...good, [`${id}.attachment.a`]: new Blob(["x"], { type: "a/b; length=7" }) }, "announces"],
@@ -124,7 +124,7 @@ test("a form that is none is refused whole, with the part that is at fault", asy
   ).toMatchObject({ status: 404 });
 });
 
-test("a signed address leads to one file until it expires, and no other address does", () => {
+test("a signed URL gives access to one file until it expires, and no other URL does", () => {
   let now = 1_000_000;
   const links = new SignedLinks(() => now);
   const request = { protocol: "http", host: "127.0.0.1:1984" } as const;
@@ -150,7 +150,7 @@ test("a signed address leads to one file until it expires, and no other address 
   expect(() => new SignedLinks(() => 0).open(token)).toThrow("there is no such attachment");
 });
 
-test("attachments of runs are read through their addresses, without a key", async () => {
+test("attachments of runs can be read through their URLs, without a key", async () => {
   const server = await runServer({ apiKeys: ["k"] });
   const headers = { "x-api-key": "k" };
   const run = wireRun({ name: "with a file" });

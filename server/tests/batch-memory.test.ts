@@ -1,6 +1,6 @@
 import { join } from "node:path";
 import { afterEach, describe, expect, test, vi } from "vitest";
-// The writer's thread needs its file, so the store is tested as it is built.
+// The writer thread is started from its built file, so the test uses the built store.
 import { parseBatch } from "../dist/runs/ingest/parse-batch.js";
 import { batchMemory } from "../dist/runs/batch-memory.js";
 import { openSqliteStore } from "../dist/store/sqlite-store.js";
@@ -17,7 +17,7 @@ const mebibyte = 1_048_576;
 describe("memory of batches", () => {
   afterEach(() => void vi.useRealTimers());
 
-  test("is used again by whoever asks for as much or somewhat less", () => {
+  test("is reused for a request of the same or a somewhat smaller size", () => {
     const memory = new BatchMemory();
     const first = memory.take(mebibyte).buffer;
     memory.give(first);
@@ -26,7 +26,7 @@ describe("memory of batches", () => {
     expect(memory.take(mebibyte).buffer).not.toBe(first);
   });
 
-  test("is as long as what is asked for, and no piece is given to two", () => {
+  test("has exactly the requested length, and no buffer is handed out twice", () => {
     const memory = new BatchMemory();
     const sizes = [0, 1, 65_535, 65_536, 100_000, mebibyte, mebibyte + 1, 9 * mebibyte];
     const taken = [...sizes, ...sizes].map((size) => ({ size, piece: memory.take(size) }));
@@ -37,14 +37,14 @@ describe("memory of batches", () => {
     expect(new Set(taken.map(({ piece }) => piece.buffer)).size).toBe(taken.length);
   });
 
-  test("that is much larger than what is asked for stays for others", () => {
+  test("that is much larger than requested stays available for others", () => {
     const memory = new BatchMemory();
     memory.give(new ArrayBuffer(4 * mebibyte));
     expect(memory.take(mebibyte).length).toBeLessThan(2 * mebibyte);
     expect(memory.freeBytes).toBe(4 * mebibyte);
   });
 
-  test("is held up to 16 MiB, what was used last first, and never in pieces above 8 MiB or below 64 KiB", () => {
+  test("is cached up to 16 MiB, the most recently used first, but no buffers above 8 MiB or below 64 KiB", () => {
     const memory = new BatchMemory();
     const pieces = Array.from({ length: 20 }, () => new ArrayBuffer(mebibyte));
     pieces.forEach((piece) => memory.give(piece));
@@ -57,7 +57,7 @@ describe("memory of batches", () => {
     expect(memory.take(8 * mebibyte).length).toBe(8 * mebibyte);
   });
 
-  test("that nobody takes for ten seconds is let go, and what is in use stays", () => {
+  test("that is unused for ten seconds is freed, and memory in use stays", () => {
     vi.useFakeTimers();
     const memory = new BatchMemory();
     memory.give(new ArrayBuffer(mebibyte));
@@ -86,14 +86,14 @@ describe("the memory of a request", () => {
   };
 
   test.each([1e9, 5e9, 1e14])(
-    "is no more than a body may have where %d bytes are announced",
+    "has at most the maximum body size when %d bytes are announced",
     (bytes) => {
       const { bodies } = new BatchBuilder(bytes).build().batch;
       expect(bodies.buffer.byteLength).toBeLessThanOrEqual(serverLimits.bodyBytesMax);
     },
   );
 
-  test("comes back once it is stored, and a smaller one that is written into it reads back as itself", async () => {
+  test("is returned once the batch is stored, and a smaller batch that reuses it is read back unchanged", async () => {
     drain();
     const store = await openSqliteStore(await temporaryFolder());
     const large = post(Array.from({ length: 90 }, (_, at) => `${at} `.padEnd(10_000, "large ")));
@@ -113,7 +113,7 @@ describe("the memory of a request", () => {
     await store.close();
   });
 
-  test("comes back where the write failed too, and the next request is stored", async () => {
+  test("is returned after a failed write too, and the next request is stored", async () => {
     drain();
     const folder = await temporaryFolder();
     const store = await openSqliteStore(folder);

@@ -31,7 +31,7 @@ async function setScene(ask: AskAs, name = "d"): Promise<Scene> {
   return { dataset, experiments };
 }
 
-test("a comparison is made and listed, with its experiments in order and its feedback", async () => {
+test("a comparison is created and listed with its experiments in order and its feedback", async () => {
   const ask = await runAs();
   const { dataset, experiments } = await setScene(ask);
   const body = {
@@ -69,7 +69,7 @@ test("a comparison is made and listed, with its experiments in order and its fee
   expect((await ask(`GET ${path}`)).json).toMatchObject([{ experiments_info: [info[1]] }]);
 });
 
-test("the dataset is that of the experiments where it is left out", async () => {
+test("the dataset defaults to that of the experiments", async () => {
   const ask = await runAs();
   const { dataset, experiments } = await setScene(ask);
   expect(await ask("POST /datasets/comparative", { experiment_ids: experiments })).toMatchObject({
@@ -78,7 +78,7 @@ test("the dataset is that of the experiments where it is left out", async () => 
   });
 });
 
-test("a list keeps to its filters and its order, by page", async () => {
+test("a list applies its filters and its order, page by page", async () => {
   const ask = await runAs();
   const { dataset, experiments } = await setScene(ask);
   const ids: string[] = [];
@@ -103,7 +103,7 @@ test("a list keeps to its filters and its order, by page", async () => {
   expect((await ask("GET /datasets/x/comparative")).status).toBe(422);
 });
 
-test("a deleted dataset takes its comparisons away, and is no queue's default any more", async () => {
+test("deleting a dataset deletes its comparisons, and removes it as the default of queues", async () => {
   const ask = await runAs();
   const { dataset, experiments } = await setScene(ask);
   const kept = await setScene(ask, "kept");
@@ -121,7 +121,7 @@ test("a deleted dataset takes its comparisons away, and is no queue's default an
   });
 });
 
-test("experiments that are none, or over another dataset, are named", async () => {
+test("experiments that do not exist, or are on another dataset, are listed in the error", async () => {
   const ask = await runAs();
   const { dataset, experiments } = await setScene(ask);
   const other = await setScene(ask, "other");
@@ -134,7 +134,7 @@ test("experiments that are none, or over another dataset, are named", async () =
     [
       { experiment_ids: [...experiments, other.experiments[0], plain] },
       422,
-      `Experiments are not over dataset ${dataset}: ${other.experiments[0]}, ${plain}`,
+      `Experiments are not on dataset ${dataset}: ${other.experiments[0]}, ${plain}`,
     ],
     [
       { experiment_ids: experiments, reference_dataset_id: other.dataset },
@@ -159,7 +159,7 @@ test("experiments that are none, or over another dataset, are named", async () =
   });
 });
 
-test("what is another tenant's is neither seen nor written", async () => {
+test("rows of another tenant can be neither read nor written", async () => {
   const { me, you } = await hubTenants();
   const { dataset, experiments } = await setScene(me);
   const { json } = await me("POST /datasets/comparative", { experiment_ids: experiments });

@@ -12,8 +12,8 @@ import {
 import { withinDeadline } from "../src/storage/sqlite/query-clock.ts";
 import { temporaryFolder } from "./support/running-server.ts";
 
-describe("the engine", () => {
-  test("has no version that loses pages of the log", () => {
+describe("the SQLite engine", () => {
+  test("is not a version that loses pages of the log", () => {
     const db = openDatabase(":memory:");
     const version = String(db.prepare("SELECT sqlite_version()").raw().all().flat()[0]);
     expect(isFixed(version)).toBe(true);
@@ -22,7 +22,7 @@ describe("the engine", () => {
     db.close();
   });
 
-  test("is loaded without a warning", () => {
+  test("loads without a warning", () => {
     const module = new URL("../dist/storage/sqlite/connection.js", import.meta.url).href;
     const { stderr, stdout } = spawnSync(
       process.execPath,
@@ -36,7 +36,7 @@ describe("the engine", () => {
     expect(stderr).not.toContain("Warning");
   });
 
-  test("keeps texts with a NUL whole, and texts of a statement as they are", () => {
+  test("stores texts with a NUL completely, and does not change texts inside a statement", () => {
     const db = openDatabase(":memory:");
     db.exec("CREATE TABLE t (n INTEGER, a TEXT, b TEXT)");
     const insert = db.prepare("INSERT INTO t VALUES (?3, ?1, ?2 || '?')");
@@ -52,13 +52,13 @@ describe("the engine", () => {
     db.close();
   });
 
-  test("casts the parameters that need it alone", () => {
+  test("casts only the parameters that need it", () => {
     expect(castParameters("SELECT ?, '?', ?, 'it''s ?', ?1", ["a", "b\0"])).toBe(
       "SELECT ?1, '?', CAST(?2 AS TEXT), 'it''s ?', ?1",
     );
   });
 
-  test("says by a code what was wrong", () => {
+  test("reports errors with a code", () => {
     const db = openDatabase(":memory:");
     db.exec("CREATE TABLE t (a PRIMARY KEY); INSERT INTO t VALUES (1)");
     const fail = (): unknown => db.prepare("INSERT INTO t VALUES (1)").run();
@@ -80,7 +80,7 @@ function causeOf(fail: () => unknown): unknown {
   }
 }
 
-/** The first column is a number, the others are bytes; `String` shows those as numbers with commas. */
+/** The first column is a number, the others are bytes; `String` prints bytes as numbers separated by commas. */
 const asBytes = (text: string, index: number): string =>
   index === 0 ? text : String(new Uint8Array(Buffer.from(text)));
 
@@ -88,12 +88,12 @@ describe("a query with a limit", () => {
   const rows = `WITH RECURSIVE n (x) AS (SELECT 1 UNION ALL SELECT x + 1 FROM n WHERE x < 1e9)`;
   const long = `${rows} SELECT count(*) FROM n WHERE ${withinDeadline("n.x")}`;
 
-  test("ends at its deadline, and the connection goes on", () => {
+  test("ends at its deadline, and the connection can still be used", () => {
     const db = openDatabase(":memory:");
     const began = performance.now();
     const read = (): unknown => db.limited({ durationMs: 50 }, () => db.prepare(long).raw().all());
     expect(read).toThrow("the query took longer than 50 ms");
-    // A bound with room for a machine that has other things to do: without the limit it takes minutes.
+    // Allows for a machine that is busy with other work: without the limit the query takes minutes.
     expect(performance.now() - began).toBeLessThan(2_000);
     const short = db.prepare(long.replace("1e9", "1e3")).raw();
     expect(db.limited({ durationMs: 5_000 }, () => short.all())).toEqual([[1_000]]);
@@ -101,7 +101,7 @@ describe("a query with a limit", () => {
     db.close();
   });
 
-  test("ends when another thread says so", async () => {
+  test("ends when another thread cancels it", async () => {
     const db = openDatabase(":memory:");
     const ended = new Int32Array(new SharedArrayBuffer(4));
     const setter = new Worker(
@@ -116,7 +116,7 @@ describe("a query with a limit", () => {
     db.close();
   });
 
-  test("does not begin where it is ended before", () => {
+  test("does not start if it was canceled before", () => {
     const db = openDatabase(":memory:");
     let began = false;
     const read = (): unknown =>
@@ -136,7 +136,7 @@ describe("a query with a limit", () => {
     ["one row of two", 2],
     ["one row of 64", 64],
     ["one row of 1,000", 1_000],
-  ])("asks the clock about once for 64 rows where it passes %s", async (_which, step) => {
+  ])("reads the clock about once per 64 rows when the deadline is at %s", async (_which, step) => {
     const file = join(await temporaryFolder(), "t.db");
     const db = openDatabase(file);
     const sql = `WITH RECURSIVE n (x) AS (SELECT 0 UNION ALL SELECT x + ${step} FROM n LIMIT 20000)

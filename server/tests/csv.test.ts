@@ -9,7 +9,7 @@ import { containing } from "./support/matching.ts";
 import { call, runServer, temporaryFolder } from "./support/running-server.ts";
 import type { Answer } from "./support/running-server.ts";
 
-/** The rows of a text that arrives in pieces of so many bytes. */
+/** Parses a text that arrives in chunks of the given size. */
 async function rowsOf(text: string | Buffer, pieceBytes = 1_000_000): Promise<string[][]> {
   const bytes = Buffer.from(text);
   const pieces = Array.from({ length: Math.ceil(bytes.length / pieceBytes) }, (_, index) =>
@@ -42,7 +42,7 @@ test.each(["\n", "\r\n"])(
   },
 );
 
-test("line ends of all three kinds end rows, and the last row needs none", async () => {
+test("all three kinds of line breaks end a row, and the last row needs none", async () => {
   for (const end of ["\n", "\r\n", "\r"]) {
     expect(await rowsOf(["a,b", "1,2", "3,4"].join(end))).toEqual([
       ["a", "b"],
@@ -52,7 +52,7 @@ test("line ends of all three kinds end rows, and the last row needs none", async
   }
 });
 
-test("faults are refused with their row: quotes, bytes, length", async () => {
+test("errors are reported with their row: quotes, bytes, length", async () => {
   await expect(rowsOf('a,b\n1,"2" x,3\n4,5\n')).rejects.toThrow("row 2 of the CSV");
   await expect(rowsOf('a,b\n1,2\n3,"4\n')).rejects.toThrow("row 3 of the CSV");
   await expect(rowsOf(Buffer.from([0x61, 0x0a, 0xff, 0x0a]))).rejects.toThrow("not UTF-8");
@@ -67,7 +67,7 @@ interface Upload {
   readonly fileName?: string;
 }
 
-/** The form of an upload. */
+/** Builds the form of an upload. */
 function formOf({ csv, fields = [["input_keys", "a"]], fileName = "data.csv" }: Upload): FormData {
   const form = new FormData();
   form.append("file", new Blob([csv], { type: "text/csv" }), fileName);
@@ -75,7 +75,7 @@ function formOf({ csv, fields = [["input_keys", "a"]], fileName = "data.csv" }: 
   return form;
 }
 
-test("a CSV becomes a dataset: chosen columns, texts as they are, in the order of the file", async () => {
+test("a CSV file becomes a dataset: selected columns, texts unchanged, in the order of the file", async () => {
   const server = await runServer();
   const csv = '\uFEFFa,b,c,d\r\n1,"x\ny",,m1\r\n\r\n"2 ""q""",=1+1,<b>,m2\r\n';
   const fields = [
@@ -102,7 +102,7 @@ test("a CSV becomes a dataset: chosen columns, texts as they are, in the order o
     { inputs: { a: '2 "q"', b: "=1+1" }, outputs: { c: "<b>" }, metadata: { d: "m2" } },
   ]);
   expect(itemsOf((await call(server, `GET /datasets/${id}/versions`)).json)).toHaveLength(1);
-  // What it exports is what came in, with a mark before what a spreadsheet would compute.
+  // The export equals the upload, except for the prefix that keeps a spreadsheet from evaluating a cell.
   const { text, headers } = await call(server, `GET /datasets/${id}/csv`);
   expect(text).toBe('a,b,c\r\n1,"x\ny",\r\n"2 ""q""",\'=1+1,<b>\r\n');
   expect(headers.get("content-type")).toBe("text/csv; charset=utf-8");
@@ -124,7 +124,7 @@ test("a CSV becomes a dataset: chosen columns, texts as they are, in the order o
   ]);
 });
 
-test("an upload that can't be taken leaves nothing behind, not even its name", async () => {
+test("a rejected upload leaves nothing behind, not even its name", async () => {
   const desk = await DatasetDesk.open();
   const upload = (one: Upload): Promise<Answer> =>
     desk.call("POST /datasets/upload", { body: formOf(one) });
@@ -207,7 +207,7 @@ test("an upload that can't be taken leaves nothing behind, not even its name", a
   expect(await desk.call("POST /datasets/upload", broken)).toMatchObject({ status: 422 });
 });
 
-test("an upload that the end of the process cut off is gone at the next start", async () => {
+test("an upload that was interrupted by the end of the process is deleted at the next start", async () => {
   const folder = await temporaryFolder();
   const store = await openSqliteStore(folder);
   const draft = {
@@ -237,7 +237,7 @@ test("an upload that the end of the process cut off is gone at the next start", 
   await expect(again.write.uploads.end(tenantId, draft.id)).rejects.toMatchObject({ status: 404 });
 });
 
-test("a long file is taken in memory that does not grow with it", async () => {
+test("the memory for an upload does not grow with the file", async () => {
   const row = Buffer.from(`${"q".repeat(400)},${"a".repeat(400)}\n`.repeat(1_000));
   const chunks = async function* chunks(count: number) {
     yield Buffer.from("q,a\n");
@@ -257,6 +257,6 @@ test("a long file is taken in memory that does not grow with it", async () => {
   const short = await peakOf(20);
   const long = await peakOf(200);
   expect(long.rows).toBe(200_001);
-  // 160 MB went by; what it costs is a few pieces of them.
+  // The file has 160 MB; only a few chunks of it may be in memory.
   expect(long.peakBytes - short.peakBytes).toBeLessThan(100 * 1_048_576);
 });

@@ -30,7 +30,7 @@ async function killedFolder(): Promise<string> {
 
 const pageBytes = 16_384 + 24;
 
-/** Turns one bit of a file over. */
+/** Flips one bit of a file. */
 function flip(path: string, at: number): void {
   const bytes = readFileSync(path);
   bytes[at] = (bytes[at] ?? 0) ^ 4;
@@ -43,19 +43,19 @@ describe("the log of a killed server", () => {
     expect(checkLog(path)).toEqual({ isEmpty: false, lostPages: 0 });
   });
 
-  test("is empty where the server closed it, and where there is none", async () => {
+  test("is empty if the server closed it, or if there is none", async () => {
     const folder = await temporaryFolder();
     await (await openSqliteStore(folder)).close();
     expect(checkLog(join(folder, databaseFile)).isEmpty).toBe(true);
     expect(checkLog(join(folder, "none.db"))).toEqual({ isEmpty: true, lostPages: 0 });
   });
 
-  test("with one flipped bit is known to have lost what is behind it", async () => {
+  test("with one flipped bit is reported to have lost everything after that bit", async () => {
     const path = join(await killedFolder(), databaseFile);
     const pages = Math.floor(readFileSync(`${path}-wal`).length / pageBytes);
     flip(`${path}-wal`, 32 + (pages - 20) * pageBytes + 500);
     expect(checkLog(path)).toEqual({ isEmpty: false, lostPages: 20 });
-    // SQLite sees as little of it, and says nothing.
+    // SQLite ignores the same commits, but without an error.
     const db = openDatabase(path);
     const [[kept] = []] = db
       .prepare("SELECT count(*) FROM settings WHERE key LIKE 'key %'")
@@ -65,14 +65,14 @@ describe("the log of a killed server", () => {
     expect(kept).toBeLessThan(30);
   });
 
-  test("that ends within a commit has lost nothing: nobody was told that it was stored", async () => {
+  test("that ends within a commit has lost nothing, because that commit was never acknowledged", async () => {
     const path = join(await killedFolder(), databaseFile);
     const log = readFileSync(`${path}-wal`);
     writeFileSync(`${path}-wal`, log.subarray(0, log.length - 2_000));
     expect(checkLog(path).lostPages).toBe(0);
   });
 
-  test("is told of at the start", async () => {
+  test("is reported at the start", async () => {
     const folder = await killedFolder();
     const log = join(folder, `${databaseFile}-wal`);
     const pages = Math.floor(readFileSync(log).length / pageBytes);
@@ -88,7 +88,7 @@ describe("the log of a killed server", () => {
 });
 
 describe("a damaged database", () => {
-  test("is found in the background after a server was killed, before anything meets the damage", async () => {
+  test("is detected in the background after a server was killed, before a request reads the damage", async () => {
     const folder = await killedFolder();
     const path = join(folder, databaseFile);
     const db = openWriter(path);
@@ -97,7 +97,7 @@ describe("a damaged database", () => {
     foldLog(db);
     db.close();
     overwrite(path, root);
-    // Of a server that was killed: a log of its own, with pages that change nothing.
+    // As after a killed server: a log file whose pages change nothing.
     const killed = openWriter(path);
     killed.exec("UPDATE shares SET trace_id = 'u'");
     for (const name of [databaseFile, `${databaseFile}-wal`]) {
@@ -115,7 +115,7 @@ describe("a damaged database", () => {
       .toContain("is damaged");
   });
 
-  test("is closed at once while it is checked, and what checks it ends", async () => {
+  test("can be closed at once while it is being checked; the check then ends", async () => {
     const path = join(await temporaryFolder(), databaseFile);
     const db = openWriter(path);
     db.exec("CREATE TABLE large (text TEXT)");
@@ -131,14 +131,14 @@ describe("a damaged database", () => {
       expect(watch.reason).toBeUndefined();
     }
     expect(warned).not.toHaveBeenCalled();
-    // No process of them reads on: the log can be emptied.
+    // No process of the check is still reading: the log can be truncated.
     const alone = openWriter(path);
     alone.exec("INSERT INTO large VALUES ('last')");
     expect(eraseLog(alone)).toBe(true);
     alone.close();
   });
 
-  test("takes no more writes, says so, and goes on answering", async () => {
+  test("refuses writes with the reason, and still answers queries", async () => {
     const folder = await temporaryFolder();
     const store = await openSqliteStore(folder);
     const desk = new StoreDesk(store);
@@ -161,7 +161,7 @@ describe("a damaged database", () => {
   });
 });
 
-/** The first page of a table or an index. */
+/** The number of the first page of a table or an index. */
 const rootOf = (db: Connection, name: string): number =>
   Number(
     db.prepare("SELECT rootpage FROM sqlite_master WHERE name = ?").raw().all([name]).flat()[0],

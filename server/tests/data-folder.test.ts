@@ -13,7 +13,7 @@ const rightsOf = async (path: string): Promise<string> =>
   ((await stat(path)).mode & 0o777).toString(8);
 
 test.skipIf(isWindows)(
-  "the data folder and every file in it are their owner's alone, whatever they were",
+  "only the owner can access the data folder and its files, whatever their mode was before",
   async () => {
     const folder = join(await temporaryFolder(), "made", "data");
     const first = await openSqliteStore(folder);
@@ -25,7 +25,7 @@ test.skipIf(isWindows)(
       expect([name, await rightsOf(join(folder, name))]).toEqual([name, "600"]);
     }
     await first.close();
-    // As servers before this one left them.
+    // The modes that earlier versions of the server used.
     await chmod(folder, 0o755);
     await chmod(join(folder, "millrace.db"), 0o644);
     const second = await openSqliteStore(folder);
@@ -39,7 +39,7 @@ test.skipIf(isWindows)(
 );
 
 test.skipIf(isWindows)(
-  "a folder that holds files of others is left as it is, with a warning",
+  "the mode of a folder with files of other programs stays unchanged, with a warning",
   async () => {
     const folder = join(await temporaryFolder(), "shared");
     await mkdir(folder, { mode: 0o755 });

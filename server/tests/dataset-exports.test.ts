@@ -17,7 +17,7 @@ const tune = (inputs: object, outputs: object | null): unknown =>
     }),
   );
 
-test("messages of every known shape become those of fine-tuning, with their calls", () => {
+test("messages of every supported form are converted for fine-tuning, including tool calls", () => {
   const calls = [{ id: "c1", type: "function", function: { name: "f", arguments: "{}" } }];
   const expected = [
     { role: "system", content: "be brief" },
@@ -56,7 +56,7 @@ test("messages of every known shape become those of fine-tuning, with their call
   }
 });
 
-test("texts become a question and an answer, tools go along, and the rest has no form", () => {
+test("strings become a question and an answer, tools are included, and other examples are rejected", () => {
   const messages = [
     { role: "user", content: "q" },
     { role: "assistant", content: "a" },
@@ -69,14 +69,14 @@ test("texts become a question and an answer, tools go along, and the rest has no
     tools,
   });
   expect(() => tune({ input: "q" }, null)).toThrow("it has no outputs");
-  expect(() => tune({ a: 1, b: 2 }, { output: "a" })).toThrow("inputs are neither");
+  expect(() => tune({ a: 1, b: 2 }, { output: "a" })).toThrow("the inputs contain neither");
   expect(() => tune({ input: "q" }, { output: { role: "alien", content: "x" } })).toThrow(
-    "outputs are neither",
+    "the outputs contain neither",
   );
   expect(() => tune({ input: [{ role: "user" }] }, { output: "a" })).toThrow("no content");
 });
 
-test("exports hold a whole version in the order of writing, over many pages", async () => {
+test("exports contain a whole version in the order of creation, over many pages", async () => {
   const desk = await DatasetDesk.open();
   const count = 1_203;
   await desk.addMany(
@@ -111,7 +111,7 @@ test("exports hold a whole version in the order of writing, over many pages", as
   expect(csv).toHaveLength(count + 2);
 });
 
-test("an example without a form for fine-tuning is refused by name, before anything is sent", async () => {
+test("an example that can't be converted is named in the error, before anything is sent", async () => {
   const desk = await DatasetDesk.open();
   await desk.add({ inputs: { input: "q" }, outputs: { output: "a" } });
   const id = await desk.add({ inputs: { input: "q" } });
@@ -121,7 +121,7 @@ test("an example without a form for fine-tuning is refused by name, before anyth
   });
 });
 
-test("CSV quotes what it must, shows values as JSON, and tells equal names apart", async () => {
+test("CSV is quoted where needed, contains other values as JSON, and distinguishes equal names", async () => {
   const desk = await DatasetDesk.open();
   await desk.add({ inputs: { a: 'x "y",\nz', b: { c: [1] } }, outputs: { a: true } });
   await desk.add({ inputs: { b: null, d: 1 } });
@@ -132,7 +132,7 @@ test("CSV quotes what it must, shows values as JSON, and tells equal names apart
   expect((await desk.call(`GET /datasets/${empty.id}/jsonl`)).text).toBe("");
 });
 
-test("examples that have too many different members are no CSV, and still lines of JSON", async () => {
+test("examples with too many different members can't be exported as CSV, but as JSON Lines", async () => {
   const desk = await DatasetDesk.open();
   await desk.addMany(
     Array.from({ length: 60 }, (_, row) => ({
@@ -143,7 +143,7 @@ test("examples that have too many different members are no CSV, and still lines 
   expect((await desk.call(`GET /datasets/${desk.id}/jsonl`)).text.split("\n")).toHaveLength(61);
 });
 
-test("a CSV export holds no formula, and an upload of it makes the same examples", async () => {
+test("a CSV export contains no formula, and uploading it creates the same examples", async () => {
   const desk = await DatasetDesk.open();
   const inputs = { "=head": "=cmd|' /C calc'!A0", q: "-5", r: "'@x", s: "plain" };
   await desk.add({ inputs, outputs: { a: "+1-1" } });

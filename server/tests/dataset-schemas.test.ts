@@ -14,7 +14,7 @@ const inputsSchema = {
 };
 const outputsSchema = { type: "object", properties: { score: { type: "number", maximum: 1 } } };
 
-test("examples are checked on every way in, and the answer names example and path", async () => {
+test("every way to write examples validates them, and the error names example and path", async () => {
   const desk = await DatasetDesk.open({
     inputs_schema_definition: inputsSchema,
     outputs_schema_definition: outputsSchema,
@@ -51,7 +51,7 @@ test("examples are checked on every way in, and the answer names example and pat
   expect(await desk.versions()).toHaveLength(1);
 });
 
-test("a schema that the examples do not fit is refused, unless they are changed with it; null ends it", async () => {
+test("a schema that examples do not match is rejected unless they are changed with it; null removes it", async () => {
   const desk = await DatasetDesk.open();
   const id = await desk.add({ inputs: { n: "text" } });
   const schema = { properties: { n: { type: "number" } } };
@@ -83,7 +83,7 @@ test("a schema that the examples do not fit is refused, unless they are changed 
   });
 });
 
-test("what is no schema is 422 with the reason", async () => {
+test("a malformed schema is rejected with 422 and the reason", async () => {
   const desk = await DatasetDesk.open();
   const faults: readonly (readonly [object, string])[] = [
     [{ type: "wibble" }, "inputs_schema_definition: schema is invalid"],
@@ -108,7 +108,7 @@ test.each([
   "http://json-schema.org/draft-07/schema#",
   "https://json-schema.org/draft/2019-09/schema",
   "https://json-schema.org/draft/2020-12/schema",
-])("schemas of %s are understood", ($schema) => {
+])("schemas of %s are supported", ($schema) => {
   const check = new SchemaCheck();
   const schemas = {
     inputsSchema: { ...($schema && { $schema }), properties: { a: { const: 1 } } },
@@ -119,7 +119,7 @@ test.each([
   expect(() => fits('{"a":2}')).toThrow("example x: inputs/a must be equal to constant");
 });
 
-test("work that takes too long is ended, also within a regular expression", () => {
+test("work that takes too long is interrupted, even within a regular expression", () => {
   const evil = /^(a+)+$/;
   expect(() => runWithin(50, () => evil.test(`${"a".repeat(40)}!`))).toThrow(
     "it takes longer than 50 ms",

@@ -5,7 +5,7 @@ import { DatasetDesk, itemsOf, textOf } from "./support/dataset-desk.ts";
 import { containing } from "./support/matching.ts";
 import { wireRun } from "./support/wire-runs.ts";
 
-test("search ranks by likeness of the inputs, and follows what is written", async () => {
+test("search ranks by similarity of the inputs, and reflects later writes", async () => {
   const desk = await DatasetDesk.open();
   const other = await DatasetDesk.open({ name: "other" }, desk.server);
   const ask = async (text: string, rest: object = {}) => {
@@ -36,7 +36,7 @@ test("search ranks by likeness of the inputs, and follows what is written", asyn
     "How many people live in Paris?",
   ]);
   expect(await ask('" OR * NEAR( perú')).toEqual(["The capital of Peru"]);
-  // Nothing alike, nothing to look for: the newest, as the platform answers some.
+  // If nothing is similar, or there are no search terms, the newest examples are returned, as the platform does.
   expect(await ask("zzz", { limit: 2 })).toHaveLength(2);
 
   const added = await desk.add({ inputs: { q: "people of Lima" } });
@@ -61,7 +61,7 @@ test("search ranks by likeness of the inputs, and follows what is written", asyn
   expect(await ask("berlin people")).toEqual(["How many people live in Paris?"]);
 });
 
-test("the words of a value are those of its texts and numbers, each once, so many at most", () => {
+test("the search terms of a value are the distinct words of its strings and numbers, up to the limit", () => {
   expect(wordsOf({ b: "Über-maß über", a: [1.5, true, null, { c: "x_y" }] }, 100)).toEqual([
     "über",
     "maß",
@@ -78,7 +78,7 @@ test("the words of a value are those of its texts and numbers, each once, so man
   expect(wordsOf(deep, 10)).toEqual(["end"]);
 });
 
-test("examples are shown with the root runs of the given sessions on them", async () => {
+test("examples are returned with the root runs of the given sessions on them", async () => {
   const desk = await DatasetDesk.open();
   const [first, second] = [
     await desk.add({ inputs: { n: 1 } }),

@@ -3,7 +3,7 @@ import { expect, test } from "vitest";
 import { DatasetDesk, itemsOf, textOf } from "./support/dataset-desk.ts";
 import { containing } from "./support/matching.ts";
 
-test("every write makes a version, and as_of reads what was so, by time and by tag", async () => {
+test("every write creates a version, and as_of reads the state at a time or a tag", async () => {
   const desk = await DatasetDesk.open();
   const id = await desk.add({ inputs: { n: 1 } });
   await desk.call(`PATCH /examples/${id}`, { body: { inputs: { n: 2 } } });
@@ -49,7 +49,7 @@ test("every write makes a version, and as_of reads what was so, by time and by t
   expect((await desk.call(`GET /examples/${id}?as_of=prod`)).status).toBe(404);
 });
 
-test("an unknown tag is 404 wherever a version is named, and a time before all versions too", async () => {
+test("an unknown tag is always 404; a time before all versions is too", async () => {
   const desk = await DatasetDesk.open();
   const id = await desk.add();
   const path = `/datasets/${desk.id}`;
@@ -79,7 +79,7 @@ test("an unknown tag is 404 wherever a version is named, and a time before all v
   expect(index).toMatchObject({ status: 404 });
 });
 
-test("a diff names what was added, changed and removed, in either direction", async () => {
+test("a diff lists added, changed and removed examples, in either direction", async () => {
   const desk = await DatasetDesk.open();
   const [kept, changed, removed] = [await desk.add(), await desk.add(), await desk.add()];
   const before = (await desk.versions()).at(-1) ?? "";
@@ -109,7 +109,7 @@ test("a diff names what was added, changed and removed, in either direction", as
   });
 });
 
-test("versions are listed newest first, by page, by tag and by the example that was written", async () => {
+test("versions are listed newest first, by page, by tag and by changed example", async () => {
   const desk = await DatasetDesk.open();
   const id = await desk.add();
   await desk.add();
@@ -129,7 +129,7 @@ test("versions are listed newest first, by page, by tag and by the example that 
   expect(await times(`example=${randomUUID()}`)).toEqual([]);
 });
 
-test("a write is dated when its caller says, if that is after the newest version and not long ago", async () => {
+test("a write gets the requested time if that is after the newest version and recent", async () => {
   const desk = await DatasetDesk.open();
   const moment = new Date(Date.now() - 1_000).toISOString();
   await desk.add({ inputs: { n: 1 }, created_at: moment });
@@ -140,7 +140,7 @@ test("a write is dated when its caller says, if that is after the newest version
   expect(textOf(newest?.["modified_at"]) > textOf(oldest?.["modified_at"])).toBe(true);
 });
 
-test("splits are given, listed as of a version, added to and taken out of", async () => {
+test("splits are set on creation, listed for a version, and changed later", async () => {
   const desk = await DatasetDesk.open();
   const plain = await desk.add();
   const trained = await desk.add({ split: "train" });
@@ -174,7 +174,7 @@ test("splits are given, listed as of a version, added to and taken out of", asyn
   expect(itemsOf(either.json)).toHaveLength(3);
   expect(await desk.listOf("id", { splits: 'rain"' })).toEqual([]);
 
-  // What was read can be written back, and new metadata leaves the splits.
+  // What was read can be written back, and new metadata keeps the splits.
   await desk.call(`PATCH /examples/${both}`, { body: { metadata: { k: 2 } } });
   expect(await splitsOf(both)).toEqual(["train"]);
   const written = { metadata: { k: 3, dataset_split: ["a", "b"] } };

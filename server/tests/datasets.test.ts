@@ -7,7 +7,7 @@ import { hubTenants } from "./support/hub-tenants.ts";
 
 const hostile = `<script>alert(1)</script>'; DROP TABLE datasets; --\r\nX-Evil: 1 \u0000\ud800 "ü"`;
 
-test("a dataset is made, read, listed by each filter, changed and deleted", async () => {
+test("a dataset is created, read, listed by each filter, updated and deleted", async () => {
   const server = await runServer();
   const body = {
     name: "Alpha",
@@ -74,7 +74,7 @@ test("a dataset is made, read, listed by each filter, changed and deleted", asyn
   }
 });
 
-test("a taken name is 409, for a new dataset and for a new name", async () => {
+test("a name that is taken is a conflict, on creation and on renaming", async () => {
   const desk = await DatasetDesk.open();
   const other = await DatasetDesk.open({ name: "other" }, desk.server);
   const taken = { status: 409, json: { detail: "Dataset with this name already exists." } };
@@ -87,7 +87,7 @@ test("a taken name is 409, for a new dataset and for a new name", async () => {
   );
 });
 
-test("deleting datasets takes their examples along, and leaves other datasets alone", async () => {
+test("deleting a dataset deletes its examples, and leaves other datasets unchanged", async () => {
   const desk = await DatasetDesk.open();
   const other = await DatasetDesk.open({ name: "other" }, desk.server);
   const [gone, kept] = [await desk.add(), await other.add()];
@@ -101,7 +101,7 @@ test("deleting datasets takes their examples along, and leaves other datasets al
   expect(await desk.call(`DELETE /datasets?${query}`)).toMatchObject({ status: 404 });
 });
 
-test("HTML, SQL, NUL, lone surrogates and line ends are stored and returned as they are", async () => {
+test("HTML, SQL, NUL, lone surrogates and line breaks are stored and returned unchanged", async () => {
   const desk = await DatasetDesk.open({ name: hostile, description: hostile });
   expect((await desk.call(`GET /datasets/${desk.id}`)).json).toMatchObject({
     name: hostile,
@@ -130,7 +130,7 @@ test("HTML, SQL, NUL, lone surrogates and line ends are stored and returned as t
   });
 });
 
-test("what is shared is read through its token without a key, until it is unshared", async () => {
+test("a shared dataset can be read through its token without a key until it is unshared", async () => {
   const server = await runServer({ apiKeys: ["k"] });
   const headers = { "x-api-key": "k" };
   const { json } = await call(server, "POST /datasets", { body: { name: "d" }, headers });
@@ -160,7 +160,7 @@ test("what is shared is read through its token without a key, until it is unshar
   }
 });
 
-test("another tenant's datasets and examples are 404, and stay as they are", async () => {
+test("another tenant's datasets and examples are 404, and stay unchanged", async () => {
   const { me: mine, you: theirs } = await hubTenants();
   const made = await mine("POST /datasets", { name: "d" });
   const id = textOf(made.json["id"]);
@@ -213,11 +213,11 @@ test("another tenant's datasets and examples are 404, and stay as they are", asy
     (await mine(`GET /datasets/${id}`)).text,
     (await mine(`GET /examples/${exampleId}`)).text,
   ]).toEqual(before);
-  // A name and an id of theirs are free for others.
+  // A name or id of one tenant is available to others.
   expect(await theirs("POST /datasets", { name: "d" })).toMatchObject({ status: 200 });
 });
 
-test("bad arguments are 422, and the answer says which", async () => {
+test("bad arguments are rejected with 422, and the error names them", async () => {
   const desk = await DatasetDesk.open();
   const { id } = desk;
   const tries: readonly (readonly [string, string, unknown?])[] = [

@@ -7,24 +7,27 @@ import { call, runServer, temporaryFolder, textOf } from "./support/running-serv
 import { StoreDesk } from "./support/store-desk.ts";
 import { wireRun } from "./support/wire-runs.ts";
 
-/** A text that is in no file by chance, with letters and digits alone: an index keeps it as one word. */
+/**
+ * A text that does not occur in any file by chance. It has only letters and digits, so an index stores it as one
+ * word.
+ */
 const canary = (what: string): string => `${what}canary${randomUUID().replaceAll("-", "")}`;
 
-/** In which files of a folder a text is, in either case. */
+/** The files of a folder that contain a text, case-insensitively. */
 const findIn = (folder: string, words: readonly string[]): string[] =>
   readdirSync(folder).flatMap((name) => {
     const bytes = readFileSync(join(folder, name)).toString("latin1").toLowerCase();
     return words.filter((word) => bytes.includes(word)).map((word) => `${name}: ${word}`);
   });
 
-/** A part of a multipart request that says how long it is. */
+/** A part of a multipart request that declares its length. */
 const sized = (text: string, type: string): Blob =>
   new Blob([text], { type: `${type}; length=${text.length}` });
 
-/** Deletions are erased together, half a second after the last; a machine that is busy takes longer. */
+/** Deletions are erased together, half a second after the last one; a busy machine takes longer. */
 const within = { timeout: 10_000, interval: 100 };
 
-test("what is deleted is in no file within seconds, and what stays is there", async () => {
+test("deleted content is in no file within seconds, and other content stays", async () => {
   const folder = await temporaryFolder();
   let server = await runServer({ dataDir: folder });
   const words = {
@@ -83,7 +86,7 @@ test("what is deleted is in no file within seconds, and what stays is there", as
   expect(findIn(folder, all)).toEqual([]);
 }, 30_000);
 
-test("what retention deletes is in no file within seconds", async () => {
+test("content deleted by retention is in no file within seconds", async () => {
   const folder = await temporaryFolder();
   const store = await openSqliteStore(folder);
   const desk = new StoreDesk(store);

@@ -11,7 +11,7 @@ const mebibyte = 1_048_576;
 const gibibyte = 1_024 * mebibyte;
 const small = { bytes: mebibyte, rows: 100 };
 
-/** A database on a disk of 100 GiB of which as much is free as a test says. */
+/** A database on a disk of 100 GiB; the test decides how much of it is free. */
 async function openRoom(freeBytes: number) {
   const path = join(await temporaryFolder(), databaseFile);
   const db = openWriter(path);
@@ -38,11 +38,11 @@ test.each([
   expect(reserveBytesOf({ totalBytes, freeBytes: 0 })).toBe(mebibytes * mebibyte);
 });
 
-test("a disk without room takes deletions alone, says so once, and takes all again with room", async () => {
+test("a full disk accepts only deletions, reports that once, and accepts all writes again when space is free", async () => {
   const { disk, room, changes, warnings } = await openRoom(2 * gibibyte);
   expect(room.refuse(small)).toBeUndefined();
   disk.freeBytes = 20 * mebibyte;
-  // What it looked at a moment ago holds for a quarter of a second.
+  // A measurement of the free space is reused for a quarter of a second.
   await expect.poll(() => room.refuse(small)?.status, { timeout: 5_000 }).toBe(503);
   expect(room.refuse(small)).toMatchObject({
     retryAfterSeconds: 10,
@@ -56,7 +56,7 @@ test("a disk without room takes deletions alone, says so once, and takes all aga
   expect(warnings).toHaveBeenCalledTimes(2);
 });
 
-test("it goes read-only and back by itself, where nobody writes", async () => {
+test("the read-only mode starts and ends without writes", async () => {
   const { disk, room } = await openRoom(2 * gibibyte);
   disk.freeBytes = 0;
   await expect.poll(() => room.reason, { timeout: 5_000 }).toContain("0.0 MiB are free");
@@ -64,7 +64,7 @@ test("it goes read-only and back by itself, where nobody writes", async () => {
   await expect.poll(() => room.reason, { timeout: 5_000 }).toBeUndefined();
 });
 
-test("what the log will add to the database counts as taken, and the log is written back before a write is refused", async () => {
+test("what the log will add to the database counts as used, and a checkpoint runs before a write is refused", async () => {
   const { db, path, disk, room } = await openRoom(600 * mebibyte);
   const sizeBefore = statSync(path).size;
   db.exec("CREATE TABLE t (b BLOB); INSERT INTO t VALUES (zeroblob(20000000))");
@@ -74,7 +74,7 @@ test("what the log will add to the database counts as taken, and the log is writ
   expect(statSync(path).size).toBeGreaterThan(20_000_000);
 });
 
-test("the pages that deletions left in the database are room: half of the reserve then serves the log", async () => {
+test("free pages in the database count as space: half of the reserve then serves the log", async () => {
   const { db, path, disk, room, reserve } = await openRoom(2 * gibibyte);
   db.exec("CREATE TABLE t (b BLOB)");
   for (let count = 0; count < 5; count += 1) {
@@ -87,14 +87,14 @@ test("the pages that deletions left in the database are room: half of the reserv
   room.takeReserve();
   expect(reserve.bytes).toBe(16 * mebibyte);
   expect(room.refuse(small)?.status).toBe(503);
-  // What the reserve gave up is free now.
+  // The space that the reserve released is free now.
   disk.freeBytes = 16 * mebibyte;
   room.takeReserve();
   expect(room.refuse(small)).toBeUndefined();
   expect(statSync(path).size).toBeGreaterThan(100_000_000);
 });
 
-test("a write that is too large for the room is refused, and all others until it would fit", async () => {
+test("a write that is too large for the free space is refused, and so are all others until it would fit", async () => {
   const { disk, room } = await openRoom(200 * mebibyte);
   const large = { bytes: 150 * mebibyte, rows: 10 };
   expect(room.refuse(small)).toBeUndefined();
@@ -105,7 +105,7 @@ test("a write that is too large for the room is refused, and all others until it
   expect(room.refuse(large)).toBeUndefined();
 });
 
-test("an error of SQLite for want of room refuses writes although the disk says that there is room", async () => {
+test("a disk-full error of SQLite makes the store read-only even if the disk reports free space", async () => {
   const { db, path, room } = await openRoom(2 * gibibyte);
   db.exec("CREATE TABLE t (b BLOB); PRAGMA max_page_count = 200");
   const insert = db.prepare("INSERT INTO t VALUES (zeroblob(10000000)) RETURNING 1");
@@ -124,11 +124,11 @@ test("an error of SQLite for want of room refuses writes although the disk says 
   expect(room.isFull(failures[0], small)).toBe(true);
   expect(room.refuse(small)?.status).toBe(503);
   expect(room.failure()).toMatchObject({ status: 503, retryAfterSeconds: 10 });
-  // A deletion gets the reserve all the same.
+  // A deletion still gets the reserve.
   expect([room.giveReserve(), room.giveReserve()]).toEqual([true, false]);
 });
 
-test("the reserve can be given up in part, and is nothing that a file system could compress", async () => {
+test("the reserve can be released in parts, and can't be compressed by a file system", async () => {
   const { reserve } = await openRoom(2 * gibibyte);
   expect(reserve.bytes).toBe(4 * mebibyte);
   expect([reserve.shrink(mebibyte), reserve.shrink(mebibyte)]).toEqual([true, false]);

@@ -2,7 +2,7 @@ import { randomUUID } from "node:crypto";
 import { expect, test } from "vitest";
 import { DatasetDesk, textOf } from "./support/dataset-desk.ts";
 
-test("a list in the order of writing goes on behind an example, and nobody who writes moves it", async () => {
+test("a list in the order of creation continues after an example, whatever is written in between", async () => {
   const desk = await DatasetDesk.open();
   for (let n = 0; n < 10; n += 5) {
     await desk.addMany([0, 1, 2, 3, 4].map((at) => ({ inputs: { n: n + at } })));
@@ -19,7 +19,7 @@ test("a list in the order of writing goes on behind an example, and nobody who w
   for (let after = "", page = await pageAfter("", { as_of: asOf }); page.length > 0;) {
     found.push(...page);
     after = page.at(-1) ?? "";
-    // A change of the one behind which the list goes on, one that goes, one that comes.
+    // Change the example after which the list continues, delete one, and add one.
     await desk.call(`PATCH /examples/${after}`, { body: { inputs: { changed: true } } });
     await desk.call(`DELETE /examples/${found[0] ?? ""}`);
     await desk.addMany([{ inputs: { new: true } }]);

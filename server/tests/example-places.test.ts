@@ -1,7 +1,7 @@
 import { randomUUID } from "node:crypto";
 import { expect, test } from "vitest";
 import {
-  ExamplePlaces,
+  ExampleIdIndex,
   keysOfId,
   keysOfIds,
 } from "../src/datasets/examples/sqlite/example-places.ts";
@@ -22,9 +22,9 @@ function insert(db: Connection, ids: readonly string[], first: number): void {
 const count = (db: Connection, table: string): number =>
   Number(db.prepare(`SELECT count(*) FROM ${table}`).raw().all().flat()[0]);
 
-test("an id is found while its place is new, after it was poured, and no more when its row is gone", () => {
+test("an id is found while its entry is new, after the merge, and no longer when its row is deleted", () => {
   const db = openWriter(":memory:");
-  const places = new ExamplePlaces(db, 25);
+  const places = new ExampleIdIndex(db, 25);
   const ids = Array.from({ length: 100 }, () => randomUUID());
   const one = db.prepare(keysOfId("?1")).raw();
   const many = db.prepare(keysOfIds("?1")).raw();
@@ -43,7 +43,7 @@ test("an id is found while its place is new, after it was poured, and no more wh
   expect(count(db, "example_places") + count(db, "example_places_new")).toBe(98);
 });
 
-test("the examples of a database from before places are found by their ids", async () => {
+test("examples of a database older than the index of ids are found by their ids", async () => {
   const folder = await temporaryFolder();
   const [tenantId, datasetId, id] = [randomUUID(), randomUUID(), randomUUID()];
   const db = openDatabase(`${folder}/millrace.db`);

@@ -5,7 +5,7 @@ import { DatasetDesk, itemsOf, textOf } from "./support/dataset-desk.ts";
 import { anyText, containing } from "./support/matching.ts";
 import { wireRun } from "./support/wire-runs.ts";
 
-test("an example is made, read, changed in part, and deleted", async () => {
+test("an example is created, read, partly updated, and deleted", async () => {
   const desk = await DatasetDesk.open();
   const body = {
     dataset_id: desk.id,
@@ -56,7 +56,7 @@ test("an example is made, read, changed in part, and deleted", async () => {
   expect(await desk.call(`PATCH ${path}`, { body: {} })).toMatchObject({ status: 404 });
 });
 
-test("payloads come back byte for byte: large numbers, NUL, lone surrogates, equal names", async () => {
+test("payloads are returned byte for byte: large numbers, NUL, lone surrogates, equal names", async () => {
   const desk = await DatasetDesk.open();
   const inputs = String.raw`{"n":123456789012345678901234567890.10, "nul":"\u0000","lone":"\ud800","n":1e400}`;
   const id = randomUUID();
@@ -69,7 +69,7 @@ test("payloads come back byte for byte: large numbers, NUL, lone surrogates, equ
   expect((await desk.call(`GET /datasets/${desk.id}/jsonl`)).text).toContain(inputs);
 });
 
-test("a list in is a list out, in its order; the same again changes nothing, another is 409", async () => {
+test("a list of examples is returned in its order; repeating it changes nothing, a different one is 409", async () => {
   const desk = await DatasetDesk.open();
   const ids = Array.from({ length: 300 }, () => randomUUID());
   const body = ids.map((id, n) => ({ dataset_id: desk.id, id, inputs: { n } }));
@@ -110,7 +110,7 @@ test("a list in is a list out, in its order; the same again changes nothing, ano
   expect((await desk.call("POST /examples/bulk", { body: [] })).json).toEqual([]);
 });
 
-test("deleted examples stay in earlier versions, unless they are deleted hard", async () => {
+test("deleted examples stay in earlier versions, unless they are hard-deleted", async () => {
   const desk = await DatasetDesk.open();
   const [soft, hard] = [await desk.add(), await desk.add()];
   const before = (await desk.versions()).at(-1) ?? "";
@@ -130,7 +130,7 @@ test("deleted examples stay in earlier versions, unless they are deleted hard", 
   expect(await desk.listOf("id", { as_of: before })).toEqual([]);
 });
 
-test("examples are found by id, metadata, text and filter, in each order, and members are chosen", async () => {
+test("examples are found by id, metadata, text and filter, in each order, with selected members", async () => {
   const desk = await DatasetDesk.open();
   await desk.addMany([
     { inputs: { q: "Alpha Beta" }, metadata: { lang: "de", tags: ["x", "y"], deep: { n: 1 } } },
@@ -170,7 +170,7 @@ test("examples are found by id, metadata, text and filter, in each order, and me
   expect(await desk.list({ limit: "0" })).toEqual([]);
 });
 
-test("inputs, outputs and attachments are taken from the source run", async () => {
+test("inputs, outputs and attachments are copied from the source run", async () => {
   const desk = await DatasetDesk.open();
   const run = wireRun({ inputs: { from: "run" }, outputs: { to: "run" } });
   const form = new FormData();
@@ -203,7 +203,7 @@ test("inputs, outputs and attachments are taken from the source run", async () =
   });
 });
 
-test("what is no example is 422, and nothing of its request is written", async () => {
+test("a malformed example is rejected with 422, and nothing of its request is written", async () => {
   const desk = await DatasetDesk.open();
   const good = { dataset_id: desk.id, inputs: {} };
   const bodies: readonly (readonly [unknown, string])[] = [
@@ -212,9 +212,9 @@ test("what is no example is 422, and nothing of its request is written", async (
     [{ inputs: {} }, "dataset_id is missing"],
     [{ ...good, dataset_id: "x" }, "dataset_id is not a UUID"],
     [{ dataset_id: desk.id }, "inputs are missing"],
-    [{ ...good, inputs: [] }, "inputs is a JSON object"],
-    [{ ...good, outputs: "x" }, "outputs is a JSON object"],
-    [{ ...good, metadata: 1 }, "metadata is a JSON object"],
+    [{ ...good, inputs: [] }, "inputs must be a JSON object"],
+    [{ ...good, outputs: "x" }, "outputs must be a JSON object"],
+    [{ ...good, metadata: 1 }, "metadata must be a JSON object"],
     [{ ...good, id: "x" }, "id is not a UUID"],
     [{ ...good, split: [] }, "split"],
     [{ ...good, split: "" }, "split"],
@@ -252,7 +252,7 @@ test("what is no example is 422, and nothing of its request is written", async (
   expect(await desk.versions()).toEqual([]);
 });
 
-test("a body over the bound is 413, and so is one that inflates to more", async () => {
+test("a body over the limit is rejected with 413, and so is one that inflates beyond it", async () => {
   const desk = await DatasetDesk.open();
   const zeros = Buffer.alloc(25 * 1_048_576, 0x20);
   for (const target of ["POST /examples", "POST /examples/bulk"]) {

@@ -5,7 +5,7 @@ import { call, runServer } from "./support/running-server.ts";
 import type { Json } from "./support/running-server.ts";
 import { multipart, multipartType, wireRun } from "./support/wire-runs.ts";
 
-/** What must come back as it was. */
+/** Texts that must be returned unchanged. */
 const hostile =
   "<script>alert(1)</script>'; DROP TABLE feedback; --\"\r\nx-injected: 1\u0000 \ud800 😀";
 
@@ -14,8 +14,8 @@ const idsOf = (json: Json): readonly unknown[] =>
 
 const textOf = (json: Json | undefined): string => JSON.stringify(json).slice(1, -1);
 
-describe("judgements", () => {
-  test("one is recorded, read, changed and deleted, its texts as they are", async () => {
+describe("feedback", () => {
+  test("is created, read, updated and deleted; its texts stay unchanged", async () => {
     const server = await runServer();
     const run = wireRun();
     await call(server, "POST /runs", { body: run });
@@ -61,7 +61,7 @@ describe("judgements", () => {
     expect((await call(server, `PATCH ${path}`, { body: changes })).status).toBe(404);
   });
 
-  test("a repeated post is the same judgement, another of that id a conflict", async () => {
+  test("is stored once when the post is repeated; different feedback with the same id is a conflict", async () => {
     const server = await runServer();
     const body = { id: randomUUID(), run_id: randomUUID(), key: "k", score: 1 };
     const made = await call(server, "POST /feedback", { body });
@@ -71,12 +71,12 @@ describe("judgements", () => {
     expect(again).toMatchObject({ status: 200, json: { score: 0 } });
     expect(await call(server, "POST /feedback", { body: { ...body, score: 2 } })).toMatchObject({
       status: 409,
-      json: { detail: `Feedback ${body.id} already exists, with other content.` },
+      json: { detail: `Feedback ${body.id} already exists with different content.` },
     });
     expect(idsOf((await call(server, "GET /feedback")).json)).toEqual([body.id]);
   });
 
-  test("a run may be judged before it is received", async () => {
+  test("can be sent before its run is received", async () => {
     const server = await runServer();
     const run = wireRun();
     const { json } = await call(server, "POST /feedback", { body: { run_id: run.id, key: "k" } });
@@ -86,7 +86,7 @@ describe("judgements", () => {
     expect(read.json).toMatchObject({ session_id: anyText(), trace_id: run.trace_id });
   });
 
-  test("the name that clients give the configuration is taken too", async () => {
+  test("accepts the configuration under the name that clients use", async () => {
     const server = await runServer();
     const feedbackConfig = { type: "categorical", categories: [{ value: 1, label: "good" }] };
     const body = { run_id: randomUUID(), key: "k", feedbackConfig };
@@ -94,7 +94,7 @@ describe("judgements", () => {
     expect(json["feedback_config"]).toEqual(feedbackConfig);
   });
 
-  test("a list keeps to every filter, the latest first, by page", async () => {
+  test("is listed by every filter, latest first, page by page", async () => {
     const server = await runServer();
     const { json: project } = await call(server, "POST /sessions", { body: { name: "p" } });
     const run = wireRun({ session_name: "p" });
@@ -145,7 +145,7 @@ describe("judgements", () => {
     }
   });
 
-  test("what is no feedback, no filter and no id is 422", async () => {
+  test("with malformed content, filters or ids is rejected with 422", async () => {
     const server = await runServer();
     const run_id = randomUUID();
     const bodies = [
@@ -200,7 +200,7 @@ describe("judgements", () => {
     expect((await call(server, "GET /feedback")).json).toEqual([]);
   });
 
-  test("feedback comes with runs as parts, stored with them, each on its own", async () => {
+  test("in parts next to runs is stored with them, each independently", async () => {
     const server = await runServer();
     const run = wireRun();
     const id = randomUUID();

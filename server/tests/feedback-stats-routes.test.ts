@@ -8,7 +8,7 @@ import { wireRun } from "./support/wire-runs.ts";
 const textOf = (json: Json | undefined): string => JSON.stringify(json).slice(1, -1);
 
 describe("statistics", () => {
-  test("runs and projects show what the feedback on them comes to", async () => {
+  test("runs and projects include statistics of their feedback", async () => {
     const server = await runServer();
     const { json: project } = await call(server, "POST /sessions", { body: { name: "p" } });
     const session_id = textOf(project["id"]);
@@ -47,7 +47,7 @@ describe("statistics", () => {
     }
   });
 
-  test("a project takes the feedback on it and its runs away with it", async () => {
+  test("deleting a project deletes the feedback on it and on its runs", async () => {
     const server = await runServer();
     const { json: project } = await call(server, "POST /sessions", { body: { name: "p" } });
     const run = wireRun({ session_name: "p" });
@@ -61,7 +61,7 @@ describe("statistics", () => {
   });
 });
 
-test("what is another tenant's is neither seen nor written", async () => {
+test("rows of another tenant can be neither read nor written", async () => {
   const { me, you } = await hubTenants();
   const { json: project } = await me("POST /sessions", { name: "p" });
   const run = wireRun({ session_name: "p" });
@@ -78,7 +78,7 @@ test("what is another tenant's is neither seen nor written", async () => {
   ];
   expect(answers.map(({ status }) => status)).toEqual(answers.map(() => 404));
   expect((await you(`GET /feedback?run=${run.id}`)).json).toEqual([]);
-  // A run of that id may be on its way to you, as any other.
+  // To the other tenant, a run with this id may still arrive, like any unknown run.
   const onItsWay = { run_id: run.id, session_id: project["id"], key: "k", score: 0 };
   expect((await you("POST /feedback", onItsWay)).status).toBe(200);
   const token = { run_id: run.id, feedback_key: "k" };
@@ -86,7 +86,7 @@ test("what is another tenant's is neither seen nor written", async () => {
   expect((await me(`GET /runs/${run.id}`)).json["feedback_stats"]).toMatchObject({ k: { avg: 1 } });
   expect((await me(`GET ${path}`)).json).toMatchObject({ score: 1 });
 
-  // Judged by you before I sent it: yours it stays, and it does not show on my run.
+  // The other tenant sent feedback for this id first: it stays theirs, and is not shown on this tenant's run.
   const early = wireRun({ session_name: "p" });
   await you("POST /feedback", { run_id: early.id, key: "k", score: 0 });
   await me("POST /runs", early);

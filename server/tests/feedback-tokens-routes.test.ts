@@ -9,7 +9,7 @@ import { hubTenants } from "./support/hub-tenants.ts";
 
 const urlOf = (json: Json): string => textOf(json["url"]);
 
-/** As a browser that follows a link, or a page's own code: without a key. */
+/** Requests as a browser sends them that follows a link, or as a script of the page does: without a key. */
 async function open(url: string, init: RequestInit = {}): Promise<Pick<Answer, "status" | "text">> {
   const response = await fetch(url, init);
   return { status: response.status, text: await response.text() };
@@ -20,7 +20,7 @@ const milliseconds = (json: Json): number => Date.parse(textOf(json["expires_at"
 const textOf = (json: Json | undefined): string => JSON.stringify(json).slice(1, -1);
 
 describe("tokens", () => {
-  test("one gives feedback without a key, by link and by body, where keys are needed", async () => {
+  test("a token allows feedback without a key, by link and by body, on a server that requires keys", async () => {
     const server = await runServer({ apiKeys: ["secret"] });
     const headers = { "x-api-key": "secret" };
     const run_id = randomUUID();
@@ -74,7 +74,7 @@ describe("tokens", () => {
     }
   });
 
-  test("looking whether a link is there gives nothing", async () => {
+  test("a HEAD request for a link submits nothing", async () => {
     const server = await runServer();
     const run_id = randomUUID();
     const { json } = await call(server, "POST /feedback/tokens", {
@@ -84,7 +84,7 @@ describe("tokens", () => {
     expect((await call(server, "GET /feedback")).json).toEqual([]);
   });
 
-  test("one lasts as long as was said, three hours where nothing was, and then is gone", async () => {
+  test("a token expires when requested, by default after three hours", async () => {
     const dataDir = await temporaryFolder();
     const server = await runServer({ dataDir });
     const request = { run_id: randomUUID(), feedback_key: "k" };
@@ -118,7 +118,7 @@ describe("tokens", () => {
       const init = method === "POST" ? { method, body: "{}" } : { method };
       expect(await open(urlOf(tokens[0] ?? {}), init)).toEqual({
         status: 410,
-        text: '{"detail":"The feedback token has expired: ask whoever sent it for a new one"}',
+        text: '{"detail":"The feedback token has expired: ask the sender of the link for a new one"}',
       });
     }
     expect((await call(server, "GET /feedback")).json).toEqual([]);
@@ -126,7 +126,7 @@ describe("tokens", () => {
     expect(later.json).toHaveLength(3);
   });
 
-  test("addresses are under the name by which the caller found the server", async () => {
+  test("URLs use the host name by which the client reached the server", async () => {
     const server = await runServer();
     const { port } = new URL(server.url);
     const run_id = randomUUID();
@@ -138,7 +138,7 @@ describe("tokens", () => {
     expect(urlOf(json[0] ?? {})).toMatch(new RegExp(`^${server.url}/`));
   });
 
-  test("what is no token, no run and no expiry ahead is refused", async () => {
+  test("malformed tokens, unknown runs and expired dates are rejected", async () => {
     const server = await runServer();
     const valid = { run_id: randomUUID(), feedback_key: "k" };
     const bodies = [
@@ -183,7 +183,7 @@ describe("tokens", () => {
     expect((await call(server, "GET /feedback")).json).toEqual([]);
   });
 
-  test("a page of another site can't give feedback by code, its links can", async () => {
+  test("a script on another site can't submit feedback, but a link there can", async () => {
     const server = await runServer();
     const { json } = await call(server, "POST /feedback/tokens", {
       body: { run_id: randomUUID(), feedback_key: "k" },
@@ -196,7 +196,7 @@ describe("tokens", () => {
     expect((await open(urlOf(json), link)).status).toBe(200);
   });
 
-  test("the tokens of a run are its tenant's, and are used for that tenant", async () => {
+  test("the tokens of a run belong to its tenant, and feedback through them does too", async () => {
     const { me, you } = await hubTenants();
     const run_id = randomUUID();
     const { json } = await me("POST /feedback/tokens", { run_id, feedback_key: "k" });

@@ -4,7 +4,7 @@ import { feedbackIfMissing } from "./support/filter-corpus.ts";
 import { FilterDesk } from "./support/filter-desk.ts";
 import { wireRun } from "./support/wire-runs.ts";
 
-describe("a filter at its bounds is compiled and run", () => {
+describe("a filter at its limits is compiled and run", () => {
   const desk = new FilterDesk();
   desk.db.exec(feedbackIfMissing(desk));
   desk.send({

@@ -34,14 +34,14 @@ const boundRows = [
   `| steps of a path, and levels down which entries are looked for | ${filterLimits.entryDepth} |`,
 ].join("\n");
 
-test("the page holds the tables of the code", async () => {
+test("the documentation contains the tables of the code", async () => {
   const text = await page;
   expect(text).toContain(tableOf(runFields));
   expect(text).toContain(tableOf(exampleFields));
   expect(text).toContain(boundRows);
 });
 
-test("the page names every comparator, and its examples are filters", async () => {
+test("the documentation lists every comparator, and its examples are valid filters", async () => {
   const text = await page;
   const named = comparators.filter((name) => new RegExp(`\`${name}[\`(]`).test(text));
   expect(named).toEqual([...comparators]);

@@ -12,7 +12,7 @@ test.each([
     'and(eq(metadata_key, "k"), eq(metadata_value, "v"))',
   ],
   ["exists(metadata.k)", 'eq(metadata_key, "k")'],
-])("%s asks the same of the index as %s", (path, pair) => {
+])("%s queries the same facets as %s", (path, pair) => {
   expect(facetsOf(path)).toEqual(facetsOf(pair));
   expect(facetsOf(path)).not.toEqual([]);
 });
@@ -27,6 +27,6 @@ test.each<[string, readonly (readonly string[])[]]>([
   ['or(eq(metadata.k, "v"), neq(metadata.l, 1))', []],
   ['eq(metadata.k.l, "v")', []],
   ['eq(inputs.k, "v")', []],
-])("what %s asks of the index", (filter, facets) => {
+])("the facets that %s queries", (filter, facets) => {
   expect(facetsOf(filter)).toEqual(facets);
 });

@@ -3,7 +3,7 @@ import { checkFilter } from "../src/filter/checker.ts";
 import { exampleFields, runFields } from "../src/filter/fields.ts";
 import { FilterError } from "../src/filter/filter-error.ts";
 
-/** What reading a filter threw. */
+/** Returns the error that parsing a filter throws. */
 function faultOf(text: string, fields = runFields): FilterError {
   try {
     checkFilter(text, fields);
@@ -24,7 +24,7 @@ describe("a fault", () => {
   const functions =
     "functions are and, or, not, eq, neq, gt, gte, lt, lte, in, has, exists, search, like";
 
-  test("names its place, what was found and what is allowed, and points", () => {
+  test("reports its position, what was found and what is allowed, and marks it", () => {
     expect(faultOf('eq(nam, "a")').message).toBe(
       `unknown field \`nam\`, did you mean \`name\`? fields are ${fields} (offset 3, line 1, column 4)\n` +
         '  eq(nam, "a")\n' +
@@ -32,13 +32,13 @@ describe("a fault", () => {
     );
   });
 
-  test("has a line and a column of its own", () => {
+  test("has a line and a column", () => {
     const fault = faultOf('and(\n  eq(name, "a"),\n\tgtt(latency, 5)\n)');
     expect([fault.offset, fault.line, fault.column]).toEqual([23, 3, 2]);
     expect(fault.message.split("\n").slice(1)).toEqual(["   gtt(latency, 5)", "   ^^^"]);
   });
 
-  test("far into a long line shows the line's part around it", () => {
+  test("far into a long line is shown with the text around it", () => {
     const { message } = faultOf(
       `and(${'eq(name, "a"), '.repeat(20)}eq(nope, 1)${', eq(name, "a")'.repeat(20)})`,
     );
@@ -241,7 +241,7 @@ describe("a fault", () => {
     expect(carets).toMatch(/^ {2,}\^+$/);
   });
 
-  test("keeps controls and NUL out of the excerpt", () => {
+  test("omits control characters and NUL from the excerpt", () => {
     expect(faultOf('eq(name, "\0\u0007") x').message.split("\n").slice(1)).toEqual([
       '  eq(name, "  ") x',
       "                 ^",

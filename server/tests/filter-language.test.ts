@@ -8,7 +8,7 @@ import { FilterError } from "../src/filter/filter-error.ts";
 import { parseFilter } from "../src/filter/parser.ts";
 import { anyFilter } from "./support/any-filter.ts";
 
-/** The same filter, whatever its place. */
+/** The same filter without source positions. */
 const bare = (value: unknown): unknown =>
   JSON.parse(
     JSON.stringify(value, (key, inner: unknown) =>
@@ -16,7 +16,7 @@ const bare = (value: unknown): unknown =>
     ),
   );
 
-describe("what is read", () => {
+describe("a valid filter", () => {
   const operandOf = (text: string): Literal | undefined => {
     const filter = parseFilter(`eq(name, ${text})`);
     return filter.kind === "comparison" ? filter.operand : undefined;
@@ -34,13 +34,13 @@ describe("what is read", () => {
     expect(bare(operandOf(text))).toEqual(bare(literal));
   });
 
-  test("spaces and line breaks between the tokens mean nothing", () => {
+  test("spaces and line breaks between tokens are ignored", () => {
     expect(
       bare(parseFilter(' and (\n\teq ( name ,"a" ) ,\r\n in(id,[ 1 , "b" ])\u00a0) ')),
     ).toEqual(bare(parseFilter('and(eq(name,"a"),in(id,[1,"b"]))')));
   });
 
-  test("a backslash between single quotes is JSON's", () => {
+  test("escapes in single quotes are those of JSON", () => {
     const filter = checkFilter(
       String.raw`has(metadata, '{"a": "say \"hi\" \\ it\'s"}')`,
       runFields,
@@ -48,7 +48,7 @@ describe("what is read", () => {
     expect(filter).toMatchObject({ operand: { json: { a: 'say "hi" \\ it\'s' } } });
   });
 
-  test("a printed filter is read as the same filter", () => {
+  test("a printed filter parses to the same filter", () => {
     fc.assert(
       fc.property(anyFilter(), (filter: Filter) => {
         expect(bare(parseFilter(printFilter(filter)))).toEqual(bare(filter));
@@ -56,7 +56,7 @@ describe("what is read", () => {
     );
   });
 
-  test("exists of a path is short for exists of its object, and is printed so", () => {
+  test("exists with a path is short for exists on its object, and is printed as such", () => {
     const filter = parseFilter("exists( metadata.a-b.0 )");
     expect(printFilter(filter)).toBe('exists(metadata, "a-b.0")');
     expect(filter).toMatchObject({
@@ -65,7 +65,7 @@ describe("what is read", () => {
     });
   });
 
-  test("what is read between single quotes is printed so that it is read again", () => {
+  test("text parsed from single quotes is printed so that it parses again", () => {
     const text = String.raw`has(metadata, '{"a": "\"\\"}')`;
     expect(bare(parseFilter(printFilter(parseFilter(text))))).toEqual(bare(parseFilter(text)));
   });
@@ -81,14 +81,14 @@ describe("what is read", () => {
     ["start_time", '"2024-01-01"', 1_704_067_200_000_000],
     ["start_time", '"2024-01-01T01:00:00.000001+01:00"', 1_704_067_200_000_001],
     ["start_time", "1704067200000", 1_704_067_200_000_000],
-  ])("%s takes %s", (field, value, micros) => {
+  ])("%s accepts %s", (field, value, micros) => {
     expect(checkFilter(`gt(${field}, ${value})`, runFields)).toMatchObject({
       operand: { value: micros },
     });
   });
 });
 
-/** Whether a filter is read, or a FilterError points into it. */
+/** Whether a filter is valid, or its FilterError has a position inside it. */
 function pointsInto(text: string): boolean {
   try {
     checkFilter(text, runFields);
@@ -98,7 +98,7 @@ function pointsInto(text: string): boolean {
   }
 }
 
-describe("whatever is sent", () => {
+describe("arbitrary input", () => {
   const pieces = fc.constantFrom(
     "and",
     "or",
@@ -135,7 +135,7 @@ describe("whatever is sent", () => {
     "constructor",
   );
 
-  test("a filter is read, or a FilterError points into it", () => {
+  test("is a valid filter, or its FilterError has a position inside it", () => {
     const anything = fc.oneof(
       fc.string({ unit: "binary" }),
       fc.array(pieces, { maxLength: 40 }).map((parts) => parts.join("")),
@@ -161,7 +161,7 @@ describe("whatever is sent", () => {
     ["lines", "\n"],
     ["spaces", "   "],
     ["lists", "in(name, ["],
-  ])("ten thousand characters of %s are refused in no time", (_what, piece) => {
+  ])("ten thousand characters of %s are rejected quickly", (_what, piece) => {
     const text = piece.repeat(10_000 / piece.length);
     const start = performance.now();
     for (const head of ["", "eq(name, ", 'eq(name, "']) {

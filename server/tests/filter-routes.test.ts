@@ -10,7 +10,7 @@ const metadata = {
   third: {},
 };
 
-// The three that the client of the platform shows for the filter of a search, and their like.
+// The three filters that the platform's client documents for the search, and similar ones.
 const filters: readonly [string, readonly string[]][] = [
   ['eq(metadata.mykey, "value")', ["first"]],
   ['and(neq(metadata.my.nested.key, "value"), neq(metadata.mykey, "value"))', ["second", "third"]],
@@ -26,7 +26,7 @@ const parts = Object.entries(metadata).map(([name, given], index) => ({
   outputs: { a: `t${index}` },
 }));
 
-test("a search in a dataset, and a list of it, take paths in their filter", async () => {
+test("the search in a dataset, and the list of its examples, accept paths in filters", async () => {
   const desk = await DatasetDesk.open();
   await desk.addMany(parts.map(({ name: _name, ...example }) => example));
   await desk.call(`POST /datasets/${desk.id}/index`);
@@ -45,7 +45,7 @@ test("a search in a dataset, and a list of it, take paths in their filter", asyn
   });
 });
 
-test("a query of runs, and their statistics, take paths in their filters", async () => {
+test("queries of runs, and their statistics, accept paths in filters", async () => {
   const server = await runServer();
   const post = parts.map(({ metadata: given, ...rest }) =>
     wireRun({ ...rest, extra: { metadata: given } }),

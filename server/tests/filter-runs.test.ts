@@ -134,7 +134,7 @@ describe("over a corpus of runs", () => {
     expect(expected(filter)).toEqual(names);
   });
 
-  test("any filter finds what its meaning says", () => {
+  test("any filter finds the runs that the oracle selects", () => {
     fc.assert(
       fc.property(anyFilter().map(printFilter), (text) => {
         expect(desk.find(text)).toEqual(expected(text));
@@ -143,7 +143,7 @@ describe("over a corpus of runs", () => {
     );
   });
 
-  test("no text of a filter reaches the SQL", () => {
+  test("no text of a filter becomes part of the SQL", () => {
     const attempts = [
       "'; DROP TABLE runs; --",
       '") OR 1=1 --',
@@ -183,7 +183,7 @@ describe("over a corpus of runs", () => {
   });
 });
 
-test("a payload that SQLite can't read costs no neighbour its answer", () => {
+test("a payload that SQLite can't parse does not fail the query for other runs", () => {
   const desk = new FilterDesk();
   const deep = `${'{"a":'.repeat(1_500)}1${"}".repeat(1_500)}`;
   const [odd, fine] = [wireRun({ name: "odd" }), wireRun({ name: "fine", tags: ["x"] })];
@@ -195,7 +195,7 @@ test("a payload that SQLite can't read costs no neighbour its answer", () => {
   expect(desk.find('like(name, "%")')).toEqual(["fine", "odd"]);
 });
 
-test("members of the wrong type hold nothing, and fail nothing", () => {
+test("members of the wrong type match nothing, and cause no error", () => {
   const desk = new FilterDesk();
   const odd = { tags: "x", extra: 5, inputs: ["a"], outputs: "b", error: { code: 1 }, events: {} };
   desk.send({
@@ -216,7 +216,7 @@ test("members of the wrong type hold nothing, and fail nothing", () => {
   expect(desk.find('search(error, "code")')).toEqual(["odd"]);
 });
 
-test("the root's filter and the tree's look at the trace, within the tenant alone", () => {
+test("the root filter and the tree filter apply to the trace, within the tenant", () => {
   const desk = new FilterDesk();
   const root = wireRun({ name: "root", tags: ["a"], micros: someMicros });
   const child = wireRun({ name: "child", parent: root, run_type: "llm", micros: someMicros + 1 });
@@ -239,7 +239,7 @@ test("the root's filter and the tree's look at the trace, within the tenant alon
   ).toEqual(["child"]);
 });
 
-test("statistics count what the filters leave", () => {
+test("statistics cover the runs that match the filters", () => {
   const desk = new FilterDesk();
   desk.send({ post: [wireRun({ tags: ["a"], error: "x" }), wireRun({ tags: ["a"] }), wireRun()] });
   const filter = { runFilters: [desk.check('has(tags, "a")')] };
@@ -249,7 +249,7 @@ test("statistics count what the filters leave", () => {
   });
 });
 
-test("payloads are reached by their key, and starts by their index", () => {
+test("payloads are found by their key, and start times by their index", () => {
   const desk = new FilterDesk();
   const plan = desk.explain(
     'and(has(tags, "a"), eq(metadata_key, "b"), gt(start_time, "2026-01-01"))',

@@ -21,13 +21,13 @@ test.each([
   "192.168.0.1",
   "",
   "[::2]",
-])("a loopback server refuses the name %j", (host) => {
+])("a loopback server rejects the host name %j", (host) => {
   expect(() => guard().checkSource({ host })).toThrow(
     `Host ${JSON.stringify(host)} is not a name of this server; use localhost or 127.0.0.1`,
   );
 });
 
-test("a server on the network answers to any name", () => {
+test("a server on the network accepts any host name", () => {
   expect(() => guard("0.0.0.0").checkSource({ host: "box.example:1984" })).not.toThrow();
 });
 
@@ -36,7 +36,7 @@ test.each([
   "http://127.0.0.1:1984",
   "http://[::1]:1",
   "https://localhost",
-])("a page of this machine, %s, may call", (origin) => {
+])("a page of this machine, %s, may send requests", (origin) => {
   expect(() => guard().checkSource({ host: "localhost:1984", origin })).not.toThrow();
 });
 
@@ -47,13 +47,13 @@ test.each([
   "file://",
   "chrome-extension://abc",
   "localhost",
-])("a page from %s may not call", (origin) => {
+])("a page from %s may not send requests", (origin) => {
   expect(() => guard().checkSource({ host: "localhost:1984", origin })).toThrow(
     `Origin ${JSON.stringify(origin)} is another site; only pages of this server and of this machine may call it`,
   );
 });
 
-test("on the network only the server's own pages may call", () => {
+test("on the network only the server's own pages may send requests", () => {
   const open = guard("0.0.0.0");
   expect(() =>
     open.checkSource({ host: "box.example:1984", origin: "http://box.example:1984" }),
@@ -63,7 +63,7 @@ test("on the network only the server's own pages may call", () => {
   ).toThrow(/Origin/);
 });
 
-test("the check of Host and Origin stands before every route", async () => {
+test("Host and Origin are checked before every route", async () => {
   const server = await runServer();
   const statuses = await Promise.all(
     ["/info", "/", "/runs/x", "/wibble"].map((path) =>
@@ -84,14 +84,14 @@ function statusFor(url: string, headers: Record<string, string>): Promise<number
   });
 }
 
-test("with keys, every call but /info needs one of them", async () => {
+test("on a server with keys every operation but /info requires one", async () => {
   const server = await runServer({ apiKeys: ["first-key", "second-key"] });
   const status = async (headers: Record<string, string>): Promise<number> =>
     (await call(server, "GET /sessions", { headers })).status;
   expect((await call(server, "GET /info")).status).toBe(200);
   expect(await call(server, "GET /sessions")).toMatchObject({
     status: 401,
-    json: { detail: "an API key is needed: send x-api-key, or Authorization: Bearer" },
+    json: { detail: "an API key is required: send x-api-key, or Authorization: Bearer" },
   });
   expect(await status({ "x-api-key": "first-key" })).toBe(200);
   expect(await status({ authorization: "Bearer second-key" })).toBe(200);
@@ -112,7 +112,7 @@ test("with keys, every call but /info needs one of them", async () => {
   expect(refused).toEqual(paths.map(() => 401));
 });
 
-test("a picture or a script that another site asks for is refused, a link that a person follows is not", () => {
+test("images and scripts that another site embeds are rejected, a link that a person follows is not", () => {
   const cross = { host: "localhost:1984", "sec-fetch-site": "cross-site" };
   expect(() => guard().checkSource({ ...cross, "sec-fetch-mode": "no-cors" })).toThrow(
     "Sec-Fetch-Site says that another site asks for this",

@@ -7,20 +7,20 @@ import { call, runServer } from "./support/running-server.ts";
 import { otlpRequest, otlpSpan } from "./support/otlp-spans.ts";
 import { wireRun } from "./support/wire-runs.ts";
 
-test("a comparison of two versions that are not there is refused, and the server stays", async () => {
+test("comparing two versions that do not exist is rejected, and the server keeps running", async () => {
   const desk = await DatasetDesk.open();
   const path = `/datasets/${desk.id}/versions/diff?from_version=one&to_version=other`;
   expect((await desk.call(`GET ${path}`)).status).toBe(404);
   expect((await desk.call("GET /info")).status).toBe(200);
 });
 
-test("a session that has the name of a member of every object is refused as no UUID", async () => {
+test("a session named like a member of every object is rejected as not being a UUID", async () => {
   const desk = await DatasetDesk.open();
   const body = { session_ids: ["constructor"], filters: {} };
   expect((await desk.call(`POST /datasets/${desk.id}/runs`, { body })).status).toBe(422);
 });
 
-test("examples are listed by as many splits as an address holds", async () => {
+test("examples can be filtered by as many splits as a URL can contain", async () => {
   const desk = await DatasetDesk.open();
   await desk.add({ split: 'last "one"' });
   await desk.add({ split: "other" });
@@ -30,7 +30,7 @@ test("examples are listed by as many splits as an address holds", async () => {
   expect((await desk.call(`GET /examples/count?${query.toString()}`)).text).toBe("1");
 });
 
-test("metadata that is nested or long beyond what SQLite reads is refused, also without a key", async () => {
+test("metadata too deep or too long for SQLite is rejected, also without a key", async () => {
   const desk = await DatasetDesk.open();
   const { json } = await desk.call(`PUT /datasets/${desk.id}/share`);
   const lists = `{"a":${"[".repeat(300)}${"]".repeat(300)}}`;
@@ -44,7 +44,7 @@ test("metadata that is nested or long beyond what SQLite reads is refused, also 
   }
 });
 
-test("runs are asked for by as many ids and filters as a request may have", async () => {
+test("runs can be filtered by as many ids and filters as a request may contain", async () => {
   const server = await runServer();
   const run = wireRun();
   await call(server, "POST /runs", { body: run });
@@ -60,7 +60,7 @@ test("runs are asked for by as many ids and filters as a request may have", asyn
   expect(some).toMatchObject({ status: 200, json: { runs: [{ id: run.id }] } });
 });
 
-test("a filter asks for as many values as its length allows, of every kind of field", async () => {
+test("a filter can contain as many values as its length allows, for every kind of field", async () => {
   const server = await runServer();
   const values = Array.from({ length: 3_200 }, () => '""').join(",");
   for (const field of ["metadata_key", "metadata_value", "feedback_value", "error", "tags"]) {
@@ -69,7 +69,7 @@ test("a filter asks for as many values as its length allows, of every kind of fi
   }
 });
 
-test("a span whose attributes hold what their types do not allow costs no other", async () => {
+test("a span whose attributes do not match their types does not affect other spans", async () => {
   const server = await runServer();
   const odd = { toString: 1, valueOf: 1 };
   const attributes = [
@@ -90,7 +90,7 @@ test("a span whose attributes hold what their types do not allow costs no other"
   expect(refused).toMatchObject({ status: 400 });
 });
 
-test("the fields of an upload are bounded together, however small they were on the way", async () => {
+test("the fields of an upload are limited in total, even if they are small when compressed", async () => {
   const server = await runServer();
   const field = (name: string): string =>
     `--b\r\nContent-Disposition: form-data; name="${name}"\r\n\r\n${"a".repeat(1_000_000)}\r\n`;
@@ -103,7 +103,7 @@ test("the fields of an upload are bounded together, however small they were on t
   expect(answer.status).toBe(413);
 });
 
-test("a part whose headers hold a NUL or half a line end is refused, and names no other attachment", async () => {
+test("a part whose headers contain a NUL or half a line break is rejected, and names no other attachment", async () => {
   const server = await runServer();
   const run = wireRun();
   await call(server, "POST /runs", { body: run });
@@ -115,7 +115,7 @@ test("a part whose headers hold a NUL or half a line end is refused, and names n
   expect(answer).toMatchObject({ status: 422, json: { accepted: 0 } });
 });
 
-test("an address that is none is an error like any other", async () => {
+test("a malformed URL is an error like any other", async () => {
   const server = await runServer();
   for (const path of ["/%", "/runs/%zz", `/repos/-/${"a".repeat(101)}`]) {
     expect((await call(server, `GET ${path}`)).json).toEqual({
@@ -124,7 +124,7 @@ test("an address that is none is an error like any other", async () => {
   }
 });
 
-test("another tenant's run that names a trace is no child in it, for its owner and for readers of its share", async () => {
+test("another tenant's run that names a trace is not a child in it, for its owner and for readers of its share", async () => {
   const { me, you, server } = await hubTenants();
   const root = wireRun();
   const [own, foreign] = [wireRun({ parent: root }), wireRun({ parent: root })];

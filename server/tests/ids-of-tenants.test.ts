@@ -13,7 +13,7 @@ import { makeNames, maskAnswer, probesOf, tell } from "./support/tenant-story.ts
 import type { Ask, Names } from "./support/tenant-story.ts";
 import { someMicros, wireRun } from "./support/wire-runs.ts";
 
-// Two tenants choose the same ids, for everything that has one: neither sees anything of the other.
+// Two tenants choose the same ids for all resources; neither may see anything of the other.
 
 const askAs =
   (server: RunningServer, key: string): Ask =>
@@ -25,7 +25,7 @@ async function twoTenants() {
   return { server, me: askAs(server, keys.me), you: askAs(server, keys.you) };
 }
 
-/** Calls that only read, although they are no GET. */
+/** Requests that only read although their method is not GET. */
 const reads: ReadonlySet<string> = new Set([
   "POST /runs/query",
   "POST /runs/stats",
@@ -40,7 +40,7 @@ const reads: ReadonlySet<string> = new Set([
   "POST /api/v2/datasets/:id/experiment-runs",
 ]);
 
-/** All that a tenant reads under some names, in one text each. */
+/** Everything that a tenant reads under its names, one text per request. */
 async function readAll(ask: Ask, names: Names, mark: string) {
   const chosen = new Set([names.entry, names.promptId]);
   const kept = new Set(Object.values<string>({ ...names }).filter((name) => !chosen.has(name)));
@@ -57,7 +57,7 @@ async function readAll(ask: Ask, names: Names, mark: string) {
         .replaceAll(mark, "<mark>")
         .replaceAll(/"(?:me|you)(["/])/g, '"<owner>$1')
         .replaceAll(/[\da-f]{64}|[\da-f]{40}/g, "<hash>")
-        // Of the whole database; and how often a prompt was read.
+        // These counts cover the whole database, or count how often a prompt was read.
         .replaceAll(/"(mark|num_downloads|num_views)":\d+/g, '"$1":0');
       return [name.replace(names.promptId, "<prompt>"), [status, shown]] as const;
     }),
@@ -65,7 +65,7 @@ async function readAll(ask: Ask, names: Names, mark: string) {
   return Object.fromEntries(answers);
 }
 
-test("two tenants use the same ids for everything, and each reads its own", async () => {
+test("two tenants use the same ids for everything, and each reads its own content", async () => {
   const { me, you } = await twoTenants();
   const names = makeNames();
   const mine = await tell(me, names, "quilt");
@@ -75,7 +75,7 @@ test("two tenants use the same ids for everything, and each reads its own", asyn
   expect(await readAll(me, mine, "quilt")).toEqual(before);
   expect(JSON.stringify(before)).toContain("<mark> asks");
 
-  // Also what stands beside the answers: files, and what links lead to.
+  // This also holds outside of JSON responses: for files, and for the targets of links.
   for (const [ask, mark] of [
     [me, "quilt"],
     [you, "prawn"],
@@ -95,7 +95,7 @@ test("two tenants use the same ids for everything, and each reads its own", asyn
   }
 }, 30_000);
 
-test("what one tenant changes or deletes under a shared id stays the other's", async () => {
+test("what one tenant changes or deletes under a shared id does not affect the other", async () => {
   const { me, you } = await twoTenants();
   const names = makeNames();
   const mine = await tell(me, names, "quilt");
@@ -125,14 +125,14 @@ test("what one tenant changes or deletes under a shared id stays the other's", a
     `DELETE /repos/-/${names.prompt}`,
   ]) {
     const { status } = await you(target);
-    // With the experiment its runs went, and what was said of them.
+    // Deleting the experiment has also deleted its runs and their feedback.
     expect([target, status]).toEqual([target, target.includes("/feedback/") ? 404 : 200]);
   }
   expect((await you(`GET /runs/${root}`)).status).toBe(404);
   expect((await you(`GET /datasets/${dataset}`)).status).toBe(404);
   expect(await readAll(me, mine, "quilt")).toEqual(before.me);
 
-  // The first one's go as well: the ids are free for the other, whose key stays what it was.
+  // Delete the first tenant's rows too: the other tenant keeps using the ids, with the keys that it has.
   await me(`DELETE /sessions/${experiment}`);
   const run = wireRun({ id: root, name: "anew", session_name: "p" });
   expect((await you("POST /runs/batch", { body: { post: [run], patch: [] } })).status).toBe(202);
@@ -168,7 +168,7 @@ const judge = (desk: StoreDesk, runId: string, score: number) =>
 const scoreOf = async (desk: StoreDesk, runId: string) =>
   (await desk.store.read.feedback.statsOfRuns(desk.tenantId, [runId])).get(runId)?.["k"]?.avg;
 
-test("what was said of a run before it came goes with it, whoever sends the run first", async () => {
+test("feedback sent before its run belongs to the run of the same tenant, whoever sends the run first", async () => {
   const { mine, theirs } = await openStore();
   const run = wireRun({ name: "of mine", session_name: "p" });
   await judge(theirs, run.id, 2);
@@ -190,11 +190,11 @@ test("what was said of a run before it came goes with it, whoever sends the run 
   expect(await theirs.read(run.id)).toMatchObject({ name: "of theirs" });
 });
 
-test("a run that one tenant has patched, another may post; its own post joins the patch", async () => {
+test("a run that one tenant has patched can be posted by another; its own post is merged with the patch", async () => {
   const { mine, theirs } = await openStore();
   const run = wireRun({ name: "posted", session_name: "p" });
   const { id, trace_id, dotted_order } = run;
-  // Before its owner: a claim that holds for nobody else.
+  // A patch from the other tenant, before the owner's post, which must not reserve the id.
   await theirs.send({ patch: [{ id, trace_id, dotted_order, outputs: { a: "theirs" } }] });
   await theirs.sendOne("patch", { outputs: { b: 1 } }, randomUUID());
   expect(await mine.send({ post: [run] })).toMatchObject({ accepted: 1, rejected: [] });
@@ -209,7 +209,7 @@ test("a run that one tenant has patched, another may post; its own post joins th
   });
 });
 
-test("a batch in which some ids are another tenant's is taken whole", async () => {
+test("a batch in which some ids belong to another tenant is accepted completely", async () => {
   const { mine, theirs } = await openStore();
   const runs = Array.from({ length: 40 }, (_, index) =>
     wireRun({ name: `run ${index}`, micros: someMicros + index, session_name: "p" }),
@@ -223,7 +223,7 @@ test("a batch in which some ids are another tenant's is taken whole", async () =
   expect(await theirs.query({ ids: runs.map(({ id }) => id) })).toEqual(names);
   expect(await mine.query({})).toEqual(names.filter((_, index) => index % 3 === 0));
 
-  // Pages go on behind a run whose key is a longer one.
+  // Paging continues after a run whose key is longer than its id.
   const pages: string[] = [];
   let after;
   do {
@@ -241,7 +241,7 @@ test("a batch in which some ids are another tenant's is taken whole", async () =
   expect(pages).toEqual(names.toReversed());
 });
 
-test("a rule that deletes one tenant's old runs leaves the other's of the same ids", async () => {
+test("a retention rule deletes one tenant's old runs, and keeps the other's with the same ids", async () => {
   const { mine, theirs } = await openStore();
   const runs = [1, 2, 3].map((second) =>
     wireRun({ name: `run ${second}`, micros: someMicros + second, session_name: "p" }),
@@ -262,7 +262,7 @@ test("a rule that deletes one tenant's old runs leaves the other's of the same i
   expect(await scoreOf(mine, runs[0]?.id ?? "")).toBe(1);
 });
 
-test("a sweep goes on from one tenant's project to another's of the same id", async () => {
+test("a sweep continues from one tenant's project to another's with the same id", async () => {
   const { mine, theirs } = await openStore();
   const id = randomUUID();
   for (const desk of [mine, theirs]) {
@@ -293,7 +293,7 @@ test("a sweep goes on from one tenant's project to another's of the same id", as
   expect(deleted).toBe(2);
 });
 
-test("a database of format 11 is taken over without a copy of its rows", async () => {
+test("a database of format 11 is migrated without copying its rows", async () => {
   const folder = await temporaryFolder();
   const before = await openSqliteStore(folder);
   const { id: other } = await before.write.tenants.create({ handle: null, displayName: "other" });
@@ -329,7 +329,7 @@ test("a database of format 11 is taken over without a copy of its rows", async (
   expect(await new StoreDesk(store).read(run.id)).toMatchObject({ name: "kept" });
 });
 
-test("what arrives now is counted for each tenant, also where projects have one id", () => {
+test("live counts are separate for each tenant, even if projects share an id", () => {
   const history = new ActivityHistory(60);
   const counts = { runs: 1, traces: 1, errors: 0, tokens: 0, cost: 0, latencies: [] };
   history.add([{ tenantId: "a", projectId: "p", ...counts }], 5);

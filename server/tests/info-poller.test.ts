@@ -4,7 +4,7 @@ import { expect, onTestFinished, test } from "vitest";
 import { pollBeside, pollInfo, pollWrites } from "./support/info-poller.ts";
 import { runServer } from "./support/running-server.ts";
 
-test("a poller beside a server shows how long its thread was held, and little where it was not", async () => {
+test("a poller next to a server measures how long its thread was blocked, and little if it was not", async () => {
   const server = await startHoldingServer();
   const quiet = await pollBeside(server, () => fetch(`${server.url}/hold?ms=0`));
   expect(quiet.info.worstMs).toBeLessThan(200);
@@ -13,7 +13,7 @@ test("a poller beside a server shows how long its thread was held, and little wh
   expect(held.info.statuses).toEqual({ 200: held.info.polls });
 });
 
-test("small writes and calls of /info are polled side by side, and all of them arrive", async () => {
+test("small writes and requests for /info are polled concurrently, and all writes arrive", async () => {
   const server = await runServer();
   const pollers = [await pollInfo(server), await pollWrites(server)];
   const [info, writes] = await Promise.all(pollers.map((poller) => poller.stop()));
@@ -21,7 +21,7 @@ test("small writes and calls of /info are polled side by side, and all of them a
   expect(writes?.statuses).toEqual({ 202: writes?.polls });
 });
 
-/** A server in a thread of its own that computes for as long as it is asked to. */
+/** Starts a server in a worker thread that computes for as long as a request asks. */
 async function startHoldingServer(): Promise<{ readonly url: string }> {
   const worker = new Worker(holding, { eval: true });
   onTestFinished(async () => {
@@ -42,7 +42,7 @@ const holding = `
   const server = createServer((request, response) => {
     const ms = Number(new URL(request.url, "http://h").searchParams.get("ms") ?? 0);
     for (const start = ranMs(); ranMs() - start < ms;);
-    // A while later: the poller is to see it.
+    // Respond later, so that the poller can measure it.
     setTimeout(() => response.end(), ms === 0 ? 0 : 50);
   });
   server.listen(0, "127.0.0.1", () => parentPort.postMessage(server.address().port));

@@ -10,7 +10,7 @@ import { patchOf, StoreDesk } from "./support/store-desk.ts";
 import type { WireObject } from "./support/store-desk.ts";
 import { someMicros, wireRun } from "./support/wire-runs.ts";
 
-/** What every engine does with what it receives. */
+/** What every storage engine must do with runs that it receives. */
 export function describeIngest(open: () => Promise<Store>): void {
   let desk: StoreDesk;
   beforeEach(async () => {
@@ -24,7 +24,7 @@ export function describeIngest(open: () => Promise<Store>): void {
     ).toBeUndefined();
   });
 
-  test("a posted run is found with all that it held", async () => {
+  test("a posted run is found with everything that it contained", async () => {
     const run = wireRun({
       name: "one",
       inputs: { q: [1, null] },
@@ -40,7 +40,7 @@ export function describeIngest(open: () => Promise<Store>): void {
     });
   });
 
-  test("a patch fills in and wins over the post", async () => {
+  test("a patch adds to the post and takes precedence over it", async () => {
     const run = wireRun({ name: "before", inputs: { a: 1 }, tags: ["t"] });
     const patch = patchOf(run, {
       name: "after",
@@ -78,7 +78,7 @@ export function describeIngest(open: () => Promise<Store>): void {
     });
   });
 
-  test("an error that is null or empty is none", async () => {
+  test("an error that is null or empty is no error", async () => {
     const runs = [wireRun({ error: null }), wireRun({ error: "" }), wireRun({ error: "boom" })];
     await desk.send({ post: runs });
     const states = await Promise.all(runs.map(async ({ id }) => (await desk.read(id))["status"]));
@@ -119,7 +119,7 @@ export function describeIngest(open: () => Promise<Store>): void {
               ...operations.slice(at),
             ];
             for (const operation of posted) {
-              // One after the other: the order is what the test is about.
+              // Sequential: the test is about the order.
               await desk.send(operation);
             }
             const {
@@ -149,7 +149,7 @@ export function describeIngest(open: () => Promise<Store>): void {
     expect(await desk.read(run.id)).toMatchObject({ name: "first" });
   });
 
-  test("a post twice in one batch counts once", async () => {
+  test("a run posted twice in one batch counts once", async () => {
     const run = wireRun();
     expect(await desk.send({ post: [run, run] })).toEqual({
       accepted: 1,
@@ -166,7 +166,7 @@ export function describeIngest(open: () => Promise<Store>): void {
     expect(await desk.read(run.id)).toMatchObject({ name: "two" });
   });
 
-  test("a duplicate before the post came is one too", async () => {
+  test("a patch repeated before the post arrives is a duplicate too", async () => {
     const run = wireRun();
     const patch = patchOf(run, { outputs: { a: 1 } });
     expect(await desk.send({ patch: [patch, patch] })).toMatchObject({
@@ -192,7 +192,7 @@ export function describeIngest(open: () => Promise<Store>): void {
     ]);
   });
 
-  test("a project is made on first use, once, and named by id afterwards", async () => {
+  test("a project is created on first use, once, and can be named by id afterwards", async () => {
     const name = 'evals "\ud800"; DROP TABLE projects';
     await desk.send({ post: [wireRun({ session_name: name }), wireRun({ session_name: name })] });
     const [project, ...others] = await desk.store.read.projects.list(desk.store.defaultTenantId, {
@@ -210,7 +210,7 @@ export function describeIngest(open: () => Promise<Store>): void {
     });
   });
 
-  test("a project id that does not exist is a reason", async () => {
+  test("an unknown project id is a reason for rejection", async () => {
     const missing = randomUUID();
     const { accepted, rejected } = await desk.send({
       post: [wireRun({ session_id: missing }), wireRun()],
@@ -219,7 +219,7 @@ export function describeIngest(open: () => Promise<Store>): void {
     expect(rejected[0]?.reason).toBe(`session_id: there is no project ${missing}`);
   });
 
-  test("a post without a dotted order gets its place below its parent", async () => {
+  test("a post without a dotted order is placed below its parent", async () => {
     const root = randomUUID();
     const child = randomUUID();
     await desk.sendOne("post", {
@@ -243,7 +243,7 @@ export function describeIngest(open: () => Promise<Store>): void {
     });
   });
 
-  test("below a parent that is unknown the parent gets this run's start", async () => {
+  test("a parent that is unknown gets the start time of the child", async () => {
     const [trace, parent, id] = [randomUUID(), randomUUID(), randomUUID()];
     const start = { start_time: "2026-11-21T10:11:12.345678Z" };
     await desk.sendOne("post", { id, parent_run_id: parent, trace_id: trace, ...start });
@@ -255,7 +255,7 @@ export function describeIngest(open: () => Promise<Store>): void {
     });
   });
 
-  test("a patch that names no trace waits for its post under the right key", async () => {
+  test("a patch without a trace waits for its post under the right key", async () => {
     const parent = wireRun({ name: "parent" });
     const child = wireRun({ parent, name: "child", micros: someMicros + 1 });
     await desk.sendOne("patch", { outputs: { a: 1 } }, child.id);
@@ -269,7 +269,7 @@ export function describeIngest(open: () => Promise<Store>): void {
     expect(await desk.query({ traceId: parent.id })).toEqual(["parent", "child"]);
   });
 
-  test("an attachment of an unknown run is a reason, one of a known run is not", async () => {
+  test("an attachment of an unknown run is rejected, one of a known run is not", async () => {
     const run = wireRun();
     const sendAttachment = (id: string): Promise<IngestResult> => {
       const batch = new MultipartBatch();
@@ -285,7 +285,7 @@ export function describeIngest(open: () => Promise<Store>): void {
     ]);
   });
 
-  test("what texts a run holds comes back to the last escape", async () => {
+  test("texts of a run are returned unchanged, including every escape", async () => {
     const run = wireRun();
     const raw = `{"id":"${run.id}","trace_id":"${run.id}","dotted_order":"${run.dotted_order}","name":"\\ud800\\u0000<b>","inputs":{"n":1.50,"big":12345678901234567890,"s":"\\ud800\\u0000é"}}`;
     await desk.store.ingest(

@@ -9,7 +9,7 @@ import { containing } from "./support/matching.ts";
 
 const limit = 25_165_824;
 
-test("one run is taken once; the second time is a conflict that senders know", async () => {
+test("a run is accepted once; repeating it is a conflict, as clients expect", async () => {
   const server = await runServer();
   const run = wireRun();
   expect(await call(server, "POST /runs", { body: run })).toMatchObject({
@@ -22,18 +22,18 @@ test("one run is taken once; the second time is a conflict that senders know", a
   });
 });
 
-test("the same PATCH twice is a conflict, another PATCH is not", async () => {
+test("the same PATCH twice is a conflict, a different PATCH is not", async () => {
   const server = await runServer();
   const id = randomUUID();
   const statuses: number[] = [];
   for (const name of ["a", "a", "b"]) {
-    // In this order: the second is the repetition.
+    // Sequential: the second request is the repetition.
     statuses.push((await call(server, `PATCH /runs/${id}`, { body: { name } })).status);
   }
   expect(statuses).toEqual([202, 409, 202]);
 });
 
-test("an invalid run of a one-run call is 400 with the reason", async () => {
+test("an invalid run in a single-run request is rejected with 400 and the reason", async () => {
   const server = await runServer();
   const body = wireRun({ parent_run_id: randomUUID() });
   expect(await call(server, "POST /runs", { body })).toMatchObject({
@@ -50,7 +50,7 @@ test("an invalid run of a one-run call is 400 with the reason", async () => {
   expect(await call(server, "POST /runs", { body: "{" })).toMatchObject({ status: 422 });
 });
 
-test("a mixed batch is 202 and names what was refused; one without a valid run is 422", async () => {
+test("a mixed batch gets 202 and lists what was rejected; one without a valid run gets 422", async () => {
   const server = await runServer();
   const good = wireRun();
   const bad = { ...wireRun(), start_time: "noon" };
@@ -69,7 +69,7 @@ test("a mixed batch is 202 and names what was refused; one without a valid run i
   expect(await call(server, "POST /runs/batch", { body: {} })).toMatchObject({ status: 202 });
 });
 
-test("a multipart request with a bad part keeps the good runs", async () => {
+test("a multipart request with a bad part keeps the valid runs", async () => {
   const server = await runServer();
   const [good, bad] = [wireRun({ name: "good" }), wireRun()];
   const body = multipart([
@@ -100,7 +100,7 @@ test.each(["text/plain", "multipart/form-data", "application/json"])(
   },
 );
 
-test("gzip is inflated on both paths", async () => {
+test("gzip is accepted on both paths", async () => {
   const server = await runServer();
   const [one, two] = [wireRun(), wireRun()];
   const asJson = gzipSync(JSON.stringify({ post: [one] }));
@@ -127,7 +127,7 @@ test.each([
   ],
   ["gzip, gzip", Buffer.from("x"), 415, /^unknown content encoding/],
 ])(
-  "a body of encoding %s that can't be read is refused",
+  "a body with encoding %s that can't be decoded is rejected",
   async (encoding, body, status, detail) => {
     const server = await runServer();
     const headers = { "content-encoding": encoding };
@@ -137,7 +137,7 @@ test.each([
   },
 );
 
-test("zstd is taken where Node has it, and 415 with the reason where it has not", async () => {
+test("zstd is accepted if Node supports it, otherwise rejected with 415 and the reason", async () => {
   const server = await runServer();
   const info = await call(server, "GET /info");
   expect(info.json["instance_flags"]).toMatchObject({ zstd_compression_enabled: hasZstd });
@@ -149,7 +149,7 @@ test("zstd is taken where Node has it, and 415 with the reason where it has not"
   );
 });
 
-test("a body over the bound is 413, whether announced, sent or inflated", async () => {
+test("a body over the limit is 413, whether by Content-Length, as sent or inflated", async () => {
   const server = await runServer();
   const large = Buffer.alloc(limit + 1, 0x20);
   const announced = await call(server, "POST /runs/batch", { body: large });
@@ -157,7 +157,8 @@ test("a body over the bound is 413, whether announced, sent or inflated", async 
     status: 413,
     json: { detail: containing("the body is larger") },
   });
-  // Random bytes among the blanks: what inflates to hundreds of times its length is refused for that.
+  // Random bytes between the whitespace: a body that inflates to hundreds of times its length would be rejected for
+  // that.
   const inflated = await call(server, "POST /runs/batch", {
     body: gzipSync(Buffer.concat([large, randomBytes(1_048_576)])),
     headers: { "content-encoding": "gzip" },
@@ -173,7 +174,7 @@ test("a body over the bound is 413, whether announced, sent or inflated", async 
 
 test("a gzip bomb of ten gigabytes is stopped while it inflates", async () => {
   const server = await runServer();
-  // A member is ten mebibytes of zeros; members may follow one another.
+  // One gzip member is ten mebibytes of zeros; a gzip stream may have many members.
   const member = gzipSync(Buffer.alloc(10 * 1_048_576));
   const body = Buffer.concat(Array.from({ length: 1_000 }, () => member));
   const began = process.memoryUsage().rss;
@@ -185,7 +186,7 @@ test("a gzip bomb of ten gigabytes is stopped while it inflates", async () => {
   expect(process.memoryUsage().rss - began).toBeLessThan(200 * 1_048_576);
 });
 
-test("the calls are there with and without prefix, slash, query and content type", async () => {
+test("routes work with and without prefix, slash, query and content type", async () => {
   const server = await runServer();
   const paths = ["/runs", "/runs/", "/api/v1/runs", "/api/v1/runs/", "/runs?", "/api/v1/runs?x=1"];
   const statuses = await Promise.all(
@@ -197,14 +198,14 @@ test("the calls are there with and without prefix, slash, query and content type
   expect(statuses).toEqual(paths.map(() => 202));
 });
 
-test("a body without any content type is read as JSON", async () => {
+test("a body without any content type is parsed as JSON", async () => {
   const server = await runServer();
   const run = wireRun({ name: "bare" });
   expect(await sendBare(server.url, JSON.stringify(run))).toBe(202);
   expect((await call(server, `GET /runs/${run.id}`)).json["name"]).toBe("bare");
 });
 
-test("a client that goes away in mid-body does no harm", async () => {
+test("a client that disconnects while sending a body causes no harm", async () => {
   const server = await runServer();
   await new Promise<void>((resolve) => {
     const sending = request(`${server.url}/runs/batch`, {

@@ -18,13 +18,13 @@ const parses = (text: string): boolean => {
     JSON.parse(text);
     return true;
   } catch {
-    return false; // The answer of the test's oracle.
+    return false; // Invalid according to JSON.parse.
   }
 };
 
 const specials = Array.from('{}[]":,\\0-1.eE+ tfnu/\u0001\n');
 
-/** JSON texts with a character put in, taken out or changed: most are broken, some are not. */
+/** JSON texts with a character inserted, removed or changed: most are malformed, some are not. */
 const nearlyJson = fc
   .tuple(fc.json(), fc.nat(), fc.constantFrom(...specials), fc.nat(2))
   .map(([text, at, character, removed]) => {
@@ -62,7 +62,7 @@ test.each([
   expect(accepts(text)).toBe(expected);
 });
 
-test("members are the bytes that stand in the text", () => {
+test("members are returned as the bytes of the text", () => {
   fc.assert(
     fc.property(fc.dictionary(fc.string(), fc.jsonValue()), (object) => {
       const members = new JsonCursor(Buffer.from(JSON.stringify(object, null, 1))).readMembers();
@@ -74,7 +74,7 @@ test("members are the bytes that stand in the text", () => {
   );
 });
 
-test("of two members of one name the last counts", () => {
+test("of two members with the same name the last one counts", () => {
   const members = new JsonCursor(Buffer.from('{"a":1,"a":2}')).readMembers();
   expect([...members].map(([name, raw]) => [name, raw.toString()])).toEqual([["a", "2"]]);
 });
@@ -87,18 +87,18 @@ test("numbers and escapes stay as they were written", () => {
   expect(text?.toString()).toBe('"\\ud800\\u0000\\/"');
 });
 
-test("a text of a hundred thousand open brackets is refused, not a crash", () => {
+test("a text of a hundred thousand open brackets is rejected without a crash", () => {
   expect(() => new JsonCursor(Buffer.from("[".repeat(100_000))).readWhole()).toThrow(
     /at most 10000 levels/,
   );
 });
 
-test("ten thousand levels are read", () => {
+test("ten thousand levels can be parsed", () => {
   const text = "[".repeat(9_999) + "]".repeat(9_999);
   expect(accepts(text)).toBe(true);
 });
 
-test("a text's value is what JSON.parse says", () => {
+test("the value of a string is the one that JSON.parse returns", () => {
   fc.assert(
     fc.property(fc.string({ unit: "binary" }), (text) => {
       const json = JSON.stringify(text);

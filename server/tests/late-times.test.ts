@@ -4,7 +4,7 @@ import { containing } from "./support/matching.ts";
 import { call, runServer } from "./support/running-server.ts";
 import type { RunningServer } from "@millrace/server";
 
-/** SQLite stores a later time, but the row can't be read again: it is no exact number any more. */
+/** SQLite can store later times, but they can't be read back: they exceed the exact range of a JavaScript number. */
 const latest = "2255-06-05T23:47:34.740991Z";
 const later = "2255-06-05T23:47:34.740992Z";
 const tooLate = "is after 2255-06-05, the last day that can be stored";
@@ -27,7 +27,7 @@ function runAt(start: string, over: Readonly<Record<string, unknown>> = {}) {
 
 const post = (server: RunningServer, run: object) => call(server, "POST /runs", { body: run });
 
-describe("a time that can't be stored is refused with its reason", () => {
+describe("a time that can't be stored is rejected with the reason", () => {
   test.each<[string, object]>([
     ["the start of a run", runAt(later, { dotted_order: undefined, trace_id: undefined })],
     ["its end", runAt("2026-11-21T10:11:12.345678Z", { end_time: later })],
@@ -43,7 +43,7 @@ describe("a time that can't be stored is refused with its reason", () => {
     expect([whole.status, whole.text]).toEqual([422, containing(tooLate)]);
   });
 
-  test("the start in a dotted order, alone and in a batch", async () => {
+  test("the start in a dotted order is checked, alone and in a batch", async () => {
     const server = await runServer();
     const run = runAt(later, { start_time: "2026-11-21T10:11:12.345678Z" });
     for (const answer of [
@@ -71,7 +71,7 @@ describe("a time that can't be stored is refused with its reason", () => {
     });
   });
 
-  test("the end of a token", async () => {
+  test("the expiry of a token is checked", async () => {
     const server = await runServer();
     const token = { run_id: randomUUID(), feedback_key: "k" };
     for (const over of [
@@ -103,7 +103,7 @@ test("the latest time that can be stored is read back everywhere", async () => {
   expect(projects).toMatchObject({ status: 200, json: [{ run_count: 2 }] });
 });
 
-test("a bound of a query may lie as far ahead as one likes", async () => {
+test("the bound of a query may be arbitrarily late", async () => {
   const server = await runServer();
   const run = runAt("2026-11-21T10:11:12.345678Z");
   expect((await post(server, run)).status).toBe(202);

@@ -12,7 +12,7 @@ import { call, runServer, temporaryFolder, textOf } from "./support/running-serv
 import type { Json } from "./support/running-server.ts";
 import { wireRun } from "./support/wire-runs.ts";
 
-/** The names of the files in which one of the texts stands. */
+/** The names of files that contain one of the texts. */
 const filesWith = (folder: string, texts: readonly string[]): string[] =>
   readdirSync(folder).filter((name) => {
     const bytes = readFileSync(join(folder, name));
@@ -22,7 +22,7 @@ const filesWith = (folder: string, texts: readonly string[]): string[] =>
 interface Links {
   readonly runId: string;
   readonly datasetId: string;
-  /** Of the run, of the dataset, of feedback on the run. */
+  /** Tokens of the run, of the dataset, and of feedback on the run. */
   readonly tokens: readonly [string, string, string];
 }
 
@@ -49,7 +49,7 @@ async function makeLinks(server: RunningServer): Promise<Links> {
 
 const tokenOf = (json: Json): string => textOf(json["url"]).replace(/.*\//, "");
 
-/** What the links lead to, by status. */
+/** The statuses of requests for the three links. */
 const follow = async (server: RunningServer, { tokens }: Links): Promise<readonly number[]> =>
   Promise.all(
     [
@@ -59,7 +59,7 @@ const follow = async (server: RunningServer, { tokens }: Links): Promise<readonl
     ].map(async (target) => (await call(server, target)).status),
   );
 
-/** The requests that show addresses. */
+/** The requests whose responses contain the URLs. */
 const shows = ({ runId, datasetId }: Links): readonly string[] => [
   `GET /runs/${runId}/share`,
   `PUT /runs/${runId}/share`,
@@ -87,7 +87,7 @@ const whyHidden =
   "the link works, but its address can't be shown, since token.key beside the database does not hold the key that it was encrypted with: put that file back and start the server again, or make a new link";
 
 test(
-  "tokens of links stand in no file, and are shown after a restart",
+  "no file contains tokens of links in plain text, and they are shown after a restart",
   { timeout: 30_000 },
   async () => {
     const dataDir = await temporaryFolder();
@@ -115,7 +115,7 @@ test.each([
   ["another one", (path: string) => writeFileSync(path, `${"A".repeat(43)}\n`)],
   ["no key", (path: string) => writeFileSync(path, "not a key\n")],
 ])(
-  "where the key is %s, links work and their addresses can't be shown",
+  "if the key is %s, links work and their addresses can't be shown",
   async (_what, spoil) => {
     const dataDir = await temporaryFolder();
     const path = join(dataDir, keyFile);
@@ -131,7 +131,7 @@ test.each([
     expect((await call(server, `GET /runs/${links.runId}`)).json["share_token"]).toBeNull();
     expect(await follow(server, links)).toEqual([200, 200, 200]);
 
-    // New links are as ever, and a lost one is made anew by ending it.
+    // New links work as usual; a link that can't be shown is replaced by deleting and creating the share.
     const others = await makeLinks(server);
     await expectShown(server, others);
     await call(server, `DELETE /runs/${others.runId}/share`);
@@ -140,7 +140,7 @@ test.each([
     expect(textOf(renewed.json["share_token"])).not.toBe(others.tokens[0]);
     await server.close();
 
-    // Both keys in one file: everything is shown.
+    // With both keys in one file, everything can be shown.
     writeFileSync(path, readFileSync(path, "utf8") + key);
     const whole = await runServer({ dataDir });
     await expectShown(whole, links);
@@ -148,7 +148,7 @@ test.each([
   30_000,
 );
 
-test("a start without the key warns of it, once links were made", async () => {
+test("starting without the key causes a warning if there are links", async () => {
   const folder = await temporaryFolder();
   const warnings: string[] = [];
   const onWarning = ({ message }: Error): unknown => warnings.push(message);
@@ -165,11 +165,11 @@ test("a start without the key warns of it, once links were made", async () => {
   rmSync(join(folder, keyFile));
   await (await openSqliteStore(folder)).close();
   expect(warnings).toEqual([
-    `links were made with another key than ${join(folder, keyFile)} holds: they work, but their addresses can't be shown until that file is put back, or its line added, and the server started again`,
+    `some share links were encrypted with a key that ${join(folder, keyFile)} does not contain: the links work, but their URLs can't be shown. Restore that file, or add the missing line to it, and restart the server`,
   ]);
 });
 
-test("feedback tokens that have expired are left out where their key is gone", async () => {
+test("expired feedback tokens are not listed if their key is lost", async () => {
   const dataDir = await temporaryFolder();
   const first = await runServer({ dataDir });
   const { runId } = await makeLinks(first);
@@ -184,7 +184,7 @@ test("feedback tokens that have expired are left out where their key is gone", a
   expect(json).toMatchObject([{ feedback_key: "new" }]);
 });
 
-test("a sealed token opens for its own row alone, and under its own key", () => {
+test("an encrypted token can be decrypted for its own row only, and only with its key", () => {
   const keys = TokenKeys.random();
   const sealed = keys.seal("token", "run 1");
   expect(keys.open(sealed, "run 1")).toBe("token");
@@ -200,10 +200,10 @@ test("a sealed token opens for its own row alone, and under its own key", () => 
   expect(keys.open("", "run 1")).toBeUndefined();
 });
 
-describe("a database of before", () => {
+describe("a database of an older version", () => {
   /**
-   * As an older version left it when it was killed: its log is there, and of many links most were ended without
-   * writing over what was deleted.
+   * Creates a database as an older version left it when it was killed: the log file exists, and most of many links
+   * were deleted without overwriting them.
    */
   async function makeOld(
     path: string,
@@ -260,7 +260,7 @@ describe("a database of before", () => {
     return { kept: [...kept, ofDataset], runId: run.id };
   }
 
-  test("holds no token in clear after its first start, and its links work", async () => {
+  test("contains no plain-text token after its first start, and its links work", async () => {
     const dataDir = await temporaryFolder();
     const { kept, runId } = await makeOld(join(dataDir, "millrace.db"));
     expect(filesWith(dataDir, kept)).not.toEqual([]);
@@ -287,7 +287,7 @@ describe("a database of before", () => {
     expect(filesWith(dataDir, kept)).toEqual([]);
   });
 
-  test("is whole after it was taken over, with nothing left of how that was done", async () => {
+  test("is intact after the migration, and no temporary table remains", async () => {
     const folder = await temporaryFolder();
     const path = join(folder, "millrace.db");
     const { kept } = await makeOld(path);

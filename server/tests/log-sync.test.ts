@@ -4,13 +4,13 @@ import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
 import { LogSync } from "../src/storage/sqlite/log-sync.ts";
 import { temporaryFolder } from "./support/running-server.ts";
 
-/** The syncs that were begun, each to be ended by the test. */
+/** The syncs that were started; the test ends each of them. */
 const begun: { readonly atMs: number; readonly end: () => void }[] = [];
 const sync = ((_fd: number, onSynced: () => void): void => {
   begun.push({ atMs: performance.now(), end: onSynced });
 }) as typeof fdatasync;
 
-describe("while commits come, the log", () => {
+describe("while commits arrive, the log", () => {
   let path: string;
 
   beforeEach(async () => {
@@ -21,7 +21,7 @@ describe("while commits come, the log", () => {
   });
   afterEach(() => vi.useRealTimers());
 
-  test("is synced 250 ms after the first that is not on disk, once for all of them", () => {
+  test("is synced once, 250 ms after the first commit that is not on disk", () => {
     const log = new LogSync(path, { sync });
     for (let commit = 0; commit < 20; commit += 1) {
       log.touch();
@@ -36,7 +36,7 @@ describe("while commits come, the log", () => {
     log.close();
   });
 
-  test("is synced again for what came during a sync", () => {
+  test("is synced again for commits that arrived during a sync", () => {
     const log = new LogSync(path, { sync });
     log.touch();
     vi.advanceTimersByTime(250);
@@ -50,11 +50,11 @@ describe("while commits come, the log", () => {
     log.close();
   });
 
-  test("is synced also where commits keep every timer waiting", () => {
+  test("is synced even if commits keep every timer from running", () => {
     const log = new LogSync(path, { sync });
     const began = performance.now();
     log.touch();
-    // The clock goes on, and no timer is due: the thread is at work.
+    // Time passes, but no timer fires, as if the thread were busy.
     vi.setSystemTime(0);
     const now = vi.spyOn(performance, "now").mockReturnValue(began + 300);
     log.touch();
@@ -64,14 +64,14 @@ describe("while commits come, the log", () => {
     log.close();
   });
 
-  test("is never dirty for longer than half a second over two minutes of commits", () => {
+  test("never has unsynced commits older than half a second over two minutes", () => {
     const log = new LogSync(path, { sync });
     const commits: number[] = [];
     for (let ms = 0; ms < 120_000; ms += 7) {
       commits.push(performance.now());
       log.touch();
       vi.advanceTimersByTime(7);
-      // A disk that takes 50 ms for each.
+      // Simulates a disk that takes 50 ms per sync.
       const last = begun.at(-1);
       if (last !== undefined && performance.now() - last.atMs >= 50) {
         last.end();
@@ -85,7 +85,7 @@ describe("while commits come, the log", () => {
   });
 });
 
-test("a log that is not there is left alone, and a closed one is synced no more", async () => {
+test("is left alone if it does not exist, and is not synced after close", async () => {
   const path = join(await temporaryFolder(), "millrace.db");
   begun.length = 0;
   const log = new LogSync(path, { delayMs: 0, sync });
@@ -100,7 +100,7 @@ test("a log that is not there is left alone, and a closed one is synced no more"
   expect(begun).toHaveLength(1);
 });
 
-test("Node's own sync takes the log's descriptor", async () => {
+test("is synced by Node through its file descriptor", async () => {
   const path = join(await temporaryFolder(), "millrace.db");
   writeFileSync(`${path}-wal`, "pages");
   const synced = await new Promise<NodeJS.ErrnoException | null>((resolve) => {

@@ -28,7 +28,7 @@ function parse(body: Buffer, chunkSizes: readonly number[] = []): Seen[] {
 
 const text = fc.string({ unit: "binary", maxLength: 200 });
 
-test("however the bytes are cut, the parts are the same", () => {
+test("the parts are the same, however the body is split into chunks", () => {
   fc.assert(
     fc.property(
       fc.array(fc.record({ body: text }), { maxLength: 6 }),
@@ -47,7 +47,7 @@ test("however the bytes are cut, the parts are the same", () => {
   );
 });
 
-test("a body cut at every byte is read", () => {
+test("a body split at every byte is parsed", () => {
   const body = multipart([
     { name: "a", body: "one" },
     { name: "b", body: "" },
@@ -60,7 +60,7 @@ test("a body cut at every byte is read", () => {
   expect(parts.map(({ text: content }) => content)).toEqual(["one", "", "\r\n--x"]);
 });
 
-test("a part may hold the boundary, since its length says where it ends", () => {
+test("a part may contain the boundary if it declares its length", () => {
   const body = `x\r\n--${boundary}\r\ny`;
   expect(parse(multipart([{ name: "a", body }]))).toEqual([
     { name: "a", text: body, fault: undefined },
@@ -83,7 +83,7 @@ const wrongLengths: readonly (readonly [string, PartInit, string])[] = [
 ];
 
 test.each(wrongLengths)(
-  "a part whose length is %s is told, its neighbours are read",
+  "a part whose length is %s is reported, its neighbors are parsed",
   (_kind, bad, fault) => {
     const body = multipart([{ name: "before", body: "1" }, bad, { name: "after", body: "22" }]);
     for (const sizes of [[], [body.length - 3], Array.from({ length: body.length }, () => 1)]) {
@@ -96,7 +96,7 @@ test.each(wrongLengths)(
   },
 );
 
-test("a length may stand in a header of its own", () => {
+test("a length may be in a header of its own", () => {
   const part = { name: "a", body: "one", length: null, headers: ["Content-Length: 3"] };
   expect(parse(multipart([part]))).toEqual([{ name: "a", text: "one", fault: undefined }]);
 });
@@ -108,14 +108,14 @@ test("a compressed part is refused", () => {
   expect(part?.fault).toBe("is compressed; only a whole body may be");
 });
 
-test("a name that smuggles a header in is one part with a fault, not another name", () => {
+test("a name that smuggles in a header makes one malformed part, not another name", () => {
   const name = 'post.x"\r\nContent-Disposition: form-data; name="post.y';
   const [part, ...others] = parse(multipart([{ name, body: "1" }]));
   expect(part).toMatchObject({ fault: "has two Content-Disposition headers" });
   expect(others).toEqual([]);
 });
 
-test("escaped line ends in a name stay in the name", () => {
+test("escaped line breaks in a name stay in the name", () => {
   const [part] = parse(multipart([{ name: "attachment.x.a%0D%0Ab%22", body: "1" }]));
   expect(part).toMatchObject({ name: "attachment.x.a%0D%0Ab%22", fault: undefined });
 });
@@ -127,7 +127,7 @@ test.each([
     "has no name",
   ],
   ["without headers", `--${boundary}\r\n\r\n1\r\n--${boundary}--`, "has no name"],
-])("a part %s is told", (_kind, body, fault) => {
+])("a part %s is reported", (_kind, body, fault) => {
   expect(parse(Buffer.from(body))).toEqual([{ name: "", text: "1", fault }]);
 });
 
@@ -141,16 +141,16 @@ test.each([
     "the headers of part 1 are longer than 16384 bytes",
   ],
   ["another beginning", "x".repeat(20_000), "does not begin with its boundary"],
-])("a body with %s is refused", (_kind, body, message) => {
+])("a body with %s is rejected", (_kind, body, message) => {
   expect(() => parse(Buffer.from(body))).toThrow(message);
 });
 
-test("more parts than the bound are refused", () => {
+test("more parts than the limit are rejected", () => {
   const body = `--${boundary}\r\n\r\n\r\n`.repeat(100_001);
   expect(() => parse(Buffer.from(body))).toThrow("more than 100000 parts");
 });
 
-test("a chunk is let go once it is joined with what was left before it, and its parts read as they came", () => {
+test("a chunk is released once it is joined with the previous remainder, and its parts stay intact", () => {
   const body = multipart([
     { name: "a", body: "a".repeat(100_000) },
     { name: "b", body: "b".repeat(100_000) },

@@ -8,31 +8,31 @@ const outputsOf = (attributes: object, events: readonly EventInit[] = []): unkno
   mapped({ attributes, events })["outputs"];
 const text = (content: string) => ({ type: "text", content });
 
-describe("a whole value", () => {
+describe("content in one attribute", () => {
   test.each([
     ["gen_ai.prompt", "gen_ai.completion"],
     ["input.value", "output.value"],
     ["traceloop.entity.input", "traceloop.entity.output"],
     ["gen_ai.tool.call.arguments", "gen_ai.tool.call.result"],
-  ])("of %s and %s is inputs and outputs", (input, output) => {
+  ])("in %s and %s is inputs and outputs", (input, output) => {
     const attributes = { [input]: '{"city": "Paris"}', [output]: "rain" };
     expect(inputsOf(attributes)).toEqual({ city: "Paris" });
     expect(outputsOf(attributes)).toEqual({ output: "rain" });
   });
 
-  test("that is an object is taken as it is", () => {
+  test("that is an object is used unchanged", () => {
     expect(inputsOf({ "gen_ai.tool.call.arguments": { city: "Paris" } })).toEqual({
       city: "Paris",
     });
   });
 
-  test("that is a list of messages is messages, another list is a value", () => {
+  test("that is a list of messages becomes messages, any other list a value", () => {
     const messages = [{ role: "user", content: "hi" }];
     expect(inputsOf({ "gen_ai.prompt": JSON.stringify(messages) })).toEqual({ messages });
     expect(inputsOf({ "input.value": "[1, 2]" })).toEqual({ input: [1, 2] });
   });
 
-  test("is read by its type: JSON of any kind, or a text whatever it looks like", () => {
+  test("is read by its MIME type: any kind of JSON, or a text even if it looks like JSON", () => {
     const json = { "input.value": "5", "input.mime_type": "application/json" };
     expect(inputsOf(json)).toEqual({ input: 5 });
     const plain = { "input.value": '{"a":1}', "input.mime_type": "text/plain" };
@@ -41,7 +41,7 @@ describe("a whole value", () => {
     expect(inputsOf({ "input.value": "{broken" })).toEqual({ input: "{broken" });
   });
 
-  test("of a second convention stays among the metadata", () => {
+  test("in a second convention stays in the metadata", () => {
     const run = mapped({ attributes: { "gen_ai.prompt": "a", "input.value": "b" } });
     expect(run).toMatchObject({
       inputs: { input: "a" },
@@ -49,14 +49,14 @@ describe("a whole value", () => {
     });
   });
 
-  test("may come in an event", () => {
+  test("may be in an event", () => {
     const event = { name: "gen_ai.content.prompt", attributes: { "gen_ai.prompt": '{"a": 1}' } };
     expect(inputsOf({}, [event])).toEqual({ a: 1 });
   });
 });
 
 describe("messages", () => {
-  test("of parts have their content, tool calls and the answers of tools", () => {
+  test("made of parts has their content, tool calls and tool responses", () => {
     const call = { type: "tool_call", id: "c1", name: "weather", arguments: { city: "Paris" } };
     const messages = [
       { role: "user", parts: [text("Weather?")] },
@@ -90,14 +90,14 @@ describe("messages", () => {
     });
   });
 
-  test("may be structured values, and keep what else they have", () => {
+  test("may be structured values, and keeps their other members", () => {
     const messages = [{ role: "assistant", parts: [text("rain")], finish_reason: "stop" }];
     expect(outputsOf({ "gen_ai.output.messages": messages })).toEqual({
       messages: [{ role: "assistant", content: "rain", finish_reason: "stop" }],
     });
   });
 
-  test("come after the system's instructions", () => {
+  test("comes after the system instructions", () => {
     const attributes = {
       "gen_ai.system_instructions": JSON.stringify([text("Be brief.")]),
       "gen_ai.input.messages": JSON.stringify([{ role: "user", parts: [text("hi")] }]),
@@ -113,7 +113,7 @@ describe("messages", () => {
     });
   });
 
-  test("of indexed names are in the order of the indexes, not of the names", () => {
+  test("in indexed names is ordered by index, not by name", () => {
     const attributes: Record<string, unknown> = {};
     for (const index of [10, 2, 0, 1]) {
       attributes[`gen_ai.prompt.${index}.role`] = "user";
@@ -123,7 +123,7 @@ describe("messages", () => {
     expect(messages.map(({ content }) => content)).toEqual(["0", "1", "2", "10"]);
   });
 
-  test("of indexed names have their tool calls", () => {
+  test("in indexed names includes tool calls", () => {
     const attributes = {
       "gen_ai.completion.0.role": "assistant",
       "gen_ai.completion.0.finish_reason": "tool_calls",
@@ -144,7 +144,7 @@ describe("messages", () => {
     });
   });
 
-  test("of OpenInference lose their prefixes", () => {
+  test("of OpenInference loses its prefixes", () => {
     const attributes = {
       "llm.input_messages.0.message.role": "user",
       "llm.input_messages.0.message.contents.0.message_content.type": "text",
@@ -172,7 +172,7 @@ describe("messages", () => {
     });
   });
 
-  test("take the place of those in the whole value, beside its other members", () => {
+  test("replaces the messages in the single attribute, next to its other members", () => {
     const attributes = {
       "input.value": '{"model": "gpt-4", "messages": [{"role": "user", "content": "raw"}]}',
       "llm.input_messages.0.message.role": "user",
@@ -184,7 +184,7 @@ describe("messages", () => {
     });
   });
 
-  test("may come as events", () => {
+  test("may be in several events", () => {
     const events = [
       { name: "gen_ai.system.message", attributes: { content: "Be brief." } },
       { name: "gen_ai.user.message", attributes: { "gen_ai.event.content": '{"content": "hi"}' } },
@@ -204,7 +204,7 @@ describe("messages", () => {
     });
   });
 
-  test("may come in the event that tells all of an operation", () => {
+  test("may be in the event that describes the whole operation", () => {
     const messages = JSON.stringify([{ role: "assistant", parts: [text("rain")] }]);
     const event = {
       name: "gen_ai.client.inference.operation.details",
@@ -215,14 +215,14 @@ describe("messages", () => {
     });
   });
 
-  test("nested beyond all measure are a text", () => {
+  test("nested too deeply becomes a text", () => {
     const deep = `${"[".repeat(100_000)}${"]".repeat(100_000)}`;
     const { messages } = inputsOf({ "gen_ai.input.messages": deep }) as { messages: unknown[] };
     expect(messages).toEqual([{ type: "text", content: deep }]);
   });
 });
 
-test("documents of a retriever are outputs, those of a reranker both", () => {
+test("documents of a retriever are outputs, those of a reranker are inputs and outputs", () => {
   const attributes = {
     "retrieval.documents.0.document.id": "d1",
     "retrieval.documents.0.document.content": "rain",
@@ -244,7 +244,7 @@ test("documents of a retriever are outputs, those of a reranker both", () => {
   expect(outputsOf(reranker)).toEqual({ documents: [document("b")] });
 });
 
-test("embeddings are texts that went in and vectors that came out", () => {
+test("embeddings have the input texts as inputs and the vectors as outputs", () => {
   const attributes = {
     "embedding.embeddings.0.embedding.text": "a",
     "embedding.embeddings.0.embedding.vector": [0.5, 1.5],
@@ -253,7 +253,7 @@ test("embeddings are texts that went in and vectors that came out", () => {
   expect(outputsOf(attributes)).toEqual({ embeddings: [[0.5, 1.5]] });
 });
 
-test("a name that stands in the way of an indexed one stays among the metadata", () => {
+test("a name that conflicts with an indexed one stays in the metadata", () => {
   const attributes = {
     "gen_ai.prompt.0.content": "hi",
     "gen_ai.prompt.0.content.extra": "x",
@@ -271,7 +271,7 @@ test("a name that stands in the way of an indexed one stays among the metadata",
   });
 });
 
-test("an index of any size makes one message", () => {
+test("an index of any size creates only one message", () => {
   const { messages } = inputsOf({ "gen_ai.prompt.900000000.content": "hi" }) as {
     messages: unknown[];
   };

@@ -23,7 +23,7 @@ const reasons = (span: object): readonly string[] =>
   decodeSpans(json(otlpRequest([span])), "json").faults.map(({ reason }) => reason);
 
 describe("JSON", () => {
-  test("a span has its resource and its scope with it", () => {
+  test("a span is returned with its resource and its scope", () => {
     const span = only(otlpRequest([otlpSpan({ id: 2, parent: 1 })], { "service.name": "mill" }));
     expect(span).toMatchObject({
       traceId,
@@ -52,18 +52,18 @@ describe("JSON", () => {
     ["nothing", {}, null],
     ["a list", { arrayValue: { values: [{ intValue: 1 }, { stringValue: "b" }] } }, [1, "b"]],
     ["names of the schema", { string_value: "x" }, "x"],
-  ])("reads %s as what it is", (_, value, expected) => {
+  ])("decodes %s as what it is", (_, value, expected) => {
     expect(valueOf(value)).toEqual(expected);
   });
 
-  test("an object keeps names that JavaScript gives a meaning", () => {
+  test("an object keeps member names that are special in JavaScript", () => {
     const values = [{ key: "__proto__", value: { intValue: 1 } }];
     expect(Object.entries(valueOf({ kvlistValue: { values } }) as object)).toEqual([
       ["__proto__", 1],
     ]);
   });
 
-  test("integers beyond 2^53 that come as numbers lose nothing", () => {
+  test("integers beyond 2^53 sent as numbers keep their precision", () => {
     const span = otlpSpan({ rest: { attributes: [{ key: "a", value: { intValue: 77 } }] } });
     const text = JSON.stringify(otlpRequest([span]))
       .replace('"intValue":77', '"intValue" : 9007199254740993')
@@ -73,13 +73,13 @@ describe("JSON", () => {
     expect(read?.startNanos).toBe(BigInt(span.startTimeUnixNano));
   });
 
-  test("a text that looks like a member with a large integer stays as it is", () => {
+  test("a text that looks like a member with a large integer stays unchanged", () => {
     const text =
       'the "intValue": 12345678901234567890, of "startTimeUnixNano":12345678901234567890}';
     expect(valueOf({ stringValue: text })).toBe(text);
   });
 
-  test("ids may be upper-case, base64 or all zero; unknown members are skipped", () => {
+  test("ids may be upper-case, base64 or all zero; unknown members are ignored", () => {
     const upper = only(
       otlpRequest([
         otlpSpan({
@@ -92,7 +92,7 @@ describe("JSON", () => {
     expect(only(otlpRequest([otlpSpan({ rest: { traceId: base64 } })])).traceId).toBe(traceId);
   });
 
-  test("states may come by name", () => {
+  test("states may be sent by name", () => {
     const rest = { kind: "SPAN_KIND_CLIENT", status: { code: "STATUS_CODE_ERROR" } };
     expect(only(otlpRequest([otlpSpan({ rest })]))).toMatchObject({
       kind: "CLIENT",
@@ -100,7 +100,7 @@ describe("JSON", () => {
     });
   });
 
-  test("a span that names itself as its parent has none", () => {
+  test("a span that names itself as its parent has no parent", () => {
     expect(only(otlpRequest([otlpSpan({ id: 1, parent: 1 })])).parentSpanId).toBe("");
   });
 
@@ -114,7 +114,7 @@ describe("JSON", () => {
     expect(reasons(otlpSpan({ rest }))).toEqual([reason]);
   });
 
-  test("a value of more levels than anyone needs costs its span, no other", () => {
+  test("a value that is nested too deeply rejects its span, and no other", () => {
     let value: unknown = { intValue: 1 };
     for (let level = 0; level < 40; level += 1) {
       value = { arrayValue: { values: [value] } };
@@ -129,11 +129,11 @@ describe("JSON", () => {
     expect(() => decodeSpans(Buffer.from(body), "json")).toThrow("the body is no JSON of spans");
   });
 
-  test("a request without spans is one", () => {
+  test("a request without spans is valid", () => {
     expect(decodeSpans(Buffer.from("{}"), "json")).toEqual({ spans: [], faults: [] });
   });
 
-  test("a request has at most 10,000 spans", () => {
+  test("a request may have at most 10,000 spans", () => {
     const spans = Array.from({ length: 10_001 }, (_, id) => ({
       traceId,
       spanId: spanIdOf(id + 1),
@@ -153,7 +153,7 @@ describe("protobuf", () => {
         .finish(),
     );
 
-  test("reads the same span as JSON", () => {
+  test("decodes the same span as from JSON", () => {
     const attributes = [
       { key: "text", value: { stringValue: "" } },
       { key: "large", value: { intValue: "-9223372036854775808" } },
@@ -185,13 +185,13 @@ describe("protobuf", () => {
     expect(read?.attributes.get("large")).toBe(-9_223_372_036_854_775_808n);
   });
 
-  test("a text that is no UTF-8 costs no span", () => {
+  test("text that is not UTF-8 does not reject the span", () => {
     const bytes = encode({ traceId: id(traceId), spanId: id(spanIdOf(1)), name: "abc" });
     bytes[bytes.indexOf("abc")] = 0xff;
     expect(decodeSpans(bytes, "protobuf").spans[0]?.name).toBe("\uFFFDbc");
   });
 
-  test("fields of newer schemas are skipped", () => {
+  test("fields of newer schemas are ignored", () => {
     const bytes = encode({ traceId: id(traceId), spanId: id(spanIdOf(1)), name: "abc" });
     const field = protobuf.Writer.create().uint32(8_002).string("newer").finish();
     const { spans } = decodeSpans(Buffer.concat([bytes, field]), "protobuf");
@@ -201,11 +201,11 @@ describe("protobuf", () => {
   test.each([
     ["cut off", Buffer.from([0x0a, 0x05, 0x01])],
     ["of another kind", Buffer.from("not protobuf at all")],
-  ])("a body %s is refused", (_, bytes) => {
+  ])("a body %s is rejected", (_, bytes) => {
     expect(() => decodeSpans(bytes, "protobuf")).toThrow("the body is no protobuf of spans");
   });
 
-  test("levels without end are refused before they exhaust the thread", () => {
+  test("endless nesting is rejected before the stack overflows", () => {
     let bytes = new Uint8Array();
     for (let level = 0; level < 20_000; level += 1) {
       const array = protobuf.Writer.create().uint32(0x0a).bytes(bytes).finish();

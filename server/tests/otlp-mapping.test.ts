@@ -37,11 +37,11 @@ test.each([
   [{ "langsmith.span.kind": "retriever", "gen_ai.operation.name": "embeddings" }, "retriever"],
   [{ "gen_ai.operation.name": "constructor" }, "chain"],
   [{ "http.method": "GET" }, "chain"],
-])("%j makes the run type %s", (attributes, runType) => {
+])("%j gives the run type %s", (attributes, runType) => {
   expect(mapped({ attributes })["run_type"]).toBe(runType);
 });
 
-test("the name is the span's, another where an attribute says so", () => {
+test("the name is that of the span unless an attribute sets another", () => {
   expect(mapped({ id: 7 })["name"]).toBe("span 7");
   expect(mapped({ attributes: { "langsmith.trace.name": "mine" } })["name"]).toBe("mine");
   const tool = { "openinference.span.kind": "TOOL", "tool.name": "weather" };
@@ -56,13 +56,13 @@ test("times keep their microseconds", () => {
   });
 });
 
-test("a span without an end has not ended; one without a start began when it ended", () => {
+test("a span without an end is open; one without a start begins when it ends", () => {
   expect(mapped({ rest: { endTimeUnixNano: "0" } })).not.toHaveProperty("end_time");
   const run = mapped({ rest: { startTimeUnixNano: undefined } });
   expect(run["start_time"]).toBe(run["end_time"]);
 });
 
-test("a span's id is the end of its run's, whatever id the trace has", () => {
+test("the run id ends with the span id, whatever the trace id is", () => {
   const id = 0xabc;
   expect(mapped({ id, parent: 1 })["id"]).toBe(spanUuid(spanIdOf(id)));
   const halves = ["00000000000000001111222233334444", "11112222333344440000000000000000"];
@@ -74,7 +74,7 @@ describe("the project", () => {
   const attributes = { "langsmith.trace.session_name": "of the span" };
   const resource = { "openinference.project.name": "of the process" };
 
-  test("is the span's, else the request's, else the process's", () => {
+  test("is that of the span, or else of the request, or else of the process", () => {
     const project = "of the request";
     expect(mapped({ attributes }, { project, resource })["session_name"]).toBe("of the span");
     expect(mapped({}, { project, resource })["session_name"]).toBe(project);
@@ -95,18 +95,18 @@ describe("the error", () => {
     mapped({ rest: { status }, events, attributes })["error"];
   const exception = (attributes: object): EventInit => ({ name: "exception", attributes });
 
-  test("is none where the span ended well", () => {
+  test("is absent if the span ended successfully", () => {
     expect(errorOf({})).toBeUndefined();
     expect(errorOf({ code: 1, message: "fine" })).toBeUndefined();
   });
 
-  test("of a status is its message, else its type, else a word", () => {
+  test("comes from the status message, or else its type, or else a generic word", () => {
     expect(errorOf({ code: 2, message: "boom" })).toBe("boom");
     expect(errorOf({ code: 2 }, [], { "error.type": "timeout" })).toBe("timeout");
     expect(errorOf({ code: 2 })).toBe("ERROR");
   });
 
-  test("of an exception is type, message and stack, also where the status says nothing", () => {
+  test("of an exception has type, message and stack, even without a status", () => {
     const stack = "at mill (mill.js:1)";
     const event = exception({
       "exception.type": "TypeError",
@@ -122,7 +122,7 @@ describe("the error", () => {
     );
   });
 
-  test("does not say twice what the stack begins with", () => {
+  test("does not repeat what the stack begins with", () => {
     const stack = "TypeError: no grain\n    at mill (mill.js:1)";
     const attributes = { "exception.type": "TypeError", "exception.message": "no grain" };
     expect(errorOf({}, [exception({ ...attributes, "exception.stacktrace": stack })])).toBe(stack);
@@ -130,7 +130,7 @@ describe("the error", () => {
   });
 });
 
-test("tags come as list, as JSON or with commas, each once", () => {
+test("tags are read from a list, from JSON or separated by commas, without duplicates", () => {
   const tagsOf = (attributes: object): unknown => mapped({ attributes })["tags"];
   expect(tagsOf({ "langsmith.span.tags": "a, b,,c" })).toEqual(["a", "b", "c"]);
   expect(tagsOf({ "langsmith.span.tags": ["a", "b"], "tag.tags": '["b", "c,d"]' })).toEqual([
@@ -142,7 +142,7 @@ test("tags come as list, as JSON or with commas, each once", () => {
   expect(tagsOf({})).toBeUndefined();
 });
 
-test("what has no other place is metadata, with its type", () => {
+test("attributes without a field of their own become metadata, with their type", () => {
   const attributes = {
     "http.status_code": 200,
     ratio: 0.5,
@@ -155,7 +155,7 @@ test("what has no other place is metadata, with its type", () => {
   expect(metadataOf(attributes)).toMatchObject(attributes);
 });
 
-test("metadata of each convention comes without its prefix, and over what the process says", () => {
+test("metadata of each convention loses its prefix, and overrides that of the process", () => {
   const metadata = metadataOf(
     {
       "langsmith.metadata.user": "u",
@@ -176,11 +176,11 @@ test("metadata of each convention comes without its prefix, and over what the pr
   expect(metadata).not.toHaveProperty("metadata");
 });
 
-test("metadata that is no JSON object stays what it is", () => {
+test("metadata that is no JSON object stays unchanged", () => {
   expect(metadataOf({ metadata: "[1]" })).toMatchObject({ metadata: "[1]" });
 });
 
-test("model, provider and session have the names that runs have for them", () => {
+test("model, provider and session get the metadata names that runs use", () => {
   const extra = extraOf({
     "gen_ai.provider.name": "openai",
     "gen_ai.request.model": "gpt-4",
@@ -213,7 +213,7 @@ test("model, provider and session have the names that runs have for them", () =>
   });
 });
 
-test("parameters of OpenInference and definitions of tools are parameters of the call", () => {
+test("OpenInference parameters and tool definitions become invocation parameters", () => {
   const tools = [{ type: "function", name: "weather" }];
   const extra = extraOf({
     "llm.invocation_parameters": '{"temperature": 0.10, "n": 2}',
@@ -222,7 +222,7 @@ test("parameters of OpenInference and definitions of tools are parameters of the
   expect(extra["invocation_params"]).toEqual({ temperature: 0.1, n: 2, tools });
 });
 
-test("events are kept with name, time and attributes; links too", () => {
+test("events are stored with name, time and attributes; links too", () => {
   const rest = { links: [{ traceId: "11".repeat(16), spanId: "22".repeat(8) }] };
   const run = mapped({ events: [{ name: "new_token", attributes: { token: "a" } }], rest });
   expect(run["events"]).toEqual([
@@ -233,12 +233,12 @@ test("events are kept with name, time and attributes; links too", () => {
   ]);
 });
 
-describe("a place in the words of runs", () => {
+describe("a position given in attributes of the run format", () => {
   const root = "0195d3a2-0000-7000-8000-00000000000a";
   const own = "0195d3a2-0000-7000-8000-00000000000b";
   const stamp = "20261121T101112345678Z";
 
-  test("as a dotted order is taken at its word", () => {
+  test("is used as it is if it is a dotted order", () => {
     const attributes = {
       "langsmith.span.id": own,
       "langsmith.trace.id": root,
@@ -250,18 +250,18 @@ describe("a place in the words of runs", () => {
     expect(run["dotted_order"]).toBe(attributes["langsmith.span.dotted_order"]);
   });
 
-  test("as a parent run keeps the span's own id where it names none", () => {
+  test("keeps the span's own id if it names no run id but a parent run", () => {
     const run = mapped({ id: 2, attributes: { "langsmith.span.parent_id": root } });
     expect(run).toMatchObject({ id: spanUuid(spanIdOf(2)), parent_run_id: root });
   });
 
-  test("that says nothing stays among the metadata", () => {
+  test("stays in the metadata if it is not valid", () => {
     const attributes = { "langsmith.span.dotted_order": "nonsense" };
     expect(metadataOf(attributes)).toMatchObject(attributes);
   });
 });
 
-test("the reference example is a UUID or stays among the metadata", () => {
+test("the reference example is a UUID, or stays in the metadata", () => {
   const name = "langsmith.reference_example_id";
   const id = "0195d3a2-0000-7000-8000-00000000000a";
   expect(mapped({ attributes: { [name]: id } })["reference_example_id"]).toBe(id);

@@ -10,7 +10,7 @@ import { otlpSpan, readSpans, spanIdOf, spanUuid, traceUuid } from "./support/ot
 import type { SpanInit } from "./support/otlp-spans.ts";
 import { temporaryFolder } from "./support/running-server.ts";
 
-/** The store as its threads use it, in one thread. */
+/** The store's readers and writers, on this thread. */
 async function openDesk() {
   const file = join(await temporaryFolder(), "millrace.db");
   const db = openWriter(file);
@@ -36,7 +36,7 @@ beforeEach(async () => {
 
 const remote = { flags: 0x300 };
 
-/** The tree as text: `a(b(c),d)`, each run by the end of its id, the trace's by `T`. */
+/** The tree as text: `a(b(c),d)`; each run is shown by the end of its id, the trace's root by `T`. */
 function shape(rows: readonly RunRow[]): string {
   const nameOf = ({ id, traceId }: RunRow): string =>
     id === traceId ? "T" : String(Number.parseInt(id.slice(-4), 16));
@@ -51,7 +51,7 @@ function shape(rows: readonly RunRow[]): string {
   return below(null);
 }
 
-/** What must hold of any run, whatever came and what did not. */
+/** Checks what must hold for all runs, whichever spans arrived. */
 function expectConsistent(rows: readonly RunRow[]): void {
   const byId = new Map(rows.map((row) => [row.id, row]));
   for (const row of rows) {
@@ -64,7 +64,7 @@ function expectConsistent(rows: readonly RunRow[]): void {
   }
 }
 
-test("the root's run has the trace's id, and its child the span's", () => {
+test("the root run has the id of the trace, and its child that of the span", () => {
   desk.send([{ id: 1 }, { id: 2, parent: 1 }]);
   const [root, child] = desk.rowsOf();
   expect(root).toMatchObject({ id: traceUuid, traceId: traceUuid, parentRunId: null });
@@ -75,7 +75,7 @@ test("the root's run has the trace's id, and its child the span's", () => {
   });
 });
 
-test("children that come before their root, each in a request of its own, end below it", () => {
+test("children that arrive before their root, each in a separate request, end up below it", () => {
   desk.send([{ id: 4, parent: 3 }]);
   expect(shape(desk.rowsOf())).toBe("T(4)");
   desk.send([{ id: 3, parent: 2 }]);
@@ -87,7 +87,7 @@ test("children that come before their root, each in a request of its own, end be
   expect(desk.rowsOf()[0]).toMatchObject({ name: "span 1", posted: true });
 });
 
-test("whatever order and requests the spans of a tree come in, the tree is the same", async () => {
+test("the tree is the same for any order of spans and requests", async () => {
   const trees = fc
     .array(fc.nat(), { minLength: 0, maxLength: 9 })
     .map((picks) => picks.map((pick, index) => (pick % (index + 1)) + 1));
@@ -133,7 +133,7 @@ test("the same span twice is one run, in one request and in two", () => {
 });
 
 describe("a trace without its root", () => {
-  test("has a stand-in at its top, as long as what is below it", () => {
+  test("has a placeholder as its root, as long as there are runs below it", () => {
     desk.send([{ id: 3, parent: 9 }]);
     desk.send([{ id: 2, parent: 8 }]);
     expect(shape(desk.rowsOf())).toBe("T(2,3)");
@@ -146,14 +146,14 @@ describe("a trace without its root", () => {
     });
   });
 
-  test("has its one entry at the top: the span that another process called", () => {
+  test("has its only entry span, called by another process, as its root", () => {
     desk.send([{ id: 3, parent: 2 }]);
     desk.send([{ id: 2, parent: 9, rest: remote }]);
     expect(shape(desk.rowsOf())).toBe("T(3)");
     expect(desk.rowsOf()[0]).toMatchObject({ name: "span 2", posted: true });
   });
 
-  test("has several entries side by side", () => {
+  test("may have several entry spans next to each other", () => {
     desk.send([
       { id: 2, parent: 9, rest: remote },
       { id: 3, parent: 2 },
@@ -164,7 +164,7 @@ describe("a trace without its root", () => {
     expect(desk.rowsOf()[0]).toMatchObject({ posted: false });
   });
 
-  test("gives its top to the root that comes late; the entry goes below its parent", () => {
+  test("gets a root that arrives late; the entry span moves below its parent", () => {
     desk.send([
       { id: 3, parent: 2, rest: remote },
       { id: 4, parent: 3 },
@@ -177,7 +177,7 @@ describe("a trace without its root", () => {
   });
 });
 
-test("several roots stand side by side below a stand-in, whichever came first", () => {
+test("several roots are siblings below a placeholder, whichever arrives first", () => {
   desk.send([{ id: 1 }, { id: 2, parent: 1 }]);
   desk.send([{ id: 5 }, { id: 6, parent: 5 }]);
   expect(shape(desk.rowsOf())).toBe("T(1(2),5(6))");
@@ -186,18 +186,18 @@ test("several roots stand side by side below a stand-in, whichever came first", 
   expectConsistent(desk.rowsOf());
 });
 
-test("a span said to be a root is one, whatever parent it names", () => {
+test("a span marked as a root is one, whatever parent it names", () => {
   desk.send([{ id: 2, parent: 1, attributes: { "langsmith.is_root": true } }]);
   expect(desk.rowsOf()).toMatchObject([{ id: traceUuid, parentRunId: null, posted: true }]);
 });
 
-test("a span whose parent was left out stands below the nearest one that was sent", () => {
+test("a span whose parent was left out is placed below its nearest ancestor that was sent", () => {
   const named = { "langsmith.span.parent_id": `00000000-0000-0000-0000-${"1".padStart(12, "0")}` };
   desk.send([{ id: 1 }, { id: 3, parent: 2, attributes: named }]);
   expect(shape(desk.rowsOf())).toBe("T(3)");
 });
 
-test("spans that name one another in a circle are all stored", () => {
+test("spans that name each other in a cycle are all stored", () => {
   desk.send([{ id: 1, parent: 3 }]);
   desk.send([{ id: 2, parent: 1 }]);
   desk.send([{ id: 3, parent: 2 }]);
@@ -205,7 +205,7 @@ test("spans that name one another in a circle are all stored", () => {
   expectConsistent(desk.rowsOf());
 });
 
-test("a chain of any length has 128 levels", () => {
+test("a chain of any length has at most 128 levels", () => {
   const spans = Array.from({ length: 300 }, (_, index) =>
     index === 0 ? { id: 1 } : { id: index + 1, parent: index },
   );
@@ -222,7 +222,7 @@ describe("the project", () => {
   const projectOf = (name: string): string | undefined =>
     desk.rowsOf().find((row) => row.name === name)?.projectId;
 
-  test("is the parent's where a span names none, also when the parent comes later", () => {
+  test("is that of the parent if a span names none, even if the parent arrives later", () => {
     const attributes = { "langsmith.trace.session_name": "mill" };
     desk.send([{ id: 3, parent: 2 }]);
     desk.send([{ id: 2, parent: 1 }]);
@@ -239,13 +239,13 @@ describe("the project", () => {
     );
   });
 
-  test("that a span names itself is kept", () => {
+  test("that a span names is kept", () => {
     const attributes = { "langsmith.trace.session_name": "other" };
     desk.send([{ id: 2, parent: 1, attributes }, { id: 1 }]);
     expect(projectOf("span 2")).not.toBe(projectOf("span 1"));
   });
 
-  test("deleted takes its spans with it; they can be sent again", () => {
+  test("deletes its spans when it is deleted; they can be sent again", () => {
     desk.send([{ id: 1 }, { id: 2, parent: 1 }]);
     desk.writers.projects.delete(desk.tenantId, projectOf("span 1") ?? "").finish();
     expect(desk.db.prepare("SELECT count(*) FROM spans").raw().all()).toEqual([[0]]);
@@ -254,7 +254,7 @@ describe("the project", () => {
   });
 });
 
-test("a trace that two tenants send is each one's own", () => {
+test("a trace that two tenants send is separate for each of them", () => {
   const { id: other } = desk.writers.tenants.create({ handle: "other", displayName: "Other" });
   const spans = [{ id: 2, parent: 1 }, { id: 1 }];
   desk.send(spans);
@@ -270,7 +270,7 @@ test("a trace that two tenants send is each one's own", () => {
   expect(shape(desk.rowsOf())).toBe("T(2)");
 });
 
-test("a span below a run of another sender goes with it, and so does what is below the span", () => {
+test("a span below a run of another client is deleted with it, and so is what is below the span", () => {
   const stamp = "20261121T101112345678Z";
   const root = "0195d3a2-0000-7000-8000-00000000000a";
   const own = "0195d3a2-0000-7000-8000-00000000000b";

@@ -28,7 +28,7 @@ function encode(...spans: readonly ReturnType<typeof otlpSpan>[]): Buffer {
   return Buffer.from(traceRequest.encode(traceRequest.fromObject(request)).finish());
 }
 
-/** Answers of protobuf, which a text would spoil. */
+/** Sends a request and returns the raw bytes: decoding a protobuf response as text would corrupt it. */
 async function send(
   server: { readonly url: string },
   body: Buffer,
@@ -46,7 +46,7 @@ async function send(
 const readRoot = (server: { readonly url: string }): Promise<Answer> =>
   call(server, `GET /runs/${traceUuid}`);
 
-test("spans as JSON become runs, under the project of the header", async () => {
+test("spans as JSON become runs, in the project of the header", async () => {
   const server = await runServer();
   const body = otlpRequest([otlpSpan({ id: 2, parent: 1 }), otlpSpan({ id: 1 })]);
   const headers = { ...json, "Langsmith-Project": "mill" };
@@ -71,7 +71,7 @@ test("spans as protobuf, with and without gzip, become the same runs", async () 
   expect((await readRoot(server)).json).toMatchObject({ child_run_ids: [spanUuid(spanIdOf(2))] });
 });
 
-test("every form of the path is there", async () => {
+test("every form of the path is routed", async () => {
   const server = await runServer();
   const answers = ["/otel/v1/traces", "/api/v1/otel/v1/traces", "/otel/v1/traces/"].map((form) =>
     call(server, `POST ${form}`, { body: {}, headers: json }),
@@ -80,7 +80,7 @@ test("every form of the path is there", async () => {
   expect(statuses).toEqual([200, 200, 200]);
 });
 
-test("a body that says nothing of its kind is read by its first byte", async () => {
+test("a body without a content type is recognized by its first byte", async () => {
   const server = await runServer();
   const headers = { "content-type": "application/octet-stream" };
   expect(await send(server, encode(otlpSpan()), headers)).toMatchObject({ status: 200 });
@@ -91,7 +91,7 @@ test("a body that says nothing of its kind is read by its first byte", async () 
   });
 });
 
-test("spans that are rejected are counted; those beside them are stored", async () => {
+test("rejected spans are counted; those next to them are stored", async () => {
   const server = await runServer();
   const spans = [otlpSpan(), otlpSpan({ rest: { spanId: "1" } })];
   const answer = await call(server, path, { body: otlpRequest(spans), headers: json });
@@ -119,7 +119,7 @@ test("a request of which nothing can be stored is 400, with the reasons", async 
   });
 });
 
-test("a failure is told in the encoding of the request", async () => {
+test("a failure is reported in the encoding of the request", async () => {
   const server = await runServer();
   expect(await call(server, path, { body: "{", headers: json })).toMatchObject({
     status: 400,
@@ -133,7 +133,7 @@ test("a failure is told in the encoding of the request", async () => {
   });
 });
 
-test("without a key where one is needed it is 401, in the encoding of the request too", async () => {
+test("a missing key is 401, in the encoding of the request", async () => {
   const server = await runServer({ apiKeys: ["secret"] });
   const { status, bytes } = await send(server, encode(otlpSpan()));
   expect(status).toBe(401);
@@ -142,7 +142,7 @@ test("without a key where one is needed it is 401, in the encoding of the reques
   expect((await send(server, encode(otlpSpan()), headers)).status).toBe(200);
 });
 
-test("a body that inflates to too much is 413, one that does not inflate 400", async () => {
+test("a body that inflates beyond the limit is 413, one that does not inflate is 400", async () => {
   const server = await runServer();
   const headers = { ...json, "content-encoding": "gzip" };
   const bomb = gzipSync(Buffer.alloc(30_000_000, " "));
@@ -152,7 +152,7 @@ test("a body that inflates to too much is 413, one that does not inflate 400", a
   expect(await send(server, Buffer.from("{}"), unknown)).toMatchObject({ status: 415 });
 });
 
-test("names and texts of any kind come back as they were", async () => {
+test("names and texts of any kind are returned unchanged", async () => {
   const server = await runServer();
   const text = "\0 \uD800 <b>'; DROP TABLE runs; --</b> \u{1F600}";
   const attributes = { "input.value": text, [text]: text };
@@ -165,7 +165,7 @@ test("names and texts of any kind come back as they were", async () => {
   });
 });
 
-test("a project's name beyond ASCII arrives as it was sent", async () => {
+test("a project name beyond ASCII arrives unchanged", async () => {
   const server = await runServer();
   const headers = { ...json, "Langsmith-Project": Buffer.from("Mühle").toString("latin1") };
   await call(server, path, { body: otlpRequest([otlpSpan()]), headers });

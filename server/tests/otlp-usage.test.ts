@@ -24,7 +24,7 @@ describe("usage", () => {
     expect(usageOf(attributes)).toEqual({ input_tokens: 3, output_tokens: 4, total_tokens: 7 });
   });
 
-  test("has its details", () => {
+  test("includes its details", () => {
     const attributes = {
       "gen_ai.usage.input_tokens": 3,
       "gen_ai.usage.cache_read.input_tokens": 2,
@@ -37,14 +37,14 @@ describe("usage", () => {
     });
   });
 
-  test("is none where nothing is said, or nothing that is a number", () => {
+  test("is absent if nothing or no number was reported", () => {
     expect(usageOf({})).toBeUndefined();
     const attributes = { "gen_ai.usage.input_tokens": "many" };
     expect(usageOf(attributes)).toBeUndefined();
     expect(metadataOf(attributes)).toMatchObject(attributes);
   });
 
-  test("in the outputs that were told is left as it is", () => {
+  test("that the outputs already contain stays unchanged", () => {
     const attributes = {
       "gen_ai.completion": '{"usage_metadata": {"input_tokens": 1}}',
       "gen_ai.usage.input_tokens": 3,

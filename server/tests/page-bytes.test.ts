@@ -5,7 +5,7 @@ import { wireRun } from "./support/wire-runs.ts";
 
 const long = "x".repeat(5_000_000);
 
-/** Ids of the runs of each page, as long as a cursor leads on. */
+/** Follows the cursors of a query and returns the ids of the runs on each page. */
 async function readPages(
   server: Parameters<typeof call>[0],
   query: object,
@@ -22,7 +22,7 @@ async function readPages(
   return pages;
 }
 
-test("a page ends where its runs are large, and the next one goes on there", async () => {
+test("a page with large runs ends early, and the next one continues there", async () => {
   const server = await runServer();
   const given = { inputs: { long }, session_name: "large" };
   const root = wireRun(given);
@@ -33,13 +33,13 @@ test("a page ends where its runs are large, and the next one goes on there", asy
     expect((await call(server, "POST /runs/batch", { body })).status).toBe(202);
   }
   const ids = runs.map(({ id }) => id).toSorted();
-  // By the project, and by the trace, whose order is kept from page to page.
+  // Query by project, and by trace, whose order is cached between pages.
   const { json } = await call(server, "GET /sessions?name=large");
   for (const query of [{ session: [json[0]?.["id"]] }, { trace: root.id }]) {
     const pages = await readPages(server, query);
     expect(pages.map((page) => page.length)).toEqual([7, 3]);
     expect(pages.flat().toSorted()).toEqual(ids);
-    // Where no payload is asked for, none is read.
+    // No payload is read if none is selected.
     const short = await readPages(server, { ...query, select: ["start_time"] });
     expect(short).toHaveLength(1);
   }

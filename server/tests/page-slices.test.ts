@@ -3,7 +3,7 @@ import { expect, test } from "vitest";
 import type { StoredRun } from "../src/runs/run-row.ts";
 import { toPageJson } from "../src/runs/serializers/run-json.ts";
 
-/** Eight megabytes of small values, which take some tens of milliseconds to walk over. */
+/** Eight megabytes of small values, which take some tens of milliseconds to process. */
 const body = Buffer.from(
   `{"inputs":{"values":[${Array.from({ length: 1_000_000 }, (_, at) => at).join(",")}]}}`,
 );
@@ -34,7 +34,7 @@ const run = (): StoredRun => ({
   directChildRunIds: null,
 });
 
-test("a page of long payloads lets others have their turn between its runs", async () => {
+test("serializing a page of long payloads lets other requests run between its runs", async () => {
   let turns = 0;
   let isDone = false;
   const count = (): void => {

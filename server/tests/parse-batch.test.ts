@@ -9,14 +9,14 @@ const trace = "01234567-89ab-7cde-8f01-23456789abcd";
 const idOf = (index: number): string => `01234567-89ab-7cde-8f01-0000000000${index + 10}`;
 const head = `20261121T101112345678Z${trace}`;
 
-/** Members that a run has to have. */
+/** The members that every run must have. */
 const needed = (index: number): string[][] => [
   ["trace_id", `"${trace}"`],
   ["id", `"${idOf(index).toUpperCase()}"`],
   ["dotted_order", `"${head}.20261121T101112345679Z${idOf(index)}"`],
 ];
 
-/** Any others, some of them wrong. */
+/** Arbitrary other members, some of them invalid. */
 const anyMember = () =>
   fc.oneof(
     fc.constantFrom(
@@ -51,7 +51,7 @@ const runText = (index: number) =>
         `{${members.map(([name, raw]) => `${space}"${name}"${space}:${space}${raw}${space}`).join(",")}}`,
     );
 
-/** What came of a batch, whatever space stood in it, and in whatever order a payload's members stand. */
+/** The result of parsing a batch, independent of whitespace and of the order of members in a payload. */
 const seen = ({ batch, rejected }: ParsedBatch): unknown => ({
   rejected,
   records: batch.records.map(({ bodyStart, bodyEnd, digest, ...record }) => ({
@@ -65,7 +65,7 @@ const seen = ({ batch, rejected }: ParsedBatch): unknown => ({
   })),
 });
 
-test("a batch in one walk is what its runs are one by one, whatever stands where in them", () => {
+test("parsing a batch in one pass gives the same runs as parsing them one by one", () => {
   fc.assert(
     fc.property(
       fc.array(
@@ -90,12 +90,12 @@ test("a batch in one walk is what its runs are one by one, whatever stands where
 const goodRun = (index: number): string =>
   `{"id":"${idOf(index)}","trace_id":"${trace}","dotted_order":"${head}.20261121T101112345679Z${idOf(index)}","parent_run_id":"${trace}","inputs":{"a":1},"outputs":{}}`;
 
-test("members that stand side by side are stored as they came", () => {
+test("neighboring members are stored as they were sent", () => {
   const { batch } = parseBatch(Buffer.from(`{"post":[${goodRun(0)}]}`));
   expect(Buffer.from(batch.bodies).toString()).toBe('{"inputs":{"a":1},"outputs":{}}');
 });
 
-test("of two lists of one name the last counts, also where one of them is none", () => {
+test("of two lists with the same name the last one counts, even if one of them is no list", () => {
   const ids = (body: string): string[] =>
     parseBatch(Buffer.from(body)).batch.records.map(({ id }) => id);
   expect(ids(`{"post":[${goodRun(0)}],"post":[${goodRun(1)}]}`)).toEqual([idOf(1)]);
@@ -104,27 +104,27 @@ test("of two lists of one name the last counts, also where one of them is none",
   expect(() => ids(`{"post":[${goodRun(0)}],"post":7}`)).toThrow("post is an array of runs");
 });
 
-test("what is no JSON behind good runs refuses the body, and says where", () => {
+test("malformed JSON after valid runs rejects the body, and the error has the position", () => {
   const good = `{"post":[${goodRun(0)}]`;
   expect(() => parseBatch(Buffer.from(`${good},"patch":[tru]}`))).toThrow(
     `the body is not JSON: expected true at byte ${good.length + 10}`,
   );
 });
 
-test("posts come before patches, whichever list stands first", () => {
+test("posts are processed before patches, whichever list comes first", () => {
   const body = `{"patch":[${goodRun(0)}],"post":[${goodRun(1)},[]]}`;
   const { batch, rejected } = parseBatch(Buffer.from(body));
   expect(batch.records.map(({ operation }) => operation)).toEqual(["post", "patch"]);
   expect(rejected).toEqual([{ id: null, operation: "post", reason: "a run is a JSON object" }]);
 });
 
-test("a wrong step below ancestors that are known is counted from the root", () => {
+test("a wrong segment after valid ancestors is counted from the root", () => {
   const wrong = goodRun(1).replace(`679Z${idOf(1)}`, `679Z${idOf(1).slice(1)}0x`);
   const { rejected } = parseBatch(Buffer.from(`{"post":[${goodRun(0)},${wrong}]}`));
   expect(rejected[0]?.reason).toMatch(/^dotted_order: segment 2 is not/);
 });
 
-test("a stamp of the last second of a day that is over names no time, before and after one that does", () => {
+test("24:00:00 is a valid time in a dotted order, a fraction of a second after it is not", () => {
   const at = (stamp: string): string => goodRun(0).replace("20261121T101112345679Z", stamp);
   const reasons = [
     "20261121T240000000000Z",

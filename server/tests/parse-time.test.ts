@@ -3,7 +3,7 @@ import { expect, test } from "vitest";
 import { latestMicros, parseTime, parseTimeBound } from "../src/model/parse-time.ts";
 import { toIso } from "../src/http/wire-text.ts";
 
-test("an ISO text with microseconds comes back as it went in", () => {
+test("an ISO text with microseconds is formatted back unchanged", () => {
   fc.assert(
     fc.property(fc.integer({ min: 0, max: 4_000_000_000_000_000 }), (micros) => {
       expect(parseTime(toIso(micros))).toBe(micros);
@@ -47,7 +47,7 @@ test.each([
   true,
   null,
   {},
-])("%j is no time", (value) => {
+])("%j is not a time", (value) => {
   expect(parseTime(value)).toBeUndefined();
 });
 
@@ -58,7 +58,7 @@ test.each(["2255-06-05T23:47:34.740992Z", "9999-12-31T23:59:59.999999Z", 253_402
   },
 );
 
-test("a bound is a time, too", () => {
+test("the bound of a query is parsed as a time too", () => {
   expect(parseTimeBound("soon")).toBeUndefined();
   expect(parseTimeBound("2026-11-21T10:11:12Z")).toBe(1_795_255_872_000_000);
 });

@@ -12,15 +12,18 @@ import { patchOf, StoreDesk } from "./support/store-desk.ts";
 import type { WireObject } from "./support/store-desk.ts";
 import { multipart, multipartType, wireRun } from "./support/wire-runs.ts";
 
-/** What a run of a number holds: a text of its own, some as long as several pages. */
+/** The inputs of run `n`: unique, and for some runs as long as several pages. */
 const inputsOf = (n: number) => ({ text: `question ${n} `.repeat(n % 50 === 0 ? 3_000 : 150) });
 const outputsOf = (n: number) => ({ text: `answer ${n} `.repeat(80) });
 
-/** The same ids each time, so that the same seed hits the same. */
+/** Fixed ids, so that the same seed flips the same content. */
 const idOf = (n: number): string =>
   `${(Math.imul(n + 1, 2_654_435_761) >>> 0).toString(16).padStart(8, "0")}-0000-4000-8000-${String(n).padStart(12, "0")}`;
 
-/** A folder with so many runs, those of even numbers ended by a patch; the runs in their order. */
+/**
+ * Creates a folder with `count` runs, of which those with even numbers are ended by a patch. Returns the runs in
+ * order.
+ */
 async function fill(count: number) {
   const folder = await temporaryFolder();
   const store = await openSqliteStore(folder);
@@ -37,7 +40,7 @@ async function fill(count: number) {
   return { folder, path: join(folder, databaseFile), runs };
 }
 
-/** Numbers that are the same for the same seed. */
+/** A sequence of pseudo-random numbers that depends only on the seed. */
 function* random(seed: number): Generator<number, never> {
   for (let state = seed; ;) {
     state = (Math.imul(state, 1_664_525) + 1_013_904_223) >>> 0;
@@ -45,7 +48,7 @@ function* random(seed: number): Generator<number, never> {
   }
 }
 
-/** Turns random bits of a file over, behind its head. */
+/** Flips random bits of a file after the position `from`. */
 function flipBits(path: string, count: number, { seed, from }: { seed: number; from: number }) {
   const bytes = readFileSync(path);
   const next = random(seed);
@@ -56,7 +59,7 @@ function flipBits(path: string, count: number, { seed, from }: { seed: number; f
   writeFileSync(path, bytes);
 }
 
-/** What becomes of each run where it is asked for by its id. */
+/** Reads each run by its id and counts the results. */
 async function readAll(folder: string, runs: readonly WireObject[]) {
   const store = await openSqliteStore(folder);
   const desk = new StoreDesk(store);
@@ -74,7 +77,7 @@ async function readAll(folder: string, runs: readonly WireObject[]) {
   return counts;
 }
 
-/** What becomes of each run where it is listed. */
+/** Lists all runs and counts the results. */
 async function listAll(folder: string, runs: readonly WireObject[]) {
   const store = await openSqliteStore(folder);
   const listed = { right: 0, marked: 0, wrong: 0 };
@@ -82,7 +85,7 @@ async function listAll(folder: string, runs: readonly WireObject[]) {
   for (let from = 0; from < runs.length; from += 100) {
     const ids = runs.slice(from, from + 100).map(({ id }) => String(id));
     const query = { filter: { ids }, order: "asc", limit: 100, withChildren: false } as const;
-    // A page that SQLite can't read is an error.
+    // Listing fails if SQLite can't read a page of the database.
     const page = await store.read.runs
       .query(store.defaultTenantId, query)
       .catch(() => ({ runs: [] }));
@@ -103,8 +106,8 @@ const isRight = (run: WireObject, n: number): boolean =>
   JSON.stringify(run["outputs"] ?? null) === JSON.stringify(n % 2 === 0 ? outputsOf(n) : null);
 
 /**
- * Flips 40 bits of a database, and reads all runs. Bits that the server needs to start have it serve nothing and
- * say why: then others are flipped.
+ * Flips 40 bits of a database and reads all runs. If the server can't start, it must report why; then other bits are
+ * flipped.
  */
 async function readFlipped({ folder, path, runs }: Awaited<ReturnType<typeof fill>>) {
   const whole = readFileSync(path);
@@ -122,7 +125,7 @@ async function readFlipped({ folder, path, runs }: Awaited<ReturnType<typeof fil
   throw new Error("no seed leaves a database that opens");
 }
 
-test("40 flipped bits in a database of 2,000 runs serve no wrong payload", async () => {
+test("40 flipped bits in a database with 2,000 runs never return a wrong payload", async () => {
   const { read, listed } = await readFlipped(await fill(2_000));
   expect([read.wrong, listed.wrong]).toEqual([0, 0]);
   expect(read.refused).toBeGreaterThan(0);
@@ -130,7 +133,7 @@ test("40 flipped bits in a database of 2,000 runs serve no wrong payload", async
   expect(read.right).toBeGreaterThan(1_000);
 });
 
-test("flipped bits in the log of a killed server serve no wrong payload", async () => {
+test("flipped bits in the log of a killed server never return a wrong payload", async () => {
   const { folder, runs } = await fill(200);
   const killed = await temporaryFolder();
   const store = await openSqliteStore(folder);
@@ -143,7 +146,7 @@ test("flipped bits in the log of a killed server serve no wrong payload", async 
   }
   await store.close();
   flipBits(join(killed, `${databaseFile}-wal`), 3, { seed: 1, from: 32 });
-  // Whatever SQLite could not read is as it was before: as `fill` left it, or with the patch.
+  // Commits that SQLite could not recover are missing: runs are as `fill` posted them, or with the patch.
   const again = await openSqliteStore(killed);
   for (const [n, { id }] of runs.entries()) {
     const { inputs, outputs = null } = await new StoreDesk(again).read(id);
@@ -153,7 +156,7 @@ test("flipped bits in the log of a killed server serve no wrong payload", async 
   await again.close();
 });
 
-/** Changes what is stored and leaves the checksum. */
+/** Changes stored content without its checksum. */
 function change(path: string, sql: string): void {
   const db = openDatabase(path);
   db.exec(sql);
@@ -161,7 +164,7 @@ function change(path: string, sql: string): void {
 }
 
 describe("a run whose payload is damaged", () => {
-  test("is an error that says what to do, and is marked in lists; its neighbours are served", async () => {
+  test("is an error that says what to do, and is marked in lists; its neighbors are returned", async () => {
     const { folder, path, runs } = await fill(4);
     const [id, other] = [idOf(1), idOf(2)];
     change(
@@ -182,12 +185,12 @@ describe("a run whose payload is damaged", () => {
     const listed = json["runs"] as unknown as readonly WireObject[];
     expect(listed.filter(isMarked).map((run) => run["id"])).toEqual([id]);
     expect(listed).toHaveLength(4);
-    // A patch is taken still: what it brings is sound.
+    // A patch is still accepted: its own content is valid.
     const patch = { trace_id: id, dotted_order: runs[1]?.dotted_order, outputs: {} };
     expect((await call(server, `PATCH /runs/${id}`, { body: patch })).status).toBe(202);
   });
 
-  test("is an error too where it is another run's, or missing", async () => {
+  test("is also an error if the payload belongs to another run, or is missing", async () => {
     const { folder, path } = await fill(4);
     change(
       path,
@@ -218,14 +221,14 @@ describe("a run whose payload is damaged", () => {
     expect(stderr.split(`run ${idOf(1)} is damaged on disk`)).toHaveLength(2);
   });
 
-  test("from before there were checksums is served as it is", async () => {
+  test("is returned without a check if it is older than checksums", async () => {
     const { folder, path } = await fill(2);
     change(path, "UPDATE payloads SET checksum = NULL");
     expect(await readAll(folder, [{ id: idOf(0) }, { id: idOf(1) }])).toMatchObject({ right: 2 });
   });
 });
 
-test("a damaged attachment is an error, of a run and of an example that has a copy", async () => {
+test("a damaged attachment is an error, of a run and of an example with a copy of it", async () => {
   const folder = await temporaryFolder();
   const first = await runServer({ dataDir: folder });
   const run = wireRun();

@@ -34,7 +34,7 @@ const joined = (reader: PieceReader, ...pieces: readonly Buffer[]): string => {
   return fault ?? bytes.toString();
 };
 
-test("texts, names and lists become one text again", () => {
+test("texts, names and lists are joined into one text", () => {
   const reader = readerOf();
   const long = JSON.stringify("x".repeat(200));
   expect(
@@ -76,11 +76,11 @@ test.each([
     [Buffer.from([chunkCode.text, 255, 255, 255, 255, 1])],
     "ends within a piece",
   ],
-])("%s costs its part only, and says why", (_title, pieces, reason) => {
+])("%s rejects only its part, with the reason", (_title, pieces, reason) => {
   expect(joined(readerOf(), ...pieces)).toBe(reason);
 });
 
-test("pieces whose run names no trace, or where nothing is remembered, are refused", () => {
+test("chunks are rejected if their run names no trace, or nothing is cached", () => {
   const part = inPieces(text(chunkCode.text, "{}"));
   const said = (id: unknown): string | undefined => readerOf().joined(part, () => id).fault;
   const reason = "is in pieces, and no part before it names the run's trace";
@@ -90,7 +90,7 @@ test("pieces whose run names no trace, or where nothing is remembered, are refus
   );
 });
 
-test("a run with bad pieces is refused, and its neighbours are stored", () => {
+test("a run with invalid chunks is rejected, and its neighbors are stored", () => {
   const content = new ContentMemory();
   const batch = new MultipartBatch(undefined, { content, tenantId: "t" });
   const runs = [wireRun(), wireRun(), wireRun()];
@@ -108,7 +108,7 @@ test("a run with bad pieces is refused, and its neighbours are stored", () => {
   ]);
 });
 
-test("few bytes that name much are refused before they are much: all fields of a request share one bound", () => {
+test("few bytes that expand to many are rejected early: all fields of a request share one limit", () => {
   const mebibyte = JSON.stringify("x".repeat(1_048_576));
   const reader = readerOf();
   const name = named(chunkCode.same, digestOf(mebibyte));
@@ -124,12 +124,12 @@ test("few bytes that name much are refused before they are much: all fields of a
     digest = listDigest(digest, digestOf("1"));
   }
   expect(joined(lists, named(chunkCode.list, noItems), ...items).length).toBe(20_000);
-  // 20,000 bytes each time, and work for 10,000 items.
+  // Each reference expands to 20,000 bytes, and takes the work for 10,000 items.
   const again = Array.from({ length: 40 }, () => named(chunkCode.list, digest));
   expect(() => joined(lists, ...again)).toThrow("more than 25165824 bytes in all");
 });
 
-test("of one trace no more is remembered than may be, nor of all: what is older is forgotten", () => {
+test("the cache is limited per trace and in total; the oldest content is dropped", () => {
   const kept = (letter: string): string => JSON.stringify(letter.repeat(1_000));
   const content = new ContentMemory({ traceBytes: 3_000, allBytes: 5_000 });
   const [first, second, third] = [randomUUID(), randomUUID(), randomUUID()];

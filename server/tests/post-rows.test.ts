@@ -24,7 +24,7 @@ const sorted = <T>(list: readonly T[]): T[] =>
 
 type Way = "packed" | "one by one";
 
-/** A database in memory; `way` says how batches reach it. */
+/** Runs in an in-memory database; `way` selects how batches are written. */
 class Desk {
   readonly #db = openWriter(":memory:");
   readonly #writers = createWriters(this.#db);
@@ -39,11 +39,11 @@ class Desk {
     const batch = parse(body);
     const given = this.#way === "packed" ? packPosts(batch) : batch;
     const { rejected, ...counts } = this.#writers.runs.apply(this.#tenantId, given);
-    // Which is told first is nobody's concern.
+    // The order of the rejections does not matter.
     return { ...counts, rejected: sorted(rejected) };
   }
 
-  /** Everything of runs, with projects by name: their ids are chosen at random. */
+  /** All rows of runs, with project names instead of ids, because those are random. */
   read(): unknown {
     const named = "(SELECT name_json FROM projects p WHERE p.id = t.project_id)";
     const rows = (sql: string): unknown[][] =>
@@ -77,7 +77,7 @@ class Desk {
 
 const ids = Array.from({ length: 90 }, () => randomUUID());
 const roots = ids.slice(0, 5).map((id, at) => wireRun({ id, micros: someMicros + at * 70_000 }));
-/** Runs of a few traces; some ids stand in two of them, which only one can have. */
+/** Runs of a few traces. Some ids occur in two traces, of which only one may have the run. */
 const places = ids.flatMap((id, at) => {
   const own = roots[at];
   const [first, second] = [roots[at % roots.length], roots[(at + 1) % roots.length]];
@@ -115,8 +115,8 @@ const body = fc.array(operation, { minLength: 1, maxLength: 150 }).map((operatio
   return { post: of("post"), patch: of("patch") };
 });
 
-describe("posts that are written many at once", () => {
-  test("leave what they leave one by one, whatever was received before", () => {
+describe("posts that are written as a group", () => {
+  test("have the same result as one by one, whatever was received before", () => {
     fc.assert(
       fc.property(fc.array(body, { minLength: 1, maxLength: 4 }), (bodies) => {
         const [packed, single] = [new Desk("packed"), new Desk("one by one")];
@@ -131,7 +131,7 @@ describe("posts that are written many at once", () => {
     );
   });
 
-  test("of every form in one batch leave what they leave one by one, with some of each received before", () => {
+  test("in every form in one batch have the same result as one by one, even if some were received before", () => {
     const usage = { outputs: { usage_metadata: { input_tokens: 3, output_tokens: 4 } } };
     const forms = [{}, {}, usage, { reference_example_id: randomUUID() }, { error: "broken" }, {}];
     const posts = Array.from({ length: 300 }, (_, at) => ({
@@ -150,7 +150,7 @@ describe("posts that are written many at once", () => {
     expect(packed.activity()).toEqual(single.activity());
   });
 
-  test("are unpacked as they would have been written", () => {
+  test("are unpacked as they were packed", () => {
     fc.assert(
       fc.property(body, ({ post = [] }) => {
         const records = parse({ post }).records.filter(
@@ -167,7 +167,7 @@ describe("posts that are written many at once", () => {
     );
   });
 
-  test("go as rows unless a record of the same run stands before them, or they need a look at what is there", () => {
+  test("are written as rows unless an earlier record in the batch has the same run, or stored rows must be read", () => {
     const [a, b, c, d] = [wireRun(), wireRun(), wireRun(), wireRun()];
     const { records: posts, ...others } = parse({
       post: [a, b, { ...c, session_id: randomUUID() }],

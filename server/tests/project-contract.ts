@@ -23,7 +23,7 @@ const taken = (what: string) => ({
   message: `Session with this ${what} already exists.`,
 });
 
-/** What every engine does with projects. */
+/** What every storage engine must do with projects. */
 export function describeProjects(open: () => Promise<Store>): void {
   let desk: StoreDesk;
   beforeEach(async () => {
@@ -40,7 +40,7 @@ export function describeProjects(open: () => Promise<Store>): void {
     return found.map(({ name }) => name);
   };
 
-  test("a project is read back as it was made, whatever its texts hold", async () => {
+  test("a project is read back as it was created, whatever its texts contain", async () => {
     const text = `<b>'; DROP TABLE projects; --\u0000\ud800"`;
     const made = draft({
       name: text,
@@ -60,7 +60,7 @@ export function describeProjects(open: () => Promise<Store>): void {
     expect(await namesOf({ name: text })).toEqual([text]);
   });
 
-  test("a taken name or id is refused, and what is there stays", async () => {
+  test("a name or id that is taken is rejected, and the existing project stays unchanged", async () => {
     const first = draft({ description: "first" });
     await desk.store.write.projects.create(desk.store.defaultTenantId, first);
     await expect(
@@ -81,7 +81,7 @@ export function describeProjects(open: () => Promise<Store>): void {
     expect(await namesOf({})).toEqual(["p"]);
   });
 
-  test("an upsert changes the project of the name and keeps its id", async () => {
+  test("an upsert updates the project with the name and keeps its id", async () => {
     const first = draft({ description: "first", extra: { a: 1 } });
     await desk.store.write.projects.create(desk.store.defaultTenantId, first);
     const fate = await desk.store.write.projects.create(
@@ -95,7 +95,7 @@ export function describeProjects(open: () => Promise<Store>): void {
     });
   });
 
-  test("an update changes what is given, and nothing else", async () => {
+  test("an update changes the given fields only", async () => {
     const made = draft({ description: "before", extra: { a: 1 } });
     await desk.store.write.projects.create(desk.store.defaultTenantId, made);
     await desk.store.write.projects.create(desk.store.defaultTenantId, draft({ name: "other" }));
@@ -126,7 +126,7 @@ export function describeProjects(open: () => Promise<Store>): void {
     ).rejects.toMatchObject({ status: 404 });
   });
 
-  test("a run that names a renamed project makes a new one of the old name", async () => {
+  test("a run that names a renamed project by its old name creates a new one", async () => {
     await desk.send({ post: [wireRun({ session_name: "old" })] });
     const [project] = await desk.store.read.projects.list(desk.store.defaultTenantId, {
       name: "old",
@@ -162,7 +162,7 @@ export function describeProjects(open: () => Promise<Store>): void {
     expect(await namesOf({})).toEqual(["p", "q"]);
   });
 
-  test("a list leaves out what its filters do not pass, page by page", async () => {
+  test("a list contains only projects that match its filters, page by page", async () => {
     const dataset = randomUUID();
     const metadata = { team: "a", deep: { x: 1, y: [2] } };
     await desk.store.write.projects.create(

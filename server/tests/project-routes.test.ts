@@ -7,7 +7,7 @@ import { wireRun } from "./support/wire-runs.ts";
 
 const textOf = (json: Json | undefined): string => JSON.stringify(json).slice(1, -1);
 
-test("a project is made, changed, read with statistics, and deleted", async () => {
+test("a project is created, updated, read with statistics, and deleted", async () => {
   const server = await runServer();
   const body = { name: "p", description: null, extra: { metadata: { a: 1 } } };
   const made = await call(server, "POST /sessions", { body });
@@ -39,7 +39,7 @@ test("a project is made, changed, read with statistics, and deleted", async () =
   expect(await call(server, `DELETE ${path}`)).toMatchObject({ status: 404 });
 });
 
-test("the settings are those of the workspace that projects are in", async () => {
+test("the settings are those of the tenant of the projects", async () => {
   const server = await runOwnServer();
   const { json } = await call(server, "POST /sessions", { body: { name: "p" } });
   expect(await call(server, "GET /api/v1/settings")).toMatchObject({
@@ -48,7 +48,7 @@ test("the settings are those of the workspace that projects are in", async () =>
   });
 });
 
-test("a taken name is 409 without upsert, and the same project with it", async () => {
+test("a name that is taken is 409 without upsert, and returns the same project with it", async () => {
   const server = await runServer();
   const made = await call(server, "POST /sessions", { body: { name: "p" } });
   expect(await call(server, "POST /sessions", { body: { name: "p" } })).toMatchObject({
@@ -62,7 +62,7 @@ test("a taken name is 409 without upsert, and the same project with it", async (
   expect(again.json).toMatchObject({ description: "d" });
 });
 
-test("projects come by name, or the newest first, and pages of them go on where the last ended", async () => {
+test("projects are listed by name or newest first, and each page continues after the last one", async () => {
   const server = await runServer();
   for (const [name, day] of [
     ["b", "03"],
@@ -84,7 +84,7 @@ test("projects come by name, or the newest first, and pages of them go on where 
   expect(await call(server, "GET /sessions?sort_by=colour")).toMatchObject({ status: 422 });
 });
 
-test("what is no project, no filter and no id is 422", async () => {
+test("malformed projects, filters and ids are rejected with 422", async () => {
   const server = await runServer();
   const id = randomUUID();
   const bodies = [{}, { name: "" }, { name: 1 }, { name: "p", extra: [] }, { name: "p", id: "x" }];

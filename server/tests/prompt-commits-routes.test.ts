@@ -20,7 +20,7 @@ const textOf = (json: Json | undefined): string => json as unknown as string;
 const hashOf = ({ json }: Answer): string => textOf(json["commit_hash"]);
 
 describe("commits", () => {
-  test("follow one another, and are read by hash, its beginning, tag and latest", async () => {
+  test("build on each other, and are read by hash, prefix, tag and latest", async () => {
     const server = await serverWithPrompt();
     const first = await commit(server, { a: 1 }, { description: "one" });
     expect(first).toMatchObject({
@@ -68,7 +68,7 @@ describe("commits", () => {
     });
   });
 
-  test("the same manifest on the same parent has the same hash, in another prompt too", async () => {
+  test("with the same manifest and parent have the same hash, in another prompt too", async () => {
     const [one, other] = [await serverWithPrompt(), await serverWithPrompt()];
     const chains = await Promise.all(
       [one, other].map(async (server) => {
@@ -81,7 +81,7 @@ describe("commits", () => {
     expect(new Set(chains[0]).size).toBe(3);
   });
 
-  test("a parent that is stale, unknown or left out is 409 with a reason, and commits nothing", async () => {
+  test("with a stale, unknown or missing parent are 409 with the reason, and store nothing", async () => {
     const server = await serverWithPrompt();
     const first = hashOf(await commit(server, { a: 1 }));
     const second = hashOf(await commit(server, { a: 2 }, { parent_commit: first }));
@@ -89,11 +89,11 @@ describe("commits", () => {
       [{ parent_commit: first }, `a newer commit exists, ${second}`],
       [
         { parent_commit: "f".repeat(64) },
-        "parent_commit must be the hash of a commit of this prompt, or be left out before the first",
+        "parent_commit must be the hash of a commit of this prompt; omit it for the first commit",
       ],
       [
         { parent_commit: "../.." },
-        "parent_commit must be the hash of a commit of this prompt, or be left out before the first",
+        "parent_commit must be the hash of a commit of this prompt; omit it for the first commit",
       ],
       [{}, `parent_commit is missing: the latest commit is ${second}`],
       [{ parent_commit: null }, `parent_commit is missing: the latest commit is ${second}`],
@@ -108,14 +108,14 @@ describe("commits", () => {
     expect((await commit(server, { a: 3 }, { parent_commit: "latest" })).status).toBe(201);
   });
 
-  test("of two commits on one parent at once, one is made", async () => {
+  test("one of two concurrent commits on the same parent is stored", async () => {
     const server = await serverWithPrompt();
     const parent_commit = hashOf(await commit(server, {}));
     const both = await Promise.all([1, 2].map((n) => commit(server, { n }, { parent_commit })));
     expect(new Set(both.map(({ status }) => status))).toEqual(new Set([201, 409]));
   });
 
-  test("what the latest commit holds is not committed again, whatever the order of its members", async () => {
+  test("the manifest of the latest commit is not committed again, whatever the order of its members", async () => {
     const server = await serverWithPrompt();
     const parent_commit = hashOf(await commit(server, { a: 1, b: [{ c: null, d: "é" }] }));
     const same = await commit(server, { b: [{ d: "é", c: null }], a: 1 }, { parent_commit });
@@ -128,7 +128,7 @@ describe("commits", () => {
     ).toBe(201);
   });
 
-  test("a manifest is kept as it is, and one that is no object, or too large, refused", async () => {
+  test("a manifest is stored unchanged; one that is no object, or too large, is rejected", async () => {
     const server = await serverWithPrompt();
     const manifest = `{"lc":1,"__proto__":{"x":1},"text":"<script>\\u0000\\ud800'; DROP TABLE prompts; --","":[],"constructor":null}`;
     const body = `{"manifest":${manifest},"description":"\\u0000\\udfff"}`;
@@ -155,7 +155,7 @@ describe("commits", () => {
     expect(huge.status).toBe(413);
   });
 
-  test("what is not there is 404, told apart: the prompt, its commits, the one commit", async () => {
+  test("a missing prompt, a prompt without commits and a missing commit are different 404 errors", async () => {
     const server = await serverWithPrompt();
     const detailOf = async (path: string) => {
       const { status, json } = await call(server, `GET ${path}`);
@@ -174,21 +174,21 @@ describe("commits", () => {
     }
   });
 
-  test("pulls and views are counted, of the commit and of the prompt", async () => {
+  test("pulls and views are counted, for the commit and for the prompt", async () => {
     const server = await serverWithPrompt();
     await commit(server, {});
     await call(server, "GET /commits/-/p/latest");
     await call(server, "GET /commits/-/p/latest");
     await call(server, "GET /commits/-/p/latest?is_view=true");
     const counts = { num_downloads: 2, num_views: 1 };
-    // They are counted behind the answer.
+    // They are counted after the response.
     await vi.waitFor(async () => {
       expect((await call(server, "GET /repos/-/p")).json["repo"]).toMatchObject(counts);
     });
     expect((await call(server, "GET /commits/-/p")).json["commits"]?.[0]).toMatchObject(counts);
   });
 
-  test("go with their prompt: one made anew under the handle has none", async () => {
+  test("are deleted with their prompt: a new prompt with the handle has none", async () => {
     const server = await serverWithPrompt();
     const id = textOf((await commit(server, {})).json["commit"]?.["id"]);
     const body = { tag_name: "prod", commit_id: id };
@@ -202,7 +202,7 @@ describe("commits", () => {
 });
 
 describe("tags", () => {
-  test("are made, moved, listed and deleted; the commit stays", async () => {
+  test("are created, moved, listed and deleted; the commit stays", async () => {
     const server = await serverWithPrompt();
     const first = await commit(server, { a: 1 });
     const second = await commit(server, { a: 2 }, { parent_commit: hashOf(first) });
@@ -229,7 +229,7 @@ describe("tags", () => {
     expect((await call(server, "GET /commits/-/p")).json["total"]).toBe(2);
   });
 
-  test("that can't be one, or have no commit, are refused", async () => {
+  test("with an invalid name or without a commit are rejected", async () => {
     const server = await serverWithPrompt();
     const commit_id = textOf((await commit(server, {})).json["commit"]?.["id"]);
     const names = ["", "latest", "a/b", "a b", "é", "-a", "\u0000", "deadbeef", "x".repeat(101)];

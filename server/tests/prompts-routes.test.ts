@@ -9,8 +9,8 @@ const hostile = `<script>'; DROP TABLE prompts; --"\u0000 \ud800 😀 ${"x".repe
 const namesOf = (json: Json): readonly Json[] =>
   (json["repos"] as unknown as readonly Json[]).map((repo) => repo["repo_handle"] as Json);
 
-describe("one's own prompts", () => {
-  test("are made, read, changed and deleted, texts kept as they are", async () => {
+describe("the tenant's own prompts", () => {
+  test("are created, read, updated and deleted; texts stay unchanged", async () => {
     const server = await runOwnServer();
     const fields = { description: hostile, readme: hostile, tags: [hostile, "b"] };
     const made = await call(server, "POST /api/v1/repos/", {
@@ -60,7 +60,7 @@ describe("one's own prompts", () => {
     expect((await call(server, "PATCH /repos/-/p_1-x", { body: {} })).status).toBe(404);
   });
 
-  test("a handle that is none is 422, and the answer names the rule", async () => {
+  test("with an invalid handle are rejected with 422, and the error states the rule", async () => {
     const server = await runServer();
     const handles = [
       "",
@@ -79,13 +79,13 @@ describe("one's own prompts", () => {
       const body = { repo_handle, is_public: false };
       expect(await call(server, "POST /repos", { body })).toMatchObject({
         status: 422,
-        json: { detail: matching(/^repo_handle is 1 to 100 lower-case letters/) },
+        json: { detail: matching(/^repo_handle must have 1 to 100 lower-case letters/) },
       });
     }
     expect((await call(server, "GET /repos")).json["total"]).toBe(0);
   });
 
-  test("a taken handle is 409, a body that is none 422", async () => {
+  test("a handle that is taken is 409, an invalid body 422", async () => {
     const server = await runServer();
     const body = { repo_handle: "p", is_public: false };
     await call(server, "POST /repos", { body });
@@ -109,7 +109,7 @@ describe("one's own prompts", () => {
     }
   });
 
-  test("many are deleted by id; what is not there is named, and costs the others nothing", async () => {
+  test("several are deleted by id; missing ones are listed, and do not affect the others", async () => {
     const server = await runServer();
     const idOf = async (repo_handle: string): Promise<string> => {
       const { json } = await call(server, "POST /repos", { body: { repo_handle } });
@@ -171,7 +171,7 @@ describe("lists", () => {
     expect(await list("?is_archived=allow")).toEqual(["beta", "alpha", "gamma"]);
   });
 
-  test("refuse what is no filter, and name it", async () => {
+  test("reject invalid filters, and name them", async () => {
     const server = await runServer();
     const wrong = ["limit=0", "limit=101", "limit=-1", "limit=NaN", "limit=1.5", "offset=-1"]
       .concat("is_public=maybe", "is_archived=maybe", "sort_field=name", "sort_direction=up")
@@ -195,7 +195,7 @@ describe("lists", () => {
 });
 
 describe("tenants", () => {
-  test("a private prompt is not there for another, in any call", async () => {
+  test("a private prompt does not exist for other tenants, on any route", async () => {
     const { me, you } = await hubTenants();
     const made = await me("POST /repos", { repo_handle: "p", is_public: false });
     await me("POST /commits/me/p", { manifest: { a: 1 } });
@@ -225,7 +225,7 @@ describe("tenants", () => {
     });
   });
 
-  test("a public prompt is read and liked by all, and written to by its owner", async () => {
+  test("a public prompt can be read and liked by all, and written by its owner", async () => {
     const { me, you, nameless } = await hubTenants();
     await me("POST /repos", { repo_handle: "p", is_public: true });
     await me("POST /commits/-/p", { manifest: { a: 1 } });
@@ -255,14 +255,16 @@ describe("tenants", () => {
       expect({ target, ...(await you(target, body)) }).toMatchObject({
         target,
         status: 403,
-        json: { detail: "Prompt me/p is another tenant's: it can be read and liked, not changed" },
+        json: {
+          detail: "Prompt me/p belongs to another tenant: it can be read and liked, not changed",
+        },
       });
     }
     await me("PATCH /repos/me/p", { is_public: false });
     expect((await you("GET /repos/me/p")).status).toBe(404);
   });
 
-  test("without a handle nothing is public; with one set it can be", async () => {
+  test("without a handle no prompt of a tenant can be public; with a handle it can", async () => {
     const { nameless } = await hubTenants();
     const body = { repo_handle: "p", is_public: true };
     const refused = {
@@ -277,7 +279,7 @@ describe("tenants", () => {
     expect(json["repo"]).toMatchObject({ is_public: true, full_name: "named/p" });
   });
 
-  test("a handle is each tenant's own", async () => {
+  test("handles are unique within a tenant only", async () => {
     const { me, you } = await hubTenants();
     const body = { repo_handle: "p", is_public: true };
     expect((await me("POST /repos", body)).status).toBe(200);

@@ -5,7 +5,7 @@ import type { Store } from "../src/store/store.ts";
 import { StoreDesk } from "./support/store-desk.ts";
 import { someMicros, wireRun } from "./support/wire-runs.ts";
 
-/** What every engine answers. */
+/** What every storage engine must return for queries. */
 export function describeQueries(open: () => Promise<Store>): void {
   let desk: StoreDesk;
   beforeEach(async () => {
@@ -13,7 +13,7 @@ export function describeQueries(open: () => Promise<Store>): void {
   });
   afterEach(() => desk.store.close());
 
-  test("every filter leaves out what does not pass", async () => {
+  test("every filter excludes runs that do not match", async () => {
     const example = randomUUID();
     const root = wireRun({ name: "root", session_name: "p", run_type: "llm", micros: someMicros });
     const child = wireRun({
@@ -55,7 +55,7 @@ export function describeQueries(open: () => Promise<Store>): void {
     ]);
   });
 
-  test("text is found in names and payloads, in either case, and is no pattern", async () => {
+  test("text is found in names and payloads, case-insensitively, and is no pattern", async () => {
     await desk.send({
       post: [
         wireRun({ name: "Alpha", micros: someMicros }),
@@ -69,7 +69,7 @@ export function describeQueries(open: () => Promise<Store>): void {
     expect(await desk.query({ text: "'; drop" })).toEqual(["c'; DROP TABLE runs"]);
   });
 
-  test("pages follow one another without a gap or a repeat, runs of one start among them", async () => {
+  test("pages follow each other without gaps or repetitions, even for runs with the same start", async () => {
     const names = Array.from({ length: 25 }, (_, index) => `run-${index}`);
     await desk.send({
       post: names.map((name, index) =>
@@ -80,7 +80,7 @@ export function describeQueries(open: () => Promise<Store>): void {
       const seen: string[] = [];
       let after: RunQuery["after"];
       do {
-        // A page needs the cursor of the one before it.
+        // Sequential: a page needs the cursor of the previous one.
         const page = await desk.store.read.runs.query(desk.store.defaultTenantId, {
           filter: {},
           order,
@@ -109,7 +109,7 @@ export function describeQueries(open: () => Promise<Store>): void {
     expect(page.next).toBeUndefined();
   });
 
-  test("statistics count, and take latencies of ended runs only", async () => {
+  test("statistics count runs, and use latencies of ended runs only", async () => {
     const ends = [1, 2, 3, 4].map((seconds) => 1_795_255_872_345.678 + seconds * 1_000);
     await desk.send({
       post: [...ends.map((end_time) => wireRun({ end_time })), wireRun({ error: "boom" })],
@@ -122,7 +122,7 @@ export function describeQueries(open: () => Promise<Store>): void {
     });
   });
 
-  test("statistics of nothing are nothing", async () => {
+  test("statistics of no runs are empty", async () => {
     expect(await desk.store.read.runs.statistics(desk.store.defaultTenantId, {})).toMatchObject({
       runCount: 0,
       errorCount: 0,
@@ -157,7 +157,7 @@ export function describeQueries(open: () => Promise<Store>): void {
     });
   });
 
-  test("a share has one token until it is taken back", async () => {
+  test("a share keeps its token until it is revoked", async () => {
     const run = wireRun();
     await desk.send({ post: [run] });
     const token = await desk.store.write.runs.share(desk.store.defaultTenantId, run.id);

@@ -27,7 +27,7 @@ async function queueOf(count: number, fields: object = {}) {
   return { server, id, runIds, entryId, claim, act };
 }
 
-test("reviewers who ask at the same time are each given another run", async () => {
+test("reviewers who claim at the same time get different runs", async () => {
   const { claim, entryId } = await queueOf(8);
   const names = Array.from({ length: 12 }, (_, index) => `reviewer ${index}`);
   const answers = await Promise.all(names.map((name) => claim(name)));
@@ -37,7 +37,7 @@ test("reviewers who ask at the same time are each given another run", async () =
   expect(given.filter((id) => !id)).toHaveLength(4);
 });
 
-test("of two who finish one run at the same time, one is refused by name", async () => {
+test("of two reviewers who finish one run at the same time, one is rejected, and the error names the other", async () => {
   const { act, entryId, server, id } = await queueOf(1, { enable_reservations: false });
   const answers = await Promise.all(
     ["ann", "bob"].map((reviewer) => act("done", entryId(0), { reviewer })),
@@ -60,7 +60,7 @@ test("of two who finish one run at the same time, one is refused by name", async
   });
 });
 
-test("a claimed run says who has it and until when, also where a run is read from its queue", async () => {
+test("a claimed run includes who has claimed it and until when, also when read from its queue", async () => {
   const { claim, act, server, id, runIds, entryId } = await queueOf(2, { reservation_minutes: 5 });
   const before = Date.now();
   const { json } = await claim("ann");
@@ -86,7 +86,7 @@ test("a claimed run says who has it and until when, also where a run is read fro
   });
 });
 
-test("a run is skipped, finished, reopened and walked to", async () => {
+test("a run can be skipped, finished, reopened and claimed by its position", async () => {
   const { claim, act, entryId } = await queueOf(3);
   const idOf = ({ json }: { readonly json: Json }): string => textOf(json["run"]?.["id"]);
   expect(idOf(await claim("ann"))).toBe(entryId(0));
@@ -99,7 +99,7 @@ test("a run is skipped, finished, reopened and walked to", async () => {
   expect((await claim("bob", { queue_run_id: entryId(1) })).status).toBe(409);
 });
 
-test("queues are listed with how far each is", async () => {
+test("queues are listed with their progress", async () => {
   const { act, entryId, server, id } = await queueOf(2, { name: "one" });
   await call(server, "POST /annotation-queues", { body: { name: "two" } });
   await act("done", entryId(0), { reviewer: "ann" });
@@ -116,7 +116,7 @@ test("queues are listed with how far each is", async () => {
   ]);
 });
 
-test("the runs of a queue are listed with their reviews, and without what they hold", async () => {
+test("the runs of a queue are listed with their reviews, and without payloads", async () => {
   const { act, entryId, server, id, runIds } = await queueOf(3);
   await act("done", entryId(1), { reviewer: "ann" });
   const list = async (query: string): Promise<Json> =>
@@ -149,7 +149,7 @@ describe("refusals", () => {
     });
   });
 
-  test("a queue or run that is not there is 404, and a name may be in any script", async () => {
+  test("a missing queue or run is 404, and a reviewer's name may be in any script", async () => {
     const { server, claim, act } = await queueOf(1);
     const path = `/ui/annotation-queues/${randomUUID()}`;
     const body = { reviewer: "ann" };
@@ -174,7 +174,7 @@ describe("refusals", () => {
     expect((await call(server, "POST /annotation-queues", { body })).status).toBe(422);
   });
 
-  test("another tenant's queue is not there", async () => {
+  test("another tenant's queue does not exist", async () => {
     const { me, you } = await hubTenants();
     const { json } = await me("POST /annotation-queues", { name: "mine" });
     const path = `/ui/annotation-queues/${textOf(json["id"])}`;

@@ -13,7 +13,7 @@ import { temporaryFolder } from "./support/running-server.ts";
 const minute = 60_000_000;
 const tenant = "t";
 
-/** A queue of `count` runs, whose clock a test turns. */
+/** A queue of `count` runs, with a clock that the test sets. */
 async function deskOf(count: number, reviewers: Readonly<Record<string, unknown>> = {}) {
   const db = openWriter(join(await temporaryFolder(), "millrace.db"));
   onTestFinished(() => db.close());
@@ -84,7 +84,7 @@ async function deskOf(count: number, reviewers: Readonly<Record<string, unknown>
   };
 }
 
-test("two reviewers are given two runs, and each the same run again", async () => {
+test("two reviewers get two different runs, and each gets the same run again", async () => {
   const desk = await deskOf(3);
   expect([desk.next("ann"), desk.next("bob"), desk.next("ann"), desk.next("bob")]).toEqual([
     0, 1, 0, 1,
@@ -93,7 +93,7 @@ test("two reviewers are given two runs, and each the same run again", async () =
   expect(desk.next("dan")).toBeUndefined();
 });
 
-test("a claim holds for the minutes that the queue says, and not a microsecond longer", async () => {
+test("a claim lasts for the minutes that the queue sets, and not a microsecond longer", async () => {
   const desk = await deskOf(1, { reservation_minutes: 3 });
   expect(desk.next("ann")).toBe(0);
   desk.wait(3 * minute - 1);
@@ -104,7 +104,7 @@ test("a claim holds for the minutes that the queue says, and not a microsecond l
   expect(desk.next("ann")).toBeUndefined();
 });
 
-test("a renewed claim counts from then, and one minute where the queue says nothing", async () => {
+test("a renewed claim counts from its renewal, and lasts one minute by default", async () => {
   const desk = await deskOf(1);
   desk.next("ann");
   desk.wait(minute - 1);
@@ -113,7 +113,7 @@ test("a renewed claim counts from then, and one minute where the queue says noth
   expect(desk.next("bob")).toBeUndefined();
 });
 
-test("who comes back after the claim went to another is refused, with nothing marked", async () => {
+test("a reviewer whose expired claim went to another is rejected, and nothing is marked", async () => {
   const desk = await deskOf(2);
   desk.next("ann");
   desk.wait(minute);
@@ -124,14 +124,14 @@ test("who comes back after the claim went to another is refused, with nothing ma
   expect(desk.progress()).toMatchObject({ total: 2, completed: 1 });
 });
 
-test("a claim that expired still finishes where nobody has taken the run", async () => {
+test("an expired claim can still be finished if nobody else has claimed the run", async () => {
   const desk = await deskOf(1);
   desk.next("ann");
   desk.wait(9 * minute);
   expect(desk.finish("ann", 0).completedMicros).toBe(1_009 * minute);
 });
 
-test("a queue with two reviewers a run asks both, once each, and then no one", async () => {
+test("a queue with two reviewers per run offers it to both, once each, and then to nobody", async () => {
   const desk = await deskOf(1, { num_reviewers_per_item: 2 });
   expect([desk.next("ann"), desk.next("bob"), desk.next("cy")]).toEqual([0, 0, undefined]);
   const first = desk.finish("ann", 0);
@@ -143,7 +143,7 @@ test("a queue with two reviewers a run asks both, once each, and then no one", a
   expect(desk.progress("ann")).toMatchObject({ completed: 1, lastDone: first.id });
 });
 
-test("without reservations reviewers may meet, and the first to finish has it", async () => {
+test("without reservations several reviewers get the same run, and the first to finish completes it", async () => {
   const desk = await deskOf(2, { enable_reservations: false });
   expect([desk.next("ann"), desk.next("bob")]).toEqual([0, 0]);
   expect(desk.open("ann", 0)?.untilMicros).toBeNull();
@@ -152,7 +152,7 @@ test("without reservations reviewers may meet, and the first to finish has it", 
   expect(desk.next("ann")).toBe(1);
 });
 
-test("skipped runs come last, the one skipped first before the others, and to others at once", async () => {
+test("skipped runs come last, in the order of skipping, and are offered to others at once", async () => {
   const desk = await deskOf(3);
   for (const place of [0, 1]) {
     expect(desk.next("ann")).toBe(place);
@@ -165,7 +165,7 @@ test("skipped runs come last, the one skipped first before the others, and to ot
   expect(desk.next("ann")).toBe(1);
 });
 
-test("a run that was given back is the next one's", async () => {
+test("a released run is offered to the next reviewer", async () => {
   const desk = await deskOf(1);
   desk.next("ann");
   desk.release("ann", 0);
@@ -173,7 +173,7 @@ test("a run that was given back is the next one's", async () => {
   expect(desk.next("bob")).toBe(0);
 });
 
-test("a mark that is taken back reopens the run for its reviewer alone", async () => {
+test("undoing the done mark reopens the run for its reviewer only", async () => {
   const desk = await deskOf(1);
   desk.next("ann");
   desk.finish("ann", 0);
@@ -184,7 +184,7 @@ test("a mark that is taken back reopens the run for its reviewer alone", async (
   expect(desk.places("needs_my_review")).toEqual([0]);
 });
 
-test("who has no mark to take back gets no claim beside another reviewer's", async () => {
+test("a reviewer without a done mark gets no claim next to another reviewer's", async () => {
   const desk = await deskOf(2);
   desk.next("ann");
   desk.finish("bob", 1);
@@ -194,7 +194,7 @@ test("who has no mark to take back gets no claim beside another reviewer's", asy
   expect(desk.progress("ann")).toMatchObject({ completed: 2 });
 });
 
-test("one walks to the runs beside that wait, past those that are others' or done", async () => {
+test("the next and previous claimable runs are found, skipping those that others have claimed or finished", async () => {
   const desk = await deskOf(5);
   desk.open("bob", 1);
   desk.finish("cy", 2);
@@ -204,14 +204,14 @@ test("one walks to the runs beside that wait, past those that are others' or don
   expect(desk.beside("ann", "after", 4)).toBeUndefined();
 });
 
-test("what one is done with can be opened again, without a claim", async () => {
+test("a run that the reviewer has finished can be opened again, without a claim", async () => {
   const desk = await deskOf(2);
   desk.finish("ann", 1);
   expect(desk.open("ann", 1)).toMatchObject({ index: 1, untilMicros: null });
   expect(() => desk.open("bob", 1)).toThrow("The run was reviewed by ann");
 });
 
-test("progress counts runs and marks, and who has a run now", async () => {
+test("progress counts runs, done marks and current claims", async () => {
   const desk = await deskOf(4);
   desk.finish("ann", 0);
   desk.finish("ann", 1);
@@ -227,7 +227,7 @@ test("progress counts runs and marks, and who has a run now", async () => {
   expect(desk.progress().reviewers.map(({ claimed }) => claimed)).toEqual([0, 0]);
 });
 
-test("a caller of the API is one reviewer: of two that are asked for, the other is still wanted", async () => {
+test("all API callers are one reviewer: if two are required, another one is still needed", async () => {
   const desk = await deskOf(2, { num_reviewers_per_item: 2 });
   expect(desk.review(0, 5)).toMatchObject({ reviewedMicros: 5, completedMicros: null });
   expect(desk.places("needs_others_review")).toEqual([0]);
@@ -238,7 +238,7 @@ test("a caller of the API is one reviewer: of two that are asked for, the other 
   expect(desk.places("needs_my_review")).toEqual([0, 1]);
 });
 
-test("when a queue asks for more reviewers or fewer, its runs are completed by that", async () => {
+test("changing the number of required reviewers updates which runs are completed", async () => {
   const desk = await deskOf(1);
   desk.finish("ann", 0);
   const ask = (count: number): void => {
@@ -263,7 +263,7 @@ test("when a queue asks for more reviewers or fewer, its runs are completed by t
   expect(() => desk.finish("bob", 0)).toThrow("The run was reviewed by ann");
 });
 
-test("claims and marks go with the run, and with the queue", async () => {
+test("claims and done marks are deleted with the run, and with the queue", async () => {
   const desk = await deskOf(2);
   desk.finish("ann", 0);
   desk.next("ann");
@@ -274,7 +274,7 @@ test("claims and marks go with the run, and with the queue", async () => {
   expect(desk.reviewRows()).toBe(0);
 });
 
-test("a run that was reviewed before there were claims is completed", async () => {
+test("a run that was reviewed before claims existed is completed", async () => {
   const path = join(await temporaryFolder(), "millrace.db");
   const before = openDatabase(path);
   before.exec(formats.slice(0, 3).join(""));
@@ -289,7 +289,7 @@ test("a run that was reviewed before there were claims is completed", async () =
   expect(progress).toMatchObject({ total: 2, completed: 1, lastDone: "one" });
 });
 
-test("a name has one id, which is a UUID, and another name another", () => {
+test("a reviewer id is a UUID that depends only on the name", () => {
   expect(toReviewerId("ann")).toMatch(
     /^[\da-f]{8}-[\da-f]{4}-8[\da-f]{3}-[89ab][\da-f]{3}-[\da-f]{12}$/,
   );

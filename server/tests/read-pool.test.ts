@@ -11,7 +11,7 @@ import { StoreDesk } from "./support/store-desk.ts";
 import { temporaryFolder } from "./support/running-server.ts";
 import { wireRun } from "./support/wire-runs.ts";
 
-/** A thread whose queries end when the test says so. */
+/** A thread whose queries end when the test decides. */
 class ScriptedThread implements QueryThread {
   static all: ScriptedThread[] = [];
   query: ReaderQuery | undefined;
@@ -53,7 +53,7 @@ function createPool(timeoutMs = 60_000) {
   const ask = (method: "statistics" | "find", tenantId: string, signal?: AbortSignal) => {
     const scope = { tenantId, signal: signal ?? new AbortController().signal };
     const asked = pool.read({ resource: "runs", method, args: [`${tenantId} ${method}`] }, scope);
-    asked.catch(() => undefined); // Those that wait are ended with the pool.
+    asked.catch(() => undefined); // Queries that still wait are canceled with the pool.
     return asked;
   };
   return { pool, running, ask };
@@ -73,7 +73,7 @@ test("a tenant's long queries leave threads to quick ones and to another tenant"
   expect(ScriptedThread.all).toHaveLength(sizes.threads);
 });
 
-test("tenants have their turns one after the other, however many queries one has waiting", async () => {
+test("tenants take turns, however many queries one has waiting", async () => {
   const { running, ask } = createPool();
   for (const tenant of ["one", "one", "two", "one", "one", "three", "two"]) {
     void ask("statistics", tenant);
@@ -87,7 +87,7 @@ test("tenants have their turns one after the other, however many queries one has
   expect(running()[0]).toBe("two statistics");
 });
 
-test("a tenant with too many queries waiting is refused with 503 and Retry-After; others are not", async () => {
+test("a tenant with too many waiting queries gets 503 and Retry-After; others do not", async () => {
   const { ask } = createPool();
   for (let count = 0; count < 2 + sizes.waiting; count += 1) {
     void ask("statistics", "one");
@@ -102,7 +102,7 @@ test("a tenant with too many queries waiting is refused with 503 and Retry-After
   expect(await quick).toBe("answered");
 });
 
-test("the deadline counts from when a query is asked, whether it waits or runs", async () => {
+test("the deadline counts from the arrival of a query, whether it waits or runs", async () => {
   const { ask } = createPool(20);
   const asked = [1, 2, 3].map(() => ask("statistics", "one"));
   for (const one of asked) {
@@ -111,7 +111,7 @@ test("the deadline counts from when a query is asked, whether it waits or runs",
   expect(ScriptedThread.all.map(({ isCancelled }) => isCancelled)).toEqual([true, true]);
 });
 
-test("a client that leaves ends its query; its thread is free once it has come to an end", async () => {
+test("a query is canceled when its client disconnects; its thread is free once it has ended", async () => {
   const { ask, running } = createPool();
   const leaving = new AbortController();
   const left = ask("statistics", "one", leaving.signal);
@@ -128,7 +128,7 @@ test("a client that leaves ends its query; its thread is free once it has come t
   expect(await next).toBe("answered");
 });
 
-test("what was written before a query is in its answer", async () => {
+test("a query returns what was written before it", async () => {
   const store = await openSqliteStore(await temporaryFolder());
   const desk = new StoreDesk(store);
   for (const runCount of [1, 2, 3]) {
@@ -138,7 +138,7 @@ test("what was written before a query is in its answer", async () => {
   await store.close();
 });
 
-test("what a query throws reaches who asked, and the next one is answered", async () => {
+test("the error of a query reaches its caller, and the next query runs", async () => {
   const store = await openSqliteStore(await temporaryFolder());
   const desk = new StoreDesk(store);
   const broken = { count: 1 } as unknown as Record<string, never>;
@@ -149,7 +149,7 @@ test("what a query throws reaches who asked, and the next one is answered", asyn
   await store.close();
 });
 
-test("a closing store ends the queries under way and refuses further ones", async () => {
+test("closing the store cancels running queries and refuses new ones", async () => {
   const store = await openSqliteStore(await temporaryFolder());
   const desk = new StoreDesk(store);
   await desk.send({ post: [wireRun()] });
@@ -163,7 +163,7 @@ test("a closing store ends the queries under way and refuses further ones", asyn
   });
 });
 
-test("a thread that did not start is 503, and the next query starts it anew", async () => {
+test("a thread that fails to start is 503, and the next query starts it again", async () => {
   const folder = join(await temporaryFolder(), "later");
   const file = join(folder, "millrace.db");
   const thread = new ReaderThread(file, () => undefined);

@@ -6,7 +6,7 @@ import type { Json } from "./support/running-server.ts";
 import { someMicros, wireRun } from "./support/wire-runs.ts";
 import { anyText } from "./support/matching.ts";
 
-test("/info is what the SDK reads", async () => {
+test("/info has what the SDK reads", async () => {
   const server = await runServer();
   const { json, status } = await call(server, "GET /api/v1/info/?");
   expect(status).toBe(200);
@@ -20,7 +20,7 @@ test("/info is what the SDK reads", async () => {
   });
 });
 
-test("the root names the server and its addresses", async () => {
+test("the root path returns the server and its addresses", async () => {
   const server = await runServer();
   expect((await call(server, "GET /")).json).toMatchObject({
     name: "millrace",
@@ -28,7 +28,7 @@ test("the root names the server and its addresses", async () => {
   });
 });
 
-test("a run that is not there is 404, an id that is none 422, another path 404", async () => {
+test("a missing run is 404, a malformed id 422, an unknown path 404", async () => {
   const server = await runServer();
   expect(await call(server, `GET /runs/${randomUUID()}`)).toMatchObject({
     status: 404,
@@ -41,7 +41,7 @@ test("a run that is not there is 404, an id that is none 422, another path 404",
   });
 });
 
-test("a run is answered in the shape of the wire", async () => {
+test("a run is returned in the wire format", async () => {
   const server = await runServer();
   const root = wireRun();
   const run = wireRun({
@@ -73,7 +73,7 @@ test("a run is answered in the shape of the wire", async () => {
   });
 });
 
-test("text that is HTML or SQL comes back as it is", async () => {
+test("text that is HTML or SQL is returned unchanged", async () => {
   const server = await runServer();
   const text = `<script>alert(1)</script>'; DROP TABLE runs; --"\\\u0000\u2028`;
   const run = wireRun({
@@ -95,7 +95,7 @@ test("text that is HTML or SQL comes back as it is", async () => {
   });
 });
 
-test("lone surrogates and NULs survive the way from POST to GET, escape by escape", async () => {
+test("lone surrogates and NULs survive from POST to GET, escape by escape", async () => {
   const server = await runServer();
   const id = randomUUID();
   const body = `{"id":"${id}","name":"\\uD800\\u0000n","inputs":{"t":"a\\u0000b\\ud83d\\uDE00\\udfff"}}`;
@@ -176,14 +176,14 @@ test.each([
   [{ order: "up" }, "must be equal to constant"],
   ["[]", "must be object"],
   ["{", "the body is not JSON"],
-])("the query %j is refused with the reason", async (body, message) => {
+])("the query %j is rejected with the reason", async (body, message) => {
   const server = await runServer();
   const answer = await call(server, "POST /runs/query", { body });
   expect(answer.status).toBe(422);
   expect(JSON.stringify(answer.json["detail"])).toContain(JSON.stringify(message).slice(1, -1));
 });
 
-test("a cursor is of no use in the other order", async () => {
+test("a cursor is invalid in the other order", async () => {
   const server = await runServer();
   await call(server, "POST /runs/batch", { body: { post: [wireRun(), wireRun()] } });
   const { json } = await call(server, "POST /runs/query", { body: { limit: 1 } });
@@ -193,7 +193,7 @@ test("a cursor is of no use in the other order", async () => {
   });
 });
 
-test("statistics take the same filters", async () => {
+test("statistics accept the same filters", async () => {
   const server = await runServer();
   const end_time = "2026-11-21T10:11:14.345678Z";
   await call(server, "POST /runs/batch", {
@@ -213,7 +213,7 @@ test("statistics take the same filters", async () => {
   });
 });
 
-test("a shared run is read without a key until it is taken back", async () => {
+test("a shared run can be read without a key until it is unshared", async () => {
   const server = await runServer({ apiKeys: ["secret"] });
   const headers = { "x-api-key": "secret" };
   const run = wireRun({ name: "shared" });

@@ -4,15 +4,15 @@ import { releasePieces } from "../src/bodies/release-pieces.ts";
 import { takeBatch } from "../src/runs/ingest/parse-batch.ts";
 import { wireRun } from "./support/wire-runs.ts";
 
-/** As the socket gives it: in memory of its own. */
+/** A chunk as the socket delivers it: in a buffer of its own. */
 function pieceOf(text: string): Buffer<ArrayBuffer> {
   const piece = Buffer.from(new ArrayBuffer(Buffer.byteLength(text)));
   piece.write(text);
   return piece;
 }
 
-describe("the memory of a body's pieces", () => {
-  test("is gone once they are released, but not where it holds more than a piece", () => {
+describe("the memory of a body's chunks", () => {
+  test("is freed once they are released, unless it contains more than one chunk", () => {
     const pieces = [pieceOf("a".repeat(70_000)), pieceOf("b"), Buffer.from(new ArrayBuffer(0))];
     const memory = new ArrayBuffer(100);
     const parts = [Buffer.from(memory, 0, 99), Buffer.from(memory, 1)];
@@ -23,7 +23,7 @@ describe("the memory of a body's pieces", () => {
     releasePieces(pieces);
   });
 
-  test("stays where it may not be taken, and the others' is gone", () => {
+  test("stays if it can't be transferred, and that of the others is freed", () => {
     const piece = pieceOf("kept");
     markAsUntransferable(piece.buffer);
     const other = pieceOf("gone");
@@ -31,7 +31,7 @@ describe("the memory of a body's pieces", () => {
     expect([piece.toString(), other.length]).toEqual(["kept", 0]);
   });
 
-  test("is gone once a batch was made of them, and the batch reads as it came", () => {
+  test("is freed once a batch was parsed from them, and the batch is unchanged", () => {
     const run = { ...wireRun(), inputs: { text: "x".repeat(1_000) } };
     const text = JSON.stringify({ post: [run] });
     const pieces = [pieceOf(text.slice(0, 500)), pieceOf(text.slice(500))];
@@ -43,7 +43,7 @@ describe("the memory of a body's pieces", () => {
     });
   });
 
-  test("stays where a body is no batch: what is wrong with it is told", () => {
+  test("stays if a body is no batch, so that the error can be reported", () => {
     const piece = pieceOf('{"post":[{"a":1');
     expect(() => takeBatch([piece])).toThrow("the body is");
     expect(piece.length).toBe(15);

@@ -25,7 +25,7 @@ const projectId = async ({ store, tenantId }: StoreDesk, name: string): Promise<
   return project!.id;
 };
 
-/** Steps until there is nothing left to delete. */
+/** Runs steps until nothing is left to delete. */
 async function sweepAll({ store }: StoreDesk): Promise<readonly number[]> {
   const steps: number[] = [];
   let from: string | null = null;
@@ -48,7 +48,7 @@ test("without a rule nothing is deleted", async () => {
   expect(await desk.read(run.id)).toMatchObject({ id: run.id });
 });
 
-test("runs older than the tenant's days go, with their feedback; younger ones stay", async () => {
+test("runs older than the tenant's limit are deleted with their feedback; younger ones stay", async () => {
   const desk = await openDesk();
   const [old, young] = [agedRun(31), agedRun(29)];
   await desk.send({ post: [old, young] });
@@ -75,7 +75,7 @@ test("runs older than the tenant's days go, with their feedback; younger ones st
   expect(await desk.store.read.feedback.find(desk.tenantId, feedback.id)).toBeUndefined();
 });
 
-test("runs that went are in no count of the project's runs any more", async () => {
+test("deleted runs no longer count in the project's runs", async () => {
   const desk = await openDesk();
   await desk.send({ post: [agedRun(31), agedRun(31, "old", { error: "no" }), agedRun(29)] });
   const { store, tenantId } = desk;
@@ -91,7 +91,7 @@ test("runs that went are in no count of the project's runs any more", async () =
   expect(counts).toMatchObject([{ runs: 1, errors: 0 }]);
 });
 
-test("words of runs that went are proposed no more, those of runs that stay are, and these are found by them", async () => {
+test("filter suggestions omit values of deleted runs, and still include and find those of others", async () => {
   const desk = await openDesk();
   const told = (word: string) => ({
     name: `name ${word}`,
@@ -114,7 +114,7 @@ test("words of runs that went are proposed no more, those of runs that stay are,
   expect(await desk.query({ projectIds: [id], runFilters: [filter] })).toEqual(["name young"]);
 });
 
-test("a project's own rule comes before the tenant's, and one that keeps for ever keeps", async () => {
+test("a project's rule takes precedence over the tenant's, and may keep runs forever", async () => {
   const desk = await openDesk();
   const runs = [agedRun(20, "short"), agedRun(20, "usual"), agedRun(2_000, "ever")];
   await desk.send({ post: runs });
@@ -142,14 +142,14 @@ test("a rule of one tenant deletes nothing of another's", async () => {
   expect(await neighbour.read(run.id)).toMatchObject({ id: run.id });
 });
 
-test("a step deletes a hundred runs at most, so that what arrives gets between", async () => {
+test("a step deletes at most a hundred runs, so that ingestion can run in between", async () => {
   const desk = await openDesk();
   await desk.send({ post: Array.from({ length: 250 }, () => agedRun(10)) });
   await desk.store.write.retention.set(desk.tenantId, { projectId: null, days: 1 });
   expect(await sweepAll(desk)).toEqual([100, 100, 50, 0]);
 });
 
-test("a step deletes a few large runs at most", async () => {
+test("a step deletes only a few large runs", async () => {
   const desk = await openDesk();
   const inputs = { text: "x".repeat(1_200_000) };
   await desk.send({ post: Array.from({ length: 5 }, () => ({ ...agedRun(10), inputs })) });
@@ -157,7 +157,7 @@ test("a step deletes a few large runs at most", async () => {
   expect(await sweepAll(desk)).toEqual([2, 2, 1, 0]);
 });
 
-test("the sweeper goes on by itself until all is gone, and ends", async () => {
+test("the sweeper runs by itself until everything is deleted, and ends", async () => {
   const desk = await openDesk();
   const run = agedRun(10);
   await desk.send({ post: [run] });
@@ -167,7 +167,7 @@ test("the sweeper goes on by itself until all is gone, and ends", async () => {
   sweeper.end();
 });
 
-test("rules are set, read and taken away over HTTP; what is no number of days is refused", async () => {
+test("rules are set, read and removed over HTTP; an invalid number of days is rejected", async () => {
   const server = await runServer();
   const put = (body: unknown) => call(server, "PUT /ui/retention", { body });
   expect((await put({ days: 30 })).json).toEqual([{ project_id: null, days: 30 }]);

@@ -23,7 +23,7 @@ const before1970 = (id = randomUUID()) => ({
   dotted_order: `19690101T101112345678Z${id}`,
 });
 
-test("a run that moves to a time before 1970 is found there by what it had", () => {
+test("a run that moves to a time before 1970 is found there by its facets", () => {
   const desk = new FilterDesk();
   const run = { ...before1970(), name: "moved", start_time: someMicros / 1_000, tags: ["a"] };
   desk.send({ post: [run] });
@@ -33,7 +33,7 @@ test("a run that moves to a time before 1970 is found there by what it had", () 
   expect(desk.find('has(tags, "a")')).toEqual(["moved"]);
 });
 
-test("the root that stands in for a span that has not come is found by its name and its type", () => {
+test("the placeholder root of a span that has not arrived is found by its name and type", () => {
   const desk = new FilterDesk();
   const spans = [otlpSpan({ id: 3, parent: 2, attributes: { "langsmith.span.kind": "llm" } })];
   desk.writers.runs.apply(desk.tenantId, toBatch(readSpans(spans)).batch);
@@ -43,7 +43,7 @@ test("the root that stands in for a span that has not come is found by its name 
   expect(desk.find(`and(eq(name, "span 3"), ${roots})`)).toEqual(["span 3"]);
 });
 
-test("a name and a type with a NUL stay what they are when another field is patched", () => {
+test("a name and a type with a NUL stay unchanged when another field is patched", () => {
   const desk = new FilterDesk();
   const run = wireRun({ name: "a\0b", run_type: "c\0d", tags: ["odd"] });
   desk.send({ post: [run] });
@@ -58,7 +58,7 @@ test("a name and a type with a NUL stay what they are when another field is patc
   expect(missingFacets(desk.db)).toEqual([]);
 });
 
-test("a patch whose dotted order alone names another trace is refused, and nothing of it is kept", () => {
+test("a patch whose dotted order alone names another trace is rejected, and nothing of it is stored", () => {
   const desk = new FilterDesk();
   const run = wireRun();
   desk.send({ post: [run] });
@@ -82,7 +82,7 @@ test("a patch whose dotted order alone names another trace is refused, and nothi
   expect(desk.db.prepare("SELECT body FROM payloads").raw().all()).toHaveLength(1);
 });
 
-test("runs of a moment that is deleted by half are found by their tags while they are there", () => {
+test("runs of a block are found by their tags while it is half deleted", () => {
   const desk = new FilterDesk();
   const start = someMicros - (someMicros % 100_000);
   const runs = Array.from({ length: 150 }, (_, index) =>
@@ -100,7 +100,7 @@ test("runs of a moment that is deleted by half are found by their tags while the
   expect(desk.db.prepare("SELECT * FROM run_facets").raw().all()).toEqual([]);
 });
 
-test("runs that a database of before has hidden are found again", async () => {
+test("runs that an older version failed to index are found again", async () => {
   const path = join(await temporaryFolder(), "old.db");
   const old = openDatabase(path);
   const [tenantId, projectId, standIn, moved] = [

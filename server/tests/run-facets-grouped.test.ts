@@ -17,7 +17,7 @@ import { someMicros } from "./support/wire-runs.ts";
 const dayMicros = 86_400_000_000;
 const ids = Array.from({ length: 5 }, (_, at) => `01a20177-2565-737a-8327-bc822f53273${at}`);
 
-/** Few of each, so that they meet: the blocks of two are one, the last are before 1970. */
+/** Few distinct times, so that runs share them: two are in the same block, the last ones are before 1970. */
 const stamps = [
   ...[0, 1, 100_000].map((after) => microsToStamp(someMicros + after)),
   "19691231T235959999999Z",
@@ -26,7 +26,7 @@ const stamps = [
 const word = fc.constantFrom("a", "b", "x\0y", "\ud800", "é", "z".repeat(200), "z".repeat(201));
 const time = fc.constantFrom(null, null, someMicros / 1_000, someMicros / 1_000 + 150, 0, 99.999);
 
-/** A run and, for two of them, what it stands below. */
+/** A run's ids and dotted order; two of the ids are below a root. */
 const place = fc.tuple(fc.nat(4), fc.constantFrom(...stamps)).map(([at, stamp]) => {
   const [id = "", root = ""] = [ids[at], ids[0]];
   const own = stamp + id;
@@ -49,7 +49,7 @@ const details = fc.record(
   { requiredKeys: [] },
 );
 const run = fc.tuple(place, details).map(([at, fields]) => ({ ...fields, ...at }));
-/** Posts that no one has seen, many at once. */
+/** A batch of many new runs. */
 const crowd = fc.tuple(fc.integer({ min: 60, max: 140 }), details).map(([count, fields]) =>
   Array.from({ length: count }, (_, at) => {
     const id = `01a20177-2565-737a-8327-bc8230000${String(at).padStart(3, "0")}`;
@@ -78,7 +78,7 @@ const step = fc.oneof(
       tenant,
       operation: fc.constantFrom("post" as const, "patch" as const),
       run,
-      /** What it does not say. */
+      /** The members that the run lacks. */
       without: fc.subarray(["trace_id", "dotted_order"] as const),
     }),
   },
@@ -116,7 +116,7 @@ const step = fc.oneof(
 );
 type Step = typeof step extends fc.Arbitrary<infer Of> ? Of : never;
 
-/** A writer of its own, in whose transactions steps are taken. */
+/** A database with its writers, which runs steps in transactions. */
 class Side {
   readonly db = openWriter(":memory:");
   #writers = createWriters(this.db);
@@ -126,7 +126,7 @@ class Side {
     this.#take = take;
   }
 
-  /** As the writer's thread does it; undone after, where it is told to. */
+  /** Runs a transaction as the writer thread does, and rolls it back if `end` says so. */
   transact(steps: readonly Step[], end: "COMMIT" | "ROLLBACK"): unknown[] {
     this.db.exec("BEGIN IMMEDIATE");
     const answers = steps.map((one) => this.#do(one));
@@ -149,7 +149,7 @@ class Side {
       }
       case "one": {
         const { id, ...rest } = one.run;
-        // The clock would say when it began.
+        // A default start, which would otherwise be the current time.
         const kept = { start_time: 0, ...rest };
         one.without.forEach((name) => Reflect.deleteProperty(kept, name));
         const body = Buffer.from(JSON.stringify({ ...kept, start_time: kept.start_time ?? 0 }));
@@ -191,7 +191,7 @@ class Side {
     );
   }
 
-  /** A write of a resource, which fails by itself. */
+  /** A write of a resource; if it fails, only this write is rolled back. */
   #change(one: Step & { readonly name: string }): unknown {
     const { kind, tenant: tenantId, name } = one;
     const { projects, runs } = this.#writers;
@@ -225,20 +225,23 @@ class Side {
   }
 }
 
-/** Payloads of no run: they were answered with success, and nobody reads them. */
+/** Payloads of runs that were never posted: the clients got a success, and no query reads them. */
 const orphans =
   "SELECT id FROM payloads EXCEPT SELECT p.id FROM payloads p JOIN runs USING (trace_id, id)";
 
 const groups = fc.array(
   fc.record({
     steps: fc.array(step, { minLength: 1, maxLength: 5 }),
-    /** What comes before it is written: a transaction that fails behind so many of them, or another writer. */
+    /**
+     * What happens before the group is written: a transaction with that many steps is rolled back, or the writers are
+     * recreated.
+     */
     mishap: fc.constantFrom(undefined, undefined, 1, 5, "restart" as const),
   }),
   { minLength: 1, maxLength: 10 },
 );
 
-test("whatever transactions and ways batches come by, the index is one, and has all that the stored runs have", () => {
+test("the index does not depend on how batches and transactions arrive, and covers all stored runs", () => {
   fc.assert(
     fc.property(groups, (received) => {
       const alone = new Side((body) => parseBatch(body).batch);

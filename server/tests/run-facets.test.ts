@@ -43,13 +43,13 @@ describe("the facets of a payload", () => {
     expect(facetsOf(membersOf(members))).toEqual(facets);
   });
 
-  test("lists of ten thousand levels are looked into only so far", () => {
+  test("lists of ten thousand levels are searched to a limited depth", () => {
     const extra = `{"metadata":{"a":${"[".repeat(9_000)}"x"${"]".repeat(9_000)}}}`;
     expect(facetsOf(new Map([["extra", Buffer.from(extra)]]))).toEqual(["ka"]);
   });
 });
 
-describe("what a filter asks of facets", () => {
+describe("the facets that a filter uses", () => {
   test.each<[string, readonly (readonly string[])[]]>([
     ['has(tags, "a")', [["ta"]]],
     ['in(tag, ["a", "b"])', [["ta", "tb"]]],
@@ -97,7 +97,7 @@ test("runs of one block share the rows of their facets", () => {
   );
 });
 
-test("a run that moves in time may have any facet there; a deleted project has none", () => {
+test("a run whose time changes may have any facet there; a deleted project has none", () => {
   const desk = new FilterDesk();
   const run = wireRun({ name: "moved", tags: ["a"], session_name: "p" });
   desk.send({ post: [run] });
@@ -112,7 +112,7 @@ test("a run that moves in time may have any facet there; a deleted project has n
   expect(rowsOf(desk)).toEqual([]);
 });
 
-test("runs of a database of before are found by their facets", async () => {
+test("runs of an older database are found by their facets", async () => {
   const path = join(await temporaryFolder(), "old.db");
   const old = openDatabase(path);
   const [id, projectId, tenantId] = [randomUUID(), randomUUID(), randomUUID()];
@@ -133,7 +133,7 @@ test("runs of a database of before are found by their facets", async () => {
   expect(found.runs.map(({ row }) => row.name)).toEqual(["old"]);
 });
 
-test("what is rare is looked up by its facet, what is common is come across", () => {
+test("rare facets are looked up in the index, common ones are found by scanning", () => {
   const desk = new FilterDesk();
   const rare = wireRun({ name: "rare", tags: ["rare"], micros: blockMicros });
   desk.send({ post: [rare] });
@@ -162,7 +162,7 @@ test("what is rare is looked up by its facet, what is common is come across", ()
   expect(desk.find('has(tags, "rare")')).toEqual(["rare"]);
 });
 
-test("whatever order posts and patches come in, filters find the runs that meet them", () => {
+test("filters find the matching runs, whatever the order of posts and patches", () => {
   const filters = [
     'has(tags, "a")',
     'in(tags, ["b", "c"])',

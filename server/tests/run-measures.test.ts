@@ -46,7 +46,7 @@ describe("of one run", () => {
     expect(measuresOf(members)).toEqual({ ...none, ...counted });
   });
 
-  test("the outputs come before the metadata, number by number", () => {
+  test("the outputs take precedence over the metadata, number by number", () => {
     const members = {
       outputs: { usage_metadata: { input_tokens: 1, output_tokens: "many" } },
       extra: { metadata: { usage_metadata: usage } },
@@ -54,14 +54,14 @@ describe("of one run", () => {
     expect(measuresOf(members)).toEqual({ ...none, ...counted, prompt_tokens: 1 });
   });
 
-  test("a total that nobody names is the sum of both parts, and of one part nothing", () => {
+  test("a missing total is the sum of both parts, and is unknown if one is missing", () => {
     const totalOf = (of: WireObject): unknown => measuresOf({ outputs: { usage_metadata: of } });
     expect(totalOf({ input_tokens: 3, output_tokens: 4 })).toEqual({ ...none, ...counted });
     expect(totalOf({ total_tokens: 7 })).toEqual({ ...none, total_tokens: 7 });
     expect(totalOf({ input_tokens: 3 })).toEqual({ ...none, prompt_tokens: 3 });
   });
 
-  test("costs are read beside the tokens", () => {
+  test("costs are read next to the tokens", () => {
     const costs = { total_cost: 0.75, input_cost: 0.25, output_cost: 0.5 };
     expect(measuresOf({ outputs: { usage_metadata: costs } })).toEqual({
       ...none,
@@ -71,7 +71,7 @@ describe("of one run", () => {
     });
   });
 
-  test("the first token came when the first event of that name says", () => {
+  test("the first token arrived at the time of the first event with that name", () => {
     const events = [
       { name: "start", time: "2026-11-21T10:11:12.4Z" },
       { name: "new_token", time: "2026-11-21T10:11:12.345678Z" },
@@ -99,12 +99,12 @@ describe("of one run", () => {
     expect(measuresOf(members)).toBeUndefined();
   });
 
-  test("a number beyond those of JavaScript is none", () => {
+  test("a number beyond the range of JavaScript counts as none", () => {
     const outputs = Buffer.from('{"usage_metadata":{"total_tokens":1e999,"input_tokens":1}}');
     expect(readMeasures(new Map([["outputs", outputs]]))).toEqual({ ...none, prompt_tokens: 1 });
   });
 
-  test("10,000 levels beside the usage do no harm", () => {
+  test("10,000 levels next to the usage cause no harm", () => {
     const deep = `${"[".repeat(9_000)}${"]".repeat(9_000)}`;
     const outputs = Buffer.from(`{"deep":${deep},"usage_metadata":{"total_tokens":7}}`);
     expect(readMeasures(new Map([["outputs", outputs]]))).toEqual({ ...none, total_tokens: 7 });
@@ -120,7 +120,7 @@ describe("of many runs", () => {
   const totalIn = (desk: FilterDesk): number =>
     desk.readers.runs.statistics(desk.tenantId, {}).total_tokens.sum;
 
-  /** What the columns say and what the payload says; they have to be the same. */
+  /** Checks the columns and the payloads, which must agree. */
   const expectTotal = (desk: FilterDesk, total: number): void => {
     expect(totalIn(desk)).toBe(total);
     expect(desk.runs().reduce((sum, run) => sum + Number(run["total_tokens"]), 0)).toBe(total);
@@ -128,7 +128,7 @@ describe("of many runs", () => {
     expect(totalIn(desk)).toBe(total);
   };
 
-  test("the runs of language models are added up, and no others", () => {
+  test("only runs of language models are summed", () => {
     const desk = new FilterDesk();
     const chain = wireRun({ ...using(7), run_type: "chain" });
     const child = llm({
@@ -159,7 +159,7 @@ describe("of many runs", () => {
     expect(toStatsJson(desk.readers.runs.statistics(desk.tenantId, {}))).toEqual(stats);
   });
 
-  test("the filter says which runs are added up", () => {
+  test("the filter selects which runs are summed", () => {
     const desk = new FilterDesk();
     desk.send({ post: [llm({ name: "a", ...using(7) }), llm({ name: "b", ...using(100) })] });
     const filter = { runFilters: [desk.check('eq(name, "a")')] };
@@ -179,7 +179,7 @@ describe("of many runs", () => {
     });
   });
 
-  test("first tokens are counted from the start, in seconds", () => {
+  test("times to the first token are counted from the start, in seconds", () => {
     const desk = new FilterDesk();
     const events = (seconds: number) => [
       { name: "new_token", time: someMicros / 1_000 + seconds * 1_000 },
@@ -195,7 +195,7 @@ describe("of many runs", () => {
     );
   });
 
-  test("the patch's outputs win, whichever comes first", () => {
+  test("the patch's outputs win, whichever arrives first", () => {
     const post = llm(using(7));
     const patch = patchOf(post, using(9));
     const inOrder = new FilterDesk();
@@ -208,7 +208,7 @@ describe("of many runs", () => {
     expectTotal(reversed, 9);
   });
 
-  test("outputs without usage take away the usage of those before", () => {
+  test("outputs without usage remove the usage of earlier outputs", () => {
     const post = llm(using(7));
     const desk = new FilterDesk();
     desk.send({ post: [post], patch: [patchOf(post, { outputs: { text: "hi" } })] });
@@ -217,7 +217,7 @@ describe("of many runs", () => {
     expectTotal(desk, 3);
   });
 
-  test("a post that comes after its patch brings no usage into the patch's outputs", () => {
+  test("a post that arrives after its patch does not change the usage in the patch's outputs", () => {
     const post = llm(using(7));
     const desk = new FilterDesk();
     desk.send({ patch: [patchOf(post, { outputs: { text: "hi" } })] });
@@ -225,14 +225,14 @@ describe("of many runs", () => {
     expectTotal(desk, 0);
   });
 
-  test("a patch that says nothing of usage leaves it", () => {
+  test("a patch without usage keeps it", () => {
     const post = llm(using(7));
     const desk = new FilterDesk();
     desk.send({ post: [post], patch: [patchOf(post, { tags: ["x"] })] });
     expectTotal(desk, 7);
   });
 
-  test("outputs of the patch and metadata of the post make one usage", () => {
+  test("outputs of the patch and metadata of the post are combined", () => {
     const post = llm({ extra: { metadata: { usage_metadata: { input_tokens: 3 } } } });
     const desk = new FilterDesk();
     desk.send({ post: [post] });
@@ -248,7 +248,7 @@ describe("of many runs", () => {
     expectTotal(desk, 7);
   });
 
-  test("a run from before the columns is read from its payload, until a patch comes", () => {
+  test("usage of a run older than the columns is read from its payload, until a patch arrives", () => {
     const desk = new FilterDesk();
     const post = llm(using(7));
     desk.send({ post: [post] });

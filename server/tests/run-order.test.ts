@@ -7,7 +7,7 @@ import { FilterDesk } from "./support/filter-desk.ts";
 import { someMicros, wireRun } from "./support/wire-runs.ts";
 
 describe("the latest runs of several projects", () => {
-  /** 60 runs, two at each start, four by turns in each of 5 projects. */
+  /** 60 runs, two at each start time, assigned to 5 projects in turn, four at a time. */
   const fill = (): FilterDesk => {
     const desk = new FilterDesk();
     const post = Array.from({ length: 60 }, (_, index) =>
@@ -55,7 +55,7 @@ describe("the latest runs of several projects", () => {
     expect(found.map((page) => page.length)).toEqual([...Array.from({ length: 8 }, () => 7), 4]);
   });
 
-  test("meet the filter, in the projects that it names", () => {
+  test("match the filter, in the projects that it names", () => {
     const desk = fill();
     const names = parseRows(
       desk.db.prepare("SELECT id FROM projects ORDER BY name_json").raw().all([]),

@@ -13,7 +13,7 @@ const child = wireRun({ parent: root });
 const stamp = "20261121T101112345678Z";
 const other = "0195d3a2-0000-7000-8000-00000000000f";
 
-/** Rules that hold in batches and in multipart requests alike. */
+/** Rules that apply to batches and multipart requests alike. */
 const rules: readonly (readonly [string, Operation, Readonly<Record<string, unknown>>, string])[] =
   [
     ["no id", "post", { ...root, id: undefined }, "id is missing"],
@@ -121,7 +121,7 @@ const rules: readonly (readonly [string, Operation, Readonly<Record<string, unkn
   ];
 
 test.each(rules)(
-  "in a batch, %s (%s) is told, and the neighbours are taken",
+  "in a batch, %s (%s) is reported, and the neighbors are accepted",
   (_title, operation, bad, reason) => {
     const body = {
       post: [wireRun()],
@@ -219,7 +219,7 @@ const faults: readonly (readonly [string, readonly PartInit[], string])[] = [
 ];
 
 test.each(faults)(
-  "in a multipart request, %s is told, and the neighbours are taken",
+  "in a multipart request, %s is reported, and the neighbors are accepted",
   (_title, parts, reason) => {
     const { ids, rejected } = parseParts([mainPart(before), ...parts, mainPart(after, "patch")]);
     expect(ids).toEqual([before.id, after.id]);
@@ -227,7 +227,7 @@ test.each(faults)(
   },
 );
 
-test("fields may come before their run", () => {
+test("fields may be sent before their run", () => {
   const { ids, rejected } = parseParts([{ name: `post.${id}.inputs`, body: "{}" }, mainPart(bad)]);
   expect([ids, rejected]).toEqual([[id], []]);
 });
@@ -248,7 +248,7 @@ test("an id in capitals names the same run", () => {
   });
 });
 
-test("a patch that does not say whether it is a root's passes with any number of segments", () => {
+test("a patch that may be of a root or a child can have any number of segments", () => {
   const { id: childId, trace_id, dotted_order } = child;
   const { rejected } = parseBatch(
     Buffer.from(JSON.stringify({ patch: [{ id: childId, trace_id, dotted_order }] })),
@@ -256,7 +256,7 @@ test("a patch that does not say whether it is a root's passes with any number of
   expect(rejected).toEqual([]);
 });
 
-test("a one-run call may leave the trace and the dotted order out", () => {
+test("a single-run request may omit the trace and the dotted order", () => {
   const body = Buffer.from(JSON.stringify({ id: randomUUID(), name: "one" }));
   expect(parseOneRun(body, "post", { place: "optional" }).rejected).toEqual([]);
 });
@@ -265,11 +265,11 @@ test.each([
   ["no JSON", "{", "the body is not JSON: expected a name in quotes at byte 1 of 1"],
   ["an array", "[]", "the body is not JSON: expected an object at byte 0 of 2"],
   ["post of another kind", '{"post":{}}', "post is an array of runs"],
-])("a batch that is %s is refused whole", (_title, body, message) => {
+])("a batch that is %s is rejected completely", (_title, body, message) => {
   expect(() => parseBatch(Buffer.from(body))).toThrow(message);
 });
 
-test("a run in a batch that is no object is told", () => {
+test("a run in a batch that is no object is reported", () => {
   const { batch, rejected } = parseBatch(
     Buffer.from(JSON.stringify({ post: [null, root, 5], patch: null })),
   );
@@ -280,7 +280,7 @@ test("a run in a batch that is no object is told", () => {
   ]);
 });
 
-test("more operations than the bound are refused", () => {
+test("more operations than the limit are rejected", () => {
   const list = (length: number): string => Array.from({ length }, () => "{}").join(",");
   const long = Buffer.from(`{"post":[${list(10_001)}]}`);
   expect(() => parseBatch(long)).toThrow("more than 10000 items in one list");

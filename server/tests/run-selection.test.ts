@@ -4,7 +4,7 @@ import { boundary, multipart, someMicros, wireRun } from "./support/wire-runs.ts
 
 type Member = Readonly<Record<string, unknown>>;
 
-/** A trace whose runs differ in all that a run can have. */
+/** A trace whose runs differ in every member that a run can have. */
 async function fillTrace(server: Awaited<ReturnType<typeof runServer>>) {
   const root = wireRun({
     name: 'the "root" \u00e9\ud83d\ude00',
@@ -31,7 +31,7 @@ async function fillTrace(server: Awaited<ReturnType<typeof runServer>>) {
   return { trace: root.id };
 }
 
-/** Signed addresses differ by their time: what each leads to takes its place. */
+/** Signed URLs contain a time, so replace each by the file that it refers to. */
 const withoutTimes = (text: string): unknown =>
   JSON.parse(text, (_name, value: unknown) => {
     const [, token] = /attachments\?token=([^.]+)/.exec(String(value)) ?? [];
@@ -40,7 +40,7 @@ const withoutTimes = (text: string): unknown =>
       : (JSON.parse(Buffer.from(token, "base64url").toString()) as { target: object }).target;
   });
 
-test("a member that is asked for alone is what it is among all, however its run is found", async () => {
+test("a member selected alone equals the same member of the whole run, however the run is found", async () => {
   const server = await runServer();
   const { trace } = await fillTrace(server);
   const read = async (body: object): Promise<readonly Member[]> => {
@@ -55,7 +55,7 @@ test("a member that is asked for alone is what it is among all, however its run 
   for (const name of names) {
     const alone = whole.map((run) => ({ id: run["id"], [name]: run[name] }));
     const select = [name];
-    // A selection asks for the runs below, the whole does not.
+    // Child ids are only returned if they are selected, so they are ignored in the comparison.
     const shown = (runs: readonly Member[]) =>
       name.endsWith("child_run_ids") ? runs.map((run) => ({ ...run, [name]: null })) : runs;
     expect(shown(await read({ trace, select }))).toEqual(alone);
@@ -63,7 +63,7 @@ test("a member that is asked for alone is what it is among all, however its run 
   }
 });
 
-test("runs below a run are listed where they are asked for alone", async () => {
+test("child ids of a run are returned if they are selected alone", async () => {
   const server = await runServer();
   const { trace } = await fillTrace(server);
   const select = ["child_run_ids", "direct_child_run_ids"];

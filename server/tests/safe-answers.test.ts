@@ -17,7 +17,7 @@ const safe = {
   "referrer-policy": "no-referrer",
 };
 
-test("every answer has the headers that keep browsers from guessing, storing and sharing it", async () => {
+test("every response has the headers that keep browsers from guessing, storing and sharing it", async () => {
   const server = await runServer();
   const targets = [
     "GET /info",
@@ -40,7 +40,7 @@ test("every answer has the headers that keep browsers from guessing, storing and
   expect([refused.status, Object.fromEntries(refused.headers)]).toMatchObject([403, safe]);
 });
 
-test("what Node's parser, or Node itself, refuses is answered with them too", async () => {
+test("responses of Node's parser, or of Node itself, have them too", async () => {
   const server = await runOwnServer();
   const refusals: readonly (readonly [what: string, status: number, bytes: string])[] = [
     ["no request of HTTP", 400, "NONSENSE\r\n\r\n"],
@@ -62,7 +62,7 @@ test("what Node's parser, or Node itself, refuses is answered with them too", as
   }
 });
 
-test("headers that take too long to come are answered with them too", () => {
+test("a response to headers that arrive too slowly has them too", () => {
   const socket = new PassThrough();
   answerBrokenRequest(
     Object.assign(new Error("late"), { code: "ERR_HTTP_REQUEST_TIMEOUT" }),
@@ -73,13 +73,13 @@ test("headers that take too long to come are answered with them too", () => {
   expectSafe(answer);
 });
 
-test("a request that is under way as the server closes is answered with them too", async () => {
+test("a response while the server closes has them too", async () => {
   const server = await startServer({ port: 0, dataDir: ":memory:" });
   const bytes = "GET /sessions HTTP/1.1\r\nhost: localhost\r\n";
   const socket = connect(Number(new URL(server.url).port), "127.0.0.1");
   onTestFinished(() => void socket.destroy());
   socket.write(bytes);
-  // Answered, so that the beginning of the other request is there as well.
+  // Its response shows that the server has read the beginning of the other request as well.
   await call(server, "GET /info");
   const closed = server.close();
   const refuses = (): Promise<boolean> =>
@@ -103,7 +103,7 @@ test("a request that is under way as the server closes is answered with them too
   expectSafe(answer);
 });
 
-test("the live feed has them, and files of the page and their absence say how long to keep them", async () => {
+test("the live feed has them, and files of the UI and 404 responses set how long they are cached", async () => {
   const server = await runServer();
   const ended = new AbortController();
   onTestFinished(() => ended.abort());
@@ -136,7 +136,7 @@ function expectSafe(answer: string): void {
   }
 }
 
-test("a body that is announced as too large is refused at once, and the connection ends in order", async () => {
+test("a body with too large a Content-Length is rejected at once, and the connection ends properly", async () => {
   const server = await runServer();
   const size = 48 * 1_048_576;
   const socket = connect(Number(new URL(server.url).port), "127.0.0.1");
@@ -157,7 +157,7 @@ test("a body that is announced as too large is refused at once, and the connecti
   expect(faults).toEqual([]);
 });
 
-test("a call without a key takes 64 KiB, and one with a token that is none reads no body", async () => {
+test("a request without a key may send 64 KiB, and one with an invalid token is rejected before its body is read", async () => {
   const server = await runOwnServer();
   const unread = await exchange(
     server.url,
@@ -175,7 +175,7 @@ test("a call without a key takes 64 KiB, and one with a token that is none reads
   expect((await call(server, `POST ${path}`, { body: small })).status).toBe(200);
 });
 
-test("a body with more values than a call can mean is refused before it is parsed", async () => {
+test("a body with more values than any request needs is rejected before it is parsed", async () => {
   const server = await runServer();
   const body = `{"id":[${'"x",'.repeat(200_000)}"x"]}`;
   const answer = await call(server, "POST /runs/query", { body });
@@ -183,7 +183,7 @@ test("a body with more values than a call can mean is refused before it is parse
   expect(answer.text).toContain("more than 150000 values");
 });
 
-test("what inflates to hundreds of times its length is refused, what is merely regular is not", async () => {
+test("a body that inflates to hundreds of times its length is rejected, ordinary regular data is not", async () => {
   const server = await runServer();
   const headers = { "content-encoding": "gzip" };
   const blanks = Buffer.alloc(8 * 1_048_576, 0x20);
@@ -196,7 +196,7 @@ test("what inflates to hundreds of times its length is refused, what is merely r
   expect(taken.status).toBe(200);
 });
 
-test("values and depth are counted across pieces, and not within texts", () => {
+test("values and depth are counted across chunks, and not inside strings", () => {
   const text = Buffer.from(String.raw`{"a":[1,"[[,,\"[,\\",{"b":null}],"c":"\\"}`);
   for (let size = 1; size <= text.length; size += 1) {
     const check = new JsonBoundsCheck({ valuesMax: 7, depthMax: 3 });
@@ -210,7 +210,7 @@ test("values and depth are counted across pieces, and not within texts", () => {
   expect(() => deep.push(Buffer.from("["))).toThrow("3 levels");
 });
 
-/** Sends bytes and gives all that comes back. */
+/** Sends bytes and returns everything that is received. */
 async function exchange(url: string, bytes: string): Promise<string> {
   const socket = connect(Number(new URL(url).port), "127.0.0.1");
   onTestFinished(() => void socket.destroy());

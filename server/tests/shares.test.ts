@@ -44,7 +44,7 @@ const idsIn = ({ json }: Answer): readonly string[] =>
 const statusOf = async (server: RunningServer, target: string) =>
   (await call(server, target)).status;
 
-test("the token of one run opens that run alone, the token of its trace all of it", async () => {
+test("the token of a run gives access to that run only, the token of its trace to all of it", async () => {
   const server = await runServer();
   const { root, child } = twoRuns();
   const other = twoRuns(10);
@@ -62,7 +62,7 @@ test("the token of one run opens that run alone, the token of its trace all of i
     await Promise.all([root, child, other.root, other.child].map((run) => read(ofTrace, run))),
   ).toEqual([200, 200, 404, 404]);
 
-  // Each is made, shown and ended apart.
+  // The two shares are created, shown and deleted independently.
   expect((await call(server, `GET /runs/${root.id}/share`)).json["share_token"]).toBe(ofRun);
   const shown = await call(server, `GET /api/v2/runs/${root.id}?selects=SHARE_URL`);
   expect(textOf(shown.json["share_url"])).toContain(`/public/${ofTrace}/r`);
@@ -80,7 +80,7 @@ test("the token of one run opens that run alone, the token of its trace all of i
   ]);
 });
 
-test("the page of a trace's token shows the root, and no other token of it", async () => {
+test("the run of a trace's token is the root, and no other token of it is shown", async () => {
   const server = await runServer();
   const { root, child } = twoRuns();
   await send(server, [root, child]);
@@ -90,7 +90,7 @@ test("the page of a trace's token shows the root, and no other token of it", asy
   expect(page.text).not.toContain(ofRun);
 });
 
-test("a share names the trace and the project of the run, or nothing is shared", async () => {
+test("sharing checks the trace and the project of the run", async () => {
   const server = await runServer();
   const { root, child } = twoRuns();
   const stray = wireRun({ parent: wireRun(), session_name: "p" });
@@ -103,19 +103,19 @@ test("a share names the trace and the project of the run, or nothing is shared",
   for (const [id, wrong] of [
     [child.id, { ...right, trace_id: child.id }],
     [child.id, { ...right, session_id: root.id }],
-    // Its root has not come.
+    // Its root has not arrived.
     [stray.id, {}],
   ] as const) {
     expect((await share(id, wrong)).status).toBe(404);
   }
 });
 
-test("a run that has come below another one since opens nothing by its trace's token", async () => {
+test("the trace token of a run that was later moved below another one gives access to nothing", async () => {
   const server = await runServer();
   const { root, child } = twoRuns();
   const loose = wireRun({ parent: root, session_name: "p" });
   await send(server, [root, child]);
-  // Until its place is known, it is taken for the root of a trace of its own.
+  // Until its position is known, the run counts as the root of its own trace.
   const early = { outputs: {}, session_name: "p" };
   await call(server, `PATCH /runs/${loose.id}`, { body: early });
   const token = await shareTrace(server, loose.id);
@@ -127,7 +127,7 @@ test("a run that has come below another one since opens nothing by its trace's t
   expect(await statusOf(server, `GET /public/${token}/run`)).toBe(404);
 });
 
-test("links that were given out before whole traces could be shared open one run", async () => {
+test("links from before traces could be shared give access to one run", async () => {
   const dataDir = await temporaryFolder();
   const before = await runServer({ dataDir });
   const { root, child } = twoRuns();
@@ -145,7 +145,7 @@ test("links that were given out before whole traces could be shared open one run
   expect(await openedBy(server, ofRun)).toEqual([root.id]);
 });
 
-test("a tenant's tokens open its own runs, whoever has the same ids", async () => {
+test("a tenant's tokens give access to its own runs, whoever has the same ids", async () => {
   const dataDir = await temporaryFolder();
   const store = await openSqliteStore(dataDir);
   const keys = await Promise.all(
@@ -180,13 +180,13 @@ test("a tenant's tokens open its own runs, whoever has the same ids", async () =
       expect(one.json).toEqual({ id: child.id, name });
     }
   }
-  // What one ends, the other keeps.
+  // Deleting one tenant's share keeps the other's.
   const kept = await shareTrace(server, root.id, mine);
   await call(server, `DELETE /api/v2/runs/${root.id}/share`, theirs);
   expect(await openedBy(server, kept)).toEqual([root.id, child.id]);
   expect(await shareTrace(server, root.id, mine)).toBe(kept);
 
-  // An example says of its own tenant's run alone that it is in a dataset.
+  // An example marks only its own tenant's run as being in a dataset.
   const dataset = await call(server, "POST /datasets", { ...mine, body: { name: "d" } });
   const example = { dataset_id: dataset.json["id"], inputs: {}, source_run_id: root.id };
   expect((await call(server, "POST /examples", { ...mine, body: example })).status).toBe(200);
@@ -197,7 +197,7 @@ test("a tenant's tokens open its own runs, whoever has the same ids", async () =
   expect([await isIn(mine), await isIn(theirs)]).toEqual([true, false]);
 });
 
-test("a thread's token opens its traces page by page, those to come too, and no other", async () => {
+test("a thread's token gives access to its traces page by page, including later ones, and to no other", async () => {
   const server = await runServer();
   const turns = [0, 10, 20].map((second) => twoRuns(second, inThread("talk")));
   const other = twoRuns(5, inThread("other"));
@@ -233,7 +233,7 @@ test("a thread's token opens its traces page by page, those to come too, and no 
   expect(await openedBy(server, token)).toEqual([...ids, late.root.id, late.child.id]);
 });
 
-test("a trace's token lists up to 1,000 runs at once, and goes on by its cursor", async () => {
+test("a trace's token lists up to 1,000 runs at once, and continues with its cursor", async () => {
   const server = await runServer();
   const { root } = twoRuns();
   const children = Array.from({ length: 1_100 }, (_, n) =>
@@ -250,7 +250,7 @@ test("a trace's token lists up to 1,000 runs at once, and goes on by its cursor"
   expect((await ask({ cursor: "none" })).status).toBe(422);
 });
 
-/** What is left in the tables of shares. */
+/** The rows that remain in the tables of shares. */
 function countShares(dataDir: string): readonly unknown[] {
   const db = openDatabase(join(dataDir, "millrace.db"));
   try {
@@ -271,7 +271,7 @@ async function shareAll(server: RunningServer, { root }: { readonly root: Run })
   ]);
 }
 
-test("a project takes the shares of its runs, traces and threads along", async () => {
+test("deleting a project deletes the shares of its runs, traces and threads", async () => {
   const dataDir = await temporaryFolder();
   const server = await runServer({ dataDir });
   const turn = twoRuns(0, inThread("talk"));
@@ -285,7 +285,7 @@ test("a project takes the shares of its runs, traces and threads along", async (
   }
 });
 
-test("retention takes shares with what they open, a thread's with its last trace", async () => {
+test("retention deletes shares with what they refer to, a thread's with its last trace", async () => {
   const dataDir = await temporaryFolder();
   const server = await runServer({ dataDir });
   const [old, newer] = [0, 100].map((second) => twoRuns(second, inThread("talk")));
@@ -310,7 +310,7 @@ test("retention takes shares with what they open, a thread's with its last trace
 
 const everything = { filter: {}, order: "asc", limit: 10, withChildren: false } as const;
 
-test("the tokens of traces and threads stand in no file, and work without their key", async () => {
+test("no file contains tokens of traces and threads in plain text, and they work without their key", async () => {
   const dataDir = await temporaryFolder();
   const first = await runServer({ dataDir });
   const turn = twoRuns(0, inThread("talk"));

@@ -4,7 +4,7 @@ import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, describe, expect, test } from "vitest";
-// The writer's thread needs its file, so this engine is tested as it is built.
+// The writer thread is started from its built file, so the test uses the built engine.
 import { openSqliteStore } from "../dist/store/sqlite-store.js";
 import { formats } from "../src/store/schema.ts";
 import { databaseFile } from "../src/storage/sqlite/open-database.ts";
@@ -32,7 +32,7 @@ describe("the store in SQLite", () => {
   );
 });
 
-test("what was stored is there when the folder is opened again", async () => {
+test("stored data is there when the folder is opened again", async () => {
   const folder = await temporaryFolder();
   const run = wireRun({ name: "kept" });
   const first = await openSqliteStore(folder);
@@ -51,7 +51,7 @@ test("what was stored is there when the folder is opened again", async () => {
   await second.close();
 });
 
-test("the log is written back and begins anew while the store goes on, and nothing of it is lost", async () => {
+test("the log is checkpointed and reused while the store is running, and nothing of it is lost", async () => {
   const folder = await temporaryFolder();
   const store = await openSqliteStore(folder);
   const sizeOf = (file: string): number => statSync(join(folder, file)).size;
@@ -61,14 +61,14 @@ test("the log is written back and begins anew while the store goes on, and nothi
     const post = runs.slice(from, from + 5);
     const { batch } = parseBatch(Buffer.from(JSON.stringify({ post })));
     await store.ingest(store.defaultTenantId, batch);
-    // Long before the commit of which SQLite would do it itself.
+    // Well before the commit at which SQLite itself would run a checkpoint.
     await expect
       .poll(() => sizeOf(databaseFile), { timeout: 20_000 })
       .toBeGreaterThan((from + 4) * 8 * mebibyte);
   }
   expect(sizeOf(`${databaseFile}-wal`)).toBeLessThan(160 * mebibyte);
   await store.close();
-  // Nothing is left beside the database once nobody works on it.
+  // No log remains once the store is closed.
   expect(statSync(join(folder, `${databaseFile}-wal`), { throwIfNoEntry: false })?.size ?? 0).toBe(
     0,
   );
@@ -81,7 +81,7 @@ test("the log is written back and begins anew while the store goes on, and nothi
 
 const mebibyte = 1_048_576;
 
-test("close waits for what is under way, and may be called twice", async () => {
+test("close waits for pending writes, and may be called twice", async () => {
   const folder = await temporaryFolder();
   const store = await openSqliteStore(folder);
   const runs = Array.from({ length: 20 }, () => wireRun());
@@ -96,14 +96,14 @@ test("close waits for what is under way, and may be called twice", async () => {
   expect(results.map(({ accepted }) => accepted)).toEqual(runs.map(() => 1));
 });
 
-test("after close the store says that it is closing", async () => {
+test("after close the store reports that it is closing", async () => {
   const store = await openSqliteStore(await temporaryFolder());
   await store.close();
   const { batch } = parseBatch(Buffer.from(JSON.stringify({ post: [wireRun()] })));
   await expect(store.ingest(store.defaultTenantId, batch)).rejects.toThrow("the server is closing");
 });
 
-test("a folder is one store's at a time", async () => {
+test("a folder can be used by one store at a time", async () => {
   const folder = await temporaryFolder();
   const store = await openSqliteStore(folder);
   await expect(openSqliteStore(folder)).rejects.toMatchObject({ code: "DATA_DIR_IN_USE" });
@@ -111,18 +111,18 @@ test("a folder is one store's at a time", async () => {
   await (await openSqliteStore(folder)).close();
 });
 
-test("a database of a newer format is refused by name", async () => {
+test("a database of a newer format is rejected with an error that names it", async () => {
   const folder = await temporaryFolder();
   await (await openSqliteStore(folder)).close();
   const db = openDatabase(join(folder, "millrace.db"));
   db.exec("PRAGMA user_version = 99");
   db.close();
   await expect(openSqliteStore(folder)).rejects.toThrow(
-    `format 99, this server knows formats up to ${formats.length}`,
+    `format 99, but this server supports formats up to ${formats.length}`,
   );
 });
 
-test("the database of another program is refused, and stays as it was", async () => {
+test("the database of another program is rejected, and stays unchanged", async () => {
   const folder = await temporaryFolder();
   const file = join(folder, "millrace.db");
   const db = openDatabase(file);
@@ -138,13 +138,13 @@ test("the database of another program is refused, and stays as it was", async ()
   expect(readFileSync(file, "utf8")).toMatch(/^This is a letter/);
 });
 
-test("a database says in its head whose it is", async () => {
+test("a database has Millrace's application id in its header", async () => {
   const folder = await temporaryFolder();
   await (await openSqliteStore(folder)).close();
   expect(readFileSync(join(folder, "millrace.db")).toString("latin1", 68, 72)).toBe("MILL");
 });
 
-test.each([1, 2])("a database of format %i is taken over, with what it held", async (format) => {
+test.each([1, 2])("a database of format %i is migrated with its content", async (format) => {
   const folder = await temporaryFolder();
   const { id, trace_id, dotted_order } = wireRun();
   const [tenantId, projectId] = [randomUUID(), randomUUID()];

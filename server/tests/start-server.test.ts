@@ -40,7 +40,7 @@ test.each([
     { host: "127.0.0.1.example" },
     "host 127.0.0.1.example is reachable from other machines: give apiKeys, or listen on 127.0.0.1",
   ],
-])("the options %j are refused by name", async (options, message) => {
+])("the options %j are rejected with an error that names them", async (options, message) => {
   const refused = startServer({ port: 0, dataDir: ":memory:", ...options });
   await expect(refused).rejects.toThrow(OptionError);
   await expect(refused).rejects.toThrow(message);
@@ -52,13 +52,13 @@ test("with a key the server listens on all addresses", async () => {
   expect((await call(server, "GET /info")).status).toBe(200);
 });
 
-test("IPv6 loopback gives an address that works", async () => {
+test("IPv6 loopback gives a URL that works", async () => {
   const server = await runServer({ host: "::1" });
   expect(server.url).toBe(`http://[::1]:${server.port}`);
   expect((await call(server, "GET /info")).status).toBe(200);
 });
 
-test("a taken port is named", async () => {
+test("the error for a port in use names it", async () => {
   const other = createServer().listen(0, "127.0.0.1");
   await once(other, "listening");
   onTestFinished(() => void other.close());
@@ -67,11 +67,11 @@ test("a taken port is named", async () => {
   await expect(starting).rejects.toThrow(ServerError);
   await expect(starting).rejects.toMatchObject({
     code: "LISTEN",
-    message: `Failed to listen on 127.0.0.1:${port}: port ${port} is taken; choose another, or 0 for any free one`,
+    message: `Failed to listen on 127.0.0.1:${port}: port ${port} is in use; choose another port, or 0 for any free one`,
   });
 });
 
-test("an address of another machine is named", async () => {
+test("the error for an address of another machine names it", async () => {
   const starting = startServer({
     port: 0,
     host: "203.0.113.1",
@@ -84,7 +84,7 @@ test("an address of another machine is named", async () => {
   });
 });
 
-test("a data folder that is a file, or lies in one, is named", async () => {
+test("the error for a data folder that is a file, or below one, names it", async () => {
   const file = join(await temporaryFolder(), "file");
   await writeFile(file, "");
   await expect(startServer({ port: 0, dataDir: file })).rejects.toMatchObject({
@@ -96,7 +96,7 @@ test("a data folder that is a file, or lies in one, is named", async () => {
   });
 });
 
-test("a database that is none is named", async () => {
+test("the error for an invalid database names it", async () => {
   const folder = await temporaryFolder();
   await writeFile(join(folder, "millrace.db"), "this is no database ".repeat(500));
   await expect(startServer({ port: 0, dataDir: folder })).rejects.toMatchObject({
@@ -105,13 +105,13 @@ test("a database that is none is named", async () => {
   });
 });
 
-test("missing folders are made", async () => {
+test("missing folders are created", async () => {
   const dataDir = join(await temporaryFolder(), "a", "b");
   const server = await runServer({ dataDir });
   expect((await call(server, "POST /runs", { body: wireRun() })).status).toBe(202);
 });
 
-test("a folder in use is named, by the same process and by another", async () => {
+test("the error for a folder in use names it, in the same process and in another", async () => {
   const folder = await temporaryFolder();
   const server = await startServer({ port: 0, dataDir: folder });
   const expected = {
@@ -136,7 +136,7 @@ test("close may be called twice, and frees the port", async () => {
   expect((await call(next, "GET /info")).status).toBe(200);
 });
 
-test("a request under way when the server closes is answered, and what it brought is kept", async () => {
+test("a request that is running when the server closes gets its response, and what it sent is stored", async () => {
   const folder = await temporaryFolder();
   const server = await startServer({ port: 0, dataDir: folder });
   const runs = Array.from({ length: 8 }, () => wireRun({ inputs: { text: "x".repeat(200_000) } }));
@@ -155,10 +155,10 @@ test("a request under way when the server closes is answered, and what it brough
   expect(acknowledged.filter((isTold, index) => isTold && kept[index] !== true)).toEqual([]);
 });
 
-test("the thread that started the server may block while it waits for an answer", async () => {
+test("the thread that started the server may block while it waits for a response", async () => {
   const server = await runOwnServer();
   const script = `fetch(${JSON.stringify(`${server.url}/info`)}).then((r) => console.log(r.status))`;
-  // Synchronous: nothing on this thread runs until the child has its answer.
+  // Synchronous: no code runs on this thread until the child process has its response.
   expect(execFileSync(process.execPath, ["-e", script], { timeout: 10_000 }).toString()).toBe(
     "200\n",
   );
@@ -179,7 +179,7 @@ test("after close nothing keeps the process alive, and no thread runs the progra
   expect(output.toString()).toBe("main\nclosed\n");
 });
 
-test("what was acknowledged is there after kill -9 in the middle of writing", async () => {
+test("acknowledged data is there after kill -9 during writes", async () => {
   const folder = await temporaryFolder();
   const { child, url } = await spawnServer(folder);
   const acknowledged: string[] = [];
@@ -190,13 +190,13 @@ test("what was acknowledged is there after kill -9 in the middle of writing", as
         wireRun({ inputs: { text: "x".repeat(5_000) } }),
       );
       try {
-        // One request after the other, until the server is gone.
+        // One request after the other, until the server is killed.
         const { status } = await call({ url }, "POST /runs/batch", { body: { post: runs } });
         if (status === 202) {
           acknowledged.push(...runs.map(({ id }) => id));
         }
       } catch {
-        isOn = false; // The server was killed: what the test waits for.
+        isOn = false; // The server was killed, as intended.
       }
     }
   });

@@ -17,7 +17,7 @@ async function openStore(folder?: string): Promise<Store> {
 const createTenant = (store: Store, handle: string | null = null) =>
   store.write.tenants.create({ handle, displayName: "another" });
 
-test("a key lets its tenant in until it is revoked, and is nowhere on the disk", async () => {
+test("a key gives access to its tenant until it is revoked, and is stored nowhere in plain text", async () => {
   const folder = await temporaryFolder();
   const store = await openStore(folder);
   expect(await store.read.tenants.hasKeys()).toBe(false);
@@ -50,10 +50,10 @@ test.each(["", "A", "a/b", "..", "-a", "a-", "é", "a b", "a".repeat(65), "a\n"]
   },
 );
 
-test("a handle is one tenant's alone", async () => {
+test("a handle belongs to one tenant only", async () => {
   const store = await openStore();
   const { id } = await createTenant(store, "acme");
-  const taken = { status: 409, message: "The handle acme is another tenant's." };
+  const taken = { status: 409, message: "The handle acme belongs to another tenant." };
   const set = (tenantId: string, handle: string) => store.write.tenants.setHandle(tenantId, handle);
   await expect(set(store.defaultTenantId, "acme")).rejects.toMatchObject(taken);
   await expect(createTenant(store, "acme")).rejects.toMatchObject(taken);
@@ -63,7 +63,7 @@ test("a handle is one tenant's alone", async () => {
   expect(await store.read.tenants.findByHandle("acme-2")).toMatchObject({ id });
 });
 
-test("what can't be made or found is refused by name, and changes nothing", async () => {
+test("invalid tenants and keys are rejected with an error, and nothing changes", async () => {
   const store = await openStore();
   const key = store.write.tenants.createKey(randomUUID(), { name: "x" });
   await expect(key).rejects.toMatchObject({ status: 404, message: "Tenant not found" });
@@ -73,7 +73,7 @@ test("what can't be made or found is refused by name, and changes nothing", asyn
   expect(await store.read.tenants.list()).toHaveLength(1);
 });
 
-test("runs and projects of one tenant are not there for another", async () => {
+test("runs and projects of one tenant do not exist for another", async () => {
   const store = await openStore();
   const desk = new StoreDesk(store);
   const run = wireRun({ session_name: "p", name: "mine" });
@@ -122,7 +122,7 @@ test("a run of another tenant can't be written to, in any way", async () => {
   ]);
 });
 
-test("a shared run is read by whoever has the token", async () => {
+test("a shared run can be read by anyone with the token", async () => {
   const store = await openStore();
   const run = wireRun({ name: "shown" });
   await new StoreDesk(store).send({ post: [run] });

@@ -23,7 +23,7 @@ import { temporaryFolder } from "./support/running-server.ts";
 import { patchOf } from "./support/store-desk.ts";
 import { wireRun } from "./support/wire-runs.ts";
 
-/** A database, its text index, and the same readers with the index and without. */
+/** A database with its text index, and the same readers with and without the index. */
 class IndexDesk {
   readonly file: string;
   readonly writer: Connection;
@@ -83,20 +83,20 @@ class IndexDesk {
     return this.#indexer.step();
   }
 
-  /** Takes in all there is; what came since the last step counts from the second one on. */
+  /** Indexes everything. Rows that came since the last step are only counted at the second idle step. */
   async index(): Promise<void> {
     for (let idle = 0; idle < 2;) {
       idle = (await this.step()) ? 0 : idle + 1;
     }
   }
 
-  /** As after the end of the server. */
+  /** Simulates a restart of the server. */
   reopenIndexer(): void {
     this.#indexer.close();
     this.#indexer = this.#openIndexer();
   }
 
-  /** Ids that a filter finds with the index; the scan must find the same. */
+  /** Ids that a filter finds with the index; throws if a scan finds others. */
   find(filter: RunFilter): string[] {
     const [found, scanned] = (["indexed", "scan"] as const).map((way) =>
       this.#readers[way].runs
@@ -109,7 +109,7 @@ class IndexDesk {
     return found ?? [];
   }
 
-  /** Rows that are read for a text. */
+  /** Number of rows that are read to search for a text. */
   candidates(text: string): number {
     const rows = rowsThatMayHold(text);
     const [[count] = []] = parseRows(
@@ -133,7 +133,10 @@ const search = (text: string): CheckedFilter => ({ kind: "search", text });
 const like = (field: string, pattern: string): CheckedFilter =>
   checkFilter(`like(${field}, ${JSON.stringify(pattern)})`, runFields);
 
-/** Letters that SQLite and FTS5 take differently, that JSON escapes, that patterns and queries of FTS5 mean something by. */
+/**
+ * Characters that SQLite and FTS5 treat differently, that JSON escapes, or that are special in patterns and FTS5
+ * queries.
+ */
 const pieces = fc.constantFrom(
   ..."aBzu0%_*'\"\\/{}[]:,-\n\t\r\b\f\0\u0001 ".split(""),
   ..."éÉßẞıİſKäÄ日本\u{1f600}\u{1f600}\ud800\udc00\ufffd\uffff\u0301".split(""),
@@ -146,7 +149,7 @@ const pieces = fc.constantFrom(
 );
 const text = fc.array(pieces, { maxLength: 12 }).map((list) => list.join(""));
 
-/** JSON that is written with escapes where none is needed, as some clients do. */
+/** JSON with escapes where none is needed, as some clients write it. */
 const toJson = (value: unknown, isEscaped: (at: number) => boolean): string =>
   JSON.stringify(value).replaceAll(
     /[^\\"{}[\]:,\x20-\x2f]/gu,
@@ -159,7 +162,7 @@ const toJson = (value: unknown, isEscaped: (at: number) => boolean): string =>
         : `\\u${letter.charCodeAt(0).toString(16).padStart(4, "0")}`,
   );
 
-/** Outside of texts. */
+/** Whether a position is outside of strings. */
 const isWord = (json: string, at: number): boolean =>
   (json.slice(0, at).replaceAll(/\\./g, "").split('"').length - 1) % 2 === 0;
 
@@ -179,7 +182,7 @@ test("with the index the same runs are found as without it, whatever the texts",
   const needles = fc.sample(
     fc.oneof(
       text,
-      // A part of what stands there.
+      // A part of a text that is stored.
       fc
         .tuple(fc.constantFrom(...contents.flat()), fc.nat(9), fc.integer({ min: 1, max: 9 }))
         .map(([whole, from, length]) => whole.slice(from, from + length)),
@@ -214,7 +217,7 @@ test("with the index the same runs are found as without it, whatever the texts",
   expect(desk.candidates("no such words")).toBe(0);
 }, 60_000);
 
-test("a rare text leads to the few runs that have it, a common one to all, each letter in either case", async () => {
+test("a rare text leads to the few runs that contain it, a common one to all, case-insensitively", async () => {
   const desk = await IndexDesk.open();
   const runs = Array.from({ length: 300 }, (_, at) =>
     wireRun({ name: `step ${at}`, inputs: { text: at === 7 ? "Quokka" : "an order" } }),
@@ -228,7 +231,7 @@ test("a rare text leads to the few runs that have it, a common one to all, each 
   expect(desk.find({ treeFilter: search("QUOKKA") })).toEqual([runs[7]?.id]);
 });
 
-test("a patch, another name and a deletion are found or not found at once, and the index follows", async () => {
+test("a patch, a new name and a deletion take effect in searches at once, and the index follows", async () => {
   const desk = await IndexDesk.open();
   const run = wireRun({ name: "before", inputs: { text: "walrus" }, session_name: "kept" });
   const gone = wireRun({ name: "gone", inputs: { text: "ocelot" }, session_name: "left" });
@@ -246,7 +249,7 @@ test("a patch, another name and a deletion are found or not found at once, and t
   check();
   expect(desk.candidates("narwhal")).toBe(1);
   expect(desk.candidates("ocelot")).toBe(0);
-  // Its row is taken by the next run: what the index had of the row is no longer so.
+  // The next run reuses the deleted run's rowid, so the index must not return its old entry.
   const next = wireRun({ name: "next", inputs: { text: "pangolin" } });
   desk.post(next);
   expect(desk.find({ text: "pangolin" })).toEqual([next.id]);
@@ -255,9 +258,10 @@ test("a patch, another name and a deletion are found or not found at once, and t
   expect(desk.candidates("pangolin")).toBe(1);
 });
 
-test("what was deleted leaves the file of the index", async () => {
+test("deleted text is removed from the file of the index", async () => {
   const desk = await IndexDesk.open();
-  // Runes: FTS5 leaves out of a word the letters that it shares with the one before.
+  // Runic letters. FTS5 omits from a stored term the prefix that it shares with the previous one, so the text must
+  // not share any.
   const canary = "\u16a0\u16a2\u16a6\u16a8";
   desk.post(wireRun({ inputs: { text: canary }, session_name: "left" }), wireRun());
   await desk.index();
@@ -274,7 +278,7 @@ test("what was deleted leaves the file of the index", async () => {
   expect(trigramsOf()).toBe(0);
 });
 
-test("an end between any two steps loses nothing: the rest is taken in, or read", async () => {
+test("stopping between any two steps loses nothing: the rest is indexed later, or read without the index", async () => {
   const desk = await IndexDesk.open();
   const runs = Array.from({ length: 40 }, (_, at) => wireRun({ name: `word${at}word` }));
   desk.post(...runs.slice(0, 20));
@@ -290,7 +294,7 @@ test("an end between any two steps loses nothing: the rest is taken in, or read"
   expect(desk.candidates("patched19")).toBe(1);
 });
 
-test("an index of another database, an old one and a damaged one are made anew", async () => {
+test("an index of another database, an old one and a damaged one are rebuilt", async () => {
   const desk = await IndexDesk.open();
   desk.post(wireRun({ name: "walrus" }));
   await desk.index();

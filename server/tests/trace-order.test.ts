@@ -11,7 +11,7 @@ const openDesk = async (): Promise<StoreDesk> => {
   return new StoreDesk(store);
 };
 
-/** A root and runs below it, two of which begin at the same time each. */
+/** A root and runs below it, in pairs with the same start. */
 function traceOf(count: number) {
   const root = wireRun({ name: "0" });
   const below = Array.from({ length: count - 1 }, (_, index) =>
@@ -26,7 +26,7 @@ interface Reading {
   readonly limit: number;
 }
 
-/** One page at a time, so that something may happen in between. */
+/** Reads one page at a time, so that the test can write in between. */
 async function* pagesOf({ store, tenantId }: StoreDesk, { traceId, order, limit }: Reading) {
   let after: RunPosition | undefined;
   do {
@@ -65,7 +65,7 @@ test("pages of a trace follow one another in either order, whatever others read 
   expect(wides).toEqual(whole);
 });
 
-test("more traces are read at once than are kept in order", async () => {
+test("more traces can be read at once than have a cached order", async () => {
   const desk = await openDesk();
   const traces = Array.from({ length: 9 }, () => traceOf(7));
   await desk.send({ post: traces.flatMap(({ runs }) => runs) });
@@ -75,7 +75,7 @@ test("more traces are read at once than are kept in order", async () => {
   expect(read.map((ids) => new Set(ids).size)).toEqual(traces.map(() => 7));
 });
 
-test("a run that comes between two pages is on the page where it belongs", async () => {
+test("a run that arrives between two pages is on the page where it belongs", async () => {
   const desk = await openDesk();
   const { traceId, runs } = traceOf(8);
   await desk.send({ post: runs });
@@ -88,7 +88,7 @@ test("a run that comes between two pages is on the page where it belongs", async
   expect(rest.at(-1)).toBe(late.id);
 });
 
-test("runs that go between two pages leave no gap and end nothing early", async () => {
+test("runs deleted between two pages leave no gap and do not end the list early", async () => {
   const desk = await openDesk();
   const { traceId, runs } = traceOf(12);
   await desk.send({ post: [...runs, wireRun({ session_name: "stays" })] });
@@ -113,10 +113,11 @@ test("another tenant who names the trace gets none of its pages", async () => {
   expect(await collect(pagesOf(neighbour, { traceId, order: "asc", limit: 2 }))).toEqual([]);
 });
 
-test("pages hold long and short payloads of posts and patches, byte for byte, in the order of the runs", async () => {
+test("pages contain long and short payloads of posts and patches, byte for byte, in the order of the runs", async () => {
   const desk = await openDesk();
   const { traceId, runs } = traceOf(6);
-  // Around what is read with others; letters of several bytes, a NUL, half of a surrogate pair.
+  // Lengths around the size up to which payloads are read together; multi-byte characters, a NUL, half of a surrogate
+  // pair.
   const texts = [
     "a",
     "é\u0000\ud800",

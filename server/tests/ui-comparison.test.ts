@@ -10,7 +10,7 @@ interface Answer {
   readonly error?: string;
 }
 
-/** An experiment with a run on each of some examples, repeated where there are more answers. */
+/** Runs an experiment on some examples; several outputs mean repetitions. */
 async function runExperiment(
   desk: DatasetDesk,
   name: string,
@@ -64,7 +64,7 @@ async function makeScene() {
 const exampleIds = (json: Json): readonly unknown[] =>
   itemsOf(json["rows"] as Json).map((row) => row["example_id"]);
 
-test("experiments are joined by example: outputs, errors and means of scores of all repetitions", async () => {
+test("experiments are joined by example: outputs, errors and mean scores of all repetitions", async () => {
   const { one, two, base, other, compare } = await makeScene();
   const { status, json } = await compare({});
   expect(status).toBe(200);
@@ -99,7 +99,7 @@ test("experiments are joined by example: outputs, errors and means of scores of 
   expect(one).not.toBe(two);
 });
 
-test("pages, subsets and baselines are the server's; an unknown one is refused", async () => {
+test("the server does paging, subsets and baselines; an unknown baseline is rejected", async () => {
   const { desk, one, two, base, other, compare } = await makeScene();
   expect(exampleIds((await compare({ limit: 1, offset: 1 })).json)).toEqual([one]);
   expect((await compare({ only: "improvements" })).json).toMatchObject({ matching: 1, total: 2 });
@@ -114,7 +114,7 @@ test("pages, subsets and baselines are the server's; an unknown one is refused",
   expect((await elsewhere.call(path, { body })).status).toBe(404);
 });
 
-test("of a comparison only the scores count that were given in it", async () => {
+test("a comparison includes only the scores that belong to it", async () => {
   const { desk, base, other, compare } = await makeScene();
   const made = await desk.call("POST /datasets/comparative", {
     body: { experiment_ids: [base.id, other.id], reference_dataset_id: desk.id },
@@ -132,7 +132,7 @@ test("of a comparison only the scores count that were given in it", async () => 
   ]);
 });
 
-test("a long output is shown by its beginning, a letter that is cut is left out", async () => {
+test("only the beginning of a long output is returned, without an incomplete character", async () => {
   const desk = await DatasetDesk.open();
   const id = await desk.add();
   const { id: experiment } = await runExperiment(desk, "long", {

@@ -25,7 +25,7 @@ test("a preview has the beginning of each payload and its whole length", async (
   ]);
 });
 
-test("previews are filtered, sorted and paged as examples are, as of any version", async () => {
+test("previews are filtered, sorted and paged like examples, as of any version", async () => {
   const desk = await DatasetDesk.open();
   await desk.addMany([
     { inputs: { n: 1 }, split: "train" },
@@ -43,7 +43,7 @@ test("previews are filtered, sorted and paged as examples are, as of any version
   expect(await inputsOf(desk, `as_of=${second}&metadata=${metadata}`)).toEqual([text(3)]);
 });
 
-test("a diff counts all that differs and shows a page of it, before and after", async () => {
+test("a diff counts all differences and returns a page of them, before and after", async () => {
   const desk = await DatasetDesk.open();
   const gone = await desk.add({ inputs: { n: "gone" } });
   const changed = await desk.add({ inputs: { n: "old" } });
@@ -73,7 +73,7 @@ test("a diff counts all that differs and shows a page of it, before and after", 
   expect((await desk.call(`GET ${path}&kind=moved`)).status).toBe(422);
 });
 
-test("an import takes what fits as one version, and says of each other row why not", async () => {
+test("an import stores valid rows as one version, and returns why the others were rejected", async () => {
   const schema = { type: "object", properties: { q: { type: "string" } }, required: ["q"] };
   const desk = await DatasetDesk.open({ inputs_schema_definition: schema });
   const taken = randomUUID();
@@ -103,7 +103,7 @@ test("an import takes what fits as one version, and says of each other row why n
   expect(await desk.list()).toHaveLength(4);
 });
 
-test("an import of nothing that fits makes no version", async () => {
+test("an import without valid rows creates no version", async () => {
   const desk = await DatasetDesk.open();
   const answer = await desk.call(`POST /ui/datasets/${desk.id}/import`, { body: [{}, {}] });
   expect(answer.json).toMatchObject({ count: 0, rejected: [{ index: 0 }, { index: 1 }] });
@@ -124,7 +124,7 @@ test.each(["/ui/datasets/ID/import", "/examples/bulk", "/runs/batch"])(
   },
 );
 
-test("the page's calls need a key where others do, and show no other tenant's dataset", async () => {
+test("the routes for the UI need a key like the others, and return no other tenant's dataset", async () => {
   const server = await runServer({ apiKeys: ["k"] });
   const headers = { "x-api-key": "k" };
   const made = await call(server, "POST /datasets", { headers, body: { name: "d" } });

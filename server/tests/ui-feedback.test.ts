@@ -16,7 +16,7 @@ const point = (
 });
 const stretch = { key: "k", fromMicros: 0, toMicros: 100, count: 2 };
 
-test("judgements fall into stretches of time; a mean and a band of each", () => {
+test("feedback is grouped into time intervals, each with a mean and a band", () => {
   const points = [point(0, 1), point(49, 0), point(50, 0.5), { ...point(60, 9), key: "other" }];
   const { buckets, keys } = toTrend(points, stretch);
   expect(buckets).toMatchObject([
@@ -40,7 +40,7 @@ test("a few distinct scores are counted each, many in ten equal steps; all of th
   expect(histogram.reduce((sum, { n }) => sum + n, 0)).toBe(101);
 });
 
-test("values are counted in each stretch, the eight most frequent of them", () => {
+test("values are counted per time interval, the eight most frequent of them", () => {
   const points = Array.from({ length: 12 }, (_, index) => point(1, null, `v${Math.min(index, 9)}`));
   const { values, buckets } = toTrend(points, stretch);
   expect(values).toHaveLength(8);
@@ -48,7 +48,7 @@ test("values are counted in each stretch, the eight most frequent of them", () =
   expect(buckets[0]?.values["v9"]).toBe(3);
 });
 
-test("a project's feedback over time, its runs' and its own, and nothing of other projects", async () => {
+test("a project's feedback over time includes its runs' and its own, and none of other projects", async () => {
   const server = await runServer();
   const [own, foreign] = [wireRun({ session_name: "mine" }), wireRun({ session_name: "other" })];
   await call(server, "POST /runs/batch", { body: { post: [own, foreign] } });
@@ -79,7 +79,7 @@ test("a project's feedback over time, its runs' and its own, and nothing of othe
   expect(refused.status).toBe(422);
 });
 
-test("the form behind a token says its key, config and whether it has expired; no run", async () => {
+test("the form of a token has its key, config and whether it has expired, but not the run", async () => {
   const server = await runServer({ apiKeys: ["k"] });
   const headers = { "x-api-key": "k" };
   const run = wireRun();

@@ -15,7 +15,7 @@ const ended = (fields: Readonly<Record<string, unknown>> = {}) =>
     ...fields,
   });
 
-/** The events of the feed until one meets the condition. */
+/** Reads events of the feed until one meets the condition. */
 async function watchUntil(
   url: string,
   isEnough: (seconds: readonly Json[], event: Json) => boolean,
@@ -48,7 +48,7 @@ const total = (seconds: readonly Json[], name: string): number =>
     .flatMap(({ projects }) => Object.values(projects as unknown as Record<string, Json>))
     .reduce((sum, counts) => sum + Number(counts[name]), 0);
 
-test("who watches hears of what was stored: runs, traces, errors, tokens, each once", async () => {
+test("connected UIs receive what was stored: runs, traces, errors, tokens, each once", async () => {
   const server = await runServer();
   const root = ended({ error: "no", end_time: undefined });
   const child = ended({
@@ -62,7 +62,7 @@ test("who watches hears of what was stored: runs, traces, errors, tokens, each o
   await call(server, "POST /runs/batch", {
     body: { patch: [{ ...patch, end_time: "2026-11-21T10:11:12.445678Z" }] },
   });
-  // A second time: duplicates are no news.
+  // Sent again: duplicates are not counted.
   await call(server, "POST /runs/batch", { body: { post: [root, child] } });
   const seconds = await watchUntil(server.url, (all) => total(all, "traces") > 0);
   expect(total(seconds, "runs")).toBe(2);
@@ -75,7 +75,7 @@ test("who watches hears of what was stored: runs, traces, errors, tokens, each o
   expect(Math.abs(latency - 100_000) / 100_000).toBeLessThan(0.05);
 });
 
-test("a tenant hears nothing of another's", async () => {
+test("a tenant receives nothing of another's", async () => {
   const server = await runOwnServer();
   const other = await call(server, "POST /ui/tenants", { body: { handle: "other" } });
   const headers = { "x-tenant-id": textOf(other.json["id"]) };
@@ -85,7 +85,7 @@ test("a tenant hears nothing of another's", async () => {
   expect(total(seconds, "runs")).toBe(1);
 });
 
-test("a server that closes ends what its listeners read", async () => {
+test("closing the server ends the feed of its listeners", async () => {
   const server = await runOwnServer();
   let begin = (): void => undefined;
   const begun = new Promise<void>((resolve) => {
@@ -100,7 +100,7 @@ test("a server that closes ends what its listeners read", async () => {
   expect(await watching).toEqual([]);
 });
 
-test("whoever would not be let in any more hears no more: without a key once there is one, or with one that is revoked", async () => {
+test("the feed ends when its client is no longer authorized: without a key once there is one, or with a revoked one", async () => {
   const server = await runOwnServer();
   const open = await fetch(`${server.url}/ui/live`);
   const key = (await call(server, "POST /ui/keys", { body: { name: "k" } })).json;
@@ -111,7 +111,7 @@ test("whoever would not be let in any more hears no more: without a key once the
   expect(await keyed.text()).toMatch(/^data: /);
 });
 
-test("more listeners than the bound are told to come later", async () => {
+test("listeners beyond the limit get 503 and Retry-After", async () => {
   const server = await runOwnServer();
   const controller = new AbortController();
   const { signal } = controller;
@@ -137,7 +137,7 @@ const report = {
   pending: 1,
 };
 
-test("what a sender has counted is told to who watches; what is no report is refused", async () => {
+test("the counts of an SDK client are sent to connected UIs; an invalid report is rejected", async () => {
   const server = await runServer();
   expect((await call(server, "POST /ui/senders", { body: report })).status).toBe(202);
   let senders: Json | undefined;
@@ -157,7 +157,7 @@ test("what a sender has counted is told to who watches; what is no report is ref
   expect(info.json["instance_flags"]?.["millrace_sender_stats"]).toBe(true);
 });
 
-test("a sender is forgotten after a minute of silence, and the oldest of too many at once", () => {
+test("a client is removed after a minute without reports, and the oldest of too many at once", () => {
   let now = 0;
   const senders = new Senders(() => now);
   senders.report("t", report);
@@ -183,7 +183,7 @@ const counted = (projectId: string, runs = 1): Activity => ({
   latencies: [[3, 1]],
 });
 
-test("the history keeps its span of seconds, of as many projects as the bound", () => {
+test("the history keeps a limited time span and a limited number of projects", () => {
   const history = new ActivityHistory(300);
   history.add([counted("a")], 1_000);
   history.add([counted("a"), counted("a", 2)], 1_300);
@@ -198,6 +198,6 @@ test("the history keeps its span of seconds, of as many projects as the bound", 
   expect(Object.keys(history.read("t", 1_302, 1_303)[0]?.projects ?? {})).toHaveLength(500);
 });
 
-test("buckets of latencies are ordered, and none is below the first", () => {
+test("latency buckets are ordered, and none is below the first", () => {
   expect([0, 1, 1.05, 1.06, 1e12].map(latencyBucket)).toEqual([0, 0, 1, 2, 567]);
 });

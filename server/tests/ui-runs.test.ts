@@ -10,7 +10,7 @@ const startMicros = Date.parse("2026-03-01T12:00:00Z") * 1_000;
 
 const textOf = (value: unknown): string => (typeof value === "string" ? value : "");
 
-/** A server with `count` roots, a second apart; every tenth has failed, and took `index` milliseconds. */
+/** A server with `count` root runs, a second apart, of `index` milliseconds each; every tenth has failed. */
 async function fill(count: number): Promise<{ server: Server; session: string }> {
   const server = await runServer();
   const post = Array.from({ length: count }, (_, index) => {
@@ -53,7 +53,7 @@ async function walk(server: Server, body: object): Promise<string[]> {
 const named = (indexes: readonly number[]): string[] => indexes.map((index) => `run ${index}`);
 const upTo = (count: number): number[] => Array.from({ length: count }, (_, index) => index);
 
-test("a list is gone through page by page, each run once, in either order", async () => {
+test("a list is read page by page, each run once, in either order", async () => {
   const { server, session } = await fill(40);
   const body = { session: [session] };
   expect(await walk(server, body)).toEqual(named(upTo(40).toReversed()));
@@ -69,12 +69,12 @@ test.each([
   ['search("NEEDLE")', [3]],
   ['gt(latency, "37ms")', [39, 38]],
   ['or(eq(name, "run 1"), search("needle"))', [3, 1]],
-])("%s finds what meets it", async (filter, indexes) => {
+])("%s finds the runs that match", async (filter, indexes) => {
   const { server, session } = await fill(40);
   expect(await walk(server, { session: [session], filter })).toEqual(named(indexes));
 });
 
-test("a stretch of time has no runs of outside, and a filter within it is kept", async () => {
+test("a time range excludes other runs, and a filter within it is applied", async () => {
   const { server, session } = await fill(40);
   const at = (index: number): string => new Date(startMicros / 1_000 + index * 1_000).toISOString();
   const body = { session: [session], start_time: at(10), end_time: at(15) };
@@ -82,7 +82,7 @@ test("a stretch of time has no runs of outside, and a filter within it is kept",
   expect(await walk(server, { ...body, filter: 'search("failed")' })).toEqual(named([10]));
 });
 
-test("what is long is shown in part, whatever was asked for", async () => {
+test("long values are truncated, whatever was selected", async () => {
   const { server, session } = await fill(11);
   const select = ["name", "error", "inputs", "metadata", "tags"];
   const page = await search(server, { session: [session], select, limit: 1 });
@@ -94,7 +94,7 @@ test("what is long is shown in part, whatever was asked for", async () => {
   expect(run["metadata"]?.["user"]).toBe("user-1");
 });
 
-test("a search without one project, and another list's cursor, are refused", async () => {
+test("a search without exactly one project, and the cursor of another list, are rejected", async () => {
   const { server, session } = await fill(9);
   const one = await call(server, "POST /ui/runs/search", { body: {} });
   expect(one.status).toBe(422);
@@ -106,7 +106,7 @@ test("a search without one project, and another list's cursor, are refused", asy
   expect(none["runs"]).toEqual([]);
 });
 
-test("runs are counted over time, and the counts follow what becomes of them", async () => {
+test("runs are counted over time, and the counts reflect later changes", async () => {
   const { server, session } = await fill(40);
   const counts = async (): Promise<readonly (readonly [number, number])[]> => {
     const { json } = await call(server, `GET /ui/runs/counts?session=${session}&is_root=true`);
@@ -128,7 +128,7 @@ test("runs are counted over time, and the counts follow what becomes of them", a
   expect((await counts())[0]).toEqual([11, 2]);
 });
 
-test("words are those of the project's runs that begin so, each once", async () => {
+test("suggestions are distinct values of the project's runs with the given prefix", async () => {
   const { server, session } = await fill(12);
   const words = async (rest: string): Promise<unknown> =>
     (await call(server, `GET /ui/runs/words?session=${session}&${rest}`)).json["words"];
@@ -148,7 +148,7 @@ test("words are those of the project's runs that begin so, each once", async () 
   );
 });
 
-test("an export has every run that meets its filter, and its address works once", async () => {
+test("an export contains every run that matches its filter, and its URL works once", async () => {
   const { server, session } = await fill(120);
   const order = async (body: object): Promise<string> => {
     const answer = await call(server, "POST /ui/runs/export", {
@@ -176,7 +176,7 @@ test("an export has every run that meets its filter, and its address works once"
   expect(row).toContain(",run 7,tool,success,");
 });
 
-test("a filter's fault is answered with its place, and its words with what they compare", async () => {
+test("the error of a filter has its position, and the field to suggest values for", async () => {
   const server = await runServer();
   const check = async (filter: string): Promise<unknown> =>
     (await call(server, "POST /ui/filters/check", { body: { of: "runs", filter } })).json["fault"];

@@ -8,7 +8,7 @@ import {
 } from "./support/running-server.ts";
 import { multipart, multipartType, wireRun } from "./support/wire-runs.ts";
 
-test("the first key made locks the server; the key lets in, and is shown once", async () => {
+test("once the first key is created, requests need one; the key works, and is shown once", async () => {
   const server = await runOwnServer();
   expect((await call(server, "GET /ui/server")).json).toMatchObject({
     needs_key: false,
@@ -24,7 +24,7 @@ test("the first key made locks the server; the key lets in, and is shown once", 
   expect(listed.text).not.toContain(key);
 });
 
-test("a revoked key lets in no longer", async () => {
+test("a revoked key no longer works", async () => {
   const server = await runServer({ apiKeys: ["given"] });
   const headers = { "x-api-key": "given" };
   const { json } = await call(server, "POST /ui/keys", { body: { name: "" }, headers });
@@ -34,7 +34,7 @@ test("a revoked key lets in no longer", async () => {
   expect((await call(server, "GET /ui/keys", { headers: own })).status).toBe(401);
 });
 
-test("a key of another tenant sees and manages that tenant alone", async () => {
+test("a key of another tenant sees and manages that tenant only", async () => {
   const server = await runServer({ apiKeys: ["given"] });
   const headers = { "x-api-key": "given" };
   const tenant = await call(server, "POST /ui/tenants", { body: { handle: "other" }, headers });
@@ -68,7 +68,7 @@ test("a key of another tenant sees and manages that tenant alone", async () => {
   expect(crossing.status).toBe(403);
 });
 
-test("where the data lies is said to callers of this machine", async () => {
+test("the data folder is shown only to callers on this machine", async () => {
   const dataDir = await temporaryFolder();
   const server = await runServer({ dataDir });
   expect((await call(server, "GET /ui/server")).json["data_dir"]).toBe(dataDir);
@@ -82,7 +82,7 @@ test("where the data lies is said to callers of this machine", async () => {
   expect(facts.json["data_dir"]).toBeUndefined();
 });
 
-test("storage says what the database and the attachments take, and runs by project", async () => {
+test("storage reports the size of the database and attachments, and runs by project", async () => {
   const server = await runServer();
   const run = wireRun({ session_name: "sized", start_time: "2026-11-21T10:11:12.345678Z" });
   const body = multipart([

@@ -8,7 +8,7 @@ import { someMicros, wireRun } from "./support/wire-runs.ts";
 const at = (offset: number): string =>
   new Date(Date.parse("2026-11-21T10:11:12Z") + offset).toISOString().replace("Z", "000Z");
 
-/** Ids in a fixed order: pages stand in the order of the ids. */
+/** Ids in a fixed order, because pages are ordered by id. */
 const idAt = (place: number): string =>
   `00000000-0000-4000-8000-${String(place).padStart(12, "0")}`;
 
@@ -35,7 +35,7 @@ function family() {
   return { root, child, open };
 }
 
-test("a trace is answered as columns: places, names once, times from the first start", async () => {
+test("a trace is returned as columns: positions, distinct names, times relative to the first start", async () => {
   const server = await runServer();
   const { root, child, open } = family();
   await call(server, "POST /runs/batch", { body: { post: [root, child, open] } });
@@ -58,7 +58,7 @@ test("a trace is answered as columns: places, names once, times from the first s
   });
 });
 
-test("a trace comes in pages, with parents of other pages named by their id", async () => {
+test("a trace is returned in pages, with parents on other pages named by their id", async () => {
   const server = await runServer();
   const { root, child, open } = family();
   await call(server, "POST /runs/batch", { body: { post: [root, child, open] } });
@@ -69,7 +69,7 @@ test("a trace comes in pages, with parents of other pages named by their id", as
   expect(second.json).toMatchObject({ count: 1, next: null, parents: [1], far: child.id });
 });
 
-test("with the mark of an earlier answer only new and changed runs are answered", async () => {
+test("with the mark of an earlier response only new and changed runs are returned", async () => {
   const server = await runServer();
   const { root, child, open } = family();
   await call(server, "POST /runs/batch", { body: { post: [root, child, open] } });
@@ -97,7 +97,7 @@ test("another tenant's runs are in no trace, whatever trace they name", async ()
   expect((await call(server, `GET /ui/traces/${root.id}`)).status).toBe(401);
 });
 
-test("a run of a trace is answered without the ids of those below it", async () => {
+test("a run of a trace is returned without the ids of its descendants", async () => {
   const server = await runServer();
   const { root, child } = family();
   await call(server, "POST /runs/batch", { body: { post: [root, child] } });
@@ -106,7 +106,7 @@ test("a run of a trace is answered without the ids of those below it", async () 
   expect((await call(server, `GET /ui/trace-runs/${randomUUID()}`)).status).toBe(404);
 });
 
-test("what is no id, no mark or no number of runs is refused", async () => {
+test("malformed ids, marks and limits are rejected", async () => {
   const server = await runServer();
   for (const path of [
     "/no-id",

@@ -12,9 +12,9 @@ import type { Answer } from "./support/running-server.ts";
 import { makeNames, maskAnswer, probesOf, tell } from "./support/tenant-story.ts";
 import type { Ask, Names, Probe } from "./support/tenant-story.ts";
 
-// The same answer whether an id is unknown or another tenant's, for each route that takes one.
+// Each route that takes an id must respond to another tenant's id exactly as to an unknown one.
 
-/** Routes that take no id, or whose id is a secret that opens what it names to whoever holds it. */
+/** Routes without an id, or whose id is a secret token that authorizes its holder. */
 const withoutIds: ReadonlySet<string> = new Set([
   "GET /",
   "GET /*",
@@ -55,11 +55,11 @@ const withoutIds: ReadonlySet<string> = new Set([
   "GET /feedback/tokens/:token",
   "GET /ui/feedback-forms/:token",
   "GET /ui/runs/export/:token",
-  // Never done, whatever is named.
+  // Not supported, whatever the request.
   ...["GET", "POST", "PATCH", "PUT", "DELETE"].map((method) => `${method} /v2/sql/query`),
 ]);
 
-/** The routes that the server itself has, but for those that are made for each GET. */
+/** All routes of the server, except for the HEAD routes that are added for each GET. */
 async function listRoutes(): Promise<readonly string[]> {
   const store = await openTemporaryStore();
   const app = createApp(store, parseServerOptions({ dataDir: memoryDataDir }));
@@ -85,9 +85,9 @@ async function listRoutes(): Promise<readonly string[]> {
 interface Scene {
   readonly server: RunningServer;
   readonly folder: string;
-  /** Keys of tenants that have nothing: each asks once, since a question may write. */
+  /** Keys of tenants without any data. Each is used for one request only, because a request may write. */
   readonly keys: string[];
-  /** The key of the tenant that has something, and what it has. */
+  /** The key of the tenant with data, and the names of its data. */
   readonly me: string;
   readonly mine: Names;
 }
@@ -125,18 +125,18 @@ const askAs =
 const ask = (key: string | undefined, route: string, probe: Probe): Promise<Answer> =>
   askAs(key ?? "")(`${String(route.split(" ")[0])} ${probe.path}`, probe);
 
-/** What an answer says, but for the token of an export, and for what the connection is used for next. */
+/** The comparable parts of a response, without the token of an export and without connection headers. */
 function saidIn(answer: Answer) {
   const { status, headers, text } = maskAnswer(answer);
   return {
     status,
-    // Whether the connection stays depends on whether the body had come when the answer was sent.
+    // Whether the connection stays open depends on whether the body had arrived when the response was sent.
     headers: headers.filter(([name]) => name !== "connection" && name !== "keep-alive"),
     text: text.replace(/(\/ui\/runs\/export\/)[\w-]{32}/, "$1<token>"),
   };
 }
 
-/** What `me` has, as `me` reads it. */
+/** Reads the data of `me`, as `me`. */
 const readMine = async () => {
   const { root, early, experiment, dataset, example, feedback, queue } = scene.mine;
   const paths = [
@@ -158,12 +158,12 @@ const readMine = async () => {
     paths.map(async (path) => [path, await askAs(scene.me)(`GET ${path}`)] as const),
   );
   return answers.map(([path, { status, text }]) => {
-    // Signed anew each time.
+    // The URL is signed again in each response.
     return [path, status, text.replaceAll(/token=[\w.-]+/g, "token=")];
   });
 };
 
-test("each route that takes an id answers to another tenant's as to an unknown one", async () => {
+test("each route that takes an id responds to another tenant's as to an unknown one", async () => {
   const before = await readMine();
   expect(before.map(([, status]) => status)).toEqual(before.map(() => 200));
   const others = probesOf(scene.mine);
@@ -178,7 +178,7 @@ test("each route that takes an id answers to another tenant's as to an unknown o
   expect(await readMine()).toEqual(before);
 }, 60_000);
 
-test("each of these requests is one that is served to whoever has what it names", async () => {
+test("each of these requests succeeds for the tenant that owns what it names", async () => {
   const deletes = (route: string): number => (route.startsWith("DELETE ") ? 1 : 0);
   const routes = Object.entries(probesOf({ ...scene.mine, owner: "-" })).toSorted(
     ([one], [other]) => deletes(one) - deletes(other),
@@ -187,7 +187,8 @@ test("each of these requests is one that is served to whoever has what it names"
   for (const [route, probes] of routes) {
     for (const probe of probes) {
       const { status, text } = await ask(scene.me, route, probe);
-      // Some were deleted by then, or are there already; a request that is none would prove nothing above.
+      // Earlier requests have deleted some of it, or created it already. A malformed request would make the previous
+      // test meaningless.
       if (status >= 400 && ![404, 409].includes(status)) {
         refused.push([route, probe, status, text]);
       }
@@ -196,7 +197,7 @@ test("each of these requests is one that is served to whoever has what it names"
   expect(refused).toEqual([]);
 }, 60_000);
 
-test("no route is left out", async () => {
+test("every route is covered", async () => {
   const asked = new Set(Object.keys(probesOf(makeNames())));
   const routes = await listRoutes();
   expect(routes.length).toBeGreaterThan(120);

@@ -7,7 +7,7 @@ import { readColumnValues } from "../src/runs/ingest/split-run.ts";
 import { parsePartHead } from "../src/bodies/part-head.ts";
 import { wireRun } from "./support/wire-runs.ts";
 
-// What most requests look like is read in a quicker way; these hold it to the thorough one.
+// The most common forms of requests have fast paths; these tests compare them with the general parser.
 
 const values = fc.constantFrom<unknown>(
   null,
@@ -32,7 +32,7 @@ const run = fc
   .dictionary(fc.constantFrom(...names), values, { maxKeys: 5, noNullPrototype: true })
   .map((fields) => ({ ...wireRun(), ...fields }));
 
-test("a run's main part is read as the same object in a list is", () => {
+test("the main part of a run is parsed like the same object in a list", () => {
   fc.assert(
     fc.property(run, (given) => {
       const text = JSON.stringify(given);
@@ -58,7 +58,7 @@ test.each([
   "null",
   '{"__proto__":1}',
   `{"name":"${"a".repeat(2_048)}"}`,
-])("values are not taken from %s, which has to be walked through", (json) => {
+])("the fast path leaves %s to the general parser", (json) => {
   expect(readColumnValues(Buffer.from(json))).toBeUndefined();
 });
 
@@ -83,11 +83,11 @@ test.each<[string, Partial<ReturnType<typeof parsePartHead>>]>([
     'Content-Disposition: form-data; name="a"\r\nContent-Encoding: gzip\r\nContent-Type: application/json; length=1',
     { fault: "is compressed; only a whole body may be" },
   ],
-])("the head %j says what it says however it is written", (text, head) => {
+])("the header %j is parsed the same however it is written", (text, head) => {
   expect(parsePartHead(text)).toMatchObject(head);
 });
 
-test("times of one second after another are each their own", () => {
+test("times within one second are each parsed correctly, one after another", () => {
   const times = [
     "2026-11-21T10:11:12.000001Z",
     "2026-11-21T10:11:12.999999Z",

@@ -5,7 +5,7 @@ import { wireRun } from "./support/wire-runs.ts";
 
 const distUrl = pathToFileURL(`${import.meta.dirname}/../dist/`).href;
 
-/** Takes the same body twice; says whether its posts were rows at once, and what there is of them. */
+/** Parses the same body twice; prints whether its posts were parsed by the WebAssembly module, and the result. */
 const script = `
   const { takeBatch } = await import("${distUrl}runs/ingest/parse-batch.js");
   const { findWalk } = await import("${distUrl}runs/ingest/batch-walk.js");
@@ -26,7 +26,7 @@ interface Seen {
   readonly rejected: readonly unknown[];
 }
 
-/** What a process with such flags makes of a body, and what it says beside. */
+/** Runs the script in a process with the given flags. */
 function seenBy(flags: readonly string[], input: string) {
   const args = [...flags, "--input-type=module", "--eval", script];
   const told = execFileSync(process.execPath, args, { input, encoding: "utf8", stdio: "pipe" });
@@ -40,8 +40,8 @@ const body = JSON.stringify({
   ],
 });
 
-describe("a batch comes to the same in a process", () => {
-  // The module's own memory is 32 pages; the body takes seven more.
+describe("a batch has the same result in a process", () => {
+  // The module itself needs 32 pages of memory; the body takes seven more.
   test.each([
     { title: "that has no WebAssembly", flags: ["--jitless"], hasWalk: false },
     {

@@ -72,13 +72,13 @@ const oddBodies: readonly string[] = [
 ];
 
 test.each(oddBodies.map((body) => [body.slice(0, 60), body]))(
-  "%j is what it is without the module",
+  "%j gives the same result as without the module",
   (_title, body) => {
     expectSame(body);
   },
 );
 
-/** Texts that fall into one another's places. */
+/** Texts that may collide in the module's hash table. */
 const someText = fc.constantFrom(
   "a",
   "b",
@@ -163,7 +163,7 @@ const batch = fc
     JSON.stringify(isPatchFirst ? { patch, post } : { post, patch }, undefined, space),
   );
 
-test("whatever runs a batch has, it comes to what it comes to without the module", () => {
+test("any batch gives the same result as without the module", () => {
   fc.assert(fc.property(batch, expectSame), { numRuns: 1_500 });
 });
 
@@ -173,7 +173,7 @@ const mutation = fc.record({
   how: fc.constantFrom("set", "cut", "insert", "double"),
 });
 
-/** A batch in which some bytes are wrong, or only others. */
+/** A batch in which some bytes are replaced, removed, inserted or repeated, mostly making it malformed. */
 const spoiltBatch = fc
   .tuple(batch, fc.array(mutation, { minLength: 1, maxLength: 3 }))
   .map(([text, mutations]) =>
@@ -193,11 +193,11 @@ const spoiltBatch = fc
     }, Buffer.from(text)),
   );
 
-test("nor do bytes that are flipped, cut or doubled make a difference", () => {
+test("bytes that are replaced, cut or doubled make no difference either", () => {
   fc.assert(fc.property(spoiltBatch, expectSame), { numRuns: 3_000 });
 });
 
-/** Whether the grammar allows it, by the other way. */
+/** Whether the TypeScript parser accepts the text as JSON. */
 function isWhole(json: Buffer): boolean {
   try {
     new JsonCursor(json).readWhole();
@@ -210,7 +210,7 @@ function isWhole(json: Buffer): boolean {
   }
 }
 
-test("a value is JSON to the module where it is to the other way, unless it is short or long", () => {
+test("the module accepts a value as JSON if the TypeScript parser does, unless it is short or long", () => {
   const walk = findWalk();
   fc.assert(
     fc.property(

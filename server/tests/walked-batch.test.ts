@@ -18,7 +18,9 @@ function createWalk(): BatchWalk {
   return created;
 }
 
-/** How many runs of each kind a body has; `undefined` where the module leaves it alone. */
+/**
+ * The kind of each run in a body, as the module classifies it; `undefined` if the module does not handle the body.
+ */
 function kindsOf(body: string): readonly number[] | undefined {
   if (!walk.walk([Buffer.from(body)])) {
     return undefined;
@@ -31,7 +33,7 @@ function kindsOf(body: string): readonly number[] | undefined {
 
 const root = wireRun({ id: "01a20177-2565-737a-8327-bc822f53273d" });
 
-/** What the SDK sends of a run. */
+/** The members of a run that the SDK sends. */
 const usual = (over: Readonly<Record<string, unknown>> = {}) => ({
   ...wireRun({ parent: root, micros: someMicros + 1_000 }),
   start_time: "2026-11-21T10:11:12.346678Z",
@@ -62,7 +64,7 @@ describe("an ordinary post", () => {
     ["of a leap day", usual({ start_time: "2028-02-29T23:59:59.999999Z" })],
     ["of a time long ahead", usual({ end_time: "2254-12-31T23:59:59.999999Z" })],
     ["with nulls in place of ids", usual({ session_id: null, reference_example_id: null })],
-  ])("%s is a row at once", (_title, run) => {
+  ])("%s becomes a row at once", (_title, run) => {
     const body = bodyOf([run, run]);
     expect(kindsOf(body)).toEqual([0, 0]);
     expectSame(body);
@@ -89,7 +91,7 @@ describe("an ordinary post", () => {
     },
   );
 
-  test("that says with escapes what it used is counted where a mark stands somewhere", () => {
+  test("that reports usage in an escaped member is counted if the payload contains the marker somewhere", () => {
     const members = `"a":"_metadata","usage\\u005fmetadata":{"input_tokens":3}`;
     const body = bodyOf([usual({ outputs: 1 })]).replace('"outputs":1', `"outputs":{${members}}`);
     expect(kindsOf(body)).toEqual([0]);
@@ -98,7 +100,7 @@ describe("an ordinary post", () => {
     expect(batch.posts?.values).toContain(3);
   });
 
-  test("that reports usage among more members than the module has room for is counted", () => {
+  test("that reports usage among more members than the module can handle is counted", () => {
     const wide = Object.fromEntries(
       Array.from({ length: layout.limit.members }, (_, at) => [`m${at}`, 1]),
     );
@@ -108,7 +110,7 @@ describe("an ordinary post", () => {
     expect(takeBatch([Buffer.from(body)]).batch.posts?.values).toContain(3);
   });
 
-  test("has its own tags, whoever has the same metadata", () => {
+  test("has its own tags, even if another run has the same metadata", () => {
     const lists = [undefined, ["a"], ["b"], ["a"], [], undefined];
     const body = bodyOf(lists.map((tags) => usual({ tags })));
     expectSame(body);
@@ -124,7 +126,7 @@ describe("an ordinary post", () => {
 
 const bad = "01A20177-2565-737a-8327-bc822f53273d";
 
-describe("an unusual run goes the other way, in its place", () => {
+describe("an unusual run falls back to the TypeScript parser, in its position", () => {
   test.each<[string, unknown]>([
     ["an escaped name", `"name":"\\u0061"`],
     ["an escaped type", `"run_type":"l\\u006cm"`],
@@ -173,7 +175,7 @@ describe("an unusual run goes the other way, in its place", () => {
     expectSame(body);
   });
 
-  test("and so does each later post of its run", () => {
+  test("and so does each later post of the same run", () => {
     const [first, second] = [usual(), usual()];
     const unplaced = { ...first, session_id: randomUUID() };
     expectSame(bodyOf([first, unplaced, first, second, first], [first, second]));
@@ -183,13 +185,13 @@ describe("an unusual run goes the other way, in its place", () => {
   });
 });
 
-test("bytes that are no UTF-8 are refused with the same words", () => {
+test("bytes that are not UTF-8 are rejected with the same message", () => {
   const body = Buffer.from(bodyOf([usual({ name: "é" })]));
   body[body.indexOf("é") + 1] = 0x28;
   expectSame(body);
 });
 
-test("a body of more runs, members or bytes than the module has room for is taken all the same", () => {
+test("a body with more runs, members or bytes than the module can handle is still accepted", () => {
   const many = Array.from({ length: layout.limit.entries + 1 }, () =>
     usual({ inputs: {}, outputs: {} }),
   );
@@ -205,13 +207,13 @@ test("a body of more runs, members or bytes than the module has room for is take
   expectSame(large);
 });
 
-test("a short body behind a long one is not read beyond its end", () => {
+test("a short body after a long one is not read beyond its end", () => {
   takeBatch([Buffer.from(bodyOf([usual({ inputs: "1".repeat(4_000) })]))]);
   expectSame('{"post":[{"a":1');
   expectSame("{");
 });
 
-test("texts that fall on one place are told apart", () => {
+test("texts that collide in the hash table are told apart", () => {
   const post = Array.from({ length: 2_000 }, (_, at) =>
     usual({ name: `${1_000 + at} 0123456789abcdef`, run_type: `${1_000 + at}-0123456789abcdef` }),
   );
@@ -220,7 +222,7 @@ test("texts that fall on one place are told apart", () => {
   expectSame(body);
 });
 
-test("runs whose texts the module has no room for go the other way, among the others", () => {
+test("runs whose texts exceed the module's capacity fall back to the TypeScript parser, among the others", () => {
   const trees = Array.from({ length: 2_000 }, (_, at) =>
     usual({
       ...wireRun({ parent: wireRun() }),
@@ -240,7 +242,7 @@ test("runs whose texts the module has no room for go the other way, among the ot
   }
 });
 
-test("without memory the other way is there", () => {
+test("without WebAssembly the module is not created", () => {
   const { WebAssembly: engine } = globalThis as { WebAssembly?: unknown };
   try {
     Reflect.deleteProperty(globalThis, "WebAssembly");

@@ -50,7 +50,7 @@ describe("a browser", () => {
     "/public/token/d",
     "/public/token/r",
     "/feedback/tokens/token",
-  ])("that opens %s gets the page", async (url) => {
+  ])("that opens %s gets the UI", async (url) => {
     const { statusCode, headers, body } = await get(url, html);
     expect({ statusCode, type: headers["content-type"] }).toEqual({
       statusCode: 200,
@@ -59,7 +59,7 @@ describe("a browser", () => {
     expect(body).toContain("<title>page</title>");
   });
 
-  test("may run files of this server only, and guess no types", async () => {
+  test("may run files of this server only, and must not guess types", async () => {
     const { headers } = await get("/", html);
     expect(headers["content-security-policy"]).toContain("default-src 'self'");
     expect(headers["content-security-policy"]).not.toContain("unsafe");
@@ -71,7 +71,7 @@ describe("a browser", () => {
     });
   });
 
-  test("keeps what holds a digest in its name, and asks again for the page by its tag", async () => {
+  test("caches files with a digest in their name, and revalidates the page by its etag", async () => {
     const asset = await get("/assets/index-abc.js", "*/*");
     expect(asset.headers["cache-control"]).toContain("immutable");
     const { etag } = (await get("/", html)).headers;
@@ -82,12 +82,12 @@ describe("a browser", () => {
     expect({ status: again.statusCode, body: again.body }).toEqual({ status: 304, body: "" });
   });
 
-  test("that opens an address of the API gets the API's answer", async () => {
+  test("that opens a URL of the API gets the response of the API", async () => {
     expect((await get("/runs/5", html)).json()).toEqual({ id: "a run" });
   });
 });
 
-test("a feedback link leads a browser to the form, unless it holds a judgement", async () => {
+test("a feedback link opens the form in a browser, unless it contains feedback", async () => {
   const opened = await get("/feedback/tokens/token?from=mail", html);
   expect(opened.headers["content-type"]).toContain("text/html");
   const judged = await get("/feedback/tokens/token?from=mail&score=1", html);
@@ -95,7 +95,7 @@ test("a feedback link leads a browser to the form, unless it holds a judgement",
   expect((await get("/feedback/tokens/token", "*/*")).json()).toEqual({ id: "given" });
 });
 
-test("a client that asks for no HTML gets the API at every address", async () => {
+test("a client that does not accept HTML gets the API at every path", async () => {
   expect((await get("/", "*/*")).json()).toEqual({ name: "millrace" });
   expect((await get("/o/tenant/projects/p/project", "application/json")).statusCode).toBe(404);
 });
@@ -107,7 +107,7 @@ test.each(["/secret.env", "/../web.test.ts", "/assets/..%2fsecret.env", "/assets
   },
 );
 
-test("what is at no address is a page that says so to people, and JSON to programs", async () => {
+test("an unknown path returns a page to browsers, and JSON to programs", async () => {
   const opened = await get("/nowhere", html);
   expect(opened.statusCode).toBe(404);
   expect(opened.headers).toMatchObject({
@@ -126,7 +126,7 @@ test("what is at no address is a page that says so to people, and JSON to progra
   }
 });
 
-test("a POST is never answered with the page", async () => {
+test("a POST never returns the page", async () => {
   const { statusCode, headers } = await app.inject({
     method: "POST",
     url: "/o/tenant",
@@ -135,7 +135,7 @@ test("a POST is never answered with the page", async () => {
   expect([statusCode, headers["content-type"]]).toEqual([404, "application/json; charset=utf-8"]);
 });
 
-test("without a build the API answers, to browsers as well", async () => {
+test("without a build of the UI the API responds, to browsers as well", async () => {
   const alone = withApi(join(folder, "missing"));
   expect((await get("/", html, alone)).json()).toEqual({ name: "millrace" });
   await alone.close();

@@ -24,13 +24,13 @@ function open(withinMs: number): WorkThreads {
   return work;
 }
 
-test("a task that takes too long is refused, its thread ends, and the next one has another", async () => {
+test("a task that takes too long is rejected, its thread ends, and the next task gets a new one", async () => {
   const work = open(1_500);
   await expect(work.run("me", endless)).rejects.toMatchObject({ status: 422 });
   expect(await work.run("me", quick)).toEqual({});
 });
 
-test("a tenant's tasks go one after the other, and another tenant's do not wait for them", async () => {
+test("a tenant's tasks run one after the other, and another tenant's do not wait for them", async () => {
   const work = open(3_000);
   const order: string[] = [];
   const note = (name: string) => (): void => void order.push(name);
@@ -43,7 +43,7 @@ test("a tenant's tasks go one after the other, and another tenant's do not wait 
   await Promise.all(mine);
 });
 
-test("what a body is refused for, and what a batch holds, comes back from the thread", async () => {
+test("the thread returns the error of a rejected body, and the content of a batch", async () => {
   const work = open(20_000);
   const batch = (text: string) => ({ kind: "batch", pieces: [Buffer.from(text)] }) as const;
   await expect(work.run("me", batch("{"))).rejects.toMatchObject({ status: 422 });

@@ -7,7 +7,7 @@ import { openDatabase } from "../src/storage/sqlite/connection.ts";
 import { catchUp, foldLog, writeBack } from "../src/storage/sqlite/write-ahead-log.ts";
 import { temporaryFolder } from "./support/running-server.ts";
 
-describe("the log is written back", () => {
+describe("the log is checkpointed", () => {
   test.each([
     ["once where it need not begin anew yet", [4_095], 1],
     ["again while much comes meanwhile", [5_000, 7_000, 7_600, 7_700, 9_999], 4],
@@ -20,14 +20,14 @@ describe("the log is written back", () => {
     expect(turn).toBe(count);
   });
 
-  test("no more once all of it is, however long it is: the next commit may begin it anew", () => {
+  test("only until all of it is in the database, however long it is: the next commit may reuse it", () => {
     let turn = 0;
     const write = () => ({ pages: 5_000 + 1_000 * turn, isWhole: (turn += 1) === 2 });
     expect(catchUp(write).pages).toBe(6_000);
     expect(turn).toBe(2);
   });
 
-  test("and who does it tells whether something is left", async () => {
+  test("and the checkpoint returns whether something is left", async () => {
     const file = join(await temporaryFolder(), databaseFile);
     const db = openWriter(file);
     const reader = openDatabase(file);
@@ -44,7 +44,7 @@ describe("the log is written back", () => {
     db.close();
   });
 
-  test("by no command that works beside the server", async () => {
+  test("by no command that works next to the server", async () => {
     const file = join(await temporaryFolder(), databaseFile);
     const db = openWriter(file);
     const beside = openSecondWriter(file);
@@ -54,7 +54,7 @@ describe("the log is written back", () => {
   });
 });
 
-describe("a log that is folded", () => {
+describe("a log that is moved into the database", () => {
   const insert = "INSERT INTO settings VALUES (?, 'x')";
 
   test("is empty, and all of it is in the database", async () => {
@@ -66,7 +66,7 @@ describe("a log that is folded", () => {
     db.close();
   });
 
-  test("waits for a foreign reader a second at most, and loses nothing", async () => {
+  test("waits at most a second for another reader, and loses nothing", async () => {
     const file = join(await temporaryFolder(), databaseFile);
     const db = openWriter(file);
     const reader = openDatabase(file);

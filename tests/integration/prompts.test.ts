@@ -112,7 +112,7 @@ describe("one's own prompt", () => {
     await expect(unknown).rejects.toMatchObject({
       code: "CONFLICT",
       detail:
-        "parent_commit must be the hash of a commit of this prompt, or be left out before the first",
+        "parent_commit must be the hash of a commit of this prompt; omit it for the first commit",
     });
     await expect(prompts.create("p")).rejects.toMatchObject({ code: "CONFLICT" });
   });

@@ -3,7 +3,7 @@ import { readFile } from "node:fs/promises";
 import { fileURLToPath } from "node:url";
 import { distFile } from "../storage/dist-files.ts";
 
-/** A file of the page over the calls. */
+/** A file of the API documentation page. */
 export interface DocsFile {
   readonly body: string | Buffer;
   readonly type: string;
@@ -12,8 +12,10 @@ export interface DocsFile {
 const css = "text/css; charset=utf-8";
 const js = "text/javascript; charset=utf-8";
 
-/** Swagger UI's files, which the build copies: the package that holds them brings a server along. */
-const copied: Readonly<Record<string, string>> = {
+/**
+ * Swagger UI's files, which the build copies; the npm package that contains them would add a server as a dependency.
+ */
+const swaggerFiles: Readonly<Record<string, string>> = {
   "swagger-ui.css": css,
   "index.css": css,
   "swagger-ui-bundle.js": js,
@@ -24,7 +26,7 @@ const page = `<!DOCTYPE html>
 <html lang="en">
 <head>
 <meta charset="UTF-8">
-<title>Millrace: calls of the local server</title>
+<title>Millrace local server: API</title>
 <link rel="stylesheet" href="/docs/static/swagger-ui.css">
 <link rel="stylesheet" href="/docs/static/index.css">
 <link rel="icon" type="image/png" href="/docs/static/favicon-32x32.png">
@@ -37,9 +39,9 @@ const page = `<!DOCTYPE html>
 </html>
 `;
 
-// BaseLayout leaves out the bar on top, whose field would fetch from anywhere; without a validator the
-// page asks this server alone.
-const start = `SwaggerUIBundle({
+// BaseLayout omits the top bar, whose input can fetch from any URL; without a validator the page only sends requests
+// to this server.
+const startScript = `SwaggerUIBundle({
   dom_id: "#swagger-ui",
   url: "/openapi.json",
   validatorUrl: null,
@@ -52,11 +54,11 @@ const start = `SwaggerUIBundle({
 
 const files = new Map<string, DocsFile>();
 
-/** Reads a file of the page by its path below `/docs`, once; `undefined` where it does not exist. */
+/** Reads a file of the page by its path below `/docs`; each file is loaded once. `undefined` if it does not exist. */
 export async function readDocsFile(path: string): Promise<DocsFile | undefined> {
-  const known = files.get(path);
-  if (known !== undefined) {
-    return known;
+  const cached = files.get(path);
+  if (cached !== undefined) {
+    return cached;
   }
   const file = await loadDocsFile(path);
   if (file !== undefined) {
@@ -70,12 +72,12 @@ async function loadDocsFile(path: string): Promise<DocsFile | undefined> {
     return { body: page, type: "text/html; charset=utf-8" };
   }
   if (path === "static/start.js") {
-    return { body: start, type: js };
+    return { body: startScript, type: js };
   }
   const name = path.startsWith("static/") ? path.slice("static/".length) : "";
-  const type = Object.hasOwn(copied, name) ? copied[name] : undefined;
-  const place = fileURLToPath(distFile(`api-docs/${name}`));
-  return type === undefined || !existsSync(place)
+  const type = Object.hasOwn(swaggerFiles, name) ? swaggerFiles[name] : undefined;
+  const filePath = fileURLToPath(distFile(`api-docs/${name}`));
+  return type === undefined || !existsSync(filePath)
     ? undefined
-    : { body: await readFile(place), type };
+    : { body: await readFile(filePath), type };
 }

@@ -4,16 +4,16 @@ import { apiVersion } from "../model/options.ts";
 import { readDocsFile } from "./api-docs-page.ts";
 import { tags } from "../http/route.ts";
 
-/** Where the page is that shows the calls to a person. */
+/** Path of the page that shows the API documentation. */
 const pagePath = "/docs";
 
-/** Files of this server alone. Nothing that a caller stored is shown, so that styles may be inline. */
+/** Allows only files of this server. The page shows no stored data, so inline styles are safe. */
 const pagePolicy =
   "default-src 'self'; style-src 'self' 'unsafe-inline'; img-src 'self' data:; base-uri 'none'; form-action 'none'; frame-ancestors 'none'; object-src 'none'";
 
 /**
- * Describes the calls: OpenAPI 3.1 at `/openapi.json`, made of the routes' own schemas, and a page over
- * it. Comes before the routes are added.
+ * Adds the API description: OpenAPI 3.1 at `/openapi.json`, generated from the schemas of the routes, and a page that
+ * shows it. Must be called before the routes are added.
  */
 export function addApiDocs(app: FastifyInstance): void {
   app.register(swagger, {
@@ -22,7 +22,7 @@ export function addApiDocs(app: FastifyInstance): void {
       info: {
         title: "Millrace local server",
         version: apiVersion,
-        description: "Every path is there with and without `/api/v1` before it.",
+        description: "Every path works with and without the prefix `/api/v1`.",
       },
       tags: Object.entries(tags).map(([name, description]) => ({ name, description })),
       components: {
@@ -31,7 +31,7 @@ export function addApiDocs(app: FastifyInstance): void {
           bearer: { type: "http", scheme: "bearer" },
         },
       },
-      // Without any key on the server none is needed; an empty one stands for that.
+      // The empty entry: while the server has no keys, requests need none.
       security: [{ key: [] }, { bearer: [] }, {}],
     },
     hideUntagged: true,

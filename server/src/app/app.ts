@@ -54,18 +54,18 @@ import { SourceGuard } from "../http/source-guard.ts";
 
 export type App = ReturnType<typeof createApp>;
 
-/** The HTTP side of the server: guards, routes, errors. Does not listen yet. */
+/** Creates the HTTP application: guards, routes and error handling. It does not listen yet. */
 export function createApp(store: Store, settings: ServerSettings) {
   const sources = new SourceGuard(settings);
   const keys = new KeyGuard(settings, store);
   const work = new WorkThreads();
   const dependencies = { store, links: new SignedLinks() };
   const exports = new RunExports(store);
-  // Beside the database, where there is room for what becomes part of it.
+  // Uploads are stored next to the database: on the same disk, so that there is space for what becomes part of it.
   const folder = settings.dataDir === memoryDataDir ? tmpdir() : settings.dataDir;
   const app = fastify({
     bodyLimit: serverLimits.bodyBytesMax,
-    // Each body has its own limit, see readChunks; this is that of the longest.
+    // The longest time for any body. Each kind of body has its own limit; see readChunks.
     requestTimeout: serverLimits.uploadMs,
     connectionTimeout: serverLimits.idleSocketMs,
     keepAliveTimeout: serverLimits.keepAliveMs,
@@ -76,37 +76,39 @@ export function createApp(store: Store, settings: ServerSettings) {
     },
     return503OnClosing: false,
     forceCloseConnections: "idle",
-    // A path that is none, or has too long a part.
-    frameworkErrors: (cause, _request, reply) => void answerError(cause, addSafeHeaders(reply)),
+    // The path is malformed, or one of its segments is too long.
+    frameworkErrors: (cause, _request, reply) => void sendError(cause, addSafeHeaders(reply)),
     clientErrorHandler: answerBrokenRequest,
     rewriteUrl: (request) => withoutPrefix(request.url ?? "/"),
     routerOptions: { ignoreTrailingSlash: true, ignoreDuplicateSlashes: true },
   }).withTypeProvider<TypeBoxTypeProvider>();
 
-  // A schema of an answer describes it, and shapes nothing.
+  // Response schemas are documentation only; they do not change what is sent.
   app.setSerializerCompiler(() => (value) => JSON.stringify(value));
   app.setValidatorCompiler(checkLazily());
   app.decorateRequest("tenantId", "");
   answerAllHere(app);
   app.addHook("onRequest", async ({ headers }) => sources.checkSource(headers));
-  // With a callback: only so is what follows within the scope.
-  app.addHook("onRequest", (request, reply, done) => runInReadScope(scopeOf(request, reply), done));
+  // Call `done` inside the scope: everything that follows then runs in it. An async hook would leave it.
+  app.addHook("onRequest", (request, reply, done) =>
+    runInReadScope(createReadScope(request, reply), done),
+  );
   app.addHook("onSend", async ({ raw }, reply) => {
     addSafeHeaders(reply);
     if (!raw.complete) {
-      // Answered before all of the body came. Nothing else is to follow on the connection.
+      // The response was sent before the whole body arrived, so the connection can't be reused.
       void reply.header("connection", "close");
       closeUnread(raw);
     }
   });
   app.addHook("onClose", () => work.close());
-  const sendNoPage = addWeb(app);
+  const sendPageNotFound = addWeb(app);
   app.setErrorHandler((cause: FastifyError | RequestError, _request, reply) =>
-    answerError(cause, reply),
+    sendError(cause, reply),
   );
   app.setNotFoundHandler(
     (request, reply) =>
-      sendNoPage(request, reply) ||
+      sendPageNotFound(request, reply) ||
       reply
         .code(404)
         .send({ detail: `there is no ${request.method} ${request.url.split("?")[0]}` }),
@@ -116,17 +118,17 @@ export function createApp(store: Store, settings: ServerSettings) {
     request.tenantId = await keys.checkKey(request.headers);
   };
   addApiDocs(app);
-  app.register(async (open: FastifyInstance) => {
-    open.addContentTypeParser("*", ({ raw }: FastifyRequest) =>
+  app.register(async (keyless: FastifyInstance) => {
+    keyless.addContentTypeParser("*", ({ raw }: FastifyRequest) =>
       parseBody(raw, serverLimits.openBodyBytes),
     );
-    addOpenRoutes(open, store);
-    addUiFeedbackFormRoutes(open, store);
-    addSharedRunRoutes(open, dependencies);
-    addSharedV2Routes(open, dependencies);
-    addSharedDatasetRoutes(open, dependencies);
-    addAttachmentRoutes(open, dependencies);
-    addUiRunExportRoute(open, exports);
+    addOpenRoutes(keyless, store);
+    addUiFeedbackFormRoutes(keyless, store);
+    addSharedRunRoutes(keyless, dependencies);
+    addSharedV2Routes(keyless, dependencies);
+    addSharedDatasetRoutes(keyless, dependencies);
+    addAttachmentRoutes(keyless, dependencies);
+    addUiRunExportRoute(keyless, exports);
   });
   app.register(async (ingest: FastifyInstance) => {
     ingest.addHook("onRequest", checkKey);
@@ -137,53 +139,55 @@ export function createApp(store: Store, settings: ServerSettings) {
     addUploadRoutes(ingest, { store, folder });
     addUiImportRoutes(ingest, { store, work });
   });
-  app.register(async (rest: FastifyInstance) => {
-    rest.addHook("onRequest", checkKey);
-    rest.addContentTypeParser("*", ({ raw }: FastifyRequest) =>
+  app.register(async (authenticated: FastifyInstance) => {
+    authenticated.addHook("onRequest", checkKey);
+    authenticated.addContentTypeParser("*", ({ raw }: FastifyRequest) =>
       parseBody(raw, serverLimits.bodyBytesMax),
     );
-    addRoutes(rest, store);
-    addLiveRoutes(rest, store, keys);
-    addUiSettingsRoutes(rest, { store, keys, settings });
-    addUiFeedbackRoutes(rest, store);
-    addRunRoutes(rest, dependencies);
-    addV2Routes(rest, dependencies);
-    addUiRunRoutes(rest, store, exports);
-    addAnnotationQueueRoutes(rest, dependencies);
-    addDatasetSearchRoutes(rest, dependencies);
-    addDatasetRunRoutes(rest, dependencies);
-    addExampleRoutes(rest, dependencies);
-    addUiDatasetRoutes(rest, store);
-    addUiTraceRoutes(rest, dependencies);
+    addRoutes(authenticated, store);
+    addLiveRoutes(authenticated, store, keys);
+    addUiSettingsRoutes(authenticated, { store, keys, settings });
+    addUiFeedbackRoutes(authenticated, store);
+    addRunRoutes(authenticated, dependencies);
+    addV2Routes(authenticated, dependencies);
+    addUiRunRoutes(authenticated, store, exports);
+    addAnnotationQueueRoutes(authenticated, dependencies);
+    addDatasetSearchRoutes(authenticated, dependencies);
+    addDatasetRunRoutes(authenticated, dependencies);
+    addExampleRoutes(authenticated, dependencies);
+    addUiDatasetRoutes(authenticated, store);
+    addUiTraceRoutes(authenticated, dependencies);
   });
   return app;
 }
 
-/** Reads are the request's tenant's, and end where its client leaves. */
-const scopeOf = (request: FastifyRequest, { raw }: FastifyReply): ReadScope => {
-  let leaving: AbortController | undefined;
+/**
+ * Creates the scope of the request's queries: they belong to its tenant and are canceled when its client disconnects.
+ */
+const createReadScope = (request: FastifyRequest, { raw }: FastifyReply): ReadScope => {
+  let disconnect: AbortController | undefined;
   return {
     get tenantId() {
       return request.tenantId;
     },
     get signal() {
-      if (leaving === undefined) {
+      if (disconnect === undefined) {
         const controller = new AbortController();
-        leaving = controller;
-        // Also behind a whole answer, where no query is left to end.
+        disconnect = controller;
+        // The event also follows a complete response; no query runs anymore then.
         raw.once("close", () => controller.abort());
         if (raw.closed) {
           controller.abort();
         }
       }
-      return leaving.signal;
+      return disconnect.signal;
     },
   };
 };
 
 /** Parses a body as JSON within its own limits, whatever its content type. An empty body counts as absent. */
 async function parseBody(request: IncomingMessage, bytesMax: number): Promise<unknown> {
-  const pieces: Buffer[] = [];
+  const chunks: Buffer[] = [];
   const check = new JsonBoundsCheck({
     valuesMax: serverLimits.bodyValues,
     depthMax: serverLimits.bodyDepth,
@@ -192,26 +196,26 @@ async function parseBody(request: IncomingMessage, bytesMax: number): Promise<un
     request,
     (chunk) => {
       check.push(chunk);
-      pieces.push(chunk);
+      chunks.push(chunk);
     },
     { bytesMax, withinMs: serverLimits.requestMs, inflateRatioMax: serverLimits.inflateRatio },
   );
-  return parseJson(joinPieces(pieces));
+  return parseJson(joinPieces(chunks));
 }
 
-/** What needs no key. */
+/** Adds routes that need no API key. */
 function addOpenRoutes(app: FastifyInstance, store: Store): void {
   addInfoRoutes(app, store);
   addSubmittedFeedbackRoutes(app, store);
 }
 
-/** What reads its body itself. */
+/** Adds routes whose handlers read the body as a stream. */
 function addStreamRoutes(app: FastifyInstance, dependencies: IngestDependencies): void {
   addIngestRoutes(app, dependencies);
   addOtlpRoutes(app, dependencies);
 }
 
-/** The rest: a JSON body or none. */
+/** Adds routes with a JSON body or none. */
 function addRoutes(app: FastifyInstance, store: Store): void {
   addProjectRoutes(app, store);
   addDatasetRoutes(app, store);
@@ -224,12 +228,12 @@ function addRoutes(app: FastifyInstance, store: Store): void {
 }
 
 /**
- * Clients use the paths with and without `/api/v1`. A client whose base address ends in `/api/v1` requests
+ * Clients use the paths with and without `/api/v1`. A client whose base URL ends with `/api/v1` requests
  * `/v1/platform/...` without a second `v1`.
  */
 const withoutPrefix = (url: string): string => {
-  const rest = url.replace(/^\/+api\/+v1(?=[/?]|$)/, "").replace(/^\/+platform\//, "/v1/platform/");
-  return rest.startsWith("/") ? rest : `/${rest}`;
+  const path = url.replace(/^\/+api\/+v1(?=[/?]|$)/, "").replace(/^\/+platform\//, "/v1/platform/");
+  return path.startsWith("/") ? path : `/${path}`;
 };
 
 function parseJson(body: Buffer): unknown {
@@ -244,10 +248,10 @@ function parseJson(body: Buffer): unknown {
   }
 }
 
-/** A file that was sent did not fit on the disk: seconds until it may. */
+/** Seconds after which a client may retry an upload that did not fit on the disk. */
 const diskRetrySeconds = 10;
 
-function answerError(cause: FastifyError | RequestError, reply: FastifyReply): FastifyReply {
+function sendError(cause: FastifyError | RequestError, reply: FastifyReply): FastifyReply {
   if (cause instanceof RequestError) {
     if (cause.retryAfterSeconds !== undefined) {
       void reply.header("retry-after", cause.retryAfterSeconds);
@@ -264,7 +268,7 @@ function answerError(cause: FastifyError | RequestError, reply: FastifyReply): F
   }
   if (cause.code === "ENOSPC") {
     const detail =
-      "there is no room on the server's disk for what was sent: delete what is not needed, or make room there";
+      "the server's disk has no space for the upload: delete data that is no longer needed, or free disk space";
     return reply.header("retry-after", diskRetrySeconds).code(503).send({ detail });
   }
   const status = cause.statusCode ?? 500;

@@ -3,13 +3,13 @@ import { hasZstd } from "../bodies/read-body.ts";
 import type { Store } from "../store/store.ts";
 import { apiVersion, serverLimits } from "../model/options.ts";
 
-/** `GET /info`: what this server accepts. It needs no key, so the reason for read-only mode is kept short. */
+/** `GET /info`: the capabilities of this server. It needs no key, so the reason for read-only mode is kept short. */
 export const readInfo = ({ readOnlyReason }: Pick<Store, "readOnlyReason">) => ({
   version: apiVersion,
-  // Ours alone, and only then.
+  // A member of this server only, present while it is read-only.
   ...(readOnlyReason === undefined
     ? {}
-    : { read_only: "the disk is full: only deletions are taken" }),
+    : { read_only: "the disk is full: only deletions are accepted" }),
   batch_ingest_config: {
     use_multipart_endpoint: true,
     scale_up_qsize_trigger: 1_000,
@@ -22,16 +22,16 @@ export const readInfo = ({ readOnlyReason }: Pick<Store, "readOnlyReason">) => (
     gzip_body_enabled: true,
     zstd_compression_enabled: hasZstd,
     dataset_examples_multipart_enabled: true,
-    // Ours alone: senders may say what they have counted.
+    // Millrace only: SDK clients may report their counters.
     millrace_sender_stats: true,
-    // Ours alone: payload fields may come in pieces.
+    // Millrace only: payload fields may be sent as deduplicated chunks.
     millrace_repeated_content: true,
     examples_check_enabled: true,
     examples_after_enabled: true,
   },
 });
 
-/** `GET /`: for a person who opens the address. */
+/** `GET /`: for a person who opens the URL in a browser. */
 export const readRoot = (baseUrl: string) => ({
   name: "millrace",
   version,

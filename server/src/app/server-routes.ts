@@ -12,21 +12,25 @@ const tag = "server";
 export function addInfoRoutes(app: FastifyInstance, store: Store): void {
   app.get("/", async ({ protocol, host }) => readRoot(`${protocol}://${host}`));
   app.route({
-    ...route(endpoints.readInfo, { tag, summary: "What this server takes.", keyless: true }),
+    ...route(endpoints.readInfo, {
+      tag,
+      summary: "Reads the capabilities of this server.",
+      keyless: true,
+    }),
     handler: async () => readInfo(store),
   });
 }
 
-/** The tenant of the caller. */
+/** Adds the routes of the caller's tenant. */
 export function addSettingsRoutes(app: FastifyInstance, store: Store): void {
   app.route({
-    ...route(endpoints.readSettings, { tag, summary: "The tenant that the key belongs to." }),
+    ...route(endpoints.readSettings, { tag, summary: "Reads the tenant that the key belongs to." }),
     handler: (request) => readSettings(store, request),
   });
   app.route<{ Body: Static<typeof handleBody> }>({
     ...route(endpoints.setTenantHandle, {
       tag,
-      summary: "Sets the name that the tenant's public prompts stand under.",
+      summary: "Sets the name by which the tenant's public prompts are addressed.",
       body: handleBody,
     }),
     handler: (request) => setTenantHandle(store, request),

@@ -5,7 +5,7 @@ import { fileURLToPath } from "node:url";
 import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
 import { distFile } from "../storage/dist-files.ts";
 
-/** Where the build of the web interface lies; nothing there: the server answers its API alone. */
+/** The folder of the built UI. If it does not exist, the server only serves its API. */
 const webFolder = fileURLToPath(distFile("web"));
 
 const types: Readonly<Record<string, string>> = {
@@ -16,8 +16,8 @@ const types: Readonly<Record<string, string>> = {
 };
 
 const headers = {
-  // Files of this server alone, and images that the page made of what a run holds. Nothing inline, so
-  // that text from a run can't become a program.
+  // Allows only files of this server, and images that the UI creates from the contents of runs. Inline scripts are
+  // forbidden, so text from a run can't be executed.
   "content-security-policy":
     "default-src 'self'; img-src 'self' blob:; base-uri 'none'; form-action 'none'; frame-ancestors 'none'; object-src 'none'",
   "cross-origin-opener-policy": "same-origin",
@@ -35,39 +35,45 @@ interface WebFile {
 }
 
 /**
- * The addresses of pages. Some are also paths of the API. A request that accepts HTML, as a browser sends it where an
- * address is opened, is for the page.
+ * Paths of the UI. Some are also paths of the API: a request that accepts HTML, as a browser sends when a URL is
+ * opened, is for the UI.
  */
 const pages =
   /^\/(?:$|o\/|prompts(?:\/|$)|hub(?:\/|$)|public\/[^/]+\/[dr]\/?$|feedback\/tokens\/[^/]+\/?$)/;
 
-/** A link that holds a judgement gives it when it is opened; without one it leads to a form. */
-const givesFeedback = /^\/feedback\/tokens\/[^?]*\?(?:.*&)?(?:score|value|comment|correction)=/;
+/** A feedback link whose query contains feedback submits it when opened; without feedback it leads to a form. */
+const submitsFeedback = /^\/feedback\/tokens\/[^?]*\?(?:.*&)?(?:score|value|comment|correction)=/;
 
-/** Answers what is at no address: with the page where HTML is asked for; `false` where it is not. */
-export type SendNoPage = (request: FastifyRequest, reply: FastifyReply) => FastifyReply | false;
+/** Responds to a request that matches nothing: with the UI if it accepts HTML, otherwise returns `false`. */
+export type SendPageNotFound = (
+  request: FastifyRequest,
+  reply: FastifyReply,
+) => FastifyReply | false;
 
 /**
- * Serves the UI: its files by their names, and its page at each of its addresses to requests that accept HTML. All other
+ * Serves the UI: its files by their names, and its page at each of its paths to requests that accept HTML. All other
  * requests go to the API.
  *
- * @returns the handler of requests that match nothing else: for people it is the page, which shows "not found".
+ * @returns the handler of requests that match nothing else; to browsers it sends the UI, which shows "not found".
  */
-export function addWeb(app: FastifyInstance, folder = webFolder): SendNoPage {
+export function addWeb(app: FastifyInstance, folder = webFolder): SendPageNotFound {
   const files = readWeb(folder);
   const page = files.get("/index.html");
   if (page === undefined) {
     return () => false;
   }
-  app.addHook("onRequest", async ({ method, url, headers: { accept = "", ...rest } }, reply) => {
-    if (method !== "GET" && method !== "HEAD") {
-      return undefined;
-    }
-    const path = url.split("?", 1)[0] ?? "";
-    const isPage = pages.test(path) && !givesFeedback.test(url) && accept.includes("text/html");
-    const file = files.get(isPage ? "/index.html" : path);
-    return file === undefined ? undefined : sendFile(reply, file, rest["if-none-match"]);
-  });
+  app.addHook(
+    "onRequest",
+    async ({ method, url, headers: { accept = "", ...otherHeaders } }, reply) => {
+      if (method !== "GET" && method !== "HEAD") {
+        return undefined;
+      }
+      const path = url.split("?", 1)[0] ?? "";
+      const isPage = pages.test(path) && !submitsFeedback.test(url) && accept.includes("text/html");
+      const file = files.get(isPage ? "/index.html" : path);
+      return file === undefined ? undefined : sendFile(reply, file, otherHeaders["if-none-match"]);
+    },
+  );
   return ({ method, headers: { accept = "" } }, reply) =>
     (method === "GET" || method === "HEAD") &&
     accept.includes("text/html") &&
@@ -80,7 +86,7 @@ function sendFile(reply: FastifyReply, file: WebFile, knownTag?: string): Fastif
   return knownTag === etag ? reply.code(304).send() : reply.type(type).send(body);
 }
 
-/** The files by the path under which they are asked for; half a megabyte, read once. */
+/** Reads the files, about half a megabyte, into memory, by their URL path. */
 function readWeb(folder: string): ReadonlyMap<string, WebFile> {
   const files = new Map<string, WebFile>();
   if (!existsSync(join(folder, "index.html"))) {
@@ -93,7 +99,7 @@ function readWeb(folder: string): ReadonlyMap<string, WebFile> {
       const name = `/${relative(folder, path).split(sep).join("/")}`;
       const body = readFileSync(path);
       const etag = `"${createHash("sha256").update(body).digest("base64url").slice(0, 22)}"`;
-      // A name below assets/ holds a digest of its content.
+      // Names below assets/ contain a digest of the content.
       const cacheControl = name.startsWith("/assets/")
         ? "public, max-age=31536000, immutable"
         : "no-cache";

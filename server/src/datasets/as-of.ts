@@ -6,20 +6,27 @@ import type { DatasetStore } from "./dataset-store.ts";
 import { first } from "../http/query-string.ts";
 import type { QueryString } from "../http/query-string.ts";
 
-/** A version as a caller names it: by time, or else by tag. A plus of a zone may have become a space. */
+/**
+ * Parses a version reference: a time if the text is one, otherwise a tag. A `+` in a time zone offset arrives as a
+ * space where a client did not URL-encode it.
+ */
 export function parseAsOf(text: string): AsOf {
   const time = /^\d{4}-\d\d-\d\d$/.test(text) ? `${text}T00:00:00Z` : text;
   const micros = parseTimeBound(time) ?? parseTimeBound(time.replace(/ (?=\d\d:?\d\d$)/, "+"));
   return micros === undefined ? { kind: "tag", tag: text } : { kind: "time", micros };
 }
 
-/** `as_of` of a query; `undefined` is the newest. */
+/** Reads the query parameter `as_of`; `undefined` means the newest version. */
 export function readAsOf(query: QueryString, name = "as_of"): AsOf | undefined {
   const text = first(query, name) ?? "";
   return text === "" || text === latestTag ? undefined : parseAsOf(text);
 }
 
-/** @throws RequestError 404: no version has the tag. */
+/**
+ * Resolves a version reference to a time; `null` is the newest version.
+ *
+ * @throws RequestError 404: no version has the tag.
+ */
 export async function findMoment(
   store: DatasetStore,
   { tenantId, id }: { readonly tenantId: string; readonly id: string },

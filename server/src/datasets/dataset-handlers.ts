@@ -23,7 +23,7 @@ const common = {
   transformations: Maybe(Type.Array(JsonObject, { maxItems: 1_000 })),
 };
 
-/** Body of `POST /datasets`. Members that it does not name are ignored. */
+/** Body of `POST /datasets`. Unknown members are ignored. */
 export const datasetBody = Type.Object({
   ...common,
   name: Name,
@@ -34,7 +34,7 @@ export const datasetBody = Type.Object({
   extra: Maybe(JsonObject),
 });
 
-/** Body of `PATCH /datasets/{id}`: what is left out stays; a schema that is null goes. */
+/** Body of `PATCH /datasets/{id}`: omitted members keep their value; a schema that is null is removed. */
 export const datasetPatchBody = Type.Object({
   ...common,
   name: Maybe(Name),
@@ -94,7 +94,7 @@ export async function updateDataset(
   return toDatasetJson(await store.write.datasets.update(request.tenantId, dataset.id, changes));
 }
 
-/** `DELETE /datasets/{id}`: the dataset, its examples and its versions. */
+/** `DELETE /datasets/{id}`: deletes the dataset with its examples and versions. */
 export async function deleteDataset(
   store: DatasetStore,
   request: FastifyRequest,
@@ -105,7 +105,7 @@ export async function deleteDataset(
   return { id };
 }
 
-/** `DELETE /datasets?dataset_ids`: those of them that are there. */
+/** `DELETE /datasets?dataset_ids`: deletes those of the named datasets that exist, and returns their ids. */
 export async function deleteDatasets(
   store: DatasetStore,
   request: FastifyRequest,
@@ -121,7 +121,7 @@ export async function deleteDatasets(
   return { dataset_ids: await deleteAll(store, ids, { request, reply }) };
 }
 
-/** Part by part: a large dataset must not keep others from writing. */
+/** Deletes in slices, so that the deletion of a large dataset does not block other writes. */
 async function deleteAll(
   store: DatasetStore,
   ids: readonly string[],
@@ -133,15 +133,19 @@ async function deleteAll(
   return deleted;
 }
 
-/** Erases what deleted datasets held, part by part. */
+/** Erases the contents of deleted datasets in slices. */
 export async function eraseDeleted(store: DatasetStore): Promise<void> {
-  let isMore = true;
-  while (isMore) {
-    isMore = await store.write.datasets.sweep();
+  let hasMore = true;
+  while (hasMore) {
+    hasMore = await store.write.datasets.sweep();
   }
 }
 
-/** The dataset that the path names. @throws RequestError 404: it is not the tenant's. */
+/**
+ * Finds the dataset that the path names.
+ *
+ * @throws RequestError 404: the tenant has no such dataset.
+ */
 export async function findDataset(
   store: { readonly read: Pick<DatasetStore["read"], "datasets"> },
   request: FastifyRequest,

@@ -2,7 +2,7 @@ import type { Dataset } from "./dataset.ts";
 import type { DatasetVersion } from "./dataset-version.ts";
 import { toIso } from "../http/wire-text.ts";
 
-/** A dataset for the holder of its token. */
+/** Serializes a dataset for a reader who only has its share token. */
 export const toSharedDatasetJson = (dataset: Dataset) => ({
   id: dataset.id,
   name: dataset.name,

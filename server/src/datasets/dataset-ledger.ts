@@ -6,10 +6,10 @@ import { datasetSelection, parseDatasetRow } from "./dataset-row.ts";
 import { parseRows } from "../storage/sqlite/rows.ts";
 import type { Connection } from "../storage/sqlite/connection.ts";
 
-/** How far back a write may be dated, in microseconds: clients name the time at which they were called. */
+/** How far a client may backdate a write, in microseconds: clients send the time at which they were called. */
 const backdateMicros = 60_000_000;
 
-/** Finds datasets for the writers, and creates their versions. */
+/** Finds datasets for the writers, and records their versions. */
 export class DatasetLedger {
   readonly #statements;
 
@@ -53,21 +53,21 @@ export class DatasetLedger {
   }
 
   /**
-   * The time of a write: now, or the caller's time, where that is recent and after the newest version.
-   * Times of versions strictly increase.
+   * Chooses the time of a new version: the requested time if it is recent and after the newest version, otherwise
+   * now. The versions' times strictly increase.
    */
-  nextVersion({ versionMicros }: Dataset, saidMicros?: number): number {
+  nextVersion({ versionMicros }: Dataset, requestedMicros?: number): number {
     const now = Date.now() * 1_000;
     const last = versionMicros ?? 0;
-    const isSaid =
-      saidMicros !== undefined &&
-      saidMicros > last &&
-      saidMicros <= now &&
-      saidMicros >= now - backdateMicros;
-    return isSaid ? saidMicros : Math.max(now, last + 1);
+    const canUseRequested =
+      requestedMicros !== undefined &&
+      requestedMicros > last &&
+      requestedMicros <= now &&
+      requestedMicros >= now - backdateMicros;
+    return canUseRequested ? requestedMicros : Math.max(now, last + 1);
   }
 
-  /** Records a write, and how many more examples there are now. */
+  /** Adds a version. `added` is the change in the number of examples; it may be negative. */
   addVersion({ id, tenantId }: Dataset, micros: number, added: number): void {
     this.#statements.insertVersion.run([tenantId, id, micros]);
     this.#statements.setVersion.run([micros, micros, added, id]);
@@ -79,10 +79,10 @@ export class DatasetLedger {
   }
 
   tagsAt({ id, versionMicros }: Dataset, micros: number): readonly string[] {
-    const own = parseRows(this.#statements.tagsAt.all([id, micros])).map(([tag]) =>
+    const storedTags = parseRows(this.#statements.tagsAt.all([id, micros])).map(([tag]) =>
       String(JSON.parse(String(tag))),
     );
-    return micros === versionMicros ? [latestTag, ...own] : own;
+    return micros === versionMicros ? [latestTag, ...storedTags] : storedTags;
   }
 
   #microsOf({ id, versionMicros }: Dataset, asOf: AsOf): number | undefined {

@@ -21,7 +21,11 @@ const orders: readonly DatasetOrder[] = [
   "modified_at",
 ];
 
-/** @throws RequestError 422: a value is not what its filter takes. */
+/**
+ * Parses the parameters of `GET /datasets`.
+ *
+ * @throws RequestError 422: a parameter has an invalid value.
+ */
 export function parseDatasetQuery(query: QueryString): DatasetQuery {
   const types = all(query, "data_type");
   const parsed = {
@@ -39,7 +43,11 @@ export function parseDatasetQuery(query: QueryString): DatasetQuery {
   };
 }
 
-/** `limit` and `offset`. @throws RequestError 422: one is no whole number of its range. */
+/**
+ * Parses `limit` and `offset`.
+ *
+ * @throws RequestError 422: one of them is not an integer within its range.
+ */
 export const parsePage = (query: QueryString) => ({
   limit: parseCount(query, "limit", {
     fallback: serverLimits.datasetsDefault,
@@ -48,7 +56,11 @@ export const parsePage = (query: QueryString) => ({
   offset: parseCount(query, "offset", { fallback: 0, max: Number.MAX_SAFE_INTEGER }),
 });
 
-/** @throws RequestError 422: its value is not one of them. */
+/**
+ * Returns `text` if it is one of the values.
+ *
+ * @throws RequestError 422: it is none of them.
+ */
 export function parseOneOf<Value extends string>(
   text: string,
   values: readonly Value[],
@@ -58,7 +70,7 @@ export function parseOneOf<Value extends string>(
   if (found === undefined) {
     throw new RequestError(
       422,
-      `${name} is one of ${values.join(", ")}, not ${JSON.stringify(text.slice(0, 64))}`,
+      `${name} must be one of ${values.join(", ")}, not ${JSON.stringify(text.slice(0, 64))}`,
     );
   }
   return found;

@@ -26,7 +26,7 @@ const orderColumns = {
   modified_at: "d.modified_us",
 } as const;
 
-/** Answers questions about datasets and their versions. */
+/** Queries datasets and their versions. */
 export class DatasetReader implements DatasetReads {
   readonly #db: Connection;
   readonly #ledger: DatasetLedger;
@@ -35,7 +35,7 @@ export class DatasetReader implements DatasetReads {
   constructor(db: Connection) {
     this.#db = db;
     this.#ledger = new DatasetLedger(db);
-    const rowsOf = `examples WHERE key IN (${keysOfId("?4")}) AND id = ?4 AND +dataset_id = ?1`;
+    const exampleRows = `examples WHERE key IN (${keysOfId("?4")}) AND id = ?4 AND +dataset_id = ?1`;
     this.#statements = {
       findShared: db.prepare(`${datasetSelection} AND d.share_digest = ? GROUP BY d.id`).raw(),
       listVersions: db
@@ -43,16 +43,16 @@ export class DatasetReader implements DatasetReads {
           `SELECT v.at_us FROM dataset_versions v WHERE v.dataset_id = ?1
            AND (?2 IS NULL OR v.at_us IN (SELECT t.at_us FROM dataset_tags t WHERE t.dataset_id = ?1
              AND instr(lower(t.tag_json), lower(?2)) > 0) OR (?3 = v.at_us))
-           AND (?4 IS NULL OR v.at_us IN (SELECT from_us FROM ${rowsOf} UNION SELECT to_us FROM ${rowsOf}))
+           AND (?4 IS NULL OR v.at_us IN (SELECT from_us FROM ${exampleRows} UNION SELECT to_us FROM ${exampleRows}))
            ORDER BY v.at_us DESC LIMIT ?5 OFFSET ?6`,
         )
         .raw(),
       diff: db
         .prepare(
-          `SELECT id, max(from_us <= ?2 AND (to_us IS NULL OR to_us > ?2)) AS was,
-             max(from_us <= ?3 AND (to_us IS NULL OR to_us > ?3)) AS is_now,
+          `SELECT id, max(from_us <= ?2 AND (to_us IS NULL OR to_us > ?2)) AS was_present,
+             max(from_us <= ?3 AND (to_us IS NULL OR to_us > ?3)) AS is_present,
              max(from_us <= ?2 AND (to_us IS NULL OR to_us > ?2) AND from_us <= ?3 AND (to_us IS NULL OR to_us > ?3)) AS same
-           FROM examples WHERE dataset_id = ?1 AND ${withinDeadline("key")} GROUP BY id HAVING same = 0 AND was + is_now > 0 ORDER BY min(position)`,
+           FROM examples WHERE dataset_id = ?1 AND ${withinDeadline("key")} GROUP BY id HAVING same = 0 AND was_present + is_present > 0 ORDER BY min(position)`,
         )
         .raw(),
     };
@@ -67,7 +67,7 @@ export class DatasetReader implements DatasetReads {
     return values === undefined ? undefined : parseDatasetRow(values);
   }
 
-  /** Metadata is compared here, not in SQL: as values, whatever the order of their members. */
+  /** Metadata is compared in JavaScript, not in SQL: as values, regardless of the order of members. */
   list(tenantId: string, query: DatasetQuery): readonly Dataset[] {
     const { metadata, limit, offset, order, isDescending } = query;
     const direction = isDescending ? "DESC" : "ASC";
@@ -93,7 +93,7 @@ export class DatasetReader implements DatasetReads {
     const datasets = parseRows(rows).map(parseDatasetRow);
     return metadata === undefined
       ? datasets
-      : datasets.filter((one) => hasMetadata(one, metadata)).slice(offset, offset + limit);
+      : datasets.filter((dataset) => hasMetadata(dataset, metadata)).slice(offset, offset + limit);
   }
 
   findVersion(tenantId: string, id: string, asOf: AsOf): DatasetVersion | undefined {
@@ -107,11 +107,11 @@ export class DatasetReader implements DatasetReads {
       return [];
     }
     const { search, exampleId, limit, offset } = query;
-    const meansLatest = search !== undefined && "latest".includes(search.toLowerCase());
+    const matchesLatest = search !== undefined && "latest".includes(search.toLowerCase());
     const rows = this.#statements.listVersions.all([
       id,
       search === undefined ? null : JSON.stringify(search).slice(1, -1),
-      meansLatest ? dataset.versionMicros : null,
+      matchesLatest ? dataset.versionMicros : null,
       exampleId ?? null,
       limit,
       offset,
@@ -128,11 +128,11 @@ export class DatasetReader implements DatasetReads {
     const latest = dataset?.versionMicros ?? 0;
     const rows =
       dataset === undefined ? [] : this.#statements.diff.all([id, from ?? latest, to ?? latest]);
-    for (const [exampleId, was, isNow] of parseRows(rows)) {
-      if (was === 0) {
+    for (const [exampleId, wasPresent, isPresent] of parseRows(rows)) {
+      if (wasPresent === 0) {
         diff.added.push(String(exampleId));
       } else {
-        (isNow === 0 ? diff.removed : diff.modified).push(String(exampleId));
+        (isPresent === 0 ? diff.removed : diff.modified).push(String(exampleId));
       }
     }
     return diff;
@@ -140,15 +140,15 @@ export class DatasetReader implements DatasetReads {
 
   diffPage(tenantId: string, id: string, { kind, limit, offset, ...moments }: DiffPageQuery) {
     const diff = this.diff(tenantId, id, moments);
-    const shown = kind === undefined ? differences : [kind];
+    const kinds = kind === undefined ? differences : [kind];
     return {
       counts: {
         removed: diff.removed.length,
         modified: diff.modified.length,
         added: diff.added.length,
       },
-      changes: shown
-        .flatMap((one) => diff[one].map((exampleId) => ({ id: exampleId, kind: one })))
+      changes: kinds
+        .flatMap((each) => diff[each].map((exampleId) => ({ id: exampleId, kind: each })))
         .slice(offset, offset + limit),
     };
   }

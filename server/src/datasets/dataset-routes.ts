@@ -34,34 +34,34 @@ import { asOf, exampleFilters, paging } from "../http/query-docs.ts";
 
 const tag = "datasets";
 
-/** Datasets: what they are, who may read them, how they leave. */
+/** Routes to manage, share and export datasets. */
 export function addDatasetRoutes(app: FastifyInstance, store: DatasetStore): void {
   app.route({
     ...route(endpoints.listDatasets, {
       tag,
-      summary: "Datasets, the one with the latest experiment first.",
+      summary: "Lists datasets, by default the one with the latest experiment first.",
       query: {
-        id: "Ids, any of which it has; may be repeated.",
-        name: "Its name.",
-        name_contains: "Part of its name, in either case.",
+        id: "Dataset id; may be repeated.",
+        name: "Exact name.",
+        name_contains: "Part of the name, case-insensitive.",
         data_type: "kv, llm or chat; may be repeated.",
-        metadata: "JSON object whose entries its metadata has.",
+        metadata: "JSON object; the metadata must contain all of its entries.",
         sort_by:
           "name, created_at, last_session_start_time, example_count, session_count or modified_at.",
-        sort_by_desc: "true, as where it is left out, or false.",
+        sort_by_desc: "true (the default) or false.",
         ...paging,
       },
     }),
     handler: (request) => listDatasets(store, request),
   });
   app.route({
-    ...route(endpoints.readDataset, { tag, summary: "One dataset." }),
+    ...route(endpoints.readDataset, { tag, summary: "Reads a dataset." }),
     handler: (request) => readDataset(store, request),
   });
   app.route<{ Body: DatasetBody }>({
     ...route(endpoints.createDataset, {
       tag,
-      summary: "Makes a dataset; 409 where the name is taken.",
+      summary: "Creates a dataset; 409 if the name is taken.",
       body: datasetBody,
     }),
     handler: (request) => createDataset(store, request.body, request),
@@ -70,7 +70,7 @@ export function addDatasetRoutes(app: FastifyInstance, store: DatasetStore): voi
     ...route(endpoints.updateDataset, {
       tag,
       summary:
-        "Changes what is given; a schema that is null goes. 422 where examples do not fit a new schema.",
+        "Updates the given fields; null removes a schema. 422 if examples do not match a new schema.",
       body: datasetPatchBody,
     }),
     handler: (request, reply) => updateDataset(store, request.body, { request, reply }),
@@ -78,15 +78,15 @@ export function addDatasetRoutes(app: FastifyInstance, store: DatasetStore): voi
   app.route({
     ...route(endpoints.deleteDataset, {
       tag,
-      summary: "Deletes a dataset, its examples and its versions.",
+      summary: "Deletes a dataset with its examples and versions.",
     }),
     handler: (request, reply) => deleteDataset(store, request, reply),
   });
   app.route({
     ...route(endpoints.deleteDatasets, {
       tag,
-      summary: "Deletes those of the datasets that are there.",
-      query: { dataset_ids: "Ids; may be repeated." },
+      summary: "Deletes datasets; ids that do not exist are skipped.",
+      query: { dataset_ids: "Dataset id; may be repeated." },
     }),
     handler: (request, reply) => deleteDatasets(store, request, reply),
   });
@@ -96,53 +96,59 @@ export function addDatasetRoutes(app: FastifyInstance, store: DatasetStore): voi
 
 function addShareRoutes(app: FastifyInstance, store: DatasetStore): void {
   app.route({
-    ...route(endpoints.readDatasetShare, { tag, summary: "The dataset's share, or null." }),
+    ...route(endpoints.readDatasetShare, {
+      tag,
+      summary: "Reads the share of a dataset; null if it is not shared.",
+    }),
     handler: (request, reply) => readDatasetShare(store, request, reply),
   });
   app.route({
     ...route(endpoints.shareDataset, {
       tag,
-      summary: "Lets anyone who has the token read the dataset and its examples.",
+      summary: "Shares a dataset: anyone who has the token can read it and its examples.",
     }),
     handler: (request) => shareDataset(store, request),
   });
   app.route({
-    ...route(endpoints.unshareDataset, { tag, summary: "Ends the share." }),
+    ...route(endpoints.unshareDataset, { tag, summary: "Stops sharing a dataset." }),
     handler: (request) => unshareDataset(store, request),
   });
 }
 
-const exported = { ...asOf, splits: "Splits, any of which an example is in; may be repeated." };
+const exportQuery = {
+  ...asOf,
+  splits: "Only examples in this split; may be repeated to include several.",
+};
 
 function addExportRoutes(app: FastifyInstance, store: DatasetStore): void {
   app.route({
     ...route(endpoints.exportDatasetOpenAi, {
       tag,
       summary:
-        "Lines for fine-tuning: {messages} of inputs and outputs. 422 names an example without such a form.",
-      query: exported,
+        "Exports JSON Lines for OpenAI fine-tuning, one {messages} object per example. 422 if an example can't be converted.",
+      query: exportQuery,
     }),
     handler: (request, reply) => exportDatasetOpenAi(store, request, reply),
   });
   app.route({
     ...route(endpoints.exportDatasetCsv, {
       tag,
-      summary: "CSV: a column for each member of the inputs and of the outputs.",
-      query: exported,
+      summary: "Exports CSV with a column for each member of the inputs and of the outputs.",
+      query: exportQuery,
     }),
     handler: (request, reply) => exportDatasetCsv(store, request, reply),
   });
   app.route({
     ...route(endpoints.exportDatasetJsonl, {
       tag,
-      summary: "A line of JSON for each example.",
-      query: exported,
+      summary: "Exports JSON Lines, one object per example.",
+      query: exportQuery,
     }),
     handler: (request, reply) => exportDatasetJsonl(store, request, reply),
   });
 }
 
-/** Search, and experiments side by side. */
+/** Routes of the example search. */
 export function addDatasetSearchRoutes(
   app: FastifyInstance,
   dependencies: Linked<DatasetStore>,
@@ -150,7 +156,8 @@ export function addDatasetSearchRoutes(
   app.route<{ Body: Static<typeof indexBody> | undefined }>({
     ...route(endpoints.indexDataset, {
       tag,
-      summary: "Indexes the inputs of a version; latest is followed from then on.",
+      summary:
+        "Indexes the inputs of a version for search; with latest, the index follows new versions.",
       body: indexBody,
     }),
     handler: (request, reply) => indexDataset(dependencies.store, request, reply),
@@ -158,14 +165,15 @@ export function addDatasetSearchRoutes(
   app.route<{ Body: Static<typeof searchBody> }>({
     ...route(endpoints.searchDataset, {
       tag,
-      summary: "Examples with like inputs, the nearest first; 400 where it is not indexed.",
+      summary:
+        "Finds examples with similar inputs, best match first; 400 if the dataset is not indexed.",
       body: searchBody,
     }),
     handler: (request, reply) => searchDataset(dependencies, request.body, { request, reply }),
   });
 }
 
-/** What reads its body itself, as it arrives. */
+/** Adds the upload route, whose handler reads the request body as a stream. */
 export function addUploadRoutes(
   app: FastifyInstance,
   dependencies: { readonly store: DatasetStore; readonly folder: string },
@@ -174,25 +182,29 @@ export function addUploadRoutes(
     ...route(endpoints.uploadDataset, {
       tag,
       summary:
-        "Makes a dataset of a CSV file: form with file, input_keys, output_keys, metadata_keys, name, description, data_type.",
+        "Creates a dataset from a CSV file. Form fields: file, input_keys, output_keys, metadata_keys, name, description, data_type.",
     }),
     handler: (request, reply) => uploadDataset(dependencies, request, reply),
   });
 }
 
-/** What needs no key. */
+/** Routes of shared datasets, which need no API key. */
 export function addSharedDatasetRoutes(
   app: FastifyInstance,
   dependencies: Linked<DatasetStore>,
 ): void {
   app.route({
-    ...route(endpoints.readSharedDataset, { tag, summary: "A shared dataset.", keyless: true }),
+    ...route(endpoints.readSharedDataset, {
+      tag,
+      summary: "Reads a shared dataset.",
+      keyless: true,
+    }),
     handler: (request) => readSharedDataset(dependencies.store, request),
   });
   app.route({
     ...route(endpoints.listSharedExamples, {
       tag,
-      summary: "Examples of a shared dataset.",
+      summary: "Lists the examples of a shared dataset.",
       query: exampleFilters,
       keyless: true,
     }),
@@ -201,7 +213,7 @@ export function addSharedDatasetRoutes(
   app.route({
     ...route(endpoints.countSharedExamples, {
       tag,
-      summary: "How many there are.",
+      summary: "Counts the examples of a shared dataset.",
       query: exampleFilters,
       keyless: true,
     }),

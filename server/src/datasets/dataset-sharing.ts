@@ -14,7 +14,7 @@ import { linkFor, sendJson } from "./examples/example-handlers.ts";
 import { parseId } from "../http/query-string.ts";
 import type { QueryString } from "../http/query-string.ts";
 
-/** `GET /datasets/{id}/share`: null where it is not shared. */
+/** `GET /datasets/{id}/share`: null if it is not shared. */
 export async function readDatasetShare(
   store: DatasetStore,
   request: FastifyRequest,
@@ -26,14 +26,14 @@ export async function readDatasetShare(
   return sendJson(reply, Buffer.from(JSON.stringify(share)));
 }
 
-/** `PUT /datasets/{id}/share`: the same token when repeated. */
+/** `PUT /datasets/{id}/share`: returns the same token when repeated. */
 export async function shareDataset(store: DatasetStore, request: FastifyRequest): Promise<unknown> {
   const id = datasetIdOf(request);
   const token = await store.write.datasets.share(request.tenantId, id);
   return { dataset_id: id, share_token: token };
 }
 
-/** `DELETE /datasets/{id}/share`: its token leads nowhere from now on. */
+/** `DELETE /datasets/{id}/share`: revokes the token. */
 export async function unshareDataset(
   store: DatasetStore,
   request: FastifyRequest,
@@ -60,8 +60,8 @@ export async function listSharedExamples(
   const query = request.query as QueryString;
   const dataset = await findShared(store, request);
   const parsed = parseExampleQuery(query, await scopeOf(store, dataset, query));
-  // Where an example came from is no one else's business.
-  const select = new Set([...parseSelect(query, allMembers)].filter((one) => one !== runMember));
+  // A reader of the share must not see the run from which an example was created.
+  const select = new Set([...parseSelect(query, allMembers)].filter((name) => name !== runMember));
   const view = { select, link: linkFor(links, request) };
   const examples = await store.read.examples.list(dataset.tenantId, parsed);
   return sendJson(
@@ -92,7 +92,11 @@ const scopeOf = async (
   moment: await findMoment(store, dataset, readAsOf(query)),
 });
 
-/** @throws RequestError 404: no dataset is shared under the token. */
+/**
+ * Finds the dataset of the share token in the path.
+ *
+ * @throws RequestError 404: no dataset is shared under the token.
+ */
 async function findShared(store: DatasetStore, request: FastifyRequest): Promise<Dataset> {
   const token = parseId((request.params as { readonly token: string }).token, "share token");
   const dataset = await store.read.datasets.findShared(token);

@@ -5,7 +5,7 @@ import type { LargeExampleWrites } from "./examples/large-examples.ts";
 import type { UploadWrites } from "./imports/upload.ts";
 import type { Promised } from "../storage/promised.ts";
 
-/** What the handlers of datasets and examples need of the store. */
+/** The part of the store that the handlers of datasets and examples use. */
 export interface DatasetStore {
   readonly read: Promised<{
     readonly datasets: DatasetReads;

@@ -2,15 +2,15 @@ import { RequestError } from "../model/errors.ts";
 import type { DatasetDraft, DatasetFields } from "./dataset.ts";
 import { parseBody, toBody } from "./dataset-row.ts";
 import { parseRows } from "../storage/sqlite/rows.ts";
-import type { DatasetWriting } from "./dataset-writing.ts";
+import type { DatasetWriteDependencies } from "./dataset-writing.ts";
 import type { TenantKeyWriter } from "../storage/sqlite/tenant-keys.ts";
 
-/** What belongs to a dataset, in an order in which it can go. */
-const parts = [
+/** Statements that delete what belongs to a dataset, in an order that keeps references valid. */
+const deleteContents = [
   ...["dataset_versions", "dataset_tags", "example_blobs", "examples"].map(
     (table) => `DELETE FROM ${table} WHERE dataset_id = ?`,
   ),
-  // What names the dataset may be another tenant's: that stays.
+  // Another tenant's rows may refer to the same id; those must stay.
   `DELETE FROM comparative_experiments WHERE (tenant_id, comparative_id) IN (
      SELECT c.tenant_id, c.id FROM comparatives c JOIN datasets d ON d.id = c.dataset_id AND d.tenant_id = c.tenant_id
      WHERE d.id = ?)`,
@@ -20,12 +20,12 @@ const parts = [
      AND tenant_id = (SELECT tenant_id FROM datasets WHERE id = ?1)`,
 ];
 
-/** The rows of datasets, for the writers. */
+/** Writes the rows of datasets. */
 export class DatasetTable {
   readonly #statements;
   readonly #keys: TenantKeyWriter;
 
-  constructor({ db, keys }: Pick<DatasetWriting, "db" | "keys">) {
+  constructor({ db, keys }: Pick<DatasetWriteDependencies, "db" | "keys">) {
     this.#keys = keys;
     this.#statements = {
       findName: db
@@ -50,11 +50,17 @@ export class DatasetTable {
           "SELECT created_us, body FROM datasets WHERE id = ? AND tenant_id = ? AND is_ready = 0",
         )
         .raw(),
-      delete: [...parts, "DELETE FROM datasets WHERE id = ?"].map((sql) => db.prepare(sql)),
+      delete: [...deleteContents, "DELETE FROM datasets WHERE id = ?"].map((sql) =>
+        db.prepare(sql),
+      ),
     };
   }
 
-  /** The key that it gets. @throws RequestError 409: name or id is taken. */
+  /**
+   * Inserts a dataset and returns its key.
+   *
+   * @throws RequestError 409: the name or id is taken.
+   */
   insert(tenantId: string, draft: DatasetDraft, state: "ready" | "unready"): string {
     const { createdMicros } = draft;
     const key = this.#keys.keyOf("dataset", tenantId, draft.id);
@@ -81,7 +87,11 @@ export class DatasetTable {
     update.run([JSON.stringify(fields.name), toBody(fieldsOf(fields)), Date.now() * 1_000, id]);
   }
 
-  /** @throws RequestError 409: another dataset has the name. */
+  /**
+   * Checks that the name is unused.
+   *
+   * @throws RequestError 409: another dataset has the name.
+   */
   assertFree(tenantId: string, id: string, name: string): void {
     if (this.#statements.findName.all([tenantId, JSON.stringify(name), id]).length > 0) {
       throw new RequestError(409, "Dataset with this name already exists.");
@@ -92,18 +102,18 @@ export class DatasetTable {
     this.#statements.setReady.run([id]);
   }
 
-  /** Hides it and frees its name at once; its contents are deleted in parts. */
+  /** Hides the dataset and frees its name at once; its contents are deleted in slices later. */
   retire(id: string): void {
     this.#statements.retire.run([JSON.stringify(`deleted ${id}`), id]);
   }
 
-  /** One that was retired and still holds something. */
+  /** Finds a retired dataset whose contents are not deleted yet. */
   findRetired(): string | undefined {
     const [values] = parseRows(this.#statements.retired.all());
     return values === undefined ? undefined : String(values[0]);
   }
 
-  /** What was arriving or leaving when the process ended. */
+  /** Lists the datasets whose upload or deletion was under way when the process ended. */
   listUnready(): string[] {
     return parseRows(this.#statements.unready.all()).map(([id]) => String(id));
   }
@@ -120,7 +130,7 @@ export class DatasetTable {
   }
 }
 
-/** Of a dataset, what is kept in its body. */
+/** Picks the stored fields from an object that may have more. */
 const fieldsOf = ({
   name,
   description,

@@ -1,8 +1,9 @@
 /**
- * Datasets, and their examples in every version. A row of `examples` holds an example from one version
- * up to another, or still where `to_us` is null: what was so at a time is one condition. Payloads are
- * JSON texts as they were received; `position` is the order of writing, which a change does not alter.
- * A dataset is seen where `is_ready` is 1; at 0 it is still arriving, at 2 it is going.
+ * Datasets, and their examples in every version. A row of `examples` holds an example from version `from_us` up to,
+ * but not including, `to_us`, or up to now if `to_us` is null; so one condition selects the state at any time.
+ * Payloads are JSON texts as they were received. `position` is the order of creation, which updates keep. `is_ready`
+ * is 1 for a complete dataset, 0 while it is being uploaded and 2 while it is being deleted; only complete ones are
+ * visible.
  */
 export const datasetTables = `
   CREATE TABLE datasets (

@@ -13,7 +13,7 @@ import { parsePage } from "./dataset-query.ts";
 import { first, parseId } from "../http/query-string.ts";
 import type { QueryString } from "../http/query-string.ts";
 
-/** `GET /datasets/{id}/versions`: the newest first. */
+/** `GET /datasets/{id}/versions`: newest first. */
 export async function listDatasetVersions(
   store: DatasetStore,
   request: FastifyRequest,
@@ -29,7 +29,7 @@ export async function listDatasetVersions(
   return versions.map(toVersionJson);
 }
 
-/** `GET /datasets/{id}/version`: that of a tag, or the newest at or before a time. */
+/** `GET /datasets/{id}/version`: the version of a tag, or the newest version at or before a time. */
 export async function readDatasetVersion(
   store: DatasetStore,
   request: FastifyRequest,
@@ -39,7 +39,7 @@ export async function readDatasetVersion(
   const asOf = first(query, "as_of") ?? "";
   const tag = first(query, "tag") ?? "";
   if (asOf !== "" && tag !== "") {
-    throw new RequestError(422, "give as_of or tag, not both");
+    throw new RequestError(422, "pass as_of or tag, not both");
   }
   const version = await store.read.datasets.findVersion(
     request.tenantId,
@@ -52,7 +52,10 @@ export async function readDatasetVersion(
   return toVersionJson(version);
 }
 
-/** `GET /datasets/{id}/versions/diff`: what differs in the newer or later named of two versions. */
+/**
+ * `GET /datasets/{id}/versions/diff`: ids of the examples that differ between two versions, each named by a time or a
+ * tag.
+ */
 export async function diffDatasetVersions(
   store: DatasetStore,
   request: FastifyRequest,
@@ -61,11 +64,11 @@ export async function diffDatasetVersions(
   const dataset = await findDataset(store, request);
   const readMoment = (name: string): Promise<Moment> => {
     if ((first(query, name) ?? "") === "") {
-      throw new RequestError(422, `${name} is missing: a time or a tag`);
+      throw new RequestError(422, `${name} is missing: pass a time or a tag`);
     }
     return findMoment(store, dataset, readAsOf(query, name));
   };
-  // One after the other: a second that is refused too would find nobody who waits for it.
+  // Sequential: if both ran at once and both failed, the second rejection would be unhandled.
   const from = await readMoment("from_version");
   const to = await readMoment("to_version");
   const diff = await store.read.datasets.diff(request.tenantId, dataset.id, { from, to });
@@ -82,7 +85,7 @@ export const tagBody = Type.Object({
   tag: Type.String({ minLength: 1, maxLength: 1_000 }),
 });
 
-/** `PUT /datasets/{id}/tags`: puts a tag at a version, wherever it was. */
+/** `PUT /datasets/{id}/tags`: moves a tag to a version, or creates it there. */
 export async function tagDatasetVersion(
   store: DatasetStore,
   { as_of: asOf, tag }: Static<typeof tagBody>,
@@ -92,7 +95,10 @@ export async function tagDatasetVersion(
     throw new RequestError(422, `${latestTag} is always the newest version; choose another tag`);
   }
   if (parseAsOf(tag).kind === "time") {
-    throw new RequestError(422, `tag can't be a time, which as_of takes too: ${tag}`);
+    throw new RequestError(
+      422,
+      `tag can't have the form of a time, because as_of accepts both: ${tag}`,
+    );
   }
   const at = { asOf: parseAsOf(asOf), tag };
   return toVersionJson(await store.write.datasets.tag(request.tenantId, datasetIdOf(request), at));
@@ -115,7 +121,7 @@ export const splitsBody = Type.Object({
   remove: Type.Optional(Type.Union([Type.Boolean(), Type.Null()])),
 });
 
-/** `PUT /datasets/{id}/splits`: puts examples into a split, or takes them out. */
+/** `PUT /datasets/{id}/splits`: adds examples to a split, or removes them from it. */
 export async function updateDatasetSplits(
   store: DatasetStore,
   body: Static<typeof splitsBody>,

@@ -17,15 +17,15 @@ import { asOf, paging } from "../http/query-docs.ts";
 
 const tag = "datasets";
 
-/** Versions of datasets, their tags, and splits. */
+/** Routes of dataset versions, their tags, and splits. */
 export function addDatasetVersionRoutes(app: FastifyInstance, store: DatasetStore): void {
   app.route({
     ...route(endpoints.listDatasetVersions, {
       tag,
-      summary: "Versions, the newest first: each write to its examples made one.",
+      summary: "Lists versions, newest first; each write to the examples creates one.",
       query: {
         search: "Part of a tag.",
-        example: "An example that was written in it.",
+        example: "Id of an example; only versions that changed it.",
         ...paging,
       },
     }),
@@ -34,7 +34,7 @@ export function addDatasetVersionRoutes(app: FastifyInstance, store: DatasetStor
   app.route({
     ...route(endpoints.readDatasetVersion, {
       tag,
-      summary: "The version of a tag, or the newest at or before a time.",
+      summary: "Reads the version of a tag, or the newest at or before a time.",
       query: { as_of: "A time, or a tag.", tag: "A tag." },
     }),
     handler: (request) => readDatasetVersion(store, request),
@@ -42,7 +42,7 @@ export function addDatasetVersionRoutes(app: FastifyInstance, store: DatasetStor
   app.route({
     ...route(endpoints.diffDatasetVersions, {
       tag,
-      summary: "Ids of the examples that differ between two versions.",
+      summary: "Lists the ids of examples that differ between two versions.",
       query: { from_version: "A time or a tag.", to_version: "A time or a tag." },
     }),
     handler: (request) => diffDatasetVersions(store, request),
@@ -50,19 +50,23 @@ export function addDatasetVersionRoutes(app: FastifyInstance, store: DatasetStor
   app.route<{ Body: Static<typeof tagBody> }>({
     ...route(endpoints.tagDatasetVersion, {
       tag,
-      summary: "Puts a tag at a version, wherever it was before.",
+      summary: "Tags a version; moves the tag if another version has it.",
       body: tagBody,
     }),
     handler: (request) => tagDatasetVersion(store, request.body, request),
   });
   app.route({
-    ...route(endpoints.listDatasetSplits, { tag, summary: "Names of its splits.", query: asOf }),
+    ...route(endpoints.listDatasetSplits, {
+      tag,
+      summary: "Lists the names of the splits.",
+      query: asOf,
+    }),
     handler: (request) => listDatasetSplits(store, request),
   });
   app.route<{ Body: Static<typeof splitsBody> }>({
     ...route(endpoints.updateDatasetSplits, {
       tag,
-      summary: "Puts examples into a split, or takes them out; ids of those that changed.",
+      summary: "Adds examples to a split, or removes them; returns the ids of those that changed.",
       body: splitsBody,
     }),
     handler: (request, reply) => updateDatasetSplits(store, request.body, { request, reply }),

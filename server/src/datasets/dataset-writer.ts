@@ -12,24 +12,24 @@ import type {
 import type { AsOf, DatasetVersion } from "./dataset-version.ts";
 import type { LongWrite } from "../storage/long-write.ts";
 import { readToken } from "../storage/share-token.ts";
-import type { DatasetWriting } from "./dataset-writing.ts";
+import type { DatasetWriteDependencies } from "./dataset-writing.ts";
 import { DatasetTable } from "./dataset-table.ts";
 import type { LargeExampleWriter } from "./examples/sqlite/large-example-writer.ts";
 import { parseRows } from "../storage/sqlite/rows.ts";
 import { toIds } from "../storage/sqlite/tenant-keys.ts";
 import { digestToken, tokenOwners } from "../storage/sqlite/token-keys.ts";
 
-/** Rows that are indexed in one go. */
+/** Rows that one slice of indexing processes. */
 const indexStep = 1_000;
 
-/** Writes datasets: what they are, who may read them, which versions have names. */
+/** Writes datasets, their shares, tags and search indexes. */
 export class DatasetWriter implements DatasetWrites {
-  readonly #dependencies: DatasetWriting;
+  readonly #dependencies: DatasetWriteDependencies;
   readonly #table: DatasetTable;
   readonly #examples: LargeExampleWriter;
   readonly #statements;
 
-  constructor(dependencies: DatasetWriting, examples: LargeExampleWriter) {
+  constructor(dependencies: DatasetWriteDependencies, examples: LargeExampleWriter) {
     const { db } = dependencies;
     this.#dependencies = dependencies;
     this.#table = new DatasetTable(dependencies);
@@ -98,9 +98,9 @@ export class DatasetWriter implements DatasetWrites {
   }
 
   share(tenantId: string, id: string): string {
-    const known = readToken(this.#dependencies.ledger.read(tenantId, id).shareToken);
-    if (known !== null) {
-      return known;
+    const existing = readToken(this.#dependencies.ledger.read(tenantId, id).shareToken);
+    if (existing !== null) {
+      return existing;
     }
     const token = randomUUID();
     this.#statements.setToken.run([digestToken(token), token, id]);

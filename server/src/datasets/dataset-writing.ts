@@ -5,8 +5,10 @@ import { SchemaProofs } from "./examples/sqlite/schema-proofs.ts";
 import type { Connection } from "../storage/sqlite/connection.ts";
 import type { TenantKeyWriter } from "../storage/sqlite/tenant-keys.ts";
 
-/** What all that writes datasets and examples works with. One for a connection: it gives out keys. */
-export interface DatasetWriting {
+/**
+ * Shared dependencies of the classes that write datasets and examples. One per connection, because it allocates keys.
+ */
+export interface DatasetWriteDependencies {
   readonly db: Connection;
   readonly keys: TenantKeyWriter;
   readonly ledger: DatasetLedger;
@@ -15,7 +17,10 @@ export interface DatasetWriting {
   readonly schemas: SchemaProofs;
 }
 
-export const createDatasetWriting = (db: Connection, keys: TenantKeyWriter): DatasetWriting => ({
+export const createDatasetWriteDependencies = (
+  db: Connection,
+  keys: TenantKeyWriter,
+): DatasetWriteDependencies => ({
   db,
   keys,
   ledger: new DatasetLedger(db),

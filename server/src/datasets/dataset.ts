@@ -7,19 +7,19 @@ type JsonObject = Readonly<Record<string, unknown>>;
 
 export const dataTypes = ["kv", "llm", "chat"] as const;
 
-/** What its examples look like: members, a text in and out, or messages. */
+/** The form of the examples: arbitrary members, one text in and one out, or chat messages. */
 export type DataType = (typeof dataTypes)[number];
 
-/** What of a dataset a caller writes. */
+/** The fields of a dataset that a caller writes. */
 export interface DatasetFields {
   readonly name: string;
   readonly description: string | null;
   readonly dataType: DataType;
-  /** JSON schema that the inputs of every example fulfil. */
+  /** JSON schema that the inputs of every example match. */
   readonly inputsSchema: JsonObject | null;
   readonly outputsSchema: JsonObject | null;
   readonly extra: JsonObject | null;
-  /** Kept and given back; not carried out. */
+  /** Stored and returned, but not applied. */
   readonly transformations: readonly unknown[] | null;
   readonly externallyManaged: boolean;
   readonly baselineExperimentId: string | null;
@@ -29,22 +29,22 @@ export interface Dataset extends DatasetFields {
   readonly id: string;
   readonly tenantId: string;
   readonly createdMicros: number;
-  /** When it or one of its examples was last written. */
+  /** When the dataset or one of its examples was last written. */
   readonly modifiedMicros: number;
-  /** The newest version; `null` until an example is written. */
+  /** Time of the newest version; `null` until an example is written. */
   readonly versionMicros: number | null;
   readonly exampleCount: number;
-  /** Experiments over it. */
+  /** Number of experiments on the dataset. */
   readonly sessionCount: number;
   readonly lastSessionMicros: number | null;
   readonly shareToken: ShareToken;
   readonly index: DatasetIndex | null;
 }
 
-/** What `search` looks at. */
+/** The version that the search index covers. */
 export interface DatasetIndex {
   readonly tag: string;
-  /** The version that was indexed; `null` where the index follows the newest. */
+  /** Time of the indexed version; `null` if the index follows the newest version. */
   readonly micros: number | null;
 }
 
@@ -53,7 +53,7 @@ export interface DatasetDraft extends DatasetFields {
   readonly createdMicros: number;
 }
 
-/** What is written anew; what is `undefined` stays. */
+/** Fields to update; those that are `undefined` keep their value. */
 export interface DatasetChanges {
   readonly fields: Partial<DatasetFields>;
   /** Applied before the schemas are checked. */
@@ -66,14 +66,14 @@ export interface DatasetDiff {
   readonly removed: readonly string[];
 }
 
-/** Kinds of difference, in the order in which pages show them. */
+/** Kinds of difference, in the order in which a diff lists them. */
 export const differences = ["removed", "modified", "added"] as const;
 export type Difference = (typeof differences)[number];
 
 export interface DiffPageQuery {
   readonly from: Moment;
   readonly to: Moment;
-  /** All of them where it is left out. */
+  /** All kinds if omitted. */
   readonly kind?: Difference;
   readonly limit: number;
   readonly offset: number;
@@ -97,7 +97,7 @@ export interface DatasetQuery {
   readonly name?: string;
   readonly nameContains?: string;
   readonly dataTypes?: readonly string[];
-  /** Entries that its metadata has. */
+  /** Entries that the metadata must contain. */
   readonly metadata?: JsonObject;
   readonly order: DatasetOrder;
   readonly isDescending: boolean;
@@ -108,7 +108,7 @@ export interface DatasetQuery {
 export interface VersionQuery {
   /** Part of a tag. */
   readonly search?: string;
-  /** Versions in which this example was written. */
+  /** Only versions that changed this example. */
   readonly exampleId?: string;
   readonly limit: number;
   readonly offset: number;
@@ -117,44 +117,61 @@ export interface VersionQuery {
 export interface DatasetReads {
   find(tenantId: string, id: string): Dataset | undefined;
   list(tenantId: string, query: DatasetQuery): readonly Dataset[];
-  /** The holder of the token may read it. */
+  /** Finds the dataset that is shared under the token. */
   findShared(token: string): Dataset | undefined;
-  /** The version that a tag is at, or the newest at or before a time; of a dataset of the tenant's. */
+  /** Finds the version of a tag, or the newest version at or before a time, of a dataset of the tenant. */
   findVersion(tenantId: string, id: string, asOf: AsOf): DatasetVersion | undefined;
   /** Newest first. */
   listVersions(tenantId: string, id: string, query: VersionQuery): readonly DatasetVersion[];
   diff(tenantId: string, id: string, moments: { from: Moment; to: Moment }): DatasetDiff;
-  /** How much differs, and a page of it. */
+  /** Returns the number of differences of each kind, and one page of them. */
   diffPage(tenantId: string, id: string, query: DiffPageQuery): DatasetDiffPage;
 }
 
-/** Where the building of an index goes on. */
+/** The position at which building a search index continues. */
 export interface IndexPosition {
+  /** The last row that was indexed. */
   readonly after: number;
-  /** Rows after this one came while it was built, and are in it. */
+  /** The last row when indexing began. Writes index later rows themselves. */
   readonly lastKey: number;
 }
 
 export interface DatasetWrites {
   /** @throws RequestError 409: name or id is taken. 422: a schema is malformed. */
   create(tenantId: string, draft: DatasetDraft): Dataset;
-  /** @throws RequestError 404: no such dataset. 409: the name is taken. 422: examples don't fit. */
+  /** @throws RequestError 404: no such dataset. 409: the name is taken. 422: examples do not match a schema. */
   update(tenantId: string, id: string, changes: DatasetChanges): LongWrite<Dataset>;
   /**
-   * From now on they are not there; what they held goes by {@link DatasetWrites.sweep}. Ids of those
-   * deleted. @throws RequestError 404: none is there.
+   * Hides the datasets at once and returns their ids; {@link DatasetWrites.sweep} erases their contents later.
+   *
+   * @throws RequestError 404: none of them exists.
    */
   deleteMany(tenantId: string, ids: readonly string[]): readonly string[];
-  /** Deletes a part of what deleted datasets held: others write in between. `false`: there is no more. */
+  /**
+   * Deletes a part of the contents of deleted datasets, so that other writes can run in between. Returns `false` when
+   * nothing is left.
+   */
   sweep(): boolean;
-  /** The token; the same one when repeated. @throws RequestError 404: no such dataset. */
+  /**
+   * Returns the share token; the same one when repeated.
+   *
+   * @throws RequestError 404: no such dataset.
+   */
   share(tenantId: string, id: string): string;
   /** @throws RequestError 404: no such dataset. */
   unshare(tenantId: string, id: string): void;
-  /** Puts a tag at a version. @throws RequestError 404: no such dataset or version. */
+  /**
+   * Tags a version.
+   *
+   * @throws RequestError 404: no such dataset or version.
+   */
   tag(tenantId: string, id: string, at: { asOf: AsOf; tag: string }): DatasetVersion;
-  /** Begins to build what `search` looks at. @throws RequestError 404: no such dataset or version. */
+  /**
+   * Begins to build the search index.
+   *
+   * @throws RequestError 404: no such dataset or version.
+   */
   beginIndex(tenantId: string, id: string, tag: string): IndexPosition;
-  /** Builds a part; where to go on, or `undefined` at the end. */
+  /** Indexes some rows; returns where to continue, or `undefined` at the end. */
   extendIndex(tenantId: string, id: string, from: IndexPosition): IndexPosition | undefined;
 }

@@ -9,7 +9,7 @@ import type { ExamplePreview } from "./examples/example.ts";
 import type { DatasetStore } from "./dataset-store.ts";
 import { toPreviewJson } from "./examples/example-preview-json.ts";
 import { toIso } from "../http/wire-text.ts";
-import { takeImport } from "./examples/take-examples.ts";
+import { parseImport } from "./examples/take-examples.ts";
 import type { WorkThreads } from "../storage/work-threads.ts";
 import { findMoment, readAsOf } from "./as-of.ts";
 import { datasetIdOf, findDataset } from "./dataset-handlers.ts";
@@ -18,7 +18,7 @@ import { parseExampleQuery } from "./examples/example-query.ts";
 import { first } from "../http/query-string.ts";
 import type { QueryString } from "../http/query-string.ts";
 
-/** `GET /ui/datasets/{id}/examples`: what a list shows of each, bounded whatever they hold. */
+/** `GET /ui/datasets/{id}/examples`: previews of examples, bounded in size whatever the examples hold. */
 export async function previewExamples(
   store: DatasetStore,
   request: FastifyRequest,
@@ -37,7 +37,7 @@ export async function previewExamples(
   return found.map(toPreviewJson);
 }
 
-/** `GET /ui/datasets/{id}/diff`: counts, and a page of what differs, as it was and as it is. */
+/** `GET /ui/datasets/{id}/diff`: counts of differences, and one page of them with previews of both versions. */
 export async function previewDatasetDiff(
   store: DatasetStore,
   request: FastifyRequest,
@@ -58,11 +58,11 @@ export async function previewDatasetDiff(
   const after = await previewsAt(store, request, { ids, moment: to });
   return {
     counts,
-    changes: changes.map(({ id, kind: what }) => ({
-      id,
-      kind: what,
-      before: before.get(id) ?? null,
-      after: after.get(id) ?? null,
+    changes: changes.map((change) => ({
+      id: change.id,
+      kind: change.kind,
+      before: before.get(change.id) ?? null,
+      after: after.get(change.id) ?? null,
     })),
   };
 }
@@ -88,8 +88,8 @@ async function previewsAt(
 }
 
 /**
- * `POST /ui/datasets/{id}/import`: stores the valid examples of a list as one version, and returns the reason for each
- * other one.
+ * `POST /ui/datasets/{id}/import`: stores the valid examples of a list as one version, and returns why each of the
+ * others was rejected.
  */
 export async function importExamples(
   { store, work }: { readonly store: DatasetStore; readonly work: WorkThreads },
@@ -100,11 +100,11 @@ export async function importExamples(
   const { id: datasetId } = await findDataset(store, request);
   const pieces = await readPieces(request.raw);
   holdOpen(request, reply);
-  const taken = isLarge(pieces, serverLimits.largeExamplesBytes)
+  const parsed = isLarge(pieces, serverLimits.largeExamplesBytes)
     ? await work.run<ExampleImportTask>(tenantId, { kind: "exampleImport", pieces, datasetId })
-    : takeImport(datasetId, joinPieces(pieces));
-  const written = await store.write.largeExamples.import(tenantId, datasetId, taken.parts);
-  const indexes = new Map(taken.rows);
+    : parseImport(datasetId, joinPieces(pieces));
+  const written = await store.write.largeExamples.import(tenantId, datasetId, parsed.parts);
+  const indexes = new Map(parsed.rows);
   const misfits = Object.entries(written.rejected).map(([id, reason]) => ({
     index: indexes.get(id) ?? 0,
     reason,
@@ -113,6 +113,6 @@ export async function importExamples(
   return reply.send({
     count: written.count,
     as_of: micros === undefined ? null : toIso(micros),
-    rejected: [...taken.rejected, ...misfits].toSorted((one, other) => one.index - other.index),
+    rejected: [...parsed.rejected, ...misfits].toSorted((a, b) => a.index - b.index),
   });
 }

@@ -7,25 +7,27 @@ import type { WorkThreads } from "../storage/work-threads.ts";
 
 const tag = "datasets";
 
-/** What the pages of datasets ask beside the API. */
+/** Dataset routes that the UI uses in addition to the public API. */
 export function addUiDatasetRoutes(app: FastifyInstance, store: DatasetStore): void {
   app.route({
     ...route(uiEndpoints.previewExamples, {
       tag,
-      summary: "Examples, bounded whatever they hold.",
+      summary: "Lists previews of examples, bounded in size.",
     }),
     handler: (request) => previewExamples(store, request),
   });
   app.route({
     ...route(uiEndpoints.previewDatasetDiff, {
       tag,
-      summary: "Counts, and a page of what differs.",
+      summary: "Compares two versions: counts of differences, and one page of them.",
     }),
     handler: (request) => previewDatasetDiff(store, request),
   });
 }
 
-/** The handler reads the body itself: payloads are stored as they came. */
+/**
+ * Adds the import route. Its handler reads the body itself, because payloads are stored exactly as they were sent.
+ */
 export function addUiImportRoutes(
   app: FastifyInstance,
   dependencies: { readonly store: DatasetStore; readonly work: WorkThreads },
@@ -33,7 +35,7 @@ export function addUiImportRoutes(
   app.route({
     ...route(uiEndpoints.importExamples, {
       tag,
-      summary: "Takes in the rows that can be taken in.",
+      summary: "Imports the valid rows of a list as examples and returns the rejected ones.",
     }),
     handler: (request, reply) => importExamples(dependencies, request, reply),
   });

@@ -10,19 +10,19 @@ interface VersionDraftTables {
   readonly index: ExampleIndex;
 }
 
-/** A version of a dataset that is being written: rows that end, rows that begin. */
+/** A dataset version that is being written: it adds rows and ends rows. */
 export class VersionDraft {
   readonly micros: number;
   readonly #dependencies: VersionDraftTables;
   readonly #added: number[] = [];
   readonly #removed: number[] = [];
 
-  constructor(dependencies: VersionDraftTables, saidMicros?: number) {
+  constructor(dependencies: VersionDraftTables, requestedMicros?: number) {
     this.#dependencies = dependencies;
-    this.micros = dependencies.ledger.nextVersion(dependencies.dataset, saidMicros);
+    this.micros = dependencies.ledger.nextVersion(dependencies.dataset, requestedMicros);
   }
 
-  /** The row that is so from now on. */
+  /** Adds a row that is valid from this version on. */
   add(row: Omit<ExampleRow, "fromMicros">): CurrentExample {
     const key = this.#dependencies.table.insert({ ...row, fromMicros: this.micros });
     this.#added.push(key);
@@ -35,13 +35,13 @@ export class VersionDraft {
     };
   }
 
-  /** The row of that key is not so any more. */
+  /** Ends the row of the key: it is not valid from this version on. */
   end(key: number): void {
     this.#dependencies.table.end(key, this.micros);
     this.#removed.push(key);
   }
 
-  /** The same of many rows. */
+  /** Ends many rows. */
   endAll(keys: readonly number[]): void {
     this.#dependencies.table.endAll(keys, this.micros);
     keys.forEach((key) => this.#removed.push(key));
@@ -49,7 +49,7 @@ export class VersionDraft {
 
   finish(): void {
     const { dataset, ledger, table, index } = this.#dependencies;
-    table.place();
+    table.indexNewIds();
     index.change(dataset, { added: this.#added, removed: this.#removed });
     ledger.addVersion(dataset, this.micros, this.#added.length - this.#removed.length);
   }

@@ -13,7 +13,7 @@ import { datasetIdOf, findDataset } from "../datasets/dataset-handlers.ts";
 import { first, parseId, parseIds, parsePage, parseSwitch } from "../http/query-string.ts";
 import type { QueryString } from "../http/query-string.ts";
 
-/** Body of `POST /datasets/comparative`. Members that it does not name are ignored. */
+/** Body of `POST /datasets/comparative`. Unknown members are ignored. */
 export const comparativeBody = Type.Object({
   id: Maybe(Type.String()),
   name: Maybe(Type.String()),
@@ -32,9 +32,11 @@ export async function createComparative(
   { body, tenantId }: FastifyRequest<{ Body: ComparativeBody }>,
 ): Promise<unknown> {
   const { id, reference_dataset_id: datasetId } = body;
-  const experimentIds = body.experiment_ids.map((one) => parseId(one, "experiment id"));
+  const experimentIds = body.experiment_ids.map((experimentId) =>
+    parseId(experimentId, "experiment id"),
+  );
   if (experimentIds.length === 0) {
-    // The text is the specification's (section 5).
+    // The message text is defined by the specification (section 5).
     throw new RequestError(422, "At least one experiment is required");
   }
   const comparative = await store.write.comparatives.create(tenantId, {
@@ -57,10 +59,12 @@ export async function listComparatives(
   const { tenantId } = request;
   const query = parseQuery(datasetIdOf(request), request.query as QueryString);
   await findDataset(store, request);
-  const found = await store.read.comparatives.list(tenantId, query);
-  const ids = found.map((one) => one.id);
+  const comparatives = await store.read.comparatives.list(tenantId, query);
+  const ids = comparatives.map((comparative) => comparative.id);
   const stats = await store.read.feedback.statsOfComparatives(tenantId, ids);
-  return found.map((one) => toComparativeJson(one, stats.get(one.id)));
+  return comparatives.map((comparative) =>
+    toComparativeJson(comparative, stats.get(comparative.id)),
+  );
 }
 
 function parseQuery(datasetId: string, query: QueryString): ComparativeQuery {
@@ -80,8 +84,8 @@ function parseQuery(datasetId: string, query: QueryString): ComparativeQuery {
 
 function parseColumn(text: string): ComparativeQuery["sortBy"] {
   if (text !== "name" && text !== "created_at") {
-    const shown = JSON.stringify(text.slice(0, 64));
-    throw new RequestError(422, `sort_by is name or created_at, not ${shown}`);
+    const quoted = JSON.stringify(text.slice(0, 64));
+    throw new RequestError(422, `sort_by must be name or created_at, not ${quoted}`);
   }
   return text;
 }

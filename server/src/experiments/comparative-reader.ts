@@ -5,7 +5,7 @@ import type { Connection } from "../storage/sqlite/connection.ts";
 
 const columns = { name: "c.name_json", created_at: "c.created_us" } as const;
 
-/** Answers questions about comparative experiments. */
+/** Queries comparative experiments. */
 export class ComparativeReader implements ComparativeReads {
   readonly #db: Connection;
 

@@ -12,13 +12,13 @@ import type { ExperimentStore } from "./experiment-store.ts";
 
 const tag = "experiments";
 
-/** Experiments over one dataset, side by side. */
+/** Routes that compare experiments on one dataset. */
 export function addComparativeRoutes(app: FastifyInstance, store: ExperimentStore): void {
   app.route<{ Body: ComparativeBody }>({
     ...route(endpoints.createComparative, {
       tag,
       summary:
-        "Makes a comparison of experiments over one dataset; repeated with the same id and content, it changes nothing.",
+        "Creates a comparison of experiments on one dataset. Repeating the request with the same id and content changes nothing.",
       body: comparativeBody,
     }),
     handler: (request) => createComparative(store, request),
@@ -26,15 +26,15 @@ export function addComparativeRoutes(app: FastifyInstance, store: ExperimentStor
   app.route({
     ...route(endpoints.listComparatives, {
       tag,
-      summary: "The comparisons of experiments over a dataset, the latest first.",
+      summary: "Lists the comparisons of experiments on a dataset, by default the latest first.",
       query: {
-        id: "Ids, any of which it has; may be repeated.",
-        name: "Its name.",
-        name_contains: "Part of its name, in either case.",
-        sort_by: "name or created_at; created_at where it is left out.",
-        sort_by_desc: "Whether the last comes first: true or false; true where it is left out.",
-        limit: "At most so many, from 1 to 100; 100 where it is left out.",
-        offset: "So many are skipped.",
+        id: "Comparison id; may be repeated.",
+        name: "Exact name.",
+        name_contains: "Part of the name, case-insensitive.",
+        sort_by: "name or created_at (the default).",
+        sort_by_desc: "true (the default) to sort in descending order, or false.",
+        limit: "Maximum number of items, 1 to 100; default 100.",
+        offset: "Number of items to skip.",
       },
     }),
     handler: (request) => listComparatives(store, request),
@@ -42,14 +42,17 @@ export function addComparativeRoutes(app: FastifyInstance, store: ExperimentStor
   app.route<{ Body: ComparisonBody }>({
     ...route(uiEndpoints.compareExperiments, {
       tag,
-      summary: "Experiments joined by example, regressions first.",
+      summary: "Compares experiments example by example, by default regressions first.",
       body: comparisonBody,
     }),
     handler: (request) => compareExperiments(store, request),
   });
 }
 
-/** Examples with the runs of experiments on them: rows as large as runs are, with links to their files. */
+/**
+ * Adds the route that lists examples with the runs of experiments on them. It needs `links`, because runs may have
+ * files.
+ */
 export function addDatasetRunRoutes(
   app: FastifyInstance,
   dependencies: Linked<ExperimentStore>,
@@ -57,7 +60,7 @@ export function addDatasetRunRoutes(
   app.route<{ Body: DatasetRunsBody }>({
     ...route(endpoints.readDatasetRuns, {
       tag: "datasets",
-      summary: "Examples, each with the runs of the given sessions on it.",
+      summary: "Lists examples, each with the runs of the given sessions on it.",
       body: datasetRunsBody,
     }),
     handler: (request, reply) => readDatasetRuns(dependencies, request, reply),

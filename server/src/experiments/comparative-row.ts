@@ -1,7 +1,7 @@
 import type { Comparative } from "./comparative.ts";
 import { parseJson } from "../feedback/feedback-row.ts";
 
-/** Comparisons with their experiments as JSON, in the order of {@link parseComparativeRow}. */
+/** Selects comparisons with their experiments as JSON; columns in the order of {@link parseComparativeRow}. */
 export const comparativeSelection = `SELECT c.id, c.tenant_id, c.dataset_id, c.name_json, c.description_json,
   c.extra_json, c.created_us, c.modified_us, (
     SELECT json_group_array(json_array(p.id, json(p.name_json)) ORDER BY e.position)

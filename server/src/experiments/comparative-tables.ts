@@ -1,4 +1,4 @@
-/** Comparative experiments: which experiments over a dataset are looked at side by side, in which order. */
+/** Comparative experiments: which experiments on a dataset are compared, and in which order they are shown. */
 export const comparativeTables = `
   CREATE TABLE comparatives (
     tenant_id TEXT NOT NULL, id TEXT NOT NULL, dataset_id TEXT NOT NULL, name_json TEXT, description_json TEXT,

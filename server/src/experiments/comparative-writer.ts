@@ -35,14 +35,14 @@ export class ComparativeWriter implements ComparativeWrites {
     const digest = createHash("sha256")
       .update(JSON.stringify(toIds(tenantId, draft)))
       .digest("base64url");
-    const [known] = parseRows(this.#statements.readDigest.all([tenantId, draft.id]));
-    if (known !== undefined && known[0] !== digest) {
+    const [existing] = parseRows(this.#statements.readDigest.all([tenantId, draft.id]));
+    if (existing !== undefined && existing[0] !== digest) {
       throw new RequestError(
         409,
-        `Comparative experiment ${draft.id} already exists, with other content.`,
+        `Comparative experiment ${draft.id} already exists with different content.`,
       );
     }
-    if (known === undefined) {
+    if (existing === undefined) {
       this.#insert(tenantId, draft, digest);
     }
     const [values = []] = parseRows(this.#statements.find.all([tenantId, draft.id]));
@@ -50,7 +50,7 @@ export class ComparativeWriter implements ComparativeWrites {
   }
 
   #insert(tenantId: string, draft: ComparativeDraft, digest: string): void {
-    const datasetId = this.#checkDatasets(tenantId, draft);
+    const datasetId = this.#resolveDataset(tenantId, draft);
     const createdMicros = draft.createdMicros ?? Date.now() * 1_000;
     this.#statements.insert.run([
       tenantId,
@@ -68,8 +68,12 @@ export class ComparativeWriter implements ComparativeWrites {
     });
   }
 
-  /** The dataset that all of the experiments are over. */
-  #checkDatasets(tenantId: string, { experimentIds, datasetId }: ComparativeDraft): string {
+  /**
+   * Returns the dataset of the comparison.
+   *
+   * @throws RequestError 404: an experiment does not exist. 422: an experiment is not on that dataset.
+   */
+  #resolveDataset(tenantId: string, { experimentIds, datasetId }: ComparativeDraft): string {
     const datasets = new Map(
       experimentIds.map((id) => [id, this.#datasetOf(tenantId, id)] as const),
     );
@@ -77,22 +81,22 @@ export class ComparativeWriter implements ComparativeWrites {
     if (missing.length > 0) {
       throw new RequestError(404, `Experiments not found: ${missing.join(", ")}`);
     }
-    const wanted = datasetId ?? datasets.get(experimentIds[0] ?? "");
-    if (typeof wanted !== "string") {
-      // The text is the specification's (section 5).
+    const referenceDatasetId = datasetId ?? datasets.get(experimentIds[0] ?? "");
+    if (typeof referenceDatasetId !== "string") {
+      // The message text is defined by the specification (section 5).
       throw new RequestError(422, "A reference dataset is required");
     }
-    const others = experimentIds.filter((id) => datasets.get(id) !== wanted);
+    const others = experimentIds.filter((id) => datasets.get(id) !== referenceDatasetId);
     if (others.length > 0) {
       throw new RequestError(
         422,
-        `Experiments are not over dataset ${wanted}: ${others.join(", ")}`,
+        `Experiments are not on dataset ${referenceDatasetId}: ${others.join(", ")}`,
       );
     }
-    return wanted;
+    return referenceDatasetId;
   }
 
-  /** `null`: the project is no experiment. `undefined`: there is no such project. */
+  /** The dataset of an experiment; `null` if the project is no experiment, `undefined` if it does not exist. */
   #datasetOf(tenantId: string, projectId: string): string | null | undefined {
     const [values] = parseRows(this.#statements.datasetOfProject.all([tenantId, projectId]));
     if (values === undefined) {

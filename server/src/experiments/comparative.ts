@@ -6,12 +6,12 @@ export interface ComparativeDraft {
   readonly id: string;
   readonly name: string | null;
   readonly description: string | null;
-  /** Projects, in the order in which they are shown. */
+  /** Ids of the experiments, in the order in which they are shown. */
   readonly experimentIds: readonly string[];
-  /** `null`: that of the experiments. */
+  /** `null` means the dataset of the experiments. */
   readonly datasetId: string | null;
   readonly extra: JsonObject | null;
-  /** `null`: now. */
+  /** `null` means the current time. */
   readonly createdMicros: number | null;
 }
 
@@ -20,17 +20,17 @@ export interface Experiment {
   readonly name: string;
 }
 
-/** Experiments over one dataset that are looked at side by side. */
+/** A comparison of experiments on one dataset. */
 export interface Comparative extends Omit<ComparativeDraft, "experimentIds"> {
   readonly tenantId: string;
   readonly datasetId: string;
-  /** Those that are still there. */
+  /** The experiments that still exist. */
   readonly experiments: readonly Experiment[];
   readonly createdMicros: number;
   readonly modifiedMicros: number;
 }
 
-/** Every filter that is given must hold. */
+/** All filters that are set must hold. */
 export interface ComparativeQuery extends PageRange {
   readonly datasetId: string;
   readonly ids?: readonly string[];
@@ -46,10 +46,10 @@ export interface ComparativeReads {
 
 export interface ComparativeWrites {
   /**
-   * Repeated with the same content, it changes nothing.
+   * Creates a comparison. Repeating the call with the same content changes nothing.
    *
-   * @throws RequestError 404: an experiment is not there; it is named. 422: an experiment is over
-   * another dataset, or over none. 409: the id is another comparison's.
+   * @throws RequestError 404: experiments do not exist; the message lists them. 422: an experiment is on another
+   * dataset, or on none. 409: another comparison has the id.
    */
   create(tenantId: string, draft: ComparativeDraft): Comparative;
 }

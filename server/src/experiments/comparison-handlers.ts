@@ -24,12 +24,12 @@ const subsets = ["all", "regressions", "improvements", "errors"] as const;
 export const comparisonBody = Type.Object({
   experiment_ids: Type.Array(Id, { minItems: 1, maxItems: 20 }),
   baseline_id: Maybe(Id),
-  /** Only scores that were given in this comparison; else only those that were given in none. */
+  /** Only scores of this comparison; without it, only scores that belong to no comparison. */
   comparative_id: Maybe(Id),
   key: Maybe(Key),
   lower_is_better: Maybe(Type.Array(Key, { maxItems: 100 })),
-  order: Maybe(Type.Union(orders.map((one) => Type.Literal(one)))),
-  only: Maybe(Type.Union(subsets.map((one) => Type.Literal(one)))),
+  order: Maybe(Type.Union(orders.map((order) => Type.Literal(order)))),
+  only: Maybe(Type.Union(subsets.map((subset) => Type.Literal(subset)))),
   limit: Maybe(Type.Integer({ minimum: 0, maximum: 100 })),
   offset: Maybe(Type.Integer({ minimum: 0, maximum: Number.MAX_SAFE_INTEGER })),
 });
@@ -37,10 +37,13 @@ export const comparisonBody = Type.Object({
 export type ComparisonBody = Static<typeof comparisonBody>;
 
 const pageSize = 25;
-/** Runs of one experiment that are shown of a page. */
-const runsShown = 1_000;
+/** Maximum number of runs of one experiment on one page. */
+const maxRuns = 1_000;
 
-/** `POST /ui/datasets/{id}/comparison`: experiments joined by example, a page of them with what they answered. */
+/**
+ * `POST /ui/datasets/{id}/comparison`: compares experiments example by example; returns a page of examples with the
+ * outputs of each experiment.
+ */
 export async function compareExperiments(
   store: ExperimentStore,
   request: FastifyRequest<{ Body: ComparisonBody }>,
@@ -88,7 +91,7 @@ export async function compareExperiments(
   };
 }
 
-/** @throws RequestError 404: one is not there, or is over another dataset. */
+/** @throws RequestError 404: an experiment does not exist, or is on another dataset. */
 async function assertExperiments(
   store: ExperimentStore,
   tenantId: string,
@@ -100,10 +103,13 @@ async function assertExperiments(
     limit: ids.length,
     offset: 0,
   });
-  const known = new Set(found.map(({ id }) => id));
-  const missing = ids.filter((id) => !known.has(id));
+  const foundIds = new Set(found.map(({ id }) => id));
+  const missing = ids.filter((id) => !foundIds.has(id));
   if (missing.length > 0) {
-    throw new RequestError(404, `no experiments over this dataset: ${missing.join(", ")}`);
+    throw new RequestError(
+      404,
+      `there are no experiments on this dataset with the ids ${missing.join(", ")}`,
+    );
   }
 }
 
@@ -128,10 +134,10 @@ async function readExamples(
     },
     serverLimits.previewChars,
   );
-  return new Map(found.map((one) => [one.id, toPreviewJson(one)]));
+  return new Map(found.map((example) => [example.id, toPreviewJson(example)]));
 }
 
-/** What each experiment answered on the examples of a page, by both ids. */
+/** Reads the runs of each experiment on the examples of a page, keyed by both ids. */
 async function readRuns(
   store: ExperimentStore,
   { tenantId }: FastifyRequest,
@@ -144,11 +150,11 @@ async function readRuns(
   const groups = new Map<string, unknown[]>();
   const referenceExampleIds = page.map(({ exampleId }) => exampleId);
   for (const experimentId of ids) {
-    // One after the other: what the runs hold is let go before the next ones are read.
+    // Sequential, so that the payloads of one experiment can be freed before the next ones are read.
     const { runs } = await store.read.runs.query(tenantId, {
       filter: { projectIds: [experimentId], referenceExampleIds, isRoot: true },
       order: "asc",
-      limit: runsShown,
+      limit: maxRuns,
       withChildren: false,
     });
     const runIds = runs.map(({ row }) => row.id);
@@ -156,9 +162,9 @@ async function readRuns(
     const traceIds = runs.map(({ row }) => row.traceId);
     const usage = await store.read.experiments.usageOfTraces(tenantId, traceIds);
     for (const run of runs) {
-      const place = `${experimentId} ${run.row.referenceExampleId ?? ""}`;
-      const group = groups.get(place) ?? [];
-      groups.set(place, group);
+      const groupKey = `${experimentId} ${run.row.referenceExampleId ?? ""}`;
+      const group = groups.get(groupKey) ?? [];
+      groups.set(groupKey, group);
       group.push(toRunPreview(run, stats.get(run.row.id), usage.get(run.row.traceId)));
     }
   }
@@ -186,7 +192,10 @@ function toRunPreview(
   };
 }
 
-/** A letter that is cut at the end of the bytes is left out with them. */
+/**
+ * Returns the beginning of a payload. A character has at most four bytes, so this many bytes contain all characters
+ * shown; the final slice drops a character that the byte limit cuts.
+ */
 function preview(json: Buffer | undefined): { text: string; chars: number } | null {
   if (json === undefined || json.toString("latin1", 0, 4) === "null") {
     return null;
@@ -203,9 +212,9 @@ const toTotalsJson = ({ latencyMicros, ...totals }: ExperimentTotals) => ({
   latency_ms: latencyMicros === null ? null : latencyMicros / 1_000,
 });
 
-const toKeyJson = ({ key, min, max, byContestant }: Comparison["keys"][number]) => ({
+const toKeyJson = ({ key, min, max, byExperiment }: Comparison["keys"][number]) => ({
   key,
   min,
   max,
-  experiments: Object.fromEntries(byContestant),
+  experiments: Object.fromEntries(byExperiment),
 });

@@ -4,40 +4,47 @@ import type {
   ComparisonOrder,
   ComparisonQuery,
   ComparisonSubset,
-  Contestant,
+  ComparedExperiment,
   ExampleOutcome,
   ExampleScore,
   KeySummary,
 } from "./experiment.ts";
 
-const binCount = 10;
-/** Worse than any change of a score. */
+const binsPerKey = 10;
+/** Rates a new error worse than any change of a score, which is between -1 and 1. */
 const newError = -2;
 const fixedError = 2;
-/** Means of equal scores may differ in their last digit. */
+/** Means of equal scores may differ by rounding errors. */
 const tolerance = 1e-9;
 
-/** Joins experiments by example and holds them against one of them. */
-export function compare(contestants: readonly Contestant[], query: ComparisonQuery): Comparison {
-  const scores = new Map(contestants.map(({ id, scores: own }) => [id, byExample(own)]));
+/** Joins experiments by example and compares them with the baseline. */
+export function compare(
+  experiments: readonly ComparedExperiment[],
+  query: ComparisonQuery,
+): Comparison {
+  const scores = new Map(
+    experiments.map((experiment) => [experiment.id, byExample(experiment.scores)]),
+  );
   const outcomes = new Map(
-    contestants.map(({ id, outcomes: own }) => [
-      id,
-      new Map(own.map((one) => [one.exampleId, one])),
+    experiments.map((experiment) => [
+      experiment.id,
+      new Map(experiment.outcomes.map((outcome) => [outcome.exampleId, outcome])),
     ]),
   );
-  const spans = findSpans(contestants);
+  const spans = findSpans(experiments);
   const keys = query.key === undefined ? [...spans.keys()] : [query.key];
-  const ids = new Set(contestants.flatMap(({ outcomes: own }) => own.map((one) => one.exampleId)));
+  const ids = new Set(
+    experiments.flatMap((experiment) => experiment.outcomes.map((outcome) => outcome.exampleId)),
+  );
   const examples = [...ids].map((exampleId): ComparedExample => {
-    const own = contestants.map(({ id }) => outcomes.get(id)?.get(exampleId));
-    const ofExample = new Map(
-      contestants.map(({ id }) => [id, scores.get(id)?.get(exampleId) ?? noScores]),
+    const exampleOutcomes = experiments.map(({ id }) => outcomes.get(id)?.get(exampleId));
+    const exampleScores = new Map(
+      experiments.map(({ id }) => [id, scores.get(id)?.get(exampleId) ?? noScores]),
     );
-    const changes = contestants
+    const changes = experiments
       .filter(({ id }) => id !== query.baselineId)
       .flatMap(({ id }) => [
-        ...scoreChanges(ofExample, { id, keys, spans, query }),
+        ...scoreChanges(exampleScores, { id, keys, spans, query }),
         ...errorChange(
           outcomes.get(query.baselineId)?.get(exampleId),
           outcomes.get(id)?.get(exampleId),
@@ -45,21 +52,25 @@ export function compare(contestants: readonly Contestant[], query: ComparisonQue
       ]);
     return {
       exampleId,
-      startMicros: Math.min(...own.map((one) => one?.firstStartMicros ?? Number.MAX_SAFE_INTEGER)),
-      scores: ofExample,
-      hasError: own.some((one) => (one?.errorCount ?? 0) > 0),
+      startMicros: Math.min(
+        ...exampleOutcomes.map((outcome) => outcome?.firstStartMicros ?? Number.MAX_SAFE_INTEGER),
+      ),
+      scores: exampleScores,
+      hasError: exampleOutcomes.some((outcome) => (outcome?.errorCount ?? 0) > 0),
       worst: Math.min(0, ...changes),
       best: Math.max(0, ...changes),
     };
   });
   return {
-    examples: examples.filter((one) => isIn(one, query.only)).toSorted(inOrder(query.order)),
+    examples: examples
+      .filter((example) => matchesSubset(example, query.only))
+      .toSorted(createComparator(query.order)),
     total: examples.length,
     keys: [...spans].map(([key, span]) => ({
       key,
       ...span,
-      byContestant: new Map(
-        contestants.map(({ id }) => [id, summarize(examples, { id, key, span, query })]),
+      byExperiment: new Map(
+        experiments.map(({ id }) => [id, summarize(examples, { id, key, span, query })]),
       ),
     })),
   };
@@ -72,8 +83,8 @@ function byExample(
 ): ReadonlyMap<string, ReadonlyMap<string, number>> {
   const found = new Map<string, Map<string, number>>();
   for (const { exampleId, key, score } of scores) {
-    const own = found.get(exampleId) ?? new Map<string, number>();
-    found.set(exampleId, own.set(key, score));
+    const scoresByKey = found.get(exampleId) ?? new Map<string, number>();
+    found.set(exampleId, scoresByKey.set(key, score));
   }
   return found;
 }
@@ -83,10 +94,10 @@ interface Span {
   readonly max: number;
 }
 
-/** By key, in the order of their names: from the least score to the greatest. */
-function findSpans(contestants: readonly Contestant[]): ReadonlyMap<string, Span> {
+/** The lowest and highest score of each key, ordered by key. */
+function findSpans(experiments: readonly ComparedExperiment[]): ReadonlyMap<string, Span> {
   const spans = new Map<string, { min: number; max: number }>();
-  for (const { scores } of contestants) {
+  for (const { scores } of experiments) {
     for (const { key, score } of scores) {
       const span = spans.get(key) ?? { min: score, max: score };
       span.min = Math.min(span.min, score);
@@ -94,10 +105,10 @@ function findSpans(contestants: readonly Contestant[]): ReadonlyMap<string, Span
       spans.set(key, span);
     }
   }
-  return new Map([...spans].toSorted(([one], [other]) => (one < other ? -1 : 1)));
+  return new Map([...spans].toSorted(([a], [b]) => (a < b ? -1 : 1)));
 }
 
-/** How much better a score is than the baseline's, as a share of the key's span; `undefined`: one is missing. */
+/** How much better a score is than the baseline's; `undefined` if one of them is missing. */
 function toChange(
   scores: ComparedExample["scores"],
   {
@@ -136,7 +147,7 @@ function scoreChanges(
   });
 }
 
-/** An error where the baseline has none, or none where it has only errors. */
+/** The change if an error is new or fixed compared with the baseline. */
 function errorChange(
   before: ExampleOutcome | undefined,
   after: ExampleOutcome | undefined,
@@ -150,23 +161,22 @@ function errorChange(
   return before.errorCount > 0 && after.errorCount === 0 ? [fixedError] : [];
 }
 
-const isIn = ({ worst, best, hasError }: ComparedExample, only: ComparisonSubset): boolean =>
+const matchesSubset = (
+  { worst, best, hasError }: ComparedExample,
+  only: ComparisonSubset,
+): boolean =>
   ({ all: true, regressions: worst < 0, improvements: best > 0, errors: hasError })[only];
 
-/** Ties stand in the order in which they were run. */
-const inOrder =
+/** Compares by the requested order; ties are ordered by start time. */
+const createComparator =
   (order: ComparisonOrder) =>
-  (one: ComparedExample, other: ComparedExample): number => {
-    const first = {
-      regression: one.worst - other.worst,
-      improvement: other.best - one.best,
+  (a: ComparedExample, b: ComparedExample): number => {
+    const primary = {
+      regression: a.worst - b.worst,
+      improvement: b.best - a.best,
       run: 0,
     };
-    return (
-      first[order] ||
-      one.startMicros - other.startMicros ||
-      (one.exampleId < other.exampleId ? -1 : 1)
-    );
+    return primary[order] || a.startMicros - b.startMicros || (a.exampleId < b.exampleId ? -1 : 1);
   };
 
 function summarize(
@@ -183,7 +193,7 @@ function summarize(
     readonly query: ComparisonQuery;
   },
 ): KeySummary {
-  const bins = Array.from({ length: binCount }, () => 0);
+  const bins = Array.from({ length: binsPerKey }, () => 0);
   const counts = { better: 0, worse: 0, same: 0 };
   let [count, sum] = [0, 0];
   for (const { scores } of examples) {
@@ -191,8 +201,8 @@ function summarize(
     if (score !== undefined) {
       count += 1;
       sum += score;
-      const place = max === min ? 0 : Math.floor(((score - min) / (max - min)) * binCount);
-      const bin = Math.min(binCount - 1, place);
+      const position = max === min ? 0 : Math.floor(((score - min) / (max - min)) * binsPerKey);
+      const bin = Math.min(binsPerKey - 1, position);
       bins[bin] = (bins[bin] ?? 0) + 1;
     }
     const change = id === query.baselineId ? undefined : toChange(scores, { id, key, query });

@@ -23,13 +23,13 @@ import { readFilter } from "../filter/filter-parameter.ts";
 import { first, parseId } from "../http/query-string.ts";
 import type { QueryString } from "../http/query-string.ts";
 
-/** Body of `POST /datasets/{id}/runs`. Members that it does not name are ignored. */
+/** Body of `POST /datasets/{id}/runs`. Unknown members are ignored. */
 export const datasetRunsBody = Type.Object({
   session_ids: Type.Array(Type.String({ maxLength: 64 }), { minItems: 1, maxItems: 100 }),
   example_ids: Maybe(Type.Array(Type.String({ maxLength: 64 }), { maxItems: 10_000 })),
-  /** By session: filters that its runs meet. */
+  /** By session id: filter expressions that the session's runs must match. */
   filters: Maybe(Type.Record(Type.String(), Type.Array(Type.String(), { maxItems: 20 }))),
-  /** Of the feedback on the runs only what is part of this comparison. */
+  /** Includes only feedback of this comparison. */
   comparative_experiment_id: Maybe(Type.String({ maxLength: 64 })),
   limit: Maybe(Type.Integer({ minimum: 1, maximum: serverLimits.datasetsMax })),
   offset: Maybe(Type.Integer({ minimum: 0, maximum: Number.MAX_SAFE_INTEGER })),
@@ -37,7 +37,7 @@ export const datasetRunsBody = Type.Object({
 
 export type DatasetRunsBody = Static<typeof datasetRunsBody>;
 
-/** `POST /datasets/{id}/runs`: examples in the order of writing, each with the root runs of the sessions on it. */
+/** `POST /datasets/{id}/runs`: examples in the order of creation, each with the root runs of the sessions on it. */
 export async function readDatasetRuns(
   { store, links }: Linked<ExperimentStore>,
   request: FastifyRequest<{ Body: DatasetRunsBody }>,
@@ -45,7 +45,7 @@ export async function readDatasetRuns(
 ): Promise<FastifyReply> {
   const { body, tenantId } = request;
   if ((first(request.query as QueryString, "format") ?? "") !== "") {
-    throw new RequestError(422, "format is not supported: leave it out, the answer is JSON");
+    throw new RequestError(422, "format is not supported: remove it; the response is JSON");
   }
   const { id: datasetId } = await findDataset(store, request);
   const filters = parseSessions(body);
@@ -67,13 +67,13 @@ export async function readDatasetRuns(
   const byExample = await groupRuns({ store, links }, request, runs.flat());
   const view = { select: allMembers, link: linkFor(links, request) };
   const items = examples.map((example) => {
-    const own = byExample.get(example.id) ?? [];
-    return `${toExampleJson(example, view).slice(0, -1)},"runs":[${own.join(",")}]}`;
+    const exampleRuns = byExample.get(example.id) ?? [];
+    return `${toExampleJson(example, view).slice(0, -1)},"runs":[${exampleRuns.join(",")}]}`;
   });
   return sendJson(reply, await toJsonListInSlices(items, (item) => item));
 }
 
-/** What is asked of the runs of each session, in the order in which they are named. */
+/** Parses the filter of each session, in the order of the ids. */
 function parseSessions({ session_ids: ids, filters }: DatasetRunsBody): readonly RunFilter[] {
   return [...new Set(ids)].map((sessionId) => {
     const projectIds = [parseId(sessionId, "session_ids")];
@@ -105,7 +105,7 @@ async function listRuns(
   return found;
 }
 
-/** The runs as JSON, by the example that they were run on. */
+/** Serializes the runs and groups them by the example that they were run on. */
 async function groupRuns(
   { store, links }: Linked<ExperimentStore>,
   request: FastifyRequest<{ Body: DatasetRunsBody }>,

@@ -1,8 +1,8 @@
 import { compare } from "./comparison.ts";
 import type {
   ComparisonPage,
-  ComparisonQuestion,
-  Contestant,
+  ComparisonRequest,
+  ComparedExperiment,
   ExampleOutcome,
   ExampleScore,
   ExperimentReads,
@@ -13,11 +13,11 @@ import { withinDeadline } from "../storage/sqlite/query-clock.ts";
 import { parseRows } from "../storage/sqlite/rows.ts";
 import type { Connection } from "../storage/sqlite/connection.ts";
 
-const ofTenant =
+const inOwnProject =
   "r.project_id = ?2 AND EXISTS (SELECT 1 FROM projects p WHERE p.id = ?2 AND p.tenant_id = ?1)";
-const onExamples = `${ofTenant} AND ${withinDeadline("r.rowid")} AND r.parent_run_id IS NULL AND r.reference_example_id IS NOT NULL`;
+const onExamples = `${inOwnProject} AND ${withinDeadline("r.rowid")} AND r.parent_run_id IS NULL AND r.reference_example_id IS NOT NULL`;
 
-/** Answers what experiments made of examples; payloads are not read. */
+/** Queries the results of experiments; payloads are not read. */
 export class ExperimentReader implements ExperimentReads {
   readonly #statements;
 
@@ -29,7 +29,7 @@ export class ExperimentReader implements ExperimentReads {
            FROM runs r WHERE ${onExamples} GROUP BY 1`,
         )
         .raw(),
-      // CROSS JOIN: from the experiment's runs to their feedback, never through all feedback.
+      // CROSS JOIN keeps SQLite from starting at the feedback: only the feedback on the experiment's runs is read.
       scores: db
         .prepare(
           `SELECT r.reference_example_id, f.key_json, avg(f.score) FROM runs r CROSS JOIN feedback f ON f.run_id = r.id
@@ -47,18 +47,18 @@ export class ExperimentReader implements ExperimentReads {
     };
   }
 
-  compare(tenantId: string, question: ComparisonQuestion): ComparisonPage {
-    const { experimentIds, comparativeId, limit, offset, ...query } = question;
-    const contestants = experimentIds.map((id) => ({
+  compare(tenantId: string, comparisonQuery: ComparisonRequest): ComparisonPage {
+    const { experimentIds, comparativeId, limit, offset, ...query } = comparisonQuery;
+    const experiments = experimentIds.map((id) => ({
       id,
       outcomes: this.#outcomes(tenantId, id),
       scores: this.#scores(tenantId, id, comparativeId),
     }));
-    const { examples, total, keys } = compare(contestants, query);
+    const { examples, total, keys } = compare(experiments, query);
     return {
       total,
       matching: examples.length,
-      experiments: contestants.map(toTotals),
+      experiments: experiments.map(toTotals),
       keys,
       examples: examples.slice(offset, offset + limit),
     };
@@ -99,7 +99,7 @@ export class ExperimentReader implements ExperimentReads {
   }
 }
 
-function toTotals({ id, outcomes }: Contestant): ExperimentTotals {
+function toTotals({ id, outcomes }: ComparedExperiment): ExperimentTotals {
   const ended = outcomes.flatMap(({ latencyMicros }) => latencyMicros ?? []);
   return {
     id,
@@ -107,6 +107,6 @@ function toTotals({ id, outcomes }: Contestant): ExperimentTotals {
     runCount: outcomes.reduce((sum, { runCount }) => sum + runCount, 0),
     errorCount: outcomes.reduce((sum, { errorCount }) => sum + errorCount, 0),
     latencyMicros:
-      ended.length === 0 ? null : ended.reduce((sum, one) => sum + one, 0) / ended.length,
+      ended.length === 0 ? null : ended.reduce((sum, latency) => sum + latency, 0) / ended.length,
   };
 }

@@ -7,7 +7,7 @@ import type { ComparativeReads, ComparativeWrites } from "./comparative.ts";
 import type { ExperimentReads } from "./experiment.ts";
 import type { Promised } from "../storage/promised.ts";
 
-/** What the handlers of experiments need of the store. */
+/** The part of the store that the handlers of experiments use. */
 export interface ExperimentStore {
   readonly read: Promised<{
     readonly comparatives: ComparativeReads;

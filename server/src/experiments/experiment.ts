@@ -1,9 +1,9 @@
-/** What an experiment made of one example, all its repetitions together. */
+/** The outcome of an experiment on one example, over all repetitions. */
 export interface ExampleOutcome {
   readonly exampleId: string;
   readonly runCount: number;
   readonly errorCount: number;
-  /** Mean of the runs that have ended; `null` where none has. */
+  /** Mean over the runs that have ended; `null` if none has. */
   readonly latencyMicros: number | null;
   readonly firstStartMicros: number;
 }
@@ -15,14 +15,14 @@ export interface ExampleScore {
   readonly score: number;
 }
 
-/** What a trace used, over its runs of type `llm`. */
+/** Tokens and cost of a trace, summed over its runs of type `llm`. */
 export interface TraceUsage {
   readonly tokens: number | null;
   readonly cost: number | null;
 }
 
-/** An experiment as it is compared. */
-export interface Contestant {
+/** An experiment with the data that a comparison needs. */
+export interface ComparedExperiment {
   readonly id: string;
   readonly outcomes: readonly ExampleOutcome[];
   readonly scores: readonly ExampleScore[];
@@ -32,37 +32,41 @@ export type ComparisonOrder = "regression" | "improvement" | "run";
 export type ComparisonSubset = "all" | "regressions" | "improvements" | "errors";
 
 export interface ComparisonQuery {
-  /** Of the contestants; the others are held against it. */
+  /** Id of the experiment with which the others are compared. */
   readonly baselineId: string;
-  /** Of the scores only this one; all of them where it is left out. */
+  /** Rates only this score; all scores if omitted. */
   readonly key?: string | undefined;
-  /** Keys of which less is better. */
+  /** Keys of scores for which lower is better. */
   readonly lowerIsBetter: ReadonlySet<string>;
   readonly order: ComparisonOrder;
   readonly only: ComparisonSubset;
 }
 
-/** One example, as each contestant did on it. */
+/** One example, with the scores of each experiment on it. */
 export interface ComparedExample {
   readonly exampleId: string;
   readonly startMicros: number;
-  /** By contestant, then by key. */
+  /** By experiment id, then by key. */
   readonly scores: ReadonlyMap<string, ReadonlyMap<string, number>>;
   readonly hasError: boolean;
-  /** The worst and the best change, as shares of what the key's scores span; an error that is new is -2. */
+  /**
+   * The worst and the best change against the baseline, as a share of the range of the key's scores. A new error
+   * counts as -2.
+   */
   readonly worst: number;
+  /** See {@link ComparedExample.worst}; a fixed error counts as 2. */
   readonly best: number;
 }
 
-/** What one contestant's scores of a key come to. */
+/** Statistics of one experiment's scores of one key. */
 export interface KeySummary {
   readonly mean: number | null;
   readonly count: number;
-  /** Against the baseline, by example. */
+  /** Number of examples with a better score than the baseline. */
   readonly better: number;
   readonly worse: number;
   readonly same: number;
-  /** How many scores lie in each tenth of what the key's scores span. */
+  /** Number of scores in each tenth of the range of the key's scores. */
   readonly bins: readonly number[];
 }
 
@@ -70,18 +74,18 @@ export interface ComparedKey {
   readonly key: string;
   readonly min: number;
   readonly max: number;
-  readonly byContestant: ReadonlyMap<string, KeySummary>;
+  readonly byExperiment: ReadonlyMap<string, KeySummary>;
 }
 
 export interface Comparison {
-  /** Those that the subset has, in the order that was asked for. */
+  /** The examples of the requested subset, in the requested order. */
   readonly examples: readonly ComparedExample[];
   readonly total: number;
   readonly keys: readonly ComparedKey[];
 }
 
-/** What is compared, and which page of it is shown. */
-export interface ComparisonQuestion extends ComparisonQuery {
+/** Selects what to compare, and which page of the result to return. */
+export interface ComparisonRequest extends ComparisonQuery {
   readonly experimentIds: readonly string[];
   /** Only scores that were given in this comparison; else only those that were given in none. */
   readonly comparativeId?: string | undefined;
@@ -89,26 +93,26 @@ export interface ComparisonQuestion extends ComparisonQuery {
   readonly offset: number;
 }
 
-/** What an experiment comes to. */
+/** Totals of an experiment. */
 export interface ExperimentTotals {
   readonly id: string;
   readonly exampleCount: number;
   readonly runCount: number;
   readonly errorCount: number;
-  /** Mean over the examples with a run that has ended; `null` where there is none. */
+  /** Mean over the examples with a run that has ended; `null` if there is none. */
   readonly latencyMicros: number | null;
 }
 
 /** A page of a {@link Comparison}. */
 export interface ComparisonPage extends Comparison {
-  /** How many examples the subset has. */
+  /** Number of examples in the requested subset. */
   readonly matching: number;
   readonly experiments: readonly ExperimentTotals[];
 }
 
 export interface ExperimentReads {
-  /** Joins experiments by example, over the root runs that they have on them. */
-  compare(tenantId: string, question: ComparisonQuestion): ComparisonPage;
-  /** By trace; of those that are the tenant's. */
+  /** Compares experiments example by example, over their root runs. */
+  compare(tenantId: string, request: ComparisonRequest): ComparisonPage;
+  /** Usage by trace id, for the traces that belong to the tenant. */
   usageOfTraces(tenantId: string, traceIds: readonly string[]): ReadonlyMap<string, TraceUsage>;
 }

@@ -36,7 +36,7 @@ export async function listFeedback(
 ): Promise<unknown> {
   const query = request.query as QueryString;
   const found = await store.read.feedback.list(request.tenantId, parseQuery(query));
-  // No feedback here is a user's.
+  // Feedback on this server has no user, so a filter by user matches nothing.
   return parseIds(query, "user") === undefined ? found.map(toFeedbackJson) : [];
 }
 
@@ -67,7 +67,7 @@ function parseQuery(query: QueryString): FeedbackQuery {
   if (level !== undefined && level !== "run" && level !== "session") {
     throw new RequestError(
       422,
-      `level is run or session, not ${JSON.stringify(level.slice(0, 64))}`,
+      `level must be run or session, not ${JSON.stringify(level.slice(0, 64))}`,
     );
   }
   const comparativeId = first(query, "comparative_experiment_id");
@@ -92,7 +92,10 @@ function parseQuery(query: QueryString): FeedbackQuery {
   };
 }
 
-/** Clients repeat the name, or join the ids by commas; joined from nothing, they are none. */
+/**
+ * Clients repeat the parameter or join ids with commas. An empty list, joined, becomes an empty value, which has no
+ * ids.
+ */
 const parseJoinedIds = (query: QueryString, name: string): readonly string[] | undefined =>
   all(query, name)
     ?.flatMap((ids) => ids.split(","))

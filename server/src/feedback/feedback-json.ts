@@ -1,7 +1,7 @@
 import type { Feedback, FeedbackToken } from "./feedback.ts";
 import { toIso } from "../http/wire-text.ts";
 
-/** Feedback as `GET /feedback/{id}` answers it. */
+/** Serializes feedback. */
 export const toFeedbackJson = (feedback: Feedback) => ({
   id: feedback.id,
   key: feedback.key,
@@ -29,7 +29,7 @@ export const toFeedbackJson = (feedback: Feedback) => ({
   modified_at: toIso(feedback.modifiedMicros),
 });
 
-/** A token; its address is below `origin`, where the caller found the server. */
+/** Serializes a token; `origin` is the base URL that the caller used to reach the server. */
 export const toTokenJson = ({ id, token, key, expiresMicros }: FeedbackToken, origin: string) => ({
   id,
   url: `${origin}/feedback/tokens/${token}`,

@@ -27,10 +27,13 @@ import {
   toShareToken,
 } from "../storage/sqlite/token-keys.ts";
 
-/** From the feedback to its runs: there is less of it. CROSS JOIN keeps SQLite to that order. */
-const judgedRuns = "feedback f CROSS JOIN runs r ON r.id = f.run_id";
+/**
+ * Joins feedback to its runs in this order, since there is less feedback; CROSS JOIN keeps SQLite from reordering
+ * them.
+ */
+const feedbackWithRuns = "feedback f CROSS JOIN runs r ON r.id = f.run_id";
 
-/** Answers questions about feedback. Ids are bound as one JSON list, however many they are. */
+/** Queries feedback. Ids are bound as one JSON list, however many they are. */
 export class FeedbackReader implements FeedbackReads {
   readonly #db: Connection;
   readonly #hasTextIndex: boolean;
@@ -58,7 +61,7 @@ export class FeedbackReader implements FeedbackReads {
         .raw(),
       ofProjectRuns: db
         .prepare(
-          `SELECT r.project_id, ${statsColumns} FROM ${judgedRuns} JOIN projects p ON p.id = r.project_id
+          `SELECT r.project_id, ${statsColumns} FROM ${feedbackWithRuns} JOIN projects p ON p.id = r.project_id
            WHERE f.tenant_id = ?1 AND ${withinDeadline("f.created_us")} AND p.tenant_id = ?1 AND p.id IN (SELECT value FROM json_each(?2))
            GROUP BY 1, 2, 3`,
         )
@@ -68,7 +71,7 @@ export class FeedbackReader implements FeedbackReads {
       findToken: db.prepare(`SELECT ${tokenColumns} FROM feedback_tokens WHERE digest = ?`).raw(),
       listTokens: db
         .prepare(
-          // Of what has expired there is nothing to save: where its key is gone, so is its address.
+          // Expired tokens are listed only if they can be decrypted: without its key an expired token is useless.
           `SELECT ${openedFeedbackToken}, ${tokenColumns} FROM feedback_tokens
            WHERE tenant_id = ?1 AND run_id = ?2 AND (expires_us > ?3 OR ${openedFeedbackToken} <> '')
            ORDER BY created_us, id LIMIT ?4 OFFSET ?5`,
@@ -111,7 +114,7 @@ export class FeedbackReader implements FeedbackReads {
     const { sql, values } = toConditions(tenantId, filter, { hasTextIndex: this.#hasTextIndex });
     const rows = this.#db
       .prepare(
-        `SELECT '', ${statsColumns} FROM ${judgedRuns} WHERE f.tenant_id = ? AND ${sql} GROUP BY 1, 2, 3`,
+        `SELECT '', ${statsColumns} FROM ${feedbackWithRuns} WHERE f.tenant_id = ? AND ${sql} GROUP BY 1, 2, 3`,
       )
       .raw()
       .all([tenantId, ...values]);
@@ -155,7 +158,7 @@ const openedFeedbackToken = openedToken("sealed", tokenOwners.feedback("id"));
 
 type Value = string | number;
 
-/** What a query asks for, within a tenant. Values are bound. */
+/** The conditions of a query, within a tenant. Values are bound. */
 function conditionsOf(
   tenantId: string,
   query: FeedbackQuery,
@@ -168,11 +171,12 @@ function conditionsOf(
   const addPresence = (column: string, isPresent: boolean | undefined): unknown =>
     isPresent !== undefined && add(`${column} IS ${isPresent ? "NOT " : ""}NULL`);
 
-  // The index of what names few rows is better than the tenant's.
-  const isNarrow = query.runIds !== undefined || query.comparativeId !== undefined;
-  add(`${isNarrow ? "+" : ""}f.tenant_id = ?`, tenantId);
+  // If the query names runs or a comparison, their index selects fewer rows than the tenant's; the unary plus
+  // disables the latter.
+  const hasBetterIndex = query.runIds !== undefined || query.comparativeId !== undefined;
+  add(`${hasBetterIndex ? "+" : ""}f.tenant_id = ?`, tenantId);
   addList("f.run_id", query.runIds);
-  // Of the run where it was received, else what the caller named.
+  // The project of the run if the run was received, otherwise the project that the caller named.
   addList("coalesce(p.id, f.project_id)", query.projectIds);
   addList(
     "f.key_json",

@@ -31,27 +31,28 @@ import type { FeedbackStore } from "./feedback-store.ts";
 
 const tag = "feedback";
 
-/** Judgements on runs and projects. */
+/** Routes of feedback on runs and projects. */
 export function addFeedbackRoutes(app: FastifyInstance, store: FeedbackStore): void {
   app.route({
     ...route(endpoints.listFeedback, {
       tag,
-      summary: "Feedback, the latest first.",
+      summary: "Lists feedback, latest first.",
       query: {
-        run: "Ids of runs; may be repeated, or joined by commas.",
-        session: "Ids of projects, judged themselves or by their runs; as run.",
-        key: "Keys; may be repeated.",
-        source: "Types of sources, such as api or model; may be repeated.",
-        level: "run or session: what was judged.",
-        has_score: "Whether there is a score: true or false.",
-        has_comment: "Whether there is a comment: true or false.",
-        comparative_experiment_id: "The comparison that it is part of.",
-        min_created_at: "Given at this time or after.",
-        max_created_at: "Given at this time or before.",
-        user: "Ids of users. Nothing here is a user's: with it the list is empty.",
+        run: "Run ids; may be repeated or joined with commas.",
+        session:
+          "Project ids, for feedback on the projects and on their runs; in the same form as run.",
+        key: "Feedback key; may be repeated.",
+        source: "Source type, such as api or model; may be repeated.",
+        level: "run or session: feedback on runs or on projects.",
+        has_score: "true or false: only feedback with or without a score.",
+        has_comment: "true or false: only feedback with or without a comment.",
+        comparative_experiment_id: "Id of the comparison that it belongs to.",
+        min_created_at: "Created at this time or later.",
+        max_created_at: "Created at this time or earlier.",
+        user: "User ids. Feedback on this server has no user, so the list is then empty.",
         include_user_names: "Has no effect.",
-        limit: "At most so many, from 1 to 100; 100 where it is left out.",
-        offset: "So many are skipped.",
+        limit: "Maximum number of items, 1 to 100; default 100.",
+        offset: "Number of items to skip.",
       },
     }),
     handler: (request) => listFeedback(store, request),
@@ -59,19 +60,20 @@ export function addFeedbackRoutes(app: FastifyInstance, store: FeedbackStore): v
   app.route<{ Body: FeedbackBody }>({
     ...route(endpoints.createFeedback, {
       tag,
-      summary: "Records feedback; repeated with the same id and content, it changes nothing.",
+      summary:
+        "Creates feedback. Repeating the request with the same id and content changes nothing.",
       body: feedbackBody,
     }),
     handler: (request) => createFeedback(store, request),
   });
   app.route({
-    ...route(endpoints.readFeedback, { tag, summary: "One feedback." }),
+    ...route(endpoints.readFeedback, { tag, summary: "Reads feedback." }),
     handler: (request) => readFeedback(store, request),
   });
   app.route<{ Body: FeedbackPatchBody }>({
     ...route(endpoints.updateFeedback, {
       tag,
-      summary: "Changes what is given; null takes away.",
+      summary: "Updates the given fields; null clears a field.",
       body: feedbackPatchBody,
     }),
     handler: (request) => updateFeedback(store, request),
@@ -84,7 +86,7 @@ export function addFeedbackRoutes(app: FastifyInstance, store: FeedbackStore): v
     ...route(endpoints.createFeedbackToken, {
       tag,
       summary:
-        "Makes an address where anyone may give feedback on a run until it expires; a list makes several.",
+        "Creates a URL where anyone can submit feedback on a run until it expires; a list creates several.",
       body: tokenBody,
     }),
     handler: (request) => createFeedbackTokens(store, request),
@@ -92,11 +94,11 @@ export function addFeedbackRoutes(app: FastifyInstance, store: FeedbackStore): v
   app.route({
     ...route(endpoints.listFeedbackTokens, {
       tag,
-      summary: "The tokens of a run, expired ones too.",
+      summary: "Lists the tokens of a run, including expired ones.",
       query: {
-        run_id: "The run.",
-        limit: "At most so many; all of them where it is left out.",
-        offset: "So many are skipped.",
+        run_id: "Run id.",
+        limit: "Maximum number of items; default all.",
+        offset: "Number of items to skip.",
       },
     }),
     handler: (request) => listFeedbackTokens(store, request),
@@ -108,28 +110,28 @@ export function addSubmittedFeedbackRoutes(app: FastifyInstance, store: Feedback
   app.route<{ Body: SubmittedFeedbackBody }>({
     ...route(endpoints.giveFeedback, {
       tag,
-      summary: "Records feedback by a token; 410 once it has expired.",
+      summary: "Submits feedback with a token; 410 once the token has expired.",
       body: submittedFeedbackBody,
       keyless: true,
     }),
-    // Before a body is read: without a token nobody is to make the server parse anything.
+    // Check the token before the body is read, so that nobody can make the server parse a body without a token.
     onRequest: async (request) => checkToken(store, request),
     handler: (request) => giveFeedback(store, request),
   });
   app.route({
     ...route(endpoints.giveFeedbackByLink, {
       tag,
-      summary: "Records feedback by a token, from a link; 410 once it has expired.",
+      summary: "Submits feedback with a token by opening a link; 410 once the token has expired.",
       query: {
         score: "A number, true or false.",
-        value: "A text.",
-        comment: "A text.",
-        correction: "A text.",
+        value: "A string.",
+        comment: "A string.",
+        correction: "A string.",
         metadata: "A JSON object.",
       },
       keyless: true,
     }),
-    // Who only looks whether the link is there has judged nothing.
+    // A HEAD request, for example of a link checker, must not submit feedback.
     exposeHeadRoute: false,
     handler: (request) => giveFeedbackByLink(store, request),
   });

@@ -4,7 +4,7 @@ import type { Judgement } from "../runs/run-feedback.ts";
 type Value = string | number | null;
 
 /** The columns of `feedback f`, in the order of {@link parseFeedbackRow}. */
-const ownColumns = [
+const feedbackColumns = [
   "id",
   "run_id",
   "project_id",
@@ -23,19 +23,19 @@ const ownColumns = [
 ];
 
 /**
- * Feedback with its run, where the run was received and is the same tenant's (`p` is the project of the
- * run, as that tenant's).
+ * Feedback joined with its run, if the run was received and belongs to the same tenant; `p` is the project of the
+ * run.
  */
 const feedbackSource = `feedback f LEFT JOIN runs r ON r.id = f.run_id
   LEFT JOIN projects p ON p.id = r.project_id AND p.tenant_id = f.tenant_id`;
 
-export const feedbackSelection = `SELECT ${ownColumns.map((name) => `f.${name}`).join(", ")},
+export const feedbackSelection = `SELECT ${feedbackColumns.map((name) => `f.${name}`).join(", ")},
   p.id, r.trace_id, r.start_us, r.parent_run_id IS NULL FROM ${feedbackSource}`;
 
-/** A row of {@link feedbackSelection}. */
+/** Parses a row of {@link feedbackSelection}. */
 export function parseFeedbackRow(values: readonly unknown[]): Feedback {
-  const [id, runId, projectId, comparativeId, key, score, value, comment, ...rest] = values;
-  const [correction, config, extra, sourceType, sourceMetadata, created, modified, ...run] = rest;
+  const [id, runId, projectId, comparativeId, key, score, value, comment, ...others] = values;
+  const [correction, config, extra, sourceType, sourceMetadata, created, modified, ...run] = others;
   const [runProjectId, traceId, start, isRoot] = run;
   const isReceived = typeof runProjectId === "string";
   return {
@@ -64,7 +64,7 @@ export function parseFeedbackRow(values: readonly unknown[]): Feedback {
 export const judgementColumns =
   "score, score_json, value_json, comment_json, correction_json, config_json";
 
-/** What SQLite takes for a judgement. */
+/** The values of {@link judgementColumns}. */
 export const judgementToValues = (judgement: Judgement): Value[] => [
   judgement.score === null ? null : Number(judgement.score),
   toJson(judgement.score),
@@ -76,7 +76,7 @@ export const judgementToValues = (judgement: Judgement): Value[] => [
 
 export const tokenColumns = "tenant_id, id, run_id, key_json, config_json, expires_us, created_us";
 
-/** A row of {@link tokenColumns}, and its token. */
+/** Parses a row of {@link tokenColumns}; the token itself is not in the row. */
 export function parseTokenRow(token: string, values: readonly unknown[]): FeedbackToken {
   const [tenantId, id, runId, key, config, expires] = values;
   return {
@@ -90,7 +90,7 @@ export function parseTokenRow(token: string, values: readonly unknown[]): Feedba
   };
 }
 
-/** `null` where there is none. */
+/** `null` if there is no value. */
 export const toJson = (value: unknown): string | null =>
   value === null || value === undefined ? null : JSON.stringify(value);
 

@@ -1,14 +1,14 @@
 import type { KeyStats, FeedbackStats } from "../runs/run-feedback.ts";
 import { parseRows } from "../storage/sqlite/rows.ts";
 
-/** Characters of a value's JSON text that still makes it a value to be counted; a longer one is prose. */
-const countedChars = 256;
-/** Values of one key that are listed. */
-const listedValues = 100;
+/** Maximum length of a value's JSON text to be counted as a category; longer ones are prose. */
+const maxValueChars = 256;
+/** Maximum number of values per key in the statistics. */
+const maxValues = 100;
 
-/** What follows the column to group by: key, value and the sums over both. Group by the first three. */
+/** The columns after the column to group by: key, value and their sums. Group by the first three columns. */
 export const statsColumns = `f.key_json,
-  CASE WHEN length(f.value_json) <= ${countedChars} THEN f.value_json END,
+  CASE WHEN length(f.value_json) <= ${maxValueChars} THEN f.value_json END,
   count(*), count(f.score), sum(f.score)`;
 
 interface Sums {
@@ -18,7 +18,7 @@ interface Sums {
   readonly values: (readonly [string, number])[];
 }
 
-/** Statistics by whatever was grouped by. */
+/** Computes statistics for each group. */
 export function foldStats(rows: readonly unknown[]): ReadonlyMap<string, FeedbackStats> {
   const groups = new Map<string, Map<string, Sums>>();
   for (const [group, keyJson, valueJson, n, scored, sum] of parseRows(rows)) {
@@ -30,7 +30,7 @@ export function foldStats(rows: readonly unknown[]): ReadonlyMap<string, Feedbac
     sums.n += Number(n);
     sums.scored += Number(scored);
     sums.sum += Number(sum ?? 0);
-    const value = nameOf(valueJson);
+    const value = toCategory(valueJson);
     if (value !== undefined) {
       sums.values.push([value, Number(n)]);
     }
@@ -47,12 +47,12 @@ const toKeyStats = ({ n, scored, sum, values }: Sums): KeyStats => ({
   n,
   avg: scored === 0 ? null : sum / scored,
   values: Object.fromEntries(
-    values.toSorted(([, one], [, other]) => other - one).slice(0, listedValues),
+    values.toSorted(([, countA], [, countB]) => countB - countA).slice(0, maxValues),
   ),
 });
 
-/** A text as it is, a number or a boolean as JSON; lists and objects are not counted. */
-function nameOf(json: unknown): string | undefined {
+/** A string as it is, a number or boolean as JSON; `undefined` for lists and objects, which are not counted. */
+function toCategory(json: unknown): string | undefined {
   if (typeof json !== "string" || json.startsWith("{") || json.startsWith("[")) {
     return undefined;
   }

@@ -2,7 +2,7 @@ import type { FeedbackReads, FeedbackWrites } from "./feedback.ts";
 import type { FeedbackTrendReads } from "./trend-query.ts";
 import type { Promised } from "../storage/promised.ts";
 
-/** What the handlers of feedback need of the store. */
+/** The part of the store that the handlers of feedback use. */
 export interface FeedbackStore {
   readonly read: Promised<{
     readonly feedback: FeedbackReads;

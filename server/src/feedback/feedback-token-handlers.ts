@@ -25,7 +25,7 @@ const tokenRequest = Type.Object({
   expires_at: Maybe(Time),
 });
 
-/** Body of `POST /feedback/tokens`: one, or a list of them. */
+/** Body of `POST /feedback/tokens`: one request, or a list of them. */
 export const tokenBody = Type.Union([
   tokenRequest,
   Type.Array(tokenRequest, { maxItems: serverLimits.tokensMax }),
@@ -34,17 +34,17 @@ export const tokenBody = Type.Union([
 export type TokenBody = Static<typeof tokenBody>;
 type TokenRequest = Static<typeof tokenRequest>;
 
-/** `POST /feedback/tokens`: a list is answered with a list. */
+/** `POST /feedback/tokens`: a list of requests gets a list of results. */
 export async function createFeedbackTokens(
   store: FeedbackStore,
   request: FastifyRequest<{ Body: TokenBody }>,
 ): Promise<unknown> {
   const { body, tenantId } = request;
   const now = Date.now() * 1_000;
-  const drafts = [body].flat().map((one) => toDraft(one, now));
+  const drafts = [body].flat().map((tokenRequestBody) => toDraft(tokenRequestBody, now));
   const tokens = await store.write.feedback.createTokens(tenantId, drafts);
-  const answers = tokens.map((token) => toTokenJson(token, originOf(request)));
-  return Array.isArray(body) ? answers : answers[0];
+  const results = tokens.map((token) => toTokenJson(token, originOf(request)));
+  return Array.isArray(body) ? results : results[0];
 }
 
 /** `GET /feedback/tokens?run_id`. */
@@ -54,16 +54,16 @@ export async function listFeedbackTokens(
 ): Promise<unknown> {
   const query = request.query as QueryString;
   const runId = parseId(first(query, "run_id"), "run_id");
-  const most = Number.MAX_SAFE_INTEGER;
+  const maxCount = Number.MAX_SAFE_INTEGER;
   const range = {
-    limit: parseCount(query, "limit", { fallback: most, min: 1, max: most }),
-    offset: parseCount(query, "offset", { fallback: 0, max: most }),
+    limit: parseCount(query, "limit", { fallback: maxCount, min: 1, max: maxCount }),
+    offset: parseCount(query, "offset", { fallback: 0, max: maxCount }),
   };
   const tokens = await store.read.feedback.listTokens(request.tenantId, runId, range);
   return tokens.map((token) => toTokenJson(token, originOf(request)));
 }
 
-/** @throws RequestError 404: there is no such token; 410: it has expired. */
+/** @throws RequestError 404: there is no such token. 410: it has expired. */
 export async function checkToken(store: FeedbackStore, request: FastifyRequest): Promise<void> {
   await findToken(store, request);
 }
@@ -95,12 +95,14 @@ export async function giveFeedbackByLink(
   });
 }
 
-type Given = Judgement & { readonly metadata: Readonly<Record<string, unknown>> | null };
+type SubmittedFeedback = Judgement & {
+  readonly metadata: Readonly<Record<string, unknown>> | null;
+};
 
 async function record(
   store: FeedbackStore,
   request: FastifyRequest,
-  { metadata, ...judgement }: Given,
+  { metadata, ...judgement }: SubmittedFeedback,
 ): Promise<unknown> {
   const { tenantId, runId, key, config } = await findToken(store, request);
   const { id } = await store.write.feedback.create(tenantId, {
@@ -128,7 +130,7 @@ async function findToken(store: FeedbackStore, request: FastifyRequest): Promise
   if (found.expiresMicros <= Date.now() * 1_000) {
     throw new RequestError(
       410,
-      "The feedback token has expired: ask whoever sent it for a new one",
+      "The feedback token has expired: ask the sender of the link for a new one",
     );
   }
   return found;
@@ -152,16 +154,19 @@ function toDraft(request: TokenRequest, now: number): FeedbackTokenDraft {
 
 const minuteMicros = 60_000_000;
 
-function expiryOf({ expires_at: at, expires_in: lasts }: TokenRequest, now: number): number {
-  const hasTime = at !== undefined && at !== null;
-  if (hasTime && lasts !== undefined && lasts !== null) {
+function expiryOf(
+  { expires_at: expiresAt, expires_in: duration }: TokenRequest,
+  now: number,
+): number {
+  const hasTime = expiresAt !== undefined && expiresAt !== null;
+  if (hasTime && duration !== undefined && duration !== null) {
     throw new RequestError(422, "Only one of expires_at or expires_in can be provided");
   }
   if (hasTime) {
-    return microsOf(at, "expires_at") ?? now;
+    return microsOf(expiresAt, "expires_at") ?? now;
   }
-  // Three hours where none is said (specification, section 9).
-  const { days = 0, hours = 0, minutes = 0 } = lasts ?? { hours: 3 };
+  // The default is three hours (specification, section 9).
+  const { days = 0, hours = 0, minutes = 0 } = duration ?? { hours: 3 };
   return now + ((days * 24 + hours) * 60 + minutes) * minuteMicros;
 }
 
@@ -176,11 +181,11 @@ function parseScore(text: string | undefined): Judgement["score"] {
   if (!Number.isFinite(score)) {
     throw new RequestError(
       422,
-      `score is a number, true or false, not ${JSON.stringify(text.slice(0, 64))}`,
+      `score must be a number, true or false, not ${JSON.stringify(text.slice(0, 64))}`,
     );
   }
   return score;
 }
 
-/** Where the caller found this server. */
+/** The base URL that the caller used to reach this server. */
 const originOf = ({ protocol, host }: FastifyRequest): string => `${protocol}://${host}`;

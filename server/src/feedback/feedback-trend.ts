@@ -3,19 +3,19 @@ import { withinDeadline } from "../storage/sqlite/query-clock.ts";
 import { parseRows } from "../storage/sqlite/rows.ts";
 import type { Connection } from "../storage/sqlite/connection.ts";
 
-/** Characters of a value's JSON text that still makes it a value to be counted; a longer one is prose. */
-const countedChars = 256;
+/** Maximum length of a value's JSON text to be counted as a category; longer ones are prose. */
+const maxValueChars = 256;
 
-/** Reads judgements for charts. */
+/** Reads feedback for charts. */
 export class FeedbackTrend implements FeedbackTrendReads {
   readonly #points;
 
   constructor(db: Connection) {
-    // The newest of the tenant first, so many and no more; then those of the project among them.
+    // Limits the tenant's newest feedback first, which bounds the work, and then picks the feedback of the project.
     this.#points = db
       .prepare(
         `SELECT f.key_json, f.created_us, f.score,
-           CASE WHEN length(f.value_json) <= ${countedChars} THEN f.value_json END,
+           CASE WHEN length(f.value_json) <= ${maxValueChars} THEN f.value_json END,
            coalesce(p.id, f.project_id) = ?2
          FROM (SELECT * FROM feedback WHERE tenant_id = ?1 AND ${withinDeadline("created_us")} AND created_us >= ?3 AND created_us < ?4
                ORDER BY created_us DESC LIMIT ?5) f
@@ -33,14 +33,14 @@ export class FeedbackTrend implements FeedbackTrendReads {
         key: String(JSON.parse(String(key))),
         atMicros: Number(created),
         score: score === null ? null : Number(score),
-        value: nameOf(value),
+        value: toCategory(value),
       }));
     return { points, isComplete: rows.length < limit };
   }
 }
 
-/** A text as it is, a number or a boolean as JSON; lists and objects are not counted. */
-function nameOf(json: unknown): string | null {
+/** A string as it is, a number or boolean as JSON; `null` for lists and objects, which are not counted. */
+function toCategory(json: unknown): string | null {
   if (typeof json !== "string" || json.startsWith("{") || json.startsWith("[")) {
     return null;
   }

@@ -35,16 +35,18 @@ export class FeedbackWriter implements FeedbackWrites {
     return this.add(tenantId, draft).feedback;
   }
 
-  /** As {@link FeedbackWriter.create}; it checks all before it writes, and so needs no savepoint. */
+  /**
+   * As {@link FeedbackWriter.create}. Everything is checked before the first write, so a failure needs no savepoint.
+   */
   add(
     tenantId: string,
     draft: FeedbackDraft,
   ): { readonly feedback: Feedback; readonly isNew: boolean } {
     const digest = createHash("sha256").update(JSON.stringify(draft)).digest("base64url");
-    const [known] = parseRows(this.#statements.readDigest.all([tenantId, draft.id]));
-    if (known !== undefined) {
-      if (known[0] !== digest) {
-        throw new RequestError(409, `Feedback ${draft.id} already exists, with other content.`);
+    const [existing] = parseRows(this.#statements.readDigest.all([tenantId, draft.id]));
+    if (existing !== undefined) {
+      if (existing[0] !== digest) {
+        throw new RequestError(409, `Feedback ${draft.id} already exists with different content.`);
       }
       return { feedback: this.#read(tenantId, draft.id), isNew: false };
     }
@@ -70,11 +72,11 @@ export class FeedbackWriter implements FeedbackWrites {
   }
 
   update(tenantId: string, id: string, changes: JudgementChanges): Feedback {
-    const known = this.#read(tenantId, id);
-    const given = Object.entries(changes).filter(([, value]) => value !== undefined);
-    const values = judgementToValues({ ...known, ...Object.fromEntries(given) });
-    // The clock may have stepped back since.
-    const modifiedMicros = Math.max(Date.now() * 1_000, known.modifiedMicros + 1);
+    const current = this.#read(tenantId, id);
+    const definedChanges = Object.entries(changes).filter(([, value]) => value !== undefined);
+    const values = judgementToValues({ ...current, ...Object.fromEntries(definedChanges) });
+    // Never go back, even if the clock was set back.
+    const modifiedMicros = Math.max(Date.now() * 1_000, current.modifiedMicros + 1);
     this.#statements.update.run([...values, modifiedMicros, tenantId, id]);
     return this.#read(tenantId, id);
   }
@@ -87,7 +89,7 @@ export class FeedbackWriter implements FeedbackWrites {
 
   createTokens(tenantId: string, drafts: readonly FeedbackTokenDraft[]): readonly FeedbackToken[] {
     return drafts.map((draft, index) => {
-      // The path takes a UUID; its 122 random bits come from the system's generator.
+      // The path requires a UUID; 122 of its bits are cryptographically random.
       const token = { ...draft, tenantId, token: randomUUID(), id: randomUUID() };
       this.#statements.insertToken.run([
         digestToken(token.token),
@@ -98,7 +100,7 @@ export class FeedbackWriter implements FeedbackWrites {
         JSON.stringify(token.key),
         toJson(token.config),
         token.expiresMicros,
-        // Those of one request keep their order.
+        // Keeps the order of the tokens of one request.
         Date.now() * 1_000 + index,
       ]);
       return token;
@@ -120,7 +122,10 @@ export class FeedbackWriter implements FeedbackWrites {
     };
   }
 
-  /** A run may be on its way, and its project with it: whether another tenant has one of that id is no matter. */
+  /**
+   * Checks the project and the comparison. A run is not checked, because it may arrive later, and its project with
+   * it; runs of other tenants with the same id are irrelevant.
+   */
   #checkTarget(tenantId: string, { runId, projectId, comparativeId }: FeedbackDraft): void {
     const project = [tenantId, projectId];
     if (
@@ -144,7 +149,7 @@ function prepareStatements(db: Connection) {
   return {
     find: db.prepare(`${feedbackSelection} WHERE f.tenant_id = ? AND f.id = ?`).raw(),
     readDigest: db.prepare("SELECT digest FROM feedback WHERE tenant_id = ? AND id = ?").raw(),
-    insert: db.prepare(`INSERT INTO feedback (${columns}) VALUES (${placesOf(columns)})`),
+    insert: db.prepare(`INSERT INTO feedback (${columns}) VALUES (${toPlaceholders(columns)})`),
     update: db.prepare(
       `UPDATE feedback SET ${assignments}, modified_us = ? WHERE tenant_id = ? AND id = ?`,
     ),
@@ -158,4 +163,4 @@ function prepareStatements(db: Connection) {
   };
 }
 
-const placesOf = (columns: string): string => columns.replaceAll(/\w+/g, "?");
+const toPlaceholders = (columns: string): string => columns.replaceAll(/\w+/g, "?");

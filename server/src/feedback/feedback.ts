@@ -6,13 +6,13 @@ import type {
   JsonObject,
 } from "../runs/run-feedback.ts";
 
-/** What is `undefined` stays as it is. */
+/** Fields that are `undefined` keep their value. */
 export type JudgementChanges = { readonly [Name in keyof Judgement]: Judgement[Name] | undefined };
 
 export interface Feedback extends Omit<FeedbackDraft, "createdMicros"> {
   readonly createdMicros: number;
   readonly modifiedMicros: number;
-  /** Of the run judged; `null` while it was not received. */
+  /** The run that the feedback is about; `null` until it is received. */
   readonly run: {
     readonly traceId: string;
     readonly startMicros: number;
@@ -20,7 +20,7 @@ export interface Feedback extends Omit<FeedbackDraft, "createdMicros"> {
   } | null;
 }
 
-/** Every filter that is given must hold; lists mean any of. */
+/** All filters that are set must hold; a list matches any of its items. */
 export interface FeedbackQuery {
   readonly runIds?: readonly string[];
   readonly projectIds?: readonly string[];
@@ -30,15 +30,15 @@ export interface FeedbackQuery {
   readonly hasScore?: boolean;
   readonly hasComment?: boolean;
   readonly comparativeId?: string;
-  /** At or after. */
+  /** Inclusive. */
   readonly minCreatedMicros?: number;
-  /** At or before. */
+  /** Inclusive. */
   readonly maxCreatedMicros?: number;
   readonly limit: number;
   readonly offset: number;
 }
 
-/** Who holds the token may judge one run under one key until it expires. */
+/** A token that allows its holder to submit feedback with one key on one run until it expires. */
 export interface FeedbackToken {
   readonly token: string;
   readonly tenantId: string;
@@ -58,31 +58,31 @@ export interface PageRange {
 
 export interface FeedbackReads extends RunFeedbackReads {
   find(tenantId: string, id: string): Feedback | undefined;
-  /** The latest first. */
+  /** Latest first. */
   list(tenantId: string, query: FeedbackQuery): readonly Feedback[];
-  /** Of the runs of each project, together; projects without have no entry. */
+  /** Statistics over the runs of each project; projects without feedback have no entry. */
   statsOfProjectRuns(tenantId: string, ids: readonly string[]): ReadonlyMap<string, FeedbackStats>;
-  /** Of each project itself; projects without have no entry. */
+  /** Statistics of feedback on the projects themselves; projects without feedback have no entry. */
   statsOfProjects(tenantId: string, ids: readonly string[]): ReadonlyMap<string, FeedbackStats>;
-  /** Of each comparison; comparisons without have no entry. */
+  /** Statistics of each comparison; comparisons without feedback have no entry. */
   statsOfComparatives(tenantId: string, ids: readonly string[]): ReadonlyMap<string, FeedbackStats>;
-  /** The holder of the token may read it. */
+  /** Finds a token. Takes no tenant: the token authorizes its holder. */
   findToken(token: string): FeedbackToken | undefined;
-  /** By creation, expired ones too. */
+  /** In the order of creation, including expired tokens. */
   listTokens(tenantId: string, runId: string, range: PageRange): readonly FeedbackToken[];
 }
 
 export interface FeedbackWrites {
   /**
-   * Repeated with the same content, it changes nothing.
+   * Creates feedback. Repeating the call with the same content changes nothing.
    *
-   * @throws RequestError 404: no such project, run or comparison of this tenant. 409: the id is another's.
+   * @throws RequestError 404: the tenant has no such project or comparison. 409: different feedback has the id.
    */
   create(tenantId: string, draft: FeedbackDraft): Feedback;
   /** @throws RequestError 404: no such feedback. */
   update(tenantId: string, id: string, changes: JudgementChanges): Feedback;
   /** @throws RequestError 404: no such feedback. */
   delete(tenantId: string, id: string): void;
-  /** All of them, or none. @throws RequestError 404: a run is another tenant's. */
+  /** Creates all of the tokens, or none. */
   createTokens(tenantId: string, drafts: readonly FeedbackTokenDraft[]): readonly FeedbackToken[];
 }

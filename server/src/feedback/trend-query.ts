@@ -1,85 +1,85 @@
-/** One judgement, as charts take it. */
+/** One item of feedback, with the fields that charts use. */
 export interface FeedbackPoint {
   readonly key: string;
   readonly atMicros: number;
   readonly score: number | null;
-  /** As a text; `null` without a value that can be counted. */
+  /** The value as a string; `null` if there is none or it is not a category. */
   readonly value: string | null;
 }
 
 export interface TrendQuery {
   readonly projectId: string;
-  /** At or after. */
+  /** Inclusive. */
   readonly fromMicros: number;
-  /** Before. */
+  /** Exclusive. */
   readonly toMicros: number;
-  /** Judgements of the tenant that are looked at, the newest first. */
+  /** Maximum items of the tenant's feedback to read, newest first. */
   readonly limit: number;
 }
 
 export interface FeedbackTrendReads {
-  /** Of a project and of its runs, the newest first; incomplete where the limit was reached. */
+  /** Reads feedback on a project and on its runs, newest first. `isComplete` is false if the limit was reached. */
   read(
     tenantId: string,
     query: TrendQuery,
   ): { readonly points: readonly FeedbackPoint[]; readonly isComplete: boolean };
 }
 
-/** What the judgements of one key come to, within a stretch of time. */
+/** Statistics of one key's feedback within one time interval. */
 export interface FeedbackBucket {
   readonly n: number;
-  /** Of the scores; `null` where there is none. */
+  /** Mean of the scores; `null` if there are none. */
   readonly mean: number | null;
   readonly p10: number | null;
   readonly p90: number | null;
-  /** How often each of the listed values was given. */
+  /** How often each of the listed values occurs. */
   readonly values: Readonly<Record<string, number>>;
 }
 
 export interface FeedbackTrend {
-  /** How often each key was given, the most frequent first. */
+  /** How often each key occurs, most frequent first. */
   readonly keys: readonly {
     readonly key: string;
     readonly n: number;
     readonly mean: number | null;
   }[];
-  /** Of the key asked for: one for each stretch, from the first on. */
+  /** Buckets of the requested key, one per time interval, in order. */
   readonly buckets: readonly FeedbackBucket[];
-  /** Of its scores: from the lowest to the highest, in equal steps. */
+  /** Histogram of the key's scores, in equal steps from the lowest to the highest. */
   readonly histogram: readonly { readonly from: number; readonly to: number; readonly n: number }[];
-  /** The most frequent of its values. */
+  /** The most frequent values of the key. */
   readonly values: readonly string[];
 }
 
-/** Values that have a colour of their own; of those beyond, there are too many for a chart. */
-const valuesMax = 8;
-const stepsMax = 10;
+/** Number of values that a chart shows, each in its own color. */
+const maxValues = 8;
+const maxSteps = 10;
 
-interface Stretch {
+interface TrendRange {
   readonly key: string;
   readonly fromMicros: number;
   readonly toMicros: number;
   readonly count: number;
 }
 
-/** Sorts points into buckets. */
+/** Groups points into buckets. */
 export function toTrend(
   points: readonly FeedbackPoint[],
-  { key, fromMicros, toMicros, count }: Stretch,
+  { key, fromMicros, toMicros, count }: TrendRange,
 ): FeedbackTrend {
-  const own = points.filter((point) => point.key === key);
-  const values = topValues(own);
-  const sorted: FeedbackPoint[][] = Array.from({ length: count }, () => []);
+  const pointsOfKey = points.filter((point) => point.key === key);
+  const values = topValues(pointsOfKey);
+  const buckets: FeedbackPoint[][] = Array.from({ length: count }, () => []);
   const stepMicros = (toMicros - fromMicros) / count;
-  for (const point of own) {
-    sorted[Math.min(count - 1, Math.floor((point.atMicros - fromMicros) / stepMicros))]?.push(
+  for (const point of pointsOfKey) {
+    buckets[Math.min(count - 1, Math.floor((point.atMicros - fromMicros) / stepMicros))]?.push(
       point,
     );
   }
   return {
     keys: countKeys(points),
-    buckets: sorted.map((bucket) => toBucket(bucket, values)),
-    histogram: toHistogram(scoresOf(own)),
+    buckets: buckets.map((bucket) => toBucket(bucket, values)),
+    histogram: toHistogram(scoresOf(pointsOfKey)),
     values,
   };
 }
@@ -93,13 +93,13 @@ const meanOf = (scores: readonly number[]): number | null =>
 function countKeys(points: readonly FeedbackPoint[]): FeedbackTrend["keys"] {
   const byKey = new Map<string, FeedbackPoint[]>();
   for (const point of points) {
-    const known = byKey.get(point.key) ?? [];
-    byKey.set(point.key, known);
-    known.push(point);
+    const keyPoints = byKey.get(point.key) ?? [];
+    byKey.set(point.key, keyPoints);
+    keyPoints.push(point);
   }
   return [...byKey]
-    .map(([key, all]) => ({ key, n: all.length, mean: meanOf(scoresOf(all)) }))
-    .toSorted((one, other) => other.n - one.n || (one.key < other.key ? -1 : 1));
+    .map(([key, keyPoints]) => ({ key, n: keyPoints.length, mean: meanOf(scoresOf(keyPoints)) }))
+    .toSorted((a, b) => b.n - a.n || (a.key < b.key ? -1 : 1));
 }
 
 function countValues(points: readonly FeedbackPoint[]): ReadonlyMap<string, number> {
@@ -114,8 +114,8 @@ function countValues(points: readonly FeedbackPoint[]): ReadonlyMap<string, numb
 
 const topValues = (points: readonly FeedbackPoint[]): readonly string[] =>
   [...countValues(points)]
-    .toSorted(([, one], [, other]) => other - one)
-    .slice(0, valuesMax)
+    .toSorted(([, countA], [, countB]) => countB - countA)
+    .slice(0, maxValues)
     .map(([value]) => value);
 
 function toBucket(points: readonly FeedbackPoint[], values: readonly string[]): FeedbackBucket {
@@ -144,19 +144,19 @@ function toHistogram(scores: readonly number[]): FeedbackTrend["histogram"] {
     return [];
   }
   const distinct = new Set(scores);
-  if (distinct.size <= stepsMax) {
+  if (distinct.size <= maxSteps) {
     return [...distinct].map((score) => ({
       from: score,
       to: score,
-      n: scores.filter((one) => one === score).length,
+      n: scores.filter((other) => other === score).length,
     }));
   }
-  const step = (high - low) / stepsMax;
-  return Array.from({ length: stepsMax }, (_, index) => {
+  const step = (high - low) / maxSteps;
+  return Array.from({ length: maxSteps }, (_, index) => {
     const from = low + step * index;
-    const to = index === stepsMax - 1 ? high : low + step * (index + 1);
+    const to = index === maxSteps - 1 ? high : low + step * (index + 1);
     const isWithin = (score: number): boolean =>
-      score >= from && (index === stepsMax - 1 ? score <= to : score < to);
+      score >= from && (index === maxSteps - 1 ? score <= to : score < to);
     return { from, to, n: scores.filter(isWithin).length };
   });
 }

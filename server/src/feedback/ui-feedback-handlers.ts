@@ -7,31 +7,31 @@ import { toIso } from "../http/wire-text.ts";
 import { first, parseCount, parseId } from "../http/query-string.ts";
 import type { QueryString } from "../http/query-string.ts";
 
-/** Judgements that one answer is made of: read in some tens of milliseconds. */
-const pointsMax = 20_000;
-const bucketsMax = 200;
+/** Maximum items of feedback that one response is computed from; reading them takes some tens of milliseconds. */
+const maxPoints = 20_000;
+const maxBuckets = 200;
 
-/** `GET /ui/feedback`: how a project was judged under a key, over time. */
+/** `GET /ui/feedback`: statistics of a project's feedback with one key, over time. */
 export async function readFeedbackSummary(
   store: FeedbackStore,
   request: FastifyRequest,
 ): Promise<unknown> {
   const query = request.query as QueryString;
   const projectId = parseId(first(query, "session"), "session");
-  const fromMicros = parseEnd(query, "from");
-  const toMicros = parseEnd(query, "to");
+  const fromMicros = parseBound(query, "from");
+  const toMicros = parseBound(query, "to");
   if (fromMicros >= toMicros) {
-    throw new RequestError(422, "from is before to");
+    throw new RequestError(422, "from must be before to");
   }
-  const count = parseCount(query, "buckets", { fallback: 48, min: 1, max: bucketsMax });
-  const stretch = { projectId, fromMicros, toMicros, limit: pointsMax };
-  const { points, isComplete } = await store.read.feedbackTrend.read(request.tenantId, stretch);
+  const count = parseCount(query, "buckets", { fallback: 48, min: 1, max: maxBuckets });
+  const trendQuery = { projectId, fromMicros, toMicros, limit: maxPoints };
+  const { points, isComplete } = await store.read.feedbackTrend.read(request.tenantId, trendQuery);
   const key = first(query, "key") ?? points[0]?.key ?? "";
   const trend = toTrend(points, { key, fromMicros, toMicros, count });
   return { key, is_complete: isComplete, from: toIso(fromMicros), to: toIso(toMicros), ...trend };
 }
 
-/** `GET /ui/feedback-forms/{token}`: the questions for the holder of the token. Nothing of the run is revealed. */
+/** `GET /ui/feedback-forms/{token}`: the form for the holder of the token. Nothing about the run is revealed. */
 export async function readFeedbackForm(
   store: FeedbackStore,
   request: FastifyRequest,
@@ -50,10 +50,10 @@ export async function readFeedbackForm(
   };
 }
 
-function parseEnd(query: QueryString, name: "from" | "to"): number {
+function parseBound(query: QueryString, name: "from" | "to"): number {
   const micros = microsOf(first(query, name), name, parseTimeBound);
   if (micros === null || micros === undefined) {
-    throw new RequestError(422, `${name} is a time`);
+    throw new RequestError(422, `${name} must be a time`);
   }
   return micros;
 }

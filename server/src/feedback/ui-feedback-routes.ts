@@ -6,20 +6,23 @@ import type { FeedbackStore } from "./feedback-store.ts";
 
 const tag = "feedback";
 
-/** What the page of feedback asks. */
+/** Feedback routes that only the UI uses. */
 export function addUiFeedbackRoutes(app: FastifyInstance, store: FeedbackStore): void {
   app.route({
-    ...route(uiEndpoints.readFeedbackSummary, { tag, summary: "Feedback over time." }),
+    ...route(uiEndpoints.readFeedbackSummary, {
+      tag,
+      summary: "Reads statistics of feedback over time.",
+    }),
     handler: (request) => readFeedbackSummary(store, request),
   });
 }
 
-/** What needs no key: the form behind a token. */
+/** Adds the route of the feedback form, which needs a token but no API key. */
 export function addUiFeedbackFormRoutes(app: FastifyInstance, store: FeedbackStore): void {
   app.route({
     ...route(uiEndpoints.readFeedbackForm, {
       tag,
-      summary: "What a token asks.",
+      summary: "Reads the feedback form of a token.",
       keyless: true,
     }),
     handler: (request) => readFeedbackForm(store, request),

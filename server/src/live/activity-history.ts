@@ -1,6 +1,6 @@
 import type { Activity, ActivityCounts } from "../runs/activity.ts";
 
-/** One second of one project. */
+/** Counts for one second of one project. */
 interface Slot {
   runs: number;
   traces: number;
@@ -16,20 +16,20 @@ interface ProjectSlots {
   readonly slots: Map<number, Slot>;
 }
 
-/** What one second brought, by project. */
+/** What was stored in one second, by project. */
 export interface LiveSecond {
   /** Seconds since the epoch. */
   readonly at: number;
   readonly projects: Readonly<Record<string, ActivityCounts>>;
 }
 
-/** Projects whose seconds are kept at once; of more, those are dropped that were quiet for longest. */
-const projectsMax = 500;
+/** Maximum number of projects in memory; beyond it, the project that was inactive longest is dropped. */
+const maxProjects = 500;
 
-/** What the last minutes brought, second by second: counters in memory, as many as are needed. */
+/** Counts what was stored in the last minutes, second by second, in memory. */
 export class ActivityHistory {
   readonly #spanSeconds: number;
-  /** By tenant and project, in the order of their last activity; then by second. */
+  /** Keyed by tenant and project, in the order of their last activity. */
   readonly #projects = new Map<string, ProjectSlots>();
 
   constructor(spanSeconds: number) {
@@ -37,24 +37,24 @@ export class ActivityHistory {
   }
 
   add(activity: readonly Activity[], atSeconds: number): void {
-    for (const one of activity) {
-      const { tenantId, projectId } = one;
+    for (const entry of activity) {
+      const { tenantId, projectId } = entry;
       const key = `${tenantId}/${projectId}`;
       const { slots } = this.#projects.get(key) ?? { slots: new Map<number, Slot>() };
       this.#projects.delete(key);
       this.#projects.set(key, { tenantId, projectId, slots });
-      this.#forgetBefore(slots, atSeconds - this.#spanSeconds);
-      addTo(slots, atSeconds, one);
+      this.#deleteBefore(slots, atSeconds - this.#spanSeconds);
+      addTo(slots, atSeconds, entry);
     }
     for (const key of this.#projects.keys()) {
-      if (this.#projects.size <= projectsMax) {
+      if (this.#projects.size <= maxProjects) {
         return;
       }
       this.#projects.delete(key);
     }
   }
 
-  /** The seconds from one on and before another, those without activity left out. */
+  /** The seconds from `fromSeconds` up to, but not including, `toSeconds`; those without activity are omitted. */
   read(tenantId: string, fromSeconds: number, toSeconds: number): readonly LiveSecond[] {
     const bySecond = new Map<number, Record<string, ActivityCounts>>();
     for (const { projectId, slots, ...owner } of this.#projects.values()) {
@@ -70,10 +70,10 @@ export class ActivityHistory {
     }
     return [...bySecond]
       .map(([at, projects]) => ({ at, projects }))
-      .toSorted((one, other) => one.at - other.at);
+      .toSorted((a, b) => a.at - b.at);
   }
 
-  #forgetBefore(slots: Map<number, Slot>, seconds: number): void {
+  #deleteBefore(slots: Map<number, Slot>, seconds: number): void {
     for (const at of slots.keys()) {
       if (at >= seconds) {
         return;

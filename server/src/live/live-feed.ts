@@ -6,29 +6,29 @@ import { ActivityHistory } from "./activity-history.ts";
 import type { LiveSecond } from "./activity-history.ts";
 import type { Sender, Senders } from "./senders.ts";
 
-/** What a listener gets: at first all of the last minutes, then each second what it brought. */
+/** What a connected UI receives: first all of the last minutes, then an update each second. */
 export interface LiveEvent {
-  /** The second that has just begun: what is before it is complete. Seconds since the epoch. */
+  /** Seconds since the epoch. Everything before this second is complete. */
   readonly now: number;
   readonly seconds: readonly LiveSecond[];
   readonly senders: readonly Sender[];
 }
 
-/** Seconds that are kept: five minutes. */
+/** Length of the history: five minutes. */
 const historySeconds = 300;
-/** Pages that may watch at once. */
-const listenersMax = 64;
-/** Bytes that a listener may be behind before it is let go; its page connects again. */
-const behindMax = 4_194_304;
+/** Maximum number of connections. */
+const maxListeners = 64;
+/** Unsent bytes at which a connection is closed; the UI then reconnects. */
+const maxUnsentBytes = 4_194_304;
 const tickMs = 1_000;
 
 interface Listener {
   readonly tenantId: string;
   readonly response: ServerResponse;
-  /** Whether who listens would be let in now, too. */
-  readonly mayStay: () => Promise<boolean>;
-  /** The first second that it has not got. */
-  next: number;
+  /** Whether the request would still be authorized. */
+  readonly isStillAuthorized: () => Promise<boolean>;
+  /** The first second that was not sent yet. */
+  nextSecond: number;
 }
 
 /** Sends what was stored recently to the connected UIs, once a second. No timer runs without connections. */
@@ -44,38 +44,46 @@ export class LiveFeed {
     this.#now = now;
   }
 
-  /** What a commit has stored. */
-  note(activity: readonly Activity[]): void {
+  /** Adds what a commit stored. */
+  record(activity: readonly Activity[]): void {
     this.#history.add(activity, this.#seconds());
   }
 
   /**
-   * Writes events to a response until either side ends it, or `mayStay` returns false.
+   * Writes events to a response until either side closes it, or `isStillAuthorized` returns false.
    *
-   * @throws RequestError 503: too many watch.
+   * @throws RequestError 503: there are too many connections.
    */
-  add(tenantId: string, response: ServerResponse, mayStay: Listener["mayStay"]): void {
-    if (this.#listeners.size >= listenersMax) {
-      throw new RequestError(503, "too many pages watch this server; close some of them", 10);
+  add(
+    tenantId: string,
+    response: ServerResponse,
+    isStillAuthorized: Listener["isStillAuthorized"],
+  ): void {
+    if (this.#listeners.size >= maxListeners) {
+      throw new RequestError(
+        503,
+        "too many UI windows are connected to this server; close some of them",
+        10,
+      );
     }
-    const next = this.#seconds() - historySeconds;
-    const listener: Listener = { tenantId, response, mayStay, next };
+    const nextSecond = this.#seconds() - historySeconds;
+    const listener: Listener = { tenantId, response, isStillAuthorized, nextSecond };
     response.writeHead(200, {
       ...safeHeaders,
       "content-type": "text/event-stream; charset=utf-8",
     });
     this.#listeners.add(listener);
     response.once("close", () => this.#remove(listener));
-    this.#tell(listener);
-    // A page that watches holds no server open: it is closed with the rest.
+    this.#sendEvent(listener);
+    // The timer must not keep the process alive.
     this.#timer ??= setInterval(
-      () => this.#listeners.forEach((one) => void this.#goOn(one)),
+      () => this.#listeners.forEach((connected) => void this.#update(connected)),
       tickMs,
     );
     this.#timer.unref();
   }
 
-  /** Ends what every listener reads. */
+  /** Closes all connections. */
   close(): void {
     for (const listener of this.#listeners) {
       listener.response.end();
@@ -83,32 +91,32 @@ export class LiveFeed {
     }
   }
 
-  async #goOn(listener: Listener): Promise<void> {
-    const mayStay = await listener.mayStay().catch(() => false);
+  async #update(listener: Listener): Promise<void> {
+    const isStillAuthorized = await listener.isStillAuthorized().catch(() => false);
     if (!this.#listeners.has(listener)) {
       return;
     }
-    if (mayStay) {
-      this.#tell(listener);
+    if (isStillAuthorized) {
+      this.#sendEvent(listener);
     } else {
       listener.response.end();
       this.#remove(listener);
     }
   }
 
-  #tell(listener: Listener): void {
-    const { tenantId, response, next } = listener;
-    if (response.writableLength > behindMax) {
+  #sendEvent(listener: Listener): void {
+    const { tenantId, response, nextSecond } = listener;
+    if (response.writableLength > maxUnsentBytes) {
       response.destroy();
       return;
     }
     const now = this.#seconds();
     const event: LiveEvent = {
       now,
-      seconds: this.#history.read(tenantId, next, now),
+      seconds: this.#history.read(tenantId, nextSecond, now),
       senders: this.#senders.list(tenantId),
     };
-    listener.next = now;
+    listener.nextSecond = now;
     response.write(`data: ${JSON.stringify(event)}\n\n`);
   }
 

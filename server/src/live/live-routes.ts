@@ -10,18 +10,21 @@ import type { Store } from "../store/store.ts";
 
 const tag = "server";
 
-/** What arrives, as it arrives, and what senders say of themselves. */
+/** Routes of the live feed, and of the reports that SDK clients send about themselves. */
 export function addLiveRoutes(app: FastifyInstance, store: Store, keys: KeyGuard): void {
   const senders = new Senders();
   const feed = new LiveFeed(senders);
-  store.onActivity((activity) => feed.note(activity));
-  // Before the server waits for its connections to end.
+  store.onActivity((activity) => feed.record(activity));
+  // Close the feed first: the server waits for open connections when it closes.
   app.addHook("preClose", async () => feed.close());
   app.route({
-    ...route(uiEndpoints.readLive, { tag, summary: "What arrives, each second." }),
+    ...route(uiEndpoints.readLive, {
+      tag,
+      summary: "Streams what was stored, each second, as server-sent events.",
+    }),
     exposeHeadRoute: false,
     handler: async ({ tenantId, headers }, reply) => {
-      // A key may be revoked, and the first one made, while somebody listens.
+      // While a client is connected, its key may be revoked, or the first key may be created.
       feed.add(tenantId, reply.raw, async () => (await keys.checkKey(headers)) === tenantId);
       reply.hijack();
     },
@@ -29,7 +32,7 @@ export function addLiveRoutes(app: FastifyInstance, store: Store, keys: KeyGuard
   app.route<{ Body: SenderBody }>({
     ...route(uiEndpoints.reportSender, {
       tag,
-      summary: "Takes what a sender has counted.",
+      summary: "Receives the counts of an SDK client.",
       body: senderBody,
     }),
     handler: (request, reply) => reportSender(senders, request, reply),

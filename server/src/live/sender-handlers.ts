@@ -22,7 +22,7 @@ export const senderBody = Type.Object({
 
 export type SenderBody = Static<typeof senderBody>;
 
-/** `POST /ui/senders`: what a sender has counted so far. */
+/** `POST /ui/senders`: stores the counts that an SDK client reports. */
 export async function reportSender(
   senders: Senders,
   { tenantId, body }: FastifyRequest<{ Body: SenderBody }>,

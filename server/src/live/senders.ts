@@ -1,18 +1,18 @@
 import type { SenderReport } from "millrace/model";
 
-/** A report, and when it came: milliseconds since the epoch. */
+/** The last report of an SDK client, and when it arrived in milliseconds since the epoch. */
 export interface Sender extends SenderReport {
   readonly atMs: number;
 }
 
-/** A sender that is silent for so long is forgotten. */
-const senderMs = 60_000;
-/** Senders of all tenants that are remembered at once. */
-const sendersMax = 500;
+/** Milliseconds after which a client that no longer reports is removed. */
+const expiryMs = 60_000;
+/** Maximum number of clients in memory, over all tenants. */
+const maxSenders = 500;
 
-/** The last report of each sender, in memory. */
+/** The last report of each SDK client ("sender"), in memory. */
 export class Senders {
-  /** By tenant and id, in the order of the reports. */
+  /** Keyed by tenant and id, in the order of the reports. */
   readonly #senders = new Map<string, { tenantId: string; sender: Sender }>();
   readonly #now: () => number;
 
@@ -25,21 +25,21 @@ export class Senders {
     this.#senders.delete(key);
     this.#senders.set(key, { tenantId, sender: { ...report, atMs: this.#now() } });
     const [oldest] = this.#senders.keys();
-    if (this.#senders.size > sendersMax && oldest !== undefined) {
+    if (this.#senders.size > maxSenders && oldest !== undefined) {
       this.#senders.delete(oldest);
     }
   }
 
-  /** Those that reported within the last minute, in the order of their reports. */
+  /** The clients that reported within the last minute, in the order of their reports. */
   list(tenantId: string): readonly Sender[] {
-    const since = this.#now() - senderMs;
+    const since = this.#now() - expiryMs;
     for (const [key, { sender }] of this.#senders) {
       if (sender.atMs < since) {
         this.#senders.delete(key);
       }
     }
     return [...this.#senders.values()]
-      .filter((one) => one.tenantId === tenantId)
+      .filter((entry) => entry.tenantId === tenantId)
       .map(({ sender }) => sender);
   }
 }

@@ -20,7 +20,7 @@ const common = {
   end_time: Maybe(Time),
 };
 
-/** Body of `POST /sessions`. Members that it does not name are ignored. */
+/** Body of `POST /sessions`. Unknown members are ignored. */
 export const projectBody = Type.Object({
   ...common,
   name: Type.String({ minLength: 1 }),
@@ -29,7 +29,7 @@ export const projectBody = Type.Object({
   reference_dataset_id: Maybe(Type.String()),
 });
 
-/** Body of `PATCH /sessions/{id}`: null means unchanged. */
+/** Body of `PATCH /sessions/{id}`: null leaves a field unchanged. */
 export const projectPatchBody = Type.Object({
   ...common,
   name: Maybe(Type.String({ minLength: 1 })),
@@ -91,7 +91,7 @@ export async function updateProject(
   );
 }
 
-/** `DELETE /sessions/{id}`: the project and its runs. */
+/** `DELETE /sessions/{id}`: deletes the project with its runs. */
 export async function deleteProject(
   store: ProjectStore,
   request: FastifyRequest,
@@ -103,7 +103,7 @@ export async function deleteProject(
   return { id };
 }
 
-/** `DELETE /sessions?session_ids`: all of them, or none where one is not there. */
+/** `DELETE /sessions?session_ids`: deletes all of them, or none if one does not exist. */
 export async function deleteProjects(
   store: ProjectStore,
   request: FastifyRequest,

@@ -5,7 +5,7 @@ import type { ProjectQuery } from "./project.ts";
 import { first, parseCount, parseIds, parseMetadata, parseSwitch } from "../http/query-string.ts";
 import type { QueryString } from "../http/query-string.ts";
 
-/** @throws RequestError 422: a value is not what its filter takes. */
+/** @throws RequestError 422: a parameter has an invalid value. */
 export function parseProjectQuery(query: QueryString): ProjectQuery {
   const parsed = {
     name: first(query, "name"),
@@ -26,7 +26,7 @@ export function parseProjectQuery(query: QueryString): ProjectQuery {
   };
 }
 
-/** What is sorted by a column comes from its end unless it is said otherwise, as in the platform's API. */
+/** As in the platform's API, passing `sort_by` without `sort_by_desc` sorts in descending order. */
 function parseOrder(query: QueryString): Pick<ProjectQuery, "sortBy" | "isDescending"> {
   const text = first(query, "sort_by");
   const isDescending = parseSwitch(query, "sort_by_desc") ?? text !== undefined;
@@ -35,8 +35,8 @@ function parseOrder(query: QueryString): Pick<ProjectQuery, "sortBy" | "isDescen
   }
   const sortBy = projectSorts.find((column) => column === text);
   if (sortBy === undefined) {
-    const shown = JSON.stringify(text.slice(0, 64));
-    throw new RequestError(422, `sort_by is one of ${projectSorts.join(", ")}, not ${shown}`);
+    const quoted = JSON.stringify(text.slice(0, 64));
+    throw new RequestError(422, `sort_by must be one of ${projectSorts.join(", ")}, not ${quoted}`);
   }
   return { sortBy, isDescending };
 }

@@ -4,7 +4,7 @@ import { parseProjectRow, projectColumns } from "./project-row.ts";
 import { parseRows } from "../storage/sqlite/rows.ts";
 import type { Connection } from "../storage/sqlite/connection.ts";
 
-/** Answers questions about projects from a connection that can't write. */
+/** Queries projects. */
 export class ProjectReader implements ProjectReads {
   readonly #lists;
   readonly #find;
@@ -25,8 +25,8 @@ export class ProjectReader implements ProjectReads {
         )
         .raw();
     this.#lists = {
-      name: { up: list("name_json"), down: list("name_json DESC") },
-      start_time: { up: list("start_us, id"), down: list("start_us DESC, id DESC") },
+      name: { ascending: list("name_json"), descending: list("name_json DESC") },
+      start_time: { ascending: list("start_us, id"), descending: list("start_us DESC, id DESC") },
     };
   }
 
@@ -35,11 +35,11 @@ export class ProjectReader implements ProjectReads {
     return values === undefined ? undefined : parseProjectRow(values);
   }
 
-  /** Metadata is compared here, not in SQL: as values, whatever the order of their members. */
+  /** Metadata is compared in JavaScript, not in SQL: as values, regardless of the order of members. */
   list(tenantId: string, query: ProjectQuery): readonly Project[] {
     const { name, nameContains, ids, referenceDatasetIds, isReferenceFree, metadata } = query;
     const { limit, offset, sortBy = "name", isDescending = false } = query;
-    const rows = this.#lists[sortBy][isDescending ? "down" : "up"].all([
+    const rows = this.#lists[sortBy][isDescending ? "descending" : "ascending"].all([
       name === undefined ? null : JSON.stringify(name),
       nameContains === undefined ? null : JSON.stringify(nameContains).slice(1, -1),
       ids === undefined ? null : JSON.stringify(ids),
@@ -52,6 +52,6 @@ export class ProjectReader implements ProjectReads {
     const projects = parseRows(rows).map(parseProjectRow);
     return metadata === undefined
       ? projects
-      : projects.filter((one) => hasMetadata(one, metadata)).slice(offset, offset + limit);
+      : projects.filter((project) => hasMetadata(project, metadata)).slice(offset, offset + limit);
   }
 }

@@ -15,26 +15,27 @@ import { route } from "../http/route.ts";
 import type { ProjectStore } from "./project-store.ts";
 
 const tag = "projects";
-const includeStats = "Whether the statistics of its runs are counted: true or false.";
+const includeStats = "true to include statistics of the runs.";
 
-/** Projects: what runs are filed under. */
+/** Routes of projects, to which runs belong. */
 export function addProjectRoutes(app: FastifyInstance, store: ProjectStore): void {
   app.route({
     ...route(endpoints.listProjects, {
       tag,
-      summary: "Projects, by name.",
+      summary: "Lists projects, by default ordered by name.",
       query: {
-        id: "Ids, any of which it has; may be repeated.",
-        name: "Its name.",
-        name_contains: "Part of its name, in either case.",
-        reference_dataset: "The dataset that it is an experiment over; may be repeated.",
-        reference_free: "true: no experiments; false: experiments alone.",
-        metadata: "JSON object whose entries its metadata has.",
+        id: "Project id; may be repeated.",
+        name: "Exact name.",
+        name_contains: "Part of the name, case-insensitive.",
+        reference_dataset: "Id of a dataset; only experiments on it. May be repeated.",
+        reference_free: "true for projects that are no experiments, false for experiments only.",
+        metadata: "JSON object; the metadata must contain all of its entries.",
         include_stats: includeStats,
-        sort_by: "name or start_time; by name, ascending, where it is left out.",
-        sort_by_desc: "true: the last comes first, as where sort_by is given alone; or false.",
-        limit: "At most so many; 100 where it is left out.",
-        offset: "So many are skipped.",
+        sort_by: "name or start_time; by default name, ascending.",
+        sort_by_desc:
+          "true to sort in descending order, or false. Default true if sort_by is passed, otherwise false.",
+        limit: "Maximum number of items; default 100.",
+        offset: "Number of items to skip.",
       },
     }),
     handler: (request) => listProjects(store, request),
@@ -42,7 +43,7 @@ export function addProjectRoutes(app: FastifyInstance, store: ProjectStore): voi
   app.route({
     ...route(endpoints.readProject, {
       tag,
-      summary: "One project.",
+      summary: "Reads a project.",
       query: { include_stats: includeStats },
     }),
     handler: (request) => readProject(store, request),
@@ -50,8 +51,10 @@ export function addProjectRoutes(app: FastifyInstance, store: ProjectStore): voi
   app.route<{ Body: ProjectBody }>({
     ...route(endpoints.createProject, {
       tag,
-      summary: "Makes a project; 409 where the name is taken.",
-      query: { upsert: "true: a project of that name is changed in place of the 409." },
+      summary: "Creates a project; 409 if the name is taken.",
+      query: {
+        upsert: "true to update an existing project of that name instead of returning 409.",
+      },
       body: projectBody,
     }),
     handler: (request) => createProject(store, request.body, request),
@@ -59,7 +62,7 @@ export function addProjectRoutes(app: FastifyInstance, store: ProjectStore): voi
   app.route<{ Body: ProjectPatchBody }>({
     ...route(endpoints.updateProject, {
       tag,
-      summary: "Changes what is given; null changes nothing.",
+      summary: "Updates the given fields; null leaves a field unchanged.",
       body: projectPatchBody,
     }),
     handler: (request) => updateProject(store, request.body, request),
@@ -72,7 +75,7 @@ export function addProjectRoutes(app: FastifyInstance, store: ProjectStore): voi
     ...route(endpoints.deleteProjects, {
       tag,
       summary: "Deletes projects and their runs: all of them, or none.",
-      query: { session_ids: "Ids; may be repeated." },
+      query: { session_ids: "Project id; may be repeated." },
     }),
     handler: (request, reply) => deleteProjects(store, request, reply),
   });

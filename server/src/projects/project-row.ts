@@ -4,7 +4,10 @@ import type { Project } from "./project.ts";
 export const projectColumns =
   "id, tenant_id, name_json, start_us, end_us, description_json, extra_json, reference_dataset_id";
 
-/** What SQLite takes for a project. Texts of callers are JSON: its text type loses lone surrogates. */
+/**
+ * The column values of a project. Texts from callers are stored as JSON, because SQLite's text type can't store lone
+ * surrogates.
+ */
 export const projectToValues = (project: Project): (string | number | null)[] => [
   project.id,
   project.tenantId,
@@ -16,7 +19,7 @@ export const projectToValues = (project: Project): (string | number | null)[] =>
   project.referenceDatasetId,
 ];
 
-/** A row of SQLite, in the order of {@link projectColumns}. */
+/** Parses a row, in the order of {@link projectColumns}. */
 export function parseProjectRow(values: readonly unknown[]): Project {
   const [id, tenantId, name, start, end, description, extra, reference] = values;
   return {

@@ -3,7 +3,7 @@ import type { RunReads } from "../runs/run-query.ts";
 import type { ProjectReads, ProjectWrites } from "./project.ts";
 import type { Promised } from "../storage/promised.ts";
 
-/** What the handlers of projects need of the store. */
+/** The part of the store that the handlers of projects use. */
 export interface ProjectStore {
   readonly read: Promised<{
     readonly feedback: FeedbackReads;

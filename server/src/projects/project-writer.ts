@@ -13,26 +13,30 @@ import { StepSize } from "../storage/sqlite/step-size.ts";
 import { toIds } from "../storage/sqlite/tenant-keys.ts";
 import type { TenantKeyWriter } from "../storage/sqlite/tenant-keys.ts";
 
-/** Writes projects, and makes them when they are first used. Remembers them: there are few, and every run names one. */
+/**
+ * Writes projects, and creates them when a run first names them. Caches them: there are few, and every run names one.
+ */
 export class ProjectWriter implements ProjectWrites {
   readonly #statements;
   readonly #keys: TenantKeyWriter;
   readonly #steps: StepSize;
-  /** By tenant and name. */
+  /** Keyed by tenant and name. */
   readonly #idsByName = new Map<string, string>();
   readonly #tenantsById = new Map<string, string>();
 
   constructor(db: Connection, keys: TenantKeyWriter, steps = new StepSize()) {
     this.#keys = keys;
     this.#steps = steps;
-    const places = projectColumns.replaceAll(/\w+/g, "?");
+    const placeholders = projectColumns.replaceAll(/\w+/g, "?");
     this.#statements = {
       read: db
         .prepare(`SELECT ${projectColumns} FROM projects WHERE id = ? AND tenant_id = ?`)
         .raw(),
-      write: db.prepare(`INSERT OR REPLACE INTO projects (${projectColumns}) VALUES (${places})`),
-      deletes: deletions.map((sql) => db.prepare(sql)),
-      someRuns: db
+      write: db.prepare(
+        `INSERT OR REPLACE INTO projects (${projectColumns}) VALUES (${placeholders})`,
+      ),
+      deletes: projectDeletions.map((sql) => db.prepare(sql)),
+      selectRuns: db
         .prepare(
           `SELECT trace_id, id,
              (SELECT total(octet_length(body)) FROM payloads p WHERE p.trace_id = r.trace_id AND p.id = r.id)
@@ -53,7 +57,10 @@ export class ProjectWriter implements ProjectWrites {
     };
   }
 
-  /** The key of the project that a run names; `undefined` where it names none, a reason where it can't be. */
+  /**
+   * Finds the key of the project that a run names; `undefined` if it names none, a reason if the run must be
+   * rejected.
+   */
   resolve(
     tenantId: string,
     { projectId, projectName }: RunColumns,
@@ -67,19 +74,25 @@ export class ProjectWriter implements ProjectWrites {
     return typeof projectName === "string" ? this.idOf(tenantId, projectName) : undefined;
   }
 
-  /** The project for a run that names none. Not made where the run itself names one. */
+  /**
+   * The key of the default project, for a run that names none; empty, without creating the project, if the run names
+   * one.
+   */
   defaultId(tenantId: string, { projectId, projectName }: RunColumns): string {
     const isNamed = typeof projectId === "string" || typeof projectName === "string";
     return isNamed ? "" : this.idOf(tenantId, null);
   }
 
-  /** The key of the project of this name, `null` for the one of runs that name none; makes it where it is missing. */
+  /**
+   * The key of the project with this name, created if missing; `null` stands for the default project of runs that
+   * name none.
+   */
   idOf(tenantId: string, projectName: string | null): string {
     const name = projectName ?? defaultProjectName;
     const key = `${tenantId}/${name}`;
-    const known = this.#idsByName.get(key);
-    if (known !== undefined) {
-      return known;
+    const cached = this.#idsByName.get(key);
+    if (cached !== undefined) {
+      return cached;
     }
     const values = [randomUUID(), tenantId, JSON.stringify(name), Date.now() * 1_000];
     this.#statements.insert.run(values);
@@ -88,23 +101,23 @@ export class ProjectWriter implements ProjectWrites {
     return id;
   }
 
-  /** Whether a project is a tenant's. */
+  /** Whether a project belongs to a tenant. */
   isOf(tenantId: string, id: string): boolean {
     return this.#tenantOf(id) === tenantId;
   }
 
   create(tenantId: string, draft: ProjectDraft): Project {
-    const known = this.#find(tenantId, draft.name);
-    if (known !== undefined) {
+    const existingId = this.#find(tenantId, draft.name);
+    if (existingId !== undefined) {
       if (draft.upsert) {
-        return this.update(tenantId, known, draft);
+        return this.update(tenantId, existingId, draft);
       }
-      throw taken("name");
+      throw createConflictError("name");
     }
     const key = this.#keys.keyOf("project", tenantId, draft.id);
     const owner = this.#tenantOf(key);
     if (owner === tenantId) {
-      throw taken("id");
+      throw createConflictError("id");
     }
     const id = owner === undefined ? key : this.#keys.lengthen("project", tenantId, draft.id);
     return toIds(tenantId, this.#write({ ...draftProject(draft, tenantId), id }));
@@ -114,7 +127,7 @@ export class ProjectWriter implements ProjectWrites {
     const project = this.#read(tenantId, id);
     const other = changes.name === null ? undefined : this.#find(tenantId, changes.name);
     if (other !== undefined && other !== id) {
-      throw taken("name");
+      throw createConflictError("name");
     }
     return this.#write(changeProject(project, changes));
   }
@@ -124,20 +137,20 @@ export class ProjectWriter implements ProjectWrites {
   }
 
   deleteMany(tenantId: string, ids: readonly string[]): LongWrite<void> {
-    const own = [...new Set(ids)];
-    own.forEach((id) => this.#read(tenantId, id));
-    return new LongWrite(this.#deleteAll(tenantId, own));
+    const distinctIds = [...new Set(ids)];
+    distinctIds.forEach((id) => this.#read(tenantId, id));
+    return new LongWrite(this.#deleteAll(tenantId, distinctIds));
   }
 
-  /** Runs first, some at a time; each project goes with the last of its own. */
+  /** Deletes runs in slices; each project is deleted after its last run. */
   *#deleteAll(tenantId: string, ids: readonly string[]): Generator<void, void> {
-    const { someRuns, deleteRuns, deleteFacets, deletes } = this.#statements;
+    const { selectRuns, deleteRuns, deleteFacets, deletes } = this.#statements;
     for (const id of ids) {
-      for (let isMore = true; isMore;) {
-        const runs = parseRows(someRuns.all([id, this.#steps.rowsOf(runsPerStep)]));
-        const values = [JSON.stringify(takeSome(runs)), tenantId];
+      for (let hasMore = true; hasMore;) {
+        const runs = parseRows(selectRuns.all([id, this.#steps.rowsOf(runsPerStep)]));
+        const values = [JSON.stringify(limitBytes(runs)), tenantId];
         deleteRuns.forEach((statement) => statement.run(values));
-        isMore = runs.length > 0;
+        hasMore = runs.length > 0;
         yield;
       }
       while (deleteFacets.run([id, this.#steps.rowsOf(facetsPerStep)]).changes > 0) {
@@ -149,7 +162,7 @@ export class ProjectWriter implements ProjectWrites {
     }
   }
 
-  /** After a rollback: what was remembered of the database may not be there. */
+  /** Clears the caches. Must be called after a rollback: cached projects may no longer exist. */
   forget(): void {
     this.#idsByName.clear();
     this.#tenantsById.clear();
@@ -165,7 +178,7 @@ export class ProjectWriter implements ProjectWrites {
 
   #write(project: Project): Project {
     this.#statements.write.run(projectToValues(project));
-    // Its name may be another one now.
+    // The project may have been renamed.
     this.#idsByName.clear();
     return project;
   }
@@ -177,9 +190,9 @@ export class ProjectWriter implements ProjectWrites {
   }
 
   #tenantOf(id: string): string | undefined {
-    const known = this.#tenantsById.get(id);
-    if (known !== undefined) {
-      return known;
+    const cached = this.#tenantsById.get(id);
+    if (cached !== undefined) {
+      return cached;
     }
     const [values] = parseRows(this.#statements.findTenant.all([id]));
     const tenantId = values === undefined ? undefined : String(values[0]);
@@ -190,20 +203,22 @@ export class ProjectWriter implements ProjectWrites {
   }
 }
 
-/** Runs that are deleted before others may have their turn. */
+/** Runs that one slice deletes. */
 const runsPerStep = 25;
 const facetsPerStep = 500;
 
-/** The first of some runs, each of which ends with its bytes. */
-function takeSome(runs: readonly (readonly unknown[])[]): readonly (readonly unknown[])[] {
+/**
+ * Returns the first runs, up to the byte limit of a slice; the third column of each row is the run's size in bytes.
+ */
+function limitBytes(runs: readonly (readonly unknown[])[]): readonly (readonly unknown[])[] {
   let bytes = 0;
   const end = runs.findIndex((run) => (bytes += Number(run[2])) > serverLimits.erasedBytes);
   return end === -1 ? runs : runs.slice(0, end + 1);
 }
 
-/** What goes with runs: `?1` is a list of their traces and ids, `?2` their tenant. */
+/** Statements that delete runs and what belongs to them: `?1` is a list of trace and run ids, `?2` the tenant. */
 const runDeletions = [
-  // Another tenant may hold rows that name these ids: they stay.
+  // Another tenant's rows may refer to the same ids; those must stay.
   ...["feedback", "feedback_tokens", "annotation_queue_runs"].map(
     (table) =>
       `DELETE FROM ${table} WHERE +tenant_id = ?2
@@ -215,13 +230,13 @@ const runDeletions = [
   ),
 ];
 
-/** What goes with a project: `?1` is its id. */
-const deletions = [
+/** Statements that delete a project and what belongs to it: `?1` is its id. */
+const projectDeletions = [
   ...["payloads", "attachments", "shares", "trace_shares"].map(
     (table) =>
       `DELETE FROM ${table} WHERE (trace_id, id) IN (SELECT trace_id, id FROM runs WHERE project_id = ?1)`,
   ),
-  // Another tenant may hold rows that name these ids: they stay.
+  // Another tenant's rows may refer to the same ids; those must stay.
   ...["feedback", "feedback_tokens", "annotation_queue_runs"].map(
     (table) =>
       `DELETE FROM ${table} WHERE run_id IN (SELECT id FROM runs WHERE project_id = ?1)
@@ -234,5 +249,5 @@ const deletions = [
   "DELETE FROM projects WHERE id = ?1",
 ];
 
-const taken = (what: "name" | "id"): RequestError =>
-  new RequestError(409, `Session with this ${what} already exists.`);
+const createConflictError = (field: "name" | "id"): RequestError =>
+  new RequestError(409, `Session with this ${field} already exists.`);

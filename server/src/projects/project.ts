@@ -3,7 +3,7 @@ import { isDeepStrictEqual } from "node:util";
 
 type JsonObject = Readonly<Record<string, unknown>>;
 
-/** A project: where runs are filed. */
+/** A project, to which runs belong. The wire format calls it a session. */
 export interface Project {
   readonly id: string;
   readonly tenantId: string;
@@ -15,7 +15,7 @@ export interface Project {
   readonly referenceDatasetId: string | null;
 }
 
-/** What of a project can be written; `null` leaves it as it is. */
+/** The fields of a project to update; `null` leaves a field unchanged. */
 export interface ProjectChanges {
   readonly name: string | null;
   readonly description: string | null;
@@ -28,11 +28,11 @@ export interface ProjectDraft extends ProjectChanges {
   readonly id: string;
   readonly startMicros: number;
   readonly referenceDatasetId: string | null;
-  /** Whether a project of that name is changed in place of a refusal. */
+  /** Whether to update an existing project of that name instead of failing. */
   readonly upsert: boolean;
 }
 
-/** What a list of projects can be sorted by. */
+/** The columns by which a list of projects can be sorted. */
 export const projectSorts = ["name", "start_time"] as const;
 export type ProjectColumn = (typeof projectSorts)[number];
 
@@ -41,9 +41,9 @@ export interface ProjectQuery {
   readonly nameContains?: string;
   readonly ids?: readonly string[];
   readonly referenceDatasetIds?: readonly string[];
-  /** Whether it is no experiment. */
+  /** Whether to list only projects that are no experiments, or only experiments. */
   readonly isReferenceFree?: boolean;
-  /** Entries that its metadata has. */
+  /** Entries that the metadata must contain. */
   readonly metadata?: JsonObject;
   /** @defaultValue "name" */
   readonly sortBy?: ProjectColumn;
@@ -63,13 +63,21 @@ export interface ProjectWrites {
   create(tenantId: string, draft: ProjectDraft): Project;
   /** @throws RequestError 404: no such project. 409: the new name is taken. */
   update(tenantId: string, id: string, changes: ProjectChanges): Project;
-  /** Deletes its runs too, some at a time: they go first. @throws RequestError 404: no such project. */
+  /**
+   * Deletes a project with its runs, in slices; the runs are deleted first.
+   *
+   * @throws RequestError 404: no such project.
+   */
   delete(tenantId: string, id: string): LongWrite<void>;
-  /** The same of several; none where one is not there. @throws RequestError 404: one is not there. */
+  /**
+   * Deletes several projects, or none if one does not exist.
+   *
+   * @throws RequestError 404: one does not exist.
+   */
   deleteMany(tenantId: string, ids: readonly string[]): LongWrite<void>;
 }
 
-/** A project with what was given in place of what it had. */
+/** Applies changes to a project. */
 export const changeProject = (project: Project, changes: ProjectChanges): Project => ({
   ...project,
   name: changes.name ?? project.name,
@@ -83,11 +91,12 @@ export const draftProject = (draft: ProjectDraft, tenantId: string): Project => 
   return { ...project, tenantId };
 };
 
-/** Whether metadata, as a project or dataset has it, has all the entries. */
+/** Whether the metadata of a project or dataset contains all the entries. */
 export function hasMetadata({ extra }: Pick<Project, "extra">, entries: JsonObject): boolean {
   const metadata: unknown = extra?.["metadata"];
-  const own = typeof metadata === "object" && metadata !== null ? metadata : {};
+  const stored = typeof metadata === "object" && metadata !== null ? metadata : {};
   return Object.entries(entries).every(
-    ([name, value]) => Object.hasOwn(own, name) && isDeepStrictEqual(Reflect.get(own, name), value),
+    ([name, value]) =>
+      Object.hasOwn(stored, name) && isDeepStrictEqual(Reflect.get(stored, name), value),
   );
 }

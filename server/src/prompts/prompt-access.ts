@@ -5,13 +5,16 @@ import { commitColumns, parseCommitRow } from "./prompt-row.ts";
 import { parseRows } from "../storage/sqlite/rows.ts";
 import type { Connection } from "../storage/sqlite/connection.ts";
 
-/** A prompt as far as access needs it. */
+/** Identifies a prompt and its owner. */
 export interface PromptKey {
   readonly id: string;
   readonly tenantId: string;
 }
 
-/** Which prompt and which commit a caller means, and whether it may have it: for reader and writer alike. */
+/**
+ * Resolves prompts and commits from the names that callers use, and checks access; shared by the reader and the
+ * writer.
+ */
 export class PromptAccess {
   readonly #statements;
 
@@ -23,7 +26,7 @@ export class PromptAccess {
         .prepare("SELECT id, tenant_id, is_public FROM prompts WHERE tenant_id = ? AND handle = ?")
         .raw(),
       latest: db.prepare(`${commits} ORDER BY number DESC LIMIT 1`).raw(),
-      // Every digit is below g.
+      // A hash has only hexadecimal digits, so all hashes with the prefix sort before the prefix followed by g.
       byPrefix: db.prepare(`${commits} AND hash >= ?2 AND hash < ?2 || 'g' LIMIT 2`).raw(),
       byTag: db
         .prepare(
@@ -33,7 +36,7 @@ export class PromptAccess {
     };
   }
 
-  /** One's own, or another's public one. */
+  /** Finds a prompt of the tenant, or a public prompt of another tenant. */
   find(tenantId: string, { owner, repo }: PromptLocation): PromptKey | undefined {
     const ownerId = owner === ownOwner ? tenantId : this.#ownerId(owner);
     if (ownerId === undefined) {
@@ -47,50 +50,55 @@ export class PromptAccess {
   }
 
   /** @throws RequestError 404: it does not exist, or is not visible to the caller. */
-  read(tenantId: string, place: PromptLocation): PromptKey {
-    const found = this.find(tenantId, place);
+  read(tenantId: string, location: PromptLocation): PromptKey {
+    const found = this.find(tenantId, location);
     if (found === undefined) {
       throw new RequestError(404, "Prompt not found");
     }
     return found;
   }
 
-  /** @throws RequestError 404: as {@link PromptAccess.read}. 403: it is another tenant's. */
-  own(tenantId: string, place: PromptLocation): PromptKey {
-    const found = this.read(tenantId, place);
+  /**
+   * Finds a prompt that the tenant owns and may change.
+   *
+   * @throws RequestError 404: as {@link PromptAccess.read}. 403: another tenant owns it.
+   */
+  readOwned(tenantId: string, location: PromptLocation): PromptKey {
+    const found = this.read(tenantId, location);
     if (found.tenantId !== tenantId) {
       throw new RequestError(
         403,
-        `Prompt ${place.owner}/${place.repo} is another tenant's: it can be read and liked, not changed`,
+        `Prompt ${location.owner}/${location.repo} belongs to another tenant: it can be read and liked, not changed`,
       );
     }
     return found;
   }
 
   latest(promptId: string): PromptCommit | undefined {
-    return commitOf(this.#statements.latest.all([promptId]));
+    return parseFirstCommit(this.#statements.latest.all([promptId]));
   }
 
   /**
-   * By a tag, a hash, or the beginning of one that only one commit has.
+   * Finds a commit by a tag, its hash, or a unique prefix of its hash.
    *
-   * @throws RequestError 422: more than one commit begins so.
+   * @throws RequestError 422: more than one commit has the prefix.
    */
   findCommit(promptId: string, name: string): PromptCommit | undefined {
     if (name === "latest") {
       return this.latest(promptId);
     }
-    // First, for a short one may be all digits; what looks like a hash can't be a tag.
-    const tagged = commitOf(this.#statements.byTag.all([promptId, name]));
+    // Look for a tag first: a tag may consist of digits only, like a short prefix. Names that look like a full hash
+    // can't be tags.
+    const tagged = parseFirstCommit(this.#statements.byTag.all([promptId, name]));
     const hash = name.toLowerCase();
     if (tagged !== undefined || !isCommitHash(hash)) {
       return tagged;
     }
     const found = this.#statements.byPrefix.all([promptId, hash]);
     if (found.length > 1) {
-      throw new RequestError(422, `more than one commit begins with ${hash}; give more of it`);
+      throw new RequestError(422, `more than one commit begins with ${hash}; pass more digits`);
     }
-    return commitOf(found);
+    return parseFirstCommit(found);
   }
 
   #ownerId(handle: string): string | undefined {
@@ -99,7 +107,7 @@ export class PromptAccess {
   }
 }
 
-function commitOf(rows: readonly unknown[]): PromptCommit | undefined {
+function parseFirstCommit(rows: readonly unknown[]): PromptCommit | undefined {
   const [values] = parseRows(rows);
   return values === undefined ? undefined : parseCommitRow(values);
 }

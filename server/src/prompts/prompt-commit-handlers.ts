@@ -10,7 +10,7 @@ import { promptLocationOf } from "./prompt-handlers.ts";
 import { parseSwitch } from "../http/query-string.ts";
 import type { QueryString } from "../http/query-string.ts";
 
-/** Body of `POST /commits/{owner}/{repo}`. Members that it does not name are ignored. */
+/** Body of `POST /commits/{owner}/{repo}`. Unknown members are ignored. */
 export const commitBody = Type.Object({
   manifest: Type.Record(Type.String(), Type.Unknown()),
   parent_commit: Type.Optional(Type.Union([Type.String(), Type.Null()])),
@@ -19,32 +19,39 @@ export const commitBody = Type.Object({
 
 /** `GET /commits/{owner}/{repo}`. */
 export async function listCommits(store: PromptStore, request: FastifyRequest): Promise<unknown> {
-  const place = promptLocationOf(request);
+  const location = promptLocationOf(request);
   const query = parseCommitQuery(request.query as QueryString);
-  const { commits, total } = await store.read.prompts.listCommits(request.tenantId, place, query);
-  return { commits: commits.map((commit) => toCommitJson(commit, place)), total };
+  const { commits, total } = await store.read.prompts.listCommits(
+    request.tenantId,
+    location,
+    query,
+  );
+  return { commits: commits.map((commit) => toCommitJson(commit, location)), total };
 }
 
-/** `POST /commits/{owner}/{repo}`. Clients read the hash in one place or the other, by their age. */
+/**
+ * `POST /commits/{owner}/{repo}`. The response contains the hash twice, because older and newer clients read it from
+ * different members.
+ */
 export async function createCommit(
   store: PromptStore,
   request: FastifyRequest<{ Body: Static<typeof commitBody> }>,
   reply: FastifyReply,
 ): Promise<unknown> {
   const { body, tenantId } = request;
-  const place = promptLocationOf(request);
+  const location = promptLocationOf(request);
   assertDepth(body.manifest);
-  const commit = await store.write.prompts.commit(tenantId, place, {
+  const commit = await store.write.prompts.commit(tenantId, location, {
     manifest: JSON.stringify(body.manifest),
     parent: body.parent_commit ?? null,
     description: body.description ?? null,
   });
-  return reply.code(201).send({ commit_hash: commit.hash, commit: toCommitJson(commit, place) });
+  return reply.code(201).send({ commit_hash: commit.hash, commit: toCommitJson(commit, location) });
 }
 
 /**
- * `GET /commits/{owner}/{repo}/{commit}`. The manifest is the one that was committed, with the model
- * that it names: `include_model` changes nothing.
+ * `GET /commits/{owner}/{repo}/{commit}`. Returns the manifest as it was committed, including the model that it
+ * names, so `include_model` has no effect.
  */
 export async function readCommit(
   store: PromptStore,
@@ -53,11 +60,11 @@ export async function readCommit(
 ): Promise<unknown> {
   const { commit: name } = request.params as { readonly commit: string };
   const isView = parseSwitch(request.query as QueryString, "is_view") === true;
-  const place = promptLocationOf(request);
-  const { commit, manifest } = await store.read.prompts.pull(request.tenantId, place, name);
-  // A statistic: no pull waits for it, or fails with it.
+  const location = promptLocationOf(request);
+  const { commit, manifest } = await store.read.prompts.pull(request.tenantId, location, name);
+  // Only a statistic: a pull neither waits for it nor fails with it.
   void store.write.prompts.count(commit.id, isView ? "views" : "downloads").catch(() => undefined);
-  const rest = JSON.stringify({
+  const otherMembers = JSON.stringify({
     commit_hash: commit.hash,
     ...(commit.description === null ? {} : { description: commit.description }),
     is_draft: false,
@@ -65,10 +72,14 @@ export async function readCommit(
   });
   return reply
     .type("application/json; charset=utf-8")
-    .send(`{"manifest":${manifest},${rest.slice(1)}`);
+    .send(`{"manifest":${manifest},${otherMembers.slice(1)}`);
 }
 
-/** What walks over a manifest later calls itself at each level. @throws RequestError 422: there are too many. */
+/**
+ * Limits the depth, because code that later walks over a manifest is recursive.
+ *
+ * @throws RequestError 422: it is nested too deeply.
+ */
 function assertDepth(manifest: object): void {
   let level: readonly object[] = [manifest];
   for (let depth = 1; level.length > 0; depth += 1) {

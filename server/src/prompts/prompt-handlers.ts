@@ -21,7 +21,7 @@ const fields = {
   restricted_mode: Maybe(Type.Boolean()),
 };
 
-/** Body of `POST /repos`. Members that it does not name are ignored. */
+/** Body of `POST /repos`. Unknown members are ignored. */
 export const promptBody = Type.Object({
   ...fields,
   repo_handle: Type.String(),
@@ -29,7 +29,7 @@ export const promptBody = Type.Object({
   source: Maybe(Type.Union([Type.Literal("internal"), Type.Literal("external")])),
 });
 
-/** Body of `PATCH /repos/{owner}/{repo}`: null means unchanged. A handle can't be changed. */
+/** Body of `PATCH /repos/{owner}/{repo}`: null leaves a field unchanged. A handle can't be changed. */
 export const promptPatchBody = Type.Object(
   { ...fields, is_archived: Maybe(Type.Boolean()) },
   { additionalProperties: false },
@@ -94,12 +94,12 @@ export async function updatePrompt(
   return { repo: toPromptJson(prompt) };
 }
 
-/** `DELETE /repos/{owner}/{repo}`: the prompt and its commits. */
+/** `DELETE /repos/{owner}/{repo}`: deletes the prompt with its commits. */
 export async function deletePrompt(store: PromptStore, request: FastifyRequest): Promise<unknown> {
   return { id: await store.write.prompts.delete(request.tenantId, promptLocationOf(request)) };
 }
 
-/** `DELETE /repos?repo_ids`: those that are there; 207 where some are not. */
+/** `DELETE /repos?repo_ids`: deletes those that exist; 207 if some do not. */
 export async function deletePrompts(
   store: PromptStore,
   { query, tenantId }: FastifyRequest,
@@ -107,12 +107,12 @@ export async function deletePrompts(
 ): Promise<unknown> {
   const ids = parseIds(query as QueryString, "repo_ids") ?? [];
   if (ids.length === 0 || ids.length > serverLimits.promptsMax) {
-    throw new RequestError(422, `repo_ids are 1 to ${serverLimits.promptsMax} ids`);
+    throw new RequestError(422, `repo_ids must contain 1 to ${serverLimits.promptsMax} ids`);
   }
   const deleted = await store.write.prompts.deleteMany(tenantId, ids);
-  const gone = new Set(deleted);
+  const deletedIds = new Set(deleted);
   const failed = ids
-    .filter((id) => !gone.has(id))
+    .filter((id) => !deletedIds.has(id))
     .map((id) => ({ id, detail: "Prompt not found" }));
   return reply.code(failed.length === 0 ? 200 : 207).send({ deleted, failed });
 }
@@ -123,10 +123,10 @@ export async function likePrompt(
   request: FastifyRequest<{ Body: Static<typeof likeBody> }>,
 ): Promise<unknown> {
   const { body, tenantId } = request;
-  const place = promptLocationOf(request);
-  return { likes: await store.write.prompts.like(tenantId, place, body.like) };
+  const location = promptLocationOf(request);
+  return { likes: await store.write.prompts.like(tenantId, location, body.like) };
 }
 
-/** The prompt that a path names. */
+/** Reads the location of a prompt from the path. */
 export const promptLocationOf = ({ params }: Pick<FastifyRequest, "params">): PromptLocation =>
   params as PromptLocation;

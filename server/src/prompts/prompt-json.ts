@@ -2,7 +2,7 @@ import { ownOwner } from "millrace/model";
 import type { Prompt, PromptCommit, PromptLocation, PromptTag } from "./prompt.ts";
 import { toIso } from "../http/wire-text.ts";
 
-/** A prompt, as the wire has it. What this server has not is null. */
+/** Serializes a prompt. Members that this server does not support are null. */
 export const toPromptJson = (prompt: Prompt) => ({
   id: prompt.id,
   tenant_id: prompt.tenantId,
@@ -34,7 +34,7 @@ export const toPromptJson = (prompt: Prompt) => ({
   latest_commit_manifest: null,
 });
 
-/** A commit without its manifest. */
+/** Serializes a commit without its manifest. */
 export const toCommitJson = (commit: PromptCommit, { owner, repo }: PromptLocation) => ({
   id: commit.id,
   repo_id: commit.promptId,

@@ -5,16 +5,16 @@ import type { CommitQuery, PromptQuery } from "./prompt.ts";
 import { all, first, parseCount, parseId, parseSwitch } from "../http/query-string.ts";
 import type { QueryString } from "../http/query-string.ts";
 
-/** What no prompt here has, so that no filter by it could be kept. */
+/** Filters by properties that prompts on this server do not have. */
 const unsupported = ["tag_value_id", "upstream_repo_owner", "upstream_repo_handle"];
 
-/** @throws RequestError 422: a value is not what its filter takes. */
+/** @throws RequestError 422: a parameter has an invalid value or is not supported. */
 export function parsePromptQuery(query: QueryString): PromptQuery {
-  const refused = unsupported.find((name) => text(query, name) !== undefined);
-  if (refused !== undefined || parseSwitch(query, "with_latest_manifest") === true) {
+  const unsupportedName = unsupported.find((name) => text(query, name) !== undefined);
+  if (unsupportedName !== undefined || parseSwitch(query, "with_latest_manifest") === true) {
     throw new RequestError(
       422,
-      `${refused ?? "with_latest_manifest"} is not supported: leave it out`,
+      `${unsupportedName ?? "with_latest_manifest"} is not supported by this server: remove it`,
     );
   }
   const tenantId = text(query, "tenant_id");
@@ -58,22 +58,26 @@ const parsePage = (query: QueryString): { readonly limit: number; readonly offse
   offset: parseCount(query, "offset", { fallback: 0, max: Number.MAX_SAFE_INTEGER }),
 });
 
-/** `undefined` for both. Archived ones are asked for by name. */
+/** `undefined` selects both. By default archived prompts are excluded. */
 const parseArchived = (query: QueryString): boolean | undefined =>
   text(query, "is_archived") === "allow" ? undefined : (parseSwitch(query, "is_archived") ?? false);
 
-function parseName<Name extends string>(value: string, what: string, names: readonly Name[]): Name {
+function parseName<Name extends string>(
+  value: string,
+  parameter: string,
+  names: readonly Name[],
+): Name {
   const found = names.find((name) => name === value);
   if (found === undefined) {
     throw new RequestError(
       422,
-      `${what} is one of ${names.join(", ")}, not ${JSON.stringify(value.slice(0, 64))}`,
+      `${parameter} must be one of ${names.join(", ")}, not ${JSON.stringify(value.slice(0, 64))}`,
     );
   }
   return found;
 }
 
-/** `undefined` where it is left out, or empty. */
+/** Reads a parameter; `undefined` if it is missing or empty. */
 const text = (query: QueryString, name: string): string | undefined => {
   const value = first(query, name);
   return value === "" ? undefined : value;

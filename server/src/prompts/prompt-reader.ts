@@ -26,7 +26,7 @@ import {
 import { parseRows } from "../storage/sqlite/rows.ts";
 import type { Connection } from "../storage/sqlite/connection.ts";
 
-/** Which prompts a list has; the parameters are {@link filterValues}. */
+/** The condition of a list of prompts; its parameters are {@link filterValues}. */
 const filters = `(p.tenant_id = ?1 OR p.is_public = 1)
   AND (?2 IS NULL OR instr(p.search, ?2) > 0)
   AND (?3 IS NULL OR p.tenant_id = ?3)
@@ -45,16 +45,16 @@ const orders: Readonly<Record<PromptSort, string>> = {
   num_downloads: "p.downloads",
   num_views: "p.views",
   updated_at: "p.updated_us",
-  // Found earlier is found better: the handle comes first.
+  // A match near the beginning ranks higher: the searched text begins with the handle.
   relevance: "-instr(p.search, ifnull(?2, ''))",
 };
 
-/** Answers questions about prompts. */
+/** Queries prompts, their commits and tags. */
 export class PromptReader implements PromptReads {
   readonly #access: PromptAccess;
   readonly #db: Connection;
   readonly #statements;
-  /** By order. */
+  /** Prepared list statements by sort order. */
   readonly #lists = new Map<string, ReturnType<Connection["prepare"]>>();
 
   constructor(db: Connection) {
@@ -76,12 +76,12 @@ export class PromptReader implements PromptReads {
     };
   }
 
-  find(tenantId: string, place: PromptLocation): Prompt | undefined {
-    const key = this.#access.find(tenantId, place);
+  find(tenantId: string, location: PromptLocation): Prompt | undefined {
+    const key = this.#access.find(tenantId, location);
     return key === undefined ? undefined : this.read(tenantId, key.id);
   }
 
-  /** One that is known to be there. */
+  /** Reads a prompt that is known to exist. */
   read(tenantId: string, id: string): Prompt {
     return parsePromptRow(parseRows(this.#statements.read.all([tenantId, id]))[0] ?? []);
   }
@@ -90,15 +90,15 @@ export class PromptReader implements PromptReads {
     const values = filterValues(tenantId, query);
     const direction = query.direction === "asc" ? "ASC" : "DESC";
     const order = `${orders[query.sort]} ${direction}`;
-    const rows = this.#sorted(order).all([...values, query.limit, query.offset]);
+    const rows = this.#prepareList(order).all([...values, query.limit, query.offset]);
     return {
       prompts: parseRows(rows).map(parsePromptRow),
       total: Number(parseRows(this.#statements.count.all(values))[0]?.[0]),
     };
   }
 
-  listCommits(tenantId: string, place: PromptLocation, query: CommitQuery): CommitPage {
-    const { id } = this.#access.read(tenantId, place);
+  listCommits(tenantId: string, location: PromptLocation, query: CommitQuery): CommitPage {
+    const { id } = this.#access.read(tenantId, location);
     const values = [id, query.tag ?? null];
     const rows = this.#statements.commits.all([...values, query.limit, query.offset]);
     return {
@@ -107,27 +107,27 @@ export class PromptReader implements PromptReads {
     };
   }
 
-  pull(tenantId: string, place: PromptLocation, name: string): PulledCommit {
-    const { id } = this.#access.read(tenantId, place);
+  pull(tenantId: string, location: PromptLocation, name: string): PulledCommit {
+    const { id } = this.#access.read(tenantId, location);
     const commit = this.#access.findCommit(id, name);
     if (commit === undefined) {
-      const hasNone = this.#access.latest(id) === undefined;
+      const hasNoCommits = this.#access.latest(id) === undefined;
       throw new RequestError(
         404,
-        hasNone ? "No commits found: push one first" : "Commit not found",
+        hasNoCommits ? "No commits found: push one first" : "Commit not found",
       );
     }
     const [values] = parseRows(this.#statements.manifest.all([commit.id]));
     return { commit, manifest: String(values?.[0]) };
   }
 
-  listTags(tenantId: string, place: PromptLocation): readonly PromptTag[] {
-    const { id } = this.#access.read(tenantId, place);
+  listTags(tenantId: string, location: PromptLocation): readonly PromptTag[] {
+    const { id } = this.#access.read(tenantId, location);
     return parseRows(this.#statements.tags.all([id])).map(parseTagRow);
   }
 
-  readTag(tenantId: string, place: PromptLocation, name: string): PromptTag {
-    const { id } = this.#access.read(tenantId, place);
+  readTag(tenantId: string, location: PromptLocation, name: string): PromptTag {
+    const { id } = this.#access.read(tenantId, location);
     const [values] = parseRows(this.#statements.tag.all([id, name]));
     if (values === undefined) {
       throw new RequestError(404, "Tag not found");
@@ -135,8 +135,8 @@ export class PromptReader implements PromptReads {
     return parseTagRow(values);
   }
 
-  #sorted(order: string): ReturnType<Connection["prepare"]> {
-    const known =
+  #prepareList(order: string): ReturnType<Connection["prepare"]> {
+    const statement =
       this.#lists.get(order) ??
       this.#db
         .prepare(
@@ -144,8 +144,8 @@ export class PromptReader implements PromptReads {
            ORDER BY ${order}, p.updated_us DESC, p.id LIMIT ?11 OFFSET ?12`,
         )
         .raw();
-    this.#lists.set(order, known);
-    return known;
+    this.#lists.set(order, statement);
+    return statement;
   }
 }
 

@@ -29,11 +29,11 @@ import type { PromptStore } from "./prompt-store.ts";
 
 const tag = "prompts";
 const page = {
-  limit: "At most so many, 1 to 100; 20 where it is left out.",
-  offset: "So many are skipped.",
+  limit: "Maximum number of items, 1 to 100; default 20.",
+  offset: "Number of items to skip.",
 };
 
-/** The prompt hub. The owner `-` is the tenant that asks. */
+/** Routes of the prompt hub. The owner `-` in a path stands for the calling tenant. */
 export function addPromptRoutes(app: FastifyInstance, store: PromptStore): void {
   addRepoRoutes(app, store);
   addCommitRoutes(app, store);
@@ -44,20 +44,20 @@ function addRepoRoutes(app: FastifyInstance, store: PromptStore): void {
   app.route({
     ...route(endpoints.listPrompts, {
       tag,
-      summary: "One's own prompts, and the public ones of others.",
+      summary: "Lists the tenant's own prompts and the public prompts of other tenants.",
       query: {
-        query: "Part of the handle or the description, in either case.",
-        tenant_handle: "The handle of their owner.",
-        tenant_id: "The id of their owner.",
-        is_public: "true or false; both where it is left out.",
-        is_archived: "true, false, or allow for both; false where it is left out.",
+        query: "Part of the handle or the description, case-insensitive.",
+        tenant_handle: "Handle of the owner.",
+        tenant_id: "Id of the owner.",
+        is_public: "true or false; default both.",
+        is_archived: "true, false (the default), or allow for both.",
         has_commits: "true or false.",
-        tags: "Tags, all of which it has; may be repeated.",
-        repo_type: "prompt, file, agent or skill; prompt where it is left out.",
+        tags: "A tag that the prompt must have; may be repeated.",
+        repo_type: "prompt (the default), file, agent or skill.",
         repo_types: "As repo_type; may be repeated.",
         source: "internal or external.",
         sort_field: "updated_at, num_likes, num_downloads, num_views, relevance or repo_handle.",
-        sort_direction: "asc or desc; desc where it is left out.",
+        sort_direction: "asc or desc (the default).",
         ...page,
       },
     }),
@@ -66,7 +66,7 @@ function addRepoRoutes(app: FastifyInstance, store: PromptStore): void {
   app.route<{ Body: PromptBody }>({
     ...route(endpoints.createPrompt, {
       tag,
-      summary: "Makes a prompt; 409 where the handle is taken.",
+      summary: "Creates a prompt; 409 if the handle is taken.",
       body: promptBody,
     }),
     handler: (request) => createPrompt(store, request),
@@ -74,19 +74,19 @@ function addRepoRoutes(app: FastifyInstance, store: PromptStore): void {
   app.route({
     ...route(endpoints.deletePrompts, {
       tag,
-      summary: "Deletes prompts of one's own; 207 where some are not there.",
-      query: { repo_ids: "Ids, at most 100; may be repeated." },
+      summary: "Deletes prompts of the tenant; 207 if some do not exist.",
+      query: { repo_ids: "Prompt id; may be repeated, up to 100 times." },
     }),
     handler: (request, reply) => deletePrompts(store, request, reply),
   });
   app.route({
-    ...route(endpoints.readPrompt, { tag, summary: "One prompt." }),
+    ...route(endpoints.readPrompt, { tag, summary: "Reads a prompt." }),
     handler: (request) => readPrompt(store, request),
   });
   app.route<{ Body: PromptPatchBody }>({
     ...route(endpoints.updatePrompt, {
       tag,
-      summary: "Changes what is given; null changes nothing.",
+      summary: "Updates the given fields; null leaves a field unchanged.",
       body: promptPatchBody,
     }),
     handler: (request) => updatePrompt(store, request),
@@ -98,7 +98,7 @@ function addRepoRoutes(app: FastifyInstance, store: PromptStore): void {
   app.route<{ Body: Static<typeof likeBody> }>({
     ...route(endpoints.likePrompt, {
       tag,
-      summary: "Likes a prompt, or takes the like back. One like a tenant.",
+      summary: "Likes a prompt, or removes the like; each tenant has one like.",
       body: likeBody,
     }),
     handler: (request) => likePrompt(store, request),
@@ -109,15 +109,16 @@ function addCommitRoutes(app: FastifyInstance, store: PromptStore): void {
   app.route({
     ...route(endpoints.listCommits, {
       tag,
-      summary: "Commits of a prompt, the latest first, without their manifests.",
-      query: { tag: "Only the commit that has it.", ...page },
+      summary: "Lists the commits of a prompt, latest first, without their manifests.",
+      query: { tag: "Only the commit with this tag.", ...page },
     }),
     handler: (request) => listCommits(store, request),
   });
   app.route<{ Body: Static<typeof commitBody> }>({
     ...route(endpoints.createCommit, {
       tag,
-      summary: "Commits a manifest; 409 where parent_commit is not the latest, or nothing changed.",
+      summary:
+        "Commits a manifest; 409 if parent_commit is not the latest commit, or nothing changed.",
       body: commitBody,
     }),
     handler: (request, reply) => createCommit(store, request, reply),
@@ -125,10 +126,10 @@ function addCommitRoutes(app: FastifyInstance, store: PromptStore): void {
   app.route({
     ...route(endpoints.readCommit, {
       tag,
-      summary: "One commit: by its hash, the first of its digits, a tag, or latest.",
+      summary: "Reads a commit by its hash, a unique prefix of the hash, a tag, or latest.",
       query: {
-        include_model: "Changes nothing: a manifest is given as it was committed.",
-        is_view: "true: counted as a view, not as a download.",
+        include_model: "Has no effect: a manifest is returned as it was committed.",
+        is_view: "true to count as a view, not as a download.",
       },
     }),
     handler: (request, reply) => readCommit(store, request, reply),
@@ -137,19 +138,22 @@ function addCommitRoutes(app: FastifyInstance, store: PromptStore): void {
 
 function addTagRoutes(app: FastifyInstance, store: PromptStore): void {
   app.route({
-    ...route(endpoints.listPromptTags, { tag, summary: "Tags of a prompt's commits, by name." }),
+    ...route(endpoints.listPromptTags, {
+      tag,
+      summary: "Lists the tags of a prompt's commits, by name.",
+    }),
     handler: (request) => listTags(store, request),
   });
   app.route<{ Body: Static<typeof tagBody> }>({
     ...route(endpoints.createPromptTag, {
       tag,
-      summary: "Gives a commit a tag; one of that name is moved.",
+      summary: "Tags a commit; moves the tag if it exists.",
       body: tagBody,
     }),
     handler: (request) => createTag(store, request),
   });
   app.route({
-    ...route(endpoints.readPromptTag, { tag, summary: "One tag." }),
+    ...route(endpoints.readPromptTag, { tag, summary: "Reads a tag." }),
     handler: (request) => readTag(store, request),
   });
   app.route<{ Body: Static<typeof tagPatchBody> }>({

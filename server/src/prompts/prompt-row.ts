@@ -1,6 +1,6 @@
 import type { Prompt, PromptCommit, PromptFields, PromptTag, RepoType } from "./prompt.ts";
 
-/** Columns of a prompt `p` of a tenant `t`, in the order of {@link parsePromptRow}; `?1` is who asks. */
+/** Columns of a prompt `p` of a tenant `t`, in the order of {@link parsePromptRow}; `?1` is the calling tenant. */
 export const promptColumns = `p.id, p.tenant_id, t.handle, p.handle, p.repo_type, p.is_public, p.is_archived,
   p.created_us, p.updated_us, p.fields_json, p.likes, p.downloads, p.views, p.commits, p.last_hash,
   EXISTS (SELECT 1 FROM prompt_likes l WHERE l.prompt_id = p.id AND l.tenant_id = ?1),
@@ -68,9 +68,9 @@ export function parseTagRow(values: readonly unknown[]): PromptTag {
   };
 }
 
-/** What a text is found by: in lower case, without what SQLite's text type loses. */
+/** Normalizes a text for searching: in lower case, without characters that SQLite's text type can't store. */
 export const toSearchText = (text: string): string =>
-  // By way of UTF-8: half of a surrogate pair becomes the sign for what can't be shown.
+  // The conversion to UTF-8 replaces unpaired surrogates by U+FFFD.
   Buffer.from(text).toString().replaceAll("\0", "\ufffd").toLowerCase();
 
 const textOrNull = (value: unknown): string | null => (typeof value === "string" ? value : null);

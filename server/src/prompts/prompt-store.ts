@@ -1,7 +1,7 @@
 import type { PromptReads, PromptWrites } from "./prompt.ts";
 import type { Promised } from "../storage/promised.ts";
 
-/** What the handlers of prompts need of the store. */
+/** The part of the store that the handlers of prompts use. */
 export interface PromptStore {
   readonly read: Promised<{
     readonly prompts: PromptReads;

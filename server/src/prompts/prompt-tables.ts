@@ -1,6 +1,6 @@
 /**
- * The prompt hub. Counters are kept with what they count: lists are sorted by them. Manifests are
- * JSON texts, as are the texts of callers; `search` is what a list is searched by.
+ * Tables of the prompt hub. Counters are stored in the rows that they belong to, because lists are sorted by them.
+ * Manifests and texts from callers are stored as JSON; `search` is the normalized text that lists search.
  */
 export const promptTables = `
   CREATE TABLE prompts (

@@ -20,11 +20,11 @@ export async function listTags(store: PromptStore, request: FastifyRequest): Pro
 
 /** `GET /repos/{owner}/{repo}/tags/{tag}`. */
 export async function readTag(store: PromptStore, request: FastifyRequest): Promise<unknown> {
-  const place = promptLocationOf(request);
-  return toTagJson(await store.read.prompts.readTag(request.tenantId, place, nameOf(request)));
+  const location = promptLocationOf(request);
+  return toTagJson(await store.read.prompts.readTag(request.tenantId, location, nameOf(request)));
 }
 
-/** `POST /repos/{owner}/{repo}/tags`: moves one of that name, as a client that pushes again expects. */
+/** `POST /repos/{owner}/{repo}/tags`: moves the tag if it exists, as a client that pushes again expects. */
 export function createTag(
   store: PromptStore,
   request: FastifyRequest<{ Body: Static<typeof tagBody> }>,
@@ -40,7 +40,7 @@ export function updateTag(
   return write(store, request, { name: nameOf(request), mustExist: true });
 }
 
-/** `DELETE /repos/{owner}/{repo}/tags/{tag}`: its commit stays. */
+/** `DELETE /repos/{owner}/{repo}/tags/{tag}`: the commit stays. */
 export async function deleteTag(store: PromptStore, request: FastifyRequest): Promise<unknown> {
   const name = nameOf(request);
   await store.write.prompts.deleteTag(request.tenantId, promptLocationOf(request), name);

@@ -21,7 +21,7 @@ import { toSearchText } from "./prompt-row.ts";
 import { parseRows } from "../storage/sqlite/rows.ts";
 import type { Connection } from "../storage/sqlite/connection.ts";
 
-/** What clients of the platform ask of a handle. */
+/** The form of handles that clients of the platform require. */
 const handlePattern = /^[a-z][a-z0-9_-]*$/;
 
 /** Writes prompts, their commits, tags and likes. */
@@ -36,7 +36,7 @@ export class PromptWriter implements PromptWrites {
     this.#reader = new PromptReader(db);
     this.#statements = {
       handle: db.prepare("SELECT handle FROM tenants WHERE id = ?").raw(),
-      own: db.prepare("SELECT id FROM prompts WHERE id = ? AND tenant_id = ?").raw(),
+      findOwned: db.prepare("SELECT id FROM prompts WHERE id = ? AND tenant_id = ?").raw(),
       insert: db.prepare(
         `INSERT INTO prompts (id, tenant_id, handle, repo_type, is_public, is_archived, created_us, updated_us,
            likes, downloads, views, commits, search, fields_json)
@@ -62,7 +62,7 @@ export class PromptWriter implements PromptWrites {
            downloads, views, description_json, manifest)
          VALUES (?, ?, ?, ?, ?, ?, ?, ?, 0, 0, ?, ?)`,
       ),
-      committed: db.prepare(
+      updateLatest: db.prepare(
         "UPDATE prompts SET commits = commits + 1, last_hash = ?, updated_us = ? WHERE id = ?",
       ),
       commitOf: db.prepare("SELECT 1 FROM prompt_commits WHERE id = ? AND prompt_id = ?").raw(),
@@ -72,11 +72,11 @@ export class PromptWriter implements PromptWrites {
          ON CONFLICT (prompt_id, name) DO UPDATE SET commit_id = ?5, updated_us = ?6`,
       ),
       untag: db.prepare("DELETE FROM prompt_tags WHERE prompt_id = ? AND name = ?"),
-      counts: (["downloads", "views"] as const).map((what) => ({
-        what,
+      counts: (["downloads", "views"] as const).map((counter) => ({
+        counter,
         statements: [
-          `UPDATE prompts SET ${what} = ${what} + 1 WHERE id = (SELECT prompt_id FROM prompt_commits WHERE id = ?)`,
-          `UPDATE prompt_commits SET ${what} = ${what} + 1 WHERE id = ?`,
+          `UPDATE prompts SET ${counter} = ${counter} + 1 WHERE id = (SELECT prompt_id FROM prompt_commits WHERE id = ?)`,
+          `UPDATE prompt_commits SET ${counter} = ${counter} + 1 WHERE id = ?`,
         ].map((sql) => db.prepare(sql)),
       })),
     };
@@ -86,7 +86,7 @@ export class PromptWriter implements PromptWrites {
     if (handle.length > handleLimit || !handlePattern.test(handle)) {
       throw new RequestError(
         422,
-        `repo_handle is 1 to ${handleLimit} lower-case letters, digits, - and _, and begins with a letter, not ${JSON.stringify(handle.slice(0, 64))}`,
+        `repo_handle must have 1 to ${handleLimit} lower-case letters, digits, - and _, and begin with a letter, not ${JSON.stringify(handle.slice(0, 64))}`,
       );
     }
     if (this.#access.find(tenantId, { owner: "-", repo: handle }) !== undefined) {
@@ -99,8 +99,8 @@ export class PromptWriter implements PromptWrites {
     return this.#reader.read(tenantId, id);
   }
 
-  update(tenantId: string, place: PromptLocation, changes: PromptChanges): Prompt {
-    const { id } = this.#access.own(tenantId, place);
+  update(tenantId: string, location: PromptLocation, changes: PromptChanges): Prompt {
+    const { id } = this.#access.readOwned(tenantId, location);
     const prompt = this.#reader.read(tenantId, id);
     const isPublic = changes.isPublic ?? prompt.isPublic;
     this.#assertPublishable(tenantId, isPublic);
@@ -122,27 +122,27 @@ export class PromptWriter implements PromptWrites {
     return this.#reader.read(tenantId, id);
   }
 
-  delete(tenantId: string, place: PromptLocation): string {
-    const { id } = this.#access.own(tenantId, place);
+  delete(tenantId: string, location: PromptLocation): string {
+    const { id } = this.#access.readOwned(tenantId, location);
     this.#delete(id);
     return id;
   }
 
   deleteMany(tenantId: string, ids: readonly string[]): readonly string[] {
-    const own = ids.filter((id) => this.#statements.own.all([id, tenantId]).length > 0);
-    own.forEach((id) => this.#delete(id));
-    return own;
+    const ownedIds = ids.filter((id) => this.#statements.findOwned.all([id, tenantId]).length > 0);
+    ownedIds.forEach((id) => this.#delete(id));
+    return ownedIds;
   }
 
-  like(tenantId: string, place: PromptLocation, isLiked: boolean): number {
-    const { id } = this.#access.read(tenantId, place);
+  like(tenantId: string, location: PromptLocation, isLiked: boolean): number {
+    const { id } = this.#access.read(tenantId, location);
     (isLiked ? this.#statements.like : this.#statements.unlike).run([id, tenantId]);
     this.#statements.countLikes.run([id]);
     return this.#reader.read(tenantId, id).likes;
   }
 
-  commit(tenantId: string, place: PromptLocation, draft: CommitDraft): PromptCommit {
-    const prompt = this.#access.own(tenantId, place);
+  commit(tenantId: string, location: PromptLocation, draft: CommitDraft): PromptCommit {
+    const prompt = this.#access.readOwned(tenantId, location);
     const latest = this.#access.latest(prompt.id);
     this.#assertLatest(prompt, draft.parent, latest);
     const [values] =
@@ -165,7 +165,7 @@ export class PromptWriter implements PromptWrites {
       draft.description === null ? null : JSON.stringify(draft.description),
       draft.manifest,
     ]);
-    this.#statements.committed.run([hash, now, prompt.id]);
+    this.#statements.updateLatest.run([hash, now, prompt.id]);
     return {
       id,
       promptId: prompt.id,
@@ -181,35 +181,35 @@ export class PromptWriter implements PromptWrites {
 
   writeTag(
     tenantId: string,
-    place: PromptLocation,
+    location: PromptLocation,
     { name, commitId, mustExist }: TagDraft,
   ): PromptTag {
-    const prompt = this.#access.own(tenantId, place);
+    const prompt = this.#access.readOwned(tenantId, location);
     assertTag(name);
     if (mustExist) {
-      this.#reader.readTag(tenantId, place, name);
+      this.#reader.readTag(tenantId, location, name);
     }
     if (this.#statements.commitOf.all([commitId, prompt.id]).length === 0) {
       throw new RequestError(404, "Commit not found");
     }
     const values = [prompt.id, name, tenantId, randomUUID(), commitId, this.#now()];
     this.#statements.tag.run(values);
-    return this.#reader.readTag(tenantId, place, name);
+    return this.#reader.readTag(tenantId, location, name);
   }
 
-  deleteTag(tenantId: string, place: PromptLocation, name: string): void {
-    const { id } = this.#access.own(tenantId, place);
-    this.#reader.readTag(tenantId, place, name);
+  deleteTag(tenantId: string, location: PromptLocation, name: string): void {
+    const { id } = this.#access.readOwned(tenantId, location);
+    this.#reader.readTag(tenantId, location, name);
     this.#statements.untag.run([id, name]);
   }
 
-  count(id: string, what: "downloads" | "views"): void {
+  count(id: string, counter: "downloads" | "views"): void {
     this.#statements.counts
-      .filter((one) => one.what === what)
+      .filter((entry) => entry.counter === counter)
       .forEach(({ statements }) => statements.forEach((statement) => statement.run([id])));
   }
 
-  /** Never the same twice: what was changed last is listed first. */
+  /** The current time, strictly increasing, so that lists ordered by time show the last change first. */
   #now(): number {
     this.#lastMicros = Math.max(Date.now() * 1_000, this.#lastMicros + 1);
     return this.#lastMicros;
@@ -219,13 +219,13 @@ export class PromptWriter implements PromptWrites {
     this.#statements.deletes.forEach((statement) => statement.run([id]));
   }
 
-  /** @throws RequestError 422: it would be public, and have no address. */
+  /** @throws RequestError 422: it would be public, but its tenant has no handle, so it would have no address. */
   #assertPublishable(tenantId: string, isPublic: boolean): void {
     const [values] = isPublic ? parseRows(this.#statements.handle.all([tenantId])) : [];
     if (isPublic && typeof values?.[0] !== "string") {
       throw new RequestError(
         422,
-        "a public prompt stands under its tenant's handle, and this tenant has none: set one with POST /settings/handle {tenant_handle}",
+        "a public prompt is addressed by its tenant's handle, and this tenant has none: set one with POST /settings/handle {tenant_handle}",
       );
     }
   }
@@ -245,7 +245,7 @@ export class PromptWriter implements PromptWrites {
     if (found === undefined) {
       throw new RequestError(
         409,
-        "parent_commit must be the hash of a commit of this prompt, or be left out before the first",
+        "parent_commit must be the hash of a commit of this prompt; omit it for the first commit",
       );
     }
     if (found.id !== latest?.id) {
@@ -261,7 +261,7 @@ function assertTag(name: string): void {
   if (!isPromptTag(name) || looksLikeHash(name)) {
     throw new RequestError(
       422,
-      `tag_name is 1 to ${handleLimit} letters, digits, ., - and _, begins with a letter or digit, and is neither "latest" nor like a hash`,
+      `tag_name must have 1 to ${handleLimit} letters, digits, ., - and _, begin with a letter or digit, and be neither "latest" nor look like a hash`,
     );
   }
 }
@@ -269,11 +269,13 @@ function assertTag(name: string): void {
 const searchOf = (handle: string, { description }: PromptFields): string =>
   toSearchText(`${handle}\n${description ?? ""}`);
 
-/** The same manifest on the same parent has the same hash. */
+/**
+ * Depends on the manifest and the parent only, so committing the same manifest on the same parent gives the same
+ * hash.
+ */
 const hashOf = (parentHash: string, manifest: string): string =>
   createHash("sha256").update(`${parentHash}\n`).update(manifest).digest("hex");
 
-/** Whatever the order of members, which changes no length. */
-const isSameJson = (one: string, other: string): boolean =>
-  one === other ||
-  (one.length === other.length && isDeepStrictEqual(JSON.parse(one), JSON.parse(other)));
+/** Compares two JSON texts regardless of the order of members; that order does not change their length. */
+const isSameJson = (a: string, b: string): boolean =>
+  a === b || (a.length === b.length && isDeepStrictEqual(JSON.parse(a), JSON.parse(b)));

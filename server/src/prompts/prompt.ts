@@ -1,8 +1,8 @@
-/** Kinds of repos; a prompt is one of them. */
+/** The kinds of repositories on the hub; a prompt is one of them. */
 export const repoTypes = ["prompt", "file", "agent", "skill"] as const;
 export type RepoType = (typeof repoTypes)[number];
 
-/** What callers say of a prompt; `null` where they say nothing. */
+/** The fields of a prompt that a caller writes; `null` if not set. */
 export interface PromptFields {
   readonly description: string | null;
   readonly readme: string | null;
@@ -11,11 +11,11 @@ export interface PromptFields {
   readonly source: string | null;
 }
 
-/** A prompt, as one tenant sees it. */
+/** A prompt as one tenant sees it. */
 export interface Prompt {
   readonly id: string;
   readonly tenantId: string;
-  /** The handle of its tenant. */
+  /** Handle of the tenant that owns it. */
   readonly owner: string | null;
   readonly handle: string;
   readonly repoType: RepoType;
@@ -30,7 +30,7 @@ export interface Prompt {
   readonly views: number;
   readonly commits: number;
   readonly lastHash: string | null;
-  /** Names of tags of its commits. */
+  /** Names of the tags of its commits. */
   readonly commitTags: readonly string[];
 }
 
@@ -41,7 +41,7 @@ export interface PromptDraft {
   readonly fields: PromptFields;
 }
 
-/** What of a prompt can be changed; `null` leaves it as it is. */
+/** The fields of a prompt to update; `null` leaves a field unchanged. */
 export interface PromptChanges {
   readonly isPublic: boolean | null;
   readonly isArchived: boolean | null;
@@ -51,7 +51,7 @@ export interface PromptChanges {
   readonly restrictedMode: boolean | null;
 }
 
-/** Where a prompt is: `-` is the owner who asks. */
+/** The address of a prompt; the owner `-` is the calling tenant. */
 export interface PromptLocation {
   readonly owner: string;
   readonly repo: string;
@@ -67,18 +67,18 @@ export const promptSorts = [
 ] as const;
 export type PromptSort = (typeof promptSorts)[number];
 
-/** Every filter that is given must hold. */
+/** All filters that are set must hold. */
 export interface PromptQuery {
-  /** Part of the handle or of the description, in either case. */
+  /** Part of the handle or of the description, case-insensitive. */
   readonly text?: string;
   readonly tenantId?: string;
   readonly tenantHandle?: string;
   readonly isPublic?: boolean;
   readonly isArchived?: boolean;
   readonly hasCommits?: boolean;
-  /** All of them. */
+  /** Tags that the prompt must have, all of them. */
   readonly tags?: readonly string[];
-  /** Any of them. */
+  /** Only these kinds of repositories. */
   readonly repoTypes: readonly string[];
   readonly source?: string;
   readonly sort: PromptSort;
@@ -109,7 +109,7 @@ export interface PromptCommit {
 export interface CommitDraft {
   /** JSON text of an object. */
   readonly manifest: string;
-  /** A hash, the beginning of one, a tag or `latest`; `null` where there is no commit yet. */
+  /** A hash, a prefix of one, a tag or `latest`; `null` for the first commit. */
   readonly parent: string | null;
   readonly description: string | null;
 }
@@ -144,42 +144,55 @@ export interface PromptTag {
 export interface TagDraft {
   readonly name: string;
   readonly commitId: string;
-  /** Whether there must be a tag of that name already. */
+  /** Whether the tag must already exist. */
   readonly mustExist: boolean;
 }
 
 /**
- * One's own prompts, and the public ones of others. Each throws RequestError 404 for what is not
- * there, or not to be seen.
+ * Reads the tenant's own prompts and the public prompts of other tenants. Each method throws RequestError 404 for
+ * what does not exist or is not visible.
  */
 export interface PromptReads {
-  find(tenantId: string, place: PromptLocation): Prompt | undefined;
+  find(tenantId: string, location: PromptLocation): Prompt | undefined;
   list(tenantId: string, query: PromptQuery): PromptPage;
-  /** The latest first. */
-  listCommits(tenantId: string, place: PromptLocation, query: CommitQuery): CommitPage;
-  /** @throws RequestError 422: more than one commit begins with that. */
-  pull(tenantId: string, place: PromptLocation, commit: string): PulledCommit;
-  /** By name. */
-  listTags(tenantId: string, place: PromptLocation): readonly PromptTag[];
-  readTag(tenantId: string, place: PromptLocation, name: string): PromptTag;
+  /** Latest first. */
+  listCommits(tenantId: string, location: PromptLocation, query: CommitQuery): CommitPage;
+  /**
+   * Reads a commit with its manifest.
+   *
+   * @throws RequestError 422: more than one commit begins with the given hash.
+   */
+  pull(tenantId: string, location: PromptLocation, commit: string): PulledCommit;
+  /** Ordered by name. */
+  listTags(tenantId: string, location: PromptLocation): readonly PromptTag[];
+  readTag(tenantId: string, location: PromptLocation, name: string): PromptTag;
 }
 
-/** Each throws RequestError 404 for what is not to be seen, and 403 for what is another tenant's. */
+/**
+ * Each method throws RequestError 404 for what is not visible to the tenant, and 403 for what another tenant owns.
+ */
 export interface PromptWrites {
-  /** @throws RequestError 422: no handle, or a public one without a handle of the tenant. 409: taken. */
+  /**
+   * @throws RequestError 422: the handle is malformed, or the prompt is public and its tenant has no handle. 409: the
+   * handle is taken.
+   */
   create(tenantId: string, draft: PromptDraft): Prompt;
-  update(tenantId: string, place: PromptLocation, changes: PromptChanges): Prompt;
-  /** Its commits, tags and likes too. */
-  delete(tenantId: string, place: PromptLocation): string;
-  /** One's own, by id. Answers those that were there. */
+  update(tenantId: string, location: PromptLocation, changes: PromptChanges): Prompt;
+  /** Deletes a prompt with its commits, tags and likes, and returns its id. */
+  delete(tenantId: string, location: PromptLocation): string;
+  /** Deletes those of the prompts that the tenant owns, and returns their ids. */
   deleteMany(tenantId: string, ids: readonly string[]): readonly string[];
-  /** Repeated, it changes nothing. Answers how many like it. */
-  like(tenantId: string, place: PromptLocation, isLiked: boolean): number;
-  /** @throws RequestError 409: the parent is not the latest commit, or that has the very manifest. */
-  commit(tenantId: string, place: PromptLocation, draft: CommitDraft): PromptCommit;
-  /** Makes the tag, or moves it. @throws RequestError 422: it can't be one. */
-  writeTag(tenantId: string, place: PromptLocation, draft: TagDraft): PromptTag;
-  deleteTag(tenantId: string, place: PromptLocation, name: string): void;
-  /** Counts that a commit was read; `id` is its id. */
-  count(id: string, what: "downloads" | "views"): void;
+  /** Adds or removes the tenant's like and returns the number of likes; repeating the call changes nothing. */
+  like(tenantId: string, location: PromptLocation, isLiked: boolean): number;
+  /** @throws RequestError 409: the parent is not the latest commit, or the latest commit has the same manifest. */
+  commit(tenantId: string, location: PromptLocation, draft: CommitDraft): PromptCommit;
+  /**
+   * Creates or moves a tag.
+   *
+   * @throws RequestError 422: the name is not a valid tag.
+   */
+  writeTag(tenantId: string, location: PromptLocation, draft: TagDraft): PromptTag;
+  deleteTag(tenantId: string, location: PromptLocation, name: string): void;
+  /** Counts a read of the commit with this id. */
+  count(id: string, counter: "downloads" | "views"): void;
 }

@@ -11,29 +11,29 @@ import type { Clock } from "../storage/sqlite/clock.ts";
 import { parseRows } from "../storage/sqlite/rows.ts";
 import type { Connection } from "../storage/sqlite/connection.ts";
 
-/** Finds queues and their runs for the writers, and updates which runs are completed. */
+/** Finds queues and their entries for the writers, and updates which entries are completed. */
 export class AnnotationQueueAccess {
   readonly #clock: Clock;
   readonly #statements;
 
   constructor(db: Connection, clock: Clock) {
     this.#clock = clock;
-    const done = `FROM annotation_queue_reviews v WHERE v.place = annotation_queue_runs.place AND v.done_us IS NOT NULL`;
-    const complete = `UPDATE annotation_queue_runs SET reviewed_us = (SELECT max(v.done_us) ${done}),
-      completed_us = CASE WHEN (SELECT count(*) ${done}) >= ?1
-        THEN coalesce(completed_us, (SELECT max(v.done_us) ${done})) END
+    const doneReviews = `FROM annotation_queue_reviews v WHERE v.place = annotation_queue_runs.place AND v.done_us IS NOT NULL`;
+    const updateCompletion = `UPDATE annotation_queue_runs SET reviewed_us = (SELECT max(v.done_us) ${doneReviews}),
+      completed_us = CASE WHEN (SELECT count(*) ${doneReviews}) >= ?1
+        THEN coalesce(completed_us, (SELECT max(v.done_us) ${doneReviews})) END
       WHERE tenant_id = ?2 AND queue_id = ?3`;
     const inQueue = "e.tenant_id = ? AND e.queue_id = ?";
     this.#statements = {
       find: db.prepare(`${queueSelection} WHERE q.tenant_id = ? AND q.id = ?`).raw(),
       findEntry: db.prepare(`${entrySelection} WHERE ${inQueue} AND e.id = ?`).raw(),
       findEntryOfRun: db.prepare(`${entrySelection} WHERE ${inQueue} AND e.run_id = ?`).raw(),
-      complete: db.prepare(complete),
-      completeOne: db.prepare(`${complete} AND id = ?4`),
+      updateCompletion: db.prepare(updateCompletion),
+      updateCompletionOfEntry: db.prepare(`${updateCompletion} AND id = ?4`),
     };
   }
 
-  /** @throws RequestError 404: it does not exist. */
+  /** @throws RequestError 404: the queue does not exist. */
   read(tenantId: string, id: string): AnnotationQueue {
     const [values] = parseRows(this.#statements.find.all([tenantId, id]));
     if (values === undefined) {
@@ -42,7 +42,7 @@ export class AnnotationQueueAccess {
     return parseQueueRow(values);
   }
 
-  /** @throws RequestError 404: no such queue, or no such run in it. */
+  /** @throws RequestError 404: there is no such queue, or no such entry in it. */
   readEntry(tenantId: string, { queueId, entryId }: EntryKey): QueueEntry {
     const [values] = parseRows(this.#statements.findEntry.all([tenantId, queueId, entryId]));
     if (values === undefined) {
@@ -52,25 +52,28 @@ export class AnnotationQueueAccess {
     return parseEntryRow(values, this.#clock());
   }
 
-  /** One that is known to be there. */
+  /** Reads the entry of a run that is known to be in the queue. */
   readEntryOfRun(tenantId: string, queueId: string, runId: string): QueueEntry {
     const rows = parseRows(this.#statements.findEntryOfRun.all([tenantId, queueId, runId]));
     return parseEntryRow(rows[0] ?? [], this.#clock());
   }
 
-  /** Compares the marks of a queue, or of one run in it, with how many reviewers it asks for. */
-  complete(tenantId: string, queueId: string, of: Completion): void {
-    const values = [of.reviewersPerRun, tenantId, queueId];
-    if (of.entryId === undefined) {
-      this.#statements.complete.run(values);
+  /**
+   * Updates which entries of a queue are completed, or whether one entry is: whether enough reviewers are done with
+   * it.
+   */
+  updateCompletion(tenantId: string, queueId: string, target: CompletionTarget): void {
+    const values = [target.reviewersPerRun, tenantId, queueId];
+    if (target.entryId === undefined) {
+      this.#statements.updateCompletion.run(values);
     } else {
-      this.#statements.completeOne.run([...values, of.entryId]);
+      this.#statements.updateCompletionOfEntry.run([...values, target.entryId]);
     }
   }
 }
 
-interface Completion {
+interface CompletionTarget {
   readonly reviewersPerRun: number;
-  /** `undefined`: all that are in the queue. */
+  /** Defaults to all entries of the queue. */
   readonly entryId?: string;
 }

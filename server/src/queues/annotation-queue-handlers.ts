@@ -44,7 +44,7 @@ const common = {
 
 const Name = Type.String({ minLength: 1 });
 
-/** Body of `POST /annotation-queues`. Members that it does not name are ignored. */
+/** Body of `POST /annotation-queues`. Unknown members are ignored. */
 export const queueBody = Type.Object({
   ...common,
   name: Name,
@@ -52,7 +52,7 @@ export const queueBody = Type.Object({
   created_at: Maybe(Time),
 });
 
-/** Body of `PATCH /annotation-queues/{id}`: what is left out stays, null takes away. */
+/** Body of `PATCH /annotation-queues/{id}`: omitted members keep their value, null clears them. */
 export const queuePatchBody = Type.Object({ ...common, name: Maybe(Name) });
 
 export type QueueBody = Static<typeof queueBody>;
@@ -97,20 +97,20 @@ export async function updateQueue(
 ): Promise<unknown> {
   const { body, tenantId } = request;
   const queue = await store.write.annotationQueues.update(tenantId, idOf(request), {
-    // A queue has a name.
+    // A name can't be cleared, so null keeps it.
     name: body.name ?? undefined,
     description: body.description,
     defaultDatasetId: datasetOf(body),
     rubricInstructions: body.rubric_instructions,
     rubricItems: body.rubric_items,
-    // The platform's clients write this for "as it is".
+    // Clients of the platform send this marker to keep the metadata unchanged.
     metadata: isMissing(body.metadata) ? undefined : body.metadata,
     reviewers: reviewersOf(body),
   });
   return toQueueJson(queue);
 }
 
-/** `DELETE /annotation-queues/{id}`: the runs in it stay. */
+/** `DELETE /annotation-queues/{id}`: the runs themselves stay. */
 export async function deleteQueue(store: QueueStore, request: FastifyRequest): Promise<unknown> {
   const id = idOf(request);
   const deleted = await store.write.annotationQueues.delete(request.tenantId, [id]);
@@ -120,7 +120,7 @@ export async function deleteQueue(store: QueueStore, request: FastifyRequest): P
   return { id };
 }
 
-/** `DELETE /annotation-queues?queue_ids`: 207 where some were not there, 404 where none was. */
+/** `DELETE /annotation-queues?queue_ids`: 207 if some do not exist, 404 if none does. */
 export async function deleteQueues(
   store: QueueStore,
   request: FastifyRequest,
@@ -128,8 +128,8 @@ export async function deleteQueues(
 ): Promise<unknown> {
   const query = request.query as QueryString;
   const ids = [...new Set(parseIds(query, "queue_ids"))];
-  if (ids.length === 0 || (all(query, "queue_ids")?.length ?? 0) > queuesAtOnce) {
-    throw new RequestError(422, `queue_ids are 1 to ${queuesAtOnce} ids`);
+  if (ids.length === 0 || (all(query, "queue_ids")?.length ?? 0) > maxDeletedQueues) {
+    throw new RequestError(422, `queue_ids must contain 1 to ${maxDeletedQueues} ids`);
   }
   const deleted = new Set(await store.write.annotationQueues.delete(request.tenantId, ids));
   const missing = ids.filter((id) => !deleted.has(id));
@@ -141,7 +141,7 @@ export async function deleteQueues(
     .send({ deleted: [...deleted], not_found: missing });
 }
 
-/** `GET /annotation-queues/{run_id}/queues`: here the id is a run's. */
+/** `GET /annotation-queues/{run_id}/queues`: the id in this path is a run's. */
 export async function listQueuesOfRun(
   store: QueueStore,
   request: FastifyRequest,
@@ -160,7 +160,11 @@ export async function listQueuesOfRun(
   return queues.map(toQueueJson);
 }
 
-/** The queue in the path. @throws RequestError 404: it does not exist. */
+/**
+ * Finds the queue that the path names.
+ *
+ * @throws RequestError 404: it does not exist.
+ */
 export async function findQueue(
   store: QueueStore,
   request: FastifyRequest,
@@ -176,10 +180,14 @@ export async function findQueue(
 export const idOf = (request: FastifyRequest): string =>
   parseId((request.params as { readonly id: string }).id, "annotation queue id");
 
-/** Queues that one request deletes at most. */
-const queuesAtOnce = 100;
+/** Maximum number of queues that one request deletes. */
+const maxDeletedQueues = 100;
 
-/** What a list of queues is narrowed by. @throws RequestError 422: a value is not what its filter takes. */
+/**
+ * Parses the filters of a list of queues.
+ *
+ * @throws RequestError 422: a parameter has an invalid value.
+ */
 export function parseQueueQuery(query: QueryString): QueueQuery {
   const datasetId = first(query, "dataset_id");
   const parsed = {
@@ -198,8 +206,8 @@ export function parseQueueQuery(query: QueryString): QueueQuery {
 
 function parseColumn(text: string): QueueQuery["sortBy"] {
   if (text !== "name" && text !== "created_at" && text !== "updated_at") {
-    const shown = JSON.stringify(text.slice(0, 64));
-    throw new RequestError(422, `sort_by is name, created_at or updated_at, not ${shown}`);
+    const quoted = JSON.stringify(text.slice(0, 64));
+    throw new RequestError(422, `sort_by must be name, created_at or updated_at, not ${quoted}`);
   }
   return text;
 }

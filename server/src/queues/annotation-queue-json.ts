@@ -5,7 +5,7 @@ import { toRunJson } from "../runs/serializers/run-json.ts";
 import { toIso } from "../http/wire-text.ts";
 import type { RunView } from "../runs/serializers/run-json.ts";
 
-/** A queue, with all that is known of it. */
+/** Serializes a queue with all of its fields. */
 export const toQueueJson = (queue: AnnotationQueue) => ({
   num_reviewers_per_item: 1,
   enable_reservations: true,
@@ -29,7 +29,7 @@ export const toQueueJson = (queue: AnnotationQueue) => ({
   updated_at: toIso(queue.updatedMicros),
 });
 
-/** A run's place in a queue. */
+/** Serializes the entry of a run in a queue. */
 export const toEntryJson = (entry: QueueEntry) => ({
   id: entry.id,
   queue_id: entry.queueId,
@@ -38,18 +38,18 @@ export const toEntryJson = (entry: QueueEntry) => ({
   source_proposed_example_id: null,
 });
 
-/** The run as `GET /runs/{id}` answers it, with its place in the queue. */
+/** Serializes a run as `GET /runs/{id}` does, with the members of its queue entry. */
 export function toQueuedRunJson(entry: QueueEntry, run: StoredRun, view: RunView): Buffer {
-  const place = {
+  const entryMembers = {
     queue_run_id: entry.id,
     ...reviewOf(entry),
     effective_added_at: toIso(entry.addedMicros),
     reserved_by: idsOf(entry, ({ untilMicros }) => untilMicros !== null),
     completed_by: idsOf(entry, ({ doneMicros }) => doneMicros !== null),
   };
-  // Behind the run's own members: of equal names the last one counts.
+  // Append these after the run's own members: of two members with the same name, parsers use the last.
   const head = toRunJson(run, view).subarray(0, -1);
-  return Buffer.concat([head, Buffer.from(`,${JSON.stringify(place).slice(1)}`)]);
+  return Buffer.concat([head, Buffer.from(`,${JSON.stringify(entryMembers).slice(1)}`)]);
 }
 
 const reviewOf = ({ addedMicros, reviewedMicros }: QueueEntry) => ({
@@ -57,5 +57,5 @@ const reviewOf = ({ addedMicros, reviewedMicros }: QueueEntry) => ({
   last_reviewed_time: reviewedMicros === null ? null : toIso(reviewedMicros),
 });
 
-const idsOf = ({ reviews }: QueueEntry, has: (review: QueueReview) => boolean) =>
-  reviews.filter(has).map(({ reviewer }) => toReviewerId(reviewer));
+const idsOf = ({ reviews }: QueueEntry, matches: (review: QueueReview) => boolean) =>
+  reviews.filter(matches).map(({ reviewer }) => toReviewerId(reviewer));

@@ -23,14 +23,17 @@ const columns = {
   updated_at: "q.updated_us",
 } as const;
 
-/** Which entries `e`: `?1` is the tenant, `?2` the queue, `?3` a status or null. The caller is the reviewer without a name. */
-export const ofQueue = `e.tenant_id = ?1 AND e.queue_id = ?2 AND (?3 IS NULL OR ?3 = CASE
+/**
+ * SQL condition on entries `e` of a queue: `?1` is the tenant, `?2` the queue, `?3` a status or null. API callers
+ * count as the reviewer without a name.
+ */
+export const entryCondition = `e.tenant_id = ?1 AND e.queue_id = ?2 AND (?3 IS NULL OR ?3 = CASE
   WHEN e.completed_us IS NOT NULL THEN 'completed'
   WHEN EXISTS (SELECT 1 FROM annotation_queue_reviews v
     WHERE v.place = e.place AND v.reviewer = '${namelessReviewer}' AND v.done_us IS NOT NULL) THEN 'needs_others_review'
   ELSE 'needs_my_review' END)`;
 
-/** Answers questions about annotation queues. */
+/** Queries annotation queues. */
 export class AnnotationQueueReader implements AnnotationQueueReads {
   readonly #db: Connection;
   readonly #clock: Clock;
@@ -43,7 +46,7 @@ export class AnnotationQueueReader implements AnnotationQueueReads {
       find: db.prepare(`${queueSelection} WHERE q.tenant_id = ? AND q.id = ?`).raw(),
       listEntries: db
         .prepare(
-          `${entrySelection} WHERE ${ofQueue} ORDER BY e.added_us, e.place LIMIT ?4 OFFSET ?5`,
+          `${entrySelection} WHERE ${entryCondition} ORDER BY e.added_us, e.place LIMIT ?4 OFFSET ?5`,
         )
         .raw(),
       lastAdded: db
@@ -52,7 +55,9 @@ export class AnnotationQueueReader implements AnnotationQueueReads {
            WHERE tenant_id = ? AND run_id IN (SELECT value FROM json_each(?)) GROUP BY run_id`,
         )
         .raw(),
-      size: db.prepare(`SELECT count(*) FROM annotation_queue_runs e WHERE ${ofQueue}`).raw(),
+      size: db
+        .prepare(`SELECT count(*) FROM annotation_queue_runs e WHERE ${entryCondition}`)
+        .raw(),
     };
   }
 

@@ -28,24 +28,24 @@ import type { QueueBody, QueuePatchBody } from "./annotation-queue-handlers.ts";
 import { route } from "../http/route.ts";
 
 const tag = "annotation queues";
-const limit = "At most so many, from 1 to 100; 100 where it is left out.";
-const offset = "So many are skipped.";
+const limit = "Maximum number of items, 1 to 100; default 100.";
+const offset = "Number of items to skip.";
 const status =
-  "completed: as many reviewed it as the queue asks for; else needs_others_review where whoever asks is done with it, and needs_my_review where not. Whoever calls the API is one reviewer.";
+  "completed if enough reviewers are done with the run; otherwise needs_others_review if the caller is done with it, else needs_my_review. All API callers together count as one reviewer.";
 
-/** What lists of queues are narrowed by. */
+/** Query parameters of lists of queues. */
 export const queueQueryDocs = {
-  ids: "Ids, any of which it has; may be repeated.",
-  name: "Its name.",
-  name_contains: "Part of its name, in either case.",
-  dataset_id: "The dataset that reviewed runs go to.",
-  sort_by: "name, created_at or updated_at; created_at where it is left out.",
-  sort_by_desc: "Whether the last comes first: true or false; true where it is left out.",
+  ids: "Queue id; may be repeated.",
+  name: "Exact name.",
+  name_contains: "Part of the name, case-insensitive.",
+  dataset_id: "Id of the default dataset to which reviewed runs are added.",
+  sort_by: "name, created_at or updated_at; default created_at.",
+  sort_by_desc: "true (the default) to sort in descending order, or false.",
   limit,
   offset,
 };
 
-/** Runs in line for review by people: the queues. */
+/** Routes of annotation queues, in which runs wait for review by people. */
 export function addAnnotationQueueRoutes(
   app: FastifyInstance,
   dependencies: Linked<QueueStore>,
@@ -54,7 +54,7 @@ export function addAnnotationQueueRoutes(
   app.route({
     ...route(endpoints.listAnnotationQueues, {
       tag,
-      summary: "Annotation queues, the latest first.",
+      summary: "Lists annotation queues, by default the latest first.",
       query: queueQueryDocs,
     }),
     handler: (request) => listQueues(store, request),
@@ -62,7 +62,8 @@ export function addAnnotationQueueRoutes(
   app.route<{ Body: QueueBody }>({
     ...route(endpoints.createAnnotationQueue, {
       tag,
-      summary: "Makes a queue; repeated with the same id and content, it changes nothing.",
+      summary:
+        "Creates a queue. Repeating the request with the same id and content changes nothing.",
       body: queueBody,
     }),
     handler: (request) => createQueue(store, request),
@@ -70,19 +71,19 @@ export function addAnnotationQueueRoutes(
   app.route({
     ...route(endpoints.deleteAnnotationQueues, {
       tag,
-      summary: "Deletes queues; 207 where some were not there, 404 where none was.",
-      query: { queue_ids: "Ids, at most 100; may be repeated." },
+      summary: "Deletes queues; 207 if some do not exist, 404 if none does.",
+      query: { queue_ids: "Queue id; may be repeated, up to 100 times." },
     }),
     handler: (request, reply) => deleteQueues(store, request, reply),
   });
   app.route({
-    ...route(endpoints.readAnnotationQueue, { tag, summary: "One queue, with its rubric." }),
+    ...route(endpoints.readAnnotationQueue, { tag, summary: "Reads a queue with its rubric." }),
     handler: (request) => readQueue(store, request),
   });
   app.route<{ Body: QueuePatchBody }>({
     ...route(endpoints.updateAnnotationQueue, {
       tag,
-      summary: "Changes what is given; null takes away.",
+      summary: "Updates the given fields; null clears a field.",
       body: queuePatchBody,
     }),
     handler: (request) => updateQueue(store, request),
@@ -90,24 +91,24 @@ export function addAnnotationQueueRoutes(
   app.route({
     ...route(endpoints.deleteAnnotationQueue, {
       tag,
-      summary: "Deletes a queue; the runs in it stay.",
+      summary: "Deletes a queue; the runs themselves stay.",
     }),
     handler: (request) => deleteQueue(store, request),
   });
   app.route({
-    ...route(endpoints.listQueuesOfRun, { tag, summary: "The queues that a run is in." }),
+    ...route(endpoints.listQueuesOfRun, { tag, summary: "Lists the queues that contain a run." }),
     handler: (request) => listQueuesOfRun(store, request),
   });
   addQueueRunRoutes(app, dependencies);
 }
 
-/** What is in the queues. */
+/** Adds the routes of runs in queues. */
 function addQueueRunRoutes(app: FastifyInstance, dependencies: Linked<QueueStore>): void {
   const { store } = dependencies;
   app.route({
     ...route(endpoints.listAnnotationQueueRuns, {
       tag,
-      summary: "The runs of a queue, in its order.",
+      summary: "Lists the runs of a queue, in its order.",
       query: { status, limit, offset, include_stats: "Has no effect.", archived: "Has no effect." },
     }),
     handler: (request, reply) => listQueueRuns(dependencies, request, reply),
@@ -120,7 +121,7 @@ function addQueueRunRoutes(app: FastifyInstance, dependencies: Linked<QueueStore
       ...route(endpoint, {
         tag,
         summary:
-          "Puts runs at the end of a queue: all of them, or none. One that is in it keeps its place.",
+          "Adds runs to the end of a queue: all of them, or none. A run that is already in it keeps its position.",
         body: queueRunsBody,
       }),
       handler: (request) => addQueueRuns(store, request),
@@ -129,7 +130,7 @@ function addQueueRunRoutes(app: FastifyInstance, dependencies: Linked<QueueStore
   app.route<{ Body: QueueRunPatchBody }>({
     ...route(endpoints.updateAnnotationQueueRun, {
       tag,
-      summary: "Changes when a run was reviewed, and its place in the order.",
+      summary: "Updates when a run was reviewed, and its position in the queue.",
       body: queueRunPatchBody,
     }),
     handler: (request) => updateQueueRun(store, request),
@@ -137,14 +138,14 @@ function addQueueRunRoutes(app: FastifyInstance, dependencies: Linked<QueueStore
   app.route({
     ...route(endpoints.removeAnnotationQueueRun, {
       tag,
-      summary: "Takes a run out of a queue; the run itself stays.",
+      summary: "Removes a run from a queue; the run itself stays.",
     }),
     handler: (request) => removeQueueRun(store, request),
   });
   app.route({
     ...route(endpoints.readAnnotationQueueRun, {
       tag,
-      summary: "The run at a place of the queue's order; 0 is the first.",
+      summary: "Reads the run at an index of the queue; 0 is the first.",
       query: { include_extra: "Has no effect." },
     }),
     handler: (request, reply) => readQueueRun(dependencies, request, reply),
@@ -152,7 +153,7 @@ function addQueueRunRoutes(app: FastifyInstance, dependencies: Linked<QueueStore
   app.route({
     ...route(endpoints.readAnnotationQueueSize, {
       tag,
-      summary: "How many runs are in a queue.",
+      summary: "Counts the runs in a queue.",
       query: { status },
     }),
     handler: (request) => readQueueSize(store, request),

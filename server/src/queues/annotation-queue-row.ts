@@ -1,6 +1,6 @@
 import type { AnnotationQueue, QueueEntry, QueueFields } from "./annotation-queue.ts";
 
-/** Queues with their size, in the order of {@link parseQueueRow}. */
+/** Selects queues with their size; columns in the order of {@link parseQueueRow}. */
 export const queueSelection = `SELECT q.id, q.tenant_id, q.name_json, q.default_dataset_id, q.body, q.created_us,
   q.updated_us, (SELECT count(*) FROM annotation_queue_runs e WHERE e.tenant_id = q.tenant_id AND e.queue_id = q.id)
   FROM annotation_queues q`;
@@ -21,22 +21,22 @@ export function parseQueueRow(values: readonly unknown[]): AnnotationQueue {
 
 type Body = Omit<QueueFields, "name" | "defaultDatasetId">;
 
-/** What of {@link QueueFields} is in the column `body`. */
+/** Serializes the fields that the column `body` stores; the others have columns of their own. */
 export function toBody(fields: QueueFields): string {
   const { description, rubricInstructions, rubricItems, metadata, reviewers } = fields;
   const body: Body = { description, rubricInstructions, rubricItems, metadata, reviewers };
   return JSON.stringify(body);
 }
 
-/** Of an entry `e`, in the order of {@link parseEntryRow}. */
+/** The columns of an entry `e`, in the order of {@link parseEntryRow}. */
 export const entryColumns = `e.id, e.queue_id, e.run_id, e.added_us, e.reviewed_us, e.completed_us,
   (SELECT json_group_array(json_array(v.reviewer, v.until_us, v.done_us)) FROM annotation_queue_reviews v
     WHERE v.place = e.place)`;
 
-/** Entries, in the order of {@link parseEntryRow}. */
+/** Selects entries; columns in the order of {@link parseEntryRow}. */
 export const entrySelection = `SELECT ${entryColumns} FROM annotation_queue_runs e`;
 
-/** @param nowMicros - claims that expired before then are left out */
+/** @param nowMicros - the current time; expired claims are omitted */
 export function parseEntryRow(values: readonly unknown[], nowMicros: number): QueueEntry {
   const [id, queueId, runId, added, reviewed, completed, reviews] = values;
   return {

@@ -1,6 +1,6 @@
 /**
- * Queues of runs for review. A queue's order is that of `added_us`, and of `place` among equals; a run
- * is in a queue once. `id` of an entry is the place's, not the run's.
+ * Queues of runs for review. A queue is ordered by `added_us`, then by `place`, the row's key. A run is in a queue at
+ * most once. The column `id` of `annotation_queue_runs` identifies the entry, not the run.
  */
 export const annotationQueueTables = `
   CREATE TABLE annotation_queues (

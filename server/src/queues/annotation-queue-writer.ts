@@ -19,10 +19,10 @@ import { parseRows } from "../storage/sqlite/rows.ts";
 import type { Connection } from "../storage/sqlite/connection.ts";
 import { toIds } from "../storage/sqlite/tenant-keys.ts";
 
-/** Unknown runs that a refusal names. */
-const namedRuns = 20;
+/** Number of unknown runs that an error message lists. */
+const maxListedRuns = 20;
 
-/** Writes annotation queues, and who is in them. */
+/** Writes annotation queues and their entries. */
 export class AnnotationQueueWriter implements AnnotationQueueWrites {
   readonly #access: AnnotationQueueAccess;
   readonly #clock: Clock;
@@ -38,12 +38,12 @@ export class AnnotationQueueWriter implements AnnotationQueueWrites {
     const digest = createHash("sha256")
       .update(JSON.stringify(toIds(tenantId, draft)))
       .digest("base64url");
-    const [known] = parseRows(this.#statements.readDigest.all([tenantId, draft.id]));
-    if (known !== undefined) {
-      if (known[0] !== digest) {
+    const [existing] = parseRows(this.#statements.readDigest.all([tenantId, draft.id]));
+    if (existing !== undefined) {
+      if (existing[0] !== digest) {
         throw new RequestError(
           409,
-          `Annotation queue ${draft.id} already exists, with other content.`,
+          `Annotation queue ${draft.id} already exists with different content.`,
         );
       }
       return this.#access.read(tenantId, draft.id);
@@ -64,19 +64,19 @@ export class AnnotationQueueWriter implements AnnotationQueueWrites {
   }
 
   update(tenantId: string, id: string, changes: QueueChanges): AnnotationQueue {
-    const known = this.#access.read(tenantId, id);
-    const given = Object.entries(changes).filter(([, value]) => value !== undefined);
-    const reviewers = { ...known.reviewers, ...changes.reviewers };
-    const queue: AnnotationQueue = { ...known, ...Object.fromEntries(given), reviewers };
+    const current = this.#access.read(tenantId, id);
+    const definedChanges = Object.entries(changes).filter(([, value]) => value !== undefined);
+    const reviewers = { ...current.reviewers, ...changes.reviewers };
+    const queue: AnnotationQueue = { ...current, ...Object.fromEntries(definedChanges), reviewers };
     this.#checkDataset(tenantId, changes.defaultDatasetId ?? null);
-    // The clock may have stepped back since.
-    const updatedMicros = Math.max(this.#clock(), known.updatedMicros + 1);
+    // Never go back, even if the clock was set back.
+    const updatedMicros = Math.max(this.#clock(), current.updatedMicros + 1);
     const { name, defaultDatasetId } = queue;
     const values = [JSON.stringify(name), defaultDatasetId, toBody(queue), updatedMicros];
     this.#statements.update.run([...values, tenantId, id]);
     const { reviewersPerRun } = toReviewRules(queue);
-    if (reviewersPerRun !== toReviewRules(known).reviewersPerRun) {
-      this.#access.complete(tenantId, id, { reviewersPerRun });
+    if (reviewersPerRun !== toReviewRules(current).reviewersPerRun) {
+      this.#access.updateCompletion(tenantId, id, { reviewersPerRun });
     }
     return { ...queue, updatedMicros };
   }
@@ -93,7 +93,7 @@ export class AnnotationQueueWriter implements AnnotationQueueWrites {
     this.#checkRuns(tenantId, keys);
     const runIds = [...new Set(keys.map(({ runId }) => runId))];
     const [last] = parseRows(this.#statements.readLast.all([tenantId, id]));
-    // At the end, although the clock may have stepped back.
+    // Stay at the end of the queue, even if the clock was set back.
     const addedMicros = Math.max(this.#clock(), Number(last?.[0] ?? 0));
     return runIds.map((runId) => {
       this.#statements.insertEntry.run([tenantId, id, randomUUID(), runId, addedMicros]);
@@ -102,19 +102,19 @@ export class AnnotationQueueWriter implements AnnotationQueueWrites {
   }
 
   updateRun(tenantId: string, key: EntryKey, changes: EntryChanges): QueueEntry {
-    const known = this.#access.readEntry(tenantId, key);
+    const current = this.#access.readEntry(tenantId, key);
     const { queueId, entryId } = key;
-    const one = [tenantId, queueId, entryId];
-    this.#statements.updateEntry.run([changes.addedMicros ?? known.addedMicros, ...one]);
+    const entryValues = [tenantId, queueId, entryId];
+    this.#statements.updateEntry.run([changes.addedMicros ?? current.addedMicros, ...entryValues]);
     if (changes.reviewedMicros !== undefined) {
       const { reviewedMicros } = changes;
       if (reviewedMicros === null) {
-        this.#statements.unmark.run(one);
+        this.#statements.clearDone.run(entryValues);
       } else {
-        this.#statements.mark.run([namelessReviewer, reviewedMicros, ...one]);
+        this.#statements.setDone.run([namelessReviewer, reviewedMicros, ...entryValues]);
       }
       const { reviewersPerRun } = toReviewRules(this.#access.read(tenantId, queueId));
-      this.#access.complete(tenantId, queueId, { reviewersPerRun, entryId });
+      this.#access.updateCompletion(tenantId, queueId, { reviewersPerRun, entryId });
     }
     return this.#access.readEntry(tenantId, key);
   }
@@ -130,8 +130,9 @@ export class AnnotationQueueWriter implements AnnotationQueueWrites {
       return values === undefined || (projectId !== null && values[0] !== projectId);
     });
     if (unknown.length > 0) {
-      const ids = unknown.slice(0, namedRuns).map(({ runId }) => runId);
-      const more = unknown.length > namedRuns ? ` and ${unknown.length - namedRuns} more` : "";
+      const ids = unknown.slice(0, maxListedRuns).map(({ runId }) => runId);
+      const more =
+        unknown.length > maxListedRuns ? ` and ${unknown.length - maxListedRuns} more` : "";
       throw new RequestError(404, `Runs not found: ${ids.join(", ")}${more}`);
     }
   }
@@ -144,18 +145,18 @@ export class AnnotationQueueWriter implements AnnotationQueueWrites {
 }
 
 function prepareStatements(db: Connection) {
-  const one = "tenant_id = ? AND id = ?";
+  const byId = "tenant_id = ? AND id = ?";
   const inQueue = "tenant_id = ? AND queue_id = ?";
   return {
-    readDigest: db.prepare(`SELECT digest FROM annotation_queues WHERE ${one}`).raw(),
+    readDigest: db.prepare(`SELECT digest FROM annotation_queues WHERE ${byId}`).raw(),
     insert: db.prepare(
       `INSERT INTO annotation_queues (tenant_id, id, name_json, default_dataset_id, body, created_us, updated_us, digest)
        VALUES (?, ?, ?, ?, ?, ?, ?, ?)`,
     ),
     update: db.prepare(
-      `UPDATE annotation_queues SET name_json = ?, default_dataset_id = ?, body = ?, updated_us = ? WHERE ${one}`,
+      `UPDATE annotation_queues SET name_json = ?, default_dataset_id = ?, body = ?, updated_us = ? WHERE ${byId}`,
     ),
-    delete: db.prepare(`DELETE FROM annotation_queues WHERE ${one}`),
+    delete: db.prepare(`DELETE FROM annotation_queues WHERE ${byId}`),
     deleteEntries: db.prepare(`DELETE FROM annotation_queue_runs WHERE ${inQueue}`),
     readLast: db.prepare(`SELECT max(added_us) FROM annotation_queue_runs WHERE ${inQueue}`).raw(),
     insertEntry: db.prepare(
@@ -165,12 +166,12 @@ function prepareStatements(db: Connection) {
     updateEntry: db.prepare(
       `UPDATE annotation_queue_runs SET added_us = ? WHERE ${inQueue} AND id = ?`,
     ),
-    mark: db.prepare(
+    setDone: db.prepare(
       `INSERT INTO annotation_queue_reviews (place, reviewer, tenant_id, queue_id, done_us)
        SELECT place, ?, tenant_id, queue_id, ? FROM annotation_queue_runs WHERE ${inQueue} AND id = ?
        ON CONFLICT DO UPDATE SET done_us = excluded.done_us, until_us = NULL`,
     ),
-    unmark: db.prepare(
+    clearDone: db.prepare(
       `UPDATE annotation_queue_reviews SET done_us = NULL
        WHERE place = (SELECT place FROM annotation_queue_runs WHERE ${inQueue} AND id = ?)`,
     ),

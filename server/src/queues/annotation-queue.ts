@@ -3,7 +3,7 @@ import type { PageRange } from "../feedback/feedback.ts";
 
 type JsonObject = Readonly<Record<string, unknown>>;
 
-/** What of a queue a caller writes. */
+/** The fields of a queue that a caller writes. */
 export interface QueueFields {
   readonly name: string;
   readonly description: string | null;
@@ -11,18 +11,18 @@ export interface QueueFields {
   readonly rubricInstructions: string | null;
   readonly rubricItems: readonly JsonObject[] | null;
   readonly metadata: JsonObject | null;
-  /** How many review a run, and how they claim it: as the caller wrote it. */
+  /** How many reviewers a run needs and how they claim it, as the caller sent it. */
   readonly reviewers: JsonObject;
 }
 
-/** What is `undefined` stays as it is. */
+/** Fields that are `undefined` keep their value. */
 export type QueueChanges = {
   readonly [Name in keyof QueueFields]: QueueFields[Name] | undefined;
 };
 
 export interface QueueDraft extends QueueFields {
   readonly id: string;
-  /** `null`: now. */
+  /** `null` means the current time. */
   readonly createdMicros: number | null;
 }
 
@@ -31,59 +31,59 @@ export interface AnnotationQueue extends QueueFields {
   readonly tenantId: string;
   readonly createdMicros: number;
   readonly updatedMicros: number;
-  /** Runs in it. */
+  /** Number of runs in the queue. */
   readonly size: number;
 }
 
-/** A run's place in a queue. */
+/** The entry of a run in a queue. */
 export interface QueueEntry {
-  /** Of the place. */
+  /** Id of the entry, not of the run. */
   readonly id: string;
   readonly queueId: string;
   readonly runId: string;
-  /** The order of the queue. */
+  /** When the run was added, which determines the order of the queue. */
   readonly addedMicros: number;
-  /** When a reviewer was last done with it; `null` until one was. */
+  /** When a reviewer last finished the run; `null` until one did. */
   readonly reviewedMicros: number | null;
-  /** `null` until as many were done with it as the queue asks for. */
+  /** When enough reviewers had finished the run; `null` until then. */
   readonly completedMicros: number | null;
-  /** Who are done with it, and who have it now. */
+  /** The reviewers who have finished the run, and those who have claimed it. */
   readonly reviews: readonly QueueReview[];
 }
 
-/** One reviewer's part in a run of a queue. */
+/** One reviewer's state for an entry. */
 export interface QueueReview {
   readonly reviewer: string;
-  /** Until when they have claimed it; `null` where they have not, or no longer. */
+  /** When the reviewer's claim expires; `null` without an active claim. */
   readonly untilMicros: number | null;
-  /** `null` until they are done. */
+  /** When the reviewer finished the run; `null` until then. */
   readonly doneMicros: number | null;
 }
 
-/** Where a run of a queue is, for one reviewer. */
+/** The status of an entry, as one reviewer sees it. */
 export const reviewStatuses = ["needs_my_review", "needs_others_review", "completed"] as const;
 export type ReviewStatus = (typeof reviewStatuses)[number];
 
-/** Every filter that is given must hold. */
+/** All filters that are set must hold. */
 export interface QueueQuery extends PageRange {
   readonly ids?: readonly string[];
   readonly name?: string;
   readonly nameContains?: string;
   readonly defaultDatasetId?: string;
-  /** Queues that this run is in. */
+  /** Only queues that contain this run. */
   readonly runId?: string;
   readonly sortBy: "name" | "created_at" | "updated_at";
   readonly isDescending: boolean;
 }
 
-/** A run as a caller names it, with the project that it must be in where that is given. */
+/** A run, and the project that it must belong to if one is given. */
 export interface RunKey {
   readonly runId: string;
   readonly projectId: string | null;
 }
 
 export interface EntryChanges {
-  /** `undefined` stays; `null`: not reviewed. */
+  /** `undefined` keeps the value; `null` marks the run as not reviewed. */
   readonly reviewedMicros: number | null | undefined;
   readonly addedMicros: number | undefined;
 }
@@ -95,7 +95,7 @@ export interface EntryKey {
 
 export interface EntryQuery extends PageRange {
   readonly queueId: string;
-  /** `undefined`: any. */
+  /** `undefined` selects entries of any status. */
   readonly status: ReviewStatus | undefined;
 }
 
@@ -105,25 +105,30 @@ export interface AnnotationQueueReads {
   /** In the order of the queue. */
   listEntries(tenantId: string, query: EntryQuery): readonly QueueEntry[];
   size(tenantId: string, query: Pick<EntryQuery, "queueId" | "status">): number;
-  /** Of those runs that are in queues: when each was last added to one, in microseconds. */
+  /** For each of the runs that is in a queue: when it was last added to one, in microseconds. */
   lastAdded(tenantId: string, runIds: readonly string[]): ReadonlyMap<string, number>;
 }
 
 export interface AnnotationQueueWrites {
   /**
-   * Repeated with the same content, it changes nothing.
+   * Creates a queue. Repeating the call with the same content changes nothing.
    *
-   * @throws RequestError 404: no such dataset. 409: the id is another queue's.
+   * @throws RequestError 404: no such dataset. 409: another queue has the id.
    */
   create(tenantId: string, draft: QueueDraft): AnnotationQueue;
-  /** Of `reviewers`, what is given replaces what was there. @throws RequestError 404: no such queue, or no such dataset. */
+  /**
+   * Updates a queue; the members of `reviewers` are merged with the stored ones.
+   *
+   * @throws RequestError 404: no such queue, or no such dataset.
+   */
   update(tenantId: string, id: string, changes: QueueChanges): AnnotationQueue;
   /** Deletes the queues that exist and returns their ids. Their runs stay. */
   delete(tenantId: string, ids: readonly string[]): readonly string[];
   /**
-   * At the end, in the order given; a run that is in it keeps its place. All of them, or none.
+   * Adds runs at the end, in the given order: all of them, or none. A run that is already in the queue keeps its
+   * position.
    *
-   * @throws RequestError 404: no such queue; or no such runs, which it names.
+   * @throws RequestError 404: there is no such queue, or runs do not exist; the message lists them.
    */
   addRuns(tenantId: string, id: string, keys: readonly RunKey[]): readonly QueueEntry[];
   /** @throws RequestError 404: no such queue, or no such entry in it. */
@@ -132,6 +137,6 @@ export interface AnnotationQueueWrites {
   removeRun(tenantId: string, key: EntryKey): void;
 }
 
-/** The text is the specification's (section 8). */
+/** The message text is defined by the specification (section 8). */
 export const missingQueue = (id: string): RequestError =>
   new RequestError(404, `Annotation queue with ID ${id} not found`);

@@ -14,7 +14,7 @@ import { findQueue, idOf, parseQueueQuery } from "./annotation-queue-handlers.ts
 import { first, parseId, parsePage } from "../http/query-string.ts";
 import type { QueryString } from "../http/query-string.ts";
 
-/** Names that people give themselves: without an account there is nothing else to know them by. */
+/** The name that a reviewer chose. Reviewers have no accounts, so nothing else identifies them. */
 const Reviewer = Type.String({
   minLength: 1,
   maxLength: serverLimits.reviewerChars,
@@ -24,21 +24,21 @@ const Reviewer = Type.String({
 /** Body of `POST /ui/annotation-queues/{id}/claim`. */
 export const claimBody = Type.Object({
   reviewer: Reviewer,
-  /** This run, rather than the next one. */
+  /** Claims this entry instead of the next one. */
   queue_run_id: Maybe(Type.String()),
-  /** The nearest behind this one. */
+  /** Claims the next entry after this one. */
   after: Maybe(Type.String()),
-  /** The nearest before this one. */
+  /** Claims the last entry before this one. */
   before: Maybe(Type.String()),
 });
 
-/** Body of the calls on a run that a reviewer has. */
+/** Body of the requests about an entry that the reviewer has claimed. */
 export const reviewBody = Type.Object({ reviewer: Reviewer, skipped: Maybe(Type.Boolean()) });
 
 export type ClaimBody = Static<typeof claimBody>;
 export type ReviewBody = Static<typeof reviewBody>;
 
-/** `GET /ui/annotation-queues`: those of `GET /annotation-queues`, each with how far it is. */
+/** `GET /ui/annotation-queues`: as `GET /annotation-queues`, with the review progress of each queue. */
 export async function listReviewedQueues(
   store: QueueStore,
   request: FastifyRequest,
@@ -69,7 +69,7 @@ export async function readQueueProgress(
   return toProgressJson(progress, reviewer);
 }
 
-/** `GET /ui/annotation-queues/{id}/runs`: without what they hold. */
+/** `GET /ui/annotation-queues/{id}/runs`: the entries of a queue, without payloads. */
 export async function listReviewedRuns(
   store: QueueStore,
   request: FastifyRequest,
@@ -77,17 +77,19 @@ export async function listReviewedRuns(
   const query = request.query as QueryString;
   const [page, status] = [parsePage(query), parseStatus(query)];
   const { id: queueId } = await findQueue(store, request);
-  const asked = { queueId, status, ...page };
-  return (await store.read.queueReviews.listRuns(request.tenantId, asked)).map(toReviewedRunJson);
+  const entryQuery = { queueId, status, ...page };
+  return (await store.read.queueReviews.listRuns(request.tenantId, entryQuery)).map(
+    toReviewedRunJson,
+  );
 }
 
-/** `POST /ui/annotation-queues/{id}/claim`: the run, or null where none waits. */
+/** `POST /ui/annotation-queues/{id}/claim`: the claimed entry, or null if none is waiting. */
 export async function claimQueueRun(
   store: QueueStore,
   request: FastifyRequest<{ Body: ClaimBody }>,
 ): Promise<unknown> {
   const { reviewer } = request.body;
-  const pick = pickOf(request.body);
+  const pick = parsePick(request.body);
   const claim = { queueId: idOf(request), reviewer, pick };
   const claimed = await store.write.queueReviews.claim(request.tenantId, claim);
   return { run: claimed === undefined ? null : toClaimJson(claimed) };
@@ -120,17 +122,17 @@ export async function reopenQueueRun(
   return { run: toClaimJson(claimed) };
 }
 
-function pickOf({ queue_run_id: one, after, before }: ClaimBody): ReviewPick {
+function parsePick({ queue_run_id: entryId, after, before }: ClaimBody): ReviewPick {
   const picks = [
-    { kind: "this", id: one },
+    { kind: "this", id: entryId },
     { kind: "after", id: after },
     { kind: "before", id: before },
   ] as const;
-  const given = picks.filter(({ id }) => typeof id === "string");
-  if (given.length > 1) {
-    throw new RequestError(422, "one of queue_run_id, after and before is given, or none");
+  const usedPicks = picks.filter(({ id }) => typeof id === "string");
+  if (usedPicks.length > 1) {
+    throw new RequestError(422, "pass at most one of queue_run_id, after and before");
   }
-  const [pick] = given;
+  const [pick] = usedPicks;
   return pick === undefined
     ? { kind: "next" }
     : { kind: pick.kind, entryId: parseId(pick.id, "queue run id") };

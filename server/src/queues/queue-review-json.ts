@@ -3,14 +3,14 @@ import type { ClaimedRun, QueueProgress, ReviewedRun } from "./queue-review.ts";
 import { toEntryJson } from "./annotation-queue-json.ts";
 import { toIso } from "../http/wire-text.ts";
 
-/** A run that a reviewer has, and who else has or had it. */
+/** Serializes a claimed entry, with all of its reviewers. */
 export const toClaimJson = (run: ClaimedRun) => ({
   ...reviewsOf(run),
   index: run.index,
   claimed_until: run.untilMicros === null ? null : toIso(run.untilMicros),
 });
 
-/** A run in a queue, as a list shows it. */
+/** Serializes an entry for a list. */
 export const toReviewedRunJson = (run: ReviewedRun) => ({
   ...reviewsOf(run),
   name: run.name,
@@ -30,7 +30,7 @@ const reviewsOf = (entry: QueueEntry) => ({
   })),
 });
 
-/** How far a queue is, all in all and for the one who asks. */
+/** Serializes the progress of a queue, in total and for one reviewer. */
 export function toProgressJson(progress: QueueProgress, reviewer: string) {
   const { total, completed, reviewers, lastDone } = progress;
   return {

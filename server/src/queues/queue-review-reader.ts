@@ -1,19 +1,19 @@
 import type { EntryQuery } from "./annotation-queue.ts";
 import type { QueueProgress, QueueReviewReads, ReviewedRun } from "./queue-review.ts";
-import { ofQueue } from "./annotation-queue-reader.ts";
+import { entryCondition } from "./annotation-queue-reader.ts";
 import { entryColumns, parseEntryRow } from "./annotation-queue-row.ts";
 import { microsNow } from "../storage/sqlite/clock.ts";
 import type { Clock } from "../storage/sqlite/clock.ts";
 import { parseRows } from "../storage/sqlite/rows.ts";
 import type { Connection } from "../storage/sqlite/connection.ts";
 
-/** What of a run stands behind the columns of its entry. */
+/** Number of columns of the run, which follow those of its entry. */
 const runColumnCount = 5;
 
-/** Reviewers that an answer names. */
-const namedReviewers = 100;
+/** Maximum number of reviewers in a response. */
+const maxReviewers = 100;
 
-/** Answers how far queues are. */
+/** Queries the reviews and the progress of queues. */
 export class QueueReviewReader implements QueueReviewReads {
   readonly #clock: Clock;
   readonly #statements;
@@ -27,14 +27,14 @@ export class QueueReviewReader implements QueueReviewReads {
       reviewers: db
         .prepare(
           `SELECT reviewer, count(done_us), count(CASE WHEN done_us IS NULL AND until_us > ?3 THEN 1 END)
-           FROM annotation_queue_reviews WHERE ${inQueue} GROUP BY reviewer ORDER BY reviewer LIMIT ${namedReviewers}`,
+           FROM annotation_queue_reviews WHERE ${inQueue} GROUP BY reviewer ORDER BY reviewer LIMIT ${maxReviewers}`,
         )
         .raw(),
       runs: db
         .prepare(
           `SELECT ${entryColumns}, r.name, r.run_type, r.has_error, r.start_us, r.end_us
            FROM annotation_queue_runs e JOIN runs r ON r.id = e.run_id
-           WHERE ${ofQueue} ORDER BY e.added_us, e.place LIMIT ?4 OFFSET ?5`,
+           WHERE ${entryCondition} ORDER BY e.added_us, e.place LIMIT ?4 OFFSET ?5`,
         )
         .raw(),
       lastDone: db
@@ -67,13 +67,13 @@ export class QueueReviewReader implements QueueReviewReads {
   }
 
   progress(tenantId: string, queueId: string, reviewer: string): QueueProgress {
-    const place = [tenantId, queueId];
-    const [sizes = []] = parseRows(this.#statements.sizes.all(place));
-    const [last] = parseRows(this.#statements.lastDone.all([...place, reviewer]));
+    const queueKey = [tenantId, queueId];
+    const [sizes = []] = parseRows(this.#statements.sizes.all(queueKey));
+    const [last] = parseRows(this.#statements.lastDone.all([...queueKey, reviewer]));
     return {
       total: Number(sizes[0]),
       completed: Number(sizes[0]) - Number(sizes[1]),
-      reviewers: parseRows(this.#statements.reviewers.all([...place, this.#clock()])).map(
+      reviewers: parseRows(this.#statements.reviewers.all([...queueKey, this.#clock()])).map(
         ([name, done, claimed]) => ({
           name: String(name),
           done: Number(done),

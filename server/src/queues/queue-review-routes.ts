@@ -17,14 +17,14 @@ import type { QueueStore } from "./queue-store.ts";
 import { queueQueryDocs } from "./annotation-queue-routes.ts";
 
 const tag = "annotation queues";
-const reviewer = "The name of whoever reviews.";
+const reviewer = "Name of the reviewer.";
 
-/** Reviews, as the page makes them: who has which run, and who is done with it. */
+/** Review routes for the UI: who has claimed which run, and who is done with it. */
 export function addUiAnnotationQueueRoutes(app: FastifyInstance, store: QueueStore): void {
   app.route({
     ...route(uiEndpoints.listReviewedQueues, {
       tag,
-      summary: "Annotation queues with how far each is.",
+      summary: "Lists annotation queues with their review progress.",
       query: { ...queueQueryDocs, reviewer },
     }),
     handler: (request) => listReviewedQueues(store, request),
@@ -32,7 +32,7 @@ export function addUiAnnotationQueueRoutes(app: FastifyInstance, store: QueueSto
   app.route({
     ...route(uiEndpoints.readQueueProgress, {
       tag,
-      summary: "How far a queue is, and who reviews it.",
+      summary: "Reads the progress of a queue and its reviewers.",
       query: { reviewer },
     }),
     handler: (request) => readQueueProgress(store, request),
@@ -40,11 +40,11 @@ export function addUiAnnotationQueueRoutes(app: FastifyInstance, store: QueueSto
   app.route({
     ...route(uiEndpoints.listReviewedRuns, {
       tag,
-      summary: "The runs of a queue with their reviews, without what they hold.",
+      summary: "Lists the runs of a queue with their reviews, without payloads.",
       query: {
-        status: "As of GET /annotation-queues/{id}/runs.",
-        limit: "1 to 100.",
-        offset: "So many are skipped.",
+        status: "As in GET /annotation-queues/{id}/runs.",
+        limit: "Maximum number of items, 1 to 100.",
+        offset: "Number of items to skip.",
       },
     }),
     handler: (request) => listReviewedRuns(store, request),
@@ -53,7 +53,7 @@ export function addUiAnnotationQueueRoutes(app: FastifyInstance, store: QueueSto
     ...route(uiEndpoints.claimQueueRun, {
       tag,
       summary:
-        "Claims the next run that waits for a reviewer, or one that is named; repeated, it renews the claim. 409: it is others'.",
+        "Claims the next run that waits for the reviewer, or a given one. Repeating the request renews the claim. 409 if other reviewers have claimed or finished the run.",
       body: claimBody,
     }),
     handler: (request) => claimQueueRun(store, request),
@@ -61,7 +61,7 @@ export function addUiAnnotationQueueRoutes(app: FastifyInstance, store: QueueSto
   app.route<{ Body: ReviewBody }>({
     ...route(uiEndpoints.releaseQueueRun, {
       tag,
-      summary: "Gives a claim back; a run that was skipped comes last for its reviewer.",
+      summary: "Releases a claim. A skipped run comes last for this reviewer.",
       body: reviewBody,
     }),
     handler: (request) => releaseQueueRun(store, request),
@@ -69,7 +69,7 @@ export function addUiAnnotationQueueRoutes(app: FastifyInstance, store: QueueSto
   app.route<{ Body: ReviewBody }>({
     ...route(uiEndpoints.finishQueueRun, {
       tag,
-      summary: "The reviewer is done with the run; repeated, it changes nothing.",
+      summary: "Marks the run as done by the reviewer. Repeating the request changes nothing.",
       body: reviewBody,
     }),
     handler: (request) => finishQueueRun(store, request),
@@ -77,7 +77,7 @@ export function addUiAnnotationQueueRoutes(app: FastifyInstance, store: QueueSto
   app.route<{ Body: ReviewBody }>({
     ...route(uiEndpoints.reopenQueueRun, {
       tag,
-      summary: "Takes the reviewer's mark back, and claims the run for them.",
+      summary: "Undoes the reviewer's done mark and claims the run again.",
       body: reviewBody,
     }),
     handler: (request) => reopenQueueRun(store, request),

@@ -1,7 +1,7 @@
 /**
- * Who reviews which run of a queue: a claim until `until_us`, a mark that it was skipped or done; one row for a place in a
- * queue and a reviewer. `completed_us` of a place is set while as many are done with it as the queue requires.
- * The reviewer without a name, `''`, is the caller of the API.
+ * Reviews of runs in queues: a claim until `until_us`, and when the run was skipped or done. One row per entry
+ * (`place`) and reviewer. `completed_us` of an entry is set while as many reviewers are done with it as the queue
+ * requires. The reviewer without a name, `''`, represents the callers of the API.
  */
 export const queueReviewTables = `
   ALTER TABLE annotation_queue_runs ADD COLUMN completed_us INTEGER;

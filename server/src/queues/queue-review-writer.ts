@@ -16,8 +16,8 @@ import { parseRows } from "../storage/sqlite/rows.ts";
 import type { Connection } from "../storage/sqlite/connection.ts";
 
 /**
- * Who reviews which run. One thread writes, one call after the other: of two reviewers who ask at the same time the second
- * finds what the first was given taken.
+ * Writes claims and reviews. Writes run one after the other on one thread, so two reviewers who claim at the same
+ * time never get the same run unless the queue allows it.
  */
 export class QueueReviewWriter implements QueueReviewWrites {
   readonly #access: AnnotationQueueAccess;
@@ -43,13 +43,13 @@ export class QueueReviewWriter implements QueueReviewWrites {
     if (isDone(entry, reviewer)) {
       return this.#toClaimed(tenantId, entry, null);
     }
-    this.#checkRoom(entry, reviewer, rules);
+    this.#assertFreeSlot(entry, reviewer, rules);
     return this.#claim(tenantId, key, rules);
   }
 
   release(tenantId: string, key: ReviewKey, isSkipped: boolean): void {
     this.#access.readEntry(tenantId, key);
-    this.#write(tenantId, key, {
+    this.#writeState(tenantId, key, {
       untilMicros: null,
       skippedMicros: isSkipped ? this.#clock() : null,
     });
@@ -61,46 +61,55 @@ export class QueueReviewWriter implements QueueReviewWrites {
     if (isDone(entry, key.reviewer)) {
       return entry;
     }
-    this.#checkRoom(entry, key.reviewer, rules);
-    this.#write(tenantId, key, { untilMicros: null, skippedMicros: null });
-    return this.#mark(tenantId, key, this.#clock());
+    this.#assertFreeSlot(entry, key.reviewer, rules);
+    this.#writeState(tenantId, key, { untilMicros: null, skippedMicros: null });
+    return this.#setDone(tenantId, key, this.#clock());
   }
 
   reopen(tenantId: string, key: ReviewKey): ClaimedRun {
     const rules = toReviewRules(this.#access.read(tenantId, key.queueId));
     const entry = this.#access.readEntry(tenantId, key);
     if (isDone(entry, key.reviewer)) {
-      this.#mark(tenantId, key, null);
+      this.#setDone(tenantId, key, null);
     } else {
-      // Without a mark of one's own it is a claim like any other.
-      this.#checkRoom(entry, key.reviewer, rules);
+      // Not done by this reviewer: claim it as usual.
+      this.#assertFreeSlot(entry, key.reviewer, rules);
     }
     return this.#claim(tenantId, key, rules);
   }
 
-  #mark(tenantId: string, key: ReviewKey, doneMicros: number | null): QueueEntry {
+  #setDone(tenantId: string, key: ReviewKey, doneMicros: number | null): QueueEntry {
     const { queueId, entryId, reviewer } = key;
     const { reviewersPerRun } = toReviewRules(this.#access.read(tenantId, queueId));
-    this.#statements.mark.run([doneMicros, reviewer, tenantId, queueId, entryId]);
-    this.#access.complete(tenantId, queueId, { reviewersPerRun, entryId });
+    this.#statements.setDone.run([doneMicros, reviewer, tenantId, queueId, entryId]);
+    this.#access.updateCompletion(tenantId, queueId, { reviewersPerRun, entryId });
     return this.#access.readEntry(tenantId, key);
   }
 
   #claim(tenantId: string, key: ReviewKey, { claimMicros }: ReviewRules): ClaimedRun {
     const untilMicros = claimMicros === undefined ? null : this.#clock() + claimMicros;
-    this.#write(tenantId, key, { untilMicros, skippedMicros: undefined });
+    this.#writeState(tenantId, key, { untilMicros, skippedMicros: undefined });
     return this.#toClaimed(tenantId, this.#access.readEntry(tenantId, key), untilMicros);
   }
 
-  #write(tenantId: string, { queueId, entryId, reviewer }: ReviewKey, state: ReviewState): void {
+  #writeState(
+    tenantId: string,
+    { queueId, entryId, reviewer }: ReviewKey,
+    state: ReviewState,
+  ): void {
     const { untilMicros, skippedMicros } = state;
     const keep = skippedMicros === undefined ? 1 : 0;
     const values = [reviewer, untilMicros, skippedMicros ?? null, keep];
     this.#statements.write.run([...values, tenantId, queueId, entryId]);
   }
 
-  /** Places are as many as the queue asks for reviewers; done or claimed, each holds one. */
-  #checkRoom(entry: QueueEntry, reviewer: string, rules: ReviewRules): void {
+  /**
+   * Each entry has as many reviewer slots as the queue requires reviewers; every other reviewer who is done with it
+   * or has claimed it takes one.
+   *
+   * @throws RequestError 409: all slots are taken.
+   */
+  #assertFreeSlot(entry: QueueEntry, reviewer: string, rules: ReviewRules): void {
     const others = entry.reviews.filter(
       (review) =>
         review.reviewer !== reviewer &&
@@ -121,12 +130,12 @@ export class QueueReviewWriter implements QueueReviewWrites {
     { queueId, reviewer, pick }: ReviewRequest,
     { reviewersPerRun, claimMicros }: ReviewRules,
   ): string | undefined {
-    // Where runs are not claimed, no claim is in the future.
+    // With claims disabled, this time makes every stored claim count as expired.
     const nowMicros = claimMicros === undefined ? Number.MAX_SAFE_INTEGER : this.#clock();
     const values = [tenantId, queueId, reviewer, reviewersPerRun, nowMicros];
-    const all = "entryId" in pick ? [...values, pick.entryId] : values;
+    const allValues = "entryId" in pick ? [...values, pick.entryId] : values;
     for (const statement of this.#statementsOf(pick)) {
-      const [row] = parseRows(statement.all(all));
+      const [row] = parseRows(statement.all(allValues));
       if (row !== undefined) {
         return String(row[0]);
       }
@@ -147,50 +156,50 @@ export class QueueReviewWriter implements QueueReviewWrites {
 
 interface ReviewState {
   readonly untilMicros: number | null;
-  /** `undefined`: as it is. */
+  /** `undefined` keeps the value. */
   readonly skippedMicros: number | null | undefined;
 }
 
 const isDone = ({ reviews }: QueueEntry, reviewer: string): boolean =>
   reviews.some((review) => review.reviewer === reviewer && review.doneMicros !== null);
 
-/** Where a run of a queue stands in its order. */
-const placeOf = (entryId: string): string =>
+/** SQL that selects the sort position of an entry. */
+const positionOf = (entryId: string): string =>
   `SELECT added_us, place FROM annotation_queue_runs WHERE tenant_id = ?1 AND queue_id = ?2 AND id = ${entryId}`;
 
 function prepareStatements(db: Connection) {
-  const place =
+  const selectPlace =
     "SELECT place FROM annotation_queue_runs WHERE tenant_id = ? AND queue_id = ? AND id = ?";
-  const mine = "v.place = e.place AND v.reviewer = ?3";
+  const ofReviewer = "v.place = e.place AND v.reviewer = ?3";
   const waiting = `e.tenant_id = ?1 AND e.queue_id = ?2 AND e.completed_us IS NULL
     AND (SELECT count(*) FROM annotation_queue_reviews v WHERE v.place = e.place AND v.reviewer <> ?3
       AND (v.done_us IS NOT NULL OR v.until_us > ?5)) < ?4
-    AND NOT EXISTS (SELECT 1 FROM annotation_queue_reviews v WHERE ${mine} AND v.done_us IS NOT NULL)`;
-  // As row values of subqueries: so the index of the order is searched, not walked.
-  const place6 = placeOf("?6");
-  const beside = (sign: "<" | ">", order: "ASC" | "DESC") => `
-    SELECT e.id FROM annotation_queue_runs e WHERE ${waiting} AND (e.added_us, e.place) ${sign} (${place6})
+    AND NOT EXISTS (SELECT 1 FROM annotation_queue_reviews v WHERE ${ofReviewer} AND v.done_us IS NOT NULL)`;
+  // Compare row values with a subquery: SQLite then seeks in the index of the order instead of scanning it.
+  const referencePosition = positionOf("?6");
+  const nearest = (sign: "<" | ">", order: "ASC" | "DESC") => `
+    SELECT e.id FROM annotation_queue_runs e WHERE ${waiting} AND (e.added_us, e.place) ${sign} (${referencePosition})
     ORDER BY e.added_us ${order}, e.place ${order} LIMIT 1`;
   return {
     next: db
       .prepare(
         `SELECT e.id FROM annotation_queue_runs e WHERE ${waiting}
-           AND NOT EXISTS (SELECT 1 FROM annotation_queue_reviews v WHERE ${mine} AND v.skipped_us IS NOT NULL)
+           AND NOT EXISTS (SELECT 1 FROM annotation_queue_reviews v WHERE ${ofReviewer} AND v.skipped_us IS NOT NULL)
          ORDER BY e.added_us, e.place LIMIT 1`,
       )
       .raw(),
     skipped: db
       .prepare(
-        `SELECT e.id FROM annotation_queue_runs e JOIN annotation_queue_reviews v ON ${mine}
+        `SELECT e.id FROM annotation_queue_runs e JOIN annotation_queue_reviews v ON ${ofReviewer}
          WHERE v.skipped_us IS NOT NULL AND ${waiting} ORDER BY v.skipped_us, e.place LIMIT 1`,
       )
       .raw(),
-    after: db.prepare(beside(">", "ASC")).raw(),
-    before: db.prepare(beside("<", "DESC")).raw(),
+    after: db.prepare(nearest(">", "ASC")).raw(),
+    before: db.prepare(nearest("<", "DESC")).raw(),
     index: db
       .prepare(
         `SELECT count(*) FROM annotation_queue_runs e WHERE e.tenant_id = ?1 AND e.queue_id = ?2
-           AND (e.added_us, e.place) < (${placeOf("?3")})`,
+           AND (e.added_us, e.place) < (${positionOf("?3")})`,
       )
       .raw(),
     write: db.prepare(
@@ -200,8 +209,8 @@ function prepareStatements(db: Connection) {
        ON CONFLICT DO UPDATE SET until_us = excluded.until_us,
          skipped_us = CASE WHEN ?4 THEN skipped_us ELSE excluded.skipped_us END`,
     ),
-    mark: db.prepare(
-      `UPDATE annotation_queue_reviews SET done_us = ? WHERE reviewer = ? AND place = (${place})`,
+    setDone: db.prepare(
+      `UPDATE annotation_queue_reviews SET done_us = ? WHERE reviewer = ? AND place = (${selectPlace})`,
     ),
   };
 }

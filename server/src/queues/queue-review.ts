@@ -1,10 +1,12 @@
 import { createHash } from "node:crypto";
 import type { AnnotationQueue, EntryQuery, QueueEntry } from "./annotation-queue.ts";
 
-/** The reviewer of API calls that name none. */
+/** The name of the reviewer that represents API callers, who pass no name. */
 export const namelessReviewer = "";
 
-/** The platform knows reviewers by UUIDs: one made of the name, the same each time (RFC 9562, version 8). */
+/**
+ * The platform identifies reviewers by UUIDs: this derives one from the name, always the same (RFC 9562, version 8).
+ */
 export function toReviewerId(name: string): string {
   const digits = createHash("sha256").update(`reviewer ${name}`).digest("hex");
   const variant = ((Number.parseInt(digits.slice(16, 17), 16) & 3) | 8).toString(16);
@@ -22,11 +24,11 @@ export function toReviewerId(name: string): string {
 export interface ReviewRules {
   /** Reviewers who must be done with a run before it is completed. */
   readonly reviewersPerRun: number;
-  /** How long a claim holds; `undefined`: runs are not claimed, and reviewers may meet. */
+  /** Duration of a claim; `undefined` if runs are not claimed, so that several reviewers may work on the same run. */
   readonly claimMicros: number | undefined;
 }
 
-/** What the fields of a queue mean. Those that are null are read as left out. */
+/** Interprets the reviewer fields of a queue; null counts as omitted. */
 export function toReviewRules({ reviewers }: Pick<AnnotationQueue, "reviewers">): ReviewRules {
   const { num_reviewers_per_item: count, reservation_minutes: minutes } = reviewers;
   return {
@@ -40,21 +42,21 @@ const minuteMicros = 60_000_000;
 const toCount = (value: unknown): number =>
   typeof value === "number" && value >= 1 ? Math.floor(value) : 1;
 
-/** A run in a queue, for one reviewer. */
+/** Identifies an entry and a reviewer. */
 export interface ReviewKey {
   readonly queueId: string;
-  /** Of the place, not of the run. */
+  /** Id of the entry, not of the run. */
   readonly entryId: string;
   readonly reviewer: string;
 }
 
-/** Which run a reviewer asks for. */
+/** Selects the entry that a reviewer wants to claim. */
 export type ReviewPick =
-  /** The first in the order of the queue that waits for them; those that they skipped come last. */
+  /** The first entry that waits for the reviewer; entries that they skipped come last. */
   | { readonly kind: "next" }
-  /** The nearest that waits for them, behind or before another. */
+  /** The nearest entry that waits for the reviewer, after or before another one. */
   | { readonly kind: "after" | "before"; readonly entryId: string }
-  /** That one, also where they are done with it. */
+  /** This entry, even if the reviewer is done with it. */
   | { readonly kind: "this"; readonly entryId: string };
 
 export interface ReviewRequest {
@@ -63,35 +65,35 @@ export interface ReviewRequest {
   readonly pick: ReviewPick;
 }
 
-/** A run that is a reviewer's for the time being. */
+/** An entry that a reviewer has claimed. */
 export interface ClaimedRun extends QueueEntry {
-  /** How many stand before it in the queue. */
+  /** Number of entries before it in the queue. */
   readonly index: number;
   /** When the claim expires; `null` without a claim, because the queue has no time limit or the reviewer is done. */
   readonly untilMicros: number | null;
 }
 
-/** One who reviews a queue, or did. */
+/** A reviewer of a queue. */
 export interface QueueReviewer {
   readonly name: string;
-  /** Runs that they are done with. */
+  /** Number of runs that the reviewer has finished. */
   readonly done: number;
-  /** Runs that they have claimed now. */
+  /** Number of runs that the reviewer has claimed now. */
   readonly claimed: number;
 }
 
-/** How far a queue is. */
+/** The review progress of a queue. */
 export interface QueueProgress {
   readonly total: number;
-  /** Runs that as many are done with as the queue asks for. */
+  /** Number of runs that enough reviewers have finished. */
   readonly completed: number;
-  /** By name, at most 100. */
+  /** Ordered by name, at most 100. */
   readonly reviewers: readonly QueueReviewer[];
-  /** Of the one who asks: the place that they were done with last. */
+  /** Id of the entry that the requesting reviewer finished last. */
   readonly lastDone: string | null;
 }
 
-/** A run in a queue, with as much of it as a list shows. */
+/** An entry, with the fields of its run that a list shows. */
 export interface ReviewedRun extends QueueEntry {
   readonly name: string;
   readonly runType: string;
@@ -106,18 +108,22 @@ export interface QueueReviewReads {
   progress(tenantId: string, queueId: string, reviewer: string): QueueProgress;
 }
 
-/** Each throws RequestError 404: no such queue, or no such run in it. */
+/** Each method throws RequestError 404: no such queue, or no such entry in it. */
 export interface QueueReviewWrites {
   /**
-   * Claims a run for a reviewer, or renews their claim. `undefined`: none waits for them.
+   * Claims an entry for a reviewer, or renews the claim. Returns `undefined` if no entry waits for the reviewer.
    *
-   * @throws RequestError 409: the requested run is claimed by others.
+   * @throws RequestError 409: other reviewers have claimed or finished the entry.
    */
   claim(tenantId: string, request: ReviewRequest): ClaimedRun | undefined;
-  /** Gives a claim back; repeated, it changes nothing. */
+  /** Releases a claim; repeating the call changes nothing. */
   release(tenantId: string, key: ReviewKey, isSkipped: boolean): void;
-  /** The reviewer is done with it; repeated, it changes nothing. @throws RequestError 409: it is others'. */
+  /**
+   * Marks the entry as done by the reviewer; repeating the call changes nothing.
+   *
+   * @throws RequestError 409: other reviewers have claimed or finished the entry.
+   */
   finish(tenantId: string, key: ReviewKey): QueueEntry;
-  /** They are not done with it after all, and have claimed it. */
+  /** Undoes the reviewer's done mark and claims the entry again. */
   reopen(tenantId: string, key: ReviewKey): ClaimedRun;
 }

@@ -24,7 +24,7 @@ const runKey = Type.Object({
   start_time: Maybe(Time),
 });
 
-/** Body of `POST /annotation-queues/{id}/runs`: ids, or runs with where they are. */
+/** Body of `POST /annotation-queues/{id}/runs`: ids, or objects with the run's id and project. */
 export const queueRunsBody = Type.Array(Type.Union([Type.String(), runKey]), {
   maxItems: serverLimits.queueRunsMax,
 });
@@ -71,18 +71,21 @@ export async function readQueueRun(
 ): Promise<unknown> {
   const { index } = request.params as { readonly index: string };
   if (!/^\d{1,15}$/.test(index)) {
-    throw new RequestError(422, `index is a whole number from 0, not ${JSON.stringify(index)}`);
+    throw new RequestError(
+      422,
+      `index must be an integer of at least 0, not ${JSON.stringify(index)}`,
+    );
   }
   const { id: queueId, size } = await findQueue(dependencies.store, request);
   const page = { queueId, status: undefined, limit: 1, offset: Number(index) };
   const [run] = await readRuns(dependencies, request, page);
   if (run === undefined) {
-    throw new RequestError(404, `There is no run at index ${index}: the queue holds ${size}`);
+    throw new RequestError(404, `There is no run at index ${index}: the queue has ${size} runs`);
   }
   return reply.type(jsonType).send(run);
 }
 
-/** `PATCH /annotation-queues/{id}/runs/{queue_run_id}`: what is left out stays. */
+/** `PATCH /annotation-queues/{id}/runs/{queue_run_id}`: omitted members keep their value. */
 export async function updateQueueRun(
   store: QueueStore,
   request: FastifyRequest<{ Body: QueueRunPatchBody }>,
@@ -141,13 +144,20 @@ function toRunKey(key: QueueRunsBody[number]): RunKey {
   };
 }
 
-/** The parameter `status`, if present. @throws RequestError 422: its value is unknown. */
+/**
+ * Reads the parameter `status`.
+ *
+ * @throws RequestError 422: its value is unknown.
+ */
 export function parseStatus(query: QueryString): ReviewStatus | undefined {
   const text = first(query, "status");
-  const status = reviewStatuses.find((one) => one === text);
+  const status = reviewStatuses.find((value) => value === text);
   if (text !== undefined && status === undefined) {
-    const shown = JSON.stringify(text.slice(0, 64));
-    throw new RequestError(422, `status is one of ${reviewStatuses.join(", ")}, not ${shown}`);
+    const quoted = JSON.stringify(text.slice(0, 64));
+    throw new RequestError(
+      422,
+      `status must be one of ${reviewStatuses.join(", ")}, not ${quoted}`,
+    );
   }
   return status;
 }

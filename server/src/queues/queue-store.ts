@@ -4,7 +4,7 @@ import type { AnnotationQueueReads, AnnotationQueueWrites } from "./annotation-q
 import type { QueueReviewReads, QueueReviewWrites } from "./queue-review.ts";
 import type { Promised } from "../storage/promised.ts";
 
-/** What the handlers of annotation queues need of the store. */
+/** The part of the store that the handlers of annotation queues use. */
 export interface QueueStore {
   readonly read: Promised<{
     readonly annotationQueues: AnnotationQueueReads;

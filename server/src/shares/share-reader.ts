@@ -11,13 +11,13 @@ import {
 } from "../storage/sqlite/token-keys.ts";
 
 /**
- * The run `r` of a share `s` of a whole trace, while it is the root of that trace. A run that was placed below
- * another one since must not open the trace that it is in now.
+ * The run `r` of a share `s` of a whole trace, as long as the run is the trace's root. If the run was later moved
+ * below another run, its token must not give access to the trace that it is part of now.
  */
 export const rootOfShare = `trace_shares s JOIN runs r ON r.trace_id = s.trace_id AND r.id = s.id
   AND r.parent_run_id IS NULL AND r.trace_id = ${idIn("r.id")}`;
 
-/** Answers questions about shares. */
+/** Queries shares. */
 export class ShareReader implements ShareReads {
   readonly #statements;
 

@@ -1,7 +1,7 @@
 /**
- * Shares of whole traces and of whole threads, beside `shares`, whose tokens open one run alone: a run may be shared
- * both ways, under two tokens. A trace is named by its root. The index leads from a run to the examples that were
- * made of it; most examples were made of none.
+ * Shares of whole traces and of whole threads. Tokens in `shares` give access to a single run only; a run may be
+ * shared both ways, with two tokens. A trace is identified by its root. The index finds the examples that were
+ * created from a run; most examples have no source run.
  */
 export const shareTables = `
   CREATE TABLE trace_shares (

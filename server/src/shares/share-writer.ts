@@ -12,7 +12,7 @@ import {
   toShareToken,
 } from "../storage/sqlite/token-keys.ts";
 
-/** Makes shares of whole traces and threads, and ends them. */
+/** Creates and deletes shares of whole traces and threads. */
 export class ShareWriter implements ShareWrites {
   readonly #statements;
 
@@ -71,7 +71,7 @@ export class ShareWriter implements ShareWrites {
 
   shareThread(tenantId: string, { projectId, threadId }: SharedThread): string {
     const { findThread, insertThread } = this.#statements;
-    if (!this.#isOwn(tenantId, projectId)) {
+    if (!this.#ownsProject(tenantId, projectId)) {
       throw new RequestError(404, "Session not found");
     }
     const thread = [projectId, JSON.stringify(threadId)];
@@ -81,30 +81,34 @@ export class ShareWriter implements ShareWrites {
   }
 
   unshareThread(tenantId: string, { projectId, threadId }: SharedThread): void {
-    if (this.#isOwn(tenantId, projectId)) {
+    if (this.#ownsProject(tenantId, projectId)) {
       this.#statements.deleteThread.run([projectId, JSON.stringify(threadId)]);
     }
   }
 
-  #isOwn(tenantId: string, projectId: string): boolean {
+  #ownsProject(tenantId: string, projectId: string): boolean {
     return this.#statements.findProject.all([projectId, tenantId]).length > 0;
   }
 
-  /** Its trace and its key. */
+  /** Returns the trace id and the key of a root run. */
   #findRoot(tenantId: string, id: string): [string, string] | undefined {
     const [values] = parseRows(this.#statements.findRoot.all([id, tenantId]));
     return values === undefined ? undefined : [String(values[0]), String(values[1])];
   }
 }
 
-/** The token of the row that was found, or a new one. @throws RequestError 409: there is one that can't be shown. */
+/**
+ * Returns the token of the existing row, or creates one.
+ *
+ * @throws RequestError 409: there is a token that can't be decrypted.
+ */
 function shareOnce(
   found: readonly (readonly unknown[])[],
   insert: (token: string) => void,
 ): string {
-  const known = readToken(toShareToken(found[0]?.[0]));
-  if (known !== null) {
-    return known;
+  const existing = readToken(toShareToken(found[0]?.[0]));
+  if (existing !== null) {
+    return existing;
   }
   const token = randomUUID();
   insert(token);

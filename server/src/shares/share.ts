@@ -1,6 +1,6 @@
 import type { ShareToken } from "../storage/share-token.ts";
 
-/** What a token of a run, a trace or a thread opens, and whose it is. */
+/** What a share token gives access to, and the tenant that owns it. */
 export type SharedScope =
   | {
       readonly kind: "run";
@@ -14,33 +14,35 @@ export type SharedScope =
     }
   | ({ readonly kind: "thread"; readonly tenantId: string } & SharedThread);
 
-/** A thread is named by its project and by the text that the metadata of its root runs have. */
+/** Identifies a thread by its project and by the thread id in the metadata of its root runs. */
 export interface SharedThread {
   readonly projectId: string;
   readonly threadId: string;
 }
 
 export interface ShareReads {
-  /** What a token opens; `undefined` where it leads nowhere. */
+  /** What a token gives access to; `undefined` if nothing is shared under it. */
   find(token: string): SharedScope | undefined;
-  /** By root run: the tokens of their whole traces. */
+  /** By id of the root run: the tokens of whole traces. */
   ofTraces(tenantId: string, rootIds: readonly string[]): ReadonlyMap<string, ShareToken>;
   /** The token of a whole thread. */
   ofThread(tenantId: string, thread: SharedThread): ShareToken;
 }
 
-/** Shares of more than one run. Those of one run alone are made by `runs.share`, and have tokens of their own. */
+/**
+ * Writes shares of traces and threads. Shares of a single run are created by `runs.share` and have separate tokens.
+ */
 export interface ShareWrites {
   /**
-   * The token under which anyone may read all runs of the trace; the same one when repeated.
+   * Shares a trace: anyone who has the token can read all of its runs. Returns the same token when repeated.
    *
-   * @throws RequestError 404: its root run is not there.
+   * @throws RequestError 404: the root run does not exist.
    */
   shareTrace(tenantId: string, rootId: string): string;
   unshareTrace(tenantId: string, rootId: string): void;
   /**
-   * The token under which anyone may read all runs of the thread's traces, those to come too; the same one when
-   * repeated.
+   * Shares a thread: anyone who has the token can read all runs of its traces, including future ones. Returns the
+   * same token when repeated.
    *
    * @throws RequestError 404: no such project.
    */

@@ -3,12 +3,12 @@ import type { FastifyRequest } from "fastify";
 import { RequestError } from "../model/errors.ts";
 import { serverLimits } from "../model/options.ts";
 
-/** A stored file, as an address names it. */
+/** A stored file that a signed URL refers to. */
 export type FileTarget =
   | { readonly kind: "example"; readonly blob: number; readonly mimeType: string }
   | {
       readonly kind: "run";
-      /** Whose run it is: another tenant's may have the same ids. */
+      /** The tenant that owns the run; another tenant may have a run with the same ids. */
       readonly tenantId: string;
       readonly traceId: string;
       readonly runId: string;
@@ -21,8 +21,8 @@ interface Claim {
 }
 
 /**
- * Addresses that lead to one file each, without a key, until they expire. They are signed with a secret
- * that ends with the process, and so do they.
+ * Creates signed URLs, each of which gives access to one file without a key until it expires. The secret is not
+ * stored, so URLs also become invalid when the process ends.
  */
 export class SignedLinks {
   readonly #secret = randomBytes(32);
@@ -32,27 +32,37 @@ export class SignedLinks {
     this.#now = now;
   }
 
-  /** The address of the file, relative to the address of the request. */
+  /** Creates the URL of the file, on the host that the request addresses. */
   link({ protocol, host }: Pick<FastifyRequest, "protocol" | "host">, target: FileTarget): string {
     const claim: Claim = { target, untilMs: this.#now() + serverLimits.signedMs };
     const text = Buffer.from(JSON.stringify(claim)).toString("base64url");
     return `${protocol}://${host}/attachments?token=${text}.${this.#sign(text).toString("base64url")}`;
   }
 
-  /** @throws RequestError 404: this server signed no such address. 403: it has expired. */
+  /**
+   * Checks a token and returns the file that it refers to.
+   *
+   * @throws RequestError 404: this server did not sign the token. 403: it has expired.
+   */
   open(token: string): FileTarget {
     const [text = "", signature = ""] = token.split(".");
-    const given = Buffer.from(signature, "base64url");
-    const own = this.#sign(text);
-    if (given.length !== own.length || !timingSafeEqual(given, own)) {
+    const receivedSignature = Buffer.from(signature, "base64url");
+    const expectedSignature = this.#sign(text);
+    if (
+      receivedSignature.length !== expectedSignature.length ||
+      !timingSafeEqual(receivedSignature, expectedSignature)
+    ) {
       throw new RequestError(
         404,
-        "there is no such attachment, or the server was started anew: read the run or example again for its address",
+        "there is no such attachment, or the server was restarted: read the run or example again to get a new URL",
       );
     }
     const { target, untilMs } = JSON.parse(Buffer.from(text, "base64url").toString()) as Claim;
     if (untilMs < this.#now()) {
-      throw new RequestError(403, "the address has expired; read the run or example again");
+      throw new RequestError(
+        403,
+        "the URL has expired: read the run or example again to get a new one",
+      );
     }
     return target;
   }
@@ -62,7 +72,7 @@ export class SignedLinks {
   }
 }
 
-/** A store, and what signs the addresses of files in answers from it. */
+/** A store with the signer of file URLs in responses. */
 export interface Linked<Store> {
   readonly store: Store;
   readonly links: SignedLinks;

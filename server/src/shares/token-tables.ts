@@ -1,8 +1,9 @@
 import { tokenOwners } from "../storage/sqlite/token-keys.ts";
 
 /**
- * The tokens of links are kept as a digest, to look them up, and encrypted, to show them. The tables are made anew,
- * since SQLite overwrites each page of one that is dropped: where rows change in place, copies may stay beside them.
+ * Format 11: tokens are stored as a digest, to look them up, and encrypted, to show them. The tables are created
+ * anew, because SQLite overwrites every page of a dropped table; updating rows in place could leave copies of tokens
+ * in unused space.
  */
 export const tokenTables = `
   CREATE TABLE sealed_shares (

@@ -10,22 +10,25 @@ import { TenantReader } from "../tenants/tenant-reader.ts";
 import { TenantWriter } from "../tenants/tenant-writer.ts";
 import type { ApiKey, NewKey, Tenant } from "../tenants/tenant.ts";
 
-/** A key and whom it lets in; the key itself is not kept. */
+/** An API key with the handle of its tenant. The secret itself is not stored. */
 export interface ListedKey extends ApiKey {
-  /** `null` until the tenant has one. */
+  /** Handle of the tenant; `null` if it has none yet. */
   readonly tenantHandle: string | null;
 }
 
 export interface KeyDraft {
-  /** What the key is for. @defaultValue "" */
+  /** Describes what the key is for. @defaultValue "" */
   readonly name?: string;
-  /** Handle of the tenant that it lets in, which is made when missing. @defaultValue the tenant of whoever needs no key */
+  /**
+   * Handle of the tenant that the key gives access to; the tenant is created if it does not exist. @defaultValue the
+   * default tenant, which serves requests without a key
+   */
   readonly tenant?: string;
 }
 
 /**
- * Makes, lists and revokes the keys of a data folder, whether or not a server works on it: a running
- * one heeds each change from its next request on.
+ * Creates, lists and revokes the API keys of a data folder, whether or not a server is running on it. A running
+ * server applies each change from its next request on.
  */
 export class KeyStore {
   readonly #db: Connection;
@@ -34,7 +37,7 @@ export class KeyStore {
   readonly #writer: TenantWriter;
 
   /**
-   * @param dataDir - made when missing
+   * @param dataDir - the data folder; created if it does not exist
    * @throws {@link ServerError} the folder can't be used.
    */
   constructor(dataDir: string) {
@@ -53,7 +56,8 @@ export class KeyStore {
   }
 
   /**
-   * Creates a key, which is returned in clear only here. From the first key on, requests need one.
+   * Creates a key. This is the only time that the key is returned in plain text. Once a key exists, requests need
+   * one.
    *
    * @throws {@link ServerError} the handle is malformed.
    */
@@ -61,7 +65,7 @@ export class KeyStore {
     return this.#write(() => this.#writer.createKey(this.#tenantId(tenant), { name }));
   }
 
-  /** By creation, revoked ones too. */
+  /** Lists all keys, including revoked ones, in the order of creation. */
   list(): readonly ListedKey[] {
     const handles = new Map(this.#reader.list().map(({ id, handle }) => [id, handle]));
     return this.#reader
@@ -69,7 +73,11 @@ export class KeyStore {
       .map((key) => ({ ...key, tenantHandle: handles.get(key.tenantId) ?? null }));
   }
 
-  /** Ends a key. Repeated, it changes nothing. @throws {@link ServerError} there is no such key. */
+  /**
+   * Revokes a key. Revoking it again changes nothing.
+   *
+   * @throws {@link ServerError} there is no such key.
+   */
   revoke(id: string): ApiKey {
     return this.#write(() => this.#writer.revokeKey(id));
   }
@@ -83,8 +91,8 @@ export class KeyStore {
     if (handle === undefined) {
       return readDefaultTenantId(this.#db);
     }
-    const known: Tenant | undefined = this.#reader.findByHandle(handle);
-    return (known ?? this.#writer.create({ handle, displayName: handle })).id;
+    const existing: Tenant | undefined = this.#reader.findByHandle(handle);
+    return (existing ?? this.#writer.create({ handle, displayName: handle })).id;
   }
 
   #write<Result>(change: () => Result): Result {
@@ -102,7 +110,7 @@ export class KeyStore {
   }
 }
 
-/** `undefined` while a server has the folder. */
+/** Returns `undefined` while a server uses the folder. */
 function lockIfFree(path: string): FolderLock | undefined {
   try {
     return lockFolder(path);

@@ -11,48 +11,48 @@ import type { WriterCall } from "./writer-protocol.ts";
 
 interface LongWritesHost {
   readonly db: Connection;
-  /** Throws where nothing may be written any more, or not this. */
+  /** Throws if this call must not write now: the database is damaged, or the disk is full. */
   readonly beforeSlice: (call: WriterCall, isUndo: boolean) => void;
   readonly onFailure: (cause: unknown) => void;
-  /** Whether there is room on the disk again for a deletion that found it full. */
-  readonly makeRoom: (cause: unknown) => boolean;
-  /** Whether a write may be begun anew in the middle of it. */
-  readonly mayBeginAnew: (call: WriterCall) => boolean;
-  /** The error that the caller receives for a failure. */
-  readonly causeOf: (call: WriterCall, cause: unknown) => unknown;
-  /** Has calls performed from their beginning. */
-  readonly perform: (calls: readonly WriterCall[]) => void;
-  /** Whether slices are to be as small as can be, so that each fits on a disk that is nearly full. */
-  readonly isShortOfRoom: () => boolean;
-  /** After each slice. */
+  /** Frees reserved disk space for a deletion that failed because the disk is full; returns whether to try again. */
+  readonly freeSpaceFor: (cause: unknown) => boolean;
+  /** Whether the write can be restarted after some of its slices were committed. */
+  readonly canRestart: (call: WriterCall) => boolean;
+  /** Converts a failure to the error that the caller receives. */
+  readonly toReportedCause: (call: WriterCall, cause: unknown) => unknown;
+  /** Runs calls from their beginning. */
+  readonly run: (calls: readonly WriterCall[]) => void;
+  /** Whether each slice must be as small as possible, so that it fits on a nearly full disk. */
+  readonly isLowOnSpace: () => boolean;
+  /** Called after each slice. */
   readonly onSlice: (call: WriterCall) => void;
-  /** Once for each write, with the calls that waited for it. */
-  readonly onEnd: (call: WriterCall, answer: ThreadAnswer, held: readonly WriterCall[]) => void;
+  /** Called once for each write, with the calls that were deferred because of it. */
+  readonly onEnd: (call: WriterCall, answer: ThreadAnswer, deferred: readonly WriterCall[]) => void;
 }
 
-/** Each time with smaller steps. */
-const attemptsMax = 4;
+/** Number of times that a write is retried, each time with smaller slices. */
+const maxRetries = 4;
 
-interface Active {
+interface ActiveWrite {
   readonly call: WriterCall;
   readonly write: LongWrite<unknown>;
   steps: Generator<void, unknown>;
-  /** Why it failed: what it has written is being taken back. */
+  /** Set if the write failed: its committed slices are being undone. */
   failure?: { readonly cause: unknown };
-  readonly held: WriterCall[];
+  readonly deferred: WriterCall[];
 }
 
 /**
- * The long writes that are under way on the writer's thread. Each turn of the event loop one of them has
- * one slice, which is one transaction; what arrives meanwhile is written in between.
+ * Runs the long writes on the writer thread. In each turn of the event loop one of them runs one slice, which is one
+ * transaction; other writes run in between.
  *
- * A write: active -> done, or failed -> being undone -> answered.
+ * States of a write: active -> done, or failed -> being undone -> answered.
  */
 export class LongWrites {
   readonly #host: LongWritesHost;
-  /** In the order of their turns. */
-  readonly #active: Active[] = [];
-  /** How often a write has been begun anew. */
+  /** In the order in which they get their next slice. */
+  readonly #active: ActiveWrite[] = [];
+  /** How often each write was retried. */
   readonly #attempts = new WeakMap<WriterCall, number>();
   #turn: NodeJS.Immediate | undefined;
 
@@ -60,37 +60,42 @@ export class LongWrites {
     this.#host = host;
   }
 
-  /** Takes it on; behind another one that it conflicts with it waits, and is begun anew. */
+  /**
+   * Starts a long write. If it conflicts with an active one, it is deferred until that one ends and then restarted.
+   */
   add(call: WriterCall, write: LongWrite<unknown>): void {
-    if (this.hold(call)) {
+    if (this.deferIfConflicting(call)) {
       return;
     }
-    this.#active.push({ call, write, steps: write.steps, held: [] });
+    this.#active.push({ call, write, steps: write.steps, deferred: [] });
     this.#schedule();
   }
 
   /**
-   * Keeps back what must not come between the slices of a long write: writes of the same tenant to the same
-   * resources, which the long write has read already. False where the call need not wait.
+   * Defers a call that must not run between the slices of an active long write: a write of the same tenant to the
+   * same resources, which the long write may have read already. Returns whether the call was deferred.
    */
-  hold(call: WriterCall): boolean {
-    const waitedFor = this.#active.find((active) => conflicts(active.call, call));
-    waitedFor?.held.push(call);
-    return waitedFor !== undefined;
+  deferIfConflicting(call: WriterCall): boolean {
+    const blocking = this.#active.find((active) => conflicts(active.call, call));
+    blocking?.deferred.push(call);
+    return blocking !== undefined;
   }
 
-  /** Whether any is under way. */
+  /** Whether a long write is active. */
   get isBusy(): boolean {
     return this.#active.length > 0;
   }
 
-  /** The answers to all that is under way: the server is closing. What is half written is cleared at the next start. */
+  /**
+   * Aborts all long writes and returns their results, because the server is closing. Committed slices of
+   * incomplete writes are erased at the next start.
+   */
   end(): readonly ThreadAnswer[] {
     clearImmediate(this.#turn);
     const cause = new RequestError(503, "the server is closing");
     return this.#active
       .splice(0)
-      .flatMap(({ call, held }) => [call, ...held])
+      .flatMap(({ call, deferred }) => [call, ...deferred])
       .map(({ sequence }) => toFailure(sequence, cause));
   }
 
@@ -99,7 +104,7 @@ export class LongWrites {
       this.#turn = undefined;
       const active = this.#active.shift();
       if (active !== undefined) {
-        this.#work(active);
+        this.#runNextSlice(active);
       }
       if (this.#active.length > 0) {
         this.#schedule();
@@ -107,18 +112,18 @@ export class LongWrites {
     });
   }
 
-  #work(active: Active): void {
-    const { db, beforeSlice, isShortOfRoom, onFailure, onSlice } = this.#host;
+  #runNextSlice(active: ActiveWrite): void {
+    const { db, beforeSlice, isLowOnSpace, onFailure, onSlice } = this.#host;
     let step: IteratorResult<void, unknown>;
     try {
       beforeSlice(active.call, active.failure !== undefined);
       db.exec("BEGIN IMMEDIATE");
-      step = runSlice(active.steps, isShortOfRoom());
+      step = runSlice(active.steps, isLowOnSpace());
       db.exec("COMMIT");
     } catch (cause) {
       rollBack(db);
       onFailure(cause);
-      this.#onFailure(active, cause);
+      this.#handleFailure(active, cause);
       return;
     }
     onSlice(active.call);
@@ -129,40 +134,40 @@ export class LongWrites {
     }
   }
 
-  #onFailure(active: Active, cause: unknown): void {
-    const { call, failure, held } = active;
+  #handleFailure(active: ActiveWrite, cause: unknown): void {
+    const { call, failure, deferred } = active;
     const attempts = this.#attempts.get(call) ?? 0;
     this.#attempts.set(call, attempts + 1);
-    const isTried = attempts < attemptsMax && this.#host.makeRoom(cause);
-    if (failure === undefined && this.#host.mayBeginAnew(call) && isTried) {
-      this.#host.perform([call, ...held]);
+    const canRetry = attempts < maxRetries && this.#host.freeSpaceFor(cause);
+    if (failure === undefined && this.#host.canRestart(call) && canRetry) {
+      this.#host.run([call, ...deferred]);
       return;
     }
-    if (failure !== undefined && !isTried) {
-      // Not even this is possible, on a full disk, say: the rest is cleared at the next start.
+    if (failure !== undefined && !canRetry) {
+      // The undo failed as well, for example on a full disk: the next start erases the rest.
       this.#finish(active, undefined);
       return;
     }
-    active.failure = failure ?? { cause: this.#host.causeOf(call, cause) };
+    active.failure = failure ?? { cause: this.#host.toReportedCause(call, cause) };
     active.steps = active.write.undo();
     this.#active.push(active);
   }
 
-  #finish({ call, failure, held }: Active, value: unknown): void {
+  #finish({ call, failure, deferred }: ActiveWrite, value: unknown): void {
     const { sequence } = call;
     const cause = failure?.cause;
     if (failure === undefined) {
-      this.#host.onEnd(call, { kind: "answer", sequence, value }, held);
+      this.#host.onEnd(call, { kind: "answer", sequence, value }, deferred);
     } else if (cause instanceof UncheckedWrite) {
       const unchecked: Unchecked = { unchecked: cause.needs };
-      this.#host.onEnd(call, { kind: "answer", sequence, value: unchecked }, held);
+      this.#host.onEnd(call, { kind: "answer", sequence, value: unchecked }, deferred);
     } else {
-      this.#host.onEnd(call, toFailure(sequence, cause), held);
+      this.#host.onEnd(call, toFailure(sequence, cause), deferred);
     }
   }
 }
 
-/** Goes on until the slice is over, or all is written; a short one is one step. */
+/** Runs steps until the time of the slice is used or the write is complete. A short slice is one step. */
 function runSlice(
   steps: Generator<void, unknown>,
   isShort: boolean,
@@ -175,8 +180,8 @@ function runSlice(
   return step;
 }
 
-/** Resources whose writes build on one another, by their name. */
-const groups: ReadonlyMap<string, string> = new Map([
+/** Groups the resources whose writes depend on each other, by name. */
+const conflictGroups: ReadonlyMap<string, string> = new Map([
   ["datasets", "datasets"],
   ["examples", "datasets"],
   ["largeExamples", "datasets"],
@@ -187,8 +192,8 @@ function conflicts({ request: long }: WriterCall, { request }: WriterCall): bool
   return (
     long.kind === "write" &&
     request.kind === "write" &&
-    groups.has(request.resource) &&
-    groups.get(request.resource) === groups.get(long.resource) &&
+    conflictGroups.has(request.resource) &&
+    conflictGroups.get(request.resource) === conflictGroups.get(long.resource) &&
     request.args[0] === long.args[0]
   );
 }

@@ -6,28 +6,33 @@ import type { QueryWeight } from "./reader-protocol.ts";
 import type { ReaderQuery } from "./reader-thread.ts";
 import { TenantQueues } from "../tenants/tenant-queues.ts";
 
-/** Reader threads, and how many of them queries that take long may have. */
+/** Limits of the pool. */
 interface PoolSizes {
+  /** Number of reader threads. */
   readonly threads: number;
-  /** Fewer than `threads`: a quick query never waits for long ones alone. */
+  /**
+   * Long queries that may run at once. Fewer than `threads`, so that a quick query never waits for long ones only.
+   */
   readonly longQueries: number;
-  /** Fewer than `longQueries`: no tenant has them all. */
+  /**
+   * Long queries of one tenant that may run at once. Fewer than `longQueries`, so that no tenant can use all of them.
+   */
   readonly longQueriesOfTenant: number;
-  /** Queries of one tenant and weight that wait; the next one is refused. */
+  /** Queries of one tenant and weight that may wait; further ones are refused. */
   readonly waiting: number;
 }
 
-const usualSizes: PoolSizes = {
+const defaultSizes: PoolSizes = {
   threads: serverLimits.readerThreads,
   longQueries: serverLimits.longQueries,
   longQueriesOfTenant: serverLimits.longQueriesOfTenant,
   waiting: serverLimits.waitingQueries,
 };
 
-/** What answers queries, one at a time. */
+/** A thread that runs queries, one at a time. */
 export interface QueryThread {
   read(query: ReaderQuery): Promise<unknown>;
-  /** Ends the query that is under way. */
+  /** Cancels the running query. */
   cancel(): void;
   close(): Promise<void>;
 }
@@ -41,16 +46,16 @@ interface Query {
   readonly endsAt: number;
   readonly resolve: (value: unknown) => void;
   readonly reject: (cause: Error) => void;
-  /** Present while a thread is at it. */
+  /** The thread that runs the query; absent while the query waits. */
   thread?: QueryThread;
 }
 
 /**
- * Answers queries on a few threads. Those that may take long have some of the threads, shared by turns between
- * tenants; quick ones have any. Each query has a deadline, which counts from when it was asked.
+ * Runs queries on a few threads. Queries that may take long can use only some of the threads, and tenants take turns;
+ * quick queries can use any thread. Each query has a deadline, which counts from its arrival.
  *
- * A query: waiting -> running -> settled. One that is past its deadline, or no longer wanted, is settled at once;
- * its thread is free again when SQLite has come to the next row.
+ * States of a query: waiting -> running -> settled. A query that exceeds its deadline, or whose client disconnected,
+ * is settled at once; its thread becomes free when SQLite visits the next row.
  */
 export class ReadPool {
   readonly #createThread: () => QueryThread;
@@ -59,13 +64,13 @@ export class ReadPool {
   readonly #idle: QueryThread[] = [];
   readonly #threads: QueryThread[] = [];
   readonly #queues: { readonly [Weight in QueryWeight]: TenantQueues<Query> };
-  /** What is waiting or running. */
+  /** Queries that wait or run. */
   readonly #open = new Set<Query>();
-  readonly #longOf = new Map<string, number>();
+  readonly #longRunningByTenant = new Map<string, number>();
   #longRunning = 0;
   #isOpen = true;
 
-  constructor(createThread: () => QueryThread, timeoutMs: number, sizes: PoolSizes = usualSizes) {
+  constructor(createThread: () => QueryThread, timeoutMs: number, sizes: PoolSizes = defaultSizes) {
     this.#createThread = createThread;
     this.#timeoutMs = timeoutMs;
     this.#sizes = sizes;
@@ -75,7 +80,7 @@ export class ReadPool {
   /**
    * Calls a method of a resource on a reader thread.
    *
-   * @throws RequestError 408: past the deadline. 503: too many wait, or the server is closing.
+   * @throws RequestError 408: the deadline passed. 503: too many queries wait, or the server is closing.
    */
   read(
     { resource, method, args }: Pick<Query, "resource" | "method" | "args">,
@@ -87,10 +92,10 @@ export class ReadPool {
     const weight = weightOf(resource, method, args);
     const tenantId = scope?.tenantId ?? "";
     if (scope?.signal.aborted === true) {
-      return Promise.reject(notWanted());
+      return Promise.reject(createAbortedError());
     }
     if (this.#queues[weight].countOf(tenantId) >= this.#sizes.waiting) {
-      const detail = `${this.#sizes.waiting} queries wait already; ask again later, or fewer at once`;
+      const detail = `${this.#sizes.waiting} queries are already waiting; retry later, or send fewer at once`;
       return Promise.reject(new RequestError(503, detail, 1));
     }
     return new Promise((resolve, reject) => {
@@ -115,9 +120,9 @@ export class ReadPool {
           reject(cause);
         },
       };
-      const onAbort = (): void => this.#end(query, notWanted());
+      const onAbort = (): void => this.#cancel(query, createAbortedError());
       const timer = setTimeout(
-        () => this.#end(query, pastDeadline(this.#timeoutMs)),
+        () => this.#cancel(query, createTimeoutError(this.#timeoutMs)),
         this.#timeoutMs,
       );
       scope?.signal.addEventListener("abort", onAbort, { once: true });
@@ -127,21 +132,21 @@ export class ReadPool {
     });
   }
 
-  /** Ends every query; those that come later are refused. */
-  end(): void {
+  /** Cancels every query and refuses new ones. */
+  cancelAll(): void {
     this.#isOpen = false;
     for (const query of this.#open) {
-      this.#end(query, notWanted());
+      this.#cancel(query, createAbortedError());
     }
   }
 
-  /** Ends every query, then the threads. */
+  /** Cancels every query, then ends the threads. */
   async close(): Promise<void> {
-    this.end();
+    this.cancelAll();
     await Promise.all(this.#threads.map((thread) => thread.close()));
   }
 
-  #end(query: Query, cause: RequestError): void {
+  #cancel(query: Query, cause: RequestError): void {
     if (!this.#open.has(query)) {
       return;
     }
@@ -152,7 +157,7 @@ export class ReadPool {
 
   #dispatch(): void {
     for (;;) {
-      const query = this.#next();
+      const query = this.#takeNext();
       if (query === undefined) {
         return;
       }
@@ -164,8 +169,8 @@ export class ReadPool {
     }
   }
 
-  /** The query whose turn it is; `undefined` where none may start. */
-  #next(): Query | undefined {
+  /** Takes the next query to run; `undefined` if none may start now. */
+  #takeNext(): Query | undefined {
     if (this.#idle.length === 0 && this.#threads.length >= this.#sizes.threads) {
       return undefined;
     }
@@ -173,8 +178,10 @@ export class ReadPool {
     if (quick !== undefined || this.#longRunning >= this.#sizes.longQueries) {
       return quick;
     }
-    const most = this.#sizes.longQueriesOfTenant;
-    return this.#queues.long.take((tenantId) => (this.#longOf.get(tenantId) ?? 0) < most);
+    const maxLong = this.#sizes.longQueriesOfTenant;
+    return this.#queues.long.take(
+      (tenantId) => (this.#longRunningByTenant.get(tenantId) ?? 0) < maxLong,
+    );
   }
 
   async #run(query: Query, thread: QueryThread): Promise<void> {
@@ -195,23 +202,27 @@ export class ReadPool {
   }
 
   #countLong(tenantId: string, change: number): void {
-    const count = (this.#longOf.get(tenantId) ?? 0) + change;
+    const count = (this.#longRunningByTenant.get(tenantId) ?? 0) + change;
     this.#longRunning += change;
     if (count > 0) {
-      this.#longOf.set(tenantId, count);
+      this.#longRunningByTenant.set(tenantId, count);
     } else {
-      this.#longOf.delete(tenantId);
+      this.#longRunningByTenant.delete(tenantId);
     }
   }
 }
 
-/** The answer to a query that took too long. */
-const pastDeadline = (timeoutMs: number): RequestError =>
+/** The error of a query that took too long. */
+const createTimeoutError = (timeoutMs: number): RequestError =>
   new RequestError(
     408,
-    `the query did not end within ${timeoutMs} ms (queryTimeoutMs) and was ended: name a project, a shorter stretch of time, or a search text of three letters or more`,
+    `the query did not finish within ${timeoutMs} ms (queryTimeoutMs) and was canceled: narrow it to a project, a shorter time range, or a search text of three letters or more`,
   );
 
-/** For a client that disconnected, which never receives it, or because the server is closing. */
-const notWanted = (): RequestError =>
-  new RequestError(503, "the query was ended: its client left, or the server is closing", 1);
+/** The error of a query whose client disconnected, or that was canceled because the server is closing. */
+const createAbortedError = (): RequestError =>
+  new RequestError(
+    503,
+    "the query was canceled: its client disconnected, or the server is closing",
+    1,
+  );

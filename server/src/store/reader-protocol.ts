@@ -1,32 +1,35 @@
 import type { Readers } from "./store.ts";
 import type { ThreadAnswer } from "../storage/thread-reply.ts";
 
-/** A query under way to a reader thread; arguments and answer are plain data. */
+/** A query that is sent to a reader thread; arguments and result are plain data. */
 export interface ReaderCall {
   readonly sequence: number;
-  /** The query ends itself after this many milliseconds. */
+  /** The thread aborts the query after this many milliseconds. */
   readonly withinMs: number;
   readonly resource: string;
   readonly method: string;
   readonly args: readonly unknown[];
 }
 
-/** What a reader thread is started with. */
+/** The `workerData` of a reader thread. */
 export interface ReaderData {
   /** The database file. */
   readonly path: string;
-  /** One cell: anything but 0 ends the query at hand. */
+  /** One cell, shared with the main thread; a value other than 0 cancels the running query. */
   readonly ended: Int32Array<SharedArrayBuffer>;
 }
 
 export type ReaderMessage =
   | { readonly kind: "ready" }
   | { readonly kind: "failedToStart"; readonly reason: string }
-  /** Something that was read is not what was written. */
+  /** Stored content failed its checksum. */
   | { readonly kind: "damaged"; readonly detail: string }
   | ThreadAnswer;
 
-/** How much work a query may be: one is bounded by an index, the other grows with what is stored. */
+/**
+ * How much work a query may take: `quick` queries are bounded by an index; the cost of `long` ones grows with the
+ * stored data.
+ */
 export type QueryWeight = "quick" | "long";
 
 type Rules = {
@@ -35,7 +38,7 @@ type Rules = {
   };
 };
 
-/** Members of a query that make an index of no avail, or not enough. */
+/** Whether any of the members is set. Used for members for which an index does not help, or is not enough. */
 const hasAny = (value: unknown, names: readonly string[]): boolean =>
   typeof value === "object" &&
   value !== null &&
@@ -50,16 +53,16 @@ const memberOf = (value: unknown, name: string): unknown =>
 const isFiltered = ([, query]: readonly unknown[]): boolean =>
   hasAny(memberOf(query, "filter"), ["text", "runFilters", "rootFilter", "treeFilter"]);
 
-/** A page far down a list, or out of the order of an index. */
+/** Whether a list query skips many rows, sorts without an index, or filters. */
 const isFarOrFiltered = ([, query]: readonly unknown[]): boolean =>
   hasAny(memberOf(query, "filter"), ["splits", "metadata", "texts", "condition"]) ||
   memberOf(query, "order") === "random" ||
-  Number(memberOf(query, "offset") ?? 0) > nearRows;
+  Number(memberOf(query, "offset") ?? 0) > maxQuickOffset;
 
-/** So many rows are skipped in a few milliseconds. */
-const nearRows = 2_000;
+/** The largest offset of a quick query: skipping this many rows takes a few milliseconds. */
+const maxQuickOffset = 2_000;
 
-/** Queries that take the longer the more is stored: they share threads of their own. */
+/** Queries that take longer the more data is stored. They can use only some of the threads. */
 const longQueries: Rules = {
   datasets: { diff: true, diffPage: true },
   examples: {
@@ -87,8 +90,8 @@ export function weightOf(resource: string, method: string, args: readonly unknow
 }
 
 /**
- * Answered on the calling thread: one row by a unique index, needed before any request is let in. To ask
- * another thread would take ten times as long.
+ * Queries that run on the calling thread: each reads one row through a unique index and is needed before a request is
+ * authorized. Calling another thread would take ten times as long.
  */
 const immediateQueries: readonly string[] = [
   "tenants.find",

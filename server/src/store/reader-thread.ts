@@ -6,21 +6,21 @@ import { endThread, threadOptions, waitForFirstMessage, whenEnded } from "../sto
 import type { ReaderCall, ReaderData, ReaderMessage } from "./reader-protocol.ts";
 import { toError } from "../storage/thread-reply.ts";
 
-/** What is asked of a reader thread. */
+/** A query for a reader thread. */
 export type ReaderQuery = Omit<ReaderCall, "sequence">;
 
-interface Waiting {
+interface PendingQuery {
   readonly sequence: number;
   readonly resolve: (value: unknown) => void;
   readonly reject: (cause: Error) => void;
 }
 
-/** The near end of one reader thread, which starts with its first query and has one at a time. */
+/** Main-thread handle of one reader thread, which starts with its first query and runs one query at a time. */
 export class ReaderThread {
   readonly #path: string;
   readonly #onDamage: (detail: string) => void;
   readonly #ended = new Int32Array(new SharedArrayBuffer(4));
-  #waiting: Waiting | undefined;
+  #pending: PendingQuery | undefined;
   #worker: Promise<Worker> | undefined;
   #sequence = 0;
 
@@ -29,19 +29,19 @@ export class ReaderThread {
     this.#onDamage = onDamage;
   }
 
-  /** Asks a method of a resource. A thread that has ended is started anew. */
+  /** Calls a method of a resource. A thread that has ended is started again. */
   async read(query: ReaderQuery): Promise<unknown> {
     this.#sequence += 1;
     Atomics.store(this.#ended, 0, 0);
     const sequence = this.#sequence;
     const worker = await (this.#worker ??= this.#start());
     return new Promise<unknown>((resolve, reject) => {
-      this.#waiting = { sequence, resolve, reject };
+      this.#pending = { sequence, resolve, reject };
       worker.postMessage({ ...query, sequence } satisfies ReaderCall);
     });
   }
 
-  /** Ends the query that is under way, at the next row that it visits. */
+  /** Cancels the running query when it visits the next row. */
   cancel(): void {
     Atomics.store(this.#ended, 0, 1);
   }
@@ -61,22 +61,22 @@ export class ReaderThread {
       name: "millrace-reader",
       workerData: { path: this.#path, ended: this.#ended } satisfies ReaderData,
     });
-    // Before anything else: an end without a listener would leave callers waiting.
+    // Listen before anything else: if the exit went unnoticed, callers would wait forever.
     worker.once("exit", () => this.#onExit());
-    const first = await this.#firstOf(worker);
+    const first = await this.#readFirstMessage(worker);
     if (first.kind !== "ready") {
-      // It has closed its connection, and ends by itself.
+      // The thread has closed its connection and ends by itself.
       await whenEnded(worker);
       const reason = first.kind === "failedToStart" ? first.reason : first.kind;
       throw new RequestError(503, `a reader thread did not start: ${reason}`, 1);
     }
     worker.on("message", (message: ReaderMessage) => this.#onMessage(message));
-    // An error is followed by the exit.
+    // The `exit` event follows and is handled above.
     worker.on("error", () => undefined);
     return worker;
   }
 
-  async #firstOf(worker: Worker): Promise<ReaderMessage> {
+  async #readFirstMessage(worker: Worker): Promise<ReaderMessage> {
     try {
       return (await waitForFirstMessage(worker, "close")) as ReaderMessage;
     } catch (cause) {
@@ -92,21 +92,23 @@ export class ReaderThread {
     if (message.kind === "ready" || message.kind === "failedToStart") {
       return;
     }
-    const waiting = this.#waiting;
-    if (waiting?.sequence !== message.sequence) {
+    const pending = this.#pending;
+    if (pending?.sequence !== message.sequence) {
       return;
     }
-    this.#waiting = undefined;
+    this.#pending = undefined;
     if (message.kind === "answer") {
-      waiting.resolve(message.value);
+      pending.resolve(message.value);
     } else {
-      waiting.reject(toError(message));
+      pending.reject(toError(message));
     }
   }
 
   #onExit(): void {
     this.#worker = undefined;
-    this.#waiting?.reject(new RequestError(503, "a reader thread ended; ask again", 1));
-    this.#waiting = undefined;
+    this.#pending?.reject(
+      new RequestError(503, "a reader thread ended unexpectedly; retry the request", 1),
+    );
+    this.#pending = undefined;
   }
 }

@@ -7,7 +7,7 @@ import { FeedbackReader } from "../feedback/feedback-reader.ts";
 import { FeedbackTrend } from "../feedback/feedback-trend.ts";
 import { FeedbackWriter } from "../feedback/feedback-writer.ts";
 import type { Readers, Writers } from "./store.ts";
-import { createDatasetWriting } from "../datasets/dataset-writing.ts";
+import { createDatasetWriteDependencies } from "../datasets/dataset-writing.ts";
 import { DatasetReader } from "../datasets/dataset-reader.ts";
 import { DatasetWriter } from "../datasets/dataset-writer.ts";
 import { ExampleReader } from "../datasets/examples/sqlite/example-reader.ts";
@@ -37,7 +37,7 @@ import { TraceReader } from "../runs/sqlite/trace-reader.ts";
 import { TextIndexWriter } from "../runs/sqlite/text-index/text-index-writer.ts";
 import { UploadWriter } from "../datasets/imports/upload-writer.ts";
 
-/** What answers questions, on a connection that can't write. */
+/** Creates the readers of all resources, on a read-only connection. */
 export function createReaders(db: Connection): Readers {
   const keys = new TenantKeys(db);
   const runs = new RunReader(db, keys);
@@ -63,15 +63,15 @@ export function createReaders(db: Connection): Readers {
   return scopeReaders(readers, keys);
 }
 
-/** What writes, on the one connection that does. Transactions are the caller's. */
+/** Creates the writers of all resources, on the only connection that writes. The caller manages transactions. */
 export function createWriters(db: Connection) {
   const keys = new TenantKeyWriter(db);
   const steps = new StepSize();
   const projects = new ProjectWriter(db, keys, steps);
   const feedback = new FeedbackWriter(db, keys);
-  const datasetDesk = createDatasetWriting(db, keys);
-  const examples = new ExampleWriter(datasetDesk);
-  const largeExamples = new LargeExampleWriter(datasetDesk, examples);
+  const datasetDependencies = createDatasetWriteDependencies(db, keys);
+  const examples = new ExampleWriter(datasetDependencies);
+  const largeExamples = new LargeExampleWriter(datasetDependencies, examples);
   const scoped = {
     annotationQueues: new AnnotationQueueWriter(db),
     comparatives: new ComparativeWriter(db),
@@ -82,17 +82,22 @@ export function createWriters(db: Connection) {
     retention: new RetentionWriter(db, steps),
     shares: new ShareWriter(db),
     tenants: new TenantWriter(db),
-    datasets: new DatasetWriter(datasetDesk, largeExamples),
+    datasets: new DatasetWriter(datasetDependencies, largeExamples),
     examples,
     largeExamples,
-    uploads: new UploadWriter(datasetDesk),
+    uploads: new UploadWriter(datasetDependencies),
   };
-  const asked = {
+  const requestable = {
     ...scopeWriters(scoped, keys),
     runs: new RunWriter(db, { projects, feedback, keys }),
   } satisfies Writers;
-  // For no request.
-  return { ...asked, textIndex: new TextIndexWriter(db), schemas: datasetDesk.schemas, steps };
+  // The others are internal: no request can call them.
+  return {
+    ...requestable,
+    textIndex: new TextIndexWriter(db),
+    schemas: datasetDependencies.schemas,
+    steps,
+  };
 }
 
 export type SqliteWriters = ReturnType<typeof createWriters>;

@@ -25,17 +25,20 @@ import { openDatabase } from "../storage/sqlite/connection.ts";
 import { cacheKibibytes } from "../storage/sqlite/open-database.ts";
 
 /**
- * Measured with runs of 5.5 kB: pages of 16 KiB cost a commit less than half of what 4 KiB cost, since
- * a payload then needs no page of its own.
+ * With runs of 5.5 kB, a commit with pages of 16 KiB costs less than half of one with 4 KiB, because a payload does
+ * not need overflow pages then.
  */
 const pageBytes = 16_384;
-/** Pages from which on a commit writes it back itself, where `Checkpointer` has not come to it: 256 MiB. */
-const logPagesMax = 16_384;
+/**
+ * 256 MiB. At this many pages in the write-ahead log, a commit runs a checkpoint itself; `Checkpointer` normally does
+ * it earlier, on another thread.
+ */
+const maxLogPages = 16_384;
 
 /** SQLite's name for a database that has no file. */
 const inMemory = ":memory:";
 
-/** Opens the one connection that writes, and makes the tables when they are missing. */
+/** Opens the only connection that writes, and creates or migrates the tables. */
 export function openWriter(path: string): Connection {
   const db = openDatabase(path);
   assertOurs(db);
@@ -43,12 +46,12 @@ export function openWriter(path: string): Connection {
     db,
     path === inMemory ? TokenKeys.random() : TokenKeys.prepare(dirname(path)),
   );
-  // Deleted rows are written over with zeros, in the database and in what replaces them in the log.
+  // secure_delete overwrites deleted rows with zeros, in the database and in the pages that the log receives.
   db.exec(`PRAGMA secure_delete = ON;
     PRAGMA page_size = ${pageBytes};
     PRAGMA journal_mode = WAL;
     PRAGMA synchronous = NORMAL;
-    PRAGMA wal_autocheckpoint = ${logPagesMax};
+    PRAGMA wal_autocheckpoint = ${maxLogPages};
     PRAGMA cache_size = -${cacheKibibytes};
     PRAGMA temp_store = MEMORY;`);
   migrate(db);
@@ -57,10 +60,10 @@ export function openWriter(path: string): Connection {
 }
 
 /**
- * Opens one more connection that writes, beside a server that is at work: its tables stay as they are, and
- * its log is written back by the server alone.
+ * Opens another writing connection next to a running server. It does not migrate tables and never runs a checkpoint;
+ * the server does both.
  *
- * @throws Error the server's format is another one.
+ * @throws Error the server uses another database format.
  */
 export function openSecondWriter(path: string): Connection {
   const db = openDatabase(path);
@@ -68,7 +71,7 @@ export function openSecondWriter(path: string): Connection {
   if (found !== formats.length) {
     db.close();
     throw new Error(
-      `the running server's database has format ${found}, this command knows ${formats.length}: use the command of the server's version`,
+      `the running server's database has format ${found}, but this command supports format ${formats.length}: use the command of the server's version`,
     );
   }
   db.exec("PRAGMA wal_autocheckpoint = 0; PRAGMA secure_delete = ON");
@@ -82,27 +85,27 @@ function migrate(db: Connection): void {
   const found = readFormat(db);
   if (found > formats.length) {
     throw new Error(
-      `the database has format ${found}, this server knows formats up to ${formats.length}: use a newer server`,
+      `the database has format ${found}, but this server supports formats up to ${formats.length}: use a newer server`,
     );
   }
   if (found < formats.length) {
-    const hadClearTokens = found > 0 && found < sealedFormat && hasClearTokens(db);
+    const hadPlainTokens = found > 0 && found < firstEncryptedFormat && hasPlainTokens(db);
     db.exec(`BEGIN; ${formats.slice(found).join("")} PRAGMA user_version = ${formats.length};`);
-    if (hadClearTokens) {
+    if (hadPlainTokens) {
       overwriteFreePages(db);
     }
     db.exec("COMMIT");
-    if (hadClearTokens) {
+    if (hadPlainTokens) {
       eraseLog(db);
     }
   }
-  makeDefaultTenant(db);
+  createDefaultTenant(db);
 }
 
-/** The first format that holds no token in clear. */
-const sealedFormat = 11;
+/** The first format that stores tokens encrypted. */
+const firstEncryptedFormat = 11;
 
-function hasClearTokens(db: Connection): boolean {
+function hasPlainTokens(db: Connection): boolean {
   const names = db
     .prepare("SELECT name FROM sqlite_master WHERE type = 'table'")
     .raw()
@@ -121,28 +124,28 @@ function hasClearTokens(db: Connection): boolean {
 }
 
 /**
- * Older versions left what they deleted in pages that nothing uses: copies of tokens may be among it. A row of zeros
- * takes all of these pages, and is given back.
+ * Overwrites unused pages, in which older versions left deleted data that may include copies of tokens: rows of zeros
+ * are written to all of these pages and then dropped.
  */
 function overwriteFreePages(db: Connection): void {
   db.exec(`CREATE TABLE zeros (part BLOB NOT NULL);
     WITH RECURSIVE rest (bytes) AS (
       SELECT freelist_count * page_size FROM pragma_freelist_count, pragma_page_size
-      UNION ALL SELECT bytes - ${zerosBytes} FROM rest WHERE bytes > ${zerosBytes}
+      UNION ALL SELECT bytes - ${zeroRowBytes} FROM rest WHERE bytes > ${zeroRowBytes}
     )
-    INSERT INTO zeros SELECT zeroblob(min(bytes, ${zerosBytes})) FROM rest;
+    INSERT INTO zeros SELECT zeroblob(min(bytes, ${zeroRowBytes})) FROM rest;
     DROP TABLE zeros;`);
 }
 
-/** Of one row; SQLite takes up to a gigabyte. */
-const zerosBytes = 64 * 1_048_576;
+/** Bytes of one row. SQLite allows up to a gigabyte. */
+const zeroRowBytes = 64 * 1_048_576;
 
-/** The tenant of requests without a key. */
-function makeDefaultTenant(db: Connection): void {
+/** Creates the default tenant, which serves requests without a key. */
+function createDefaultTenant(db: Connection): void {
   db.prepare("INSERT OR IGNORE INTO settings (key, value) VALUES ('tenant_id', ?)").run([
     randomUUID(),
   ]);
-  // A database of before this was kept is as old as its first project.
+  // In databases older than this setting, the tenant is as old as its first project.
   db.prepare(
     "INSERT OR IGNORE INTO settings (key, value) SELECT 'tenant_us', coalesce(min(start_us), ?) FROM projects",
   ).run([Date.now() * 1_000]);
@@ -152,9 +155,9 @@ function makeDefaultTenant(db: Connection): void {
 }
 
 /**
- * Everything of a run is keyed by (trace_id, id), so that the same tables can be spread over machines
- * by trace. Payloads stand apart: `runs` stays narrow, and a patch adds a row without rewriting one.
- * Names of projects are JSON texts: SQLite's text type loses lone surrogates.
+ * The tables of format 1. Everything that belongs to a run has the key (trace_id, id), so that the tables could be
+ * distributed by trace. Payloads are in a table of their own: `runs` stays narrow, and a patch adds a row without
+ * rewriting one. Names of projects are JSON texts, because SQLite's text type can't store lone surrogates.
  */
 const tables = `
   CREATE TABLE settings (key TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID;
@@ -184,7 +187,7 @@ const tables = `
   ) WITHOUT ROWID;
 `;
 
-/** Format 2: what a project holds beside its name. */
+/** Format 2: more columns of projects. */
 const projectFields = `
   ALTER TABLE projects ADD COLUMN end_us INTEGER;
   ALTER TABLE projects ADD COLUMN description_json TEXT;
@@ -192,7 +195,7 @@ const projectFields = `
   ALTER TABLE projects ADD COLUMN reference_dataset_id TEXT;
 `;
 
-/** Format 3: tenants, and everything beside runs and projects. One text a resource, in this order. */
+/** Format 3: tenants, and all resources other than runs and projects, in this order. */
 const catalogTables = [
   tenantTables,
   feedbackTables,
@@ -205,10 +208,10 @@ const catalogTables = [
   runMeasureTables,
 ];
 
-/** Format 4: what the page works with. */
+/** Format 4: reviews in annotation queues. */
 const reviewTables = [queueReviewTables];
 
-/** What leads from each format to the next. A database of any of them is taken over. */
+/** The SQL that migrates each format to the next; a database of any format can be opened. */
 export const formats: readonly string[] = [
   tables,
   projectFields,

@@ -27,19 +27,19 @@ import { WorkThreads } from "../storage/work-threads.ts";
 import { WriterThread } from "./writer-thread.ts";
 
 export interface StoreOptions {
-  /** Longest time for one query. */
+  /** Maximum duration of one query, in milliseconds. */
   readonly queryTimeoutMs?: number;
 }
 
 /**
- * Opens the store in a folder, which is made when missing.
+ * Opens the store in a folder, which is created if it does not exist.
  *
- * @throws ServerError the folder can't be written, or another server works on it.
+ * @throws ServerError the folder is not writable, or another server uses it.
  */
 export const openSqliteStore = (folder: string, options?: StoreOptions): Promise<Store> =>
   open(folder, options);
 
-/** A store in a folder of its own, which goes away when the store is closed. */
+/** Opens a store in a temporary folder, which is deleted when the store is closed. */
 export function openTemporaryStore(options?: StoreOptions): Promise<Store> {
   const folder = mkdtempSync(join(tmpdir(), "millrace-"));
   return open(folder, options, () => rmSync(folder, { recursive: true, force: true }));
@@ -56,9 +56,9 @@ async function open(
     const file = join(path, databaseFile);
     const writer = await WriterThread.start(file);
     const connection = openReader(file);
-    prepareIndexWhereRoom(file);
+    prepareIndexIfSpace(file);
     narrowFiles(path);
-    warnOfLostKey(connection, path);
+    warnOfUnknownKey(connection, path);
     const warnOnce = createDamageLog();
     const pool = new ReadPool(() => new ReaderThread(file, warnOnce), queryTimeoutMs);
     const textIndex = new TextIndexThread(file, (method, value) =>
@@ -79,16 +79,16 @@ async function open(
   }
 }
 
-function warnOfLostKey(connection: Connection, folder: string): void {
+function warnOfUnknownKey(connection: Connection, folder: string): void {
   if (hasHiddenTokens(connection)) {
     process.emitWarning(
-      `links were made with another key than ${join(folder, tokenKeyFile)} holds: they work, but their addresses can't be shown until that file is put back, or its line added, and the server started again`,
+      `some share links were encrypted with a key that ${join(folder, tokenKeyFile)} does not contain: the links work, but their URLs can't be shown. Restore that file, or add the missing line to it, and restart the server`,
     );
   }
 }
 
-/** Where there is no room for the index of texts, not even after what lay there is thrown away, searches go without it. */
-function prepareIndexWhereRoom(file: string): void {
+/** Prepares the text index. If the disk is too full, even after deleting the old index, searches run without one. */
+function prepareIndexIfSpace(file: string): void {
   const prepare = (): boolean => {
     try {
       prepareTextIndex(file);
@@ -105,56 +105,58 @@ function prepareIndexWhereRoom(file: string): void {
     if (!prepare()) {
       removeTextIndex(file);
       process.emitWarning(
-        "the disk is full: there is no room for the text index, and searches take longer until the server is started with some",
+        "the disk is full: there is no space for the text index, and searches are slower. Free some space and restart the server",
       );
     }
   }
 }
 
-/** Logs each damaged item once. After some hundreds nothing more is logged: the disk is at fault then, not single runs. */
+/**
+ * Logs each damaged item once, and stops after {@link maxLoggedDamages}: then the disk is at fault, not single runs.
+ */
 function createDamageLog(): (detail: string) => void {
   const logged = new Set<string>();
   return (detail) => {
-    if (logged.size < damageLogMax && !logged.has(detail)) {
+    if (logged.size < maxLoggedDamages && !logged.has(detail)) {
       logged.add(detail);
       process.emitWarning(detail);
     }
   };
 }
 
-const damageLogMax = 500;
+const maxLoggedDamages = 500;
 
-interface Parts {
+interface StoreParts {
   readonly writer: WriterThread;
   readonly connection: Connection;
   readonly pool: ReadPool;
   readonly textIndex: TextIndexThread;
   readonly lock: FolderLock;
-  /** What is done when all is closed. */
+  /** Called when everything is closed. */
   readonly onClosed?: () => void;
 }
 
-/** Reads on the threads of the pool, but for keys of requests; writes on the writer's. */
+/** Reads on the threads of the pool, except for the queries that authorize requests; writes on the writer thread. */
 class SqliteStore implements Store {
   readonly read: Promised<Readers>;
   readonly write: Promised<Writers>;
   readonly defaultTenantId: string;
-  readonly #parts: Parts;
-  /** Checks schemas; its threads start when they are needed. */
+  readonly #parts: StoreParts;
+  /** Threads for schema checks; they start on first use. */
   readonly #work = new WorkThreads();
   #closing: Promise<void> | undefined;
 
-  constructor(parts: Parts) {
+  constructor(parts: StoreParts) {
     const { connection, writer, pool } = parts;
     this.#parts = parts;
     this.defaultTenantId = readDefaultTenantId(connection);
     const readers = { tenants: new TenantReader(connection) };
-    this.read = callsOf<Readers>(async (resource, method, args) =>
+    this.read = createProxy<Readers>(async (resource, method, args) =>
       isImmediate(resource, method)
         ? invokeMethod(readers, { resource, method, args })
         : pool.read({ resource, method, args }, currentReadScope()),
     );
-    this.write = callsOf<Writers>((resource, method, args) =>
+    this.write = createProxy<Writers>((resource, method, args) =>
       writeChecked(this.#work, String(args[0]), (proofs) =>
         writer.write({ resource, method, args }, proofs),
       ),
@@ -174,7 +176,7 @@ class SqliteStore implements Store {
   }
 
   endReads(): void {
-    this.#parts.pool.end();
+    this.#parts.pool.cancelAll();
   }
 
   close(): Promise<void> {
@@ -184,7 +186,8 @@ class SqliteStore implements Store {
 
   async #close(): Promise<void> {
     const { connection, writer, pool, textIndex, lock, onClosed } = this.#parts;
-    // The readers first: the writer's last act is to fold the write-ahead log into the database.
+    // Close the readers first: the writer's last step is to move the write-ahead log into the database, which needs
+    // to be alone.
     connection.close();
     await Promise.all([pool.close(), textIndex.close(), this.#work.close()]);
     await writer.close();
@@ -195,8 +198,11 @@ class SqliteStore implements Store {
 
 type Invoke = (resource: string, method: string, args: readonly unknown[]) => Promise<unknown>;
 
-/** Every method of every resource as a call by its names; which there are is for the types to say. */
-function callsOf<Resources>(invoke: Invoke): Promised<Resources> {
+/**
+ * Creates a proxy that turns each method of each resource into a call by name. The types ensure that the method
+ * exists.
+ */
+function createProxy<Resources>(invoke: Invoke): Promised<Resources> {
   const methodsOf = (resource: string): object =>
     new Proxy(
       {},
@@ -213,9 +219,9 @@ function callsOf<Resources>(invoke: Invoke): Promised<Resources> {
     {
       get: (_target, name) => {
         const resource = String(name);
-        const known = resources.get(resource) ?? methodsOf(resource);
-        resources.set(resource, known);
-        return known;
+        const methods = resources.get(resource) ?? methodsOf(resource);
+        resources.set(resource, methods);
+        return methods;
       },
     },
   ) as Promised<Resources>;

@@ -21,7 +21,7 @@ import type { TraceReads } from "../runs/trace.ts";
 import type { UploadWrites } from "../datasets/imports/upload.ts";
 import type { Promised } from "../storage/promised.ts";
 
-/** What can be asked, by resource. An engine answers it at once, from one consistent state. */
+/** All queries, by resource. The engine runs each of them synchronously, on one consistent state. */
 export interface Readers {
   readonly annotationQueues: AnnotationQueueReads;
   readonly comparatives: ComparativeReads;
@@ -43,8 +43,8 @@ export interface Readers {
 }
 
 /**
- * What can be changed, by resource. Each call takes effect whole or not at all: one that throws has
- * changed nothing, and a `RequestError` thrown in it reaches the caller as it is.
+ * All writes, by resource. Each call takes effect as a whole or not at all: a call that throws has changed nothing,
+ * and a `RequestError` thrown in it reaches the caller unchanged.
  */
 export interface Writers {
   readonly annotationQueues: AnnotationQueueWrites;
@@ -64,8 +64,8 @@ export interface Writers {
 }
 
 /**
- * All that the server keeps. Rows belong to tenants: a method that takes a tenant's id sees and
- * changes what is that tenant's alone.
+ * Everything that the server stores. Rows belong to tenants: a method that takes a tenant's id reads and changes only
+ * that tenant's rows.
  */
 export interface Store {
   readonly read: Promised<Readers>;
@@ -73,14 +73,14 @@ export interface Store {
   readonly write: Promised<Writers>;
   /** The tenant of requests without a key; created at the first start. */
   readonly defaultTenantId: string;
-  /** Why only deletions are taken, as the disk is full; `undefined` while everything is. */
+  /** Why only deletions are accepted, because the disk is full; `undefined` while all writes are. */
   readonly readOnlyReason: string | undefined;
   /** Resolves when the batch would survive the end of the process. */
   ingest(tenantId: string, batch: RunBatch | PackedBatch): Promise<IngestResult>;
-  /** Has one listener hear what each commit has stored of runs. */
+  /** Sets the listener that is called with what each commit stored for runs. */
   onActivity(listener: (activity: readonly Activity[]) => void): void;
-  /** Ends the queries that are under way and refuses those that come later: the server is to end soon. */
+  /** Cancels running queries and refuses new ones, because the server is about to end. */
   endReads(): void;
-  /** Ends queries, writes what is under way, then lets go of files and threads. May be called twice. */
+  /** Cancels queries, completes running writes, then releases files and threads. May be called twice. */
   close(): Promise<void>;
 }

@@ -8,18 +8,18 @@ import type { Readers, Writers } from "./store.ts";
 import { toIds } from "../storage/sqlite/tenant-keys.ts";
 import type { KeyKind, TenantKeys } from "../storage/sqlite/tenant-keys.ts";
 
-// Callers name things by ids, which are unique within their tenant; the tables have keys (`tenant-keys.ts`). Every
-// call passes here: its arguments get keys in place of ids, its answer ids in place of keys. The tables below name
-// each method, so that the compiler asks for those of a new one.
+// Callers use ids, which are unique within their tenant; the tables use keys (`tenant-keys.ts`). Every call passes
+// through this file: ids in its arguments are replaced by keys, and keys in its result by ids. The tables below list
+// each method, so the compiler requires an entry for a new one.
 
-/** The keys of one tenant's ids. */
-class OwnKeys {
-  readonly run = this.#one("run");
-  readonly runs = this.#many("run");
-  readonly project = this.#one("project");
-  readonly projects = this.#many("project");
-  readonly dataset = this.#one("dataset");
-  readonly datasets = this.#many("dataset");
+/** Maps ids of one tenant to keys. */
+class TenantIdMapper {
+  readonly run = this.#idMapper("run");
+  readonly runs = this.#listMapper("run");
+  readonly project = this.#idMapper("project");
+  readonly projects = this.#listMapper("project");
+  readonly dataset = this.#idMapper("dataset");
+  readonly datasets = this.#listMapper("dataset");
   readonly #keys: TenantKeys;
   readonly #tenantId: string;
 
@@ -28,19 +28,19 @@ class OwnKeys {
     this.#tenantId = tenantId;
   }
 
-  #one(kind: KeyKind) {
+  #idMapper(kind: KeyKind) {
     return (id: string): string => this.#keys.keyOf(kind, this.#tenantId, id);
   }
 
-  #many(kind: KeyKind) {
+  #listMapper(kind: KeyKind) {
     return (ids: readonly string[]): readonly string[] =>
       this.#keys.keysOf(kind, this.#tenantId, ids);
   }
 }
 
-type ToKeys<Args> = (args: Args, keys: OwnKeys) => Args;
+type ToKeys<Args> = (args: Args, keys: TenantIdMapper) => Args;
 
-/** For each method of each resource, what its arguments become. */
+/** For each method of each resource: the function that maps its arguments. */
 type ArgumentTable<Resources> = {
   readonly [Resource in keyof Resources]: {
     readonly [Method in keyof Resources[Resource]]: Resources[Resource][Method] extends (
@@ -51,39 +51,41 @@ type ArgumentTable<Resources> = {
   };
 };
 
-/** Names nothing that has a key; or what writes finds the key itself. */
-const same = <Args>(args: Args): Args => args;
+/** Maps nothing: the arguments contain no ids that have keys, or the writer maps them itself. */
+const unchanged = <Args>(args: Args): Args => args;
 
-/** For the holder of a token: the result contains the tenant. */
+/** For readers who only have a share token: the arguments name no tenant, the result does. */
 const byToken = <Args>(args: Args): Args => args;
 
-/** Of a tenant and an id. */
+/** For arguments that begin with a tenant and the id of a run. */
 const ofRun = <Rest extends readonly unknown[]>(
   [tenantId, id, ...rest]: readonly [string, string, ...Rest],
-  keys: OwnKeys,
+  keys: TenantIdMapper,
 ): [string, string, ...Rest] => [tenantId, keys.run(id), ...rest];
 
+/** For arguments that begin with a tenant and the id of a project. */
 const ofProject = <Rest extends readonly unknown[]>(
   [tenantId, id, ...rest]: readonly [string, string, ...Rest],
-  keys: OwnKeys,
+  keys: TenantIdMapper,
 ): [string, string, ...Rest] => [tenantId, keys.project(id), ...rest];
 
+/** For arguments that begin with a tenant and the id of a dataset. */
 const ofDataset = <Rest extends readonly unknown[]>(
   [tenantId, id, ...rest]: readonly [string, string, ...Rest],
-  keys: OwnKeys,
+  keys: TenantIdMapper,
 ): [string, string, ...Rest] => [tenantId, keys.dataset(id), ...rest];
 
-/** Of a tenant and a thread of a project. */
+/** For a tenant and a thread of a project. */
 const ofThread = (
   [tenantId, thread]: [tenantId: string, thread: SharedThread],
-  { project }: OwnKeys,
+  { project }: TenantIdMapper,
 ): [string, SharedThread] => [tenantId, replace(thread, { projectId: project })];
 
 type Changes<Value> = {
   readonly [Name in keyof Value]?: (member: NonNullable<Value[Name]>) => Value[Name];
 };
 
-/** A copy in which some of the members, where they are given, are others. */
+/** Returns a copy in which the named members are mapped, if they are set. */
 function replace<Value extends object>(value: Value, changes: Changes<Value>): Value {
   const copy = { ...value };
   for (const name of Object.keys(changes) as (keyof Value)[]) {
@@ -96,77 +98,79 @@ function replace<Value extends object>(value: Value, changes: Changes<Value>): V
   return copy;
 }
 
-/** A filter of runs. Ids of traces and parents are not translated: rows hold them as they are. */
+/**
+ * Maps the ids in a filter over runs. Ids of traces and parents are not mapped, because rows store them unchanged.
+ */
 const toRunFilter = <Filter extends Omit<RunFilter, "projectIds"> & Partial<RunFilter>>(
   filter: Filter,
-  keys: OwnKeys,
+  keys: TenantIdMapper,
 ): Filter => {
-  const one = (part: CheckedFilter): CheckedFilter => toOwnFilter(part, keys);
+  const mapFilter = (part: CheckedFilter): CheckedFilter => mapFilterIds(part, keys);
   const changes: Changes<RunFilter> = {
     projectIds: keys.projects,
     ids: keys.runs,
-    runFilters: (parts) => parts.map(one),
-    rootFilter: one,
-    treeFilter: one,
+    runFilters: (parts) => parts.map(mapFilter),
+    rootFilter: mapFilter,
+    treeFilter: mapFilter,
   };
   return replace<RunFilter>(filter, changes) as Filter;
 };
 
-function toOwnFilter(filter: CheckedFilter, keys: OwnKeys): CheckedFilter {
+function mapFilterIds(filter: CheckedFilter, keys: TenantIdMapper): CheckedFilter {
   switch (filter.kind) {
     case "and":
     case "or":
-      return { ...filter, parts: filter.parts.map((part) => toOwnFilter(part, keys)) };
+      return { ...filter, parts: filter.parts.map((part) => mapFilterIds(part, keys)) };
     case "not":
-      return { ...filter, part: toOwnFilter(filter.part, keys) };
+      return { ...filter, part: mapFilterIds(filter.part, keys) };
     case "search":
       return filter;
     case "comparison": {
       const { operand, field } = filter;
-      const toKey = filterKeys(field.name, keys);
+      const toKey = findFieldMapper(field.name, keys);
       if (toKey === undefined || operand.kind === "json") {
         return filter;
       }
-      const one = <Value>(value: Value): Value | string =>
+      const mapValue = <Value>(value: Value): Value | string =>
         typeof value === "string" ? toKey(value) : value;
       return {
         ...filter,
         operand:
           operand.kind === "list"
-            ? { kind: "list", values: operand.values.map(one) }
-            : { kind: "scalar", value: one(operand.value) },
+            ? { kind: "list", values: operand.values.map(mapValue) }
+            : { kind: "scalar", value: mapValue(operand.value) },
       };
     }
   }
 }
 
-/** The fields of runs whose columns hold keys. */
-function filterKeys(name: string, keys: OwnKeys): ((id: string) => string) | undefined {
+/** Returns the mapper for a field of runs whose column contains keys; `undefined` for other fields. */
+function findFieldMapper(name: string, keys: TenantIdMapper): ((id: string) => string) | undefined {
   if (name === "id") {
     return keys.run;
   }
   return name === "session_id" ? keys.project : undefined;
 }
 
-const toExampleChange = (change: ExampleChange, keys: OwnKeys): ExampleChange =>
+const toExampleChange = (change: ExampleChange, keys: TenantIdMapper): ExampleChange =>
   replace(change, { datasetId: keys.dataset });
 
 const readArguments: ArgumentTable<Readers> = {
   annotationQueues: {
-    find: same,
+    find: unchanged,
     list: ([tenantId, query], { dataset, run }) => [
       tenantId,
       replace(query, { defaultDatasetId: dataset, runId: run }),
     ],
-    listEntries: same,
-    size: same,
+    listEntries: unchanged,
+    size: unchanged,
     lastAdded: ([tenantId, ids], { runs }) => [tenantId, runs(ids)],
   },
   comparatives: {
     list: ([tenantId, query], { dataset }) => [tenantId, replace(query, { datasetId: dataset })],
   },
   feedback: {
-    find: same,
+    find: unchanged,
     list: ([tenantId, query], { runs, projects }) => [
       tenantId,
       replace(query, { runIds: runs, projectIds: projects }),
@@ -175,7 +179,7 @@ const readArguments: ArgumentTable<Readers> = {
     statsOfFilter: ([tenantId, filter], keys) => [tenantId, toRunFilter(filter, keys)],
     statsOfProjectRuns: ([tenantId, ids], { projects }) => [tenantId, projects(ids)],
     statsOfProjects: ([tenantId, ids], { projects }) => [tenantId, projects(ids)],
-    statsOfComparatives: same,
+    statsOfComparatives: unchanged,
     findToken: byToken,
     listTokens: ofRun,
   },
@@ -192,7 +196,7 @@ const readArguments: ArgumentTable<Readers> = {
     diffPage: ofDataset,
   },
   examples: {
-    find: same,
+    find: unchanged,
     list: ([tenantId, query], { dataset }) => [
       tenantId,
       replace(query, { filter: (filter) => replace(filter, { datasetId: dataset }) }),
@@ -204,19 +208,19 @@ const readArguments: ArgumentTable<Readers> = {
     ],
     count: ([tenantId, filter], { dataset }) => [tenantId, replace(filter, { datasetId: dataset })],
     page: ([tenantId, query], { dataset }) => [tenantId, replace(query, { datasetId: dataset })],
-    findDatasetId: same,
-    // Of a source its id is kept.
-    listSources: same,
+    findDatasetId: unchanged,
+    // Rows store the id of the source run, not its key.
+    listSources: unchanged,
     listSplits: ofDataset,
     search: ([tenantId, query], { dataset }) => [tenantId, replace(query, { datasetId: dataset })],
-    findBlob: same,
+    findBlob: unchanged,
   },
   experiments: {
-    compare: ([tenantId, question], { project, projects }) => [
+    compare: ([tenantId, query], { project, projects }) => [
       tenantId,
-      replace(question, { experimentIds: projects, baselineId: project }),
+      replace(query, { experimentIds: projects, baselineId: project }),
     ],
-    usageOfTraces: same,
+    usageOfTraces: unchanged,
   },
   projects: {
     find: ofProject,
@@ -226,15 +230,15 @@ const readArguments: ArgumentTable<Readers> = {
     ],
   },
   prompts: {
-    find: same,
-    list: same,
-    listCommits: same,
-    pull: same,
-    listTags: same,
-    readTag: same,
+    find: unchanged,
+    list: unchanged,
+    listCommits: unchanged,
+    pull: unchanged,
+    listTags: unchanged,
+    readTag: unchanged,
   },
-  queueReviews: { listRuns: same, progress: same },
-  retention: { list: same },
+  queueReviews: { listRuns: unchanged, progress: unchanged },
+  retention: { list: unchanged },
   runs: {
     find: ofRun,
     query: ([tenantId, query], keys) => [
@@ -266,21 +270,24 @@ const readArguments: ArgumentTable<Readers> = {
     ofTraces: ([tenantId, ids], { runs }) => [tenantId, runs(ids)],
     ofThread: ofThread,
   },
-  storage: { use: same, projects: same },
+  storage: { use: unchanged, projects: unchanged },
   tenants: {
-    find: same,
-    findByHandle: same,
-    list: same,
-    findByKey: same,
-    hasKeys: same,
-    listKeys: same,
+    find: unchanged,
+    findByHandle: unchanged,
+    list: unchanged,
+    findByKey: unchanged,
+    hasKeys: unchanged,
+    listKeys: unchanged,
   },
   traces: {
     page: ([tenantId, query], { run }) => [tenantId, replace(query, { afterId: run })],
   },
 };
 
-/** All but the runs, of which batches are written too: their writer finds the keys. */
+/**
+ * All writers except those of runs, which map ids themselves, because batches of runs are written without a resource
+ * call.
+ */
 export type ScopedWriters = Omit<Writers, "runs">;
 
 const writeArguments: ArgumentTable<ScopedWriters> = {
@@ -294,14 +301,14 @@ const writeArguments: ArgumentTable<ScopedWriters> = {
       id,
       replace(changes, { defaultDatasetId: dataset }),
     ],
-    delete: same,
+    delete: unchanged,
     addRuns: ([tenantId, id, runs], { run, project }) => [
       tenantId,
       id,
-      runs.map((one) => replace(one, { runId: run, projectId: project })),
+      runs.map((entry) => replace(entry, { runId: run, projectId: project })),
     ],
-    updateRun: same,
-    removeRun: same,
+    updateRun: unchanged,
+    removeRun: unchanged,
   },
   comparatives: {
     create: ([tenantId, draft], { projects, dataset }) => [
@@ -309,17 +316,19 @@ const writeArguments: ArgumentTable<ScopedWriters> = {
       replace(draft, { experimentIds: projects, datasetId: dataset }),
     ],
   },
-  // Feedback comes with batches of runs too.
-  feedback: { create: same, update: same, delete: same, createTokens: same },
+  // Feedback also arrives in batches of runs, so its writer maps the ids itself.
+  feedback: { create: unchanged, update: unchanged, delete: unchanged, createTokens: unchanged },
   datasets: {
-    create: same,
+    create: unchanged,
     update: ([tenantId, id, changes], keys) => [
       tenantId,
       keys.dataset(id),
-      replace(changes, { examples: (all) => all.map((one) => toExampleChange(one, keys)) }),
+      replace(changes, {
+        examples: (changed) => changed.map((example) => toExampleChange(example, keys)),
+      }),
     ],
     deleteMany: ([tenantId, ids], { datasets }) => [tenantId, datasets(ids)],
-    sweep: same,
+    sweep: unchanged,
     share: ofDataset,
     unshare: ofDataset,
     tag: ofDataset,
@@ -332,23 +341,23 @@ const writeArguments: ArgumentTable<ScopedWriters> = {
       drafts.map((draft) => replace(draft, { datasetId: dataset })),
     ],
     check: ofDataset,
-    update: ([tenantId, given, datasetId], keys) => {
-      const changes = given.map((change) => toExampleChange(change, keys));
+    update: ([tenantId, exampleChanges, datasetId], keys) => {
+      const changes = exampleChanges.map((change) => toExampleChange(change, keys));
       return datasetId === undefined
         ? [tenantId, changes]
         : [tenantId, changes, keys.dataset(datasetId)];
     },
-    deleteMany: same,
+    deleteMany: unchanged,
   },
   largeExamples: {
-    // What is packed is mapped where it is unpacked.
-    create: same,
+    // Packed parts are mapped after they are unpacked.
+    create: unchanged,
     update: ([tenantId, parts, datasetId], keys) =>
       datasetId === undefined ? [tenantId, parts] : [tenantId, parts, keys.dataset(datasetId)],
     import: ofDataset,
     updateSplits: ofDataset,
   },
-  uploads: { begin: same, extend: ofDataset, end: ofDataset, drop: ofDataset },
+  uploads: { begin: unchanged, extend: ofDataset, end: ofDataset, drop: ofDataset },
   projects: {
     create: ([tenantId, draft], { dataset }) => [
       tenantId,
@@ -359,21 +368,21 @@ const writeArguments: ArgumentTable<ScopedWriters> = {
     deleteMany: ([tenantId, ids], { projects }) => [tenantId, projects(ids)],
   },
   prompts: {
-    create: same,
-    update: same,
-    delete: same,
-    deleteMany: same,
-    like: same,
-    commit: same,
-    writeTag: same,
-    deleteTag: same,
-    count: same,
+    create: unchanged,
+    update: unchanged,
+    delete: unchanged,
+    deleteMany: unchanged,
+    like: unchanged,
+    commit: unchanged,
+    writeTag: unchanged,
+    deleteTag: unchanged,
+    count: unchanged,
   },
-  queueReviews: { claim: same, release: same, finish: same, reopen: same },
+  queueReviews: { claim: unchanged, release: unchanged, finish: unchanged, reopen: unchanged },
   retention: {
     set: ([tenantId, rule], { project }) => [tenantId, replace(rule, { projectId: project })],
     clear: ([tenantId, id], { project }) => [tenantId, id === null ? null : project(id)],
-    sweep: same,
+    sweep: unchanged,
   },
   shares: {
     shareTrace: ofRun,
@@ -381,14 +390,14 @@ const writeArguments: ArgumentTable<ScopedWriters> = {
     shareThread: ofThread,
     unshareThread: ofThread,
   },
-  tenants: { create: same, setHandle: same, createKey: same, revokeKey: same },
+  tenants: { create: unchanged, setHandle: unchanged, createKey: unchanged, revokeKey: unchanged },
 };
 
-/** Readers that are asked, and answer, in ids. */
+/** Wraps readers so that arguments and results contain ids. */
 export const scopeReaders = (readers: Readers, keys: TenantKeys): Readers =>
   scope(readers, keys, readArguments);
 
-/** Writers that are asked, and answer, in ids. */
+/** Wraps writers so that arguments and results contain ids. */
 export const scopeWriters = (writers: ScopedWriters, keys: TenantKeys): ScopedWriters =>
   scope(writers, keys, writeArguments);
 
@@ -415,22 +424,22 @@ function scope<Resources extends object>(
 function scopeCall(method: Call, keys: TenantKeys, toKeys: ToKeys<readonly unknown[]>): Call {
   if (toKeys === byToken) {
     return (...args) => {
-      const answer = method(...args);
-      const tenantId = tenantOf(answer);
-      return tenantId === undefined ? answer : toIds(tenantId, answer);
+      const result = method(...args);
+      const tenantId = tenantOf(result);
+      return tenantId === undefined ? result : toIds(tenantId, result);
     };
   }
   return (...args) => {
     const [tenantId] = args;
-    // Nearly no tenant has a longer key: its ids are its keys.
+    // Almost all tenants have only keys that equal their ids.
     if (typeof tenantId !== "string" || !keys.hasLong(tenantId)) {
       return method(...args);
     }
     try {
-      const answer = method(...toKeys(args, new OwnKeys(keys, tenantId)));
-      return answer instanceof LongWrite
-        ? new LongWrite(stepsWithIds(tenantId, answer.steps), answer.undo)
-        : toIds(tenantId, answer);
+      const result = method(...toKeys(args, new TenantIdMapper(keys, tenantId)));
+      return result instanceof LongWrite
+        ? new LongWrite(stepsWithIds(tenantId, result.steps), result.undo)
+        : toIds(tenantId, result);
     } catch (cause) {
       throw withIds(tenantId, cause);
     }
@@ -448,18 +457,18 @@ function* stepsWithIds(
   }
 }
 
-const tenantOf = (answer: unknown): string | undefined => {
+const tenantOf = (result: unknown): string | undefined => {
   const tenantId: unknown =
-    typeof answer === "object" && answer !== null ? Reflect.get(answer, "tenantId") : undefined;
+    typeof result === "object" && result !== null ? Reflect.get(result, "tenantId") : undefined;
   return typeof tenantId === "string" ? tenantId : undefined;
 };
 
-/** What was wrong, in the caller's words. */
+/** Replaces keys by ids in an error message. */
 function withIds(tenantId: string, cause: unknown): unknown {
   if (!(cause instanceof RequestError)) {
     return cause;
   }
-  // Tenants have UUIDs: nothing in them has a meaning in a pattern.
+  // A tenant's id is a UUID, so it contains no special characters of regular expressions.
   const message = cause.message.replaceAll(new RegExp(`(?<=[\\da-f-]{36})/${tenantId}`, "g"), "");
   return new RequestError(cause.status, message, cause.retryAfterSeconds);
 }

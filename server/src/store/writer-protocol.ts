@@ -3,38 +3,38 @@ import type { PackedBatch, RunBatch } from "../runs/run-record.ts";
 import type { SchemaProof } from "../datasets/examples/sqlite/schema-proofs.ts";
 import type { ThreadAnswer } from "../storage/thread-reply.ts";
 
-/** What the writer's thread is asked to do. */
+/** A request to the writer thread. */
 export type WriterRequest =
   | { readonly kind: "ingest"; readonly tenantId: string; readonly batch: RunBatch | PackedBatch }
-  /** A method of `Writers`; arguments and answer are plain data. */
+  /** Calls a method of `Writers`; arguments and result are plain data. */
   | {
       readonly kind: "write";
       readonly resource: string;
       readonly method: string;
       readonly args: readonly unknown[];
-      /** What was checked for it; see `schema-proofs.ts`. */
+      /** Schema checks that were done for the write; see `schema-proofs.ts`. */
       readonly proofs: readonly SchemaProof[];
     }
   | { readonly kind: "close" };
 
-/** A request under way. */
+/** A request with the number that its result refers to. */
 export interface WriterCall {
   readonly sequence: number;
   readonly request: WriterRequest;
 }
 
-/** Messages of the writer thread. */
+/** Messages from the writer thread. */
 export type WriterMessage =
   | { readonly kind: "ready"; readonly readOnlyReason: string | undefined }
-  /** From now on only deletions are taken, or everything again. */
-  | { readonly kind: "room"; readonly readOnlyReason: string | undefined }
+  /** Whether only deletions are accepted has changed. */
+  | { readonly kind: "diskSpace"; readonly readOnlyReason: string | undefined }
   | { readonly kind: "failedToStart"; readonly reason: string }
-  /** What became of requests that shared a transaction. */
+  /** The results of requests that shared a transaction. */
   | {
       readonly kind: "done";
-      /** What they have stored. */
+      /** What they stored for runs. */
       readonly activity: readonly Activity[];
       readonly answers: readonly ThreadAnswer[];
-      /** The memory of their payloads, to be used again. */
-      readonly memory: readonly ArrayBuffer[];
+      /** The buffers of their payloads, returned for reuse. */
+      readonly buffers: readonly ArrayBuffer[];
     };

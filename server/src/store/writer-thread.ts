@@ -12,21 +12,21 @@ import { toError } from "../storage/thread-reply.ts";
 import type { ThreadAnswer } from "../storage/thread-reply.ts";
 import type { WriterCall, WriterMessage, WriterRequest } from "./writer-protocol.ts";
 
-/** For a thread that is silent for too long: it ends itself once it has opened the database. */
+/** Sent to a thread whose start takes too long: it ends itself once it has opened the database. */
 const closeCall: WriterCall = { sequence: 0, request: { kind: "close" } };
 
 type Write = Extract<WriterRequest, { kind: "write" }>;
 
-interface Waiting {
+interface PendingCall {
   readonly bytes: number;
   readonly resolve: (value: unknown) => void;
   readonly reject: (cause: Error) => void;
 }
 
-/** The near end of the writer's thread: calls it, and counts what it has not yet committed. */
+/** Main-thread handle of the writer thread. Counts the bytes that are not committed yet. */
 export class WriterThread {
   readonly #worker: Worker;
-  readonly #waiting = new Map<number, Waiting>();
+  readonly #pending = new Map<number, PendingCall>();
   readonly #ended: Promise<void>;
   /** Called with what each commit stored. */
   onActivity: (activity: readonly Activity[]) => void = () => undefined;
@@ -39,7 +39,7 @@ export class WriterThread {
     this.#worker = worker;
     this.#readOnlyReason = readOnlyReason;
     worker.on("message", (message: WriterMessage) => this.#onMessage(message));
-    // An error is followed by the exit, where all that waits is answered.
+    // The `exit` event follows and rejects all pending calls.
     worker.on("error", () => undefined);
     this.#ended = new Promise((resolve) => {
       worker.once("exit", () => {
@@ -60,26 +60,26 @@ export class WriterThread {
     if (first.kind === "ready") {
       return new WriterThread(worker, first.readOnlyReason);
     }
-    // It has closed the database, and ends by itself.
+    // The thread has closed the database and ends by itself.
     await whenEnded(worker);
     const reason = first.kind === "failedToStart" ? first.reason : first.kind;
     throw new ServerError("DATA_DIR", `Failed to open ${path}: ${reason}`);
   }
 
-  /** Why only deletions are taken; `undefined` while all is. */
+  /** Why only deletions are accepted; `undefined` while all writes are. */
   get readOnlyReason(): string | undefined {
     return this.#readOnlyReason;
   }
 
-  /** Stores a batch; resolves when it is committed. The batch's memory goes to the thread. */
+  /** Stores a batch; resolves when it is committed. The batch's payload buffer is transferred to the thread. */
   async ingest(tenantId: string, batch: RunBatch | PackedBatch): Promise<IngestResult> {
-    // What was walked over has rows already.
+    // A batch that was parsed in WebAssembly already has rows.
     const packed = "packed" in batch || batch.posts !== undefined ? batch : packPosts(batch);
-    const answer = await this.#call({ kind: "ingest", tenantId, batch: packed }, batch.bodies);
-    return answer as IngestResult;
+    const result = await this.#call({ kind: "ingest", tenantId, batch: packed }, batch.bodies);
+    return result as IngestResult;
   }
 
-  /** Performs a method of a resource; resolves when it is committed. */
+  /** Calls a method of a resource; resolves when the change is committed. */
   write(
     { resource, method, args }: Pick<Write, "resource" | "method" | "args">,
     proofs: readonly SchemaProof[] = [],
@@ -93,59 +93,59 @@ export class WriterThread {
       throw new RequestError(503, "the server is closing");
     }
     if (bytes > 0 && this.#pendingBytes + bytes > serverLimits.pendingBytes) {
-      throw new RequestError(429, "more arrives than the disk takes; send again later", 1);
+      throw new RequestError(429, "data arrives faster than the disk can write it; retry later", 1);
     }
     const sequence = (this.#sequence += 1);
     this.#pendingBytes += bytes;
     return new Promise<unknown>((resolve, reject) => {
-      this.#waiting.set(sequence, { bytes, resolve, reject });
+      this.#pending.set(sequence, { bytes, resolve, reject });
       this.#worker.postMessage({ sequence, request }, bodies === undefined ? [] : [bodies.buffer]);
     });
   }
 
-  /** Writes what is under way, then ends the thread. */
+  /** Completes pending writes, then ends the thread. */
   async close(): Promise<void> {
     if (this.#isOpen) {
       const closing = this.#call({ kind: "close" });
       this.#isOpen = false;
-      await closing.catch(() => undefined); // The thread has ended already; its callers were told.
+      await closing.catch(() => undefined); // The thread ended before; its callers received that error.
     }
-    // The last resort: to terminate a thread in which SQLite works may end the process.
+    // Terminate as a last resort only: terminating a thread in which SQLite runs may end the process.
     const timer = setTimeout(() => void this.#worker.terminate(), serverLimits.endMs);
     await this.#ended;
     clearTimeout(timer);
   }
 
   #onMessage(message: WriterMessage): void {
-    if (message.kind === "room") {
+    if (message.kind === "diskSpace") {
       this.#readOnlyReason = message.readOnlyReason;
     }
     if (message.kind !== "done") {
       return;
     }
-    message.memory.forEach((memory) => batchMemory.give(memory));
+    message.buffers.forEach((buffer) => batchMemory.give(buffer));
     if (message.activity.length > 0) {
       this.onActivity(message.activity);
     }
-    message.answers.forEach((answer) => this.#onAnswer(answer));
+    message.answers.forEach((answer) => this.#settle(answer));
   }
 
-  #onAnswer(answer: ThreadAnswer): void {
-    const waiting = this.#waiting.get(answer.sequence);
-    this.#waiting.delete(answer.sequence);
-    this.#pendingBytes -= waiting?.bytes ?? 0;
+  #settle(answer: ThreadAnswer): void {
+    const pending = this.#pending.get(answer.sequence);
+    this.#pending.delete(answer.sequence);
+    this.#pendingBytes -= pending?.bytes ?? 0;
     if (answer.kind === "answer") {
-      waiting?.resolve(answer.value);
+      pending?.resolve(answer.value);
     } else {
-      waiting?.reject(toError(answer));
+      pending?.reject(toError(answer));
     }
   }
 
   #onExit(): void {
     this.#isOpen = false;
-    for (const { reject } of this.#waiting.values()) {
-      reject(new RequestError(503, "the writer's thread ended; start the server again"));
+    for (const { reject } of this.#pending.values()) {
+      reject(new RequestError(503, "the writer thread ended unexpectedly; restart the server"));
     }
-    this.#waiting.clear();
+    this.#pending.clear();
   }
 }

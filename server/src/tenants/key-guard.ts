@@ -6,12 +6,12 @@ import type { TenantStore } from "./tenant-store.ts";
 
 declare module "fastify" {
   interface FastifyRequest {
-    /** Whom the request is of; empty where no key is asked for. */
+    /** Id of the calling tenant; empty on routes that need no key. */
     tenantId: string;
   }
 }
 
-/** Decides whose a request is, by its key. */
+/** Determines the tenant of a request from its API key. */
 export class KeyGuard {
   readonly #keyDigests: readonly Buffer[];
   readonly #store: TenantStore;
@@ -22,32 +22,39 @@ export class KeyGuard {
   }
 
   /**
-   * The tenant of the caller. Once a key exists, from the start options or created here, requests need one.
+   * Returns the tenant of the caller. Once any key exists, configured at start or created later, requests need one.
    *
-   * @throws RequestError 401: no key, or a wrong one. 403: `x-tenant-id` is not the key's tenant.
+   * @throws RequestError 401: the key is missing or wrong. 403: `x-tenant-id` does not match the key's tenant.
    */
   async checkKey(headers: IncomingHttpHeaders): Promise<string> {
     const key = keyOf(headers);
-    const named = headers["x-tenant-id"];
+    const requestedTenant = headers["x-tenant-id"];
     if (!(await this.isNeeded())) {
-      return this.#chooseTenant(named);
+      return this.#chooseTenant(requestedTenant);
     }
     if (key === undefined) {
-      throw new RequestError(401, "an API key is needed: send x-api-key, or Authorization: Bearer");
+      throw new RequestError(
+        401,
+        "an API key is required: send x-api-key, or Authorization: Bearer",
+      );
     }
-    const tenantId = this.#isGiven(key)
+    const tenantId = this.#isConfigured(key)
       ? this.#store.defaultTenantId
       : await this.#store.read.tenants.findByKey(key);
     if (tenantId === undefined) {
       throw new RequestError(
         401,
-        'the API key is not one of this server\'s: send one that it was started with, or make one with "millrace keys create"',
+        'the API key is unknown to this server: send one that it was started with, or create one with "millrace keys create"',
       );
     }
-    if (typeof named === "string" && named !== "" && named.toLowerCase() !== tenantId) {
+    if (
+      typeof requestedTenant === "string" &&
+      requestedTenant !== "" &&
+      requestedTenant.toLowerCase() !== tenantId
+    ) {
       throw new RequestError(
         403,
-        "x-tenant-id is not the tenant of this API key: leave it out, or send a key of that tenant",
+        "x-tenant-id is not the tenant of this API key: remove it, or send a key of that tenant",
       );
     }
     return tenantId;
@@ -58,19 +65,21 @@ export class KeyGuard {
     return this.#keyDigests.length > 0 || this.#store.read.tenants.hasKeys();
   }
 
-  /** Without keys everyone may do all, so a name is taken as it is, where there is such a tenant. */
-  async #chooseTenant(named: string | string[] | undefined): Promise<string> {
-    const known =
-      typeof named === "string" && named !== ""
-        ? await this.#store.read.tenants.find(named.toLowerCase())
+  /** While no keys exist everyone has full access, so the requested tenant is used if it exists. */
+  async #chooseTenant(requested: string | string[] | undefined): Promise<string> {
+    const tenant =
+      typeof requested === "string" && requested !== ""
+        ? await this.#store.read.tenants.find(requested.toLowerCase())
         : undefined;
-    return known?.id ?? this.#store.defaultTenantId;
+    return tenant?.id ?? this.#store.defaultTenantId;
   }
 
-  /** Digests have one length, and all are compared, so the time reveals nothing about a key. */
-  #isGiven(key: string): boolean {
-    const given = digest(key);
-    return this.#keyDigests.filter((known) => timingSafeEqual(known, given)).length > 0;
+  /** Digests have the same length, and all of them are compared, so the duration reveals nothing about a key. */
+  #isConfigured(key: string): boolean {
+    const keyDigest = digest(key);
+    return (
+      this.#keyDigests.filter((configured) => timingSafeEqual(configured, keyDigest)).length > 0
+    );
   }
 }
 

@@ -26,14 +26,14 @@ export const tenantBody = Type.Object({
 });
 export type TenantBody = Static<typeof tenantBody>;
 
-/** Body of `PUT /ui/retention`: without `days` the rule is taken away. */
+/** Body of `PUT /ui/retention`: without `days`, the rule is removed. */
 export const retentionBody = Type.Object({
   project_id: Maybe(Type.String()),
   days: Type.Optional(Type.Union([Type.Integer({ minimum: 1, maximum: 36_500 }), Type.Null()])),
 });
 export type RetentionBody = Static<typeof retentionBody>;
 
-/** What the calls of the settings page work with. */
+/** Dependencies of the handlers of the settings. */
 export interface SettingsDependencies {
   readonly store: TenantStore;
   readonly keys: KeyGuard;
@@ -46,12 +46,12 @@ export async function readServerFacts(
   request: FastifyRequest,
 ): Promise<unknown> {
   const { host, dataDir } = dependencies.settings;
-  const isHere = isLoopback(host) && isLoopback(request.ip);
+  const isLocal = isLoopback(host) && isLoopback(request.ip);
   return {
     version,
     needs_key: await dependencies.keys.isNeeded(),
     is_operator: await isOperator(dependencies, request),
-    ...(isHere ? { data_dir: dataDir } : {}),
+    ...(isLocal ? { data_dir: dataDir } : {}),
   };
 }
 
@@ -60,20 +60,24 @@ export async function listKeys(
   dependencies: SettingsDependencies,
   request: FastifyRequest,
 ): Promise<unknown> {
-  const all = await isOperator(dependencies, request);
-  const found = await dependencies.store.read.tenants.listKeys(all ? undefined : request.tenantId);
+  const isForAll = await isOperator(dependencies, request);
+  const found = await dependencies.store.read.tenants.listKeys(
+    isForAll ? undefined : request.tenantId,
+  );
   return found.map(toKeyJson);
 }
 
-/** `POST /ui/keys`: the answer is the only place where the key stands in clear. */
+/** `POST /ui/keys`: the response is the only place that contains the key in plain text. */
 export async function createKey(
   dependencies: SettingsDependencies,
   request: FastifyRequest<{ Body: KeyBody }>,
   reply: FastifyReply,
 ): Promise<unknown> {
-  const { name, tenant_id: given } = request.body;
+  const { name, tenant_id: requestedTenant } = request.body;
   const tenantId =
-    given === undefined || given === null ? request.tenantId : parseId(given, "tenant_id");
+    requestedTenant === undefined || requestedTenant === null
+      ? request.tenantId
+      : parseId(requestedTenant, "tenant_id");
   if (tenantId !== request.tenantId) {
     await assertOperator(dependencies, request);
   }
@@ -86,9 +90,9 @@ export async function revokeKey(
   request: FastifyRequest,
 ): Promise<unknown> {
   const id = parseId((request.params as { readonly id: string }).id, "key id");
-  const all = await isOperator(dependencies, request);
+  const isForAll = await isOperator(dependencies, request);
   const visible = await dependencies.store.read.tenants.listKeys(
-    all ? undefined : request.tenantId,
+    isForAll ? undefined : request.tenantId,
   );
   if (!visible.some((key) => key.id === id)) {
     throw new RequestError(404, "API key not found");
@@ -96,14 +100,14 @@ export async function revokeKey(
   return toKeyJson(await dependencies.store.write.tenants.revokeKey(id));
 }
 
-/** `GET /ui/tenants`: the caller's own; the operator of the server receives all. */
+/** `GET /ui/tenants`: the caller's own tenant; the operator of the server receives all. */
 export async function listTenants(
   dependencies: SettingsDependencies,
   request: FastifyRequest,
 ): Promise<unknown> {
-  const all = await isOperator(dependencies, request);
+  const isForAll = await isOperator(dependencies, request);
   const found = await dependencies.store.read.tenants.list();
-  return found.filter(({ id }) => all || id === request.tenantId).map(toTenantJson);
+  return found.filter(({ id }) => isForAll || id === request.tenantId).map(toTenantJson);
 }
 
 /** `POST /ui/tenants`. */
@@ -152,8 +156,11 @@ export async function setRetention(
   store: TenantStore,
   request: FastifyRequest<{ Body: RetentionBody }>,
 ): Promise<unknown> {
-  const { project_id: given, days } = request.body;
-  const projectId = given === undefined || given === null ? null : parseId(given, "project_id");
+  const { project_id: requestedProject, days } = request.body;
+  const projectId =
+    requestedProject === undefined || requestedProject === null
+      ? null
+      : parseId(requestedProject, "project_id");
   if (days === undefined) {
     await store.write.retention.clear(request.tenantId, projectId);
   } else {
@@ -163,8 +170,8 @@ export async function setRetention(
 }
 
 /**
- * Whether the caller may manage all tenants: without keys everyone may; with keys only callers of the tenant that the server
- * was set up with.
+ * Whether the caller may manage all tenants: without keys everyone may; with keys only callers of the default tenant,
+ * with which the server was set up.
  */
 async function isOperator(
   { store, keys }: SettingsDependencies,
@@ -178,7 +185,10 @@ async function assertOperator(
   request: FastifyRequest,
 ): Promise<void> {
   if (!(await isOperator(dependencies, request))) {
-    throw new RequestError(403, "only keys of the server's first tenant manage other tenants");
+    throw new RequestError(
+      403,
+      "only keys of the server's default tenant can manage other tenants",
+    );
   }
 }
 
@@ -200,5 +210,5 @@ const toTenantJson = ({ id, handle, displayName, createdMicros }: Tenant) => ({
 
 const toCountJson = <Rest extends object>(
   { count, isComplete }: { readonly count: number; readonly isComplete: boolean },
-  rest: Rest,
-) => ({ ...rest, count, is_complete: isComplete });
+  otherMembers: Rest,
+) => ({ ...otherMembers, count, is_complete: isComplete });

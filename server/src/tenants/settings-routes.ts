@@ -24,48 +24,54 @@ import { route } from "../http/route.ts";
 
 const tag = "server";
 
-/** What the page of the settings asks and changes. */
+/** Routes of the settings in the UI. */
 export function addUiSettingsRoutes(
   app: FastifyInstance,
   dependencies: SettingsDependencies,
 ): void {
   const { store } = dependencies;
   app.route({
-    ...route(uiEndpoints.readServerFacts, { tag, summary: "Version, and who is asking." }),
+    ...route(uiEndpoints.readServerFacts, {
+      tag,
+      summary: "Reads the server's version and the caller's access.",
+    }),
     handler: (request) => readServerFacts(dependencies, request),
   });
   app.route({
-    ...route(uiEndpoints.listKeys, { tag, summary: "Keys, without the keys." }),
+    ...route(uiEndpoints.listKeys, { tag, summary: "Lists API keys, without their secrets." }),
     handler: (request) => listKeys(dependencies, request),
   });
   app.route<{ Body: KeyBody }>({
-    ...route(uiEndpoints.createKey, { tag, summary: "Makes a key.", body: keyBody }),
+    ...route(uiEndpoints.createKey, { tag, summary: "Creates an API key.", body: keyBody }),
     handler: (request, reply) => createKey(dependencies, request, reply),
   });
   app.route({
-    ...route(uiEndpoints.revokeKey, { tag, summary: "Ends a key." }),
+    ...route(uiEndpoints.revokeKey, { tag, summary: "Revokes an API key." }),
     handler: (request) => revokeKey(dependencies, request),
   });
   app.route({
-    ...route(uiEndpoints.listTenants, { tag, summary: "Tenants that the caller may see." }),
+    ...route(uiEndpoints.listTenants, {
+      tag,
+      summary: "Lists the tenants that are visible to the caller.",
+    }),
     handler: (request) => listTenants(dependencies, request),
   });
   app.route<{ Body: TenantBody }>({
-    ...route(uiEndpoints.createTenant, { tag, summary: "Makes a tenant.", body: tenantBody }),
+    ...route(uiEndpoints.createTenant, { tag, summary: "Creates a tenant.", body: tenantBody }),
     handler: (request, reply) => createTenant(dependencies, request, reply),
   });
   app.route({
-    ...route(uiEndpoints.readStorage, { tag, summary: "What takes room." }),
+    ...route(uiEndpoints.readStorage, { tag, summary: "Reads how much disk space is used." }),
     handler: (request) => readStorage(store, request),
   });
   app.route({
-    ...route(uiEndpoints.listRetention, { tag, summary: "How long runs are kept." }),
+    ...route(uiEndpoints.listRetention, { tag, summary: "Lists the retention rules of runs." }),
     handler: (request) => listRetention(store, request),
   });
   app.route<{ Body: RetentionBody }>({
     ...route(uiEndpoints.setRetention, {
       tag,
-      summary: "Sets, or takes away, how long runs are kept.",
+      summary: "Sets or removes a retention rule.",
       body: retentionBody,
     }),
     handler: (request) => setRetention(store, request),

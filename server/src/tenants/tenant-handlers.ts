@@ -9,7 +9,7 @@ import { toIso } from "../http/wire-text.ts";
 /** Body of `POST /settings/handle`. */
 export const handleBody = Type.Object({ tenant_handle: Type.String() });
 
-/** `GET /settings`: the tenant that the request is of. */
+/** `GET /settings`: the tenant of the caller. */
 export async function readSettings(
   store: TenantStore,
   { tenantId }: FastifyRequest,
@@ -21,7 +21,7 @@ export async function readSettings(
   return toSettingsJson(tenant);
 }
 
-/** `POST /settings/handle`: the name that its public prompts stand under. */
+/** `POST /settings/handle`: sets the name by which the tenant's public prompts are addressed. */
 export async function setTenantHandle(
   store: TenantStore,
   { body, tenantId }: FastifyRequest<{ Body: Static<typeof handleBody> }>,

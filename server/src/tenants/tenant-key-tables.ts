@@ -1,6 +1,6 @@
 /**
- * Ids that a tenant has chosen for its own while another tenant's run, project or dataset had them already. Its rows
- * then have a longer key in place of the id; see `tenant-keys.ts`. Most databases have none.
+ * Ids that a tenant chose for a run, project or dataset although another tenant already used them. The rows of the
+ * later tenant have a longer key instead of the id; see `tenant-keys.ts`. Most databases have no such rows.
  */
 export const tenantKeyTables = `
   CREATE TABLE tenant_keys (

@@ -1,6 +1,6 @@
-/** What waits, by tenant: tenants have their turns one after the other, whatever each has waiting. */
+/** Queues of waiting items, one per tenant. Tenants take turns, however many items each has waiting. */
 export class TenantQueues<Item> {
-  /** None is empty. The first tenant is the next one. */
+  /** Contains no empty queue. The first tenant is the next one to take an item from. */
   readonly #queues = new Map<string, Set<Item>>();
 
   countOf(tenantId: string): number {
@@ -21,7 +21,7 @@ export class TenantQueues<Item> {
     }
   }
 
-  /** The oldest item of the first tenant that may have its turn; that tenant is the last one then. */
+  /** Takes the oldest item of the first tenant for which `mayTake` returns true, and moves that tenant to the end. */
   take(mayTake: (tenantId: string) => boolean): Item | undefined {
     for (const [tenantId, queue] of this.#queues) {
       if (mayTake(tenantId)) {

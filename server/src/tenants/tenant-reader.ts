@@ -3,7 +3,7 @@ import { parseRows } from "../storage/sqlite/rows.ts";
 import type { Connection } from "../storage/sqlite/connection.ts";
 import { digestOf, keyColumns, parseKeyRow, parseTenantRow, tenantColumns } from "./tenant-row.ts";
 
-/** Answers questions about tenants and their keys. */
+/** Queries tenants and their keys. */
 export class TenantReader implements TenantReads {
   readonly #statements;
 
@@ -25,11 +25,11 @@ export class TenantReader implements TenantReads {
   }
 
   find(id: string): Tenant | undefined {
-    return this.#tenant(this.#statements.find.all([id]));
+    return this.#parseFirst(this.#statements.find.all([id]));
   }
 
   findByHandle(handle: string): Tenant | undefined {
-    return this.#tenant(this.#statements.findByHandle.all([handle]));
+    return this.#parseFirst(this.#statements.findByHandle.all([handle]));
   }
 
   list(): readonly Tenant[] {
@@ -49,7 +49,7 @@ export class TenantReader implements TenantReads {
     return parseRows(this.#statements.listKeys.all([tenantId ?? null])).map(parseKeyRow);
   }
 
-  #tenant(rows: readonly unknown[]): Tenant | undefined {
+  #parseFirst(rows: readonly unknown[]): Tenant | undefined {
     const [values] = parseRows(rows);
     return values === undefined ? undefined : parseTenantRow(values);
   }

@@ -29,5 +29,5 @@ export function parseKeyRow(values: readonly unknown[]): ApiKey {
   };
 }
 
-/** What is kept of a key. */
+/** The digest of a key, which is stored instead of the key. */
 export const digestOf = (key: string): string => createHash("sha256").update(key).digest("hex");

@@ -3,7 +3,7 @@ import type { StorageReads } from "../storage/storage-use.ts";
 import type { TenantReads, TenantWrites } from "./tenant.ts";
 import type { Promised } from "../storage/promised.ts";
 
-/** What the handlers of tenants and settings need of the store. */
+/** The part of the store that the handlers of tenants and settings use. */
 export interface TenantStore {
   readonly read: Promised<{
     readonly retention: RetentionReads;

@@ -1,6 +1,6 @@
 /**
- * Tenants and their keys. A key's digest is SHA-256 of 32 random bytes: there is nothing to guess, so
- * it needs no salt, and it can be looked up.
+ * Tenants and their keys. A key's digest is the SHA-256 of 32 random bytes: it can't be guessed, so it needs no salt
+ * and can be looked up directly.
  */
 export const tenantTables = `
   CREATE TABLE tenants (

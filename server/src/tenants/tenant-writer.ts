@@ -7,7 +7,7 @@ import { digestOf, keyColumns, parseKeyRow, parseTenantRow, tenantColumns } from
 
 const handlePattern = /^[a-z](?:[a-z0-9_-]{0,62}[a-z0-9])?$/;
 
-/** Makes tenants and keys. */
+/** Creates tenants, and creates and revokes keys. */
 export class TenantWriter implements TenantWrites {
   readonly #statements;
 
@@ -73,12 +73,12 @@ export class TenantWriter implements TenantWrites {
     if (!handlePattern.test(handle)) {
       throw new RequestError(
         422,
-        `a handle is 1 to 64 lower-case letters, digits, - and _, begins with a letter and ends with a letter or digit, not ${JSON.stringify(handle).slice(0, 80)}`,
+        `a handle must have 1 to 64 lower-case letters, digits, - and _, begin with a letter and end with a letter or digit, not ${JSON.stringify(handle).slice(0, 80)}`,
       );
     }
     const [values] = parseRows(this.#statements.findByHandle.all([handle]));
     if (values !== undefined && values[0] !== id) {
-      throw new RequestError(409, `The handle ${handle} is another tenant's.`);
+      throw new RequestError(409, `The handle ${handle} belongs to another tenant.`);
     }
   }
 }

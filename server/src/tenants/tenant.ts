@@ -1,22 +1,22 @@
-/** Whom rows belong to. */
+/** A tenant, to which rows belong. */
 export interface Tenant {
   readonly id: string;
-  /** The name that its public prompts stand under; `null` until it has one. */
+  /** The name by which its public prompts are addressed; `null` until one is set. */
   readonly handle: string | null;
   readonly displayName: string;
   /** Microseconds since the Unix epoch. */
   readonly createdMicros: number;
 }
 
-/** A key, without the key: what is kept of it can't be turned back. */
+/** A stored API key, without its secret, which can't be recovered from what is stored. */
 export interface ApiKey {
   readonly id: string;
   readonly tenantId: string;
   readonly name: string;
-  /** The last characters of the key, to tell one from another. */
+  /** The last characters of the key, to tell keys apart. */
   readonly hint: string;
   readonly createdMicros: number;
-  /** `null` while it is let in. */
+  /** When the key was revoked; `null` while it is valid. */
   readonly revokedMicros: number | null;
 }
 
@@ -25,7 +25,7 @@ export interface TenantDraft {
   readonly displayName: string;
 }
 
-/** A key as it is made: in clear this once. */
+/** A new API key; the only time that it is returned in plain text. */
 export interface NewKey {
   readonly id: string;
   readonly key: string;
@@ -34,13 +34,13 @@ export interface NewKey {
 export interface TenantReads {
   find(id: string): Tenant | undefined;
   findByHandle(handle: string): Tenant | undefined;
-  /** By creation. */
+  /** In the order of creation. */
   list(): readonly Tenant[];
-  /** The tenant that a key lets in; `undefined` where there is no such key, or it was revoked. */
+  /** The tenant that a key gives access to; `undefined` if the key does not exist or was revoked. */
   findByKey(key: string): string | undefined;
-  /** Whether a key was ever made here. From then on one is needed, even if all were revoked. */
+  /** Whether a key was ever created. From then on requests need one, even if all keys were revoked. */
   hasKeys(): boolean;
-  /** By creation, revoked ones too; of all tenants where none is named. */
+  /** In the order of creation, including revoked keys; of all tenants if none is passed. */
   listKeys(tenantId?: string): readonly ApiKey[];
 }
 
@@ -51,6 +51,10 @@ export interface TenantWrites {
   setHandle(id: string, handle: string): Tenant;
   /** @throws RequestError 404: no such tenant. */
   createKey(tenantId: string, draft: { readonly name: string }): NewKey;
-  /** Repeated, it changes nothing. @throws RequestError 404: no such key. */
+  /**
+   * Revokes a key; repeating the call changes nothing.
+   *
+   * @throws RequestError 404: no such key.
+   */
   revokeKey(id: string): ApiKey;
 }

@@ -11,7 +11,7 @@ import { allMembers, toExampleJson } from "../datasets/examples/example-json.ts"
 import { findDataset } from "../datasets/dataset-handlers.ts";
 import { linkFor } from "../datasets/examples/example-handlers.ts";
 import { parseId } from "../http/query-string.ts";
-import { pageBody, pageSize, parseOffset, sendPage } from "./v2-page.ts";
+import { pageBody, toPageSize, parseOffset, sendPage } from "./v2-page.ts";
 import { parseSelects, readV2Runs } from "./v2-runs.ts";
 
 const Ids = (maxItems: number) => Type.Array(Type.String({ maxLength: 64 }), { maxItems });
@@ -20,7 +20,7 @@ const Ids = (maxItems: number) => Type.Array(Type.String({ maxLength: 64 }), { m
 export const v2ExperimentRunsBody = Type.Object({
   experiment_ids: Type.Array(Type.String({ maxLength: 64 }), { minItems: 1, maxItems: 100 }),
   example_ids: Maybe(Ids(1_000)),
-  /** By experiment: filters that its runs meet. */
+  /** By experiment id: filter expressions that the experiment's runs must match. */
   filters: Maybe(Type.Record(Type.String(), Type.Array(Type.String(), { maxItems: 20 }))),
   comparative_experiment_id: Maybe(Type.String({ maxLength: 64 })),
   selects: Maybe(Type.Array(Type.String({ maxLength: 64 }), { maxItems: 200 })),
@@ -34,18 +34,21 @@ export const v2ExperimentRunsBody = Type.Object({
 });
 
 type Body = Static<typeof v2ExperimentRunsBody>;
-type Asker = FastifyRequest<{ Body: Body }>;
+type ExperimentRunsRequest = FastifyRequest<{ Body: Body }>;
 
-/** `POST /api/v2/datasets/{id}/experiment-runs`: examples, each with the root runs of the experiments on it. */
+/**
+ * `POST /api/v2/datasets/{id}/experiment-runs`: a page of examples, each with the root runs that the experiments made
+ * of it.
+ */
 export async function queryV2ExperimentRuns(
   dependencies: Linked<Store>,
-  request: Asker,
+  request: ExperimentRunsRequest,
   reply: FastifyReply,
 ): Promise<unknown> {
   const { body } = request;
   const { id: datasetId } = await findDataset(dependencies.store, request);
   const selects = parseSelects(body.selects ?? []);
-  const [offset, size] = [parseOffset(body.cursor), pageSize(body.page_size)];
+  const [offset, size] = [parseOffset(body.cursor), toPageSize(body.page_size)];
   const found = await listExamples(dependencies, request, { datasetId, offset, limit: size + 1 });
   const examples = found.slice(0, size);
   const ids = examples.map(({ id }) => id);
@@ -70,13 +73,13 @@ interface Range {
   readonly limit: number;
 }
 
-/** In the order of writing, or by a score. */
+/** Lists examples in the order of creation, or by a feedback score. */
 async function listExamples(
   { store }: Linked<Store>,
-  { body, tenantId }: Asker,
+  { body, tenantId }: ExperimentRunsRequest,
   { datasetId, offset, limit }: Range,
 ): Promise<readonly Example[]> {
-  const wanted = body.example_ids?.map((id) => parseId(id, "example_ids"));
+  const requestedIds = body.example_ids?.map((id) => parseId(id, "example_ids"));
   const read = (ids: readonly string[] | undefined, from: number): Promise<readonly Example[]> =>
     store.read.examples.list(tenantId, {
       filter: { datasetId, moment: null, ...(ids === undefined ? {} : { ids }) },
@@ -88,11 +91,14 @@ async function listExamples(
     });
   const key = body.sort?.by?.replace(/^feedback\./, "");
   if (key === undefined) {
-    return read(wanted, offset);
+    return read(requestedIds, offset);
   }
   const [baselineId, ...others] = body.experiment_ids.map((id) => parseId(id, "experiment_ids"));
   if (baselineId === undefined || others.length > 0) {
-    throw new RequestError(422, "sort takes one experiment: name one in experiment_ids");
+    throw new RequestError(
+      422,
+      "sort works with a single experiment: pass one id in experiment_ids",
+    );
   }
   const { examples } = await store.read.experiments.compare(tenantId, {
     experimentIds: [baselineId],
@@ -107,13 +113,13 @@ async function listExamples(
   });
   const sign = body.sort?.order?.toUpperCase() === "ASC" ? 1 : -1;
   const sorted = examples
-    .filter(({ exampleId }) => wanted?.includes(exampleId) ?? true)
+    .filter(({ exampleId }) => requestedIds?.includes(exampleId) ?? true)
     .map(({ exampleId, scores }) => ({ exampleId, score: scores.get(baselineId)?.get(key) }))
-    // Without a score: behind all others in either order.
-    .toSorted(({ score: one }, { score: other }) =>
-      one === undefined || other === undefined
-        ? Number(one === undefined) - Number(other === undefined)
-        : sign * (one - other),
+    // Examples without a score come last in either order.
+    .toSorted(({ score: a }, { score: b }) =>
+      a === undefined || b === undefined
+        ? Number(a === undefined) - Number(b === undefined)
+        : sign * (a - b),
     )
     .slice(offset, offset + limit)
     .map(({ exampleId }) => exampleId);
@@ -121,18 +127,18 @@ async function listExamples(
   return sorted.flatMap((id) => byId.get(id) ?? []);
 }
 
-interface Wanted {
+interface AddRunsOptions {
   readonly experiment: string;
   readonly exampleIds: readonly string[];
   readonly selects: readonly string[];
-  /** By example; taken into. */
+  /** The JSON texts of runs by example id; the runs are added here. */
   readonly runs: Map<string, string[]>;
 }
 
 async function addRuns(
   dependencies: Linked<Store>,
-  request: Asker,
-  { experiment, exampleIds, selects, runs }: Wanted,
+  request: ExperimentRunsRequest,
+  { experiment, exampleIds, selects, runs }: AddRunsOptions,
 ): Promise<void> {
   const { body } = request;
   const filters = body.filters?.[experiment] ?? [];
@@ -140,7 +146,7 @@ async function addRuns(
   let cursor: string | null = null;
   do {
     const page = await readV2Runs(dependencies, request, {
-      asked: {
+      v1Query: {
         session: [parseId(experiment, "experiment_ids")],
         reference_example: [...exampleIds],
         is_root: true,

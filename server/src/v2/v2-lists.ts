@@ -17,7 +17,7 @@ interface Page<Item> {
   readonly next_cursor: string | null;
 }
 
-/** `GET /api/v2/sessions`: projects and experiments, the latest first. */
+/** `GET /api/v2/sessions`: projects and experiments, by default the latest first. */
 export async function listV2Projects(
   store: Store,
   request: FastifyRequest,
@@ -40,21 +40,21 @@ export async function listV2Projects(
     name_contains,
     metadata,
     reference_dataset: dataset,
-    reference_free: referenceFree(types),
+    reference_free: toReferenceFree(types),
     sort_by: sortBy.toLowerCase(),
     sort_by_desc: isDescending(query),
   });
-  // An agent is a kind of project that is not kept here.
-  const isNone = types !== undefined && types.every((type) => type === "AGENT");
+  // This server has no projects of type AGENT.
+  const isEmpty = types !== undefined && types.every((type) => type === "AGENT");
   const { items, ...page } = await readPage<Project>(query, async (range) =>
-    isNone ? [] : store.read.projects.list(request.tenantId, { ...parsed, ...range }),
+    isEmpty ? [] : store.read.projects.list(request.tenantId, { ...parsed, ...range }),
   );
-  const shown =
+  const jsonItems =
     parseSwitch(query, "include_stats") === true
-      ? (await withStats(store, request.tenantId, items)).map(withNumbers)
+      ? (await withStats(store, request.tenantId, items)).map(withNumericCosts)
       : items.map(toProjectJson);
   return {
-    items: shown.map((json, index) => ({
+    items: jsonItems.map((json, index) => ({
       ...json,
       type: items[index]?.referenceDatasetId === null ? "PROJECT" : "EXPERIMENT",
       trace_tier: null,
@@ -63,7 +63,7 @@ export async function listV2Projects(
   };
 }
 
-/** `GET /api/v2/datasets`: those with the latest experiment first. */
+/** `GET /api/v2/datasets`: by default those with the latest experiment first. */
 export async function listV2Datasets(
   store: Store,
   request: FastifyRequest,
@@ -86,14 +86,17 @@ export async function listV2Datasets(
   const { items, ...page } = await readPage(query, (range) =>
     store.read.datasets.list(request.tenantId, { ...parsed, ...range }),
   );
-  const shown = items.map(toDatasetJson);
+  const jsonItems = items.map(toDatasetJson);
   return {
-    items: excluded === undefined ? shown : shown.map((one) => ({ ...one, example_count: null })),
+    items:
+      excluded === undefined
+        ? jsonItems
+        : jsonItems.map((json) => ({ ...json, example_count: null })),
     ...page,
   };
 }
 
-/** One more than the page is read, to tell whether another follows. */
+/** Reads one item more than the page, to know whether another page follows. */
 async function readPage<Item>(
   query: QueryString,
   read: (range: { readonly limit: number; readonly offset: number }) => Promise<readonly Item[]>,
@@ -111,13 +114,14 @@ const isDescending = (query: QueryString): string =>
     parseOneOf(first(query, "sort_order") ?? "desc", ["asc", "desc"], "sort_order") === "desc",
   );
 
-function referenceFree(types: readonly string[] | undefined): string | undefined {
+/** The parameter `reference_free` of the first version: projects only, experiments only, or both if `undefined`. */
+function toReferenceFree(types: readonly string[] | undefined): string | undefined {
   const [projects, experiments] = [types?.includes("PROJECT"), types?.includes("EXPERIMENT")];
   return projects === experiments ? undefined : String(projects);
 }
 
-/** Costs are decimal texts in the first version, and numbers in this one. */
-const withNumbers = (json: unknown): object =>
+/** Costs are decimal strings in the first version of the API, and numbers in this one. */
+const withNumericCosts = (json: unknown): object =>
   Object.fromEntries(
     Object.entries(json as object).map(([name, value]): [string, unknown] => [
       name,

@@ -11,15 +11,15 @@ import type { QueryString } from "../http/query-string.ts";
 
 const pageDefault = 20;
 const pageMax = 100;
-const daysMicros = 24 * 60 * 60 * 1_000_000;
+const dayMicros = 24 * 60 * 60 * 1_000_000;
 
-/** What pages of the second version take: `items` and `next_cursor` come back. */
+/** Body members for paging in the second version of the API; responses contain `items` and `next_cursor`. */
 export const pageBody = {
   cursor: Maybe(Type.String({ maxLength: 500 })),
   page_size: Maybe(Type.Integer({ minimum: 1, maximum: 1_000 })),
 };
 
-/** What queries of the second version take beside a page, and this server has no means to answer. */
+/** Body members of queries in the second version of the API that this server does not support. */
 export const hostedBody = {
   ai_search: Maybe(Type.String({ maxLength: 2_000 })),
   thread_filter: Maybe(Type.String()),
@@ -29,10 +29,10 @@ export const hostedBody = {
 };
 
 /**
- * Refuses options that would change what is found: an answer that ignored them would be wrong.
+ * Refuses unsupported options that would change the result: ignoring them would return a wrong one.
  *
- * @throws RequestError 501: an option that only the hosted service has. 406: as the hosted service answers a
- *   search that can't be streamed.
+ * @throws RequestError 501: an option that only the hosted service supports. 406: a search without streaming, as the
+ * hosted service responds.
  */
 export function refuseHosted(request: FastifyRequest, options: object): void {
   for (const [name, value] of Object.entries(options)) {
@@ -42,35 +42,46 @@ export function refuseHosted(request: FastifyRequest, options: object): void {
     if (name === "ai_search" && !wantsStream(request)) {
       throw new RequestError(406, "ai_search needs Accept: text/event-stream");
     }
-    throw new RequestError(501, `${name} is not supported by this server: leave it out`);
+    throw new RequestError(501, `${name} is not supported by this server: remove it`);
   }
 }
 
-/** Refuses query parameters of a list that this server can't answer. @throws RequestError 501: one is given. */
+/**
+ * Refuses unsupported query parameters of a list.
+ *
+ * @throws RequestError 501: one of them is set.
+ */
 export function refuseParameters(query: QueryString, names: readonly string[]): void {
-  const given = names.find((name) => !["", "false"].includes(first(query, name) ?? ""));
-  if (given !== undefined) {
-    throw new RequestError(501, `${given} is not supported by this server: leave it out`);
+  const unsupported = names.find((name) => !["", "false"].includes(first(query, name) ?? ""));
+  if (unsupported !== undefined) {
+    throw new RequestError(501, `${unsupported} is not supported by this server: remove it`);
   }
 }
 
-export const pageSize = (size: number | null | undefined): number =>
+export const toPageSize = (size: number | null | undefined): number =>
   Math.min(size ?? pageDefault, pageMax);
 
-/** `page_size` of a query string. */
+/** Reads `page_size` from a query string. */
 export const parsePageSize = (query: QueryString): number =>
-  pageSize(parseCount(query, "page_size", { fallback: pageDefault, min: 1, max: 1_000 }));
+  toPageSize(parseCount(query, "page_size", { fallback: pageDefault, min: 1, max: 1_000 }));
 
-/** Where a query of the second version begins without `min_start_time`: a day ago. */
-export const dayAgo = (): string => toIso(Date.now() * 1_000 - daysMicros);
+/** The default of `min_start_time` in the second version of the API: a day ago. */
+export const dayAgo = (): string => toIso(Date.now() * 1_000 - dayMicros);
 
-/** An upper bound that is not itself meant, as one that is. What is no time is refused where it is read. */
-export function before(time: string | null | undefined): string | undefined {
+/**
+ * Converts an exclusive upper bound to an inclusive one. A malformed time is returned unchanged; its parser refuses
+ * it later.
+ */
+export function toInclusiveEnd(time: string | null | undefined): string | undefined {
   const micros = time === undefined || time === null ? undefined : parseTimeBound(time);
   return micros === undefined ? (time ?? undefined) : toIso(micros - 1);
 }
 
-/** Of lists whose cursor is how many items were given already. @throws RequestError 422: it is another's. */
+/**
+ * Parses the cursor of a list, which is the number of items that earlier pages returned.
+ *
+ * @throws RequestError 422: it is the cursor of another query.
+ */
 export function parseOffset(cursor: string | null | undefined): number {
   if (cursor === undefined || cursor === null || cursor === "") {
     return 0;
@@ -78,7 +89,7 @@ export function parseOffset(cursor: string | null | undefined): number {
   if (!/^\d{1,9}$/.test(cursor)) {
     throw new RequestError(
       422,
-      `cursor is not one that this query returned: ${JSON.stringify(cursor)}; begin again without one`,
+      `cursor is not one that this query returned: ${JSON.stringify(cursor)}; restart without one`,
     );
   }
   return Number(cursor);
@@ -87,21 +98,29 @@ export function parseOffset(cursor: string | null | undefined): number {
 const wantsStream = ({ headers }: FastifyRequest): boolean =>
   headers.accept?.includes("text/event-stream") ?? false;
 
-/** A page, whose items are JSON already: whole, or as a stream of patches where the client asks for one. */
+/**
+ * Sends a page whose items are already JSON: as one document, or as a stream of JSON patches if the client accepts
+ * events.
+ */
 export function sendPage(
   request: FastifyRequest,
   reply: FastifyReply,
   { items, next }: { readonly items: readonly Buffer[]; readonly next: string | null },
 ): FastifyReply {
   return wantsStream(request)
-    ? reply.type("text/event-stream; charset=utf-8").send(Readable.from(patches(items, next)))
+    ? reply
+        .type("text/event-stream; charset=utf-8")
+        .send(Readable.from(createPatchEvents(items, next)))
     : reply
         .type("application/json; charset=utf-8")
         .send(toListJson("items", items, { next_cursor: next }));
 }
 
-/** The page without its items, each item as it is added, and the end. */
-function* patches(items: readonly Buffer[], next: string | null): Generator<Buffer | string> {
+/** Yields events: a page without items, a patch for each item, and the end. */
+function* createPatchEvents(
+  items: readonly Buffer[],
+  next: string | null,
+): Generator<Buffer | string> {
   const root = JSON.stringify({ items: [], next_cursor: next });
   yield `event: data\ndata: [{"op":"add","path":"","value":${root}}]\n\n`;
   for (const item of items) {
@@ -112,7 +131,7 @@ function* patches(items: readonly Buffer[], next: string | null): Generator<Buff
   yield "event: end\ndata: \n\n";
 }
 
-/** A line break ends a field of an event. In JSON as it was received one can only stand between values. */
+/** A line break would end the field of an event. In valid JSON it can only occur between values. */
 const onOneLine = (json: Buffer): Buffer =>
   json.includes("\n") || json.includes("\r")
     ? Buffer.from(json.toString("latin1").replaceAll(/[\r\n]/g, " "), "latin1")

@@ -11,13 +11,13 @@ import { v2PublicFields } from "./v2-run-json.ts";
 import { all, parseId } from "../http/query-string.ts";
 import { toCursor } from "../runs/handlers/run-query-body.ts";
 import { pageBody, sendPage } from "./v2-page.ts";
-import { idOf, parseSelects, queryOf, readMax, readV2Runs, sendV2Run } from "./v2-runs.ts";
-import type { RunQuestion } from "./v2-runs.ts";
+import { idOf, parseSelects, queryOf, maxReadRuns, readV2Runs, sendV2Run } from "./v2-runs.ts";
+import type { V1RunQuery } from "./v2-runs.ts";
 
-/** Runs of one answer where the caller names no fewer: clients take it for all of them. */
-const runsMax = 1_000;
-/** Bytes after which an answer ends with a cursor. */
-const bytesMax = 8 * 1_048_576;
+/** Maximum runs of one response if the client passes no `page_size`; clients treat the response as complete. */
+const maxRuns = 1_000;
+/** Bytes after which a response ends with a cursor. */
+const maxBytes = 8 * 1_048_576;
 
 /** Body of `POST /api/v2/public/{token}/runs/query`. */
 export const v2PublicQueryBody = Type.Object({
@@ -25,7 +25,7 @@ export const v2PublicQueryBody = Type.Object({
   ...pageBody,
 });
 
-/** `POST /api/v2/public/{token}/runs/query`: the runs that the token opens, in the order of their start. */
+/** `POST /api/v2/public/{token}/runs/query`: the runs that the token gives access to, by start time. */
 export async function queryV2PublicRuns(
   dependencies: Linked<Store>,
   request: FastifyRequest<{ Body: Static<typeof v2PublicQueryBody> }>,
@@ -34,27 +34,27 @@ export async function queryV2PublicRuns(
   const { body, protocol, host } = request;
   const selects = parseSelects(body.selects ?? [], v2PublicFields);
   const scope = await findScope(dependencies, request);
-  const whose = { tenantId: scope.tenantId, protocol, host };
-  const size = body.page_size ?? runsMax;
-  const readSome = scope.kind === "thread" ? readThreadRuns : readRuns;
+  const viewer = { tenantId: scope.tenantId, protocol, host };
+  const size = body.page_size ?? maxRuns;
+  const readRunsPage = scope.kind === "thread" ? readThreadRuns : readRuns;
   const items: Buffer[] = [];
   let bytes = 0;
   let cursor: string | null = body.cursor ?? null;
   do {
-    const limit = Math.min(size - items.length, readMax);
-    const page = await readSome({ dependencies, whose, scope, selects }, { limit, cursor });
+    const limit = Math.min(size - items.length, maxReadRuns);
+    const page = await readRunsPage({ dependencies, viewer, scope, selects }, { limit, cursor });
     items.push(...page.items);
     bytes += page.items.reduce((sum, { length }) => sum + length, 0);
     cursor = page.next;
-  } while (cursor !== null && items.length < size && bytes < bytesMax);
-  // A run or a trace that is gone has taken its token along; a thread may be without runs for a while.
+  } while (cursor !== null && items.length < size && bytes < maxBytes);
+  // Deleting a run or a trace deletes its token, but a shared thread may have no runs.
   if (items.length === 0 && scope.kind === "thread" && (body.cursor ?? null) === null) {
     throw notFound();
   }
   return sendPage(request, reply, { items, next: cursor });
 }
 
-/** `GET /api/v2/public/{token}/run/{id}`: one of the runs that the token opens. */
+/** `GET /api/v2/public/{token}/run/{id}`: one of the runs that the token gives access to. */
 export async function readV2PublicRun(
   dependencies: Linked<Store>,
   request: FastifyRequest,
@@ -65,23 +65,23 @@ export async function readV2PublicRun(
   const { protocol, host } = request;
   const scope = await findScope(dependencies, request);
   const { tenantId } = scope;
-  const whose = { tenantId, protocol, host };
+  const viewer = { tenantId, protocol, host };
   const run = await dependencies.store.read.runs.find(tenantId, id);
-  if (run === undefined || !(await isOpened({ dependencies, whose, scope, selects }, run))) {
+  if (run === undefined || !(await isAccessible({ dependencies, viewer, scope, selects }, run))) {
     throw notFound();
   }
-  return sendV2Run(dependencies, whose, { reply, run, selects });
+  return sendV2Run(dependencies, viewer, { reply, run, selects });
 }
 
-/** What a token opens, and to whom it is shown. */
-interface Opened {
+/** What a token gives access to, and for whom to serialize it. */
+interface ShareAccess {
   readonly dependencies: Linked<Store>;
-  readonly whose: Pick<FastifyRequest, "tenantId" | "protocol" | "host">;
+  readonly viewer: Pick<FastifyRequest, "tenantId" | "protocol" | "host">;
   readonly scope: SharedScope;
   readonly selects: readonly string[];
 }
 
-interface Part {
+interface PageRange {
   readonly limit: number;
   readonly cursor: string | null;
 }
@@ -91,55 +91,70 @@ interface Page {
   readonly next: string | null;
 }
 
-/** Of a run or of a trace. */
-const readRuns = ({ dependencies, whose, scope, selects }: Opened, part: Part): Promise<Page> =>
-  readV2Runs(dependencies, whose, { asked: { ...runsOf(scope), order: "asc", ...part }, selects });
+/** Reads the runs of a shared run or trace. */
+const readRuns = (
+  { dependencies, viewer, scope, selects }: ShareAccess,
+  range: PageRange,
+): Promise<Page> =>
+  readV2Runs(dependencies, viewer, {
+    v1Query: { ...toV1Query(scope), order: "asc", ...range },
+    selects,
+  });
 
 /**
- * Of a thread: its traces in the order of their start, each with its runs in the order of theirs. An index leads to
- * the roots of a thread; to ask of each run of the project which root it has would read all of them. The cursor is
- * the root after which to go on, and the run of the next trace after which to.
+ * Reads the runs of a shared thread: its traces by start time, each with its runs by start time. The roots of a
+ * thread are found through an index; filtering all runs of the project by thread would read all of them. The cursor
+ * has two parts: the root after which to continue, and the run within the next trace after which to continue.
  */
 async function readThreadRuns(
-  { dependencies, whose, scope, selects }: Opened,
-  { limit, cursor }: Part,
+  { dependencies, viewer, scope, selects }: ShareAccess,
+  { limit, cursor }: PageRange,
 ): Promise<Page> {
-  const [after = "", within = ""] = cursor?.split(cursorSeparator) ?? [];
-  const { runs: roots, next } = await readV2Runs(dependencies, whose, {
-    asked: { ...runsOf(scope), is_root: true, order: "asc", limit, cursor: after || null },
+  const [rootCursor = "", runCursor = ""] = cursor?.split(cursorSeparator) ?? [];
+  const { runs: roots, next } = await readV2Runs(dependencies, viewer, {
+    v1Query: {
+      ...toV1Query(scope),
+      is_root: true,
+      order: "asc",
+      limit,
+      cursor: rootCursor || null,
+    },
     selects: [],
     parts: ["traceId"],
   });
   const items: Buffer[] = [];
-  let [outer, inner] = [after, within];
+  let [nextRootCursor, nextRunCursor] = [rootCursor, runCursor];
   for (const { row } of roots) {
-    const page = await readV2Runs(dependencies, whose, {
-      asked: {
+    const page = await readV2Runs(dependencies, viewer, {
+      v1Query: {
         trace: row.traceId,
         order: "asc",
         limit: limit - items.length,
-        cursor: inner || null,
+        cursor: nextRunCursor || null,
       },
       selects,
     });
     items.push(...page.items);
     if (page.next !== null) {
-      return { items, next: `${outer}${cursorSeparator}${page.next}` };
+      return { items, next: `${nextRootCursor}${cursorSeparator}${page.next}` };
     }
-    [outer, inner] = [toCursor(row, "asc"), ""];
+    [nextRootCursor, nextRunCursor] = [toCursor(row, "asc"), ""];
     if (items.length >= limit) {
       const isLast = next === null && row === roots.at(-1)?.row;
-      return { items, next: isLast ? null : `${outer}${cursorSeparator}` };
+      return { items, next: isLast ? null : `${nextRootCursor}${cursorSeparator}` };
     }
   }
   return { items, next: next === null ? null : `${next}${cursorSeparator}` };
 }
 
-/** Between the two parts of a thread's cursor; neither has it in its alphabet. */
+/** Separates the two parts of a thread's cursor; neither can contain it. */
 const cursorSeparator = "~";
 
-/** The runs that a token opens, as a query of the first version; of a thread its roots. */
-function runsOf(scope: SharedScope): RunQuestion {
+/**
+ * The query, in the form of the first version of the API, for the runs that a token gives access to; for a thread,
+ * its roots.
+ */
+function toV1Query(scope: SharedScope): V1RunQuery {
   switch (scope.kind) {
     case "run":
       return { id: [scope.runId] };
@@ -153,9 +168,9 @@ function runsOf(scope: SharedScope): RunQuestion {
   }
 }
 
-/** Whether the token opens the run. */
-async function isOpened(
-  { dependencies, whose, scope }: Opened,
+/** Whether the token gives access to the run. */
+async function isAccessible(
+  { dependencies, viewer, scope }: ShareAccess,
   { row }: StoredRun,
 ): Promise<boolean> {
   switch (scope.kind) {
@@ -164,14 +179,18 @@ async function isOpened(
     case "trace":
       return scope.traceId === row.traceId;
     case "thread": {
-      const asked = { ...runsOf(scope), is_root: true, trace: row.traceId, limit: 1 };
-      const { runs } = await readV2Runs(dependencies, whose, { asked, selects: [] });
+      const v1Query = { ...toV1Query(scope), is_root: true, trace: row.traceId, limit: 1 };
+      const { runs } = await readV2Runs(dependencies, viewer, { v1Query, selects: [] });
       return runs.length > 0;
     }
   }
 }
 
-/** @throws RequestError 404: nothing is shared under the token. */
+/**
+ * Finds what the token in the path shares.
+ *
+ * @throws RequestError 404: nothing is shared under the token.
+ */
 async function findScope({ store }: Linked<Store>, request: FastifyRequest): Promise<SharedScope> {
   const { token } = request.params as { readonly token: string };
   const scope = await store.read.shares.find(parseId(token, "share token"));

@@ -37,12 +37,12 @@ import { v2Endpoints } from "../http/v2-endpoints.ts";
 
 const tag = "runs";
 
-/** The second version of the API, as far as it is served. */
+/** Adds the routes of the second version of the API that this server supports. */
 export function addV2Routes(app: FastifyInstance, dependencies: Linked<Store>): void {
   app.route<{ Body: V2RunQueryBody }>({
     ...route(v2Endpoints.queryV2Runs, {
       tag,
-      summary: "Version 2: runs by filter, by page.",
+      summary: "Version 2: queries runs with filters, by page.",
       body: v2RunQueryBody,
     }),
     handler: (request, reply) => queryV2Runs(dependencies, request, reply),
@@ -50,53 +50,67 @@ export function addV2Routes(app: FastifyInstance, dependencies: Linked<Store>): 
   app.route({
     ...route(v2Endpoints.readV2Run, {
       tag,
-      summary: "Version 2: a run, with the fields that are selected.",
+      summary: "Version 2: reads a run with the selected fields.",
     }),
     handler: (request, reply) => readV2Run(dependencies, request, reply),
   });
   app.route({
-    ...route(v2Endpoints.readV2RunUrl, { tag, summary: "Version 2: where the run's page is." }),
+    ...route(v2Endpoints.readV2RunUrl, {
+      tag,
+      summary: "Version 2: reads the URL of the run in the UI.",
+    }),
     handler: (request) => readV2RunUrl(dependencies, request),
   });
   app.route<{ Body: Static<typeof v2ShareBody> }>({
     ...route(v2Endpoints.shareV2Run, {
       tag,
-      summary: "Version 2: lets anyone who has the token read all runs of the run's trace.",
+      summary:
+        "Version 2: shares the run's trace: anyone who has the token can read all of its runs.",
       body: v2ShareBody,
     }),
     handler: (request) => shareV2Run(dependencies, request),
   });
   app.route({
-    ...route(v2Endpoints.unshareV2Run, { tag, summary: "Version 2: ends the share of the trace." }),
+    ...route(v2Endpoints.unshareV2Run, {
+      tag,
+      summary: "Version 2: stops sharing the run's trace.",
+    }),
     handler: (request, reply) => unshareV2Run(dependencies, request, reply),
   });
   app.route<{ Body: Static<typeof v2ThreadShareBody> }>({
     ...route(v2Endpoints.shareV2Thread, {
       tag,
-      summary: "Version 2: lets anyone who has the token read all runs of the thread's traces.",
+      summary:
+        "Version 2: shares a thread: anyone who has the token can read all runs of its traces.",
       body: v2ThreadShareBody,
     }),
     handler: (request) => shareV2Thread(dependencies, request),
   });
   app.route({
-    ...route(v2Endpoints.readV2ThreadShare, { tag, summary: "Version 2: the thread's share." }),
+    ...route(v2Endpoints.readV2ThreadShare, {
+      tag,
+      summary: "Version 2: reads the share of a thread.",
+    }),
     handler: (request) => readV2ThreadShare(dependencies, request),
   });
   app.route({
     ...route(v2Endpoints.unshareV2Thread, {
       tag,
-      summary: "Version 2: ends the share of the thread.",
+      summary: "Version 2: stops sharing a thread.",
     }),
     handler: (request, reply) => unshareV2Thread(dependencies, request, reply),
   });
   app.route({
-    ...route(v2Endpoints.listV2TraceRuns, { tag, summary: "Version 2: the runs of a trace." }),
+    ...route(v2Endpoints.listV2TraceRuns, {
+      tag,
+      summary: "Version 2: lists the runs of a trace.",
+    }),
     handler: (request, reply) => listV2TraceRuns(dependencies, request, reply),
   });
   app.route<{ Body: Static<typeof v2ThreadQueryBody> }>({
     ...route(v2Endpoints.queryV2Threads, {
       tag,
-      summary: "Version 2: threads by page.",
+      summary: "Version 2: queries threads, by page.",
       body: v2ThreadQueryBody,
     }),
     handler: (request, reply) => queryV2Threads(dependencies, request, reply),
@@ -104,18 +118,21 @@ export function addV2Routes(app: FastifyInstance, dependencies: Linked<Store>): 
   app.route({
     ...route(v2Endpoints.listV2ThreadTraces, {
       tag,
-      summary: "Version 2: the traces of a thread.",
+      summary: "Version 2: lists the traces of a thread.",
     }),
     handler: (request, reply) => listV2ThreadTraces(dependencies, request, reply),
   });
   app.route({
-    ...route(v2Endpoints.readV2ThreadStats, { tag, summary: "Version 2: what a thread comes to." }),
+    ...route(v2Endpoints.readV2ThreadStats, {
+      tag,
+      summary: "Version 2: reads statistics of a thread.",
+    }),
     handler: (request) => readV2ThreadStats(dependencies, request),
   });
   app.route<{ Body: Static<typeof v2TraceQueryBody> }>({
     ...route(v2Endpoints.queryV2Traces, {
       tag,
-      summary: "Version 2: traces by page.",
+      summary: "Version 2: queries traces, by page.",
       body: v2TraceQueryBody,
     }),
     handler: (request, reply) => queryV2Traces(dependencies, request, reply),
@@ -123,7 +140,7 @@ export function addV2Routes(app: FastifyInstance, dependencies: Linked<Store>): 
   app.route<{ Body: Static<typeof v2ThreadsStatsBody> }>({
     ...route(v2Endpoints.readV2ThreadsStats, {
       tag,
-      summary: "Version 2: what a project's threads come to.",
+      summary: "Version 2: reads statistics of the threads of a project.",
       body: v2ThreadsStatsBody,
     }),
     handler: (request) => readV2ThreadsStats(dependencies, request),
@@ -131,50 +148,53 @@ export function addV2Routes(app: FastifyInstance, dependencies: Linked<Store>): 
   app.route({
     ...route(v2Endpoints.listV2Projects, {
       tag: "projects",
-      summary: "Version 2: projects and experiments by page.",
+      summary: "Version 2: lists projects and experiments, by page.",
     }),
     handler: (request) => listV2Projects(dependencies.store, request),
   });
   app.route({
     ...route(v2Endpoints.listV2Datasets, {
       tag: "datasets",
-      summary: "Version 2: datasets by page.",
+      summary: "Version 2: lists datasets, by page.",
     }),
     handler: (request) => listV2Datasets(dependencies.store, request),
   });
   app.route<{ Body: Static<typeof v2ExperimentRunsBody> }>({
     ...route(v2Endpoints.queryV2ExperimentRuns, {
       tag: "experiments",
-      summary: "Version 2: examples by page, each with the runs of experiments on it.",
+      summary: "Version 2: lists examples, by page, each with the runs of experiments on it.",
       body: v2ExperimentRunsBody,
     }),
     handler: (request, reply) => queryV2ExperimentRuns(dependencies, request, reply),
   });
-  for (const [url, what] of Object.entries(hostedOnly)) {
+  for (const [url, feature] of Object.entries(hostedOnly)) {
     app.route({
       method: ["GET", "POST", "PATCH", "PUT", "DELETE"],
       url,
       schema: { hide: true },
       handler: async () => {
-        throw new RequestError(501, `${what} of the hosted service only: this server has none`);
+        throw new RequestError(
+          501,
+          `${feature} of the hosted service only and not supported by this server`,
+        );
       },
     });
   }
 }
 
-/** What no local server can answer, by address. */
+/** By URL: features that only the hosted service has; the start of the error message. */
 const hostedOnly: Readonly<Record<string, string>> = {
-  "/api/v2/sandboxes/*": "Sandboxes are a part",
-  "/v2/sandboxes/*": "Sandboxes are a part",
-  "/v2/sql/query": "Queries in SQL are a part",
+  "/api/v2/sandboxes/*": "Sandboxes are a feature",
+  "/v2/sandboxes/*": "Sandboxes are a feature",
+  "/v2/sql/query": "SQL queries are a feature",
 };
 
-/** Routes for the holders of a token. */
+/** Adds the routes that need a share token but no API key. */
 export function addSharedV2Routes(app: FastifyInstance, dependencies: Linked<Store>): void {
   app.route({
     ...route(v2Endpoints.readV2PublicRun, {
       tag,
-      summary: "Version 2: one of the runs that a token opens.",
+      summary: "Version 2: reads one of the runs that a share token gives access to.",
       keyless: true,
     }),
     handler: (request, reply) => readV2PublicRun(dependencies, request, reply),
@@ -182,7 +202,7 @@ export function addSharedV2Routes(app: FastifyInstance, dependencies: Linked<Sto
   app.route<{ Body: Static<typeof v2PublicQueryBody> }>({
     ...route(v2Endpoints.queryV2PublicRuns, {
       tag,
-      summary: "Version 2: the runs that a token opens, in the order of their start.",
+      summary: "Version 2: queries the runs that a share token gives access to, by start time.",
       body: v2PublicQueryBody,
       keyless: true,
     }),

@@ -3,10 +3,10 @@ import { membersOf } from "../runs/serializers/run-json.ts";
 import type { RunView } from "../runs/serializers/run-json.ts";
 import { toIso } from "../http/wire-text.ts";
 
-/** What a field is made of: members of the run as the first version of the API has them. */
+/** Describes how a field is computed from members of the run in the first version of the API. */
 interface Field {
   readonly from: readonly string[];
-  /** `undefined` leaves the field out. */
+  /** Returns `undefined` to omit the field. */
   readonly toJson: (
     members: ReadonlyMap<string, Buffer>,
     view: V2View,
@@ -14,42 +14,42 @@ interface Field {
 }
 
 export interface V2View extends Omit<RunView, "select"> {
-  /** Address of the server, for links. */
+  /** Base URL of the server, for links. */
   readonly baseUrl: string;
   /** The dataset that the run's project is an experiment on. */
   readonly referenceDatasetId?: string | undefined;
   /** When the run was last added to an annotation queue. */
   readonly lastQueuedMicros?: number | undefined;
-  /** Whether an example was made of the run. */
+  /** Whether an example was created from the run. */
   readonly isSource?: boolean | undefined;
-  /** The token of the whole trace, of which the run is the root. */
+  /** The share token of the whole trace, if the run is its root. */
   readonly traceToken?: string | undefined;
 }
 
 const previewChars = 500;
 
-const same = (name: string): Field => ({
+const copyMember = (name: string): Field => ({
   from: [name],
   toJson: (members) => withoutNull(members.get(name)),
 });
 
-/** Made from a member's value: only of members that are small, or cut. */
-const made = (name: string, make: (value: unknown) => unknown): Field => ({
+/** Parses the member and converts its value. Use it only for members that are small. */
+const derive = (name: string, convert: (value: unknown) => unknown): Field => ({
   from: [name],
   toJson: (members) => {
     const json = withoutNull(members.get(name));
-    const value = json === undefined ? undefined : make(JSON.parse(json.toString()));
+    const value = json === undefined ? undefined : convert(JSON.parse(json.toString()));
     return value === undefined ? undefined : JSON.stringify(value);
   },
 });
 
-const upper = (value: unknown): unknown => String(value).toUpperCase();
+const toUpperCase = (value: unknown): unknown => String(value).toUpperCase();
 const toNumber = (value: unknown): unknown => Number(value);
 const preview = (name: string): Field => ({
   from: [name],
   toJson: (members) => {
     const json = withoutNull(members.get(name));
-    // A character is at most four bytes: the rest of a large payload is not read.
+    // A character has at most four bytes, so the rest of a large payload need not be decoded.
     const text = json
       ?.subarray(0, previewChars * 4)
       .toString()
@@ -60,20 +60,20 @@ const preview = (name: string): Field => ({
 
 type JsonObject = Readonly<Record<string, unknown>>;
 
-/** The object under a name; an empty one where the name is missing. */
+/** The object that the value has as member `name`; an empty object if it has none. */
 function objectAt(value: unknown, name: string): JsonObject {
-  const found: unknown =
+  const member: unknown =
     typeof value === "object" && value !== null ? Reflect.get(value, name) : undefined;
-  return typeof found === "object" && found !== null ? { ...found } : {};
+  return typeof member === "object" && member !== null ? { ...member } : {};
 }
 
-/** A part of the usage that a run reports of itself: by category, as numbers. */
+/** One of the breakdowns in the usage that a run reports: numbers by category. */
 const details = (name: string): Field => ({
   from: ["outputs", "extra"],
   toJson: (members) => {
     const parse = (member: string): unknown => {
       const json = members.get(member);
-      // Most runs report none: told without making an object of a payload that may be large.
+      // Most runs have none. This check avoids parsing a payload that may be large.
       return json?.includes(`"${name}"`) ? JSON.parse(json.toString()) : undefined;
     };
     const usages = [
@@ -88,14 +88,14 @@ const details = (name: string): Field => ({
   },
 });
 
-/** By the names that `selects` has. */
+/** The fields by the names that `selects` uses. */
 const fields: Readonly<Record<string, Field>> = {
-  ID: same("id"),
-  NAME: same("name"),
-  RUN_TYPE: made("run_type", upper),
-  STATUS: made("status", upper),
-  START_TIME: same("start_time"),
-  END_TIME: same("end_time"),
+  ID: copyMember("id"),
+  NAME: copyMember("name"),
+  RUN_TYPE: derive("run_type", toUpperCase),
+  STATUS: derive("status", toUpperCase),
+  START_TIME: copyMember("start_time"),
+  END_TIME: copyMember("end_time"),
   LATENCY_SECONDS: {
     from: ["start_time", "end_time"],
     toJson: (members) => {
@@ -105,23 +105,23 @@ const fields: Readonly<Record<string, Field>> = {
         : JSON.stringify((end - start) / 1_000);
     },
   },
-  FIRST_TOKEN_TIME: same("first_token_time"),
-  ERROR: same("error"),
-  ERROR_PREVIEW: made("error", (error) => String(error).slice(0, previewChars)),
-  EXTRA: same("extra"),
-  METADATA: made("extra", (extra) => (extra as { readonly metadata?: unknown }).metadata),
-  EVENTS: same("events"),
-  INPUTS: same("inputs"),
+  FIRST_TOKEN_TIME: copyMember("first_token_time"),
+  ERROR: copyMember("error"),
+  ERROR_PREVIEW: derive("error", (error) => String(error).slice(0, previewChars)),
+  EXTRA: copyMember("extra"),
+  METADATA: derive("extra", (extra) => (extra as { readonly metadata?: unknown }).metadata),
+  EVENTS: copyMember("events"),
+  INPUTS: copyMember("inputs"),
   INPUTS_PREVIEW: preview("inputs"),
-  OUTPUTS: same("outputs"),
+  OUTPUTS: copyMember("outputs"),
   OUTPUTS_PREVIEW: preview("outputs"),
-  MANIFEST: same("serialized"),
-  PARENT_RUN_ID: same("parent_run_id"),
-  PARENT_RUN_IDS: same("parent_run_ids"),
-  PROJECT_ID: same("session_id"),
-  TRACE_ID: same("trace_id"),
-  THREAD_ID: same("thread_id"),
-  DOTTED_ORDER: same("dotted_order"),
+  MANIFEST: copyMember("serialized"),
+  PARENT_RUN_ID: copyMember("parent_run_id"),
+  PARENT_RUN_IDS: copyMember("parent_run_ids"),
+  PROJECT_ID: copyMember("session_id"),
+  TRACE_ID: copyMember("trace_id"),
+  THREAD_ID: copyMember("thread_id"),
+  DOTTED_ORDER: copyMember("dotted_order"),
   IS_ROOT: {
     from: ["parent_run_id"],
     toJson: (members) => String(withoutNull(members.get("parent_run_id")) === undefined),
@@ -130,20 +130,20 @@ const fields: Readonly<Record<string, Field>> = {
     from: ["session_id"],
     toJson: (_members, { referenceDatasetId: id }) => (id === undefined ? id : JSON.stringify(id)),
   },
-  REFERENCE_EXAMPLE_ID: same("reference_example_id"),
-  TOTAL_TOKENS: same("total_tokens"),
-  PROMPT_TOKENS: same("prompt_tokens"),
-  COMPLETION_TOKENS: same("completion_tokens"),
-  TOTAL_COST: made("total_cost", toNumber),
-  PROMPT_COST: made("prompt_cost", toNumber),
-  COMPLETION_COST: made("completion_cost", toNumber),
+  REFERENCE_EXAMPLE_ID: copyMember("reference_example_id"),
+  TOTAL_TOKENS: copyMember("total_tokens"),
+  PROMPT_TOKENS: copyMember("prompt_tokens"),
+  COMPLETION_TOKENS: copyMember("completion_tokens"),
+  TOTAL_COST: derive("total_cost", toNumber),
+  PROMPT_COST: derive("prompt_cost", toNumber),
+  COMPLETION_COST: derive("completion_cost", toNumber),
   PROMPT_TOKEN_DETAILS: details("input_token_details"),
   COMPLETION_TOKEN_DETAILS: details("output_token_details"),
   PROMPT_COST_DETAILS: details("input_cost_details"),
   COMPLETION_COST_DETAILS: details("output_cost_details"),
-  TAGS: same("tags"),
-  APP_PATH: same("app_path"),
-  ATTACHMENTS: made("s3_urls", (urls) =>
+  TAGS: copyMember("tags"),
+  APP_PATH: copyMember("app_path"),
+  ATTACHMENTS: derive("s3_urls", (urls) =>
     Object.fromEntries(
       Object.entries(urls as Readonly<Record<string, { readonly presigned_url: string }>>).map(
         ([name, { presigned_url: url }]) => [name.replace(/^attachment\./, ""), url],
@@ -158,19 +158,19 @@ const fields: Readonly<Record<string, Field>> = {
       return token === undefined ? undefined : JSON.stringify(`${baseUrl}/public/${token}/r`);
     },
   },
-  FEEDBACK_STATS: same("feedback_stats"),
+  FEEDBACK_STATS: copyMember("feedback_stats"),
   LAST_QUEUED_AT: {
     from: [],
     toJson: (_members, { lastQueuedMicros: micros }) =>
       micros === undefined ? undefined : JSON.stringify(toIso(micros)),
   },
-  // As the client documents it: a run is linked to an example that was made of it, and to one that it was run on.
+  // As the client documents it: the run is the source of an example, or was run on one.
   IS_IN_DATASET: {
     from: ["reference_example_id"],
     toJson: (members, { isSource = false }) =>
       String(isSource || withoutNull(members.get("reference_example_id")) !== undefined),
   },
-  // Known to no run here; asked for, they are left out, as where the platform has recorded none.
+  // This server stores none of these. If selected they are omitted, as the platform does where it has no value.
   ...Object.fromEntries(
     ["PRICE_MODEL_ID", "THREAD_EVALUATION_TIME", "LS_USER_ID"].map((name): [string, Field] => [
       name,
@@ -182,7 +182,7 @@ const fields: Readonly<Record<string, Field>> = {
 /** The fields that can be selected. */
 export const v2RunFields: readonly string[] = Object.keys(fields);
 
-const owners: ReadonlySet<string> = new Set([
+const ownerOnlyFields: ReadonlySet<string> = new Set([
   "APP_PATH",
   "SHARE_URL",
   "REFERENCE_EXAMPLE_ID",
@@ -191,25 +191,27 @@ const owners: ReadonlySet<string> = new Set([
   "LS_USER_ID",
 ]);
 
-/** The fields of a run that the holder of its token can select. */
-export const v2PublicFields: readonly string[] = v2RunFields.filter((name) => !owners.has(name));
+/** The fields that a reader with a share token can select. */
+export const v2PublicFields: readonly string[] = v2RunFields.filter(
+  (name) => !ownerOnlyFields.has(name),
+);
 
-/** The members that a selection is made of. */
+/** The members from which the selected fields are computed. */
 export const membersFor = (selects: readonly string[]): ReadonlySet<string> =>
   new Set(selects.flatMap((name) => fields[name]?.from ?? []));
 
-/** A run with the fields that are selected; payloads as they were received. */
+/** Serializes the selected fields of a run; payloads are copied as they were received. */
 export function toV2RunJson(run: StoredRun, selects: readonly string[], view: V2View): Buffer {
   const members = membersOf(run, { ...view, select: membersFor(selects) });
-  const pieces: Buffer[] = [];
+  const chunks: Buffer[] = [];
   for (const name of new Set(["ID", ...selects])) {
     const json = fields[name]?.toJson(members, view);
     if (json !== undefined) {
-      const key = `${pieces.length === 0 ? "{" : ","}${JSON.stringify(name.toLowerCase())}:`;
-      pieces.push(Buffer.from(key), Buffer.from(json));
+      const key = `${chunks.length === 0 ? "{" : ","}${JSON.stringify(name.toLowerCase())}:`;
+      chunks.push(Buffer.from(key), Buffer.from(json));
     }
   }
-  return Buffer.concat([...pieces, Buffer.from("}")]);
+  return Buffer.concat([...chunks, Buffer.from("}")]);
 }
 
 const withoutNull = (json: Buffer | undefined): Buffer | undefined =>

@@ -15,11 +15,11 @@ import type { QueryString } from "../http/query-string.ts";
 import { parseRunQuery, toCursor } from "../runs/handlers/run-query-body.ts";
 import type { RunQueryBody } from "../runs/handlers/run-query-body.ts";
 import { linkRunFiles } from "../runs/handlers/run-handlers.ts";
-import { dayAgo, hostedBody, pageBody, pageSize, refuseHosted, sendPage } from "./v2-page.ts";
+import { dayAgo, hostedBody, pageBody, toPageSize, refuseHosted, sendPage } from "./v2-page.ts";
 
 const jsonType = "application/json; charset=utf-8";
-/** Runs that are read at once where all of them are wanted. */
-export const readMax = 100;
+/** Page size for reading all runs of a result. */
+export const maxReadRuns = 100;
 
 const Ids = Type.Array(Type.String({ maxLength: 64 }), { maxItems: 10_000 });
 
@@ -52,22 +52,22 @@ export async function queryV2Runs(
   reply: FastifyReply,
 ): Promise<unknown> {
   refuseHosted(request, request.body);
-  const asked = await toFirstVersion(dependencies, request);
+  const v1Query = await toV1Query(dependencies, request);
   const selects = parseSelects(request.body.selects ?? []);
-  return sendPage(request, reply, await readV2Runs(dependencies, request, { asked, selects }));
+  return sendPage(request, reply, await readV2Runs(dependencies, request, { v1Query, selects }));
 }
 
-/** The same question in the words of the first version. */
-async function toFirstVersion(
+/** Converts the query to the form of the first version of the API. */
+async function toV1Query(
   { store }: Linked<Store>,
   { body, tenantId }: FastifyRequest<{ Body: V2RunQueryBody }>,
-): Promise<RunQuestion> {
-  const { project_ids: given, reference_dataset_id: dataset } = body;
-  const isOfProjects = (given ?? undefined) !== undefined;
-  if (isOfProjects === ((dataset ?? undefined) !== undefined)) {
-    throw new RequestError(422, "give project_ids or reference_dataset_id, one of them");
+): Promise<V1RunQuery> {
+  const { project_ids: projectIds, reference_dataset_id: dataset } = body;
+  const hasProjectIds = (projectIds ?? undefined) !== undefined;
+  if (hasProjectIds === ((dataset ?? undefined) !== undefined)) {
+    throw new RequestError(422, "pass either project_ids or reference_dataset_id");
   }
-  const ofDataset = (): readonly string[] | Promise<readonly string[]> =>
+  const findProjectIds = (): readonly string[] | Promise<readonly string[]> =>
     Promise.resolve(
       store.read.projects.list(tenantId, {
         referenceDatasetIds: [parseId(dataset, "reference_dataset_id")],
@@ -75,7 +75,7 @@ async function toFirstVersion(
         offset: 0,
       }),
     ).then((projects) => projects.map(({ id }) => id));
-  const session = [...(given ?? (await ofDataset()))];
+  const session = [...(projectIds ?? (await findProjectIds()))];
   return {
     session,
     id: body.ids,
@@ -84,34 +84,34 @@ async function toFirstVersion(
     reference_example: body.reference_examples,
     is_root: body.is_root,
     error: body.has_error,
-    // Of a dataset all experiments are meant, whenever they were run.
-    start_time: body.min_start_time ?? (isOfProjects ? dayAgo() : undefined),
+    // A dataset selects all of its experiments, whenever they were run.
+    start_time: body.min_start_time ?? (hasProjectIds ? dayAgo() : undefined),
     end_time: body.max_start_time,
     filter: body.filter,
     trace_filter: body.trace_filter,
     tree_filter: body.tree_filter,
-    limit: pageSize(body.page_size),
+    limit: toPageSize(body.page_size),
     cursor: body.cursor,
   };
 }
 
-/** What is left out may also be `undefined`. */
-export type RunQuestion = { readonly [Name in keyof RunQueryBody]: RunQueryBody[Name] | undefined };
+/** A query in the form of the first version of the API; members may also be `undefined`. */
+export type V1RunQuery = { readonly [Name in keyof RunQueryBody]: RunQueryBody[Name] | undefined };
 
-interface RequestedMembers {
-  readonly asked: RunQuestion;
+interface ReadRunsOptions {
+  readonly v1Query: V1RunQuery;
   readonly selects: readonly string[];
-  /** What the caller reads of the runs beside what they show. */
+  /** Parts of the runs that the caller reads in addition to the selected fields. */
   readonly parts?: readonly RunPart[];
-  /** Only feedback that was given in this comparison. */
+  /** Includes only feedback of this comparison. */
   readonly comparativeId?: string | undefined;
 }
 
-/** A page of runs as JSON, and the cursor of the next one. */
+/** Reads a page of runs as JSON, and the cursor of the next page. */
 export async function readV2Runs(
   dependencies: Linked<Store>,
   request: Pick<FastifyRequest, "tenantId" | "protocol" | "host">,
-  { asked, selects, parts = [], comparativeId }: RequestedMembers,
+  { v1Query, selects, parts = [], comparativeId }: ReadRunsOptions,
 ): Promise<{
   readonly items: readonly Buffer[];
   readonly runs: readonly StoredRun[];
@@ -119,34 +119,34 @@ export async function readV2Runs(
 }> {
   const { store } = dependencies;
   const { tenantId } = request;
-  const given = Object.entries(asked).filter(([, value]) => value !== undefined);
-  const { query } = parseRunQuery(Object.fromEntries(given) as RunQueryBody);
+  const definedMembers = Object.entries(v1Query).filter(([, value]) => value !== undefined);
+  const { query } = parseRunQuery(Object.fromEntries(definedMembers) as RunQueryBody);
   const { runs, next } = await store.read.runs.query(tenantId, {
     ...query,
     parts: new Set([...partsOf(membersFor(["ID", ...selects])), ...parts]),
   });
   const ids = selects.includes("FEEDBACK_STATS") ? runs.map(({ row }) => row.id) : [];
-  const [stats, datasets, furtherOf] = await Promise.all([
+  const [stats, datasets, extrasOf] = await Promise.all([
     store.read.feedback.statsOfRuns(tenantId, ids, comparativeId),
     findDatasets(dependencies, tenantId, selects.includes("REFERENCE_DATASET_ID") ? runs : []),
-    readFurther(dependencies, { tenantId, runs, selects }),
+    readRunExtras(dependencies, { tenantId, runs, selects }),
   ]);
   const items = runs.map((run) =>
     toV2RunJson(run, selects, {
       ...viewOf(dependencies, request),
       feedbackStats: stats.get(run.row.id),
       referenceDatasetId: datasets.get(run.row.projectId),
-      ...furtherOf(run.row.id),
+      ...extrasOf(run.row.id),
     }),
   );
   return { items, runs, next: next === undefined ? null : toCursor(next, query.order) };
 }
 
-/** What is known of a run beside its row, where it is asked for. */
-type Further = Pick<V2View, "lastQueuedMicros" | "isSource" | "traceToken">;
+/** Data about a run from other tables, present if selected. */
+type RunExtras = Pick<V2View, "lastQueuedMicros" | "isSource" | "traceToken">;
 
-/** Reads that of a page of runs, each kind with one query. */
-async function readFurther(
+/** Reads the extras of a page of runs, with one query for each kind. */
+async function readRunExtras(
   { store }: Linked<Store>,
   {
     tenantId,
@@ -157,7 +157,7 @@ async function readFurther(
     readonly runs: readonly StoredRun[];
     readonly selects: readonly string[];
   },
-): Promise<(id: string) => Further> {
+): Promise<(id: string) => RunExtras> {
   const { annotationQueues, examples, shares } = store.read;
   const idsFor = (name: string): readonly string[] =>
     selects.includes(name) ? runs.map(({ row }) => row.id) : [];
@@ -171,15 +171,15 @@ async function readFurther(
     sourceIds.length === 0 ? [] : examples.listSources(tenantId, sourceIds),
     sharedIds.length === 0 ? undefined : shares.ofTraces(tenantId, sharedIds),
   ]);
-  const isSource = new Set(sources);
+  const sourceSet = new Set(sources);
   return (id) => ({
     lastQueuedMicros: queued?.get(id),
-    isSource: isSource.has(id),
+    isSource: sourceSet.has(id),
     traceToken: shownToken(tokens?.get(id) ?? null) ?? undefined,
   });
 }
 
-/** By project: the dataset that its runs are an experiment on. */
+/** Finds, by project id, the dataset that the project's runs are an experiment on. */
 async function findDatasets(
   { store }: Linked<Store>,
   tenantId: string,
@@ -208,7 +208,7 @@ export async function readV2Run(
   return sendV2Run(dependencies, request, { reply, run, selects });
 }
 
-/** One run, for its owner or the holder of a token. */
+/** Sends one run to its owner or to a reader with a share token. */
 export async function sendV2Run(
   dependencies: Linked<Store>,
   request: Pick<FastifyRequest, "protocol" | "host" | "tenantId">,
@@ -223,21 +223,21 @@ export async function sendV2Run(
   },
 ): Promise<unknown> {
   const { id, projectId } = run.row;
-  const [stats, datasets, furtherOf] = await Promise.all([
+  const [stats, datasets, extrasOf] = await Promise.all([
     dependencies.store.read.feedback.statsOfRuns(run.tenantId, [id]),
     findDatasets(dependencies, run.tenantId, [run]),
-    readFurther(dependencies, { tenantId: run.tenantId, runs: [run], selects }),
+    readRunExtras(dependencies, { tenantId: run.tenantId, runs: [run], selects }),
   ]);
   const view = {
     ...viewOf(dependencies, request),
     feedbackStats: stats.get(id),
     referenceDatasetId: datasets.get(projectId),
-    ...furtherOf(id),
+    ...extrasOf(id),
   };
   return reply.type(jsonType).send(toV2RunJson(run, selects, view));
 }
 
-/** `GET /api/v2/runs/{id}/url`: where the run's page is. */
+/** `GET /api/v2/runs/{id}/url`: the URL of the run in the UI. */
 export async function readV2RunUrl(
   dependencies: Linked<Store>,
   request: FastifyRequest,
@@ -247,7 +247,7 @@ export async function readV2RunUrl(
   return { url: `${request.protocol}://${request.host}${path}` };
 }
 
-/** `GET /api/v2/traces/{id}/runs`: all of a trace, in the order of their start. */
+/** `GET /api/v2/traces/{id}/runs`: all runs of a trace, by start time. */
 export async function listV2TraceRuns(
   dependencies: Linked<Store>,
   request: FastifyRequest,
@@ -255,19 +255,22 @@ export async function listV2TraceRuns(
 ): Promise<unknown> {
   const query = queryOf(request);
   const selects = parseSelects(all(query, "selects") ?? []);
-  const asked: RunQuestion = {
+  const v1Query: V1RunQuery = {
     session: [parseId(first(query, "project_id"), "project_id")],
     trace: idOf(request),
     filter: first(query, "filter"),
     start_time: first(query, "min_start_time"),
     end_time: first(query, "max_start_time"),
     order: "asc",
-    limit: readMax,
+    limit: maxReadRuns,
   };
   const items: Buffer[] = [];
   let cursor: string | null = null;
   do {
-    const page = await readV2Runs(dependencies, request, { asked: { ...asked, cursor }, selects });
+    const page = await readV2Runs(dependencies, request, {
+      v1Query: { ...v1Query, cursor },
+      selects,
+    });
     items.push(...page.items);
     cursor = page.next;
   } while (cursor !== null);
@@ -287,15 +290,22 @@ async function findRun(
   return { run, id };
 }
 
-/** @throws RequestError 422: there is no such field. */
+/**
+ * Checks the selected field names.
+ *
+ * @throws RequestError 422: there is no such field.
+ */
 export function parseSelects(
   selects: readonly string[],
-  known: readonly string[] = v2RunFields,
+  available: readonly string[] = v2RunFields,
 ): readonly string[] {
-  const unknown = selects.find((name) => !known.includes(name));
+  const unknown = selects.find((name) => !available.includes(name));
   if (unknown !== undefined) {
-    const shown = JSON.stringify(unknown);
-    throw new RequestError(422, `selects has ${shown}; it takes ${known.join(", ")}`);
+    const quotedName = JSON.stringify(unknown);
+    throw new RequestError(
+      422,
+      `selects contains the unknown field ${quotedName}; available fields: ${available.join(", ")}`,
+    );
   }
   return selects;
 }

@@ -22,7 +22,7 @@ export const v2ThreadShareBody = Maybe(
   Type.Object({ session_id: Maybe(Id), project_id: Maybe(Id) }),
 );
 
-/** `POST /api/v2/runs/{id}/share`: of the run's whole trace. Repeated, it answers the same token. */
+/** `POST /api/v2/runs/{id}/share`: shares the run's whole trace. Returns the same token when repeated. */
 export async function shareV2Run(
   { store }: Linked<Store>,
   request: FastifyRequest<{ Body: Static<typeof v2ShareBody> }>,
@@ -32,18 +32,21 @@ export async function shareV2Run(
   const root = run && (await store.read.runs.find(tenantId, run.row.traceId));
   const project = body?.session_id ?? body?.project_id ?? undefined;
   const trace = body?.trace_id ?? undefined;
-  const isMeant =
+  const matchesRequest =
     root !== undefined &&
     (trace === undefined || parseId(trace, "trace_id") === root.row.id) &&
     (project === undefined ||
-      [root, run].some((one) => one?.row.projectId === parseId(project, "session_id")));
-  if (!isMeant) {
+      [root, run].some((candidate) => candidate?.row.projectId === parseId(project, "session_id")));
+  if (!matchesRequest) {
     throw new RequestError(404, "Run not found");
   }
   return { share_token: await store.write.shares.shareTrace(tenantId, root.row.id) };
 }
 
-/** `DELETE /api/v2/runs/{id}/share`, whether or not the trace is shared. A share of the run alone stays. */
+/**
+ * `DELETE /api/v2/runs/{id}/share`: stops sharing the trace; succeeds even if it is not shared. A share of the run
+ * alone stays.
+ */
 export async function unshareV2Run(
   { store }: Linked<Store>,
   request: FastifyRequest,
@@ -55,14 +58,14 @@ export async function unshareV2Run(
   return reply.code(204).send();
 }
 
-/** `POST /api/v2/threads/{id}/share`. Repeated, it answers the same token. */
+/** `POST /api/v2/threads/{id}/share`: returns the same token when repeated. */
 export async function shareV2Thread(
   dependencies: Linked<Store>,
   request: FastifyRequest<{ Body: Static<typeof v2ThreadShareBody> }>,
 ): Promise<unknown> {
-  const { projectId, threadId } = threadOf(request, request.body ?? {});
+  const { projectId, threadId } = parseThread(request, request.body ?? {});
   const { runs } = await readV2Runs(dependencies, request, {
-    asked: {
+    v1Query: {
       session: [projectId],
       is_root: true,
       filter: `eq(thread_id, ${JSON.stringify(threadId)})`,
@@ -82,26 +85,26 @@ export async function shareV2Thread(
   };
 }
 
-/** `GET /api/v2/threads/{id}/share`: the token, left out where the thread is not shared. */
+/** `GET /api/v2/threads/{id}/share`: the token; omitted if the thread is not shared. */
 export async function readV2ThreadShare(
   { store }: Linked<Store>,
   request: FastifyRequest,
 ): Promise<unknown> {
-  const token = readToken(await store.read.shares.ofThread(request.tenantId, threadOf(request)));
+  const token = readToken(await store.read.shares.ofThread(request.tenantId, parseThread(request)));
   return token === null ? {} : { share_token: token };
 }
 
-/** `DELETE /api/v2/threads/{id}/share`, whether or not the thread is shared, or there still. */
+/** `DELETE /api/v2/threads/{id}/share`: succeeds even if the thread is not shared, or has no runs anymore. */
 export async function unshareV2Thread(
   { store }: Linked<Store>,
   request: FastifyRequest,
   reply: FastifyReply,
 ): Promise<unknown> {
-  await store.write.shares.unshareThread(request.tenantId, threadOf(request));
+  await store.write.shares.unshareThread(request.tenantId, parseThread(request));
   return reply.code(204).send();
 }
 
-function threadOf(
+function parseThread(
   request: FastifyRequest,
   body: NonNullable<Static<typeof v2ThreadShareBody>> = {},
 ): SharedThread {

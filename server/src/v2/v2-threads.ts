@@ -7,11 +7,11 @@ import { RequestError } from "../model/errors.ts";
 import { Maybe } from "../http/schema-parts.ts";
 import { all, first, parseId } from "../http/query-string.ts";
 import {
-  before,
+  toInclusiveEnd,
   dayAgo,
   hostedBody,
   pageBody,
-  pageSize,
+  toPageSize,
   parseOffset,
   parsePageSize,
   refuseHosted,
@@ -19,13 +19,13 @@ import {
 } from "./v2-page.ts";
 import { parseRunQuery } from "../runs/handlers/run-query-body.ts";
 import type { RunQueryBody } from "../runs/handlers/run-query-body.ts";
-import { parseSelects, queryOf, readMax, readV2Runs } from "./v2-runs.ts";
-import type { RunQuestion } from "./v2-runs.ts";
+import { parseSelects, queryOf, maxReadRuns, readV2Runs } from "./v2-runs.ts";
+import type { V1RunQuery } from "./v2-runs.ts";
 
-/** Roots of one answer: threads are put together from them. */
-const rootsMax = 10_000;
+/** Maximum number of root runs to group into threads for one response. */
+const maxRoots = 10_000;
 
-/** Which threads are meant. */
+/** Body members that select threads. */
 const threadsBody = {
   project_id: Maybe(Type.String({ maxLength: 64 })),
   min_start_time: Maybe(Type.String({ maxLength: 64 })),
@@ -73,7 +73,7 @@ export const v2ThreadsStatsBody = Type.Object({
   }),
 });
 
-/** A root run with the fields that threads are made of. */
+/** A root run, with the fields that are needed to compute threads. */
 interface Turn {
   readonly trace_id: string;
   readonly thread_id?: string;
@@ -129,7 +129,7 @@ const turnFields = [
   ...detailNames.map((name) => name.toUpperCase()),
 ];
 
-/** `POST /api/v2/threads/query`: the threads of a project, the one that was active last first. */
+/** `POST /api/v2/threads/query`: the threads of a project, most recently active first. */
 export async function queryV2Threads(
   dependencies: Linked<Store>,
   request: FastifyRequest<{ Body: Static<typeof v2ThreadQueryBody> }>,
@@ -137,41 +137,39 @@ export async function queryV2Threads(
 ): Promise<unknown> {
   const { body } = request;
   const threads = await readThreads(dependencies, request, body);
-  const found = [...threads].map(([id, ofThread]) => toThread(id, ofThread));
-  const sorted = found.toSorted((one, other) =>
-    one.max_start_time < other.max_start_time ? 1 : -1,
-  );
+  const found = [...threads].map(([id, turns]) => toThread(id, turns));
+  const sorted = found.toSorted((a, b) => (a.max_start_time < b.max_start_time ? 1 : -1));
   const from = parseOffset(body.cursor);
-  const end = from + pageSize(body.page_size);
+  const end = from + toPageSize(body.page_size);
   return sendPage(request, reply, {
     items: sorted.slice(from, end).map((thread) => Buffer.from(JSON.stringify(thread))),
     next: end < sorted.length ? String(end) : null,
   });
 }
 
-/** All turns of the time, by thread; with filters, of threads that have a turn which meets them. */
+/** Reads all turns in the time range, by thread; with filters, only of threads with at least one matching turn. */
 async function readThreads(
   dependencies: Linked<Store>,
   request: FastifyRequest,
   body: Static<typeof ThreadsBody>,
 ): Promise<ReadonlyMap<string, readonly Turn[]>> {
   refuseHosted(request, body);
-  const asked: RunQuestion = {
+  const v1Query: V1RunQuery = {
     session: [parseId(body.project_id, "project_id")],
     start_time: body.min_start_time ?? dayAgo(),
-    end_time: before(body.max_start_time),
+    end_time: toInclusiveEnd(body.max_start_time),
   };
-  const { filter, trace_filter: ofTrace, tree_filter: ofTree } = body;
-  const isFiltered = [filter, ofTrace, ofTree].some((text) => (text ?? "") !== "");
+  const { filter, trace_filter: traceFilter, tree_filter: treeFilter } = body;
+  const isFiltered = [filter, traceFilter, treeFilter].some((text) => (text ?? "") !== "");
   const matching = isFiltered
     ? await readTurns(dependencies, request, {
-        asked: { ...asked, filter, trace_filter: ofTrace, tree_filter: ofTree },
+        v1Query: { ...v1Query, filter, trace_filter: traceFilter, tree_filter: treeFilter },
         fields: ["THREAD_ID"],
       })
     : [];
   const eligible = new Set(matching.map(({ thread_id: id }) => id));
   const threads = new Map<string, Turn[]>();
-  for (const turn of await readTurns(dependencies, request, { asked })) {
+  for (const turn of await readTurns(dependencies, request, { v1Query })) {
     const { thread_id: id } = turn;
     if (id !== undefined && (!isFiltered || eligible.has(id))) {
       const turns = threads.get(id) ?? [];
@@ -182,7 +180,7 @@ async function readThreads(
   return threads;
 }
 
-/** `POST /api/v2/threads/stats`: what the threads of a project come to, together. */
+/** `POST /api/v2/threads/stats`: statistics over all threads of a project. */
 export async function readV2ThreadsStats(
   dependencies: Linked<Store>,
   request: FastifyRequest<{ Body: Static<typeof v2ThreadsStatsBody> }>,
@@ -195,8 +193,8 @@ export async function readV2ThreadsStats(
     time === undefined ? [] : (Date.parse(time) - Date.parse(start)) / 1_000,
   );
   const tokens = turns.map(({ total_tokens: count }) => count ?? 0);
-  return chosen(body.select, {
-    ...totalsOf(turns),
+  return pickSelected(body.select, {
+    ...computeTotals(turns),
     ...Object.fromEntries(detailNames.map((name) => [name, sumDetails(turns, [name])])),
     thread_count: threads.size,
     trace_count: turns.length,
@@ -208,16 +206,16 @@ export async function readV2ThreadsStats(
     median_tokens: quantile(ascending(tokens), 0.5),
     first_token_p50_seconds: quantile(ascending(firstTokens), 0.5),
     first_token_p99_seconds: quantile(ascending(firstTokens), 0.99),
-    // Feedback here is on runs and projects, never on a thread.
+    // Feedback belongs to runs and projects on this server, never to a thread.
     thread_feedback_stats: {},
   });
 }
 
-const rateOf = (count: number, of: number): number | undefined =>
-  of === 0 ? undefined : count / of;
+const rateOf = (count: number, total: number): number | undefined =>
+  total === 0 ? undefined : count / total;
 
-/** What a thread and several of them are counted by alike. */
-function totalsOf(turns: readonly Turn[]): Readonly<Record<string, unknown>> {
+/** Statistics that a single thread and a group of threads share. */
+function computeTotals(turns: readonly Turn[]): Readonly<Record<string, unknown>> {
   const latencies = latenciesOf(turns);
   return {
     latency_p50_seconds: quantile(latencies, 0.5),
@@ -231,8 +229,8 @@ function totalsOf(turns: readonly Turn[]): Readonly<Record<string, unknown>> {
   };
 }
 
-/** Those of the statistics that are selected; some end with their unit. */
-const chosen = (
+/** Picks the selected statistics; some of their names end with a unit. */
+const pickSelected = (
   selects: readonly string[],
   stats: Readonly<Record<string, unknown>>,
 ): Readonly<Record<string, unknown>> => {
@@ -240,7 +238,7 @@ const chosen = (
   return Object.fromEntries(Object.entries(stats).filter(([name]) => names.includes(name)));
 };
 
-/** Sums by category. */
+/** Sums the numbers of the turns by category. */
 function sumDetails(
   turns: readonly Turn[],
   names: readonly (typeof detailNames)[number][],
@@ -254,7 +252,7 @@ function sumDetails(
   return Object.fromEntries(sums);
 }
 
-/** Turns come by their start, the first first. */
+/** Computes a thread from its turns, which are ordered by start time. */
 function toThread(id: string, turns: readonly Turn[]) {
   const [oldest, newest] = [turns[0], turns.at(-1)];
   const latencies = latenciesOf(turns);
@@ -280,22 +278,22 @@ function toThread(id: string, turns: readonly Turn[]) {
   };
 }
 
-/** `GET /api/v2/threads/{id}/traces`: its turns, the newest first. */
+/** `GET /api/v2/threads/{id}/traces`: the turns of a thread, newest first. */
 export async function listV2ThreadTraces(
   dependencies: Linked<Store>,
   request: FastifyRequest,
   reply: FastifyReply,
 ): Promise<unknown> {
   const query = queryOf(request);
-  const wanted = all(query, "selects") ?? [];
-  // `OP` is of the hosted service alone; a latency is called otherwise there than in a run.
-  const known = wanted.filter((name) => name !== "OP" && name !== "TURN_NUMBER");
+  const requestedFields = all(query, "selects") ?? [];
+  // Only the hosted service has `OP`. Latency has another name here than in runs.
+  const runFields = requestedFields.filter((name) => name !== "OP" && name !== "TURN_NUMBER");
   const selects = parseSelects(
-    known.map((name) => (name === "LATENCY" ? "LATENCY_SECONDS" : name)),
+    runFields.map((name) => (name === "LATENCY" ? "LATENCY_SECONDS" : name)),
   );
   const { items, next } = await readV2Runs(dependencies, request, {
-    asked: {
-      ...threadOf(request, "project_id"),
+    v1Query: {
+      ...toV1ThreadQuery(request, "project_id"),
       trace_filter: first(query, "trace_filter"),
       tree_filter: first(query, "tree_filter"),
       limit: parsePageSize(query),
@@ -303,15 +301,15 @@ export async function listV2ThreadTraces(
     },
     selects: ["TRACE_ID", ...selects],
   });
-  // Counted over the whole thread, whatever the page and the filters.
-  const { filter: ofThread, session } = threadOf(request, "project_id");
-  const numbers = wanted.includes("TURN_NUMBER")
+  // Turns are numbered within the whole thread, regardless of the page and the filters.
+  const { filter: threadFilter, session } = toV1ThreadQuery(request, "project_id");
+  const numberedTurns = requestedFields.includes("TURN_NUMBER")
     ? await readTurns(dependencies, request, {
-        asked: { session, filter: ofThread },
+        v1Query: { session, filter: threadFilter },
         fields: ["TRACE_ID"],
       })
     : [];
-  const numberOf = new Map(numbers.map(({ trace_id: trace }, index) => [trace, index + 1]));
+  const numberOf = new Map(numberedTurns.map(({ trace_id: trace }, index) => [trace, index + 1]));
   const turns = items.map((item) => {
     const {
       id: _,
@@ -323,7 +321,7 @@ export async function listV2ThreadTraces(
     return {
       ...turn,
       ...(latency === undefined ? {} : { latency }),
-      ...(numbers.length === 0 ? {} : { turn_number: numberOf.get(turn.trace_id) }),
+      ...(numberedTurns.length === 0 ? {} : { turn_number: numberOf.get(turn.trace_id) }),
     };
   });
   return reply.send({ items: turns, next_cursor: next });
@@ -335,11 +333,11 @@ export async function readV2ThreadStats(
   request: FastifyRequest,
 ): Promise<unknown> {
   const selects = all(queryOf(request), "selects") ?? [];
-  const asked = threadOf(request, "session_id");
-  const turns = await readTurns(dependencies, request, { asked });
+  const v1Query = toV1ThreadQuery(request, "session_id");
+  const turns = await readTurns(dependencies, request, { v1Query });
   const ends = turns.flatMap(({ end_time: end }) => end ?? []);
   const stats = {
-    ...totalsOf(turns),
+    ...computeTotals(turns),
     ...Object.fromEntries(detailNames.map((name) => [name, { raw: sumDetails(turns, [name]) }])),
     turns: turns.length,
     first_start_time: turns[0]?.start_time,
@@ -347,19 +345,22 @@ export async function readV2ThreadStats(
     last_end_time: ends.toSorted().at(-1),
   };
   if (!selects.includes("FEEDBACK_STATS")) {
-    return chosen(selects, stats);
+    return pickSelected(selects, stats);
   }
-  const given = Object.entries(asked).filter(([, value]) => value !== undefined);
-  const { query } = parseRunQuery(Object.fromEntries(given) as RunQueryBody);
+  const definedMembers = Object.entries(v1Query).filter(([, value]) => value !== undefined);
+  const { query } = parseRunQuery(Object.fromEntries(definedMembers) as RunQueryBody);
   const feedback = await dependencies.store.read.feedback.statsOfFilter(
     request.tenantId,
     query.filter,
   );
-  return chosen(selects, { ...stats, feedback_stats: feedback });
+  return pickSelected(selects, { ...stats, feedback_stats: feedback });
 }
 
-/** The roots of a thread, as a query of the first version. */
-function threadOf(request: FastifyRequest, project: "project_id" | "session_id"): RunQuestion {
+/** The query for the roots of a thread, in the form of the first version of the API. */
+function toV1ThreadQuery(
+  request: FastifyRequest,
+  project: "project_id" | "session_id",
+): V1RunQuery {
   const { id } = request.params as { readonly id: string };
   const query = queryOf(request);
   return {
@@ -370,29 +371,33 @@ function threadOf(request: FastifyRequest, project: "project_id" | "session_id")
   };
 }
 
-/** Roots by their start, the first first. @throws RequestError 422: there are more than can be grouped. */
+/**
+ * Reads root runs by start time.
+ *
+ * @throws RequestError 422: there are more than can be grouped.
+ */
 async function readTurns(
   dependencies: Linked<Store>,
   request: FastifyRequest,
   {
-    asked,
+    v1Query,
     fields = turnFields,
-  }: { readonly asked: RunQuestion; readonly fields?: readonly string[] },
+  }: { readonly v1Query: V1RunQuery; readonly fields?: readonly string[] },
 ): Promise<readonly Turn[]> {
   const turns: Turn[] = [];
   let cursor: string | null = null;
   do {
     const page = await readV2Runs(dependencies, request, {
-      asked: { ...asked, is_root: true, order: "asc", limit: readMax, cursor },
+      v1Query: { ...v1Query, is_root: true, order: "asc", limit: maxReadRuns, cursor },
       selects: fields,
     });
     turns.push(...page.items.map((item) => JSON.parse(item.toString()) as Turn));
     cursor = page.next;
-  } while (cursor !== null && turns.length < rootsMax);
+  } while (cursor !== null && turns.length < maxRoots);
   if (cursor !== null) {
     throw new RequestError(
       422,
-      `more than ${rootsMax} traces are in this time: give min_start_time and max_start_time`,
+      `the time range has more than ${maxRoots} traces: narrow it with min_start_time and max_start_time`,
     );
   }
   return turns;
@@ -402,7 +407,7 @@ const latenciesOf = (turns: readonly Turn[]): readonly number[] =>
   ascending(turns.flatMap(({ latency_seconds: latency }) => latency ?? []));
 
 const ascending = (numbers: readonly number[]): readonly number[] =>
-  numbers.toSorted((one, other) => one - other);
+  numbers.toSorted((a, b) => a - b);
 
 const quantile = (sorted: readonly number[], share: number): number | undefined =>
   sorted[Math.max(0, Math.ceil(sorted.length * share) - 1)];

@@ -7,16 +7,16 @@ import { Maybe } from "../http/schema-parts.ts";
 import { toIso } from "../http/wire-text.ts";
 import { parseId } from "../http/query-string.ts";
 import {
-  before,
+  toInclusiveEnd,
   dayAgo,
   hostedBody,
   pageBody,
-  pageSize,
+  toPageSize,
   refuseHosted,
   sendPage,
 } from "./v2-page.ts";
-import { parseSelects, readMax, readV2Runs } from "./v2-runs.ts";
-import type { RunQuestion } from "./v2-runs.ts";
+import { parseSelects, maxReadRuns, readV2Runs } from "./v2-runs.ts";
+import type { V1RunQuery } from "./v2-runs.ts";
 import { parseTime } from "../model/parse-time.ts";
 
 /** Body of `POST /api/v2/traces/query`. */
@@ -32,10 +32,10 @@ export const v2TraceQueryBody = Type.Object({
   ...pageBody,
 });
 
-/** What is counted over a whole trace, not of its root alone. */
+/** Fields that are computed over all runs of a trace, not only its root. */
 const aggregates: readonly string[] = ["TOTAL_TOKENS", "TOTAL_COST", "FIRST_TOKEN_TIME"];
 
-/** `POST /api/v2/traces/query`: roots, and beside each what its trace comes to. */
+/** `POST /api/v2/traces/query`: root runs, each with the aggregates of its trace. */
 export async function queryV2Traces(
   dependencies: Linked<Store>,
   request: FastifyRequest<{ Body: Static<typeof v2TraceQueryBody> }>,
@@ -44,21 +44,21 @@ export async function queryV2Traces(
   const { body, tenantId } = request;
   refuseHosted(request, body);
   const selects = parseSelects(body.selects ?? []);
-  const asked: RunQuestion = {
+  const v1Query: V1RunQuery = {
     session: [parseId(body.project_id, "project_id")],
     id: body.trace_ids,
     is_root: true,
     start_time: body.min_start_time ?? dayAgo(),
-    end_time: before(body.max_start_time),
+    end_time: toInclusiveEnd(body.max_start_time),
     trace_filter: body.trace_filter,
     tree_filter: body.tree_filter,
-    limit: pageSize(body.page_size),
+    limit: toPageSize(body.page_size),
     cursor: body.cursor,
   };
-  const ofRoot = selects.filter((name) => !aggregates.includes(name));
-  const page = await readV2Runs(dependencies, request, { asked, selects: ofRoot });
-  const counted = new Set(selects.filter((name) => aggregates.includes(name)));
-  if (counted.size === 0) {
+  const rootFields = selects.filter((name) => !aggregates.includes(name));
+  const page = await readV2Runs(dependencies, request, { v1Query, selects: rootFields });
+  const selectedAggregates = new Set(selects.filter((name) => aggregates.includes(name)));
+  if (selectedAggregates.size === 0) {
     const items = page.items.map((root) => Buffer.from(`{"root_run":${root.toString()}}`));
     return sendPage(request, reply, { items, next: page.next });
   }
@@ -67,18 +67,21 @@ export async function queryV2Traces(
   const items: Buffer[] = [];
   for (const [index, id] of ids.entries()) {
     const { tokens = null, cost = null } = usage.get(id) ?? {};
-    const found = {
-      ...(counted.has("TOTAL_TOKENS") && { total_tokens: tokens ?? 0 }),
-      ...(counted.has("TOTAL_COST") && cost !== null && { total_cost: cost }),
-      ...(counted.has("FIRST_TOKEN_TIME") && (await readFirstToken(dependencies, request, id))),
+    const traceAggregates = {
+      ...(selectedAggregates.has("TOTAL_TOKENS") && { total_tokens: tokens ?? 0 }),
+      ...(selectedAggregates.has("TOTAL_COST") && cost !== null && { total_cost: cost }),
+      ...(selectedAggregates.has("FIRST_TOKEN_TIME") &&
+        (await readFirstToken(dependencies, request, id))),
     };
     const root = page.items[index]?.toString() ?? "{}";
-    items.push(Buffer.from(`{"root_run":${root},"trace_aggregates":${JSON.stringify(found)}}`));
+    items.push(
+      Buffer.from(`{"root_run":${root},"trace_aggregates":${JSON.stringify(traceAggregates)}}`),
+    );
   }
   return sendPage(request, reply, { items, next: page.next });
 }
 
-/** When the first token of any run of a trace came. */
+/** Finds the time of the earliest first token of all runs of a trace. */
 async function readFirstToken(
   dependencies: Linked<Store>,
   request: FastifyRequest,
@@ -88,7 +91,7 @@ async function readFirstToken(
   let cursor: string | null = null;
   do {
     const page = await readV2Runs(dependencies, request, {
-      asked: { trace, limit: readMax, order: "asc", cursor },
+      v1Query: { trace, limit: maxReadRuns, order: "asc", cursor },
       selects: ["FIRST_TOKEN_TIME"],
     });
     for (const item of page.items) {

@@ -8,7 +8,10 @@ import { temporaryFolder } from "../support/running-server.ts";
 const run = promisify(execFile);
 const script = fileURLToPath(new URL("../support/fill-disk.mjs", import.meta.url));
 
-/** A shell command that mounts a small disk at a folder, for itself alone: no rights are needed where the system lets anybody have such. */
+/**
+ * A shell command that runs another one with a small disk mounted at a folder, visible only to it. Needs no
+ * privileges where the system allows user namespaces.
+ */
 const withDisk = (folder: string, megabytes: number, command: string): readonly string[] => [
   "-rm",
   "sh",
@@ -16,7 +19,7 @@ const withDisk = (folder: string, megabytes: number, command: string): readonly 
   `mount -t tmpfs -o size=${megabytes}m tmpfs ${folder} && ${command}`,
 ];
 
-/** Why no small disk can be mounted here; `undefined` where one can. */
+/** Why a small disk can't be mounted here; `undefined` if it can. */
 function whyNoDisk(folder: string): string | undefined {
   const { error, status, stderr } = spawnSync("unshare", withDisk(folder, 1, "true"), {
     encoding: "utf8",
@@ -28,7 +31,7 @@ function whyNoDisk(folder: string): string | undefined {
   return status === 0 ? undefined : `this system lets nobody mount a disk: ${stderr.trim()}`;
 }
 
-test("a server on a disk without any room left starts, reads, deletes, and writes again", async ({
+test("a server on a completely full disk starts, reads, deletes, and writes again", async ({
   skip,
 }) => {
   const folder = await temporaryFolder();
@@ -49,12 +52,12 @@ test("a server on a disk without any room left starts, reads, deletes, and write
   const files: unknown = expect.arrayContaining(["millrace.db", "millrace.reserve"]);
   expect(facts).toEqual({
     refused: { status: 503, retryAfter: "10", detail },
-    info: "the disk is full: only deletions are taken",
+    info: "the disk is full: only deletions are accepted",
     acknowledged: some,
-    // What was recorded meanwhile waits, and all of it arrives.
+    // What the client recorded meanwhile waits, and all of it is delivered.
     client: { lost: 0, isPending: true },
     clientAfter: delivered,
-    // The disk was full indeed: when the server ran, when it had been killed, and when it had ended.
+    // The disk was really full: while the server ran, after it was killed, and after it had ended.
     freeBytes: [0, 0, 0, 0],
     writeAfterStart: 503,
     create: 503,
@@ -68,13 +71,14 @@ test("a server on a disk without any room left starts, reads, deletes, and write
     writtenWithRoomMs: some,
     reserveBytes: 4_194_304,
     files,
-    // Once at each change: of three servers two were full, then had room; and one that was killed while it was full.
+    // One line per change: three servers started; the first two became full and then had space, the third was killed
+    // while the disk was full.
     log: [full, full, room, full, room],
   });
   expect(facts["acknowledged"]).toBeGreaterThan(1_000);
 }, 110_000);
 
-test("without the room for a log a deletion changes nothing", async ({ skip }) => {
+test("if there is no space for the log, a deletion changes nothing", async ({ skip }) => {
   const folder = await temporaryFolder();
   const reason = whyNoDisk(folder);
   skip(reason !== undefined, reason);

@@ -8,7 +8,7 @@ import { pollBeside, pollInfo, pollWrites } from "../support/info-poller.ts";
 import { call, runServer } from "../support/running-server.ts";
 import type { Answer } from "../support/running-server.ts";
 
-/** Longest time for which one request may hold the HTTP thread, and keep another tenant's write waiting. */
+/** Maximum milliseconds for which one request may block the HTTP thread, or delay another tenant's write. */
 const heldMaxMs = 250;
 const writeMaxMs = 1_000;
 
@@ -59,7 +59,7 @@ test.each([
     (): string => `{"resourceSpans":[{"scopeSpans":[{"spans":[${spans}]}]}]}`,
   ],
 ])(
-  "a large body of %s holds the HTTP thread no longer than any request",
+  "a large body of %s blocks the HTTP thread no longer than other requests",
   async (target, make) => {
     const server = await runServer();
     const body = Buffer.from(make());
@@ -73,7 +73,7 @@ test.each([
   60_000,
 );
 
-/** Polls `/info`, and writes as another tenant, beside a request; its answer. */
+/** Polls `/info` and writes as another tenant while a request runs; returns the response. */
 async function watch({ server, keys }: HubTenants, request: () => Promise<Answer>) {
   const info = await pollInfo(server);
   const writes = await pollWrites(server, { "x-api-key": keys.you });
@@ -86,7 +86,7 @@ async function watch({ server, keys }: HubTenants, request: () => Promise<Answer
   return answer;
 }
 
-test("large lists of examples hold neither the HTTP thread nor another tenant's writes", async () => {
+test("large lists of examples block neither the HTTP thread nor another tenant's writes", async () => {
   const hub = await hubTenants();
   const { json } = await hub.me("POST /datasets", { name: "large" });
   const dataset_id = textOf(json["id"]);
@@ -104,7 +104,7 @@ test("large lists of examples hold neither the HTTP thread nor another tenant's 
   expect(dataset["example_count"]).toBe(ids.length + 1);
 }, 120_000);
 
-test("a project of many runs is deleted while others write", async () => {
+test("a project with many runs is deleted while others write", async () => {
   const hub = await hubTenants();
   const post = (first: number): string =>
     `{"post":[${numbered(5_000, () => run(randomUUID(), `"session_name":"gone","inputs":{"first":${first}}`))}]}`;

@@ -11,10 +11,13 @@ import { pollInfo, pollWrites } from "../support/info-poller.ts";
 import { call, temporaryFolder } from "../support/running-server.ts";
 
 const sizes = { runs: 230_000, examples: 100_000 };
-/** No request holds the HTTP thread for longer, and none another tenant's write. */
+/**
+ * Maximum milliseconds for which a request may block the HTTP thread, and for which it may delay another tenant's
+ * write.
+ */
 const holdMs = 250;
 const writeMs = 1_000;
-/** Short: a query that no index helps is ended by it, and the test goes on. */
+/** Short, so that queries without a usable index are canceled soon and the test continues. */
 const queryTimeoutMs = 1_500;
 const closeMs = 5_000;
 
@@ -25,7 +28,10 @@ const query = (body: object) => ["POST /runs/query", body] as const;
 const examples = `/examples?dataset=${filled.datasetId}`;
 const session = [filled.projectId];
 
-/** The text index has not taken the store in when the test begins: most of these read all of it until they are ended. */
+/**
+ * The text index does not cover the store yet when the test begins, so most of these queries scan everything until
+ * they are canceled.
+ */
 const hostile: readonly (readonly [string, object | undefined])[] = [
   query({ filter: 'search("zzz")' }),
   query({ filter: 'search("z")' }),
@@ -50,7 +56,7 @@ const hostile: readonly (readonly [string, object | undefined])[] = [
   ["GET /sessions?include_stats=true", undefined],
 ];
 
-test("no query holds the HTTP thread or another tenant's write, and 40 at once do not keep the server from ending", async () => {
+test("no query blocks the HTTP thread or another tenant's write, and a server with 40 at once can still end", async () => {
   const folder = join(await temporaryFolder(), "data");
   await mkdir(folder, { mode: 0o700 });
   const db = openWriter(join(folder, "millrace.db"));
@@ -60,11 +66,11 @@ test("no query holds the HTTP thread or another tenant's write, and 40 at once d
   const server = await startServer({ port: 0, dataDir: folder, queryTimeoutMs });
   let ended = false;
   try {
-    // Threads start, and statements are compiled, before anything is measured.
+    // Start the threads and compile the statements before measuring.
     await Promise.all(
       [1, 2, 3, 4].map(() => call(server, "POST /runs/stats", { body: { id: [] } })),
     );
-    // How long a thread that does nothing waits for a processor meanwhile: the server's readers want them all.
+    // Measures how long an idle thread waits for a processor meanwhile: the server's readers use all of them.
     const noise = monitorEventLoopDelay({ resolution: 5 });
     noise.enable();
     const info = await pollInfo(server);
@@ -74,7 +80,7 @@ test("no query holds the HTTP thread or another tenant's write, and 40 at once d
       const began = performance.now();
       const { status } = await call(server, target, { body });
       statuses.set(`${target} ${JSON.stringify(body)}`, status);
-      // A deadline is kept within the time that a thread of a busy machine may wait for its turn.
+      // Allows for the time that a thread waits for a processor on a busy machine.
       expect(performance.now() - began).toBeLessThan(queryTimeoutMs * 3);
     }
     const failed = [...statuses].filter(([, status]) => status !== 200 && status !== 408);
@@ -111,7 +117,7 @@ test("no query holds the HTTP thread or another tenant's write, and 40 at once d
   }
 }, 120_000);
 
-test("a query whose client leaves ends, and its thread answers the next one", async () => {
+test("a query is canceled when its client disconnects, and its thread runs the next one", async () => {
   const folder = join(await temporaryFolder(), "data");
   await mkdir(folder, { mode: 0o700 });
   const db = openWriter(join(folder, "millrace.db"));
@@ -134,7 +140,7 @@ test("a query whose client leaves ends, and its thread answers the next one", as
     leaving.abort();
     expect(new Set(await Promise.all(left))).toEqual(new Set(["left"]));
     const began = performance.now();
-    // All that a tenant may have of threads for such queries was taken.
+    // The tenant had used all threads that it may use for such queries.
     const { status } = await call(server, "POST /runs/stats", { body: { id: [] } });
     expect(status).toBe(200);
     expect(performance.now() - began).toBeLessThan(5_000);

@@ -12,10 +12,13 @@ import { pollInfo, pollWrites } from "../support/info-poller.ts";
 import { call, temporaryFolder } from "../support/running-server.ts";
 import type { CallInit } from "../support/running-server.ts";
 
-/** All of what is promised takes a minute or two; a tenth of it shows what waits for a write that is not in slices. */
+/** The full sizes take a minute or two; a tenth of them is enough to detect a write that does not run in slices. */
 const isWhole = process.env["HOSTILE_WRITES"] === "whole";
 const sizes = isWhole ? { runs: 230_000, examples: 100_000 } : { runs: 23_000, examples: 20_000 };
-/** No request holds the HTTP thread for longer, and none another tenant's write. */
+/**
+ * Maximum milliseconds for which a request may block the HTTP thread, and for which it may delay another tenant's
+ * write.
+ */
 const heldMaxMs = 250;
 const writeMaxMs = 1_000;
 
@@ -42,7 +45,7 @@ function csvForm(rows: number): FormData {
   return form;
 }
 
-/** What is asked, what with, and the status that is expected. */
+/** The request, its body, and the expected status. */
 type Hostile = readonly [target: string, body: () => CallInit["body"], status: number];
 const hostile: readonly Hostile[] = [
   [`PUT /datasets/${datasetId}/splits`, () => ({ split_name: "test", examples: ids }), 200],
@@ -70,7 +73,7 @@ const hostile: readonly Hostile[] = [
   [`DELETE /sessions/${projectId}`, () => undefined, 200],
 ];
 
-test("no large write holds the HTTP thread or another tenant's write", async ({ annotate }) => {
+test("no large write blocks the HTTP thread or another tenant's write", async ({ annotate }) => {
   const folder = join(await temporaryFolder(), "data");
   await mkdir(folder, { mode: 0o700 });
   const db = openWriter(join(folder, "millrace.db"));
@@ -79,7 +82,7 @@ test("no large write holds the HTTP thread or another tenant's write", async ({ 
   db.close();
   const server = await startServer({ port: 0, dataDir: folder });
   const over: string[] = [];
-  // How long a thread that does little waits for a processor meanwhile.
+  // Measures how long a nearly idle thread waits for a processor meanwhile.
   const noise = monitorEventLoopDelay({ resolution: 5 });
   noise.enable();
   try {

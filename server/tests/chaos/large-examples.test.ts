@@ -11,7 +11,7 @@ import { temporaryFolder } from "../support/running-server.ts";
 
 vi.setConfig({ testTimeout: 60_000 });
 
-/** Long enough for a body that is read and written beside the usual way. */
+/** Long enough for a body that is parsed and written on other threads. */
 const padding = "x".repeat(300);
 const listOf = (count: number, dataset_id: string) =>
   Array.from({ length: count }, (_, index) => ({
@@ -21,7 +21,7 @@ const listOf = (count: number, dataset_id: string) =>
     outputs: { a: index },
   }));
 
-test("a large list is one version, comes back in its order, and the same again changes nothing", async () => {
+test("a large list is one version, is returned in its order, and repeating it changes nothing", async () => {
   const desk = await DatasetDesk.open();
   const list = listOf(2_000, desk.id);
   const made = await desk.call("POST /examples/bulk", { body: list });
@@ -38,7 +38,7 @@ test("a large list is one version, comes back in its order, and the same again c
   expect(refused.text).toContain(list[1_999]?.id);
 });
 
-test("a large list that holds one bad example or one bad change leaves everything as it was", async () => {
+test("a large list with one bad example or change leaves everything unchanged", async () => {
   const desk = await DatasetDesk.open({
     inputs_schema_definition: { properties: { index: { type: "number" } } },
   });
@@ -60,7 +60,7 @@ test("a large list that holds one bad example or one bad change leaves everythin
   const twice = await desk.call("PATCH /examples/bulk", { body: [...changes, changes[0]] });
   expect([twice.status, twice.text]).toEqual([
     422,
-    expect.stringContaining("is in the list twice"),
+    expect.stringContaining("occurs twice in the list"),
   ]);
   expect(await desk.versions()).toHaveLength(1);
   const changed = await desk.call("PATCH /examples/bulk", { body: changes });
@@ -72,7 +72,7 @@ test("a large list that holds one bad example or one bad change leaves everythin
   expect(json["example_count"]).toBe(2_000);
 });
 
-test("attachments of a large form are stored, and stay through a large change", async () => {
+test("attachments of a large form are stored, and stay through a large update", async () => {
   const desk = await DatasetDesk.open();
   const form = new FormData();
   const ids = Array.from({ length: 300 }, () => randomUUID());
@@ -127,7 +127,7 @@ const partsOf = (drafts: readonly ReceivedExample[]) =>
     pack(drafts.slice(at * 100, (at + 1) * 100)),
   );
 
-/** What the tables hold of examples, whether it can be seen or not. */
+/** Counts all rows of examples, visible or not. */
 function countRows(folder: string): Record<string, number> {
   const db = openReader(join(folder, "millrace.db"));
   const count = (from: string) =>
@@ -154,7 +154,7 @@ async function waitUntil(isSo: () => boolean): Promise<void> {
   expect(isSo()).toBe(true);
 }
 
-test("what is staged is not seen, and a server that ends in between leaves nothing of it", async () => {
+test("staged rows are invisible, and those of a server that ended in between are erased", async () => {
   const folder = await temporaryFolder();
   const { store, tenantId } = await openStore(folder);
   const id = randomUUID();
@@ -178,7 +178,7 @@ test("what is staged is not seen, and a server that ends in between leaves nothi
   expect((await next.read.datasets.find(tenantId, id))?.versionMicros).toBeNull();
 });
 
-test("a large write that fails in its middle takes back what it had staged", async () => {
+test("a large write that fails midway erases what it had staged", async () => {
   const folder = await temporaryFolder();
   const { store, tenantId } = await openStore(folder);
   const id = randomUUID();
@@ -191,7 +191,7 @@ test("a large write that fails in its middle takes back what it had staged", asy
   expect(countRows(folder)).toEqual(nothing);
 });
 
-test("another write to the dataset waits for a large one; it does not come in between", async () => {
+test("another write to the dataset waits until a large one ends", async () => {
   const folder = await temporaryFolder();
   const { store, tenantId } = await openStore(folder);
   const id = randomUUID();
@@ -204,7 +204,7 @@ test("another write to the dataset waits for a large one; it does not come in be
     store.write.largeExamples.create(tenantId, partsOf(drafts)),
   ]);
   const before = small.status === "fulfilled" ? [large, second] : [small];
-  // Whichever came first: the other one found it.
+  // Whichever write came second found the result of the first.
   for (const refused of before) {
     expect(refused).toMatchObject({ status: "rejected", reason: { status: 409 } });
   }
@@ -212,7 +212,7 @@ test("another write to the dataset waits for a large one; it does not come in be
   expect(count).toBe(small.status === "fulfilled" ? 1 : 2_000);
 });
 
-test("a split is set on many examples as one version, or on none where one is not there", async () => {
+test("a split is set on many examples as one version, or on none if one does not exist", async () => {
   const desk = await DatasetDesk.open();
   const list = listOf(1_000, desk.id);
   await desk.call("POST /examples/bulk", { body: list });
@@ -232,7 +232,7 @@ test("a split is set on many examples as one version, or on none where one is no
   expect(await desk.listOf("id", { splits: "test" })).toEqual(ids.slice(0, 1));
 });
 
-test("a hard delete of many leaves nothing of any version, and may be sent once more", async () => {
+test("a hard deletion of many examples removes every version, and can be repeated", async () => {
   const folder = await temporaryFolder();
   const { store, tenantId } = await openStore(folder);
   const id = randomUUID();
@@ -254,7 +254,7 @@ test("a hard delete of many leaves nothing of any version, and may be sent once 
   await expect(again).rejects.toMatchObject({ status: 404 });
 });
 
-test("a new schema and changes of examples take effect together, or neither does", async () => {
+test("a new schema and changes of examples take effect together, or not at all", async () => {
   const desk = await DatasetDesk.open();
   const list = listOf(1_000, desk.id);
   await desk.call("POST /examples/bulk", { body: list });

@@ -13,13 +13,16 @@ import { fillStore, filled } from "../support/fill-store.ts";
 import { pollInfo, pollWrites } from "../support/info-poller.ts";
 import { temporaryFolder } from "../support/running-server.ts";
 
-/** No request holds the HTTP thread for longer, and none another tenant's write. */
+/**
+ * Maximum milliseconds for which a request may block the HTTP thread, and for which it may delay another tenant's
+ * write.
+ */
 const heldMaxMs = 250;
 const writeMaxMs = 1_000;
 
 const { datasetId, projectId } = filled;
 const mebibyte = 1_048_576;
-/** Runs and examples that are filled with texts of so many characters. */
+/** The number of runs and examples with large texts, and the characters of each. */
 const large = { count: 40, chars: 4 * mebibyte };
 
 function enlarge(db: Connection): void {
@@ -156,7 +159,7 @@ const hostile: readonly Hostile[] = [
   },
 ];
 
-/** Sends it, and reads the answer without keeping it. */
+/** Sends a request, and reads the response without buffering it. */
 async function ask(server: RunningServer, { target, body, type }: Hostile) {
   const [method = "", path = ""] = target.split(" ");
   const content = body?.();
@@ -178,7 +181,7 @@ async function ask(server: RunningServer, { target, body, type }: Hostile) {
   };
 }
 
-test("no large value holds the HTTP thread or another tenant's write", async ({ annotate }) => {
+test("no large value blocks the HTTP thread or another tenant's write", async ({ annotate }) => {
   const folder = join(await temporaryFolder(), "data");
   await mkdir(folder, { mode: 0o700 });
   const db = openWriter(join(folder, "millrace.db"));
@@ -189,7 +192,7 @@ test("no large value holds the HTTP thread or another tenant's write", async ({ 
   db.close();
   const server = await startServer({ port: 0, dataDir: folder });
   const over: string[] = [];
-  // How long a thread that does little waits for a processor meanwhile.
+  // Measures how long a nearly idle thread waits for a processor meanwhile.
   const noise = monitorEventLoopDelay({ resolution: 5 });
   noise.enable();
   try {

@@ -2,12 +2,12 @@ import { expect, test } from "vitest";
 import { DatasetDesk } from "../support/dataset-desk.ts";
 import { pollInfo, pollWrites } from "../support/info-poller.ts";
 
-/** Longest time for which a request may hold the HTTP thread, or keep another tenant's write waiting. */
+/** Maximum milliseconds for which a request may block the HTTP thread, or delay another tenant's write. */
 const heldMaxMs = 250;
 const writeMaxMs = 1_000;
 
 const pattern = { properties: { q: { type: "string", pattern: "^(a+)+$" } } };
-/** Each of them names the next twice: 2 to the power of 30 in all. */
+/** Each schema refers to the next one twice, which makes 2 to the power of 30 in total. */
 const doubling = {
   $defs: Object.fromEntries(
     Array.from({ length: 30 }, (_, index) => {
@@ -28,7 +28,7 @@ test.each([
     Array.from({ length: 30_000 }, (_, a) => ({ a: { a } })),
   ],
 ])(
-  "%s in a schema keeps no other request and no other write waiting",
+  "%s in a schema delays no other request and no other write",
   async (_what, schema, q) => {
     const desk = await DatasetDesk.open();
     const info = await pollInfo(desk.server);
@@ -38,7 +38,7 @@ test.each([
     });
     const id = made.json["id"];
     const body = { dataset_id: id, inputs: { q } };
-    // What is no schema has made no dataset either.
+    // If the schema was rejected, the dataset was not created either.
     const { status } = id === undefined ? made : await desk.call("POST /examples", { body });
     expect([200, 422]).toContain(status);
     expect((await info.stop()).worstMs).toBeLessThan(heldMaxMs);
@@ -47,7 +47,7 @@ test.each([
   60_000,
 );
 
-test("a schema of too many parts, references or patterns is refused", async () => {
+test("a schema with too many parts, references or patterns is rejected", async () => {
   const desk = await DatasetDesk.open();
   const many = (count: number, make: (index: number) => object): object =>
     Object.fromEntries(Array.from({ length: count }, (_, index) => [`p${index}`, make(index)]));
@@ -58,7 +58,7 @@ test("a schema of too many parts, references or patterns is refused", async () =
     return text;
   };
   expect(await answerTo({ properties: many(5_000, () => ({ type: "string" })) })).toContain(
-    "more than 2000 schemas within it",
+    "more than 2000 nested schemas",
   );
   expect(
     await answerTo({ $defs: { a: {} }, properties: many(501, () => ({ $ref: "#/$defs/a" })) }),

@@ -18,7 +18,7 @@ const literal = (value: string | number | boolean | null): Literal => {
   }
 };
 
-/** Texts that stand in the corpus of the tests, their parts, and odd ones. */
+/** Texts that occur in the corpus of the tests, parts of them, and unusual ones. */
 const texts = fc.oneof(
   fc.constantFrom(
     "chat",
@@ -172,7 +172,7 @@ const anyComparison = (choice: readonly Field[]): fc.Arbitrary<Filter> =>
       })),
     );
 
-/** Filters over the fields of runs, pairs of keys and values among them more often than by chance. */
+/** Filters over the fields of runs, with related pairs of keys and values more often than by chance. */
 export const anyFilter = (): fc.Arbitrary<Filter> =>
   fc.letrec<{ filter: Filter }>((tie) => ({
     filter: fc.oneof(

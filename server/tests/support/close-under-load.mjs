@@ -1,5 +1,5 @@
-// Opens and closes a store again and again while queries, writes and the text index are at work in its threads.
-// The last query of the last turn is one that nothing can end for seconds.
+// Repeatedly opens and closes a store while its threads run queries, writes and the text index. The last query of the
+// last turn can't be canceled for seconds.
 import { randomUUID } from "node:crypto";
 import { join } from "node:path";
 import { setTimeout } from "node:timers/promises";
@@ -10,7 +10,7 @@ import { databaseFile } from "../../dist/storage/sqlite/open-database.js";
 import { openSqliteStore } from "../../dist/store/sqlite-store.js";
 
 const [folder, turns] = process.argv.slice(2);
-// The index is to be at work at once, and not a second later.
+// The text index starts at once, not after a second.
 serverLimits.textIndexDelayMs = 0;
 
 const stamp = "20261121T101112345678Z";
@@ -46,19 +46,19 @@ for (let turn = 1; turn <= Number(turns); turn += 1) {
         () => (answered += 1),
         () => (ended += 1),
       );
-  // The readers are up; now they get more than they can do before the end.
+  // The reader threads are running; now they get more queries than they can finish before the store closes.
   await Promise.all([query("no run has it"), query("neither this")]);
   const isLast = turn === Number(turns);
   const waiting = isLast ? [readSlowly(store)] : Array.from({ length: 6 }, () => query("no"));
   waiting.push(...Array.from({ length: 3 }, () => store.ingest(tenantId, batchOf(50))));
-  // Each turn ends at another moment of them.
+  // Each turn closes the store at a different moment.
   await setTimeout(isLast ? 500 : turn * 4);
   await store.close();
   await Promise.all(waiting);
 }
 process.stdout.write(`${JSON.stringify({ answered, ended })}\n`);
 
-/** Reads a table that has become a view, which takes seconds in one go and never looks at a deadline. */
+/** Reads a table that was replaced by a view which takes seconds and never checks the deadline. */
 function readSlowly(store) {
   const db = openSecondWriter(join(folder, databaseFile));
   db.exec(`ALTER TABLE settings RENAME TO former; CREATE VIEW settings AS

@@ -4,7 +4,7 @@ import type { Answer, CallInit, Json } from "./running-server.ts";
 
 type JsonObject = Readonly<Record<string, unknown>>;
 
-/** A JSON text without its quotes. */
+/** The value of a JSON string. */
 export function textOf(json: unknown): string {
   if (typeof json !== "string") {
     throw new TypeError(`no text: ${JSON.stringify(json)}`);
@@ -15,7 +15,7 @@ export function textOf(json: unknown): string {
 /** The items of a list. */
 export const itemsOf = (json: Json): readonly Json[] => (Array.isArray(json) ? json : []);
 
-/** A server with a dataset, as a test speaks to them. */
+/** A server with a dataset, and the requests that tests need. */
 export class DatasetDesk {
   readonly server: RunningServer;
   readonly id: string;
@@ -35,19 +35,19 @@ export class DatasetDesk {
     return call(this.server, target, init);
   }
 
-  /** Makes one example; its id. */
+  /** Creates one example and returns its id. */
   async add(example: JsonObject = {}): Promise<string> {
     const body = { dataset_id: this.id, inputs: { q: "?" }, ...example };
     return textOf((await this.call("POST /examples", { body })).json["id"]);
   }
 
-  /** Makes examples in one call. */
+  /** Creates examples in one request. */
   addMany(examples: readonly JsonObject[]): Promise<Answer> {
     const body = examples.map((one) => ({ dataset_id: this.id, inputs: {}, ...one }));
     return this.call("POST /examples/bulk", { body });
   }
 
-  /** What a list of its examples shows. */
+  /** Lists the examples. */
   async list(query: Readonly<Record<string, string>> = {}): Promise<readonly Json[]> {
     const parameters = new URLSearchParams({ dataset: this.id, ...query });
     return itemsOf((await this.call(`GET /examples?${parameters.toString()}`)).json);

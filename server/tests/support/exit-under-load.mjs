@@ -1,4 +1,4 @@
-// Ends the process in the middle of a query that takes a while, without closing the server.
+// Exits the process during a slow query, without closing the server.
 import { join } from "node:path";
 import { setTimeout } from "node:timers/promises";
 import { startServer } from "@millrace/server";

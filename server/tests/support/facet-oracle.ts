@@ -4,13 +4,13 @@ import type { Connection } from "../../src/storage/sqlite/connection.ts";
 
 type JsonObject = Readonly<Record<string, unknown>>;
 
-/** A text of the database whole: the driver reads one only up to a NUL. */
+/** Reads a complete text column: the driver returns a text only up to its first NUL. */
 const whole = (column: string): string => `CAST(${column} AS BLOB)`;
 
 const rowsOf = (db: Connection, sql: string): readonly (readonly unknown[])[] =>
   parseRows(db.prepare(sql).raw().all());
 
-/** Names of projects instead of their ids, which are made up. */
+/** Names of projects to compare instead of their ids, which are random. */
 const projectNames = (db: Connection): ReadonlyMap<string, string> =>
   new Map(
     rowsOf(db, "SELECT id, tenant_id, name_json FROM projects").map(([id, tenantId, name]) => [
@@ -19,7 +19,7 @@ const projectNames = (db: Connection): ReadonlyMap<string, string> =>
     ]),
   );
 
-/** The index as text, a line a row. */
+/** The facet index as text, one line per row. */
 export function facetIndex(db: Connection): string[] {
   const names = projectNames(db);
   return rowsOf(db, `SELECT project_id, block, ${whole("facet")} FROM run_facets`)
@@ -27,7 +27,9 @@ export function facetIndex(db: Connection): string[] {
     .toSorted();
 }
 
-/** What the index lacks, reckoned anew from the runs and payloads that are stored: a filter would not find these. */
+/**
+ * The facets that the index lacks, computed from the stored runs and payloads; a filter would not find these runs.
+ */
 export function missingFacets(db: Connection): string[] {
   const index = new Set(facetIndex(db));
   const names = projectNames(db);
@@ -45,7 +47,7 @@ export function missingFacets(db: Connection): string[] {
   });
 }
 
-/** What the payloads of a run come to. */
+/** The merged payload of a run. */
 function membersByRun(db: Connection): (id: string) => JsonObject {
   const found = new Map<string, JsonObject>();
   const payloads = rowsOf(db, "SELECT id, body FROM payloads ORDER BY digest <> '', rowid");
@@ -56,7 +58,10 @@ function membersByRun(db: Connection): (id: string) => JsonObject {
   return (id) => found.get(id) ?? {};
 }
 
-/** By docs/filter-language.md: a run's name and type, its tags, and the keys and texts of its metadata. */
+/**
+ * The facets according to docs/filter-language.md: a run's name and type, its tags, and the keys and texts of its
+ * metadata.
+ */
 function facetsOf(row: { name: string; run_type: string }, { tags, extra }: JsonObject): string[] {
   const facets = [["n", row.name] as const, ["y", row.run_type] as const].flatMap(tell);
   facets.push(...textsIn(tags).flatMap((tag) => tell(["t", tag])));
@@ -74,7 +79,7 @@ const isShort = (text: string): boolean => text.length <= 200;
 const tell = ([head, text]: readonly [string, string]): string[] =>
   isShort(text) ? [head + text] : [];
 
-/** As SQLite has it, which holds no lone surrogates. */
+/** The text as SQLite stores it, which can't contain lone surrogates. */
 const wellFormed = (text: string): string => Buffer.from(text).toString();
 
 const textsIn = (value: unknown): string[] =>

@@ -1,4 +1,5 @@
-// On the small disk that is mounted at a folder: tries to delete a run that is larger than all the room that is kept for deletions.
+// On the small disk that is mounted at a folder: tries to delete a run that is larger than the space reserved for
+// deletions.
 import { randomBytes, randomUUID } from "node:crypto";
 import { rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";

@@ -1,4 +1,4 @@
-// Fills the small disk that is mounted at a folder, and prints what a server on it did then, as JSON.
+// Fills the small disk that is mounted at a folder, and prints as JSON what a server on it did.
 import { spawn } from "node:child_process";
 import { randomUUID } from "node:crypto";
 import { once } from "node:events";
@@ -59,7 +59,7 @@ async function send(project, micros = "20261121T101112345678Z") {
   return answer;
 }
 
-/** How many acknowledged runs of projects that are there can't be read as they were sent. */
+/** Counts acknowledged runs of existing projects that can't be read back as they were sent. */
 async function countMissing() {
   let missing = 0;
   for (const { id, name } of (await call("GET", "/sessions")).json()) {
@@ -77,7 +77,7 @@ async function countMissing() {
   return missing;
 }
 
-/** Takes all the room that is left. */
+/** Uses all space that is left. */
 function fillUp() {
   for (const bytes of [1_048_576, 65_536, 4_096]) {
     for (let isRoom = true; isRoom;) {
@@ -92,7 +92,7 @@ function fillUp() {
   return bavail * bsize;
 }
 
-/** Sends until it is taken. */
+/** Sends until the batch is accepted. */
 async function sendAgain(project) {
   const began = performance.now();
   while (performance.now() - began < 30_000) {
@@ -121,7 +121,7 @@ facts.refused = { status: refused.status, retryAfter: refused.retryAfter, ...ref
 facts.info = (await call("GET", "/info")).json().read_only;
 facts.acknowledged = [...acknowledged.values()].flat().length;
 
-// What a client records now waits in it.
+// Runs that a client records now wait in the client.
 const client = new Client({ endpoint: url, logger: { warn: () => undefined } });
 for (let count = 0; count < 50; count += 1) {
   client.startRun({ name: `waiting ${count}`, projectName: "client" }).end({ count });
@@ -129,7 +129,7 @@ for (let count = 0; count < 50; count += 1) {
 const first = await client.flush({ timeoutMs: 1_500 });
 facts.client = { lost: first.lost, isPending: first.pending > 0 };
 
-// Others take the rest of the disk; the server is killed, and started without any room.
+// Another program uses the rest of the disk; the server is killed, and started without any free space.
 facts.freeBytes = [fillUp()];
 const port = new URL(url).port;
 await kill();
@@ -141,7 +141,7 @@ facts.create = (await call("POST", "/datasets", { name: "new" })).status;
 facts.missingAfterKill = await countMissing();
 facts.search = (await call("POST", "/runs/query", { search: "no such text", limit: 1 })).status;
 
-// Deletions of every kind go through, and give room.
+// Deletions of every kind succeed, and free space.
 facts.deletions = [(await call("DELETE", `/datasets/${dataset.id}`)).status];
 const sessions = (await call("GET", "/sessions")).json();
 for (const name of ["one", "two"]) {
@@ -153,7 +153,7 @@ facts.writtenAgainMs = await sendAgain("five");
 facts.clientAfter = await client.flush({ timeoutMs: 40_000 });
 await client.close();
 
-// The same with nothing free, by retention.
+// The same with a full disk, by retention.
 fillUp();
 await kill();
 facts.freeBytes.push(fillUp());
@@ -170,8 +170,8 @@ await store.close();
 facts.sweepable = acknowledged.get("three").length;
 acknowledged.delete("three");
 
-// A start without any room after an end in order, which leaves no index of the log; then room elsewhere: all is
-// taken again, and the reserve is laid by again.
+// Start on a full disk after a proper close, which removes the shared-memory index of the log. Then free space:
+// everything is accepted again, and the reserve is created again.
 facts.freeBytes.push(fillUp());
 await start();
 rmSync(filler);

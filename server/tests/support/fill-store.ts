@@ -1,7 +1,7 @@
 import type { Connection } from "../../src/storage/sqlite/connection.ts";
 import { placeOf } from "../../src/datasets/examples/sqlite/example-place-tables.ts";
 
-/** How much a store is to hold. */
+/** The number of rows to create. */
 export interface FillSizes {
   readonly tenantId: string;
   readonly runs: number;
@@ -21,7 +21,7 @@ const words =
     " ",
   );
 
-/** A word by a number that differs from row to row. */
+/** SQL for a word with a number that differs from row to row. */
 const wordOf = (factor: number): string =>
   `CASE n * ${factor} % ${words.length} ${words.map((word, at) => `WHEN ${at} THEN '${word}'`).join(" ")} END`;
 
@@ -44,7 +44,9 @@ const datasetBody = JSON.stringify({
 const numbers = (count: number): string =>
   `WITH RECURSIVE c (n) AS (SELECT 0 UNION ALL SELECT n + 1 FROM c WHERE n + 1 < ${count})`;
 
-/** Runs in traces of ten and examples of one dataset, written as rows: many times as fast as by requests. */
+/**
+ * Writes runs in traces of ten, and examples of one dataset, directly as rows: many times faster than by requests.
+ */
 export function fillStore(db: Connection, { tenantId, runs, examples }: FillSizes): void {
   const { projectId, datasetId } = filled;
   const trace = idOf(3, "n / 10 * 10");

@@ -7,10 +7,10 @@ import { someMicros, wireRun } from "./wire-runs.ts";
 
 export const exampleId = "7c9e6679-7425-40de-944b-e07fc1f90ae7";
 
-/** Milliseconds, with microseconds behind the point. */
+/** Milliseconds, with microseconds as the fraction. */
 const startMs = someMicros / 1_000;
 
-/** Puts a corpus in, and gives it back as it is read. */
+/** Stores a corpus of runs with feedback, and returns it as it is read back. */
 export function fillDesk(desk: FilterDesk): readonly Judged[] {
   const root = wireRun({
     name: "root",
@@ -125,7 +125,7 @@ function judge(desk: FilterDesk, given: readonly WireObject[]): readonly Judged[
     .map((run) => ({ run, feedback: given.filter((one) => one["run"] === run["id"]) }));
 }
 
-/** The tables of feedback, where the schema does not make them. */
+/** Creates the tables of feedback if the schema has none. */
 export const feedbackIfMissing = ({ db }: FilterDesk): string =>
   db.prepare("SELECT 1 FROM sqlite_master WHERE name = 'feedback'").all().length === 0
     ? feedbackTables

@@ -12,7 +12,7 @@ import type { Connection } from "../../src/storage/sqlite/connection.ts";
 import { toRunJson } from "../../src/runs/serializers/run-json.ts";
 import type { WireObject } from "./store-desk.ts";
 
-/** Runs in a database in memory, on this thread: reader and writer of the engine without its threads. */
+/** Runs in an in-memory database on this thread: reader and writer of the engine without its threads. */
 export class FilterDesk {
   readonly db: Connection = openWriter(":memory:");
   readonly readers = createReaders(this.db);
@@ -23,7 +23,7 @@ export class FilterDesk {
     return this.sendText(JSON.stringify(batch), tenantId);
   }
 
-  /** A batch as its JSON text, for what `JSON.stringify` would not write. */
+  /** Sends a batch as JSON text, for content that `JSON.stringify` would not write. */
   sendText(json: string, tenantId = this.tenantId) {
     return this.writers.runs.apply(tenantId, parseBatch(Buffer.from(json)).batch);
   }
@@ -37,7 +37,7 @@ export class FilterDesk {
     return checkFilter(filter, runFields);
   }
 
-  /** How SQLite goes about a filter. */
+  /** The query plan of SQLite for a filter. */
   explain(filter: string, rest: RunFilter): string {
     const { sql, values } = toConditions(this.tenantId, {
       ...rest,
@@ -64,7 +64,7 @@ export class FilterDesk {
     return page.runs.map(({ row }) => row.name).toSorted();
   }
 
-  /** Every run, as it is read. */
+  /** Every run, as it is read back. */
   runs(): WireObject[] {
     const page = this.readers.runs.query(this.tenantId, {
       filter: {},

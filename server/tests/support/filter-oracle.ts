@@ -13,13 +13,13 @@ import {
 import type { Comparison } from "./oracle-values.ts";
 import type { WireObject } from "./store-desk.ts";
 
-/** What the oracle knows of a run: the run as it is read, and its feedback. */
+/** What the oracle evaluates: a run as it is read back, and its feedback. */
 export interface Judged {
   readonly run: WireObject;
   readonly feedback: readonly WireObject[];
 }
 
-/** The meaning of the filter language in words of this one: whether a run meets a filter. */
+/** The semantics of the filter language, implemented independently: whether a run matches a filter. */
 export function meets(filter: Filter, judged: Judged): boolean {
   switch (filter.kind) {
     case "and":
@@ -67,7 +67,7 @@ function leavesOf(filter: Filter): Comparison[] {
 const nameOf = (leaf: Comparison): string => leaf.field?.name ?? "";
 const isKey = (leaf: Comparison): boolean => nameOf(leaf).endsWith("_key");
 
-/** The parts of an `and` that speak of one entry, and those that stand alone. */
+/** Evaluates an `and`: groups its parts that must match the same entry, and evaluates the others on their own. */
 function meetsAll(parts: readonly Filter[], judged: Judged): boolean {
   const bundles: { group: string; parts: Filter[]; hasKey: boolean }[] = [];
   const alone: Filter[] = [];
@@ -107,12 +107,12 @@ function meetsAll(parts: readonly Filter[], judged: Judged): boolean {
 const isOpposite = (part: Filter): boolean =>
   part.kind === "not" || (part.kind === "comparison" && part.comparator === "neq");
 
-/** Whether a part on keys holds a denial: it then speaks of all entries. */
+/** Whether a part on keys contains a negation: it then applies to all entries. */
 const isNegated = (part: Filter): boolean =>
   isOpposite(part) ||
   ((part.kind === "and" || part.kind === "or") && part.parts.some((inner) => isNegated(inner)));
 
-/** Whether one entry meets a part. */
+/** Whether one entry matches a part. */
 function suits(part: Filter, entry: Entry): boolean {
   switch (part.kind) {
     case "and":
@@ -207,7 +207,7 @@ function meetsComparison(filter: Comparison, judged: Judged): boolean {
   return compareScalar(scalarOf(name, run), filter);
 }
 
-/** Whether a value at a path meets a comparison; of what is not there, only `neq` holds. */
+/** Whether a value at a path matches a comparison; if there is no value, only `neq` matches. */
 function meetsEntry(
   { comparator, operand, ...rest }: Comparison,
   { object, path }: { readonly object: unknown; readonly path: string },

@@ -3,10 +3,10 @@ import { openSqliteStore } from "../../dist/store/sqlite-store.js";
 import { call, runServer, temporaryFolder } from "./running-server.ts";
 import type { Answer, CallInit } from "./running-server.ts";
 
-/** Asks as one tenant. */
+/** Sends requests as one tenant. */
 export type AskAs = (target: string, body?: CallInit["body"]) => Promise<Answer>;
 
-/** A server with two tenants, `me` and `you`, and one that has no handle; each with a key of its own. */
+/** A server with two tenants, `me` and `you`, and one without a handle; each has a key. */
 export interface HubTenants {
   readonly server: RunningServer;
   readonly keys: { readonly me: string; readonly you: string; readonly nameless: string };

@@ -2,19 +2,19 @@ import { once } from "node:events";
 import { Worker } from "node:worker_threads";
 import { onTestFinished } from "vitest";
 
-/** What a poller saw. */
+/** The measurements of a poller. */
 export interface Polled {
   readonly polls: number;
-  /** Longest wait for an answer, less the time in which the machine ran something else than the server. */
+  /** Longest wait for a response in milliseconds, without the time in which the machine did not run the server. */
   readonly worstMs: number;
-  /** The same with that time. */
+  /** The same including that time. */
   readonly worstWithWaitsMs: number;
-  /** How often each status came; an error by its text. */
+  /** Number of responses by status; errors by their text. */
   readonly statuses: Readonly<Record<string, number>>;
 }
 
 export interface InfoPoller {
-  /** Ends it after the request that is under way. */
+  /** Stops the poller after the current request. */
   stop(): Promise<Polled>;
 }
 
@@ -23,20 +23,20 @@ interface PolledServer {
 }
 
 /**
- * Asks for `/info` every 20 ms, from a thread of its own, until stopped: what holds the server's HTTP
- * thread shows as a long wait. Only for servers of this process; call it while the server has nothing to do.
+ * Requests `/info` every 20 ms from a worker thread until stopped; if the server's HTTP thread is blocked, a request
+ * waits long. Only for servers in this process; call it while the server is idle.
  */
 export const pollInfo = (server: PolledServer): Promise<InfoPoller> =>
   start({ url: server.url, method: "GET", path: "/info", headers: {}, threadCount: 1 });
 
-/** The same for a small write: a run of its own each time. */
+/** The same for a small write; each request creates a new run. */
 export const pollWrites = (
   server: PolledServer,
   headers: Readonly<Record<string, string>> = {},
 ): Promise<InfoPoller> =>
   start({ url: server.url, method: "POST", path: "/runs", headers, threadCount: 2, body: run });
 
-/** Polls beside some work; what came of both. */
+/** Polls while some work runs; returns both results. */
 export async function pollBeside<Result>(
   server: PolledServer,
   work: () => Promise<Result>,
@@ -66,7 +66,7 @@ interface Poll extends PolledServer {
   readonly method: string;
   readonly path: string;
   readonly headers: Readonly<Record<string, string>>;
-  /** Threads of the server that a request needs, one after the other. */
+  /** Number of server threads that a request needs one after the other. */
   readonly threadCount: number;
   readonly body?: string;
 }

@@ -7,7 +7,7 @@ export type Comparison = Filter & { readonly kind: "comparison" };
 export const isObject = (value: unknown): value is WireObject =>
   typeof value === "object" && value !== null && !Array.isArray(value);
 
-/** The entries of an object: their paths, lists adding no step, and their values. */
+/** The entries of an object with their paths; lists do not add a step to the path. */
 export function flatten(value: unknown): [string, unknown][] {
   const walk = (path: string, inner: unknown): [string, unknown][] => {
     const own: [string, unknown] = [path, inner];
@@ -82,7 +82,7 @@ export function compareJson(value: unknown, { comparator, operand }: Comparison)
   }
 }
 
-/** A number or truth value equals the text that it is written as. */
+/** Compares values: a number or boolean equals its text. */
 const equals = (value: unknown, wanted: unknown): boolean =>
   value === wanted ||
   (typeof wanted === "string" &&
@@ -100,7 +100,7 @@ function inOrder(comparator: string, difference: number): boolean {
   return holdsFor[comparator] ?? false;
 }
 
-/** By code points, as the bytes of UTF-8 sort. */
+/** Compares by code points, which is the order of UTF-8 bytes. */
 function compareTexts(left: string, right: string): number {
   const [a, b] = [Array.from(left), Array.from(right)];
   const index = a.findIndex((letter, at) => letter !== b[at]);
@@ -118,7 +118,7 @@ function isLike(text: string, pattern: string): boolean {
   const source = Array.from(pattern)
     .map((letter) => holes[letter] ?? letter.replace(/[\\^$.*+?()[\]{}|/]/, "\\$&"))
     .join("");
-  // Patterns in the midst of which something stands open see a text up to its first NUL.
+  // Patterns with a wildcard in the middle are matched only against the text before its first NUL.
   return new RegExp(`^${source}$`, "u").test(isPlain ? text : (text.split("\0")[0] ?? ""));
 }
 

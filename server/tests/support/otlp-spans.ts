@@ -2,21 +2,21 @@ import { decodeSpans } from "../../src/otlp/decode.ts";
 import { mapSpan } from "../../src/otlp/map-span.ts";
 import type { Span } from "../../src/otlp/span.ts";
 
-/** No UUID of any version: ids of traces are any 16 bytes. */
+/** Not a UUID of any version: a trace id is any 16 bytes. */
 export const traceId = "5b8efff798038103d269b633813fc60c";
 export const traceUuid = "5b8efff7-9803-8103-d269-b633813fc60c";
 
 /** 2026-11-21T10:11:12.345678Z and 901 nanoseconds. */
 export const someNanos = 1_795_255_872_345_678_901n;
 
-/** The run's id of a span of {@link traceId} that is not its root. */
+/** The run id of a span of {@link traceId} that is not its root. */
 export const spanUuid = (spanId: string): string =>
   `89e749c4-193c-470f-${spanId.slice(0, 4)}-${spanId.slice(4)}`;
 
-/** A span's id of a small number. */
+/** The span id of a small number. */
 export const spanIdOf = (number: number): string => number.toString(16).padStart(16, "0");
 
-/** The value of an attribute as OTLP/JSON writes it. */
+/** The value of an attribute in OTLP/JSON. */
 function anyValue(value: unknown): unknown {
   if (Array.isArray(value)) {
     return { arrayValue: { values: value.map(anyValue) } };
@@ -48,11 +48,11 @@ export interface SpanInit {
   readonly parent?: number;
   readonly attributes?: object;
   readonly events?: readonly EventInit[];
-  /** Members over those that are made here. */
+  /** Members that override the defaults. */
   readonly rest?: object;
 }
 
-/** A span as OTLP/JSON writes it. Spans with greater ids start later. */
+/** A span in OTLP/JSON. Spans with higher ids start later. */
 export function otlpSpan({ id = 1, parent, attributes = {}, events = [], rest }: SpanInit = {}) {
   const start = someNanos + BigInt(id) * 1_000_000n;
   return {
@@ -83,7 +83,7 @@ export const otlpRequest = (spans: readonly unknown[], resource: object = {}) =>
   ],
 });
 
-/** Spans as the server has read them. */
+/** Spans as the server decodes them. */
 export const readSpans = (spans: readonly unknown[], resource?: object): readonly Span[] =>
   decodeSpans(Buffer.from(JSON.stringify(otlpRequest(spans, resource))), "json").spans;
 

@@ -1,6 +1,5 @@
-// Asks a server again and again, each time when the last answer has come, and measures how long each
-// answer took. Time in which the server's thread or this one was ready to run and the machine ran
-// something else is taken off: it is the machine's, and not the server's.
+// Sends requests to a server, each after the previous response, and measures how long each response takes. Subtracts
+// the time in which the server's thread or this one was ready to run but the machine ran something else.
 import { randomUUID } from "node:crypto";
 import { readdirSync, readFileSync } from "node:fs";
 import { Agent, request } from "node:http";
@@ -11,7 +10,7 @@ import { parentPort, workerData } from "node:worker_threads";
 const { url, method, path, headers, body, everyMs, threadCount } = workerData;
 const agent = new Agent({ keepAlive: true, maxSockets: 1 });
 
-/** One request; its status. A body's `%id%` becomes another UUID each time. */
+/** Sends one request and resolves to its status. Replaces `%id%` in the body by a new UUID. */
 const ask = () =>
   new Promise((resolve, reject) => {
     const content = body === undefined ? undefined : body.replaceAll("%id%", randomUUID());
@@ -27,7 +26,7 @@ const ask = () =>
 
 const tasks = "/proc/self/task";
 
-/** Nanoseconds that a thread ran, and that it waited for a core; nothing where the system does not count them. */
+/** Nanoseconds that a thread ran, and that it waited for a core; zeros if the system does not count them. */
 const timesOf = (file) => {
   try {
     return readFileSync(file, "utf8").split(" ").map(Number);
@@ -44,7 +43,7 @@ const readRan = () => {
   }
 };
 
-/** The threads of the server: those that ran most while it was asked and nothing else was done. */
+/** Finds the threads of the server: those that run most while the server handles requests and does nothing else. */
 const findThreads = async () => {
   for (let turn = 0; turn < 30; turn += 1) {
     await ask();
@@ -56,7 +55,7 @@ const findThreads = async () => {
   }
   const ownRan = timesOf("/proc/thread-self/schedstat")[0] - own;
   const ran = [...readRan()].map(([id, time]) => [id, time - (before.get(id) ?? 0)]);
-  // This thread is among them, and ran about as long as it says.
+  // This thread is among them; it is the one whose time is closest to its own measurement.
   const self = ran.toSorted(([, a], [, b]) => Math.abs(a - ownRan) - Math.abs(b - ownRan))[0]?.[0];
   return ran
     .filter(([id]) => id !== self && id !== String(process.pid))

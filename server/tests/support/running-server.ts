@@ -14,7 +14,7 @@ declare module "vitest" {
   }
 }
 
-/** A folder that is gone after the test. */
+/** A folder that is deleted after the test. */
 export async function temporaryFolder(): Promise<string> {
   const folder = await mkdtemp(join(tmpdir(), "millrace-server-"));
   onTestFinished(() => rm(folder, { recursive: true, force: true }));
@@ -51,11 +51,11 @@ export interface Answer {
   readonly status: number;
   readonly headers: Headers;
   readonly text: string;
-  /** The body; `undefined` where it is not JSON. */
+  /** The parsed body; an empty object if it is not JSON. */
   readonly json: Json;
 }
 
-/** Whatever JSON holds, with members at hand. */
+/** Any JSON value, whose members can be accessed. */
 export interface Json {
   readonly [key: string]: Json;
   readonly [index: number]: Json;
@@ -66,7 +66,7 @@ export interface CallInit {
   readonly headers?: Readonly<Record<string, string>>;
 }
 
-/** One request. A body that is no text and no bytes is sent as JSON. */
+/** Sends one request. A body that is neither text nor bytes is sent as JSON. */
 export async function call(
   server: { readonly url: string },
   target: string,
@@ -93,11 +93,11 @@ function parseJson(text: string): Json {
   try {
     return JSON.parse(text) as Json;
   } catch {
-    return {}; // Not JSON; the test looks at the text.
+    return {}; // Not JSON; the test reads the text.
   }
 }
 
-/** A member that is a text. */
+/** A member that must be a string. */
 export function textOf(value: unknown): string {
   if (typeof value !== "string") {
     throw new TypeError("the answer holds no text there");

@@ -4,7 +4,7 @@ import type { ParsedBatch } from "../../src/runs/ingest/batch-builder.ts";
 import { parseBatch, takeBatch } from "../../src/runs/ingest/parse-batch.ts";
 import { packPosts, postColumns } from "../../src/runs/sqlite/post-rows.ts";
 
-/** What reaches the writer, and the sender; or the error. */
+/** The result of parsing a body, for the writer and for the client; or the error. */
 function seen(take: () => ParsedBatch): unknown {
   try {
     const { batch, rejected } = take();
@@ -34,13 +34,13 @@ function seen(take: () => ParsedBatch): unknown {
   }
 }
 
-/** Some pieces of a body: it comes in no others than the socket's. */
+/** Splits a body into chunks, because bodies arrive in chunks of the socket. */
 function inPieces(body: Buffer): readonly Buffer[] {
   const middle = Math.floor(body.length / 3);
   return [body.subarray(0, middle), body.subarray(middle)];
 }
 
-/** A body comes to the same by the module and without it. */
+/** Checks that a body has the same result with the WebAssembly module and without it. */
 export function expectSame(body: Buffer | string): void {
   const bytes = Buffer.from(body);
   expect(seen(() => takeBatch(inPieces(bytes)))).toEqual(seen(() => parseBatch(bytes)));

@@ -1,4 +1,4 @@
-// A server in a process of its own, for tests that end it without warning.
+// A server in a separate process, for tests that kill it.
 import { startServer } from "@millrace/server";
 
 const port = Number(process.env.MILLRACE_TEST_PORT ?? 0);

@@ -1,4 +1,4 @@
-// Starts and closes a server; nothing of it may keep the process alive, and a preload may not run in its threads.
+// Starts and closes a server; nothing of it may keep the process alive, and preloads must not run in its threads.
 import { startServer } from "@millrace/server";
 
 const server = await startServer({ port: 0, dataDir: process.argv[2] });

@@ -6,7 +6,7 @@ import { toRunJson } from "../../src/runs/serializers/run-json.ts";
 
 export type WireObject = Readonly<Record<string, unknown>>;
 
-/** A store as a test speaks to it: in the words of the wire. */
+/** A store that tests use with runs in the wire format. */
 export class StoreDesk {
   readonly store: Store;
   readonly tenantId: string;
@@ -21,7 +21,7 @@ export class StoreDesk {
     return this.store.ingest(this.tenantId, parseBatch(Buffer.from(JSON.stringify(batch))).batch);
   }
 
-  /** Ingests the body of a one-run call. */
+  /** Ingests the body of a single-run request. */
   sendOne(operation: "post" | "patch", run: WireObject, pathId?: string): Promise<IngestResult> {
     const rules = { place: "optional", ...(pathId === undefined ? {} : { pathId }) } as const;
     return this.store.ingest(
@@ -30,13 +30,13 @@ export class StoreDesk {
     );
   }
 
-  /** The run as `GET /runs/{id}` answers it; empty where there is none. */
+  /** The run as `GET /runs/{id}` returns it; empty if it does not exist. */
   async read(id: string): Promise<WireObject> {
     const run = await this.store.read.runs.find(this.tenantId, id);
     return run === undefined ? {} : (JSON.parse(toRunJson(run).toString()) as WireObject);
   }
 
-  /** Names of the runs that a filter finds, oldest first unless it is told otherwise. */
+  /** Names of the runs that a filter finds, oldest first by default. */
   async query(filter: RunFilter, rest: Partial<RunQuery> = {}): Promise<string[]> {
     const page = await this.store.read.runs.query(this.tenantId, {
       filter,

@@ -3,10 +3,10 @@ import { textOf } from "./running-server.ts";
 import type { Answer, CallInit } from "./running-server.ts";
 import { multipart, multipartType, someMicros, wireRun } from "./wire-runs.ts";
 
-/** Asks as one tenant. */
+/** Sends requests as one tenant. */
 export type Ask = (target: string, init?: CallInit) => Promise<Answer>;
 
-/** What a tenant names things by. */
+/** The ids and names of everything that a tenant creates. */
 export interface Names {
   readonly root: string;
   readonly child: string;
@@ -22,9 +22,9 @@ export interface Names {
   readonly comparative: string;
   readonly spanTrace: string;
   readonly prompt: string;
-  /** Whose the prompt is, as a path says it. */
+  /** The owner of the prompt, as paths contain it. */
   readonly owner: string;
-  /** Chosen by the server. */
+  /** The following ids are chosen by the server. */
   readonly entry: string;
   readonly promptId: string;
   readonly keyId: string;
@@ -52,7 +52,7 @@ export const makeNames = (): Names => ({
 
 const at = (second: number): number => someMicros + second * 1_000_000;
 
-/** The runs of a story: a root, its child and one that is patched before it is posted. */
+/** The runs of a story: a root, its child, and one that is patched before it is posted. */
 function runsOf(names: Names, mark: string) {
   const root = {
     ...wireRun({ id: names.root, micros: at(0), name: `${mark} root` }),
@@ -77,7 +77,10 @@ function runsOf(names: Names, mark: string) {
   return { root, child, early };
 }
 
-/** Tells all that a tenant can tell, under the same names; gives the ids that the server chose. */
+/**
+ * Creates every kind of resource that a tenant can create, under the given names; returns the names with the ids that
+ * the server chose.
+ */
 export async function tell(ask: Ask, names: Names, mark: string): Promise<Names> {
   const must = async (target: string, init?: CallInit): Promise<Answer> => {
     const answer = await ask(target, init);
@@ -90,7 +93,7 @@ export async function tell(ask: Ask, names: Names, mark: string): Promise<Names>
   const { dataset, example, experiment } = names;
   const score = mark.length;
 
-  // What is said of a run that is not there yet.
+  // Feedback on a run that does not exist yet.
   const judged = { run_id: names.root, key: "early", score, comment: mark };
   await must("POST /feedback", { body: { id: names.feedback, ...judged } });
   await must("POST /feedback/tokens", { body: { run_id: names.root, feedback_key: "by token" } });
@@ -186,7 +189,7 @@ const form = (name: string, value: unknown): FormData => {
   return data;
 };
 
-/** For each route with an id in it, the requests that name what a tenant has. */
+/** For each route with an id in it: requests that name what a tenant has. */
 export function probesOf(names: Names): Readonly<Record<string, readonly Probe[]>> {
   const { root, child, experiment, dataset, example, feedback, queue, comparative } = names;
   const { entry, prompt, owner } = names;
@@ -488,14 +491,14 @@ const uuids = /[\da-f]{8}-[\da-f]{4}-[\da-f]{4}-[\da-f]{4}-[\da-f]{12}/g;
 const times = /\d{4}-?\d\d-?\d\dT\d\d:?\d\d:?\d\d(?:\.?\d+)?(?:Z|\+00:00)?/g;
 const links = /https?:\/\/[^"\\ ]+/g;
 
-/** A text without what differs from answer to answer; ids that are kept stay. */
+/** Masks what differs between responses; ids in `kept` stay. */
 const maskText = (text: string, kept: ReadonlySet<string> = new Set()): string =>
   text
     .replaceAll(links, "<link>")
     .replaceAll(times, "<time>")
     .replaceAll(uuids, (id) => (kept.has(id) ? id : "<id>"));
 
-/** What of an answer is compared. */
+/** The comparable parts of a response. */
 export const maskAnswer = ({ status, headers, text }: Answer, kept?: ReadonlySet<string>) => ({
   status,
   headers: [...headers].filter(([name]) => name !== "date"),

@@ -15,7 +15,7 @@ export interface WireRunInit {
   readonly [key: string]: unknown;
 }
 
-/** A valid run of the wire, a root unless it is given a parent. */
+/** A valid run in the wire format, a root unless a parent is given. */
 export function wireRun({
   id = randomUUID(),
   micros = someMicros,
@@ -37,7 +37,7 @@ export function wireRun({
 export interface PartInit {
   readonly name: string;
   readonly body: string | Uint8Array;
-  /** As announced; the real one where it is left out, none at all where it is null. */
+  /** The declared length; the actual length if omitted, no length if null. */
   readonly length?: number | null;
   readonly contentType?: string;
   readonly headers?: readonly string[];

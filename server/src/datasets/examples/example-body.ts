@@ -9,73 +9,89 @@ import type { AttachmentOperations, ExampleChange } from "./example.ts";
 import type { ReceivedExample } from "./large-examples.ts";
 import { parseId } from "../../http/query-string.ts";
 
-/** The members of an object, each the JSON text that was received. */
+/** The members of a JSON object; each value is the JSON text as it was received. */
 export type Members = ReadonlyMap<string, Buffer>;
 
-/** The members of a body. @throws RequestError 422: it is no JSON object. */
-export const readMembers = (body: Buffer, what = "the body"): Map<string, Buffer> =>
-  read(body, what, (cursor) => cursor.readMembers());
+/**
+ * Reads the members of a body.
+ *
+ * @throws RequestError 422: it is not a JSON object.
+ */
+export const readMembers = (body: Buffer, label = "the body"): Map<string, Buffer> =>
+  read(body, label, (cursor) => cursor.readMembers());
 
-/** @throws RequestError 422: it is no JSON object. */
-export const assertObject = (body: Buffer, what: string): void =>
-  read(body, what, (cursor) => {
+/** @throws RequestError 422: `body` is not a JSON object. */
+export const assertObject = (body: Buffer, label: string): void =>
+  read(body, label, (cursor) => {
     cursor.readWhole();
     if (body[0] !== openBrace && !body.toString("latin1").trimStart().startsWith("{")) {
       throw new Error("not JSON: expected an object");
     }
   });
 
-/** The members of each object of a list. @throws RequestError 422: it is no list of JSON objects. */
+/**
+ * Reads the members of each object of a list.
+ *
+ * @throws RequestError 422: it is not a list of JSON objects.
+ */
 export const readItems = (body: Buffer): readonly Members[] =>
   readElements(body, serverLimits.parts).map((item, index) =>
     read(item, `example ${index}`, (cursor) => cursor.readMembers()),
   );
 
-/** The elements of a list, each the JSON text that was received. @throws RequestError 413: they are more; 422: it is no list. */
-export const readElements = (body: Buffer, most: number): readonly Buffer[] =>
-  read(body, "the body", (cursor) => cursor.readItems(most));
+/**
+ * Reads the elements of a list; each is the JSON text as it was received.
+ *
+ * @throws RequestError 413: there are more than `maxCount`. 422: it is not a list.
+ */
+export const readElements = (body: Buffer, maxCount: number): readonly Buffer[] =>
+  read(body, "the body", (cursor) => cursor.readItems(maxCount));
 
-function read<Result>(body: Buffer, what: string, take: (cursor: JsonCursor) => Result): Result {
+function read<Result>(
+  body: Buffer,
+  label: string,
+  readValue: (cursor: JsonCursor) => Result,
+): Result {
   try {
     if (!isUtf8(body)) {
       throw new Error("not UTF-8");
     }
-    return take(new JsonCursor(body, serverLimits.exampleDepth));
+    return readValue(new JsonCursor(body, serverLimits.exampleDepth));
   } catch (cause) {
     throw cause instanceof RequestError
       ? cause
-      : new RequestError(422, `${what} is ${messageOf(cause)}`);
+      : new RequestError(422, `${label} is ${messageOf(cause)}`);
   }
 }
 
-/** What is known of an example from the path or the part, besides its members. */
-export interface Given {
-  /** What messages call it. */
-  readonly what: string;
+/** What the path or the multipart part already specifies about an example. */
+export interface ExampleContext {
+  /** How error messages refer to the example. */
+  readonly label: string;
   readonly id?: string;
   readonly datasetId?: string;
 }
 
-/** @throws RequestError 422: a member is not what an example has. */
-export function parseExample(members: Members, given: Given): ReceivedExample {
-  const { what } = given;
-  const id = given.id ?? idOf(members, "id", what);
-  const datasetId = given.datasetId ?? idOf(members, "dataset_id", what);
+/** @throws RequestError 422: a member is missing or has the wrong type. */
+export function parseExample(members: Members, context: ExampleContext): ReceivedExample {
+  const { label } = context;
+  const id = context.id ?? idOf(members, "id", label);
+  const datasetId = context.datasetId ?? idOf(members, "dataset_id", label);
   if (datasetId === undefined) {
-    throw new RequestError(422, `${what}: dataset_id is missing`);
+    throw new RequestError(422, `${label}: dataset_id is missing`);
   }
   const useSourceRunIo = valueOf(members, "use_source_run_io") === true;
-  const inputs = objectOf(members, "inputs", what) ?? null;
-  const sourceRunId = idOf(members, "source_run_id", what) ?? null;
-  const runAttachments = namesOf(members, "use_source_run_attachments", what);
+  const inputs = objectOf(members, "inputs", label) ?? null;
+  const sourceRunId = idOf(members, "source_run_id", label) ?? null;
+  const runAttachments = namesOf(members, "use_source_run_attachments", label);
   if (inputs === null && !useSourceRunIo) {
-    throw new RequestError(422, `${what}: inputs are missing`);
+    throw new RequestError(422, `${label}: inputs are missing`);
   }
   if (sourceRunId === null && (useSourceRunIo || runAttachments.length > 0)) {
-    throw new RequestError(422, `${what}: source_run_id is missing`);
+    throw new RequestError(422, `${label}: source_run_id is missing`);
   }
-  const createdMicros = timeOf(members, "created_at", what);
-  const splits = parseSplits(valueOf(members, "split"), `${what}: split`);
+  const createdMicros = timeOf(members, "created_at", label);
+  const splits = parseSplits(valueOf(members, "split"), `${label}: split`);
   return {
     useSourceRunIo,
     draft: {
@@ -84,65 +100,69 @@ export function parseExample(members: Members, given: Given): ReceivedExample {
       datasetId,
       sourceRunId,
       inputs: inputs ?? "{}",
-      outputs: objectOf(members, "outputs", what) ?? null,
-      metadata: withSplits(objectOf(members, "metadata", what) ?? null, splits),
+      outputs: objectOf(members, "outputs", label) ?? null,
+      metadata: withSplits(objectOf(members, "metadata", label) ?? null, splits),
       ...(createdMicros === null ? {} : { createdMicros }),
       ...(runAttachments.length === 0 ? {} : { runAttachments }),
     },
   };
 }
 
-/** @throws RequestError 422: a member is not what an example has. */
+/** @throws RequestError 422: a member is missing or has the wrong type. */
 export function parseChange(
   members: Members,
-  given: Given & { readonly id: string },
+  context: ExampleContext & { readonly id: string },
 ): ExampleChange {
-  const { what, id } = given;
-  const datasetId = idOf(members, "dataset_id", what);
-  const inputs = objectOf(members, "inputs", what);
-  const outputs = objectOf(members, "outputs", what);
-  const metadata = objectOf(members, "metadata", what);
-  const named = parseSplits(valueOf(members, "split"), `${what}: split`);
-  const separate = typeof metadata === "string" ? separateSplits(metadata) : undefined;
-  const splits = named ?? separate?.splits;
-  const operations = parseOperations(valueOf(members, "attachments_operations"), what);
-  // Null says nothing, but where the example is overwritten.
+  const { label, id } = context;
+  const datasetId = idOf(members, "dataset_id", label);
+  const inputs = objectOf(members, "inputs", label);
+  const outputs = objectOf(members, "outputs", label);
+  const metadata = objectOf(members, "metadata", label);
+  const changedSplits = parseSplits(valueOf(members, "split"), `${label}: split`);
+  const separated = typeof metadata === "string" ? separateSplits(metadata) : undefined;
+  const splits = changedSplits ?? separated?.splits;
+  const operations = parseOperations(valueOf(members, "attachments_operations"), label);
+  // Null leaves the outputs unchanged, unless the request overwrites the example.
   const mayClear = valueOf(members, "overwrite") === true;
   return {
     id,
     ...(datasetId !== undefined && { datasetId }),
     ...(typeof inputs === "string" && { inputs }),
     ...(outputs !== undefined && (outputs !== null || mayClear) && { outputs }),
-    ...(separate !== undefined && { metadata: separate.rest }),
+    ...(separated !== undefined && { metadata: separated.rest }),
     ...(splits !== undefined && { splits }),
     ...(operations !== undefined && { operations }),
   };
 }
 
-/** A change in a list, with its id. @throws RequestError 422: a member is not what an example has. */
+/**
+ * Parses a change in a list, where the change contains its id.
+ *
+ * @throws RequestError 422: a member is missing or has the wrong type.
+ */
 export function parseChangeItem(members: Members, index: number): ExampleChange {
   const id = idOf(members, "id", `example ${index}`);
   if (id === undefined) {
     throw new RequestError(422, `example ${index}: id is missing`);
   }
-  return parseChange(members, { what: `example ${id}`, id });
+  return parseChange(members, { label: `example ${id}`, id });
 }
 
-/** `patch_examples`: changes by id. */
+/** Parses `patch_examples`, an object of changes by example id. */
 export const parsePatchedExamples = (
   changes: Readonly<Record<string, Readonly<Record<string, unknown>>>>,
 ): ExampleChange[] =>
   Object.entries(changes).map(([key, change]) => {
     const id = parseId(key, "patch_examples");
     const body = Buffer.from(JSON.stringify(change));
-    return parseChange(readMembers(body, `example ${id}`), { what: `example ${id}`, id });
+    return parseChange(readMembers(body, `example ${id}`), { label: `example ${id}`, id });
   });
 
 const nullJson = "null";
 const openBrace = 0x7b;
 
-/** The text of an object; `null` and `undefined` as received. */
-function objectOf(members: Members, name: string, what: string): string | null | undefined {
+/** The JSON text of an object member; `null` if the member is null, `undefined` if it is absent. */
+function objectOf(members: Members, name: string, label: string): string | null | undefined {
   const json = members.get(name);
   if (json === undefined) {
     return undefined;
@@ -151,7 +171,7 @@ function objectOf(members: Members, name: string, what: string): string | null |
     if (json.toString("latin1") === nullJson) {
       return null;
     }
-    throw new RequestError(422, `${what}: ${name} is a JSON object`);
+    throw new RequestError(422, `${label}: ${name} must be a JSON object`);
   }
   return json.toString("utf8");
 }
@@ -161,12 +181,12 @@ function valueOf(members: Members, name: string): unknown {
   return json === undefined ? undefined : JSON.parse(json.toString("utf8"));
 }
 
-function idOf(members: Members, name: string, what: string): string | undefined {
+function idOf(members: Members, name: string, label: string): string | undefined {
   const value = valueOf(members, name);
-  return value === undefined || value === null ? undefined : parseId(value, `${what}: ${name}`);
+  return value === undefined || value === null ? undefined : parseId(value, `${label}: ${name}`);
 }
 
-function timeOf(members: Members, name: string, what: string): number | null {
+function timeOf(members: Members, name: string, label: string): number | null {
   const value = valueOf(members, name);
   if (
     value !== undefined &&
@@ -174,20 +194,20 @@ function timeOf(members: Members, name: string, what: string): number | null {
     typeof value !== "string" &&
     typeof value !== "number"
   ) {
-    throw new RequestError(422, `${what}: ${name} must be a time, ISO 8601 or epoch milliseconds`);
+    throw new RequestError(422, `${label}: ${name} must be a time, ISO 8601 or epoch milliseconds`);
   }
-  return microsOf(value, `${what}: ${name}`);
+  return microsOf(value, `${label}: ${name}`);
 }
 
-function namesOf(members: Members, name: string, what: string): readonly string[] {
+function namesOf(members: Members, name: string, label: string): readonly string[] {
   const value = valueOf(members, name) ?? [];
-  if (!Array.isArray(value) || !value.every((one) => typeof one === "string")) {
-    throw new RequestError(422, `${what}: ${name} is a list of names`);
+  if (!Array.isArray(value) || !value.every((item) => typeof item === "string")) {
+    throw new RequestError(422, `${label}: ${name} must be a list of names`);
   }
-  return value.map((one) => one.replace(/^attachment\./, ""));
+  return value.map((item) => item.replace(/^attachment\./, ""));
 }
 
-function parseOperations(value: unknown, what: string): AttachmentOperations | undefined {
+function parseOperations(value: unknown, label: string): AttachmentOperations | undefined {
   if (value === undefined || value === null) {
     return undefined;
   }
@@ -197,7 +217,7 @@ function parseOperations(value: unknown, what: string): AttachmentOperations | u
   if (!isRename || !Array.isArray(retain) || !retain.every((name) => typeof name === "string")) {
     throw new RequestError(
       422,
-      `${what}: attachments_operations has rename, an object of names, and retain, a list of names`,
+      `${label}: attachments_operations must have rename, an object of names, and retain, a list of names`,
     );
   }
   return { rename, retain };

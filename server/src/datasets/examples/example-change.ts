@@ -13,7 +13,7 @@ interface Change {
 
 type ChangedRow = Omit<ExampleRow, "fromMicros">;
 
-/** The row that an example becomes, its new files stored; `undefined` where nothing of it changes. */
+/** Applies a change: stores the new files and returns the example's new row; `undefined` if nothing changes. */
 export function changeExample({ table, ...change }: Change): ChangedRow | undefined {
   const row = planChange(change);
   const files = change.change.attachments ?? [];
@@ -25,7 +25,7 @@ export function changeExample({ table, ...change }: Change): ChangedRow | undefi
   );
 }
 
-/** The same without the new files: writes nothing. */
+/** Computes the new row without the new files; writes nothing. */
 export function planChange({
   example,
   change,
@@ -41,18 +41,18 @@ export function planChange({
     inputs: change.inputs ?? example.inputs,
     outputs: change.outputs === undefined ? example.outputs : change.outputs,
     metadata: changeMetadata(example, change),
-    attachments: operate(example, change.operations),
+    attachments: applyOperations(example, change.operations),
   };
   const files = change.attachments ?? [];
   if (files.length === 0 && isDeepStrictEqual({ ...example, ...row }, { ...example, tenantId })) {
     return undefined;
   }
-  // A new file takes the place of one of its name.
-  const kept = row.attachments.filter((old) => files.every(({ name }) => name !== old.name));
-  return { ...row, attachments: kept };
+  // A new file replaces an attachment of the same name.
+  const retained = row.attachments.filter((old) => files.every(({ name }) => name !== old.name));
+  return { ...row, attachments: retained };
 }
 
-/** Metadata is replaced whole; the splits stay where nothing is said of them. */
+/** Metadata is replaced as a whole; the splits stay if the change does not name any. */
 function changeMetadata({ metadata: old }: CurrentExample, change: ExampleChange): string {
   const { metadata, splits } = change;
   if (metadata === undefined && splits === undefined) {
@@ -62,8 +62,12 @@ function changeMetadata({ metadata: old }: CurrentExample, change: ExampleChange
   return joinSplits(metadata ?? stored.rest, splits ?? stored.splits ?? []);
 }
 
-/** @throws RequestError 422: a name is not that of an attachment, or two would have one name. */
-function operate(
+/**
+ * Renames and removes attachments.
+ *
+ * @throws RequestError 422: no attachment has a given name, or two would have the same name.
+ */
+function applyOperations(
   { id, attachments }: CurrentExample,
   operations: AttachmentOperations | undefined,
 ): readonly Attachment[] {
@@ -72,18 +76,18 @@ function operate(
   }
   const { rename, retain } = operations;
   const renames = new Map(Object.entries(rename));
-  const known = new Set(attachments.map(({ name }) => name));
-  const unknown = [...renames.keys(), ...retain].filter((name) => !known.has(name));
+  const existing = new Set(attachments.map(({ name }) => name));
+  const unknown = [...renames.keys(), ...retain].filter((name) => !existing.has(name));
   if (unknown.length > 0) {
     const names = unknown.slice(0, 10).map((name) => JSON.stringify(name));
     throw new RequestError(422, `example ${id} has no attachment ${names.join(", ")}`);
   }
-  const kept = attachments.flatMap((file) => {
+  const retained = attachments.flatMap((file) => {
     const name = renames.get(file.name) ?? (retain.includes(file.name) ? file.name : undefined);
     return name === undefined ? [] : [{ ...file, name }];
   });
-  if (new Set(kept.map(({ name }) => name)).size < kept.length) {
-    throw new RequestError(422, `two attachments of example ${id} would have one name`);
+  if (new Set(retained.map(({ name }) => name)).size < retained.length) {
+    throw new RequestError(422, `two attachments of example ${id} would have the same name`);
   }
-  return kept;
+  return retained;
 }

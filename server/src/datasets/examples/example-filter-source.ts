@@ -5,8 +5,8 @@ import { objectIn } from "../../filter/json-sql.ts";
 import type { Sql } from "../../filter/sql.ts";
 
 /**
- * A filter over {@link exampleFields}, as a condition on the row `e` of `examples`. To read one from a
- * request: `readFilter(exampleFields, "filter", text)` of the handlers, which answers faults with 422.
+ * Compiles a filter over {@link exampleFields} into a condition on the row `e` of `examples`. To parse a filter from
+ * a request, call `readFilter(exampleFields, "filter", text)`, which responds to errors in the filter with 422.
  */
 export const compileExampleFilter = (filter: CheckedFilter): Sql =>
   compileFilter(filter, exampleSource("e"));

@@ -13,7 +13,6 @@ import type { ExampleScope } from "./example-query.ts";
 import { first, parseId, parseIds } from "../../http/query-string.ts";
 import type { QueryString } from "../../http/query-string.ts";
 
-/** What the handlers of examples work with. */
 /** `GET /examples`. */
 export async function listExamples(
   { store, links }: Linked<DatasetStore>,
@@ -51,11 +50,11 @@ export async function readExample(
   const { tenantId } = request;
   const query = request.query as QueryString;
   const id = exampleIdOf(request);
-  const named = first(query, "dataset");
+  const datasetParameter = first(query, "dataset");
   const datasetId =
-    named === undefined || named === ""
+    datasetParameter === undefined || datasetParameter === ""
       ? await store.read.examples.findDatasetId(tenantId, id)
-      : parseId(named, "dataset");
+      : parseId(datasetParameter, "dataset");
   const example =
     datasetId === undefined
       ? undefined
@@ -70,7 +69,7 @@ export async function readExample(
   return sendExample(reply, example, linkFor(links, request));
 }
 
-/** `DELETE /examples/{id}`: gone from the newest version; earlier ones still have it. */
+/** `DELETE /examples/{id}`: removes the example from the newest version; earlier versions keep it. */
 export async function deleteExample(
   { store }: Linked<DatasetStore>,
   request: FastifyRequest,
@@ -80,7 +79,7 @@ export async function deleteExample(
   return { id };
 }
 
-/** `DELETE /examples?example_ids`: those of them that are there. */
+/** `DELETE /examples?example_ids`: deletes those of the named examples that exist. */
 export async function deleteExamples(
   { store }: Linked<DatasetStore>,
   request: FastifyRequest,
@@ -94,17 +93,17 @@ export async function deleteExamples(
       "example_ids is missing: name the examples to delete, as example_ids=<id>, once for each",
     );
   }
-  return toDeleted(await store.write.examples.deleteMany(request.tenantId, ids, "soft"));
+  return toDeletionJson(await store.write.examples.deleteMany(request.tenantId, ids, "soft"));
 }
 
 /** Body of `POST /v1/platform/datasets/examples/delete`. */
 export const removalBody = Type.Object({
   example_ids: Type.Array(Type.String({ maxLength: 64 }), { minItems: 1, maxItems: 10_000 }),
-  /** Out of the earlier versions too. */
+  /** Deletes them from earlier versions too. */
   hard_delete: Type.Optional(Type.Union([Type.Boolean(), Type.Null()])),
 });
 
-/** `POST /v1/platform/datasets/examples/delete`: those of them that are there. */
+/** `POST /v1/platform/datasets/examples/delete`: deletes those of the named examples that exist. */
 export async function removeExamples(
   { store }: Linked<DatasetStore>,
   body: Static<typeof removalBody>,
@@ -112,26 +111,26 @@ export async function removeExamples(
 ): Promise<unknown> {
   holdOpen(request, reply);
   const ids = body.example_ids.map((id) => parseId(id, "example_ids"));
-  const how = body.hard_delete === true ? "hard" : "soft";
-  return toDeleted(await store.write.examples.deleteMany(request.tenantId, ids, how));
+  const mode = body.hard_delete === true ? "hard" : "soft";
+  return toDeletionJson(await store.write.examples.deleteMany(request.tenantId, ids, mode));
 }
 
-const toDeleted = (ids: readonly string[]) => ({ count: ids.length, example_ids: ids });
+const toDeletionJson = (ids: readonly string[]) => ({ count: ids.length, example_ids: ids });
 
 export const exampleIdOf = (request: FastifyRequest): string =>
   parseId((request.params as { readonly id: string }).id, "example id");
 
-/** The addresses of attachments, relative to the address of the request. */
+/** Returns a function that creates the signed URL of an attachment, on the host that the request addresses. */
 export const linkFor =
   (links: SignedLinks, request: FastifyRequest) =>
   ({ blob, mimeType }: { readonly blob: number; readonly mimeType: string }): string =>
     links.link(request, { kind: "example", blob, mimeType });
 
-/** Sends text that is JSON already. */
+/** Sends text that is already JSON. */
 export const sendJson = (reply: FastifyReply, json: Buffer): FastifyReply =>
   reply.type("application/json; charset=utf-8").send(json);
 
-/** Sends all of an example. */
+/** Sends an example with all of its members. */
 export const sendExample = (
   reply: FastifyReply,
   example: Example,
@@ -139,24 +138,31 @@ export const sendExample = (
 ): FastifyReply =>
   sendJson(reply, Buffer.from(toExampleJson(example, { select: allMembers, link })));
 
-/** @throws RequestError 404: no such dataset or tag. 422: neither dataset nor ids are named. */
+/**
+ * Determines from the query which dataset and version to read.
+ *
+ * @throws RequestError 404: no such dataset or tag. 422: neither a dataset nor ids are passed.
+ */
 async function findScope(store: DatasetStore, request: FastifyRequest): Promise<ExampleScope> {
   const { tenantId } = request;
   const query = request.query as QueryString;
   const asOf = readAsOf(query);
-  const named = first(query, "dataset");
-  if (named !== undefined && named !== "") {
-    const datasetId = parseId(named, "dataset");
+  const datasetParameter = first(query, "dataset");
+  if (datasetParameter !== undefined && datasetParameter !== "") {
+    const datasetId = parseId(datasetParameter, "dataset");
     if ((await store.read.datasets.find(tenantId, datasetId)) === undefined) {
       throw new RequestError(404, "Dataset not found");
     }
     return { datasetId, moment: await findMoment(store, { tenantId, id: datasetId }, asOf) };
   }
   if (query["id"] === undefined) {
-    throw new RequestError(422, "dataset or id is missing: which examples are meant?");
+    throw new RequestError(422, "dataset or id is missing: pass one of them to select examples");
   }
   if (asOf?.kind === "tag") {
-    throw new RequestError(422, "a tag in as_of needs dataset: each dataset has its own");
+    throw new RequestError(
+      422,
+      "a tag in as_of needs dataset, because each dataset has its own tags",
+    );
   }
   return { datasetId: undefined, moment: asOf?.micros ?? null };
 }

@@ -2,10 +2,10 @@ import { setImmediate } from "node:timers/promises";
 import type { Attachment, Example } from "./example.ts";
 import { toIso } from "../../http/wire-text.ts";
 
-/** The address under which an attachment can be read. */
+/** Returns the URL from which an attachment can be downloaded. */
 export type LinkAttachment = (attachment: Attachment) => string;
 
-/** Members that are always there: clients that select others read the time of a change all the same. */
+/** Members that are always returned: clients that select only others still read `modified_at`. */
 export const fixedMembers: ReadonlySet<string> = new Set([
   "id",
   "name",
@@ -15,19 +15,21 @@ export const fixedMembers: ReadonlySet<string> = new Set([
   "modified_at",
 ]);
 
-/** What a list shows where nothing is selected. */
+/** Members that a list returns if the request selects none. */
 export const listedMembers: ReadonlySet<string> = new Set(["source_run_id", "metadata", "outputs"]);
 
-/** All that an example has. */
+/** All members of an example that a request can select. */
 export const allMembers: ReadonlySet<string> = new Set([...listedMembers, "attachment_urls"]);
 
 export interface ExampleView {
-  /** Members beside those that are always there. */
+  /** Members to return in addition to {@link fixedMembers}. */
   readonly select: ReadonlySet<string>;
   readonly link: LinkAttachment;
 }
 
-/** An example as the wire has it. Its payloads are copied, not read: they come back as they were. */
+/**
+ * Serializes an example. Its payloads are copied as text, not parsed, so they come back exactly as they were sent.
+ */
 export function toExampleJson(example: Example, { select, link }: ExampleView): string {
   const members: readonly (readonly [string, () => string])[] = [
     ["id", () => JSON.stringify(example.id)],
@@ -43,31 +45,31 @@ export function toExampleJson(example: Example, { select, link }: ExampleView): 
   ];
   const texts = members
     .filter(([name]) => fixedMembers.has(name) || select.has(name))
-    .map(([name, json]) => `"${name}":${json()}`);
+    .map(([name, toJson]) => `"${name}":${toJson()}`);
   return `{${texts.join(",")}}`;
 }
 
-/** A list of texts that are JSON already. */
+/** Joins texts that are already JSON into a JSON list. */
 export const toJsonList = (items: readonly string[]): Buffer => Buffer.from(`[${items.join(",")}]`);
 
-/** After so long others have their turn: examples may be long, and each is copied. */
+/** Milliseconds after which the event loop gets a turn: examples may be long, and each is copied. */
 const sliceMs = 20;
 
-/** The same of what is made into JSON one by one, in slices. */
+/** Serializes items one by one into a JSON list, in slices. */
 export async function toJsonListInSlices<Item>(
   items: readonly Item[],
   toJson: (item: Item) => string,
 ): Promise<Buffer> {
-  const pieces: Buffer[] = [];
-  let began = performance.now();
+  const chunks: Buffer[] = [];
+  let sliceStart = performance.now();
   for (const [index, item] of items.entries()) {
-    pieces.push(Buffer.from(index === 0 ? "[" : ","), Buffer.from(toJson(item)));
-    if (performance.now() - began > sliceMs) {
+    chunks.push(Buffer.from(index === 0 ? "[" : ","), Buffer.from(toJson(item)));
+    if (performance.now() - sliceStart > sliceMs) {
       await setImmediate();
-      began = performance.now();
+      sliceStart = performance.now();
     }
   }
-  return Buffer.concat([...pieces, Buffer.from(items.length === 0 ? "[]" : "]")]);
+  return Buffer.concat([...chunks, Buffer.from(items.length === 0 ? "[]" : "]")]);
 }
 
 function toUrls(attachments: readonly Attachment[], link: LinkAttachment): string {

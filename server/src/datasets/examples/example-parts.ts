@@ -7,29 +7,33 @@ import type { AttachmentDraft } from "./example.ts";
 import { assertObject, readMembers } from "./example-body.ts";
 import type { Members } from "./example-body.ts";
 
-/** What came of one example: its members, and its files. */
+/** The multipart parts of one example: its members and its files. */
 export interface ExampleParts {
   readonly id: string;
   readonly members: Members;
   readonly attachments: readonly AttachmentDraft[];
 }
 
-/** An example whose parts come; most have two fields and no files. */
-interface Open {
+/** An example whose parts are still being read. Most have two fields and no files. */
+interface PendingExample {
   readonly id: string;
-  /** Absent until the main part comes. */
+  /** Absent until the main part is read. */
   main: Map<string, Buffer> | undefined;
   readonly fields: [name: string, json: Buffer][];
   attachments: Map<string, AttachmentDraft> | undefined;
 }
 
-/** The examples of a multipart body, in the order of their first parts. @throws RequestError it is malformed. */
+/**
+ * Parses the examples of a multipart body, in the order of their first parts.
+ *
+ * @throws RequestError the body is malformed.
+ */
 export function parseExampleParts(
   body: Buffer,
   contentType: string | undefined,
 ): readonly ExampleParts[] {
-  const examples = new OpenExamples();
-  // Forms of a browser or of fetch say no lengths.
+  const examples = new PendingExamples();
+  // Browsers and `fetch` send forms without the lengths of the parts.
   const parser = new MultipartParser(readBoundary(contentType), (part) => examples.add(part), {
     lengths: "optional",
   });
@@ -41,29 +45,32 @@ export function parseExampleParts(
 const uuidLength = 36;
 const fileName = /^attachments?\.(.+)$/s;
 
-class OpenExamples {
-  readonly #all = new Map<string, Open>();
-  /** Parts of one example mostly come behind one another. */
-  #last: Open | undefined;
+class PendingExamples {
+  readonly #all = new Map<string, PendingExample>();
+  /** The example of the previous part: parts of one example usually follow each other. */
+  #last: PendingExample | undefined;
 
-  /** @throws RequestError 422: examples have no such part. */
+  /** @throws RequestError 422: the part's name does not name a part of an example. */
   add({ fault, ...part }: Part): void {
     const { name } = part;
-    const what = (): string => `part ${JSON.stringify(name.slice(0, 120))}`;
+    const label = (): string => `part ${JSON.stringify(name.slice(0, 120))}`;
     if (fault !== undefined) {
-      throw new RequestError(422, `${what()} ${fault}`);
+      throw new RequestError(422, `${label()} ${fault}`);
     }
-    const mark = name.charAt(uuidLength);
-    if (mark !== "" && mark !== ".") {
-      throw new RequestError(422, `${what()} does not begin with the id of an example`);
+    const separator = name.charAt(uuidLength);
+    if (separator !== "" && separator !== ".") {
+      throw new RequestError(422, `${label()} does not begin with the id of an example`);
     }
-    addPart(this.#find(name.slice(0, uuidLength), what), { ...part, what });
+    addPart(this.#find(name.slice(0, uuidLength), label), { ...part, label });
   }
 
   finish(): readonly ExampleParts[] {
     return Array.from(this.#all.values(), ({ id, main, fields, attachments }) => {
       if (main === undefined) {
-        throw new RequestError(422, `there is no part ${id}, only parts of its fields`);
+        throw new RequestError(
+          422,
+          `the part ${id} is missing; only parts for its fields were sent`,
+        );
       }
       fields.forEach(([name, json]) => main.set(name, json));
       return {
@@ -74,13 +81,13 @@ class OpenExamples {
     });
   }
 
-  #find(name: string, what: () => string): Open {
+  #find(name: string, label: () => string): PendingExample {
     if (this.#last?.id === name) {
       return this.#last;
     }
     const id = name.toLowerCase();
     if (!isUuid(id)) {
-      throw new RequestError(422, `${what()} does not begin with the id of an example`);
+      throw new RequestError(422, `${label()} does not begin with the id of an example`);
     }
     const found = this.#all.get(id) ?? { id, main: undefined, fields: [], attachments: undefined };
     this.#all.set(id, found);
@@ -89,46 +96,48 @@ class OpenExamples {
 }
 
 interface NamedPart extends Omit<Part, "fault"> {
-  /** What messages call it. */
-  readonly what: () => string;
+  /** How error messages refer to the part. */
+  readonly label: () => string;
 }
 
-function addPart(example: Open, { what, ...part }: NamedPart): void {
-  const rest = part.name.slice(uuidLength + 1);
-  const file = rest.startsWith("attachment") ? fileName.exec(rest)?.[1] : undefined;
-  const twice = (): never => {
-    throw new RequestError(422, `${what()} is there twice`);
+function addPart(example: PendingExample, { label, ...part }: NamedPart): void {
+  const field = part.name.slice(uuidLength + 1);
+  const file = field.startsWith("attachment") ? fileName.exec(field)?.[1] : undefined;
+  const failDuplicate = (): never => {
+    throw new RequestError(422, `${label()} was sent twice`);
   };
   if (file !== undefined) {
     const files = (example.attachments ??= new Map());
     if (files.has(file)) {
-      twice();
+      failDuplicate();
     }
     files.set(file, toAttachment(file, part));
-  } else if (rest === "") {
-    example.main = example.main === undefined ? readMembers(part.bytes, what()) : twice();
-  } else if (rest === "inputs" || rest === "outputs" || rest === "attachments_operations") {
-    assertObject(part.bytes, what());
+  } else if (field === "") {
+    example.main = example.main === undefined ? readMembers(part.bytes, label()) : failDuplicate();
+  } else if (field === "inputs" || field === "outputs" || field === "attachments_operations") {
+    assertObject(part.bytes, label());
     example.fields.push(
-      example.fields.some(([name]) => name === rest) ? twice() : [rest, trim(part.bytes)],
+      example.fields.some(([name]) => name === field) ? failDuplicate() : [field, trim(part.bytes)],
     );
   } else {
     throw new RequestError(
       422,
-      `${what()} is none of <id>, <id>.inputs, <id>.outputs, <id>.attachment.<name>, <id>.attachments_operations`,
+      `${label()} must be named <id>, <id>.inputs, <id>.outputs, <id>.attachment.<name> or <id>.attachments_operations`,
     );
   }
 }
 
 const [openBrace, closeBrace] = [0x7b, 0x7d];
 
-/** Without the blanks around the object, which may begin and end with them. */
+/** Removes whitespace around the object. */
 const trim = (bytes: Buffer): Buffer =>
   bytes[0] === openBrace && bytes.at(-1) === closeBrace
     ? bytes
     : Buffer.from(bytes.toString("utf8").trim());
 
-/** The bytes are copied: what crosses to the writer takes along all of the memory that it is part of. */
+/**
+ * Copies the bytes: a transfer to the writer thread would otherwise carry the whole buffer that they are a view of.
+ */
 const toAttachment = (
   name: string,
   { contentType, bytes }: Pick<Part, "contentType" | "bytes">,
@@ -138,6 +147,6 @@ const toAttachment = (
   bytes: new Uint8Array(bytes),
 });
 
-/** What FormData writes in place of the characters that would end the name. */
+/** Restores the characters of a name that FormData escapes because they would end the name. */
 const unescapeName = (name: string): string =>
   name.replaceAll("%22", '"').replaceAll("%0D", "\r").replaceAll("%0A", "\n");

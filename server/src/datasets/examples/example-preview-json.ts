@@ -1,7 +1,7 @@
 import type { ExamplePreview } from "./example.ts";
 import { toIso } from "../../http/wire-text.ts";
 
-/** An example as a list of the page shows it. */
+/** Serializes an example for the lists of the UI. */
 export const toPreviewJson = (preview: ExamplePreview) => ({
   id: preview.id,
   created_at: toIso(preview.createdMicros),

@@ -21,13 +21,16 @@ const orders: readonly ExampleOrder[] = ["recent", "recently_created", "random",
 
 const members = [...allMembers, ...fixedMembers];
 
-/** Of which dataset, and as it was when. */
+/**
+ * The dataset, and the time at which to read its examples. `datasetId` is `undefined` where the examples are named by
+ * id.
+ */
 export interface ExampleScope {
   readonly datasetId: string | undefined;
   readonly moment: Moment;
 }
 
-/** @throws RequestError 422: a value is not what its filter takes. */
+/** @throws RequestError 422: a parameter has an invalid value. */
 export function parseExampleQuery(query: QueryString, scope: ExampleScope): ExampleQuery {
   const order = parseOneOf(first(query, "order") ?? "recent", orders, "order");
   const after = first(query, "after") ?? "";
@@ -41,7 +44,7 @@ export function parseExampleQuery(query: QueryString, scope: ExampleScope): Exam
   };
 }
 
-/** @throws RequestError 422: a value is not what its filter takes. */
+/** @throws RequestError 422: a parameter has an invalid value. */
 export function parseExampleFilter(
   query: QueryString,
   { datasetId, moment }: ExampleScope,
@@ -60,13 +63,21 @@ export function parseExampleFilter(
   };
 }
 
-/** @throws RequestError 422: the filter has a fault, at which the detail points. */
+/**
+ * Compiles a filter expression.
+ *
+ * @throws RequestError 422: the filter has an error; the detail says where.
+ */
 export function parseCondition(filter: string | null | undefined): Sql | undefined {
   const checked = readFilter(exampleFields, "filter", filter);
   return checked === undefined ? undefined : compileExampleFilter(checked);
 }
 
-/** The selected members of each example. @throws RequestError 422: examples have no such member. */
+/**
+ * Reads which members to return.
+ *
+ * @throws RequestError 422: examples have no such member.
+ */
 export function parseSelect(
   query: QueryString,
   fallback: ReadonlySet<string> = listedMembers,
@@ -77,12 +88,12 @@ export function parseSelect(
     : new Set(names.map((name) => parseOneOf(name, members, "select")));
 }
 
-/** Names the order of `random`; without one, each answer has its own. */
+/** Parses the seed of the order `random`; without one, each response has a different order. */
 function parseSeed(text: string | undefined): number {
   const seed = text === undefined || text === "" ? Math.random() : Number(text);
   if (!Number.isFinite(seed)) {
-    throw new RequestError(422, `random_seed is a number, not ${JSON.stringify(text)}`);
+    throw new RequestError(422, `random_seed must be a number, not ${JSON.stringify(text)}`);
   }
-  // Seeds of clients lie between 0 and 1, or are whole numbers.
+  // Clients send a number between 0 and 1, or an integer. Both become an integer.
   return Math.trunc(Math.abs(seed % 1) * 2 ** 32 + Math.abs(Math.trunc(seed % 2 ** 32)));
 }

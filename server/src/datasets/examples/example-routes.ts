@@ -26,14 +26,15 @@ import { route } from "../../http/route.ts";
 import { asOf, exampleFilters } from "../../http/query-docs.ts";
 
 const tag = "examples";
-const dataset = { dataset: "The dataset; needed where no ids are given." };
+const dataset = { dataset: "Dataset id; required if no example ids are passed." };
 
-/** Examples: what datasets are made of. */
+/** Routes that read and delete examples. */
 export function addExampleRoutes(app: FastifyInstance, dependencies: Linked<DatasetStore>): void {
   app.route({
     ...route(endpoints.listExamples, {
       tag,
-      summary: "Examples, the last written first; those of one write in their order.",
+      summary:
+        "Lists examples, by default the last written first; examples of one write keep their order.",
       query: { ...dataset, ...exampleFilters },
     }),
     handler: (request, reply) => listExamples(dependencies, request, reply),
@@ -41,7 +42,7 @@ export function addExampleRoutes(app: FastifyInstance, dependencies: Linked<Data
   app.route({
     ...route(endpoints.countExamples, {
       tag,
-      summary: "How many there are.",
+      summary: "Counts examples.",
       query: { ...dataset, ...exampleFilters },
     }),
     handler: (request) => countExamples(dependencies, request),
@@ -49,81 +50,87 @@ export function addExampleRoutes(app: FastifyInstance, dependencies: Linked<Data
   app.route({
     ...route(endpoints.readExample, {
       tag,
-      summary: "One example.",
-      query: { ...asOf, dataset: "Its dataset, whose tags as_of names." },
+      summary: "Reads an example.",
+      query: { ...asOf, dataset: "Id of its dataset; required if as_of is a tag." },
     }),
     handler: (request, reply) => readExample(dependencies, request, reply),
   });
   app.route({
     ...route(endpoints.deleteExample, {
       tag,
-      summary: "Deletes an example; earlier versions still have it.",
+      summary: "Deletes an example; earlier versions keep it.",
     }),
     handler: (request) => deleteExample(dependencies, request),
   });
   app.route({
     ...route(endpoints.deleteExamples, {
       tag,
-      summary: "Deletes those of the examples that are there; earlier versions still have them.",
-      query: { example_ids: "Ids; may be repeated." },
+      summary:
+        "Deletes examples; ids that do not exist are skipped, and earlier versions keep the examples.",
+      query: { example_ids: "Example id; may be repeated." },
     }),
     handler: (request, reply) => deleteExamples(dependencies, request, reply),
   });
   app.route<{ Body: Static<typeof removalBody> }>({
     ...route(endpoints.removeExamples, {
       tag,
-      summary: "Deletes those of the examples that are there; hard_delete: from every version.",
+      summary:
+        "Deletes examples; ids that do not exist are skipped. hard_delete also removes them from earlier versions.",
       body: removalBody,
     }),
     handler: (request, reply) => removeExamples(dependencies, request.body, { request, reply }),
   });
 }
 
-/** What takes examples in. The handlers read the body themselves: payloads are stored as they came. */
+/**
+ * Routes that write examples. The handlers read the body themselves, because payloads are stored exactly as they were
+ * sent.
+ */
 export function addExampleWriteRoutes(
   app: FastifyInstance,
   dependencies: ExampleWriteDependencies,
 ): void {
   app.route({
-    ...route(endpoints.createExample, { tag, summary: "Makes an example." }),
+    ...route(endpoints.createExample, { tag, summary: "Creates an example." }),
     handler: (request, reply) => createExample(dependencies, request, reply),
   });
   app.route({
     ...route(endpoints.createExamples, {
       tag,
-      summary: "Makes examples, a list in and a list out; all of them, or none.",
+      summary: "Creates a list of examples and returns them; all or none are stored.",
     }),
     handler: (request, reply) => createExamples(dependencies, request, reply),
   });
   app.route({
-    ...route(endpoints.updateExample, { tag, summary: "Changes what is given." }),
+    ...route(endpoints.updateExample, { tag, summary: "Updates the given fields of an example." }),
     handler: (request, reply) => updateExample(dependencies, request, reply),
   });
   app.route({
     ...route(endpoints.updateExamples, {
       tag,
-      summary: "Changes what is given, of a list of examples; all of them, or none.",
+      summary: "Updates a list of examples; all or none are changed.",
     }),
     handler: (request, reply) => updateExamples(dependencies, request, reply),
   });
   app.route({
     ...route(endpoints.uploadExamples, {
       tag,
-      summary: "Makes examples with attachments, as parts of a form.",
+      summary: "Creates examples with attachments from a multipart form.",
     }),
     handler: (request, reply) => uploadExamples(dependencies, request, reply),
   });
   app.route({
     ...route(endpoints.checkExamples, {
       tag,
-      summary: "Says which examples of a list the dataset's schemas refuse, by id; makes none.",
+      summary:
+        "Validates a list of examples against the dataset's schemas; returns the invalid ones by id and stores nothing.",
     }),
     handler: (request, reply) => checkExamples(dependencies, request, reply),
   });
   app.route({
     ...route(endpoints.updateUploadedExamples, {
       tag,
-      summary: "Changes examples and their attachments, as parts of a form.",
+      summary: "Updates examples and their attachments from a multipart form.",
     }),
     handler: (request, reply) => updateUploadedExamples(dependencies, request, reply),
   });

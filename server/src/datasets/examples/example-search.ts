@@ -14,16 +14,16 @@ import { findDataset } from "../dataset-handlers.ts";
 import { parseCondition } from "./example-query.ts";
 import { linkFor, sendJson } from "./example-handlers.ts";
 
-/** Body of `POST /datasets/{id}/index`; none is as good as an empty one. */
+/** Body of `POST /datasets/{id}/index`; a missing body counts as an empty one. */
 export const indexBody = Type.Union([
   Type.Object({
-    /** The version that is indexed; `latest` follows the newest. */
+    /** Tag of the version to index; with `latest`, the index follows the newest version. */
     tag: Type.Optional(Type.Union([Type.String({ minLength: 1, maxLength: 1_000 }), Type.Null()])),
   }),
   Type.Null(),
 ]);
 
-/** `POST /datasets/{id}/index`: builds what search looks at, part by part. */
+/** `POST /datasets/{id}/index`: builds the search index, in slices. */
 export async function indexDataset(
   store: DatasetStore,
   request: FastifyRequest<{ Body: Static<typeof indexBody> | undefined }>,
@@ -53,7 +53,7 @@ export const searchBody = Type.Object({
   filter: Type.Optional(Type.Union([Type.String(), Type.Null()])),
 });
 
-/** `POST /datasets/{id}/search`: the examples whose inputs are nearest, the nearest first. */
+/** `POST /datasets/{id}/search`: the examples whose inputs match best, best first. */
 export async function searchDataset(
   { store, links }: Linked<DatasetStore>,
   body: Static<typeof searchBody>,

@@ -1,9 +1,9 @@
 import type { WorkTask } from "../../storage/work-threads.ts";
 import type { ExampleChange, ExamplesWritten } from "./example.ts";
 import type { Packed, ReceivedExample } from "./large-examples.ts";
-import type { Checked, Schemas } from "./schema-check.ts";
+import type { SchemaInput, Schemas } from "./schema-check.ts";
 
-/** How a body holds examples. */
+/** The format of a body that contains examples. */
 export type ExamplesShape =
   | { readonly kind: "one"; readonly id?: string }
   | { readonly kind: "list" }
@@ -16,21 +16,24 @@ export interface ExamplesBody {
   readonly datasetId?: string;
 }
 
-/** The body of a call that writes examples, or has them checked. */
-export interface ExamplesTask extends Omit<ExamplesBody, "body">, WorkTask<TakenExamples> {
+/** Parses the body of a request that creates or updates examples. */
+export interface ExamplesTask extends Omit<ExamplesBody, "body">, WorkTask<ParsedExamples> {
   readonly kind: "examples";
   readonly pieces: readonly Uint8Array[];
   readonly operation: "create" | "update";
 }
 
-/** Rows of a file, of which those are taken that can be. */
-export interface ExampleImportTask extends WorkTask<TakenImport> {
+/** Parses the rows of a file; invalid rows are rejected one by one. */
+export interface ExampleImportTask extends WorkTask<ParsedImport> {
   readonly kind: "exampleImport";
   readonly pieces: readonly Uint8Array[];
   readonly datasetId: string;
 }
 
-/** A list of examples against the schemas of its dataset; answers by id why examples do not fit. */
+/**
+ * Validates a list of examples against the schemas of its dataset; the result is a JSON object with the reason for
+ * each invalid example, by id.
+ */
 export interface ExampleCheckTask extends WorkTask<JsonBytes> {
   readonly kind: "exampleCheck";
   readonly pieces: readonly Uint8Array[];
@@ -38,48 +41,49 @@ export interface ExampleCheckTask extends WorkTask<JsonBytes> {
   readonly schemas: Schemas;
 }
 
-/** What is to be answered to a large write of examples; the answer is JSON. */
-export interface ExampleAnswerTask extends WorkTask<JsonBytes> {
-  readonly kind: "exampleAnswer";
+/** Serializes the response to a large write of examples as JSON. */
+export interface ExampleResponseTask extends WorkTask<JsonBytes> {
+  readonly kind: "exampleResponse";
   readonly form: "list" | "created" | "written";
-  readonly parts: TakenExamples["parts"];
+  readonly parts: ParsedExamples["parts"];
   readonly written: Packed<ExamplesWritten>;
 }
 
-/** Examples against the schemas of a dataset; the schemas alone where there are none. */
+/** Validates examples against the schemas of a dataset; only the schemas themselves if there are no examples. */
 export interface SchemaTask extends WorkTask<Misfits> {
   readonly kind: "schema";
   readonly schemas: Schemas;
-  readonly examples: readonly Packed<readonly Checked[]>[];
-  /** Whether what does not fit is listed by id, or refused. */
-  readonly finds: "misfits" | "faults";
+  readonly examples: readonly Packed<readonly SchemaInput[]>[];
+  /** `misfits` lists the examples that do not match, by id; `faults` fails at them. */
+  readonly mode: "misfits" | "faults";
 }
 
-/** Examples or changes of them, as they were sent. */
-export interface TakenExamples {
+/** Examples, or changes to examples, as they were sent. */
+export interface ParsedExamples {
   readonly parts:
     | readonly Packed<readonly ReceivedExample[]>[]
     | readonly Packed<readonly ExampleChange[]>[];
   readonly count: number;
-  /** Whether something of them is to come from runs. */
+  /** Whether content of an example must be copied from a run. */
   readonly needsRun: boolean;
 }
 
-/** Rows as examples that are new. */
-export interface TakenImport {
+/** New examples, parsed from rows. */
+export interface ParsedImport {
   readonly parts: readonly Packed<readonly ReceivedExample[]>[];
-  /** Ids of the examples, each with the place of its row. */
+  /** The id of each example with the index of its row. */
   readonly rows: readonly (readonly [id: string, index: number])[];
   readonly rejected: readonly RejectedRow[];
 }
 
-/** A row that is not taken. */
+/** A row that was rejected. */
 export interface RejectedRow {
   readonly index: number;
   readonly reason: string;
 }
 
+/** By example id: why the example does not match the schemas. */
 export type Misfits = Readonly<Record<string, string>>;
 
-/** Text that is JSON. */
+/** UTF-8 bytes of a JSON text. */
 export type JsonBytes = Uint8Array<ArrayBuffer>;

@@ -19,7 +19,7 @@ import {
   toWritten,
 } from "./take-examples.ts";
 import type {
-  ExampleAnswerTask,
+  ExampleResponseTask,
   ExampleCheckTask,
   ExamplesShape,
   ExamplesTask,
@@ -28,38 +28,39 @@ import type { WorkThreads } from "../../storage/work-threads.ts";
 import { findDataset } from "../dataset-handlers.ts";
 import { exampleIdOf, linkFor, sendExample, sendJson } from "./example-handlers.ts";
 
-/** What the handlers that write examples work with. */
+/** Dependencies of the handlers that write examples. */
 export interface ExampleWriteDependencies extends Linked<DatasetStore> {
   readonly work: WorkThreads;
 }
 
-/** `POST /examples`. The body is read here: payloads are stored as they came. */
+/** `POST /examples`. Reads the body itself, because payloads are stored exactly as they were sent. */
 export async function createExample(
   dependencies: ExampleWriteDependencies,
   request: FastifyRequest,
   reply: FastifyReply,
 ): Promise<FastifyReply> {
-  const { answer, ids } = await create(
+  const { responseJson, ids } = await create(
     dependencies,
     { request, reply },
     { shape: { kind: "one" }, form: "created" },
   );
-  const [id = ""] = ids ?? (JSON.parse(answer.toString()) as { example_ids: string[] }).example_ids;
-  return answerOne(dependencies, { request, reply, id });
+  const [id = ""] =
+    ids ?? (JSON.parse(responseJson.toString()) as { example_ids: string[] }).example_ids;
+  return sendStoredExample(dependencies, { request, reply, id });
 }
 
-/** `POST /examples/bulk`: a list in, a list out. */
+/** `POST /examples/bulk`: creates a list of examples and returns them. */
 export async function createExamples(
   dependencies: ExampleWriteDependencies,
   request: FastifyRequest,
   reply: FastifyReply,
 ): Promise<FastifyReply> {
-  const { answer } = await create(
+  const { responseJson } = await create(
     dependencies,
     { request, reply },
     { shape: { kind: "list" }, form: "list" },
   );
-  return sendJson(reply, answer);
+  return sendJson(reply, responseJson);
 }
 
 /** `PATCH /examples/{id}`. */
@@ -70,10 +71,10 @@ export async function updateExample(
 ): Promise<FastifyReply> {
   const id = exampleIdOf(request);
   await update(dependencies, { request, reply }, { shape: { kind: "one", id } });
-  return answerOne(dependencies, { request, reply, id });
+  return sendStoredExample(dependencies, { request, reply, id });
 }
 
-/** `PATCH /examples/bulk`: all of them, or none. */
+/** `PATCH /examples/bulk`: updates all of the examples, or none. */
 export async function updateExamples(
   dependencies: ExampleWriteDependencies,
   request: FastifyRequest,
@@ -85,7 +86,7 @@ export async function updateExamples(
   );
 }
 
-/** `POST /v1/platform/datasets/{id}/examples`: multipart, with attachments. */
+/** `POST /v1/platform/datasets/{id}/examples`: a multipart form, with attachments. */
 export async function uploadExamples(
   dependencies: ExampleWriteDependencies,
   request: FastifyRequest,
@@ -93,15 +94,17 @@ export async function uploadExamples(
 ): Promise<FastifyReply> {
   const { id: datasetId } = await findDataset(dependencies.store, request);
   const shape = formOf(request);
-  const { answer } = await create(
+  const { responseJson } = await create(
     dependencies,
     { request, reply },
     { shape, form: "created", datasetId },
   );
-  return sendJson(reply.code(201), answer);
+  return sendJson(reply.code(201), responseJson);
 }
 
-/** `POST /datasets/{id}/examples/check`: what the dataset's schemas refuse of a list, by id; nothing is made. */
+/**
+ * `POST /datasets/{id}/examples/check`: why the dataset's schemas reject examples of a list, by id; stores nothing.
+ */
 export async function checkExamples(
   { store, work }: ExampleWriteDependencies,
   request: FastifyRequest,
@@ -122,7 +125,7 @@ export async function checkExamples(
   return reply.send({ rejected: await store.write.examples.check(tenantId, datasetId, drafts) });
 }
 
-/** `PATCH /v1/platform/datasets/{id}/examples`: multipart, with attachments. */
+/** `PATCH /v1/platform/datasets/{id}/examples`: a multipart form, with attachments. */
 export async function updateUploadedExamples(
   dependencies: ExampleWriteDependencies,
   request: FastifyRequest,
@@ -145,25 +148,24 @@ interface Exchange {
   readonly reply: FastifyReply;
 }
 
-interface Creation {
+interface CreateOptions {
   readonly shape: ExamplesShape;
   readonly form: "list" | "created";
   readonly datasetId?: string;
 }
 
-interface Created {
-  /** JSON. */
-  readonly answer: Buffer;
-  /** Where they are at hand. */
+interface CreateResult {
+  readonly responseJson: Buffer;
+  /** Absent where a worker thread parsed the body. */
   readonly ids?: readonly string[];
 }
 
-/** Creates the examples of a body; one that is large is read, written and answered beside this thread. */
+/** Creates the examples of a body. A large body is parsed, written and serialized on other threads. */
 async function create(
   { store, work }: ExampleWriteDependencies,
   { request, reply }: Exchange,
-  { shape, form, datasetId }: Creation,
-): Promise<Created> {
+  { shape, form, datasetId }: CreateOptions,
+): Promise<CreateResult> {
   const { tenantId } = request;
   const scope = datasetId === undefined ? {} : { datasetId };
   const pieces = await readPieces(request.raw);
@@ -171,49 +173,49 @@ async function create(
   if (isLarge(pieces, serverLimits.largeExamplesBytes)) {
     holdOpen(request, reply);
     const task: ExamplesTask = { kind: "examples", operation: "create", pieces, shape, ...scope };
-    const taken = await work.run(tenantId, task);
-    const parts = taken.parts as readonly Packed<readonly ReceivedExample[]>[];
-    if (!taken.needsRun) {
+    const parsed = await work.run(tenantId, task);
+    const parts = parsed.parts as readonly Packed<readonly ReceivedExample[]>[];
+    if (!parsed.needsRun) {
       const written = await store.write.largeExamples.create(tenantId, parts);
-      const answering: ExampleAnswerTask = { kind: "exampleAnswer", form, parts, written };
-      return { answer: Buffer.from((await work.run(tenantId, answering)).buffer) };
+      const responseTask: ExampleResponseTask = { kind: "exampleResponse", form, parts, written };
+      return { responseJson: Buffer.from((await work.run(tenantId, responseTask)).buffer) };
     }
-    assertFew(taken.count);
+    assertCountWithRuns(parsed.count);
     received = parts.flatMap(unpack);
   } else {
     received = readExamples({ body: joinPieces(pieces), shape, ...scope });
   }
-  const drafts = await withRuns(store, tenantId, received);
+  const drafts = await copyFromRuns(store, tenantId, received);
   const written = await store.write.examples.create(tenantId, drafts);
   const ids = drafts.map(({ id }) => id);
   return {
     ids,
-    answer:
+    responseJson:
       form === "list"
         ? toListJson(drafts, written)
         : Buffer.from(JSON.stringify(toCreated(ids, written))),
   };
 }
 
-/** The same for changes. The answer is JSON. */
+/** Updates the examples of a body; returns the response as JSON. */
 async function update(
   { store, work }: ExampleWriteDependencies,
   { request, reply }: Exchange,
-  { shape, datasetId }: Pick<Creation, "shape" | "datasetId">,
+  { shape, datasetId }: Pick<CreateOptions, "shape" | "datasetId">,
 ): Promise<Buffer> {
   const { tenantId } = request;
   const pieces = await readPieces(request.raw);
   if (isLarge(pieces, serverLimits.largeExamplesBytes)) {
     holdOpen(request, reply);
-    const taken = await work.run<ExamplesTask>(tenantId, {
+    const parsed = await work.run<ExamplesTask>(tenantId, {
       kind: "examples",
       operation: "update",
       pieces,
       shape,
     });
-    const parts = taken.parts as readonly Packed<readonly ExampleChange[]>[];
+    const parts = parsed.parts as readonly Packed<readonly ExampleChange[]>[];
     const written = await store.write.largeExamples.update(tenantId, parts, datasetId);
-    const task: ExampleAnswerTask = { kind: "exampleAnswer", form: "written", parts, written };
+    const task: ExampleResponseTask = { kind: "exampleResponse", form: "written", parts, written };
     return Buffer.from((await work.run(tenantId, task)).buffer);
   }
   const changes = readChanges({ body: joinPieces(pieces), shape });
@@ -222,29 +224,29 @@ async function update(
   return Buffer.from(JSON.stringify(toWritten(ids, written)));
 }
 
-/** @throws RequestError 413: so many runs are not read for one request. */
-function assertFew(count: number): void {
+/** @throws RequestError 413: there are more examples than runs may be read for one request. */
+function assertCountWithRuns(count: number): void {
   if (count > serverLimits.examplesFromRuns) {
     throw new RequestError(
       413,
-      `more than ${serverLimits.examplesFromRuns} examples in a body of which some are taken from runs; send less in one request`,
+      `more than ${serverLimits.examplesFromRuns} examples in a body with examples that are copied from runs; send fewer in one request`,
     );
   }
 }
 
-async function answerOne(
+async function sendStoredExample(
   { store, links }: Linked<DatasetStore>,
   { request, reply, id }: { request: FastifyRequest; reply: FastifyReply; id: string },
 ): Promise<FastifyReply> {
   const example = await store.read.examples.find(request.tenantId, id, null);
   if (example === undefined) {
-    throw new RequestError(404, "Example not found"); // Deleted since.
+    throw new RequestError(404, "Example not found"); // Deleted in the meantime.
   }
   return sendExample(reply, example, linkFor(links, request));
 }
 
-/** Takes inputs and outputs from the runs that they are to come from. */
-async function withRuns(
+/** Copies inputs and outputs from source runs where the request asks for it. */
+async function copyFromRuns(
   store: DatasetStore,
   tenantId: string,
   received: readonly ReceivedExample[],
@@ -253,9 +255,9 @@ async function withRuns(
     return received.map(({ draft }) => draft);
   }
   return Promise.all(
-    received.map(async (one) => {
-      const { draft, useSourceRunIo } = one;
-      if (!needsRun(one) || draft.sourceRunId === null) {
+    received.map(async (example) => {
+      const { draft, useSourceRunIo } = example;
+      if (!needsRun(example) || draft.sourceRunId === null) {
         return draft;
       }
       const run = await store.read.runs.find(tenantId, draft.sourceRunId);

@@ -8,11 +8,11 @@ type JsonObject = Readonly<Record<string, unknown>>;
 export interface Attachment {
   readonly name: string;
   readonly mimeType: string;
-  /** The row that has the bytes. */
+  /** Key of the row that stores the bytes. */
   readonly blob: number;
 }
 
-/** An example as it is in one version. Payloads are JSON texts, as they were received. */
+/** An example in one version. Payloads are JSON texts as they were received. */
 export interface Example {
   readonly id: string;
   readonly datasetId: string;
@@ -22,10 +22,10 @@ export interface Example {
   readonly sourceRunId: string | null;
   readonly inputs: string;
   readonly outputs: string | null;
-  /** An object that has `dataset_split`. */
+  /** JSON of an object that includes `dataset_split`. */
   readonly metadata: string;
   readonly attachments: readonly Attachment[];
-  /** Its place in the order of writing. */
+  /** Its position in the order of creation; updates keep it. */
   readonly position: number;
 }
 
@@ -37,30 +37,30 @@ export interface AttachmentDraft {
 
 export interface ExampleDraft {
   readonly id: string;
-  /** Whether the id was made here: then it is not looked for. */
+  /** Whether the server generated the id: then no existing example can have it, and none is looked up. */
   readonly isNew: boolean;
   readonly datasetId: string;
-  /** `undefined`: when it is written. */
+  /** Defaults to the time of the write. */
   readonly createdMicros?: number;
   readonly sourceRunId: string | null;
   readonly inputs: string;
   readonly outputs: string | null;
   readonly metadata: string;
   readonly attachments?: readonly AttachmentDraft[];
-  /** Names of attachments of the source run that are copied. */
+  /** Names of attachments to copy from the source run. */
   readonly runAttachments?: readonly string[];
 }
 
-/** What becomes of the attachments that an example has: the others go. */
+/** What to do with the attachments of an example: those neither renamed nor retained are removed. */
 export interface AttachmentOperations {
   readonly rename: Readonly<Record<string, string>>;
   readonly retain: readonly string[];
 }
 
-/** What is written anew; what is `undefined` stays. */
+/** The fields to update; those that are `undefined` keep their value. */
 export interface ExampleChange {
   readonly id: string;
-  /** Another dataset of the tenant's: the example moves there. */
+  /** Moves the example to another dataset of the tenant. */
   readonly datasetId?: string;
   readonly inputs?: string;
   readonly outputs?: string | null;
@@ -71,35 +71,35 @@ export interface ExampleChange {
   readonly operations?: AttachmentOperations;
 }
 
-/** When an example was made and last written. */
+/** When an example was created and last written. */
 export interface ExampleTimes {
   readonly createdMicros: number;
   readonly modifiedMicros: number;
 }
 
-/** What became of a write to examples. */
+/** The result of a write to examples. */
 export interface ExamplesWritten {
-  /** By id of the dataset: its name and the version that has what was written. */
+  /** By dataset id: its name, and the time of the version that contains the write. */
   readonly datasets: Readonly<Record<string, { readonly name: string; readonly micros: number }>>;
-  /** By id: those that were there already, the same. */
-  readonly known: Readonly<Record<string, ExampleTimes>>;
+  /** By example id: identical examples that already existed. */
+  readonly existing: Readonly<Record<string, ExampleTimes>>;
 }
 
-/** `written`: in the order of writing, whatever version is asked for. */
+/** `written` is the order of creation, which is the same in every version. */
 export type ExampleOrder = "recent" | "recently_created" | "random" | "id" | "written";
 
-/** Which examples are meant. All that is given must hold. */
+/** Selects examples. All conditions that are set must hold. */
 export interface ExampleFilter {
   readonly datasetId?: string;
   readonly moment: Moment;
   readonly ids?: readonly string[];
-  /** Any of them. */
+  /** Only examples in any of these splits. */
   readonly splits?: readonly string[];
-  /** What its metadata contains. */
+  /** Entries that the metadata must contain. */
   readonly metadata?: JsonObject;
-  /** Parts of the JSON text of inputs or outputs; ASCII letters in either case. */
+  /** Each must occur in the JSON text of inputs or outputs; ASCII letters match in either case. */
   readonly texts?: readonly string[];
-  /** On the row `e` of `examples`. */
+  /** A condition on the row `e` of `examples`. */
   readonly condition?: Sql;
 }
 
@@ -107,9 +107,9 @@ export interface ExampleQuery {
   readonly filter: ExampleFilter;
   readonly order: ExampleOrder;
   readonly isDescending: boolean;
-  /** Of the order `random`. */
+  /** Seed of the order `random`. */
   readonly seed: number;
-  /** Of the order `written`: the example behind which the list goes on. */
+  /** For the order `written`: the id of the example after which the list continues. */
   readonly after?: string;
   readonly limit: number;
   readonly offset: number;
@@ -118,22 +118,22 @@ export interface ExampleQuery {
 export interface ExamplePageQuery {
   readonly datasetId: string;
   readonly moment: Moment;
-  /** Any of them; all examples where it is left out. */
+  /** Only examples in any of these splits; all examples if omitted. */
   readonly splits?: readonly string[];
-  /** The position that the page before ended at. */
+  /** The position of the last example of the previous page. */
   readonly after: number;
   readonly limit: number;
-  /** Bytes of payloads after which no further example is read. */
+  /** Bytes of payloads after which the page ends. */
   readonly bytesMax: number;
 }
 
-/** The beginning of a payload, and how long all of it is. */
+/** The beginning of a payload, and the length of the whole payload in characters. */
 export interface TextPreview {
   readonly text: string;
   readonly chars: number;
 }
 
-/** An example as a list shows it: bounded, whatever it holds. */
+/** An example as a list shows it, bounded in size whatever it holds. */
 export interface ExamplePreview {
   readonly id: string;
   readonly createdMicros: number;
@@ -146,50 +146,54 @@ export interface ExamplePreview {
   readonly attachmentCount: number;
 }
 
-/** What became of examples that need not all be taken. */
+/** The result of an import, which may reject some of the examples. */
 export interface ExamplesImported extends ExamplesWritten {
   readonly count: number;
-  /** By id: why it was not taken. */
+  /** By example id: why it was rejected. */
   readonly rejected: Readonly<Record<string, string>>;
 }
 
 export interface ExampleSearch {
   readonly datasetId: string;
   readonly words: readonly string[];
-  /** On the row `e` of `examples`. */
+  /** A condition on the row `e` of `examples`. */
   readonly condition?: Sql;
   readonly limit: number;
 }
 
 export interface ExampleReads {
   find(tenantId: string, id: string, moment: Moment): Example | undefined;
-  /** @throws RequestError 404: there is no example to go on behind. */
+  /** @throws RequestError 404: there is no example with the id `after`. */
   list(tenantId: string, query: ExampleQuery): readonly Example[];
-  /** As `list`, with at most so many characters of each payload. */
+  /** As `list`, with at most `chars` characters of each payload. */
   preview(tenantId: string, query: ExampleQuery, chars: number): readonly ExamplePreview[];
   count(tenantId: string, filter: ExampleFilter): number;
-  /** In the order of writing; none only where no more follow. */
+  /** One page in the order of creation; empty only if no more examples follow. */
   page(tenantId: string, query: ExamplePageQuery): readonly Example[];
-  /** The dataset that an example is or was in. */
+  /** The dataset that contains an example, or contained it before it was deleted. */
   findDatasetId(tenantId: string, id: string): string | undefined;
-  /** Those of the runs of which examples of today were made. */
+  /** Those of the runs that are the source of a current example. */
   listSources(tenantId: string, runIds: readonly string[]): readonly string[];
   listSplits(tenantId: string, datasetId: string, moment: Moment): readonly string[];
-  /** The nearest first. @throws RequestError 400: the dataset is not indexed. */
+  /**
+   * The best matches, best first.
+   *
+   * @throws RequestError 400: the dataset is not indexed.
+   */
   search(tenantId: string, search: ExampleSearch): readonly Example[];
-  /** The bytes of an attachment; the address that leads here was signed. */
+  /** The bytes of an attachment. Takes no tenant: the signed URL authorized the request. */
   findBlob(blob: number): Uint8Array | undefined;
 }
 
 export interface ExampleWrites {
   /**
-   * Makes examples, as one version of each dataset. One that is there already, the same, is left.
+   * Creates examples, as one version of each dataset. An identical example that already exists is left unchanged.
    *
-   * @throws RequestError 404: no such dataset. 409: an id is taken. 422: one does not fit a schema.
+   * @throws RequestError 404: no such dataset. 409: an id is taken. 422: an example does not match a schema.
    */
   create(tenantId: string, drafts: readonly ExampleDraft[]): ExamplesWritten;
   /**
-   * Why the dataset's schemas refuse examples, by id; writes nothing.
+   * Why the dataset's schemas reject examples, by example id; writes nothing.
    *
    * @throws RequestError 404: no such dataset.
    */
@@ -199,16 +203,21 @@ export interface ExampleWrites {
     drafts: readonly ExampleDraft[],
   ): Readonly<Record<string, string>>;
   /**
-   * All of them, or none, as one version of each dataset.
+   * Applies all changes or none, as one version of each dataset.
    *
-   * @throws RequestError 404: no such example, here where a dataset is named. 422: one does not fit a schema.
+   * @throws RequestError 404: an example does not exist, or is not in `datasetId` if that is passed. 422: one does
+   * not match a schema.
    */
   update(tenantId: string, changes: readonly ExampleChange[], datasetId?: string): ExamplesWritten;
-  /** Ids of those deleted. `hard`: out of the earlier versions too. @throws RequestError 404: none is there. */
+  /**
+   * Deletes examples and returns the ids of those deleted. `hard` deletes them from earlier versions too.
+   *
+   * @throws RequestError 404: none of them exists.
+   */
   deleteMany(
     tenantId: string,
     ids: readonly string[],
-    how: "soft" | "hard",
+    mode: "soft" | "hard",
   ): LongWrite<readonly string[]>;
 }
 

@@ -11,36 +11,36 @@ import { runWithin, TimeLimitError } from "./time-limit.ts";
 type JsonObject = Readonly<Record<string, unknown>>;
 export type Schemas = Pick<Dataset, "inputsSchema" | "outputsSchema">;
 
-/** What of an example is looked at. */
-export interface Checked {
+/** The parts of an example that schemas validate, and its id. */
+export interface SchemaInput {
   readonly id: string;
   readonly inputs: string;
   readonly outputs: string | null;
 }
 
-/** Faults of one write that are named. */
+/** Number of errors that the message of a failed write lists. */
 const faultsShown = 10;
-/** Schemas whose checks are kept. */
-const checksKept = 100;
+/** Number of compiled schemas to cache. */
+const maxCachedChecks = 100;
 
 /** Checks examples against the JSON schemas of their dataset. */
 export class SchemaCheck {
   readonly #checks = new Map<string, ValidateFunction>();
 
-  /** @throws RequestError 422: one of them is no schema. */
+  /** @throws RequestError 422: one of them is not a valid schema. */
   assertSchemas({ inputsSchema, outputsSchema }: Schemas): void {
     this.#find(inputsSchema, "inputs_schema_definition");
     this.#find(outputsSchema, "outputs_schema_definition");
   }
 
-  /** @throws RequestError 422: one does not fit; examples and paths are named. */
-  assertFit(schemas: Schemas, examples: Iterable<Checked>): void {
+  /** @throws RequestError 422: an example does not match; the message names examples and paths. */
+  assertFit(schemas: Schemas, examples: Iterable<SchemaInput>): void {
     const inputs = this.#find(schemas.inputsSchema, "inputs_schema_definition");
     const outputs = this.#find(schemas.outputsSchema, "outputs_schema_definition");
     if (inputs === undefined && outputs === undefined) {
       return;
     }
-    const faults = within("the examples can't be checked against the dataset's schema", () =>
+    const faults = runLimited("the examples can't be checked against the dataset's schema", () =>
       findFaults({ inputs, outputs }, examples),
     );
     if (faults.length > 0) {
@@ -53,14 +53,14 @@ export class SchemaCheck {
   }
 
   /**
-   * By id: the first faults of each example that does not fit.
+   * By example id: the first errors of each example that does not match.
    *
-   * @throws RequestError 422: checking them takes too long.
+   * @throws RequestError 422: the check takes too long.
    */
-  findMisfits(schemas: Schemas, examples: Iterable<Checked>): Readonly<Record<string, string>> {
+  findMisfits(schemas: Schemas, examples: Iterable<SchemaInput>): Readonly<Record<string, string>> {
     const inputs = this.#find(schemas.inputsSchema, "inputs_schema_definition");
     const outputs = this.#find(schemas.outputsSchema, "outputs_schema_definition");
-    return within("the examples can't be checked against the dataset's schema", () => {
+    return runLimited("the examples can't be checked against the dataset's schema", () => {
       const misfits: Record<string, string> = {};
       for (const example of examples) {
         const faults = faultsOf({ inputs, outputs }, example);
@@ -77,19 +77,19 @@ export class SchemaCheck {
       return undefined;
     }
     const text = JSON.stringify(schema);
-    const known = this.#checks.get(text);
-    if (known !== undefined) {
-      return known;
+    const cached = this.#checks.get(text);
+    if (cached !== undefined) {
+      return cached;
     }
     if (text.length > serverLimits.schemaChars) {
       throw new RequestError(
         422,
-        `${name} is longer than ${serverLimits.schemaChars} characters: give a smaller one`,
+        `${name} is longer than ${serverLimits.schemaChars} characters: pass a smaller schema`,
       );
     }
     assertBounded(schema, name);
-    const check = within(name, () => compile(schema));
-    if (this.#checks.size >= checksKept) {
+    const check = runLimited(name, () => compile(schema));
+    if (this.#checks.size >= maxCachedChecks) {
       this.#checks.clear();
     }
     this.#checks.set(text, check);
@@ -97,37 +97,41 @@ export class SchemaCheck {
   }
 }
 
-/** Of each kind so many: what a schema compiles to is many times as long as itself. */
+/** Limits for what a schema may contain: the code that it compiles to is many times larger than the schema. */
 const bounds = [
-  { what: "schemas within it", most: serverLimits.schemaParts, counts: () => true },
+  { name: "nested schemas", max: serverLimits.schemaParts, counts: () => true },
   {
-    what: "references",
-    most: serverLimits.schemaRefs,
+    name: "references",
+    max: serverLimits.schemaRefs,
     counts: (part: object) => "$ref" in part || "$dynamicRef" in part || "$recursiveRef" in part,
   },
   {
-    what: "patterns",
-    most: serverLimits.schemaPatterns,
+    name: "patterns",
+    max: serverLimits.schemaPatterns,
     counts: (part: object) => "pattern" in part || "patternProperties" in part,
   },
 ];
 
-/** @throws RequestError 422: it has more of something than may be compiled. */
+/**
+ * Checks a schema against {@link bounds} before it is compiled.
+ *
+ * @throws RequestError 422: it exceeds one of them.
+ */
 function assertBounded(schema: JsonObject, name: string): void {
   const counts = bounds.map(() => 0);
-  const open: unknown[] = [schema];
-  while (open.length > 0) {
-    const part = open.pop();
+  const pending: unknown[] = [schema];
+  while (pending.length > 0) {
+    const part = pending.pop();
     if (typeof part === "object" && part !== null) {
       const inner: readonly unknown[] = Object.values(part);
-      open.push(...inner);
+      pending.push(...inner);
       for (const [index, bound] of bounds.entries()) {
         const count = (counts[index] ?? 0) + (!Array.isArray(part) && bound.counts(part) ? 1 : 0);
         counts[index] = count;
-        if (count > bound.most) {
+        if (count > bound.max) {
           throw new RequestError(
             422,
-            `${name} has more than ${bound.most} ${bound.what}: give a smaller one`,
+            `${name} has more than ${bound.max} ${bound.name}: pass a smaller schema`,
           );
         }
       }
@@ -135,13 +139,13 @@ function assertBounded(schema: JsonObject, name: string): void {
   }
 }
 
-function within<Result>(what: string, work: () => Result): Result {
+function runLimited<Result>(label: string, work: () => Result): Result {
   try {
     return runWithin(serverLimits.schemaMs, work);
   } catch (cause) {
     const reason =
       cause instanceof TimeLimitError ? `${cause.message}: make it simpler` : messageOf(cause);
-    throw new RequestError(422, `${what}: ${reason}`);
+    throw new RequestError(422, `${label}: ${reason}`);
   }
 }
 
@@ -151,14 +155,14 @@ function compile(schema: JsonObject): ValidateFunction {
   const ajv = createAjv(schema["$schema"]);
   formatsPlugin.default(ajv);
   const check = ajv.compile(schema);
-  // A check that answers with a promise would take everything for valid.
+  // An async check returns a promise, which is truthy, so every example would pass as valid.
   if (Reflect.has(check, "$async")) {
     throw new Error("$async is not supported");
   }
   return check;
 }
 
-/** By the draft that it names; 2020-12 where it names none. */
+/** Creates a validator for the schema's JSON Schema draft; 2020-12 if the schema names none. */
 function createAjv(draft: unknown): Ajv {
   const name = typeof draft === "string" ? draft : "";
   if (name.includes("draft-07") || name.includes("draft-06")) {
@@ -174,7 +178,7 @@ interface Checks {
   readonly outputs: ValidateFunction | undefined;
 }
 
-function findFaults(checks: Checks, examples: Iterable<Checked>): string[] {
+function findFaults(checks: Checks, examples: Iterable<SchemaInput>): string[] {
   const faults: string[] = [];
   for (const example of examples) {
     faults.push(...faultsOf(checks, example).map((fault) => `example ${example.id}: ${fault}`));
@@ -185,7 +189,7 @@ function findFaults(checks: Checks, examples: Iterable<Checked>): string[] {
   return faults;
 }
 
-function faultsOf(checks: Checks, example: Checked): string[] {
+function faultsOf(checks: Checks, example: SchemaInput): string[] {
   return (["inputs", "outputs"] as const).flatMap((member) => {
     const check = checks[member];
     const text = example[member];

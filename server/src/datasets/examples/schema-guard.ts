@@ -3,16 +3,19 @@ import type { SchemaTask } from "./example-tasks.ts";
 import type { WorkThreads } from "../../storage/work-threads.ts";
 import type { SchemaNeed, SchemaProof, Unchecked } from "./sqlite/schema-proofs.ts";
 
-/** A write with what was proved for it. */
+/** Performs a write, given the schema checks that were already done for it. */
 type Write = (proofs: readonly SchemaProof[]) => Promise<unknown>;
 
-/** Content may change between a check and the write; then it is checked once more, so often at most. */
-const roundsMax = 5;
+/**
+ * How often to repeat the check: content may change between a check and the write, and then it must be checked again.
+ */
+const maxRounds = 5;
 
 /**
- * Performs a write, and has checked beside the writer what it needs to have checked.
+ * Performs a write, and runs the schema checks that it needs on a worker thread, not on the writer thread.
  *
- * @throws RequestError 422: something does not fit its schema, or takes too long to check.
+ * @throws RequestError 422: an example does not match its schema, or the check takes too long. 503: the dataset keeps
+ * changing.
  */
 export async function writeChecked(
   work: WorkThreads,
@@ -20,18 +23,22 @@ export async function writeChecked(
   write: Write,
 ): Promise<unknown> {
   const proofs: SchemaProof[] = [];
-  for (let round = 0; round < roundsMax; round += 1) {
-    const answer = await write(proofs);
-    if (!isUnchecked(answer)) {
-      return answer;
+  for (let round = 0; round < maxRounds; round += 1) {
+    const result = await write(proofs);
+    if (!isUnchecked(result)) {
+      return result;
     }
-    proofs.push(...(await check(work, tenantId, answer.unchecked)));
+    proofs.push(...(await check(work, tenantId, result.unchecked)));
   }
-  throw new RequestError(503, "the dataset changes while this is checked; send it again", 1);
+  throw new RequestError(
+    503,
+    "the dataset keeps changing while the examples are checked against its schema; send the request again",
+    1,
+  );
 }
 
-const isUnchecked = (answer: unknown): answer is Unchecked =>
-  typeof answer === "object" && answer !== null && Object.hasOwn(answer, "unchecked");
+const isUnchecked = (result: unknown): result is Unchecked =>
+  typeof result === "object" && result !== null && Object.hasOwn(result, "unchecked");
 
 async function check(
   work: WorkThreads,
@@ -40,13 +47,13 @@ async function check(
 ): Promise<readonly SchemaProof[]> {
   const proofs: SchemaProof[] = [];
   for (const group of groupsOf(needs)) {
-    const [{ schemas, finds }] = group;
+    const [{ schemas, mode }] = group;
     const examples = group.map((need) => need.examples);
     const misfits = await work.run<SchemaTask>(tenantId, {
       kind: "schema",
       schemas,
       examples,
-      finds,
+      mode,
     });
     proofs.push(...group.map(({ digest }) => ({ digest, misfits })));
   }
@@ -55,12 +62,12 @@ async function check(
 
 type Group = [SchemaNeed, ...SchemaNeed[]];
 
-/** What follows one another against the same schemas is checked at once. */
+/** Groups consecutive checks against the same schemas, so that one task performs them. */
 function groupsOf(needs: readonly SchemaNeed[]): readonly Group[] {
   const groups: Group[] = [];
   for (const need of needs) {
     const last = groups.at(-1);
-    if (last !== undefined && last[0].finds === need.finds && hasSameSchemas(last[0], need)) {
+    if (last !== undefined && last[0].mode === need.mode && hasSameSchemas(last[0], need)) {
       last.push(need);
     } else {
       groups.push([need]);

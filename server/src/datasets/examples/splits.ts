@@ -5,11 +5,15 @@ import { serverLimits } from "../../model/options.ts";
 /** The member of an example's metadata that names its splits. */
 const splitMember = "dataset_split";
 
-/** Where an example is that names no split. */
+/** The splits of an example that names none. */
 const defaultSplits: readonly string[] = ["base"];
 
-/** @throws RequestError 422: it is neither a text nor a list of texts, or one is empty. */
-export function parseSplits(value: unknown, what: string): readonly string[] | undefined {
+/**
+ * Parses the name of a split or a list of names.
+ *
+ * @throws RequestError 422: the value is neither, the list is empty, or a name is empty.
+ */
+export function parseSplits(value: unknown, label: string): readonly string[] | undefined {
   if (value === undefined || value === null) {
     return undefined;
   }
@@ -17,72 +21,80 @@ export function parseSplits(value: unknown, what: string): readonly string[] | u
   if (names.length === 0 || !names.every((name) => typeof name === "string" && name !== "")) {
     throw new RequestError(
       422,
-      `${what} is the name of a split, or a list of them, at least one and none of them empty`,
+      `${label} must be the name of a split or a list of names, without empty ones`,
     );
   }
   return [...new Set(names as readonly string[])];
 }
 
 /**
- * The metadata of an example, including its splits. Where no splits are passed, those in the metadata count, so that what
- * was read can be written back.
+ * The metadata of an example, including its splits. If no splits are passed, those in the metadata count, so that
+ * what was read can be written back unchanged.
  *
- * @throws RequestError 422: they are too many.
+ * @throws RequestError 422: there are too many splits.
  */
 export function withSplits(metadata: string | null, splits: readonly string[] | undefined): string {
-  const { rest, splits: own } = separateSplits(metadata ?? "{}");
-  return joinSplits(rest, splits ?? own ?? defaultSplits);
+  const { rest, splits: metadataSplits } = separateSplits(metadata ?? "{}");
+  return joinSplits(rest, splits ?? metadataSplits ?? defaultSplits);
 }
 
-/** Metadata in two: an object without the splits, and the splits where it names any. */
-export interface SeparateMetadata {
+/** Metadata in two parts: the JSON text of an object without the splits, and the splits if it names any. */
+export interface SeparatedMetadata {
   readonly rest: string;
   readonly splits: readonly string[] | undefined;
 }
 
-/** Takes metadata apart as it was received. */
-export function separateSplits(metadata: string): SeparateMetadata {
+/** Separates metadata as it was received from a client. */
+export function separateSplits(metadata: string): SeparatedMetadata {
   const members = new JsonCursor(Buffer.from(metadata)).readMembers();
-  const splits = parseOwn(members.get(splitMember));
+  const splits = parseStoredSplits(members.get(splitMember));
   members.delete(splitMember);
   const texts = [...members].map(([name, json]) => `${JSON.stringify(name)}:${json.toString()}`);
   return { rest: `{${texts.join(",")}}`, splits };
 }
 
-/** The same of metadata of ours, in which the splits come last: its other members, which may be many, are not read. */
-export function separateStored(metadata: string): SeparateMetadata {
-  // Within a text the quotes would have a backslash before them: the last one is the member's name.
-  const at = metadata.lastIndexOf(splitStart);
-  const splits = at === -1 ? undefined : parseList(metadata.slice(at + splitStart.length, -1));
+/**
+ * Separates metadata that {@link joinSplits} wrote. The splits come last there, so the other members, which may be
+ * many, are not parsed.
+ */
+export function separateStored(metadata: string): SeparatedMetadata {
+  // Inside a JSON string the quotes would be escaped, so the last match is the member's name.
+  const position = metadata.lastIndexOf(splitsStart);
+  const splits =
+    position === -1 ? undefined : tryParseSplits(metadata.slice(position + splitsStart.length, -1));
   return splits === undefined
     ? separateSplits(metadata)
-    : { rest: `${metadata.slice(0, at).replace(/,$/, "")}}`, splits };
+    : { rest: `${metadata.slice(0, position).replace(/,$/, "")}}`, splits };
 }
 
-/** Puts it together again. @throws RequestError 422: the splits are too many. */
+/**
+ * Appends the splits to the metadata.
+ *
+ * @throws RequestError 422: there are too many splits.
+ */
 export function joinSplits(rest: string, splits: readonly string[]): string {
   if (splits.length > serverLimits.splitsMax) {
-    throw new RequestError(422, `an example is in at most ${serverLimits.splitsMax} splits`);
+    throw new RequestError(422, `an example can be in at most ${serverLimits.splitsMax} splits`);
   }
   const comma = rest === "{}" ? "" : ",";
-  return `${rest.slice(0, -1)}${comma}${splitStart}${JSON.stringify(splits)}}`;
+  return `${rest.slice(0, -1)}${comma}${splitsStart}${JSON.stringify(splits)}}`;
 }
 
-/** The splits that metadata of ours names. */
+/** The splits in metadata that {@link joinSplits} wrote. */
 export const splitsOf = (metadata: string): readonly string[] =>
   separateStored(metadata).splits ?? [];
 
-const splitStart = `"${splitMember}":`;
+const splitsStart = `"${splitMember}":`;
 
-function parseList(json: string): readonly string[] | undefined {
+function tryParseSplits(json: string): readonly string[] | undefined {
   try {
-    return parseOwn(Buffer.from(json));
+    return parseStoredSplits(Buffer.from(json));
   } catch {
-    return undefined; // It is no metadata of ours: the caller reads it member by member.
+    return undefined; // Not written by joinSplits: the caller parses the whole text.
   }
 }
 
-function parseOwn(json: Buffer | undefined): readonly string[] | undefined {
+function parseStoredSplits(json: Buffer | undefined): readonly string[] | undefined {
   const value: unknown = json === undefined ? undefined : JSON.parse(json.toString("utf8"));
   if (Array.isArray(value)) {
     const names = value.filter((name) => typeof name === "string");

@@ -15,74 +15,90 @@ import type { Packed, ReceivedExample } from "./large-examples.ts";
 import { listedMembers, toExampleJson, toJsonList } from "./example-json.ts";
 import { toIso } from "../../http/wire-text.ts";
 import type {
-  ExampleAnswerTask,
+  ExampleResponseTask,
   ExamplesBody,
   ExamplesTask,
   RejectedRow,
-  TakenExamples,
-  TakenImport,
+  ParsedExamples,
+  ParsedImport,
 } from "./example-tasks.ts";
 
-/** The examples of a body. @throws RequestError the body holds no examples. */
+/**
+ * Parses the examples of a body.
+ *
+ * @throws RequestError the body does not contain examples.
+ */
 export function readExamples({ body, shape, datasetId }: ExamplesBody): readonly ReceivedExample[] {
   const scope = datasetId === undefined ? {} : { datasetId };
   switch (shape.kind) {
     case "one":
-      return [parseExample(readMembers(body), { what: "the example", ...scope })];
+      return [parseExample(readMembers(body), { label: "the example", ...scope })];
     case "list":
       return readItems(body).map((members, index) =>
-        parseExample(members, { what: `example ${index}`, ...scope }),
+        parseExample(members, { label: `example ${index}`, ...scope }),
       );
     case "form":
       return parseExampleParts(body, shape.contentType).map(({ id, members, attachments }) => {
-        const { draft, ...rest } = parseExample(members, { what: `example ${id}`, id, ...scope });
-        return { ...rest, draft: { ...draft, attachments } };
+        const { draft, ...received } = parseExample(members, {
+          label: `example ${id}`,
+          id,
+          ...scope,
+        });
+        return { ...received, draft: { ...draft, attachments } };
       });
   }
 }
 
-/** The changes of a body. @throws RequestError the body holds no changes of examples. */
+/**
+ * Parses the changes of a body.
+ *
+ * @throws RequestError the body does not contain changes to examples.
+ */
 export function readChanges({ body, shape }: ExamplesBody): readonly ExampleChange[] {
   switch (shape.kind) {
     case "one": {
       const { id = "" } = shape;
-      return [parseChange(readMembers(body), { what: `example ${id}`, id })];
+      return [parseChange(readMembers(body), { label: `example ${id}`, id })];
     }
     case "list":
       return readItems(body).map(parseChangeItem);
     case "form":
       return parseExampleParts(body, shape.contentType).map(({ id, members, attachments }) => ({
-        ...parseChange(members, { what: `example ${id}`, id }),
+        ...parseChange(members, { label: `example ${id}`, id }),
         attachments,
       }));
   }
 }
 
-/** A large body, taken apart: packed in parts, each of which is soon unpacked. */
-export function takeExamples(task: ExamplesTask, body: Buffer): TakenExamples {
+/** Parses a large body into packed parts, each small enough to be unpacked quickly. */
+export function parseExamplesTask(task: ExamplesTask, body: Buffer): ParsedExamples {
   const { operation, shape, datasetId } = task;
-  const given = { body, shape, ...(datasetId !== undefined && { datasetId }) };
+  const parsedBody = { body, shape, ...(datasetId !== undefined && { datasetId }) };
   if (operation === "update") {
-    const changes = readChanges(given);
+    const changes = readChanges(parsedBody);
     const sizeOf = ({ inputs, outputs, metadata, attachments }: ExampleChange): number =>
       sizesOf([inputs, outputs, metadata]) + filesOf(attachments);
     return { parts: toParts(changes, sizeOf), count: changes.length, needsRun: false };
   }
-  const received = readExamples(given);
+  const received = readExamples(parsedBody);
   const parts = toParts(received, sizeOfReceived);
   return { parts, count: received.length, needsRun: received.some(needsRun) };
 }
 
-/** Those of a list of rows that are examples. @throws RequestError 422: it is no list; 413: they are too many. */
-export function takeImport(datasetId: string, body: Buffer): TakenImport {
+/**
+ * Parses those rows of a list that are valid examples.
+ *
+ * @throws RequestError 413: there are too many rows. 422: it is not a list.
+ */
+export function parseImport(datasetId: string, body: Buffer): ParsedImport {
   const received: ReceivedExample[] = [];
   const rows: [string, number][] = [];
   const rejected: RejectedRow[] = [];
   for (const [index, json] of readElements(body, serverLimits.operationsMax).entries()) {
     try {
-      const one = parseRow(json, datasetId);
-      received.push(one);
-      rows.push([one.draft.id, index]);
+      const example = parseRow(json, datasetId);
+      received.push(example);
+      rows.push([example.draft.id, index]);
     } catch (cause) {
       if (!(cause instanceof RequestError)) {
         throw cause;
@@ -93,19 +109,19 @@ export function takeImport(datasetId: string, body: Buffer): TakenImport {
   return { parts: toParts(received, sizeOfReceived), rows, rejected };
 }
 
-/** Ids are made here: a file may be taken in twice. */
+/** Drops ids, so that each import creates new examples: the same file may be imported twice. */
 function parseRow(json: Buffer, datasetId: string): ReceivedExample {
   const members = new Map(readMembers(json, "the row"));
   for (const name of ["id", "dataset_id", "source_run_id", "use_source_run_io"]) {
     members.delete(name);
   }
-  return parseExample(members, { what: "the row", datasetId });
+  return parseExample(members, { label: "the row", datasetId });
 }
 
 const sizeOfReceived = ({ draft }: ReceivedExample): number =>
   sizesOf([draft.inputs, draft.outputs, draft.metadata]) + filesOf(draft.attachments);
 
-/** Whether something of an example is to come from a run. */
+/** Whether content of an example must be copied from a run. */
 export const needsRun = ({ draft, useSourceRunIo }: ReceivedExample): boolean =>
   useSourceRunIo || draft.runAttachments !== undefined;
 
@@ -134,8 +150,8 @@ function toParts<Item>(
   return part.length === 0 ? parts : [...parts, pack(part)];
 }
 
-/** The answer to a large write. */
-export function toAnswer({ form, parts, written }: ExampleAnswerTask): Buffer {
+/** Serializes the response to a large write. */
+export function serializeResponse({ form, parts, written }: ExampleResponseTask): Buffer {
   const result = unpack(written);
   if (form === "list") {
     const drafts = parts.flatMap((part) => unpack(part as Packed<readonly ReceivedExample[]>));
@@ -147,25 +163,25 @@ export function toAnswer({ form, parts, written }: ExampleAnswerTask): Buffer {
   const ids = parts.flatMap((part: Packed<readonly (ReceivedExample | ExampleChange)[]>) =>
     unpack(part).map((item) => ("draft" in item ? item.draft : item).id),
   );
-  const answer = form === "created" ? toCreated(ids, result) : toWritten(ids, result);
-  return Buffer.from(JSON.stringify(answer));
+  const response = form === "created" ? toCreated(ids, result) : toWritten(ids, result);
+  return Buffer.from(JSON.stringify(response));
 }
 
-/** The examples that were sent, as they are now. */
+/** Serializes the examples that were sent as they are now stored. */
 export function toListJson(
   drafts: readonly ExampleDraft[],
-  { datasets, known }: ExamplesWritten,
+  { datasets, existing }: ExamplesWritten,
 ): Buffer {
   const view = { select: listedMembers, link: () => "" };
   const toExample = (draft: ExampleDraft) => {
     const { name: datasetName = "", micros = 0 } = datasets[draft.datasetId] ?? {};
     const times = { createdMicros: draft.createdMicros ?? micros, modifiedMicros: micros };
-    return { ...draft, datasetName, position: 0, attachments: [], ...times, ...known[draft.id] };
+    return { ...draft, datasetName, position: 0, attachments: [], ...times, ...existing[draft.id] };
   };
   return toJsonList(drafts.map((draft) => toExampleJson(toExample(draft), view)));
 }
 
-/** What was written, and the version that has it. */
+/** What was written, and the version that contains it. */
 export function toWritten(
   ids: readonly string[],
   { datasets }: ExamplesWritten,
@@ -174,11 +190,14 @@ export function toWritten(
   return { count: ids.length, example_ids: ids, as_of: toIso(micros) };
 }
 
-/** Ours: a client that sends the same once more learns how much of it was there. */
+/**
+ * As {@link toWritten}, plus `existing_count`, a member of this server: it tells a client that repeats a request how
+ * many of the examples already existed.
+ */
 export function toCreated(
   ids: readonly string[],
   written: ExamplesWritten,
 ): Readonly<Record<string, unknown>> {
-  const made = new Set(ids.filter((id) => written.known[id] === undefined));
-  return { ...toWritten(ids, written), existing_count: ids.length - made.size };
+  const created = new Set(ids.filter((id) => written.existing[id] === undefined));
+  return { ...toWritten(ids, written), existing_count: ids.length - created.size };
 }

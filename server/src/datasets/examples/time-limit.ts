@@ -4,8 +4,8 @@ const context = createContext({ work: undefined as unknown });
 const script = new Script("work()");
 
 /**
- * Runs work that a caller's patterns may make endless. V8 ends it, regular expressions included,
- * where it takes longer; nothing that it holds open may need closing.
+ * Runs work that a caller's patterns may make endless. V8 interrupts it after the limit, even inside a regular
+ * expression, so the work must not hold resources that need closing.
  *
  * @throws TimeLimitError it took longer.
  */
@@ -20,7 +20,7 @@ export function runWithin<Result>(limitMs: number, work: () => Result): Result {
   }
 }
 
-/** Work took longer than it may. */
+/** The work exceeded its time limit. */
 export class TimeLimitError extends Error {
   constructor(limitMs: number) {
     super(`it takes longer than ${limitMs} ms`);

@@ -1,4 +1,4 @@
-/** What a search looks for: the words of all texts and numbers in a value, each once, so many at most. */
+/** The search terms of a value: the distinct words of all strings and numbers in it, up to `limit`. */
 export function wordsOf(value: unknown, limit: number): readonly string[] {
   const words = new Set<string>();
   for (const text of leavesOf(value)) {
@@ -12,19 +12,22 @@ export function wordsOf(value: unknown, limit: number): readonly string[] {
   return [...words];
 }
 
-/** The texts and numbers in a value, in order. With a stack of its own: a deep value can't exhaust the thread's. */
+/**
+ * Yields the strings and numbers in a value, in order. Uses an explicit stack, so that a deeply nested value can't
+ * overflow the call stack.
+ */
 function* leavesOf(value: unknown): Generator<string> {
-  const open: unknown[] = [value];
-  while (open.length > 0) {
-    const next = open.pop();
+  const pending: unknown[] = [value];
+  while (pending.length > 0) {
+    const next = pending.pop();
     if (typeof next === "string" || typeof next === "number") {
       yield String(next);
     } else if (typeof next === "object" && next !== null) {
       const members: readonly unknown[] = Object.values(next);
-      open.push(...members.slice(0, leavesMax).toReversed());
+      pending.push(...members.slice(0, maxMembers).toReversed());
     }
   }
 }
 
-/** Members of one object or list that are looked at. */
-const leavesMax = 10_000;
+/** Number of members of one object or list to read. */
+const maxMembers = 10_000;

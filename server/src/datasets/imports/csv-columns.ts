@@ -11,29 +11,36 @@ export interface ColumnChoice {
 }
 
 export interface Column {
-  /** As the head of the file has it. */
+  /** The name in the header row of the file. */
   readonly column: string;
-  /** The member that it becomes. */
+  /** The member of the example that the column becomes. */
   readonly name: string;
 }
 
-/** Makes rows of cells to examples. All cells are texts; a mark that one is no formula is taken off. */
+/**
+ * Converts rows of cells to examples. All cells are strings; the prefix that keeps spreadsheets from evaluating a
+ * cell as a formula is removed.
+ */
 export class CsvColumns {
   readonly #width: number;
   readonly #inputs: readonly ColumnTarget[];
   readonly #outputs: readonly ColumnTarget[];
   readonly #metadata: readonly ColumnTarget[];
 
-  /** @throws RequestError 422: the head lacks a column that is named, or has it twice. */
+  /** @throws RequestError 422: the header row lacks a requested column, or has it twice. */
   constructor(received: readonly string[], choice: ColumnChoice) {
-    const head = received.map(unescapeFormula);
-    this.#width = head.length;
-    this.#inputs = findTargets(head, choice.inputs, "input_keys");
-    this.#outputs = findTargets(head, choice.outputs, "output_keys");
-    this.#metadata = findTargets(head, choice.metadata, "metadata_keys");
+    const header = received.map(unescapeFormula);
+    this.#width = header.length;
+    this.#inputs = findTargets(header, choice.inputs, "input_keys");
+    this.#outputs = findTargets(header, choice.outputs, "output_keys");
+    this.#metadata = findTargets(header, choice.metadata, "metadata_keys");
   }
 
-  /** `undefined` for a blank line. @throws RequestError 422: it has more cells than the head, or fewer. */
+  /**
+   * Converts one row; `undefined` for a blank line.
+   *
+   * @throws RequestError 422: it has more or fewer cells than the header row.
+   */
   toRow(cells: readonly string[], number: number): UploadRow | undefined {
     if (cells.length === 1 && cells[0] === "") {
       return undefined;
@@ -41,7 +48,7 @@ export class CsvColumns {
     if (cells.length !== this.#width) {
       throw new RequestError(
         422,
-        `row ${number} of the CSV has ${cells.length} cells, its head has ${this.#width}`,
+        `row ${number} of the CSV has ${cells.length} cells, but its header row has ${this.#width}`,
       );
     }
     const metadata = this.#metadata.length === 0 ? null : toObject(this.#metadata, cells);
@@ -55,39 +62,39 @@ export class CsvColumns {
 
 interface ColumnTarget {
   readonly index: number;
-  /** The member's name as JSON, and a colon. */
+  /** The member's name as JSON, followed by a colon. */
   readonly start: string;
 }
 
 function findTargets(
-  head: readonly string[],
+  header: readonly string[],
   columns: readonly Column[],
   field: string,
 ): readonly ColumnTarget[] {
   if (new Set(columns.map(({ name }) => name)).size < columns.length) {
     throw new RequestError(
       422,
-      `${field}: two columns would become one member: map them to different names`,
+      `${field}: two columns would become the same member; map them to different names`,
     );
   }
   return columns.map(({ column, name }) => {
-    const index = head.indexOf(column);
+    const index = header.indexOf(column);
     if (index === -1) {
-      const known = head.slice(0, 50).map((one) => JSON.stringify(one.slice(0, 80)));
+      const available = header.slice(0, 50).map((cell) => JSON.stringify(cell.slice(0, 80)));
       throw new RequestError(
         422,
-        `the CSV has no column ${JSON.stringify(column)}, which ${field} names; its columns are ${known.join(", ")}`,
+        `the CSV has no column ${JSON.stringify(column)}, which ${field} names; its columns are ${available.join(", ")}`,
       );
     }
-    if (head.indexOf(column, index + 1) !== -1) {
+    if (header.indexOf(column, index + 1) !== -1) {
       throw new RequestError(
         422,
-        `the CSV has the column ${JSON.stringify(column)} twice: rename one of them`,
+        `the CSV has the column ${JSON.stringify(column)} twice; rename one of them`,
       );
     }
     return { index, start: `${JSON.stringify(name)}:` };
   });
 }
 
-const toObject = (places: readonly ColumnTarget[], cells: readonly string[]): string =>
-  `{${places.map(({ index, start }) => start + JSON.stringify(unescapeFormula(cells[index] ?? ""))).join(",")}}`;
+const toObject = (targets: readonly ColumnTarget[], cells: readonly string[]): string =>
+  `{${targets.map(({ index, start }) => start + JSON.stringify(unescapeFormula(cells[index] ?? ""))).join(",")}}`;

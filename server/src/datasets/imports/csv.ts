@@ -2,14 +2,14 @@ import Papa from "papaparse";
 import { RequestError } from "../../model/errors.ts";
 import { serverLimits } from "../../model/options.ts";
 
-/** Rows of a CSV file, some at a time. The first one is its head. */
+/** A group of consecutive rows of a CSV file. The first row of the file is the header. */
 export interface CsvPage {
   readonly rows: readonly (readonly string[])[];
-  /** Of the first of them, as a spreadsheet counts: the head is row 1. */
+  /** The number of the first row, as a spreadsheet counts: the header is row 1. */
   readonly firstRow: number;
 }
 
-/** What Papa's parser answers; its types say `any`. */
+/** What Papa's parser returns; its types say `any`. */
 interface Parsed {
   readonly data: readonly (readonly string[])[];
   readonly errors: readonly { readonly message: string; readonly row: number }[];
@@ -17,33 +17,33 @@ interface Parsed {
 }
 
 /**
- * The rows of a CSV file, as its bytes arrive: UTF-8 with or without a mark, commas, fields in quotes
- * that hold commas, quotes and line ends. Only the row that is not yet complete is kept.
+ * Parses a CSV file as its bytes arrive: UTF-8 with or without a byte order mark, commas, and quoted fields that may
+ * contain commas, quotes and line breaks. Only the incomplete last row is kept in memory.
  *
- * @throws RequestError 422: the bytes are not UTF-8, quotes do not match. 413: a row is too long.
+ * @throws RequestError 422: the bytes are not UTF-8, or quotes do not match. 413: a row is too long.
  */
 export async function* readCsv(chunks: AsyncIterable<Buffer>): AsyncGenerator<CsvPage> {
   const decoder = new TextDecoder("utf-8", { fatal: true });
-  let rest = "";
+  let incompleteRow = "";
   let newline: "\n" | "\r\n" | "\r" | undefined;
   let firstRow = 1;
   const parse = (text: string, isLast: boolean): CsvPage => {
-    newline ??= guessNewline(text);
+    newline ??= detectNewline(text);
     const parser = new Papa.Parser({ delimiter: ",", newline });
     const { data, errors, meta } = parser.parse(text, 0, !isLast) as Parsed;
-    // Faults of the row that is not complete may be no faults: it is read again.
+    // Ignore errors in the incomplete row: it is parsed again with its remainder.
     const fault = errors.find(({ row }) => row < data.length);
     if (fault !== undefined) {
       throw new RequestError(422, `row ${firstRow + fault.row} of the CSV: ${fault.message}`);
     }
-    rest = isLast ? "" : text.slice(meta.cursor);
+    incompleteRow = isLast ? "" : text.slice(meta.cursor);
     const page = { rows: data, firstRow };
     firstRow += data.length;
     return page;
   };
   for await (const chunk of chunks) {
-    const page = parse(rest + decode(decoder, chunk), false);
-    if (rest.length > serverLimits.csvRowChars) {
+    const page = parse(incompleteRow + decode(decoder, chunk), false);
+    if (incompleteRow.length > serverLimits.csvRowChars) {
       throw new RequestError(
         413,
         `row ${firstRow} of the CSV is longer than ${serverLimits.csvRowChars} characters; is a quote missing?`,
@@ -51,13 +51,13 @@ export async function* readCsv(chunks: AsyncIterable<Buffer>): AsyncGenerator<Cs
     }
     yield page;
   }
-  const last = rest + decode(decoder);
+  const last = incompleteRow + decode(decoder);
   if (last !== "") {
     yield parse(last, true);
   }
 }
 
-/** Without bytes: what is left at the end. */
+/** Decodes a chunk; without one, flushes the decoder. */
 function decode(decoder: InstanceType<typeof TextDecoder>, chunk?: Buffer): string {
   try {
     return chunk === undefined ? decoder.decode() : decoder.decode(chunk, { stream: true });
@@ -66,8 +66,8 @@ function decode(decoder: InstanceType<typeof TextDecoder>, chunk?: Buffer): stri
   }
 }
 
-/** The first line end that stands in no quotes. */
-function guessNewline(text: string): "\n" | "\r\n" | "\r" {
+/** The first line break outside quotes. */
+function detectNewline(text: string): "\n" | "\r\n" | "\r" {
   const [found = "\n"] = /\r\n|\n|\r/.exec(text.replaceAll(/"[^"]*"/g, "")) ?? [];
   return found === "\r\n" || found === "\r" ? found : "\n";
 }

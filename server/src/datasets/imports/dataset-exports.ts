@@ -15,7 +15,10 @@ import { datasetIdOf, findDataset } from "../dataset-handlers.ts";
 import { all } from "../../http/query-string.ts";
 import type { QueryString } from "../../http/query-string.ts";
 
-/** `GET /datasets/{id}/openai_ft`: a line for each example. One that has no such form is refused by name. */
+/**
+ * `GET /datasets/{id}/openai_ft`: one line for each example. An example that can't be converted fails the request and
+ * is named in the error.
+ */
 export async function exportDatasetOpenAi(
   store: DatasetStore,
   request: FastifyRequest,
@@ -23,14 +26,14 @@ export async function exportDatasetOpenAi(
 ): Promise<FastifyReply> {
   holdOpen(request, reply);
   const pages = await openPages(store, request);
-  // Looked at before the first byte is sent: later on there is no way to say no.
+  // Convert everything once before sending: after the first byte the status can't become an error.
   for await (const page of pages()) {
     page.forEach(toLine);
   }
   return sendLines(reply, { pages, type: "application/x-ndjson", toText: toLines(toLine) });
 }
 
-/** `GET /datasets/{id}/jsonl`: a line for each example, its payloads as they came. */
+/** `GET /datasets/{id}/jsonl`: one line for each example, its payloads as they were sent. */
 export async function exportDatasetJsonl(
   store: DatasetStore,
   request: FastifyRequest,
@@ -55,43 +58,45 @@ export async function exportDatasetCsv(
       Object.keys(parse(example.inputs)).forEach((name) => inputs.add(name));
       Object.keys(parse(example.outputs)).forEach((name) => outputs.add(name));
     }
-    // Each row has a cell for each of them, however few members its example has.
+    // Each row has a cell for every column, however few members its example has, so the number of columns must be
+    // bounded.
     if (inputs.size + outputs.size > serverLimits.csvColumns) {
       throw new RequestError(
         422,
-        `the examples have more than ${serverLimits.csvColumns} different members, each of which is a column; take /datasets/${datasetIdOf(request)}/jsonl`,
+        `the examples have more than ${serverLimits.csvColumns} different members, each of which would be a column; export /datasets/${datasetIdOf(request)}/jsonl instead`,
       );
     }
   }
   const columns = [...inputs, ...[...outputs].map((name) => outputColumn(name, inputs))];
-  const toRow = ({ inputs: given, outputs: answer }: Example): string[] => {
-    const [from, to] = [parse(given), parse(answer)];
+  const toRow = (example: Example): string[] => {
+    const [inputValues, outputValues] = [parse(example.inputs), parse(example.outputs)];
     return [
-      ...[...inputs].map((name) => toCell(from, name)),
-      ...[...outputs].map((name) => toCell(to, name)),
+      ...[...inputs].map((name) => toCell(inputValues, name)),
+      ...[...outputs].map((name) => toCell(outputValues, name)),
     ];
   };
   return sendLines(reply, {
     pages,
     type: "text/csv",
     head: `${Papa.unparse([columns.map(escapeFormula)])}\r\n`,
-    toText: (page) => `${Papa.unparse(page.map((one) => toRow(one).map(escapeFormula)))}\r\n`,
+    toText: (page) =>
+      `${Papa.unparse(page.map((example) => toRow(example).map(escapeFormula)))}\r\n`,
   });
 }
 
-/** A member of both gets a second column under another name. */
+/** The column of an output; prefixed if the inputs have a member of the same name. */
 const outputColumn = (name: string, inputs: ReadonlySet<string>): string =>
   inputs.has(name) ? `outputs.${name}` : name;
 
 type Pages = () => AsyncGenerator<readonly Example[]>;
 
-/** The examples of one version, part by part, as often as wanted. */
+/** Returns a function that reads the examples of one version page by page, as often as needed. */
 async function openPages(store: DatasetStore, request: FastifyRequest): Promise<Pages> {
   const dataset = await findDataset(store, request);
   const query = request.query as QueryString;
   const asOf = readAsOf(query);
   const splits = all(query, "splits");
-  // Pinned: what is written meanwhile is of a later version.
+  // Pin the version: concurrent writes create later ones.
   const moment = (await findMoment(store, dataset, asOf)) ?? dataset.versionMicros ?? 0;
   const bounds = { limit: serverLimits.examplesStep, bytesMax: serverLimits.exportBytes };
   return async function* pages() {
@@ -108,7 +113,7 @@ async function openPages(store: DatasetStore, request: FastifyRequest): Promise<
       }
       after = page.at(-1)?.position ?? after;
       isMore = page.length > 0;
-      await setImmediate(); // Others ask too.
+      await setImmediate(); // Let other requests run.
     }
   };
 }
@@ -150,7 +155,7 @@ function toLine(example: Example): string {
   }
 }
 
-/** Between the members of JSON a line may end; within its texts it can't. */
+/** JSON may contain line breaks between members, but never inside strings. */
 const onOneLine = (json: string): string => json.replaceAll(/[\r\n]+/g, " ");
 
 const toJsonLine = (example: Example): string =>
@@ -162,7 +167,7 @@ const toJsonLine = (example: Example): string =>
 const parse = (json: string | null): Readonly<Record<string, unknown>> =>
   json === null ? {} : (JSON.parse(json) as Readonly<Record<string, unknown>>);
 
-/** Texts as they are, all else as JSON. */
+/** Strings as they are, all other values as JSON. */
 function toCell(values: Readonly<Record<string, unknown>>, name: string): string {
   const value = Object.hasOwn(values, name) ? values[name] : undefined;
   if (value === undefined || value === null) {

@@ -3,7 +3,7 @@ import type { FastifyReply, FastifyRequest } from "fastify";
 import { readCsv } from "./csv.ts";
 import { CsvColumns } from "./csv-columns.ts";
 import type { Column } from "./csv-columns.ts";
-import type { Spool } from "./upload-file.ts";
+import type { UploadFile } from "./upload-file.ts";
 import { RequestError } from "../../model/errors.ts";
 import { holdOpen } from "../../http/hold-open.ts";
 import { serverLimits } from "../../model/options.ts";
@@ -19,7 +19,7 @@ import type { UploadForm } from "./upload-form.ts";
 
 type Fields = UploadForm["fields"];
 
-/** `POST /datasets/upload`: a dataset from a CSV file. It is there when all of it is, or not at all. */
+/** `POST /datasets/upload`: creates a dataset from a CSV file. It becomes visible only when it is complete. */
 export async function uploadDataset(
   { store, folder }: { readonly store: DatasetStore; readonly folder: string },
   request: FastifyRequest,
@@ -51,10 +51,10 @@ export async function uploadDataset(
 function parseDraft({ fields, fileName, file }: UploadForm): DatasetDraft {
   const name = fields.get("name")?.[0] ?? "";
   if (file.isEmpty) {
-    throw new RequestError(422, 'the part "file" is missing or empty: the CSV');
+    throw new RequestError(422, 'the part "file" is missing or empty; send the CSV file in it');
   }
   if (name === "" && fileName === "") {
-    throw new RequestError(422, "name is missing, and the file has none either");
+    throw new RequestError(422, "name is missing, and the file has no name to use instead");
   }
   return {
     id: randomUUID(),
@@ -71,14 +71,14 @@ function parseDraft({ fields, fileName, file }: UploadForm): DatasetDraft {
   };
 }
 
-async function* readRows(file: Spool, fields: Fields): AsyncGenerator<readonly UploadRow[]> {
+async function* readRows(file: UploadFile, fields: Fields): AsyncGenerator<readonly UploadRow[]> {
   const choice = {
     inputs: readColumns(fields, "input_keys", "input_key_mappings"),
     outputs: readColumns(fields, "output_keys", "output_key_mappings"),
     metadata: readColumns(fields, "metadata_keys", "metadata_key_mappings"),
   };
   if (choice.inputs.length === 0) {
-    throw new RequestError(422, "input_keys is missing: the columns that are inputs");
+    throw new RequestError(422, "input_keys is missing: list the columns that are inputs");
   }
   let columns: CsvColumns | undefined;
   for await (const { rows, firstRow } of readCsv(file.read())) {
@@ -97,7 +97,7 @@ async function* readRows(file: Spool, fields: Fields): AsyncGenerator<readonly U
   }
 }
 
-/** Joined to what is written in one go. */
+/** Groups rows into steps, each of which is one write. */
 async function* toSteps(
   pages: AsyncIterable<readonly UploadRow[]>,
 ): AsyncGenerator<readonly UploadRow[]> {
@@ -124,7 +124,7 @@ function readColumns(fields: Fields, keys: string, mappings: string): readonly C
   return [...new Set(fields.get(keys))].map((column) => {
     const name = Object.hasOwn(names, column) ? names[column] : column;
     if (typeof name !== "string") {
-      throw new RequestError(422, `${mappings} is a JSON object of names`);
+      throw new RequestError(422, `${mappings} must be a JSON object whose values are names`);
     }
     return { column, name };
   });
@@ -136,7 +136,7 @@ function readObject(fields: Fields, name: string): Readonly<Record<string, unkno
     value !== undefined &&
     (typeof value !== "object" || value === null || Array.isArray(value))
   ) {
-    throw new RequestError(422, `${name} is a JSON object`);
+    throw new RequestError(422, `${name} must be a JSON object`);
   }
   return value === undefined ? undefined : { ...value };
 }
@@ -144,7 +144,7 @@ function readObject(fields: Fields, name: string): Readonly<Record<string, unkno
 function readList(fields: Fields, name: string): readonly unknown[] | undefined {
   const value = readJson(fields, name);
   if (value !== undefined && !Array.isArray(value)) {
-    throw new RequestError(422, `${name} is a JSON list`);
+    throw new RequestError(422, `${name} must be a JSON list`);
   }
   return value;
 }

@@ -2,7 +2,7 @@ import type { Example } from "../examples/example.ts";
 
 type JsonObject = Readonly<Record<string, unknown>>;
 
-/** Roles of fine-tuning, by what messages call who speaks. */
+/** Maps the sender's role or message class to the role in the fine-tuning format. */
 const roles: ReadonlyMap<string, string> = new Map([
   ["human", "user"],
   ["user", "user"],
@@ -21,26 +21,35 @@ const roles: ReadonlyMap<string, string> = new Map([
   ["ToolMessage", "tool"],
 ]);
 
-/** Members of a message that fine-tuning takes, beside its role and content. */
-const kept = ["name", "function_call", "tool_calls", "tool_call_id", "weight", "refusal", "audio"];
+/** Message members that the fine-tuning format accepts in addition to role and content. */
+const copiedMembers = [
+  "name",
+  "function_call",
+  "tool_calls",
+  "tool_call_id",
+  "weight",
+  "refusal",
+  "audio",
+];
 
 /**
- * An example as a line of a fine-tuning file: messages in, the answer last. A text counts as a message.
+ * Converts an example to a line of a fine-tuning file: the messages of the inputs, then those of the outputs. A plain
+ * string counts as a message.
  *
- * @throws Error it holds neither messages nor texts; the message names the fault.
+ * @throws Error it contains neither messages nor strings; the message says where.
  */
 export function toFineTuning({ inputs, outputs }: Pick<Example, "inputs" | "outputs">): string {
-  const given = JSON.parse(inputs) as JsonObject;
-  const answer = outputs === null ? undefined : (JSON.parse(outputs) as JsonObject);
-  if (answer === undefined) {
+  const inputValues = JSON.parse(inputs) as JsonObject;
+  const outputValues = outputs === null ? undefined : (JSON.parse(outputs) as JsonObject);
+  if (outputValues === undefined) {
     throw new Error("it has no outputs");
   }
   const messages = [
-    ...findMessages(given, { who: "user", what: "inputs" }),
-    ...findMessages(answer, { who: "assistant", what: "outputs" }),
+    ...findMessages(inputValues, { role: "user", label: "inputs" }),
+    ...findMessages(outputValues, { role: "assistant", label: "outputs" }),
   ];
-  const tools = given["tools"];
-  const functions = given["functions"];
+  const tools = inputValues["tools"];
+  const functions = inputValues["functions"];
   return JSON.stringify({
     messages,
     ...(Array.isArray(tools) && { tools }),
@@ -49,50 +58,63 @@ export function toFineTuning({ inputs, outputs }: Pick<Example, "inputs" | "outp
 }
 
 interface Side {
-  /** The role of a message that is only a text. */
-  readonly who: string;
-  readonly what: string;
+  /** The role of a message that is a plain string. */
+  readonly role: string;
+  /** How error messages refer to this part of the example. */
+  readonly label: string;
 }
 
-/** Members that hold what was said, the likeliest first. */
-const places = ["messages", "input", "output", "message", "question", "answer", "prompt", "text"];
+/** Members that usually hold messages or text, the most likely first. */
+const messageMembers = [
+  "messages",
+  "input",
+  "output",
+  "message",
+  "question",
+  "answer",
+  "prompt",
+  "text",
+];
 
-function findMessages(value: JsonObject, { who, what }: Side): JsonObject[] {
+function findMessages(value: JsonObject, { role, label }: Side): JsonObject[] {
   const names = Object.keys(value);
-  const place = places.find((name) => Object.hasOwn(value, name));
-  const name = place ?? (names.length === 1 ? names[0] : undefined);
-  const said = isMessage(value) ? value : value[name ?? ""];
-  if (typeof said === "string") {
-    return [{ role: who, content: said }];
+  const usualName = messageMembers.find((name) => Object.hasOwn(value, name));
+  const memberName = usualName ?? (names.length === 1 ? names[0] : undefined);
+  const content = isMessage(value) ? value : value[memberName ?? ""];
+  if (typeof content === "string") {
+    return [{ role, content }];
   }
-  const list: readonly unknown[] = Array.isArray(said) ? said.flat() : [said];
+  const list: readonly unknown[] = Array.isArray(content) ? content.flat() : [content];
   if (list.length === 0 || !list.every(isMessage)) {
-    throw new Error(`${what} are neither messages nor a text`);
+    throw new Error(`the ${label} contain neither messages nor a string`);
   }
-  return list.map((message) => toMessage(message, what));
+  return list.map((message) => toMessage(message, label));
 }
 
 const isMessage = (value: unknown): value is JsonObject =>
   typeof value === "object" && value !== null && roleOf(value as JsonObject) !== undefined;
 
-/** `{role, content}`, `{type, data: {content}}`, or a class's `{lc, id, kwargs}`. */
+/**
+ * The role of a message in any of three forms: `{role, content}`, `{type, data: {content}}`, or a serialized class
+ * `{lc, id, kwargs}`.
+ */
 function roleOf(message: JsonObject): string | undefined {
   const { role, type, id } = message;
   const name: unknown = type === "constructor" && Array.isArray(id) ? id.at(-1) : (role ?? type);
   return typeof name === "string" ? roles.get(name) : undefined;
 }
 
-function toMessage(message: JsonObject, what: string): JsonObject {
+function toMessage(message: JsonObject, label: string): JsonObject {
   const data = [message["data"], message["kwargs"], message].find(isObject) ?? message;
   const extra = isObject(data["additional_kwargs"]) ? data["additional_kwargs"] : {};
   const content = data["content"];
   const calls = toToolCalls(data["tool_calls"]) ?? toToolCalls(extra["tool_calls"]);
-  const members = kept.flatMap((name) => {
+  const members = copiedMembers.flatMap((name) => {
     const value = name === "tool_calls" ? calls : (data[name] ?? extra[name]);
     return value === undefined || value === null ? [] : [[name, value] as const];
   });
   if (content === undefined && members.length === 0) {
-    throw new Error(`a message of the ${what} has no content`);
+    throw new Error(`a message in the ${label} has no content`);
   }
   return {
     role: roleOf(message),
@@ -101,7 +123,9 @@ function toMessage(message: JsonObject, what: string): JsonObject {
   };
 }
 
-/** Calls as the format has them; those of LangChain have name, args and id. */
+/**
+ * Converts LangChain tool calls, which have name, args and id, to the fine-tuning format; others are already in it.
+ */
 function toToolCalls(value: unknown): readonly unknown[] | undefined {
   if (!Array.isArray(value) || value.length === 0) {
     return undefined;

@@ -2,8 +2,8 @@ import { open, mkdtemp, rm } from "node:fs/promises";
 import type { FileHandle } from "node:fs/promises";
 import { join } from "node:path";
 
-/** A file for what arrives before it is known what to do with it. Gone when closed, or with the process. */
-export class Spool {
+/** A temporary file for an upload whose form is not complete yet. Deleted when closed, or when the process ends. */
+export class UploadFile {
   readonly #file: FileHandle;
   readonly #folder: string;
   #isEmpty = true;
@@ -13,12 +13,12 @@ export class Spool {
     this.#folder = folder;
   }
 
-  static async open(parent: string): Promise<Spool> {
+  static async open(parent: string): Promise<UploadFile> {
     const folder = await mkdtemp(join(parent, "upload-"));
     const file = await open(join(folder, "file"), "wx+", 0o600);
-    // Where an open file may be removed, a crash leaves nothing behind; elsewhere close does it.
+    // Where the platform can remove an open file, a crash leaves nothing behind; elsewhere `close` removes it.
     await rm(folder, { recursive: true }).catch(() => undefined);
-    return new Spool(file, folder);
+    return new UploadFile(file, folder);
   }
 
   get isEmpty(): boolean {
@@ -30,7 +30,7 @@ export class Spool {
     await this.#file.writeFile(chunk);
   }
 
-  /** All that was written, from its beginning. */
+  /** Reads everything that was written, from the beginning. */
   read(): AsyncIterable<Buffer> {
     return this.#file.createReadStream({ start: 0, autoClose: false, highWaterMark: 262_144 });
   }

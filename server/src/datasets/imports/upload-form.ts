@@ -3,36 +3,36 @@ import { once } from "node:events";
 import { finished } from "node:stream/promises";
 import { Busboy } from "@fastify/busboy";
 import type { BusboyFileStream, BusboyInstance } from "@fastify/busboy";
-import { Spool } from "./upload-file.ts";
+import { UploadFile } from "./upload-file.ts";
 import { messageOf, RequestError } from "../../model/errors.ts";
 import { readChunks } from "../../bodies/read-body.ts";
 import { serverLimits } from "../../model/options.ts";
 
 /** A form with one file. */
 export interface UploadForm {
-  /** By name, in order. */
+  /** Values by field name, in the order of the form. */
   readonly fields: ReadonlyMap<string, readonly string[]>;
   readonly fileName: string;
-  readonly file: Spool;
+  readonly file: UploadFile;
 }
 
 /**
- * Receives a form as it arrives. The file is written to disk, as the fields that describe it may follow it. The caller closes
- * the file.
+ * Receives a form as it arrives. The file is written to disk, because the fields that describe it may follow it. The
+ * caller must close the file.
  *
- * @throws RequestError 413: it exceeds a limit. 422: it is not such a form.
+ * @throws RequestError 413: it exceeds a limit. 422: it is not a valid form.
  */
 export async function receiveForm(request: IncomingMessage, folder: string): Promise<UploadForm> {
-  const spool = await Spool.open(folder);
+  const file = await UploadFile.open(folder);
   try {
-    return await receive(request, spool);
+    return await receive(request, file);
   } catch (cause) {
-    await spool.close();
+    await file.close();
     throw cause;
   }
 }
 
-async function receive(request: IncomingMessage, file: Spool): Promise<UploadForm> {
+async function receive(request: IncomingMessage, file: UploadFile): Promise<UploadForm> {
   const form = createForm(request);
   const fields = new Map<string, string[]>();
   const files: { readonly name: string; readonly copied: Promise<void> }[] = [];
@@ -41,11 +41,11 @@ async function receive(request: IncomingMessage, file: Spool): Promise<UploadFor
     fault ??= new RequestError(status, detail);
   };
   let fieldChars = 0;
-  form.on("field", (name, value, ...cuts) => {
-    if (cuts.slice(0, 2).includes(true)) {
-      refuse(413, `a field is longer than ${serverLimits.formFieldBytes} bytes: divide it`);
+  form.on("field", (name, value, ...[isNameTruncated, isValueTruncated]) => {
+    if (isNameTruncated || isValueTruncated) {
+      refuse(413, `a field is longer than ${serverLimits.formFieldBytes} bytes; shorten it`);
     }
-    // They are held, unlike the file.
+    // Fields are kept in memory, unlike the file.
     fieldChars += name.length + value.length;
     if (fieldChars > serverLimits.formChars) {
       refuse(413, `the fields are longer than ${serverLimits.formChars} characters together`);
@@ -55,18 +55,23 @@ async function receive(request: IncomingMessage, file: Spool): Promise<UploadFor
   });
   form.on("file", (field, stream, name) => {
     if (field !== "file" || files.length > 0) {
-      refuse(422, `one file is taken, in the part "file"; this is ${JSON.stringify(field)}`);
+      refuse(
+        422,
+        `only one file is accepted, in the part "file"; got another in ${JSON.stringify(field)}`,
+      );
       stream.resume();
       return;
     }
     const copied = copy(stream, file);
-    copied.catch(() => undefined); // Waited for below.
+    copied.catch(() => undefined); // Awaited below.
     files.push({ name: name ?? "", copied });
   });
-  form.on("fieldsLimit", () => refuse(413, `more than ${serverLimits.formFields} fields`));
-  form.on("error", (cause: unknown) => refuse(422, `the form is broken: ${messageOf(cause)}`));
+  form.on("fieldsLimit", () =>
+    refuse(413, `the form has more than ${serverLimits.formFields} fields`),
+  );
+  form.on("error", (cause: unknown) => refuse(422, `the form is malformed: ${messageOf(cause)}`));
   const done = finished(form).catch((cause: unknown) =>
-    refuse(422, `the form is broken: ${messageOf(cause)}`),
+    refuse(422, `the form is malformed: ${messageOf(cause)}`),
   );
   await readChunks(
     request,
@@ -92,7 +97,7 @@ async function receive(request: IncomingMessage, file: Spool): Promise<UploadFor
 function createForm(request: IncomingMessage): BusboyInstance {
   const contentType = request.headers["content-type"] ?? "";
   if (!/^multipart\/form-data\b/i.test(contentType)) {
-    throw new RequestError(422, "the body is a form: content type multipart/form-data");
+    throw new RequestError(422, "the body must be a form with content type multipart/form-data");
   }
   try {
     return new Busboy({
@@ -106,18 +111,18 @@ function createForm(request: IncomingMessage): BusboyInstance {
       },
     });
   } catch (cause) {
-    throw new RequestError(422, `the form is broken: ${messageOf(cause)}`);
+    throw new RequestError(422, `the form is malformed: ${messageOf(cause)}`);
   }
 }
 
-async function copy(stream: BusboyFileStream, file: Spool): Promise<void> {
+async function copy(stream: BusboyFileStream, file: UploadFile): Promise<void> {
   for await (const chunk of stream as AsyncIterable<Buffer>) {
     await file.write(chunk);
   }
   if (stream.truncated) {
     throw new RequestError(
       413,
-      `the file is larger than ${serverLimits.uploadBytes} bytes: divide it`,
+      `the file is larger than ${serverLimits.uploadBytes} bytes; split it into several uploads`,
     );
   }
 }

@@ -2,18 +2,18 @@ import { randomUUID } from "node:crypto";
 import { RequestError } from "../../model/errors.ts";
 import type { DatasetDraft } from "../dataset.ts";
 import type { UploadRow, UploadWrites } from "./upload.ts";
-import type { DatasetWriting } from "../dataset-writing.ts";
+import type { DatasetWriteDependencies } from "../dataset-writing.ts";
 import { DatasetTable } from "../dataset-table.ts";
 
 /**
- * Writes datasets that arrive piece by piece: all rows are of the version at which it began. What was
- * begun and not ended is gone after a restart.
+ * Writes datasets that are uploaded in parts; all rows belong to the version of the time at which the upload began.
+ * Incomplete uploads are deleted at the next start.
  */
 export class UploadWriter implements UploadWrites {
-  readonly #dependencies: DatasetWriting;
+  readonly #dependencies: DatasetWriteDependencies;
   readonly #table: DatasetTable;
 
-  constructor(dependencies: DatasetWriting) {
+  constructor(dependencies: DatasetWriteDependencies) {
     this.#dependencies = dependencies;
     this.#table = new DatasetTable(dependencies);
     for (const id of this.#table.listUnready()) {
@@ -42,7 +42,7 @@ export class UploadWriter implements UploadWrites {
         attachments: [],
       });
     }
-    this.#dependencies.table.place();
+    this.#dependencies.table.indexNewIds();
   }
 
   end(tenantId: string, datasetId: string): void {

@@ -7,19 +7,20 @@ import { toNeedles } from "../../../runs/needles.ts";
 import { withinDeadline } from "../../../storage/sqlite/query-clock.ts";
 import { keysOfIds } from "./example-places.ts";
 
-/** The `WHERE` of a filter over rows `e`. Values are bound, never written into the text. */
+/** The `WHERE` condition of a filter over rows `e`. Values are bound, never written into the SQL text. */
 export function toExampleConditions(tenantId: string, filter: ExampleFilter): Sql {
   const { datasetId, moment, ids, splits, metadata, texts = [], condition } = filter;
   const parts = [
     sql`${withinDeadline("e.key")}`,
     sql`e.tenant_id = ${bind(tenantId)}`,
-    isSoAt(moment),
+    isValidAt(moment),
   ];
   if (ids !== undefined) {
     parts.push(hasId(ids));
   }
   if (datasetId !== undefined) {
-    // Where ids are named, they lead: not the dataset, which may have millions.
+    // The unary plus keeps SQLite from using the index on the dataset, which may have millions of rows, where ids
+    // select fewer.
     parts.push(sql`${ids === undefined ? "" : "+"}e.dataset_id = ${bind(datasetId)}`);
   }
   if (splits !== undefined) {
@@ -38,18 +39,19 @@ function hasId(ids: readonly string[]): Sql {
   return sql`e.key IN (${keys}) AND e.id IN (SELECT value FROM json_each(${bind(list)}))`;
 }
 
-/** What was so at a time; the rows that are so now have an index of their own. */
-const isSoAt = (moment: Moment): Sql =>
+/** Rows that are valid at a time; the currently valid rows have an index. */
+const isValidAt = (moment: Moment): Sql =>
   moment === null
     ? sql`e.to_us IS NULL`
     : sql`e.from_us <= ${bind(moment)} AND (e.to_us IS NULL OR e.to_us > ${bind(moment)})`;
 
-/** The splits of the row `e`, as the JSON text of a list; NULL where it names none. */
+/** The splits of the row `e`, as the JSON text of a list; NULL if it has none. */
 export const splitList = `(${objectIn("e.metadata")} -> '$.dataset_split')`;
 
 /**
- * Looks for each name as JSON in the list as JSON, behind a bracket or a comma: inside of another name
- * its quotes would be escaped. A name may hold what SQLite's texts can't, and the names may be many.
+ * Searches for each name as JSON text in the list as JSON text, after a bracket or a comma; inside another name its
+ * quotes would be escaped. JSON is compared because a name may contain characters that SQLite's text functions can't
+ * handle.
  */
 function isInSplit(names: readonly string[]): Sql {
   const texts = JSON.stringify(names.map((name) => JSON.stringify(name)));

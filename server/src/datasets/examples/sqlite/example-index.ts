@@ -4,7 +4,7 @@ import { keysOfId } from "./example-places.ts";
 import { parseRows } from "../../../storage/sqlite/rows.ts";
 import type { Connection } from "../../../storage/sqlite/connection.ts";
 
-/** What `search` looks at: the texts and numbers of the inputs of the datasets that are indexed. */
+/** The full-text index of `search`: the strings and numbers in the inputs of indexed datasets. */
 export class ExampleIndex {
   readonly #statements;
 
@@ -37,13 +37,13 @@ export class ExampleIndex {
     };
   }
 
-  /** From now on the dataset is indexed; nothing of it is, yet. */
+  /** Marks a dataset as indexed, with an empty index; {@link ExampleIndex.extend} fills it. */
   begin({ id }: Dataset, tag: string, micros: Moment): void {
     this.#statements.clear.run([id]);
     this.#statements.setIndex.run([JSON.stringify({ tag, micros }), id]);
   }
 
-  /** Adds up to so many rows after a key; the last of them, or `undefined` at the end. */
+  /** Indexes up to `limit` rows after a key; returns the key of the last one, or `undefined` at the end. */
   extend(
     { id }: Dataset,
     {
@@ -59,7 +59,7 @@ export class ExampleIndex {
     return keys.length < limit ? undefined : keys.at(-1);
   }
 
-  /** An index that follows the newest version is kept in step. */
+  /** Updates the index after a write, if it follows the newest version. */
   change(
     { index }: Dataset,
     { added, removed }: { added: readonly number[]; removed: readonly number[] },
@@ -71,12 +71,12 @@ export class ExampleIndex {
     this.#statements.add.run([JSON.stringify(added)]);
   }
 
-  /** All rows of a dataset. */
+  /** Removes all rows of a dataset. */
   clear(datasetId: string): void {
     this.#statements.clear.run([datasetId]);
   }
 
-  /** All rows of an example, in whatever version. */
+  /** Removes all rows of an example, of every version. */
   removeExample(tenantId: string, id: string): void {
     this.#statements.removeExample.run([id, tenantId]);
   }

@@ -1,13 +1,13 @@
-/** Where an id stands: of its digits those that differ most, whatever the version of the UUID. */
+/** SQL for the column `place` of an id: six bytes of the UUID that vary most, whatever the UUID's version. */
 export const placeOf = (id: string): string => `unhex(substr(${id}, 29, 8) || substr(${id}, 5, 4))`;
 
 const columns =
   "(place BLOB NOT NULL, key INTEGER NOT NULL, PRIMARY KEY (place, key)) WITHOUT ROWID";
 
 /**
- * Which rows of `examples` an id may have. Ids are random: in one large index each row that is written
- * would touch a page of its own, and a million rows later most of what is written would be that. So new
- * ones stand in a small table, which is poured into the large one in the order of that.
+ * Index from the `place` of an id to the keys of rows in `examples` that may have the id. Ids are random: in one
+ * large index each new entry would change another database page, and after a million rows most of the bytes written
+ * would be such pages. So new entries go to a small table, which is merged into the large one in sorted order.
  */
 export const examplePlaceTables = `
   CREATE TABLE example_places ${columns};

@@ -2,31 +2,34 @@ import { parseRows } from "../../../storage/sqlite/rows.ts";
 import type { Connection } from "../../../storage/sqlite/connection.ts";
 import { placeOf } from "./example-place-tables.ts";
 
-/** New places that are poured into the table of all: 2 MB of them. */
-const newLimit = 131_072;
+/** Number of new entries (about 2 MB) at which they are merged into the large table. */
+const mergeThreshold = 131_072;
 
 const inBoth = (select: (table: string) => string): string =>
   `${select("example_places")} UNION ALL ${select("example_places_new")}`;
 
-/** Keys of the rows that have the id of a parameter; some may be of another id. */
+/** SQL that selects the keys of rows whose id may be the parameter; the caller must compare the id as well. */
 export const keysOfId = (id: string): string =>
   inBoth((table) => `SELECT key FROM ${table} WHERE place = ${placeOf(id)}`);
 
-/** The same of each id of a parameter that is a list in JSON. It is bound twice, where it is no numbered one. */
+/**
+ * The same for a parameter that is a JSON list of ids. The SQL contains the parameter twice, so an unnumbered one
+ * must be bound twice.
+ */
 export const keysOfIds = (ids: string): string =>
   inBoth(
     (table) =>
       `SELECT p.key FROM json_each(${ids}) i CROSS JOIN ${table} p ON p.place = ${placeOf("i.value")}`,
   );
 
-/** Updates, for the writers, which rows an id may have. */
-export class ExamplePlaces {
+/** Maintains the index from ids to rows. */
+export class ExampleIdIndex {
   readonly #statements;
   readonly #newLimit: number;
-  /** Counted when it is first asked; what was undone is counted too. */
+  /** Counted on first use. Rows of a rolled-back write count too, so a merge may come early. */
   #newCount: number | undefined;
 
-  constructor(db: Connection, limit: number = newLimit) {
+  constructor(db: Connection, limit: number = mergeThreshold) {
     this.#newLimit = limit;
     this.#statements = {
       count: db.prepare("SELECT count(*) FROM example_places_new").raw(),
@@ -34,19 +37,19 @@ export class ExamplePlaces {
         `INSERT INTO example_places_new SELECT ${placeOf("id")} AS place, key FROM examples
          WHERE key > ? AND key <= ? ORDER BY place`,
       ),
-      pour: db.prepare("INSERT INTO example_places SELECT place, key FROM example_places_new"),
+      merge: db.prepare("INSERT INTO example_places SELECT place, key FROM example_places_new"),
       clear: db.prepare("DELETE FROM example_places_new"),
     };
   }
 
-  /** Adds the rows after a key up to another one. */
+  /** Adds the rows with keys above `after`, up to `last`. */
   add(after: number, last: number): void {
-    const { count, add, pour, clear } = this.#statements;
+    const { count, add, merge, clear } = this.#statements;
     this.#newCount ??= Number(parseRows(count.all())[0]?.[0] ?? 0);
     add.run([after, last]);
     this.#newCount += last - after;
     if (this.#newCount >= this.#newLimit) {
-      pour.run();
+      merge.run();
       clear.run();
       this.#newCount = 0;
     }

@@ -22,15 +22,15 @@ import { stagedMicros } from "./example-table.ts";
 import { parseRows } from "../../../storage/sqlite/rows.ts";
 import type { Connection } from "../../../storage/sqlite/connection.ts";
 
-/** Which part of a list is read, in which order. */
-interface Tail {
+/** The end of a query: order, limit and offset. */
+interface QueryTail {
   readonly tail: string;
   readonly values: readonly (string | number)[];
 }
 
-function toTail({ order, isDescending, seed, limit, offset }: ExampleQuery): Tail {
+function toTail({ order, isDescending, seed, limit, offset }: ExampleQuery): QueryTail {
   const direction = isDescending ? "DESC" : "ASC";
-  // Of one version: in the order of writing.
+  // Rows of the same version are ordered by creation.
   const orders = {
     recent: `e.from_us ${direction}, e.key`,
     recently_created: `e.created_us ${direction}, e.position`,
@@ -44,10 +44,10 @@ function toTail({ order, isDescending, seed, limit, offset }: ExampleQuery): Tai
   };
 }
 
-/** Not of a row that is staged; see `example-stage.ts`. */
+/** Excludes staged rows; see `example-stage.ts`. */
 const isPublished = `(to_us IS NULL OR to_us <> ${stagedMicros})`;
 
-/** Answers questions about examples. */
+/** Queries examples. */
 export class ExampleReader implements ExampleReads {
   readonly #db: Connection;
   readonly #ledger: DatasetLedger;
@@ -70,7 +70,7 @@ export class ExampleReader implements ExampleReads {
            AND ${isPublished} ORDER BY from_us DESC LIMIT 1`,
         )
         .raw(),
-      // A change of an example leaves it where it stands.
+      // An update keeps the position of an example.
       findPosition: db
         .prepare(
           `SELECT position FROM examples WHERE key IN (${keysOfId("?1")}) AND id = ?1 AND tenant_id = ?2
@@ -89,11 +89,11 @@ export class ExampleReader implements ExampleReads {
   }
 
   list(tenantId: string, query: ExampleQuery): readonly Example[] {
-    return this.#select(tenantId, this.#goOn(tenantId, query), toTail(query));
+    return this.#select(tenantId, this.#continueAfter(tenantId, query), toTail(query));
   }
 
   preview(tenantId: string, query: ExampleQuery, chars: number): readonly ExamplePreview[] {
-    const filter = this.#goOn(tenantId, query);
+    const filter = this.#continueAfter(tenantId, query);
     const where = toExampleConditions(tenantId, this.#withoutMoment(tenantId, filter));
     const { tail, values } = toTail(query);
     const rows = this.#db
@@ -123,7 +123,7 @@ export class ExampleReader implements ExampleReads {
       tenantId,
       this.#withoutMoment(tenantId, { ...filter, condition }),
     );
-    // The length of a text stands before it: those that are not read cost nothing.
+    // `octet_length` reads only the header of a row, so texts beyond the limit are not read.
     const rows = this.#db
       .prepare(
         `${exampleSelection} WHERE e.key IN (
@@ -175,7 +175,7 @@ export class ExampleReader implements ExampleReads {
     const { micros: moment } = dataset.index;
     const filter = { datasetId, moment, ...(condition === undefined ? {} : { condition }) };
     const found = words.length === 0 ? [] : this.#match(tenantId, filter, { words, limit });
-    // As the platform does where nothing is similar: some examples, here the newest.
+    // Matches the LangSmith API where nothing is similar: it returns some examples, here the newest.
     return found.length > 0
       ? found
       : this.list(tenantId, {
@@ -197,8 +197,14 @@ export class ExampleReader implements ExampleReads {
     return isSound(checksum, bytes, id) ? bytes : failDamaged(`a file of example ${id}`);
   }
 
-  /** By position: every page of the list costs the same, and concurrent writes do not shift it. */
-  #goOn(tenantId: string, { filter, order, isDescending, after }: ExampleQuery): ExampleFilter {
+  /**
+   * Adds a condition on the position of `after`: every page of the list costs the same, and concurrent writes do not
+   * shift it.
+   */
+  #continueAfter(
+    tenantId: string,
+    { filter, order, isDescending, after }: ExampleQuery,
+  ): ExampleFilter {
     if (order !== "written" || after === undefined) {
       return filter;
     }
@@ -206,18 +212,18 @@ export class ExampleReader implements ExampleReads {
     if (values === undefined) {
       throw new RequestError(
         404,
-        "after must be the id of an example of the dataset: begin again without it",
+        "after must be the id of an example of the dataset; restart the list without it",
       );
     }
     const position = bind(Number(values[0]));
-    const behind: Sql = {
+    const isAfter: Sql = {
       sql: `e.position ${isDescending ? "<" : ">"} ${position.sql}`,
       values: position.values,
     };
     const { condition } = filter;
     return {
       ...filter,
-      condition: condition === undefined ? behind : join([condition, behind], "AND"),
+      condition: condition === undefined ? isAfter : join([condition, isAfter], "AND"),
     };
   }
 
@@ -227,7 +233,7 @@ export class ExampleReader implements ExampleReads {
     { words, limit }: Pick<ExampleSearch, "words" | "limit">,
   ): readonly Example[] {
     const { sql, values } = toExampleConditions(tenantId, filter);
-    // Words hold letters and digits alone: between quotes they are no operators.
+    // Words contain only letters and digits, so in quotes they can't be operators.
     const query = words.map((word) => `"${word}"`).join(" OR ");
     const rows = this.#db
       .prepare(
@@ -239,7 +245,11 @@ export class ExampleReader implements ExampleReads {
     return parseRows(rows).map(parseExampleRow);
   }
 
-  #select(tenantId: string, filter: ExampleFilter, { tail, values }: Tail): readonly Example[] {
+  #select(
+    tenantId: string,
+    filter: ExampleFilter,
+    { tail, values }: QueryTail,
+  ): readonly Example[] {
     const where = toExampleConditions(tenantId, this.#withoutMoment(tenantId, filter));
     const rows = this.#db
       .prepare(`${exampleSelection} WHERE ${where.sql} ${tail}`)
@@ -248,14 +258,15 @@ export class ExampleReader implements ExampleReads {
     return parseRows(rows).map(parseExampleRow);
   }
 
-  /** The newest version by its time is what is so now, which is found sooner. */
+  /** A time at or after the newest version means now, and current rows have a faster index. */
   #withoutMoment(tenantId: string, filter: ExampleFilter): ExampleFilter {
     const { datasetId, moment } = filter;
     const newest =
       datasetId === undefined || moment === null
         ? undefined
         : this.#ledger.find(tenantId, datasetId)?.versionMicros;
-    const isNow = newest !== undefined && newest !== null && moment !== null && moment >= newest;
-    return isNow ? { ...filter, moment: null } : filter;
+    const isCurrent =
+      newest !== undefined && newest !== null && moment !== null && moment >= newest;
+    return isCurrent ? { ...filter, moment: null } : filter;
   }
 }

@@ -4,12 +4,13 @@ import type { Attachment, Example } from "../example.ts";
 const exampleColumns =
   "e.id, e.dataset_id, d.name_json, e.created_us, e.from_us, e.source_run_id, e.inputs, e.outputs, e.metadata, e.attachments, e.position";
 
-/** Examples of datasets that are whole. */
+/** Selects examples of complete datasets (not those being uploaded or deleted). */
 export const exampleSelection = `SELECT ${exampleColumns} FROM examples e JOIN datasets d ON d.id = e.dataset_id AND d.is_ready = 1`;
 
 export function parseExampleRow(values: readonly unknown[]): Example {
-  const [id, datasetId, name, created, from, sourceRunId, inputs, outputs, metadata, files, place] =
+  const [id, datasetId, name, created, from, sourceRunId, inputs, outputs, metadata, ...others] =
     values;
+  const [files, position] = others;
   return {
     id: String(id),
     datasetId: String(datasetId),
@@ -21,6 +22,6 @@ export function parseExampleRow(values: readonly unknown[]): Example {
     outputs: typeof outputs === "string" ? outputs : null,
     metadata: String(metadata),
     attachments: typeof files === "string" ? (JSON.parse(files) as readonly Attachment[]) : [],
-    position: Number(place),
+    position: Number(position),
   };
 }

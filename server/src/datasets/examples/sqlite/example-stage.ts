@@ -1,41 +1,44 @@
-import type { DatasetWriting } from "../../dataset-writing.ts";
+import type { DatasetWriteDependencies } from "../../dataset-writing.ts";
 import { stagedMicros } from "./example-table.ts";
 import type { ExampleRow } from "./example-table.ts";
 import { parseRows } from "../../../storage/sqlite/rows.ts";
 import type { Connection } from "../../../storage/sqlite/connection.ts";
 
-/** Rows that are published or taken back at once. */
-const undoStep = 500;
+/** Rows that one slice erases. */
+const eraseStep = 500;
 
-/** Where in `settings` it is noted from which row on the database may hold staged rows. */
+/** The key in `settings` whose value is the first row that may be staged. */
 const setting = "staged_examples";
 
-/** Keys of rows that were written behind one another. */
+/** A range of consecutive keys. */
 interface Range {
   readonly first: number;
   readonly last: number;
 }
 
-/** The first rows that a stage may have written. */
+/**
+ * The first row, and the last attachment before the stage. Rows from `key` on and attachments after `blob` may be
+ * staged.
+ */
 interface Start {
   readonly key: number;
   readonly blob: number;
 }
 
 /**
- * Rows of examples that are written before their version is: a row whose end lies before its beginning is in no
- * version. To publish them is one short step. What a server leaves behind that ends in between is erased when
- * the next one starts.
+ * Creates stages. A staged row is written before its version exists: it ends before it begins, so it is in no
+ * version, and publishing many rows takes one short step. Staged rows that remain after a crash are erased at the
+ * next start.
  */
 export class ExampleStages {
-  readonly #dependencies: DatasetWriting;
+  readonly #dependencies: DatasetWriteDependencies;
   readonly #statements: ReturnType<typeof prepareStatements>;
   readonly #open = new Set<ExampleStage>();
 
-  constructor(dependencies: DatasetWriting) {
+  constructor(dependencies: DatasetWriteDependencies) {
     this.#dependencies = dependencies;
     this.#statements = prepareStatements(dependencies.db);
-    this.#eraseLeft();
+    this.#eraseRemaining();
   }
 
   begin(): ExampleStage {
@@ -56,7 +59,7 @@ export class ExampleStages {
     return stage;
   }
 
-  #eraseLeft(): void {
+  #eraseRemaining(): void {
     const [values] = parseRows(this.#statements.find.all());
     if (values !== undefined) {
       const { key, blob } = JSON.parse(String(values[0])) as Start;
@@ -71,9 +74,9 @@ export class ExampleStages {
   }
 }
 
-/** The rows of one write: open -> published, or taken back. */
+/** The staged rows of one write. They are either published or erased. */
 export class ExampleStage {
-  readonly #dependencies: DatasetWriting;
+  readonly #dependencies: DatasetWriteDependencies;
   readonly #statements: ReturnType<typeof prepareStatements>;
   readonly #blob: number;
   readonly #onEnd: () => void;
@@ -81,7 +84,7 @@ export class ExampleStage {
   #first: number | undefined;
 
   constructor(
-    dependencies: DatasetWriting,
+    dependencies: DatasetWriteDependencies,
     statements: ReturnType<typeof prepareStatements>,
     { blob, onEnd }: { readonly blob: number; readonly onEnd: () => void },
   ) {
@@ -97,16 +100,16 @@ export class ExampleStage {
     return key;
   }
 
-  /** Before others have their turn: what they write lies between these rows and the next ones. */
+  /** Must be called before other writes run: their rows then lie between the ranges of this stage. */
   pause(): void {
     if (this.#first !== undefined) {
-      this.#dependencies.table.place();
+      this.#dependencies.table.indexNewIds();
       this.#ranges.push({ first: this.#first, last: this.#dependencies.table.nextKey() - 1 });
       this.#first = undefined;
     }
   }
 
-  /** From now on they are so. What each replaces is ended by the caller, in the same slice. */
+  /** Makes the rows valid. In the same slice the caller must end the rows that they replace. */
   publish(): void {
     for (const { first, last } of this.#ranges) {
       this.#statements.publish.run([first, last]);
@@ -114,11 +117,11 @@ export class ExampleStage {
     this.#onEnd();
   }
 
-  /** None of them was ever there. */
+  /** Erases the rows in slices. */
   *erase(): Generator<void, void> {
     for (const { first, last } of this.#ranges) {
-      for (let from = first; from <= last; from += undoStep) {
-        const range = [from, Math.min(last, from + undoStep - 1)];
+      for (let from = first; from <= last; from += eraseStep) {
+        const range = [from, Math.min(last, from + eraseStep - 1)];
         this.#statements.eraseTexts.run(range);
         this.#statements.eraseBlobs.run([...range, this.#blob]);
         this.#statements.eraseRows.run(range);
@@ -129,20 +132,20 @@ export class ExampleStage {
   }
 }
 
-/** `?1` and `?2` are the keys between which rows are. */
+/** Condition for the staged rows with keys from `?1` to `?2`. */
 const staged = `key BETWEEN ?1 AND ?2 AND to_us = ${stagedMicros}`;
 
 const prepareStatements = (db: Connection) => ({
   lastBlob: db.prepare("SELECT coalesce(max(key), 0) FROM example_blobs").raw(),
   find: db.prepare(`SELECT value FROM settings WHERE key = '${setting}'`).raw(),
-  // One that began earlier and is not at its end has the earlier rows.
+  // `OR IGNORE` keeps the earlier start of a stage that is still open.
   begin: db.prepare(`INSERT OR IGNORE INTO settings (key, value) VALUES ('${setting}', ?)`),
   end: db.prepare(`DELETE FROM settings WHERE key = '${setting}'`),
   publish: db.prepare(`UPDATE examples SET to_us = NULL WHERE ${staged}`),
   eraseTexts: db.prepare(
     `DELETE FROM example_texts WHERE rowid IN (SELECT key FROM examples WHERE ${staged})`,
   ),
-  // A row that replaces another one may name files of that: they are older.
+  // A row that replaces another may refer to the older attachments of that row; those must stay.
   eraseBlobs: db.prepare(
     `DELETE FROM example_blobs WHERE key > ?3 AND key IN (
        SELECT json_extract(a.value, '$.blob') FROM examples e, json_each(e.attachments) a WHERE ${staged.replaceAll("key ", "e.key ")})`,

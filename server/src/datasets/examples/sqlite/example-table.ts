@@ -1,17 +1,17 @@
 import { mimeTypeOf } from "../../../bodies/part-head.ts";
 import type { Attachment, AttachmentDraft, Example } from "../example.ts";
 import { changedChecksum, checksumChange, checksumOf } from "../../../storage/sqlite/checksum.ts";
-import { ExamplePlaces, keysOfIds } from "./example-places.ts";
+import { ExampleIdIndex, keysOfIds } from "./example-places.ts";
 import { exampleSelection, parseExampleRow } from "./example-row.ts";
 import { parseRows } from "../../../storage/sqlite/rows.ts";
 import type { Connection } from "../../../storage/sqlite/connection.ts";
 
-/** A row of examples as it is written. */
+/** A row of `examples` to insert. */
 export interface ExampleRow {
   readonly tenantId: string;
   readonly datasetId: string;
   readonly id: string;
-  /** Of the row that it takes the place of; its own where it is the first. */
+  /** The position of the row that this one replaces; defaults to the row's key. */
   readonly position?: number;
   readonly createdMicros: number;
   readonly fromMicros: number;
@@ -24,33 +24,34 @@ export interface ExampleRow {
   readonly attachments: readonly Attachment[];
 }
 
-/** The end of a row that is staged: before its beginning, so that it is in no version. */
+/** `to_us` of a staged row: before its `from_us`, so that the row is in no version. */
 export const stagedMicros = 0;
 
-/** What is so now: an example and its row. */
+/** An example in its current version, with the key of its row. */
 export interface CurrentExample extends Example {
   readonly key: number;
 }
 
-/** Where a version of an example is. */
+/** The row of one version of an example. */
 export interface FoundRow {
   readonly id: string;
   readonly key: number;
   readonly datasetId: string;
-  /** Whether it is so now. */
+  /** Whether it is the current version. */
   readonly isCurrent: boolean;
 }
 
-/** The rows of examples and of their attachments, for the writers. */
+/** Writes the rows of examples and of their attachments. */
 export class ExampleTable {
   readonly #statements;
-  readonly #places: ExamplePlaces;
-  /** Keys are never used twice, also where a write was undone. */
+  readonly #idIndex: ExampleIdIndex;
+  /** Keys are never reused, even after a rollback. */
   #lastKey: number | undefined;
-  #placedKey = 0;
+  /** The last row that {@link ExampleTable.indexNewIds} has indexed. */
+  #lastIndexedKey = 0;
 
   constructor(db: Connection) {
-    this.#places = new ExamplePlaces(db);
+    this.#idIndex = new ExampleIdIndex(db);
     this.#statements = {
       lastKey: db.prepare("SELECT max(key) FROM examples").raw(),
       insert: db.prepare(
@@ -103,7 +104,7 @@ export class ExampleTable {
     };
   }
 
-  /** The key that the next row will have. */
+  /** The key of the next row. */
   nextKey(): number {
     return this.#readLastKey() + 1;
   }
@@ -111,12 +112,15 @@ export class ExampleTable {
   #readLastKey(): number {
     if (this.#lastKey === undefined) {
       this.#lastKey = Number(parseRows(this.#statements.lastKey.all())[0]?.[0] ?? 0);
-      this.#placedKey = this.#lastKey;
+      this.#lastIndexedKey = this.#lastKey;
     }
     return this.#lastKey;
   }
 
-  /** The key of the row, which is found by its id once {@link ExampleTable.place} was called. */
+  /**
+   * Inserts a row and returns its key. The row can be found by its id once {@link ExampleTable.indexNewIds} was
+   * called.
+   */
   insert(row: ExampleRow): number {
     const { attachments } = row;
     const key = this.nextKey();
@@ -139,26 +143,26 @@ export class ExampleTable {
     return key;
   }
 
-  /** Call it after inserting rows. */
-  place(): void {
+  /** Adds the inserted rows to the index of ids. Call it after inserting. */
+  indexNewIds(): void {
     const lastKey = this.#lastKey ?? 0;
-    if (lastKey > this.#placedKey) {
-      this.#places.add(this.#placedKey, lastKey);
-      this.#placedKey = lastKey;
+    if (lastKey > this.#lastIndexedKey) {
+      this.#idIndex.add(this.#lastIndexedKey, lastKey);
+      this.#lastIndexedKey = lastKey;
     }
   }
 
-  /** From a time on, the row is not so any more. */
+  /** Ends a row: it is not valid from `micros` on. */
   end(key: number, micros: number): void {
     this.#statements.end.run([micros, key]);
   }
 
-  /** The same of many rows. */
+  /** Ends many rows. */
   endAll(keys: readonly number[], micros: number): void {
     this.#statements.endAll.run([micros, JSON.stringify(keys)]);
   }
 
-  /** Those of the ids that are so now, by id and in the order of the ids. */
+  /** The current examples among the ids, by id and in the order of the ids. */
   findCurrent(tenantId: string, ids: readonly string[]): Map<string, CurrentExample> {
     const rows = parseRows(this.#statements.current.all([JSON.stringify(ids), tenantId]));
     const found = new Map(rows.map(toCurrent).map((example) => [example.id, example]));
@@ -170,7 +174,7 @@ export class ExampleTable {
     );
   }
 
-  /** Those of a dataset that are so now, part by part. */
+  /** Yields the current examples of a dataset in groups of `step`. */
   *listCurrent(datasetId: string, step: number): Generator<readonly CurrentExample[]> {
     for (let after = 0, isMore = true; isMore;) {
       const rows = parseRows(this.#statements.step.all([datasetId, after, step])).map(toCurrent);
@@ -180,12 +184,12 @@ export class ExampleTable {
     }
   }
 
-  /** How many of a dataset are so now. */
+  /** The number of current examples of a dataset. */
   count(datasetId: string): number {
     return Number(parseRows(this.#statements.count.all([datasetId]))[0]?.[0]);
   }
 
-  /** All rows of the ids, in whatever version. */
+  /** All rows with these ids, of every version. */
   findRows(tenantId: string, ids: readonly string[]): FoundRow[] {
     const rows = this.#statements.rows.all([JSON.stringify(ids), tenantId]);
     return parseRows(rows).map(([id, key, datasetId, isCurrent]) => ({
@@ -196,12 +200,15 @@ export class ExampleTable {
     }));
   }
 
-  /** Keys of some rows of a dataset, in any version. */
+  /** Keys of up to `limit` rows of a dataset, of any version. */
   listKeys(datasetId: string, limit: number): number[] {
     return parseRows(this.#statements.keys.all([datasetId, limit])).map(([key]) => Number(key));
   }
 
-  /** Rows of examples of which no row is to stay, in the dataset or in any, with what was attached to those examples. */
+  /**
+   * Erases rows and the attachments of their examples: those in one dataset, or in all if none is passed. The caller
+   * must erase every row of these examples there, because attachments are shared between versions.
+   */
   erase(keys: readonly number[], datasetId: string | null = null): void {
     const list = JSON.stringify(keys);
     this.#statements.eraseBlobs.run([list, datasetId]);
@@ -218,8 +225,8 @@ export class ExampleTable {
     return { name, mimeType, blob: lastInsertRowid };
   }
 
-  /** Copies a file of a run; `undefined` where the run has none of that name. */
-  attachOfRun(
+  /** Copies an attachment of a run; `undefined` if the run has none of that name. */
+  attachFromRun(
     { tenantId, datasetId, id }: Pick<ExampleRow, "tenantId" | "datasetId" | "id">,
     runId: string,
     name: string,
@@ -241,7 +248,7 @@ export class ExampleTable {
   }
 }
 
-/** What follows `FROM`: a file of a run, where the run is the tenant's. */
+/** `FROM` clause that selects an attachment of a run of the tenant. */
 const fileOfRun = (tenant: string, run: string, name: string): string =>
   `attachments a JOIN runs r ON r.trace_id = a.trace_id AND r.id = a.id
    JOIN projects p ON p.id = r.project_id AND p.tenant_id = ${tenant}

@@ -11,7 +11,7 @@ import type {
   ExampleWrites,
 } from "../example.ts";
 import { LongWrite } from "../../../storage/long-write.ts";
-import type { DatasetWriting } from "../../dataset-writing.ts";
+import type { DatasetWriteDependencies } from "../../dataset-writing.ts";
 import type { DatasetLedger } from "../../dataset-ledger.ts";
 import { changeExample } from "../example-change.ts";
 import type { ExampleIndex } from "./example-index.ts";
@@ -20,7 +20,7 @@ import type { SchemaProofs } from "./schema-proofs.ts";
 import type { TenantKeyWriter } from "../../../storage/sqlite/tenant-keys.ts";
 import { VersionDraft } from "../../version-draft.ts";
 
-/** Writes examples. Each call is one version of each dataset that it touches. */
+/** Writes examples. Each call creates one version of each dataset that it changes. */
 export class ExampleWriter implements ExampleWrites {
   readonly #ledger: DatasetLedger;
   readonly #keys: TenantKeyWriter;
@@ -28,7 +28,7 @@ export class ExampleWriter implements ExampleWrites {
   readonly #index: ExampleIndex;
   readonly #schemas: SchemaProofs;
 
-  constructor({ ledger, table, index, schemas, keys }: DatasetWriting) {
+  constructor({ ledger, table, index, schemas, keys }: DatasetWriteDependencies) {
     this.#keys = keys;
     this.#ledger = ledger;
     this.#table = table;
@@ -38,17 +38,20 @@ export class ExampleWriter implements ExampleWrites {
 
   create(tenantId: string, drafts: readonly ExampleDraft[]): ExamplesWritten {
     const datasets = this.#readDatasets(tenantId, drafts);
-    const { fresh, known } = this.#sortOut(tenantId, drafts);
+    const { created, existing } = this.#classifyDrafts(tenantId, drafts);
     const versions = new Map<string, VersionDraft>();
     for (const [id, dataset] of datasets) {
-      const own = fresh.filter(({ datasetId }) => datasetId === id);
-      this.#schemas.assertFit(dataset, own);
-      if (own.length > 0) {
-        const said = own.reduce((last, { createdMicros = 0 }) => Math.max(last, createdMicros), 0);
-        versions.set(id, this.#begin(dataset, said));
+      const ofDataset = created.filter(({ datasetId }) => datasetId === id);
+      this.#schemas.assertFit(dataset, ofDataset);
+      if (ofDataset.length > 0) {
+        const requested = ofDataset.reduce(
+          (max, { createdMicros = 0 }) => Math.max(max, createdMicros),
+          0,
+        );
+        versions.set(id, this.#beginVersion(dataset, requested));
       }
     }
-    for (const draft of fresh) {
+    for (const draft of created) {
       const { createdMicros, runAttachments: _names, isNew: _isNew, ...row } = draft;
       const version = versions.get(draft.datasetId);
       version?.add({
@@ -58,7 +61,7 @@ export class ExampleWriter implements ExampleWrites {
         attachments: this.attach(tenantId, draft),
       });
     }
-    return this.#end(datasets, versions, known);
+    return this.#finishVersions(datasets, versions, existing);
   }
 
   check(
@@ -81,7 +84,7 @@ export class ExampleWriter implements ExampleWrites {
     ]);
     const versions = new Map<string, VersionDraft>();
     const versionOf = (dataset: Dataset): VersionDraft => {
-      const version = versions.get(dataset.id) ?? this.#begin(dataset);
+      const version = versions.get(dataset.id) ?? this.#beginVersion(dataset);
       versions.set(dataset.id, version);
       return version;
     };
@@ -101,37 +104,40 @@ export class ExampleWriter implements ExampleWrites {
         current.set(change.id, versionOf(to).add({ ...changed, datasetId: to.id }));
       }
     }
-    return this.#end(datasets, versions, {});
+    return this.#finishVersions(datasets, versions, {});
   }
 
   deleteMany(
     tenantId: string,
     ids: readonly string[],
-    how: "soft" | "hard",
+    mode: "soft" | "hard",
   ): LongWrite<readonly string[]> {
-    return new LongWrite(this.#deleteAll(tenantId, [...new Set(ids)], how));
+    return new LongWrite(this.#deleteAll(tenantId, [...new Set(ids)], mode));
   }
 
-  /** They leave the newest version in one step. What is erased goes part by part, and may be begun once more. */
+  /**
+   * Removes the examples from the newest version in one step. A hard deletion then erases rows in slices; it can be
+   * repeated after a crash.
+   */
   *#deleteAll(
     tenantId: string,
     ids: readonly string[],
-    how: "soft" | "hard",
+    mode: "soft" | "hard",
   ): Generator<void, readonly string[]> {
     const found: string[] = [];
     const keys: number[] = [];
     const current = new Map<string, number[]>();
     for (const part of inParts(ids)) {
       const rows = this.#table.findRows(tenantId, part);
-      const inVersions = how === "soft" ? rows.filter(({ isCurrent }) => isCurrent) : rows;
-      const known = new Set(inVersions.map(({ id }) => id));
-      found.push(...part.filter((id) => known.has(id)));
+      const deletable = mode === "soft" ? rows.filter(({ isCurrent }) => isCurrent) : rows;
+      const existing = new Set(deletable.map(({ id }) => id));
+      found.push(...part.filter((id) => existing.has(id)));
       for (const { key, datasetId, isCurrent } of rows) {
         keys.push(key);
         if (isCurrent) {
-          const own = current.get(datasetId) ?? [];
-          own.push(key);
-          current.set(datasetId, own);
+          const currentKeys = current.get(datasetId) ?? [];
+          currentKeys.push(key);
+          current.set(datasetId, currentKeys);
         }
       }
       yield;
@@ -139,12 +145,12 @@ export class ExampleWriter implements ExampleWrites {
     if (found.length === 0) {
       throw new RequestError(404, "Example not found");
     }
-    for (const [datasetId, own] of current) {
-      const version = this.#begin(this.#ledger.read(tenantId, datasetId));
-      version.endAll(own);
+    for (const [datasetId, currentKeys] of current) {
+      const version = this.#beginVersion(this.#ledger.read(tenantId, datasetId));
+      version.endAll(currentKeys);
       version.finish();
     }
-    if (how === "hard") {
+    if (mode === "hard") {
       for (const part of inParts(keys)) {
         yield;
         this.#index.remove(part);
@@ -154,29 +160,29 @@ export class ExampleWriter implements ExampleWrites {
     return found;
   }
 
-  #begin(dataset: Dataset, saidMicros?: number): VersionDraft {
+  #beginVersion(dataset: Dataset, requestedMicros?: number): VersionDraft {
     const { ledger, table, index } = {
       ledger: this.#ledger,
       table: this.#table,
       index: this.#index,
     };
-    return new VersionDraft({ dataset, ledger, table, index }, saidMicros);
+    return new VersionDraft({ dataset, ledger, table, index }, requestedMicros);
   }
 
-  #end(
+  #finishVersions(
     datasets: ReadonlyMap<string, Dataset>,
     versions: ReadonlyMap<string, VersionDraft>,
-    known: Readonly<Record<string, ExampleTimes>>,
+    existing: Readonly<Record<string, ExampleTimes>>,
   ): ExamplesWritten {
     versions.forEach((version) => version.finish());
     const entries = [...datasets].map(([id, { name, versionMicros, createdMicros }]) => {
       const micros = versions.get(id)?.micros ?? versionMicros ?? createdMicros;
       return [id, { name, micros }] as const;
     });
-    return { datasets: Object.fromEntries(entries), known };
+    return { datasets: Object.fromEntries(entries), existing };
   }
 
-  /** @throws RequestError 404: one is not the tenant's. */
+  /** @throws RequestError 404: the tenant has no such dataset. */
   #readDatasets(
     tenantId: string,
     examples: Iterable<{ readonly datasetId: string }>,
@@ -185,7 +191,7 @@ export class ExampleWriter implements ExampleWrites {
     return new Map([...ids].map((id) => [id, this.#ledger.read(tenantId, id)]));
   }
 
-  /** @throws RequestError 404: one is not there, or in another dataset; they are named. */
+  /** @throws RequestError 404: examples do not exist, or are in another dataset; the message lists their ids. */
   #readCurrent(
     tenantId: string,
     ids: readonly string[],
@@ -202,64 +208,72 @@ export class ExampleWriter implements ExampleWrites {
     return current;
   }
 
-  /** Those that are new, and those that are there already. @throws RequestError 409: one is there, and another. */
-  #sortOut(
+  /**
+   * Separates drafts of new examples from identical ones that already exist.
+   *
+   * @throws RequestError 409: an example with the id exists and differs.
+   */
+  #classifyDrafts(
     tenantId: string,
     drafts: readonly ExampleDraft[],
-  ): { fresh: ExampleDraft[]; known: Record<string, ExampleTimes> } {
-    const named = drafts.filter(({ isNew }) => !isNew);
+  ): { created: ExampleDraft[]; existing: Record<string, ExampleTimes> } {
+    const withOwnId = drafts.filter(({ isNew }) => !isNew);
     const current = this.#table.findCurrent(
       tenantId,
-      named.map(({ id }) => id),
+      withOwnId.map(({ id }) => id),
     );
     const seen = new Map<string, ExampleDraft>();
-    const known: Record<string, ExampleTimes> = {};
-    const taken = named.filter((draft) => {
-      const before = seen.get(draft.id);
-      seen.set(draft.id, before ?? draft);
+    const existing: Record<string, ExampleTimes> = {};
+    const conflicting = withOwnId.filter((draft) => {
+      const previous = seen.get(draft.id);
+      seen.set(draft.id, previous ?? draft);
       const stored = current.get(draft.id);
       if (stored !== undefined) {
         const { createdMicros, modifiedMicros } = stored;
-        known[draft.id] = { createdMicros, modifiedMicros };
+        existing[draft.id] = { createdMicros, modifiedMicros };
       }
       return (
-        (before !== undefined && !isSame(before, draft)) ||
+        (previous !== undefined && !isSame(previous, draft)) ||
         (stored !== undefined && !this.isStored(stored, draft))
       );
     });
-    if (taken.length > 0) {
-      const ids = nameIds(taken.map(({ id }) => id));
-      throw new RequestError(409, `there are examples of these ids that are not the same: ${ids}`);
+    if (conflicting.length > 0) {
+      const ids = nameIds(conflicting.map(({ id }) => id));
+      throw new RequestError(409, `different examples with these ids already exist: ${ids}`);
     }
-    const fresh = drafts.filter(
-      (draft) => draft.isNew || (seen.get(draft.id) === draft && known[draft.id] === undefined),
+    const created = drafts.filter(
+      (draft) => draft.isNew || (seen.get(draft.id) === draft && existing[draft.id] === undefined),
     );
-    return { fresh, known };
+    return { created, existing };
   }
 
   /** Whether a draft equals the stored example. */
   isStored(stored: CurrentExample, draft: ExampleDraft): boolean {
     const files = draft.attachments ?? [];
     const names = draft.runAttachments ?? [];
-    const own = new Map(stored.attachments.map((file) => [file.name, file]));
+    const storedFiles = new Map(stored.attachments.map((file) => [file.name, file]));
     return (
       isSame(stored, draft) &&
-      own.size === files.length + names.length &&
-      names.every((name) => own.has(name)) &&
+      storedFiles.size === files.length + names.length &&
+      names.every((name) => storedFiles.has(name)) &&
       files.every(({ name, mimeType, bytes }) => {
-        const file = own.get(name);
+        const file = storedFiles.get(name);
         return file?.mimeType === mimeType && this.#table.hasBytes(file, bytes);
       })
     );
   }
 
-  /** Stores the files of an example. @throws RequestError 404: its run has no such file. */
+  /**
+   * Stores the attachments of an example.
+   *
+   * @throws RequestError 404: its run has no such attachment.
+   */
   attach(tenantId: string, draft: ExampleDraft): readonly Attachment[] {
     const { attachments = [], runAttachments = [], sourceRunId, datasetId, id } = draft;
     const owner = { tenantId, datasetId, id };
     const runKey = this.#keys.keyOf("run", tenantId, sourceRunId ?? "");
     const copied = runAttachments.map((name) => {
-      const file = this.#table.attachOfRun(owner, runKey, name);
+      const file = this.#table.attachFromRun(owner, runKey, name);
       if (file === undefined) {
         throw new RequestError(404, `run ${sourceRunId} has no attachment ${JSON.stringify(name)}`);
       }
@@ -271,30 +285,29 @@ export class ExampleWriter implements ExampleWrites {
 
 type Content = Pick<ExampleDraft, "datasetId" | "inputs" | "outputs" | "metadata" | "sourceRunId">;
 
-/** Whether two are the same but for their times: members may stand in another order. */
-const isSame = (one: Content, other: Content): boolean =>
-  one.datasetId === other.datasetId &&
-  one.sourceRunId === other.sourceRunId &&
-  isSameJson(one.inputs, other.inputs) &&
-  isSameJson(one.outputs ?? "null", other.outputs ?? "null") &&
-  isSameJson(one.metadata, other.metadata);
+/** Whether two examples are identical except for their times, regardless of the order of members. */
+const isSame = (a: Content, b: Content): boolean =>
+  a.datasetId === b.datasetId &&
+  a.sourceRunId === b.sourceRunId &&
+  isSameJson(a.inputs, b.inputs) &&
+  isSameJson(a.outputs ?? "null", b.outputs ?? "null") &&
+  isSameJson(a.metadata, b.metadata);
 
-/** Longer texts are compared as they are: to read them would keep others from writing. */
-const isSameJson = (one: string, other: string): boolean =>
-  one === other ||
-  (one.length + other.length <= comparedChars &&
-    isDeepStrictEqual(JSON.parse(one), JSON.parse(other)));
+/** Longer texts are compared as they are: parsing them would block other writes for too long. */
+const isSameJson = (a: string, b: string): boolean =>
+  a === b ||
+  (a.length + b.length <= maxParsedChars && isDeepStrictEqual(JSON.parse(a), JSON.parse(b)));
 
-const comparedChars = 262_144;
+const maxParsedChars = 262_144;
 
-const idsNamed = 10;
+const maxListedIds = 10;
 
-/** The first of some ids, and how many there are beside. */
+/** Lists the first ids, and the number of the others. */
 export const nameIds = (ids: readonly string[]): string =>
-  ids.slice(0, idsNamed).join(", ") +
-  (ids.length > idsNamed ? ` and ${ids.length - idsNamed} more` : "");
+  ids.slice(0, maxListedIds).join(", ") +
+  (ids.length > maxListedIds ? ` and ${ids.length - maxListedIds} more` : "");
 
-/** So few that others soon have their turn, whatever is attached to them. */
+/** Yields groups small enough that other writes soon get a turn, whatever attachments the examples have. */
 function* inParts<Item>(items: readonly Item[]): Generator<readonly Item[]> {
   for (let at = 0; at < items.length; at += serverLimits.erasedPart) {
     yield items.slice(at, at + serverLimits.erasedPart);

@@ -14,7 +14,7 @@ import type {
 import { pack, unpack } from "../large-examples.ts";
 import type { LargeExampleWrites, Packed, ReceivedExample } from "../large-examples.ts";
 import { LongWrite } from "../../../storage/long-write.ts";
-import type { DatasetWriting } from "../../dataset-writing.ts";
+import type { DatasetWriteDependencies } from "../../dataset-writing.ts";
 import { changeExample, planChange } from "../example-change.ts";
 import { ExampleStages } from "./example-stage.ts";
 import type { ExampleStage } from "./example-stage.ts";
@@ -27,7 +27,7 @@ import { idOf } from "../../../storage/sqlite/tenant-keys.ts";
 type Written = Packed<ExamplesWritten>;
 type Steps<Result> = Generator<void, Result>;
 
-/** A version that is being written: of which dataset, when, and how many more examples it has. */
+/** A version that is being written, for one dataset. `added` is the change in the number of examples. */
 interface Version {
   readonly dataset: Dataset;
   readonly micros: number;
@@ -35,15 +35,15 @@ interface Version {
 }
 
 /**
- * Writes many examples in slices: first all of them are looked at, then rows are staged, at last all are
- * published in one step. No other write of the tenant's to datasets comes in between.
+ * Writes many examples in slices: first all of them are checked, then rows are staged, and finally all are published
+ * in one step. No other write to the tenant's datasets runs in between.
  */
 export class LargeExampleWriter implements LargeExampleWrites {
-  readonly #dependencies: DatasetWriting;
+  readonly #dependencies: DatasetWriteDependencies;
   readonly #examples: ExampleWriter;
   readonly #stages: ExampleStages;
 
-  constructor(dependencies: DatasetWriting, examples: ExampleWriter) {
+  constructor(dependencies: DatasetWriteDependencies, examples: ExampleWriter) {
     this.#dependencies = dependencies;
     this.#examples = examples;
     this.#stages = new ExampleStages(dependencies);
@@ -75,12 +75,12 @@ export class LargeExampleWriter implements LargeExampleWrites {
     datasetId?: string,
   ): LongWrite<Written> {
     const toKeys = this.#keysOf(tenantId);
-    const taken = parts.map((part) => () => {
+    const changeParts = parts.map((part) => () => {
       const changes = unpack(part).map(toKeys);
-      return this.#takeChanges(tenantId, changes);
+      return this.#resolveChanges(tenantId, changes);
     });
     return this.#begin((schemas, open) =>
-      this.#update({ tenantId, parts: taken, schemas, open, datasetId }),
+      this.#update({ tenantId, parts: changeParts, schemas, open, datasetId }),
     );
   }
 
@@ -98,41 +98,44 @@ export class LargeExampleWriter implements LargeExampleWrites {
     const onChange = (id: string): void => void changed.push(id);
     const dependencies = { tenantId, parts, datasetId, onChange };
     return this.#begin((schemas, open) =>
-      resultOf(this.#update({ ...dependencies, schemas, open }), () => changed),
+      withResult(this.#update({ ...dependencies, schemas, open }), () => changed),
     );
   }
 
-  /** Changes a dataset, and examples of it, at once. */
-  updateWith(tenantId: string, given: DatasetUpdate): LongWrite<Dataset> {
-    const { changes, dataset } = given;
-    const parts = toParts(changes).map((part) => () => this.#takeChanges(tenantId, part));
-    const dependencies = { tenantId, parts, datasetId: dataset.id, given };
+  /** Updates a dataset and some of its examples in one write. */
+  updateWith(tenantId: string, datasetUpdate: DatasetUpdate): LongWrite<Dataset> {
+    const { changes, dataset } = datasetUpdate;
+    const parts = toParts(changes).map((part) => () => this.#resolveChanges(tenantId, part));
+    const dependencies = { tenantId, parts, datasetId: dataset.id, datasetUpdate };
     return this.#begin((schemas, open) =>
-      resultOf(this.#update({ ...dependencies, schemas, open }), () =>
+      withResult(this.#update({ ...dependencies, schemas, open }), () =>
         this.#dependencies.ledger.read(tenantId, dataset.id),
       ),
     );
   }
 
-  /** The key of the dataset that an example names by its id, in the place of that. */
-  #keysOf(tenantId: string): <Named extends { datasetId?: string }>(one: Named) => Named {
+  /** Returns a function that replaces the dataset id in an object with the dataset's key. */
+  #keysOf(tenantId: string): <Item extends { datasetId?: string }>(item: Item) => Item {
     const found = new Map<string, string>();
-    return (one) => {
-      const { datasetId: id } = one;
+    return (item) => {
+      const { datasetId: id } = item;
       if (id === undefined) {
-        return one;
+        return item;
       }
       const datasetId = found.get(id) ?? this.#dependencies.keys.keyOf("dataset", tenantId, id);
       found.set(id, datasetId);
-      return datasetId === id ? one : { ...one, datasetId };
+      return datasetId === id ? item : { ...item, datasetId };
     };
   }
 
   #begin<Result>(
-    make: (schemas: SchemaProofs, open: () => ExampleStage) => Steps<Result>,
+    createSteps: (schemas: SchemaProofs, open: () => ExampleStage) => Steps<Result>,
   ): LongWrite<Result> {
     let stage: ExampleStage | undefined;
-    const steps = make(this.#dependencies.schemas.fork(), () => (stage = this.#stages.begin()));
+    const steps = createSteps(
+      this.#dependencies.schemas.fork(),
+      () => (stage = this.#stages.begin()),
+    );
     return new LongWrite(steps, function* undo() {
       if (stage !== undefined) {
         yield* stage.erase();
@@ -141,10 +144,10 @@ export class LargeExampleWriter implements LargeExampleWrites {
   }
 
   *#create({ tenantId, drafts, schemas, open }: CreateContext): Steps<Written> {
-    const found = yield* this.#sortOut({ tenantId, drafts, schemas });
-    const { datasets, known, fresh } = found;
+    const classified = yield* this.#classifyDrafts({ tenantId, drafts, schemas });
+    const { datasets, existing, newIds } = classified;
     const versions = new Map<string, Version>();
-    for (const [id, micros] of found.saidMicros) {
+    for (const [id, micros] of classified.requestedMicros) {
       this.#beginVersion(versions, readFrom(datasets, id), micros);
     }
     const stage = open();
@@ -152,8 +155,8 @@ export class LargeExampleWriter implements LargeExampleWrites {
       const keys = new Map<Version, number[]>();
       for (const draft of part()) {
         const version = versions.get(draft.datasetId);
-        // Of an id that is there twice the first one is taken.
-        if (version !== undefined && (draft.isNew || fresh.delete(draft.id))) {
+        // Of several drafts with the same id only the first is stored.
+        if (version !== undefined && (draft.isNew || newIds.delete(draft.id))) {
           const { createdMicros = version.micros, runAttachments: _names, ...row } = draft;
           const { isNew: _isNew, attachments: _files, ...content } = row;
           const key = stage.add({
@@ -171,7 +174,7 @@ export class LargeExampleWriter implements LargeExampleWrites {
       yield;
     }
     stage.publish();
-    return this.#finish(datasets, versions, known);
+    return this.#finish(datasets, versions, existing);
   }
 
   *#import({ dataset, parts, schemas, ...dependencies }: ImportContext): Steps<ExamplesImported> {
@@ -192,65 +195,72 @@ export class LargeExampleWriter implements LargeExampleWrites {
     return { ...written, count: count - Object.keys(rejected).length, rejected };
   }
 
-  /** Looks at all of them, and has them checked; writes nothing. */
-  *#sortOut({ tenantId, drafts, schemas }: Omit<CreateContext, "open">): Steps<Sorted> {
+  /** Checks all drafts, including their schemas; writes nothing. */
+  *#classifyDrafts({
+    tenantId,
+    drafts,
+    schemas,
+  }: Omit<CreateContext, "open">): Steps<ClassifiedDrafts> {
     const datasets = new Map<string, Dataset>();
-    const known: Record<string, ExampleTimes> = {};
-    const saidMicros = new Map<string, number>();
+    const existing: Record<string, ExampleTimes> = {};
+    const requestedMicros = new Map<string, number>();
     const digests = new Map<string, string>();
-    const fresh = new Set<string>();
-    const taken: string[] = [];
+    const newIds = new Set<string>();
+    const conflicting: string[] = [];
     for (const part of drafts()) {
-      const own = new Map<string, ExampleDraft[]>();
+      const byDataset = new Map<string, ExampleDraft[]>();
       const all = part();
-      const named = all.filter(({ isNew }) => !isNew).map(({ id }) => id);
-      const current = this.#dependencies.table.findCurrent(tenantId, named);
+      const clientIds = all.filter(({ isNew }) => !isNew).map(({ id }) => id);
+      const current = this.#dependencies.table.findCurrent(tenantId, clientIds);
       for (const draft of all) {
         const { id, datasetId, createdMicros = 0 } = draft;
         this.#readDataset(datasets, tenantId, datasetId);
         const stored = draft.isNew ? undefined : current.get(id);
         if (!draft.isNew) {
           const digest = digestOf(draft);
-          const before = digests.get(id);
-          if (before === undefined) {
+          const previous = digests.get(id);
+          if (previous === undefined) {
             digests.set(id, digest);
-          } else if (before !== digest) {
-            taken.push(id);
+          } else if (previous !== digest) {
+            conflicting.push(id);
           }
           if (stored !== undefined) {
             const times = {
               createdMicros: stored.createdMicros,
               modifiedMicros: stored.modifiedMicros,
             };
-            known[id] = times;
+            existing[id] = times;
             if (!this.#examples.isStored(stored, draft)) {
-              taken.push(id);
+              conflicting.push(id);
             }
           }
-          if (before !== undefined || stored !== undefined) {
+          if (previous !== undefined || stored !== undefined) {
             continue;
           }
-          fresh.add(id);
+          newIds.add(id);
         }
-        saidMicros.set(datasetId, Math.max(saidMicros.get(datasetId) ?? 0, createdMicros));
-        const list = own.get(datasetId) ?? [];
+        requestedMicros.set(
+          datasetId,
+          Math.max(requestedMicros.get(datasetId) ?? 0, createdMicros),
+        );
+        const list = byDataset.get(datasetId) ?? [];
         list.push(draft);
-        own.set(datasetId, list);
+        byDataset.set(datasetId, list);
       }
-      own.forEach((list, id) => schemas?.assertFit(readFrom(datasets, id), list));
+      byDataset.forEach((list, id) => schemas?.assertFit(readFrom(datasets, id), list));
       yield;
     }
-    if (taken.length > 0) {
+    if (conflicting.length > 0) {
       throw new RequestError(
         409,
-        `there are examples of these ids that are not the same: ${nameIds(taken)}`,
+        `different examples with these ids already exist: ${nameIds(conflicting)}`,
       );
     }
     schemas?.assertProved();
-    return { datasets, known, saidMicros, fresh };
+    return { datasets, existing, requestedMicros, newIds };
   }
 
-  /** Has checked what a dataset holds, but for the examples that are changed: those are checked as they become. */
+  /** Checks the schemas of the dataset's other examples; the changed ones are checked with their new content. */
   *#checkOthers({ dataset, changes }: DatasetUpdate, schemas: SchemaProofs): Steps<void> {
     const changed = new Set(changes.map(({ id }) => id));
     for (const part of this.#dependencies.table.listCurrent(
@@ -271,22 +281,25 @@ export class LargeExampleWriter implements LargeExampleWrites {
     schemas,
     open,
     datasetId,
-    given,
+    datasetUpdate,
     onChange,
   }: UpdateContext): Steps<Written> {
     const datasets = new Map<string, Dataset>();
-    if (given !== undefined) {
-      datasets.set(given.dataset.id, given.dataset);
-      schemas.assertSchemas(given.dataset);
-      if (given.mustCheck) {
-        yield* this.#checkOthers(given, schemas);
+    if (datasetUpdate !== undefined) {
+      datasets.set(datasetUpdate.dataset.id, datasetUpdate.dataset);
+      schemas.assertSchemas(datasetUpdate.dataset);
+      if (datasetUpdate.mustCheck) {
+        yield* this.#checkOthers(datasetUpdate, schemas);
       }
     }
     const touched = new Set<string>();
     const seen = new Set<string>();
     const missing: string[] = [];
     for (const part of parts) {
-      const fitting = new Map<string, { id: string; inputs: string; outputs: string | null }[]>();
+      const rowsByDataset = new Map<
+        string,
+        { id: string; inputs: string; outputs: string | null }[]
+      >();
       const { changes, current } = part();
       for (const change of changes) {
         assertOnce(seen, change.id);
@@ -301,12 +314,12 @@ export class LargeExampleWriter implements LargeExampleWrites {
         const row = planChange({ example, change, tenantId });
         if (row !== undefined) {
           touched.add(example.datasetId).add(to);
-          const list = fitting.get(to) ?? [];
+          const list = rowsByDataset.get(to) ?? [];
           list.push(row);
-          fitting.set(to, list);
+          rowsByDataset.set(to, list);
         }
       }
-      fitting.forEach((list, id) => schemas.assertFit(readFrom(datasets, id), list));
+      rowsByDataset.forEach((list, id) => schemas.assertFit(readFrom(datasets, id), list));
       yield;
     }
     if (missing.length > 0) {
@@ -338,11 +351,11 @@ export class LargeExampleWriter implements LargeExampleWrites {
       this.#endPart(stage, keys);
       yield;
     }
-    given?.store();
+    datasetUpdate?.store();
     ended.forEach((keys, { micros }) => this.#dependencies.table.endAll(keys, micros));
     stage.publish();
     const written = this.#finish(datasets, versions, {});
-    // A search finds no row that is not so any more: its words may go later.
+    // A search ignores rows that have ended, so their index entries can be removed after the write took effect.
     for (const [{ dataset }, keys] of ended) {
       for (let at = 0; at < keys.length; at += serverLimits.examplesPart) {
         yield;
@@ -353,7 +366,7 @@ export class LargeExampleWriter implements LargeExampleWrites {
     return written;
   }
 
-  #takeChanges(tenantId: string, changes: readonly ExampleChange[]): Changes {
+  #resolveChanges(tenantId: string, changes: readonly ExampleChange[]): Changes {
     const ids = changes.map(({ id }) => id);
     return { changes, current: this.#dependencies.table.findCurrent(tenantId, ids) };
   }
@@ -372,21 +385,21 @@ export class LargeExampleWriter implements LargeExampleWrites {
     if (datasets.size === serverLimits.datasetsOfWrite) {
       throw new RequestError(
         413,
-        `the examples are of more than ${serverLimits.datasetsOfWrite} datasets; send less in one request`,
+        `the examples belong to more than ${serverLimits.datasetsOfWrite} datasets; send fewer in one request`,
       );
     }
     datasets.set(id, this.#dependencies.ledger.read(tenantId, id));
   }
 
-  #beginVersion(versions: Map<string, Version>, dataset: Dataset, saidMicros?: number): void {
-    const micros = this.#dependencies.ledger.nextVersion(dataset, saidMicros);
+  #beginVersion(versions: Map<string, Version>, dataset: Dataset, requestedMicros?: number): void {
+    const micros = this.#dependencies.ledger.nextVersion(dataset, requestedMicros);
     versions.set(dataset.id, { dataset, micros, added: 0 });
   }
 
   #finish(
     datasets: ReadonlyMap<string, Dataset>,
     versions: ReadonlyMap<string, Version>,
-    known: Readonly<Record<string, ExampleTimes>>,
+    existing: Readonly<Record<string, ExampleTimes>>,
   ): Written {
     for (const { dataset, micros, added } of versions.values()) {
       this.#dependencies.ledger.addVersion(dataset, micros, added);
@@ -395,15 +408,18 @@ export class LargeExampleWriter implements LargeExampleWrites {
       const micros = versions.get(id)?.micros ?? versionMicros ?? createdMicros;
       return [idOf(id), { name, micros }] as const;
     });
-    return pack({ datasets: Object.fromEntries(entries), known });
+    return pack({ datasets: Object.fromEntries(entries), existing });
   }
 }
 
 interface CreateContext {
   readonly tenantId: string;
-  /** The drafts of each part, made anew whenever they are asked for. */
+  /**
+   * Functions that unpack the drafts of each part; called again for each pass, so that not all drafts are in memory
+   * at once.
+   */
   readonly drafts: () => readonly (() => readonly ExampleDraft[])[];
-  /** Left out where they were checked before. */
+  /** Omitted if the drafts were already checked. */
   readonly schemas?: SchemaProofs | undefined;
   readonly open: () => ExampleStage;
 }
@@ -417,43 +433,43 @@ interface ImportContext extends Omit<CreateContext, "drafts"> {
 interface UpdateContext extends Omit<CreateContext, "drafts"> {
   readonly schemas: SchemaProofs;
   readonly parts: readonly (() => Changes)[];
-  /** The one that all of them are in. */
+  /** The dataset that must contain all of the examples. */
   readonly datasetId: string | undefined;
-  /** How that one is changed too. */
-  readonly given?: DatasetUpdate;
-  /** With the id of each example that is another one now. */
+  /** A change to that dataset in the same write. */
+  readonly datasetUpdate?: DatasetUpdate;
+  /** Called with the id of each example that changed. */
   readonly onChange?: (id: string) => void;
 }
 
-/** Some changes, and the examples as they are now. */
+/** Some changes, and the current state of their examples. */
 interface Changes {
   readonly changes: readonly ExampleChange[];
   readonly current: ReadonlyMap<string, CurrentExample>;
 }
 
-/** A change of a dataset, and of examples of it. */
+/** A change of a dataset and of some of its examples. */
 interface DatasetUpdate {
-  /** What it becomes. */
+  /** The dataset after the change. */
   readonly dataset: Dataset;
   readonly changes: readonly ExampleChange[];
-  /** Whether all of its examples are to fit its schemas, which are others now. */
+  /** Whether all examples must be checked, because the schemas changed. */
   readonly mustCheck: boolean;
   /** Writes the dataset; called in the step that publishes the examples. */
   readonly store: () => void;
 }
 
-interface Sorted {
+interface ClassifiedDrafts {
   readonly datasets: ReadonlyMap<string, Dataset>;
-  /** Examples that are there already, the same. */
-  readonly known: Readonly<Record<string, ExampleTimes>>;
-  /** By dataset that is written to: the last time that its examples name. */
-  readonly saidMicros: ReadonlyMap<string, number>;
-  /** Ids that the sender chose and that are to be written. */
-  readonly fresh: Set<string>;
+  /** Identical examples that already exist. */
+  readonly existing: Readonly<Record<string, ExampleTimes>>;
+  /** For each dataset with new examples: the latest time that those examples request. */
+  readonly requestedMicros: ReadonlyMap<string, number>;
+  /** Ids chosen by the client for examples to create. */
+  readonly newIds: Set<string>;
 }
 
-/** The same steps with another result, which is made at their end. */
-function* resultOf<Result>(steps: Steps<unknown>, read: () => Result): Steps<Result> {
+/** Runs the steps and returns another result, which is read at the end. */
+function* withResult<Result>(steps: Steps<unknown>, read: () => Result): Steps<Result> {
   yield* steps;
   return read();
 }
@@ -466,7 +482,7 @@ function toParts<Item>(items: readonly Item[]): readonly (readonly Item[])[] {
   return parts;
 }
 
-/** Puts an example into a split, or takes it out; changes nothing of one that is as it should be. */
+/** Adds an example to a split or removes it; returns an empty change if nothing would change. */
 function changeSplits(
   id: string,
   example: CurrentExample | undefined,
@@ -496,12 +512,12 @@ function addTo(keys: Map<Version, number[]>, version: Version, key: number): voi
 
 function assertOnce(seen: Set<string>, id: string): void {
   if (seen.has(id)) {
-    throw new RequestError(422, `example ${id} is in the list twice`);
+    throw new RequestError(422, `example ${id} occurs twice in the list`);
   }
   seen.add(id);
 }
 
-/** Of all that makes two drafts of one id the same. */
+/** A digest of the content that two drafts with the same id must share. */
 function digestOf(draft: ExampleDraft): string {
   const { datasetId, sourceRunId, inputs, outputs, metadata } = draft;
   return createHash("sha256")

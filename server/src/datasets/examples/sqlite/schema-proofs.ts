@@ -1,31 +1,34 @@
 import { createHash } from "node:crypto";
 import { pack } from "../large-examples.ts";
 import type { Packed } from "../large-examples.ts";
-import type { Checked, Schemas } from "../schema-check.ts";
+import type { SchemaInput, Schemas } from "../schema-check.ts";
 import { RequestError } from "../../../model/errors.ts";
 import { serverLimits } from "../../../model/options.ts";
 
-/** What is to be checked before a write may be done. */
+/** A schema check that must be done before a write. */
 export interface SchemaNeed {
-  /** Of the schemas and of what is checked against them. */
+  /** Digest of the schemas and of the examples to check. */
   readonly digest: string;
   readonly schemas: Schemas;
-  readonly examples: Packed<readonly Checked[]>;
-  readonly finds: "faults" | "misfits";
+  readonly examples: Packed<readonly SchemaInput[]>;
+  readonly mode: "faults" | "misfits";
 }
 
-/** What came of a check: by id what does not fit. One that was asked for faults had none. */
+/**
+ * The result of a check: by example id, why the example does not match. Empty for mode `faults`, where a mismatch
+ * fails the write instead.
+ */
 export interface SchemaProof {
   readonly digest: string;
   readonly misfits: Readonly<Record<string, string>>;
 }
 
-/** What a write answers that was undone because something of it was not checked. */
+/** The result of a write that was rolled back because some examples are not checked yet. */
 export interface Unchecked {
   readonly unchecked: readonly SchemaNeed[];
 }
 
-/** Ends a long write that needs proofs, before it has written anything. */
+/** Aborts a long write that needs schema checks, before it has written anything. */
 export class UncheckedWrite extends Error {
   readonly needs: readonly SchemaNeed[];
 
@@ -36,75 +39,78 @@ export class UncheckedWrite extends Error {
 }
 
 /**
- * Replaces checks of schemas on the writer thread, which never runs them: a pattern may take for ever, and the writes of all
- * tenants would wait. A write that needs a check is rolled back and returns what has to be checked; it is sent again with the
- * proofs. A proof is bound to the checked content: what changed in the meantime needs another one.
+ * Checks on the writer thread that examples were validated, without validating them there: a regular expression in a
+ * schema may run forever and would block the writes of all tenants. A write that needs a check is rolled back and
+ * returns what must be checked; it is sent again with the results (proofs). A proof is bound to the checked content:
+ * if the content changes in the meantime, another one is needed.
  */
 export class SchemaProofs {
   #proofs: ReadonlyMap<string, SchemaProof["misfits"]> = new Map();
   #needs: SchemaNeed[] = [];
   #lastSchemas: Schemas | undefined;
 
-  /** Before each write. */
+  /** Must be called before each write, with the proofs that were sent with it. */
   begin(proofs: readonly SchemaProof[] = []): void {
     this.#proofs = new Map(proofs.map(({ digest, misfits }) => [digest, misfits]));
     this.#needs = [];
   }
 
-  /** The same proofs, for a write that goes on while others are performed. */
+  /** Copies the proofs, for a long write that continues while other writes run. */
   fork(): SchemaProofs {
     const forked = new SchemaProofs();
     forked.#proofs = this.#proofs;
     return forked;
   }
 
-  /** @throws UncheckedWrite something was not proved. */
+  /** @throws UncheckedWrite a check is missing. */
   assertProved(): void {
     if (this.#needs.length > 0) {
       throw new UncheckedWrite(this.#needs);
     }
   }
 
-  /** What the write did without. */
+  /** The checks that the write needs and that have no proof. */
   get needs(): readonly SchemaNeed[] {
     return this.#needs;
   }
 
-  /** The schemas are schemas. */
+  /** Requires proof that the schemas are valid. */
   assertSchemas(schemas: Schemas): void {
     this.#prove(schemas, [], "faults");
   }
 
-  /** The examples fit. */
-  assertFit(schemas: Schemas, examples: Iterable<Checked>): void {
+  /** Requires proof that the examples match the schemas. */
+  assertFit(schemas: Schemas, examples: Iterable<SchemaInput>): void {
     if (hasSchema(schemas)) {
-      this.#prove(schemas, gather(examples), "faults");
+      this.#prove(schemas, collect(examples), "faults");
     }
   }
 
-  /** By id: why examples do not fit; nothing yet where that is not known. */
-  findMisfits(schemas: Schemas, examples: Iterable<Checked>): Readonly<Record<string, string>> {
-    return hasSchema(schemas) ? this.#prove(schemas, gather(examples), "misfits") : {};
+  /** By example id: why the example does not match. Empty as long as there is no proof. */
+  findMisfits(schemas: Schemas, examples: Iterable<SchemaInput>): Readonly<Record<string, string>> {
+    return hasSchema(schemas) ? this.#prove(schemas, collect(examples), "misfits") : {};
   }
 
   #prove(
     { inputsSchema, outputsSchema }: Schemas,
-    examples: readonly Checked[],
-    finds: SchemaNeed["finds"],
+    examples: readonly SchemaInput[],
+    mode: SchemaNeed["mode"],
   ): SchemaProof["misfits"] {
-    const given = { inputsSchema, outputsSchema };
-    if (!hasSchema(given)) {
+    const bothSchemas = { inputsSchema, outputsSchema };
+    if (!hasSchema(bothSchemas)) {
       return {};
     }
     const last = this.#lastSchemas;
-    // One object for the parts of a write: who receives them need not compare the schemas.
+    // Reuse one object for all parts of a write: the receiver can then compare schemas by reference.
     const schemas =
-      last?.inputsSchema === inputsSchema && last.outputsSchema === outputsSchema ? last : given;
+      last?.inputsSchema === inputsSchema && last.outputsSchema === outputsSchema
+        ? last
+        : bothSchemas;
     this.#lastSchemas = schemas;
-    const digest = digestOf(schemas, examples, finds);
+    const digest = digestOf(schemas, examples, mode);
     const proof = this.#proofs.get(digest);
     if (proof === undefined) {
-      this.#needs.push({ digest, schemas, examples: pack(examples), finds });
+      this.#needs.push({ digest, schemas, examples: pack(examples), mode });
     }
     return proof ?? {};
   }
@@ -113,25 +119,29 @@ export class SchemaProofs {
 const hasSchema = ({ inputsSchema, outputsSchema }: Schemas): boolean =>
   inputsSchema !== null || outputsSchema !== null;
 
-/** All of them at once: they go to another thread. @throws RequestError 413: they are too much for that. */
-function gather(examples: Iterable<Checked>): Checked[] {
-  const gathered: Checked[] = [];
+/**
+ * Collects the examples to send to another thread.
+ *
+ * @throws RequestError 413: they are too large to check in one write.
+ */
+function collect(examples: Iterable<SchemaInput>): SchemaInput[] {
+  const collected: SchemaInput[] = [];
   let chars = 0;
   for (const { id, inputs, outputs } of examples) {
     chars += inputs.length + (outputs?.length ?? 0);
     if (chars > serverLimits.schemaCheckChars) {
       throw new RequestError(
         413,
-        `more than ${serverLimits.schemaCheckChars} characters of examples would have to be checked against a schema in one write; make a new dataset with the schema, and write the examples in parts`,
+        `more than ${serverLimits.schemaCheckChars} characters of examples would have to be checked against a schema in one write; create a new dataset with the schema, and write the examples in parts`,
       );
     }
-    gathered.push({ id, inputs, outputs });
+    collected.push({ id, inputs, outputs });
   }
-  return gathered;
+  return collected;
 }
 
-function digestOf(schemas: Schemas, examples: readonly Checked[], finds: string): string {
-  const hash = createHash("sha256").update(`${finds}\n${JSON.stringify(schemas)}`);
+function digestOf(schemas: Schemas, examples: readonly SchemaInput[], mode: string): string {
+  const hash = createHash("sha256").update(`${mode}\n${JSON.stringify(schemas)}`);
   for (const { inputs, outputs } of examples) {
     hash.update(`\n${inputs.length},${outputs?.length ?? -1}\n${inputs}${outputs ?? ""}`);
   }
