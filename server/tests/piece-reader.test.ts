@@ -30,7 +30,7 @@ const inPieces = (...pieces: readonly Buffer[]): Part => ({
 const readerOf = (content = new ContentMemory()): PieceReader =>
   new PieceReader({ content, tenantId: "t" });
 const joined = (reader: PieceReader, ...pieces: readonly Buffer[]): string => {
-  const { bytes, fault } = reader.joined(inPieces(...pieces), traceId);
+  const { bytes, fault } = reader.joinPart(inPieces(...pieces), traceId);
   return fault ?? bytes.toString();
 };
 
@@ -82,10 +82,10 @@ test.each([
 
 test("pieces whose run names no trace, or where nothing is remembered, are refused", () => {
   const part = inPieces(text(chunkCode.text, "{}"));
-  const said = (id: unknown): string | undefined => readerOf().joined(part, () => id).fault;
+  const said = (id: unknown): string | undefined => readerOf().joinPart(part, () => id).fault;
   const reason = "is in pieces, and no part before it names the run's trace";
   expect([null, 1, "no id", undefined].map(said)).toEqual([reason, reason, reason, reason]);
-  expect(new PieceReader(undefined).joined(part, traceId).fault).toBe(
+  expect(new PieceReader(undefined).joinPart(part, traceId).fault).toBe(
     "is in pieces, which are not taken here",
   );
 });
@@ -134,7 +134,7 @@ test("of one trace no more is remembered than may be, nor of all: what is older 
   const content = new ContentMemory({ traceBytes: 3_000, allBytes: 5_000 });
   const [first, second, third] = [randomUUID(), randomUUID(), randomUUID()];
   const send = (trace: string, ...pieces: readonly Buffer[]): string | undefined =>
-    readerOf(content).joined(inPieces(...pieces), () => trace).fault;
+    readerOf(content).joinPart(inPieces(...pieces), () => trace).fault;
   const define = (letter: string): Buffer => text(chunkCode.kept, kept(letter));
   const name = (letter: string): Buffer => named(chunkCode.same, digestOf(kept(letter)));
   expect(send(first, define("a"), define("b"))).toBeUndefined();

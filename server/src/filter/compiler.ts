@@ -31,7 +31,7 @@ export interface FilterSource {
    * A condition that is true for each row that may contain all of these texts, in either case, and that costs less than
    * reading the row. Absent where the source has no such index; returns `undefined` where the index does not narrow the search.
    */
-  readonly mayHold?: (texts: readonly string[]) => Sql | undefined;
+  readonly mayContain?: (texts: readonly string[]) => Sql | undefined;
 }
 
 export interface FeedbackSource {
@@ -66,8 +66,8 @@ export function compileFilter(filter: CheckedFilter, source: FilterSource): Sql 
 }
 
 /** The rows are read that may meet a condition. The cheap condition comes first, and SQLite asks it first. */
-function ifMayHold(texts: readonly string[], { mayHold }: FilterSource, condition: Sql): Sql {
-  const first = texts.length === 0 ? undefined : mayHold?.(texts);
+function ifMayHold(texts: readonly string[], { mayContain }: FilterSource, condition: Sql): Sql {
+  const first = texts.length === 0 ? undefined : mayContain?.(texts);
   return first === undefined ? condition : sql`(${first} AND ${condition})`;
 }
 

@@ -9,7 +9,7 @@ import { toBatch } from "./to-batch.ts";
 import { serverLimits } from "../model/options.ts";
 import type { IngestResult } from "../runs/run-record.ts";
 import type { SpansTask } from "./spans-task.ts";
-import { ingest, storeTaken } from "../runs/handlers/ingest-handlers.ts";
+import { ingest, storeDecoded } from "../runs/handlers/ingest-handlers.ts";
 import type { IngestDependencies } from "../runs/handlers/ingest-handlers.ts";
 
 /** `POST /otel/v1/traces`: spans of OpenTelemetry become runs. */
@@ -44,7 +44,7 @@ async function take(
   const project = projectOf(request);
   if (isLarge(pieces, serverLimits.largeSpansBytes)) {
     const taken = await work.run<SpansTask>(tenantId, { kind: "spans", pieces, encoding, project });
-    return { result: await storeTaken(store, tenantId, taken), faults: taken.faults };
+    return { result: await storeDecoded(store, tenantId, taken), faults: taken.faults };
   }
   const body = joinPieces(pieces);
   const { spans, faults } = decodeSpans(body, encoding);
