@@ -115,7 +115,7 @@ test("with keys, every call but /info needs one of them", async () => {
 test("a picture or a script that another site asks for is refused, a link that a person follows is not", () => {
   const cross = { host: "localhost:1984", "sec-fetch-site": "cross-site" };
   expect(() => guard().checkSource({ ...cross, "sec-fetch-mode": "no-cors" })).toThrow(
-    "Sec-Fetch-Site says that another site asks for this",
+    "Sec-Fetch-Site shows that another site sent this request",
   );
   const framed = { "sec-fetch-mode": "navigate", "sec-fetch-dest": "iframe" };
   expect(() => guard().checkSource({ ...cross, ...framed })).toThrow("Sec-Fetch-Site");
