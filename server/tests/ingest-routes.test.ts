@@ -38,7 +38,7 @@ test("an invalid run of a one-run call is 400 with the reason", async () => {
   const body = wireRun({ parent_run_id: randomUUID() });
   expect(await call(server, "POST /runs", { body })).toMatchObject({
     status: 400,
-    json: { detail: "dotted_order of a child run has at least two segments, not one" },
+    json: { detail: "dotted_order of a child run must have at least two segments, not one" },
   });
   expect(
     await call(server, `PATCH /runs/${randomUUID()}`, { body: { id: body.id } }),
@@ -117,8 +117,8 @@ test("gzip is inflated on both paths", async () => {
 });
 
 test.each([
-  ["gzip", Buffer.from("not gzip"), 422, /^the body does not inflate: /],
-  ["gzip", gzipSync("{}").subarray(0, 10), 422, /^the body does not inflate: /],
+  ["gzip", Buffer.from("not gzip"), 422, /^the body can't be decompressed: /],
+  ["gzip", gzipSync("{}").subarray(0, 10), 422, /^the body can't be decompressed: /],
   [
     "br",
     Buffer.from("x"),
@@ -145,7 +145,7 @@ test("zstd is taken where Node has it, and 415 with the reason where it has not"
   const answer = await call(server, "POST /runs/batch", { body: "x", headers });
   expect(answer.status).toBe(hasZstd ? 422 : 415);
   expect(answer.json["detail"]).toMatch(
-    hasZstd ? /does not inflate/ : /^zstd needs Node 22\.15 or newer/,
+    hasZstd ? /can't be decompressed/ : /^zstd needs Node 22\.15 or newer/,
   );
 });
 

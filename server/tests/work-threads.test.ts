@@ -49,6 +49,6 @@ test("what a body is refused for, and what a batch holds, comes back from the th
   await expect(work.run("me", batch("{"))).rejects.toMatchObject({ status: 422 });
   expect(await work.run("me", batch('{"post":[1]}'))).toMatchObject({
     packed: undefined,
-    rejected: [{ reason: "a run is a JSON object" }],
+    rejected: [{ reason: "a run must be a JSON object" }],
   });
 });
